@@ -1,0 +1,20 @@
+// Compiles the tree into dist/. What no longer has a source is removed first, so that a deleted
+// module or test cannot go on running from its old output.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const dist = join(root, 'dist')
+
+const outputs = existsSync(dist)
+  ? readdirSync(dist, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  : []
+for (const entry of outputs) {
+  const output = join(entry.parentPath, entry.name)
+  const source = join(root, relative(dist, output)).replace(/\.js(\.map)?$/, '.ts')
+  if (/\.js(\.map)?$/.test(output) && !existsSync(source)) rmSync(output)
+}
+const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+process.exitCode = spawnSync(process.execPath, [tsc, '-p', root], { stdio: 'inherit' }).status ?? 1
