@@ -1,0 +1,140 @@
+interface FaultRule {
+  readonly retry: boolean
+  readonly meaning: string
+}
+
+/**
+ * Every way in which a file, the world or a start can fail, and what to do about it. `retry` says
+ * whether a later attempt may succeed with nothing changed.
+ */
+export const faultCodes = {
+  FILE_NAME: {
+    retry: false,
+    meaning:
+      'The name is not <CompanyCode>_<DDMMYYYY>_<Feed>[_<n>].csv[.gz|.zip]. Rename the file.',
+  },
+  COMPANY_CODE: {
+    retry: false,
+    meaning:
+      'The company is not in companyCodes. Send the file to its own utility, or add the code.',
+  },
+  HEADER: {
+    retry: false,
+    meaning: "The header row is not the feed's. Send the file again with the columns it names.",
+  },
+  EMPTY_FILE: {
+    retry: false,
+    meaning: 'The file holds no bytes or no header. Export it again and send it again.',
+  },
+  NO_ROWS: {
+    retry: false,
+    meaning: 'The file holds a header and no rows. Send it again with its rows, if it has any.',
+  },
+  ENCODING: {
+    retry: false,
+    meaning: 'The file is not UTF-8 text. Export it as UTF-8 and send it again.',
+  },
+  TRUNCATED: {
+    retry: false,
+    meaning: 'The file ends in the middle of a row. Send the whole file again.',
+  },
+  ARCHIVE: {
+    retry: false,
+    meaning: 'The gzip or zip is broken or does not hold exactly one file. Pack the file again.',
+  },
+  RATIO: {
+    retry: false,
+    meaning:
+      'The archive grows beyond limits.ratioMax. Send the file unpacked, or raise the limit.',
+  },
+  FILE_TOO_LARGE: {
+    retry: false,
+    meaning:
+      'The file or a row is above fileBytesMax or rowBytesMax. Split it, or raise the limit.',
+  },
+  TOO_MANY_REJECTED: {
+    retry: false,
+    meaning:
+      'More rows were rejected than usage.rejectedShareMax allows. Mend them and send the file again.',
+  },
+  DATE_ORDER: {
+    retry: false,
+    meaning: 'The dates prove another order than usage.dateOrder. Mend the export or the profile.',
+  },
+  UNBALANCED: {
+    retry: false,
+    meaning: 'Rows or energy do not add up to what was read. Keep the file and report the receipt.',
+  },
+  ATTEMPTS: {
+    retry: false,
+    meaning:
+      'Every attempt failed. Remove the cause that the receipt names, then load the file again.',
+  },
+  SOURCE_UNREACHABLE: {
+    retry: true,
+    meaning: 'The source does not answer. Check that it is up and that its address is right.',
+  },
+  SOURCE_CHANGED: {
+    retry: true,
+    meaning: 'The file changed while it was read. It is read again once it stands still.',
+  },
+  STORE_UNREACHABLE: {
+    retry: true,
+    meaning: 'ClickHouse does not answer. Check that it is up and that its address is right.',
+  },
+  STORE_REFUSED: {
+    retry: false,
+    meaning:
+      'ClickHouse refused a statement. Its message says why: rights, a missing migration or a limit.',
+  },
+  QUEUE_UNREACHABLE: {
+    retry: true,
+    meaning: 'Redis does not answer. Check that it is up and that its address is right.',
+  },
+  DISK_FULL: {
+    retry: true,
+    meaning: 'The disk has too little free space. Free some, or lower limits.freeDiskBytesMin.',
+  },
+  PERMISSION: {
+    retry: true,
+    meaning: 'A file or folder may not be read or written. Give the service user the right to it.',
+  },
+  PROFILE: {
+    retry: false,
+    meaning: 'The profile is not valid. Mend the settings that the message names and start again.',
+  },
+  CONFIG: {
+    retry: false,
+    meaning: 'An option or environment variable is not valid. Mend what the message names.',
+  },
+  PORT_TAKEN: {
+    retry: false,
+    meaning: 'Another program listens on the port. Stop it, or choose another port.',
+  },
+  MISSING_PROGRAM: {
+    retry: false,
+    meaning: 'A program that the service runs is not installed. Install what the message names.',
+  },
+  ALREADY_RUNNING: {
+    retry: false,
+    meaning: 'Another Tieline uses this data folder. Stop it, or choose another data folder.',
+  },
+} as const satisfies Record<string, FaultRule>
+
+export type FaultCode = keyof typeof faultCodes
+
+/**
+ * What is wrong with a file, the world or the start: thrown with a code for machines and a detail
+ * that names the thing, the value and what to do. Rows are judged by values and never throw.
+ */
+export class Fault extends Error {
+  override readonly name = 'Fault'
+  readonly code: FaultCode
+  readonly retry: boolean
+
+  constructor(code: FaultCode, detail: string, options?: { cause?: unknown }) {
+    super(`${code}: ${detail}`, options)
+    this.code = code
+    this.retry = faultCodes[code].retry
+  }
+}

@@ -1,0 +1,38 @@
+import { test } from 'tap'
+import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
+
+const codes = Object.keys(faultCodes) as FaultCode[]
+
+test('a fault carries its code, whether to retry, its detail and its cause', async (t) => {
+  for (const code of codes) {
+    const cause = new Error('beneath')
+    const fault = new Fault(code, 'the thing', { cause })
+    t.equal(fault.code, code)
+    t.equal(fault.retry, faultCodes[code].retry)
+    t.equal(fault.message, `${code}: the thing`)
+    t.equal(fault.cause, cause)
+    t.equal(fault.name, 'Fault')
+    t.ok(fault instanceof Error)
+  }
+  t.notOk('cause' in new Fault('HEADER', 'no cause'), 'no cause is invented')
+})
+
+test('only what the world may mend by itself is worth a retry', async (t) => {
+  t.same(codes.filter((code) => faultCodes[code].retry).sort(), [
+    'DISK_FULL',
+    'PERMISSION',
+    'QUEUE_UNREACHABLE',
+    'SOURCE_CHANGED',
+    'SOURCE_UNREACHABLE',
+    'STORE_UNREACHABLE',
+  ])
+})
+
+test('every code has a meaning of its own, in whole sentences that say what to do', async (t) => {
+  const meanings = codes.map((code) => faultCodes[code].meaning)
+  t.equal(new Set(meanings).size, codes.length)
+  for (const code of codes) {
+    t.match(code, /^[A-Z]+(_[A-Z]+)*$/)
+    t.match(faultCodes[code].meaning, /^[A-Z][^\n]+[.:] .+\.$/, code)
+  }
+})
