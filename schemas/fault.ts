@@ -55,7 +55,7 @@ export const faultCodes = {
   TOO_MANY_REJECTED: {
     retry: false,
     meaning:
-      'More rows were rejected than usage.rejectedShareMax allows. Mend them and send the file again.',
+      'More rows were rejected than usage.rejectedShareMax allows. Mend them and send it again.',
   },
   DATE_ORDER: {
     retry: false,
@@ -85,7 +85,7 @@ export const faultCodes = {
   STORE_REFUSED: {
     retry: false,
     meaning:
-      'ClickHouse refused a statement. Its message says why: rights, a missing migration or a limit.',
+      'ClickHouse refused a statement. The message says why: rights, a missing migration, a limit.',
   },
   QUEUE_UNREACHABLE: {
     retry: true,
