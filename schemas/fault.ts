@@ -34,6 +34,11 @@ export const faultCodes = {
     retry: false,
     meaning: 'The file is not UTF-8 text. Export it as UTF-8 and send it again.',
   },
+  ROW_LENGTH: {
+    retry: false,
+    meaning:
+      'No line ends within a whole chunk. Export the file as a table with one row on a line.',
+  },
   TRUNCATED: {
     retry: false,
     meaning: 'The file ends in the middle of a row. Send the whole file again.',
@@ -130,11 +135,13 @@ export type FaultCode = keyof typeof faultCodes
 export class Fault extends Error {
   override readonly name = 'Fault'
   readonly code: FaultCode
+  readonly detail: string
   readonly retry: boolean
 
   constructor(code: FaultCode, detail: string, options?: { cause?: unknown }) {
     super(`${code}: ${detail}`, options)
     this.code = code
+    this.detail = detail
     this.retry = faultCodes[code].retry
   }
 }

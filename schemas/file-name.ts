@@ -1,0 +1,66 @@
+import { Fault } from './fault.js'
+import { type FeedName, feedNames, feeds } from './feed.js'
+import { isCalendarDay } from './time-stamp.js'
+
+/** What the name of a usage or other feed file says. `fileDate` is `YYYY-MM-DD`. */
+export interface FileName {
+  readonly name: string
+  readonly companyCode: string
+  readonly fileDate: string
+  readonly feed: FeedName
+  readonly suffix?: number
+  readonly compression: 'none' | 'gzip' | 'zip'
+}
+
+const nameBytesMax = 255
+const expected = '<CompanyCode>_<DDMMYYYY>_<Feed>[_<n>].csv[.gz|.zip]'
+const stem = String.raw`(?<company>[A-Za-z0-9]{1,32})_(?<date>\d{8})_(?<feed>[A-Za-z]+)`
+const shape = new RegExp(String.raw`^${stem}(?:_(?<suffix>\d{1,9}))?(?<ending>(?:\.[a-z]+)+)$`)
+const endings: ReadonlyMap<string, FileName['compression']> = new Map([
+  ['.csv', 'none'],
+  ['.csv.gz', 'gzip'],
+  ['.csv.zip', 'zip'],
+  ['.zip', 'zip'],
+])
+
+/**
+ * Takes a file's name apart (specification section 2.8, file layouts). Throws Fault `FILE_NAME`,
+ * saying what was expected, for any other name: paths, dot names and control characters too.
+ */
+export function parseFileName(name: string): FileName {
+  if (Buffer.byteLength(name) > nameBytesMax)
+    throw refusal(name, `it is longer than ${nameBytesMax} bytes`)
+  const groups = shape.exec(name)?.groups
+  if (groups === undefined) throw refusal(name, 'it has another shape')
+  const { company = '', date = '', feed = '', suffix, ending = '' } = groups
+  const compression = endings.get(ending)
+  if (compression === undefined) throw refusal(name, `it ends in none of ${[...endings.keys()]}`)
+  if (!isFeedName(feed)) throw refusal(name, `its feed is none of ${feedNames.join(', ')}`)
+  const [day, month, year] = [date.slice(0, 2), date.slice(2, 4), date.slice(4)]
+  if (!isCalendarDay(Number(year), Number(month), Number(day)))
+    throw refusal(name, `${date} is no day written DDMMYYYY`)
+  return {
+    name,
+    companyCode: company,
+    fileDate: `${year}-${month}-${day}`,
+    feed,
+    ...(suffix === undefined ? {} : { suffix: Number(suffix) }),
+    compression,
+  }
+}
+
+/** Whether a name says that its sender is not done yet: `.part`, `.tmp`, `.filepart`, dot names. */
+export function isUnfinished(name: string): boolean {
+  return name.startsWith('.') || /\.(part|tmp|filepart)$/i.test(name)
+}
+
+function isFeedName(text: string): text is FeedName {
+  return Object.hasOwn(feeds, text)
+}
+
+/** Control, format and other unseen characters are not shown: the message goes to logs and people. */
+function refusal(name: string, reason: string): Fault {
+  const whole = name.length > nameBytesMax ? `${name.slice(0, 64)}...` : name
+  const shown = JSON.stringify(whole).replace(/\p{C}/gu, '?')
+  return new Fault('FILE_NAME', `${shown} is not ${expected}: ${reason}`)
+}
