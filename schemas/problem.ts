@@ -1,0 +1,49 @@
+import { z } from 'zod'
+
+/** All problems that a schema found, one a line: path and message, values left out. */
+export function listProblems(error: z.core.$ZodError): string {
+  return error.issues.map(({ path, message }) => `${spell(path)}: ${message}`).join('\n')
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  string: 'a text, in quotes if it looks like a number',
+  object: 'a section of settings',
+  array: 'a list',
+  int: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+}
+
+function spellKind(expected: string): string {
+  return kinds[expected] ?? 'another kind of value'
+}
+
+/** What to do about a problem for which the schema has no words of its own. */
+export function remedy(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return (issue.input === undefined ? 'missing: write ' : 'write ') + spellKind(issue.expected)
+    case 'invalid_value':
+      return `use ${issue.values.join(' or ')}`
+    case 'invalid_union':
+      return `use ${(issue['options'] as readonly string[] | undefined)?.join(' or ')}`
+    case 'unrecognized_keys': {
+      const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : []
+      return `unknown ${issue.keys.join(', ')}: remove or respell; known are ${known.join(', ')}`
+    }
+    case 'too_small':
+      return `use ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`
+    case 'too_big':
+      return `use at most ${issue.maximum}`
+    default:
+      return undefined
+  }
+}
+
+/** `sources[0].path`; `top level` where the path is empty. */
+function spell(path: readonly PropertyKey[]): string {
+  const text = path
+    .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
+    .join('')
+  return text === '' ? 'top level' : text.replace(/^\./, '')
+}

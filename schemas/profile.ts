@@ -1,0 +1,157 @@
+import { z } from 'zod'
+import { byteSize } from './byte-size.js'
+import { Fault } from './fault.js'
+import { listProblems, remedy } from './problem.js'
+import { createZone } from './zone.js'
+
+/** Where a secret lies, a file or an environment variable: a profile never holds the secret. */
+export const secretReference = z.union(
+  [
+    z.strictObject({ file: z.string().min(1) }).readonly(),
+    z.strictObject({ env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/) }).readonly(),
+  ],
+  'write { file: <path> } or { env: <NAME> }, not the secret itself',
+)
+export type SecretReference = z.output<typeof secretReference>
+
+/** The name of a source, which stands in job ids and in the ledger. */
+export const sourceName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, 'use up to 63 letters, digits, - and _')
+
+const companyCode = z.string().regex(/^[A-Za-z0-9]{1,32}$/, 'use 1 to 32 letters and digits')
+
+const timeZone = z.string().check((context) => {
+  try {
+    createZone(context.value)
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    const message = error.message.replace('PROFILE: ', '')
+    context.issues.push({ code: 'custom', message, input: context.value })
+  }
+})
+
+const database = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/, 'use letters, digits and _, no digit first')
+  .refine((name) => !/^(system|default|information_schema)$/i.test(name), {
+    error: "choose a name that is not one of ClickHouse's own",
+  })
+
+const intervalRemedy = 'use day, or seconds that divide an hour: 60 to 3600'
+const intervalSeconds = z.int().refine((seconds) => seconds >= 60 && 3_600 % seconds === 0, {
+  error: intervalRemedy,
+})
+/** The lengths that reads may have; the first is taken where a file does not tell. */
+const intervals = z
+  .array(z.union([z.literal('day'), intervalSeconds], intervalRemedy))
+  .min(1, 'name at least one interval')
+  .refine(isDistinct, { error: 'name each interval once', when: () => true })
+  .readonly()
+
+const usage = z
+  .strictObject({
+    dateOrder: z.enum(['MDY', 'DMY']).default('MDY'),
+    stamp: z.enum(['start', 'end']).default('start'),
+    clock: z.enum(['wall', 'standard']).default('wall'),
+    intervals: z
+      .strictObject({
+        Electric: intervals.default([900, 3_600]),
+        Gas: intervals.default(['day', 3_600]),
+      })
+      .readonly()
+      .prefault({}),
+    unit: z
+      .strictObject({
+        Electric: z.enum(['kWh', 'Wh']).default('kWh'),
+        Gas: z.enum(['ccf', 'cm']).default('ccf'),
+      })
+      .readonly()
+      .prefault({}),
+    negative: z
+      .strictObject({ Electric: z.boolean().default(true), Gas: z.boolean().default(false) })
+      .readonly()
+      .prefault({}),
+    quantityMax: z.int().min(1).max(999_999_999_999).default(999_999_999),
+    rejectedShareMax: z.number().min(0).max(1).default(0.01),
+    lateAfterHours: z.number().positive().max(8_760).default(36),
+  })
+  .readonly()
+  .prefault({})
+
+const folderSource = z
+  .strictObject({
+    kind: z.literal('folder'),
+    name: sourceName,
+    path: z.string().min(1, 'name a folder'),
+    pollSeconds: z.int().min(1).max(86_400).default(5),
+    settlePolls: z.int().min(1).max(100).default(2),
+  })
+  .readonly()
+
+const sources = z
+  .array(z.discriminatedUnion('kind', [folderSource]))
+  .refine((list) => isDistinct(list.map((source) => source?.name)), {
+    error: 'give every source a name of its own',
+    when: ({ value }) => Array.isArray(value),
+  })
+  .readonly()
+  .default([])
+
+const limits = z
+  .strictObject({
+    fileBytesMax: byteSize('100 GB', { min: '1 KB', max: '100 TB' }),
+    rowBytesMax: byteSize('64 KB', { min: '1 KB', max: '1 MB' }),
+    ratioMax: z.int().min(2).max(10_000).default(200),
+    chunkBytes: byteSize('32 MB', { min: '1 MB', max: '1 GB' }),
+    attemptsMax: z.int().min(1).max(100).default(5),
+    freeDiskBytesMin: byteSize('1 GB', { min: '0 B', max: '100 TB' }),
+  })
+  .readonly()
+  .prefault({})
+
+const days = z.int().min(1).max(36_500)
+const retention = z
+  .strictObject({
+    landingDays: days.default(7),
+    archiveDays: days.default(400),
+    stagingDays: days.default(1),
+    rejectsDays: days.default(400),
+  })
+  .readonly()
+  .prefault({})
+
+const profile = z
+  .strictObject({
+    companyCodes: z
+      .array(companyCode)
+      .min(1, 'name at least one company code')
+      .refine(isDistinct, { error: 'name each company code once', when: () => true })
+      .readonly(),
+    timeZone,
+    database: database.default('tieline'),
+    ingestion: z.enum(['full', 'registered', 'backfill']).default('full'),
+    usage,
+    sources,
+    limits,
+    retention,
+  })
+  .readonly()
+
+/** All that differs between utilities, every default filled in. */
+export type Profile = z.output<typeof profile>
+export type SourceProfile = Profile['sources'][number]
+
+/**
+ * Checks a profile as it was read from YAML and fills in its defaults. Throws Fault `PROFILE` with
+ * all problems, one a line: path and remedy, never a value that could be a misplaced secret.
+ */
+export function parseProfile(value: unknown): Profile {
+  const parsed = profile.safeParse(value, { error: remedy })
+  if (parsed.success) return parsed.data
+  throw new Fault('PROFILE', listProblems(parsed.error))
+}
+
+function isDistinct(values: unknown): boolean {
+  return !Array.isArray(values) || new Set(values).size === values.length
+}
