@@ -58,7 +58,7 @@ function isFeedName(text: string): text is FeedName {
   return Object.hasOwn(feeds, text)
 }
 
-/** Control, format and other unseen characters are not shown: the message goes to logs and people. */
+/** Unseen characters are not shown as they are: the message goes to logs, files and terminals. */
 function refusal(name: string, reason: string): Fault {
   const whole = name.length > nameBytesMax ? `${name.slice(0, 64)}...` : name
   const shown = JSON.stringify(whole).replace(/\p{C}/gu, '?')

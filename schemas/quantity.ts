@@ -9,6 +9,12 @@ const microsInOne = 10n ** BigInt(decimalsMax)
 /** Decimal(18,6), the store's type, holds 12 digits before the point: 10^(12 + 6) - 1 micros. */
 const microsMax = 10n ** 18n - 1n
 const plainDecimal = /^(-?)0*(?!0)(\d*)(?:\.(\d*))?$/
+const canonicalDecimal = /^(-?)(0|[1-9]\d{0,31})(?:\.(\d{1,6}))?$/
+
+/** Whether a text is a decimal in digits, of any size: `-?(\d+(\.\d*)?|\.\d+)`. */
+export function isPlainDecimal(text: string): boolean {
+  return plainDecimal.test(text) && /\d/.test(text)
+}
 
 /**
  * Reads a plain decimal, `-?(\d+(\.\d*)?|\.\d+)`, or gives undefined: no exponent, plus sign,
@@ -17,7 +23,7 @@ const plainDecimal = /^(-?)0*(?!0)(\d*)(?:\.(\d*))?$/
  */
 export function parseQuantity(text: string): Quantity | undefined {
   const match = plainDecimal.exec(text)
-  if (match === null || !/\d/.test(text)) return undefined
+  if (match === null || !isPlainDecimal(text)) return undefined
   const [, sign, whole = '', fraction = ''] = match
   if (whole.length > 12) return undefined
   const kept = BigInt(whole + fraction.slice(0, decimalsMax).padEnd(decimalsMax, '0'))
@@ -34,7 +40,19 @@ function isRoundedUp(dropped: string, kept: bigint): boolean {
   return first > 5 || /[1-9]/.test(dropped.slice(1)) || kept % 2n === 1n
 }
 
-/** The canonical text of a quantity: no trailing zeros, no trailing point, never `-0`. */
+/**
+ * Reads a sum of quantities in micros, as the store and receipts write it: at most 6 decimals and,
+ * unlike one quantity, up to 32 digits before the point, which is Decimal(38,6). Else undefined.
+ */
+export function parseTotal(text: string): bigint | undefined {
+  const match = canonicalDecimal.exec(text)
+  if (match === null) return undefined
+  const [, sign, whole = '', fraction = ''] = match
+  const size = BigInt(whole + fraction.padEnd(decimalsMax, '0'))
+  return sign === '-' ? -size : size
+}
+
+/** The canonical text of a quantity or total: no trailing zeros, no trailing point, never `-0`. */
 export function formatQuantity(micros: bigint): string {
   const size = micros < 0n ? -micros : micros
   const fraction = String(size % microsInOne)

@@ -1,0 +1,158 @@
+import { type Commodity, feeds } from './feed.js'
+import { isPlainDecimal, parseQuantity } from './quantity.js'
+import {
+  type DateOrder,
+  detectFormat,
+  isDayFormat,
+  parseTimeStamp,
+  type TimeStamp,
+} from './time-stamp.js'
+import { toDay, type Wall, wallSeconds, type Zone } from './zone.js'
+
+/**
+ * Why a row is rejected, in the order of judgement, with the words that stand in the rejects file.
+ * Behind the details of the column counts stands a blank and the number of columns found.
+ */
+export const rejectCodes = {
+  TOO_FEW_COLUMNS: { detail: 'expected 5 columns, found' },
+  TOO_MANY_COLUMNS: { detail: 'expected 5 columns, found' },
+  EMPTY: { detail: 'value is missing' },
+  TOO_LONG: { detail: 'longer than 64 characters' },
+  SPREADSHEET_NUMBER: { detail: 'identifier was rounded by a spreadsheet' },
+  NOT_A_TIME: { detail: 'not a date or time' },
+  NONEXISTENT_TIME: { detail: 'the clock skips this time' },
+  NOT_A_NUMBER: { detail: 'not a plain decimal number' },
+  NEGATIVE: { detail: 'negative for this commodity' },
+  TOO_LARGE: { detail: 'above the largest quantity' },
+} as const satisfies Record<string, { detail: string }>
+
+export type RejectCode = keyof typeof rejectCodes
+export type UsageColumn = (typeof feeds.Electric.columns)[number]
+
+/** What a row is judged by: `{ ...profile.usage, commodity, zone }`; `quantityMax` is in units. */
+export interface UsageRules {
+  readonly commodity: Commodity
+  readonly zone: Zone
+  readonly dateOrder: DateOrder
+  readonly negative: Readonly<Record<Commodity, boolean>>
+  readonly quantityMax: number
+}
+
+/** A usable row. `startsAt` is the stamp in epoch seconds, `wall` the local time it stands for. */
+export interface AcceptedRow {
+  readonly outcome: 'accepted'
+  readonly accountNumber: string
+  readonly externalSiteId: string
+  readonly meterId: string
+  readonly startsAt: number
+  readonly wall: Wall
+  readonly micros: bigint
+  readonly rounded: boolean
+}
+
+/** A row that is no use. `column` is empty where the number of columns is wrong. */
+export interface RejectedRow {
+  readonly outcome: 'rejected'
+  readonly code: RejectCode
+  readonly column: UsageColumn | ''
+  readonly detail: string
+  readonly micros: bigint
+}
+
+export type UsageVerdict = AcceptedRow | RejectedRow
+
+const columns = feeds.Electric.columns
+const identifierCharactersMax = 64
+const microsInOne = 1_000_000n
+/** As a spreadsheet shows a long number; `12E34` may be an identifier of the utility's. */
+const spreadsheetNumber = /^\d(\.\d+)?[eE][+-]\d{2,3}$/
+
+/**
+ * Judges one row of a usage file, its fields unquoted but untrimmed, by the columns from left to
+ * right; the first wrong column decides. A rejected row counts with its last field's quantity,
+ * 0 where that is no plain decimal. The engine's own judgement must agree with this one.
+ */
+export function judgeUsageRow(fields: readonly string[], rules: UsageRules): UsageVerdict {
+  const values = fields.map(trimBlanks)
+  const micros = parseQuantity(values.at(-1) ?? '')?.micros ?? 0n
+  const reject = (code: RejectCode, column: UsageColumn | '', found = ''): RejectedRow => {
+    return { outcome: 'rejected', code, column, detail: rejectCodes[code].detail + found, micros }
+  }
+  const count = values.length
+  if (count < columns.length) return reject('TOO_FEW_COLUMNS', '', ` ${count}`)
+  if (count > columns.length) return reject('TOO_MANY_COLUMNS', '', ` ${count}`)
+  const [accountNumber = '', externalSiteId = '', meterId = '', time = '', amount = ''] = values
+  for (const [index, identifier] of [accountNumber, externalSiteId, meterId].entries()) {
+    const code = judgeIdentifier(identifier)
+    if (code !== undefined) return reject(code, columns[index] ?? '')
+  }
+  const startsAt = judgeTime(time, rules)
+  if (typeof startsAt === 'string') return reject(startsAt, 'TimeStamp')
+  const code = judgeAmount(amount, rules)
+  if (code !== undefined) return reject(code, 'TotalUnit')
+  return {
+    outcome: 'accepted',
+    accountNumber,
+    externalSiteId,
+    meterId,
+    startsAt,
+    wall: rules.zone.toWall(startsAt),
+    micros,
+    rounded: parseQuantity(amount)?.rounded === true,
+  }
+}
+
+/** A field without the blanks and tabs around it: the only trimming that a usage file gets. */
+export function trimBlanks(field: string): string {
+  let start = 0
+  let end = field.length
+  while (start < end && isBlank(field.charCodeAt(start))) start += 1
+  while (end > start && isBlank(field.charCodeAt(end - 1))) end -= 1
+  return field.slice(start, end)
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09
+}
+
+function judgeIdentifier(text: string): RejectCode | undefined {
+  if (text === '') return 'EMPTY'
+  if (text.length > identifierCharactersMax && [...text].length > identifierCharactersMax)
+    return 'TOO_LONG'
+  return spreadsheetNumber.test(text) ? 'SPREADSHEET_NUMBER' : undefined
+}
+
+/** The instant of a stamp, epoch seconds above 0, or why there is none. */
+function judgeTime(text: string, { zone, dateOrder }: UsageRules): number | RejectCode {
+  if (text === '') return 'EMPTY'
+  const format = detectFormat(text)
+  const stamp = format && parseTimeStamp(text, format, dateOrder)
+  if (format === undefined || stamp === undefined) return 'NOT_A_TIME'
+  const startsAt = isDayFormat(format) ? startOfDay(stamp.wall, zone) : startOf(stamp, zone)
+  if (startsAt === undefined) return 'NONEXISTENT_TIME'
+  return startsAt > 0 ? startsAt : 'NOT_A_TIME'
+}
+
+/** A time in the repeated hour is daylight time; undefined in a skipped one. */
+function startOf({ wall, offsetSeconds }: TimeStamp, zone: Zone): number | undefined {
+  if (offsetSeconds !== undefined) return wallSeconds(wall) - offsetSeconds
+  return zone.toInstants(wall)[0]
+}
+
+/** Undefined for a day that the zone skipped whole. */
+function startOfDay(wall: Wall, zone: Zone): number | undefined {
+  const day = toDay(wall)
+  return zone.daySeconds(day) === 0 ? undefined : zone.dayStart(day)
+}
+
+/** Numbers that Decimal(18,6) cannot hold are above every `quantityMax`. */
+function judgeAmount(text: string, rules: UsageRules): RejectCode | undefined {
+  if (text === '') return 'EMPTY'
+  if (!isPlainDecimal(text)) return 'NOT_A_NUMBER'
+  const micros = parseQuantity(text)?.micros
+  const isNegative = micros === undefined ? text.startsWith('-') : micros < 0n
+  if (isNegative && !rules.negative[rules.commodity]) return 'NEGATIVE'
+  const size = micros === undefined || micros >= 0n ? micros : -micros
+  const isAbove = size === undefined || size > BigInt(rules.quantityMax) * microsInOne
+  return isAbove ? 'TOO_LARGE' : undefined
+}
