@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { Fault } from '../../schemas/fault.js'
+
+const run = promisify(execFile)
+const howTo = 'apt-get install redis-server, or set REDIS_URL to a Redis that runs already'
+const policyPath = '/usr/sbin/policy-rc.d'
+const installMsMax = 300_000
+
+/**
+ * The command that runs redis-server so that it ends with its parent: behind `setpriv --pdeathsig`
+ * where util-linux has it. Throws `MISSING_PROGRAM` when there is no redis-server on the PATH.
+ */
+export async function findRedis(): Promise<readonly string[]> {
+  const server = await findProgram('redis-server')
+  if (server === undefined) throw new Fault('MISSING_PROGRAM', `no redis-server found: ${howTo}`)
+  const guard = await findProgram('setpriv')
+  if (guard === undefined || !(await hasDeathSignal(guard))) return [server]
+  return [guard, '--pdeathsig', 'KILL', '--', server]
+}
+
+/** The path of a program that the shell would run, undefined when there is none. */
+export async function findProgram(name: string): Promise<string | undefined> {
+  const found = await run('sh', ['-c', 'command -v "$0"', name]).catch(() => undefined)
+  return found?.stdout.trim()
+}
+
+export interface InstallOptions {
+  /** Install although not root, with sudo (TIELINE_INSTALL=1). */
+  readonly forced: boolean
+  readonly say: (line: string) => void
+}
+
+/**
+ * Makes sure that redis-server is there: found, or installed from Debian's package when this
+ * process is root or `forced`, without a system service left running or enabled. Throws
+ * `MISSING_PROGRAM` with one line that says what to do.
+ */
+export async function ensureRedis(options: InstallOptions): Promise<void> {
+  if ((await findProgram('redis-server')) !== undefined) return
+  const root = process.getuid?.() === 0
+  if ((await findProgram('apt-get')) === undefined || !(root || options.forced)) {
+    throw new Fault('MISSING_PROGRAM', `no redis-server found: ${howTo}`)
+  }
+  options.say('redis-server is not here: installing it from the Debian package')
+  const sudo = root ? [] : ['sudo', '-n']
+  try {
+    await withoutServices(root, async () => {
+      await apt(sudo, 'update')
+      await apt(sudo, 'install', '-y', '--no-install-recommends', 'redis-server')
+    })
+    await leaveNoService(sudo)
+  } catch (cause) {
+    const said = cause instanceof Error ? cause.message.trim().split('\n').at(-1) : String(cause)
+    throw new Fault('MISSING_PROGRAM', `redis-server could not be installed (${said}): ${howTo}`, {
+      cause,
+    })
+  }
+}
+
+async function apt(sudo: readonly string[], ...args: readonly string[]): Promise<void> {
+  const command = [...sudo, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-q']
+  const [program, ...rest] = [...command, '-o', 'DPkg::Lock::Timeout=120', ...args]
+  await run(program as string, rest, { timeout: installMsMax, maxBuffer: 16 * 1024 * 1024 })
+}
+
+/** Debian asks policy-rc.d before it starts a service of a new package; 101 answers no. */
+async function withoutServices(root: boolean, install: () => Promise<void>): Promise<void> {
+  const ours = root && !existsSync(policyPath)
+  if (ours) writeFileSync(policyPath, '#!/bin/sh\nexit 101\n', { mode: 0o755 })
+  try {
+    await install()
+  } finally {
+    if (ours) rmSync(policyPath, { force: true })
+  }
+}
+
+async function leaveNoService(sudo: readonly string[]): Promise<void> {
+  if (!existsSync('/run/systemd/system')) return
+  const [program, ...rest] = [...sudo, 'systemctl', 'disable', '--now', 'redis-server']
+  await run(program as string, rest, { timeout: 60_000 })
+}
+
+async function hasDeathSignal(guard: string): Promise<boolean> {
+  const help = await run(guard, ['--help']).catch(() => undefined)
+  return help?.stdout.includes('--pdeathsig') ?? false
+}

@@ -1,0 +1,121 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Fault } from '../../schemas/fault.js'
+import { isPortFree } from '../port.js'
+import { type Supervised, supervise } from '../supervise.js'
+import { askRedis } from './ask.js'
+import { findRedis } from './install.js'
+import { endOrphan, writePid } from './orphan.js'
+
+export interface RedisOptions {
+  /** Folder for the append-only file and redis.log; made when missing. */
+  readonly dataPath: string
+  readonly port: number
+  readonly password: string
+  readonly onEvent?: (event: string) => void
+}
+
+export interface RunningRedis extends Supervised {
+  /** `redis://` address with the password. */
+  readonly url: string
+  readonly port: number
+}
+
+const logBytesMax = 10 * 1024 * 1024
+const memoryBytesMax = 1024 ** 3
+const readyMsMax = 120_000
+
+/**
+ * Runs `redis-server` on loopback as a supervised child: append-only file flushed every second,
+ * nothing evicted. The password reaches it on standard input. It ends with its parent, however
+ * that ends. Throws `MISSING_PROGRAM`, `PORT_TAKEN`, or `CONFIG` with what Redis said.
+ */
+export async function createRedis(options: RedisOptions): Promise<RunningRedis> {
+  const program = await findRedis()
+  mkdirSync(options.dataPath, { recursive: true, mode: 0o700 })
+  const dataPath = realpathSync(options.dataPath)
+  await endOrphan(dataPath)
+  if (!(await isPortFree(options.port))) {
+    throw new Fault('PORT_TAKEN', `another program listens on port ${options.port}`)
+  }
+  const logPath = resolve(dataPath, 'redis.log')
+  const url = `redis://:${options.password}@127.0.0.1:${options.port}`
+  const supervised = await supervise({
+    name: 'Redis',
+    start: () => startServer(program, { ...options, dataPath, logPath }),
+    ready: (child) => untilReady(child, url),
+    stop: (child) => void child.kill('SIGTERM'),
+    readyMsMax,
+    stopMsMax: 10_000,
+    ...(options.onEvent && { onEvent: options.onEvent }),
+  }).catch((error: unknown) => {
+    throw withReason(error, logPath, options.port)
+  })
+  return { ...supervised, url, port: options.port }
+}
+
+function startServer(
+  program: readonly string[],
+  options: RedisOptions & { readonly logPath: string },
+): ChildProcess {
+  if ((statSync(options.logPath, { throwIfNoEntry: false })?.size ?? 0) > logBytesMax) {
+    rmSync(options.logPath)
+  }
+  const log = openSync(options.logPath, 'a', 0o600)
+  const [command, ...args] = program
+  const child = spawn(command as string, [...args, '-'], {
+    cwd: options.dataPath,
+    detached: true,
+    stdio: ['pipe', log, log],
+  })
+  closeSync(log)
+  child.stdin?.on('error', () => undefined)
+  child.stdin?.end(configuration(options))
+  if (child.pid !== undefined) writePid(options.dataPath, child.pid)
+  return child
+}
+
+function configuration(options: RedisOptions): string {
+  return [
+    'bind 127.0.0.1',
+    `port ${options.port}`,
+    `requirepass ${JSON.stringify(options.password)}`,
+    `dir ${JSON.stringify(options.dataPath)}`,
+    'appendonly yes',
+    'appendfsync everysec',
+    'save ""',
+    `maxmemory ${memoryBytesMax}`,
+    'maxmemory-policy noeviction',
+    'daemonize no',
+    '',
+  ].join('\n')
+}
+
+async function untilReady(child: ChildProcess, url: string): Promise<void> {
+  while (child.exitCode === null && child.signalCode === null) {
+    const answered = await askRedis(url, 'PING').catch(() => undefined)
+    if (answered === 'PONG') return
+    await sleep(25)
+  }
+}
+
+/** A failed first start in the words of Redis's own log. */
+function withReason(error: unknown, logPath: string, port: number): unknown {
+  if (!(error instanceof Fault) || error.code !== 'CONFIG') return error
+  const lines = readFileSync(logPath, 'utf8').trimEnd().split('\n').slice(-6)
+  if (lines.some((line) => line.includes('Address already in use'))) {
+    return new Fault('PORT_TAKEN', `another program listens on port ${port}`, { cause: error })
+  }
+  const said = lines.findLast((line) => /#|\*\*\*|Bad|error/i.test(line)) ?? lines.at(-1)
+  return new Fault('CONFIG', `Redis did not start: ${said}; see ${logPath}`, { cause: error })
+}

@@ -1,0 +1,118 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { t } from 'tap'
+import { isPortFree, onFreePort } from '../../../infra/port.js'
+import { askRedis } from '../../../infra/redis/ask.js'
+import { checkRedis } from '../../../infra/redis/check.js'
+import { createRedis, type RunningRedis } from '../../../infra/redis/start.js'
+
+const password = 'a "quoted" \\ password'
+
+const startIn = (dataPath: string): Promise<RunningRedis> =>
+  onFreePort(16_379, (port) => createRedis({ dataPath, port, password: 'secret' }))
+
+const until = async (reached: () => Promise<boolean> | boolean): Promise<boolean> => {
+  for (let look = 0; look < 400; look++) {
+    if (await reached()) return true
+    await sleep(25)
+  }
+  return false
+}
+
+t.test('keeps what it is given over a kill -9 and over a stop and start', async (t) => {
+  const dataPath = t.testdir()
+  const redis = await startIn(dataPath)
+  const { port } = redis
+  t.equal(await askRedis(redis.url, 'SET', 'stone', 'set'), 'OK')
+  await sleep(1_200)
+  const killed = redis.pid()
+  redis.kill()
+  t.ok(await until(() => redis.pid() !== killed && redis.pid() !== undefined), 'it comes back')
+  t.ok(
+    await until(async () => (await askRedis(redis.url, 'GET', 'stone').catch(() => '')) === 'set'),
+    'with its data and on its port',
+  )
+  await redis.close()
+  t.ok(await isPortFree(port), 'nothing is left on the port')
+
+  const again = await startIn(dataPath)
+  t.equal(await askRedis(again.url, 'GET', 'stone'), 'set')
+  await again.close()
+})
+
+t.test('answers on loopback only, with a password, and evicts nothing', async (t) => {
+  const redis = await onFreePort(16_379, (port) =>
+    createRedis({ dataPath: t.testdir(), port, password }),
+  )
+  t.teardown(redis.close)
+  await checkRedis(redis.url)
+  const open = `redis://127.0.0.1:${redis.port}`
+  await t.rejects(askRedis(open, 'PING'), { code: 'QUEUE_UNREACHABLE' }, 'no password')
+  await t.rejects(askRedis(`redis://:wrong@127.0.0.1:${redis.port}`, 'PING'), {
+    code: 'QUEUE_UNREACHABLE',
+  })
+  const bound = await askRedis(redis.url, 'CONFIG', 'GET', 'bind')
+  t.equal(bound, '2', 'two items: the name and the one address')
+  const command = readFileSync(`/proc/${redis.pid()}/cmdline`, 'utf8')
+  t.notMatch(command, /quoted/, 'the password is not on the command line')
+})
+
+t.test('an external Redis that evicts is refused with the setting to change', async (t) => {
+  const redis = await startIn(t.testdir())
+  t.teardown(redis.close)
+  await askRedis(redis.url, 'CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')
+  await t.rejects(checkRedis(redis.url), { code: 'CONFIG', message: /allkeys-lru.*noeviction/ })
+})
+
+t.test('a port that is taken is said to be', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.teardown(() => other.close())
+  const { port } = other.address() as { port: number }
+  await t.rejects(createRedis({ dataPath: t.testdir(), port, password }), { code: 'PORT_TAKEN' })
+})
+
+t.test('a Redis that does not answer is a fault that names it without its password', async (t) => {
+  await t.rejects(askRedis('redis://:hush@127.0.0.1:1/', 'PING'), {
+    code: 'QUEUE_UNREACHABLE',
+    message: /^(?!.*hush).*127\.0\.0\.1:1/,
+  })
+})
+
+t.test('ends with its parent, even by SIGKILL', async (t) => {
+  const dataPath = t.testdir()
+  const module = new URL('../../../infra/redis/start.js', import.meta.url).href
+  const code = `import { createRedis } from ${JSON.stringify(module)}
+    const redis = await createRedis({ dataPath: ${JSON.stringify(dataPath)}, port: 16999, password: 'x' })
+    console.log(redis.pid())
+    setInterval(() => undefined, 1000)`
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', code], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [line] = await once(parent.stdout, 'data')
+  const pid = Number(String(line))
+  t.equal(spawnSync('kill', ['-0', String(pid)]).status, 0, 'the server runs')
+  parent.kill('SIGKILL')
+  t.ok(await until(() => spawnSync('kill', ['-0', String(pid)]).status !== 0), 'and is gone')
+})
+
+t.test('a server that a dead parent left behind is ended at the next start', async (t) => {
+  const dataPath = t.testdir()
+  const left = spawn('redis-server', ['--port', '16998'], { cwd: dataPath, stdio: 'ignore' })
+  await sleep(300)
+  t.teardown(() => left.kill('SIGKILL'))
+  const { writePid, endOrphan } = await import('../../../infra/redis/orphan.js')
+  writePid(dataPath, left.pid as number)
+  await endOrphan(dataPath)
+  t.ok(
+    left.exitCode !== null ||
+      left.signalCode !== null ||
+      (await until(() => left.exitCode !== null)),
+  )
+  writePid(dataPath, process.pid)
+  await endOrphan(dataPath)
+  t.pass('a pid that belongs to another program is left alone')
+})
