@@ -1,0 +1,50 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type DemoMeter, demoCustomers } from './customers.js'
+import { type UsageTally, usageFile } from './usage-file.js'
+import type { UsageOptions } from './usage-rows.js'
+
+export interface DemoFile extends UsageTally {
+  readonly name: string
+  readonly path: string
+}
+
+const seed = 20_251_102
+const customersCount = 50
+const zone = 'America/Detroit'
+/** 35 days with the clock change of 2 November 2025 in the fifth week; sent on the day after. */
+const calendar = { firstDay: '2025-10-05', days: 35, zone } as const
+const sentOn = '09112025'
+
+/** Names of the demo utility's files, in the order in which they are written. */
+export const demoFileNames = [`DEMO_${sentOn}_Electric.csv`, `DEMO_${sentOn}_Gas.csv`] as const
+
+/**
+ * Writes the demo utility's files into a folder: 15-minute electric and daily gas reads of 50
+ * customers. Each appears under its name only when it is complete, and with a done-file that says so.
+ */
+export async function writeDemoFiles(folder: string): Promise<readonly DemoFile[]> {
+  await mkdir(folder, { recursive: true })
+  const meters = demoCustomers(seed, customersCount).flatMap((customer) => customer.meters)
+  const files: DemoFile[] = []
+  for (const [index, options] of [electric(meters), gas(meters)].entries()) {
+    const name = demoFileNames[index] as string
+    const path = join(folder, name)
+    const unfinished = join(folder, `.${name}.part`)
+    const tally = await usageFile(unfinished, options)
+    await rename(unfinished, path)
+    await writeFile(`${path}.done`, '')
+    files.push({ ...tally, name, path })
+  }
+  return files
+}
+
+function electric(meters: readonly DemoMeter[]): UsageOptions {
+  const ours = meters.filter((meter) => meter.meterType === 'Electric')
+  return { ...calendar, meters: ours, seed, intervalSeconds: 900 }
+}
+
+function gas(meters: readonly DemoMeter[]): UsageOptions {
+  const ours = meters.filter((meter) => meter.meterType === 'Gas')
+  return { ...calendar, meters: ours, seed: seed + 1, intervalSeconds: 86_400, shape: 'gas' }
+}
