@@ -1,0 +1,114 @@
+import { resolve } from 'node:path'
+import { createStore } from '../pipeline/stores/clickhouse.js'
+import type { Profile } from '../schemas/profile.js'
+import { type Addresses, addressesOf, type External, withoutPassword } from './addresses.js'
+import type { Home } from './home.js'
+import { migrate } from './migrate.js'
+import { claimHome, type RunState, readRun, writeRun } from './run-state.js'
+import { type Closer, type ServerOptions, type StackPart, startServers } from './servers.js'
+import { createWorkerProcess } from './worker-process.js'
+
+export interface StackOptions extends ServerOptions {
+  /** Name of the command, for run.json. */
+  readonly command?: string
+  /** Whether the stack goes on after the command that needed it; default true. */
+  readonly stays?: boolean
+}
+
+export interface Stack extends Addresses {
+  /** Undefined where CLICKHOUSE_URL or REDIS_URL name a server that is run elsewhere. */
+  readonly clickhouse: StackPart | undefined
+  readonly redis: StackPart | undefined
+  readonly worker: StackPart
+  /** Stops worker, Redis and ClickHouse in this order and gives the data folder free. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts everything on one machine: ClickHouse and Redis as child processes unless they run
+ * elsewhere, migrations, the worker. What had started is stopped again when a later part fails.
+ * Throws `ALREADY_RUNNING` when another process has the data folder, else the part's own fault.
+ */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const { home, profile } = options
+  const { inbox, outbox, landing, archive, quarantine } = home
+  const claim = await claimHome(home)
+  const closers: Closer[] = [claim.release]
+  try {
+    const [store, redis] = await startServers(options, closers)
+    const applied = await migrateStore(store.store, profile)
+    if (applied.length > 0) options.say?.(`migrated ${profile.database}: ${applied.join(', ')}`)
+    const embedded = store.part !== undefined
+    const worker = await createWorkerProcess({
+      options: {
+        profile: placeSources(profile, home),
+        folders: { inbox, outbox, landing, archive, quarantine },
+        store: store.store,
+        ...(embedded && { storeLandingPath: landing }),
+        redisUrl: redis.redisUrl,
+      },
+      logsPath: home.logs,
+      onEvent: (event) => options.log.warn(event),
+    })
+    closers.unshift(worker.close)
+    writeRun(home, {
+      command: options.command ?? 'up',
+      stays: options.stays ?? true,
+      database: profile.database,
+      clickhouse: { url: store.store.url, embedded },
+      redis: { url: withoutPassword(redis.redisUrl), embedded: redis.part !== undefined },
+    })
+    return {
+      store: store.store,
+      reader: store.reader,
+      redisUrl: redis.redisUrl,
+      clickhouse: store.part,
+      redis: redis.part,
+      worker,
+      close: () => closeAll(closers),
+    }
+  } catch (error) {
+    await closeAll(closers)
+    throw error
+  }
+}
+
+export interface AttachedStack extends Addresses {
+  readonly run: RunState
+}
+
+/** The stack that runs on a data folder, undefined where none does. */
+export function attachStack(home: Home, external: External = {}): AttachedStack | undefined {
+  const run = readRun(home)
+  return run && { ...addressesOf(home, run, external), run }
+}
+
+async function migrateStore(
+  address: Addresses['store'],
+  profile: Profile,
+): Promise<readonly string[]> {
+  const store = createStore(address)
+  try {
+    return await migrate(store, profile)
+  } finally {
+    await store.close()
+  }
+}
+
+/** A source's relative path lies in the data folder. */
+function placeSources(profile: Profile, home: Home): Profile {
+  const sources = profile.sources.map((source) => ({
+    ...source,
+    path: resolve(home.path, source.path),
+  }))
+  return { ...profile, sources }
+}
+
+/** Every part is stopped, in order, even where an earlier one fails to. */
+async function closeAll(closers: readonly Closer[]): Promise<void> {
+  const failures: unknown[] = []
+  for (const close of closers) {
+    await close().catch((error: unknown) => failures.push(error))
+  }
+  if (failures.length > 0) throw failures[0]
+}
