@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { createStore } from '../../pipeline/stores/clickhouse.js'
+import { externalRedis, externalStore, withoutPassword } from '../addresses.js'
+import type { Context } from '../context.js'
+import { packageRoot } from '../package-root.js'
+import { readProfile } from '../profile-file.js'
+import { checkRedis } from '../redis/check.js'
+import { findProgram } from '../redis/install.js'
+import { bad, type Check, type Finding, good, warning } from './check.js'
+
+const run = promisify(execFile)
+const lookMsMax = 30_000
+
+/** Checks of the servers and of the profile. */
+export const serverChecks: readonly Check[] = [
+  { name: 'Redis', look: redis },
+  { name: 'ClickHouse', look: clickhouse },
+  { name: 'profile', look: async (context) => profile(context) },
+]
+
+async function redis({ external }: Context): Promise<Finding> {
+  const url = externalRedis(external)
+  if (url !== undefined) {
+    await checkRedis(url)
+    return good(`REDIS_URL ${withoutPassword(url)} answers and keeps what it is given`)
+  }
+  const program = await findProgram('redis-server')
+  if (program === undefined) {
+    return bad('no redis-server found', 'apt-get install redis-server, or set REDIS_URL')
+  }
+  const { stdout } = await run(program, ['--version'], { timeout: lookMsMax })
+  const version = /v=(\S+)/.exec(stdout)?.[1] ?? stdout.trim()
+  const guarded = (await findProgram('setpriv')) !== undefined
+  if (guarded) return good(`${program} ${version}, run as a child process`)
+  return warning(
+    `${program} ${version}`,
+    'install util-linux, so that it never outlives its parent',
+  )
+}
+
+async function clickhouse({ external }: Context): Promise<Finding> {
+  const addresses = externalStore(external, 'default')
+  if (addresses === undefined) return embeddedEngine()
+  const store = createStore(addresses.store)
+  try {
+    const [row] = await store.rows<{ version: string }>({
+      sql: 'SELECT version() AS version',
+    })
+    return good(`CLICKHOUSE_URL ${addresses.store.url} answers, version ${row?.version}`)
+  } finally {
+    await store.close()
+  }
+}
+
+/** Loads the engine in a process of its own, where a crash in native code ends nothing else. */
+async function embeddedEngine(): Promise<Finding> {
+  const code = "import('chdb').then((chdb) => process.stdout.write(chdb.query('SELECT version()')))"
+  const options = { cwd: packageRoot(import.meta.url), timeout: lookMsMax }
+  try {
+    const { stdout } = await run(process.execPath, ['-e', code], options)
+    return good(`embedded, version ${stdout.trim().replaceAll('"', '')}`)
+  } catch (error) {
+    const lines = (error instanceof Error ? error.message : String(error)).split('\n')
+    const reason = lines.find((line) => line.includes('Error')) ?? lines[0] ?? ''
+    return bad(`the embedded engine does not load: ${reason}`, 'run npm ci, or set CLICKHOUSE_URL')
+  }
+}
+
+function profile(context: Context): Finding {
+  const found = readProfile(context.profilePath)
+  const companies = found.companyCodes.join(', ')
+  return good(`${resolve(context.profilePath)}: ${companies}, ${found.timeZone}, ${found.database}`)
+}

@@ -1,0 +1,95 @@
+import { createQueues, type QueueCounts } from '../../pipeline/queues/bullmq.js'
+import { createStore } from '../../pipeline/stores/clickhouse.js'
+import { type Context, exitCodes } from '../context.js'
+import { type Column, grouped, renderTable } from '../table.js'
+import { type InUse, useStack } from '../use-stack.js'
+
+interface FileState {
+  readonly status: string
+  readonly files: string
+  readonly rows: string
+  readonly newest: string
+}
+
+interface Freshness {
+  readonly company_code: string
+  readonly commodity: string
+  readonly newest: string
+  readonly age_hours: number
+}
+
+export interface Status {
+  readonly files: readonly FileState[]
+  readonly queues: QueueCounts
+  readonly freshness: readonly Freshness[]
+}
+
+const fileColumns: readonly Column<FileState>[] = [
+  { title: 'files', cell: (row) => row.status },
+  { title: 'count', right: true, cell: (row) => grouped(row.files) },
+  { title: 'rows', right: true, cell: (row) => grouped(row.rows) },
+  { title: 'latest received', cell: (row) => row.newest },
+]
+const freshnessColumns: readonly Column<Freshness>[] = [
+  { title: 'company', cell: (row) => row.company_code },
+  { title: 'commodity', cell: (row) => row.commodity },
+  { title: 'newest interval ends (UTC)', cell: (row) => row.newest },
+  { title: 'age, hours', right: true, cell: (row) => grouped(row.age_hours) },
+]
+
+/** Prints files by state, jobs by queue and the age of the newest interval. */
+export async function status(
+  context: Context,
+  options: { readonly json: boolean },
+): Promise<number> {
+  const now = await useStack(context, 'status', readStatus)
+  context.print(options.json ? JSON.stringify(now, undefined, 2) : render(now))
+  return exitCodes.good
+}
+
+async function readStatus(stack: InUse): Promise<Status> {
+  const store = createStore(stack.store)
+  const queues = createQueues({ redisUrl: stack.redisUrl, prefix: stack.profile.database })
+  try {
+    return {
+      files: await store.rows<FileState>({ sql: filesSql }),
+      queues: await queues.counts(),
+      freshness: await store.rows<Freshness>({ sql: freshnessSql }),
+    }
+  } finally {
+    await queues.close()
+    await store.close()
+  }
+}
+
+const filesSql = `SELECT status, toString(count()) AS files, toString(sum(rows_read)) AS rows,
+    formatDateTime(max(received_at), '%F %T') AS newest
+FROM file_load
+GROUP BY status
+ORDER BY status`
+
+const freshnessSql = `SELECT company_code, feed AS commodity,
+    formatDateTime(max(last_interval_end), '%F %T') AS newest,
+    dateDiff('hour', max(last_interval_end), now()) AS age_hours
+FROM file_load
+WHERE status = 'published' AND last_interval_end IS NOT NULL
+GROUP BY company_code, feed
+ORDER BY company_code, feed`
+
+const jobStates = ['waiting', 'active', 'delayed', 'failed'] as const
+const queueColumns: readonly Column<[string, Readonly<Record<string, number>>]>[] = [
+  { title: 'queue', cell: ([name]) => name },
+  ...jobStates.map((state) => ({
+    title: state,
+    right: true,
+    cell: ([, counts]: [string, Readonly<Record<string, number>>]) => String(counts[state] ?? 0),
+  })),
+]
+
+function render(now: Status): string {
+  return [
+    renderTable(fileColumns, now.files),
+    renderTable(queueColumns, Object.entries(now.queues)),
+    renderTable(freshnessColumns, now.freshness),
+  ].join('\n\n')
+}

@@ -1,0 +1,70 @@
+import { join } from 'node:path'
+import { withoutPassword } from '../addresses.js'
+import { type Context, exitCodes } from '../context.js'
+import { openHome } from '../home.js'
+import { createLog } from '../log.js'
+import { readProfile } from '../profile-file.js'
+import { type Stack, startStack } from '../stack.js'
+import type { InUse } from '../use-stack.js'
+
+export interface UpOptions {
+  readonly clickhousePort?: number
+  readonly redisPort?: number
+}
+
+/** Runs everything on this machine until Ctrl-C, which stops every child. */
+export async function up(context: Context, options: UpOptions): Promise<number> {
+  const { stack, ...own } = await startHere(context, 'up', options)
+  context.print(describe({ ...stack, ...own }))
+  context.print('Ctrl-C stops everything')
+  await untilAsked(context, stack)
+  return exitCodes.good
+}
+
+/** Starts a stack that stays, for `up` and the demo. */
+export async function startHere(
+  context: Context,
+  command: string,
+  options: UpOptions,
+): Promise<{ readonly stack: Stack } & Pick<InUse, 'home' | 'profile'>> {
+  const home = openHome(context.homePath)
+  const profile = readProfile(context.profilePath)
+  const stack = await startStack({
+    home,
+    profile,
+    command,
+    log: createLog(join(home.logs, 'tieline.log'), command),
+    external: context.external,
+    installs: context.installs,
+    say: context.say,
+    ports: {
+      ...(options.clickhousePort && { clickhouse: options.clickhousePort }),
+      ...(options.redisPort && { redis: options.redisPort }),
+    },
+  })
+  return { stack, home, profile }
+}
+
+/** Waits for Ctrl-C and stops the stack in good order. */
+export async function untilAsked(context: Context, stack: Stack): Promise<void> {
+  const { ending } = context
+  if (!ending.aborted) {
+    await new Promise((resolve) => ending.addEventListener('abort', resolve, { once: true }))
+  }
+  context.say('stopping')
+  await stack.close()
+  context.say('stopped')
+}
+
+/** The addresses of everything, without passwords. */
+export function describe(stack: InUse): string {
+  const { home } = stack
+  return [
+    `ClickHouse  ${stack.store.url}  database ${stack.store.database}, user ${stack.reader.username}`,
+    `Redis       ${withoutPassword(stack.redisUrl)}`,
+    `inbox       ${home.inbox}`,
+    `outbox      ${home.outbox}`,
+    `passwords   ${join(home.path, 'secrets.json')}`,
+    `logs        ${home.logs}`,
+  ].join('\n')
+}

@@ -1,0 +1,19 @@
+import type { External } from './addresses.js'
+
+/** What every command is given: the global options and the surroundings, read once in main.ts. */
+export interface Context {
+  readonly homePath: string
+  readonly profilePath: string
+  readonly external: External
+  /** TIELINE_INSTALL=1: missing programs may be installed with sudo. */
+  readonly installs: boolean
+  /** Fires on Ctrl-C and when the process is told to end. */
+  readonly ending: AbortSignal
+  /** Results, on standard output. */
+  readonly print: (text: string) => void
+  /** What goes on meanwhile, on standard error. */
+  readonly say: (text: string) => void
+}
+
+/** Exit codes of commands. */
+export const exitCodes = { good: 0, fault: 1, quarantined: 2, interrupted: 130 } as const

@@ -1,0 +1,72 @@
+import { createHandOver, type HandOver, type Progress } from '../pipeline/hand-over.js'
+import { Fault } from '../schemas/fault.js'
+import type { Receipt } from '../schemas/receipt.js'
+import { createBar } from './progress.js'
+import type { InUse } from './use-stack.js'
+
+/** A file on its way in. */
+export interface Arriving {
+  readonly name: string
+  readonly bytes: number
+  /** Brings the file in, or waits until it has come in, and returns its arrival. */
+  readonly arrive: (handOver: HandOver) => Promise<number>
+}
+
+/**
+ * Follows files with one progress bar for all of them until each is settled. Returns the receipts
+ * in the order of the files.
+ */
+export async function followFiles(
+  stack: InUse,
+  files: readonly Arriving[],
+): Promise<readonly Receipt[]> {
+  const { store, redisUrl, profile } = stack
+  const handOver = await createHandOver({ store, redisUrl, profile })
+  const board = createBoard(files)
+  try {
+    return await Promise.all(
+      files.map(async (file) => {
+        const arrival = await file.arrive(handOver)
+        let receipt: Receipt | undefined
+        for await (const state of handOver.follow(arrival)) {
+          board.update(file, state)
+          receipt = state.receipt ?? receipt
+        }
+        if (receipt !== undefined) return receipt
+        throw new Fault('STORE_REFUSED', `${file.name} ended without a receipt; see tieline status`)
+      }),
+    )
+  } finally {
+    board.stop()
+    await handOver.close()
+  }
+}
+
+/** Adds the states of all files up for the one bar, each file by its share of rows loaded. */
+function createBoard(files: readonly Arriving[]): {
+  update(file: Arriving, state: Progress): void
+  stop(): void
+} {
+  const bar = createBar()
+  const states = new Map<Arriving, Progress>()
+  const bytesTotal = files.reduce((sum, file) => sum + file.bytes, 0)
+  return {
+    update: (file, state) => {
+      states.set(file, state)
+      let bytesDone = 0
+      let rowsLoaded = 0
+      for (const [{ bytes }, one] of states) {
+        bytesDone += bytes * shareDone(one)
+        rowsLoaded += one.rowsLoaded
+      }
+      bar.update({ bytesDone: Math.round(bytesDone), bytesTotal, rowsLoaded, status: state.status })
+    },
+    stop: bar.stop,
+  }
+}
+
+/** How much of a file is done, 0 to 1; rows cannot be counted before it has been read once. */
+function shareDone(state: Progress): number {
+  if (state.receipt !== undefined) return 1
+  return state.rowsTotal ? Math.min(state.rowsLoaded / state.rowsTotal, 1) : 0
+}

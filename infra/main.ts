@@ -1,0 +1,122 @@
+#!/usr/bin/env node
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { Fault } from '../schemas/fault.js'
+import { demo } from './commands/demo.js'
+import { doctor } from './commands/doctor.js'
+import { load } from './commands/load.js'
+import { sql } from './commands/sql.js'
+import { status } from './commands/status.js'
+import { up } from './commands/up.js'
+import { type Context, exitCodes } from './context.js'
+import { demoProfilePath } from './profile-file.js'
+
+interface GlobalOptions {
+  readonly home: string
+  readonly profile: string
+  readonly debug: boolean
+}
+
+const env = process.env
+const ending = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => ending.abort(new Error(`ended by ${signal}`)))
+}
+
+const program = new Command('tieline')
+  .description("Loads a utility's files into ClickHouse, and says where every row went.")
+  .addOption(
+    new Option('--home <dir>', 'data folder').env('TIELINE_HOME').default('./data', './data'),
+  )
+  .addOption(
+    new Option('--profile <file>', "the utility's profile (YAML)")
+      .env('TIELINE_PROFILE')
+      .default(demoProfilePath, 'the demo utility'),
+  )
+  .option('--debug', 'show where an error comes from', false)
+  .addHelpText(
+    'after',
+    `
+Without CLICKHOUSE_URL and REDIS_URL both servers are run here, as child processes, with their
+data in the data folder. Start with:
+  tieline demo                        everything, with a demo utility's files
+  tieline load ACME_04012026_Electric.csv
+  tieline sql "SELECT count() FROM usage"`,
+  )
+
+program
+  .command('up')
+  .description('run everything on this machine until Ctrl-C')
+  .option('--clickhouse-port <port>', 'port to try first, default 8123', toPort)
+  .option('--redis-port <port>', 'port to try first, default 6379', toPort)
+  .action((options) => run((context) => up(context, options)))
+program
+  .command('load')
+  .description('load files, wait for them and print their receipts')
+  .argument('<file...>', 'finished files, <CompanyCode>_<DDMMYYYY>_<Feed>.csv or .csv.gz')
+  .option('--again', 'load files again that are published already', false)
+  .option('--json', 'print the receipts as JSON', false)
+  .addHelpText('after', '\nExit code: 0 all published or duplicate, 2 one quarantined, 1 a fault.')
+  .action((files, options) => run((context) => load(context, files, options)))
+program
+  .command('sql')
+  .description('run one query as the reader and print its result')
+  .argument('<statement>', 'ClickHouse SQL, for example "SHOW TABLES"')
+  .option(
+    '--format <name>',
+    'any ClickHouse format: JSONEachRow, CSVWithNames ...',
+    'PrettyCompact',
+  )
+  .action((statement, options) => run((context) => sql(context, statement, options)))
+program
+  .command('status')
+  .description('files by state, queues, freshness of the data')
+  .option('--json', 'print as JSON', false)
+  .action((options) => run((context) => status(context, options)))
+program
+  .command('doctor')
+  .description('check what is installed, reachable and configured, without starting anything')
+  .action(() => run((context) => doctor(context)))
+program
+  .command('demo')
+  .description("start everything and load a demo utility's files")
+  .option('--once', 'end after the first query instead of running on', false)
+  .action((options) => run((context) => demo(context, options)))
+
+await program.parseAsync()
+
+/** Runs a command with its surroundings and ends the process with its exit code. */
+async function run(command: (context: Context) => Promise<number>): Promise<void> {
+  const options = program.opts<GlobalOptions>()
+  try {
+    process.exit(await command(surroundings(options)))
+  } catch (error) {
+    if (ending.signal.aborted) process.exit(exitCodes.interrupted)
+    const text = error instanceof Fault ? error.message : `unexpected: ${String(error)}`
+    process.stderr.write(`tieline: ${text.replaceAll('\n', ' ')}\n`)
+    if (options.debug && error instanceof Error) process.stderr.write(`${error.stack}\n`)
+    process.exit(exitCodes.fault)
+  }
+}
+
+function surroundings(options: GlobalOptions): Context {
+  const { CLICKHOUSE_URL, CLICKHOUSE_READER_URL, REDIS_URL, TIELINE_INSTALL } = env
+  return {
+    homePath: options.home,
+    profilePath: options.profile,
+    external: {
+      ...(CLICKHOUSE_URL && { clickhouseUrl: CLICKHOUSE_URL }),
+      ...(CLICKHOUSE_READER_URL && { clickhouseReaderUrl: CLICKHOUSE_READER_URL }),
+      ...(REDIS_URL && { redisUrl: REDIS_URL }),
+    },
+    installs: TIELINE_INSTALL === '1',
+    ending: ending.signal,
+    print: (text) => void process.stdout.write(`${text}\n`),
+    say: (text) => void process.stderr.write(`${text}\n`),
+  }
+}
+
+function toPort(text: string): number {
+  const port = Number(text)
+  if (Number.isInteger(port) && port > 0 && port < 65_536) return port
+  throw new InvalidArgumentError('a port is a number from 1 to 65535')
+}

@@ -1,0 +1,44 @@
+/** One column of a table; numbers stand to the right. */
+export interface Column<T> {
+  readonly title: string
+  readonly right?: boolean
+  readonly cell: (row: T) => string
+}
+
+/** A table for a terminal: a heading, a rule, one line a row, widths as needed. */
+export function renderTable<T>(columns: readonly Column<T>[], rows: readonly T[]): string {
+  const grid = rows.map((row) => columns.map((column) => column.cell(row)))
+  const widths = columns.map((column, index) =>
+    Math.max(column.title.length, ...grid.map((cells) => cells[index]?.length ?? 0)),
+  )
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, index) => pad(cell, widths[index] ?? 0, columns[index]?.right ?? false))
+      .join('  ')
+      .trimEnd()
+  const rule = widths.map((width) => '─'.repeat(width)).join('  ')
+  return [line(columns.map((column) => column.title)), rule, ...grid.map(line)].join('\n')
+}
+
+/** 1234567 as 1,234,567; a decimal's digits behind the point stay as they are. */
+export function grouped(value: number | string | bigint): string {
+  const [whole = '', rest] = String(value).split('.')
+  const digits = whole.replace(/\B(?=(\d{3})+$)/g, ',')
+  return rest === undefined ? digits : `${digits}.${rest}`
+}
+
+/** Bytes in the largest unit that leaves a number above 1. */
+export function bytesText(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'] as const
+  let value = bytes
+  let unit = 0
+  while (value >= 1_000 && unit < units.length - 1) {
+    value /= 1_000
+    unit++
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`
+}
+
+function pad(text: string, width: number, right: boolean): string {
+  return right ? text.padStart(width) : text.padEnd(width)
+}
