@@ -4,13 +4,14 @@ import { Fault } from './fault.js'
 import { listProblems, remedy } from './problem.js'
 import { createZone } from './zone.js'
 
+const secretRemedy = 'write { file: <path> } or { env: <NAME> }, not the secret itself'
 /** Where a secret lies, a file or an environment variable: a profile never holds the secret. */
 export const secretReference = z.union(
   [
-    z.strictObject({ file: z.string().min(1) }).readonly(),
-    z.strictObject({ env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/) }).readonly(),
+    z.strictObject({ file: z.string().min(1, secretRemedy) }).readonly(),
+    z.strictObject({ env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, secretRemedy) }).readonly(),
   ],
-  'write { file: <path> } or { env: <NAME> }, not the secret itself',
+  secretRemedy,
 )
 export type SecretReference = z.output<typeof secretReference>
 

@@ -14,6 +14,8 @@ import { toDay, type Wall, wallSeconds, type Zone } from './zone.js'
  * Behind the details of the column counts stands a blank and the number of columns found.
  */
 export const rejectCodes = {
+  ROW_TOO_LONG: { detail: 'the row is longer than 65536 bytes' },
+  BAD_QUOTES: { detail: 'quotes do not match' },
   TOO_FEW_COLUMNS: { detail: 'expected 5 columns, found' },
   TOO_MANY_COLUMNS: { detail: 'expected 5 columns, found' },
   EMPTY: { detail: 'value is missing' },
@@ -29,11 +31,15 @@ export const rejectCodes = {
 export type RejectCode = keyof typeof rejectCodes
 export type UsageColumn = (typeof feeds.Electric.columns)[number]
 
-/** What a row is judged by: `{ ...profile.usage, commodity, zone }`; `quantityMax` is in units. */
-export interface UsageRules {
-  readonly commodity: Commodity
+/** What a timestamp is judged by. */
+export interface TimeRules {
   readonly zone: Zone
   readonly dateOrder: DateOrder
+}
+
+/** What a row is judged by: `{ ...profile.usage, commodity, zone }`; `quantityMax` is in units. */
+export interface UsageRules extends TimeRules {
+  readonly commodity: Commodity
   readonly negative: Readonly<Record<Commodity, boolean>>
   readonly quantityMax: number
 }
@@ -123,7 +129,7 @@ function judgeIdentifier(text: string): RejectCode | undefined {
 }
 
 /** The instant of a stamp, epoch seconds above 0, or why there is none. */
-function judgeTime(text: string, { zone, dateOrder }: UsageRules): number | RejectCode {
+export function judgeTime(text: string, { zone, dateOrder }: TimeRules): number | RejectCode {
   if (text === '') return 'EMPTY'
   const format = detectFormat(text)
   const stamp = format && parseTimeStamp(text, format, dateOrder)

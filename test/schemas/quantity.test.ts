@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { formatQuantity, parseQuantity } from '../../schemas/quantity.js'
+import { formatQuantity, parseQuantity, parseTotal } from '../../schemas/quantity.js'
 import { sampled } from './sampled.js'
 
 const grammar = /^-?(\d+(\.\d*)?|\.\d+)$/
@@ -104,4 +104,26 @@ test('rounding never moves a quantity by more than half a millionth', async (t) 
       )
     }),
   )
+})
+
+test('a total of any file is read back, and nothing but the canonical spelling', async (t) => {
+  const micros = fc.bigInt({ min: -(10n ** 38n) + 1n, max: 10n ** 38n - 1n })
+  sampled(
+    t,
+    fc.property(micros, (value) => parseTotal(formatQuantity(value)) === value),
+  )
+  t.equal(parseTotal('1.50'), 1_500_000n, 'trailing zeros of the store are read')
+  for (const text of [
+    '',
+    '-',
+    '1.',
+    '.5',
+    '01',
+    '1e3',
+    '1.0000001',
+    '+1',
+    ' 1',
+    `1${'0'.repeat(32)}`,
+  ])
+    t.equal(parseTotal(text), undefined, text)
 })
