@@ -1,0 +1,29 @@
+import type { Line } from './line.js'
+import type { LoadTask } from './load.js'
+import type { FileState } from './stores/file-state.js'
+
+/** The loads of a file as its manifest has them. */
+export function loadTasks(state: FileState): readonly LoadTask[] {
+  return state.manifest.chunks.map((chunk) => ({
+    arrival: state.arrival,
+    feed: state.feed as LoadTask['feed'],
+    seconds: state.manifest.seconds,
+    chunk,
+  }))
+}
+
+/**
+ * Queues what comes next for a file by what the ledger says of it, the one rule by which steps
+ * follow each other and by which the sweep repairs what a lost queue forgot.
+ */
+export async function forward(line: Line, state: FileState): Promise<void> {
+  const { arrival } = state
+  if (state.settledAt !== undefined || state.status === 'waiting') return
+  if (state.status === 'publishing') return line.queues.add('reconcile', { v: 1, arrival })
+  if (state.status !== 'received') return line.queues.add('settle', { v: 1, arrival })
+  if (state.fault !== '' || state.duplicateOf !== 0) {
+    return line.queues.add('reconcile', { v: 1, arrival })
+  }
+  const loads = loadTasks(state).map((task) => ({ v: 1 as const, ...task }))
+  return line.queues.addFlow({ v: 1, arrival }, loads)
+}

@@ -1,0 +1,92 @@
+import { stat } from 'node:fs/promises'
+import { basename, resolve } from 'node:path'
+import { Fault } from '../schemas/fault.js'
+import type { Profile } from '../schemas/profile.js'
+import type { Receipt } from '../schemas/receipt.js'
+import { createCompletions, createQueues } from './queues/bullmq.js'
+import { jobId } from './queues/jobs.js'
+import { toReceipt } from './receipt.js'
+import { createStore, type StoreAddress } from './stores/clickhouse.js'
+import type { FileStatus } from './stores/file-state.js'
+import { createLedger } from './stores/ledger.js'
+
+export interface HandOverOptions {
+  readonly store: StoreAddress
+  readonly redisUrl: string
+  readonly profile: Profile
+}
+
+export interface Progress {
+  readonly status: FileStatus | 'arrived'
+  readonly rowsLoaded: number
+  /** Rows of the file, once it has been read to its end. */
+  readonly rowsTotal: number | undefined
+  /** There when the file has ended and everything about it is put away. */
+  readonly receipt: Receipt | undefined
+}
+
+/** The way in for files that a person names: they are handed over as finished. */
+export interface HandOver {
+  /** Claims an arrival and queues it. Faults: `PERMISSION`, `SOURCE_UNREACHABLE`, `QUEUE_UNREACHABLE`. */
+  handOver(path: string, options?: { readonly again?: boolean }): Promise<{ arrival: number }>
+  /** How the file comes along, until it is settled. */
+  follow(arrival: number): AsyncGenerator<Progress>
+  close(): Promise<void>
+}
+
+const pollMs = 250
+
+export async function createHandOver(options: HandOverOptions): Promise<HandOver> {
+  const { redisUrl, profile } = options
+  const store = createStore(options.store)
+  const ledger = createLedger(store, () => new Date())
+  const queues = createQueues({ redisUrl, prefix: profile.database })
+  const settled = new Map<string, () => void>()
+  const completions = createCompletions(
+    { redisUrl, prefix: profile.database, name: 'settle' },
+    (id) => settled.get(id)?.(),
+  )
+  return {
+    handOver: async (path, { again = false } = {}) => {
+      const absolute = resolve(path)
+      const found = await stat(absolute).catch((error: NodeJS.ErrnoException) => {
+        throw new Fault('SOURCE_UNREACHABLE', `${path}: ${error.code ?? 'unreadable'}`)
+      })
+      if (!found.isFile()) throw new Fault('SOURCE_UNREACHABLE', `${path} is not a file`)
+      const { arrival } = await ledger.claim({
+        source: 'hand-over',
+        name: basename(absolute),
+        path: absolute,
+        bytes: found.size,
+        modifiedMs: Math.trunc(found.mtimeMs),
+        force: again,
+      })
+      await queues.add('receive', { v: 1, arrival })
+      return { arrival }
+    },
+    follow: async function* (arrival) {
+      const id = jobId('settle', { v: 1, arrival })
+      for (;;) {
+        const woken = new Promise<void>((wake) => settled.set(id, wake))
+        const state = await ledger.state(arrival)
+        const receipts = await ledger.receipts(arrival)
+        const first =
+          state?.duplicateOf && state.settledAt ? await ledger.state(state.duplicateOf) : undefined
+        yield {
+          status: state?.status ?? 'arrived',
+          rowsLoaded: receipts.reduce((sum, receipt) => sum + receipt.rowsRead, 0),
+          rowsTotal: state?.rows.read,
+          receipt: state?.settledAt === undefined ? undefined : toReceipt(state, first),
+        }
+        if (state?.settledAt !== undefined) break
+        await Promise.race([woken, new Promise((wake) => setTimeout(wake, pollMs))])
+      }
+      settled.delete(id)
+    },
+    close: async () => {
+      await completions.close()
+      await queues.close()
+      await store.close()
+    },
+  }
+}

@@ -1,0 +1,113 @@
+import { isUtf8 } from 'node:buffer'
+import { mkdir, open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Fault } from '../schemas/fault.js'
+import { measure } from './measure.js'
+import { cutPoint } from './rows.js'
+import type { LandedChunk } from './stores/file-state.js'
+
+/** Where the chunks of an arrival lie, below the landing folder. */
+export function landedFolder(landing: string, arrival: number): string {
+  return join(landing, String(arrival))
+}
+
+export function chunkName(chunk: number): string {
+  return `${String(chunk).padStart(6, '0')}.csv`
+}
+
+export interface LandingOptions {
+  readonly folder: string
+  readonly chunkBytes: number
+  /** Physical line of the first byte that will be added. */
+  readonly firstLine: number
+  /** Called when a chunk's bytes are all written, in the order of the file. */
+  readonly onChunk: (chunk: LandedChunk) => Promise<void>
+}
+
+export interface Landing {
+  add(bytes: Buffer): Promise<void>
+  /** Writes what is left and returns all chunks once they are durable. */
+  end(): Promise<{ chunks: readonly LandedChunk[]; lastRow: string; ended: boolean }>
+  close(): Promise<void>
+}
+
+const lastRowBytesMax = 65_536
+
+/**
+ * Cuts a stream of bytes at row ends into chunk files, counts each and writes it while the next
+ * one fills. Memory is two chunks, whatever the size of the file.
+ */
+export async function createLanding(options: LandingOptions): Promise<Landing> {
+  await rm(options.folder, { recursive: true, force: true })
+  await mkdir(options.folder, { recursive: true, mode: 0o700 })
+  const chunks: LandedChunk[] = []
+  let filling = Buffer.allocUnsafeSlow(options.chunkBytes)
+  let spare = Buffer.allocUnsafeSlow(options.chunkBytes)
+  let used = 0
+  let line = options.firstLine
+  let writing: Promise<void> = Promise.resolve()
+  let lastBytes = Buffer.alloc(0)
+
+  const write = async (bytes: Buffer, chunk: LandedChunk) => {
+    const file = await open(join(options.folder, chunkName(chunk.chunk)), 'w', 0o600)
+    try {
+      await file.writeFile(bytes)
+      await options.onChunk(chunk)
+      await file.datasync()
+    } finally {
+      await file.close()
+    }
+  }
+  const land = async (length: number) => {
+    const bytes = filling.subarray(0, length)
+    const chunk = describe(bytes, chunks.length, line)
+    line += chunk.lines
+    chunks.push(chunk)
+    lastBytes = Buffer.from(bytes.subarray(Math.max(0, length - lastRowBytesMax)))
+    await writing
+    writing = write(bytes, chunk)
+    writing.catch(() => undefined)
+    const left = used - length
+    filling.copy(spare, 0, length, used)
+    ;[filling, spare] = [spare, filling]
+    used = left
+  }
+  const cut = async () => {
+    const at = cutPoint(filling)
+    if (at > 0) return land(at)
+    throw new Fault(
+      'ROW_LENGTH',
+      `line ${line} is longer than ${options.chunkBytes} bytes; this is not a table of rows`,
+    )
+  }
+  return {
+    add: async (bytes) => {
+      for (let at = 0; at < bytes.length; ) {
+        const part = Math.min(filling.length - used, bytes.length - at)
+        bytes.copy(filling, used, at, at + part)
+        used += part
+        at += part
+        if (used === filling.length) await cut()
+      }
+    },
+    end: async () => {
+      const ended = used === 0 || filling[used - 1] === 10
+      if (used > 0) await land(used)
+      await writing
+      return { chunks, lastRow: lastLine(lastBytes), ended }
+    },
+    close: () => writing.catch(() => undefined),
+  }
+}
+
+function describe(bytes: Buffer, chunk: number, line: number): LandedChunk {
+  if (bytes.includes(0)) throw new Fault('ENCODING', `a NUL byte stands behind line ${line}`)
+  if (!isUtf8(bytes)) throw new Fault('ENCODING', `bytes behind line ${line} are not UTF-8`)
+  const { lines, rows, micros, quoted } = measure(bytes)
+  return { chunk, line, lines, rows, bytes: bytes.length, micros: micros.toString(), quoted }
+}
+
+function lastLine(bytes: Buffer): string {
+  const text = bytes.toString('utf8').replace(/[\r\n]+$/, '')
+  return text.slice(text.lastIndexOf('\n') + 1)
+}

@@ -1,0 +1,34 @@
+import type { Logger } from 'pino'
+import type { Profile } from '../schemas/profile.js'
+import type { Zone } from '../schemas/zone.js'
+import type { Queues } from './queues/bullmq.js'
+import type { Source } from './sources/source.js'
+import type { Store } from './stores/clickhouse.js'
+import type { Ledger } from './stores/ledger.js'
+
+/** Folders of one installation, absolute paths. */
+export interface Folders {
+  readonly inbox: string
+  readonly outbox: string
+  readonly landing: string
+  readonly archive: string
+  readonly quarantine: string
+}
+
+/** All that the steps of the file line work with; built once, passed down. */
+export interface Line {
+  readonly profile: Profile
+  readonly zone: Zone
+  readonly folders: Folders
+  readonly store: Store
+  readonly ledger: Ledger
+  readonly queues: Queues
+  readonly sources: ReadonlyMap<string, Source>
+  /**
+   * The landing folder as the store sees it, where it can read it; otherwise chunks travel in the
+   * body of the request.
+   */
+  readonly storeLanding: string | undefined
+  readonly now: () => Date
+  readonly log: Logger
+}

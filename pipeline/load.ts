@@ -1,0 +1,53 @@
+import { formatQuantity, parseQuantity } from '../schemas/quantity.js'
+import type { Line } from './line.js'
+import { judgeOddRows } from './odd-rows.js'
+import { loadPlainRows } from './plain-rows.js'
+import type { LandedChunk } from './stores/file-state.js'
+import type { ChunkReceipt } from './stores/ledger.js'
+import { countLines } from './stores/staging.js'
+
+/** What a load needs to know of its file; the rest is in the landing. */
+export interface LoadTask {
+  readonly arrival: number
+  readonly feed: 'Electric' | 'Gas'
+  /** Interval length of the file, seconds. */
+  readonly seconds: number
+  readonly chunk: LandedChunk
+}
+
+/**
+ * Loads one chunk into the staging table of its file. The engine stores the plainly good rows in
+ * one statement; what it leaves is judged row by row. Repeating a load changes nothing: each insert
+ * carries a token, and the receipt, written last, is counted in the store.
+ */
+export async function load(line: Line, task: LoadTask): Promise<ChunkReceipt> {
+  const { arrival, chunk } = task
+  const known = (await line.ledger.receipts(arrival)).find((one) => one.chunk === chunk.chunk)
+  if (known !== undefined) return known
+  const reader = await loadPlainRows(line, task)
+  const plain = await count(line, task)
+  const odd = plain.rows === chunk.rows ? undefined : await judgeOddRows(line, task, reader)
+  const stored = odd === undefined || odd.accepted === 0 ? plain : await count(line, task)
+  const receipt: ChunkReceipt = {
+    chunk: chunk.chunk,
+    rowsRead: stored.rows + (odd?.rejected ?? 0),
+    rowsAccepted: stored.rows,
+    rowsRejected: odd?.rejected ?? 0,
+    quantityAccepted: formatQuantity(parseQuantity(stored.quantity)?.micros ?? 0n),
+    quantityRejected: formatQuantity(odd?.rejectedMicros ?? 0n),
+    notes: JSON.stringify({ rounded: odd?.rounded ?? 0 }),
+  }
+  await line.ledger.recordReceipt(arrival, receipt)
+  return receipt
+}
+
+interface Counted {
+  readonly rows: number
+  readonly quantity: string
+}
+
+async function count(line: Line, { arrival, chunk }: LoadTask): Promise<Counted> {
+  const statement = countLines(arrival, chunk.line, chunk.line + chunk.lines)
+  const [counted] = await line.store.rows<{ rows: string; quantity: string }>(statement)
+  return { rows: Number(counted?.rows ?? 0), quantity: counted?.quantity ?? '0' }
+}

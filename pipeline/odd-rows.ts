@@ -1,0 +1,154 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { formatQuantity } from '../schemas/quantity.js'
+import {
+  type AcceptedRow,
+  judgeUsageRow,
+  type RejectedRow,
+  rejectCodes,
+  type UsageRules,
+  type UsageVerdict,
+} from '../schemas/usage-row.js'
+import { toDay } from '../schemas/zone.js'
+import { parseRow } from './csv.js'
+import { chunkName, landedFolder } from './landing.js'
+import type { Line } from './line.js'
+import type { LoadTask } from './load.js'
+import { lastMicros, pickLines, type RawRow, rowBytesMax, splitRows } from './rows.js'
+import type { Reader } from './stores/judge.js'
+import { missingLines, onceSettings, stagingOf, versionOf } from './stores/staging.js'
+
+export interface OddRows {
+  readonly accepted: number
+  readonly rejected: number
+  readonly rejectedMicros: bigint
+  /** Accepted rows whose quantity had more than six decimals. */
+  readonly rounded: number
+}
+
+const rawCharactersMax = 1_000
+const rejectBatch = 5_000
+
+/**
+ * Judges the rows of a chunk that the engine has not stored, one by one: the good ones join the
+ * others in staging, the bad ones are written down with line, column and reason.
+ */
+export async function judgeOddRows(
+  line: Line,
+  task: LoadTask,
+  reader: Reader | undefined,
+): Promise<OddRows> {
+  const path = join(landedFolder(line.folders.landing, task.arrival), chunkName(task.chunk.chunk))
+  const bytes = await readFile(path)
+  const rows =
+    reader === undefined
+      ? splitRows(bytes, task.chunk.line)
+      : pickLines(bytes, task.chunk.line, await missing(line, task))
+  const counted = { accepted: 0, rejected: 0, rejectedMicros: 0n, rounded: 0 }
+  const rejects: object[] = []
+  const flush = () => line.store.insert('reject', rejects.splice(0))
+  async function* acceptedRows(): AsyncGenerator<string> {
+    for (const row of rows) {
+      const verdict = judge(line, task, row)
+      if (verdict.outcome === 'accepted') {
+        counted.accepted++
+        if (verdict.rounded) counted.rounded++
+        yield toStagingRow(task, row.line, verdict)
+      } else {
+        counted.rejected++
+        counted.rejectedMicros += verdict.micros
+        rejects.push(toRejectRow(task.arrival, row, verdict))
+        if (rejects.length >= rejectBatch) await flush()
+      }
+    }
+  }
+  await storeAccepted(line, task, acceptedRows())
+  if (rejects.length > 0) await flush()
+  return counted
+}
+
+async function missing(line: Line, { arrival, chunk }: LoadTask): Promise<readonly number[]> {
+  const rows = await line.store.rows<{ line: number }>(
+    missingLines(arrival, chunk.line, chunk.lines),
+  )
+  return rows.map((row) => row.line)
+}
+
+/** Judges a row as it stands in a file, its columns not yet told apart. */
+export function judgeRawRow(raw: string, rules: UsageRules): UsageVerdict {
+  const fields = raw.length > rowBytesMax ? undefined : parseRow(raw)
+  if (fields !== undefined) return judgeUsageRow(fields, rules)
+  const code = raw.length > rowBytesMax ? 'ROW_TOO_LONG' : 'BAD_QUOTES'
+  return { outcome: 'rejected', code, column: '', detail: rejectCodes[code].detail, micros: 0n }
+}
+
+function judge(line: Line, task: LoadTask, row: RawRow): UsageVerdict {
+  const rules = { ...line.profile.usage, commodity: task.feed, zone: line.zone }
+  const verdict = judgeRawRow(row.raw, rules)
+  return verdict.outcome === 'accepted' ? verdict : { ...verdict, micros: lastMicros(row.raw) }
+}
+
+/** Tab-separated values have no quotes to go wrong: backslash, tab and line end are escaped. */
+function toStagingRow(task: LoadTask, line: number, row: AcceptedRow): string {
+  const values = [
+    row.meterId,
+    task.feed,
+    String(row.startsAt),
+    String(task.seconds),
+    toDay(row.wall),
+    String(row.wall.hour),
+    formatQuantity(row.micros),
+    row.accountNumber,
+    row.externalSiteId,
+    versionOf(task.arrival, line).toString(),
+  ]
+  return `${values.map(escapeTab).join('\t')}\n`
+}
+
+function escapeTab(text: string): string {
+  return text.replace(
+    /[\\\t\n\r]/g,
+    (character) => `\\${character === '\\' ? '\\' : escapes[character]}`,
+  )
+}
+
+const escapes: Readonly<Record<string, string>> = { '\t': 't', '\n': 'n', '\r': 'r' }
+
+function toRejectRow(arrival: number, row: RawRow, verdict: RejectedRow): object {
+  return {
+    arrival,
+    line: row.line,
+    column_name: verdict.column,
+    code: verdict.code,
+    detail: verdict.detail,
+    raw: row.raw.slice(0, rawCharactersMax),
+    quantity: formatQuantity(verdict.micros),
+  }
+}
+
+async function storeAccepted(
+  line: Line,
+  { arrival, chunk }: LoadTask,
+  rows: AsyncIterable<string>,
+): Promise<void> {
+  const sql = `INSERT INTO ${stagingOf(arrival).reads}
+  (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
+   account_number, external_site_id, version) FORMAT TabSeparated`
+  const settings = onceSettings(`odd-${arrival}-${chunk.line}-${chunk.rows}`)
+  await line.store.command({ sql, settings }, Readable.from(batch(rows), { objectMode: false }))
+}
+
+const batchCharacters = 65_536
+
+/** Glues rows into pieces that are worth a write. */
+async function* batch(rows: AsyncIterable<string>): AsyncGenerator<string> {
+  let piece = ''
+  for await (const row of rows) {
+    piece += row
+    if (piece.length < batchCharacters) continue
+    yield piece
+    piece = ''
+  }
+  if (piece !== '') yield piece
+}

@@ -1,0 +1,60 @@
+import type { Line } from './line.js'
+import type { Listed } from './sources/source.js'
+import type { Arrival } from './stores/ledger.js'
+
+/** What the last polls of a source showed: how often in a row each file stood still. */
+export type Stillness = Map<string, { readonly seen: string; readonly polls: number }>
+
+/** A file untouched for so long is not being written any more. */
+const restingMs = 60_000
+
+/**
+ * Lists one source and queues a receive job for each file that is finished: its sender says so, it
+ * has rested, or its size and time stood still over `settlePolls` polls.
+ */
+export async function poll(line: Line, name: string, stillness: Stillness): Promise<void> {
+  const source = line.sources.get(name)
+  const profile = line.profile.sources.find((one) => one.name === name)
+  if (source === undefined || profile === undefined) return
+  const listed = await source.list()
+  const known = new Map<string, Arrival>()
+  for (const arrival of await line.ledger.arrivalsOf(name)) known.set(keyOf(arrival), arrival)
+  const present = new Set(listed.map((one) => one.path))
+  for (const path of stillness.keys()) if (!present.has(path)) stillness.delete(path)
+  for (const one of listed) {
+    if (known.has(keyOf(one))) continue
+    if (!isFinished(line, one, { stillness, settlePolls: profile.settlePolls })) continue
+    await replaceWaiting(line, one)
+    const { announced: _, ...entry } = one
+    const { arrival } = await line.ledger.claim({ ...entry, force: false })
+    await line.queues.add('receive', { v: 1, arrival })
+  }
+}
+
+function keyOf(file: { path: string; bytes: number; modifiedMs: number }): string {
+  return `${file.bytes} ${file.modifiedMs} ${file.path}`
+}
+
+function isFinished(
+  line: Line,
+  file: Listed,
+  options: { readonly stillness: Stillness; readonly settlePolls: number },
+): boolean {
+  const { stillness, settlePolls } = options
+  if (file.announced) return true
+  if (line.now().getTime() - file.modifiedMs > restingMs) return true
+  const seen = keyOf(file)
+  const before = stillness.get(file.path)
+  const polls = before?.seen === seen ? before.polls + 1 : 1
+  stillness.set(file.path, { seen, polls })
+  return polls >= settlePolls
+}
+
+/** A file that waits for its rest is let go when the source shows another state of it. */
+async function replaceWaiting(line: Line, file: Listed): Promise<void> {
+  const { states } = await line.ledger.unfinished()
+  for (const state of states) {
+    if (state.status !== 'waiting' || state.path !== file.path) continue
+    await line.ledger.record({ ...state, status: 'replaced', settledAt: line.now() })
+  }
+}

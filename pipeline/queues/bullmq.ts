@@ -1,0 +1,168 @@
+import { FlowProducer, Queue, QueueEvents, UnrecoverableError, Worker } from 'bullmq'
+import { Fault } from '../../schemas/fault.js'
+import { type JobData, type JobName, jobId, jobNames, parseJob } from './jobs.js'
+import { createProducerConnection, createWorkerConnection } from './redis.js'
+
+export interface QueueOptions {
+  readonly redisUrl: string
+  /** Keeps what belongs to one utility's database apart from all others in the same Redis. */
+  readonly prefix: string
+}
+
+export type QueueCounts = Readonly<Record<JobName, Readonly<Record<string, number>>>>
+
+/** The producing side of the queues. Adding a job twice adds it once: its id says what it does. */
+export interface Queues {
+  add<N extends JobName>(name: N, data: JobData<N>): Promise<void>
+  /** A reconcile job that runs when all loads of its file have ended, well or badly. */
+  addFlow(reconcile: JobData<'reconcile'>, loads: readonly JobData<'load'>[]): Promise<void>
+  /** Repeats a job; calling it again with the same name only changes the pace. */
+  repeat<N extends JobName>(name: N, data: JobData<N>, everyMs: number): Promise<void>
+  counts(): Promise<QueueCounts>
+  close(): Promise<void>
+}
+
+const keepSeconds = 60
+/** World faults are tried again for as long as they last; other failures end after `attemptsMax`. */
+const worldAttemptsMax = 1_000_000
+const backoffMsMax = 10_000
+
+const jobOptions = {
+  attempts: worldAttemptsMax,
+  backoff: { type: 'custom' },
+  removeOnComplete: { age: keepSeconds, count: 10_000 },
+  removeOnFail: true,
+} as const
+
+export function createQueues(options: QueueOptions): Queues {
+  const connection = createProducerConnection(options.redisUrl)
+  const shared = { connection, prefix: options.prefix }
+  const queues = new Map<JobName, Queue>(
+    jobNames.map((name) => [name, new Queue(name, shared).on('error', () => undefined)]),
+  )
+  const flows = new FlowProducer(shared)
+  flows.on('error', () => undefined)
+  const queue = (name: JobName) => queues.get(name) as Queue
+
+  const reach = async <T>(run: () => Promise<T>): Promise<T> => {
+    try {
+      return await run()
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new Fault('QUEUE_UNREACHABLE', `Redis did not take the job (${reason})`, {
+        cause: error,
+      })
+    }
+  }
+  return {
+    add: (name, data) =>
+      reach(async () => {
+        await queue(name).add(name, data, { ...jobOptions, jobId: jobId(name, data) })
+      }),
+    addFlow: (reconcile, loads) =>
+      reach(async () => {
+        await flows.add({
+          name: 'reconcile',
+          queueName: 'reconcile',
+          data: reconcile,
+          opts: { ...jobOptions, jobId: jobId('reconcile', reconcile) },
+          children: loads.map((data) => ({
+            name: 'load',
+            queueName: 'load',
+            data,
+            opts: { ...jobOptions, jobId: jobId('load', data), ignoreDependencyOnFailure: true },
+          })),
+        })
+      }),
+    repeat: (name, data, everyMs) =>
+      reach(async () => {
+        const options = { attempts: 1, removeOnComplete: true, removeOnFail: true }
+        await queue(name).upsertJobScheduler(
+          jobId(name, data),
+          { every: everyMs },
+          { name, data, opts: options },
+        )
+      }),
+    counts: () =>
+      reach(async () => {
+        const entries = [...queues].map(async ([name, queue]) => [name, await queue.getJobCounts()])
+        return Object.fromEntries(await Promise.all(entries)) as QueueCounts
+      }),
+    close: async () => {
+      await Promise.all([...queues.values()].map((queue) => queue.close()))
+      await flows.close()
+      connection.disconnect()
+    },
+  }
+}
+
+export interface ConsumerOptions<N extends JobName> extends QueueOptions {
+  readonly name: N
+  readonly concurrency: number
+  /** Failures other than world faults that a job may have before `giveUp` is called. */
+  readonly attemptsMax: number
+  readonly run: (data: JobData<N>) => Promise<void>
+  /** Called once for a job that will not be tried again. */
+  readonly giveUp: (data: JobData<N>, error: unknown) => Promise<void>
+  readonly onFailure: (data: JobData<N>, error: unknown, attempts: number) => void
+}
+
+/**
+ * Takes the jobs of one queue. A fault of the world is tried again with back-off until it has
+ * passed; anything else is tried `attemptsMax` times, then handed to `giveUp`.
+ */
+export function createConsumer<N extends JobName>(
+  options: ConsumerOptions<N>,
+): {
+  close(): Promise<void>
+} {
+  const connection = createWorkerConnection(options.redisUrl)
+  const worker = new Worker(
+    options.name,
+    async (job) => {
+      const data = parseJob(options.name, job.data)
+      try {
+        await options.run(data)
+      } catch (error) {
+        options.onFailure(data, error, job.attemptsMade + 1)
+        const passing = error instanceof Fault && error.retry
+        if (passing || job.attemptsMade + 1 < options.attemptsMax) throw error
+        await options.giveUp(data, error)
+        throw new UnrecoverableError(error instanceof Fault ? error.code : 'unexpected failure')
+      }
+    },
+    {
+      connection,
+      prefix: options.prefix,
+      concurrency: options.concurrency,
+      lockDuration: 30_000,
+      stalledInterval: 5_000,
+      maxStalledCount: worldAttemptsMax,
+      settings: { backoffStrategy: (attempts) => Math.min(100 * 2 ** attempts, backoffMsMax) },
+    },
+  )
+  worker.on('error', () => undefined)
+  return {
+    close: async () => {
+      await worker.close()
+      connection.disconnect()
+    },
+  }
+}
+
+/** Calls back when a job of the queue has completed; the caller polls besides, for lost events. */
+export function createCompletions(
+  options: QueueOptions & { readonly name: JobName },
+  onCompleted: (id: string) => void,
+): { close(): Promise<void> } {
+  const connection = createWorkerConnection(options.redisUrl)
+  const events = new QueueEvents(options.name, { connection, prefix: options.prefix })
+  events.on('completed', ({ jobId }) => onCompleted(jobId))
+  events.on('error', () => undefined)
+  return {
+    close: async () => {
+      await events.close()
+      connection.disconnect()
+    },
+  }
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { Fault } from '../../schemas/fault.js'
+
+const version = { v: z.literal(1) }
+const arrival = z.int().positive()
+const count = z.int().nonnegative()
+
+/**
+ * What the data of each queue's jobs may hold: ids, offsets and codes, never anything of a row.
+ * `v` is the version of the format, so that a job of an older release is known for what it is.
+ */
+export const jobSchemas = {
+  poll: z.strictObject({ ...version, source: z.string() }),
+  receive: z.strictObject({ ...version, arrival }),
+  load: z.strictObject({
+    ...version,
+    arrival,
+    feed: z.enum(['Electric', 'Gas']),
+    seconds: z.int().positive(),
+    chunk: z.strictObject({
+      chunk: count,
+      line: count,
+      lines: count,
+      rows: count,
+      bytes: count,
+      micros: z.string().regex(/^-?\d+$/),
+      quoted: z.boolean(),
+    }),
+  }),
+  reconcile: z.strictObject({ ...version, arrival }),
+  settle: z.strictObject({ ...version, arrival }),
+  sweep: z.strictObject({ ...version }),
+} as const
+
+export type JobName = keyof typeof jobSchemas
+export type JobData<N extends JobName> = z.infer<(typeof jobSchemas)[N]>
+export const jobNames = Object.keys(jobSchemas) as JobName[]
+
+/** The data of a job as its queue's schema has it; throws for one of a format not known here. */
+export function parseJob<N extends JobName>(name: N, data: unknown): JobData<N> {
+  const parsed = jobSchemas[name].safeParse(data)
+  if (parsed.success) return parsed.data as JobData<N>
+  throw new Fault(
+    'CONFIG',
+    `a ${name} job is not of a known format: ${z.prettifyError(parsed.error)}`,
+  )
+}
+
+/** A job's id says what it does, so that adding it twice adds it once. */
+export function jobId<N extends JobName>(name: N, data: JobData<N>): string {
+  const parts: unknown[] = [name]
+  if ('source' in data) parts.push(data.source)
+  if ('arrival' in data) parts.push(data.arrival)
+  if ('chunk' in data) parts.push(data.chunk.chunk)
+  return parts.join('-').replaceAll(':', '_')
+}

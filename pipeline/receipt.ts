@@ -1,0 +1,44 @@
+import type { FeedName } from '../schemas/feed.js'
+import type { Receipt } from '../schemas/receipt.js'
+import type { FileState } from './stores/file-state.js'
+
+/** The receipt as the sender gets it; `first` is the published file that a duplicate repeats. */
+export function toReceipt(state: FileState, first?: FileState): Receipt {
+  const shown = first ?? state
+  const ended = state.publishedAt ?? state.settledAt ?? state.receivedAt
+  return {
+    fileName: state.fileName,
+    fileId: state.fileId === '' ? null : state.fileId,
+    feed: state.feed === '' ? null : (state.feed as FeedName),
+    status: statusOf(state),
+    reason: reasonOf(state, first),
+    rows: shown.rows,
+    quantity: shown.quantity,
+    restated: shown.restated,
+    meters: shown.meters,
+    firstIntervalStart: shown.firstIntervalStart?.toISOString() ?? null,
+    lastIntervalEnd: shown.lastIntervalEnd?.toISOString() ?? null,
+    notes: notesOf(state),
+    receivedAt: state.receivedAt.toISOString(),
+    publishedAt: shown.publishedAt?.toISOString() ?? null,
+    seconds: Math.max(0, ended.getTime() - state.receivedAt.getTime()) / 1_000,
+  }
+}
+
+function statusOf({ status }: FileState): Receipt['status'] {
+  if (status === 'published' || status === 'duplicate' || status === 'waiting') return status
+  return 'quarantined'
+}
+
+function reasonOf(state: FileState, first: FileState | undefined): string | null {
+  if (first !== undefined) {
+    return `the same file was published as arrival ${first.arrival} on ${first.publishedAt?.toISOString()}`
+  }
+  return state.fault === '' ? null : `${state.fault}: ${state.reason}`
+}
+
+function notesOf(state: FileState): string[] {
+  const notes = [...((state.notes['warnings'] as string[] | undefined) ?? [])]
+  if (!state.manifest.ended) notes.push('the last row has no line end')
+  return notes
+}

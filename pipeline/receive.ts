@@ -1,0 +1,247 @@
+import { createHash } from 'node:crypto'
+import { statfs } from 'node:fs/promises'
+import { Fault } from '../schemas/fault.js'
+import { feeds } from '../schemas/feed.js'
+import { type FileName, parseFileName } from '../schemas/file-name.js'
+import { formatQuantity } from '../schemas/quantity.js'
+import { parseRow } from './csv.js'
+import { forward } from './forward.js'
+import { proveHeader } from './header.js'
+import { inflate } from './inflate.js'
+import { createLanding, landedFolder } from './landing.js'
+import type { Line } from './line.js'
+import { sampleSeconds } from './sample.js'
+import { readStamp } from './stamps.js'
+import { type FileState, type LandedChunk, noQuantity, noRows } from './stores/file-state.js'
+import type { Arrival } from './stores/ledger.js'
+import { createStaging } from './stores/staging.js'
+
+/**
+ * Takes in one file in a single pass: hashes the bytes, proves the header, cuts the rows into
+ * chunks, counts them, and queues the load of each chunk as soon as it has landed. The manifest is
+ * written last; whatever fails before is done again from the start.
+ */
+export async function receive(line: Line, number: number): Promise<void> {
+  const known = await line.ledger.state(number)
+  if (known !== undefined) return forward(line, known)
+  const arrival = await line.ledger.arrival(number)
+  if (arrival === undefined) return
+  const state = await takeIn(line, arrival)
+  await line.ledger.record(state)
+  await forward(line, state)
+}
+
+async function takeIn(line: Line, arrival: Arrival): Promise<FileState> {
+  let state = blankState(line, arrival)
+  try {
+    const name = parseFileName(arrival.name)
+    state = { ...state, companyCode: name.companyCode, fileDate: name.fileDate, feed: name.feed }
+    state = { ...state, notes: companyNotes(line, arrival, name) }
+    return await land(line, arrival, { name, state })
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    const wrong = { ...state, fault: error.code, reason: error.detail }
+    if (!error.retry) return wrong
+    if (error.code !== 'SOURCE_CHANGED') throw error
+    if (isHandOver(arrival)) return wrong
+    return { ...wrong, status: 'replaced', settledAt: line.now() }
+  }
+}
+
+function isHandOver(arrival: Arrival): boolean {
+  return arrival.source === 'hand-over'
+}
+
+function companyNotes(line: Line, arrival: Arrival, name: FileName): Record<string, unknown> {
+  if (line.profile.companyCodes.includes(name.companyCode)) return {}
+  const detail = `${name.companyCode} is not in companyCodes (${line.profile.companyCodes.join(', ')})`
+  if (!isHandOver(arrival)) throw new Fault('COMPANY_CODE', detail)
+  return { warnings: [detail] }
+}
+
+interface Named {
+  readonly name: FileName
+  readonly state: FileState
+}
+
+async function land(line: Line, arrival: Arrival, named: Named): Promise<FileState> {
+  const { name, state } = named
+  const { limits } = line.profile
+  await refuseFullDisk(line, arrival)
+  if (arrival.bytes > limits.fileBytesMax) {
+    throw new Fault(
+      'FILE_TOO_LARGE',
+      `${arrival.bytes} bytes, limits.fileBytesMax is ${limits.fileBytesMax}`,
+    )
+  }
+  const source = line.sources.get(arrival.source)
+  if (source === undefined) {
+    throw new Fault(
+      'CONFIG',
+      `the profile has no source ${arrival.source}, which ${arrival.name} came from`,
+    )
+  }
+  await createStaging(line.store, arrival.arrival)
+  const hash = createHash('sha256')
+  const hashed = tap(source.read(arrival), (bytes) => hash.update(bytes))
+  const inflated = inflate(hashed, {
+    compression: name.compression,
+    bytesMax: limits.fileBytesMax,
+    ratioMax: limits.ratioMax,
+  })
+  const landed = await landRows(line, arrival, { name, bytes: inflated })
+  const fileId = hash.digest('hex')
+  const same = arrival.force ? undefined : await line.ledger.published(arrival.name, fileId)
+  const { chunks, seconds, ended } = landed
+  const micros = chunks.reduce((sum, chunk) => sum + BigInt(chunk.micros), 0n)
+  const rows = chunks.reduce((sum, chunk) => sum + chunk.rows, 0)
+  const received: FileState = {
+    ...state,
+    fileId,
+    manifest: { chunks, seconds, ended },
+    duplicateOf: same?.arrival ?? 0,
+    rows: { ...noRows, read: rows },
+    quantity: { ...noQuantity, read: formatQuantity(micros) },
+  }
+  if (received.duplicateOf !== 0) return received
+  if (rows === 0) throw new Fault('NO_ROWS', 'a header stands alone, no row follows it')
+  return landed.truncated ? truncated(arrival, received) : received
+}
+
+function truncated(arrival: Arrival, state: FileState): FileState {
+  const reason = `the last row is cut short and has no line end`
+  const fault = { fault: 'TRUNCATED', reason }
+  return isHandOver(arrival) ? { ...state, ...fault } : { ...state, ...fault, status: 'waiting' }
+}
+
+interface Landed {
+  readonly chunks: readonly LandedChunk[]
+  readonly seconds: number
+  readonly ended: boolean
+  readonly truncated: boolean
+}
+
+const headBytesMax = 262_144
+
+async function landRows(
+  line: Line,
+  arrival: Arrival,
+  file: { readonly name: FileName; readonly bytes: AsyncGenerator<Buffer> },
+): Promise<Landed> {
+  const feed = feeds[file.name.feed]
+  const { limits, usage } = line.profile
+  const rules = { zone: line.zone, dateOrder: usage.dateOrder }
+  const stamp = (text: string) => readStamp(text, rules)
+  const hold = !arrival.force && (await line.ledger.resembles(arrival.name, arrival.bytes))
+  let head = Buffer.alloc(0)
+  let seconds: number | undefined
+  const length = () => {
+    seconds ??= sampleSeconds(head, stamp, lengthOf(usage.intervals[feed.name][0]))
+    return seconds
+  }
+  const landing = await createLanding({
+    folder: landedFolder(line.folders.landing, arrival.arrival),
+    chunkBytes: Math.min(
+      chunkBytesMax,
+      Math.max(limits.chunkBytes, Math.ceil(arrival.bytes / chunksAim)),
+    ),
+    firstLine: 2,
+    onChunk: async (chunk) => {
+      if (hold) return
+      const task = { arrival: arrival.arrival, feed: feed.name, seconds: length(), chunk }
+      await line.queues.add('load', { v: 1, ...task })
+    },
+  })
+  try {
+    for await (const bytes of afterHeader(file.bytes, feed.columns, limits.rowBytesMax)) {
+      if (head.length < headBytesMax) head = Buffer.concat([head, bytes.subarray(0, headBytesMax)])
+      await landing.add(bytes)
+    }
+    const { chunks, lastRow, ended } = await landing.end()
+    const columns = parseRow(lastRow)?.length ?? 0
+    return { chunks, seconds: length(), ended, truncated: !ended && columns < feed.columns.length }
+  } finally {
+    await landing.close()
+  }
+}
+
+function lengthOf(interval: number | 'day' | undefined): number {
+  return typeof interval === 'number' ? interval : 86_400
+}
+
+const chunkBytesMax = 134_217_728
+/** Large files get larger chunks, so that none has more than about so many. */
+const chunksAim = 800
+
+/** Proves the header and yields what follows it. */
+async function* afterHeader(
+  input: AsyncGenerator<Buffer>,
+  columns: readonly string[],
+  rowBytesMax: number,
+): AsyncGenerator<Buffer> {
+  let head: Buffer | undefined = Buffer.alloc(0)
+  for await (const bytes of input) {
+    if (head === undefined) {
+      yield bytes
+      continue
+    }
+    head = Buffer.concat([head, bytes])
+    const end = head.indexOf(10)
+    if (end === -1 && head.length <= rowBytesMax) continue
+    proveHeader(head.toString('utf8', 0, end === -1 ? rowBytesMax : end), columns)
+    yield head.subarray(end + 1)
+    head = undefined
+  }
+  if (head === undefined) return
+  if (head.length === 0) throw new Fault('EMPTY_FILE', 'the file holds no bytes')
+  proveHeader(head.toString('utf8'), columns)
+}
+
+async function* tap(
+  input: AsyncIterable<Buffer>,
+  see: (bytes: Buffer) => void,
+): AsyncGenerator<Buffer> {
+  for await (const bytes of input) {
+    see(bytes)
+    yield bytes
+  }
+}
+
+async function refuseFullDisk(line: Line, arrival: Arrival): Promise<void> {
+  const { bavail, bsize } = await statfs(line.folders.landing)
+  const free = bavail * bsize
+  if (free - arrival.bytes >= line.profile.limits.freeDiskBytesMin) return
+  throw new Fault(
+    'DISK_FULL',
+    `${line.folders.landing} has ${free} bytes free; ${arrival.name} has ${arrival.bytes} and limits.freeDiskBytesMin is ${line.profile.limits.freeDiskBytesMin}`,
+  )
+}
+
+function blankState(line: Line, arrival: Arrival): FileState {
+  return {
+    arrival: arrival.arrival,
+    status: 'received',
+    source: arrival.source,
+    path: arrival.path,
+    fileName: arrival.name,
+    companyCode: '',
+    fileDate: undefined,
+    feed: '',
+    fileId: '',
+    bytes: arrival.bytes,
+    manifest: { chunks: [], seconds: 0, ended: true },
+    fault: '',
+    reason: '',
+    duplicateOf: 0,
+    rows: noRows,
+    quantity: noQuantity,
+    restated: { rows: 0, netQuantity: '0' },
+    meters: 0,
+    firstIntervalStart: undefined,
+    lastIntervalEnd: undefined,
+    notes: {},
+    receivedAt: line.now(),
+    publishedAt: undefined,
+    settledAt: undefined,
+  }
+}

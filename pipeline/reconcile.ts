@@ -1,0 +1,176 @@
+import { Fault } from '../schemas/fault.js'
+import { formatQuantity, parseQuantity } from '../schemas/quantity.js'
+import { forward, loadTasks } from './forward.js'
+import type { Line } from './line.js'
+import { load } from './load.js'
+import { publish } from './publish.js'
+import type { FileState } from './stores/file-state.js'
+import type { ChunkReceipt } from './stores/ledger.js'
+import { overlapWithStore, repeatsWithin, storeHasDays, totalStaging } from './stores/outcome.js'
+import { createStaging, dropStaging } from './stores/staging.js'
+
+const waitingMsMax = 24 * 3_600_000
+const rejectedRowsAlways = 10
+
+/**
+ * Decides the fate of a file, the only place that does: what came in, what was judged and what
+ * stands in staging must agree to the row and to the unit, or nothing is published. A published
+ * verdict is carried out at once; after a crash it only rolls forward.
+ */
+export async function reconcile(line: Line, arrival: number): Promise<void> {
+  await publishPending(line, arrival)
+  const state = await line.ledger.state(arrival)
+  if (state === undefined) return
+  if (state.status === 'publishing') return publish(line, state)
+  if (state.status !== 'received' && !isOverdue(line, state)) return forward(line, state)
+  const decided = await decide(line, state)
+  await line.ledger.record(decided)
+  if (decided.status === 'publishing') return publish(line, decided)
+  await forward(line, decided)
+}
+
+/** A file that was being published when its worker died comes first: its reads may be in the way. */
+async function publishPending(line: Line, arrival: number): Promise<void> {
+  const { states } = await line.ledger.unfinished()
+  for (const state of states) {
+    if (state.status === 'publishing' && state.arrival !== arrival) await publish(line, state)
+  }
+}
+
+function isOverdue(line: Line, state: FileState): boolean {
+  return (
+    state.status === 'waiting' && line.now().getTime() - state.receivedAt.getTime() > waitingMsMax
+  )
+}
+
+async function decide(line: Line, state: FileState): Promise<FileState> {
+  if (state.duplicateOf !== 0) return { ...state, status: 'duplicate' }
+  if (state.fault !== '') return { ...state, status: 'quarantined' }
+  try {
+    return await weigh(line, state, await proveReceipts(line, state))
+  } catch (error) {
+    if (!(error instanceof Fault) || error.retry) throw error
+    return { ...state, status: 'quarantined', fault: error.code, reason: error.detail }
+  }
+}
+
+/** Ends a file that could not be loaded, whatever was tried. */
+export async function giveUp(line: Line, arrival: number, error: unknown): Promise<void> {
+  const state = await line.ledger.state(arrival)
+  if (state === undefined || state.status !== 'received') return
+  const fault = error instanceof Fault ? error : undefined
+  const decided: FileState = {
+    ...state,
+    status: 'quarantined',
+    fault: fault?.code ?? 'ATTEMPTS',
+    reason: fault?.detail ?? 'loading failed again and again; the log tells how',
+  }
+  await line.ledger.record(decided)
+  await forward(line, decided)
+}
+
+/** Receipts of all chunks that agree with the bytes and with the store; else it loads once more. */
+async function proveReceipts(line: Line, state: FileState): Promise<readonly ChunkReceipt[]> {
+  for (const task of loadTasks(state)) await load(line, task)
+  const receipts = await line.ledger.receipts(state.arrival)
+  if ((await imbalance(line, state, receipts)) === undefined) return receipts
+  await dropStaging(line.store, state.arrival)
+  await line.ledger.forgetReceipts(state.arrival)
+  await createStaging(line.store, state.arrival)
+  for (const task of loadTasks(state)) await load(line, task)
+  const again = await line.ledger.receipts(state.arrival)
+  const wrong = await imbalance(line, state, again)
+  if (wrong === undefined) return again
+  throw new Fault('UNBALANCED', wrong)
+}
+
+async function imbalance(
+  line: Line,
+  state: FileState,
+  receipts: readonly ChunkReceipt[],
+): Promise<string | undefined> {
+  const sum = (pick: (receipt: ChunkReceipt) => number) =>
+    receipts.reduce((total, receipt) => total + pick(receipt), 0)
+  const judged = sum((receipt) => receipt.rowsRead)
+  if (judged !== state.rows.read) {
+    return `${state.rows.read} rows came in, ${judged} were judged`
+  }
+  const accepted = sum((receipt) => receipt.rowsAccepted)
+  const staged = await totalStaging(line.store, state.arrival)
+  if (accepted !== staged.rows) {
+    return `${accepted} rows were accepted, ${staged.rows} stand in staging`
+  }
+  const energy = add(...receipts.flatMap((one) => [one.quantityAccepted, one.quantityRejected]))
+  if (energy !== state.quantity.read) {
+    return `a quantity of ${state.quantity.read} came in, ${energy} was judged`
+  }
+  return undefined
+}
+
+async function weigh(
+  line: Line,
+  state: FileState,
+  receipts: readonly ChunkReceipt[],
+): Promise<FileState> {
+  const rejected = receipts.reduce((total, receipt) => total + receipt.rowsRejected, 0)
+  const rejectedQuantity = add(...receipts.map((receipt) => receipt.quantityRejected))
+  const counted: FileState = {
+    ...state,
+    rows: { ...state.rows, rejected },
+    quantity: { ...state.quantity, rejected: rejectedQuantity },
+  }
+  const { rejectedShareMax } = line.profile.usage
+  if (rejected > Math.max(rejectedShareMax * state.rows.read, rejectedRowsAlways)) {
+    const reason = `${rejected} of ${state.rows.read} rows are not usable; usage.rejectedShareMax allows ${rejectedShareMax * 100} %`
+    return { ...counted, status: 'quarantined', fault: 'TOO_MANY_REJECTED', reason }
+  }
+  return classify(line, counted)
+}
+
+async function classify(line: Line, state: FileState): Promise<FileState> {
+  const { store } = line
+  const staged = await totalStaging(store, state.arrival)
+  const none = { rows: 0, quantity: '0' }
+  const within =
+    staged.survivors === staged.rows
+      ? { duplicate: none, superseded: none }
+      : await repeatsWithin(store, state.arrival)
+  const days = { first: staged.firstDay, last: staged.lastDay }
+  const overlap =
+    staged.rows > 0 && (await storeHasDays(store, days))
+      ? await overlapWithStore(store, state.arrival, days)
+      : { duplicate: none, superseded: none, restated: { rows: 0, netQuantity: '0' } }
+  const rows = {
+    duplicate: within.duplicate.rows + overlap.duplicate.rows,
+    superseded: within.superseded.rows + overlap.superseded.rows,
+  }
+  const quantity = {
+    duplicate: add(within.duplicate.quantity, overlap.duplicate.quantity),
+    superseded: add(within.superseded.quantity, overlap.superseded.quantity),
+  }
+  const accepted = staged.rows - rows.duplicate - rows.superseded
+  const acceptedQuantity = subtract(staged.quantity, quantity.duplicate, quantity.superseded)
+  const interval = (seconds: number) => (staged.rows > 0 ? new Date(seconds * 1_000) : undefined)
+  return {
+    ...state,
+    status: 'publishing',
+    rows: { ...state.rows, ...rows, accepted },
+    quantity: { ...state.quantity, ...quantity, accepted: acceptedQuantity },
+    restated: overlap.restated,
+    meters: staged.meters,
+    firstIntervalStart: interval(staged.firstIntervalStart),
+    lastIntervalEnd: interval(staged.lastIntervalEnd),
+  }
+}
+
+function add(...quantities: readonly string[]): string {
+  return formatQuantity(quantities.reduce((sum, quantity) => sum + micros(quantity), 0n))
+}
+
+function subtract(from: string, ...quantities: readonly string[]): string {
+  return formatQuantity(quantities.reduce((left, one) => left - micros(one), micros(from)))
+}
+
+function micros(quantity: string): bigint {
+  return parseQuantity(quantity)?.micros ?? 0n
+}

@@ -1,0 +1,76 @@
+import { createWriteStream } from 'node:fs'
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { landedFolder } from './landing.js'
+import type { Line } from './line.js'
+import { toReceipt } from './receipt.js'
+import { toFault } from './sources/folder.js'
+import type { FileState } from './stores/file-state.js'
+import { dropStaging } from './stores/staging.js'
+
+/**
+ * Hands out receipt and rejects, lets the source put the file away and drops what loading needed:
+ * the acknowledgement, last of all, when everything that it says has long been durable.
+ */
+export async function settle(line: Line, arrival: number): Promise<void> {
+  const state = await line.ledger.state(arrival)
+  if (state === undefined || state.settledAt !== undefined) return
+  const origin = await line.ledger.arrival(arrival)
+  const settledAt = line.now()
+  const receipt = `${JSON.stringify(await receiptOf(line, { ...state, settledAt }), null, 2)}\n`
+  const path = join(line.folders.outbox, outboxName(state))
+  await writeWhole(`${path}.receipt.json`, receipt)
+  const rejectsPath = await writeRejects(line, state, `${path}.rejects.csv`)
+  const source = line.sources.get(state.source)
+  if (origin !== undefined && source !== undefined) {
+    const { status } = state
+    const outcome = status === 'published' || status === 'duplicate' ? status : 'quarantined'
+    await source.settle(origin, { outcome, receipt, rejectsPath })
+  }
+  await dropStaging(line.store, arrival)
+  if (state.status !== 'published') {
+    await rm(landedFolder(line.folders.landing, arrival), { recursive: true, force: true })
+  }
+  await line.ledger.record({ ...state, settledAt })
+}
+
+/** The receipt of a file; a duplicate's tells what became of the first. */
+async function receiptOf(line: Line, state: FileState) {
+  const first = state.duplicateOf === 0 ? undefined : await line.ledger.state(state.duplicateOf)
+  return toReceipt(state, first)
+}
+
+/** A name from the sender is a name only: whatever it holds, the file lies in the outbox. */
+function outboxName(state: FileState): string {
+  const name = basename(state.fileName).replace(/[^A-Za-z0-9._-]/g, '_')
+  return /^[A-Za-z0-9]/.test(name) ? name.slice(0, 200) : `arrival-${state.arrival}`
+}
+
+async function writeWhole(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(`${path}.part`, text)
+    await rename(`${path}.part`, path)
+  } catch (error) {
+    throw toFault(path, error)
+  }
+}
+
+async function writeRejects(
+  line: Line,
+  state: FileState,
+  path: string,
+): Promise<string | undefined> {
+  if (state.rows.rejected === 0) return undefined
+  const rows = await line.store.stream(
+    {
+      sql: `SELECT line AS Line, column_name AS Column, code AS Code, detail AS Detail, raw AS Row
+        FROM reject FINAL WHERE arrival = {arrival:UInt32} ORDER BY line`,
+      parameters: { arrival: state.arrival },
+    },
+    'CSVWithNames',
+  )
+  await pipeline(rows, createWriteStream(`${path}.part`))
+  await rename(`${path}.part`, path)
+  return path
+}

@@ -1,0 +1,129 @@
+import { createReadStream } from 'node:fs'
+import { copyFile, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { Fault } from '../../schemas/fault.js'
+import { isUnfinished } from '../../schemas/file-name.js'
+import type { Arrival } from '../stores/ledger.js'
+import type { Listed, Source } from './source.js'
+
+export interface FolderOptions {
+  readonly name: string
+  readonly path: string
+  readonly archive: string
+  readonly quarantine: string
+}
+
+const readBytes = 1 << 20
+
+/** A folder that senders write into. What has ended is moved to the archive or the quarantine. */
+export function createFolder(options: FolderOptions): Source {
+  return {
+    name: options.name,
+    list: () => listFolder(options),
+    read: (arrival) => readFile(arrival),
+    settle: async (arrival, settlement) => {
+      const away =
+        settlement.outcome === 'quarantined'
+          ? join(options.quarantine, `${arrival.arrival}-${basename(arrival.name)}`)
+          : join(options.archive, `${arrival.arrival}-${basename(arrival.name)}`)
+      await moveUnchanged(arrival, away)
+      if (settlement.outcome === 'quarantined') {
+        await writeFile(`${away}.receipt.json`, settlement.receipt)
+      }
+    },
+  }
+}
+
+/** Files that a person named: they are read where they lie and left there. */
+export function createHandOverSource(): Source {
+  return {
+    name: 'hand-over',
+    list: async () => [],
+    read: (arrival) => readFile(arrival),
+    settle: async () => undefined,
+  }
+}
+
+async function listFolder(options: FolderOptions): Promise<readonly Listed[]> {
+  const names = await attempt(options.path, () => readdir(options.path))
+  const present = new Set(names)
+  const listed: Listed[] = []
+  for (const name of names) {
+    if (isUnfinished(name) || name.endsWith('.done')) continue
+    const path = join(options.path, name)
+    const found = await stat(path).catch(() => undefined)
+    if (found === undefined || !found.isFile()) continue
+    listed.push({
+      source: options.name,
+      name,
+      path,
+      bytes: found.size,
+      modifiedMs: Math.trunc(found.mtimeMs),
+      announced: present.has(`${name}.done`),
+    })
+  }
+  return listed.sort((a, b) => a.modifiedMs - b.modifiedMs || (a.name < b.name ? -1 : 1))
+}
+
+async function* readFile(arrival: Arrival): AsyncIterable<Buffer> {
+  await refuseChanged(arrival)
+  const stream = createReadStream(arrival.path, { highWaterMark: readBytes })
+  try {
+    for await (const bytes of stream) yield bytes as Buffer
+  } catch (error) {
+    throw toFault(arrival.path, error)
+  }
+  await refuseChanged(arrival)
+}
+
+async function refuseChanged(arrival: Arrival): Promise<void> {
+  const found = await attempt(arrival.path, () => stat(arrival.path))
+  if (found.size !== arrival.bytes || Math.trunc(found.mtimeMs) !== arrival.modifiedMs) {
+    throw new Fault(
+      'SOURCE_CHANGED',
+      `${arrival.name} changed while it was read: ${arrival.bytes} bytes when listed, ${found.size} now`,
+    )
+  }
+}
+
+/** Moves the file only if it is still the one that arrived; gone already is as good as moved. */
+async function moveUnchanged(arrival: Arrival, away: string): Promise<void> {
+  const found = await stat(arrival.path).catch(() => undefined)
+  if (found === undefined) return
+  if (found.size !== arrival.bytes || Math.trunc(found.mtimeMs) !== arrival.modifiedMs) return
+  await attempt(away, async () => {
+    await mkdir(join(away, '..'), { recursive: true, mode: 0o700 })
+    await rename(arrival.path, away).catch(async (error) => {
+      if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error
+      await copyFile(arrival.path, `${away}.part`)
+      await rename(`${away}.part`, away)
+      await rm(arrival.path)
+    })
+    await rm(`${arrival.path}.done`, { force: true })
+  })
+}
+
+async function attempt<T>(path: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    throw toFault(path, error)
+  }
+}
+
+/** What the operating system said, as a fault that names the path and the remedy. */
+export function toFault(path: string, error: unknown): Fault {
+  if (error instanceof Fault) return error
+  const code = (error as NodeJS.ErrnoException).code ?? 'unknown'
+  if (code === 'EACCES' || code === 'EPERM') {
+    return new Fault('PERMISSION', `${path}: access denied; give this user the right to it`, {
+      cause: error,
+    })
+  }
+  if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') {
+    return new Fault('DISK_FULL', `${path}: no space left; free some, loading goes on by itself`, {
+      cause: error,
+    })
+  }
+  return new Fault('SOURCE_UNREACHABLE', `${path}: ${code}`, { cause: error })
+}

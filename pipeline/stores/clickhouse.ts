@@ -1,0 +1,123 @@
+import type { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { ClickHouseError, createClient } from '@clickhouse/client'
+import { Fault } from '../../schemas/fault.js'
+
+/** Where the store answers. `url` is ClickHouse's HTTP address without credentials. */
+export interface StoreAddress {
+  readonly url: string
+  readonly username: string
+  readonly password: string
+  readonly database: string
+}
+
+/** Values bound by the server to `{name: Type}` in a statement. */
+export type Parameters = Readonly<Record<string, unknown>>
+/** ClickHouse settings that hold for one statement only. */
+export type Settings = Readonly<Record<string, string | number>>
+
+export interface Statement {
+  readonly sql: string
+  readonly parameters?: Parameters
+  readonly settings?: Settings
+}
+
+/**
+ * A connection pool to ClickHouse over HTTP, the only way in which the pipeline and the gateway
+ * reach the store. Every failure is a Fault: `STORE_UNREACHABLE` (worth a retry) where the server
+ * did not answer or said that it cannot now, `STORE_REFUSED` where it refused the statement.
+ */
+export interface Store {
+  readonly address: StoreAddress
+  /** Rows of a SELECT, one object each; 64-bit integers and decimals come as strings. */
+  rows<T>(statement: Statement): Promise<readonly T[]>
+  /** Runs a statement that returns nothing, with an optional body as its data. */
+  command(statement: Statement, body?: NodeJS.ReadableStream): Promise<void>
+  /** Inserts objects whose keys are columns; resolves when they are durable. */
+  insert(table: string, values: readonly object[], settings?: Settings): Promise<void>
+  /** The bytes of a SELECT in a ClickHouse format, streamed. */
+  stream(statement: Statement, format: string): Promise<NodeJS.ReadableStream>
+  ping(): Promise<boolean>
+  close(): Promise<void>
+}
+
+const settingsAlways = { async_insert: 0, wait_end_of_query: 1 } as const
+
+/** ClickHouse error codes that a later attempt may not meet: time, memory, parts, shutting down. */
+const passingCodes = new Set(['159', '202', '209', '210', '236', '241', '252', '319', '394', '999'])
+
+export function createStore(address: StoreAddress): Store {
+  const client = createClient({
+    url: address.url,
+    username: address.username,
+    password: address.password,
+    database: address.database,
+    application: 'tieline',
+    request_timeout: 600_000,
+    max_open_connections: 16,
+    keep_alive: { enabled: true, idle_socket_ttl: 2_000 },
+  })
+  const bound = (statement: Statement) => ({
+    query: statement.sql,
+    query_params: { ...statement.parameters },
+    clickhouse_settings: { ...settingsAlways, ...statement.settings },
+  })
+  const attempt = async <T>(what: string, run: () => Promise<T>): Promise<T> => {
+    try {
+      return await run()
+    } catch (error) {
+      throw toFault(what, error)
+    }
+  }
+  return {
+    address,
+    rows: (statement) =>
+      attempt(statement.sql, async () => {
+        const result = await client.query({ ...bound(statement), format: 'JSONEachRow' })
+        return result.json()
+      }),
+    command: (statement, body) =>
+      attempt(statement.sql, async () => {
+        const values = body === undefined ? {} : { values: body as Readable }
+        const { stream } = await client.exec({ ...bound(statement), ...values })
+        stream.resume()
+        await finished(stream)
+      }),
+    insert: (table, values, settings) =>
+      attempt(`INSERT INTO ${table}`, async () => {
+        await client.insert({
+          table,
+          values: [...values],
+          format: 'JSONEachRow',
+          clickhouse_settings: {
+            ...settingsAlways,
+            date_time_input_format: 'best_effort',
+            ...settings,
+          },
+        })
+      }),
+    stream: (statement, format) =>
+      attempt(statement.sql, async () => {
+        const { stream } = await client.exec({
+          ...bound({ ...statement, sql: `${statement.sql} FORMAT ${format}` }),
+        })
+        return stream
+      }),
+    ping: async () => (await client.ping()).success,
+    close: () => client.close(),
+  }
+}
+
+/** What is wrong with the world when ClickHouse fails; the statement is named, never its values. */
+function toFault(statement: string, error: unknown): Fault {
+  const named = statement.replace(/\s+/g, ' ').slice(0, 120)
+  if (!(error instanceof ClickHouseError)) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return new Fault('STORE_UNREACHABLE', `ClickHouse did not answer (${reason}): ${named}`, {
+      cause: error,
+    })
+  }
+  const code = passingCodes.has(error.code) ? 'STORE_UNREACHABLE' : 'STORE_REFUSED'
+  const reason = `${error.type ?? error.code}: ${error.message.slice(0, 300)}`
+  return new Fault(code, `${reason}; in: ${named}`, { cause: error })
+}

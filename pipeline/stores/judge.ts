@@ -1,0 +1,137 @@
+import type { LandedChunk } from './file-state.js'
+import { stagingOf, versionOf } from './staging.js'
+
+/**
+ * Where the engine finds the rows of a chunk. `lines` takes each line as it stands and is the
+ * fastest; `csv` understands quotes. Both leave the work to one thread, in the order of the file,
+ * so that a row's line is known from its number.
+ */
+export type Reader = 'lines' | 'csv'
+
+/** How the bytes get to the engine: a path that it can read itself, or the body of the request. */
+export type Handing = { readonly path: string } | { readonly body: true }
+
+const structures = {
+  lines: 'line String',
+  csv: 'c1 String, c2 String, c3 String, c4 String, c5 String',
+} as const satisfies Record<Reader, string>
+
+const formats = { lines: 'LineAsString', csv: 'CSV' } as const satisfies Record<Reader, string>
+
+/** One array of columns for each row; a carriage return stays with the last. */
+const columns = {
+  lines: `splitByChar(',', line)`,
+  csv: '[c1, c2, c3, c4, c5]',
+} as const satisfies Record<Reader, string>
+
+/** CSV as RFC 4180 has it: no null text, no other quotes; a row of other than 5 columns fails. */
+export const csvSettings = {
+  format_csv_allow_single_quotes: 0,
+  format_csv_null_representation: '\u0001',
+  input_format_csv_allow_whitespace_or_tab_as_delimiter: 0,
+  input_format_csv_trim_whitespaces: 0,
+  input_format_csv_empty_as_default: 0,
+  input_format_csv_allow_variable_number_of_columns: 0,
+  input_format_csv_skip_first_lines: 0,
+  input_format_csv_detect_header: 0,
+  input_format_csv_use_default_on_bad_values: 0,
+} as const
+
+const idBytesMax = 64
+
+/**
+ * What is plainly a good row. The engine stores these and no others: whatever is not plain, good
+ * or bad, is looked at by the row judge, the only place that knows the fine print.
+ */
+function plain(reader: Reader, negativeAllowed: boolean): string {
+  const ids = ['p[1]', 'p[2]', 'p[3]'].map(
+    (id) => `length(${id}) BETWEEN 1 AND ${idBytesMax} AND ${id} = trimBoth(${id}, ' \\t')`,
+  )
+  const whole = reader === 'lines' ? 'line' : 'concat(c1, c2, c3)'
+  const sign = negativeAllowed ? '-?' : ''
+  return [
+    'length(p) = 5',
+    ...ids,
+    `multiSearchAny(${whole}, ['+', 'E-', 'e-']) = 0`,
+    'stamp != 0',
+    `match(p[5], '^${sign}(\\\\d{1,9}\\\\.?\\\\d{0,6}|\\\\.\\\\d{1,6})\\r?$')`,
+    'abs(q) <= {quantityMax:Decimal(18, 6)}',
+  ].join('\n    AND ')
+}
+
+function from(reader: Reader, handing: Handing): string {
+  const structure = structures[reader]
+  return 'path' in handing
+    ? `file({path:String}, ${formats[reader]}, '${structure}')`
+    : `input('${structure}')`
+}
+
+export interface JudgeOptions {
+  readonly arrival: number
+  readonly chunk: LandedChunk
+  readonly reader: Reader
+  readonly handing: Handing
+  readonly commodity: string
+  readonly seconds: number
+  readonly negativeAllowed: boolean
+  readonly quantityMax: number
+}
+
+/** Stores the plainly good rows of a chunk in staging, in one statement and one block. */
+export function storePlainRows(options: JudgeOptions): {
+  sql: string
+  parameters: Record<string, unknown>
+} {
+  const { arrival, chunk, reader, handing } = options
+  const staging = stagingOf(arrival)
+  return {
+    sql: `INSERT INTO ${staging.reads}
+  (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
+   account_number, external_site_id, version)
+WITH
+  (SELECT groupArray((text, starts_at, local_day, local_hour))
+   FROM (SELECT * FROM ${staging.stamps} FINAL WHERE starts_at != 0 ORDER BY text)) AS stamps,
+  stamps.1 AS texts, stamps.2 AS starts, stamps.3 AS days, stamps.4 AS hours
+SELECT p[3], {commodity:String}, starts[stamp], {seconds:UInt32}, days[stamp], hours[stamp], q,
+  p[1], p[2], {base:UInt64} + number
+FROM (
+  SELECT rowNumberInAllBlocks() AS number, ${columns[reader]} AS p,
+    transform(toLowCardinality(p[4]), texts, arrayEnumerate(texts), 0) AS stamp,
+    toDecimal64OrZero(trimRight(p[5], '\\r'), 6) AS q, ${reader === 'lines' ? 'line' : 'c1, c2, c3'}
+  FROM ${from(reader, handing)}
+)
+WHERE ${plain(reader, options.negativeAllowed)}${formatTail(reader, handing)}`,
+    parameters: {
+      commodity: options.commodity,
+      seconds: options.seconds,
+      base: versionOf(arrival, chunk.line).toString(),
+      quantityMax: String(options.quantityMax),
+      ...('path' in handing ? { path: handing.path } : {}),
+    },
+  }
+}
+
+const stampsMax = 100_000
+
+/**
+ * Gathers the different timestamps of a chunk, at most `stampsMax` of them; a row with a timestamp
+ * beyond those is not plain.
+ */
+export function gatherStamps(options: {
+  readonly arrival: number
+  readonly reader: Reader
+  readonly handing: Handing
+}): { sql: string; parameters: Record<string, unknown> } {
+  const { arrival, reader, handing } = options
+  return {
+    sql: `INSERT INTO ${stagingOf(arrival).texts}
+SELECT DISTINCT p[4] AS text
+FROM (SELECT ${columns[reader]} AS p FROM ${from(reader, handing)})
+WHERE length(p) = 5 LIMIT ${stampsMax}${formatTail(reader, handing)}`,
+    parameters: 'path' in handing ? { path: handing.path } : {},
+  }
+}
+
+function formatTail(reader: Reader, handing: Handing): string {
+  return 'path' in handing ? '' : `\nFORMAT ${formats[reader]}`
+}

@@ -1,0 +1,208 @@
+import { randomUUID } from 'node:crypto'
+import type { Store } from './clickhouse.js'
+import { type FileState, fromStateRow, type StateRow, toStateRow } from './file-state.js'
+
+/** What a source or a person shows of a file before it is read. */
+export interface Entry {
+  readonly source: string
+  readonly name: string
+  readonly path: string
+  readonly bytes: number
+  readonly modifiedMs: number
+  /** Load it although the same file is published already. */
+  readonly force: boolean
+}
+
+export interface Arrival extends Entry {
+  readonly arrival: number
+  readonly arrivedAt: Date
+}
+
+export interface ChunkReceipt {
+  readonly chunk: number
+  readonly rowsRead: number
+  readonly rowsAccepted: number
+  readonly rowsRejected: number
+  readonly quantityAccepted: string
+  readonly quantityRejected: string
+  readonly notes: string
+}
+
+/**
+ * The ledger in ClickHouse: what has arrived, how far each file has come and what each load put
+ * where. Every row is durable before the call returns, and a repeated write changes nothing.
+ */
+export interface Ledger {
+  /** Claims the next number for a file. Two claimers never get the same one. */
+  claim(entry: Entry): Promise<Arrival>
+  arrival(arrival: number): Promise<Arrival | undefined>
+  /** Arrivals of a source, by which a listing is told from what is known. */
+  arrivalsOf(source: string): Promise<readonly Arrival[]>
+  /** Arrivals that no state was recorded for, and states that are not settled. */
+  unfinished(): Promise<{ arrivals: readonly Arrival[]; states: readonly FileState[] }>
+  state(arrival: number): Promise<FileState | undefined>
+  record(state: FileState): Promise<void>
+  /** The published file of the same name and bytes, if there is one. */
+  published(name: string, fileId: string): Promise<FileState | undefined>
+  /** Whether a published file of that name and size might be the same. */
+  resembles(name: string, bytes: number): Promise<boolean>
+  receipts(arrival: number): Promise<readonly ChunkReceipt[]>
+  recordReceipt(arrival: number, receipt: ChunkReceipt): Promise<void>
+  forgetReceipts(arrival: number): Promise<void>
+}
+
+const claimAttemptsMax = 1_000
+
+export function createLedger(store: Store, now: () => Date): Ledger {
+  const states = async (where: string, parameters: Record<string, unknown>) => {
+    const rows = await store.rows<StateRow>({
+      sql: `SELECT * FROM file_state FINAL WHERE ${where} ORDER BY arrival`,
+      parameters,
+    })
+    return rows.map(fromStateRow)
+  }
+  const arrivals = async (where: string, parameters: Record<string, unknown>) => {
+    const rows = await store.rows<ArrivalRow>({
+      sql: `SELECT * FROM arrival WHERE ${where} ORDER BY arrival`,
+      parameters,
+    })
+    return rows.map(fromArrivalRow)
+  }
+  return {
+    claim: (entry) => claim(store, entry, now),
+    arrival: async (arrival) => (await arrivals('arrival = {arrival:UInt32}', { arrival }))[0],
+    arrivalsOf: (source) => arrivals('source = {source:String}', { source }),
+    unfinished: async () => ({
+      arrivals: await arrivals('arrival NOT IN (SELECT arrival FROM file_state)', {}),
+      states: await states('settled_at IS NULL', {}),
+    }),
+    state: async (arrival) => (await states('arrival = {arrival:UInt32}', { arrival }))[0],
+    record: (state) => store.insert('file_state', [toStateRow(state)]),
+    published: async (name, fileId) =>
+      (
+        await states(
+          `status = 'published' AND file_name = {name:String} AND file_id = {fileId:String}`,
+          { name, fileId },
+        )
+      )[0],
+    resembles: async (name, bytes) => {
+      const found = await states(
+        `status = 'published' AND file_name = {name:String} AND bytes = {bytes:UInt64}`,
+        { name, bytes },
+      )
+      return found.length > 0
+    },
+    receipts: async (arrival) => {
+      const rows = await store.rows<ReceiptRow>({
+        sql: 'SELECT * FROM chunk_receipt FINAL WHERE arrival = {arrival:UInt32} ORDER BY chunk',
+        parameters: { arrival },
+      })
+      return rows.map(fromReceiptRow)
+    },
+    recordReceipt: (arrival, receipt) =>
+      store.insert('chunk_receipt', [toReceiptRow(arrival, receipt)]),
+    forgetReceipts: (arrival) =>
+      store.command({
+        sql: 'DELETE FROM chunk_receipt WHERE arrival = {arrival:UInt32}',
+        parameters: { arrival },
+      }),
+  }
+}
+
+/**
+ * Inserts a row with the next number under a token of that number: the engine keeps the first
+ * insert of a token and drops all others, so reading the row back tells whose the number is.
+ */
+async function claim(store: Store, entry: Entry, now: () => Date): Promise<Arrival> {
+  const id = randomUUID()
+  for (let attempt = 0; attempt < claimAttemptsMax; attempt++) {
+    const arrivedAt = now()
+    const [last] = await store.rows<{ next: number }>({
+      sql: 'SELECT toUInt32(max(arrival) + 1) AS next FROM arrival',
+    })
+    const arrival = last?.next ?? 1
+    await store.insert('arrival', [toArrivalRow({ ...entry, arrival, arrivedAt }, id)], {
+      insert_deduplicate: 1,
+      insert_deduplication_token: `arrival-${arrival}`,
+    })
+    const [row] = await store.rows<ArrivalRow>({
+      sql: 'SELECT * FROM arrival WHERE arrival = {arrival:UInt32} AND claim = {id:String}',
+      parameters: { arrival, id },
+    })
+    if (row !== undefined) return fromArrivalRow(row)
+  }
+  throw new Error(`no arrival number could be claimed in ${claimAttemptsMax} attempts`)
+}
+
+interface ArrivalRow {
+  readonly arrival: number
+  readonly source: string
+  readonly name: string
+  readonly path: string
+  readonly bytes: string
+  readonly modified_ms: string
+  readonly force: boolean
+  readonly arrived_at: string
+}
+
+function fromArrivalRow(row: ArrivalRow): Arrival {
+  return {
+    arrival: row.arrival,
+    source: row.source,
+    name: row.name,
+    path: row.path,
+    bytes: Number(row.bytes),
+    modifiedMs: Number(row.modified_ms),
+    force: row.force,
+    arrivedAt: new Date(`${row.arrived_at.replace(' ', 'T')}Z`),
+  }
+}
+
+function toArrivalRow(arrival: Arrival, claim: string): object {
+  return {
+    arrival: arrival.arrival,
+    claim,
+    source: arrival.source,
+    name: arrival.name,
+    path: arrival.path,
+    bytes: String(arrival.bytes),
+    modified_ms: String(Math.trunc(arrival.modifiedMs)),
+    force: arrival.force,
+    arrived_at: arrival.arrivedAt.toISOString(),
+  }
+}
+
+interface ReceiptRow {
+  readonly chunk: number
+  readonly rows_read: string
+  readonly rows_accepted: string
+  readonly rows_rejected: string
+  readonly quantity_accepted: string
+  readonly quantity_rejected: string
+  readonly notes: string
+}
+
+function fromReceiptRow(row: ReceiptRow): ChunkReceipt {
+  return {
+    chunk: row.chunk,
+    rowsRead: Number(row.rows_read),
+    rowsAccepted: Number(row.rows_accepted),
+    rowsRejected: Number(row.rows_rejected),
+    quantityAccepted: String(row.quantity_accepted),
+    quantityRejected: String(row.quantity_rejected),
+    notes: row.notes,
+  }
+}
+
+function toReceiptRow(arrival: number, receipt: ChunkReceipt): object {
+  return {
+    arrival,
+    chunk: receipt.chunk,
+    rows_read: receipt.rowsRead,
+    rows_accepted: receipt.rowsAccepted,
+    rows_rejected: receipt.rowsRejected,
+    quantity_accepted: receipt.quantityAccepted,
+    quantity_rejected: receipt.quantityRejected,
+    notes: receipt.notes,
+  }
+}

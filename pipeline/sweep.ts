@@ -1,0 +1,42 @@
+import { readdir, rm } from 'node:fs/promises'
+import { forward } from './forward.js'
+import { landedFolder } from './landing.js'
+import type { Line } from './line.js'
+import { dropStaging, stagedArrivals } from './stores/staging.js'
+
+const dayMs = 86_400_000
+
+/**
+ * Repairs what a lost queue forgot: whatever the ledger does not call finished is queued again by
+ * the same rule by which steps follow each other. Ids make that harmless where nothing was lost.
+ */
+export async function sweep(line: Line): Promise<void> {
+  const { arrivals, states } = await line.ledger.unfinished()
+  for (const { arrival } of arrivals) await line.queues.add('receive', { v: 1, arrival })
+  for (const state of states) {
+    if (state.status === 'waiting') {
+      await line.queues.add('reconcile', { v: 1, arrival: state.arrival })
+    } else await forward(line, state)
+  }
+  await dropDeadStaging(line)
+  await dropOldLandings(line)
+}
+
+/** Staging that a settled file left behind because its worker died between two statements. */
+async function dropDeadStaging(line: Line): Promise<void> {
+  for (const arrival of await stagedArrivals(line.store)) {
+    const state = await line.ledger.state(arrival)
+    if (state?.settledAt !== undefined) await dropStaging(line.store, arrival)
+  }
+}
+
+async function dropOldLandings(line: Line): Promise<void> {
+  const { landing } = line.folders
+  for (const name of await readdir(landing)) {
+    const state = /^\d+$/.test(name) ? await line.ledger.state(Number(name)) : undefined
+    if (state?.settledAt === undefined) continue
+    const age = line.now().getTime() - state.settledAt.getTime()
+    if (age < line.profile.retention.landingDays * dayMs) continue
+    await rm(landedFolder(landing, Number(name)), { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,130 @@
+import type { Logger } from 'pino'
+import { Fault } from '../schemas/fault.js'
+import type { Profile } from '../schemas/profile.js'
+import { createZone } from '../schemas/zone.js'
+import type { Folders, Line } from './line.js'
+import { load } from './load.js'
+import { poll, type Stillness } from './poll.js'
+import { createConsumer, createQueues } from './queues/bullmq.js'
+import type { JobData, JobName } from './queues/jobs.js'
+import { receive } from './receive.js'
+import { giveUp, reconcile } from './reconcile.js'
+import { settle } from './settle.js'
+import { createFolder, createHandOverSource } from './sources/folder.js'
+import type { Source } from './sources/source.js'
+import { createStore, type StoreAddress } from './stores/clickhouse.js'
+import { createLedger } from './stores/ledger.js'
+import { sweep } from './sweep.js'
+
+export interface WorkerOptions {
+  readonly profile: Profile
+  readonly folders: Folders
+  readonly store: StoreAddress
+  /** The landing folder as the store sees it; chunks travel in request bodies without it. */
+  readonly storeLandingPath?: string
+  readonly redisUrl: string
+  readonly log: Logger
+}
+
+/** Loads that run at once: the engine works on each with one thread. */
+const loadsAtOnce = 2
+const sweepMs = 15_000
+
+/** Everything that happens to files, one consumer for each queue. */
+export async function createWorker(options: WorkerOptions): Promise<{ close(): Promise<void> }> {
+  const line = createLine(options)
+  const { profile, redisUrl, log } = options
+  const stillness = new Map<string, Stillness>()
+  const steps: { readonly [N in JobName]: (data: JobData<N>) => Promise<void> } = {
+    poll: async ({ source }) => {
+      const seen = stillness.get(source) ?? new Map()
+      stillness.set(source, seen)
+      await poll(line, source, seen)
+    },
+    receive: ({ arrival }) => receive(line, arrival),
+    load: async ({ v: _, ...task }) => {
+      if (await isDecided(line, task.arrival)) return
+      await load(line, task)
+    },
+    reconcile: ({ arrival }) => reconcile(line, arrival),
+    settle: ({ arrival }) => settle(line, arrival),
+    sweep: () => sweep(line),
+  }
+  const consume = <N extends JobName>(name: N, concurrency: number) =>
+    createConsumer<N>({
+      name,
+      redisUrl,
+      prefix: profile.database,
+      concurrency,
+      attemptsMax: profile.limits.attemptsMax,
+      run: steps[name],
+      giveUp: async (data, error) => {
+        if ('arrival' in data) await giveUp(line, data.arrival, error)
+      },
+      onFailure: (data, error, attempts) => logFailure(log, { name, data, attempts }, error),
+    })
+  const consumers = [
+    consume('receive', 1),
+    consume('load', loadsAtOnce),
+    consume('reconcile', 1),
+    consume('settle', 2),
+    consume('poll', 1),
+    consume('sweep', 1),
+  ]
+  await sweep(line)
+  await line.queues.repeat('sweep', { v: 1 }, sweepMs)
+  for (const source of profile.sources) {
+    await line.queues.repeat('poll', { v: 1, source: source.name }, source.pollSeconds * 1_000)
+  }
+  return {
+    close: async () => {
+      await Promise.all(consumers.map((consumer) => consumer.close()))
+      await line.queues.close()
+      await line.store.close()
+    },
+  }
+}
+
+function createLine(options: WorkerOptions): Line {
+  const { profile, folders, log } = options
+  const now = () => new Date()
+  const store = createStore(options.store)
+  const sources = new Map<string, Source>([['hand-over', createHandOverSource()]])
+  for (const { name, path } of profile.sources) {
+    const { archive, quarantine } = folders
+    sources.set(name, createFolder({ name, path, archive, quarantine }))
+  }
+  return {
+    profile,
+    zone: createZone(profile.timeZone),
+    folders,
+    store,
+    ledger: createLedger(store, now),
+    queues: createQueues({ redisUrl: options.redisUrl, prefix: profile.database }),
+    sources,
+    storeLanding: options.storeLandingPath,
+    now,
+    log,
+  }
+}
+
+/** A load that comes late, by a queue that was restored, finds its file ended and staging gone. */
+async function isDecided(line: Line, arrival: number): Promise<boolean> {
+  const state = await line.ledger.state(arrival)
+  return state !== undefined && state.status !== 'received'
+}
+
+interface FailedJob {
+  readonly name: JobName
+  readonly data: object
+  readonly attempts: number
+}
+
+/** Codes and ids only: what a fault says of a file is in the ledger, what stands in a row nowhere. */
+function logFailure(log: Logger, job: FailedJob, error: unknown): void {
+  const { name, attempts } = job
+  const arrival = 'arrival' in job.data ? job.data.arrival : undefined
+  const fields = { job: name, arrival, attempts }
+  if (error instanceof Fault) log.warn({ ...fields, code: error.code }, error.detail)
+  else log.error({ ...fields, err: error }, 'a job failed unexpectedly')
+}
