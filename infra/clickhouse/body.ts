@@ -1,0 +1,124 @@
+import { closeSync, createReadStream, openSync, rmSync, writeSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { brotliDecompress, gunzip, inflate } from 'node:zlib'
+import { headerOf } from './call.js'
+import { exceptionOf } from './exception.js'
+
+/** A request's body: small ones in memory, others in a file of the spool folder. */
+export interface Body {
+  readonly head: Buffer
+  readonly path: string | undefined
+  /** As the engine's COMPRESSION clause names it. */
+  readonly compression: string
+  remove(): void
+}
+
+const memoryBytesMax = 1024 * 1024
+const queryBytesMax = 64 * 1024 * 1024
+
+/** HTTP content codings by the engine's names for them. */
+const codings: Readonly<Record<string, string>> = {
+  identity: 'none',
+  gzip: 'gzip',
+  'x-gzip': 'gzip',
+  deflate: 'deflate',
+  br: 'br',
+  zstd: 'zstd',
+  lz4: 'lz4',
+}
+
+const unpackers: Readonly<Record<string, (packed: Buffer) => Promise<Buffer>>> = {
+  none: async (packed) => packed,
+  gzip: promisify(gunzip) as (packed: Buffer) => Promise<Buffer>,
+  deflate: promisify(inflate) as (packed: Buffer) => Promise<Buffer>,
+  br: promisify(brotliDecompress) as (packed: Buffer) => Promise<Buffer>,
+}
+
+let spoolCount = 0
+
+/**
+ * Takes in a whole body as it came; above 1 MB it goes to a file. Throws when the client went away
+ * before the last byte, so that a cut-off body is never stored.
+ */
+export async function receive(request: IncomingMessage, folder: string): Promise<Body> {
+  const compression = compressionOf(request)
+  const chunks: Buffer[] = []
+  let bytes = 0
+  let file: { readonly path: string; readonly fd: number } | undefined
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      if (file === undefined && bytes > memoryBytesMax) {
+        const path = join(folder, `${process.pid}-${spoolCount++}`)
+        file = { path, fd: openSync(path, 'wx', 0o600) }
+        for (const early of chunks.splice(0)) writeWhole(file.fd, early)
+      }
+      if (file === undefined) chunks.push(chunk)
+      else writeWhole(file.fd, chunk)
+    }
+    if (!request.complete) throw exceptionOf('INCORRECT_DATA', 'The request body was cut off')
+  } catch (error) {
+    if (file !== undefined) rmSync(file.path, { force: true })
+    throw error
+  } finally {
+    if (file !== undefined) closeSync(file.fd)
+  }
+  return bodyOf(Buffer.concat(chunks), file?.path, compression)
+}
+
+/** The body as text, unpacked; for queries and multipart forms. */
+export async function textOf(body: Body): Promise<Buffer> {
+  const unpack = unpackers[body.compression]
+  if (unpack === undefined) {
+    throw exceptionOf('UNKNOWN_COMPRESSION_METHOD', `A query cannot come as ${body.compression}`)
+  }
+  const packed = body.path === undefined ? body.head : await readUpTo(body.path, queryBytesMax)
+  return unpack(packed).catch((error: unknown) => {
+    throw exceptionOf('INCORRECT_DATA', `Cannot unpack the request body: ${String(error)}`)
+  })
+}
+
+/** The body in a file, behind `prefix` where the query itself held the first data. */
+export function spooled(body: Body, prefix: Buffer, folder: string): Body {
+  if (body.path !== undefined && prefix.length === 0) return body
+  const path = join(folder, `${process.pid}-${spoolCount++}`)
+  const fd = openSync(path, 'wx', 0o600)
+  try {
+    writeWhole(fd, prefix)
+    writeWhole(fd, body.head)
+  } finally {
+    closeSync(fd)
+  }
+  return bodyOf(Buffer.alloc(0), path, body.compression)
+}
+
+export function bodyOf(head: Buffer, path: string | undefined, compression: string): Body {
+  const remove = (): void => {
+    if (path !== undefined) rmSync(path, { force: true })
+  }
+  return { head, path, compression, remove }
+}
+
+async function readUpTo(path: string, bytesMax: number): Promise<Buffer> {
+  const read = await buffer(createReadStream(path, { end: bytesMax }))
+  if (read.length <= bytesMax) return read
+  throw exceptionOf(
+    'QUERY_IS_TOO_LARGE',
+    `A query in the body may have ${bytesMax} bytes; put the query into the URL, data into the body`,
+  )
+}
+
+function compressionOf(request: IncomingMessage): string {
+  const coding = (headerOf(request, 'content-encoding') ?? 'identity').trim().toLowerCase()
+  const compression = codings[coding]
+  if (compression !== undefined) return compression
+  throw exceptionOf('UNKNOWN_COMPRESSION_METHOD', `Unknown Content-Encoding '${coding}'`)
+}
+
+function writeWhole(fd: number, bytes: Buffer): void {
+  let at = 0
+  while (at < bytes.length) at += writeSync(fd, bytes, at)
+}

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { exceptionOf } from './exception.js'
+
+/** One HTTP request, read as ClickHouse reads it: what to run, and under which settings. */
+export interface Call {
+  readonly query: string
+  readonly queryId: string
+  readonly database: string | undefined
+  readonly format: string
+  readonly settings: readonly Pair[]
+  readonly params: readonly Pair[]
+  readonly session: SessionWish | undefined
+  /** Whether the whole result is wanted before the first byte of the answer. */
+  readonly isWaiting: boolean
+  readonly isCompressing: boolean
+}
+
+export type Pair = readonly [name: string, value: string]
+
+export interface SessionWish {
+  readonly id: string
+  readonly mustExist: boolean
+  readonly timeoutMs: number
+}
+
+/** Parameters of the interface itself; what else the URL holds is a setting of the engine. */
+const ownNames = new Set([
+  'query',
+  'query_id',
+  'database',
+  'default_format',
+  'session_id',
+  'session_check',
+  'session_timeout',
+  'close_session',
+  'user',
+  'password',
+  'quota_key',
+  'role',
+  'stacktrace',
+  'buffer_size',
+  'http_response_buffer_size',
+  'wait_end_of_query',
+  'enable_http_compression',
+  'http_zlib_compression_level',
+  'client_protocol_version',
+  'compress',
+  'decompress',
+])
+
+const sessionTimeoutS = 60
+const sessionTimeoutSMax = 3600
+
+/** Reads URL and headers; `extra` are fields of a multipart body, which win over nothing. */
+export function readCall(request: IncomingMessage, fields: URLSearchParams): Call {
+  const one = (name: string): string | undefined => fields.get(name) ?? undefined
+  if (isOn(one('compress')) || isOn(one('decompress'))) {
+    throw exceptionOf('NOT_IMPLEMENTED', 'compress and decompress: use gzip of HTTP instead')
+  }
+  const settings: Pair[] = []
+  const params: Pair[] = []
+  for (const [name, value] of fields) {
+    if (name.startsWith('param_')) params.push([name.slice(6), value])
+    else if (!ownNames.has(name)) settings.push([name, value])
+  }
+  for (const [name] of [...settings, ...params]) {
+    if (!/^\w+$/.test(name)) {
+      throw exceptionOf('UNKNOWN_SETTING', `Unknown setting '${name}'`)
+    }
+  }
+  const sessionId = one('session_id')
+  return {
+    query: one('query') ?? '',
+    queryId: one('query_id') || randomUUID(),
+    database: one('database') || headerOf(request, 'x-clickhouse-database'),
+    format: one('default_format') || headerOf(request, 'x-clickhouse-format') || 'TabSeparated',
+    settings,
+    params,
+    session: sessionId ? sessionWish(sessionId, one) : undefined,
+    isWaiting: isOn(one('wait_end_of_query')),
+    isCompressing: isOn(one('enable_http_compression')) && acceptsGzip(request),
+  }
+}
+
+export function headerOf(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name]
+  return (Array.isArray(value) ? value[0] : value) || undefined
+}
+
+function sessionWish(id: string, one: (name: string) => string | undefined): SessionWish {
+  const timeoutS = Number(one('session_timeout') ?? sessionTimeoutS)
+  if (!(timeoutS >= 0 && timeoutS <= sessionTimeoutSMax)) {
+    throw exceptionOf(
+      'INVALID_SESSION_TIMEOUT',
+      `Session timeout must be 0 to ${sessionTimeoutSMax} seconds, not ${timeoutS}`,
+    )
+  }
+  return { id, mustExist: isOn(one('session_check')), timeoutMs: timeoutS * 1000 }
+}
+
+function acceptsGzip(request: IncomingMessage): boolean {
+  return /\bgzip\b/.test(headerOf(request, 'accept-encoding') ?? '')
+}
+
+function isOn(value: string | undefined): boolean {
+  return value === '1' || value === 'true'
+}

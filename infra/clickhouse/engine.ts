@@ -1,0 +1,104 @@
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+
+/** What the native addon of chDB offers; undocumented, hence pinned and tested on upgrades. */
+interface Addon {
+  EngineVersion(): string
+  CreateConnection(path: string, options?: readonly string[]): object
+  CloseConnection(connection: object): void
+  QueryAsyncConnection(connection: object, sql: string, format: string): Promise<RawResult>
+  InsertRawAsyncConnection(
+    connection: object,
+    sql: string,
+    data: Buffer,
+    countLines: boolean,
+  ): Promise<RawInsert>
+  DurableClassifyAsync(
+    connection: object,
+    sql: string,
+  ): Promise<{ readonly statementCount: number }>
+}
+
+interface RawResult {
+  readonly bytes: Uint8Array
+  readonly elapsed: number
+  readonly rowsRead: number
+  readonly bytesRead: number
+}
+
+interface RawInsert {
+  readonly elapsed: number
+  readonly rowsWritten: number
+  readonly bytesWritten: number
+}
+
+export interface QueryOutcome {
+  readonly bytes: Buffer
+  readonly elapsedNs: number
+  readonly resultRows: number
+  readonly resultBytes: number
+}
+
+export interface InsertOutcome {
+  readonly elapsedNs: number
+  readonly writtenRows: number
+  readonly writtenBytes: number
+}
+
+/** A connection of its own settings, parameters and temporary tables; one statement at a time. */
+export interface Connection {
+  query(sql: string, format: string): Promise<QueryOutcome>
+  /** Runs any INSERT; `data` is what follows its FORMAT clause, and empty where none does. */
+  insert(sql: string, data: Buffer): Promise<InsertOutcome>
+  statementCount(sql: string): Promise<number>
+  /** Must not be called while a statement runs: the engine would abort the process. */
+  close(): void
+}
+
+export interface Engine {
+  readonly version: string
+  connect(): Connection
+}
+
+/**
+ * Opens the ClickHouse engine over a data folder; the only door to chDB. One folder for a process,
+ * one process for a folder. It stays open until the process ends.
+ */
+export function openEngine(dataPath: string, options: readonly string[]): Engine {
+  const addon = loadAddon()
+  addon.CreateConnection(dataPath, options)
+  return {
+    version: addon.EngineVersion(),
+    connect: () => connectionOf(addon, addon.CreateConnection(dataPath)),
+  }
+}
+
+function loadAddon(): Addon {
+  const require = createRequire(import.meta.url)
+  const loader = join(dirname(require.resolve('chdb/package.json')), 'dist', 'loader.js')
+  return (require(loader) as { loadNative(): Addon }).loadNative()
+}
+
+function connectionOf(addon: Addon, handle: object): Connection {
+  return {
+    query: async (sql, format) => {
+      const raw = await addon.QueryAsyncConnection(handle, sql, format)
+      return {
+        bytes: Buffer.from(raw.bytes.buffer, raw.bytes.byteOffset, raw.bytes.byteLength),
+        elapsedNs: Math.round(raw.elapsed * 1e9),
+        resultRows: raw.rowsRead,
+        resultBytes: raw.bytesRead,
+      }
+    },
+    insert: async (sql, data) => {
+      const raw = await addon.InsertRawAsyncConnection(handle, sql, data, false)
+      return {
+        elapsedNs: Math.round(raw.elapsed * 1e9),
+        writtenRows: raw.rowsWritten,
+        writtenBytes: raw.bytesWritten,
+      }
+    },
+    statementCount: async (sql) => (await addon.DurableClassifyAsync(handle, sql)).statementCount,
+    close: () => addon.CloseConnection(handle),
+  }
+}

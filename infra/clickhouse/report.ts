@@ -1,0 +1,14 @@
+import type { Credentials } from './auth.js'
+
+/** What the parent sends first; everything secret goes this way and none by argv. */
+export interface ChildOptions {
+  readonly dataPath: string
+  readonly port: number
+  readonly writer: Credentials
+  readonly reader: Credentials
+  readonly memoryBytesMax: number
+}
+
+export type ChildReport =
+  | { readonly kind: 'listening'; readonly port: number }
+  | { readonly kind: 'failed'; readonly code: string; readonly detail: string }

@@ -1,0 +1,150 @@
+import { type Body, spooled } from './body.js'
+import type { Call } from './call.js'
+import type { Connection } from './engine.js'
+import { exceptionOf, toException } from './exception.js'
+import { fromSpool, type Insert, readInsert } from './insert.js'
+import type { Pipes } from './pipes.js'
+import { mediaTypeOf, type Reply, summaryOf } from './reply.js'
+import { intoOutfile, readStatement, type Statement } from './statement.js'
+
+export interface Desk {
+  readonly pipes: Pipes
+  readonly spoolPath: string
+}
+
+export interface Work {
+  readonly call: Call
+  readonly connection: Connection
+  readonly reply: Reply
+}
+
+/** Bytes held back so that an early failure still gets its own status. */
+const heldBytesMax = 64 * 1024
+const heldBytesMaxWaiting = 256 * 1024 * 1024
+
+/** Runs a SELECT through a pipe, handing on its bytes as fast as the client takes them. */
+export async function runSelect(desk: Desk, work: Work, statement: Statement): Promise<void> {
+  const { call, connection, reply } = work
+  const format = statement.format?.name ?? call.format
+  setFormat(reply, format)
+  const pipe = desk.pipes.open()
+  try {
+    const outcome = connection
+      .query(intoOutfile(statement, pipe.path, call.format), 'Null')
+      .finally(pipe.finish)
+    outcome.catch(() => undefined)
+    const held = await forward(pipe.readable as AsyncIterable<Buffer>, work)
+    const done = await outcome
+    if (!reply.isStarted) reply.set('X-ClickHouse-Summary', summaryOf(done))
+    await reply.end(held)
+  } finally {
+    desk.pipes.close(pipe)
+  }
+}
+
+/** Sends what the pipe yields; returns what it still holds back when the pipe has ended. */
+async function forward(source: AsyncIterable<Buffer>, work: Work): Promise<Buffer | undefined> {
+  const { call, reply } = work
+  const heldMax = call.isWaiting ? heldBytesMaxWaiting : heldBytesMax
+  let held: Buffer[] = []
+  let heldBytes = 0
+  for await (const chunk of source) {
+    if (reply.isStarted || reply.isGone) {
+      await reply.write(chunk)
+      continue
+    }
+    held.push(chunk)
+    heldBytes += chunk.length
+    if (heldBytes <= heldMax) continue
+    await reply.write(Buffer.concat(held))
+    held = []
+  }
+  return reply.isStarted ? undefined : Buffer.concat(held)
+}
+
+/** Runs any other statement; its result, if it has one, is small and comes whole. */
+export async function runOther(work: Work, statement: Statement): Promise<void> {
+  const { call, connection, reply } = work
+  const outcome = await connection.query(statement.sql, call.format)
+  setFormat(reply, statement.format?.name ?? call.format)
+  reply.set('X-ClickHouse-Summary', summaryOf(outcome))
+  await reply.end(outcome.bytes)
+}
+
+/** Formats whose small bodies may follow the statement in memory, if no blank comes first. */
+const inlineFormats = /^(JSON(Compact|Strings|CompactStrings)?EachRow|(CSV|TSV|TabSeparated)\w*)$/
+
+/** Runs an INSERT: as it stands, with its small body behind it, or from a spooled file. */
+export async function runInsert(desk: Desk, work: Work, body: Body): Promise<void> {
+  const { call, connection, reply } = work
+  const insert = readInsert(call.query)
+  if (insert.kind === 'complete') {
+    await refuseSeveral(connection, call.query)
+    return finishInsert(reply, await connection.insert(call.query, Buffer.alloc(0)))
+  }
+  const inPlace = Buffer.from(call.query.slice(insert.dataAt).replace(/^[ \t\f]*\r?\n?/, ''))
+  const isEmptyBody = body.path === undefined && body.head.length === 0
+  if (insert.kind === 'data' && insert.format === 'Values' && isEmptyBody && inPlace.length > 0) {
+    await refuseSeveral(connection, call.query)
+    return finishInsert(reply, await connection.insert(call.query, Buffer.alloc(0)))
+  }
+  if (isEmptyBody && inPlace.length === 0) return finishInsert(reply, nothingWritten)
+  const inline = inlineData(insert, body, inPlace)
+  if (inline !== undefined && insert.kind === 'data') {
+    const sql = `${insert.head}${insert.settings} FORMAT ${insert.format}`
+    return finishInsert(reply, await connection.insert(sql, inline))
+  }
+  if (inPlace.length > 0 && body.compression !== 'none') {
+    throw exceptionOf('NOT_IMPLEMENTED', 'Data both in the query and in a packed body')
+  }
+  const spool = spooled(body, inPlace, desk.spoolPath)
+  try {
+    const { path, compression } = spool
+    const sql = fromSpool(insert, { path: path as string, compression })
+    finishInsert(reply, await connection.insert(sql, Buffer.alloc(0)))
+  } finally {
+    spool.remove()
+  }
+}
+
+const nothingWritten = { writtenRows: 0, writtenBytes: 0, elapsedNs: 0 }
+
+function finishInsert(reply: Reply, outcome: Parameters<typeof summaryOf>[0]): void {
+  reply.set('X-ClickHouse-Summary', summaryOf(outcome))
+  void reply.end()
+}
+
+function inlineData(insert: Insert, body: Body, inPlace: Buffer): Buffer | undefined {
+  if (insert.kind !== 'data' || !inlineFormats.test(insert.format)) return undefined
+  if (body.path !== undefined || body.compression !== 'none') return undefined
+  const data = inPlace.length === 0 ? body.head : Buffer.concat([inPlace, body.head])
+  return (data[0] ?? 0) > 0x20 ? data : undefined
+}
+
+async function refuseSeveral(connection: Connection, sql: string): Promise<void> {
+  if ((await connection.statementCount(sql)) > 1) throw severalStatements()
+}
+
+function severalStatements(): ReturnType<typeof exceptionOf> {
+  return exceptionOf('SYNTAX_ERROR', 'Syntax error (Multi-statements are not allowed)')
+}
+
+/** Reads the statement and runs it the way its kind needs. */
+export async function run(desk: Desk, work: Work, body: Body): Promise<void> {
+  if (/^\s*insert\b/i.test(work.call.query)) return runInsert(desk, work, body)
+  const statement = readStatement(work.call.query)
+  if (statement.isSeveral) throw severalStatements()
+  if (!statement.isPlaced) await refuseSeveral(work.connection, work.call.query)
+  if (statement.kind === 'insert') return runInsert(desk, work, body)
+  if (statement.kind === 'select') return runSelect(desk, work, statement)
+  return runOther(work, statement)
+}
+
+function setFormat(reply: Reply, format: string): void {
+  reply.set('X-ClickHouse-Format', format)
+  reply.set('Content-Type', mediaTypeOf(format))
+}
+
+export function failureOf(thrown: unknown): ReturnType<typeof toException> {
+  return toException(thrown)
+}

@@ -1,0 +1,58 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { openEngine } from './engine.js'
+import { createPipes } from './pipes.js'
+import type { ChildOptions, ChildReport } from './report.js'
+import { createFront } from './serve.js'
+
+/** At most this many statements run at once; libuv has 64 threads, the rest serve files and KILL. */
+const statementsMax = 56
+
+process.once('message', (options) => {
+  serve(options as ChildOptions).catch((error: unknown) => {
+    report({ kind: 'failed', code: codeOf(error), detail: String(error) })
+    die()
+  })
+})
+process.once('disconnect', die)
+
+async function serve(options: ChildOptions): Promise<void> {
+  const spoolPath = join(options.dataPath, 'spool')
+  const storePath = join(options.dataPath, 'store')
+  const emptyPath = join(options.dataPath, 'empty')
+  rmSync(spoolPath, { recursive: true, force: true })
+  for (const path of [spoolPath, storePath, emptyPath]) {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+  }
+  process.chdir(emptyPath)
+  const engine = openEngine(storePath, [
+    '--implicit_select=0',
+    '--async_insert=0',
+    `--max_server_memory_usage=${options.memoryBytesMax}`,
+  ])
+  const pipes = await createPipes(join(options.dataPath, 'pipes'), statementsMax)
+  const known = { writer: options.writer, reader: options.reader }
+  const server = createFront({ engine, pipes, spoolPath, known })
+  server.once('error', (error: NodeJS.ErrnoException) => {
+    report({ kind: 'failed', code: codeOf(error), detail: error.message })
+    die()
+  })
+  server.listen({ host: '127.0.0.1', port: options.port, exclusive: true }, () => {
+    report({ kind: 'listening', port: (server.address() as AddressInfo).port })
+  })
+  process.once('message', () => server.close(die))
+}
+
+function report(message: ChildReport): void {
+  process.send?.(message)
+}
+
+function codeOf(error: unknown): string {
+  return (error as { code?: string }).code ?? 'CONFIG'
+}
+
+/** The engine's threads make an orderly exit hang; its data need none. */
+function die(): void {
+  setImmediate(() => process.kill(process.pid, 'SIGKILL'))
+}

@@ -1,0 +1,82 @@
+import { type Token, tokensOf } from './tokens.js'
+
+/** One SQL statement, cut into the parts that the front has to move. */
+export interface Statement {
+  readonly sql: string
+  readonly tokens: readonly Token[]
+  /** First word in capitals; empty for an empty text. */
+  readonly verb: string
+  readonly kind: 'select' | 'insert' | 'other'
+  /** Where the trailing FORMAT clause starts, and its name. */
+  readonly format?: { readonly at: number; readonly end: number; readonly name: string }
+  /** Where the statement ends, without a closing semicolon. */
+  readonly end: number
+  readonly isSeveral: boolean
+  readonly isPlaced: boolean
+}
+
+const selectVerbs = new Set(['SELECT', 'WITH', 'FROM', 'VALUES', '('])
+
+/** Reads what kind of statement a text holds. Inserts are cut further by `readInsert`. */
+export function readStatement(sql: string): Statement {
+  const tokens = [...tokensOf(sql)]
+  const text = (token: Token): string => sql.slice(token.start, token.end)
+  const first = tokens[0]
+  const verb = first === undefined ? '' : text(first).toUpperCase()
+  const isInsert = verb === 'INSERT'
+  const semicolon = tokens.findIndex((token) => token.kind === 'mark' && text(token) === ';')
+  const own = semicolon === -1 ? tokens : tokens.slice(0, semicolon)
+  const rest = semicolon === -1 ? [] : tokens.slice(semicolon)
+  const format = formatOf(sql, own)
+  return {
+    sql,
+    tokens: own,
+    verb,
+    kind: isInsert ? 'insert' : selectVerbs.has(verb) ? 'select' : 'other',
+    ...(format && { format }),
+    end: own.at(-1)?.end ?? 0,
+    isSeveral: rest.some((token) => text(token) !== ';'),
+    isPlaced: !tokens.some((token) => token.kind === 'unplaced'),
+  }
+}
+
+/** A word after these cannot be the FORMAT keyword: an operand is still expected. */
+const expectsOperand = new Set(['BY', 'AS', 'SELECT', 'WHERE', 'AND', 'OR', 'NOT', 'IN', 'FROM'])
+
+function formatOf(sql: string, tokens: readonly Token[]): Statement['format'] {
+  const word = (index: number): string => {
+    const token = tokens[index]
+    return token?.kind === 'word' ? sql.slice(token.start, token.end).toUpperCase() : ''
+  }
+  for (let index = tokens.length - 2; index > 0; index--) {
+    const token = tokens[index] as Token
+    if (token.depth !== 0 || word(index) !== 'FORMAT') continue
+    const name = tokens[index + 1] as Token
+    const isLast = index + 2 === tokens.length || word(index + 2) === 'SETTINGS'
+    const before = tokens[index - 1] as Token
+    const afterOperand =
+      before.kind === 'mark'
+        ? /[)\]}*]/.test(sql[before.start] as string)
+        : !expectsOperand.has(word(index - 1))
+    if (isLast && afterOperand && (name.kind === 'word' || name.kind === 'quoted')) {
+      return { at: token.start, end: name.end, name: unquoted(sql.slice(name.start, name.end)) }
+    }
+  }
+  return undefined
+}
+
+export function unquoted(name: string): string {
+  return /^[`"]/.test(name) ? name.slice(1, -1) : name
+}
+
+/** The same statement writing its result to a file or pipe, in its own or the default format. */
+export function intoOutfile(statement: Statement, path: string, format: string): string {
+  const at = statement.format?.at ?? statement.end
+  const tail = statement.format ? statement.sql.slice(at, statement.end) : `FORMAT ${format}`
+  return `${statement.sql.slice(0, at)}\nINTO OUTFILE ${literal(path)} APPEND ${tail}`
+}
+
+/** A string literal that the engine reads back as exactly this text. */
+export function literal(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+}

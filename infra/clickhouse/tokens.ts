@@ -1,0 +1,51 @@
+export type TokenKind = 'word' | 'quoted' | 'string' | 'number' | 'heredoc' | 'mark' | 'unplaced'
+
+export interface Token {
+  readonly kind: TokenKind
+  readonly start: number
+  readonly end: number
+  /** How many brackets are open around it; a bracket itself counts as outside. */
+  readonly depth: number
+}
+
+const patterns: readonly (readonly [TokenKind | 'space', RegExp])[] = [
+  ['space', /[\s\0\u00a0\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff]+/y],
+  ['space', /(?:--|#!|# )[^\n]*/y],
+  ['space', /\/\*[\s\S]*?\*\//y],
+  ['number', /(?:0[xX][0-9a-fA-F_]+|0[bB][01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)/y],
+  ['word', /[A-Za-z_][A-Za-z0-9_$]*/y],
+  ['string', /'(?:[^'\\]|\\[\s\S]|'')*'/y],
+  ['quoted', /`(?:[^`\\]|\\[\s\S]|``)*`|"(?:[^"\\]|\\[\s\S]|"")*"/y],
+  ['string', /‘[^’]*’/y],
+  ['quoted', /“[^”]*”/y],
+  ['heredoc', /\$([A-Za-z0-9_]*)\$[\s\S]*?\$\1\$/y],
+  ['mark', /[-()[\]{},;.+*/%=<>!|?:^&@~$]/y],
+]
+
+/**
+ * Cuts SQL as ClickHouse's lexer does, without comments and blanks, as far as the caller reads. The
+ * first character that fits nothing becomes one `unplaced` token to the end of the text: callers
+ * refuse it or ask the engine.
+ */
+export function* tokensOf(sql: string): Generator<Token, void> {
+  let at = 0
+  let depth = 0
+  while (at < sql.length) {
+    const [kind, end] = matchAt(sql, at)
+    if (kind !== 'space') {
+      const mark = kind === 'mark' ? sql[at] : ''
+      if (mark === ')' || mark === ']' || mark === '}') depth = Math.max(0, depth - 1)
+      yield { kind, start: at, end, depth }
+      if (mark === '(' || mark === '[' || mark === '{') depth++
+    }
+    at = end
+  }
+}
+
+function matchAt(sql: string, at: number): readonly [TokenKind | 'space', number] {
+  for (const [kind, pattern] of patterns) {
+    pattern.lastIndex = at
+    if (pattern.test(sql)) return [kind, pattern.lastIndex]
+  }
+  return ['unplaced', sql.length]
+}
