@@ -2,14 +2,14 @@ CREATE TABLE IF NOT EXISTS {database}.usage_read
 (
     meter_id String COMMENT 'permanent and unique meter identifier',
     commodity Enum8('Electric' = 1, 'Gas' = 2) COMMENT 'what the meter measures',
-    starts_at DateTime('UTC') CODEC(DoubleDelta, LZ4) COMMENT 'start of the interval, UTC',
+    starts_at DateTime('UTC') COMMENT 'start of the interval, UTC' CODEC(DoubleDelta, LZ4),
     seconds UInt32 COMMENT 'length of the interval in seconds; 86400 for a local day, whatever its length',
     local_day Date COMMENT 'local calendar day on which the interval starts',
     local_hour UInt8 COMMENT 'local hour of the clock in which the interval starts, 0 to 23',
     quantity Decimal(18, 6) COMMENT 'quantity as sent',
     account_number String COMMENT 'contract account as sent',
     external_site_id String COMMENT 'premise as sent',
-    version UInt64 CODEC(DoubleDelta, LZ4) COMMENT 'arrival * 2^32 + line: the order of arrival down to the row',
+    version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4),
     INDEX version_index version TYPE minmax GRANULARITY 64
 )
 ENGINE = ReplacingMergeTree(version)

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
-import { ClickHouseError, createClient } from '@clickhouse/client'
+import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { Fault } from '../../schemas/fault.js'
 
 /** Where the store answers. `url` is ClickHouse's HTTP address without credentials. */
@@ -53,6 +53,7 @@ export function createStore(address: StoreAddress): Store {
     password: address.password,
     database: address.database,
     application: 'tieline',
+    log: { level: ClickHouseLogLevel.OFF },
     request_timeout: 600_000,
     max_open_connections: 16,
     keep_alive: { enabled: true, idle_socket_ttl: 2_000 },
