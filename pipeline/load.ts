@@ -1,4 +1,4 @@
-import { formatQuantity, parseQuantity } from '../schemas/quantity.js'
+import { formatQuantity } from '../schemas/quantity.js'
 import type { Line } from './line.js'
 import { judgeOddRows } from './odd-rows.js'
 import { loadPlainRows } from './plain-rows.js'
@@ -33,7 +33,7 @@ export async function load(line: Line, task: LoadTask): Promise<ChunkReceipt> {
     rowsRead: stored.rows + (odd?.rejected ?? 0),
     rowsAccepted: stored.rows,
     rowsRejected: odd?.rejected ?? 0,
-    quantityAccepted: formatQuantity(parseQuantity(stored.quantity)?.micros ?? 0n),
+    quantityAccepted: stored.quantity,
     quantityRejected: formatQuantity(odd?.rejectedMicros ?? 0n),
     notes: JSON.stringify({ rounded: odd?.rounded ?? 0 }),
   }

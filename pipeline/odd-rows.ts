@@ -15,7 +15,7 @@ import { parseRow } from './csv.js'
 import { chunkName, landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import type { LoadTask } from './load.js'
-import { lastMicros, pickLines, type RawRow, rowBytesMax, splitRows } from './rows.js'
+import { lastMicros, pickLines, type RawRow, splitRows } from './rows.js'
 import type { Reader } from './stores/judge.js'
 import { missingLines, onceSettings, stagingOf, versionOf } from './stores/staging.js'
 
@@ -46,11 +46,14 @@ export async function judgeOddRows(
       ? splitRows(bytes, task.chunk.line)
       : pickLines(bytes, task.chunk.line, await missing(line, task))
   const counted = { accepted: 0, rejected: 0, rejectedMicros: 0n, rounded: 0 }
+  const { usage, limits } = line.profile
+  const { rowBytesMax } = limits
+  const rules = { ...usage, commodity: task.feed, zone: line.zone, rowBytesMax }
   const rejects: object[] = []
   const flush = () => line.store.insert('reject', rejects.splice(0))
   async function* acceptedRows(): AsyncGenerator<string> {
     for (const row of rows) {
-      const verdict = judge(line, task, row)
+      const verdict = judgeRawRow(row.raw, rules)
       if (verdict.outcome === 'accepted') {
         counted.accepted++
         if (verdict.rounded) counted.rounded++
@@ -75,18 +78,21 @@ async function missing(line: Line, { arrival, chunk }: LoadTask): Promise<readon
   return rows.map((row) => row.line)
 }
 
-/** Judges a row as it stands in a file, its columns not yet told apart. */
-export function judgeRawRow(raw: string, rules: UsageRules): UsageVerdict {
-  const fields = raw.length > rowBytesMax ? undefined : parseRow(raw)
-  if (fields !== undefined) return judgeUsageRow(fields, rules)
-  const code = raw.length > rowBytesMax ? 'ROW_TOO_LONG' : 'BAD_QUOTES'
-  return { outcome: 'rejected', code, column: '', detail: rejectCodes[code].detail, micros: 0n }
+export interface RawRowRules extends UsageRules {
+  readonly rowBytesMax: number
 }
 
-function judge(line: Line, task: LoadTask, row: RawRow): UsageVerdict {
-  const rules = { ...line.profile.usage, commodity: task.feed, zone: line.zone }
-  const verdict = judgeRawRow(row.raw, rules)
-  return verdict.outcome === 'accepted' ? verdict : { ...verdict, micros: lastMicros(row.raw) }
+/** Judges a row as it stands in a file, its columns not yet told apart. */
+export function judgeRawRow(raw: string, rules: RawRowRules): UsageVerdict {
+  const isTooLong = Buffer.byteLength(raw) > rules.rowBytesMax
+  const fields = isTooLong ? undefined : parseRow(raw)
+  const verdict = fields === undefined ? unreadable(isTooLong) : judgeUsageRow(fields, rules)
+  return verdict.outcome === 'accepted' ? verdict : { ...verdict, micros: lastMicros(raw) }
+}
+
+function unreadable(isTooLong: boolean): RejectedRow {
+  const code = isTooLong ? 'ROW_TOO_LONG' : 'BAD_QUOTES'
+  return { outcome: 'rejected', code, column: '', detail: rejectCodes[code].detail, micros: 0n }
 }
 
 /** Tab-separated values have no quotes to go wrong: backslash, tab and line end are escaped. */

@@ -1,12 +1,18 @@
 import { Fault } from '../schemas/fault.js'
-import { formatQuantity, parseQuantity } from '../schemas/quantity.js'
+import { formatQuantity, parseTotal } from '../schemas/quantity.js'
 import { forward, loadTasks } from './forward.js'
 import type { Line } from './line.js'
 import { load } from './load.js'
 import { publish } from './publish.js'
 import type { FileState } from './stores/file-state.js'
 import type { ChunkReceipt } from './stores/ledger.js'
-import { overlapWithStore, repeatsWithin, storeHasDays, totalStaging } from './stores/outcome.js'
+import {
+  overlapWithStore,
+  repeatsWithin,
+  type StagingTotals,
+  storeHasDays,
+  totalStaging,
+} from './stores/outcome.js'
 import { createStaging, dropStaging } from './stores/staging.js'
 
 const waitingMsMax = 24 * 3_600_000
@@ -47,7 +53,7 @@ async function decide(line: Line, state: FileState): Promise<FileState> {
   if (state.duplicateOf !== 0) return { ...state, status: 'duplicate' }
   if (state.fault !== '') return { ...state, status: 'quarantined' }
   try {
-    return await weigh(line, state, await proveReceipts(line, state))
+    return await weigh(line, state, await prove(line, state))
   } catch (error) {
     if (!(error instanceof Fault) || error.retry) throw error
     return { ...state, status: 'quarantined', fault: error.code, reason: error.detail }
@@ -69,50 +75,57 @@ export async function giveUp(line: Line, arrival: number, error: unknown): Promi
   await forward(line, decided)
 }
 
-/** Receipts of all chunks that agree with the bytes and with the store; else it loads once more. */
-async function proveReceipts(line: Line, state: FileState): Promise<readonly ChunkReceipt[]> {
-  for (const task of loadTasks(state)) await load(line, task)
-  const receipts = await line.ledger.receipts(state.arrival)
-  if ((await imbalance(line, state, receipts)) === undefined) return receipts
+/** What was judged and what stands in staging, in agreement with the bytes that came in. */
+interface Proved {
+  readonly receipts: readonly ChunkReceipt[]
+  readonly staged: StagingTotals
+}
+
+/** Loads what has no receipt yet and proves the sums; where they do not agree, all over once more. */
+async function prove(line: Line, state: FileState): Promise<Proved> {
+  const first = await loadAll(line, state)
+  if (imbalance(state, first) === undefined) return first
   await dropStaging(line.store, state.arrival)
   await line.ledger.forgetReceipts(state.arrival)
   await createStaging(line.store, state.arrival)
-  for (const task of loadTasks(state)) await load(line, task)
-  const again = await line.ledger.receipts(state.arrival)
-  const wrong = await imbalance(line, state, again)
+  const again = await loadAll(line, state)
+  const wrong = imbalance(state, again)
   if (wrong === undefined) return again
   throw new Fault('UNBALANCED', wrong)
 }
 
-async function imbalance(
-  line: Line,
-  state: FileState,
-  receipts: readonly ChunkReceipt[],
-): Promise<string | undefined> {
-  const sum = (pick: (receipt: ChunkReceipt) => number) =>
-    receipts.reduce((total, receipt) => total + pick(receipt), 0)
-  const judged = sum((receipt) => receipt.rowsRead)
-  if (judged !== state.rows.read) {
-    return `${state.rows.read} rows came in, ${judged} were judged`
-  }
-  const accepted = sum((receipt) => receipt.rowsAccepted)
-  const staged = await totalStaging(line.store, state.arrival)
+async function loadAll(line: Line, state: FileState): Promise<Proved> {
+  const done = new Set((await line.ledger.receipts(state.arrival)).map((one) => one.chunk))
+  const missing = loadTasks(state).filter((task) => !done.has(task.chunk.chunk))
+  for (const task of missing) await load(line, task)
+  const receipts = await line.ledger.receipts(state.arrival)
+  return { receipts, staged: await totalStaging(line.store, state.arrival) }
+}
+
+function imbalance(state: FileState, { receipts, staged }: Proved): string | undefined {
+  const judged = sum(receipts, (receipt) => receipt.rowsRead)
+  if (judged !== state.rows.read) return `${state.rows.read} rows came in, ${judged} were judged`
+  const accepted = sum(receipts, (receipt) => receipt.rowsAccepted)
   if (accepted !== staged.rows) {
     return `${accepted} rows were accepted, ${staged.rows} stand in staging`
   }
-  const energy = add(...receipts.flatMap((one) => [one.quantityAccepted, one.quantityRejected]))
+  const energy = add(staged.quantity, ...receipts.map((receipt) => receipt.quantityRejected))
   if (energy !== state.quantity.read) {
     return `a quantity of ${state.quantity.read} came in, ${energy} was judged`
   }
   return undefined
 }
 
+function sum(receipts: readonly ChunkReceipt[], pick: (receipt: ChunkReceipt) => number): number {
+  return receipts.reduce((total, receipt) => total + pick(receipt), 0)
+}
+
 async function weigh(
   line: Line,
   state: FileState,
-  receipts: readonly ChunkReceipt[],
+  { receipts, staged }: Proved,
 ): Promise<FileState> {
-  const rejected = receipts.reduce((total, receipt) => total + receipt.rowsRejected, 0)
+  const rejected = sum(receipts, (receipt) => receipt.rowsRejected)
   const rejectedQuantity = add(...receipts.map((receipt) => receipt.quantityRejected))
   const counted: FileState = {
     ...state,
@@ -124,12 +137,11 @@ async function weigh(
     const reason = `${rejected} of ${state.rows.read} rows are not usable; usage.rejectedShareMax allows ${rejectedShareMax * 100} %`
     return { ...counted, status: 'quarantined', fault: 'TOO_MANY_REJECTED', reason }
   }
-  return classify(line, counted)
+  return classify(line, counted, staged)
 }
 
-async function classify(line: Line, state: FileState): Promise<FileState> {
+async function classify(line: Line, state: FileState, staged: StagingTotals): Promise<FileState> {
   const { store } = line
-  const staged = await totalStaging(store, state.arrival)
   const none = { rows: 0, quantity: '0' }
   const within =
     staged.survivors === staged.rows
@@ -171,6 +183,9 @@ function subtract(from: string, ...quantities: readonly string[]): string {
   return formatQuantity(quantities.reduce((left, one) => left - micros(one), micros(from)))
 }
 
+/** Sums come from our own store and ledger: one that does not read is a wrong program. */
 function micros(quantity: string): bigint {
-  return parseQuantity(quantity)?.micros ?? 0n
+  const total = parseTotal(quantity)
+  if (total === undefined) throw new Error(`${quantity} is no sum of quantities`)
+  return total
 }

@@ -4,8 +4,8 @@ const newline = 10
 const carriageReturn = 13
 const quote = 34
 
-/** A row that goes over several lines is looked for within so many bytes. */
-export const rowBytesMax = 65_536
+/** The end of a row that goes over several lines is looked for within so many bytes. */
+export const spanBytesMax = 65_536
 
 /** One row of a file, as it stands in it. */
 export interface RawRow {
@@ -27,12 +27,12 @@ export interface RowSpan {
 
 /**
  * The row that starts at `start`. A line break inside quotes belongs to its row; a quote that is
- * not closed within `rowBytesMax` ends with its line, so that one bad row does not swallow the rest.
+ * not closed within `spanBytesMax` ends with its line, so that one bad row does not swallow the rest.
  */
 export function rowSpan(bytes: Buffer, start: number): RowSpan {
   const first = lineEnd(bytes, start)
   if (isClosed(bytes, start, first)) return toSpan(bytes, { start, end: first, lines: 1 })
-  const limit = Math.min(bytes.length, start + rowBytesMax)
+  const limit = Math.min(bytes.length, start + spanBytesMax)
   let closed = false
   let lines = 1
   for (let from = first + 1, end = first; end < limit; from = end + 1) {
@@ -99,7 +99,7 @@ export function cutPoint(bytes: Buffer): number {
   const lastLineEnd = bytes.lastIndexOf(newline) + 1
   if (!bytes.includes(quote)) return lastLineEnd
   let cut = 0
-  for (let start = 0; start + rowBytesMax < bytes.length; ) {
+  for (let start = 0; start + spanBytesMax < bytes.length; ) {
     start = rowSpan(bytes, start).next
     if (start <= bytes.length) cut = start
   }

@@ -62,6 +62,9 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
         if ('arrival' in data) await giveUp(line, data.arrival, error)
       },
       onFailure: (data, error, attempts) => logFailure(log, { name, data, attempts }, error),
+      onDone: (data, ms) => {
+        if ('arrival' in data) log.info({ ...idsOf(name, data), ms: Math.round(ms) }, 'done')
+      },
     })
   const consumers = [
     consume('receive', 1),
@@ -114,6 +117,12 @@ async function isDecided(line: Line, arrival: number): Promise<boolean> {
   return state !== undefined && state.status !== 'received'
 }
 
+function idsOf(job: JobName, data: object): object {
+  const arrival = 'arrival' in data ? data.arrival : undefined
+  const chunk = 'chunk' in data ? (data.chunk as { chunk: number }).chunk : undefined
+  return { job, arrival, chunk }
+}
+
 interface FailedJob {
   readonly name: JobName
   readonly data: object
@@ -122,9 +131,7 @@ interface FailedJob {
 
 /** Codes and ids only: what a fault says of a file is in the ledger, what stands in a row nowhere. */
 function logFailure(log: Logger, job: FailedJob, error: unknown): void {
-  const { name, attempts } = job
-  const arrival = 'arrival' in job.data ? job.data.arrival : undefined
-  const fields = { job: name, arrival, attempts }
+  const fields = { ...idsOf(job.name, job.data), attempts: job.attempts }
   if (error instanceof Fault) log.warn({ ...fields, code: error.code }, error.detail)
   else log.error({ ...fields, err: error }, 'a job failed unexpectedly')
 }

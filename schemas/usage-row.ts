@@ -14,7 +14,7 @@ import { toDay, type Wall, wallSeconds, type Zone } from './zone.js'
  * Behind the details of the column counts stands a blank and the number of columns found.
  */
 export const rejectCodes = {
-  ROW_TOO_LONG: { detail: 'the row is longer than 65536 bytes' },
+  ROW_TOO_LONG: { detail: 'the row is longer than limits.rowBytesMax' },
   BAD_QUOTES: { detail: 'quotes do not match' },
   TOO_FEW_COLUMNS: { detail: 'expected 5 columns, found' },
   TOO_MANY_COLUMNS: { detail: 'expected 5 columns, found' },

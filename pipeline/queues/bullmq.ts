@@ -105,6 +105,7 @@ export interface ConsumerOptions<N extends JobName> extends QueueOptions {
   /** Called once for a job that will not be tried again. */
   readonly giveUp: (data: JobData<N>, error: unknown) => Promise<void>
   readonly onFailure: (data: JobData<N>, error: unknown, attempts: number) => void
+  readonly onDone: (data: JobData<N>, ms: number) => void
 }
 
 /**
@@ -121,8 +122,10 @@ export function createConsumer<N extends JobName>(
     options.name,
     async (job) => {
       const data = parseJob(options.name, job.data)
+      const startedAt = performance.now()
       try {
         await options.run(data)
+        options.onDone(data, performance.now() - startedAt)
       } catch (error) {
         options.onFailure(data, error, job.attemptsMade + 1)
         const passing = error instanceof Fault && error.retry
