@@ -8,6 +8,7 @@ export interface Exception {
 /** Errors that the front raises itself, by their ClickHouse names. */
 const codes = {
   SYNTAX_ERROR: 62,
+  NOT_ENOUGH_SPACE: 243,
   NOT_IMPLEMENTED: 48,
   UNKNOWN_SETTING: 115,
   TIMEOUT_EXCEEDED: 159,
@@ -36,6 +37,7 @@ export function exceptionOf(name: keyof typeof codes, detail: string): Exception
 export function toException(thrown: unknown): Exception {
   if (isException(thrown)) return thrown
   const text = thrown instanceof Error ? thrown.message : String(thrown)
+  if (/^ENOSPC/.test(text)) return exceptionOf('NOT_ENOUGH_SPACE', text)
   const code = /^Code: (\d+)\. /.exec(text)?.[1]
   if (code === undefined) return exceptionOf('UNKNOWN_EXCEPTION', text.trim())
   const name = /\(([A-Z0-9_]{3,})\)\s*$/.exec(text)?.[1] ?? 'UNKNOWN_EXCEPTION'

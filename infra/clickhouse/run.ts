@@ -1,11 +1,13 @@
+import type { Role } from './auth.js'
 import { type Body, spooled } from './body.js'
 import type { Call } from './call.js'
 import type { Connection } from './engine.js'
-import { exceptionOf, toException } from './exception.js'
+import { exceptionOf } from './exception.js'
 import { fromSpool, type Insert, readInsert } from './insert.js'
 import type { Pipes } from './pipes.js'
+import { refuseForReader } from './reader.js'
 import { mediaTypeOf, type Reply, summaryOf } from './reply.js'
-import { intoOutfile, readStatement, type Statement } from './statement.js'
+import { intoOutfile, isInsert, readStatement, type Statement } from './statement.js'
 
 export interface Desk {
   readonly pipes: Pipes
@@ -14,6 +16,7 @@ export interface Desk {
 
 export interface Work {
   readonly call: Call
+  readonly role: Role
   readonly connection: Connection
   readonly reply: Reply
 }
@@ -65,10 +68,16 @@ async function forward(source: AsyncIterable<Buffer>, work: Work): Promise<Buffe
 /** Runs any other statement; its result, if it has one, is small and comes whole. */
 export async function runOther(work: Work, statement: Statement): Promise<void> {
   const { call, connection, reply } = work
-  const outcome = await connection.query(statement.sql, call.format)
+  const sql = statement.sql.slice(0, statement.end)
+  const outcome = await connection.query(killable(sql, statement.verb), call.format)
   setFormat(reply, statement.format?.name ?? call.format)
   reply.set('X-ClickHouse-Summary', summaryOf(outcome))
   await reply.end(outcome.bytes)
+}
+
+/** The engine numbers its queries itself: a KILL by query_id means the id that the client gave. */
+function killable(sql: string, verb: string): string {
+  return verb === 'KILL' ? sql.replace(/\bquery_id\b/g, "Settings['log_comment']") : sql
 }
 
 /** Formats whose small bodies may follow the statement in memory, if no blank comes first. */
@@ -131,11 +140,13 @@ function severalStatements(): ReturnType<typeof exceptionOf> {
 
 /** Reads the statement and runs it the way its kind needs. */
 export async function run(desk: Desk, work: Work, body: Body): Promise<void> {
-  if (/^\s*insert\b/i.test(work.call.query)) return runInsert(desk, work, body)
-  const statement = readStatement(work.call.query)
+  const { call, connection, role } = work
+  if (isInsert(call.query) && role === 'writer') return runInsert(desk, work, body)
+  const statement = readStatement(call.query)
+  if (statement.verb === '') throw exceptionOf('SYNTAX_ERROR', 'Syntax error: Empty query')
   if (statement.isSeveral) throw severalStatements()
-  if (!statement.isPlaced) await refuseSeveral(work.connection, work.call.query)
-  if (statement.kind === 'insert') return runInsert(desk, work, body)
+  if (role === 'reader') refuseForReader(statement)
+  if (!statement.isPlaced) await refuseSeveral(connection, call.query)
   if (statement.kind === 'select') return runSelect(desk, work, statement)
   return runOther(work, statement)
 }
@@ -143,8 +154,4 @@ export async function run(desk: Desk, work: Work, body: Body): Promise<void> {
 function setFormat(reply: Reply, format: string): void {
   reply.set('X-ClickHouse-Format', format)
   reply.set('Content-Type', mediaTypeOf(format))
-}
-
-export function failureOf(thrown: unknown): ReturnType<typeof toException> {
-  return toException(thrown)
 }

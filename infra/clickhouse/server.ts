@@ -1,10 +1,12 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { openEngine } from './engine.js'
+import { type Engine, openEngine } from './engine.js'
+import { createLanes } from './lanes.js'
 import { createPipes } from './pipes.js'
 import type { ChildOptions, ChildReport } from './report.js'
 import { createFront } from './serve.js'
+import { createSessions, freshLease } from './sessions.js'
 
 /** At most this many statements run at once; libuv has 64 threads, the rest serve files and KILL. */
 const statementsMax = 56
@@ -31,9 +33,17 @@ async function serve(options: ChildOptions): Promise<void> {
     '--async_insert=0',
     `--max_server_memory_usage=${options.memoryBytesMax}`,
   ])
-  const pipes = await createPipes(join(options.dataPath, 'pipes'), statementsMax)
-  const known = { writer: options.writer, reader: options.reader }
-  const server = createFront({ engine, pipes, spoolPath, known })
+  const front = {
+    engine,
+    spoolPath,
+    pipes: await createPipes(join(options.dataPath, 'pipes'), statementsMax),
+    lanes: createLanes(statementsMax),
+    sessions: createSessions(engine),
+    running: new Set<string>(),
+    known: { writer: options.writer, reader: options.reader },
+    timezone: await timezoneOf(engine),
+  }
+  const server = createFront(front)
   server.once('error', (error: NodeJS.ErrnoException) => {
     report({ kind: 'failed', code: codeOf(error), detail: error.message })
     die()
@@ -42,6 +52,13 @@ async function serve(options: ChildOptions): Promise<void> {
     report({ kind: 'listening', port: (server.address() as AddressInfo).port })
   })
   process.once('message', () => server.close(die))
+}
+
+async function timezoneOf(engine: Engine): Promise<string> {
+  const { connection, release } = freshLease(engine)
+  const { bytes } = await connection.query('SELECT timezone()', 'TabSeparated')
+  await release()
+  return bytes.toString('utf8').trim()
 }
 
 function report(message: ChildReport): void {

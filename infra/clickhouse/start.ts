@@ -1,10 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Fault } from '../../schemas/fault.js'
-import { type Supervised, supervise } from '../supervise.js'
+import { supervise } from '../supervise.js'
 import type { Credentials } from './auth.js'
+import { type Lock, lockFolder } from './lock.js'
 import type { ChildOptions, ChildReport } from './report.js'
+import { defaultPace, type WatchdogPace, watch } from './watchdog.js'
 
 export interface ClickHouseOptions {
   /** Folder of the engine's data; made with mode 0700 when missing. */
@@ -16,6 +19,8 @@ export interface ClickHouseOptions {
   /** The engine's memory limit over all queries (max_server_memory_usage). */
   readonly memoryBytesMax: number
   readonly onEvent?: (event: ClickHouseEvent) => void
+  /** How often the watchdog asks, and how many misses it forgives. */
+  readonly watchdog?: WatchdogPace
 }
 
 export type ClickHouseEvent =
@@ -40,33 +45,70 @@ const stopMsMax = 30_000
 
 /**
  * Runs the ClickHouse engine in a supervised child process that serves ClickHouse's HTTP interface
- * on loopback. Throws `ALREADY_RUNNING`, `PORT_TAKEN`, `MISSING_PROGRAM` or `CONFIG`.
+ * on loopback. An engine that ends or hangs is started again on the same port. Throws
+ * `ALREADY_RUNNING`, `PORT_TAKEN`, `MISSING_PROGRAM` or `CONFIG`.
  */
 export async function createClickHouse(options: ClickHouseOptions): Promise<EmbeddedClickHouse> {
   mkdirSync(options.dataPath, { recursive: true, mode: 0o700 })
   const dataPath = realpathSync(options.dataPath)
+  const lock = await lockFolder(dataPath)
+  try {
+    return await startLocked({ ...options, dataPath }, lock)
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+async function startLocked(options: ClickHouseOptions, lock: Lock): Promise<EmbeddedClickHouse> {
   const onEvent = options.onEvent ?? (() => undefined)
   let port = options.port
+  let child: ChildProcess | undefined
   let startCount = 0
-  const supervised: Supervised = await supervise({
+  const supervised = await supervise({
     name: 'ClickHouse',
-    start: () => startChild({ ...options, dataPath, port }, onEvent),
-    ready: async (child) => {
-      port = await untilListening(child)
-      const kind = startCount++ === 0 ? 'started' : 'restarted'
-      onEvent({ kind, pid: child.pid as number, port })
+    start: () => {
+      child = startChild({ ...options, port }, onEvent)
+      if (child.pid !== undefined) lock.setEngine(child.pid)
+      return child
     },
-    stop: (child) => void child.send({ kind: 'close' }),
+    ready: async (started) => {
+      port = await untilListening(started)
+      const kind = startCount++ === 0 ? 'started' : 'restarted'
+      onEvent({ kind, pid: started.pid as number, port })
+    },
+    stop: (stopped) => void stopped.send({ kind: 'close' }, () => undefined),
     readyMsMax,
     stopMsMax,
     onEvent: (line) => onEvent({ kind: 'log', line }),
   })
+  const url = `http://127.0.0.1:${port}`
+  const watchdog = watch({
+    url,
+    pid: supervised.pid,
+    credentials: options.writer,
+    pace: options.watchdog ?? defaultPace,
+    onHang: (pid) => {
+      onEvent({ kind: 'hung', pid })
+      supervised.kill()
+    },
+  })
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     port,
     pid: supervised.pid,
-    kill: async () => supervised.kill(),
-    close: supervised.close,
+    kill: async () => {
+      const killed = child
+      if (killed === undefined || supervised.pid() === undefined) return
+      const exited = once(killed, 'exit')
+      supervised.kill()
+      await exited
+    },
+    close: async () => {
+      watchdog.stop()
+      await supervised.close()
+      lock.release()
+    },
   }
 }
 
@@ -87,7 +129,8 @@ function startChild(
     })
   }
   child.once('exit', (code, signal) => onEvent({ kind: 'exited', code, signal }))
-  child.send({ dataPath, port, writer, reader, memoryBytesMax } satisfies ChildOptions)
+  const message: ChildOptions = { dataPath, port, writer, reader, memoryBytesMax }
+  child.send(message, () => undefined)
   return child
 }
 

@@ -17,13 +17,18 @@ export interface Statement {
 
 const selectVerbs = new Set(['SELECT', 'WITH', 'FROM', 'VALUES', '('])
 
+/** Whether a text is an INSERT, whose data may follow it in other bytes than SQL. */
+export function isInsert(sql: string): boolean {
+  const first = tokensOf(sql).next().value
+  return first !== undefined && /^insert$/i.test(sql.slice(first.start, first.end))
+}
+
 /** Reads what kind of statement a text holds. Inserts are cut further by `readInsert`. */
 export function readStatement(sql: string): Statement {
   const tokens = [...tokensOf(sql)]
   const text = (token: Token): string => sql.slice(token.start, token.end)
   const first = tokens[0]
   const verb = first === undefined ? '' : text(first).toUpperCase()
-  const isInsert = verb === 'INSERT'
   const semicolon = tokens.findIndex((token) => token.kind === 'mark' && text(token) === ';')
   const own = semicolon === -1 ? tokens : tokens.slice(0, semicolon)
   const rest = semicolon === -1 ? [] : tokens.slice(semicolon)
@@ -32,7 +37,7 @@ export function readStatement(sql: string): Statement {
     sql,
     tokens: own,
     verb,
-    kind: isInsert ? 'insert' : selectVerbs.has(verb) ? 'select' : 'other',
+    kind: verb === 'INSERT' ? 'insert' : selectVerbs.has(verb) ? 'select' : 'other',
     ...(format && { format }),
     end: own.at(-1)?.end ?? 0,
     isSeveral: rest.some((token) => text(token) !== ';'),

@@ -1,0 +1,30 @@
+/** Lets at most so many holders in at a time; the others wait in order of arrival. */
+export interface Lanes {
+  /** Resolves with the function that gives the lane back. */
+  enter(): Promise<() => void>
+}
+
+export function createLanes(count: number): Lanes {
+  const waiting: (() => void)[] = []
+  let free = count
+  const leave = (): void => {
+    const next = waiting.shift()
+    if (next === undefined) free++
+    else next()
+  }
+  const onlyOnce = (): (() => void) => {
+    let isLeft = false
+    return () => {
+      if (isLeft) return
+      isLeft = true
+      leave()
+    }
+  }
+  return {
+    enter: async () => {
+      if (free > 0) free--
+      else await new Promise<void>((resolve) => waiting.push(resolve))
+      return onlyOnce()
+    },
+  }
+}

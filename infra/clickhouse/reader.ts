@@ -1,0 +1,78 @@
+import { exceptionOf } from './exception.js'
+import { type Statement, unquoted } from './statement.js'
+import type { Token } from './tokens.js'
+
+/** What a reader may start a statement with. */
+const verbs = new Set([
+  'SELECT',
+  'WITH',
+  'FROM',
+  '(',
+  'SHOW',
+  'DESCRIBE',
+  'DESC',
+  'EXPLAIN',
+  'EXISTS',
+])
+
+/**
+ * Functions that reach beyond the tables: files, networks, programs, other servers. The engine's
+ * own readonly mode refuses most of them as tables, but not `file` as a scalar.
+ */
+const closedFunctions =
+  /^(file|fileCluster|filesystem\w*|url|urlCluster|s3\w*|gcs|oss|cosn|hdfs\w*|azure\w*|iceberg\w*|deltaLake\w*|hudi\w*|paimon\w*|remote\w*|cluster\w*|mysql|postgresql|mongodb|redis|sqlite|jdbc|odbc|ytsaurus|executable\w*|input|dictionary|dictGet\w*|joinGet\w*|merge|mergeTree\w*|loop|arrowstream|arrowFlight|prometheus\w*|timeSeries\w*|eval|fuzz\w*|viewExplain|ai[A-Z]\w*|catboostEvaluate|addressTo\w*|demangle|sleep\w*|getServerSetting|hasColumnInTable)$/i
+
+/** After these a string or a path in quotes would be read as a file's name. */
+const tableWords = new Set(['FROM', 'JOIN', 'TABLE', 'DESCRIBE', 'DESC', 'EXISTS', 'VIEW', 'IN'])
+const closedWords = new Set(['OUTFILE', 'INFILE'])
+
+/**
+ * Refuses what a reader must not run, on top of the engine's readonly mode: files and networks
+ * above all. What the tokenizer cannot place is refused too.
+ */
+export function refuseForReader(statement: Statement): void {
+  const { sql, tokens } = statement
+  if (!statement.isPlaced) throw denied('a character that cannot be read')
+  if (!verbs.has(statement.verb)) throw denied(statement.verb)
+  let clauses: string[] = ['']
+  for (const [index, token] of tokens.entries()) {
+    const text = sql.slice(token.start, token.end)
+    const word = token.kind === 'word' ? text.toUpperCase() : ''
+    clauses = clauses.slice(0, token.depth + 1)
+    while (clauses.length <= token.depth) clauses.push('')
+    if (/^(SELECT|FROM|JOIN|WHERE|GROUP|ORDER|HAVING|USING|ON|WITH|LIMIT)$/.test(word)) {
+      clauses[token.depth] = word
+    }
+    if (closedWords.has(word)) throw denied(word)
+    const next = tokens[index + 1]
+    const isCalled = next !== undefined && sql[next.start] === '(' && next.kind === 'mark'
+    if (isCalled && isName(token) && closedFunctions.test(unquoted(text))) throw denied(text)
+    const before = wordBefore(sql, tokens, index)
+    const isTable =
+      tableWords.has(before) ||
+      before === '.' ||
+      (before === ',' && /FROM|JOIN/.test(clauses[token.depth] ?? ''))
+    if (isTable && isPath(token, text, before)) throw denied(text)
+    if (token.kind === 'quoted' && /[\\“”]/.test(text)) throw denied(text)
+  }
+}
+
+function isName(token: Token): boolean {
+  return token.kind === 'word' || token.kind === 'quoted'
+}
+
+function wordBefore(sql: string, tokens: readonly Token[], index: number): string {
+  const token = tokens[index - 1]
+  return token === undefined ? '' : sql.slice(token.start, token.end).toUpperCase()
+}
+
+/** A table may be named in plain words; strings and names with a slash or a dot are files. */
+function isPath(token: Token, text: string, before: string): boolean {
+  if (token.kind === 'quoted') return /[/.]/.test(text)
+  if (token.kind === 'heredoc') return true
+  return token.kind === 'string' && before !== 'IN'
+}
+
+function denied(what: string): ReturnType<typeof exceptionOf> {
+  return exceptionOf('ACCESS_DENIED', `Not enough privileges: a reader cannot use ${what}`)
+}

@@ -1,0 +1,87 @@
+import type { Call, SessionWish } from './call.js'
+import type { Connection, Engine } from './engine.js'
+import { exceptionOf } from './exception.js'
+import { literal } from './statement.js'
+
+/** A connection for one call; `release` closes it, or keeps it where it belongs to a session. */
+export interface Lease {
+  readonly connection: Connection
+  release(): Promise<void>
+}
+
+interface Session {
+  readonly connection: Connection
+  isBusy: boolean
+  expiry: NodeJS.Timeout | undefined
+}
+
+export interface Sessions {
+  /** Throws SESSION_IS_LOCKED (373) while another call uses the session. */
+  lease(call: Call): Promise<Lease>
+}
+
+/**
+ * Keeps one connection for each session, so that its temporary tables and SETs last from call to
+ * call until it was idle for its time-out. Settings of a URL still hold for their call only.
+ */
+export function createSessions(engine: Engine): Sessions {
+  const sessions = new Map<string, Session>()
+  return {
+    lease: async (call) => {
+      if (call.session === undefined) return freshLease(engine)
+      const session = enter(engine, sessions, call.session)
+      const { id, timeoutMs } = call.session
+      const undo = await undoOf(session.connection, call).catch((error: unknown) => {
+        session.isBusy = false
+        throw error
+      })
+      const release = async (): Promise<void> => {
+        if (undo !== undefined) await session.connection.query(undo, 'Null').catch(() => undefined)
+        session.isBusy = false
+        session.expiry = setTimeout(() => {
+          sessions.delete(id)
+          session.connection.close()
+        }, timeoutMs)
+      }
+      return { connection: session.connection, release }
+    },
+  }
+}
+
+/** A connection that nobody used before and nobody will use after. */
+export function freshLease(engine: Engine): Lease {
+  const connection = engine.connect()
+  return { connection, release: async () => connection.close() }
+}
+
+function enter(engine: Engine, sessions: Map<string, Session>, wish: SessionWish): Session {
+  const found = sessions.get(wish.id)
+  if (found === undefined && wish.mustExist) {
+    throw exceptionOf('SESSION_NOT_FOUND', `Session ${wish.id} not found`)
+  }
+  if (found?.isBusy) {
+    throw exceptionOf('SESSION_IS_LOCKED', `Session ${wish.id} is locked by a concurrent client`)
+  }
+  clearTimeout(found?.expiry)
+  const session = found ?? { connection: engine.connect(), isBusy: true, expiry: undefined }
+  session.isBusy = true
+  sessions.set(wish.id, session)
+  return session
+}
+
+/** The SET that restores what the settings of a call are about to change. */
+async function undoOf(connection: Connection, call: Call): Promise<string | undefined> {
+  if (call.settings.length === 0) return undefined
+  const names = call.settings.map(([name]) => literal(name)).join(', ')
+  const before = await connection.query(
+    `SELECT name, value FROM system.settings WHERE name IN (${names})`,
+    'JSONCompactEachRow',
+  )
+  const rows = before.bytes.toString('utf8').split('\n').filter(Boolean)
+  if (rows.length === 0) return undefined
+  const set = rows.map((row) => {
+    const [name, value] = JSON.parse(row) as [string, string]
+    return `${name} = ${literal(value)}`
+  })
+  return `SET ${set.join(', ')}`
+}

@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Credentials } from './auth.js'
+
+export interface WatchdogPace {
+  readonly everyMs: number
+  readonly timeoutMs: number
+  readonly missesMax: number
+}
+
+export interface Watched {
+  /** The engine's process at this moment, undefined while it is being started again. */
+  pid(): number | undefined
+  readonly url: string
+  readonly credentials: Credentials
+  readonly pace: WatchdogPace
+  /** Called when the engine missed too often; it is to be killed. */
+  readonly onHang: (pid: number) => void
+}
+
+/** Three misses of 10 seconds: a machine busy with 56 heavy statements still answers in time. */
+export const defaultPace: WatchdogPace = { everyMs: 5000, timeoutMs: 10_000, missesMax: 3 }
+
+/** Asks the engine for `SELECT 1` again and again until `stop`, apart from other statements. */
+export function watch(watched: Watched): { stop(): void } {
+  const stopping = new AbortController()
+  const { pace } = watched
+  const round = async (): Promise<void> => {
+    let misses = 0
+    let lastPid: number | undefined
+    while (!stopping.signal.aborted) {
+      await sleep(pace.everyMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+      const pid = watched.pid()
+      if (pid === undefined || pid !== lastPid) misses = 0
+      lastPid = pid
+      if (pid === undefined || stopping.signal.aborted || (await answers(watched))) {
+        misses = 0
+      } else if (++misses >= pace.missesMax && pid === watched.pid()) {
+        misses = 0
+        watched.onHang(pid)
+      }
+    }
+  }
+  void round()
+  return { stop: () => stopping.abort() }
+}
+
+async function answers({ url, credentials, pace }: Watched): Promise<boolean> {
+  const basic = Buffer.from(`${credentials.user}:${credentials.password}`).toString('base64')
+  try {
+    const response = await fetch(`${url}/health`, {
+      headers: { Authorization: `Basic ${basic}`, Connection: 'close' },
+      signal: AbortSignal.timeout(pace.timeoutMs),
+    })
+    await response.arrayBuffer()
+    return response.ok
+  } catch {
+    return false
+  }
+}
