@@ -1,0 +1,34 @@
+import { Command, InvalidArgumentError } from 'commander'
+import { usage } from './usage.js'
+
+const print = (line: string) => void process.stdout.write(`${line}\n`)
+
+const program = new Command('bench').description(
+  'Each benchmark states its estimate, measures, and prints the ratio.',
+)
+
+program
+  .command('usage')
+  .description('load one day of 15-minute reads: the engine alone, Tieline, and a first attempt')
+  .option('--customers <n>', 'meters, each with 96 rows', toCount, 100_000)
+  .option('--rounds <n>', 'rounds measured, at least 3', toCount, 3)
+  .option('--bad <share>', 'share of unusable rows, 0 to 0.009', toShare, 0)
+  .option('--growth', 'also measure Tieline with 30,000 meters, interleaved', false)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await usage({ ...options, print })
+  })
+
+await program.parseAsync()
+
+function toCount(text: string): number {
+  const count = Number(text.replaceAll('_', ''))
+  if (Number.isInteger(count) && count > 0) return count
+  throw new InvalidArgumentError('use a whole number above 0')
+}
+
+function toShare(text: string): number {
+  const share = Number(text)
+  if (share >= 0 && share < 0.01) return share
+  throw new InvalidArgumentError('use a share below 0.01; above it a file is quarantined')
+}

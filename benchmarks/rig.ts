@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Home, openHome } from '../infra/home.js'
+import { createLog } from '../infra/log.js'
+import { type Stack, startStack } from '../infra/stack.js'
+import { createStore, type Store } from '../pipeline/stores/clickhouse.js'
+import { type Profile, parseProfile } from '../schemas/profile.js'
+
+export interface RigOptions {
+  /** Prefix of the temporary data folder's name. */
+  readonly name: string
+  /** What differs from the defaults of a profile. */
+  readonly profile: Readonly<Record<string, unknown>>
+  readonly say: (line: string) => void
+}
+
+/** A whole stack of its own on a temporary data folder: servers and worker as real processes. */
+export interface Rig {
+  readonly home: Home
+  readonly profile: Profile
+  readonly stack: Stack
+  /** The writer's connection. */
+  readonly store: Store
+  /** A folder for files that go in. */
+  readonly files: string
+  /** Stops everything; the data folder is removed unless it is kept to be looked at. */
+  close(options?: { readonly keep?: boolean }): Promise<void>
+}
+
+/** Ports that keep clear of a stack that is in use on the same machine. */
+const ports = { clickhouse: 28_123, redis: 26_379 } as const
+
+export async function createRig(options: RigOptions): Promise<Rig> {
+  const files = mkdtempSync(join(tmpdir(), `tieline-${options.name}-files-`))
+  const home = openHome(mkdtempSync(join(tmpdir(), `tieline-${options.name}-`)))
+  const profile = parseProfile(options.profile)
+  const remove = () => {
+    for (const path of [files, home.path]) rmSync(path, { recursive: true, force: true })
+  }
+  const log = createLog(join(home.logs, 'tieline.log'), options.name)
+  const stack = await startStack({ home, profile, log, ports, say: options.say }).catch((error) => {
+    remove()
+    throw error
+  })
+  const store = createStore(stack.store)
+  return {
+    home,
+    profile,
+    stack,
+    store,
+    files,
+    close: async ({ keep = false } = {}) => {
+      await store.close()
+      await stack.close()
+      if (keep) options.say(`kept: ${home.path}`)
+      else remove()
+    },
+  }
+}

@@ -1,0 +1,53 @@
+import { linkSync } from 'node:fs'
+import { join } from 'node:path'
+import { createHandOver } from '../pipeline/hand-over.js'
+import type { Receipt } from '../schemas/receipt.js'
+import { peakMb, resetPeak } from './memory.js'
+import type { Rig } from './rig.js'
+
+export interface Passage {
+  readonly seconds: number
+  readonly receipt: Receipt
+}
+
+/** Files from their hand-over to their receipt, through everything there is. */
+export interface ThroughTieline {
+  /**
+   * Seconds from handing over a finished file to its receipt. The file gets a name of its own and
+   * the store is emptied afterwards, so that each round begins alike and none is a duplicate.
+   */
+  measure(path: string): Promise<Passage>
+  /** The highest peaks of the rounds so far, MB: this process and the worker, and the engine. */
+  peaks(): { readonly nodeMb: number; readonly engineMb: number }
+  close(): Promise<void>
+}
+
+export async function createThroughTieline(rig: Rig): Promise<ThroughTieline> {
+  const { store, redisUrl, clickhouse, worker } = rig.stack
+  const handOver = await createHandOver({ store, redisUrl, profile: rig.profile })
+  const nodePids = [process.pid, worker.pid()]
+  let round = 0
+  let nodeMb = 0
+  let engineMb = 0
+  return {
+    measure: async (path) => {
+      const named = join(rig.files, `BENCH_05032026_Electric_${++round}.csv`)
+      linkSync(path, named)
+      for (const pid of [...nodePids, clickhouse?.pid()]) resetPeak(pid)
+      const from = performance.now()
+      const { arrival } = await handOver.handOver(named)
+      let receipt: Receipt | undefined
+      for await (const progress of handOver.follow(arrival)) receipt = progress.receipt
+      const seconds = (performance.now() - from) / 1_000
+      nodeMb = Math.max(nodeMb, ...nodePids.map((pid) => peakMb(pid) ?? 0))
+      engineMb = Math.max(engineMb, peakMb(clickhouse?.pid()) ?? 0)
+      if (receipt?.status !== 'published') {
+        throw new Error(`the file was not published: ${JSON.stringify(receipt)}`)
+      }
+      await rig.store.command({ sql: 'TRUNCATE TABLE usage_read SYNC' })
+      return { seconds, receipt }
+    },
+    peaks: () => ({ nodeMb, engineMb }),
+    close: () => handOver.close(),
+  }
+}

@@ -1,0 +1,152 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { numberedMeters } from '../infra/demo/customers.js'
+import { type UsageTally, usageFile } from '../infra/demo/usage-file.js'
+import { bytesText, grouped } from '../infra/table.js'
+import { createEngineAlone } from './engine-alone.js'
+import { createRig, type Rig } from './rig.js'
+import { runNaively } from './run-naively.js'
+import { createThroughTieline } from './through-tieline.js'
+import { estimate, median, type UsageFigures, verdicts } from './usage-figures.js'
+
+export interface UsageOptions {
+  readonly customers: number
+  readonly rounds: number
+  /** Share of unusable rows of the measured file. */
+  readonly bad: number
+  readonly growth: boolean
+  readonly json?: string
+  readonly print: (line: string) => void
+}
+
+interface UsageFile extends UsageTally {
+  readonly path: string
+}
+
+const timeZone = 'America/Detroit'
+const customersSmall = 30_000
+const oneRowRounds = 5
+
+/**
+ * Loads one day of 15-minute reads in three ways, interleaved, and prints medians, ratios, peak
+ * memory and what a file costs besides its rows.
+ */
+export async function usage(options: UsageOptions): Promise<UsageFigures> {
+  const { print } = options
+  const profile = { companyCodes: ['BENCH'], timeZone }
+  const rig = await createRig({ name: 'bench', profile, say: print })
+  try {
+    const figures = await measure(rig, options)
+    for (const line of verdicts(figures)) print(line)
+    if (options.json) writeFileSync(options.json, `${JSON.stringify(figures, undefined, 2)}\n`)
+    return figures
+  } finally {
+    await rig.close()
+  }
+}
+
+async function measure(rig: Rig, options: UsageOptions): Promise<UsageFigures> {
+  const { print, customers, rounds } = options
+  const clean = await writeFile(rig, 'clean', { customers, bad: 0 })
+  const bad = options.bad > 0 ? await writeFile(rig, 'bad', { customers, bad: options.bad }) : clean
+  const small = await writeFile(rig, 'small', { customers: customersSmall, bad: 0 })
+  const single = await writeFile(rig, 'single', { customers: 1, bad: 0, daily: true })
+  print(`${grouped(clean.rows)} rows, ${bytesText(clean.bytes)}; ${grouped(bad.rowsBad)} bad rows`)
+  for (const line of estimate(clean.rows, clean.bytes)) print(line)
+  const engine = await createEngineAlone(rig.store, timeZone)
+  const tieline = await createThroughTieline(rig)
+  const seconds = { engine: [], tieline: [], clean: [], small: [], naive: [], single: [] } as Times
+  const naivePeaks: number[] = []
+  const note = (what: keyof Times, value: number) => {
+    seconds[what].push(value)
+    print(`  ${what.padEnd(8)} ${value.toFixed(2)} s`)
+  }
+  const load = async (what: keyof Times, file: UsageFile) => {
+    const { seconds: taken, receipt } = await tieline.measure(file.path)
+    if (receipt.rows.accepted !== file.rows - file.rowsBad) throw new Error('rows are missing')
+    note(what, taken)
+  }
+  try {
+    const settings = await engine.warmUp(clean.path)
+    print(`the engine is fastest with ${JSON.stringify(settings)}`)
+    await tieline.measure(small.path)
+    for (let round = 0; round < oneRowRounds; round++) await load('single', single)
+    for (let round = 1; round <= rounds; round++) {
+      print(`round ${round} of ${rounds}`)
+      note('engine', await engine.measure(clean.path))
+      await load('tieline', bad)
+      if (bad !== clean) await load('clean', clean)
+      if (options.growth) await load('small', small)
+      if (round > 1) continue
+      const naive = await runNaively({ path: clean.path, store: rig.stack.store })
+      naivePeaks.push(naive.peakMb)
+      note('naive', naive.seconds)
+    }
+    return toFigures({ clean, bad, small, seconds, peaks: tieline.peaks(), naivePeaks })
+  } finally {
+    await tieline.close()
+  }
+}
+
+type Times = Record<'engine' | 'tieline' | 'clean' | 'small' | 'naive' | 'single', number[]>
+
+interface Measured {
+  readonly clean: UsageFile
+  readonly bad: UsageFile
+  readonly small: UsageFile
+  readonly seconds: Times
+  readonly peaks: { readonly nodeMb: number; readonly engineMb: number }
+  readonly naivePeaks: readonly number[]
+}
+
+function toFigures(measured: Measured): UsageFigures {
+  const { seconds, clean, bad, small, peaks } = measured
+  const engineSeconds = median(seconds.engine)
+  const tielineSeconds = median(seconds.tieline)
+  const naiveSeconds = median(seconds.naive)
+  return {
+    engineSeconds,
+    tielineSeconds,
+    naiveSeconds,
+    tielineOverEngine: tielineSeconds / engineSeconds,
+    naiveOverTieline: naiveSeconds / tielineSeconds,
+    rows: clean.rows,
+    rssNodeMb: peaks.nodeMb,
+    rssEngineMb: peaks.engineMb,
+    rssNaiveMb: Math.max(...measured.naivePeaks),
+    bytes: clean.bytes,
+    oneRowFileSeconds: median(seconds.single),
+    ...(bad !== clean && {
+      rowsBad: bad.rowsBad,
+      tielineCleanSeconds: median(seconds.clean),
+      badSpeedOverClean: median(seconds.clean) / tielineSeconds,
+    }),
+    ...(seconds.small.length > 0 && {
+      rowsSmall: small.rows,
+      tielineSmallSeconds: median(seconds.small),
+      growth: tielineSeconds / median(seconds.small),
+    }),
+    rounds: seconds,
+  }
+}
+
+interface FileShape {
+  readonly customers: number
+  readonly bad: number
+  readonly daily?: boolean
+}
+
+/** Writes a day of reads with the project's generator. */
+async function writeFile(rig: Rig, name: string, shape: FileShape): Promise<UsageFile> {
+  const path = join(rig.files, `${name}.csv`)
+  const tally = await usageFile(path, {
+    meters: numberedMeters(shape.customers),
+    seed: 20_260_305,
+    firstDay: '2026-03-04',
+    days: 1,
+    intervalSeconds: shape.daily ? 86_400 : 900,
+    zone: timeZone,
+    badShare: shape.bad,
+  })
+  return { ...tally, path }
+}
