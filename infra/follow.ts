@@ -42,6 +42,9 @@ export async function followFiles(
   }
 }
 
+/** What goes on while a file has a status, for people. */
+const words: Readonly<Record<string, string>> = { arrived: 'reading', received: 'loading' }
+
 /** Adds the states of all files up for the one bar, each file by its share of rows loaded. */
 function createBoard(files: readonly Arriving[]): {
   update(file: Arriving, state: Progress): void
@@ -59,7 +62,8 @@ function createBoard(files: readonly Arriving[]): {
         bytesDone += bytes * shareDone(one)
         rowsLoaded += one.rowsLoaded
       }
-      bar.update({ bytesDone: Math.round(bytesDone), bytesTotal, rowsLoaded, status: state.status })
+      const status = words[state.status] ?? state.status
+      bar.update({ bytesDone: Math.round(bytesDone), bytesTotal, rowsLoaded, status })
     },
     stop: bar.stop,
   }

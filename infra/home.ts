@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   readFileSync,
   realpathSync,
   renameSync,
   writeFileSync,
 } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { Fault } from '../schemas/fault.js'
 
@@ -42,7 +43,7 @@ export interface Home extends Readonly<Record<(typeof homeFolders)[number], stri
 export function openHome(path: string): Home {
   const wanted = resolve(path)
   try {
-    mkdirSync(wanted, { recursive: true, mode: 0o700 })
+    makeFolder(wanted)
     const real = realpathSync(wanted)
     const paths = homeFolders.map((name) => [name, makeFolder(join(real, name))] as const)
     const named = Object.fromEntries(paths) as Record<(typeof homeFolders)[number], string>
@@ -52,8 +53,11 @@ export function openHome(path: string): Home {
   }
 }
 
+/** With its parents, one by one: in places such as /proc Node's own recursive way never ends. */
 function makeFolder(path: string): string {
-  mkdirSync(path, { recursive: true, mode: 0o700 })
+  if (existsSync(path)) return path
+  makeFolder(dirname(path))
+  mkdirSync(path, { mode: 0o700 })
   return path
 }
 
@@ -95,7 +99,8 @@ function parseJson(text: string): unknown {
 
 function toFault(path: string, cause: unknown): unknown {
   if (cause instanceof Fault) return cause
-  const { code, message } = cause as NodeJS.ErrnoException
+  if (!(cause instanceof Error) || !('code' in cause)) return cause
+  const { code, message } = cause
   if (code === 'ENOSPC' || code === 'EDQUOT') {
     return new Fault('DISK_FULL', `no space left for the data folder ${path}`, { cause })
   }

@@ -21,6 +21,8 @@ const ending = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => ending.abort(new Error(`ended by ${signal}`)))
 }
+// A reader that has gone, such as head, ends a command as Ctrl-C does.
+process.stdout.on('error', (error) => ending.abort(error))
 
 const program = new Command('tieline')
   .description("Loads a utility's files into ClickHouse, and says where every row went.")

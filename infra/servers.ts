@@ -9,6 +9,7 @@ import {
   externalRedis,
   externalStore,
   readerUser,
+  withoutPassword,
   writerUser,
 } from './addresses.js'
 import { createClickHouse } from './clickhouse/start.js'
@@ -30,6 +31,27 @@ export interface ServerOptions {
   readonly installs?: boolean
   /** Hears what a person should know while it starts. */
   readonly say?: (line: string) => void
+  /** Hears of each part that has started. */
+  readonly onStep?: (step: Step) => void
+}
+
+export interface Step {
+  readonly name: string
+  readonly seconds: number
+  readonly detail: string
+}
+
+/** Runs one part of a start and tells how long it took. */
+export async function timed<T>(
+  options: Pick<ServerOptions, 'onStep'>,
+  step: { readonly name: string; readonly detail: (result: T) => string },
+  run: () => Promise<T>,
+): Promise<T> {
+  const from = performance.now()
+  const result = await run()
+  const seconds = (performance.now() - from) / 1_000
+  options.onStep?.({ name: step.name, seconds, detail: step.detail(result) })
+  return result
 }
 
 /** A child that chaos may end at once; supervision starts it again. */
@@ -54,8 +76,13 @@ export async function startServers(
   options: ServerOptions,
   closers: Closer[],
 ): Promise<readonly [StorePart, QueuePart]> {
-  const storeStart = openStore(options)
-  const redisStart = openRedis(options)
+  const storeStep = { name: 'ClickHouse', detail: ({ store }: StorePart) => store.url }
+  const redisStep = {
+    name: 'Redis',
+    detail: ({ redisUrl }: QueuePart) => withoutPassword(redisUrl),
+  }
+  const storeStart = timed(options, storeStep, () => openStore(options))
+  const redisStart = timed(options, redisStep, () => openRedis(options))
   const [store, redis] = await Promise.allSettled([storeStart, redisStart])
   if (store.status === 'fulfilled' && store.value.part) closers.unshift(store.value.part.close)
   if (redis.status === 'fulfilled' && redis.value.part) closers.unshift(redis.value.part.close)

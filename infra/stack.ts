@@ -5,7 +5,7 @@ import { type Addresses, addressesOf, type External, withoutPassword } from './a
 import type { Home } from './home.js'
 import { migrate } from './migrate.js'
 import { claimHome, type RunState, readRun, writeRun } from './run-state.js'
-import { type Closer, type ServerOptions, type StackPart, startServers } from './servers.js'
+import { type Closer, type ServerOptions, type StackPart, startServers, timed } from './servers.js'
 import { createWorkerProcess } from './worker-process.js'
 
 export interface StackOptions extends ServerOptions {
@@ -36,20 +36,25 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const closers: Closer[] = [claim.release]
   try {
     const [store, redis] = await startServers(options, closers)
-    const applied = await migrateStore(store.store, profile)
-    if (applied.length > 0) options.say?.(`migrated ${profile.database}: ${applied.join(', ')}`)
+    const migrations = {
+      name: 'migrations',
+      detail: (names: readonly string[]) => names.join(', ') || `${profile.database} is up to date`,
+    }
+    await timed(options, migrations, () => migrateStore(store.store, profile))
     const embedded = store.part !== undefined
-    const worker = await createWorkerProcess({
-      options: {
-        profile: placeSources(profile, home),
-        folders: { inbox, outbox, landing, archive, quarantine },
-        store: store.store,
-        ...(embedded && { storeLandingPath: landing }),
-        redisUrl: redis.redisUrl,
-      },
-      logsPath: home.logs,
-      onEvent: (event) => options.log.warn(event),
-    })
+    const worker = await timed(options, { name: 'worker', detail: () => '' }, () =>
+      createWorkerProcess({
+        options: {
+          profile: placeSources(profile, home),
+          folders: { inbox, outbox, landing, archive, quarantine },
+          store: store.store,
+          ...(embedded && { storeLandingPath: landing }),
+          redisUrl: redis.redisUrl,
+        },
+        logsPath: home.logs,
+        onEvent: (event) => options.log.warn(event),
+      }),
+    )
     closers.unshift(worker.close)
     writeRun(home, {
       command: options.command ?? 'up',

@@ -34,6 +34,7 @@ export async function useStack<T>(
     const attached = attachStack(home, context.external)
     if (attached?.run.stays) return untilEnding(context, use({ ...attached, ...own }))
     if (attached === undefined) {
+      context.say('starting what this command needs')
       const stack = await startFor(context, { ...own, command }, waitedMs >= waitMsMax)
       if (stack !== undefined) {
         return untilEnding(context, use({ ...stack, ...own })).finally(() => stack.close())

@@ -1,17 +1,18 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
 import { type Receipt, receiptSchema } from '../../schemas/receipt.js'
 import { type Context, exitCodes } from '../context.js'
-import { demoFileNames, writeDemoFiles } from '../demo/utility.js'
+import { type DemoFile, demoFileNames, writeDemoFiles } from '../demo/utility.js'
 import { followFiles } from '../follow.js'
 import type { Home } from '../home.js'
 import { renderReceipts } from '../receipts.js'
+import { type Step, timed } from '../servers.js'
 import { bytesText, grouped } from '../table.js'
 import { type InUse, untilEnding } from '../use-stack.js'
 import { printResult } from './sql.js'
-import { describe, startHere, untilAsked } from './up.js'
+import { describe, renderStep, startHere, untilAsked } from './up.js'
 
 const firstQuery = `SELECT local_day, count() AS meters, sum(quantity) AS kWh,
        sum(intervals_present) AS reads, any(intervals_expected) AS intervals_a_day
@@ -47,7 +48,9 @@ export async function demo(context: Context, options: { readonly once: boolean }
 }
 
 async function show(context: Context, stack: InUse): Promise<void> {
-  const receipts = (await earlierReceipts(stack)) ?? (await sendFiles(context, stack))
+  const earlier = await earlierReceipts(stack)
+  if (earlier) context.print("\nThe demo utility's files are here from an earlier start\n")
+  const receipts = earlier ?? (await sendFiles(context, stack))
   context.print(`${renderReceipts(receipts)}\n`)
   context.print('A first query: the day on which the clock was set back has 25 hours\n')
   context.print(`${firstQuery}\n`)
@@ -58,16 +61,21 @@ async function show(context: Context, stack: InUse): Promise<void> {
 }
 
 async function sendFiles(context: Context, stack: InUse): Promise<readonly Receipt[]> {
-  const files = await writeDemoFiles(stack.home.inbox)
-  for (const file of files) {
-    context.print(`  ${file.name}  ${grouped(file.rows)} rows, ${bytesText(file.bytes)}`)
+  const written = {
+    name: 'demo files',
+    detail: (files: readonly DemoFile[]) => {
+      const rows = files.reduce((sum, file) => sum + file.rows, 0)
+      const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+      return `${files.length} in the inbox, ${grouped(rows)} rows, ${bytesText(bytes)}`
+    },
   }
-  context.print('')
+  const onStep = (step: Step) => context.print(`${renderStep(step)}\n`)
+  const files = await timed({ onStep }, written, () => writeDemoFiles(stack.home.inbox))
   return followFiles(
     stack,
     files.map((file) => ({
       name: file.name,
-      bytes: statSync(file.path, { throwIfNoEntry: false })?.size ?? file.bytes,
+      bytes: file.bytes,
       arrive: () => arrivalOf(stack, file.name),
     })),
   )

@@ -4,6 +4,7 @@ import { type Context, exitCodes } from '../context.js'
 import { openHome } from '../home.js'
 import { createLog } from '../log.js'
 import { readProfile } from '../profile-file.js'
+import type { Step } from '../servers.js'
 import { type Stack, startStack } from '../stack.js'
 import type { InUse } from '../use-stack.js'
 
@@ -15,8 +16,7 @@ export interface UpOptions {
 /** Runs everything on this machine until Ctrl-C, which stops every child. */
 export async function up(context: Context, options: UpOptions): Promise<number> {
   const { stack, ...own } = await startHere(context, 'up', options)
-  context.print(describe({ ...stack, ...own }))
-  context.print('Ctrl-C stops everything')
+  context.print(`\n${describe({ ...stack, ...own })}\n\nCtrl-C stops everything`)
   await untilAsked(context, stack)
   return exitCodes.good
 }
@@ -37,12 +37,18 @@ export async function startHere(
     external: context.external,
     installs: context.installs,
     say: context.say,
+    onStep: (step) => context.print(renderStep(step)),
     ports: {
       ...(options.clickhousePort && { clickhouse: options.clickhousePort }),
       ...(options.redisPort && { redis: options.redisPort }),
     },
   })
   return { stack, home, profile }
+}
+
+/** One line of a start: what is ready, after how long, and where it is. */
+export function renderStep({ name, seconds, detail }: Step): string {
+  return `✓ ${name.padEnd(11)} ${seconds.toFixed(1).padStart(5)} s  ${detail}`.trimEnd()
 }
 
 /** Waits for Ctrl-C and stops the stack in good order. */

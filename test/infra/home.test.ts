@@ -29,4 +29,5 @@ t.test('says what is wrong with a folder that cannot be one', async (t) => {
   t.equal(readFileSync(join(folder, 'secrets.json'), 'utf8'), '{"writer": 1}', 'left as it was')
   writeFileSync(join(folder, 'secrets.json'), 'not json')
   t.throws(() => openHome(folder), { code: 'CONFIG' })
+  t.throws(() => openHome('/proc/none'), { code: 'CONFIG' }, 'a place that takes no folders')
 })
