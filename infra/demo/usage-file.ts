@@ -4,6 +4,7 @@ import { finished, pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { MeterReference } from './customers.js'
 import {
+  drawUse,
   type Flaw,
   flawAt,
   lineOf,
@@ -96,7 +97,7 @@ function writeMeter(run: MeterRun, tally: MutableTally): number {
   let milliGood = 0
   for (let position = 0; position < slots.length; position++) {
     const slot = slots[position] as Slot
-    const milli = quantityMilli(seed, index, position, slot.peakMilli)
+    const milli = quantityMilli(drawUse(seed, index, position), slot.peakMilli)
     const flaw = spoils ? flawAt(options, index, position) : undefined
     if (flaw !== undefined) {
       at += block.write(`${lineOf({ ...run.meter, stamp: slot.stamp, flaw }, milli)}\n`, at)

@@ -86,7 +86,7 @@ export function* usageRows(options: UsageOptions): Generator<UsageRow> {
   const slots = usageSlots(options)
   for (const [index, meter] of options.meters.entries()) {
     for (const [position, slot] of slots.entries()) {
-      const milli = quantityMilli(options.seed, index, position, slot.peakMilli)
+      const milli = quantityMilli(drawUse(options.seed, index, position), slot.peakMilli)
       const flaw = flawAt(options, index, position)
       const row = { ...slot, ...meter, quantityMicro: BigInt(milli) * 1_000n, flaw }
       yield { ...row, line: lineOf(row, milli) }
@@ -100,15 +100,14 @@ export async function* usageLines(options: UsageOptions): AsyncGenerator<string>
   for (const row of usageRows(options)) yield row.line
 }
 
-/** Thousandths of a unit that the meter used in the slot: half of the peak and up. */
-export function quantityMilli(
-  seed: number,
-  meter: number,
-  position: number,
-  peakMilli: number,
-): number {
-  const share = draw(seed, quantityStream + meter, position) >>> 16
-  return (peakMilli >>> 1) + ((share * peakMilli) >>> 16)
+/** What the meter used of the slot's range, 0 to 65535. */
+export function drawUse(seed: number, meter: number, position: number): number {
+  return draw(seed, quantityStream + meter, position) >>> 16
+}
+
+/** Thousandths of a unit: half of the peak and up to one and a half. */
+export function quantityMilli(use: number, peakMilli: number): number {
+  return (peakMilli >>> 1) + ((use * peakMilli) >>> 16)
 }
 
 /** What is wrong with a row, undefined for almost all of them. */
