@@ -16,7 +16,7 @@ export interface NaiveLoad {
  * as JSONEachRow in batches. No hash, no judgement, no ledger. Returns the seconds it took.
  */
 export async function loadNaively({ path, store }: NaiveLoad): Promise<number> {
-  const client = createClient({ ...store, request_timeout: 600_000 })
+  const client = createClient(store)
   try {
     await client.command({ query: `DROP TABLE IF EXISTS ${table}` })
     await client.command({

@@ -1,0 +1,65 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { receiptSchema } from '../../schemas/receipt.js'
+import type { Rig } from '../rig.js'
+import type { SentFile } from './feeder.js'
+import { describe, judge, look } from './sight.js'
+
+export interface Acknowledgements {
+  /** Acknowledged files whose rows were not in the store, in words. */
+  readonly missing: readonly string[]
+  close(): Promise<void>
+}
+
+const restMs = 50
+
+/**
+ * Watches outbox and archive. From the moment that a receipt or an archived file says that a file
+ * is done, its rows must be in the store, whatever is killed; a store that is away is waited for.
+ */
+export function createAcknowledgements(rig: Rig, files: readonly SentFile[]): Acknowledgements {
+  const missing: string[] = []
+  let isOpen = true
+  const prove = async (file: SentFile) => {
+    for (;;) {
+      const sights = await look(rig.store, file)
+      const family = files.filter((one) => one.family === file.family)
+      const judged = sights === undefined ? undefined : judge(sights, family)
+      if (sights !== undefined && (judged === 'nothing' || judged === 'partly')) {
+        missing.push(describe(sights, family))
+      }
+      if (sights !== undefined) return
+      await sleep(restMs)
+    }
+  }
+  const watch = async () => {
+    while (isOpen) {
+      await sleep(restMs)
+      for (const file of files) {
+        if (file.isAcknowledged || !isAcknowledged(rig, file)) continue
+        await prove(file)
+        file.isAcknowledged = true
+      }
+    }
+  }
+  const watching = watch()
+  watching.catch(() => undefined)
+  return {
+    missing,
+    close: async () => {
+      isOpen = false
+      await watching
+    },
+  }
+}
+
+function isAcknowledged(rig: Rig, file: SentFile): boolean {
+  const receipt = `${file.name}.receipt.json`
+  if (readdirSync(rig.home.archive).some((name) => name.endsWith(`-${file.name}`))) return true
+  if (!readdirSync(rig.home.outbox).includes(receipt)) return false
+  const text = readFileSync(join(rig.home.outbox, receipt), 'utf8')
+  const { status, reason } = receiptSchema.parse(JSON.parse(text))
+  if (status === 'published' || status === 'duplicate') return true
+  throw new Error(`${file.name} is ${status}: ${reason}`)
+}

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { draw } from '../../infra/demo/draw.js'
+import { askRedis } from '../../infra/redis/ask.js'
+import type { StackPart } from '../../infra/servers.js'
+import type { Rig } from '../rig.js'
+import { isIn, reached, type Step, steps } from './moments.js'
+
+export const targets = ['worker', 'clickhouse', 'redis'] as const
+export type Target = (typeof targets)[number]
+
+export interface Kill {
+  readonly target: Target
+  /** The step that was waited for, or `at random`. */
+  readonly moment: Step | 'at random'
+  /** Whether the ledger still showed the step when the worker was dead. */
+  readonly isProven: boolean
+}
+
+export interface Killer {
+  readonly kills: readonly Kill[]
+  flushes(): number
+  /** The kill of a number: each target in turn, every other time at a named step. */
+  kill(index: number): Promise<void>
+  flush(): Promise<void>
+}
+
+const streams = { order: 21, delay: 22, burst: 23, flush: 24 } as const
+const delayMsMax = 1_500
+const burstMsMax = 200
+const stepMsMax = 6_000
+const flushEvery = 5
+const lookMs = 20
+
+export function createKiller(rig: Rig, seed: number): Killer {
+  const kills: Kill[] = []
+  let flushes = 0
+  const flush = async () => {
+    const answer = await askRedis(rig.stack.redisUrl, 'FLUSHALL').catch(() => undefined)
+    if (answer === 'OK') flushes++
+  }
+  /** Every third delay is a burst: it falls into the time in which the last one still hurts. */
+  const delayMs = (index: number) => {
+    const isBurst = draw(seed, streams.burst, index) % 3 === 0
+    return draw(seed, streams.delay, index) % (isBurst ? burstMsMax : delayMsMax)
+  }
+  const kill = async (index: number) => {
+    const target = targetOf(seed, index)
+    const part = partOf(rig, target)
+    const aimed = index % 2 === 1 ? steps[(index >> 1) % steps.length] : undefined
+    await sleep(delayMs(index))
+    await untilAlive(part)
+    const isThere = aimed !== undefined && (await reached(rig, aimed, { msMax: stepMsMax }))
+    await untilAlive(part)
+    void part.kill()
+    const isProven = aimed !== undefined && target === 'worker' && (await isIn(rig, aimed))
+    kills.push({ target, moment: isThere ? aimed : 'at random', isProven })
+    if (draw(seed, streams.flush, index) % flushEvery === 0) await flush()
+  }
+  return {
+    kills,
+    flushes: () => flushes,
+    flush,
+    kill,
+  }
+}
+
+/** Each target once in three kills, in an order that the seed shuffles. */
+function targetOf(seed: number, index: number): Target {
+  const round = Math.floor(index / targets.length)
+  const order = targets.toSorted(
+    (a, b) => rankOf(seed, { round, target: a }) - rankOf(seed, { round, target: b }),
+  )
+  return order[index % targets.length] ?? targets[0]
+}
+
+function rankOf(seed: number, at: { readonly round: number; readonly target: Target }): number {
+  return draw(seed, streams.order + targets.indexOf(at.target) * 100, at.round)
+}
+
+function partOf(rig: Rig, target: Target): StackPart {
+  const part = rig.stack[target]
+  if (part === undefined) throw new Error(`${target} is run elsewhere and cannot be killed here`)
+  return part
+}
+
+async function untilAlive(part: StackPart): Promise<void> {
+  while (part.pid() === undefined) await sleep(lookMs)
+}

@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { draw } from '../../infra/demo/draw.js'
+import { createStore } from '../../pipeline/stores/clickhouse.js'
+import type { Rig } from '../rig.js'
+import type { SentFile } from './feeder.js'
+import { describe, judge, look } from './sight.js'
+
+export interface Readers {
+  /** Queries that were answered. */
+  looks(): number
+  /** What was seen and must never be. */
+  readonly wrongs: readonly string[]
+  close(): Promise<void>
+}
+
+const restMs = 20
+const stream = 0x5eed
+const recent = 12
+
+/**
+ * Queries the view `usage` all the while, as a data engineer does: a file's rows are all there or
+ * none is, and a family that was seen is never out of sight again.
+ */
+export function createReaders(
+  rig: Rig,
+  files: readonly SentFile[],
+  options: { readonly seed: number; readonly count: number },
+): Readers {
+  const store = createStore(rig.stack.reader)
+  const wrongs: string[] = []
+  const seen = new Set<number>()
+  let isOpen = true
+  let looks = 0
+  const read = async (reader: number) => {
+    for (let turn = 0; isOpen; turn++) {
+      await sleep(restMs)
+      const back = draw(options.seed + reader, stream, turn) % recent
+      const file = files.at(-1 - back) ?? files.at(-1)
+      if (file === undefined) continue
+      const wasSeen = seen.has(file.family)
+      const sights = await look(store, file)
+      if (sights === undefined) continue
+      looks++
+      const family = files.filter((one) => one.family === file.family)
+      const judged = judge(sights, family)
+      if (judged === 'partly') wrongs.push(describe(sights, family))
+      else if (judged !== 'nothing') seen.add(file.family)
+      else if (wasSeen) wrongs.push(`out of sight again: ${describe(sights, family)}`)
+    }
+  }
+  const reading = Promise.all(Array.from({ length: options.count }, (_, index) => read(index)))
+  reading.catch(() => undefined)
+  return {
+    looks: () => looks,
+    wrongs,
+    close: async () => {
+      isOpen = false
+      await reading
+      await store.close()
+    },
+  }
+}

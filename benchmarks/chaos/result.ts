@@ -1,0 +1,88 @@
+import { grouped } from '../../infra/table.js'
+import type { Comparison } from './compare.js'
+import type { SentFile } from './feeder.js'
+import { type Killer, type Target, targets } from './killer.js'
+
+export interface ChaosResult {
+  readonly seed: number
+  readonly kills: Readonly<Record<Target, number>>
+  readonly flushes: number
+  /** Kills by the moment at which they fell. */
+  readonly moments: Readonly<Record<string, number>>
+  readonly files: number
+  readonly rows: number
+  readonly seconds: number
+  /** Queries of the readers. */
+  readonly looks: number
+  readonly rowsLost: number
+  readonly rowsDoubled: number
+  readonly rowsAltered: number
+  readonly filesPartlyVisible: number
+  readonly acknowledgedNotInStore: number
+  readonly filesUnfinished: number
+  readonly filesUnbalanced: number
+  /** What went wrong, in words; at most a few of each kind. */
+  readonly wrongs: readonly string[]
+  readonly isGood: boolean
+}
+
+export interface Gathered {
+  readonly seed: number
+  readonly seconds: number
+  readonly looks: number
+  readonly flushes: number
+  readonly wrongs: readonly string[]
+  readonly missing: readonly string[]
+  readonly killer: Killer
+  readonly files: readonly SentFile[]
+  readonly comparison: Comparison
+}
+
+const wrongsMax = 5
+
+export function toResult(gathered: Gathered): ChaosResult {
+  const { killer, files, comparison, wrongs, missing } = gathered
+  const moments: Record<string, number> = {}
+  for (const { moment } of killer.kills) moments[moment] = (moments[moment] ?? 0) + 1
+  const count = (target: Target) => killer.kills.filter((kill) => kill.target === target).length
+  const counts = {
+    rowsLost: comparison.rowsLost,
+    rowsDoubled: comparison.rowsDoubled,
+    rowsAltered: comparison.rowsAltered,
+    filesPartlyVisible: wrongs.length,
+    acknowledgedNotInStore: missing.length,
+    filesUnfinished: comparison.filesUnfinished.length,
+    filesUnbalanced: comparison.filesUnbalanced.length,
+  }
+  const { filesUnfinished, filesUnbalanced } = comparison
+  const kinds = [wrongs, missing, filesUnfinished, filesUnbalanced]
+  return {
+    seed: gathered.seed,
+    kills: Object.fromEntries(
+      targets.map((target) => [target, count(target)]),
+    ) as ChaosResult['kills'],
+    flushes: gathered.flushes,
+    moments,
+    files: files.length,
+    rows: files.reduce((sum, file) => sum + file.tally.rows, 0),
+    seconds: gathered.seconds,
+    looks: gathered.looks,
+    ...counts,
+    wrongs: kinds.flatMap((kind) => kind.slice(0, wrongsMax)),
+    isGood: Object.values(counts).every((value) => value === 0),
+  }
+}
+
+/** The result for people; the line of zeros is the one that counts. */
+export function render(result: ChaosResult): readonly string[] {
+  const kills = targets.map((target) => `${target} ${result.kills[target]}`).join(', ')
+  const moments = Object.entries(result.moments).map(([moment, count]) => `${moment} ${count}`)
+  return [
+    `seed ${result.seed}; kills: ${kills}; Redis emptied ${result.flushes} times`,
+    `killed ${moments.join(', ')}`,
+    `${result.files} files, ${grouped(result.rows)} rows, ${grouped(result.looks)} queries of readers, ${result.seconds.toFixed(0)} seconds`,
+    `rows altered ${result.rowsAltered}, files with other counts or energy than written ${result.filesUnbalanced}`,
+    ...result.wrongs.map((wrong) => `  ${wrong}`),
+    `rows lost ${result.rowsLost}, doubled ${result.rowsDoubled}, files partly visible ${result.filesPartlyVisible}, acknowledged files not in the store ${result.acknowledgedNotInStore}, unfinished files ${result.filesUnfinished}`,
+  ]
+}

@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createRig, type Rig } from '../rig.js'
+import { createAcknowledgements } from './acknowledgements.js'
+import { arrivalsOf, compare } from './compare.js'
+import { createFeeder, type Feeder } from './feeder.js'
+import { createKiller, type Killer } from './killer.js'
+import { chaosZone } from './plan.js'
+import { createReaders } from './readers.js'
+import { type ChaosResult, toResult } from './result.js'
+
+export interface ChaosOptions {
+  readonly kills: number
+  readonly seed: number
+  /** Keep the data folder of a run that went wrong. */
+  readonly keeps: boolean
+  readonly say: (line: string) => void
+}
+
+const filesInFlightMax = 4
+const filesForEachKill = 1.2
+const endMsMax = 180_000
+const lookMs = 100
+
+const profile = {
+  companyCodes: ['CHAOS'],
+  timeZone: chaosZone,
+  sources: [{ kind: 'folder', name: 'inbox', path: 'inbox', pollSeconds: 1, settlePolls: 2 }],
+  limits: { chunkBytes: '1 MB' },
+}
+
+/**
+ * Kills worker, ClickHouse and Redis while files load and readers read, then holds the store
+ * against what was written. Two more files follow the last emptying of Redis, with no kill behind
+ * it that would start anything anew.
+ */
+export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
+  const from = performance.now()
+  const rig = await createRig({ name: 'chaos', profile, say: options.say })
+  let isGood = false
+  try {
+    const feeder = await createFeeder(rig, options.seed)
+    const { files } = feeder
+    const readers = createReaders(rig, files, { seed: options.seed, count: 2 })
+    const acknowledgements = createAcknowledgements(rig, files)
+    const killer = createKiller(rig, options.seed)
+    await Promise.all([feed(feeder, killer, options), murder(killer, options)])
+    await killer.flush()
+    await feeder.sendNext('inbox')
+    await feeder.sendNext('hand-over')
+    await untilEnded(rig, feeder)
+    await Promise.all([readers.close(), acknowledgements.close(), feeder.close()])
+    const comparison = await compare(rig, files)
+    const result = toResult({
+      seed: options.seed,
+      seconds: (performance.now() - from) / 1_000,
+      looks: readers.looks(),
+      flushes: killer.flushes(),
+      wrongs: readers.wrongs,
+      missing: acknowledgements.missing,
+      ...{ killer, files, comparison },
+    })
+    isGood = result.isGood
+    return result
+  } finally {
+    await rig.close({ keep: options.keeps && !isGood })
+  }
+}
+
+/** Keeps a few files on their way for as long as there are kills to come. */
+async function feed(feeder: Feeder, killer: Killer, options: ChaosOptions): Promise<void> {
+  while (killer.kills.length < options.kills) {
+    const inFlight = feeder.files.filter((file) => !file.isAcknowledged).length
+    const allowed = filesInFlightMax + killer.kills.length * filesForEachKill
+    if (inFlight < filesInFlightMax && feeder.files.length < allowed) await feeder.sendNext()
+    else await sleep(lookMs)
+  }
+}
+
+async function murder(killer: Killer, options: ChaosOptions): Promise<void> {
+  for (let done = 0; done < options.kills; ) {
+    await killer.kill(done)
+    done = killer.kills.length
+    if (done % 10 === 0) options.say(`${done} of ${options.kills} kills`)
+  }
+}
+
+/** Until every file is acknowledged and every arrival settled, or the time is up. */
+async function untilEnded(rig: Rig, feeder: Feeder): Promise<void> {
+  const until = performance.now() + endMsMax
+  while (performance.now() < until) {
+    const arrivals = await arrivalsOf(rig).catch(() => undefined)
+    const isSettled = arrivals?.every((one) => one.settled === 1) ?? false
+    if (isSettled && feeder.files.every((file) => file.isAcknowledged)) return
+    await sleep(lookMs)
+  }
+}
