@@ -33,7 +33,7 @@ export interface Order {
  * statement is killed, and what it had not stored is not stored.
  */
 export async function answer(counter: Counter, order: Order): Promise<void> {
-  const { call, role, response } = order
+  const { call, reply, response } = order
   if (counter.running.has(call.queryId)) {
     throw exceptionOf(
       'QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING',
@@ -46,25 +46,27 @@ export async function answer(counter: Counter, order: Order): Promise<void> {
     if (!response.writableFinished) void killUntil(counter.engine, call.queryId, finished.signal)
   }
   const leave = await counter.lanes.enter()
+  let rest: Buffer | undefined
   try {
     response.once('close', onClose)
-    await runLeased(counter, { ...order, role })
+    rest = await runLeased(counter, order)
   } finally {
     finished.abort()
     response.off('close', onClose)
     counter.running.delete(call.queryId)
     leave()
   }
+  await reply.end(rest)
 }
 
-async function runLeased(counter: Counter, order: Order): Promise<void> {
+async function runLeased(counter: Counter, order: Order): Promise<Buffer | undefined> {
   const { call, role, reply, body } = order
   const isFresh = call.session === undefined || role === 'reader'
   const lease = isFresh ? freshLease(counter.engine) : await counter.sessions.lease(call)
   try {
     await prepare(lease.connection, call, role)
     if (reply.isGone) throw exceptionOf('QUERY_WAS_CANCELLED', 'The client went away')
-    await run(counter, { call, role, connection: lease.connection, reply }, body)
+    return await run(counter, { call, role, connection: lease.connection, reply }, body)
   } finally {
     await lease.release()
   }

@@ -38,9 +38,10 @@ export function readInsert(sql: string): Insert {
   const isSelect = tokens.findIndex((_, index) => startsSelect(words, index))
   if (isSelect !== -1) return readInput(sql, words)
   const last = tokens.length - 1
-  const formatAt = words.isWord(last, 'VALUES') ? last : last - 1
+  const isFormat = words.isWord(last - 1, 'FORMAT') && !isName(words, last - 1)
+  const formatAt = isFormat ? last - 1 : last
   const name = tokens[last]
-  if (name === undefined || (formatAt !== last && !words.isWord(formatAt, 'FORMAT'))) {
+  if (name === undefined || (!isFormat && !words.isWord(last, 'VALUES'))) {
     return { kind: 'complete' }
   }
   const settingsAt = tokens.findIndex(
@@ -70,7 +71,7 @@ export function fromSpool(
     return `${before} file(${path}, ${format}, ${structure}${tail}) ${after}`
   }
   const { head, settings, format } = insert
-  return `${head} FROM INFILE ${path} ${packed && `COMPRESSION ${packed}`} ${settings} FORMAT ${format}`
+  return `${head} FROM INFILE ${path} ${packed && `COMPRESSION ${packed}`} ${settings} FORMAT \`${format}\``
 }
 
 function wordsUntilData(sql: string): Words {

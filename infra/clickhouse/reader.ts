@@ -23,7 +23,7 @@ const closedFunctions =
   /^(file|fileCluster|filesystem\w*|url|urlCluster|s3\w*|gcs|oss|cosn|hdfs\w*|azure\w*|iceberg\w*|deltaLake\w*|hudi\w*|paimon\w*|remote\w*|cluster\w*|mysql|postgresql|mongodb|redis|sqlite|jdbc|odbc|ytsaurus|executable\w*|input|dictionary|dictGet\w*|joinGet\w*|merge|mergeTree\w*|loop|arrowstream|arrowFlight|prometheus\w*|timeSeries\w*|eval|fuzz\w*|viewExplain|ai[A-Z]\w*|catboostEvaluate|addressTo\w*|demangle|sleep\w*|getServerSetting|hasColumnInTable)$/i
 
 /** After these a string or a path in quotes would be read as a file's name. */
-const tableWords = new Set(['FROM', 'JOIN', 'TABLE', 'DESCRIBE', 'DESC', 'EXISTS', 'VIEW', 'IN'])
+const tableWords = /^(FROM|JOIN|TABLE|DESCRIBE|DESC|SHOW|CREATE|EXISTS|VIEW|DICTIONARY|IN|\.)$/
 const closedWords = new Set(['OUTFILE', 'INFILE'])
 
 /**
@@ -34,35 +34,46 @@ export function refuseForReader(statement: Statement): void {
   const { sql, tokens } = statement
   if (!statement.isPlaced) throw denied('a character that cannot be read')
   if (!verbs.has(statement.verb)) throw denied(statement.verb)
-  let clauses: string[] = ['']
+  const lists = tableLists(statement)
   for (const [index, token] of tokens.entries()) {
     const text = sql.slice(token.start, token.end)
-    const word = token.kind === 'word' ? text.toUpperCase() : ''
-    clauses = clauses.slice(0, token.depth + 1)
-    while (clauses.length <= token.depth) clauses.push('')
-    if (/^(SELECT|FROM|JOIN|WHERE|GROUP|ORDER|HAVING|USING|ON|WITH|LIMIT)$/.test(word)) {
-      clauses[token.depth] = word
+    const before = wordAt(statement, index - 1)
+    if (closedWords.has(wordAt(statement, index))) throw denied(text)
+    if (isName(token) && wordAt(statement, index + 1) === '(') {
+      if (closedFunctions.test(unquoted(text))) throw denied(text)
     }
-    if (closedWords.has(word)) throw denied(word)
-    const next = tokens[index + 1]
-    const isCalled = next !== undefined && sql[next.start] === '(' && next.kind === 'mark'
-    if (isCalled && isName(token) && closedFunctions.test(unquoted(text))) throw denied(text)
-    const before = wordBefore(sql, tokens, index)
-    const isTable =
-      tableWords.has(before) ||
-      before === '.' ||
-      (before === ',' && /FROM|JOIN/.test(clauses[token.depth] ?? ''))
+    if (before === ':' && /^identifier$/i.test(text)) throw denied('a table name as a parameter')
+    const isTable = tableWords.test(before) || (before === ',' && lists[index])
     if (isTable && isPath(token, text, before)) throw denied(text)
     if (token.kind === 'quoted' && /[\\“”]/.test(text)) throw denied(text)
   }
+}
+
+/**
+ * For each token, whether a comma before it may go on with a list of tables: at its bracket level a
+ * FROM came after the last SELECT. Aliases spelled like keywords do not end such a list.
+ */
+function tableLists(statement: Statement): readonly boolean[] {
+  const levels: boolean[] = [false]
+  return statement.tokens.map((token, index) => {
+    levels.length = Math.min(levels.length, token.depth + 1)
+    while (levels.length <= token.depth) levels.push(false)
+    const word = token.kind === 'word' ? wordAt(statement, index) : ''
+    if (word === 'FROM' || word === 'JOIN') levels[token.depth] = true
+    const before = wordAt(statement, index - 1)
+    if (word === 'SELECT' && /^(UNION|ALL|DISTINCT|EXCEPT|INTERSECT)$/.test(before)) {
+      levels[token.depth] = false
+    }
+    return levels[token.depth] ?? false
+  })
 }
 
 function isName(token: Token): boolean {
   return token.kind === 'word' || token.kind === 'quoted'
 }
 
-function wordBefore(sql: string, tokens: readonly Token[], index: number): string {
-  const token = tokens[index - 1]
+function wordAt({ sql, tokens }: Statement, index: number): string {
+  const token = tokens[index]
   return token === undefined ? '' : sql.slice(token.start, token.end).toUpperCase()
 }
 

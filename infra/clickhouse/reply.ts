@@ -19,6 +19,7 @@ export interface Reply {
 
 /** Below this size packing costs more than it saves. */
 const packedBytesMin = 1024
+const breakMs = 500
 
 export function createReply(response: ServerResponse, wishes: { isCompressing: boolean }): Reply {
   const tag = randomBytes(8).toString('hex')
@@ -96,9 +97,14 @@ function lateTrailer(exception: Exception, tag: string): string {
   return `\r\n__exception__\r\n${tag}\r\n${text}${Buffer.byteLength(text)} ${tag}\r\n__exception__\r\n`
 }
 
-/** Ends the connection without the last chunk, so that no client takes the answer for whole. */
+/**
+ * Ends the connection without the last chunk, so that no client takes the answer for whole; what
+ * was sent still arrives.
+ */
 function breakOff(response: ServerResponse): void {
-  response.socket?.end()
+  const { socket } = response
+  socket?.end()
+  setTimeout(() => socket?.destroy(), breakMs).unref()
 }
 
 export function summaryOf(outcome: QueryOutcome | InsertOutcome): string {

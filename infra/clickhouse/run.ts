@@ -1,7 +1,7 @@
 import type { Role } from './auth.js'
 import { type Body, spooled } from './body.js'
 import type { Call } from './call.js'
-import type { Connection } from './engine.js'
+import type { Connection, InsertOutcome } from './engine.js'
 import { exceptionOf } from './exception.js'
 import { fromSpool, type Insert, readInsert } from './insert.js'
 import type { Pipes } from './pipes.js'
@@ -21,12 +21,17 @@ export interface Work {
   readonly reply: Reply
 }
 
+type Rest = Buffer | undefined
+
 /** Bytes held back so that an early failure still gets its own status. */
 const heldBytesMax = 64 * 1024
 const heldBytesMaxWaiting = 256 * 1024 * 1024
 
-/** Runs a SELECT through a pipe, handing on its bytes as fast as the client takes them. */
-export async function runSelect(desk: Desk, work: Work, statement: Statement): Promise<void> {
+/**
+ * Runs a SELECT through a pipe, handing on its bytes as fast as the client takes them; returns the
+ * last of them.
+ */
+async function runSelect(desk: Desk, work: Work, statement: Statement): Promise<Rest> {
   const { call, connection, reply } = work
   const format = statement.format?.name ?? call.format
   setFormat(reply, format)
@@ -39,14 +44,14 @@ export async function runSelect(desk: Desk, work: Work, statement: Statement): P
     const held = await forward(pipe.readable as AsyncIterable<Buffer>, work)
     const done = await outcome
     if (!reply.isStarted) reply.set('X-ClickHouse-Summary', summaryOf(done))
-    await reply.end(held)
+    return held
   } finally {
     desk.pipes.close(pipe)
   }
 }
 
 /** Sends what the pipe yields; returns what it still holds back when the pipe has ended. */
-async function forward(source: AsyncIterable<Buffer>, work: Work): Promise<Buffer | undefined> {
+async function forward(source: AsyncIterable<Buffer>, work: Work): Promise<Rest> {
   const { call, reply } = work
   const heldMax = call.isWaiting ? heldBytesMaxWaiting : heldBytesMax
   let held: Buffer[] = []
@@ -66,13 +71,13 @@ async function forward(source: AsyncIterable<Buffer>, work: Work): Promise<Buffe
 }
 
 /** Runs any other statement; its result, if it has one, is small and comes whole. */
-export async function runOther(work: Work, statement: Statement): Promise<void> {
+async function runOther(work: Work, statement: Statement): Promise<Rest> {
   const { call, connection, reply } = work
   const sql = statement.sql.slice(0, statement.end)
   const outcome = await connection.query(killable(sql, statement.verb), call.format)
   setFormat(reply, statement.format?.name ?? call.format)
   reply.set('X-ClickHouse-Summary', summaryOf(outcome))
-  await reply.end(outcome.bytes)
+  return outcome.bytes
 }
 
 /** The engine numbers its queries itself: a KILL by query_id means the id that the client gave. */
@@ -84,7 +89,7 @@ function killable(sql: string, verb: string): string {
 const inlineFormats = /^(JSON(Compact|Strings|CompactStrings)?EachRow|(CSV|TSV|TabSeparated)\w*)$/
 
 /** Runs an INSERT: as it stands, with its small body behind it, or from a spooled file. */
-export async function runInsert(desk: Desk, work: Work, body: Body): Promise<void> {
+async function runInsert(desk: Desk, work: Work, body: Body): Promise<Rest> {
   const { call, connection, reply } = work
   const insert = readInsert(call.query)
   if (insert.kind === 'complete') {
@@ -110,7 +115,7 @@ export async function runInsert(desk: Desk, work: Work, body: Body): Promise<voi
   try {
     const { path, compression } = spool
     const sql = fromSpool(insert, { path: path as string, compression })
-    finishInsert(reply, await connection.insert(sql, Buffer.alloc(0)))
+    return finishInsert(reply, await connection.insert(sql, Buffer.alloc(0)))
   } finally {
     spool.remove()
   }
@@ -118,9 +123,9 @@ export async function runInsert(desk: Desk, work: Work, body: Body): Promise<voi
 
 const nothingWritten = { writtenRows: 0, writtenBytes: 0, elapsedNs: 0 }
 
-function finishInsert(reply: Reply, outcome: Parameters<typeof summaryOf>[0]): void {
+function finishInsert(reply: Reply, outcome: InsertOutcome): Rest {
   reply.set('X-ClickHouse-Summary', summaryOf(outcome))
-  void reply.end()
+  return undefined
 }
 
 function inlineData(insert: Insert, body: Body, inPlace: Buffer): Buffer | undefined {
@@ -138,8 +143,11 @@ function severalStatements(): ReturnType<typeof exceptionOf> {
   return exceptionOf('SYNTAX_ERROR', 'Syntax error (Multi-statements are not allowed)')
 }
 
-/** Reads the statement and runs it the way its kind needs. */
-export async function run(desk: Desk, work: Work, body: Body): Promise<void> {
+/**
+ * Reads the statement and runs it the way its kind needs. Returns what is still to be sent, so that
+ * whatever the statement held is free again before its client hears that it is done.
+ */
+export async function run(desk: Desk, work: Work, body: Body): Promise<Rest> {
   const { call, connection, role } = work
   if (isInsert(call.query) && role === 'writer') return runInsert(desk, work, body)
   const statement = readStatement(call.query)

@@ -11,6 +11,8 @@ import { readSource } from './source.js'
 export interface Front extends Counter {
   readonly known: Readonly<Record<Role, Credentials>>
   readonly timezone: string
+  /** Answers that are not yet sent whole. */
+  readonly open: Set<ServerResponse>
 }
 
 /** Large parameters travel in the URL. */
@@ -20,6 +22,8 @@ const keepAliveMs = 30_000
 /** ClickHouse's HTTP interface over an engine; the caller listens and closes. */
 export function createFront(front: Front): Server {
   const server = createServer({ maxHeaderSize: headerBytesMax, requestTimeout: 0 }, (req, res) => {
+    front.open.add(res)
+    res.once('close', () => front.open.delete(res))
     res.on('error', () => undefined)
     route(front, req, res).catch(() => res.destroy())
   })

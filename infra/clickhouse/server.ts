@@ -1,6 +1,8 @@
 import { mkdirSync, rmSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Engine, openEngine } from './engine.js'
 import { createLanes } from './lanes.js'
 import { createPipes } from './pipes.js'
@@ -42,6 +44,7 @@ async function serve(options: ChildOptions): Promise<void> {
     running: new Set<string>(),
     known: { writer: options.writer, reader: options.reader },
     timezone: await timezoneOf(engine),
+    open: new Set<ServerResponse>(),
   }
   const server = createFront(front)
   server.once('error', (error: NodeJS.ErrnoException) => {
@@ -51,7 +54,15 @@ async function serve(options: ChildOptions): Promise<void> {
   server.listen({ host: '127.0.0.1', port: options.port, exclusive: true }, () => {
     report({ kind: 'listening', port: (server.address() as AddressInfo).port })
   })
-  process.once('message', () => server.close(die))
+  process.once('message', () => {
+    server.close()
+    drain(front.open).finally(die)
+  })
+}
+
+/** Waits for the answers under way; the parent ends what takes too long. */
+async function drain(open: ReadonlySet<ServerResponse>): Promise<void> {
+  while (open.size > 0) await sleep(5)
 }
 
 async function timezoneOf(engine: Engine): Promise<string> {

@@ -9,7 +9,7 @@ export interface Token {
 }
 
 const patterns: readonly (readonly [TokenKind | 'space', RegExp])[] = [
-  ['space', /[\s\0\u00a0\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff]+/y],
+  ['space', /[\s\u00a0\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff]+/y],
   ['space', /(?:--|#!|# )[^\n]*/y],
   ['space', /\/\*[\s\S]*?\*\//y],
   ['number', /(?:0[xX][0-9a-fA-F_]+|0[bB][01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)/y],

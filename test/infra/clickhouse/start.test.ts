@@ -1,0 +1,151 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { t } from 'tap'
+import { createClickHouse } from '../../../infra/clickhouse/start.js'
+import { clientOf, reader, rowsOf, running, temporary, writer } from './running.js'
+
+const options = { port: 0, writer, reader, memoryBytesMax: 2 * 1024 ** 3 }
+const quick = { everyMs: 100, timeoutMs: 300, missesMax: 3 }
+
+async function until(isTrue: () => boolean | Promise<boolean>, waitMs = 20_000): Promise<boolean> {
+  for (let waited = 0; waited < waitMs; waited += 50) {
+    if (await isTrue()) return true
+    await sleep(50)
+  }
+  return false
+}
+
+const isAlive = (pid: number) => existsSync(`/proc/${pid}`) && !/^\d+ \(.*\) Z/.test(stat(pid))
+function stat(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+  } catch {
+    return `${pid} () Z`
+  }
+}
+
+t.test('kill -9 loses no acknowledged insert, and the engine is back on its port', async (t) => {
+  const { store, client, rows, dataPath, events } = await running(t)
+  await client.command({ query: 'CREATE TABLE kept (a UInt64) ENGINE = MergeTree ORDER BY a' })
+  let acknowledged = 0
+  for (const round of [1, 2, 3]) {
+    const isKilled = { yes: false }
+    const inserting = Array.from({ length: 8 }, async () => {
+      while (!isKilled.yes) {
+        const values = [{ a: acknowledged }]
+        const stored = client.insert({ table: 'kept', values, format: 'JSONEachRow' })
+        await stored.then(
+          () => acknowledged++,
+          () => undefined,
+        )
+      }
+    })
+    await sleep(400)
+    const pid = store.pid()
+    await store.kill()
+    isKilled.yes = true
+    await Promise.all(inserting)
+    t.ok(await until(async () => (await client.ping({ select: true })).success))
+    t.not(store.pid(), pid, `round ${round}`)
+    const [found] = await rows<{ n: string }>('SELECT count() AS n FROM kept')
+    t.ok(Number(found?.n) >= acknowledged, `${found?.n} rows of ${acknowledged} acknowledged`)
+  }
+  const kinds = events.map(({ kind }) => kind).filter((kind) => kind !== 'log')
+  t.strictSame(kinds.slice(0, 3), ['started', 'exited', 'restarted'])
+  t.equal(statSync(dataPath).mode & 0o777, 0o700)
+  t.strictSame(readdirSync(join(dataPath, 'spool')), [])
+})
+
+t.test('an engine that hangs is replaced', async (t) => {
+  const { store, client, events } = await running(t, { watchdog: quick })
+  await sleep(500)
+  t.notOk(
+    events.some(({ kind }) => kind === 'hung'),
+    'one that answers is left alone',
+  )
+  const pid = store.pid() as number
+  process.kill(pid, 'SIGSTOP')
+  t.ok(await until(() => store.pid() !== undefined && store.pid() !== pid))
+  t.ok(await until(async () => (await client.ping({ select: true })).success))
+  t.ok(events.some((event) => event.kind === 'hung' && event.pid === pid))
+})
+
+t.test('one folder has one engine: the second start names folder and process', async (t) => {
+  const { dataPath } = await running(t)
+  const second = createClickHouse({ ...options, dataPath })
+  await t.rejects(second, {
+    code: 'ALREADY_RUNNING',
+    message: new RegExp(`${process.pid}.*${dataPath}`),
+  })
+})
+
+t.test('a lock whose process is gone, or is another program by now, holds nobody up', async (t) => {
+  const dataPath = temporary(t)
+  for (const owner of [
+    { pid: 2 ** 22 + 1, began: '1' },
+    { pid: process.ppid, began: 'another time' },
+  ]) {
+    writeFileSync(join(dataPath, 'clickhouse.lock'), JSON.stringify({ owner }))
+    const store = await createClickHouse({ ...options, dataPath })
+    await store.close()
+  }
+  writeFileSync(join(dataPath, 'clickhouse.lock'), 'torn')
+  await (await createClickHouse({ ...options, dataPath })).close()
+  t.notOk(existsSync(join(dataPath, 'clickhouse.lock')))
+})
+
+t.test('a port that is taken is named, and the folder is free again', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as { port: number }
+  const dataPath = temporary(t)
+  await t.rejects(createClickHouse({ ...options, dataPath, port }), { code: 'PORT_TAKEN' })
+  other.close()
+  await once(other, 'close')
+  const store = await createClickHouse({ ...options, dataPath, port })
+  t.equal(store.port, port)
+  await store.close()
+})
+
+t.test('close lets a running statement finish', async (t) => {
+  const store = await createClickHouse({ ...options, dataPath: temporary(t) })
+  const client = clientOf(store.url, writer)
+  const slow = rowsOf(client)("SELECT sleep(1), 'done' AS end")
+  await sleep(200)
+  const pid = store.pid() as number
+  const [closed, rows] = await Promise.allSettled([store.close(), slow])
+  t.equal(closed.status, 'fulfilled')
+  t.match(rows, { status: 'fulfilled', value: [{ end: 'done' }] })
+  t.notOk(isAlive(pid))
+  await client.close()
+})
+
+t.test('the engine ends when its parent is killed, and the folder starts again', async (t) => {
+  const dataPath = temporary(t)
+  const module = new URL('../../../infra/clickhouse/start.js', import.meta.url).href
+  const script = `
+    const { createClickHouse } = await import(${JSON.stringify(module)})
+    const store = await createClickHouse(${JSON.stringify({ ...options, dataPath })})
+    console.log(store.pid())
+    const basic = Buffer.from(${JSON.stringify(`${writer.user}:${writer.password}`)}).toString('base64')
+    fetch(store.url + '/?query=SELECT+count()+FROM+system.numbers', { headers: { Authorization: 'Basic ' + basic } })`
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [line] = (await once(parent.stdout, 'data')) as [Buffer]
+  const pid = Number(line.toString())
+  await sleep(300)
+  t.ok(isAlive(pid))
+  t.notOk(
+    readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(writer.password),
+    'no password in argv',
+  )
+  parent.kill('SIGKILL')
+  const store = await createClickHouse({ ...options, dataPath })
+  t.notOk(isAlive(pid), 'no orphan is left')
+  await store.close()
+})
