@@ -38,7 +38,7 @@ export function createReader(print: (line: string) => void): {
 
 /** Everything inside a file but what went well, plans and blank lines. */
 function isTelling(line: string): boolean {
-  return /^\s/.test(line) && !/^\s+(ok \d+|\d+\.\.\d+$|# time=|# Subtest)|^\s*$/.test(line)
+  return /^ {4}/.test(line) && !/^\s+(ok \d+|\d+\.\.\d+$|# time=|# Subtest)|^\s*$/.test(line)
 }
 
 /** tap's last comment: `# { total: 10, pass: 4, fail: 3, todo: 1, skip: 2 }`; todo counts as skipped. */

@@ -107,7 +107,7 @@ export function drawUse(seed: number, meter: number, position: number): number {
 
 /** Thousandths of a unit: half of the peak and up to one and a half. */
 export function quantityMilli(use: number, peakMilli: number): number {
-  return (peakMilli >>> 1) + ((use * peakMilli) >>> 16)
+  return (peakMilli >>> 1) + Math.floor((use * peakMilli) / 65_536)
 }
 
 /** What is wrong with a row, undefined for almost all of them. */
