@@ -1,0 +1,164 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { usageFile } from '../../infra/demo/usage-file.js'
+import { packageRoot } from '../../infra/package-root.js'
+import { formatQuantity, parseQuantity } from '../../schemas/quantity.js'
+import { balance } from '../../schemas/receipt.js'
+import { createStory } from './stack.js'
+
+const names = { Electric: 'ILPC_08022018_Electric.csv', Gas: 'ILPC_08022018_Gas.csv' } as const
+const shared = join(packageRoot(import.meta.url), '..', 'shared', 'data', 'real-meters')
+const isReal = Object.values(names).every((name) => existsSync(join(shared, name)))
+const folder = isReal ? shared : mkdtempSync(join(tmpdir(), 'tieline-meters-'))
+if (!isReal) t.teardown(() => rmSync(folder, { recursive: true }))
+
+/** Files of the same kind for a checkout without the real ones: same zone, days and lengths. */
+async function writeStandIns(): Promise<void> {
+  const places = [
+    { accountNumber: '910020087577', externalSiteId: '5113018555' },
+    { accountNumber: '910020091234', externalSiteId: '5113027711' },
+  ] as const
+  const calendar = { firstDay: '2015-11-22', days: 809, zone: 'America/Chicago', seed: 2018 }
+  const meters = (ids: readonly string[]) =>
+    places.map((place, index) => ({ ...place, meterId: ids[index] as string }))
+  await usageFile(join(folder, names.Electric), {
+    ...calendar,
+    meters: meters(['5532879', '5541903']),
+    intervalSeconds: 3_600,
+  })
+  await usageFile(join(folder, names.Gas), {
+    ...calendar,
+    meters: meters(['G771204', 'G771988']),
+    intervalSeconds: 86_400,
+    shape: 'gas',
+  })
+}
+
+interface Row {
+  readonly meter: string
+  readonly stamp: string
+  readonly micros: bigint
+}
+
+function read(name: string): readonly Row[] {
+  const lines = readFileSync(join(folder, name), 'utf8').trimEnd().split(/\r?\n/).slice(1)
+  return lines.map((line) => {
+    const [, , meter = '', stamp = '', quantity = ''] = line.split(',')
+    return { meter, stamp, micros: parseQuantity(quantity)?.micros ?? 0n }
+  })
+}
+
+const total = (rows: readonly Row[]) =>
+  formatQuantity(rows.reduce((sum, row) => sum + row.micros, 0n))
+
+if (!isReal) await writeStandIns()
+t.comment(isReal ? 'the real meters' : 'generated files stand in for the real meters')
+const electric = read(names.Electric)
+const gas = read(names.Gas)
+/** The rows that a later row of their meter and stamp follows: the repeated hour's first ones. */
+const last = new Map(electric.map((row, index) => [`${row.meter} ${row.stamp}`, index]))
+const repeated = electric.filter((row, index) => last.get(`${row.meter} ${row.stamp}`) !== index)
+
+const story = await createStory({
+  profile: { companyCodes: ['ILPC'], timeZone: 'America/Chicago' },
+})
+t.teardown(story.close)
+
+t.test('all daily gas reads load, and their energy adds up to the file', async (t) => {
+  const receipt = await story.load(join(folder, names.Gas))
+  if (isReal) t.equal(receipt.rows.read, 1_618, 'as many as were announced')
+  t.match(receipt, {
+    status: 'published',
+    feed: 'Gas',
+    rows: { read: gas.length, accepted: gas.length, duplicate: 0, superseded: 0, rejected: 0 },
+    quantity: { read: total(gas), accepted: total(gas) },
+    meters: 2,
+    firstIntervalStart: '2015-11-22T06:00:00.000Z',
+    lastIntervalEnd: '2018-02-08T06:00:00.000Z',
+  })
+  t.ok(balance(receipt))
+})
+
+t.test('each gas read stands on its own local day, summer and winter', async (t) => {
+  const [found] = await story.reader.rows({
+    sql: `SELECT count() AS days, toString(min(local_day)) AS first, toString(max(local_day)) AS last,
+        countIf(toDate(toTimeZone(starts_at, 'America/Chicago')) != local_day) AS displaced,
+        countIf(toHour(toTimeZone(starts_at, 'America/Chicago')) != 0) AS not_midnight,
+        countIf(intervals_expected != 1 OR intervals_present != 1) AS gaps, any(unit) AS unit
+      FROM usage AS u
+      INNER JOIN usage_day AS d USING (meter_id, local_day)
+      WHERE u.meter_id = 'G771204'`,
+  })
+  t.same(found, {
+    days: '809',
+    first: '2015-11-22',
+    last: '2018-02-07',
+    displaced: '0',
+    not_midnight: '0',
+    gaps: '0',
+    unit: 'ccf',
+  })
+})
+
+t.test(
+  'all electric reads load, but the two rows of the repeated hour collapse to one until clock changes are handled',
+  async (t) => {
+    const receipt = await story.load(join(folder, names.Electric))
+    if (isReal) t.equal(receipt.rows.read, 38_834, 'as many as were announced')
+    t.equal(repeated.length, 4, 'two meters and two autumns')
+    t.match(receipt, {
+      status: 'published',
+      feed: 'Electric',
+      rows: { read: electric.length, accepted: electric.length - 4, rejected: 0 },
+      quantity: { read: total(electric) },
+      meters: 2,
+      firstIntervalStart: '2015-11-22T06:00:00.000Z',
+    })
+    t.equal(receipt.rows.duplicate + receipt.rows.superseded, 4)
+    t.ok(balance(receipt))
+    const [found] = await story.reader.rows({
+      sql: `SELECT count() AS rows, toString(sum(quantity)) AS quantity,
+      toString(uniqExact(meter_id, starts_at)) AS reads FROM usage WHERE commodity = 'Electric'`,
+    })
+    const kept = electric.filter((row) => !repeated.includes(row))
+    const count = String(electric.length - 4)
+    t.same(found, { rows: count, quantity: total(kept), reads: count })
+  },
+)
+
+t.test('a day of a clock change expects 23 or 25 hours, every other day 24', async (t) => {
+  const days = await story.reader.rows({
+    sql: `SELECT toString(local_day) AS day, intervals_expected AS expected,
+        intervals_present AS present
+      FROM usage_day WHERE meter_id = '5532879' AND local_day < '2018-02-08'
+        AND (intervals_expected != 24 OR intervals_present != 24) ORDER BY local_day`,
+  })
+  t.same(days, [
+    { day: '2016-03-13', expected: 23, present: 23 },
+    { day: '2016-11-06', expected: 25, present: 24 },
+    { day: '2017-03-12', expected: 23, present: 23 },
+    { day: '2017-11-05', expected: 25, present: 24 },
+  ])
+})
+
+t.test('daily sums are those of the file', async (t) => {
+  const found = await story.reader.rows<{ day: string; quantity: string }>({
+    sql: `SELECT concat(toMonth(local_day), '/', toDayOfMonth(local_day), '/', toYear(local_day)) AS day,
+        toString(quantity) AS quantity
+      FROM usage_day WHERE meter_id = '5541903' ORDER BY local_day`,
+  })
+  const sums = new Map<string, bigint>()
+  for (const row of electric) {
+    if (row.meter !== '5541903' || repeated.includes(row)) continue
+    const [day = ''] = row.stamp.split(' ')
+    sums.set(day, (sums.get(day) ?? 0n) + row.micros)
+  }
+  t.equal(found.length, sums.size)
+  const wrong = found.filter(({ day, quantity }) => {
+    const sum = sums.get(day)
+    return sum === undefined || formatQuantity(sum) !== quantity
+  })
+  t.same(wrong, [])
+})
