@@ -1,5 +1,5 @@
 import type { Line } from './line.js'
-import type { LoadTask } from './load.js'
+import type { LoadTask } from './load-task.js'
 import type { FileState } from './stores/file-state.js'
 
 /** The loads of a file as its manifest has them. */
@@ -8,6 +8,7 @@ export function loadTasks(state: FileState): readonly LoadTask[] {
     arrival: state.arrival,
     feed: state.feed as LoadTask['feed'],
     seconds: state.manifest.seconds,
+    format: state.manifest.format,
     chunk,
   }))
 }

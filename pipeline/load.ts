@@ -1,19 +1,10 @@
 import { formatQuantity } from '../schemas/quantity.js'
 import type { Line } from './line.js'
+import type { LoadTask } from './load-task.js'
 import { judgeOddRows } from './odd-rows.js'
 import { loadPlainRows } from './plain-rows.js'
-import type { LandedChunk } from './stores/file-state.js'
 import type { ChunkReceipt } from './stores/ledger.js'
 import { countLines } from './stores/staging.js'
-
-/** What a load needs to know of its file; the rest is in the landing. */
-export interface LoadTask {
-  readonly arrival: number
-  readonly feed: 'Electric' | 'Gas'
-  /** Interval length of the file, seconds. */
-  readonly seconds: number
-  readonly chunk: LandedChunk
-}
 
 /**
  * Loads one chunk into the staging table of its file. The engine stores the plainly good rows in
@@ -47,7 +38,7 @@ interface Counted {
 }
 
 async function count(line: Line, { arrival, chunk }: LoadTask): Promise<Counted> {
-  const statement = countLines(arrival, chunk.line, chunk.line + chunk.lines)
+  const statement = countLines(arrival, chunk.line, chunk.lines)
   const [counted] = await line.store.rows<{ rows: string; quantity: string }>(statement)
   return { rows: Number(counted?.rows ?? 0), quantity: counted?.quantity ?? '0' }
 }

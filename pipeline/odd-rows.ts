@@ -10,12 +10,13 @@ import {
   type UsageRules,
   type UsageVerdict,
 } from '../schemas/usage-row.js'
-import { toDay } from '../schemas/zone.js'
+import type { Zone } from '../schemas/zone.js'
 import { parseRow } from './csv.js'
 import { chunkName, landedFolder } from './landing.js'
 import type { Line } from './line.js'
-import type { LoadTask } from './load.js'
+import { type LoadTask, rulesOf } from './load-task.js'
 import { lastMicros, pickLines, type RawRow, splitRows } from './rows.js'
+import { toLocalStart } from './stamps.js'
 import type { Reader } from './stores/judge.js'
 import { missingLines, onceSettings, stagingOf, versionOf } from './stores/staging.js'
 
@@ -46,9 +47,8 @@ export async function judgeOddRows(
       ? splitRows(bytes, task.chunk.line)
       : pickLines(bytes, task.chunk.line, await missing(line, task))
   const counted = { accepted: 0, rejected: 0, rejectedMicros: 0n, rounded: 0 }
-  const { usage, limits } = line.profile
-  const { rowBytesMax } = limits
-  const rules = { ...usage, commodity: task.feed, zone: line.zone, rowBytesMax }
+  const rules = rulesOf(line, task)
+  const repeats: string[] = []
   const rejects: object[] = []
   const flush = () => line.store.insert('reject', rejects.splice(0))
   async function* acceptedRows(): AsyncGenerator<string> {
@@ -57,7 +57,9 @@ export async function judgeOddRows(
       if (verdict.outcome === 'accepted') {
         counted.accepted++
         if (verdict.rounded) counted.rounded++
-        yield toStagingRow(task, row.line, verdict)
+        const staged = toStagingRow(task, row.line, { verdict, zone: line.zone })
+        if (verdict.starts.length > 1) repeats.push(staged)
+        else yield staged
       } else {
         counted.rejected++
         counted.rejectedMicros += verdict.micros
@@ -66,7 +68,8 @@ export async function judgeOddRows(
       }
     }
   }
-  await storeAccepted(line, task, acceptedRows())
+  await storeAccepted(line, task, { into: 'reads', rows: acceptedRows() })
+  if (repeats.length > 0) await storeAccepted(line, task, { into: 'repeats', rows: repeats })
   if (rejects.length > 0) await flush()
   return counted
 }
@@ -96,17 +99,23 @@ function unreadable(isTooLong: boolean): RejectedRow {
 }
 
 /** Tab-separated values have no quotes to go wrong: backslash, tab and line end are escaped. */
-function toStagingRow(task: LoadTask, line: number, row: AcceptedRow): string {
+function toStagingRow(
+  task: LoadTask,
+  line: number,
+  row: { readonly verdict: AcceptedRow; readonly zone: Zone },
+): string {
+  const { verdict } = row
+  const { startsAt, localDay, localHour } = toLocalStart(verdict.starts[0] as number, row)
   const values = [
-    row.meterId,
+    verdict.meterId,
     task.feed,
-    String(row.startsAt),
+    String(startsAt),
     String(task.seconds),
-    toDay(row.wall),
-    String(row.wall.hour),
-    formatQuantity(row.micros),
-    row.accountNumber,
-    row.externalSiteId,
+    localDay,
+    String(localHour),
+    formatQuantity(verdict.micros),
+    verdict.accountNumber,
+    verdict.externalSiteId,
     versionOf(task.arrival, line).toString(),
   ]
   return `${values.map(escapeTab).join('\t')}\n`
@@ -133,22 +142,25 @@ function toRejectRow(arrival: number, row: RawRow, verdict: RejectedRow): object
   }
 }
 
-async function storeAccepted(
-  line: Line,
-  { arrival, chunk }: LoadTask,
-  rows: AsyncIterable<string>,
-): Promise<void> {
-  const sql = `INSERT INTO ${stagingOf(arrival).reads}
+interface Accepted {
+  readonly into: 'reads' | 'repeats'
+  readonly rows: AsyncIterable<string> | Iterable<string>
+}
+
+async function storeAccepted(line: Line, task: LoadTask, accepted: Accepted): Promise<void> {
+  const { arrival, chunk } = task
+  const { into, rows } = accepted
+  const sql = `INSERT INTO ${stagingOf(arrival)[into]}
   (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
    account_number, external_site_id, version) FORMAT TabSeparated`
-  const settings = onceSettings(`odd-${arrival}-${chunk.line}-${chunk.rows}`)
+  const settings = onceSettings(`odd-${into}-${arrival}-${chunk.line}-${chunk.rows}`)
   await line.store.command({ sql, settings }, Readable.from(batch(rows), { objectMode: false }))
 }
 
 const batchCharacters = 65_536
 
 /** Glues rows into pieces that are worth a write. */
-async function* batch(rows: AsyncIterable<string>): AsyncGenerator<string> {
+async function* batch(rows: Accepted['rows']): AsyncGenerator<string> {
   let piece = ''
   for await (const row of rows) {
     piece += row

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { Fault } from '../schemas/fault.js'
 import { chunkName, landedFolder } from './landing.js'
 import type { Line } from './line.js'
-import type { LoadTask } from './load.js'
-import { readStamp } from './stamps.js'
+import { type LoadTask, rulesOf } from './load-task.js'
+import { explainStamp, type Stamp } from './stamps.js'
 import type { Statement } from './stores/clickhouse.js'
 import {
   csvSettings,
@@ -29,12 +29,15 @@ export async function loadPlainRows(line: Line, task: LoadTask): Promise<Reader 
     handOver(line, task, { ...statement, settings: { ...settings, ...token(what) } })
   const handing = handingOf(line, task)
   try {
-    await hand(gatherStamps({ arrival, reader, handing }), 'stamps')
-    await explainStamps(line, arrival)
+    await hand(gatherStamps({ arrival, chunk, reader, handing }), 'stamps')
+    await explainStamps(line, task)
     const { negative, quantityMax } = line.profile.usage
     const negativeAllowed = negative[feed]
     const options = { ...task, reader, handing, commodity: feed, negativeAllowed, quantityMax }
-    await hand(storePlainRows(options), 'plain')
+    await hand(storePlainRows({ ...options, into: 'reads' }), 'plain')
+    if (await hasRepeats(line, task)) {
+      await hand(storePlainRows({ ...options, into: 'repeats' }), 'repeat')
+    }
     return reader
   } catch (error) {
     if (reader === 'csv' && error instanceof Fault && error.code === 'STORE_REFUSED') {
@@ -42,6 +45,17 @@ export async function loadPlainRows(line: Line, task: LoadTask): Promise<Reader 
     }
     throw error
   }
+}
+
+/** Whether a timestamp of the chunk lies in the hour that the clock repeats. */
+async function hasRepeats(line: Line, { arrival, chunk }: LoadTask): Promise<boolean> {
+  const { texts, stamps } = stagingOf(arrival)
+  const rows = await line.store.rows({
+    sql: `SELECT 1 FROM ${texts} WHERE chunk = {chunk:UInt32}
+      AND text IN (SELECT text FROM ${stamps} WHERE second_at != 0) LIMIT 1`,
+    parameters: { chunk: chunk.chunk },
+  })
+  return rows.length > 0
 }
 
 function chunkPath(landing: string, { arrival, chunk }: LoadTask): string {
@@ -60,16 +74,29 @@ async function handOver(line: Line, task: LoadTask, statement: Statement): Promi
 }
 
 /** Writes down what each timestamp means that no chunk of the file has shown before. */
-async function explainStamps(line: Line, arrival: number): Promise<void> {
-  const { texts, stamps } = stagingOf(arrival)
+async function explainStamps(line: Line, task: LoadTask): Promise<void> {
+  const { texts, stamps } = stagingOf(task.arrival)
   const unknown = await line.store.rows<{ text: string }>({
     sql: `SELECT DISTINCT text FROM ${texts} WHERE text NOT IN (SELECT text FROM ${stamps})`,
   })
+  const rules = rulesOf(line, task)
   const meanings = unknown.flatMap(({ text }) => {
-    const stamp = readStamp(text, { zone: line.zone, dateOrder: line.profile.usage.dateOrder })
-    if (stamp === undefined) return []
-    const { startsAt, localDay, localHour } = stamp
-    return [{ text, starts_at: startsAt, local_day: localDay, local_hour: localHour }]
+    const stamp = explainStamp(text, rules)
+    return stamp === undefined ? [] : [toStampRow(stamp)]
   })
   if (meanings.length > 0) await line.store.insert(stamps, meanings)
+}
+
+const noSecond = { startsAt: 0, localDay: '1970-01-01', localHour: 0 }
+
+function toStampRow({ text, first, second = noSecond }: Stamp): object {
+  return {
+    text,
+    starts_at: first.startsAt,
+    local_day: first.localDay,
+    local_hour: first.localHour,
+    second_at: second.startsAt,
+    second_day: second.localDay,
+    second_hour: second.localHour,
+  }
 }

@@ -18,6 +18,10 @@ export function toReceipt(state: FileState, first?: FileState): Receipt {
     meters: shown.meters,
     firstIntervalStart: shown.firstIntervalStart?.toISOString() ?? null,
     lastIntervalEnd: shown.lastIntervalEnd?.toISOString() ?? null,
+    timestampFormat: shown.notes.timestampFormat ?? null,
+    dateOrder: shown.notes.dateOrder ?? null,
+    dateOrderProof: shown.notes.dateOrderProof ?? null,
+    repeatedHourRows: shown.notes.repeatedHourRows ?? null,
     notes: notesOf(state),
     receivedAt: state.receivedAt.toISOString(),
     publishedAt: shown.publishedAt?.toISOString() ?? null,
@@ -38,7 +42,7 @@ function reasonOf(state: FileState, first: FileState | undefined): string | null
 }
 
 function notesOf(state: FileState): string[] {
-  const notes = [...((state.notes['warnings'] as string[] | undefined) ?? [])]
+  const notes = [...(state.notes.warnings ?? [])]
   if (!state.manifest.ended) notes.push('the last row has no line end')
   return notes
 }

@@ -10,9 +10,14 @@ import { proveHeader } from './header.js'
 import { inflate } from './inflate.js'
 import { createLanding, landedFolder } from './landing.js'
 import type { Line } from './line.js'
-import { sampleSeconds } from './sample.js'
-import { readStamp } from './stamps.js'
-import { type FileState, type LandedChunk, noQuantity, noRows } from './stores/file-state.js'
+import { type Sample, sampleBytes, sampleFile } from './sample.js'
+import {
+  type FileState,
+  type LandedChunk,
+  type Notes,
+  noQuantity,
+  noRows,
+} from './stores/file-state.js'
 import type { Arrival } from './stores/ledger.js'
 import { createStaging } from './stores/staging.js'
 
@@ -52,7 +57,7 @@ function isHandOver(arrival: Arrival): boolean {
   return arrival.source === 'hand-over'
 }
 
-function companyNotes(line: Line, arrival: Arrival, name: FileName): Record<string, unknown> {
+function companyNotes(line: Line, arrival: Arrival, name: FileName): Notes {
   if (line.profile.companyCodes.includes(name.companyCode)) return {}
   const detail = `${name.companyCode} is not in companyCodes (${line.profile.companyCodes.join(', ')})`
   if (!isHandOver(arrival)) throw new Fault('COMPANY_CODE', detail)
@@ -92,13 +97,13 @@ async function land(line: Line, arrival: Arrival, named: Named): Promise<FileSta
   const landed = await landRows(line, arrival, { name, bytes: inflated })
   const fileId = hash.digest('hex')
   const same = arrival.force ? undefined : await line.ledger.published(arrival.name, fileId)
-  const { chunks, seconds, ended } = landed
+  const { chunks, seconds, format, ended } = landed
   const micros = chunks.reduce((sum, chunk) => sum + BigInt(chunk.micros), 0n)
   const rows = chunks.reduce((sum, chunk) => sum + chunk.rows, 0)
   const received: FileState = {
     ...state,
     fileId,
-    manifest: { chunks, seconds, ended },
+    manifest: { chunks, seconds, format, ended },
     duplicateOf: same?.arrival ?? 0,
     rows: { ...noRows, read: rows },
     quantity: { ...noQuantity, read: formatQuantity(micros) },
@@ -114,14 +119,11 @@ function truncated(arrival: Arrival, state: FileState): FileState {
   return isHandOver(arrival) ? { ...state, ...fault } : { ...state, ...fault, status: 'waiting' }
 }
 
-interface Landed {
+interface Landed extends Sample {
   readonly chunks: readonly LandedChunk[]
-  readonly seconds: number
   readonly ended: boolean
   readonly truncated: boolean
 }
-
-const headBytesMax = 262_144
 
 async function landRows(
   line: Line,
@@ -130,14 +132,16 @@ async function landRows(
 ): Promise<Landed> {
   const feed = feeds[file.name.feed]
   const { limits, usage } = line.profile
-  const rules = { zone: line.zone, dateOrder: usage.dateOrder }
-  const stamp = (text: string) => readStamp(text, rules)
   const hold = !arrival.force && (await line.ledger.resembles(arrival.name, arrival.bytes))
   let head = Buffer.alloc(0)
-  let seconds: number | undefined
-  const length = () => {
-    seconds ??= sampleSeconds(head, stamp, lengthOf(usage.intervals[feed.name][0]))
-    return seconds
+  let sample: Sample | undefined
+  const sampled = () => {
+    sample ??= sampleFile(
+      head,
+      { ...usage, zone: line.zone },
+      lengthOf(usage.intervals[feed.name][0]),
+    )
+    return sample
   }
   const landing = await createLanding({
     folder: landedFolder(line.folders.landing, arrival.arrival),
@@ -148,18 +152,18 @@ async function landRows(
     firstLine: 2,
     onChunk: async (chunk) => {
       if (hold) return
-      const task = { arrival: arrival.arrival, feed: feed.name, seconds: length(), chunk }
+      const task = { arrival: arrival.arrival, feed: feed.name, ...sampled(), chunk }
       await line.queues.add('load', { v: 1, ...task })
     },
   })
   try {
     for await (const bytes of afterHeader(file.bytes, feed.columns, limits.rowBytesMax)) {
-      if (head.length < headBytesMax) head = Buffer.concat([head, bytes.subarray(0, headBytesMax)])
+      if (head.length < sampleBytes) head = Buffer.concat([head, bytes.subarray(0, sampleBytes)])
       await landing.add(bytes)
     }
     const { chunks, lastRow, ended } = await landing.end()
     const columns = parseRow(lastRow)?.length ?? 0
-    return { chunks, seconds: length(), ended, truncated: !ended && columns < feed.columns.length }
+    return { chunks, ...sampled(), ended, truncated: !ended && columns < feed.columns.length }
   } finally {
     await landing.close()
   }
@@ -229,7 +233,7 @@ function blankState(line: Line, arrival: Arrival): FileState {
     feed: '',
     fileId: '',
     bytes: arrival.bytes,
-    manifest: { chunks: [], seconds: 0, ended: true },
+    manifest: { chunks: [], seconds: 0, format: null, ended: true },
     fault: '',
     reason: '',
     duplicateOf: 0,
@@ -240,6 +244,8 @@ function blankState(line: Line, arrival: Arrival): FileState {
     firstIntervalStart: undefined,
     lastIntervalEnd: undefined,
     notes: {},
+    attaches: '',
+    restates: false,
     receivedAt: line.now(),
     publishedAt: undefined,
     settledAt: undefined,

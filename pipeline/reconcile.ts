@@ -1,19 +1,17 @@
 import { Fault } from '../schemas/fault.js'
-import { formatQuantity, parseTotal } from '../schemas/quantity.js'
+import { proveDateOrder } from '../schemas/date-order.js'
+import { timeStampNames } from '../schemas/time-stamp.js'
+import { classify, settleLengths } from './classify.js'
+import { type StagingTotals, totalStaging } from './stores/lengths.js'
+import { countRepeats, resolveRepeats } from './stores/repeats.js'
+import { addQuantities } from './sums.js'
 import { forward, loadTasks } from './forward.js'
 import type { Line } from './line.js'
 import { load } from './load.js'
 import { publish } from './publish.js'
 import type { FileState } from './stores/file-state.js'
 import type { ChunkReceipt } from './stores/ledger.js'
-import {
-  overlapWithStore,
-  repeatsWithin,
-  type StagingTotals,
-  storeHasDays,
-  totalStaging,
-} from './stores/outcome.js'
-import { createStaging, dropStaging } from './stores/staging.js'
+import { createStaging, dropStaging, stagingOf } from './stores/staging.js'
 
 const waitingMsMax = 24 * 3_600_000
 const rejectedRowsAlways = 10
@@ -79,6 +77,8 @@ export async function giveUp(line: Line, arrival: number, error: unknown): Promi
 interface Proved {
   readonly receipts: readonly ChunkReceipt[]
   readonly staged: StagingTotals
+  /** Rows of the hour that the clock repeats. */
+  readonly repeated: number
 }
 
 /** Loads what has no receipt yet and proves the sums; where they do not agree, all over once more. */
@@ -95,11 +95,15 @@ async function prove(line: Line, state: FileState): Promise<Proved> {
 }
 
 async function loadAll(line: Line, state: FileState): Promise<Proved> {
-  const done = new Set((await line.ledger.receipts(state.arrival)).map((one) => one.chunk))
+  const { arrival, manifest } = state
+  const done = new Set((await line.ledger.receipts(arrival)).map((one) => one.chunk))
   const missing = loadTasks(state).filter((task) => !done.has(task.chunk.chunk))
   for (const task of missing) await load(line, task)
-  const receipts = await line.ledger.receipts(state.arrival)
-  return { receipts, staged: await totalStaging(line.store, state.arrival) }
+  const repeated = await countRepeats(line.store, arrival)
+  if (repeated > 0) await line.store.command(resolveRepeats(arrival))
+  const receipts = await line.ledger.receipts(arrival)
+  const { reads } = stagingOf(arrival)
+  return { receipts, repeated, staged: await totalStaging(line.store, reads, manifest.seconds) }
 }
 
 function imbalance(state: FileState, { receipts, staged }: Proved): string | undefined {
@@ -109,7 +113,7 @@ function imbalance(state: FileState, { receipts, staged }: Proved): string | und
   if (accepted !== staged.rows) {
     return `${accepted} rows were accepted, ${staged.rows} stand in staging`
   }
-  const energy = add(staged.quantity, ...receipts.map((receipt) => receipt.quantityRejected))
+  const energy = addQuantities(staged.quantity, ...receipts.map((receipt) => receipt.quantityRejected))
   if (energy !== state.quantity.read) {
     return `a quantity of ${state.quantity.read} came in, ${energy} was judged`
   }
@@ -120,15 +124,23 @@ function sum(receipts: readonly ChunkReceipt[], pick: (receipt: ChunkReceipt) =>
   return receipts.reduce((total, receipt) => total + pick(receipt), 0)
 }
 
-async function weigh(
-  line: Line,
-  state: FileState,
-  { receipts, staged }: Proved,
-): Promise<FileState> {
-  const rejected = sum(receipts, (receipt) => receipt.rowsRejected)
-  const rejectedQuantity = add(...receipts.map((receipt) => receipt.quantityRejected))
+async function weigh(line: Line, state: FileState, proved: Proved): Promise<FileState> {
+  const { receipts, staged, repeated } = proved
+  const notes = { ...state.notes, ...(await proveDates(line, state)), repeatedHourRows: repeated }
+  const dated: FileState = { ...state, notes }
+  const { dateOrder } = line.profile.usage
+  if (notes.dateOrder !== dateOrder) {
+    const reason = `the file is written ${notes.dateOrder}, usage.dateOrder says ${dateOrder}: ${notes.dateOrderProof}`
+    return { ...dated, status: 'quarantined', fault: 'DATE_ORDER', reason }
+  }
+  const usable = await settleLengths(line, state, staged)
+  const rejected = sum(receipts, (receipt) => receipt.rowsRejected) + usable.rejected.rows
+  const rejectedQuantity = addQuantities(
+    usable.rejected.quantity,
+    ...receipts.map((receipt) => receipt.quantityRejected),
+  )
   const counted: FileState = {
-    ...state,
+    ...dated,
     rows: { ...state.rows, rejected },
     quantity: { ...state.quantity, rejected: rejectedQuantity },
   }
@@ -137,55 +149,19 @@ async function weigh(
     const reason = `${rejected} of ${state.rows.read} rows are not usable; usage.rejectedShareMax allows ${rejectedShareMax * 100} %`
     return { ...counted, status: 'quarantined', fault: 'TOO_MANY_REJECTED', reason }
   }
-  return classify(line, counted, staged)
+  return classify(line, counted, usable)
 }
 
-async function classify(line: Line, state: FileState, staged: StagingTotals): Promise<FileState> {
-  const { store } = line
-  const none = { rows: 0, quantity: '0' }
-  const within =
-    staged.survivors === staged.rows
-      ? { duplicate: none, superseded: none }
-      : await repeatsWithin(store, state.arrival)
-  const days = { first: staged.firstDay, last: staged.lastDay }
-  const overlap =
-    staged.rows > 0 && (await storeHasDays(store, days))
-      ? await overlapWithStore(store, state.arrival, days)
-      : { duplicate: none, superseded: none, restated: { rows: 0, netQuantity: '0' } }
-  const rows = {
-    duplicate: within.duplicate.rows + overlap.duplicate.rows,
-    superseded: within.superseded.rows + overlap.superseded.rows,
-  }
-  const quantity = {
-    duplicate: add(within.duplicate.quantity, overlap.duplicate.quantity),
-    superseded: add(within.superseded.quantity, overlap.superseded.quantity),
-  }
-  const accepted = staged.rows - rows.duplicate - rows.superseded
-  const acceptedQuantity = subtract(staged.quantity, quantity.duplicate, quantity.superseded)
-  const interval = (seconds: number) => (staged.rows > 0 ? new Date(seconds * 1_000) : undefined)
-  return {
-    ...state,
-    status: 'publishing',
-    rows: { ...state.rows, ...rows, accepted },
-    quantity: { ...state.quantity, ...quantity, accepted: acceptedQuantity },
-    restated: overlap.restated,
-    meters: staged.meters,
-    firstIntervalStart: interval(staged.firstIntervalStart),
-    lastIntervalEnd: interval(staged.lastIntervalEnd),
-  }
-}
-
-function add(...quantities: readonly string[]): string {
-  return formatQuantity(quantities.reduce((sum, quantity) => sum + micros(quantity), 0n))
-}
-
-function subtract(from: string, ...quantities: readonly string[]): string {
-  return formatQuantity(quantities.reduce((left, one) => left - micros(one), micros(from)))
-}
-
-/** Sums come from our own store and ledger: one that does not read is a wrong program. */
-function micros(quantity: string): bigint {
-  const total = parseTotal(quantity)
-  if (total === undefined) throw new Error(`${quantity} is no sum of quantities`)
-  return total
+/** The order of day and month from all timestamps of the file; the profile's where nothing proves it. */
+async function proveDates(line: Line, state: FileState) {
+  const { texts } = stagingOf(state.arrival)
+  const rows = await line.store.rows<{ text: string }>({ sql: `SELECT DISTINCT text FROM ${texts}` })
+  const { proved, proof } = proveDateOrder(
+    rows.map((row) => row.text),
+    state.fileDate ?? '',
+  )
+  const dateOrder = proved ?? line.profile.usage.dateOrder
+  const dateOrderProof = proved === undefined ? `${proof}; usage.dateOrder holds` : proof
+  const { format } = state.manifest
+  return { ...(format && { timestampFormat: timeStampNames[format] }), dateOrder, dateOrderProof }
 }

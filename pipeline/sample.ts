@@ -1,45 +1,74 @@
+import { readStamp, type StampRules } from '../schemas/stamp.js'
+import { detectFormat, isDayFormat, type TimeStampFormat } from '../schemas/time-stamp.js'
+import { trimBlanks } from '../schemas/usage-row.js'
 import { parseRow } from './csv.js'
 import { splitRows } from './rows.js'
-import type { Stamp } from './stamps.js'
 
-const rowsMax = 4_000
-const daySeconds = 86_400
-
-/**
- * The interval length of a file as its first rows show it, in seconds: the smallest gap between
- * the stamps of one meter, else between any two different stamps, else `fallback`.
- */
-export function sampleSeconds(
-  head: Buffer,
-  readStamp: (text: string) => Stamp | undefined,
-  fallback: number,
-): number {
-  const startsByMeter = new Map<string, number[]>()
-  let rows = 0
-  for (const { raw } of splitRows(head.subarray(0, head.lastIndexOf(10) + 1 || head.length), 1)) {
-    const fields = parseRow(raw)
-    const stamp = fields?.length === 5 ? readStamp((fields[3] ?? '').trim()) : undefined
-    if (stamp === undefined) continue
-    const meter = (fields?.[2] ?? '').trim()
-    const starts = startsByMeter.get(meter)
-    if (starts === undefined) startsByMeter.set(meter, [stamp.startsAt])
-    else starts.push(stamp.startsAt)
-    if (++rows === rowsMax) break
-  }
-  const gap =
-    smallestGap([...startsByMeter.values()]) ?? smallestGap([[...startsByMeter.values()].flat()])
-  if (gap === undefined) return fallback
-  return gap > daySeconds - 7_200 ? daySeconds : gap
+/** What the first rows of a file show of all of them. */
+export interface Sample {
+  /** The format that most of its timestamps have; null where none has one. */
+  readonly format: TimeStampFormat | null
+  /** Smallest gap between two starts of one meter, else `fallback`; seconds, 86400 for days. */
+  readonly seconds: number
 }
 
-function smallestGap(series: readonly (readonly number[])[]): number | undefined {
-  let smallest: number | undefined
-  for (const starts of series) {
-    const sorted = [...starts].sort((a, b) => a - b)
-    for (let at = 1; at < sorted.length; at++) {
-      const gap = (sorted[at] as number) - (sorted[at - 1] as number)
-      if (gap > 0 && (smallest === undefined || gap < smallest)) smallest = gap
-    }
+/** So much of a file, behind its header, is its sample. */
+export const sampleBytes = 262_144
+const daySeconds = 86_400
+/** Days have 23 to 25 hours. */
+const dayGapMin = daySeconds - 7_200
+
+/**
+ * Finds the timestamp format and the interval length of a file in its first rows. A meter's real
+ * length is looked at again when the whole file is there.
+ */
+export function sampleFile(
+  head: Buffer,
+  rules: Omit<StampRules, 'format' | 'seconds'>,
+  fallback: number,
+): Sample {
+  const rows = [...wholeRows(head)]
+  const format = mostFrequent(rows.map((row) => detectFormat(row.stamp)))
+  if (format === undefined) return { format: null, seconds: fallback }
+  if (isDayFormat(format)) return { format, seconds: daySeconds }
+  const starts = new Map<string, number[]>()
+  const start: StampRules = { ...rules, stamp: 'start', format, seconds: fallback }
+  for (const { meter, stamp } of rows) {
+    const found = readStamp(stamp, start)
+    if (typeof found === 'string') continue
+    starts.set(meter, [...(starts.get(meter) ?? []), found[0] as number])
   }
-  return smallest
+  const gap = Math.min(...[...starts.values()].map(smallestGap))
+  return { format, seconds: Number.isFinite(gap) ? toLength(gap) : fallback }
+}
+
+/** The nominal length of a gap: a local day is one, whether or not the clock changes in it. */
+export function toLength(gapSeconds: number): number {
+  const isDay = gapSeconds >= dayGapMin && gapSeconds <= 2 * daySeconds - dayGapMin
+  return isDay ? daySeconds : gapSeconds
+}
+
+function* wholeRows(head: Buffer): Generator<{ meter: string; stamp: string }> {
+  const sample = head.subarray(0, sampleBytes)
+  const whole = head.length < sampleBytes ? sample.length : sample.lastIndexOf(10) + 1
+  for (const { raw } of splitRows(sample.subarray(0, whole), 1)) {
+    const fields = parseRow(raw)
+    if (fields?.length !== 5) continue
+    yield { meter: trimBlanks(fields[2] ?? ''), stamp: trimBlanks(fields[3] ?? '') }
+  }
+}
+
+function mostFrequent<T>(values: readonly (T | undefined)[]): T | undefined {
+  const counts = new Map<T, number>()
+  for (const value of values) {
+    if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1)
+  }
+  const most = Math.max(...counts.values())
+  return [...counts].find(([, count]) => count === most)?.[0]
+}
+
+function smallestGap(starts: readonly number[]): number {
+  const sorted = [...new Set(starts)].sort((a, b) => a - b)
+  const gaps = sorted.slice(1).map((start, at) => start - (sorted[at] as number))
+  return gaps.length === 0 ? Number.POSITIVE_INFINITY : Math.min(...gaps)
 }

@@ -1,9 +1,8 @@
-import { judgeTime, type TimeRules } from '../schemas/usage-row.js'
+import { readStamp, type StampRules } from '../schemas/stamp.js'
 import { toDay } from '../schemas/zone.js'
 
-/** What a timestamp means: the instant, and the local day and hour in which the interval starts. */
-export interface Stamp {
-  readonly text: string
+/** An instant on the local clock: the day and hour in which an interval starts. */
+export interface LocalStart {
   /** Epoch seconds, UTC. */
   readonly startsAt: number
   /** `YYYY-MM-DD`. */
@@ -11,10 +10,22 @@ export interface Stamp {
   readonly localHour: number
 }
 
+/** What a timestamp of a file means; `second` is there in the hour that the clock repeats. */
+export interface Stamp {
+  readonly text: string
+  readonly first: LocalStart
+  readonly second: LocalStart | undefined
+}
+
 /** The meaning of a timestamp as it stands in a file; undefined where the row judge rejects it. */
-export function readStamp(text: string, rules: TimeRules): Stamp | undefined {
-  const startsAt = judgeTime(text, rules)
-  if (typeof startsAt === 'string') return undefined
-  const wall = rules.zone.toWall(startsAt)
-  return { text, startsAt, localDay: toDay(wall), localHour: wall.hour }
+export function explainStamp(text: string, rules: StampRules): Stamp | undefined {
+  const starts = readStamp(text, rules)
+  if (typeof starts === 'string') return undefined
+  const [first, second] = starts.map((startsAt) => toLocalStart(startsAt, rules))
+  return first && { text, first, second }
+}
+
+export function toLocalStart(startsAt: number, { zone }: Pick<StampRules, 'zone'>): LocalStart {
+  const wall = zone.toWall(startsAt)
+  return { startsAt, localDay: toDay(wall), localHour: wall.hour }
 }

@@ -27,7 +27,19 @@ export const timeStampFormats = {
 
 export type TimeStampFormat = keyof typeof timeStampFormats
 
-const formatNames = Object.keys(timeStampFormats) as readonly TimeStampFormat[]
+/** The formats as a person would write them down; M/D stands for either order. */
+export const timeStampNames = {
+  slashDate: 'M/D/YYYY',
+  slashMinutes: 'M/D/YYYY H:MM',
+  slashSeconds: 'M/D/YYYY H:MM:SS',
+  slashTwelveHour: 'M/D/YYYY H:MM AM',
+  isoDate: 'YYYY-MM-DD',
+  isoMinutes: 'YYYY-MM-DD HH:MM',
+  isoSeconds: 'YYYY-MM-DD HH:MM:SS',
+  isoOffset: 'YYYY-MM-DD HH:MM:SS with offset',
+} as const satisfies Record<TimeStampFormat, string>
+
+export const timeStampFormatNames = Object.keys(timeStampFormats) as TimeStampFormat[]
 
 /** Whether a format has no time of day, so that its stamps are whole local days. */
 export function isDayFormat(format: TimeStampFormat): boolean {
@@ -36,7 +48,7 @@ export function isDayFormat(format: TimeStampFormat): boolean {
 
 /** The format that has the shape of `text`, whether or not the calendar knows the date. */
 export function detectFormat(text: string): TimeStampFormat | undefined {
-  return formatNames.find((name) => timeStampFormats[name].test(text))
+  return timeStampFormatNames.find((name) => timeStampFormats[name].test(text))
 }
 
 /** A time stamp as it stands, with its seconds east of Greenwich where the stamp says them. */

@@ -1,13 +1,6 @@
 import { type Commodity, feeds } from './feed.js'
 import { isPlainDecimal, parseQuantity } from './quantity.js'
-import {
-  type DateOrder,
-  detectFormat,
-  isDayFormat,
-  parseTimeStamp,
-  type TimeStamp,
-} from './time-stamp.js'
-import { toDay, type Wall, wallSeconds, type Zone } from './zone.js'
+import { readStamp, type StampRules } from './stamp.js'
 
 /**
  * Why a row is rejected, in the order of judgement, with the words that stand in the rejects file.
@@ -22,36 +15,35 @@ export const rejectCodes = {
   TOO_LONG: { detail: 'longer than 64 characters' },
   SPREADSHEET_NUMBER: { detail: 'identifier was rounded by a spreadsheet' },
   NOT_A_TIME: { detail: 'not a date or time' },
+  TIME_FORMAT: { detail: 'not written as the other timestamps of the file' },
   NONEXISTENT_TIME: { detail: 'the clock skips this time' },
   NOT_A_NUMBER: { detail: 'not a plain decimal number' },
   NEGATIVE: { detail: 'negative for this commodity' },
   TOO_LARGE: { detail: 'above the largest quantity' },
+  INTERVAL_LENGTH: { detail: 'the meter is read at a length that usage.intervals does not name' },
 } as const satisfies Record<string, { detail: string }>
 
 export type RejectCode = keyof typeof rejectCodes
 export type UsageColumn = (typeof feeds.Electric.columns)[number]
 
-/** What a timestamp is judged by. */
-export interface TimeRules {
-  readonly zone: Zone
-  readonly dateOrder: DateOrder
-}
-
-/** What a row is judged by: `{ ...profile.usage, commodity, zone }`; `quantityMax` is in units. */
-export interface UsageRules extends TimeRules {
+/** What a row is judged by: the profile's `usage` and what is known of its file. */
+export interface UsageRules extends StampRules {
   readonly commodity: Commodity
   readonly negative: Readonly<Record<Commodity, boolean>>
+  /** In units. */
   readonly quantityMax: number
 }
 
-/** A usable row. `startsAt` is the stamp in epoch seconds, `wall` the local time it stands for. */
+/**
+ * A usable row. `starts` are the instants at which its interval may start, epoch seconds: two in
+ * the hour that the clock repeats, where the order of the rows decides between them.
+ */
 export interface AcceptedRow {
   readonly outcome: 'accepted'
   readonly accountNumber: string
   readonly externalSiteId: string
   readonly meterId: string
-  readonly startsAt: number
-  readonly wall: Wall
+  readonly starts: readonly number[]
   readonly micros: bigint
   readonly rounded: boolean
 }
@@ -92,8 +84,8 @@ export function judgeUsageRow(fields: readonly string[], rules: UsageRules): Usa
     const code = judgeIdentifier(identifier)
     if (code !== undefined) return reject(code, columns[index] ?? '')
   }
-  const startsAt = judgeTime(time, rules)
-  if (typeof startsAt === 'string') return reject(startsAt, 'TimeStamp')
+  const starts = readStamp(time, rules)
+  if (typeof starts === 'string') return reject(starts, 'TimeStamp')
   const code = judgeAmount(amount, rules)
   if (code !== undefined) return reject(code, 'TotalUnit')
   return {
@@ -101,8 +93,7 @@ export function judgeUsageRow(fields: readonly string[], rules: UsageRules): Usa
     accountNumber,
     externalSiteId,
     meterId,
-    startsAt,
-    wall: rules.zone.toWall(startsAt),
+    starts,
     micros,
     rounded: parseQuantity(amount)?.rounded === true,
   }
@@ -126,29 +117,6 @@ function judgeIdentifier(text: string): RejectCode | undefined {
   if (text.length > identifierCharactersMax && [...text].length > identifierCharactersMax)
     return 'TOO_LONG'
   return spreadsheetNumber.test(text) ? 'SPREADSHEET_NUMBER' : undefined
-}
-
-/** The instant of a stamp, epoch seconds above 0, or why there is none. */
-export function judgeTime(text: string, { zone, dateOrder }: TimeRules): number | RejectCode {
-  if (text === '') return 'EMPTY'
-  const format = detectFormat(text)
-  const stamp = format && parseTimeStamp(text, format, dateOrder)
-  if (format === undefined || stamp === undefined) return 'NOT_A_TIME'
-  const startsAt = isDayFormat(format) ? startOfDay(stamp.wall, zone) : startOf(stamp, zone)
-  if (startsAt === undefined) return 'NONEXISTENT_TIME'
-  return startsAt > 0 ? startsAt : 'NOT_A_TIME'
-}
-
-/** A time in the repeated hour is daylight time; undefined in a skipped one. */
-function startOf({ wall, offsetSeconds }: TimeStamp, zone: Zone): number | undefined {
-  if (offsetSeconds !== undefined) return wallSeconds(wall) - offsetSeconds
-  return zone.toInstants(wall)[0]
-}
-
-/** Undefined for a day that the zone skipped whole. */
-function startOfDay(wall: Wall, zone: Zone): number | undefined {
-  const day = toDay(wall)
-  return zone.daySeconds(day) === 0 ? undefined : zone.dayStart(day)
 }
 
 /** Numbers that Decimal(18,6) cannot hold are above every `quantityMax`. */

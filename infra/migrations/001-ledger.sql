@@ -50,6 +50,8 @@ CREATE TABLE IF NOT EXISTS {database}.file_state
     first_interval_start Nullable(DateTime('UTC')) COMMENT 'start of the earliest accepted interval',
     last_interval_end Nullable(DateTime('UTC')) COMMENT 'end of the latest accepted interval',
     notes String COMMENT 'JSON: what else the receipt says (timestamp format, date order and its proof, warnings)',
+    attaches String COMMENT 'staging table whose rows are published, once that is decided',
+    restates Bool COMMENT 'whether reads of other files are replaced',
     received_at DateTime64(3, 'UTC') COMMENT 'when the file was taken in',
     published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when its rows became visible',
     settled_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when receipt and rejects were handed out and the file was put away',

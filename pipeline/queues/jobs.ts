@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Fault } from '../../schemas/fault.js'
+import { timeStampFormatNames } from '../../schemas/time-stamp.js'
 
 const version = { v: z.literal(1) }
 const arrival = z.int().positive()
@@ -17,6 +18,7 @@ export const jobSchemas = {
     arrival,
     feed: z.enum(['Electric', 'Gas']),
     seconds: z.int().positive(),
+    format: z.enum(timeStampFormatNames).nullable(),
     chunk: z.strictObject({
       chunk: count,
       line: count,

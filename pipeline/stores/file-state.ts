@@ -1,3 +1,5 @@
+import type { TimeStampFormat } from '../../schemas/time-stamp.js'
+
 /** A chunk in the landing as it was counted in the bytes on arrival. */
 export interface LandedChunk {
   /** Number of the chunk in the file, from 0. */
@@ -17,6 +19,8 @@ export interface Manifest {
   readonly chunks: readonly LandedChunk[]
   /** Interval length of the file as its first rows show it, seconds. */
   readonly seconds: number
+  /** The one format of its timestamps, as its first rows show it. */
+  readonly format: TimeStampFormat | null
   /** Whether the last row has its line end. */
   readonly ended: boolean
 }
@@ -31,6 +35,15 @@ export const fileStatuses = [
   'replaced',
 ] as const
 export type FileStatus = (typeof fileStatuses)[number]
+
+/** What else the receipt says of a file. */
+export interface Notes {
+  readonly warnings?: readonly string[]
+  readonly timestampFormat?: string
+  readonly dateOrder?: 'MDY' | 'DMY'
+  readonly dateOrderProof?: string
+  readonly repeatedHourRows?: number
+}
 
 /** Rows or quantities by what became of them; the five others add up to `read`. */
 export interface Outcomes<T> {
@@ -64,7 +77,11 @@ export interface FileState {
   readonly meters: number
   readonly firstIntervalStart: Date | undefined
   readonly lastIntervalEnd: Date | undefined
-  readonly notes: Readonly<Record<string, unknown>>
+  readonly notes: Notes
+  /** The staging table whose rows are published, once that is decided. */
+  readonly attaches: string
+  /** Whether reads of other files are replaced, which are written down first. */
+  readonly restates: boolean
   readonly receivedAt: Date
   readonly publishedAt: Date | undefined
   readonly settledAt: Date | undefined
@@ -134,6 +151,8 @@ export function toStateRow(state: FileState): StateRow {
     first_interval_start: state.firstIntervalStart?.toISOString() ?? null,
     last_interval_end: state.lastIntervalEnd?.toISOString() ?? null,
     notes: JSON.stringify(state.notes),
+    attaches: state.attaches,
+    restates: state.restates,
     received_at: state.receivedAt.toISOString(),
     published_at: state.publishedAt?.toISOString() ?? null,
     settled_at: state.settledAt?.toISOString() ?? null,
@@ -169,7 +188,9 @@ export function fromStateRow(row: StateRow): FileState {
     meters: Number(row['meters']),
     firstIntervalStart: instant('first_interval_start'),
     lastIntervalEnd: instant('last_interval_end'),
-    notes: JSON.parse(text('notes') || '{}') as Record<string, unknown>,
+    notes: JSON.parse(text('notes') || '{}') as Notes,
+    attaches: text('attaches'),
+    restates: row['restates'] === true,
     receivedAt: instant('received_at') ?? new Date(0),
     publishedAt: instant('published_at'),
     settledAt: instant('settled_at'),

@@ -53,7 +53,7 @@ function plain(reader: Reader, negativeAllowed: boolean): string {
     'length(p) = 5',
     ...ids,
     `multiSearchAny(${whole}, ['+', 'E-', 'e-']) = 0`,
-    'stamp != 0',
+    `stamp != 0`,
     `match(p[5], '^${sign}(\\\\d{1,9}\\\\.?\\\\d{0,6}|\\\\.\\\\d{1,6})\\r?$')`,
     'abs(q) <= {quantityMax:Decimal(18, 6)}',
   ].join('\n    AND ')
@@ -75,9 +75,11 @@ export interface JudgeOptions {
   readonly seconds: number
   readonly negativeAllowed: boolean
   readonly quantityMax: number
+  /** Rows of the hour that the clock repeats go to a table of their own. */
+  readonly into: 'reads' | 'repeats'
 }
 
-/** Stores the plainly good rows of a chunk in staging, in one statement and one block. */
+/** Stores the plainly good rows of a chunk in a staging table, in one statement and one block. */
 export function storePlainRows(options: JudgeOptions): {
   sql: string
   parameters: Record<string, unknown>
@@ -85,12 +87,15 @@ export function storePlainRows(options: JudgeOptions): {
   const { arrival, chunk, reader, handing } = options
   const staging = stagingOf(arrival)
   return {
-    sql: `INSERT INTO ${staging.reads}
+    sql: `INSERT INTO ${staging[options.into]}
   (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
    account_number, external_site_id, version)
 WITH
   (SELECT groupArray((text, starts_at, local_day, local_hour))
-   FROM (SELECT * FROM ${staging.stamps} FINAL WHERE starts_at != 0 ORDER BY text)) AS stamps,
+   FROM (
+     SELECT * FROM ${staging.stamps} FINAL
+     WHERE (second_at != 0) = ${options.into === 'repeats' ? 1 : 0} ORDER BY text
+   )) AS stamps,
   stamps.1 AS texts, stamps.2 AS starts, stamps.3 AS days, stamps.4 AS hours
 SELECT p[3], {commodity:String}, starts[stamp], {seconds:UInt32}, days[stamp], hours[stamp], q,
   p[1], p[2], {base:UInt64} + number
@@ -119,16 +124,17 @@ const stampsMax = 100_000
  */
 export function gatherStamps(options: {
   readonly arrival: number
+  readonly chunk: LandedChunk
   readonly reader: Reader
   readonly handing: Handing
 }): { sql: string; parameters: Record<string, unknown> } {
-  const { arrival, reader, handing } = options
+  const { arrival, chunk, reader, handing } = options
   return {
     sql: `INSERT INTO ${stagingOf(arrival).texts}
-SELECT DISTINCT p[4] AS text
+SELECT DISTINCT p[4] AS text, {chunk:UInt32} AS chunk
 FROM (SELECT ${columns[reader]} AS p FROM ${from(reader, handing)})
 WHERE length(p) = 5 LIMIT ${stampsMax}${formatTail(reader, handing)}`,
-    parameters: 'path' in handing ? { path: handing.path } : {},
+    parameters: { chunk: chunk.chunk, ...('path' in handing ? { path: handing.path } : {}) },
   }
 }
 

@@ -1,52 +1,78 @@
 import type { Statement, Store } from './clickhouse.js'
 
 /**
- * The staging table of one file: same structure as the target, never merged, so that no row is
- * folded into another before it has been counted. `texts` gathers the different timestamps as they
- * stand in the file and `stamps` what each means, so that the engine looks a timestamp up instead of
- * parsing it.
+ * The staging tables of one file. `reads` and `repeats` have the structure of the target and are
+ * never merged, so that no row is folded into another before it has been counted; `repeats` holds
+ * the rows of the hour that the clock repeats until all of them are there. `texts` gathers the
+ * different timestamps as they stand in the file and `stamps` what each means, so that the engine
+ * looks a timestamp up instead of parsing it. The others are built only where not all of `reads` is
+ * published as it stands: `fixed` from the meters in `repairs`, `final` from what `days` and
+ * `overlaps` say of the reads that the store has already.
  */
 export interface Staging {
   readonly reads: string
+  readonly repeats: string
   readonly texts: string
   readonly stamps: string
+  readonly repairs: string
+  readonly fixed: string
+  readonly days: string
+  readonly overlaps: string
+  readonly final: string
 }
+
+const kinds = {
+  reads: 'read',
+  repeats: 'repeat',
+  texts: 'text',
+  stamps: 'stamp',
+  repairs: 'repair',
+  fixed: 'fixed',
+  days: 'day',
+  overlaps: 'overlap',
+  final: 'final',
+} as const satisfies Record<keyof Staging, string>
 
 export function stagingOf(arrival: number): Staging {
-  return {
-    reads: `staging_${arrival}_read`,
-    texts: `staging_${arrival}_text`,
-    stamps: `staging_${arrival}_stamp`,
-  }
+  const names = Object.entries(kinds).map(([kind, name]) => [kind, `staging_${arrival}_${name}`])
+  return Object.fromEntries(names) as unknown as Staging
 }
 
-/** Inserts of one chunk are one block, hence one part: all of a chunk is there or nothing. */
 const partsMax = 100_000
 const dedupWindow = 100_000
 
-export async function createStaging(store: Store, arrival: number): Promise<void> {
-  const staging = stagingOf(arrival)
-  await store.command({
-    sql: `CREATE TABLE IF NOT EXISTS ${staging.reads} AS usage_read
+/** A table like the target that never merges; inserts of one token count once. */
+export function createReads(table: string, verb = 'CREATE TABLE IF NOT EXISTS'): Statement {
+  return {
+    sql: `${verb} ${table} AS usage_read
       ENGINE = ReplacingMergeTree(version) ORDER BY (local_day, meter_id, starts_at, seconds)
       SETTINGS non_replicated_deduplication_window = ${dedupWindow},
         parts_to_delay_insert = ${partsMax}, parts_to_throw_insert = ${partsMax},
         max_bytes_to_merge_at_max_space_in_pool = 1, max_bytes_to_merge_at_min_space_in_pool = 1,
         fsync_after_insert = 1, fsync_part_directory = 1`,
-  })
+  }
+}
+
+export async function createStaging(store: Store, arrival: number): Promise<void> {
+  const staging = stagingOf(arrival)
+  await store.command(createReads(staging.reads))
+  await store.command(createReads(staging.repeats))
   await store.command({
-    sql: `CREATE TABLE IF NOT EXISTS ${staging.texts} (text String) ENGINE = MergeTree ORDER BY text`,
+    sql: `CREATE TABLE IF NOT EXISTS ${staging.texts} (text String, chunk UInt32)
+      ENGINE = MergeTree ORDER BY text`,
   })
   await store.command({
     sql: `CREATE TABLE IF NOT EXISTS ${staging.stamps} (
-        text String, starts_at UInt32, local_day Date, local_hour UInt8
+        text String,
+        starts_at UInt32, local_day Date, local_hour UInt8,
+        second_at UInt32, second_day Date, second_hour UInt8
       ) ENGINE = ReplacingMergeTree ORDER BY text`,
   })
 }
 
 export async function dropStaging(store: Store, arrival: number): Promise<void> {
   const staging = stagingOf(arrival)
-  for (const table of [staging.reads, staging.texts, staging.stamps]) {
+  for (const table of Object.values(staging)) {
     await store.command({ sql: `DROP TABLE IF EXISTS ${table} SYNC` })
   }
 }
@@ -79,39 +105,40 @@ export function onceSettings(token: string): Record<string, string | number> {
   }
 }
 
-/** Rows and energy of lines `from` to `to` (exclusive) that stand in staging. */
-export function countLines(arrival: number, from: number, to: number): Statement {
+const storedLines = (arrival: number, columns: string) => {
+  const { reads, repeats } = stagingOf(arrival)
+  const one = (table: string) => `SELECT ${columns} FROM ${table}
+    WHERE version >= {from:UInt64} AND version < {to:UInt64}`
+  return `(${one(reads)} UNION ALL ${one(repeats)})`
+}
+
+function lineBounds(arrival: number, line: number, lines: number) {
   return {
-    sql: `SELECT count() AS rows, toString(sum(quantity)) AS quantity
-      FROM ${stagingOf(arrival).reads}
-      WHERE version >= {from:UInt64} AND version < {to:UInt64}`,
-    parameters: {
-      from: versionOf(arrival, from).toString(),
-      to: versionOf(arrival, to).toString(),
-    },
+    from: versionOf(arrival, line).toString(),
+    to: versionOf(arrival, line + lines).toString(),
   }
 }
 
-/** Physical lines of a chunk on which no row stands in staging, ascending. */
+/** Rows and energy of `lines` physical lines from `line` on that stand in staging. */
+export function countLines(arrival: number, line: number, lines: number): Statement {
+  return {
+    sql: `SELECT count() AS rows, toString(sum(quantity)) AS quantity
+      FROM ${storedLines(arrival, 'quantity')}`,
+    parameters: lineBounds(arrival, line, lines),
+  }
+}
+
+/** Those of the physical lines on which no row stands in staging, ascending. */
 export function missingLines(arrival: number, line: number, lines: number): Statement {
   return {
     sql: `SELECT toUInt32(number) AS line FROM numbers({line:UInt64}, {lines:UInt64})
-      WHERE number NOT IN (
-        SELECT bitAnd(version, 4294967295) FROM ${stagingOf(arrival).reads}
-        WHERE version >= {from:UInt64} AND version < {to:UInt64}
-      ) ORDER BY line`,
-    parameters: {
-      line,
-      lines,
-      from: versionOf(arrival, line).toString(),
-      to: versionOf(arrival, line + lines).toString(),
-    },
+      WHERE number NOT IN ${storedLines(arrival, 'bitAnd(version, 4294967295) AS line')}
+      ORDER BY line`,
+    parameters: { line, lines, ...lineBounds(arrival, line, lines) },
   }
 }
 
-/** Makes all of a file visible to the engine at once: the parts are linked, nothing is copied. */
-export function attachStaging(arrival: number): Statement {
-  return {
-    sql: `ALTER TABLE usage_read ATTACH PARTITION tuple() FROM ${stagingOf(arrival).reads}`,
-  }
+/** Gives the target all rows of a staging table at once: the parts are linked, nothing is copied. */
+export function attach(table: string): Statement {
+  return { sql: `ALTER TABLE usage_read ATTACH PARTITION tuple() FROM ${table}` }
 }

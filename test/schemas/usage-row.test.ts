@@ -8,7 +8,7 @@ import {
   trimBlanks,
   type UsageRules,
 } from '../../schemas/usage-row.js'
-import { createZone, toDay } from '../../schemas/zone.js'
+import { createZone } from '../../schemas/zone.js'
 import { sampled } from './sampled.js'
 
 const zone = createZone('America/Detroit')
@@ -16,6 +16,10 @@ const electric: UsageRules = {
   commodity: 'Electric',
   zone,
   dateOrder: 'MDY',
+  format: undefined,
+  clock: 'wall',
+  stamp: 'start',
+  seconds: 900,
   negative: { Electric: true, Gas: false },
   quantityMax: 999_999_999,
 }
@@ -86,8 +90,7 @@ test('an accepted row says who, where, which meter, when and how much', async (t
     accountNumber: '4001',
     externalSiteId: 'S1',
     meterId: 'M1',
-    startsAt: at('2017-01-04T05:15Z'),
-    wall: { year: 2017, month: 1, day: 4, hour: 0, minute: 15, second: 0 },
+    starts: [at('2017-01-04T05:15Z')],
     micros: 1_000_000n,
     rounded: true,
   })
@@ -115,27 +118,27 @@ test('a rejected row says code, column and the words of its code', async (t) => 
   })
 })
 
-test('a stamp is local time, daylight in the repeated hour, or as its offset says', async (t) => {
-  const rows: [string, string][] = [
+test('a stamp is local time, two instants in the repeated hour, or as its offset says', async (t) => {
+  const rows: [string, ...string[]][] = [
     ['11/5/2017 0:59', '2017-11-05T04:59Z'],
-    ['11/5/2017 1:00', '2017-11-05T05:00Z'],
-    ['11/5/2017 1:59:59', '2017-11-05T05:59:59Z'],
+    ['11/5/2017 1:00', '2017-11-05T05:00Z', '2017-11-05T06:00Z'],
+    ['11/5/2017 1:59:59', '2017-11-05T05:59:59Z', '2017-11-05T06:59:59Z'],
     ['11/5/2017 2:00', '2017-11-05T07:00Z'],
     ['3/12/2017 3:00', '2017-03-12T07:00Z'],
     ['3/12/2017', '2017-03-12T05:00Z'],
     ['2017-11-05T01:00-05:00', '2017-11-05T06:00Z'],
     ['2017-03-12T02:30Z', '2017-03-12T02:30Z'],
   ]
-  for (const [text, instant] of rows)
-    t.match(judgeUsageRow(good.with(3, text), gas), { startsAt: at(instant) }, text)
+  for (const [text, ...instants] of rows)
+    t.match(judgeUsageRow(good.with(3, text), gas), { starts: instants.map(at) }, text)
   const dayFirst = judgeUsageRow(good.with(3, '1/4/2017'), { ...gas, dateOrder: 'DMY' })
-  t.match(dayFirst, { wall: { year: 2017, month: 4, day: 1 } })
+  t.match(dayFirst, { starts: [at('2017-04-01T04:00Z')] })
 })
 
 test('a day exists where its midnight is skipped, and not where all of it is', async (t) => {
   const havana = { ...gas, zone: createZone('America/Havana') }
   const day = judgeUsageRow(good.with(3, '3/12/2023'), havana)
-  t.match(day, { startsAt: at('2023-03-12T05:00Z'), wall: { hour: 1 } })
+  t.match(day, { starts: [at('2023-03-12T05:00Z')] })
   const apia = { ...gas, zone: createZone('Pacific/Apia') }
   t.match(judgeUsageRow(good.with(3, '12/30/2011'), apia), { code: 'NONEXISTENT_TIME' })
 })
@@ -174,7 +177,7 @@ test('every row of any width has a verdict and counts its last plain decimal', a
       if (verdict.outcome === 'rejected')
         return verdict.detail.startsWith(rejectCodes[verdict.code].detail)
       const again = [verdict.accountNumber, verdict.externalSiteId, verdict.meterId]
-      const text = `${toDay(verdict.wall)}T00:00`
+      const text = '2017-01-04T00:00'
       const second = judgeUsageRow([...again, text, formatQuantity(verdict.micros)], electric)
       return (
         second.outcome === 'accepted' &&

@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { formatQuantity } from '../schemas/quantity.js'
+import { rejectCodes } from '../schemas/usage-row.js'
+import { loadTasks } from './forward.js'
+import { chunkName, landedFolder } from './landing.js'
+import type { Line } from './line.js'
+import { pickRows, type RawRow } from './rows.js'
+import { toLength } from './sample.js'
+import type { FileState } from './stores/file-state.js'
+import type { Counted } from './stores/overlap.js'
+import { oddMeters, storedLengths } from './stores/lengths.js'
+import { linesOfMeters, type MeterRepair } from './stores/repair.js'
+import { stagingOf } from './stores/staging.js'
+import { toRejectRow } from './odd-rows.js'
+
+/**
+ * The meters of a file whose reads are not of the length that its sample showed (decision 16): the
+ * smallest gap between a meter's starts counts, for a single read the length that is stored for
+ * the meter, else the first of the profile's. Lengths that the profile does not name are `seconds`
+ * 0: those rows are no use.
+ */
+export async function findRepairs(line: Line, state: FileState): Promise<readonly MeterRepair[]> {
+  const { seconds } = state.manifest
+  const odd = await oddMeters(line.store, stagingOf(state.arrival).reads, seconds)
+  const hasSingle = odd.some((meter) => meter.gap === 0)
+  const stored = hasSingle ? await storedLengths(line.store, state.arrival) : new Map()
+  const allowed = line.profile.usage.intervals[state.feed as 'Electric' | 'Gas'].map((interval) =>
+    interval === 'day' ? 86_400 : interval,
+  )
+  const first = allowed[0] as number
+  const repairs = odd.map(({ meterId, gap }) => {
+    const length = gap === 0 ? (stored.get(meterId) ?? first) : toLength(gap)
+    return { meterId, seconds: allowed.includes(length) ? length : 0 }
+  })
+  return repairs.filter((repair) => repair.seconds !== seconds)
+}
+
+const rejectBatch = 5_000
+
+/** Writes down the rows of meters whose length is not usable, and counts them. */
+export async function rejectLengths(
+  line: Line,
+  state: FileState,
+  repairs: readonly MeterRepair[],
+): Promise<Counted> {
+  const meterIds = repairs.filter((one) => one.seconds === 0).map((one) => one.meterId)
+  if (meterIds.length === 0) return { rows: 0, quantity: '0' }
+  const found = await line.store.rows<{ line: number; micros: string }>(
+    linesOfMeters(state.arrival, meterIds),
+  )
+  const micros = new Map(found.map((row) => [row.line, BigInt(row.micros)]))
+  const rejects: object[] = []
+  for await (const row of landedRows(line, state, found.map((one) => one.line))) {
+    const code = 'INTERVAL_LENGTH'
+    const { detail } = rejectCodes[code]
+    const verdict = { code, column: 'TimeStamp', detail, micros: micros.get(row.line) ?? 0n } as const
+    rejects.push(toRejectRow(state.arrival, row, { outcome: 'rejected', ...verdict }))
+    if (rejects.length >= rejectBatch) await line.store.insert('reject', rejects.splice(0))
+  }
+  if (rejects.length > 0) await line.store.insert('reject', rejects)
+  const total = [...micros.values()].reduce((sum, one) => sum + one, 0n)
+  return { rows: found.length, quantity: formatQuantity(total) }
+}
+
+/** The rows that start on the given lines of a file, ascending, from its landing. */
+async function* landedRows(
+  line: Line,
+  state: FileState,
+  wanted: readonly number[],
+): AsyncGenerator<RawRow> {
+  const folder = landedFolder(line.folders.landing, state.arrival)
+  for (const { chunk } of loadTasks(state)) {
+    const here = wanted.filter((at) => at >= chunk.line && at < chunk.line + chunk.lines)
+    if (here.length === 0) continue
+    yield* pickRows(await readFile(join(folder, chunkName(chunk.chunk))), chunk.line, new Set(here))
+  }
+}

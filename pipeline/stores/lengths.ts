@@ -1,0 +1,120 @@
+import type { Store } from './clickhouse.js'
+import { stagingOf } from './staging.js'
+
+/** What the reads of one meter in a file look like. */
+export interface OddMeter {
+  readonly meterId: string
+  /** Smallest gap between two different starts, seconds; 0 where there is one start only. */
+  readonly gap: number
+}
+
+/** What a staging table holds as a whole. Quantities are decimal strings, as sent. */
+export interface StagingTotals {
+  readonly rows: number
+  readonly quantity: string
+  readonly meters: number
+  readonly firstDay: string
+  readonly lastDay: string
+  /** Epoch seconds. */
+  readonly firstIntervalStart: number
+  readonly lastIntervalStart: number
+  /** Meters whose rows do not follow each other at the length that the file's sample showed. */
+  readonly oddMeters: number
+}
+
+const daySeconds = 86_400
+
+/**
+ * One pass over staging. A meter is regular where its rows fill the time from its first to its
+ * last without a hole and stand on one grid: then the smallest gap is `seconds`, and nothing else
+ * need be looked at.
+ */
+export async function totalStaging(
+  store: Store,
+  table: string,
+  seconds: number,
+): Promise<StagingTotals> {
+  const [row] = await store.rows<Record<string, string | number>>({
+    sql: `SELECT toString(sum(rows)) AS rows, toString(sum(quantity)) AS quantity,
+        count() AS meters, toString(min(first_day)) AS first_day, toString(max(last_day)) AS last_day,
+        toUnixTimestamp(min(first)) AS first, toUnixTimestamp(max(last)) AS last,
+        countIf(${irregular(seconds)}) AS odd
+      FROM (${meterShapes(table, seconds)})`,
+    parameters: { seconds },
+  })
+  const rows = Number(row?.['rows'] ?? 0)
+  return {
+    rows,
+    quantity: rows === 0 ? '0' : String(row?.['quantity']),
+    meters: Number(row?.['meters'] ?? 0),
+    firstDay: String(row?.['first_day']),
+    lastDay: String(row?.['last_day']),
+    firstIntervalStart: Number(row?.['first'] ?? 0),
+    lastIntervalStart: Number(row?.['last'] ?? 0),
+    oddMeters: Number(row?.['odd'] ?? 0),
+  }
+}
+
+function meterShapes(table: string, seconds: number): string {
+  return `SELECT meter_id, count() AS rows, sum(quantity) AS quantity,
+      min(starts_at) AS first, max(starts_at) AS last,
+      min(local_day) AS first_day, max(local_day) AS last_day,
+      min(${gridOf(seconds)}) AS low, max(${gridOf(seconds)}) AS high
+    FROM ${table} GROUP BY meter_id`
+}
+
+function irregular(seconds: number): string {
+  return `rows = 1 OR low != high OR ${spanOf(seconds)} != rows`
+}
+
+/** Days are counted by the calendar: a day of 23 hours is one like any other. */
+function spanOf(seconds: number): string {
+  return seconds === daySeconds
+    ? '(last_day - first_day + 1)'
+    : '(intDiv(last - first, {seconds:UInt32}) + 1)'
+}
+
+function gridOf(seconds: number): string {
+  return seconds === daySeconds ? '0' : 'toUnixTimestamp(starts_at) % {seconds:UInt32}'
+}
+
+/** The meters that are not regular and whose smallest gap is another than `seconds`. */
+export async function oddMeters(
+  store: Store,
+  table: string,
+  seconds: number,
+): Promise<readonly OddMeter[]> {
+  const rows = await store.rows<{ meter_id: string; gap: number }>({
+    sql: `SELECT meter_id,
+        toUInt32(arrayMin(arrayPopFront(arrayDifference(starts)))) AS gap
+      FROM (
+        SELECT meter_id, arraySort(groupUniqArray(toUnixTimestamp(starts_at))) AS starts
+        FROM ${table}
+        WHERE meter_id IN (
+          SELECT meter_id FROM (${meterShapes(table, seconds)}) WHERE ${irregular(seconds)}
+        )
+        GROUP BY meter_id
+      )
+      WHERE gap != {seconds:UInt32}`,
+    parameters: { seconds },
+  })
+  return rows.map((row) => ({ meterId: row.meter_id, gap: row.gap }))
+}
+
+/** The interval length that is stored for meters, from their latest days in the store. */
+export async function storedLengths(
+  store: Store,
+  arrival: number,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await store.rows<{ meter_id: string; seconds: number }>({
+    sql: `SELECT meter_id, argMin(seconds, (-toInt64(toUnixTimestamp(starts_at)), seconds)) AS seconds
+      FROM usage_current
+      WHERE arrival != {arrival:UInt32}
+        AND meter_id IN (
+          SELECT meter_id FROM ${stagingOf(arrival).reads} GROUP BY meter_id HAVING uniqExact(starts_at) = 1
+        )
+      GROUP BY meter_id`,
+    parameters: { arrival },
+  })
+  return new Map(rows.map((row) => [row.meter_id, row.seconds]))
+}

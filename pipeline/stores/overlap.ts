@@ -1,0 +1,135 @@
+import type { Statement, Store } from './clickhouse.js'
+import { createReads, stagingOf } from './staging.js'
+
+/** The staging table of a file from which it is to be published, and the local days it covers. */
+export interface Staged {
+  readonly arrival: number
+  readonly table: string
+  readonly firstDay: string
+  readonly lastDay: string
+}
+
+export interface Counted {
+  readonly rows: number
+  /** Decimal string, as sent. */
+  readonly quantity: string
+}
+
+export type OverlapKind = 'duplicate' | 'superseded' | 'restated' | 'rewritten'
+
+/** What of a file stands in the store already, by what that makes of its rows. */
+export type Overlap = Readonly<Record<OverlapKind, Counted>> & {
+  /** Sum of new minus old over the restated reads. */
+  readonly netQuantity: string
+}
+
+const print = 'sum(cityHash64(starts_at, seconds, quantity, account_number, external_site_id))'
+
+/** Whether any published read lies in the days of a file; without one there is no overlap. */
+export async function storeHasDays(store: Store, staged: Staged): Promise<boolean> {
+  const { firstDay, lastDay } = staged
+  const rows = await store.rows({
+    sql: `SELECT 1 FROM usage_read
+      WHERE local_day BETWEEN {firstDay:Date} AND {lastDay:Date} LIMIT 1`,
+    parameters: { firstDay, lastDay },
+  })
+  return rows.length > 0
+}
+
+/**
+ * Holds a staged file against the current reads and writes down what they have in common: for each
+ * day of a meter whether all is equal, and for the others each read with its old value. A file that
+ * is sent again is equal almost everywhere, and there a fingerprint of the day settles it.
+ */
+export async function compareWithStore(store: Store, staged: Staged): Promise<Overlap> {
+  const { days, overlaps } = stagingOf(staged.arrival)
+  const { arrival, firstDay, lastDay } = staged
+  const parameters = { arrival, firstDay, lastDay }
+  await store.command({ sql: compareDays(staged, days), parameters })
+  await store.command({ sql: compareRows(staged, { days, overlaps }), parameters })
+  const rows = await store.rows<{ kind: string; rows: string; quantity: string; net: string }>({
+    sql: `SELECT kind, toString(sum(rows)) AS rows, toString(sum(quantity)) AS quantity,
+        toString(sum(net)) AS net
+      FROM (
+        SELECT 'duplicate' AS kind, rows, quantity, toDecimal128(0, 6) AS net FROM ${days} WHERE equal
+        UNION ALL
+        SELECT kind, 1, new_quantity, new_quantity - old_quantity FROM ${overlaps}
+      ) GROUP BY kind`,
+  })
+  const counted = (kind: OverlapKind): Counted => {
+    const row = rows.find((one) => one.kind === kind)
+    return { rows: Number(row?.rows ?? 0), quantity: row?.quantity ?? '0' }
+  }
+  return {
+    duplicate: counted('duplicate'),
+    superseded: counted('superseded'),
+    restated: counted('restated'),
+    rewritten: counted('rewritten'),
+    netQuantity: rows.find((one) => one.kind === 'restated')?.net ?? '0',
+  }
+}
+
+const current = `SELECT * FROM usage_current
+  WHERE local_day BETWEEN {firstDay:Date} AND {lastDay:Date} AND arrival != {arrival:UInt32}`
+
+function compareDays(staged: Staged, table: string): string {
+  return `CREATE OR REPLACE TABLE ${table} ENGINE = MergeTree ORDER BY (local_day, meter_id) AS
+    SELECT local_day, meter_id, s.rows AS rows, s.quantity AS quantity,
+      s.print = c.print AND s.rows = c.rows AS equal
+    FROM (
+      SELECT local_day, meter_id, count() AS rows, sum(quantity) AS quantity, ${print} AS print
+      FROM ${staged.table} FINAL GROUP BY local_day, meter_id
+    ) AS s
+    INNER JOIN (
+      SELECT local_day, meter_id, count() AS rows, ${print} AS print
+      FROM (${current}) GROUP BY local_day, meter_id
+    ) AS c USING (local_day, meter_id)`
+}
+
+const sameValues = `s.quantity = c.quantity AND s.account_number = c.account_number
+      AND s.external_site_id = c.external_site_id`
+
+function compareRows(staged: Staged, tables: { days: string; overlaps: string }): string {
+  const differing = `(local_day, meter_id) IN (SELECT local_day, meter_id FROM ${tables.days} WHERE NOT equal)`
+  return `CREATE OR REPLACE TABLE ${tables.overlaps} ENGINE = MergeTree
+    ORDER BY (local_day, meter_id, starts_at, seconds) AS
+    SELECT local_day, meter_id, starts_at, seconds, c.commodity AS commodity,
+      c.local_hour AS local_hour,
+      s.quantity AS new_quantity, c.quantity AS old_quantity,
+      c.account_number AS old_account_number, c.external_site_id AS old_external_site_id,
+      s.version AS new_version, c.version AS old_version,
+      multiIf(${sameValues}, 'duplicate', c.version > s.version, 'superseded',
+        s.quantity != c.quantity, 'restated', 'rewritten') AS kind
+    FROM (SELECT * FROM ${staged.table} FINAL WHERE ${differing}) AS s
+    INNER JOIN (SELECT * FROM (${current}) WHERE ${differing}) AS c
+      USING (local_day, meter_id, starts_at, seconds)`
+}
+
+/** Copies into `final` the reads that are new or changed, so that nothing else is published again. */
+export function keepAccepted(staged: Staged): readonly Statement[] {
+  const { days, overlaps, final } = stagingOf(staged.arrival)
+  return [
+    createReads(final, 'CREATE OR REPLACE TABLE'),
+    {
+      sql: `INSERT INTO ${final} SELECT * FROM ${staged.table} FINAL
+        WHERE (local_day, meter_id) NOT IN (SELECT local_day, meter_id FROM ${days} WHERE equal)
+          AND (local_day, meter_id, starts_at, seconds) NOT IN (
+            SELECT local_day, meter_id, starts_at, seconds FROM ${overlaps}
+            WHERE kind IN ('duplicate', 'superseded')
+          )`,
+      settings: { optimize_on_insert: 0 },
+    },
+  ]
+}
+
+/** Writes down what a file replaces, before it does; readers see it once the file is published. */
+export function recordRestatements(arrival: number): Statement {
+  return {
+    sql: `INSERT INTO restatement
+      (meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity, new_quantity,
+       old_account_number, old_external_site_id, old_version, new_version)
+      SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity,
+        new_quantity, old_account_number, old_external_site_id, old_version, new_version
+      FROM ${stagingOf(arrival).overlaps} WHERE kind IN ('restated', 'rewritten')`,
+  }
+}

@@ -1,0 +1,36 @@
+import type { Statement, Store } from './clickhouse.js'
+import { onceSettings, stagingOf } from './staging.js'
+
+/**
+ * Brings the rows of the repeated hour into `reads`: of a meter's rows with one timestamp the first
+ * in the file is daylight time, every later one standard time (decision 15). One block under one
+ * token, so that it counts once however often it runs.
+ */
+export function resolveRepeats(arrival: number): Statement {
+  const { reads, repeats, stamps } = stagingOf(arrival)
+  return {
+    sql: `INSERT INTO ${reads}
+  (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
+   account_number, external_site_id, version)
+WITH
+  (SELECT groupArray((starts_at, second_at, second_day, second_hour))
+   FROM (SELECT * FROM ${stamps} FINAL WHERE second_at != 0 ORDER BY text)) AS stamps,
+  indexOf(stamps.1, toUnixTimestamp(starts_at)) AS stamp,
+  number > 1 AS again
+SELECT meter_id, commodity, if(again, stamps.2[stamp], toUnixTimestamp(starts_at)), seconds,
+  if(again, stamps.3[stamp], local_day), if(again, stamps.4[stamp], local_hour), quantity,
+  account_number, external_site_id, version
+FROM (
+  SELECT *, row_number() OVER (PARTITION BY meter_id, starts_at ORDER BY version) AS number
+  FROM ${repeats}
+)`,
+    settings: onceSettings(`repeats-${arrival}`),
+  }
+}
+
+/** Rows of a file whose timestamp lies in the hour that the clock repeats. */
+export async function countRepeats(store: Store, arrival: number): Promise<number> {
+  const { repeats } = stagingOf(arrival)
+  const [row] = await store.rows<{ rows: string }>({ sql: `SELECT count() AS rows FROM ${repeats}` })
+  return Number(row?.rows ?? 0)
+}
