@@ -157,9 +157,10 @@ async function landRows(
       if (head.length < headBytesMax) head = Buffer.concat([head, bytes.subarray(0, headBytesMax)])
       await landing.add(bytes)
     }
-    const { chunks, lastRow, ended } = await landing.end()
-    const columns = parseRow(lastRow)?.length ?? 0
-    return { chunks, seconds: length(), ended, truncated: !ended && columns < feed.columns.length }
+    const { chunks, unendedRow } = await landing.end()
+    const ended = unendedRow === undefined
+    const columns = ended ? feed.columns.length : (parseRow(unendedRow)?.length ?? 0)
+    return { chunks, seconds: length(), ended, truncated: columns < feed.columns.length }
   } finally {
     await landing.close()
   }

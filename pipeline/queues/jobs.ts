@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Fault } from '../../schemas/fault.js'
+import { chunkShapes } from '../stores/file-state.js'
 
 const version = { v: z.literal(1) }
 const arrival = z.int().positive()
@@ -24,7 +25,7 @@ export const jobSchemas = {
       rows: count,
       bytes: count,
       micros: z.string().regex(/^-?\d+$/),
-      quoted: z.boolean(),
+      shape: z.enum(chunkShapes),
     }),
   }),
   reconcile: z.strictObject({ ...version, arrival }),
