@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Fault } from '../schemas/fault.js'
 import { measure } from './measure.js'
 import { cutPoint, lastRow } from './rows.js'
+import { attempt } from './sources/folder.js'
 import type { LandedChunk } from './stores/file-state.js'
 
 /** Where the chunks of an arrival lie, below the landing folder. */
@@ -39,8 +40,9 @@ export interface Landing {
  * one fills. Memory is two chunks, whatever the size of the file.
  */
 export async function createLanding(options: LandingOptions): Promise<Landing> {
-  await rm(options.folder, { recursive: true, force: true })
-  await mkdir(options.folder, { recursive: true, mode: 0o700 })
+  const onDisk = <T>(run: () => Promise<T>) => attempt(options.folder, run)
+  await onDisk(() => rm(options.folder, { recursive: true, force: true }))
+  await onDisk(() => mkdir(options.folder, { recursive: true, mode: 0o700 }))
   const chunks: LandedChunk[] = []
   let filling = Buffer.allocUnsafeSlow(options.chunkBytes)
   let spare = Buffer.allocUnsafeSlow(options.chunkBytes)
@@ -49,11 +51,12 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
   let writing: Promise<void> = Promise.resolve()
 
   const write = async (bytes: Buffer, chunk: LandedChunk) => {
-    const file = await open(join(options.folder, chunkName(chunk.chunk)), 'w', 0o600)
+    const path = join(options.folder, chunkName(chunk.chunk))
+    const file = await onDisk(() => open(path, 'w', 0o600))
     try {
-      await file.writeFile(bytes)
+      await onDisk(() => file.writeFile(bytes))
       await options.onChunk(chunk)
-      await file.datasync()
+      await onDisk(() => file.datasync())
     } finally {
       await file.close()
     }

@@ -83,7 +83,7 @@ const microsMax = 1e15
 
 /**
  * Millionths of the decimal that ends at `end` and starts behind a comma; undefined where it is
- * not as plain as that, or not small enough to be exact.
+ * not as plain as that, or not small enough to be exact: hundreds of digits are no number at all.
  */
 function plainMicros(bytes: Buffer, start: number, end: number): number | undefined {
   let at = end - 1
@@ -104,6 +104,6 @@ function plainMicros(bytes: Buffer, start: number, end: number): number | undefi
   if (negative) at--
   if (at < start || bytes[at] !== comma || factor === 1) return undefined
   const micros = value * (scales[decimals] as number)
-  if (micros > microsMax) return undefined
+  if (!(micros <= microsMax)) return undefined
   return negative ? -micros : micros
 }

@@ -128,7 +128,7 @@ function toRejectRow(arrival: number, row: RawRow, verdict: RejectedRow): object
     column_name: verdict.column,
     code: verdict.code,
     detail: verdict.detail,
-    raw: row.raw.slice(0, rawCharactersMax),
+    raw: row.raw.slice(0, rawCharactersMax).replace(/[\uD800-\uDBFF]$/, ''),
     quantity: formatQuantity(verdict.micros),
   }
 }

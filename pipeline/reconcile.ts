@@ -4,6 +4,7 @@ import { forward, loadTasks } from './forward.js'
 import type { Line } from './line.js'
 import { load } from './load.js'
 import { publish } from './publish.js'
+import { blankState } from './receive.js'
 import type { FileState } from './stores/file-state.js'
 import type { ChunkReceipt } from './stores/ledger.js'
 import {
@@ -52,6 +53,8 @@ function isOverdue(line: Line, state: FileState): boolean {
 async function decide(line: Line, state: FileState): Promise<FileState> {
   if (state.duplicateOf !== 0) return { ...state, status: 'duplicate' }
   if (state.fault !== '') return { ...state, status: 'quarantined' }
+  const first = await publishedMeanwhile(line, state)
+  if (first !== undefined) return { ...state, status: 'duplicate', duplicateOf: first.arrival }
   try {
     return await weigh(line, state, await prove(line, state))
   } catch (error) {
@@ -60,10 +63,19 @@ async function decide(line: Line, state: FileState): Promise<FileState> {
   }
 }
 
-/** Ends a file that could not be loaded, whatever was tried. */
-export async function giveUp(line: Line, arrival: number, error: unknown): Promise<void> {
-  const state = await line.ledger.state(arrival)
-  if (state === undefined || state.status !== 'received') return
+/** The same file, where it arrived a moment earlier and was published while this one loaded. */
+async function publishedMeanwhile(line: Line, state: FileState): Promise<FileState | undefined> {
+  const same = await line.ledger.published(state.fileName, state.fileId)
+  if (same === undefined) return undefined
+  return (await line.ledger.arrival(state.arrival))?.force ? undefined : same
+}
+
+/** Ends a file that could not be loaded, or not even be read, whatever was tried. */
+export async function giveUp(line: Line, number: number, error: unknown): Promise<void> {
+  const arrival = await line.ledger.arrival(number)
+  if (arrival === undefined) return
+  const state = (await line.ledger.state(number)) ?? blankState(line, arrival)
+  if (state.status !== 'received') return
   const fault = error instanceof Fault ? error : undefined
   const decided: FileState = {
     ...state,
@@ -133,8 +145,9 @@ async function weigh(
     quantity: { ...state.quantity, rejected: rejectedQuantity },
   }
   const { rejectedShareMax } = line.profile.usage
-  if (rejected > Math.max(rejectedShareMax * state.rows.read, rejectedRowsAlways)) {
-    const reason = `${rejected} of ${state.rows.read} rows are not usable; usage.rejectedShareMax allows ${rejectedShareMax * 100} %`
+  if (rejected > rejectedRowsAlways && rejected / state.rows.read > rejectedShareMax) {
+    const percent = Number((rejectedShareMax * 100).toPrecision(12))
+    const reason = `${rejected} of ${state.rows.read} rows are not usable; usage.rejectedShareMax allows ${percent} %; mend them and send the file again`
     return { ...counted, status: 'quarantined', fault: 'TOO_MANY_REJECTED', reason }
   }
   return classify(line, counted, staged)
