@@ -21,10 +21,11 @@ export interface Killer {
   flushes(): number
   /** The kill of a number: each target in turn, every other time at a named step. */
   kill(index: number): Promise<void>
+  /** Empties Redis, once it answers. */
   flush(): Promise<void>
 }
 
-const streams = { order: 21, delay: 22, burst: 23, flush: 24 } as const
+const streams = { order: 21, delay: 22, burst: 23 } as const
 const delayMsMax = 1_500
 const burstMsMax = 200
 const stepMsMax = 6_000
@@ -38,8 +39,9 @@ export function createKiller(rig: Rig, seed: number): Killer {
   const kills: Kill[] = []
   let flushes = 0
   const flush = async () => {
-    const answer = await askRedis(rig.stack.redisUrl, 'FLUSHALL').catch(() => undefined)
-    if (answer === 'OK') flushes++
+    const empty = () => askRedis(rig.stack.redisUrl, 'FLUSHALL').catch(() => '')
+    await until(async () => (await empty()) === 'OK')
+    flushes++
   }
   /** Every third kill falls into the time in which the last one still hurts. */
   const wait = async (index: number) => {
@@ -58,7 +60,7 @@ export function createKiller(rig: Rig, seed: number): Killer {
     void part.kill()
     const isProven = aimed !== undefined && target === 'worker' && (await isIn(rig, aimed))
     kills.push({ target, moment: isThere ? aimed : 'at random', isProven })
-    if (draw(seed, streams.flush, index) % flushEvery === 0) await flush()
+    if (index % flushEvery === flushEvery - 1) await flush()
   }
   return {
     kills,
