@@ -28,8 +28,9 @@ export interface Rig {
   close(options?: { readonly keep?: boolean }): Promise<void>
 }
 
-/** Ports that keep clear of a stack that is in use on the same machine. */
-const ports = { clickhouse: 28_123, redis: 26_379 } as const
+/** Ports to try first, below those that the system gives to clients; each process has its own. */
+const portFirst = 10_000
+const portsApart = 10_000
 
 export async function createRig(options: RigOptions): Promise<Rig> {
   const files = mkdtempSync(join(tmpdir(), `tieline-${options.name}-files-`))
@@ -38,6 +39,8 @@ export async function createRig(options: RigOptions): Promise<Rig> {
   const remove = () => {
     for (const path of [files, home.path]) rmSync(path, { recursive: true, force: true })
   }
+  const clickhouse = portFirst + (process.pid % portsApart)
+  const ports = { clickhouse, redis: clickhouse + portsApart }
   const log = createLog(join(home.logs, 'tieline.log'), options.name)
   const stack = await startStack({ home, profile, log, ports, say: options.say }).catch((error) => {
     remove()

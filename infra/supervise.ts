@@ -28,7 +28,7 @@ export interface Supervised {
 const backoffMsFirst = 100
 const backoffMsMax = 10_000
 /** A child that lived this long has earned a fresh start of the back-off. */
-const steadyMs = 30_000
+const steadyMs = 5_000
 
 /**
  * Starts a child and keeps it running. Rejects when the first start fails: with the fault of

@@ -1,5 +1,5 @@
-import type { Line } from './line.js'
 import { findRepairs, rejectLengths } from './lengths.js'
+import type { Line } from './line.js'
 import type { FileState } from './stores/file-state.js'
 import { type StagingTotals, totalStaging } from './stores/lengths.js'
 import { countSurvivors, repeatsWithin } from './stores/outcome.js'

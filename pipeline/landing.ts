@@ -3,7 +3,8 @@ import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../schemas/fault.js'
 import { measure } from './measure.js'
-import { cutPoint } from './rows.js'
+import { cutPoint, lastRow } from './rows.js'
+import { attempt } from './sources/folder.js'
 import type { LandedChunk } from './stores/file-state.js'
 
 /** Where the chunks of an arrival lie, below the landing folder. */
@@ -26,34 +27,36 @@ export interface LandingOptions {
 
 export interface Landing {
   add(bytes: Buffer): Promise<void>
-  /** Writes what is left and returns all chunks once they are durable. */
-  end(): Promise<{ chunks: readonly LandedChunk[]; lastRow: string; ended: boolean }>
+  /**
+   * Writes what is left and returns all chunks once they are durable, and the last row where it has
+   * no line end.
+   */
+  end(): Promise<{ chunks: readonly LandedChunk[]; unendedRow: string | undefined }>
   close(): Promise<void>
 }
-
-const lastRowBytesMax = 65_536
 
 /**
  * Cuts a stream of bytes at row ends into chunk files, counts each and writes it while the next
  * one fills. Memory is two chunks, whatever the size of the file.
  */
 export async function createLanding(options: LandingOptions): Promise<Landing> {
-  await rm(options.folder, { recursive: true, force: true })
-  await mkdir(options.folder, { recursive: true, mode: 0o700 })
+  const onDisk = <T>(run: () => Promise<T>) => attempt(options.folder, run)
+  await onDisk(() => rm(options.folder, { recursive: true, force: true }))
+  await onDisk(() => mkdir(options.folder, { recursive: true, mode: 0o700 }))
   const chunks: LandedChunk[] = []
   let filling = Buffer.allocUnsafeSlow(options.chunkBytes)
   let spare = Buffer.allocUnsafeSlow(options.chunkBytes)
   let used = 0
   let line = options.firstLine
   let writing: Promise<void> = Promise.resolve()
-  let lastBytes = Buffer.alloc(0)
 
   const write = async (bytes: Buffer, chunk: LandedChunk) => {
-    const file = await open(join(options.folder, chunkName(chunk.chunk)), 'w', 0o600)
+    const path = join(options.folder, chunkName(chunk.chunk))
+    const file = await onDisk(() => open(path, 'w', 0o600))
     try {
-      await file.writeFile(bytes)
+      await onDisk(() => file.writeFile(bytes))
       await options.onChunk(chunk)
-      await file.datasync()
+      await onDisk(() => file.datasync())
     } finally {
       await file.close()
     }
@@ -63,7 +66,6 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
     const chunk = describe(bytes, chunks.length, line)
     line += chunk.lines
     chunks.push(chunk)
-    lastBytes = Buffer.from(bytes.subarray(Math.max(0, length - lastRowBytesMax)))
     await writing
     writing = write(bytes, chunk)
     writing.catch(() => undefined)
@@ -91,10 +93,11 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
       }
     },
     end: async () => {
-      const ended = used === 0 || filling[used - 1] === 10
+      const cut = used === 0 || filling[used - 1] === 10 ? undefined : filling.subarray(0, used)
+      const unendedRow = cut && lastRow(cut)
       if (used > 0) await land(used)
       await writing
-      return { chunks, lastRow: lastLine(lastBytes), ended }
+      return { chunks, unendedRow }
     },
     close: () => writing.catch(() => undefined),
   }
@@ -103,11 +106,6 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
 function describe(bytes: Buffer, chunk: number, line: number): LandedChunk {
   if (bytes.includes(0)) throw new Fault('ENCODING', `a NUL byte stands behind line ${line}`)
   if (!isUtf8(bytes)) throw new Fault('ENCODING', `bytes behind line ${line} are not UTF-8`)
-  const { lines, rows, micros, quoted } = measure(bytes)
-  return { chunk, line, lines, rows, bytes: bytes.length, micros: micros.toString(), quoted }
-}
-
-function lastLine(bytes: Buffer): string {
-  const text = bytes.toString('utf8').replace(/[\r\n]+$/, '')
-  return text.slice(text.lastIndexOf('\n') + 1)
+  const { lines, rows, micros, shape } = measure(bytes)
+  return { chunk, line, lines, rows, bytes: bytes.length, micros: micros.toString(), shape }
 }

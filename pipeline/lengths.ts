@@ -5,14 +5,14 @@ import { rejectCodes } from '../schemas/usage-row.js'
 import { loadTasks } from './forward.js'
 import { chunkName, landedFolder } from './landing.js'
 import type { Line } from './line.js'
-import { pickRows, type RawRow } from './rows.js'
+import { toRejectRow } from './odd-rows.js'
+import { type RawRow, splitRows } from './rows.js'
 import { toLength } from './sample.js'
 import type { FileState } from './stores/file-state.js'
-import type { Counted } from './stores/overlap.js'
 import { oddMeters, storedLengths } from './stores/lengths.js'
+import type { Counted } from './stores/overlap.js'
 import { linesOfMeters, type MeterRepair } from './stores/repair.js'
 import { stagingOf } from './stores/staging.js'
-import { toRejectRow } from './odd-rows.js'
 
 /**
  * The meters of a file whose reads are not of the length that its sample showed (decision 16): the
@@ -51,10 +51,19 @@ export async function rejectLengths(
   )
   const micros = new Map(found.map((row) => [row.line, BigInt(row.micros)]))
   const rejects: object[] = []
-  for await (const row of landedRows(line, state, found.map((one) => one.line))) {
+  for await (const row of landedRows(
+    line,
+    state,
+    found.map((one) => one.line),
+  )) {
     const code = 'INTERVAL_LENGTH'
     const { detail } = rejectCodes[code]
-    const verdict = { code, column: 'TimeStamp', detail, micros: micros.get(row.line) ?? 0n } as const
+    const verdict = {
+      code,
+      column: 'TimeStamp',
+      detail,
+      micros: micros.get(row.line) ?? 0n,
+    } as const
     rejects.push(toRejectRow(state.arrival, row, { outcome: 'rejected', ...verdict }))
     if (rejects.length >= rejectBatch) await line.store.insert('reject', rejects.splice(0))
   }
@@ -73,6 +82,8 @@ async function* landedRows(
   for (const { chunk } of loadTasks(state)) {
     const here = wanted.filter((at) => at >= chunk.line && at < chunk.line + chunk.lines)
     if (here.length === 0) continue
-    yield* pickRows(await readFile(join(folder, chunkName(chunk.chunk))), chunk.line, new Set(here))
+    const lines = new Set(here)
+    const bytes = await readFile(join(folder, chunkName(chunk.chunk)))
+    for (const row of splitRows(bytes, chunk.line)) if (lines.has(row.line)) yield row
   }
 }

@@ -25,4 +25,3 @@ export function rulesOf(line: Line, task: Pick<LoadTask, 'feed' | 'seconds' | 'f
     rowBytesMax: limits.rowBytesMax,
   }
 }
-

@@ -1,4 +1,5 @@
 import { lastMicros, rowSpan } from './rows.js'
+import type { ChunkShape } from './stores/file-state.js'
 
 const newline = 10
 const carriageReturn = 13
@@ -15,7 +16,7 @@ export interface Measure {
   readonly rows: number
   /** Sum of the last column of every row where it reads as a plain decimal, in millionths. */
   readonly micros: bigint
-  readonly quoted: boolean
+  readonly shape: ChunkShape
 }
 
 /**
@@ -51,16 +52,18 @@ function measureLines(bytes: Buffer): Measure {
     }
     start = next + 1
   }
-  return { lines, rows, micros: micros + BigInt(sum), quoted: false }
+  return { lines, rows, micros: micros + BigInt(sum), shape: 'lines' }
 }
 
 function measureQuoted(bytes: Buffer): Measure {
   let lines = 0
   let rows = 0
   let micros = 0n
+  let isWhole = true
   for (let start = 0; start < bytes.length; ) {
     const span = rowSpan(bytes, start)
     lines += span.lines
+    isWhole &&= span.whole
     if (span.end > span.start) {
       rows++
       const value = plainMicros(bytes, span.start, span.end)
@@ -71,7 +74,7 @@ function measureQuoted(bytes: Buffer): Measure {
     }
     start = span.next
   }
-  return { lines, rows, micros, quoted: true }
+  return { lines, rows, micros, shape: isWhole && rows === lines ? 'quoted' : 'odd' }
 }
 
 /** What millionths one unit of a number with so many decimals is. */
@@ -80,7 +83,7 @@ const microsMax = 1e15
 
 /**
  * Millionths of the decimal that ends at `end` and starts behind a comma; undefined where it is
- * not as plain as that, or not small enough to be exact.
+ * not as plain as that, or not small enough to be exact: hundreds of digits are no number at all.
  */
 function plainMicros(bytes: Buffer, start: number, end: number): number | undefined {
   let at = end - 1
@@ -101,6 +104,6 @@ function plainMicros(bytes: Buffer, start: number, end: number): number | undefi
   if (negative) at--
   if (at < start || bytes[at] !== comma || factor === 1) return undefined
   const micros = value * (scales[decimals] as number)
-  if (micros > microsMax) return undefined
+  if (!(micros <= microsMax)) return undefined
   return negative ? -micros : micros
 }

@@ -130,14 +130,15 @@ function escapeTab(text: string): string {
 
 const escapes: Readonly<Record<string, string>> = { '\t': 't', '\n': 'n', '\r': 'r' }
 
-function toRejectRow(arrival: number, row: RawRow, verdict: RejectedRow): object {
+/** A row of the table `reject`. */
+export function toRejectRow(arrival: number, row: RawRow, verdict: RejectedRow): object {
   return {
     arrival,
     line: row.line,
     column_name: verdict.column,
     code: verdict.code,
     detail: verdict.detail,
-    raw: row.raw.slice(0, rawCharactersMax),
+    raw: row.raw.slice(0, rawCharactersMax).replace(/[\uD800-\uDBFF]$/, ''),
     quantity: formatQuantity(verdict.micros),
   }
 }

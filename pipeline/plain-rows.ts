@@ -17,12 +17,12 @@ import { onceSettings, stagingOf } from './stores/staging.js'
 
 /**
  * Lets the engine store the plainly good rows of a chunk. Returns how it read them, or undefined
- * where it could not: a row of the chunk goes over several lines, or its quotes are broken.
+ * where it cannot: the shape of the chunk is odd, or the engine takes its quotes for wrong.
  */
 export async function loadPlainRows(line: Line, task: LoadTask): Promise<Reader | undefined> {
   const { arrival, chunk, feed } = task
-  if (chunk.quoted && chunk.rows !== chunk.lines) return undefined
-  const reader: Reader = chunk.quoted ? 'csv' : 'lines'
+  if (chunk.shape === 'odd') return undefined
+  const reader: Reader = chunk.shape === 'quoted' ? 'csv' : 'lines'
   const settings = reader === 'csv' ? csvSettings : {}
   const token = (what: string) => onceSettings(`${what}-${arrival}-${chunk.line}-${chunk.rows}`)
   const hand = (statement: Statement, what: string) =>

@@ -1,6 +1,5 @@
 import type { Line } from './line.js'
 import type { Listed } from './sources/source.js'
-import type { Arrival } from './stores/ledger.js'
 
 /** What the last polls of a source showed: how often in a row each file stood still. */
 export type Stillness = Map<string, { readonly seen: string; readonly polls: number }>
@@ -10,15 +9,15 @@ const restingMs = 60_000
 
 /**
  * Lists one source and queues a receive job for each file that is finished: its sender says so, it
- * has rested, or its size and time stood still over `settlePolls` polls.
+ * has rested, or its size and time stood still over `settlePolls` polls. A settled file has left the
+ * source before it was called so: one that stands there again, time and all, has come again.
  */
 export async function poll(line: Line, name: string, stillness: Stillness): Promise<void> {
   const source = line.sources.get(name)
   const profile = line.profile.sources.find((one) => one.name === name)
   if (source === undefined || profile === undefined) return
+  const known = new Set((await line.ledger.unsettledOf(name)).map(keyOf))
   const listed = await source.list()
-  const known = new Map<string, Arrival>()
-  for (const arrival of await line.ledger.arrivalsOf(name)) known.set(keyOf(arrival), arrival)
   const present = new Set(listed.map((one) => one.path))
   for (const path of stillness.keys()) if (!present.has(path)) stillness.delete(path)
   for (const one of listed) {

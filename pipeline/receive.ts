@@ -11,6 +11,7 @@ import { inflate } from './inflate.js'
 import { createLanding, landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import { type Sample, sampleBytes, sampleFile } from './sample.js'
+import { attempt } from './sources/folder.js'
 import {
   type FileState,
   type LandedChunk,
@@ -109,7 +110,9 @@ async function land(line: Line, arrival: Arrival, named: Named): Promise<FileSta
     quantity: { ...noQuantity, read: formatQuantity(micros) },
   }
   if (received.duplicateOf !== 0) return received
-  if (rows === 0) throw new Fault('NO_ROWS', 'a header stands alone, no row follows it')
+  if (rows === 0) {
+    return { ...received, fault: 'NO_ROWS', reason: 'a header stands alone, no row follows it' }
+  }
   return landed.truncated ? truncated(arrival, received) : received
 }
 
@@ -161,9 +164,10 @@ async function landRows(
       if (head.length < sampleBytes) head = Buffer.concat([head, bytes.subarray(0, sampleBytes)])
       await landing.add(bytes)
     }
-    const { chunks, lastRow, ended } = await landing.end()
-    const columns = parseRow(lastRow)?.length ?? 0
-    return { chunks, ...sampled(), ended, truncated: !ended && columns < feed.columns.length }
+    const { chunks, unendedRow } = await landing.end()
+    const ended = unendedRow === undefined
+    const columns = ended ? feed.columns.length : (parseRow(unendedRow)?.length ?? 0)
+    return { chunks, ...sampled(), ended, truncated: columns < feed.columns.length }
   } finally {
     await landing.close()
   }
@@ -212,16 +216,18 @@ async function* tap(
 }
 
 async function refuseFullDisk(line: Line, arrival: Arrival): Promise<void> {
-  const { bavail, bsize } = await statfs(line.folders.landing)
+  const { landing } = line.folders
+  const { bavail, bsize } = await attempt(landing, () => statfs(landing))
   const free = bavail * bsize
   if (free - arrival.bytes >= line.profile.limits.freeDiskBytesMin) return
   throw new Fault(
     'DISK_FULL',
-    `${line.folders.landing} has ${free} bytes free; ${arrival.name} has ${arrival.bytes} and limits.freeDiskBytesMin is ${line.profile.limits.freeDiskBytesMin}`,
+    `${landing} has ${free} bytes free; ${arrival.name} has ${arrival.bytes} and limits.freeDiskBytesMin is ${line.profile.limits.freeDiskBytesMin}`,
   )
 }
 
-function blankState(line: Line, arrival: Arrival): FileState {
+/** The state of an arrival of which nothing has been read. */
+export function blankState(line: Line, arrival: Arrival): FileState {
   return {
     arrival: arrival.arrival,
     status: 'received',

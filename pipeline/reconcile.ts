@@ -1,17 +1,18 @@
-import { Fault } from '../schemas/fault.js'
 import { proveDateOrder } from '../schemas/date-order.js'
+import { Fault } from '../schemas/fault.js'
 import { timeStampNames } from '../schemas/time-stamp.js'
 import { classify, settleLengths } from './classify.js'
-import { type StagingTotals, totalStaging } from './stores/lengths.js'
-import { countRepeats, resolveRepeats } from './stores/repeats.js'
-import { addQuantities } from './sums.js'
 import { forward, loadTasks } from './forward.js'
 import type { Line } from './line.js'
 import { load } from './load.js'
 import { publish } from './publish.js'
+import { blankState } from './receive.js'
 import type { FileState } from './stores/file-state.js'
 import type { ChunkReceipt } from './stores/ledger.js'
+import { type StagingTotals, totalStaging } from './stores/lengths.js'
+import { countRepeats, resolveRepeats } from './stores/repeats.js'
 import { createStaging, dropStaging, stagingOf } from './stores/staging.js'
+import { addQuantities } from './sums.js'
 
 const waitingMsMax = 24 * 3_600_000
 const rejectedRowsAlways = 10
@@ -50,6 +51,8 @@ function isOverdue(line: Line, state: FileState): boolean {
 async function decide(line: Line, state: FileState): Promise<FileState> {
   if (state.duplicateOf !== 0) return { ...state, status: 'duplicate' }
   if (state.fault !== '') return { ...state, status: 'quarantined' }
+  const first = await publishedMeanwhile(line, state)
+  if (first !== undefined) return { ...state, status: 'duplicate', duplicateOf: first.arrival }
   try {
     return await weigh(line, state, await prove(line, state))
   } catch (error) {
@@ -58,10 +61,19 @@ async function decide(line: Line, state: FileState): Promise<FileState> {
   }
 }
 
-/** Ends a file that could not be loaded, whatever was tried. */
-export async function giveUp(line: Line, arrival: number, error: unknown): Promise<void> {
-  const state = await line.ledger.state(arrival)
-  if (state === undefined || state.status !== 'received') return
+/** The same file, where it arrived a moment earlier and was published while this one loaded. */
+async function publishedMeanwhile(line: Line, state: FileState): Promise<FileState | undefined> {
+  const same = await line.ledger.published(state.fileName, state.fileId)
+  if (same === undefined) return undefined
+  return (await line.ledger.arrival(state.arrival))?.force ? undefined : same
+}
+
+/** Ends a file that could not be loaded, or not even be read, whatever was tried. */
+export async function giveUp(line: Line, number: number, error: unknown): Promise<void> {
+  const arrival = await line.ledger.arrival(number)
+  if (arrival === undefined) return
+  const state = (await line.ledger.state(number)) ?? blankState(line, arrival)
+  if (state.status !== 'received') return
   const fault = error instanceof Fault ? error : undefined
   const decided: FileState = {
     ...state,
@@ -113,7 +125,10 @@ function imbalance(state: FileState, { receipts, staged }: Proved): string | und
   if (accepted !== staged.rows) {
     return `${accepted} rows were accepted, ${staged.rows} stand in staging`
   }
-  const energy = addQuantities(staged.quantity, ...receipts.map((receipt) => receipt.quantityRejected))
+  const energy = addQuantities(
+    staged.quantity,
+    ...receipts.map((receipt) => receipt.quantityRejected),
+  )
   if (energy !== state.quantity.read) {
     return `a quantity of ${state.quantity.read} came in, ${energy} was judged`
   }
@@ -145,8 +160,9 @@ async function weigh(line: Line, state: FileState, proved: Proved): Promise<File
     quantity: { ...state.quantity, rejected: rejectedQuantity },
   }
   const { rejectedShareMax } = line.profile.usage
-  if (rejected > Math.max(rejectedShareMax * state.rows.read, rejectedRowsAlways)) {
-    const reason = `${rejected} of ${state.rows.read} rows are not usable; usage.rejectedShareMax allows ${rejectedShareMax * 100} %`
+  if (rejected > rejectedRowsAlways && rejected / state.rows.read > rejectedShareMax) {
+    const percent = Number((rejectedShareMax * 100).toPrecision(12))
+    const reason = `${rejected} of ${state.rows.read} rows are not usable; usage.rejectedShareMax allows ${percent} %; mend them and send the file again`
     return { ...counted, status: 'quarantined', fault: 'TOO_MANY_REJECTED', reason }
   }
   return classify(line, counted, usable)
@@ -155,7 +171,9 @@ async function weigh(line: Line, state: FileState, proved: Proved): Promise<File
 /** The order of day and month from all timestamps of the file; the profile's where nothing proves it. */
 async function proveDates(line: Line, state: FileState) {
   const { texts } = stagingOf(state.arrival)
-  const rows = await line.store.rows<{ text: string }>({ sql: `SELECT DISTINCT text FROM ${texts}` })
+  const rows = await line.store.rows<{ text: string }>({
+    sql: `SELECT DISTINCT text FROM ${texts}`,
+  })
   const { proved, proof } = proveDateOrder(
     rows.map((row) => row.text),
     state.fileDate ?? '',

@@ -3,6 +3,9 @@ import { parseQuantity } from '../schemas/quantity.js'
 const newline = 10
 const carriageReturn = 13
 const quote = 34
+const comma = 44
+const blank = 32
+const tab = 9
 
 /** The end of a row that goes over several lines is looked for within so many bytes. */
 export const spanBytesMax = 65_536
@@ -23,46 +26,69 @@ export interface RowSpan {
   readonly next: number
   /** Physical lines that it covers, one unless a line break stands inside quotes. */
   readonly lines: number
+  /** Whether its quotes match, as RFC 4180 has them; a row of which they do not is one line. */
+  readonly whole: boolean
 }
 
 /**
- * The row that starts at `start`. A line break inside quotes belongs to its row; a quote that is
- * not closed within `spanBytesMax` ends with its line, so that one bad row does not swallow the rest.
+ * The row that starts at `start`. A quote opens a field only where the field begins. A line break
+ * inside quotes belongs to its row; quotes that do not match within `spanBytesMax` end with their
+ * line, so that one bad row does not swallow the rest.
  */
 export function rowSpan(bytes: Buffer, start: number): RowSpan {
-  const first = lineEnd(bytes, start)
-  if (isClosed(bytes, start, first)) return toSpan(bytes, { start, end: first, lines: 1 })
-  const limit = Math.min(bytes.length, start + spanBytesMax)
-  let closed = false
+  let at = start
   let lines = 1
-  for (let from = first + 1, end = first; end < limit; from = end + 1) {
-    end = lineEnd(bytes, from)
-    lines++
-    if (!isClosed(bytes, from, end)) closed = true
-    if (closed) return toSpan(bytes, { start, end, lines })
+  for (;;) {
+    at = skipBlanks(bytes, at)
+    if (bytes[at] === quote) {
+      const closed = closeQuote(bytes, at + 1, start)
+      if (closed === undefined) break
+      lines += closed.breaks
+      at = skipBlanks(bytes, closed.next)
+      if (bytes[at] === carriageReturn) at++
+      if (at < bytes.length && bytes[at] !== comma && bytes[at] !== newline) break
+    } else {
+      while (at < bytes.length && bytes[at] !== comma && bytes[at] !== newline) at++
+    }
+    if (bytes[at] !== comma) return toSpan(bytes, { start, end: at, lines, whole: true })
+    at++
   }
-  return toSpan(bytes, { start, end: first, lines: 1 })
+  return toSpan(bytes, { start, end: lineEnd(bytes, start), lines: 1, whole: false })
 }
 
-function toSpan(bytes: Buffer, span: { start: number; end: number; lines: number }): RowSpan {
-  const { start, end, lines } = span
+/** The place behind the quote that closes a field; undefined where none does. */
+function closeQuote(
+  bytes: Buffer,
+  from: number,
+  rowStart: number,
+): { next: number; breaks: number } | undefined {
+  let breaks = 0
+  for (let at = from; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === newline) breaks++
+    if (breaks > 0 && at - rowStart > spanBytesMax) return undefined
+    if (byte !== quote) continue
+    if (bytes[at + 1] !== quote) return { next: at + 1, breaks }
+    at++
+  }
+  return undefined
+}
+
+function skipBlanks(bytes: Buffer, from: number): number {
+  let at = from
+  while (bytes[at] === blank || bytes[at] === tab) at++
+  return at
+}
+
+function toSpan(bytes: Buffer, span: Omit<RowSpan, 'next'>): RowSpan {
+  const { start, end } = span
   const trimmed = end > start && bytes[end - 1] === carriageReturn ? end - 1 : end
-  return { start, end: trimmed, next: end + 1, lines }
+  return { ...span, end: trimmed, next: end + 1 }
 }
 
 function lineEnd(bytes: Buffer, start: number): number {
   const found = bytes.indexOf(newline, start)
   return found === -1 ? bytes.length : found
-}
-
-/** Whether an even number of quotes stands between `start` and `end`. */
-function isClosed(bytes: Buffer, start: number, end: number): boolean {
-  let quotes = 0
-  for (let at = bytes.indexOf(quote, start); at !== -1 && at < end; ) {
-    quotes++
-    at = bytes.indexOf(quote, at + 1)
-  }
-  return quotes % 2 === 0
 }
 
 /** The rows of a piece of a file that starts at `line`, a row's first byte; blank lines are none. */
@@ -86,9 +112,20 @@ export function* pickLines(
   let start = 0
   for (const target of wanted) {
     for (; line < target; line++) start = lineEnd(bytes, start) + 1
-    const { end } = toSpan(bytes, { start, end: lineEnd(bytes, start), lines: 1 })
+    const span = { start, end: lineEnd(bytes, start), lines: 1, whole: true }
+    const { end } = toSpan(bytes, span)
     if (end > start) yield { line, raw: bytes.toString('utf8', start, end) }
   }
+}
+
+/** The last row of a piece that starts with a row; empty where nothing stands on the last line. */
+export function lastRow(bytes: Buffer): string {
+  let start = bytes.lastIndexOf(newline, bytes.length - 2) + 1
+  if (bytes.includes(quote)) {
+    start = 0
+    for (let next = 0; next < bytes.length; next = rowSpan(bytes, next).next) start = next
+  }
+  return bytes.toString('utf8', start, rowSpan(bytes, start).end)
 }
 
 /**

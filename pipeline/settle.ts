@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import { toReceipt } from './receipt.js'
-import { toFault } from './sources/folder.js'
+import { attempt } from './sources/folder.js'
 import type { FileState } from './stores/file-state.js'
 import { dropStaging } from './stores/staging.js'
 
@@ -20,7 +20,7 @@ export async function settle(line: Line, arrival: number): Promise<void> {
   const settledAt = line.now()
   const receipt = `${JSON.stringify(await receiptOf(line, { ...state, settledAt }), null, 2)}\n`
   const path = join(line.folders.outbox, outboxName(state))
-  await writeWhole(`${path}.receipt.json`, receipt)
+  await writeWhole(`${path}.receipt.json`, state, (part) => writeFile(part, receipt))
   const rejectsPath = await writeRejects(line, state, `${path}.rejects.csv`)
   const source = line.sources.get(state.source)
   if (origin !== undefined && source !== undefined) {
@@ -47,21 +47,30 @@ function outboxName(state: FileState): string {
   return /^[A-Za-z0-9]/.test(name) ? name.slice(0, 200) : `arrival-${state.arrival}`
 }
 
-async function writeWhole(path: string, text: string): Promise<void> {
-  try {
-    await writeFile(`${path}.part`, text)
-    await rename(`${path}.part`, path)
-  } catch (error) {
-    throw toFault(path, error)
-  }
+/** Two arrivals of one name may be settled at the same time: each has a part of its own. */
+async function writeWhole(
+  path: string,
+  { arrival }: FileState,
+  write: (part: string) => Promise<void>,
+): Promise<void> {
+  const part = `${path}.${arrival}.part`
+  await attempt(path, async () => {
+    await write(part)
+    await rename(part, path)
+  })
 }
 
+/** The rejects of a file; those of an earlier file of its name are taken away where it has none. */
 async function writeRejects(
   line: Line,
   state: FileState,
   path: string,
 ): Promise<string | undefined> {
-  if (state.rows.rejected === 0) return undefined
+  if (state.status === 'duplicate') return undefined
+  if (state.rows.rejected === 0) {
+    await attempt(path, () => rm(path, { force: true }))
+    return undefined
+  }
   const rows = await line.store.stream(
     {
       sql: `SELECT line AS Line, column_name AS Column, code AS Code, detail AS Detail, raw AS Row
@@ -70,7 +79,6 @@ async function writeRejects(
     },
     'CSVWithNames',
   )
-  await pipeline(rows, createWriteStream(`${path}.part`))
-  await rename(`${path}.part`, path)
+  await writeWhole(path, state, (part) => pipeline(rows, createWriteStream(part)))
   return path
 }

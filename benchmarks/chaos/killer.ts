@@ -21,40 +21,46 @@ export interface Killer {
   flushes(): number
   /** The kill of a number: each target in turn, every other time at a named step. */
   kill(index: number): Promise<void>
+  /** Empties Redis, once it answers. */
   flush(): Promise<void>
 }
 
-const streams = { order: 21, delay: 22, burst: 23, flush: 24 } as const
+const streams = { order: 21, delay: 22, burst: 23 } as const
 const delayMsMax = 1_500
 const burstMsMax = 200
 const stepMsMax = 6_000
 const flushEvery = 5
 const lookMs = 20
+const backMsMax = 120_000
+/** A worker that has had its process for so long is at work. */
+const workerStartMs = 1_500
 
 export function createKiller(rig: Rig, seed: number): Killer {
   const kills: Kill[] = []
   let flushes = 0
   const flush = async () => {
-    const answer = await askRedis(rig.stack.redisUrl, 'FLUSHALL').catch(() => undefined)
-    if (answer === 'OK') flushes++
+    const empty = () => askRedis(rig.stack.redisUrl, 'FLUSHALL').catch(() => '')
+    await until(async () => (await empty()) === 'OK')
+    flushes++
   }
-  /** Every third delay is a burst: it falls into the time in which the last one still hurts. */
-  const delayMs = (index: number) => {
+  /** Every third kill falls into the time in which the last one still hurts. */
+  const wait = async (index: number) => {
     const isBurst = draw(seed, streams.burst, index) % 3 === 0
-    return draw(seed, streams.delay, index) % (isBurst ? burstMsMax : delayMsMax)
+    if (!isBurst) await untilWhole(rig)
+    await sleep(draw(seed, streams.delay, index) % (isBurst ? burstMsMax : delayMsMax))
   }
   const kill = async (index: number) => {
     const target = targetOf(seed, index)
     const part = partOf(rig, target)
     const aimed = index % 2 === 1 ? steps[(index >> 1) % steps.length] : undefined
-    await sleep(delayMs(index))
+    await wait(index)
     await untilAlive(part)
     const isThere = aimed !== undefined && (await reached(rig, aimed, { msMax: stepMsMax }))
     await untilAlive(part)
     void part.kill()
     const isProven = aimed !== undefined && target === 'worker' && (await isIn(rig, aimed))
     kills.push({ target, moment: isThere ? aimed : 'at random', isProven })
-    if (draw(seed, streams.flush, index) % flushEvery === 0) await flush()
+    if (index % flushEvery === flushEvery - 1) await flush()
   }
   return {
     kills,
@@ -84,5 +90,31 @@ function partOf(rig: Rig, target: Target): StackPart {
 }
 
 async function untilAlive(part: StackPart): Promise<void> {
-  while (part.pid() === undefined) await sleep(lookMs)
+  await until(() => part.pid() !== undefined)
+}
+
+/** Rejects when what was killed has not come back in time: a supervisor then does not do its work. */
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + backMsMax
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error(`the stack is not back in ${backMsMax} ms`)
+    await sleep(lookMs)
+  }
+}
+
+/** Until everything runs and answers again. */
+async function untilWhole(rig: Rig): Promise<void> {
+  let worker = rig.stack.worker.pid()
+  let steadyFrom = performance.now()
+  await until(async () => {
+    const isStore = await rig.store.ping()
+    const isQueue = await askRedis(rig.stack.redisUrl, 'PING').catch(() => '')
+    const pid = rig.stack.worker.pid()
+    if (pid !== worker || pid === undefined) {
+      worker = pid
+      steadyFrom = performance.now()
+    }
+    const isSteady = performance.now() - steadyFrom > workerStartMs
+    return isStore && isQueue === 'PONG' && isSteady
+  })
 }

@@ -16,10 +16,11 @@ const statementsMax = 56
 process.once('message', (options) => {
   serve(options as ChildOptions).catch((error: unknown) => {
     report({ kind: 'failed', code: codeOf(error), detail: String(error) })
-    die()
+    setTimeout(die, 200)
   })
 })
 process.once('disconnect', die)
+process.once('SIGTERM', die)
 
 async function serve(options: ChildOptions): Promise<void> {
   const spoolPath = join(options.dataPath, 'spool')
@@ -49,7 +50,7 @@ async function serve(options: ChildOptions): Promise<void> {
   const server = createFront(front)
   server.once('error', (error: NodeJS.ErrnoException) => {
     report({ kind: 'failed', code: codeOf(error), detail: error.message })
-    die()
+    setTimeout(die, 200)
   })
   server.listen({ host: '127.0.0.1', port: options.port, exclusive: true }, () => {
     report({ kind: 'listening', port: (server.address() as AddressInfo).port })

@@ -31,17 +31,20 @@ export function createSessions(engine: Engine): Sessions {
       if (call.session === undefined) return freshLease(engine)
       const session = enter(engine, sessions, call.session)
       const { id, timeoutMs } = call.session
-      const undo = await undoOf(session.connection, call).catch((error: unknown) => {
-        session.isBusy = false
-        throw error
-      })
-      const release = async (): Promise<void> => {
-        if (undo !== undefined) await session.connection.query(undo, 'Null').catch(() => undefined)
+      const leave = (): void => {
         session.isBusy = false
         session.expiry = setTimeout(() => {
           sessions.delete(id)
           session.connection.close()
         }, timeoutMs)
+      }
+      const undo = await undoOf(session.connection, call).catch((error: unknown) => {
+        leave()
+        throw error
+      })
+      const release = async (): Promise<void> => {
+        if (undo !== undefined) await session.connection.query(undo, 'Null').catch(() => undefined)
+        leave()
       }
       return { connection: session.connection, release }
     },

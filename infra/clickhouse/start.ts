@@ -40,8 +40,11 @@ export interface EmbeddedClickHouse {
   close(): Promise<void>
 }
 
-const readyMsMax = 60_000
+const readyMsMax = 120_000
 const stopMsMax = 30_000
+const saidLengthMax = 2000
+/** What the engine wrote may arrive a moment after the report that it failed. */
+const saidMs = 50
 
 /**
  * Runs the ClickHouse engine in a supervised child process that serves ClickHouse's HTTP interface
@@ -65,6 +68,7 @@ async function startLocked(options: ClickHouseOptions, lock: Lock): Promise<Embe
   let port = options.port
   let child: ChildProcess | undefined
   let startCount = 0
+  let readyPid: number | undefined
   const supervised = await supervise({
     name: 'ClickHouse',
     start: () => {
@@ -74,6 +78,7 @@ async function startLocked(options: ClickHouseOptions, lock: Lock): Promise<Embe
     },
     ready: async (started) => {
       port = await untilListening(started)
+      readyPid = started.pid
       const kind = startCount++ === 0 ? 'started' : 'restarted'
       onEvent({ kind, pid: started.pid as number, port })
     },
@@ -85,7 +90,7 @@ async function startLocked(options: ClickHouseOptions, lock: Lock): Promise<Embe
   const url = `http://127.0.0.1:${port}`
   const watchdog = watch({
     url,
-    pid: supervised.pid,
+    pid: () => (supervised.pid() === readyPid ? readyPid : undefined),
     credentials: options.writer,
     pace: options.watchdog ?? defaultPace,
     onHang: (pid) => {
@@ -112,6 +117,7 @@ async function startLocked(options: ClickHouseOptions, lock: Lock): Promise<Embe
   }
 }
 
+/** In a process group of its own: a Ctrl-C is for the parent, which drains and then stops it. */
 function startChild(
   options: ClickHouseOptions,
   onEvent: (event: ClickHouseEvent) => void,
@@ -120,6 +126,7 @@ function startChild(
   const program = fileURLToPath(new URL('server.js', import.meta.url))
   const child = spawn(process.execPath, [program], {
     env: { ...process.env, UV_THREADPOOL_SIZE: '64' },
+    detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   for (const stream of [child.stdout, child.stderr]) {
@@ -134,13 +141,20 @@ function startChild(
   return child
 }
 
+/** The port of a child that answers; a failure in the words of the engine. */
 function untilListening(child: ChildProcess): Promise<number> {
+  let said = ''
+  child.stderr?.on('data', (text: string) => {
+    said = `${said}${text}`.slice(-saidLengthMax)
+  })
   return new Promise((resolve, reject) => {
     child.once('message', (message) => {
       const report = message as ChildReport
       if (report.kind === 'listening') return resolve(report.port)
       const code = report.code === 'EADDRINUSE' ? 'PORT_TAKEN' : 'CONFIG'
-      reject(new Fault(code, `ClickHouse did not start: ${report.detail}`))
+      const fail = (): void =>
+        reject(new Fault(code, `ClickHouse did not start: ${report.detail} ${said}`.trim()))
+      setTimeout(fail, saidMs)
     })
   })
 }

@@ -14,8 +14,6 @@ const patterns: readonly (readonly [TokenKind | 'space', RegExp])[] = [
   ['space', /\/\*[\s\S]*?\*\//y],
   ['number', /(?:0[xX][0-9a-fA-F_]+|0[bB][01_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-]?\d+)?)/y],
   ['word', /[A-Za-z_][A-Za-z0-9_$]*/y],
-  ['string', /'(?:[^'\\]|\\[\s\S]|'')*'/y],
-  ['quoted', /`(?:[^`\\]|\\[\s\S]|``)*`|"(?:[^"\\]|\\[\s\S]|"")*"/y],
   ['string', /‘[^’]*’/y],
   ['quoted', /“[^”]*”/y],
   ['heredoc', /\$([A-Za-z0-9_]*)\$[\s\S]*?\$\1\$/y],
@@ -43,9 +41,26 @@ export function* tokensOf(sql: string): Generator<Token, void> {
 }
 
 function matchAt(sql: string, at: number): readonly [TokenKind | 'space', number] {
+  const quote = sql[at]
+  if (quote === "'" || quote === '`' || quote === '"') {
+    const end = quotedEnd(sql, at)
+    if (end === undefined) return ['unplaced', sql.length]
+    return [quote === "'" ? 'string' : 'quoted', end]
+  }
   for (const [kind, pattern] of patterns) {
     pattern.lastIndex = at
     if (pattern.test(sql)) return [kind, pattern.lastIndex]
   }
   return ['unplaced', sql.length]
+}
+
+/** Where a quoted text ends: a backslash hides one character, a doubled quote is none. */
+function quotedEnd(sql: string, start: number): number | undefined {
+  const quote = sql[start]
+  for (let at = start + 1; at < sql.length; at++) {
+    if (sql[at] === '\\') at++
+    else if (sql[at] === quote && sql[at + 1] === quote) at++
+    else if (sql[at] === quote) return at + 1
+  }
+  return undefined
 }

@@ -8,7 +8,7 @@ export interface WatchdogPace {
 }
 
 export interface Watched {
-  /** The engine's process at this moment, undefined while it is being started again. */
+  /** The engine's process, undefined until it has answered once: a start may take its time. */
   pid(): number | undefined
   readonly url: string
   readonly credentials: Credentials

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Fault } from '../../schemas/fault.js'
 import { timeStampFormatNames } from '../../schemas/time-stamp.js'
+import { chunkShapes } from '../stores/file-state.js'
 
 const version = { v: z.literal(1) }
 const arrival = z.int().positive()
@@ -26,7 +27,7 @@ export const jobSchemas = {
       rows: count,
       bytes: count,
       micros: z.string().regex(/^-?\d+$/),
-      quoted: z.boolean(),
+      shape: z.enum(chunkShapes),
     }),
   }),
   reconcile: z.strictObject({ ...version, arrival }),

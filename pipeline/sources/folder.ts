@@ -1,6 +1,6 @@
-import { createReadStream } from 'node:fs'
+import { createReadStream, type Stats } from 'node:fs'
 import { copyFile, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { isUnfinished } from '../../schemas/file-name.js'
 import type { Arrival } from '../stores/ledger.js'
@@ -77,12 +77,26 @@ async function* readFile(arrival: Arrival): AsyncIterable<Buffer> {
 }
 
 async function refuseChanged(arrival: Arrival): Promise<void> {
-  const found = await attempt(arrival.path, () => stat(arrival.path))
+  const found = await attempt(arrival.path, () => statIfThere(arrival.path))
+  if (found === undefined) {
+    const folder = dirname(arrival.path)
+    await attempt(folder, () => stat(folder))
+    throw new Fault('SOURCE_CHANGED', `${arrival.name} is gone from ${folder}; send it again`)
+  }
   if (found.size !== arrival.bytes || Math.trunc(found.mtimeMs) !== arrival.modifiedMs) {
     throw new Fault(
       'SOURCE_CHANGED',
       `${arrival.name} changed while it was read: ${arrival.bytes} bytes when listed, ${found.size} now`,
     )
+  }
+}
+
+async function statIfThere(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
   }
 }
 
@@ -103,7 +117,8 @@ async function moveUnchanged(arrival: Arrival, away: string): Promise<void> {
   })
 }
 
-async function attempt<T>(path: string, run: () => Promise<T>): Promise<T> {
+/** Runs something on a file or folder; what the operating system refuses is a fault that names it. */
+export async function attempt<T>(path: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } catch (error) {

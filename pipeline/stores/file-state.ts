@@ -1,5 +1,13 @@
 import type { TimeStampFormat } from '../../schemas/time-stamp.js'
 
+/**
+ * What quotes make of a chunk. `lines`: there are none, a line is a row. `quoted`: every line is one
+ * row and its quotes match. `odd`: some row goes over several lines, some line is blank, or some
+ * quotes do not match.
+ */
+export const chunkShapes = ['lines', 'quoted', 'odd'] as const
+export type ChunkShape = (typeof chunkShapes)[number]
+
 /** A chunk in the landing as it was counted in the bytes on arrival. */
 export interface LandedChunk {
   /** Number of the chunk in the file, from 0. */
@@ -11,8 +19,8 @@ export interface LandedChunk {
   readonly bytes: number
   /** Sum of the last column where it reads as a decimal, in millionths. */
   readonly micros: string
-  /** Whether a double quote stands in it: the engine then reads it as CSV, not as lines. */
-  readonly quoted: boolean
+  /** How it can be read: by the engine as lines or as CSV, or row by row only. */
+  readonly shape: ChunkShape
 }
 
 export interface Manifest {

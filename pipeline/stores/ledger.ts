@@ -36,8 +36,8 @@ export interface Ledger {
   /** Claims the next number for a file. Two claimers never get the same one. */
   claim(entry: Entry): Promise<Arrival>
   arrival(arrival: number): Promise<Arrival | undefined>
-  /** Arrivals of a source, by which a listing is told from what is known. */
-  arrivalsOf(source: string): Promise<readonly Arrival[]>
+  /** Arrivals of a source that are not settled, by which a listing is told from what is known. */
+  unsettledOf(source: string): Promise<readonly Arrival[]>
   /** Arrivals that no state was recorded for, and states that are not settled. */
   unfinished(): Promise<{ arrivals: readonly Arrival[]; states: readonly FileState[] }>
   state(arrival: number): Promise<FileState | undefined>
@@ -71,7 +71,12 @@ export function createLedger(store: Store, now: () => Date): Ledger {
   return {
     claim: (entry) => claim(store, entry, now),
     arrival: async (arrival) => (await arrivals('arrival = {arrival:UInt32}', { arrival }))[0],
-    arrivalsOf: (source) => arrivals('source = {source:String}', { source }),
+    unsettledOf: (source) =>
+      arrivals(
+        `source = {source:String}
+          AND arrival NOT IN (SELECT arrival FROM file_state WHERE settled_at IS NOT NULL)`,
+        { source },
+      ),
     unfinished: async () => ({
       arrivals: await arrivals('arrival NOT IN (SELECT arrival FROM file_state)', {}),
       states: await states('settled_at IS NULL', {}),

@@ -31,6 +31,8 @@ FROM (
 /** Rows of a file whose timestamp lies in the hour that the clock repeats. */
 export async function countRepeats(store: Store, arrival: number): Promise<number> {
   const { repeats } = stagingOf(arrival)
-  const [row] = await store.rows<{ rows: string }>({ sql: `SELECT count() AS rows FROM ${repeats}` })
+  const [row] = await store.rows<{ rows: string }>({
+    sql: `SELECT count() AS rows FROM ${repeats}`,
+  })
   return Number(row?.rows ?? 0)
 }

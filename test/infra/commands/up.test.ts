@@ -1,0 +1,50 @@
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { t } from 'tap'
+import { numberedMeters } from '../../../infra/demo/customers.js'
+import { usageFile } from '../../../infra/demo/usage-file.js'
+import { startTieline, tieline } from '../command-line.js'
+
+const oneDay = {
+  meters: numberedMeters(10),
+  seed: 3,
+  firstDay: '2025-07-01',
+  days: 1,
+  intervalSeconds: 900,
+  zone: 'America/Detroit',
+}
+
+t.test('commands share the stack that runs on their data folder', async (t) => {
+  const folder = t.testdir()
+  const home = join(folder, 'data')
+  const file = join(folder, 'DEMO_02072025_Electric.csv.gz')
+  await usageFile(file, oneDay)
+  const up = startTieline('up', '--home', home)
+  let seen = ''
+  up.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    seen += text
+  })
+  while (!seen.includes('Ctrl-C')) await once(up.stdout as NodeJS.ReadableStream, 'data')
+
+  const again = await tieline('up', '--home', home)
+  t.match(again, { code: 1, stderr: new RegExp(`^tieline: ALREADY_RUNNING: pid ${up.pid} `) })
+  const loaded = await tieline('load', file, '--home', home)
+  t.match(loaded, { code: 0, stdout: /published +960/ })
+  const status = await tieline('status', '--json', '--home', home)
+  t.match(JSON.parse(status.stdout), {
+    files: [{ status: 'published', files: '1', rows: '960' }],
+    freshness: [{ company_code: 'DEMO', commodity: 'Electric' }],
+  })
+  t.match((await tieline('status', '--home', home)).stdout, /published +1 +960/)
+  t.match(await tieline('sql', 'SELECT 1 +', '--home', home), {
+    code: 1,
+    stderr: /^tieline: STORE_REFUSED: [^\n]+\n$/,
+  })
+  t.match(await tieline('sql', 'TRUNCATE TABLE usage_read', '--home', home), { code: 1 })
+
+  up.kill('SIGINT')
+  const [code] = await once(up, 'exit')
+  t.equal(code, 0)
+  t.notOk(existsSync(join(home, 'run.json')))
+})
