@@ -143,7 +143,7 @@ export function cutPoint(bytes: Buffer): number {
   return cut === 0 ? lastLineEnd : cut
 }
 
-const lastColumn = /(?:^|,)[ \t]*(?:"[ \t]*([0-9.-]+)[ \t]*"|([0-9.-]+))[ \t]*$/
+const lastColumn = /(?:^|,)[ \t]*(?:"[ \t]*([0-9.-]+)[ \t]*"[ \t]*\r?|([0-9.-]+)[ \t]*)$/
 
 /**
  * The quantity that a row counts with in the sums of a receipt, whatever becomes of it: its last

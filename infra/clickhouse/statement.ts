@@ -37,12 +37,24 @@ export function readStatement(sql: string): Statement {
     sql,
     tokens: own,
     verb,
-    kind: verb === 'INSERT' ? 'insert' : selectVerbs.has(verb) ? 'select' : 'other',
+    kind: kindOf(verb, own, text),
     ...(format && { format }),
     end: own.at(-1)?.end ?? 0,
     isSeveral: rest.some((token) => text(token) !== ';'),
     isPlaced: !tokens.some((token) => token.kind === 'unplaced'),
   }
+}
+
+/** `WITH ... INSERT INTO` is no SELECT, though it starts like one. */
+function kindOf(verb: string, tokens: readonly Token[], text: (token: Token) => string) {
+  if (verb === 'INSERT') return 'insert'
+  if (!selectVerbs.has(verb)) return 'other'
+  const hides = tokens.some((token, index) => {
+    const next = tokens[index + 1]
+    if (next === undefined || token.depth !== 0 || token.kind !== 'word') return false
+    return /^insert$/i.test(text(token)) && /^into$/i.test(text(next))
+  })
+  return hides ? 'other' : 'select'
 }
 
 /** A word after these cannot be the FORMAT keyword: an operand is still expected. */

@@ -43,6 +43,12 @@ export interface Store {
 
 const settingsAlways = { async_insert: 0, wait_end_of_query: 1 } as const
 
+/** As JSON numbers they would be rounded beyond 2^53, some 9 billion with six decimals. */
+const exactNumbers = {
+  output_format_json_quote_64bit_integers: 1,
+  output_format_json_quote_decimals: 1,
+} as const
+
 /** ClickHouse error codes that a later attempt may not meet: time, memory, parts, shutting down. */
 const passingCodes = new Set(['159', '202', '209', '210', '236', '241', '252', '319', '394', '999'])
 
@@ -74,7 +80,11 @@ export function createStore(address: StoreAddress): Store {
     address,
     rows: (statement) =>
       attempt(statement.sql, async () => {
-        const result = await client.query({ ...bound(statement), format: 'JSONEachRow' })
+        const settings = { ...exactNumbers, ...statement.settings }
+        const result = await client.query({
+          ...bound({ ...statement, settings }),
+          format: 'JSONEachRow',
+        })
         return result.json()
       }),
     command: (statement, body) =>

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
-import { ask, running, temporary } from './running.js'
+import { ask, clientOf, running, temporary, writer } from './running.js'
 
 const { store, client, rows } = await running(t)
 const ddl = "(a UInt64, b String DEFAULT 'none') ENGINE = MergeTree ORDER BY a"
@@ -127,4 +127,16 @@ t.test('inserts are quick while long queries run', async (t) => {
   t.ok(performance.now() - from < 3_000, `${Math.round(performance.now() - from)} ms`)
   leaving.abort()
   await Promise.allSettled(long)
+})
+
+t.test('statements run in the database that the client names', async (t) => {
+  await client.command({ query: 'CREATE DATABASE `other one`' })
+  const other = clientOf(store.url, writer, { database: 'other one' })
+  await other.command({ query: `CREATE TABLE here ${ddl}` })
+  await other.insert({ table: 'here', values: [{ a: 1 }], format: 'JSONEachRow' })
+  await other.command({ query: "WITH 2 AS two INSERT INTO here SELECT two, 'with'" })
+  t.equal(await count('`other one`.here'), 2)
+  const nowhere = clientOf(store.url, writer, { database: 'nowhere' })
+  await t.rejects(nowhere.query({ query: 'SELECT 1' }), { code: '81', type: 'UNKNOWN_DATABASE' })
+  await Promise.all([other.close(), nowhere.close()])
 })

@@ -1,0 +1,190 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t from 'tap'
+import { judgeRawRow } from '../../pipeline/odd-rows.js'
+import { splitRows } from '../../pipeline/rows.js'
+import { formatQuantity } from '../../schemas/quantity.js'
+import { balance } from '../../schemas/receipt.js'
+import { createZone, toDay } from '../../schemas/zone.js'
+import { createStory, follow, header, storyProfile } from '../story/stack.js'
+
+const filesCount = 16
+const seed = Date.now() & 0x7fffffff
+const long = 'x'.repeat(64)
+
+/** Fields without a quote. */
+const bare = {
+  id: [
+    'A1',
+    ' A1',
+    'A1\t',
+    '',
+    '9.1002E+11',
+    '9E-11',
+    '12E34',
+    'A+1',
+    'é'.repeat(40),
+    `${long}x`,
+  ].concat([long, "'A1'", '\\N', 'NULL', 'A\\t1', '\u00a0', 'A 1', '=1', 'a\rb', '\ufeffA', '😀']),
+  stamp: ['3/4/2024 0:00', '3/4/2024', '03/04/2024 00:15', '3/4/2024 13:45:00', '3/4/2024 1:45 PM']
+    .concat(['2024-03-04T05:00', '2024-03-04 05:00:00', '2024-03-04T05:00:00Z', '2024-03-04'])
+    .concat(['2024-03-04T05:00:00+05:30', ' 3/4/2024 0:15 ', '3/10/2024 2:30', '11/3/2024 1:30'])
+    .concat(['13/13/2024', '2/30/2024', '3/4/24', '', 'x', '1/1/1970', '12/31/2105 23:59'])
+    .concat(['3/4/2024 24:00', '3/4/2024  0:00', '1/1/2106', '3/4/2024 0:00 pm', '0']),
+  quantity: ['1.5', '-2', '0', '-0', '.5', '5.', '', '1e3', '+1', '0.1234565', '0.1234575', ' 3 ']
+    .concat(['123456789.123456789', '999999999', '999999999.000001', '9999999999', '-999999999'])
+    .concat(['000000000001', '00000000000000001.5', '0'.repeat(400), '--1', '-', '.', '- 1', 'NaN'])
+    .concat(['Infinity', '1_000', '0x10', '1.0000000', '-0.0000004', '1.2.3', '1-', '٣', '7\t']),
+} as const
+
+/** Fields with quotes that stand on one line and match. */
+const quoted = {
+  id: ['"A1"', '"A,1"', '"A""1"', '""', '" A1 "', '"A1" ', ' "A1"', '"\'"', '"\\N"', '"9.1E+11"'],
+  stamp: ['"3/4/2024 0:00"', '"3/4/2024"', '" 3/4/2024 0:15"', '""', '"3/10/2024 2:30"'],
+  quantity: ['"7"', '"7.5" ', '" 8 "', '"1,5"', '""', '"-3"', '"0.1234567"', '"1e3"', '"+1"'],
+} as const
+
+/** Fields whose quotes do not match, stand where they are no quotes, or hold line ends. */
+const broken = {
+  id: ['"A1', '"A1"x', 'A"1', '6"', '"A\n1"', '"A\r\n1"', '"', '"""', 'A""1', '"A\n\n1"', '"a\rb"'],
+  stamp: ['"3/4/2024 0:00', '3/4/2024" 0:00', '"3/4/2024\n0:00"', '3/4/2024"'],
+  quantity: ['"7', '7"', '"7\n"', '"7"8', '7""', '"7"\r'],
+} as const
+
+type Mode = 'bare' | 'quoted' | 'broken'
+type Column = keyof typeof bare
+
+const pick = (column: Column, mode: Mode): fc.Arbitrary<string> => {
+  const odd = mode === 'bare' ? bare[column] : mode === 'quoted' ? quoted[column] : broken[column]
+  const good = bare[column][0]
+  const decimal = fc
+    .tuple(fc.integer({ min: -(10 ** 10), max: 10 ** 10 }), fc.nat(10 ** 9))
+    .map(([whole, fraction]) => `${whole}.${fraction}`)
+  return fc.oneof(
+    { weight: 6, arbitrary: fc.constant(good ?? '') },
+    { weight: 1, arbitrary: fc.constantFrom(...bare[column]) },
+    { weight: mode === 'bare' ? 1 : 2, arbitrary: fc.constantFrom(...odd) },
+    { weight: column === 'quantity' ? 2 : 0, arbitrary: decimal },
+  )
+}
+
+/** A row whose meter, `#` here, is its own, so that no accepted row hides another. */
+const rowOf = (mode: Mode): fc.Arbitrary<string> => {
+  const five = fc
+    .tuple(pick('id', mode), pick('id', mode), pick('stamp', mode), pick('quantity', mode))
+    .map(([account, site, stamp, quantity]) => [account, site, '#', stamp, quantity].join(','))
+  const other = fc.constantFrom(
+    ...['', '  ', ',', ',,,,', 'A,S,#,3/4/2024', 'A,S,#,3/4/2024,1,', '7'],
+  )
+  const odd = mode === 'bare' ? other : fc.oneof(other, fc.constantFrom('""', '"",""', '"x'))
+  return fc.oneof({ weight: 12, arbitrary: five }, { weight: 1, arbitrary: odd })
+}
+
+const file = fc.constantFrom<Mode>('bare', 'quoted', 'broken').chain((mode) =>
+  fc.record({
+    mode: fc.constant(mode),
+    feed: fc.constantFrom('Electric' as const, 'Gas' as const),
+    rows: fc.array(rowOf(mode), { minLength: 20, maxLength: 80 }),
+    end: fc.constantFrom('\n', '\r\n'),
+    ended: fc.boolean(),
+  }),
+)
+
+interface SampleFile {
+  readonly name: string
+  readonly feed: 'Electric' | 'Gas'
+  readonly body: string
+  readonly mode: Mode
+}
+
+const files: readonly SampleFile[] = fc
+  .sample(file, { numRuns: filesCount, seed })
+  .map(({ mode, feed, rows, end, ended }, index): SampleFile => {
+    const own = rows.map((row, at) => row.replaceAll('#', `M${index}-${at}`))
+    const whole = [...own, `A,S,M${index},3/4/2024 0:00,1`].join(end) + (ended ? end : '')
+    return { name: `DEMO_05032024_${feed}_${index}.csv`, feed, body: whole, mode }
+  })
+
+const profile = { usage: { rejectedShareMax: 1 } }
+const story = await createStory({ profile })
+t.teardown(story.close)
+
+const { usage, limits } = storyProfile({ profile })
+const zone = createZone('America/Detroit')
+
+/** What the row judge says of every row of a file, in the shape of the store's answers. */
+function judged({ feed, body }: SampleFile) {
+  const rules = { ...usage, commodity: feed, zone, rowBytesMax: limits.rowBytesMax }
+  const accepted: object[] = []
+  const rejected: object[] = []
+  let micros = 0n
+  for (const { line, raw } of splitRows(Buffer.from(body), 2)) {
+    const verdict = judgeRawRow(raw, rules)
+    micros += verdict.micros
+    if (verdict.outcome === 'rejected') {
+      const { column, code, detail } = verdict
+      rejected.push({ line, column_name: column, code, detail, raw: raw.slice(0, 1_000) })
+    } else {
+      accepted.push({
+        line,
+        meter_id: verdict.meterId,
+        account_number: verdict.accountNumber,
+        external_site_id: verdict.externalSiteId,
+        starts_at: verdict.startsAt,
+        local_day: toDay(verdict.wall),
+        local_hour: verdict.wall.hour,
+        quantity: formatQuantity(verdict.micros),
+      })
+    }
+  }
+  return { accepted, rejected, micros }
+}
+
+t.comment(`seed ${seed}, ${files.length} files`)
+
+t.test('the engine and the row judge take every row of every file alike', async (t) => {
+  const arrivals: number[] = []
+  for (const { name, body } of files) {
+    await writeFile(join(story.desk, name), `${header}\n${body}`)
+    arrivals.push((await story.handOver.handOver(join(story.desk, name))).arrival)
+  }
+  for (const [index, arrival] of arrivals.entries()) {
+    const sample = files[index] as SampleFile
+    const what = `file ${index} of seed ${seed} (${sample.mode})`
+    const receipt = await follow(story.handOver, arrival)
+    const { accepted, rejected, micros } = judged(sample)
+    t.match(
+      receipt,
+      {
+        status: 'published',
+        rows: { read: accepted.length + rejected.length, rejected: rejected.length },
+        quantity: { read: formatQuantity(micros) },
+      },
+      what,
+    )
+    t.ok(balance(receipt), `${what} balances`)
+    const stored = await story.store.rows({
+      sql: `SELECT toUInt32(bitAnd(version, 4294967295)) AS line, meter_id, account_number,
+          external_site_id, toUnixTimestamp(starts_at) AS starts_at, local_day, local_hour,
+          toString(quantity) AS quantity
+        FROM usage_current WHERE arrival = {arrival:UInt32} ORDER BY version`,
+      parameters: { arrival },
+    })
+    t.same(stored, accepted, `${what}: accepted rows`)
+    const refused = await story.store.rows({
+      sql: `SELECT line, column_name, code, detail, raw FROM rejected_row
+        WHERE arrival = {arrival:UInt32} ORDER BY line`,
+      parameters: { arrival },
+    })
+    t.same(refused, rejected, `${what}: rejected rows`)
+  }
+})
+
+t.test('all three ways of reading a chunk were taken', async (t) => {
+  const states = await story.store.rows<{ manifest: string }>({
+    sql: 'SELECT manifest FROM file_state FINAL',
+  })
+  const shapes = states.map((state) => JSON.parse(state.manifest).chunks[0].shape as string)
+  t.same([...new Set(shapes)].sort(), ['lines', 'odd', 'quoted'])
+})
