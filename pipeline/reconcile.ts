@@ -7,12 +7,13 @@ import type { Line } from './line.js'
 import { load } from './load.js'
 import { publish } from './publish.js'
 import { blankState } from './receive.js'
-import type { FileState } from './stores/file-state.js'
+import { type FileState, noQuantity, noRows } from './stores/file-state.js'
 import type { ChunkReceipt } from './stores/ledger.js'
 import { type StagingTotals, totalStaging } from './stores/lengths.js'
+import type { Counted } from './stores/overlap.js'
 import { countRepeats, resolveRepeats } from './stores/repeats.js'
 import { createStaging, dropStaging, stagingOf } from './stores/staging.js'
-import { addQuantities } from './sums.js'
+import { addQuantities, subtractQuantities } from './sums.js'
 
 const waitingMsMax = 24 * 3_600_000
 const rejectedRowsAlways = 10
@@ -50,15 +51,23 @@ function isOverdue(line: Line, state: FileState): boolean {
 
 async function decide(line: Line, state: FileState): Promise<FileState> {
   if (state.duplicateOf !== 0) return { ...state, status: 'duplicate' }
-  if (state.fault !== '') return { ...state, status: 'quarantined' }
+  if (state.fault !== '') return unjudged(state, { code: state.fault, detail: state.reason })
   const first = await publishedMeanwhile(line, state)
   if (first !== undefined) return { ...state, status: 'duplicate', duplicateOf: first.arrival }
   try {
     return await weigh(line, state, await prove(line, state))
   } catch (error) {
     if (!(error instanceof Fault) || error.retry) throw error
-    return { ...state, status: 'quarantined', fault: error.code, reason: error.detail }
+    return unjudged(state, error)
   }
+}
+
+/** A file that is refused as a whole: none of its rows was told apart, so none is counted. */
+function unjudged(state: FileState, fault: { code: string; detail: string }): FileState {
+  const rows = state.rows.read === 0 ? '' : `; it has ${state.rows.read} rows`
+  const reason = `${fault.detail}${rows}`
+  const none = { rows: noRows, quantity: noQuantity }
+  return { ...state, ...none, status: 'quarantined', fault: fault.code, reason }
 }
 
 /** The same file, where it arrived a moment earlier and was published while this one loaded. */
@@ -75,12 +84,10 @@ export async function giveUp(line: Line, number: number, error: unknown): Promis
   const state = (await line.ledger.state(number)) ?? blankState(line, arrival)
   if (state.status !== 'received') return
   const fault = error instanceof Fault ? error : undefined
-  const decided: FileState = {
-    ...state,
-    status: 'quarantined',
-    fault: fault?.code ?? 'ATTEMPTS',
-    reason: fault?.detail ?? 'loading failed again and again; the log tells how',
-  }
+  const decided = unjudged(state, {
+    code: fault?.code ?? 'ATTEMPTS',
+    detail: fault?.detail ?? 'loading failed again and again; the log tells how',
+  })
   await line.ledger.record(decided)
   await forward(line, decided)
 }
@@ -142,23 +149,25 @@ function sum(receipts: readonly ChunkReceipt[], pick: (receipt: ChunkReceipt) =>
 async function weigh(line: Line, state: FileState, proved: Proved): Promise<FileState> {
   const { receipts, staged, repeated } = proved
   const notes = { ...state.notes, ...(await proveDates(line, state)), repeatedHourRows: repeated }
-  const dated: FileState = { ...state, notes }
+  const refused = sum(receipts, (receipt) => receipt.rowsRejected)
+  const dated = withRejected(
+    { ...state, notes },
+    {
+      rows: refused,
+      quantity: addQuantities(...receipts.map((receipt) => receipt.quantityRejected)),
+    },
+  )
   const { dateOrder } = line.profile.usage
   if (notes.dateOrder !== dateOrder) {
     const reason = `the file is written ${notes.dateOrder}, usage.dateOrder says ${dateOrder}: ${notes.dateOrderProof}`
     return { ...dated, status: 'quarantined', fault: 'DATE_ORDER', reason }
   }
   const usable = await settleLengths(line, state, staged)
-  const rejected = sum(receipts, (receipt) => receipt.rowsRejected) + usable.rejected.rows
-  const rejectedQuantity = addQuantities(
-    usable.rejected.quantity,
-    ...receipts.map((receipt) => receipt.quantityRejected),
-  )
-  const counted: FileState = {
-    ...dated,
-    rows: { ...state.rows, rejected },
-    quantity: { ...state.quantity, rejected: rejectedQuantity },
-  }
+  const rejected = refused + usable.rejected.rows
+  const counted = withRejected(dated, {
+    rows: rejected,
+    quantity: addQuantities(dated.quantity.rejected, usable.rejected.quantity),
+  })
   const { rejectedShareMax } = line.profile.usage
   if (rejected > rejectedRowsAlways && rejected / state.rows.read > rejectedShareMax) {
     const percent = Number((rejectedShareMax * 100).toPrecision(12))
@@ -166,6 +175,20 @@ async function weigh(line: Line, state: FileState, proved: Proved): Promise<File
     return { ...counted, status: 'quarantined', fault: 'TOO_MANY_REJECTED', reason }
   }
   return classify(line, counted, usable)
+}
+
+/** A state whose rows add up before it is known what becomes of the usable ones. */
+function withRejected(state: FileState, rejected: Counted): FileState {
+  const { rows, quantity } = state
+  return {
+    ...state,
+    rows: { ...rows, rejected: rejected.rows, accepted: rows.read - rejected.rows },
+    quantity: {
+      ...quantity,
+      rejected: rejected.quantity,
+      accepted: subtractQuantities(quantity.read, rejected.quantity),
+    },
+  }
 }
 
 /** The order of day and month from all timestamps of the file; the profile's where nothing proves it. */

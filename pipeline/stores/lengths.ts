@@ -35,22 +35,22 @@ export async function totalStaging(
   seconds: number,
 ): Promise<StagingTotals> {
   const [row] = await store.rows<Record<string, string | number>>({
-    sql: `SELECT toString(sum(rows)) AS rows, toString(sum(quantity)) AS quantity,
-        count() AS meters, toString(min(first_day)) AS first_day, toString(max(last_day)) AS last_day,
-        toUnixTimestamp(min(first)) AS first, toUnixTimestamp(max(last)) AS last,
+    sql: `SELECT toString(sum(rows)) AS all_rows, toString(sum(quantity)) AS all_quantity,
+        count() AS meters, toString(min(first_day)) AS from_day, toString(max(last_day)) AS to_day,
+        toUnixTimestamp(min(first)) AS from_start, toUnixTimestamp(max(last)) AS to_start,
         countIf(${irregular(seconds)}) AS odd
       FROM (${meterShapes(table, seconds)})`,
     parameters: { seconds },
   })
-  const rows = Number(row?.['rows'] ?? 0)
+  const rows = Number(row?.['all_rows'] ?? 0)
   return {
     rows,
-    quantity: rows === 0 ? '0' : String(row?.['quantity']),
+    quantity: rows === 0 ? '0' : String(row?.['all_quantity']),
     meters: Number(row?.['meters'] ?? 0),
-    firstDay: String(row?.['first_day']),
-    lastDay: String(row?.['last_day']),
-    firstIntervalStart: Number(row?.['first'] ?? 0),
-    lastIntervalStart: Number(row?.['last'] ?? 0),
+    firstDay: String(row?.['from_day']),
+    lastDay: String(row?.['to_day']),
+    firstIntervalStart: Number(row?.['from_start'] ?? 0),
+    lastIntervalStart: Number(row?.['to_start'] ?? 0),
     oddMeters: Number(row?.['odd'] ?? 0),
   }
 }

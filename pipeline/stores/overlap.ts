@@ -23,6 +23,13 @@ export type Overlap = Readonly<Record<OverlapKind, Counted>> & {
   readonly netQuantity: string
 }
 
+interface OverlapRow {
+  readonly kind: string
+  readonly all_rows: string
+  readonly all_quantity: string
+  readonly all_net: string
+}
+
 const print = 'sum(cityHash64(starts_at, seconds, quantity, account_number, external_site_id))'
 
 /** Whether any published read lies in the days of a file; without one there is no overlap. */
@@ -47,9 +54,9 @@ export async function compareWithStore(store: Store, staged: Staged): Promise<Ov
   const parameters = { arrival, firstDay, lastDay }
   await store.command({ sql: compareDays(staged, days), parameters })
   await store.command({ sql: compareRows(staged, { days, overlaps }), parameters })
-  const rows = await store.rows<{ kind: string; rows: string; quantity: string; net: string }>({
-    sql: `SELECT kind, toString(sum(rows)) AS rows, toString(sum(quantity)) AS quantity,
-        toString(sum(net)) AS net
+  const rows = await store.rows<OverlapRow>({
+    sql: `SELECT kind, toString(sum(rows)) AS all_rows, toString(sum(quantity)) AS all_quantity,
+        toString(sum(net)) AS all_net
       FROM (
         SELECT 'duplicate' AS kind, rows, quantity, toDecimal128(0, 6) AS net FROM ${days} WHERE equal
         UNION ALL
@@ -58,14 +65,14 @@ export async function compareWithStore(store: Store, staged: Staged): Promise<Ov
   })
   const counted = (kind: OverlapKind): Counted => {
     const row = rows.find((one) => one.kind === kind)
-    return { rows: Number(row?.rows ?? 0), quantity: row?.quantity ?? '0' }
+    return { rows: Number(row?.all_rows ?? 0), quantity: row?.all_quantity ?? '0' }
   }
   return {
     duplicate: counted('duplicate'),
     superseded: counted('superseded'),
     restated: counted('restated'),
     rewritten: counted('rewritten'),
-    netQuantity: rows.find((one) => one.kind === 'restated')?.net ?? '0',
+    netQuantity: rows.find((one) => one.kind === 'restated')?.all_net ?? '0',
   }
 }
 
@@ -74,14 +81,15 @@ const current = `SELECT * FROM usage_current
 
 function compareDays(staged: Staged, table: string): string {
   return `CREATE OR REPLACE TABLE ${table} ENGINE = MergeTree ORDER BY (local_day, meter_id) AS
-    SELECT local_day, meter_id, s.rows AS rows, s.quantity AS quantity,
-      s.print = c.print AND s.rows = c.rows AS equal
+    SELECT local_day, meter_id, s.day_rows AS rows, s.day_quantity AS quantity,
+      s.day_print = c.day_print AND s.day_rows = c.day_rows AS equal
     FROM (
-      SELECT local_day, meter_id, count() AS rows, sum(quantity) AS quantity, ${print} AS print
+      SELECT local_day, meter_id, count() AS day_rows, sum(quantity) AS day_quantity,
+        ${print} AS day_print
       FROM ${staged.table} FINAL GROUP BY local_day, meter_id
     ) AS s
     INNER JOIN (
-      SELECT local_day, meter_id, count() AS rows, ${print} AS print
+      SELECT local_day, meter_id, count() AS day_rows, ${print} AS day_print
       FROM (${current}) GROUP BY local_day, meter_id
     ) AS c USING (local_day, meter_id)`
 }
