@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { Fault } from '../../schemas/fault.js'
 
 const run = promisify(execFile)
-const howTo = 'apt-get install redis-server, or set REDIS_URL to a Redis that runs already'
+const howTo = 'as root, apt-get install redis-server, or set REDIS_URL to a Redis that runs already'
 const policyPath = '/usr/sbin/policy-rc.d'
 const installMsMax = 300_000
 
