@@ -19,8 +19,12 @@ interface GlobalOptions {
 const env = process.env
 const ending = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(signal, () => ending.abort(new Error(`ended by ${signal}`)))
+  process.on(signal, () => {
+    if (!ending.signal.aborted) process.stderr.write('\nstopping\n')
+    ending.abort(new Error(`ended by ${signal}`))
+  })
 }
+
 // A reader that has gone, such as head, ends a command as Ctrl-C does.
 process.stdout.on('error', (error) => ending.abort(error))
 

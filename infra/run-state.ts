@@ -25,7 +25,7 @@ const runSchema = z.object({
 export type RunState = z.infer<typeof runSchema>
 
 /** The run.json of a stack that runs now; undefined where there is none or its process is gone. */
-export function readRun(home: Home): RunState | undefined {
+export function readRun(home: Pick<Home, 'path'>): RunState | undefined {
   try {
     const run = runSchema.safeParse(JSON.parse(readFileSync(runPath(home), 'utf8')))
     if (!run.success || run.data.ticks !== ticksOf(run.data.pid)) return undefined
@@ -89,7 +89,7 @@ function alreadyRunning(home: Home, cause?: unknown): Fault {
   )
 }
 
-function runPath(home: Home): string {
+function runPath(home: Pick<Home, 'path'>): string {
   return join(home.path, 'run.json')
 }
 

@@ -104,7 +104,7 @@ async function openStore(options: ServerOptions): Promise<StorePart> {
       writer: { user: writerUser, password: home.secrets.writer },
       reader: { user: readerUser, password: home.secrets.reader },
       memoryBytesMax: engineMemoryBytesMax(),
-      onEvent: (event) => options.log.warn({ event }, 'ClickHouse'),
+      onEvent: (event) => options.log.info({ event }, 'ClickHouse'),
     }),
   )
   sayPort(options, { name: 'ClickHouse', wanted, port: part.port })

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { Context } from '../context.js'
 import { homeFolders } from '../home.js'
 import { isPortFree } from '../port.js'
+import { readRun } from '../run-state.js'
 import { bytesText } from '../table.js'
 import { bad, type Check, type Finding, good, warning } from './check.js'
 
@@ -19,6 +20,7 @@ export const machineChecks: readonly Check[] = [
   { name: 'data folder', look: async (context) => folders(context) },
   { name: 'disk', look: async (context) => disk(context) },
   { name: 'ports', look: ports },
+  { name: 'stack', look: async (context) => stack(context) },
   { name: 'clock', look: async () => clock() },
 ]
 
@@ -60,6 +62,14 @@ async function ports(): Promise<Finding> {
   for (const port of [8123, 6379]) if (!(await isPortFree(port))) taken.push(port)
   if (taken.length === 0) return good('8123 and 6379 are free')
   return good(`${taken.join(' and ')} in use; a start takes the next free one and says so`)
+}
+
+/** What runs on the data folder; both are well. */
+function stack(context: Context): Finding {
+  const home = resolve(context.homePath)
+  const run = readRun({ path: home })
+  if (run === undefined) return good('none runs on this data folder')
+  return good(`pid ${run.pid} since ${run.startedAt}, ClickHouse ${run.clickhouse.url}`)
 }
 
 /** A clock that stands before the program was built is wrong, whatever the time is. */

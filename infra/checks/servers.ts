@@ -28,7 +28,7 @@ async function redis({ external }: Context): Promise<Finding> {
   }
   const program = await findProgram('redis-server')
   if (program === undefined) {
-    return bad('no redis-server found', 'apt-get install redis-server, or set REDIS_URL')
+    return bad('no redis-server found', 'as root, apt-get install redis-server, or set REDIS_URL')
   }
   const { stdout } = await run(program, ['--version'], { timeout: lookMsMax })
   const version = /v=(\S+)/.exec(stdout)?.[1] ?? stdout.trim()

@@ -1,12 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
-import { type Receipt, receiptSchema } from '../../schemas/receipt.js'
 import { type Context, exitCodes } from '../context.js'
 import { type DemoFile, demoFileNames, writeDemoFiles } from '../demo/utility.js'
 import { followFiles } from '../follow.js'
-import type { Home } from '../home.js'
 import { renderReceipts } from '../receipts.js'
 import { type Step, timed } from '../servers.js'
 import { bytesText, grouped } from '../table.js'
@@ -48,9 +46,15 @@ export async function demo(context: Context, options: { readonly once: boolean }
 }
 
 async function show(context: Context, stack: InUse): Promise<void> {
-  const earlier = await earlierReceipts(stack)
-  if (earlier) context.print("\nThe demo utility's files are here from an earlier start\n")
-  const receipts = earlier ?? (await sendFiles(context, stack))
+  await sendFiles(context, stack)
+  const receipts = await followFiles(
+    stack,
+    demoFileNames.map((name) => ({
+      name,
+      bytes: statSync(join(stack.home.inbox, name), { throwIfNoEntry: false })?.size ?? 0,
+      arrive: () => untilArrived(stack, name),
+    })),
+  )
   context.print(`${renderReceipts(receipts)}\n`)
   context.print('A first query: the day on which the clock was set back has 25 hours\n')
   context.print(`${firstQuery}\n`)
@@ -60,7 +64,17 @@ async function show(context: Context, stack: InUse): Promise<void> {
   context.print('        npx tieline status')
 }
 
-async function sendFiles(context: Context, stack: InUse): Promise<readonly Receipt[]> {
+/** Writes what is neither in the inbox nor taken in by an earlier start, even one that was cut off. */
+async function sendFiles(context: Context, stack: InUse): Promise<void> {
+  const { inbox } = stack.home
+  const arrivals = await arrivalsOf(stack, demoFileNames)
+  const missing = demoFileNames.filter(
+    (name) => !arrivals.has(name) && !existsSync(join(inbox, `${name}.done`)),
+  )
+  if (missing.length === 0) {
+    context.print("\nThe demo utility's files are here from an earlier start\n")
+    return
+  }
   const written = {
     name: 'demo files',
     detail: (files: readonly DemoFile[]) => {
@@ -70,52 +84,34 @@ async function sendFiles(context: Context, stack: InUse): Promise<readonly Recei
     },
   }
   const onStep = (step: Step) => context.print(`${renderStep(step)}\n`)
-  const files = await timed({ onStep }, written, () => writeDemoFiles(stack.home.inbox))
-  return followFiles(
-    stack,
-    files.map((file) => ({
-      name: file.name,
-      bytes: file.bytes,
-      arrive: () => arrivalOf(stack, file.name),
-    })),
-  )
+  await timed({ onStep }, written, () => writeDemoFiles(inbox, missing))
 }
 
 /** Waits until the inbox has been looked at and the file has its number. */
-async function arrivalOf(stack: InUse, name: string): Promise<number> {
-  const store = createStore(stack.store)
-  try {
-    for (;;) {
-      const [found] = await store.rows<{ arrival: number | null }>({
-        sql: 'SELECT max(arrival) AS arrival FROM file_arrival WHERE file_name = {name:String}',
-        parameters: { name },
-      })
-      if (found?.arrival) return Number(found.arrival)
-      await sleep(lookMs)
-    }
-  } finally {
-    await store.close()
+async function untilArrived(stack: InUse, name: string): Promise<number> {
+  for (;;) {
+    const arrival = (await arrivalsOf(stack, [name])).get(name)
+    if (arrival !== undefined) return arrival
+    await sleep(lookMs)
   }
 }
 
-/** The receipts of an earlier start, undefined where one of the demo's files is not there yet. */
-async function earlierReceipts(stack: InUse): Promise<readonly Receipt[] | undefined> {
+/** The first arrival of each name that is known. */
+async function arrivalsOf(
+  stack: InUse,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
   const store = createStore(stack.store)
   try {
-    const found = await store.rows<{ file_name: string }>({
-      sql: `SELECT DISTINCT file_name FROM file_load
-WHERE status = 'published' AND file_name IN {names:Array(String)}`,
-      parameters: { names: demoFileNames },
+    const found = await store.rows<{ file_name: string; arrival: number }>({
+      sql: `SELECT file_name, min(arrival) AS arrival
+FROM file_arrival
+WHERE file_name IN {names:Array(String)} AND status NOT IN ('replaced', 'duplicate')
+GROUP BY file_name`,
+      parameters: { names },
     })
-    if (found.length < demoFileNames.length) return undefined
-    return demoFileNames.flatMap((name) => readReceipt(stack.home, name))
+    return new Map(found.map((row) => [row.file_name, Number(row.arrival)]))
   } finally {
     await store.close()
   }
-}
-
-function readReceipt(home: Home, name: string): readonly Receipt[] {
-  const path = join(home.outbox, `${name}.receipt.json`)
-  if (!existsSync(path)) return []
-  return [receiptSchema.parse(JSON.parse(readFileSync(path, 'utf8')))]
 }

@@ -16,6 +16,8 @@ interface Freshness {
   readonly commodity: string
   readonly newest: string
   readonly age_hours: number
+  /** Older than the profile's `usage.lateAfterHours`. */
+  readonly late: boolean
 }
 
 export interface Status {
@@ -35,6 +37,7 @@ const freshnessColumns: readonly Column<Freshness>[] = [
   { title: 'commodity', cell: (row) => row.commodity },
   { title: 'newest interval ends (UTC)', cell: (row) => row.newest },
   { title: 'age, hours', right: true, cell: (row) => grouped(row.age_hours) },
+  { title: 'late', cell: (row) => (row.late ? 'late' : '') },
 ]
 
 /** Prints files by state, jobs by queue and the age of the newest interval. */
@@ -54,7 +57,10 @@ async function readStatus(stack: InUse): Promise<Status> {
     return {
       files: await store.rows<FileState>({ sql: filesSql }),
       queues: await queues.counts(),
-      freshness: await store.rows<Freshness>({ sql: freshnessSql }),
+      freshness: await store.rows<Freshness>({
+        sql: freshnessSql,
+        parameters: { lateAfterHours: stack.profile.usage.lateAfterHours },
+      }),
     }
   } finally {
     await queues.close()
@@ -70,7 +76,8 @@ ORDER BY status`
 
 const freshnessSql = `SELECT company_code, feed AS commodity,
     formatDateTime(max(last_interval_end), '%F %T') AS newest,
-    dateDiff('hour', max(last_interval_end), now()) AS age_hours
+    toInt32(dateDiff('hour', max(last_interval_end), now())) AS age_hours,
+    age_hours > {lateAfterHours:Float64} AS late
 FROM file_load
 WHERE status = 'published' AND last_interval_end IS NOT NULL
 GROUP BY company_code, feed

@@ -57,7 +57,6 @@ export async function untilAsked(context: Context, stack: Stack): Promise<void> 
   if (!ending.aborted) {
     await new Promise((resolve) => ending.addEventListener('abort', resolve, { once: true }))
   }
-  context.say('stopping')
   await stack.close()
   context.say('stopped')
 }

@@ -16,22 +16,31 @@ const zone = 'America/Detroit'
 const calendar = { firstDay: '2025-10-05', days: 35, zone } as const
 const sentOn = '09112025'
 
-/** Names of the demo utility's files, in the order in which they are written. */
-export const demoFileNames = [`DEMO_${sentOn}_Electric.csv`, `DEMO_${sentOn}_Gas.csv`] as const
+const contents = {
+  [`DEMO_${sentOn}_Electric.csv`]: electric,
+  [`DEMO_${sentOn}_Gas.csv`]: gas,
+} satisfies Record<string, (meters: readonly DemoMeter[]) => UsageOptions>
+
+/** Names of the demo utility's files. */
+export const demoFileNames: readonly string[] = Object.keys(contents)
 
 /**
- * Writes the demo utility's files into a folder: 15-minute electric and daily gas reads of 50
- * customers. Each appears under its name only when it is complete, and with a done-file that says so.
+ * Writes the demo utility's files, or some of them, into a folder: 15-minute electric and daily gas
+ * reads of 50 customers. Each appears under its name only when it is complete, and then with a
+ * done-file that says so.
  */
-export async function writeDemoFiles(folder: string): Promise<readonly DemoFile[]> {
+export async function writeDemoFiles(
+  folder: string,
+  names = demoFileNames,
+): Promise<readonly DemoFile[]> {
   await mkdir(folder, { recursive: true })
   const meters = demoCustomers(seed, customersCount).flatMap((customer) => customer.meters)
   const files: DemoFile[] = []
-  for (const [index, options] of [electric(meters), gas(meters)].entries()) {
-    const name = demoFileNames[index] as string
+  for (const [name, toOptions] of Object.entries(contents)) {
+    if (!names.includes(name)) continue
     const path = join(folder, name)
     const unfinished = join(folder, `.${name}.part`)
-    const tally = await usageFile(unfinished, options)
+    const tally = await usageFile(unfinished, toOptions(meters))
     await rename(unfinished, path)
     await writeFile(`${path}.done`, '')
     files.push({ ...tally, name, path })

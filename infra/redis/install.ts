@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { Fault } from '../../schemas/fault.js'
 
 const run = promisify(execFile)
-const howTo = 'apt-get install redis-server, or set REDIS_URL to a Redis that runs already'
+const howTo = 'as root, apt-get install redis-server, or set REDIS_URL to a Redis that runs already'
 const policyPath = '/usr/sbin/policy-rc.d'
 const installMsMax = 300_000
 
@@ -50,7 +50,9 @@ export async function ensureRedis(options: InstallOptions): Promise<void> {
       await apt(sudo, 'update')
       await apt(sudo, 'install', '-y', '--no-install-recommends', 'redis-server')
     })
-    await leaveNoService(sudo)
+    await leaveNoService(sudo).catch(() => {
+      options.say("the package's own service may start at the next boot: disable redis-server")
+    })
   } catch (cause) {
     const said = cause instanceof Error ? cause.message.trim().split('\n').at(-1) : String(cause)
     throw new Fault('MISSING_PROGRAM', `redis-server could not be installed (${said}): ${howTo}`, {
@@ -76,9 +78,12 @@ async function withoutServices(root: boolean, install: () => Promise<void>): Pro
   }
 }
 
+/** The package enables a service for the next boot; where systemd runs it may run already. */
 async function leaveNoService(sudo: readonly string[]): Promise<void> {
-  if (!existsSync('/run/systemd/system')) return
-  const [program, ...rest] = [...sudo, 'systemctl', 'disable', '--now', 'redis-server']
+  const disable = existsSync('/run/systemd/system')
+    ? ['systemctl', 'disable', '--now', 'redis-server']
+    : ['update-rc.d', 'redis-server', 'disable']
+  const [program, ...rest] = [...sudo, ...disable]
   await run(program as string, rest, { timeout: 60_000 })
 }
 

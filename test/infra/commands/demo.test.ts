@@ -1,6 +1,7 @@
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { t } from 'tap'
-import { tieline } from '../command-line.js'
+import { startTieline, tieline } from '../command-line.js'
 
 t.test(
   'the demo loads its files, shows a first query and ends; again it finds its data',
@@ -20,3 +21,19 @@ t.test(
     t.match(second.stdout, /DEMO_09112025_Electric\.csv +published +168,200/)
   },
 )
+
+t.test('a demo that was killed in the middle is finished by the next', async (t) => {
+  const home = join(t.testdir(), 'data')
+  const killed = startTieline('demo', '--home', home)
+  let seen = ''
+  killed.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    seen += text
+  })
+  while (!seen.includes('demo files')) await once(killed.stdout as NodeJS.ReadableStream, 'data')
+  killed.kill('SIGKILL')
+  await once(killed, 'close')
+  const next = await tieline('demo', '--once', '--home', home)
+  t.equal(next.code, 0, next.stderr)
+  t.match(next.stdout, /DEMO_09112025_Electric\.csv +published +168,200/)
+  t.match(next.stdout, /DEMO_09112025_Gas\.csv +published +1,330/)
+})

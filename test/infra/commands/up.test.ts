@@ -29,12 +29,14 @@ t.test('commands share the stack that runs on their data folder', async (t) => {
 
   const again = await tieline('up', '--home', home)
   t.match(again, { code: 1, stderr: new RegExp(`^tieline: ALREADY_RUNNING: pid ${up.pid} `) })
+  const doctor = await tieline('doctor', '--home', home)
+  t.match(doctor.stdout, new RegExp(`✓ stack +pid ${up.pid} `))
   const loaded = await tieline('load', file, '--home', home)
   t.match(loaded, { code: 0, stdout: /published +960/ })
   const status = await tieline('status', '--json', '--home', home)
   t.match(JSON.parse(status.stdout), {
     files: [{ status: 'published', files: '1', rows: '960' }],
-    freshness: [{ company_code: 'DEMO', commodity: 'Electric' }],
+    freshness: [{ company_code: 'DEMO', commodity: 'Electric', late: true }],
   })
   t.match((await tieline('status', '--home', home)).stdout, /published +1 +960/)
   t.match(await tieline('sql', 'SELECT 1 +', '--home', home), {

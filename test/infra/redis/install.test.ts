@@ -19,6 +19,9 @@ t.test('without Redis and without the right to install it, one line says what to
     env: { PATH: '/nowhere' },
     encoding: 'utf8',
   })
-  t.match(stdout, /^MISSING_PROGRAM: no redis-server found: apt-get install redis-server, or set/)
+  t.match(
+    stdout,
+    /^MISSING_PROGRAM: no redis-server found: as root, apt-get install redis-server, or set/,
+  )
   t.equal(stdout.trim().split('\n').length, 1)
 })
