@@ -159,9 +159,7 @@ t.test('a function has at most 70 lines and 3 parameters', async (t) => {
 
 /** A factory's body is the object that it returns: its members are the functions that count. */
 function isFactory(node: ts.Node): boolean {
-  return (
-    ts.isFunctionDeclaration(node) && /^(create|register|add)[A-Z]/.test(node.name?.text ?? '')
-  )
+  return ts.isFunctionDeclaration(node) && /^(create|register|add)[A-Z]/.test(node.name?.text ?? '')
 }
 
 t.test('names say what a file holds', async (t) => {

@@ -47,12 +47,13 @@ function plain(reader: Reader, negativeAllowed: boolean): string {
   const ids = ['p[1]', 'p[2]', 'p[3]'].map(
     (id) => `length(${id}) BETWEEN 1 AND ${idBytesMax} AND ${id} = trimBoth(${id}, ' \\t')`,
   )
+  const needles = reader === 'lines' ? `'+', 'E-', 'e-'` : `'+', 'E-', 'e-', '\\r'`
   const whole = reader === 'lines' ? 'line' : 'concat(c1, c2, c3)'
   const sign = negativeAllowed ? '-?' : ''
   return [
     'length(p) = 5',
     ...ids,
-    `multiSearchAny(${whole}, ['+', 'E-', 'e-']) = 0`,
+    `multiSearchAny(${whole}, [${needles}]) = 0`,
     `stamp != 0`,
     `match(p[5], '^${sign}(\\\\d{1,9}\\\\.?\\\\d{0,6}|\\\\.\\\\d{1,6})\\r?$')`,
     'abs(q) <= {quantityMax:Decimal(18, 6)}',

@@ -4,9 +4,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import { judgeRawRow } from '../../pipeline/odd-rows.js'
 import { splitRows } from '../../pipeline/rows.js'
+import { sampleFile } from '../../pipeline/sample.js'
+import { toLocalStart } from '../../pipeline/stamps.js'
 import { formatQuantity } from '../../schemas/quantity.js'
 import { balance } from '../../schemas/receipt.js'
-import { createZone, toDay } from '../../schemas/zone.js'
+import { createZone } from '../../schemas/zone.js'
 import { createStory, follow, header, storyProfile } from '../story/stack.js'
 
 const filesCount = 16
@@ -115,7 +117,16 @@ const zone = createZone('America/Detroit')
 
 /** What the row judge says of every row of a file, in the shape of the store's answers. */
 function judged({ feed, body }: SampleFile) {
-  const rules = { ...usage, commodity: feed, zone, rowBytesMax: limits.rowBytesMax }
+  const task = sampleFile(Buffer.from(body), { ...usage, zone }, feed === 'Gas' ? 86_400 : 900)
+  const format = task.format ?? undefined
+  const rules = {
+    ...usage,
+    ...task,
+    format,
+    commodity: feed,
+    zone,
+    rowBytesMax: limits.rowBytesMax,
+  }
   const accepted: object[] = []
   const rejected: object[] = []
   let micros = 0n
@@ -126,14 +137,16 @@ function judged({ feed, body }: SampleFile) {
       const { column, code, detail } = verdict
       rejected.push({ line, column_name: column, code, detail, raw: raw.slice(0, 1_000) })
     } else {
+      const start = verdict.starts[0] as number
+      const { localDay, localHour } = toLocalStart(start, { zone })
       accepted.push({
         line,
         meter_id: verdict.meterId,
         account_number: verdict.accountNumber,
         external_site_id: verdict.externalSiteId,
-        starts_at: verdict.startsAt,
-        local_day: toDay(verdict.wall),
-        local_hour: verdict.wall.hour,
+        starts_at: start,
+        local_day: localDay,
+        local_hour: localHour,
         quantity: formatQuantity(verdict.micros),
       })
     }

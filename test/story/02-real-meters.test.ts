@@ -102,29 +102,43 @@ t.test('each gas read stands on its own local day, summer and winter', async (t)
   })
 })
 
-t.test(
-  'all electric reads load, but the two rows of the repeated hour collapse to one until clock changes are handled',
-  async (t) => {
-    const receipt = await story.load(join(folder, names.Electric))
-    if (isReal) t.equal(receipt.rows.read, 38_834, 'as many as were announced')
-    t.equal(repeated.length, 4, 'two meters and two autumns')
-    t.match(receipt, {
-      status: 'published',
-      feed: 'Electric',
-      rows: { read: electric.length, accepted: electric.length - 4, rejected: 0 },
-      quantity: { read: total(electric) },
-      meters: 2,
-      firstIntervalStart: '2015-11-22T06:00:00.000Z',
-    })
-    t.equal(receipt.rows.duplicate + receipt.rows.superseded, 4)
-    t.ok(balance(receipt))
-    const [found] = await story.reader.rows({
-      sql: `SELECT count() AS rows, toString(sum(quantity)) AS quantity,
+t.test('every electric row is there, both rows of the repeated hour included', async (t) => {
+  const receipt = await story.load(join(folder, names.Electric))
+  if (isReal) t.equal(receipt.rows.read, 38_834, 'as many as were announced')
+  t.equal(repeated.length, 4, 'two meters and two autumns')
+  t.match(receipt, {
+    status: 'published',
+    feed: 'Electric',
+    rows: { read: electric.length, accepted: electric.length, duplicate: 0, rejected: 0 },
+    quantity: { read: total(electric), accepted: total(electric) },
+    meters: 2,
+    firstIntervalStart: '2015-11-22T06:00:00.000Z',
+    timestampFormat: 'M/D/YYYY H:MM',
+    dateOrder: 'MDY',
+    repeatedHourRows: 8,
+  })
+  t.match(receipt.dateOrderProof, /above 12/)
+  t.ok(balance(receipt))
+  const [found] = await story.reader.rows({
+    sql: `SELECT count() AS rows, toString(sum(quantity)) AS quantity,
       toString(uniqExact(meter_id, starts_at)) AS reads FROM usage WHERE commodity = 'Electric'`,
+  })
+  const count = String(electric.length)
+  t.same(found, { rows: count, quantity: total(electric), reads: count })
+})
+
+t.test(
+  'on 6 November 2016 both rows of 1:00 stand at 06:00 and 07:00 UTC, in file order',
+  async (t) => {
+    const found = await story.reader.rows<{ at: string; quantity: string }>({
+      sql: `SELECT toString(starts_at) AS at, toString(quantity) AS quantity FROM usage
+      WHERE meter_id = '5532879' AND local_day = '2016-11-06' AND local_hour = 1 ORDER BY starts_at`,
     })
-    const kept = electric.filter((row) => !repeated.includes(row))
-    const count = String(electric.length - 4)
-    t.same(found, { rows: count, quantity: total(kept), reads: count })
+    const sent = electric.filter((row) => row.meter === '5532879' && row.stamp === '11/6/2016 1:00')
+    t.same(found, [
+      { at: '2016-11-06 06:00:00', quantity: formatQuantity(sent[0]?.micros ?? 0n) },
+      { at: '2016-11-06 07:00:00', quantity: formatQuantity(sent[1]?.micros ?? 0n) },
+    ])
   },
 )
 
@@ -137,9 +151,9 @@ t.test('a day of a clock change expects 23 or 25 hours, every other day 24', asy
   })
   t.same(days, [
     { day: '2016-03-13', expected: 23, present: 23 },
-    { day: '2016-11-06', expected: 25, present: 24 },
+    { day: '2016-11-06', expected: 25, present: 25 },
     { day: '2017-03-12', expected: 23, present: 23 },
-    { day: '2017-11-05', expected: 25, present: 24 },
+    { day: '2017-11-05', expected: 25, present: 25 },
   ])
 })
 
@@ -151,7 +165,7 @@ t.test('daily sums are those of the file', async (t) => {
   })
   const sums = new Map<string, bigint>()
   for (const row of electric) {
-    if (row.meter !== '5541903' || repeated.includes(row)) continue
+    if (row.meter !== '5541903') continue
     const [day = ''] = row.stamp.split(' ')
     sums.set(day, (sums.get(day) ?? 0n) + row.micros)
   }
@@ -162,3 +176,26 @@ t.test('daily sums are those of the file', async (t) => {
   })
   t.same(wrong, [])
 })
+
+if (isReal) {
+  t.test('the sums over the billing periods are the billed quantities', async (t) => {
+    const rows = readFileSync(join(folder, 'ILPC_08022018_Billing.csv'), 'utf8')
+      .trimEnd()
+      .split(/\r?\n/)
+      .slice(1)
+    for (const row of rows) {
+      const [, , meter, start, end, billed] = row.split(',')
+      const [sum] = await story.reader.rows<{ quantity: number }>({
+        sql: `SELECT toFloat64(sum(quantity)) AS quantity FROM usage
+          WHERE meter_id = {meter:String}
+            AND starts_at >= toDateTime({start:String} || ' 06:00:00', 'UTC')
+            AND starts_at < toDateTime({end:String} || ' 06:00:00', 'UTC') + INTERVAL 1 DAY`,
+        parameters: { meter, start, end },
+      })
+      const isGas = meter?.startsWith('G') === true
+      const difference = Math.abs((sum?.quantity ?? 0) - Number(billed))
+      if (difference > (isGas ? 0.6 : 0.3)) t.fail(`${meter} ${start}: off by ${difference}`)
+    }
+    t.equal(rows.length, 104, 'as many as were announced')
+  })
+}
