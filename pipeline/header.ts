@@ -11,7 +11,10 @@ export function proveHeader(line: string, columns: readonly string[]): void {
     found?.length === columns.length &&
     columns.every((column, at) => found[at]?.trim().toLowerCase() === column.toLowerCase())
   if (same) return
-  throw new Fault('HEADER', `expected ${columns.join(',')}, found ${printable(line)}`)
+  throw new Fault(
+    'HEADER',
+    `expected ${columns.join(',')}, found ${printable(line)}; send it with these columns`,
+  )
 }
 
 const shownMax = 120

@@ -56,16 +56,20 @@ async function* gunzip(
   } catch (error) {
     if (failure !== undefined) throw failure
     if (error instanceof Fault) throw error
-    throw new Fault('ARCHIVE', `the gzip is broken or cut short (${(error as Error).message})`, {
-      cause: error,
-    })
+    throw new Fault(
+      'ARCHIVE',
+      `the gzip is broken or cut short (${(error as Error).message}); pack it again`,
+      {
+        cause: error,
+      },
+    )
   } finally {
     source.destroy()
     unpacked.destroy()
   }
   if (unpacked.bytesWritten < bytesIn) {
     const extra = bytesIn - unpacked.bytesWritten
-    throw new Fault('ARCHIVE', `${extra} bytes that are no gzip follow the archive`)
+    throw new Fault('ARCHIVE', `${extra} bytes that are no gzip follow the archive; pack it again`)
   }
 }
 
@@ -77,11 +81,17 @@ async function* limited(
   for await (const bytes of input) {
     bytesOut += bytes.length
     if (bytesOut > limits.bytesMax) {
-      throw new Fault('FILE_TOO_LARGE', `more than ${limits.bytesMax} bytes (limits.fileBytesMax)`)
+      throw new Fault(
+        'FILE_TOO_LARGE',
+        `more than ${limits.bytesMax} bytes (limits.fileBytesMax); split it, or raise the limit`,
+      )
     }
     const ratio = bytesOut / Math.max(1, limits.bytesIn())
     if (bytesOut > harmlessBytes && ratio > limits.ratioMax) {
-      throw new Fault('RATIO', `unpacks to more than ${limits.ratioMax} times its size`)
+      throw new Fault(
+        'RATIO',
+        `unpacks to more than ${limits.ratioMax} times its size (limits.ratioMax); send it unpacked, or raise the limit`,
+      )
     }
     yield bytes
   }

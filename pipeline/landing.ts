@@ -79,7 +79,7 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
     if (at > 0) return land(at)
     throw new Fault(
       'ROW_LENGTH',
-      `line ${line} is longer than ${options.chunkBytes} bytes; this is not a table of rows`,
+      `line ${line} is longer than ${options.chunkBytes} bytes; export it with one row on a line`,
     )
   }
   return {
@@ -104,8 +104,16 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
 }
 
 function describe(bytes: Buffer, chunk: number, line: number): LandedChunk {
-  if (bytes.includes(0)) throw new Fault('ENCODING', `a NUL byte stands behind line ${line}`)
-  if (!isUtf8(bytes)) throw new Fault('ENCODING', `bytes behind line ${line} are not UTF-8`)
+  if (bytes.includes(0))
+    throw new Fault(
+      'ENCODING',
+      `a NUL byte stands in the rows from line ${line} on; export it as UTF-8 text`,
+    )
+  if (!isUtf8(bytes))
+    throw new Fault(
+      'ENCODING',
+      `the rows from line ${line} on are not UTF-8; export it as UTF-8 text`,
+    )
   const { lines, rows, micros, shape } = measure(bytes)
   return { chunk, line, lines, rows, bytes: bytes.length, micros: micros.toString(), shape }
 }

@@ -60,7 +60,7 @@ function isHandOver(arrival: Arrival): boolean {
 
 function companyNotes(line: Line, arrival: Arrival, name: FileName): Notes {
   if (line.profile.companyCodes.includes(name.companyCode)) return {}
-  const detail = `${name.companyCode} is not in companyCodes (${line.profile.companyCodes.join(', ')})`
+  const detail = `${name.companyCode} is not in companyCodes (${line.profile.companyCodes.join(', ')}); send it to its own utility, or add the code`
   if (!isHandOver(arrival)) throw new Fault('COMPANY_CODE', detail)
   return { warnings: [detail] }
 }
@@ -77,7 +77,7 @@ async function land(line: Line, arrival: Arrival, named: Named): Promise<FileSta
   if (arrival.bytes > limits.fileBytesMax) {
     throw new Fault(
       'FILE_TOO_LARGE',
-      `${arrival.bytes} bytes, limits.fileBytesMax is ${limits.fileBytesMax}`,
+      `${arrival.bytes} bytes, limits.fileBytesMax is ${limits.fileBytesMax}; split it, or raise the limit`,
     )
   }
   const source = line.sources.get(arrival.source)
@@ -111,13 +111,15 @@ async function land(line: Line, arrival: Arrival, named: Named): Promise<FileSta
   }
   if (received.duplicateOf !== 0) return received
   if (rows === 0) {
-    return { ...received, fault: 'NO_ROWS', reason: 'a header stands alone, no row follows it' }
+    return { ...received, fault: 'NO_ROWS', reason: noRowsReason }
   }
   return landed.truncated ? truncated(arrival, received) : received
 }
 
+const noRowsReason = 'a header stands alone, no row follows it; send it again with its rows'
+
 function truncated(arrival: Arrival, state: FileState): FileState {
-  const reason = `the last row is cut short and has no line end`
+  const reason = 'the last row is cut short and has no line end; send the whole file again'
   const fault = { fault: 'TRUNCATED', reason }
   return isHandOver(arrival) ? { ...state, ...fault } : { ...state, ...fault, status: 'waiting' }
 }
@@ -201,7 +203,7 @@ async function* afterHeader(
     head = undefined
   }
   if (head === undefined) return
-  if (head.length === 0) throw new Fault('EMPTY_FILE', 'the file holds no bytes')
+  if (head.length === 0) throw new Fault('EMPTY_FILE', 'the file holds no bytes; export it again')
   proveHeader(head.toString('utf8'), columns)
 }
 

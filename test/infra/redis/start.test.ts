@@ -94,6 +94,7 @@ t.test('ends with its parent, even by SIGKILL', async (t) => {
   })
   const [line] = await once(parent.stdout, 'data')
   const pid = Number(String(line))
+  t.teardown(() => spawnSync('kill', ['-9', String(pid)]))
   t.equal(spawnSync('kill', ['-0', String(pid)]).status, 0, 'the server runs')
   parent.kill('SIGKILL')
   t.ok(await until(() => spawnSync('kill', ['-0', String(pid)]).status !== 0), 'and is gone')
