@@ -1,4 +1,4 @@
-import { findRepairs, rejectLengths } from './lengths.js'
+import { findRepairs, lengthsOf, rejectLengths } from './lengths.js'
 import type { Line } from './line.js'
 import type { FileState } from './stores/file-state.js'
 import { type StagingTotals, totalStaging } from './stores/lengths.js'
@@ -32,7 +32,9 @@ export async function settleLengths(
   totals: StagingTotals,
 ): Promise<Usable> {
   const { reads, fixed } = stagingOf(state.arrival)
-  const repairs = totals.oddMeters === 0 ? [] : await findRepairs(line, state)
+  const isRegular =
+    totals.oddMeters === 0 && lengthsOf(line, state).includes(state.manifest.seconds)
+  const repairs = isRegular ? [] : await findRepairs(line, state)
   if (repairs.length === 0) return { table: reads, totals, rejected: none }
   const rejected = await rejectLengths(line, state, repairs)
   await repairMeters(line.store, state.arrival, repairs)

@@ -1,13 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatQuantity } from '../schemas/quantity.js'
+import { isDayFormat } from '../schemas/time-stamp.js'
 import { rejectCodes } from '../schemas/usage-row.js'
 import { loadTasks } from './forward.js'
 import { chunkName, landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import { toRejectRow } from './odd-rows.js'
 import { type RawRow, splitRows } from './rows.js'
-import { toLength } from './sample.js'
+import { daySeconds, toLength } from './sample.js'
 import type { FileState } from './stores/file-state.js'
 import { oddMeters, storedLengths } from './stores/lengths.js'
 import type { Counted } from './stores/overlap.js'
@@ -21,19 +22,30 @@ import { stagingOf } from './stores/staging.js'
  * 0: those rows are no use.
  */
 export async function findRepairs(line: Line, state: FileState): Promise<readonly MeterRepair[]> {
-  const { seconds } = state.manifest
-  const odd = await oddMeters(line.store, stagingOf(state.arrival).reads, seconds)
-  const hasSingle = odd.some((meter) => meter.gap === 0)
-  const stored = hasSingle ? await storedLengths(line.store, state.arrival) : new Map()
-  const allowed = line.profile.usage.intervals[state.feed as 'Electric' | 'Gas'].map((interval) =>
-    interval === 'day' ? 86_400 : interval,
-  )
-  const first = allowed[0] as number
+  const { seconds, format } = state.manifest
+  const allowed = lengthsOf(line, state)
+  const wanted = allowed.includes(seconds) ? seconds : noLength
+  const odd = await oddMeters(line.store, stagingOf(state.arrival).reads, wanted)
+  const isDaily = format !== null && isDayFormat(format)
+  const stored: ReadonlyMap<string, number> =
+    !isDaily && odd.some((meter) => meter.gap === 0)
+      ? await storedLengths(line.store, state.arrival)
+      : new Map()
   const repairs = odd.map(({ meterId, gap }) => {
-    const length = gap === 0 ? (stored.get(meterId) ?? first) : toLength(gap)
+    const single = isDaily ? daySeconds : (stored.get(meterId) ?? (allowed[0] as number))
+    const length = gap === 0 ? single : toLength(gap)
     return { meterId, seconds: allowed.includes(length) ? length : 0 }
   })
   return repairs.filter((repair) => repair.seconds !== seconds)
+}
+
+/** No meter has it, so all of them are looked at. */
+const noLength = 2 ** 32 - 1
+
+/** The interval lengths that the profile allows for the feed of a file, seconds. */
+export function lengthsOf(line: Line, { feed }: Pick<FileState, 'feed'>): readonly number[] {
+  const intervals = line.profile.usage.intervals[feed as 'Electric' | 'Gas']
+  return intervals.map((interval) => (interval === 'day' ? daySeconds : interval))
 }
 
 const rejectBatch = 5_000

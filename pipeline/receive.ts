@@ -9,6 +9,7 @@ import { forward } from './forward.js'
 import { proveHeader } from './header.js'
 import { inflate } from './inflate.js'
 import { createLanding, landedFolder } from './landing.js'
+import { lengthsOf } from './lengths.js'
 import type { Line } from './line.js'
 import { type Sample, sampleBytes, sampleFile } from './sample.js'
 import { attempt } from './sources/folder.js'
@@ -141,11 +142,7 @@ async function landRows(
   let head = Buffer.alloc(0)
   let sample: Sample | undefined
   const sampled = () => {
-    sample ??= sampleFile(
-      head,
-      { ...usage, zone: line.zone },
-      lengthOf(usage.intervals[feed.name][0]),
-    )
+    sample ??= sampleFile(head, { ...usage, zone: line.zone }, lengthsOf(line, { feed: feed.name }))
     return sample
   }
   const landing = await createLanding({
@@ -173,10 +170,6 @@ async function landRows(
   } finally {
     await landing.close()
   }
-}
-
-function lengthOf(interval: number | 'day' | undefined): number {
-  return typeof interval === 'number' ? interval : 86_400
 }
 
 const chunkBytesMax = 134_217_728

@@ -8,25 +8,27 @@ import { splitRows } from './rows.js'
 export interface Sample {
   /** The format that most of its timestamps have; null where none has one. */
   readonly format: TimeStampFormat | null
-  /** Smallest gap between two starts of one meter, else `fallback`; seconds, 86400 for days. */
+  /** Smallest gap between two starts of one meter that is a length; seconds, 86400 for days. */
   readonly seconds: number
 }
 
 /** So much of a file, behind its header, is its sample. */
 export const sampleBytes = 262_144
-const daySeconds = 86_400
+export const daySeconds = 86_400
 /** Days have 23 to 25 hours. */
 const dayGapMin = daySeconds - 7_200
 
 /**
  * Finds the timestamp format and the interval length of a file in its first rows. A meter's real
- * length is looked at again when the whole file is there.
+ * length is looked at again when the whole file is there. `lengths` are those of the profile, the
+ * first one is taken where the sample shows none of them.
  */
 export function sampleFile(
   head: Buffer,
   rules: Omit<StampRules, 'format' | 'seconds'>,
-  fallback: number,
+  lengths: readonly number[],
 ): Sample {
+  const fallback = lengths[0] as number
   const rows = [...wholeRows(head)]
   const format = mostFrequent(rows.map((row) => detectFormat(row.stamp)))
   if (format === undefined) return { format: null, seconds: fallback }
@@ -38,8 +40,9 @@ export function sampleFile(
     if (typeof found === 'string') continue
     starts.set(meter, [...(starts.get(meter) ?? []), found[0] as number])
   }
-  const gap = Math.min(...[...starts.values()].map(smallestGap))
-  return { format, seconds: Number.isFinite(gap) ? toLength(gap) : fallback }
+  const gaps = [...starts.values()].map((one) => toLength(smallestGap(one)))
+  const seconds = Math.min(...gaps.filter((gap) => lengths.includes(gap)))
+  return { format, seconds: Number.isFinite(seconds) ? seconds : fallback }
 }
 
 /** The nominal length of a gap: a local day is one, whether or not the clock changes in it. */

@@ -117,7 +117,11 @@ const zone = createZone('America/Detroit')
 
 /** What the row judge says of every row of a file, in the shape of the store's answers. */
 function judged({ feed, body }: SampleFile) {
-  const task = sampleFile(Buffer.from(body), { ...usage, zone }, feed === 'Gas' ? 86_400 : 900)
+  const task = sampleFile(
+    Buffer.from(body),
+    { ...usage, zone },
+    feed === 'Gas' ? [86_400, 3_600] : [900, 3_600],
+  )
   const format = task.format ?? undefined
   const rules = {
     ...usage,

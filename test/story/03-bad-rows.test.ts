@@ -28,6 +28,9 @@ const cases: readonly Case[] = [
   ['NOT_A_TIME', 'TimeStamp', 'A,S,M,13/13/2024 0:00,1'],
   ['NOT_A_TIME', 'TimeStamp', 'A,S,M,3/4/2024 24:00,1'],
   ['NONEXISTENT_TIME', 'TimeStamp', 'A,S,M,3/10/2024 2:30,1'],
+  ['TIME_FORMAT', 'TimeStamp', 'A,S,M,3/4/2024,1'],
+  ['INTERVAL_LENGTH', 'TimeStamp', 'A,S,L,3/4/2024 0:00,1'],
+  ['INTERVAL_LENGTH', 'TimeStamp', 'A,S,L,3/4/2024 2:00,1'],
   ['NOT_A_NUMBER', 'TotalUnit', 'A,S,M,3/4/2024 0:00,1e3'],
   ['NOT_A_NUMBER', 'TotalUnit', 'A,S,M,3/4/2024 0:00,"1,5"'],
   ['NEGATIVE', 'TotalUnit', 'A,S,M,3/4/2024 0:00,-1'],
@@ -35,16 +38,16 @@ const cases: readonly Case[] = [
 ]
 
 const good = (count: number, name: string) =>
-  Array.from({ length: count }, (_, index) => `A,S,${name}-${index},3/4/2024,1`)
+  Array.from({ length: count }, (_, index) => `A,S,${name}-${index},3/4/2024 0:00,1`)
 const textOf = (rows: readonly string[]) => `${[header, ...rows].join('\n')}\n`
 
 t.test('every reason to reject a row is told with line, column and words', async (t) => {
   t.same([...new Set(cases.map(([code]) => code))].sort(), Object.keys(rejectCodes).sort())
-  const rows = [...good(2_000, 'G'), ...cases.map(([, , row]) => row)]
+  const rows = [...good(2_400, 'G'), ...cases.map(([, , row]) => row)]
   const receipt = await story.loadBytes('DEMO_05032024_Gas.csv', textOf(rows))
   t.match(receipt, {
     status: 'published',
-    rows: { read: 2_000 + cases.length, accepted: 2_000, rejected: cases.length },
+    rows: { read: 2_400 + cases.length, accepted: 2_400, rejected: cases.length },
   })
   t.ok(balance(receipt))
   const found = await story.reader.rows<Record<string, string | number>>({
@@ -53,13 +56,16 @@ t.test('every reason to reject a row is told with line, column and words', async
   })
   t.equal(found.length, cases.length)
   for (const [index, [code, column_name, row]] of cases.entries()) {
-    const expected = { line: 2_002 + index, code, column_name, raw: row.slice(0, 1_000) }
+    const expected = { line: 2_402 + index, code, column_name, raw: row.slice(0, 1_000) }
     t.match(found[index], expected, `${code} ${column_name}`)
     t.ok(String(found[index]?.['detail']).startsWith(rejectCodes[code].detail))
   }
   const rejects = readFileSync(story.outbox('DEMO_05032024_Gas.csv.rejects.csv'), 'utf8')
   t.equal(rejects.trimEnd().split('\n').length, 1 + cases.length, 'one line for each row')
-  t.match(rejects, '2018,"TotalUnit","NOT_A_NUMBER"')
+  t.match(
+    rejects,
+    `${2_402 + cases.findIndex(([code]) => code === 'NOT_A_NUMBER')},"TotalUnit","NOT_A_NUMBER"`,
+  )
 })
 
 t.test('the largest quantity and the longest identifier are still good', async (t) => {
