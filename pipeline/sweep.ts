@@ -2,7 +2,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { forward } from './forward.js'
 import { landedFolder } from './landing.js'
 import type { Line } from './line.js'
-import { dropStaging, stagedArrivals } from './stores/staging.js'
+import { areMergesHeld, dropStaging, freeMerges, stagedArrivals } from './stores/staging.js'
 
 const dayMs = 86_400_000
 
@@ -18,8 +18,17 @@ export async function sweep(line: Line): Promise<void> {
       await line.queues.add('reconcile', { v: 1, arrival: state.arrival })
     } else await forward(line, state)
   }
+  await resumeMerges(line)
   await dropDeadStaging(line)
   await dropOldLandings(line)
+}
+
+/** A worker that died behind its last publish left merges held. */
+async function resumeMerges(line: Line): Promise<void> {
+  if (!(await areMergesHeld(line.store))) return
+  const { states } = await line.ledger.unfinished()
+  if (states.some((state) => state.status === 'publishing')) return
+  await line.store.command(freeMerges)
 }
 
 /** Staging that a settled file left behind because its worker died between two statements. */

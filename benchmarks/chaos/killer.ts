@@ -26,14 +26,14 @@ export interface Killer {
 }
 
 const streams = { order: 21, delay: 22, burst: 23 } as const
-const delayMsMax = 1_500
+const delayMsMax = 1_000
 const burstMsMax = 200
 const stepMsMax = 6_000
 const flushEvery = 5
-const lookMs = 20
+const lookMs = 50
 const backMsMax = 120_000
 /** A worker that has had its process for so long is at work. */
-const workerStartMs = 1_500
+const workerStartMs = 1_000
 
 export function createKiller(rig: Rig, seed: number): Killer {
   const kills: Kill[] = []

@@ -33,7 +33,7 @@ export const steps = [
   ...(Object.keys(folderSteps) as (keyof typeof folderSteps)[]),
 ] as const
 
-const lookMs = 2
+const lookMs = 5
 
 /** Waits until some file is in the step; false when none was in `msMax`. */
 export async function reached(

@@ -13,7 +13,7 @@ export interface Readers {
   close(): Promise<void>
 }
 
-const restMs = 20
+const restMs = 60
 const stream = 0x5eed
 const recent = 12
 

@@ -103,7 +103,7 @@ async function statIfThere(path: string): Promise<Stats | undefined> {
 /** Moves the file only if it is still the one that arrived; gone already is as good as moved. */
 async function moveUnchanged(arrival: Arrival, away: string): Promise<void> {
   const found = await stat(arrival.path).catch(() => undefined)
-  if (found === undefined) return
+  if (found === undefined) return rm(`${arrival.path}.done`, { force: true })
   if (found.size !== arrival.bytes || Math.trunc(found.mtimeMs) !== arrival.modifiedMs) return
   await attempt(away, async () => {
     await mkdir(join(away, '..'), { recursive: true, mode: 0o700 })

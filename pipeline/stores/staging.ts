@@ -142,3 +142,28 @@ export function missingLines(arrival: number, line: number, lines: number): Stat
 export function attach(table: string): Statement {
   return { sql: `ALTER TABLE usage_read ATTACH PARTITION tuple() FROM ${table}` }
 }
+
+const mergeLimits = [
+  'max_bytes_to_merge_at_max_space_in_pool',
+  'max_bytes_to_merge_at_min_space_in_pool',
+]
+
+/**
+ * Keeps the engine from merging reads until `freeMerges`: a merge would fold a visible read into the
+ * hidden one that is to replace it, and neither could be seen. The setting outlives a crash.
+ */
+export const holdMerges: Statement = {
+  sql: `ALTER TABLE usage_read MODIFY SETTING ${mergeLimits.map((name) => `${name} = 1`).join(', ')}`,
+}
+
+export const freeMerges: Statement = {
+  sql: `ALTER TABLE usage_read RESET SETTING ${mergeLimits.join(', ')}`,
+}
+
+export async function areMergesHeld(store: Store): Promise<boolean> {
+  const rows = await store.rows({
+    sql: `SELECT 1 FROM system.tables WHERE database = currentDatabase() AND name = 'usage_read'
+      AND engine_full LIKE '%${mergeLimits[0]}%'`,
+  })
+  return rows.length > 0
+}
