@@ -2,6 +2,8 @@ import { t } from 'tap'
 import { render } from '../../benchmarks/chaos/result.js'
 import { chaos } from '../../benchmarks/chaos/run.js'
 
+t.setTimeout(230_000)
+
 const zeros =
   'rows lost 0, doubled 0, files partly visible 0, acknowledged files not in the store 0, unfinished files 0'
 
