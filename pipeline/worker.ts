@@ -9,6 +9,7 @@ import { createConsumer, createQueues } from './queues/bullmq.js'
 import type { JobData, JobName } from './queues/jobs.js'
 import { receive } from './receive.js'
 import { giveUp, reconcile } from './reconcile.js'
+import { keepRepeating } from './repeat.js'
 import { settle } from './settle.js'
 import { createFolder, createHandOverSource } from './sources/folder.js'
 import type { Source } from './sources/source.js'
@@ -28,7 +29,6 @@ export interface WorkerOptions {
 
 /** Loads that run at once: the engine works on each with one thread. */
 const loadsAtOnce = 2
-const sweepMs = 15_000
 
 /** Everything that happens to files, one consumer for each queue. */
 export async function createWorker(options: WorkerOptions): Promise<{ close(): Promise<void> }> {
@@ -75,12 +75,10 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('sweep', 1),
   ]
   await sweep(line)
-  await line.queues.repeat('sweep', { v: 1 }, sweepMs)
-  for (const source of profile.sources) {
-    await line.queues.repeat('poll', { v: 1, source: source.name }, source.pollSeconds * 1_000)
-  }
+  const repeating = await keepRepeating(line)
   return {
     close: async () => {
+      await repeating.close()
       await Promise.all(consumers.map((consumer) => consumer.close()))
       await line.queues.close()
       await line.store.close()

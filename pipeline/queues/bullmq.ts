@@ -16,7 +16,7 @@ export interface Queues {
   add<N extends JobName>(name: N, data: JobData<N>): Promise<void>
   /** A reconcile job that runs when all loads of its file have ended, well or badly. */
   addFlow(reconcile: JobData<'reconcile'>, loads: readonly JobData<'load'>[]): Promise<void>
-  /** Repeats a job; calling it again with the same name only changes the pace. */
+  /** Repeats a job; calling it again with the same name changes nothing but the pace. */
   repeat<N extends JobName>(name: N, data: JobData<N>, everyMs: number): Promise<void>
   counts(): Promise<QueueCounts>
   close(): Promise<void>
@@ -76,9 +76,12 @@ export function createQueues(options: QueueOptions): Queues {
       }),
     repeat: (name, data, everyMs) =>
       reach(async () => {
+        const id = jobId(name, data)
+        const known = await queue(name).getJobScheduler(id)
+        if (known?.every === everyMs) return
         const options = { attempts: 1, removeOnComplete: true, removeOnFail: true }
         await queue(name).upsertJobScheduler(
-          jobId(name, data),
+          id,
           { every: everyMs },
           { name, data, opts: options },
         )

@@ -1,0 +1,32 @@
+import { Fault } from '../schemas/fault.js'
+import type { Line } from './line.js'
+
+const sweepMs = 15_000
+const lookMs = 5_000
+
+/**
+ * Repeats the sweep and the poll of each source, and looks every few seconds whether the queues
+ * still know it: a Redis that was emptied forgets that too, and nothing would be found any more.
+ */
+export async function keepRepeating(line: Line): Promise<{ close(): Promise<void> }> {
+  const repeat = async () => {
+    await line.queues.repeat('sweep', { v: 1 }, sweepMs)
+    for (const { name, pollSeconds } of line.profile.sources) {
+      await line.queues.repeat('poll', { v: 1, source: name }, pollSeconds * 1_000)
+    }
+  }
+  await repeat()
+  let looking: Promise<void> = Promise.resolve()
+  const timer = setInterval(() => {
+    looking = looking.then(repeat).catch((error: unknown) => {
+      if (!(error instanceof Fault)) throw error
+      line.log.warn({ code: error.code }, error.detail)
+    })
+  }, lookMs)
+  return {
+    close: async () => {
+      clearInterval(timer)
+      await looking
+    },
+  }
+}
