@@ -117,6 +117,9 @@ async function startLocked(options: ClickHouseOptions, lock: Lock): Promise<Embe
   }
 }
 
+/** Each statement that runs takes a thread of Node's pool, whose size is read before Node starts. */
+const threadPool = 'UV_THREADPOOL_SIZE=64'
+
 /** In a process group of its own: a Ctrl-C is for the parent, which drains and then stops it. */
 function startChild(
   options: ClickHouseOptions,
@@ -124,8 +127,7 @@ function startChild(
 ): ChildProcess {
   const { dataPath, port, writer, reader, memoryBytesMax } = options
   const program = fileURLToPath(new URL('server.js', import.meta.url))
-  const child = spawn(process.execPath, [program], {
-    env: { ...process.env, UV_THREADPOOL_SIZE: '64' },
+  const child = spawn('env', [threadPool, process.execPath, program], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
