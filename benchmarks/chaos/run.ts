@@ -18,7 +18,7 @@ export interface ChaosOptions {
 
 const filesInFlightMax = 4
 const filesForEachKill = 1.2
-const endMsMax = 180_000
+const endMsMax = 90_000
 const lookMs = 100
 
 const profile = {
