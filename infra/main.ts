@@ -4,6 +4,7 @@ import { Fault } from '../schemas/fault.js'
 import { demo } from './commands/demo.js'
 import { doctor } from './commands/doctor.js'
 import { load } from './commands/load.js'
+import { register } from './commands/register.js'
 import { sql } from './commands/sql.js'
 import { status } from './commands/status.js'
 import { up } from './commands/up.js'
@@ -63,6 +64,18 @@ program
   .option('--json', 'print the receipts as JSON', false)
   .addHelpText('after', '\nExit code: 0 all published or duplicate, 2 one quarantined, 1 a fault.')
   .action((files, options) => run((context) => load(context, files, options)))
+program
+  .command('register')
+  .description('make customers known, so that their reads are found to be theirs')
+  .argument('<file>', "customers as the gateway's JSON: one object, or one on each line")
+  .addOption(
+    new Option('--required <which>', 'fields that a record must have')
+      .choices(['full', 'launchMinimum'])
+      .default('full'),
+  )
+  .option('--json', 'print the summary as JSON', false)
+  .addHelpText('after', '\nExit code: 0 all registered, 1 a bad record or a fault.')
+  .action((file, options) => run((context) => register(context, file, options)))
 program
   .command('sql')
   .description('run one query as the reader and print its result')

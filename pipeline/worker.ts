@@ -9,6 +9,7 @@ import { createConsumer, createQueues } from './queues/bullmq.js'
 import type { JobData, JobName } from './queues/jobs.js'
 import { receive } from './receive.js'
 import { giveUp, reconcile } from './reconcile.js'
+import { register } from './registrations.js'
 import { keepRepeating } from './repeat.js'
 import { settle } from './settle.js'
 import { createFolder, createHandOverSource } from './sources/folder.js'
@@ -29,6 +30,7 @@ export interface WorkerOptions {
 
 /** Loads that run at once: the engine works on each with one thread. */
 const loadsAtOnce = 2
+const registersAtOnce = 4
 
 /** Everything that happens to files, one consumer for each queue. */
 export async function createWorker(options: WorkerOptions): Promise<{ close(): Promise<void> }> {
@@ -49,6 +51,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     reconcile: ({ arrival }) => reconcile(line, arrival),
     settle: ({ arrival }) => settle(line, arrival),
     sweep: () => sweep(line),
+    register: async ({ customer }) => void (await register(line, [customer])),
   }
   const consume = <N extends JobName>(name: N, concurrency: number) =>
     createConsumer<N>({
@@ -73,6 +76,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('settle', 2),
     consume('poll', 1),
     consume('sweep', 1),
+    consume('register', registersAtOnce),
   ]
   await sweep(line)
   const repeating = await keepRepeating(line)

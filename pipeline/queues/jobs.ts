@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { Fault } from '../../schemas/fault.js'
 import { timeStampFormatNames } from '../../schemas/time-stamp.js'
+import { registrationSchema } from '../../schemas/registration.js'
 import { chunkShapes } from '../stores/file-state.js'
 
 const version = { v: z.literal(1) }
@@ -33,6 +35,7 @@ export const jobSchemas = {
   reconcile: z.strictObject({ ...version, arrival }),
   settle: z.strictObject({ ...version, arrival }),
   sweep: z.strictObject({ ...version }),
+  register: z.strictObject({ ...version, customer: registrationSchema }),
 } as const
 
 export type JobName = keyof typeof jobSchemas
@@ -55,5 +58,11 @@ export function jobId<N extends JobName>(name: N, data: JobData<N>): string {
   if ('source' in data) parts.push(data.source)
   if ('arrival' in data) parts.push(data.arrival)
   if ('chunk' in data) parts.push(data.chunk.chunk)
+  if ('customer' in data) parts.push(hashOf(data.customer))
   return parts.join('-').replaceAll(':', '_')
+}
+
+/** Identifiers of customers stay out of ids, which turn up in logs. */
+function hashOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)
 }

@@ -1,0 +1,179 @@
+/** Codes of a meter as one customer record gives them. */
+export interface Codes {
+  readonly meterType: string
+  readonly unitOfMeasure: string
+  readonly rateCode: string
+  readonly billingCycleId: string
+  readonly isAMI: boolean
+  readonly acctStatus: string
+}
+
+/** An account at a premise and a meter. */
+export interface Place {
+  readonly meterId: string
+  readonly externalSiteId: string
+  /** Empty where the utility gives none. */
+  readonly accountNumber: string
+}
+
+/** A client's record listed the place. */
+export interface SeenFact extends Place, Codes {
+  readonly kind: 'seen'
+  readonly clientId: string
+  /** Milliseconds since 1970, as all instants here. */
+  readonly at: number
+}
+
+/** When the account took the meter over, by its first interval or by a bill. */
+export interface StartFact extends Place {
+  readonly kind: 'usage' | 'bill'
+  readonly at: number
+}
+
+export type Fact = SeenFact | StartFact
+
+/** A stretch of time in which one account held a meter; from `validFrom` until before `validTo`. */
+export interface Tenancy extends Place {
+  /** The client of a tenancy without account number, which nobody shares; else empty. */
+  readonly clientId: string
+  readonly clientIds: readonly string[]
+  readonly codes: Codes
+  /** Undefined for the first known one. */
+  readonly validFrom: number | undefined
+  readonly validTo: number | undefined
+  readonly startedBy: 'first' | 'bill' | 'usage' | 'seen'
+  readonly previous:
+    | { readonly accountNumber: string; readonly clientIds: readonly string[] }
+    | undefined
+  readonly sharedAt: number | undefined
+}
+
+/**
+ * Tells from all that is known of a meter who held it when. A pure function of the set of facts:
+ * neither their order nor a repetition changes the result, so that writers need no lock. Accounts
+ * stand in the order in which they were first seen; those whose start is known by a bill or by usage
+ * stand among themselves in the order of these starts. Tenancies of a site follow one another
+ * without gap or overlap; one that turns out to have ended before it began is empty.
+ */
+export function toTenancies(facts: readonly Fact[]): readonly Tenancy[] {
+  const sites = groupBy(facts, (fact) => fact.externalSiteId)
+  return sites.flatMap((site) => {
+    const tenants = groupBy(site.filter(isSeen), tenantOf).map((seen) => toTenant(seen, site))
+    return follow(arrange(tenants))
+  })
+}
+
+interface Tenant {
+  readonly place: Place
+  readonly clientId: string
+  readonly clientIds: readonly string[]
+  readonly codes: Codes
+  readonly seenAt: number
+  readonly sharedAt: number | undefined
+  readonly start: StartFact | undefined
+}
+
+function isSeen(fact: Fact): fact is SeenFact {
+  return fact.kind === 'seen'
+}
+
+/** Without an account number nothing says that two clients belong together. */
+function tenantOf(fact: SeenFact): string {
+  return fact.accountNumber === '' ? `client ${fact.clientId}` : `account ${fact.accountNumber}`
+}
+
+function toTenant(seen: readonly SeenFact[], site: readonly Fact[]): Tenant {
+  const inTime = [...seen].sort(
+    (a, b) => a.at - b.at || compare(JSON.stringify(codesOf(a)), JSON.stringify(codesOf(b))),
+  )
+  const [first, last] = [inTime[0], inTime.at(-1)] as [SeenFact, SeenFact]
+  const firstOf = new Map<string, number>()
+  for (const { clientId, at } of inTime) {
+    if (!firstOf.has(clientId)) firstOf.set(clientId, at)
+  }
+  const { meterId, externalSiteId, accountNumber } = first
+  return {
+    place: { meterId, externalSiteId, accountNumber },
+    clientId: accountNumber === '' ? first.clientId : '',
+    clientIds: [...firstOf.keys()].sort(compare),
+    codes: codesOf(last),
+    seenAt: first.at,
+    sharedAt: [...firstOf.values()].sort((a, b) => a - b)[1],
+    start: startOf(accountNumber, site),
+  }
+}
+
+/** A bill counts before usage, the earliest of each kind. */
+function startOf(accountNumber: string, site: readonly Fact[]): StartFact | undefined {
+  if (accountNumber === '') return undefined
+  const own = site.filter((fact): fact is StartFact => {
+    return fact.kind !== 'seen' && fact.accountNumber === accountNumber
+  })
+  const earliest = (kind: StartFact['kind']) =>
+    own.filter((fact) => fact.kind === kind).sort((a, b) => a.at - b.at)[0]
+  return earliest('bill') ?? earliest('usage')
+}
+
+/** Those with a known start change places among themselves; the others stay where they are. */
+function arrange(tenants: readonly Tenant[]): readonly Tenant[] {
+  const seen = [...tenants].sort((a, b) => a.seenAt - b.seenAt || compareTenants(a, b))
+  const started = seen
+    .filter(({ start }) => start !== undefined)
+    .sort((a, b) => (a.start?.at ?? 0) - (b.start?.at ?? 0) || seen.indexOf(a) - seen.indexOf(b))
+  let next = 0
+  return seen.map((tenant) => {
+    return tenant.start === undefined ? tenant : (started[next++] ?? tenant)
+  })
+}
+
+/** Gives each its stretch: the end of one is the start of the next, and no start lies behind it. */
+function follow(tenants: readonly Tenant[]): readonly Tenancy[] {
+  const starts = tenants.map(({ start, seenAt }) => start?.at ?? seenAt)
+  for (let at = starts.length - 2; at > 0; at--) {
+    starts[at] = Math.min(starts[at] ?? 0, starts[at + 1] ?? 0)
+  }
+  return tenants.map((tenant, at) => {
+    const before = tenants[at - 1]
+    return {
+      ...tenant.place,
+      clientId: tenant.clientId,
+      clientIds: tenant.clientIds,
+      codes: tenant.codes,
+      validFrom: before && starts[at],
+      validTo: starts[at + 1],
+      startedBy: before === undefined ? 'first' : (tenant.start?.kind ?? 'seen'),
+      previous: before && {
+        accountNumber: before.place.accountNumber,
+        clientIds: before.clientIds,
+      },
+      sharedAt: tenant.sharedAt,
+    }
+  })
+}
+
+export function codesOf(from: Codes): Codes {
+  const { meterType, unitOfMeasure, rateCode, billingCycleId, isAMI, acctStatus } = from
+  return { meterType, unitOfMeasure, rateCode, billingCycleId, isAMI, acctStatus }
+}
+
+export function groupBy<T>(
+  items: readonly T[],
+  keyOf: (item: T) => string,
+): readonly (readonly T[])[] {
+  const groups = new Map<string, T[]>()
+  for (const item of items) {
+    const key = keyOf(item)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [item])
+    else group.push(item)
+  }
+  return [...groups.values()]
+}
+
+function compareTenants(a: Tenant, b: Tenant): number {
+  return compare(a.place.accountNumber, b.place.accountNumber) || compare(a.clientId, b.clientId)
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b)
+}

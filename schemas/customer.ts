@@ -1,0 +1,188 @@
+import { z } from 'zod'
+
+const charactersMax = 64
+const identifierRemedy = `use 1 to ${charactersMax} characters without blanks around them`
+/** Opaque, owned by the utility: compared exactly, never read as a number. */
+export const identifier = z
+  .string()
+  .min(1, identifierRemedy)
+  .max(charactersMax, identifierRemedy)
+  .regex(/^[^\s\p{Cc}]([^\p{Cc}]*[^\s\p{Cc}])?$/u, identifierRemedy)
+
+const text = z.string().max(1_000, 'use at most 1000 characters')
+const present = text.regex(/\S/, 'is empty')
+
+const unitsOf = { Electric: ['kWh', 'Wh'], Gas: ['ccf', 'cm'] } as const
+
+const meter = z
+  .object({
+    accountNumber: identifier
+      .describe('Contract account; changes when the customer moves')
+      .optional(),
+    meterId: identifier.describe('Permanent unique meter; used in hub binding requests'),
+    meterType: z.enum(['Electric', 'Gas']),
+    unitOfMeasure: z
+      .enum(['kWh', 'Wh', 'ccf', 'cm'])
+      .describe('Electric: kWh or Wh. Gas: ccf or cm')
+      .optional(),
+    isPrimary: z.boolean().describe('The main meter of its site'),
+    isAMI: z.boolean().describe('A smart meter that sends its data by radio mesh'),
+    isAMR: z.boolean().describe('A meter that is read by drive-by vehicle').optional(),
+    PANID: z.union([z.string(), z.number()]).describe('Obsolete').optional(),
+    rateCode: identifier.describe('Selects the billing calculator'),
+    rateMultiplier: z.union([z.number(), z.string()]).describe('Obsolete').optional(),
+    billingCycleId: z.union([z.int(), identifier]).describe('Refers to the billing cycle schedule'),
+    dialCount: z.union([z.int(), z.string()]).describe('Obsolete').optional(),
+  })
+  .meta({ id: 'Meter' })
+
+const site = z
+  .object({
+    externalSiteId: identifier.describe('Permanent premise; does not change between tenants'),
+    isPrimary: z.boolean().describe('The primary location; true when it is the only one'),
+    firstName: text.optional(),
+    lastName: text.optional(),
+    address1: present.describe('Street address'),
+    city: present,
+    state: z
+      .string()
+      .regex(/^[A-Za-z]{2}$/, 'use two letters')
+      .describe('State or province'),
+    postalCode: z
+      .string()
+      .regex(/^(\d{5}|[A-Za-z]\d[A-Za-z] \d[A-Za-z]\d)$/, 'use 5 digits, or A1A 1A1')
+      .describe('US: 5 digits. Canada: 6 characters with a space in the middle'),
+    meters: z.array(meter).min(1, 'name at least one meter'),
+  })
+  .meta({ id: 'CustomerSite' })
+
+/**
+ * A customer as the gateway answers it (specification 2.4 to 2.6). Fields that are not named here
+ * are left out on the way through.
+ */
+export const customerSchema = z
+  .object({
+    clientId: identifier.describe('Permanent profile; stays when the customer moves'),
+    firstName: text.nullable().optional(),
+    lastName: text.nullable().optional(),
+    businessName: text.nullable().describe('Marks a business account').optional(),
+    AcctStatus: text.describe('Account state code, as the utility has it').optional(),
+    customerSites: z.array(site).min(1, 'name at least one site'),
+  })
+  .meta({ id: 'Customer' })
+
+const launchMeter = meter.partial({ isPrimary: true })
+const launchSite = site
+  .partial({ isPrimary: true, address1: true, city: true, state: true })
+  .extend({ meters: z.array(launchMeter).min(1, 'name at least one meter') })
+/** The same with the minimum for launch only (last line of specification 2.6). */
+const launchCustomerSchema = customerSchema.extend({
+  customerSites: z.array(launchSite).min(1, 'name at least one site'),
+})
+
+export type Customer = z.output<typeof launchCustomerSchema>
+export type CustomerSite = Customer['customerSites'][number]
+export type Meter = CustomerSite['meters'][number]
+
+export interface CustomerRules {
+  /** Which fields a record must have; both ways a field that is there must be right. */
+  readonly required: 'full' | 'launchMinimum'
+  /**
+   * Whether clients and premises keep their identifiers for good, so that only the account number
+   * tells of a move: then each meter needs one.
+   */
+  readonly permanentIds: boolean
+}
+
+/** What is wrong with a record: where and why, never the value. */
+export interface CustomerProblem {
+  /** `customerSites[0].postalCode`; empty for the record as a whole. */
+  readonly field: string
+  readonly reason: string
+}
+
+export type CustomerVerdict =
+  | { readonly customer: Customer; readonly problems?: never }
+  | { readonly customer?: never; readonly problems: readonly CustomerProblem[] }
+
+/**
+ * Checks a customer as the utility's system gave it and fills in what follows from it: a site or a
+ * meter that is alone is primary, null stands for absent where the specification knows no null.
+ */
+export function judgeCustomer(value: unknown, rules: CustomerRules): CustomerVerdict {
+  const schema = rules.required === 'full' ? customerSchema : launchCustomerSchema
+  const parsed = schema.safeParse(fillIn(value), { error: explain })
+  const missing = parsed.success ? [] : parsed.error.issues.map(toProblem)
+  const problems = parsed.success ? findProblems(parsed.data, rules) : missing
+  if (parsed.success && problems.length === 0) return { customer: parsed.data }
+  return { problems }
+}
+
+/** What one field alone does not show. */
+function findProblems(customer: Customer, rules: CustomerRules): readonly CustomerProblem[] {
+  const problems: CustomerProblem[] = []
+  for (const [at, { meters }] of customer.customerSites.entries()) {
+    for (const [of, meter] of meters.entries()) {
+      const field = (name: keyof Meter) => `customerSites[${at}].meters[${of}].${name}`
+      if (rules.permanentIds && meter.accountNumber === undefined) {
+        problems.push({ field: field('accountNumber'), reason: 'is missing' })
+      }
+      const units: readonly string[] = unitsOf[meter.meterType]
+      if (meter.unitOfMeasure !== undefined && !units.includes(meter.unitOfMeasure)) {
+        const reason = `use ${units.join(' or ')} for ${meter.meterType}`
+        problems.push({ field: field('unitOfMeasure'), reason })
+      }
+    }
+  }
+  return problems
+}
+
+type Fields = Readonly<Record<string, unknown>>
+const nullable = new Set(['firstName', 'lastName', 'businessName'])
+
+function fillIn(value: unknown): unknown {
+  if (!isObject(value)) return value
+  const sites = mapEach(value['customerSites'], (site, count) => {
+    const meters = mapEach(site['meters'], (meter, alone) =>
+      alone === 1 && meter['isPrimary'] === undefined ? { ...meter, isPrimary: true } : meter,
+    )
+    return { ...site, meters, ...(count === 1 && { isPrimary: true }) }
+  })
+  return { ...withoutNull(value, nullable), customerSites: sites }
+}
+
+function mapEach(list: unknown, map: (item: Fields, count: number) => Fields): unknown {
+  if (!Array.isArray(list)) return list
+  return list.map((item) => (isObject(item) ? map(withoutNull(item), list.length) : item))
+}
+
+function withoutNull(fields: Fields, kept: ReadonlySet<string> = new Set()): Fields {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([name, value]) => value !== null || kept.has(name)),
+  )
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function explain(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'invalid_type' || issue.code === 'invalid_union') {
+    if (issue.input === undefined) return 'is missing'
+    return issue.code === 'invalid_type'
+      ? `is not of type ${issue.expected}`
+      : 'is neither a whole number nor a text'
+  }
+  if (issue.code === 'invalid_value') {
+    return issue.input === undefined ? 'is missing' : `use ${issue.values.join(' or ')}`
+  }
+  return undefined
+}
+
+function toProblem({ path, message }: z.core.$ZodIssue): CustomerProblem {
+  const field = path
+    .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
+    .join('')
+    .replace(/^\./, '')
+  return { field, reason: message }
+}
