@@ -1,0 +1,140 @@
+import t from 'tap'
+import { balance } from '../../schemas/receipt.js'
+import { createStory, header } from './stack.js'
+
+interface Read {
+  readonly at: string
+  readonly quantity: string
+}
+
+const stories = new Map<string, Awaited<ReturnType<typeof createStory>>>()
+t.teardown(async () => {
+  for (const story of stories.values()) await story.close()
+})
+
+async function storyOf(timeZone: string, usage: Readonly<Record<string, unknown>> = {}) {
+  const key = JSON.stringify([timeZone, usage])
+  const story = stories.get(key) ?? (await createStory({ profile: { timeZone, usage } }))
+  stories.set(key, story)
+  return story
+}
+
+/** Rows of one meter; the quantity is the row's number. */
+const rowsOf = (meter: string, stamps: readonly string[]) =>
+  stamps.map((stamp, index) => `A,S,${meter},${stamp},${index + 1}`)
+
+async function readsOf(story: Awaited<ReturnType<typeof createStory>>, meter: string) {
+  return story.reader.rows<Read>({
+    sql: `SELECT formatDateTime(starts_at, '%m-%d %H:%i', 'UTC') AS at, toString(quantity) AS quantity
+      FROM usage WHERE meter_id = {meter:String} ORDER BY starts_at`,
+    parameters: { meter },
+  })
+}
+
+const text = (rows: readonly string[]) => `${[header, ...rows].join('\n')}\n`
+
+t.test('the clocks go back: both rows of the repeated hour stand, in file order', async (t) => {
+  const story = await storyOf('America/Detroit')
+  const stamps = ['0:00', '1:00', '1:00', '2:00'].map((time) => `11/2/2025 ${time}`)
+  const receipt = await story.loadBytes(
+    'DEMO_03112025_Electric.csv',
+    text([...rowsOf('BACK', stamps), ...rowsOf('ONCE', [stamps[0] ?? '', stamps[1] ?? ''])]),
+  )
+  t.match(receipt, { status: 'published', rows: { accepted: 6 }, repeatedHourRows: 3 })
+  t.ok(balance(receipt))
+  t.same(await readsOf(story, 'BACK'), [
+    { at: '11-02 04:00', quantity: '1' },
+    { at: '11-02 05:00', quantity: '2' },
+    { at: '11-02 06:00', quantity: '3' },
+    { at: '11-02 07:00', quantity: '4' },
+  ])
+  t.same((await readsOf(story, 'ONCE')).at(-1), { at: '11-02 05:00', quantity: '2' })
+})
+
+t.test(
+  'rows of one meter need not be neighbours, and a third is held against the second',
+  async (t) => {
+    const story = await storyOf('America/Detroit')
+    const one = rowsOf('FAR', ['11/2/2025 0:00', '11/2/2025 1:00'])
+    const others = Array.from({ length: 30_000 }, (_, index) => `A,S,O${index},11/2/2025 5:00,1`)
+    const again = ['A,S,FAR,11/2/2025 1:00,7', 'A,S,FAR,11/2/2025 1:00,9']
+    const receipt = await story.loadBytes(
+      'DEMO_03112025_Electric_2.csv',
+      text([...one, ...others, ...again]),
+    )
+    t.match(receipt, { rows: { accepted: 30_003, superseded: 1 }, repeatedHourRows: 3 })
+    t.ok(story.home.landing, 'with chunks of 1 MB the rows lie in different ones')
+    t.same(await readsOf(story, 'FAR'), [
+      { at: '11-02 04:00', quantity: '1' },
+      { at: '11-02 05:00', quantity: '2' },
+      { at: '11-02 06:00', quantity: '9' },
+    ])
+  },
+)
+
+t.test('the clocks go forward: the skipped hour is rejected, the day has 23 hours', async (t) => {
+  const story = await storyOf('America/Detroit')
+  const stamps = ['1:00', '2:00', '3:00'].map((time) => `3/9/2025 ${time}`)
+  const receipt = await story.loadBytes(
+    'DEMO_10032025_Electric.csv',
+    text(rowsOf('FORTH', ['3/9/2025 0:00', ...stamps])),
+  )
+  t.match(receipt, { status: 'published', rows: { accepted: 3, rejected: 1 } })
+  const [row] = await story.reader.rows({
+    sql: `SELECT code, line FROM rejected_row WHERE file_name = 'DEMO_10032025_Electric.csv'`,
+  })
+  t.same(row, { code: 'NONEXISTENT_TIME', line: 4 })
+  const [day] = await story.reader.rows({
+    sql: `SELECT intervals_expected, intervals_present, seconds FROM usage_day WHERE meter_id = 'FORTH'`,
+  })
+  t.same(day, { intervals_expected: 23, intervals_present: 3, seconds: 3_600 })
+})
+
+t.test('a stamp at the end of its interval becomes an instant first', async (t) => {
+  const story = await storyOf('America/Detroit', { stamp: 'end' })
+  const stamps = ['1:00', '1:00', '2:00', '3:00'].map((time) => `11/2/2025 ${time}`)
+  await story.loadBytes('DEMO_03112025_Electric.csv', text(rowsOf('END', stamps)))
+  t.same(await readsOf(story, 'END'), [
+    { at: '11-02 04:00', quantity: '1' },
+    { at: '11-02 05:00', quantity: '2' },
+    { at: '11-02 06:00', quantity: '3' },
+    { at: '11-02 07:00', quantity: '4' },
+  ])
+})
+
+t.test('meters that ignore daylight time have no hour twice and none missing', async (t) => {
+  const story = await storyOf('America/Detroit', { clock: 'standard' })
+  const stamps = ['3/9/2025 1:00', '3/9/2025 2:00', '7/1/2025 0:00', '11/2/2025 1:00']
+  await story.loadBytes('DEMO_03112025_Electric.csv', text(rowsOf('STD', stamps)))
+  t.same(
+    (await readsOf(story, 'STD')).map((read) => read.at),
+    ['03-09 06:00', '03-09 07:00', '07-01 05:00', '11-02 06:00'],
+  )
+})
+
+t.test('each zone has its own clock', async (t) => {
+  const cases = [
+    ['America/Chicago', ['11-02 06:00', '11-02 07:00']],
+    ['America/Phoenix', ['11-02 08:00']],
+    ['America/St_Johns', ['11-02 03:30', '11-02 04:30']],
+    ['America/Toronto', ['11-02 05:00', '11-02 06:00']],
+  ] as const
+  for (const [zone, expected] of cases) {
+    const story = await storyOf(zone)
+    const rows = rowsOf('Z', [
+      '11/2/2025 1:00',
+      '11/2/2025 1:00',
+      '11/2/2025 5:00',
+      '11/2/2025 6:00',
+    ])
+    await story.loadBytes('DEMO_03112025_Electric.csv', text(rows))
+    const reads = await readsOf(story, 'Z')
+    t.same(
+      reads.slice(0, expected.length).map((read) => read.at),
+      expected,
+      zone,
+    )
+    await story.close()
+    stories.delete(JSON.stringify([zone, {}]))
+  }
+})
