@@ -33,7 +33,8 @@ const oneRowRounds = 5
  */
 export async function usage(options: UsageOptions): Promise<UsageFigures> {
   const { print } = options
-  const profile = { companyCodes: ['BENCH'], timeZone }
+  const usage = { intervals: { Electric: [900, 'day'] } }
+  const profile = { companyCodes: ['BENCH'], timeZone, usage }
   const rig = await createRig({ name: 'bench', profile, say: print })
   try {
     const figures = await measure(rig, options)
@@ -63,7 +64,9 @@ async function measure(rig: Rig, options: UsageOptions): Promise<UsageFigures> {
   }
   const load = async (what: keyof Times, file: UsageFile) => {
     const { seconds: taken, receipt } = await tieline.measure(file.path)
-    if (receipt.rows.accepted !== file.rows - file.rowsBad) throw new Error('rows are missing')
+    if (receipt.rows.accepted !== file.rows - file.rowsBad) {
+      throw new Error(`rows are missing: ${JSON.stringify(receipt)}`)
+    }
     note(what, taken)
   }
   try {

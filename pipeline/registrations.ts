@@ -54,8 +54,8 @@ export async function register(
 }
 
 /**
- * Looks whether a staged file shows an earlier start of a tenancy than was known, and moves the
- * start. To be called before the file is published; repeating it changes nothing.
+ * Looks whether a published file shows an earlier start of a tenancy than was known, and moves the
+ * start. Repeating it changes nothing; where no meter has changed hands it costs next to nothing.
  */
 export async function learnStarts(context: RegisterContext, arrival: number): Promise<void> {
   const meterIds = await metersWithEarlierStart(context.store, arrival)

@@ -95,7 +95,7 @@ async function compareRows(rig: Rig, found: Comparison, file: SentFile): Promise
   const stream = await rig.store.stream(
     {
       sql: `SELECT meter_id, toUnixTimestamp(starts_at), account_number, external_site_id,
-          toInt64(quantity * 1000000), file_id
+          toInt64(quantity * 1000000)
         FROM usage
         WHERE local_day BETWEEN {first:Date} - 1 AND {first:Date} + {days:UInt16}
           AND meter_id BETWEEN {from:String} AND {to:String}
@@ -107,7 +107,7 @@ async function compareRows(rig: Rig, found: Comparison, file: SentFile): Promise
   const expected = new Map<string, string>()
   for (const row of usageRows(file.usage)) {
     if (row.flaw !== undefined) continue
-    const value = [row.accountNumber, row.externalSiteId, row.quantityMicro, file.fileId]
+    const value = [row.accountNumber, row.externalSiteId, row.quantityMicro]
     expected.set(`${row.meterId}\t${row.startsAt}`, value.join('\t'))
   }
   let previous = ''

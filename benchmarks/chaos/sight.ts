@@ -38,22 +38,29 @@ export async function look(store: Store, file: SentFile): Promise<readonly Sight
 }
 
 /**
- * What a sight shows: nothing of the family, exactly one of its files as a whole, or something
- * that must never be seen.
+ * What a sight shows: nothing of the family, the rows and energy of exactly one of its files, or
+ * something that must never be seen. A row that a correction repeats unchanged stays with the file
+ * that it first came in.
  */
 export function judge(
   sights: readonly Sight[],
   family: readonly SentFile[],
 ): 'nothing' | SentFile | 'partly' {
   if (sights.length === 0) return 'nothing'
-  const [seen] = sights
-  const file = family.find((one) => one.fileId === seen?.fileId)
-  if (sights.length > 1 || seen === undefined || file === undefined) return 'partly'
-  return seen.rows === file.rowsGood && seen.micros === file.tally.quantityMicro ? file : 'partly'
+  const isOurs = sights.every((one) => family.some((file) => file.fileId === one.fileId))
+  const rows = sights.reduce((sum, one) => sum + one.rows, 0)
+  const micros = sights.reduce((sum, one) => sum + one.micros, 0n)
+  const whole = family.find((file) => file.rowsGood === rows && file.tally.quantityMicro === micros)
+  return isOurs && whole !== undefined ? whole : 'partly'
 }
 
 export function describe(sights: readonly Sight[], family: readonly SentFile[]): string {
-  const shown = sights.map((one) => `${one.rows} rows of ${one.fileId.slice(0, 8) || 'no file'}`)
-  const due = family.map((one) => `${one.name} (${one.fileId.slice(0, 8)}) ${one.rowsGood} rows`)
+  const shown = sights.map(
+    (one) => `${one.rows} rows, ${one.micros} micros of ${one.fileId.slice(0, 8) || 'no file'}`,
+  )
+  const due = family.map(
+    (one) =>
+      `${one.name} (${one.fileId.slice(0, 8)}) ${one.rowsGood} rows, ${one.tally.quantityMicro}`,
+  )
   return `seen ${shown.join(', ') || 'nothing'}; the family is ${due.join(', ')}`
 }

@@ -1,5 +1,4 @@
 import type { Statement } from './clickhouse.js'
-import { stagingOf } from './staging.js'
 
 /**
  * The meters of registered customers as a subquery, for every place that tells registered rows from
@@ -7,22 +6,10 @@ import { stagingOf } from './staging.js'
  */
 export const registeredMeters = 'SELECT meter_id FROM tenancy'
 
-/** Rows and quantity in a file's staging that are of no registered customer's meter. */
-export function countUnregistered(arrival: number): Statement {
+/** Rows and quantity in a table of a file's reads that are of no registered customer's meter. */
+export function countUnregistered(reads: string): Statement {
   return {
     sql: `SELECT toString(count()) AS rows, toString(sum(quantity)) AS quantity
-      FROM ${stagingOf(arrival).reads} WHERE meter_id NOT IN (${registeredMeters})`,
-  }
-}
-
-/**
- * Takes these rows out of staging, before anything else is counted there; done when it returns. Run
- * again it takes out nothing, or the rows of nobody who has registered meanwhile.
- */
-export function dropUnregistered(arrival: number): Statement {
-  return {
-    sql: `ALTER TABLE ${stagingOf(arrival).reads}
-      DELETE WHERE meter_id NOT IN (${registeredMeters})`,
-    settings: { mutations_sync: 2, allow_nondeterministic_mutations: 1 },
+      FROM ${reads} WHERE meter_id NOT IN (${registeredMeters})`,
   }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Fact, SeenFact, StartFact, Tenancy } from '../tenancies.js'
 import type { Store } from './clickhouse.js'
-import { stagingOf } from './staging.js'
+import { versionOf } from './staging.js'
 
 /** All facts about some meters. There are few for each, and none is ever changed. */
 export async function readFacts(
@@ -83,7 +83,7 @@ export async function findStarts(
   }))
 }
 
-/** Meters of a staged file in which a registered account has an earlier first interval than known. */
+/** Meters in a published file where a registered account has an earlier first interval than known. */
 export async function metersWithEarlierStart(
   store: Store,
   arrival: number,
@@ -93,7 +93,8 @@ export async function metersWithEarlierStart(
     sql: `SELECT DISTINCT meter_id
       FROM (
         SELECT meter_id, external_site_id, account_number, min(starts_at) AS first
-        FROM ${stagingOf(arrival).reads} WHERE meter_id IN (${moved})
+        FROM usage_read
+        WHERE version >= {from:UInt64} AND version < {to:UInt64} AND meter_id IN (${moved})
         GROUP BY meter_id, external_site_id, account_number
       ) AS staged
       INNER JOIN (
@@ -103,6 +104,10 @@ export async function metersWithEarlierStart(
         GROUP BY meter_id, external_site_id, account_number
       ) AS facts USING (meter_id, external_site_id, account_number)
       WHERE known = 0 OR first < known_at`,
+    parameters: {
+      from: versionOf(arrival, 0).toString(),
+      to: versionOf(arrival + 1, 0).toString(),
+    },
   })
   return rows.map(({ meter_id }) => meter_id)
 }

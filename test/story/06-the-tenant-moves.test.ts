@@ -1,0 +1,112 @@
+import t from 'tap'
+import { register } from '../../pipeline/registrations.js'
+import { type At, customerAt } from '../pipeline/registering.js'
+import { createStory, header } from './stack.js'
+
+const story = await createStory()
+t.teardown(story.close)
+
+const known = (at: Omit<At, 'meterId'>) =>
+  register({ store: story.store, now: () => new Date() }, [customerAt({ ...at, meterId: 'M' })])
+const old = { clientId: 'olga', accountNumber: '100' }
+const next = { clientId: 'nina', accountNumber: '200' }
+
+let files = 0
+const load = (...rows: readonly string[]) => {
+  files++
+  const name = `DEMO_${String(files).padStart(2, '0')}062024_Electric.csv`
+  return story.loadBytes(name, [header, ...rows, ''].join('\n'))
+}
+/** A read of the hour, on 1 June. */
+const row = (account: string, hour: number) => `${account},S,M,6/1/2024 ${hour}:00,${hour}`
+/** Whose each read is, by hour. */
+const owners = async () => {
+  const rows = await story.reader.rows<{ hour: number; who: string }>({
+    sql: `SELECT local_hour AS hour, arrayStringConcat(client_ids, '+') AS who
+      FROM registered_usage ORDER BY hour`,
+  })
+  return Object.fromEntries(rows.map(({ hour, who }) => [hour, who]))
+}
+
+t.test('while one tenant is known, all reads of his meter are his', async (t) => {
+  await known(old)
+  await load(row('100', 1), row('100', 2), row('?', 3))
+  t.same(await owners(), { 1: 'olga', 2: 'olga', 3: 'olga' })
+})
+
+t.test('a new account at the meter is a move, which starts with its first read', async (t) => {
+  await load(row('200', 10), row('200', 11))
+  await known(next)
+  await load(row('?', 9), row('?', 12), row('?', 13))
+  t.same(await owners(), {
+    1: 'olga',
+    2: 'olga',
+    3: 'olga',
+    9: 'olga',
+    10: 'nina',
+    11: 'nina',
+    12: 'nina',
+    13: 'nina',
+  })
+  const [event, ...others] = await story.reader.rows({ sql: 'SELECT * FROM tenancy_event' })
+  t.same(others, [])
+  t.match(event, {
+    kind: 'move',
+    external_site_id: 'S',
+    meter_id: 'M',
+    old_account_number: '100',
+    new_account_number: '200',
+    client_ids: ['olga', 'nina'],
+    at: '2024-06-01 14:00:00.000',
+    evidence: /first interval with the new account/,
+  })
+  const tenancies = await story.reader.rows({
+    sql: 'SELECT client_id, valid_from, valid_to FROM registration ORDER BY account_number',
+  })
+  t.same(tenancies, [
+    { client_id: 'olga', valid_from: null, valid_to: '2024-06-01 14:00:00' },
+    { client_id: 'nina', valid_from: '2024-06-01 14:00:00', valid_to: null },
+  ])
+})
+
+t.test('late reads go to whose they are, on either side of the move', async (t) => {
+  await load(row('100', 4), row('100', 14), row('200', 15))
+  const found = await owners()
+  t.match(found, { 4: 'olga', 14: 'olga', 15: 'nina' })
+})
+
+t.test(
+  'an earlier read of the new tenant moves the start for reads of unknown accounts',
+  async (t) => {
+    await load(row('200', 8))
+    t.match(await owners(), { 3: 'olga', 8: 'nina', 9: 'nina' })
+    const [event] = await story.reader.rows({ sql: 'SELECT at FROM tenancy_event' })
+    t.same(event, { at: '2024-06-01 12:00:00.000' })
+  },
+)
+
+t.test('the new tenant never sees a read of the old one', async (t) => {
+  const rows = await story.reader.rows({
+    sql: `SELECT * FROM registered_usage WHERE has(client_ids, 'nina')
+      AND (account_number = '100' OR local_hour < 8)`,
+  })
+  t.same(rows, [])
+  const [counted] = await story.reader.rows({
+    sql: `SELECT (SELECT toUInt32(count()) FROM registered_usage) AS registered,
+      (SELECT toUInt32(count()) FROM usage) AS stored`,
+  })
+  t.same(counted, { registered: 12, stored: 12 }, 'each read is one row')
+})
+
+t.test('a tenant whose old account comes again changes nothing', async (t) => {
+  const before = await owners()
+  await known(old)
+  await known(next)
+  await known({ ...next, clientId: 'noah' })
+  t.same(
+    await owners(),
+    Object.fromEntries(
+      Object.entries(before).map(([hour, who]) => [hour, who === 'nina' ? 'nina+noah' : who]),
+    ),
+  )
+})
