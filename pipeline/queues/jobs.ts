@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { Fault } from '../../schemas/fault.js'
-import { timeStampFormatNames } from '../../schemas/time-stamp.js'
 import { registrationSchema } from '../../schemas/registration.js'
+import { timeStampFormatNames } from '../../schemas/time-stamp.js'
 import { chunkShapes } from '../stores/file-state.js'
 
 const version = { v: z.literal(1) }
