@@ -22,8 +22,8 @@ export async function settle(line: Line, arrival: number): Promise<void> {
   const settledAt = line.now()
   const receipt = `${JSON.stringify(await receiptOf(line, { ...state, settledAt }), null, 2)}\n`
   const path = join(line.folders.outbox, outboxName(state))
-  await writeWhole(`${path}.receipt.json`, state, (part) => writeFile(part, receipt))
   const rejectsPath = await writeRejects(line, state, `${path}.rejects.csv`)
+  await writeWhole(`${path}.receipt.json`, state, (part) => writeFile(part, receipt))
   const source = line.sources.get(state.source)
   if (origin !== undefined && source !== undefined) {
     const { status } = state

@@ -185,14 +185,16 @@ if (isReal) {
       .slice(1)
     for (const row of rows) {
       const [, , meter, start, end, billed] = row.split(',')
+      const isGas = meter?.startsWith('G') === true
+      const window = isGas
+        ? 'local_day BETWEEN {start:Date} AND {end:Date}'
+        : `starts_at >= toDateTime({start:String} || ' 06:00:00', 'UTC')
+            AND starts_at < toDateTime({end:String} || ' 06:00:00', 'UTC') + INTERVAL 1 DAY`
       const [sum] = await story.reader.rows<{ quantity: number }>({
         sql: `SELECT toFloat64(sum(quantity)) AS quantity FROM usage
-          WHERE meter_id = {meter:String}
-            AND starts_at >= toDateTime({start:String} || ' 06:00:00', 'UTC')
-            AND starts_at < toDateTime({end:String} || ' 06:00:00', 'UTC') + INTERVAL 1 DAY`,
+          WHERE meter_id = {meter:String} AND ${window}`,
         parameters: { meter, start, end },
       })
-      const isGas = meter?.startsWith('G') === true
       const difference = Math.abs((sum?.quantity ?? 0) - Number(billed))
       if (difference > (isGas ? 0.6 : 0.3)) t.fail(`${meter} ${start}: off by ${difference}`)
     }
