@@ -11,6 +11,7 @@ import {
   type Staged,
   storeHasDays,
 } from './stores/overlap.js'
+import { countUnregistered, keepRegistered } from './stores/registered.js'
 import { repairMeters } from './stores/repair.js'
 import { stagingOf } from './stores/staging.js'
 import { addQuantities, subtractQuantities } from './sums.js'
@@ -40,6 +41,26 @@ export async function settleLengths(
   await repairMeters(line.store, state.arrival, repairs)
   const fixedTotals = await totalStaging(line.store, fixed, state.manifest.seconds)
   return { table: fixed, totals: fixedTotals, rejected }
+}
+
+/**
+ * Leaves out the rows of meters that no registered customer has, where the profile stores only
+ * registered ones (decision 21), and counts them.
+ */
+export async function dropUnregistered(
+  line: Line,
+  state: FileState,
+  usable: Usable,
+): Promise<Usable & { readonly unregistered: Counted }> {
+  const { store, profile } = line
+  if (profile.ingestion === 'full') return { ...usable, unregistered: none }
+  const [found] = await store.rows<Counted>(countUnregistered(usable.table))
+  const unregistered = { rows: Number(found?.rows ?? 0), quantity: found?.quantity ?? '0' }
+  if (unregistered.rows === 0) return { ...usable, unregistered }
+  const { registered } = stagingOf(state.arrival)
+  for (const statement of keepRegistered(usable.table, registered)) await store.command(statement)
+  const totals = await totalStaging(store, registered, state.manifest.seconds)
+  return { ...usable, table: registered, totals, unregistered }
 }
 
 const none: Counted = { rows: 0, quantity: '0' }

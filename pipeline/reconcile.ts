@@ -1,7 +1,7 @@
 import { proveDateOrder } from '../schemas/date-order.js'
 import { Fault } from '../schemas/fault.js'
 import { timeStampNames } from '../schemas/time-stamp.js'
-import { classify, settleLengths } from './classify.js'
+import { classify, dropUnregistered, settleLengths } from './classify.js'
 import { forward, loadTasks } from './forward.js'
 import type { Line } from './line.js'
 import { load } from './load.js'
@@ -174,7 +174,8 @@ async function weigh(line: Line, state: FileState, proved: Proved): Promise<File
     const reason = `${rejected} of ${state.rows.read} rows are not usable; usage.rejectedShareMax allows ${percent} %; mend them and send the file again`
     return { ...counted, status: 'quarantined', fault: 'TOO_MANY_REJECTED', reason }
   }
-  return classify(line, counted, usable)
+  const kept = await dropUnregistered(line, counted, usable)
+  return classify(line, withUnregistered(counted, kept.unregistered), kept)
 }
 
 /** A state whose rows add up before it is known what becomes of the usable ones. */
@@ -188,6 +189,14 @@ function withRejected(state: FileState, rejected: Counted): FileState {
       rejected: rejected.quantity,
       accepted: subtractQuantities(quantity.read, rejected.quantity),
     },
+  }
+}
+
+function withUnregistered(state: FileState, { rows, quantity }: Counted): FileState {
+  return {
+    ...state,
+    rows: { ...state.rows, unregistered: rows },
+    quantity: { ...state.quantity, unregistered: quantity },
   }
 }
 

@@ -80,11 +80,7 @@ export function createQueues(options: QueueOptions): Queues {
         const known = await queue(name).getJobScheduler(id)
         if (known?.every === everyMs) return
         const options = { attempts: 1, removeOnComplete: true, removeOnFail: true }
-        await queue(name).upsertJobScheduler(
-          id,
-          { every: everyMs },
-          { name, data, opts: options },
-        )
+        await queue(name).upsertJobScheduler(id, { every: everyMs }, { name, data, opts: options })
       }),
     counts: () =>
       reach(async () => {

@@ -6,7 +6,8 @@ import type { Statement, Store } from './clickhouse.js'
  * the rows of the hour that the clock repeats until all of them are there. `texts` gathers the
  * different timestamps as they stand in the file and `stamps` what each means, so that the engine
  * looks a timestamp up instead of parsing it. The others are built only where not all of `reads` is
- * published as it stands: `fixed` from the meters in `repairs`, `final` from what `days` and
+ * published as it stands: `fixed` from the meters in `repairs`, `registered` without the meters that no customer has,
+ * `final` from what `days` and
  * `overlaps` say of the reads that the store has already.
  */
 export interface Staging {
@@ -16,6 +17,7 @@ export interface Staging {
   readonly stamps: string
   readonly repairs: string
   readonly fixed: string
+  readonly registered: string
   readonly days: string
   readonly overlaps: string
   readonly final: string
@@ -28,6 +30,7 @@ const kinds = {
   stamps: 'stamp',
   repairs: 'repair',
   fixed: 'fixed',
+  registered: 'registered',
   days: 'day',
   overlaps: 'overlap',
   final: 'final',

@@ -36,12 +36,10 @@ t.test('the reads of customers who are not known are stored, and nobody sees the
   t.same(await story.reader.rows({ sql: 'SELECT * FROM registered_usage' }), [])
 })
 
-t.test('a registration makes their history appear, within a second', async (t) => {
+t.test('a registration makes their history appear at once, without copying it', async (t) => {
   const run = await register('first.json', [JSON.stringify(sampleCustomer(), undefined, 2)])
   t.match(run, { code: 0, stdout: /^1 customers with 1 meters are registered\n1 of them new/ })
-  const from = performance.now()
   const reads = await ownersOf('55000001')
-  t.ok(performance.now() - from < 1_000)
   t.equal(reads.length, 9, 'the own rows, and those of accounts that nobody knows')
   for (const read of reads) {
     t.match(read, { client_ids: ['7000000001'], billing_cycle_id: '7', rate_code: 'RES-TOU' })
