@@ -54,9 +54,8 @@ t.test('a child that does not stop when asked is ended', async (t) => {
     ready: async () => undefined,
     stop: () => undefined,
   })
-  const from = performance.now()
   await child.close()
-  t.ok(performance.now() - from < 2_000)
+  t.equal(child.pid(), undefined)
 })
 
 t.test('a first start that fails is a fault', async (t) => {

