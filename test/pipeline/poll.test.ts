@@ -1,0 +1,144 @@
+import t from 'tap'
+import { openHome } from '../../infra/home.js'
+import { createLog } from '../../infra/log.js'
+import { migrate } from '../../infra/migrate.js'
+import { startServers } from '../../infra/servers.js'
+import type { Line } from '../../pipeline/line.js'
+import { poll, type Stillness } from '../../pipeline/poll.js'
+import { createQueues } from '../../pipeline/queues/bullmq.js'
+import { blankState } from '../../pipeline/receive.js'
+import type { Listed, Source } from '../../pipeline/sources/source.js'
+import { createStore } from '../../pipeline/stores/clickhouse.js'
+import type { FileState } from '../../pipeline/stores/file-state.js'
+import { createLedger } from '../../pipeline/stores/ledger.js'
+import { createZone } from '../../schemas/zone.js'
+import { storyProfile } from '../story/stack.js'
+
+const home = openHome(t.testdir())
+const profile = storyProfile({
+  profile: {
+    sources: [{ kind: 'folder', name: 'inbox', path: 'inbox', pollSeconds: 1, settlePolls: 3 }],
+  },
+})
+const log = createLog(`${home.logs}/test.log`, 'poll')
+const port = 20_000 + Math.floor(Math.random() * 20_000)
+const closers: (() => Promise<void>)[] = []
+const ports = { clickhouse: port, redis: port + 1_000 }
+const [servers, redis] = await startServers({ home, profile, log, ports }, closers)
+const store = createStore(servers.store)
+const queues = createQueues({ redisUrl: redis.redisUrl, prefix: 'poll' })
+t.teardown(async () => {
+  await queues.close()
+  await store.close()
+  for (const close of closers) await close()
+})
+await migrate(store, profile)
+
+let clockMs = Date.UTC(2024, 2, 5)
+const now = () => new Date(clockMs)
+const ledger = createLedger(store, now)
+let shown: Listed[] = []
+const inMemory: Source = {
+  name: 'inbox',
+  list: async () => shown,
+  read: () => {
+    throw new Error('poll reads nothing')
+  },
+  settle: async () => undefined,
+}
+const line: Line = {
+  profile,
+  zone: createZone(profile.timeZone),
+  folders: home,
+  store,
+  ledger,
+  queues,
+  sources: new Map([['inbox', inMemory]]),
+  storeLanding: undefined,
+  now,
+  log,
+}
+const stillness: Stillness = new Map()
+
+const listed = (name: string, more: Partial<Listed> = {}): Listed => ({
+  source: 'inbox',
+  name,
+  path: `/inbox/${name}`,
+  bytes: 10,
+  modifiedMs: clockMs,
+  announced: false,
+  ...more,
+})
+
+/** Polls once, a second later; returns the names that have arrived so far. */
+async function look(...files: readonly Listed[]): Promise<readonly string[]> {
+  shown = [...files]
+  clockMs += 1_000
+  await poll(line, 'inbox', stillness)
+  const { arrivals } = await ledger.unfinished()
+  return arrivals.map((arrival) => arrival.name)
+}
+
+t.test('a file is taken once it stood still over settlePolls polls, and once only', async (t) => {
+  const growing = listed('still.csv')
+  t.same(await look(growing), [])
+  t.same(await look(growing), [])
+  const grown = { ...growing, bytes: 20 }
+  t.same(await look(grown), [], 'another size starts the count again')
+  t.same(await look(grown), [])
+  t.same(await look(grown), ['still.csv'])
+  t.same(await look(grown), ['still.csv'])
+  t.equal((await queues.counts()).receive['waiting'], 1, 'and one job is queued for it')
+})
+
+t.test('a file that was gone in between starts anew', async (t) => {
+  const file = listed('gone.csv')
+  await look(file)
+  await look(file)
+  await look()
+  t.notOk((await look(file)).includes('gone.csv'))
+})
+
+t.test(
+  'a file that its sender announced, or that has rested a minute, is taken at once',
+  async (t) => {
+    t.ok((await look(listed('announced.csv', { announced: true }))).includes('announced.csv'))
+    const rested = listed('rested.csv', { modifiedMs: clockMs - 61_000 })
+    t.ok((await look(rested)).includes('rested.csv'))
+    const ahead = listed('ahead.csv', { modifiedMs: clockMs + 3_600_000 })
+    t.notOk((await look(ahead)).includes('ahead.csv'), 'a clock that is ahead makes none rest')
+  },
+)
+
+t.test('a waiting file is let go when the source shows another state of it', async (t) => {
+  const cut = listed('cut.csv', { announced: true })
+  await look(cut)
+  const { arrivals } = await ledger.unfinished()
+  const arrival = arrivals.find((one) => one.name === 'cut.csv')
+  if (arrival === undefined) throw new Error('it has not arrived')
+  const waiting: FileState = { ...blankState(line, arrival), status: 'waiting', fault: 'TRUNCATED' }
+  await ledger.record(waiting)
+  await look(cut)
+  t.match(
+    await ledger.state(arrival.arrival),
+    { status: 'waiting' },
+    'the same state changes nothing',
+  )
+  await look({ ...cut, bytes: 99 })
+  t.match(await ledger.state(arrival.arrival), { status: 'replaced', settledAt: Date })
+  const again = (await ledger.unfinished()).arrivals.find((one) => one.name === 'cut.csv')
+  t.match(again, { bytes: 99 })
+})
+
+t.test('a settled file that stands there again has come again, time and all', async (t) => {
+  const file = listed('back.csv', { announced: true })
+  await look(file)
+  const first = (await ledger.unfinished()).arrivals.find((one) => one.name === 'back.csv')
+  if (first === undefined) throw new Error('it has not arrived')
+  await ledger.record({ ...blankState(line, first), status: 'published', settledAt: now() })
+  t.ok((await look(file)).includes('back.csv'))
+})
+
+t.test('a source that the profile does not name is left alone', async (t) => {
+  await t.resolves(poll(line, 'elsewhere', stillness))
+})

@@ -1,0 +1,37 @@
+import t from 'tap'
+import { jobId, parseJob } from '../../../pipeline/queues/jobs.js'
+
+const chunk = {
+  chunk: 3,
+  line: 2,
+  lines: 4,
+  rows: 4,
+  bytes: 100,
+  micros: '-5',
+  shape: 'lines',
+} as const
+const load = { v: 1, arrival: 7, feed: 'Gas', seconds: 86_400, format: 'slashDate', chunk } as const
+
+t.test('an id says what the job does, the same each time, and holds no colon', async (t) => {
+  t.equal(jobId('receive', { v: 1, arrival: 7 }), 'receive-7')
+  t.equal(jobId('load', load), 'load-7-3')
+  t.equal(jobId('poll', { v: 1, source: 'a:b' }), 'poll-a_b')
+  t.equal(jobId('sweep', { v: 1 }), 'sweep')
+})
+
+t.test('the data of a job comes back as it went in', async (t) => {
+  t.same(parseJob('load', JSON.parse(JSON.stringify(load))), load)
+  t.same(parseJob('receive', { v: 1, arrival: 7 }), { v: 1, arrival: 7 })
+})
+
+t.test('data of another format, or with anything of a row in it, is refused', async (t) => {
+  const wrong: readonly unknown[] = [
+    { ...load, v: 2 },
+    { ...load, raw: 'A,S,M,3/4/2024,1' },
+    { ...load, chunk: { ...chunk, name: 'x' } },
+    { ...load, chunk: { ...chunk, micros: '1.5' } },
+    { ...load, arrival: 0 },
+    undefined,
+  ]
+  for (const data of wrong) t.throws(() => parseJob('load', data), { code: 'CONFIG' })
+})
