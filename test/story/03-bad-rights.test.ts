@@ -9,6 +9,7 @@ import { createStory, header, until } from './stack.js'
 const textOf = (meter: string) => `${header}\nA,S,${meter},3/4/2024,1\n`
 
 async function runHere(): Promise<void> {
+  t.setTimeout(180_000)
   const story = await createStory()
   t.teardown(story.close)
   const { home } = story
