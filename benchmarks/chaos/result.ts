@@ -9,6 +9,8 @@ export interface ChaosResult {
   readonly flushes: number
   /** Kills by the moment at which they fell. */
   readonly moments: Readonly<Record<string, number>>
+  /** Kills of the worker after which the ledger still showed the step that was aimed at. */
+  readonly killsProven: number
   readonly files: number
   readonly rows: number
   readonly seconds: number
@@ -63,6 +65,7 @@ export function toResult(gathered: Gathered): ChaosResult {
     ) as ChaosResult['kills'],
     flushes: gathered.flushes,
     moments,
+    killsProven: killer.kills.filter((kill) => kill.isProven).length,
     files: files.length,
     rows: files.reduce((sum, file) => sum + file.tally.rows, 0),
     seconds: gathered.seconds,
@@ -79,7 +82,7 @@ export function render(result: ChaosResult): readonly string[] {
   const moments = Object.entries(result.moments).map(([moment, count]) => `${moment} ${count}`)
   return [
     `seed ${result.seed}; kills: ${kills}; Redis emptied ${result.flushes} times`,
-    `killed ${moments.join(', ')}`,
+    `killed ${moments.join(', ')}; ${result.killsProven} of the worker's in a step that the ledger still showed`,
     `${result.files} files, ${grouped(result.rows)} rows, ${grouped(result.looks)} queries of readers, ${result.seconds.toFixed(0)} seconds`,
     `rows altered ${result.rowsAltered}, files with other counts or energy than written ${result.filesUnbalanced}`,
     ...result.wrongs.map((wrong) => `  ${wrong}`),
