@@ -59,7 +59,7 @@ program
 program
   .command('load')
   .description('load files, wait for them and print their receipts')
-  .argument('<file...>', 'finished files, <CompanyCode>_<DDMMYYYY>_<Feed>.csv or .csv.gz')
+  .argument('<file...>', 'finished files, <CompanyCode>_<DDMMYYYY>_<Feed>.csv, .csv.gz or .zip')
   .option('--again', 'load files again that are published already', false)
   .option('--json', 'print the receipts as JSON', false)
   .addHelpText('after', '\nExit code: 0 all published or duplicate, 2 one quarantined, 1 a fault.')

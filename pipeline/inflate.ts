@@ -1,12 +1,15 @@
 import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { Fault } from '../schemas/fault.js'
+import { unzip } from './zip.js'
 
 export interface InflateOptions {
   readonly compression: 'none' | 'gzip' | 'zip'
   readonly bytesMax: number
   /** Bytes out for each byte in, at most. */
   readonly ratioMax: number
+  /** Where a zip may lie while it is read. */
+  readonly folder: string
 }
 
 /** Below this nothing is a bomb, however well it packs. */
@@ -24,16 +27,18 @@ export async function* inflate(
     yield* limited(input, { ...options, bytesIn: () => Number.POSITIVE_INFINITY })
     return
   }
-  if (options.compression === 'zip') {
-    throw new Fault('ARCHIVE', 'zip archives are not taken; send the file as .csv or .csv.gz')
+  let bytesIn = 0
+  async function* counted(): AsyncGenerator<Buffer> {
+    for await (const bytes of input) {
+      bytesIn += bytes.length
+      yield bytes
+    }
   }
-  yield* gunzip(input, options)
+  const unpacked = options.compression === 'zip' ? unzip(counted(), options) : gunzip(counted())
+  yield* limited(unpacked, { ...options, bytesIn: () => bytesIn })
 }
 
-async function* gunzip(
-  input: AsyncIterable<Buffer>,
-  options: InflateOptions,
-): AsyncGenerator<Buffer> {
+async function* gunzip(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let bytesIn = 0
   let failure: unknown
   async function* counted(): AsyncGenerator<Buffer> {
@@ -52,16 +57,13 @@ async function* gunzip(
   source.on('error', (error) => unpacked.destroy(error))
   source.pipe(unpacked)
   try {
-    yield* limited(unpacked, { ...options, bytesIn: () => bytesIn })
+    yield* unpacked as AsyncIterable<Buffer>
   } catch (error) {
     if (failure !== undefined) throw failure
-    if (error instanceof Fault) throw error
     throw new Fault(
       'ARCHIVE',
       `the gzip is broken or cut short (${(error as Error).message}); pack it again`,
-      {
-        cause: error,
-      },
+      { cause: error },
     )
   } finally {
     source.destroy()

@@ -95,6 +95,7 @@ async function land(line: Line, arrival: Arrival, named: Named): Promise<FileSta
     compression: name.compression,
     bytesMax: limits.fileBytesMax,
     ratioMax: limits.ratioMax,
+    folder: landedFolder(line.folders.landing, arrival.arrival),
   })
   const landed = await landRows(line, arrival, { name, bytes: inflated })
   const fileId = hash.digest('hex')
