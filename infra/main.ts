@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../schemas/fault.js'
+import { check } from './commands/check.js'
 import { demo } from './commands/demo.js'
 import { doctor } from './commands/doctor.js'
 import { load } from './commands/load.js'
@@ -76,6 +77,13 @@ program
   .option('--json', 'print the summary as JSON', false)
   .addHelpText('after', '\nExit code: 0 all registered, 1 a bad record or a fault.')
   .action((file, options) => run((context) => register(context, file, options)))
+program
+  .command('check')
+  .description('say what would become of files, row by row, without any server')
+  .argument('<file...>', '<CompanyCode>_<DDMMYYYY>_<Feed>.csv, .csv.gz or .zip')
+  .option('--json', 'print the receipts and the first bad rows as JSON', false)
+  .addHelpText('after', '\nExit code: 0 all good, 2 one would be quarantined, 1 a fault.')
+  .action((files, options) => run((context) => check(context, files, options)))
 program
   .command('sql')
   .description('run one query as the reader and print its result')

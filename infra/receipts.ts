@@ -1,3 +1,5 @@
+import type { Checked } from '../pipeline/check.js'
+import type { BadRow } from '../pipeline/row-reading.js'
 import type { Receipt } from '../schemas/receipt.js'
 import { type Column, grouped, renderTable } from './table.js'
 
@@ -19,4 +21,34 @@ export function renderReceipts(receipts: readonly Receipt[]): string {
     .filter((receipt) => receipt.reason)
     .map((receipt) => `${receipt.fileName}: ${receipt.reason}`)
   return [renderTable(columns, receipts), ...reasons].join('\n')
+}
+
+const badRowColumns: readonly Column<BadRow>[] = [
+  { title: 'line', right: true, cell: ({ line }) => grouped(line) },
+  { title: 'column', cell: ({ column }) => column },
+  { title: 'code', cell: ({ code }) => code },
+  { title: 'detail', cell: ({ detail }) => detail },
+  { title: 'row', cell: ({ row }) => printable(row) },
+]
+
+/** What files would get, and the first bad rows of each. */
+export function renderChecked(checked: readonly Checked[]): string {
+  const receipts = renderReceipts(checked.map(({ receipt }) => receipt))
+  const notes = checked.flatMap(({ receipt: { fileName, notes = [], dateOrderProof } }) =>
+    [...(dateOrderProof ? [dateOrderProof] : []), ...notes].map((note) => `${fileName}: ${note}`),
+  )
+  const bad = checked.flatMap(({ receipt: { fileName, rows }, badRows }) => {
+    if (badRows.length === 0) return []
+    const title = `${fileName}: ${badRows.length} of ${grouped(rows.rejected)} bad rows`
+    return [`\n${title}`, renderTable(badRowColumns, badRows)]
+  })
+  return [receipts, ...notes, ...bad].join('\n')
+}
+
+const shownMax = 100
+
+/** A sender's text on a terminal: unseen characters could steer it. */
+function printable(text: string): string {
+  const shown = text.slice(0, shownMax).replace(/\p{C}/gu, '?')
+  return text.length > shownMax ? `${shown}...` : shown
 }

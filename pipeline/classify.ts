@@ -1,7 +1,9 @@
+import { isDayFormat } from '../schemas/time-stamp.js'
 import { findRepairs, lengthsOf, rejectLengths } from './lengths.js'
 import type { Line } from './line.js'
+import { daySeconds } from './sample.js'
 import type { FileState } from './stores/file-state.js'
-import { type StagingTotals, totalStaging } from './stores/lengths.js'
+import { type LastStart, lastStarts, type StagingTotals, totalStaging } from './stores/lengths.js'
 import { countSurvivors, repeatsWithin } from './stores/outcome.js'
 import {
   type Counted,
@@ -21,6 +23,10 @@ export interface Usable {
   readonly table: string
   readonly totals: StagingTotals
   readonly rejected: Counted
+  /** Rows of the table whose key no later row repeats. */
+  readonly survivors: number
+  /** When the last interval ends, epoch seconds. */
+  readonly lastEnd: number
 }
 
 /**
@@ -32,15 +38,44 @@ export async function settleLengths(
   state: FileState,
   totals: StagingTotals,
 ): Promise<Usable> {
+  const { store } = line
   const { reads, fixed } = stagingOf(state.arrival)
-  const isRegular =
-    totals.oddMeters === 0 && lengthsOf(line, state).includes(state.manifest.seconds)
-  const repairs = isRegular ? [] : await findRepairs(line, state)
-  if (repairs.length === 0) return { table: reads, totals, rejected: none }
+  const { seconds, format } = state.manifest
+  const survivors = await countSurvivors(store, reads)
+  // A shape of days says nothing of the time of day, which these formats do not have.
+  const isShapely = seconds !== daySeconds || (format !== null && isDayFormat(format))
+  const isNamed = lengthsOf(line.profile, state.feed).includes(seconds)
+  const shaped = { byShape: isShapely && isNamed, repeats: survivors !== totals.rows }
+  const isRegular = totals.oddMeters === 0 && shaped.byShape && !shaped.repeats
+  const repairs = isRegular ? [] : await findRepairs(line, state, shaped)
+  if (repairs.length === 0) {
+    const lastEnd = endOf(line, totals, seconds)
+    return { table: reads, totals, rejected: none, survivors, lastEnd }
+  }
   const rejected = await rejectLengths(line, state, repairs)
-  await repairMeters(line.store, state.arrival, repairs)
-  const fixedTotals = await totalStaging(line.store, fixed, state.manifest.seconds)
-  return { table: fixed, totals: fixedTotals, rejected }
+  await repairMeters(store, state.arrival, repairs)
+  return { ...(await lookAgain(line, state, fixed)), rejected }
+}
+
+/** What a table holds that was made of another one. */
+async function lookAgain(
+  line: Line,
+  { manifest }: FileState,
+  table: string,
+): Promise<Omit<Usable, 'rejected'>> {
+  const ends = await lastStarts(line.store, table)
+  return {
+    table,
+    totals: await totalStaging(line.store, table, manifest.seconds),
+    survivors: await countSurvivors(line.store, table),
+    lastEnd: Math.max(0, ...ends.map((last) => endOf(line, last, last.seconds))),
+  }
+}
+
+/** When the last of some intervals of one length ends; a day ends with its local day. */
+function endOf({ zone }: Line, last: LastStart, seconds: number): number {
+  if (seconds !== daySeconds) return last.lastIntervalStart + seconds
+  return zone.dayStart(last.lastDay) + zone.daySeconds(last.lastDay)
 }
 
 /**
@@ -59,8 +94,7 @@ export async function dropUnregistered(
   if (unregistered.rows === 0) return { ...usable, unregistered }
   const { registered } = stagingOf(state.arrival)
   for (const statement of keepRegistered(usable.table, registered)) await store.command(statement)
-  const totals = await totalStaging(store, registered, state.manifest.seconds)
-  return { ...usable, table: registered, totals, unregistered }
+  return { ...usable, ...(await lookAgain(line, state, registered)), unregistered }
 }
 
 const none: Counted = { rows: 0, quantity: '0' }
@@ -78,10 +112,9 @@ const noOverlap: Overlap = {
  */
 export async function classify(line: Line, state: FileState, usable: Usable): Promise<FileState> {
   const { store } = line
-  const { table, totals } = usable
+  const { table, totals, survivors } = usable
   const { firstDay, lastDay } = totals
   const staged: Staged = { arrival: state.arrival, table, firstDay, lastDay }
-  const survivors = await countSurvivors(store, table)
   const within =
     survivors === totals.rows
       ? { duplicate: none, superseded: none }
@@ -101,7 +134,7 @@ export async function classify(line: Line, state: FileState, usable: Usable): Pr
   const left = subtractQuantities(totals.quantity, quantity.duplicate, quantity.superseded)
   return {
     ...state,
-    ...extentOf(line, state, totals),
+    ...extentOf(usable),
     status: 'publishing',
     rows: { ...state.rows, ...rows, accepted: totals.rows - rows.duplicate - rows.superseded },
     quantity: { ...state.quantity, ...quantity, accepted: left },
@@ -111,22 +144,16 @@ export async function classify(line: Line, state: FileState, usable: Usable): Pr
   }
 }
 
-function extentOf(
-  line: Line,
-  { manifest }: FileState,
-  totals: StagingTotals,
-): Pick<FileState, 'meters' | 'firstIntervalStart' | 'lastIntervalEnd'> {
+function extentOf({
+  totals,
+  lastEnd,
+}: Usable): Pick<FileState, 'meters' | 'firstIntervalStart' | 'lastIntervalEnd'> {
   if (totals.rows === 0) {
     return { meters: 0, firstIntervalStart: undefined, lastIntervalEnd: undefined }
   }
-  const { lastIntervalStart, lastDay } = totals
-  const isDaily = manifest.seconds === 86_400
-  const end = isDaily
-    ? line.zone.dayStart(lastDay) + line.zone.daySeconds(lastDay)
-    : lastIntervalStart + manifest.seconds
   return {
     meters: totals.meters,
     firstIntervalStart: new Date(totals.firstIntervalStart * 1_000),
-    lastIntervalEnd: new Date(end * 1_000),
+    lastIntervalEnd: new Date(lastEnd * 1_000),
   }
 }

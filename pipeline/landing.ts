@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../schemas/fault.js'
+import type { Profile } from '../schemas/profile.js'
 import { measure } from './measure.js'
 import { cutPoint, lastRow } from './rows.js'
 import { attempt } from './sources/folder.js'
@@ -14,6 +15,15 @@ export function landedFolder(landing: string, arrival: number): string {
 
 export function chunkName(chunk: number): string {
   return `${String(chunk).padStart(6, '0')}.csv`
+}
+
+const chunkBytesMax = 134_217_728
+/** Large files get larger chunks, so that none has more than about so many. */
+const chunksAim = 800
+
+/** How large the chunks of a file become. */
+export function chunkBytesOf(limits: Profile['limits'], bytes: number): number {
+  return Math.min(chunkBytesMax, Math.max(limits.chunkBytes, Math.ceil(bytes / chunksAim)))
 }
 
 export interface LandingOptions {
@@ -77,10 +87,7 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
   const cut = async () => {
     const at = cutPoint(filling)
     if (at > 0) return land(at)
-    throw new Fault(
-      'ROW_LENGTH',
-      `line ${line} is longer than ${options.chunkBytes} bytes; export it with one row on a line`,
-    )
+    throw rowLength(line, options.chunkBytes)
   }
   return {
     add: async (bytes) => {
@@ -103,7 +110,14 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
   }
 }
 
-function describe(bytes: Buffer, chunk: number, line: number): LandedChunk {
+/** No line end in a whole chunk that starts at `line`. */
+export function rowLength(line: number, chunkBytes: number): Fault {
+  const detail = `line ${line} is longer than ${chunkBytes} bytes; export it with one row on a line`
+  return new Fault('ROW_LENGTH', detail)
+}
+
+/** Refuses a chunk that starts at `line` and is not text in UTF-8. */
+export function proveText(bytes: Buffer, line: number): void {
   if (bytes.includes(0))
     throw new Fault(
       'ENCODING',
@@ -114,6 +128,10 @@ function describe(bytes: Buffer, chunk: number, line: number): LandedChunk {
       'ENCODING',
       `the rows from line ${line} on are not UTF-8; export it as UTF-8 text`,
     )
+}
+
+function describe(bytes: Buffer, chunk: number, line: number): LandedChunk {
+  proveText(bytes, line)
   const { lines, rows, micros, shape } = measure(bytes)
   return { chunk, line, lines, rows, bytes: bytes.length, micros: micros.toString(), shape }
 }

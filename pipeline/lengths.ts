@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Profile } from '../schemas/profile.js'
 import { formatQuantity } from '../schemas/quantity.js'
 import { isDayFormat } from '../schemas/time-stamp.js'
 import { rejectCodes } from '../schemas/usage-row.js'
@@ -19,13 +20,19 @@ import { stagingOf } from './stores/staging.js'
  * The meters of a file whose reads are not of the length that its sample showed (decision 16): the
  * smallest gap between a meter's starts counts, for a single read the length that is stored for
  * the meter, else the first of the profile's. Lengths that the profile does not name are `seconds`
- * 0: those rows are no use.
+ * 0: those rows are no use. `shaped` says whether a meter's shape proves its length, and whether
+ * keys repeat, of whose meters it proves nothing.
  */
-export async function findRepairs(line: Line, state: FileState): Promise<readonly MeterRepair[]> {
+export async function findRepairs(
+  line: Line,
+  state: FileState,
+  shaped: { readonly byShape: boolean; readonly repeats: boolean },
+): Promise<readonly MeterRepair[]> {
   const { seconds, format } = state.manifest
-  const allowed = lengthsOf(line, state)
-  const wanted = allowed.includes(seconds) ? seconds : noLength
-  const odd = await oddMeters(line.store, stagingOf(state.arrival).reads, wanted)
+  const allowed = lengthsOf(line.profile, state.feed)
+  const wanted = shaped.byShape ? seconds : noLength
+  const { reads } = stagingOf(state.arrival)
+  const odd = await oddMeters(line.store, reads, { seconds: wanted, repeats: shaped.repeats })
   const isDaily = format !== null && isDayFormat(format)
   const stored: ReadonlyMap<string, number> =
     !isDaily && odd.some((meter) => meter.gap === 0)
@@ -33,8 +40,7 @@ export async function findRepairs(line: Line, state: FileState): Promise<readonl
       : new Map()
   const repairs = odd.map(({ meterId, gap }) => {
     const single = isDaily ? daySeconds : (stored.get(meterId) ?? (allowed[0] as number))
-    const length = gap === 0 ? single : toLength(gap)
-    return { meterId, seconds: allowed.includes(length) ? length : 0 }
+    return { meterId, seconds: meterLength(gap, { single, allowed }) }
   })
   return repairs.filter((repair) => repair.seconds !== seconds)
 }
@@ -42,9 +48,21 @@ export async function findRepairs(line: Line, state: FileState): Promise<readonl
 /** No meter has it, so all of them are looked at. */
 const noLength = 2 ** 32 - 1
 
+/**
+ * The length of a meter whose different starts lie at least `gap` seconds apart, 0 for a single
+ * start, whose length is `single`; 0 where the profile does not name the length (decision 16).
+ */
+export function meterLength(
+  gap: number,
+  rules: { readonly single: number; readonly allowed: readonly number[] },
+): number {
+  const length = gap === 0 ? rules.single : toLength(gap)
+  return rules.allowed.includes(length) ? length : 0
+}
+
 /** The interval lengths that the profile allows for the feed of a file, seconds. */
-export function lengthsOf(line: Line, { feed }: Pick<FileState, 'feed'>): readonly number[] {
-  const intervals = line.profile.usage.intervals[feed as 'Electric' | 'Gas']
+export function lengthsOf({ usage }: Pick<Profile, 'usage'>, feed: string): readonly number[] {
+  const intervals = usage.intervals[feed as 'Electric' | 'Gas']
   return intervals.map((interval) => (interval === 'day' ? daySeconds : interval))
 }
 

@@ -14,7 +14,10 @@ export interface LoadTask {
 }
 
 /** How the rows of a file are to be judged: the profile's rules and what is known of the file. */
-export function rulesOf(line: Line, task: Pick<LoadTask, 'feed' | 'seconds' | 'format'>) {
+export function rulesOf(
+  line: Pick<Line, 'profile' | 'zone'>,
+  task: Pick<LoadTask, 'feed' | 'seconds' | 'format'>,
+) {
   const { usage, limits } = line.profile
   return {
     ...usage,

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { formatQuantity } from '../schemas/quantity.js'
+import type { StampReader } from '../schemas/stamp.js'
 import {
   type AcceptedRow,
   judgeUsageRow,
@@ -16,7 +17,7 @@ import { chunkName, landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import { type LoadTask, rulesOf } from './load-task.js'
 import { lastMicros, pickLines, type RawRow, splitRows } from './rows.js'
-import { toLocalStart } from './stamps.js'
+import { rememberStamps, toLocalStart } from './stamps.js'
 import type { Reader } from './stores/judge.js'
 import { missingLines, onceSettings, stagingOf, versionOf } from './stores/staging.js'
 
@@ -48,12 +49,16 @@ export async function judgeOddRows(
       : pickLines(bytes, task.chunk.line, await missing(line, task))
   const counted = { accepted: 0, rejected: 0, rejectedMicros: 0n, rounded: 0 }
   const rules = rulesOf(line, task)
+  const remembered = rememberStamps(rules)
+  const texts = new Set<string>()
   const repeats: string[] = []
   const rejects: object[] = []
   const flush = () => line.store.insert('reject', rejects.splice(0))
   async function* acceptedRows(): AsyncGenerator<string> {
     for (const row of rows) {
-      const verdict = judgeRawRow(row.raw, rules)
+      const fields = parseRow(row.raw)
+      if (fields?.length === 5) texts.add(fields[3] as string)
+      const verdict = judgeParsedRow({ raw: row.raw, fields }, rules, remembered)
       if (verdict.outcome === 'accepted') {
         counted.accepted++
         if (verdict.rounded) counted.rounded++
@@ -71,7 +76,15 @@ export async function judgeOddRows(
   await storeAccepted(line, task, { into: 'reads', rows: acceptedRows() })
   if (repeats.length > 0) await storeAccepted(line, task, { into: 'repeats', rows: repeats })
   if (rejects.length > 0) await flush()
+  if (reader === undefined) await keepTexts(line, task, texts)
   return counted
+}
+
+/** The timestamps of a chunk that the engine has not read are evidence too (decision 13). */
+async function keepTexts(line: Line, task: LoadTask, texts: ReadonlySet<string>): Promise<void> {
+  const { arrival, chunk } = task
+  const rows = [...texts].map((text) => ({ text, chunk: chunk.chunk }))
+  if (rows.length > 0) await line.store.insert(stagingOf(arrival).texts, rows)
 }
 
 async function missing(line: Line, { arrival, chunk }: LoadTask): Promise<readonly number[]> {
@@ -87,9 +100,24 @@ export interface RawRowRules extends UsageRules {
 
 /** Judges a row as it stands in a file, its columns not yet told apart. */
 export function judgeRawRow(raw: string, rules: RawRowRules): UsageVerdict {
-  const isTooLong = Buffer.byteLength(raw) > rules.rowBytesMax
-  const fields = isTooLong ? undefined : parseRow(raw)
-  const verdict = fields === undefined ? unreadable(isTooLong) : judgeUsageRow(fields, rules)
+  return judgeParsedRow({ raw, fields: parseRow(raw) }, rules)
+}
+
+/** A row and its columns; undefined where its quotes do not match. */
+export interface ParsedRow {
+  readonly raw: string
+  readonly fields: readonly string[] | undefined
+}
+
+/** Judges a row whose columns are told apart. */
+export function judgeParsedRow(
+  { raw, fields }: ParsedRow,
+  rules: RawRowRules,
+  read?: StampReader,
+): UsageVerdict {
+  const isTooLong = raw.length * 3 > rules.rowBytesMax && Buffer.byteLength(raw) > rules.rowBytesMax
+  const verdict =
+    isTooLong || fields === undefined ? unreadable(isTooLong) : judgeUsageRow(fields, rules, read)
   return verdict.outcome === 'accepted' ? verdict : { ...verdict, micros: lastMicros(raw) }
 }
 
@@ -130,6 +158,11 @@ function escapeTab(text: string): string {
 
 const escapes: Readonly<Record<string, string>> = { '\t': 't', '\n': 'n', '\r': 'r' }
 
+/** So much of a rejected row as is shown. */
+export function shownRow(raw: string): string {
+  return raw.slice(0, rawCharactersMax).replace(/[\uD800-\uDBFF]$/, '')
+}
+
 /** A row of the table `reject`. */
 export function toRejectRow(arrival: number, row: RawRow, verdict: RejectedRow): object {
   return {
@@ -138,7 +171,7 @@ export function toRejectRow(arrival: number, row: RawRow, verdict: RejectedRow):
     column_name: verdict.column,
     code: verdict.code,
     detail: verdict.detail,
-    raw: row.raw.slice(0, rawCharactersMax).replace(/[\uD800-\uDBFF]$/, ''),
+    raw: shownRow(row.raw),
     quantity: formatQuantity(verdict.micros),
   }
 }

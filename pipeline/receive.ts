@@ -3,12 +3,12 @@ import { statfs } from 'node:fs/promises'
 import { Fault } from '../schemas/fault.js'
 import { feeds } from '../schemas/feed.js'
 import { type FileName, parseFileName } from '../schemas/file-name.js'
+import type { Profile } from '../schemas/profile.js'
 import { formatQuantity } from '../schemas/quantity.js'
-import { parseRow } from './csv.js'
 import { forward } from './forward.js'
-import { proveHeader } from './header.js'
+import { afterHeader } from './header.js'
 import { inflate } from './inflate.js'
-import { createLanding, landedFolder } from './landing.js'
+import { chunkBytesOf, createLanding, landedFolder } from './landing.js'
 import { lengthsOf } from './lengths.js'
 import type { Line } from './line.js'
 import { type Sample, sampleBytes, sampleFile } from './sample.js'
@@ -22,6 +22,7 @@ import {
 } from './stores/file-state.js'
 import type { Arrival } from './stores/ledger.js'
 import { createStaging } from './stores/staging.js'
+import { isCutShort, noRowsRefusal, truncatedRefusal } from './verdict.js'
 
 /**
  * Takes in one file in a single pass: hashes the bytes, proves the header, cuts the rows into
@@ -59,7 +60,8 @@ function isHandOver(arrival: Arrival): boolean {
   return arrival.source === 'hand-over'
 }
 
-function companyNotes(line: Line, arrival: Arrival, name: FileName): Notes {
+/** A company that is not the profile's is refused in a source, and noted where a person named it. */
+export function companyNotes(line: Pick<Line, 'profile'>, arrival: Arrival, name: FileName): Notes {
   if (line.profile.companyCodes.includes(name.companyCode)) return {}
   const detail = `${name.companyCode} is not in companyCodes (${line.profile.companyCodes.join(', ')}); send it to its own utility, or add the code`
   if (!isHandOver(arrival)) throw new Fault('COMPANY_CODE', detail)
@@ -75,12 +77,7 @@ async function land(line: Line, arrival: Arrival, named: Named): Promise<FileSta
   const { name, state } = named
   const { limits } = line.profile
   await refuseFullDisk(line, arrival)
-  if (arrival.bytes > limits.fileBytesMax) {
-    throw new Fault(
-      'FILE_TOO_LARGE',
-      `${arrival.bytes} bytes, limits.fileBytesMax is ${limits.fileBytesMax}; split it, or raise the limit`,
-    )
-  }
+  refuseLarge(limits, arrival.bytes)
   const source = line.sources.get(arrival.source)
   if (source === undefined) {
     throw new Fault(
@@ -113,17 +110,14 @@ async function land(line: Line, arrival: Arrival, named: Named): Promise<FileSta
   }
   if (received.duplicateOf !== 0) return received
   if (rows === 0) {
-    return { ...received, fault: 'NO_ROWS', reason: noRowsReason }
+    return { ...received, ...noRowsRefusal }
   }
   return landed.truncated ? truncated(arrival, received) : received
 }
 
-const noRowsReason = 'a header stands alone, no row follows it; send it again with its rows'
-
 function truncated(arrival: Arrival, state: FileState): FileState {
-  const reason = 'the last row is cut short and has no line end; send the whole file again'
-  const fault = { fault: 'TRUNCATED', reason }
-  return isHandOver(arrival) ? { ...state, ...fault } : { ...state, ...fault, status: 'waiting' }
+  const refused = { ...state, ...truncatedRefusal }
+  return isHandOver(arrival) ? refused : { ...refused, status: 'waiting' }
 }
 
 interface Landed extends Sample {
@@ -143,15 +137,12 @@ async function landRows(
   let head = Buffer.alloc(0)
   let sample: Sample | undefined
   const sampled = () => {
-    sample ??= sampleFile(head, { ...usage, zone: line.zone }, lengthsOf(line, { feed: feed.name }))
+    sample ??= sampleFile(head, { ...usage, zone: line.zone }, lengthsOf(line.profile, feed.name))
     return sample
   }
   const landing = await createLanding({
     folder: landedFolder(line.folders.landing, arrival.arrival),
-    chunkBytes: Math.min(
-      chunkBytesMax,
-      Math.max(limits.chunkBytes, Math.ceil(arrival.bytes / chunksAim)),
-    ),
+    chunkBytes: chunkBytesOf(limits, arrival.bytes),
     firstLine: 2,
     onChunk: async (chunk) => {
       if (hold) return
@@ -166,42 +157,14 @@ async function landRows(
     }
     const { chunks, unendedRow } = await landing.end()
     const ended = unendedRow === undefined
-    const columns = ended ? feed.columns.length : (parseRow(unendedRow)?.length ?? 0)
-    return { chunks, ...sampled(), ended, truncated: columns < feed.columns.length }
+    return { chunks, ...sampled(), ended, truncated: isCutShort(unendedRow, feed.columns) }
   } finally {
     await landing.close()
   }
 }
 
-const chunkBytesMax = 134_217_728
-/** Large files get larger chunks, so that none has more than about so many. */
-const chunksAim = 800
-
-/** Proves the header and yields what follows it. */
-async function* afterHeader(
-  input: AsyncGenerator<Buffer>,
-  columns: readonly string[],
-  rowBytesMax: number,
-): AsyncGenerator<Buffer> {
-  let head: Buffer | undefined = Buffer.alloc(0)
-  for await (const bytes of input) {
-    if (head === undefined) {
-      yield bytes
-      continue
-    }
-    head = Buffer.concat([head, bytes])
-    const end = head.indexOf(10)
-    if (end === -1 && head.length <= rowBytesMax) continue
-    proveHeader(head.toString('utf8', 0, end === -1 ? rowBytesMax : end), columns)
-    yield head.subarray(end + 1)
-    head = undefined
-  }
-  if (head === undefined) return
-  if (head.length === 0) throw new Fault('EMPTY_FILE', 'the file holds no bytes; export it again')
-  proveHeader(head.toString('utf8'), columns)
-}
-
-async function* tap(
+/** The same bytes, seen as they pass. */
+export async function* tap(
   input: AsyncIterable<Buffer>,
   see: (bytes: Buffer) => void,
 ): AsyncGenerator<Buffer> {
@@ -209,6 +172,14 @@ async function* tap(
     see(bytes)
     yield bytes
   }
+}
+
+export function refuseLarge({ fileBytesMax }: Profile['limits'], bytes: number): void {
+  if (bytes <= fileBytesMax) return
+  throw new Fault(
+    'FILE_TOO_LARGE',
+    `${bytes} bytes, limits.fileBytesMax is ${fileBytesMax}; split it, or raise the limit`,
+  )
 }
 
 async function refuseFullDisk(line: Line, arrival: Arrival): Promise<void> {
@@ -223,7 +194,7 @@ async function refuseFullDisk(line: Line, arrival: Arrival): Promise<void> {
 }
 
 /** The state of an arrival of which nothing has been read. */
-export function blankState(line: Line, arrival: Arrival): FileState {
+export function blankState(line: Pick<Line, 'now'>, arrival: Arrival): FileState {
   return {
     arrival: arrival.arrival,
     status: 'received',

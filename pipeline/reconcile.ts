@@ -1,22 +1,20 @@
-import { proveDateOrder } from '../schemas/date-order.js'
 import { Fault } from '../schemas/fault.js'
-import { timeStampNames } from '../schemas/time-stamp.js'
 import { classify, dropUnregistered, settleLengths } from './classify.js'
 import { forward, loadTasks } from './forward.js'
 import type { Line } from './line.js'
 import { load } from './load.js'
 import { publish } from './publish.js'
 import { blankState } from './receive.js'
-import { type FileState, noQuantity, noRows } from './stores/file-state.js'
+import type { FileState } from './stores/file-state.js'
 import type { ChunkReceipt } from './stores/ledger.js'
 import { type StagingTotals, totalStaging } from './stores/lengths.js'
 import type { Counted } from './stores/overlap.js'
 import { countRepeats, resolveRepeats } from './stores/repeats.js'
 import { createStaging, dropStaging, stagingOf } from './stores/staging.js'
-import { addQuantities, subtractQuantities } from './sums.js'
+import { addQuantities } from './sums.js'
+import { dateNotes, refuseDates, refuseShare, unjudged, withRejected } from './verdict.js'
 
 const waitingMsMax = 24 * 3_600_000
-const rejectedRowsAlways = 10
 
 /**
  * Decides the fate of a file, the only place that does: what came in, what was judged and what
@@ -51,23 +49,15 @@ function isOverdue(line: Line, state: FileState): boolean {
 
 async function decide(line: Line, state: FileState): Promise<FileState> {
   if (state.duplicateOf !== 0) return { ...state, status: 'duplicate' }
-  if (state.fault !== '') return unjudged(state, { code: state.fault, detail: state.reason })
+  if (state.fault !== '') return unjudged(state, state)
   const first = await publishedMeanwhile(line, state)
   if (first !== undefined) return { ...state, status: 'duplicate', duplicateOf: first.arrival }
   try {
     return await weigh(line, state, await prove(line, state))
   } catch (error) {
     if (!(error instanceof Fault) || error.retry) throw error
-    return unjudged(state, error)
+    return unjudged(state, { fault: error.code, reason: error.detail })
   }
-}
-
-/** A file that is refused as a whole: none of its rows was told apart, so none is counted. */
-function unjudged(state: FileState, fault: { code: string; detail: string }): FileState {
-  const rows = state.rows.read === 0 ? '' : `; it has ${state.rows.read} rows`
-  const reason = `${fault.detail}${rows}`
-  const none = { rows: noRows, quantity: noQuantity }
-  return { ...state, ...none, status: 'quarantined', fault: fault.code, reason }
 }
 
 /** The same file, where it arrived a moment earlier and was published while this one loaded. */
@@ -85,8 +75,8 @@ export async function giveUp(line: Line, number: number, error: unknown): Promis
   if (state.status !== 'received') return
   const fault = error instanceof Fault ? error : undefined
   const decided = unjudged(state, {
-    code: fault?.code ?? 'ATTEMPTS',
-    detail: fault?.detail ?? 'loading failed again and again; the log tells how',
+    fault: fault?.code ?? 'ATTEMPTS',
+    reason: fault?.detail ?? 'loading failed again and again; the log tells how',
   })
   await line.ledger.record(decided)
   await forward(line, decided)
@@ -157,39 +147,19 @@ async function weigh(line: Line, state: FileState, proved: Proved): Promise<File
       quantity: addQuantities(...receipts.map((receipt) => receipt.quantityRejected)),
     },
   )
-  const { dateOrder } = line.profile.usage
-  if (notes.dateOrder !== dateOrder) {
-    const reason = `the file is written ${notes.dateOrder}, usage.dateOrder says ${dateOrder}: ${notes.dateOrderProof}`
-    return { ...dated, status: 'quarantined', fault: 'DATE_ORDER', reason }
-  }
+  const { dateOrder, rejectedShareMax } = line.profile.usage
+  const misdated = refuseDates(notes, dateOrder)
+  if (misdated !== undefined) return { ...dated, status: 'quarantined', ...misdated }
   const usable = await settleLengths(line, state, staged)
   const rejected = refused + usable.rejected.rows
   const counted = withRejected(dated, {
     rows: rejected,
     quantity: addQuantities(dated.quantity.rejected, usable.rejected.quantity),
   })
-  const { rejectedShareMax } = line.profile.usage
-  if (rejected > rejectedRowsAlways && rejected / state.rows.read > rejectedShareMax) {
-    const percent = Number((rejectedShareMax * 100).toPrecision(12))
-    const reason = `${rejected} of ${state.rows.read} rows are not usable; usage.rejectedShareMax allows ${percent} %; mend them and send the file again`
-    return { ...counted, status: 'quarantined', fault: 'TOO_MANY_REJECTED', reason }
-  }
+  const tooMany = refuseShare(counted.rows, rejectedShareMax)
+  if (tooMany !== undefined) return { ...counted, status: 'quarantined', ...tooMany }
   const kept = await dropUnregistered(line, counted, usable)
   return classify(line, withUnregistered(counted, kept.unregistered), kept)
-}
-
-/** A state whose rows add up before it is known what becomes of the usable ones. */
-function withRejected(state: FileState, rejected: Counted): FileState {
-  const { rows, quantity } = state
-  return {
-    ...state,
-    rows: { ...rows, rejected: rejected.rows, accepted: rows.read - rejected.rows },
-    quantity: {
-      ...quantity,
-      rejected: rejected.quantity,
-      accepted: subtractQuantities(quantity.read, rejected.quantity),
-    },
-  }
 }
 
 function withUnregistered(state: FileState, { rows, quantity }: Counted): FileState {
@@ -206,12 +176,12 @@ async function proveDates(line: Line, state: FileState) {
   const rows = await line.store.rows<{ text: string }>({
     sql: `SELECT DISTINCT text FROM ${texts}`,
   })
-  const { proved, proof } = proveDateOrder(
+  return dateNotes(
     rows.map((row) => row.text),
-    state.fileDate ?? '',
+    {
+      fileDate: state.fileDate,
+      format: state.manifest.format,
+      dateOrder: line.profile.usage.dateOrder,
+    },
   )
-  const dateOrder = proved ?? line.profile.usage.dateOrder
-  const dateOrderProof = proved === undefined ? `${proof}; usage.dateOrder holds` : proof
-  const { format } = state.manifest
-  return { ...(format && { timestampFormat: timeStampNames[format] }), dateOrder, dateOrderProof }
 }

@@ -1,4 +1,4 @@
-import { readStamp, type StampRules } from '../schemas/stamp.js'
+import { readStamp, type StampReader, type StampRules } from '../schemas/stamp.js'
 import { toDay } from '../schemas/zone.js'
 
 /** An instant on the local clock: the day and hour in which an interval starts. */
@@ -28,4 +28,19 @@ export function explainStamp(text: string, rules: StampRules): Stamp | undefined
 export function toLocalStart(startsAt: number, { zone }: Pick<StampRules, 'zone'>): LocalStart {
   const wall = zone.toWall(startsAt)
   return { startsAt, localDay: toDay(wall), localHour: wall.hour }
+}
+
+const rememberedMax = 100_000
+
+/** Reads timestamps and remembers the different ones, of which a file has few. */
+export function rememberStamps(rules: StampRules): StampReader {
+  const known = new Map<string, ReturnType<StampReader>>()
+  return (text) => {
+    const found = known.get(text)
+    if (found !== undefined) return found
+    const meaning = readStamp(text, rules)
+    if (known.size === rememberedMax) known.clear()
+    known.set(text, meaning)
+    return meaning
+  }
 }

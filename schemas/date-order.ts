@@ -41,6 +41,11 @@ interface Evidence {
   readonly words: string
 }
 
+/** The date with slashes that a timestamp starts with, if the calendar has it in either order. */
+export function slashDateOf(text: string): string | undefined {
+  return readDates([text])[0]?.text
+}
+
 function readDates(texts: Iterable<string>): readonly SlashDate[] {
   const found = new Map<string, SlashDate>()
   for (const text of texts) {
@@ -55,6 +60,8 @@ function readDates(texts: Iterable<string>): readonly SlashDate[] {
     })
   }
   return [...found.values()]
+    .filter((date) => orders.some((order) => dayUnder(order, date) !== undefined))
+    .sort((a, b) => (a.text < b.text ? -1 : 1))
 }
 
 /** `YYYY-MM-DD`, undefined where the calendar has no such day. */

@@ -19,6 +19,9 @@ export interface StampRules {
 /** Why a timestamp says nothing. */
 export type StampFault = 'EMPTY' | 'NOT_A_TIME' | 'TIME_FORMAT' | 'NONEXISTENT_TIME'
 
+/** What a timestamp of a file means: see `readStamp`. */
+export type StampReader = (text: string) => readonly number[] | StampFault
+
 const daySeconds = 86_400
 
 /**

@@ -1,6 +1,6 @@
 import { type Commodity, feeds } from './feed.js'
 import { isPlainDecimal, parseQuantity } from './quantity.js'
-import { readStamp, type StampRules } from './stamp.js'
+import { readStamp, type StampReader, type StampRules } from './stamp.js'
 
 /**
  * Why a row is rejected, in the order of judgement, with the words that stand in the rejects file.
@@ -68,9 +68,14 @@ const spreadsheetNumber = /^\d(\.\d+)?[eE][+-]\d{2,3}$/
 /**
  * Judges one row of a usage file, its fields unquoted but untrimmed, by the columns from left to
  * right; the first wrong column decides. A rejected row counts with its last field's quantity,
- * 0 where that is no plain decimal. The engine's own judgement must agree with this one.
+ * 0 where that is no plain decimal. The engine's own judgement must agree with this one. `read` is
+ * `readStamp` by the same rules, which a caller may remember.
  */
-export function judgeUsageRow(fields: readonly string[], rules: UsageRules): UsageVerdict {
+export function judgeUsageRow(
+  fields: readonly string[],
+  rules: UsageRules,
+  read: StampReader = (text) => readStamp(text, rules),
+): UsageVerdict {
   const values = fields.map(trimBlanks)
   const micros = parseQuantity(values.at(-1) ?? '')?.micros ?? 0n
   const reject = (code: RejectCode, column: UsageColumn | '', found = ''): RejectedRow => {
@@ -84,7 +89,7 @@ export function judgeUsageRow(fields: readonly string[], rules: UsageRules): Usa
     const code = judgeIdentifier(identifier)
     if (code !== undefined) return reject(code, columns[index] ?? '')
   }
-  const starts = readStamp(time, rules)
+  const starts = read(time)
   if (typeof starts === 'string') return reject(starts, 'TimeStamp')
   const code = judgeAmount(amount, rules)
   if (code !== undefined) return reject(code, 'TotalUnit')

@@ -78,12 +78,16 @@ function gridOf(seconds: number): string {
   return seconds === daySeconds ? '0' : 'toUnixTimestamp(starts_at) % {seconds:UInt32}'
 }
 
-/** The meters that are not regular and whose smallest gap is another than `seconds`. */
+/**
+ * The meters whose smallest gap is another than `seconds`. Looked at are those that are not regular
+ * and, where keys repeat, those with a repeated key: a repeated row may stand in for a missing one.
+ */
 export async function oddMeters(
   store: Store,
   table: string,
-  seconds: number,
+  wanted: { readonly seconds: number; readonly repeats: boolean },
 ): Promise<readonly OddMeter[]> {
+  const { seconds, repeats } = wanted
   const rows = await store.rows<{ meter_id: string; gap: number }>({
     sql: `SELECT meter_id,
         toUInt32(arrayMin(arrayPopFront(arrayDifference(starts)))) AS gap
@@ -92,6 +96,7 @@ export async function oddMeters(
         FROM ${table}
         WHERE meter_id IN (
           SELECT meter_id FROM (${meterShapes(table, seconds)}) WHERE ${irregular(seconds)}
+          ${repeats ? `UNION DISTINCT ${metersRepeating(table)}` : ''}
         )
         GROUP BY meter_id
       )
@@ -99,6 +104,37 @@ export async function oddMeters(
     parameters: { seconds },
   })
   return rows.map((row) => ({ meterId: row.meter_id, gap: row.gap }))
+}
+
+function metersRepeating(table: string): string {
+  return `SELECT DISTINCT meter_id FROM (
+      SELECT meter_id FROM ${table}
+      GROUP BY local_day, meter_id, starts_at, seconds HAVING count() > 1
+      SETTINGS optimize_aggregation_in_order = 1
+    )`
+}
+
+/** Where the last interval of one length starts. */
+export interface LastStart {
+  /** Epoch seconds. */
+  readonly lastIntervalStart: number
+  readonly lastDay: string
+}
+
+/** The last start of each length that stands in a staging table. */
+export async function lastStarts(
+  store: Store,
+  table: string,
+): Promise<readonly (LastStart & { readonly seconds: number })[]> {
+  const rows = await store.rows<{ seconds: number; start: number; day: string }>({
+    sql: `SELECT seconds, toUnixTimestamp(max(starts_at)) AS start, toString(max(local_day)) AS day
+      FROM ${table} GROUP BY seconds`,
+  })
+  return rows.map(({ seconds, start, day }) => ({
+    seconds,
+    lastIntervalStart: start,
+    lastDay: day,
+  }))
 }
 
 /** The interval length that is stored for meters, from their latest days in the store. */

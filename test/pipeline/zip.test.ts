@@ -56,7 +56,11 @@ const hostile: readonly (readonly [string, Buffer, RegExp])[] = [
   ['a path of Windows', one({ name: 'C:\\b.csv' }), /not taken/],
   ['a dot name', one({ name: '.csv' }), /without a path/],
   ['another kind of file', one({ name: 'run.exe' }), /called "run.exe"/],
-  ['a control character in the name', one({ name: 'a\u001b[2Jb.csv', flags: 0x800 }), /without a path/],
+  [
+    'a control character in the name',
+    one({ name: 'a\u001b[2Jb.csv', flags: 0x800 }),
+    /without a path/,
+  ],
   ['no name', one({ name: '' }), /without a path/],
   ['a link', one({ mode: 0o120777 }), /a link or folder/],
   ['a device', one({ mode: 0o060666 }), /a link or folder/],

@@ -1,0 +1,119 @@
+import type { Profile } from '../schemas/profile.js'
+import { formatQuantity } from '../schemas/quantity.js'
+import { isDayFormat } from '../schemas/time-stamp.js'
+import { rejectCodes } from '../schemas/usage-row.js'
+import { createZone } from '../schemas/zone.js'
+import { lengthsOf } from './lengths.js'
+import { type MeterTally, tallyMeters } from './meter-tally.js'
+import { shownRow } from './odd-rows.js'
+import type { Piece } from './pieces.js'
+import type { RecordSorter } from './record-sorter.js'
+import { placeRepeats } from './repeated-hour.js'
+import type { BadRow, Reading } from './row-reading.js'
+import { splitRows } from './rows.js'
+import { daySeconds } from './sample.js'
+import type { FileState } from './stores/file-state.js'
+import { dateNotes, refuseDates, refuseShare, withRejected } from './verdict.js'
+
+export interface Judged {
+  readonly profile: Profile
+  readonly reading: Reading
+  readonly reads: RecordSorter
+  readonly repeats: RecordSorter
+  readonly badRowsMax: number
+}
+
+export interface Decided {
+  readonly state: FileState
+  readonly badRows: readonly BadRow[]
+}
+
+/** What becomes of a file that was read to its end, in the order in which `reconcile` decides. */
+export async function decide(state: FileState, judged: Judged): Promise<Decided> {
+  const { profile, reading, reads, repeats, badRowsMax } = judged
+  const { dateOrder, rejectedShareMax } = profile.usage
+  const { fileDate, manifest } = state
+  const dates = dateNotes(reading.dates, { fileDate, format: manifest.format, dateOrder })
+  const notes = { ...state.notes, ...dates, repeatedHourRows: reading.repeated }
+  const dated = withRejected({ ...state, notes }, toCounted(reading.rejected))
+  const misdated = refuseDates(notes, dateOrder)
+  if (misdated !== undefined) {
+    return { state: { ...dated, status: 'quarantined', ...misdated }, badRows: reading.badRows }
+  }
+  await placeRepeats(repeats, reads, reading.secondStarts)
+  const tally = await tallyMeters(reads.sorted(), rulesOf(state, judged))
+  const counted = withRejected(
+    dated,
+    toCounted({
+      rows: reading.rejected.rows + tally.rejected.rows,
+      micros: reading.rejected.micros + tally.rejected.micros,
+    }),
+  )
+  const badRows = [...reading.badRows, ...tally.rejectedLines.map(lengthless)]
+    .sort((a, b) => a.line - b.line)
+    .slice(0, badRowsMax)
+  const tooMany = refuseShare(counted.rows, rejectedShareMax)
+  if (tooMany !== undefined) {
+    return { state: { ...counted, status: 'quarantined', ...tooMany }, badRows }
+  }
+  return { state: published(counted, tally), badRows }
+}
+
+function rulesOf({ manifest, feed }: FileState, { profile, badRowsMax }: Judged) {
+  const allowed = lengthsOf(profile, feed)
+  const isDaily = manifest.format !== null && isDayFormat(manifest.format)
+  const single = isDaily ? daySeconds : (allowed[0] as number)
+  return { zone: createZone(profile.timeZone), allowed, single, linesMax: badRowsMax }
+}
+
+function toCounted({ rows, micros }: { readonly rows: number; readonly micros: bigint }) {
+  return { rows, quantity: formatQuantity(micros) }
+}
+
+/** A row whose meter has no usable length; its text is looked up when it is shown. */
+function lengthless(line: number): BadRow {
+  const code = 'INTERVAL_LENGTH'
+  return { line, column: 'TimeStamp', code, detail: rejectCodes[code].detail, row: '' }
+}
+
+function published(state: FileState, tally: MeterTally): FileState {
+  const { read, duplicate, superseded, meters } = tally
+  const accepted = {
+    rows: read.rows - duplicate.rows - superseded.rows,
+    micros: read.micros - duplicate.micros - superseded.micros,
+  }
+  const outcomes = { accepted, duplicate, superseded }
+  const rows = Object.entries(outcomes).map(([name, counts]) => [name, counts.rows])
+  const quantity = Object.entries(outcomes).map(([name, one]) => [name, formatQuantity(one.micros)])
+  return {
+    ...state,
+    status: 'published',
+    rows: { ...state.rows, ...Object.fromEntries(rows) },
+    quantity: { ...state.quantity, ...Object.fromEntries(quantity) },
+    meters,
+    firstIntervalStart: meters === 0 ? undefined : new Date(tally.firstStart * 1_000),
+    lastIntervalEnd: meters === 0 ? undefined : new Date(tally.lastEnd * 1_000),
+  }
+}
+
+/** Fills in the text of those bad rows that were found by their line only. */
+export async function withRows(
+  badRows: readonly BadRow[],
+  again: () => AsyncGenerator<Piece>,
+): Promise<readonly BadRow[]> {
+  const wanted = new Set(badRows.filter((bad) => bad.code === 'INTERVAL_LENGTH').map(lineOf))
+  if (wanted.size === 0) return badRows
+  const found = new Map<number, string>()
+  for await (const { bytes, line } of again()) {
+    for (const row of splitRows(bytes, line)) {
+      if (wanted.has(row.line)) found.set(row.line, shownRow(row.raw))
+      if (found.size === wanted.size) break
+    }
+    if (found.size === wanted.size) break
+  }
+  return badRows.map((bad) => ({ ...bad, row: found.get(bad.line) ?? bad.row }))
+}
+
+function lineOf({ line }: BadRow): number {
+  return line
+}

@@ -1,0 +1,180 @@
+import { toDay, type Zone } from '../schemas/zone.js'
+import { meterLength } from './lengths.js'
+import { lineSlot, microsSlot, ownerSlot, recordSlots, startSlot } from './read-record.js'
+import { daySeconds } from './sample.js'
+
+export interface TallyRules {
+  readonly zone: Zone
+  /** The lengths that the profile names for the feed, seconds. */
+  readonly allowed: readonly number[]
+  /** The length of a meter with a single start. */
+  readonly single: number
+  /** So many lines of rows without a usable length are kept, the first ones. */
+  readonly linesMax: number
+}
+
+interface Counts {
+  readonly rows: number
+  readonly micros: bigint
+}
+
+/** What becomes of rows that are usable one by one. Instants are epoch seconds. */
+export interface MeterTally {
+  readonly meters: number
+  readonly read: Counts
+  readonly duplicate: Counts
+  readonly superseded: Counts
+  /** Rows of meters whose length the profile does not name, and their lines, ascending. */
+  readonly rejected: Counts
+  readonly rejectedLines: readonly number[]
+  readonly firstStart: number
+  readonly lastEnd: number
+}
+
+const none: Counts = { rows: 0, micros: 0n }
+
+const emptyTally: MeterTally = {
+  meters: 0,
+  read: none,
+  duplicate: none,
+  superseded: none,
+  rejected: none,
+  rejectedLines: [],
+  firstStart: Number.POSITIVE_INFINITY,
+  lastEnd: 0,
+}
+
+/**
+ * Tells apart what becomes of the rows of a file, from its records in order: the length of each
+ * meter is its smallest gap (decision 16), the last row of a key survives (decision 22).
+ */
+export async function tallyMeters(
+  blocks: AsyncIterable<Uint32Array>,
+  rules: TallyRules,
+): Promise<MeterTally> {
+  let tally = emptyTally
+  let meter = createMeter(rules.linesMax)
+  for await (const block of blocks) {
+    const quantities = new BigInt64Array(block.buffer, block.byteOffset, block.length / 2)
+    for (let at = 0; at < block.length; at += recordSlots) {
+      if (!meter.has(block, at)) {
+        tally = addMeter(tally, meter.found(), rules)
+        meter = createMeter(rules.linesMax)
+      }
+      meter.add(block, at, quantities[at / 2 + microsSlot] as bigint)
+    }
+  }
+  return addMeter(tally, meter.found(), rules)
+}
+
+/** What the rows of one meter show. */
+interface MeterFound {
+  readonly read: Counts
+  readonly duplicate: Counts
+  readonly superseded: Counts
+  /** Smallest gap between two starts, 0 where there is one only. */
+  readonly gap: number
+  readonly firstStart: number
+  readonly lastStart: number
+  readonly lines: readonly number[]
+}
+
+function createMeter(linesMax: number) {
+  const name = new Uint32Array(startSlot)
+  const owner = new Uint32Array(2)
+  const read = { rows: 0, micros: 0n }
+  const duplicate = { rows: 0, micros: 0n }
+  const superseded = { rows: 0, micros: 0n }
+  const lines = createFirstLines(linesMax)
+  let gap = 0
+  let firstStart = 0
+  let lastStart = 0
+  let survivor = 0n
+  return {
+    /** Whether a record is of this meter, which is that of its first record. */
+    has: (records: Uint32Array, at: number): boolean => {
+      if (read.rows === 0) return true
+      for (let slot = 0; slot < startSlot; slot++) {
+        if (name[slot] !== records[at + slot]) return false
+      }
+      return true
+    },
+    add: (records: Uint32Array, at: number, micros: bigint): void => {
+      const start = records[at + startSlot] as number
+      lines.add(records[at + lineSlot] as number)
+      if (read.rows === 0) {
+        for (let slot = 0; slot < startSlot; slot++) name[slot] = records[at + slot] as number
+        firstStart = start
+      }
+      if (read.rows === 0 || start !== lastStart) {
+        if (read.rows > 0 && (gap === 0 || start - lastStart < gap)) gap = start - lastStart
+        lastStart = start
+        survivor = micros
+        owner[0] = records[at + ownerSlot] as number
+        owner[1] = records[at + ownerSlot + 1] as number
+      } else {
+        const isSame =
+          micros === survivor &&
+          owner[0] === records[at + ownerSlot] &&
+          owner[1] === records[at + ownerSlot + 1]
+        const counts = isSame ? duplicate : superseded
+        counts.rows++
+        counts.micros += micros
+      }
+      read.rows++
+      read.micros += micros
+    },
+    found: (): MeterFound => {
+      const counted = { read, duplicate, superseded }
+      return { ...counted, gap, firstStart, lastStart, lines: lines.ascending() }
+    },
+  }
+}
+
+/** Keeps the least of the lines that it is given. */
+function createFirstLines(linesMax: number) {
+  const lines: number[] = []
+  return {
+    add: (line: number): void => {
+      if (lines.length === linesMax && line > (lines.at(-1) ?? 0)) return
+      let at = lines.length
+      while (at > 0 && (lines[at - 1] as number) > line) at--
+      lines.splice(at, 0, line)
+      if (lines.length > linesMax) lines.pop()
+    },
+    ascending: (): readonly number[] => lines,
+  }
+}
+
+function addMeter(tally: MeterTally, meter: MeterFound, rules: TallyRules): MeterTally {
+  if (meter.read.rows === 0) return tally
+  const seconds = meterLength(meter.gap, rules)
+  if (seconds === 0) {
+    const lines = [...tally.rejectedLines, ...meter.lines].sort((a, b) => a - b)
+    return {
+      ...tally,
+      rejected: addCounts(tally.rejected, meter.read),
+      rejectedLines: lines.slice(0, rules.linesMax),
+    }
+  }
+  return {
+    ...tally,
+    meters: tally.meters + 1,
+    read: addCounts(tally.read, meter.read),
+    duplicate: addCounts(tally.duplicate, meter.duplicate),
+    superseded: addCounts(tally.superseded, meter.superseded),
+    firstStart: Math.min(tally.firstStart, meter.firstStart),
+    lastEnd: Math.max(tally.lastEnd, intervalEnd(meter.lastStart, seconds, rules.zone)),
+  }
+}
+
+function addCounts(one: Counts, other: Counts): Counts {
+  return { rows: one.rows + other.rows, micros: one.micros + other.micros }
+}
+
+/** When the interval ends that starts at an instant; a day ends with its local day. */
+export function intervalEnd(start: number, seconds: number, zone: Zone): number {
+  if (seconds !== daySeconds) return start + seconds
+  const day = toDay(zone.toWall(start))
+  return zone.dayStart(day) + zone.daySeconds(day)
+}

@@ -1,0 +1,121 @@
+import { slashDateOf } from '../schemas/date-order.js'
+import type { AcceptedRow, RejectCode, UsageColumn } from '../schemas/usage-row.js'
+import { parseRow } from './csv.js'
+import { judgeParsedRow, type RawRowRules, shownRow } from './odd-rows.js'
+import type { Piece } from './pieces.js'
+import { createNameHasher } from './read-record.js'
+import type { RecordSorter } from './record-sorter.js'
+import { type RawRow, splitRows } from './rows.js'
+import { rememberStamps } from './stamps.js'
+
+/** A row that is no use, as the rejects file shows it. */
+export interface BadRow {
+  readonly line: number
+  readonly column: UsageColumn | ''
+  readonly code: RejectCode
+  readonly detail: string
+  /** As it stood in the file. */
+  readonly row: string
+}
+
+export interface ReadingOptions {
+  /** Judged by what the first rows show, hence only known once they are there. */
+  readonly rules: () => RawRowRules
+  /** Takes the usable rows. */
+  readonly reads: RecordSorter
+  /** Takes those of the hour that the clock repeats, by their first start. */
+  readonly repeats: RecordSorter
+  readonly badRowsMax: number
+  /** Called every few thousand rows, so that other things can go on meanwhile. */
+  readonly pause: (rows: number) => Promise<void>
+}
+
+/** What the rows of a file say, judged one by one. */
+export interface Reading {
+  readonly rows: number
+  readonly micros: bigint
+  readonly rejected: { readonly rows: number; readonly micros: bigint }
+  readonly repeated: number
+  /** Standard time for each start in daylight time that the file has. */
+  readonly secondStarts: ReadonlyMap<number, number>
+  /** The different dates with slashes. */
+  readonly dates: ReadonlySet<string>
+  /** The first ones. */
+  readonly badRows: readonly BadRow[]
+  readonly unendedRow: string | undefined
+}
+
+const pauseRows = 16_384
+
+/** Reads a file row by row with the CSV parser and judges each, in bounded memory. */
+export async function readRows(
+  pieces: AsyncIterable<Piece>,
+  options: ReadingOptions,
+): Promise<Reading> {
+  const { reads, repeats, badRowsMax } = options
+  const namesOf = createNameHasher()
+  const secondStarts = new Map<number, number>()
+  const seeDate = createDates()
+  const badRows: BadRow[] = []
+  const counted = { rows: 0, micros: 0n, repeated: 0 }
+  const rejected = { rows: 0, micros: 0n }
+  let unendedRow: string | undefined
+  let judge: ReturnType<typeof createJudge> | undefined
+  const keep = async (line: number, row: AcceptedRow) => {
+    const [start = 0, second] = row.starts
+    const sorter = second === undefined ? reads : repeats
+    if (second !== undefined) {
+      counted.repeated++
+      secondStarts.set(start, second)
+    }
+    if (sorter.isFull()) await sorter.spill()
+    sorter.add({ ...namesOf(row), start, line, micros: row.micros })
+  }
+  for await (const piece of pieces) {
+    judge ??= createJudge(options.rules())
+    unendedRow = piece.unendedRow
+    for (const row of splitRows(piece.bytes, piece.line)) {
+      const { fields, verdict } = judge(row)
+      if (fields?.length === 5) seeDate.see(fields[3] as string)
+      counted.rows++
+      counted.micros += verdict.micros
+      if (verdict.outcome === 'accepted') await keep(row.line, verdict)
+      else {
+        rejected.rows++
+        rejected.micros += verdict.micros
+        const { column, code, detail } = verdict
+        if (badRows.length < badRowsMax) {
+          badRows.push({ line: row.line, column, code, detail, row: shownRow(row.raw) })
+        }
+      }
+      if (counted.rows % pauseRows === 0) await options.pause(counted.rows)
+    }
+  }
+  return { ...counted, rejected, secondStarts, dates: seeDate.dates, badRows, unendedRow }
+}
+
+function createJudge(rules: RawRowRules) {
+  const read = rememberStamps(rules)
+  return ({ raw }: RawRow) => {
+    const fields = parseRow(raw)
+    return { fields, verdict: judgeParsedRow({ raw, fields }, rules, read) }
+  }
+}
+
+const seenMax = 100_000
+
+/** Gathers dates for the proof of their order; each different timestamp is looked at once. */
+function createDates() {
+  const seen = new Set<string>()
+  const dates = new Set<string>()
+  return {
+    dates,
+    see: (text: string): void => {
+      if (seen.has(text)) return
+      if (seen.size === seenMax) seen.clear()
+      seen.add(text)
+      const date = slashDateOf(text)
+      if (date !== undefined) dates.add(date)
+    },
+  }
+}
