@@ -14,7 +14,7 @@ import { attempt } from './sources/folder.js'
 
 /** Sorts records in bounded memory, see `compareRecords`. */
 export interface RecordSorter {
-  /** Whether `spill` must come before the next `add`. */
+  /** Whether `spill` must come next. */
   isFull(): boolean
   add(record: ReadRecord): void
   /** Sorts what is in memory and writes it away. */

@@ -19,8 +19,8 @@ export async function placeRepeats(
 ): Promise<void> {
   let later: ReadRecord | undefined
   const put = async (record: ReadRecord, start: number) => {
-    if (reads.isFull()) await reads.spill()
     reads.add({ ...record, start })
+    if (reads.isFull()) await reads.spill()
   }
   for await (const block of repeats.sorted()) {
     for (const record of readRecords(block)) {

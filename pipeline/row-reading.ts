@@ -61,15 +61,16 @@ export async function readRows(
   const rejected = { rows: 0, micros: 0n }
   let unendedRow: string | undefined
   let judge: ReturnType<typeof createJudge> | undefined
-  const keep = async (line: number, row: AcceptedRow) => {
+  const keep = (line: number, row: AcceptedRow): Promise<void> | undefined => {
     const [start = 0, second] = row.starts
     const sorter = second === undefined ? reads : repeats
     if (second !== undefined) {
       counted.repeated++
       secondStarts.set(start, second)
     }
-    if (sorter.isFull()) await sorter.spill()
-    sorter.add({ ...namesOf(row), start, line, micros: row.micros })
+    const { meter, owner } = namesOf(row)
+    sorter.add({ meter, owner, start, line, micros: row.micros })
+    return sorter.isFull() ? sorter.spill() : undefined
   }
   for await (const piece of pieces) {
     judge ??= createJudge(options.rules())
@@ -79,8 +80,10 @@ export async function readRows(
       if (fields?.length === 5) seeDate.see(fields[3] as string)
       counted.rows++
       counted.micros += verdict.micros
-      if (verdict.outcome === 'accepted') await keep(row.line, verdict)
-      else {
+      if (verdict.outcome === 'accepted') {
+        const spilled = keep(row.line, verdict)
+        if (spilled !== undefined) await spilled
+      } else {
         rejected.rows++
         rejected.micros += verdict.micros
         const { column, code, detail } = verdict

@@ -93,12 +93,24 @@ function lineEnd(bytes: Buffer, start: number): number {
 
 /** The rows of a piece of a file that starts at `line`, a row's first byte; blank lines are none. */
 export function* splitRows(bytes: Buffer, line: number): Generator<RawRow> {
+  if (!bytes.includes(quote)) return yield* splitLines(bytes, line)
   let at = line
   for (let start = 0; start < bytes.length; ) {
     const span = rowSpan(bytes, start)
     if (span.end > span.start) yield { line: at, raw: bytes.toString('utf8', start, span.end) }
     at += span.lines
     start = span.next
+  }
+}
+
+/** Without quotes a line is a row. */
+function* splitLines(bytes: Buffer, line: number): Generator<RawRow> {
+  let at = line
+  for (let start = 0; start < bytes.length; at++) {
+    const found = lineEnd(bytes, start)
+    const end = found > start && bytes[found - 1] === carriageReturn ? found - 1 : found
+    if (end > start) yield { line: at, raw: bytes.toString('utf8', start, end) }
+    start = found + 1
   }
 }
 

@@ -23,8 +23,9 @@ export function isPlainDecimal(text: string): boolean {
  */
 export function parseQuantity(text: string): Quantity | undefined {
   const match = plainDecimal.exec(text)
-  if (match === null || !isPlainDecimal(text)) return undefined
+  if (match === null) return undefined
   const [, sign, whole = '', fraction = ''] = match
+  if (whole === '' && fraction === '' && !isPlainDecimal(text)) return undefined
   if (whole.length > 12) return undefined
   const kept = BigInt(whole + fraction.slice(0, decimalsMax).padEnd(decimalsMax, '0'))
   const dropped = fraction.slice(decimalsMax)

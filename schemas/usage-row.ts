@@ -1,5 +1,5 @@
 import { type Commodity, feeds } from './feed.js'
-import { isPlainDecimal, parseQuantity } from './quantity.js'
+import { isPlainDecimal, parseQuantity, type Quantity } from './quantity.js'
 import { readStamp, type StampReader, type StampRules } from './stamp.js'
 
 /**
@@ -77,7 +77,8 @@ export function judgeUsageRow(
   read: StampReader = (text) => readStamp(text, rules),
 ): UsageVerdict {
   const values = fields.map(trimBlanks)
-  const micros = parseQuantity(values.at(-1) ?? '')?.micros ?? 0n
+  const quantity = parseQuantity(values.at(-1) ?? '')
+  const micros = quantity?.micros ?? 0n
   const reject = (code: RejectCode, column: UsageColumn | '', found = ''): RejectedRow => {
     return { outcome: 'rejected', code, column, detail: rejectCodes[code].detail + found, micros }
   }
@@ -91,7 +92,7 @@ export function judgeUsageRow(
   }
   const starts = read(time)
   if (typeof starts === 'string') return reject(starts, 'TimeStamp')
-  const code = judgeAmount(amount, rules)
+  const code = judgeAmount(amount, quantity, rules)
   if (code !== undefined) return reject(code, 'TotalUnit')
   return {
     outcome: 'accepted',
@@ -100,7 +101,7 @@ export function judgeUsageRow(
     meterId,
     starts,
     micros,
-    rounded: parseQuantity(amount)?.rounded === true,
+    rounded: quantity?.rounded === true,
   }
 }
 
@@ -125,10 +126,14 @@ function judgeIdentifier(text: string): RejectCode | undefined {
 }
 
 /** Numbers that Decimal(18,6) cannot hold are above every `quantityMax`. */
-function judgeAmount(text: string, rules: UsageRules): RejectCode | undefined {
+function judgeAmount(
+  text: string,
+  quantity: Quantity | undefined,
+  rules: UsageRules,
+): RejectCode | undefined {
   if (text === '') return 'EMPTY'
-  if (!isPlainDecimal(text)) return 'NOT_A_NUMBER'
-  const micros = parseQuantity(text)?.micros
+  if (quantity === undefined && !isPlainDecimal(text)) return 'NOT_A_NUMBER'
+  const micros = quantity?.micros
   const isNegative = micros === undefined ? text.startsWith('-') : micros < 0n
   if (isNegative && !rules.negative[rules.commodity]) return 'NEGATIVE'
   const size = micros === undefined || micros >= 0n ? micros : -micros
