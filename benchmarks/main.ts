@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander'
+import { check } from './check.js'
 import { usage } from './usage.js'
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
@@ -17,6 +18,16 @@ program
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
     await usage({ ...options, print })
+  })
+
+program
+  .command('check')
+  .description('judge one day of 15-minute reads without servers, beside fast-csv alone')
+  .option('--customers <n>', 'meters, each with 96 rows', toCount, 100_000)
+  .option('--rounds <n>', 'rounds measured', toCount, 3)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await check({ ...options, print })
   })
 
 await program.parseAsync()

@@ -1,0 +1,63 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { receiptSchema } from '../../../schemas/receipt.js'
+import { header } from '../../story/stack.js'
+import { tieline } from '../command-line.js'
+
+const rows = Array.from({ length: 96 }, (_, at) => {
+  const time = `${Math.floor(at / 4)}:${String((at % 4) * 15).padStart(2, '0')}`
+  return `A1,S1,M1,7/1/2025 ${time},0.5`
+})
+const good = [header, ...rows].join('\n')
+const bad = [header, ...rows, ...Array.from({ length: 25 }, () => 'A1,S1,M1,soon,1')].join('\n')
+
+t.test('files are checked where they lie, without any server', async (t) => {
+  const folder = t.testdir({
+    'DEMO_02072025_Electric.csv': good,
+    'DEMO_02072025_Electric_2.csv': bad,
+    'DEMO_02072025_Electric_3.csv.gz': gzipSync(`${good}\nA1,S1,M1,7/2/2`),
+    'usage.csv': good,
+  })
+  const at = (name: string) => join(folder, name)
+  const home = at('data')
+
+  const one = await tieline('check', at('DEMO_02072025_Electric.csv'), '--json', '--home', home)
+  t.equal(one.code, 0, one.stderr)
+  const [{ receipt, badRows }] = JSON.parse(one.stdout)
+  t.match(receiptSchema.parse(receipt), {
+    status: 'published',
+    rows: { read: 96, accepted: 96 },
+    quantity: { accepted: '48' },
+    firstIntervalStart: '2025-07-01T04:00:00.000Z',
+    lastIntervalEnd: '2025-07-02T04:00:00.000Z',
+    notes: ['the last row has no line end'],
+    publishedAt: null,
+  })
+  t.same(badRows, [])
+  t.notOk(existsSync(home), 'no data folder is made')
+
+  const two = await tieline(
+    'check',
+    at('DEMO_02072025_Electric.csv'),
+    at('DEMO_02072025_Electric_2.csv'),
+  )
+  t.equal(two.code, 2, 'one would be quarantined')
+  t.match(two.stdout, /TOO_MANY_REJECTED: 25 of 121 rows/)
+  t.match(two.stdout, /20 of 25 bad rows/)
+  t.match(two.stdout, / 98 {2}TimeStamp {2}NOT_A_TIME/)
+  t.notMatch(two.stdout, /\n +118 /, 'the first 20 only')
+
+  const cut = await tieline('check', at('DEMO_02072025_Electric_3.csv.gz'))
+  t.match(cut, { code: 2, stdout: /TRUNCATED/ })
+  t.match(await tieline('check', at('usage.csv')), { code: 2, stdout: /FILE_NAME/ })
+})
+
+t.test('what cannot be read is a fault', async (t) => {
+  const gone = await tieline('check', join(t.testdir(), 'DEMO_02072025_Electric.csv'))
+  t.match(gone, { code: 1, stderr: /SOURCE_UNREACHABLE/ })
+  const folder = t.testdir({ 'DEMO_02072025_Electric.csv': {} })
+  const none = await tieline('check', join(folder, 'DEMO_02072025_Electric.csv'))
+  t.match(none, { code: 1, stderr: /is not a file/ })
+})
