@@ -52,7 +52,7 @@ export interface Checked {
 }
 
 const badRowsMaxUsual = 20
-const recordsMaxUsual = 2 ** 20
+const recordsMaxUsual = 2 ** 18
 const repeatsMax = 2 ** 16
 
 /**

@@ -8,6 +8,7 @@ import {
   judgeUsageRow,
   type RejectedRow,
   rejectCodes,
+  trimBlanks,
   type UsageRules,
   type UsageVerdict,
 } from '../schemas/usage-row.js'
@@ -16,6 +17,7 @@ import { parseRow } from './csv.js'
 import { chunkName, landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import { type LoadTask, rulesOf } from './load-task.js'
+import { keepStamps } from './plain-rows.js'
 import { lastMicros, pickLines, type RawRow, splitRows } from './rows.js'
 import { rememberStamps, toLocalStart } from './stamps.js'
 import type { Reader } from './stores/judge.js'
@@ -51,6 +53,7 @@ export async function judgeOddRows(
   const rules = rulesOf(line, task)
   const remembered = rememberStamps(rules)
   const texts = new Set<string>()
+  const twice = new Set<string>()
   const repeats: string[] = []
   const rejects: object[] = []
   const flush = () => line.store.insert('reject', rejects.splice(0))
@@ -63,8 +66,10 @@ export async function judgeOddRows(
         counted.accepted++
         if (verdict.rounded) counted.rounded++
         const staged = toStagingRow(task, row.line, { verdict, zone: line.zone })
-        if (verdict.starts.length > 1) repeats.push(staged)
-        else yield staged
+        if (verdict.starts.length > 1) {
+          repeats.push(staged)
+          twice.add(trimBlanks(fields?.[3] ?? ''))
+        } else yield staged
       } else {
         counted.rejected++
         counted.rejectedMicros += verdict.micros
@@ -74,7 +79,10 @@ export async function judgeOddRows(
     }
   }
   await storeAccepted(line, task, { into: 'reads', rows: acceptedRows() })
-  if (repeats.length > 0) await storeAccepted(line, task, { into: 'repeats', rows: repeats })
+  if (repeats.length > 0) {
+    await keepStamps(line, task, twice)
+    await storeAccepted(line, task, { into: 'repeats', rows: repeats })
+  }
   if (rejects.length > 0) await flush()
   if (reader === undefined) await keepTexts(line, task, texts)
   return counted

@@ -79,12 +79,25 @@ async function explainStamps(line: Line, task: LoadTask): Promise<void> {
   const unknown = await line.store.rows<{ text: string }>({
     sql: `SELECT DISTINCT text FROM ${texts} WHERE text NOT IN (SELECT text FROM ${stamps})`,
   })
+  await keepStamps(
+    line,
+    task,
+    unknown.map(({ text }) => text),
+  )
+}
+
+/** Writes down what timestamps of a file mean; those that mean nothing are left out. */
+export async function keepStamps(
+  line: Line,
+  task: LoadTask,
+  texts: Iterable<string>,
+): Promise<void> {
   const rules = rulesOf(line, task)
-  const meanings = unknown.flatMap(({ text }) => {
+  const meanings = [...texts].flatMap((text) => {
     const stamp = explainStamp(text, rules)
     return stamp === undefined ? [] : [toStampRow(stamp)]
   })
-  if (meanings.length > 0) await line.store.insert(stamps, meanings)
+  if (meanings.length > 0) await line.store.insert(stagingOf(task.arrival).stamps, meanings)
 }
 
 const noSecond = { startsAt: 0, localDay: '1970-01-01', localHour: 0 }
