@@ -49,24 +49,33 @@ export interface NamedRow {
   readonly meterId: string
 }
 
-interface Remembered extends NamedRow, Names {}
-
+const namesSlots = startSlot + 2
 const rememberedMax = 100_000
 
-/** Hashes names and remembers what each meter had last, which is mostly what it has next. */
+/**
+ * Hashes names and remembers those of the latest rows, in 24 bytes each besides their text. What it
+ * returns is valid until the next call.
+ */
 export function createNameHasher(): (row: NamedRow) => Names {
-  const known = new Map<string, Remembered>()
-  return (row) => {
-    const { accountNumber, externalSiteId, meterId } = row
-    const found = known.get(meterId)
-    const isSame = found?.accountNumber === accountNumber && found.externalSiteId === externalSiteId
-    if (found !== undefined && isSame) return found
+  const known = new Map<string, number>()
+  const hashes = new Uint32Array(rememberedMax * namesSlots)
+  const names = { meter: new Uint32Array(startSlot), owner: new Uint32Array(2) }
+  return ({ accountNumber, externalSiteId, meterId }) => {
     // A file holds no NUL: it is refused before.
-    const owner = hashOf(`${accountNumber}\0${externalSiteId}`, 2)
-    const meter = found?.meter ?? hashOf(meterId, startSlot)
-    if (known.size === rememberedMax) known.clear()
-    known.set(meterId, { accountNumber, externalSiteId, meterId, meter, owner })
-    return { meter, owner }
+    const owner = `${accountNumber}\0${externalSiteId}`
+    const text = `${owner}\0${meterId}`
+    let at = known.get(text)
+    if (at === undefined) {
+      if (known.size === rememberedMax) known.clear()
+      at = known.size * namesSlots
+      hashes.set(hashOf(meterId, startSlot), at)
+      hashes.set(hashOf(owner, 2), at + startSlot)
+      known.set(text, at)
+    }
+    for (let slot = 0; slot < startSlot; slot++) names.meter[slot] = hashes[at + slot] as number
+    names.owner[0] = hashes[at + startSlot] as number
+    names.owner[1] = hashes[at + startSlot + 1] as number
+    return names
   }
 }
 

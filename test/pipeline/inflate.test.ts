@@ -2,7 +2,12 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { type InflateOptions, inflate } from '../../pipeline/inflate.js'
 
-const limits: InflateOptions = { compression: 'gzip', bytesMax: 100_000_000, ratioMax: 200 }
+const limits: InflateOptions = {
+  compression: 'gzip',
+  bytesMax: 100_000_000,
+  ratioMax: 200,
+  folder: t.testdir(),
+}
 
 async function* inPieces(bytes: Buffer, size = bytes.length || 1): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
