@@ -12,7 +12,7 @@ const program = fileURLToPath(new URL('../../benchmarks/check-process.js', impor
 /** Of 1.9 million rows the keys alone are 77 MB, of which 3 MB stay in memory. */
 const meters = 20_000
 const recordsMax = 65_536
-const mbMax = 400
+const mbMax = 300
 
 t.test('memory does not grow with the rows of a file', async (t) => {
   const folder = t.testdir({ keys: {} })
