@@ -1,7 +1,7 @@
 import { isDayFormat } from '../schemas/time-stamp.js'
+import { daySeconds } from '../schemas/zone.js'
 import { findRepairs, lengthsOf, rejectLengths } from './lengths.js'
 import type { Line } from './line.js'
-import { daySeconds } from './sample.js'
 import type { FileState } from './stores/file-state.js'
 import { type LastStart, lastStarts, type StagingTotals, totalStaging } from './stores/lengths.js'
 import { countSurvivors, repeatsWithin } from './stores/outcome.js'

@@ -1,7 +1,6 @@
-import { toDay, type Zone } from '../schemas/zone.js'
+import { daySeconds, toDay, type Zone } from '../schemas/zone.js'
 import { meterLength } from './lengths.js'
 import { lineSlot, microsSlot, ownerSlot, recordSlots, startSlot } from './read-record.js'
-import { daySeconds } from './sample.js'
 
 export interface TallyRules {
   readonly zone: Zone

@@ -1,6 +1,7 @@
 import { readStamp, type StampRules } from '../schemas/stamp.js'
 import { detectFormat, isDayFormat, type TimeStampFormat } from '../schemas/time-stamp.js'
 import { trimBlanks } from '../schemas/usage-row.js'
+import { daySeconds } from '../schemas/zone.js'
 import { parseRow } from './csv.js'
 import { splitRows } from './rows.js'
 
@@ -14,7 +15,6 @@ export interface Sample {
 
 /** So much of a file, behind its header, is its sample. */
 export const sampleBytes = 262_144
-export const daySeconds = 86_400
 /** Days have 23 to 25 hours. */
 const dayGapMin = daySeconds - 7_200
 
@@ -38,7 +38,9 @@ export function sampleFile(
   for (const { meter, stamp } of rows) {
     const found = readStamp(stamp, start)
     if (typeof found === 'string') continue
-    starts.set(meter, [...(starts.get(meter) ?? []), found[0] as number])
+    const known = starts.get(meter)
+    if (known === undefined) starts.set(meter, [found[0] as number])
+    else known.push(found[0] as number)
   }
   const gaps = [...starts.values()].map((one) => toLength(smallestGap(one)))
   const seconds = Math.min(...gaps.filter((gap) => lengths.includes(gap)))

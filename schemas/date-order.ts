@@ -1,5 +1,5 @@
-import { addDays } from './stamp.js'
 import { type DateOrder, isCalendarDay } from './time-stamp.js'
+import { addDays } from './zone.js'
 
 /** What the timestamps of a whole file say about the order of day and month. */
 export interface DateOrderProof {

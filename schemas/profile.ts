@@ -141,7 +141,6 @@ const profile = z
 
 /** All that differs between utilities, every default filled in. */
 export type Profile = z.output<typeof profile>
-export type SourceProfile = Profile['sources'][number]
 
 /**
  * Checks a profile as it was read from YAML and fills in its defaults. Throws Fault `PROFILE` with

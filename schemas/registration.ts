@@ -34,7 +34,6 @@ export const registrationSchema = z
   .readonly()
 
 export type Registration = z.output<typeof registrationSchema>
-export type RegisteredMeter = Registration['meters'][number]
 
 /** Strips a customer to its identifiers and codes. */
 export function toRegistration(customer: Customer): Registration {

@@ -1,6 +1,6 @@
 import type { DateOrder } from './time-stamp.js'
 import { detectFormat, isDayFormat, parseTimeStamp, type TimeStampFormat } from './time-stamp.js'
-import { fromWallSeconds, toDay, type Wall, wallSeconds, type Zone } from './zone.js'
+import { daySeconds, toDay, type Wall, wallSeconds, type Zone } from './zone.js'
 
 /** How the timestamps of a file are to be read (decisions 13 to 15). */
 export interface StampRules {
@@ -21,8 +21,6 @@ export type StampFault = 'EMPTY' | 'NOT_A_TIME' | 'TIME_FORMAT' | 'NONEXISTENT_T
 
 /** What a timestamp of a file means: see `readStamp`. */
 export type StampReader = (text: string) => readonly number[] | StampFault
-
-const daySeconds = 86_400
 
 /**
  * The instants at which the interval of a timestamp may start, epoch seconds: one, or in the hour
@@ -63,11 +61,4 @@ function startOf(instant: number, { stamp, seconds, zone }: StampRules): number 
   if (stamp === 'start') return instant
   if (seconds !== daySeconds) return instant - seconds
   return zone.dayStart(toDay(zone.toWall(instant - 1)))
-}
-
-/** The day before or after, `YYYY-MM-DD`. */
-export function addDays(day: string, days: number): string {
-  const [year = 0, month = 0, date = 0] = day.split('-').map(Number)
-  const midnight = wallSeconds({ year, month, day: date, hour: 0, minute: 0, second: 0 })
-  return toDay(fromWallSeconds(midnight + days * daySeconds))
 }

@@ -24,7 +24,8 @@ export interface Zone {
   standardOffsetSeconds(year: number): number
 }
 
-const daySecondsUsual = 86_400
+/** What a day has unless the clock changes in it. */
+export const daySeconds = 86_400
 /** Offsets stay within 16 hours, so a wall time's instants lie this near to its reading as UTC. */
 const offsetSecondsMax = 16 * 3_600
 /** Offsets are found once for each span of 2^25 s, about 388 days. */
@@ -96,9 +97,14 @@ export function toDay(wall: Wall): string {
   return new Date(wallSeconds(wall) * 1_000).toISOString().slice(0, 10)
 }
 
+/** The calendar day so many days after one, or before it, both `YYYY-MM-DD`. */
+export function addDays(day: string, days: number): string {
+  return toDay(fromWallSeconds(wallSeconds(toMidnight(day)) + days * daySeconds))
+}
+
 /** The calendar day after a day, both `YYYY-MM-DD`. */
 export function nextDay(day: string): string {
-  return toDay(fromWallSeconds(wallSeconds(toMidnight(day)) + daySecondsUsual))
+  return addDays(day, 1)
 }
 
 function toMidnight(day: string): Wall {
@@ -163,8 +169,8 @@ function readStretches(start: number, readOffset: OffsetAt): readonly Stretch[] 
   const end = start + spanSeconds - 1
   let latest: Stretch = { from: start, offset: readOffset(start) }
   const stretches = [latest]
-  for (let from = start; from < end; from += daySecondsUsual) {
-    const to = Math.min(from + daySecondsUsual, end)
+  for (let from = start; from < end; from += daySeconds) {
+    const to = Math.min(from + daySeconds, end)
     if (readOffset(to) === latest.offset) continue
     const change = findChange(from, to, readOffset)
     latest = { from: change, offset: readOffset(change) }

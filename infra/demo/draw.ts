@@ -9,11 +9,3 @@ export function draw(seed: number, stream: number, index: number): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   return (hash ^ (hash >>> 13)) >>> 0
 }
-
-/** A whole number from 0 to `count` - 1, drawn in the same way. */
-export function drawBelow(
-  count: number,
-  ...at: readonly [seed: number, stream: number, index: number]
-): number {
-  return Math.floor((draw(...at) / 2 ** 32) * count)
-}

@@ -1,3 +1,4 @@
+import { daySeconds } from '../../schemas/zone.js'
 import type { Store } from './clickhouse.js'
 import { stagingOf } from './staging.js'
 
@@ -21,8 +22,6 @@ export interface StagingTotals {
   /** Meters whose rows do not follow each other at the length that the file's sample showed. */
   readonly oddMeters: number
 }
-
-const daySeconds = 86_400
 
 /**
  * One pass over staging. A meter is regular where its rows fill the time from its first to its
