@@ -1,10 +1,11 @@
+import { lengthsOf } from '../schemas/profile.js'
 import { isDayFormat } from '../schemas/time-stamp.js'
 import { daySeconds } from '../schemas/zone.js'
-import { findRepairs, lengthsOf, rejectLengths } from './lengths.js'
+import { findRepairs, rejectLengths } from './lengths.js'
 import type { Line } from './line.js'
 import type { FileState } from './stores/file-state.js'
-import { type LastStart, lastStarts, type StagingTotals, totalStaging } from './stores/lengths.js'
-import { countSurvivors, repeatsWithin } from './stores/outcome.js'
+import { type LastStart, lastStarts } from './stores/lengths.js'
+import { countFinal, countSurvivors, repeatsWithin } from './stores/outcome.js'
 import {
   type Counted,
   compareWithStore,
@@ -15,6 +16,7 @@ import {
 } from './stores/overlap.js'
 import { countUnregistered, keepRegistered } from './stores/registered.js'
 import { repairMeters } from './stores/repair.js'
+import { type StagingTotals, totalShapes } from './stores/shapes.js'
 import { stagingOf } from './stores/staging.js'
 import { addQuantities, subtractQuantities } from './sums.js'
 
@@ -41,13 +43,13 @@ export async function settleLengths(
   const { store } = line
   const { reads, fixed } = stagingOf(state.arrival)
   const { seconds, format } = state.manifest
-  const survivors = await countSurvivors(store, reads)
+  const survivors = await countSurvivors(store, state, totals)
   // A shape of days says nothing of the time of day, which these formats do not have.
   const isShapely = seconds !== daySeconds || (format !== null && isDayFormat(format))
   const isNamed = lengthsOf(line.profile, state.feed).includes(seconds)
-  const shaped = { byShape: isShapely && isNamed, repeats: survivors !== totals.rows }
-  const isRegular = totals.oddMeters === 0 && shaped.byShape && !shaped.repeats
-  const repairs = isRegular ? [] : await findRepairs(line, state, shaped)
+  const byShape = isShapely && isNamed
+  const isRegular = totals.oddMeters === 0 && byShape
+  const repairs = isRegular ? [] : await findRepairs(line, state, byShape)
   if (repairs.length === 0) {
     const lastEnd = endOf(line, totals, seconds)
     return { table: reads, totals, rejected: none, survivors, lastEnd }
@@ -66,8 +68,8 @@ async function lookAgain(
   const ends = await lastStarts(line.store, table)
   return {
     table,
-    totals: await totalStaging(line.store, table, manifest.seconds),
-    survivors: await countSurvivors(line.store, table),
+    totals: await totalShapes(line.store, table, manifest.seconds),
+    survivors: await countFinal(line.store, table),
     lastEnd: Math.max(0, ...ends.map((last) => endOf(line, last, last.seconds))),
   }
 }

@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer'
-import { mkdir, open, rm } from 'node:fs/promises'
+import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../schemas/fault.js'
 import type { Profile } from '../schemas/profile.js'
 import { measure } from './measure.js'
 import { cutPoint, lastRow } from './rows.js'
 import { attempt } from './sources/folder.js'
+import type { StampTexts } from './stamp-texts.js'
 import type { LandedChunk } from './stores/file-state.js'
 
 /** Where the chunks of an arrival lie, below the landing folder. */
@@ -31,23 +32,24 @@ export interface LandingOptions {
   readonly chunkBytes: number
   /** Physical line of the first byte that will be added. */
   readonly firstLine: number
+  /** What gathers the timestamps of the file; asked for when the first chunk is full. */
+  readonly stamps: () => StampTexts
   /** Called when a chunk's bytes are all written, in the order of the file. */
   readonly onChunk: (chunk: LandedChunk) => Promise<void>
 }
 
 export interface Landing {
   add(bytes: Buffer): Promise<void>
-  /**
-   * Writes what is left and returns all chunks once they are durable, and the last row where it has
-   * no line end.
-   */
+  /** Writes what is left and returns all chunks, and the last row where it has no line end. */
   end(): Promise<{ chunks: readonly LandedChunk[]; unendedRow: string | undefined }>
   close(): Promise<void>
 }
 
 /**
  * Cuts a stream of bytes at row ends into chunk files, counts each and writes it while the next
- * one fills. Memory is two chunks, whatever the size of the file.
+ * one fills. Memory is two chunks, whatever the size of the file. The chunks are not flushed to
+ * disk and live until they are loaded: the source keeps the file until it is settled, from which
+ * what a power cut has spoilt, or is needed again, is landed again.
  */
 export async function createLanding(options: LandingOptions): Promise<Landing> {
   const onDisk = <T>(run: () => Promise<T>) => attempt(options.folder, run)
@@ -65,15 +67,15 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
     const file = await onDisk(() => open(path, 'w', 0o600))
     try {
       await onDisk(() => file.writeFile(bytes))
-      await options.onChunk(chunk)
-      await onDisk(() => file.datasync())
     } finally {
       await file.close()
     }
+    await options.onChunk(chunk)
   }
   const land = async (length: number) => {
     const bytes = filling.subarray(0, length)
-    const chunk = describe(bytes, chunks.length, line)
+    const place = { chunk: chunks.length, line }
+    const chunk = describe(bytes, place, options.stamps())
     line += chunk.lines
     chunks.push(chunk)
     await writing
@@ -130,8 +132,28 @@ export function proveText(bytes: Buffer, line: number): void {
     )
 }
 
-function describe(bytes: Buffer, chunk: number, line: number): LandedChunk {
-  proveText(bytes, line)
-  const { lines, rows, micros, shape } = measure(bytes)
-  return { chunk, line, lines, rows, bytes: bytes.length, micros: micros.toString(), shape }
+function describe(
+  bytes: Buffer,
+  place: Pick<LandedChunk, 'chunk' | 'line'>,
+  stamps: StampTexts,
+): LandedChunk {
+  proveText(bytes, place.line)
+  const { micros, ...measured } = measure(bytes, stamps)
+  return {
+    ...place,
+    ...measured,
+    bytes: bytes.length,
+    micros: micros.toString(),
+    repeats: stamps.hadRepeats(),
+  }
 }
+
+/** Whether a chunk lies in the landing as it was counted there. */
+export async function isLanded(folder: string, chunk: LandedChunk): Promise<boolean> {
+  const bytes = await readFile(join(folder, chunkName(chunk.chunk))).catch(() => undefined)
+  if (bytes?.length !== chunk.bytes) return false
+  const { lines, rows, micros } = measure(bytes, unseen)
+  return lines === chunk.lines && rows === chunk.rows && micros === BigInt(chunk.micros)
+}
+
+const unseen: StampTexts = { see: () => undefined, hadRepeats: () => false, fresh: () => [] }

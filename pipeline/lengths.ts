@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Profile } from '../schemas/profile.js'
+import { lengthsOf } from '../schemas/profile.js'
 import { formatQuantity } from '../schemas/quantity.js'
 import { isDayFormat } from '../schemas/time-stamp.js'
 import { rejectCodes } from '../schemas/usage-row.js'
@@ -9,31 +9,28 @@ import { loadTasks } from './forward.js'
 import { chunkName, landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import { toRejectRow } from './odd-rows.js'
+import { ensureLanded } from './receive.js'
 import { type RawRow, splitRows } from './rows.js'
 import { toLength } from './sample.js'
 import type { FileState } from './stores/file-state.js'
 import { oddMeters, storedLengths } from './stores/lengths.js'
 import type { Counted } from './stores/overlap.js'
 import { linesOfMeters, type MeterRepair } from './stores/repair.js'
-import { stagingOf } from './stores/staging.js'
 
 /**
  * The meters of a file whose reads are not of the length that its sample showed (decision 16): the
  * smallest gap between a meter's starts counts, for a single read the length that is stored for
  * the meter, else the first of the profile's. Lengths that the profile does not name are `seconds`
- * 0: those rows are no use. `shaped` says whether a meter's shape proves its length, and whether
- * keys repeat, of whose meters it proves nothing.
+ * 0: those rows are no use. `byShape` says whether a meter's shape proves its length.
  */
 export async function findRepairs(
   line: Line,
   state: FileState,
-  shaped: { readonly byShape: boolean; readonly repeats: boolean },
+  byShape: boolean,
 ): Promise<readonly MeterRepair[]> {
   const { seconds, format } = state.manifest
   const allowed = lengthsOf(line.profile, state.feed)
-  const wanted = shaped.byShape ? seconds : noLength
-  const { reads } = stagingOf(state.arrival)
-  const odd = await oddMeters(line.store, reads, { seconds: wanted, repeats: shaped.repeats })
+  const odd = await oddMeters(line.store, state.arrival, { seconds, all: !byShape })
   const isDaily = format !== null && isDayFormat(format)
   const stored: ReadonlyMap<string, number> =
     !isDaily && odd.some((meter) => meter.gap === 0)
@@ -45,9 +42,6 @@ export async function findRepairs(
   })
   return repairs.filter((repair) => repair.seconds !== seconds)
 }
-
-/** No meter has it, so all of them are looked at. */
-const noLength = 2 ** 32 - 1
 
 /**
  * The length of a meter whose different starts lie at least `gap` seconds apart, 0 for a single
@@ -61,12 +55,6 @@ export function meterLength(
   return rules.allowed.includes(length) ? length : 0
 }
 
-/** The interval lengths that the profile allows for the feed of a file, seconds. */
-export function lengthsOf({ usage }: Pick<Profile, 'usage'>, feed: string): readonly number[] {
-  const intervals = usage.intervals[feed as 'Electric' | 'Gas']
-  return intervals.map((interval) => (interval === 'day' ? daySeconds : interval))
-}
-
 const rejectBatch = 5_000
 
 /** Writes down the rows of meters whose length is not usable, and counts them. */
@@ -77,6 +65,7 @@ export async function rejectLengths(
 ): Promise<Counted> {
   const meterIds = repairs.filter((one) => one.seconds === 0).map((one) => one.meterId)
   if (meterIds.length === 0) return { rows: 0, quantity: '0' }
+  await ensureLanded(line, state)
   const found = await line.store.rows<{ line: number; micros: string }>(
     linesOfMeters(state.arrival, meterIds),
   )

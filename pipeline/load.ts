@@ -1,22 +1,31 @@
+import { rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { formatQuantity } from '../schemas/quantity.js'
+import { chunkName, landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import type { LoadTask } from './load-task.js'
 import { judgeOddRows } from './odd-rows.js'
-import { loadPlainRows } from './plain-rows.js'
+import { loadPlainRows, loadUnseenRows } from './plain-rows.js'
 import type { ChunkReceipt } from './stores/ledger.js'
 import { countLines } from './stores/staging.js'
 
 /**
  * Loads one chunk into the staging table of its file. The engine stores the plainly good rows in
- * one statement; what it leaves is judged row by row. Repeating a load changes nothing: each insert
- * carries a token, and the receipt, written last, is counted in the store.
+ * one statement, in a second one those with timestamps that the bytes had not shown; what it leaves
+ * is judged row by row. Repeating a load changes nothing: each insert
+ * carries a token, and the receipt, written last, is counted in the store. Then the chunk leaves the
+ * landing: one that is not there was loaded, or is left to `reconcile`, which lands the file again.
  */
-export async function load(line: Line, task: LoadTask): Promise<ChunkReceipt> {
+export async function load(line: Line, task: LoadTask): Promise<void> {
   const { arrival, chunk } = task
-  const known = (await line.ledger.receipts(arrival)).find((one) => one.chunk === chunk.chunk)
-  if (known !== undefined) return known
+  const path = join(landedFolder(line.folders.landing, arrival), chunkName(chunk.chunk))
+  const landed = await stat(path).catch(() => undefined)
+  if (landed?.size !== chunk.bytes) return
   const reader = await loadPlainRows(line, task)
-  const plain = await count(line, task)
+  let plain = await count(line, task)
+  if (plain.rows < chunk.rows && reader !== undefined) {
+    if (await loadUnseenRows(line, task, reader)) plain = await count(line, task)
+  }
   const odd = plain.rows === chunk.rows ? undefined : await judgeOddRows(line, task, reader)
   const stored = odd === undefined || odd.accepted === 0 ? plain : await count(line, task)
   const receipt: ChunkReceipt = {
@@ -29,7 +38,7 @@ export async function load(line: Line, task: LoadTask): Promise<ChunkReceipt> {
     notes: JSON.stringify({ rounded: odd?.rounded ?? 0 }),
   }
   await line.ledger.recordReceipt(arrival, receipt)
-  return receipt
+  await rm(path, { force: true })
 }
 
 interface Counted {

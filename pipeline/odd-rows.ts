@@ -19,7 +19,7 @@ import type { Line } from './line.js'
 import { type LoadTask, rulesOf } from './load-task.js'
 import { keepStamps } from './plain-rows.js'
 import { lastMicros, pickLines, type RawRow, splitRows } from './rows.js'
-import { rememberStamps, toLocalStart } from './stamps.js'
+import { explainStamp, rememberStamps, toLocalStart } from './stamps.js'
 import type { Reader } from './stores/judge.js'
 import { missingLines, onceSettings, stagingOf, versionOf } from './stores/staging.js'
 
@@ -80,7 +80,8 @@ export async function judgeOddRows(
   }
   await storeAccepted(line, task, { into: 'reads', rows: acceptedRows() })
   if (repeats.length > 0) {
-    await keepStamps(line, task, twice)
+    const stamps = [...twice].flatMap((text) => explainStamp(text, rules) ?? [])
+    await keepStamps(line.store, task.arrival, stamps)
     await storeAccepted(line, task, { into: 'repeats', rows: repeats })
   }
   if (rejects.length > 0) await flush()

@@ -5,7 +5,7 @@ import { chunkName, landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import { type LoadTask, rulesOf } from './load-task.js'
 import { explainStamp, type Stamp } from './stamps.js'
-import type { Statement } from './stores/clickhouse.js'
+import type { Statement, Store } from './stores/clickhouse.js'
 import {
   csvSettings,
   gatherStamps,
@@ -16,28 +16,17 @@ import {
 import { onceSettings, stagingOf } from './stores/staging.js'
 
 /**
- * Lets the engine store the plainly good rows of a chunk. Returns how it read them, or undefined
- * where it cannot: the shape of the chunk is odd, or the engine takes its quotes for wrong.
+ * Lets the engine store the plainly good rows of a chunk whose timestamps are known. Returns how it
+ * read them, or undefined where it cannot: the shape of the chunk is odd, or the engine takes its
+ * quotes for wrong.
  */
 export async function loadPlainRows(line: Line, task: LoadTask): Promise<Reader | undefined> {
-  const { arrival, chunk, feed } = task
+  const { chunk } = task
   if (chunk.shape === 'odd') return undefined
   const reader: Reader = chunk.shape === 'quoted' ? 'csv' : 'lines'
-  const settings = reader === 'csv' ? csvSettings : {}
-  const token = (what: string) => onceSettings(`${what}-${arrival}-${chunk.line}-${chunk.rows}`)
-  const hand = (statement: Statement, what: string) =>
-    handOver(line, task, { ...statement, settings: { ...settings, ...token(what) } })
-  const handing = handingOf(line, task)
   try {
-    await hand(gatherStamps({ arrival, chunk, reader, handing }), 'stamps')
-    await explainStamps(line, task)
-    const { negative, quantityMax } = line.profile.usage
-    const negativeAllowed = negative[feed]
-    const options = { ...task, reader, handing, commodity: feed, negativeAllowed, quantityMax }
-    await hand(storePlainRows({ ...options, into: 'reads' }), 'plain')
-    if (await hasRepeats(line, task)) {
-      await hand(storePlainRows({ ...options, into: 'repeats' }), 'repeat')
-    }
+    await storeRows(line, task, { reader, into: 'reads' })
+    if (chunk.repeats) await storeRows(line, task, { reader, into: 'repeats' })
     return reader
   } catch (error) {
     if (reader === 'csv' && error instanceof Fault && error.code === 'STORE_REFUSED') {
@@ -45,6 +34,41 @@ export async function loadPlainRows(line: Line, task: LoadTask): Promise<Reader 
     }
     throw error
   }
+}
+
+/**
+ * Gathers the timestamps of a chunk of which rows are left, and has the engine store those whose
+ * timestamp nobody had seen. Returns whether there are any.
+ */
+export async function loadUnseenRows(line: Line, task: LoadTask, reader: Reader): Promise<boolean> {
+  const { arrival, chunk } = task
+  const handing = handingOf(line, task)
+  await hand(line, task, {
+    statement: gatherStamps({ arrival, chunk, reader, handing }),
+    reader,
+    token: 'stamps',
+  })
+  const fresh = await explainStamps(line, task)
+  const hasRepeated = await hasRepeats(line, task)
+  if (fresh) await storeRows(line, task, { reader, into: 'reads', again: true })
+  if (hasRepeated) await storeRows(line, task, { reader, into: 'repeats', again: true })
+  return fresh || hasRepeated
+}
+
+interface Storing {
+  readonly reader: Reader
+  readonly into: 'reads' | 'repeats'
+  /** Whether some rows stand there already, which are left out. */
+  readonly again?: boolean
+}
+
+function storeRows(line: Line, task: LoadTask, storing: Storing): Promise<void> {
+  const { negative, quantityMax } = line.profile.usage
+  const { reader, into, again = false } = storing
+  const rules = { commodity: task.feed, negativeAllowed: negative[task.feed], quantityMax }
+  const handing = handingOf(line, task)
+  const statement = storePlainRows({ ...task, ...rules, reader, handing, into, again })
+  return hand(line, task, { statement, reader, token: `${into}${again ? '-again' : ''}` })
 }
 
 /** Whether a timestamp of the chunk lies in the hour that the clock repeats. */
@@ -58,6 +82,18 @@ async function hasRepeats(line: Line, { arrival, chunk }: LoadTask): Promise<boo
   return rows.length > 0
 }
 
+/** Writes down what each timestamp means that nobody had seen; whether one means anything. */
+async function explainStamps(line: Line, task: LoadTask): Promise<boolean> {
+  const { texts, stamps } = stagingOf(task.arrival)
+  const unknown = await line.store.rows<{ text: string }>({
+    sql: `SELECT DISTINCT text FROM ${texts} WHERE text NOT IN (SELECT text FROM ${stamps})`,
+  })
+  const rules = rulesOf(line, task)
+  const meanings = unknown.flatMap(({ text }) => explainStamp(text, rules) ?? [])
+  await keepStamps(line.store, task.arrival, meanings)
+  return meanings.length > 0
+}
+
 function chunkPath(landing: string, { arrival, chunk }: LoadTask): string {
   return join(landedFolder(landing, arrival), chunkName(chunk.chunk))
 }
@@ -68,36 +104,27 @@ function handingOf(line: Line, task: LoadTask): Handing {
     : { path: chunkPath(line.storeLanding, task) }
 }
 
-async function handOver(line: Line, task: LoadTask, statement: Statement): Promise<void> {
+/** Runs a statement that reads the chunk, once whoever repeats it. */
+async function hand(
+  line: Line,
+  task: LoadTask,
+  order: { readonly statement: Statement; readonly reader: Reader; readonly token: string },
+): Promise<void> {
+  const { arrival, chunk } = task
+  const once = onceSettings(`${order.token}-${arrival}-${chunk.line}-${chunk.rows}`)
+  const settings = { ...(order.reader === 'csv' ? csvSettings : {}), ...once }
+  const statement = { ...order.statement, settings }
   if (line.storeLanding !== undefined) return line.store.command(statement)
   return line.store.command(statement, createReadStream(chunkPath(line.folders.landing, task)))
 }
 
-/** Writes down what each timestamp means that no chunk of the file has shown before. */
-async function explainStamps(line: Line, task: LoadTask): Promise<void> {
-  const { texts, stamps } = stagingOf(task.arrival)
-  const unknown = await line.store.rows<{ text: string }>({
-    sql: `SELECT DISTINCT text FROM ${texts} WHERE text NOT IN (SELECT text FROM ${stamps})`,
-  })
-  await keepStamps(
-    line,
-    task,
-    unknown.map(({ text }) => text),
-  )
-}
-
-/** Writes down what timestamps of a file mean; those that mean nothing are left out. */
+/** Writes down what timestamps of a file mean. */
 export async function keepStamps(
-  line: Line,
-  task: LoadTask,
-  texts: Iterable<string>,
+  store: Store,
+  arrival: number,
+  stamps: readonly Stamp[],
 ): Promise<void> {
-  const rules = rulesOf(line, task)
-  const meanings = [...texts].flatMap((text) => {
-    const stamp = explainStamp(text, rules)
-    return stamp === undefined ? [] : [toStampRow(stamp)]
-  })
-  if (meanings.length > 0) await line.store.insert(stagingOf(task.arrival).stamps, meanings)
+  if (stamps.length > 0) await store.insert(stagingOf(arrival).stamps, stamps.map(toStampRow))
 }
 
 const noSecond = { startsAt: 0, localDay: '1970-01-01', localHour: 0 }

@@ -3,19 +3,24 @@ import { statfs } from 'node:fs/promises'
 import { Fault } from '../schemas/fault.js'
 import { feeds } from '../schemas/feed.js'
 import { type FileName, parseFileName } from '../schemas/file-name.js'
-import type { Profile } from '../schemas/profile.js'
+import { lengthsOf, type Profile } from '../schemas/profile.js'
 import { formatQuantity } from '../schemas/quantity.js'
+import type { StampRules } from '../schemas/stamp.js'
 import { forward } from './forward.js'
 import { afterHeader } from './header.js'
 import { inflate } from './inflate.js'
-import { chunkBytesOf, createLanding, landedFolder } from './landing.js'
-import { lengthsOf } from './lengths.js'
+import { chunkBytesOf, createLanding, isLanded, landedFolder } from './landing.js'
 import type { Line } from './line.js'
+import { rulesOf } from './load-task.js'
+import { keepStamps } from './plain-rows.js'
 import { type Sample, sampleBytes, sampleFile } from './sample.js'
 import { attempt } from './sources/folder.js'
+import type { Source } from './sources/source.js'
+import { createStampTexts, type StampTexts } from './stamp-texts.js'
+import { explainStamp } from './stamps.js'
 import {
   type FileState,
-  type LandedChunk,
+  type Manifest,
   type Notes,
   noQuantity,
   noRows,
@@ -86,24 +91,16 @@ async function land(line: Line, arrival: Arrival, named: Named): Promise<FileSta
     )
   }
   await createStaging(line.store, arrival.arrival)
-  const hash = createHash('sha256')
-  const hashed = tap(source.read(arrival), (bytes) => hash.update(bytes))
-  const inflated = inflate(hashed, {
-    compression: name.compression,
-    bytesMax: limits.fileBytesMax,
-    ratioMax: limits.ratioMax,
-    folder: landedFolder(line.folders.landing, arrival.arrival),
-  })
-  const landed = await landRows(line, arrival, { name, bytes: inflated })
-  const fileId = hash.digest('hex')
+  const hold = !arrival.force && (await line.ledger.resembles(arrival.name, arrival.bytes))
+  const { fileId, truncated, ...manifest } = await landFrom(line, { arrival, source, name, hold })
   const same = arrival.force ? undefined : await line.ledger.published(arrival.name, fileId)
-  const { chunks, seconds, format, ended } = landed
+  const { chunks } = manifest
   const micros = chunks.reduce((sum, chunk) => sum + BigInt(chunk.micros), 0n)
   const rows = chunks.reduce((sum, chunk) => sum + chunk.rows, 0)
   const received: FileState = {
     ...state,
     fileId,
-    manifest: { chunks, seconds, format, ended },
+    manifest,
     duplicateOf: same?.arrival ?? 0,
     rows: { ...noRows, read: rows },
     quantity: { ...noQuantity, read: formatQuantity(micros) },
@@ -112,55 +109,110 @@ async function land(line: Line, arrival: Arrival, named: Named): Promise<FileSta
   if (rows === 0) {
     return { ...received, ...noRowsRefusal }
   }
-  return landed.truncated ? truncated(arrival, received) : received
+  return truncated ? refuseTruncated(arrival, received) : received
 }
 
-function truncated(arrival: Arrival, state: FileState): FileState {
+function refuseTruncated(arrival: Arrival, state: FileState): FileState {
   const refused = { ...state, ...truncatedRefusal }
   return isHandOver(arrival) ? refused : { ...refused, status: 'waiting' }
 }
 
-interface Landed extends Sample {
-  readonly chunks: readonly LandedChunk[]
-  readonly ended: boolean
+interface Origin {
+  readonly arrival: Arrival
+  readonly source: Source
+  readonly name: FileName
+  /** Whether loads wait until the whole file is known. */
+  readonly hold: boolean
+}
+
+interface Landed extends Manifest {
   readonly truncated: boolean
+}
+
+/** Lands the rows of a file from the bytes that its source holds. */
+async function landFrom(line: Line, origin: Origin): Promise<Landed & { fileId: string }> {
+  const { arrival, source, name } = origin
+  const { limits } = line.profile
+  const hash = createHash('sha256')
+  const hashed = tap(source.read(arrival), (bytes) => hash.update(bytes))
+  const inflated = inflate(hashed, {
+    compression: name.compression,
+    bytesMax: limits.fileBytesMax,
+    ratioMax: limits.ratioMax,
+    folder: landedFolder(line.folders.landing, arrival.arrival),
+  })
+  const landed = await landRows(line, origin, inflated)
+  return { ...landed, fileId: hash.digest('hex') }
+}
+
+/**
+ * Makes sure that the chunks of a file lie in the landing as they were counted: what a power cut or
+ * a person has taken is landed again from the source, which keeps the file until it is settled.
+ */
+export async function ensureLanded(line: Line, state: FileState): Promise<void> {
+  const folder = landedFolder(line.folders.landing, state.arrival)
+  let isWhole = true
+  for (const chunk of state.manifest.chunks) isWhole &&= await isLanded(folder, chunk)
+  if (isWhole) return
+  const arrival = await line.ledger.arrival(state.arrival)
+  const source = line.sources.get(state.source)
+  if (arrival === undefined || source === undefined) throw sourceChanged(state)
+  const name = parseFileName(arrival.name)
+  const { fileId } = await landFrom(line, { arrival, source, name, hold: true })
+  if (fileId !== state.fileId) throw sourceChanged(state)
+}
+
+function sourceChanged(state: FileState): Fault {
+  const detail = `${state.fileName} is no longer the file that was taken in; send it again`
+  return new Fault('SOURCE_CHANGED', detail)
 }
 
 async function landRows(
   line: Line,
-  arrival: Arrival,
-  file: { readonly name: FileName; readonly bytes: AsyncGenerator<Buffer> },
+  { arrival, name, hold }: Origin,
+  input: AsyncGenerator<Buffer>,
 ): Promise<Landed> {
-  const feed = feeds[file.name.feed]
+  const feed = feeds[name.feed]
   const { limits, usage } = line.profile
-  const hold = !arrival.force && (await line.ledger.resembles(arrival.name, arrival.bytes))
   let head = Buffer.alloc(0)
   let sample: Sample | undefined
   const sampled = () => {
     sample ??= sampleFile(head, { ...usage, zone: line.zone }, lengthsOf(line.profile, feed.name))
     return sample
   }
+  let texts: StampTexts | undefined
+  const stamps = () => {
+    texts ??= stampTextsOf(rulesOf(line, { feed: feed.name, ...sampled() }))
+    return texts
+  }
   const landing = await createLanding({
     folder: landedFolder(line.folders.landing, arrival.arrival),
     chunkBytes: chunkBytesOf(limits, arrival.bytes),
     firstLine: 2,
+    stamps,
     onChunk: async (chunk) => {
+      await keepStamps(line.store, arrival.arrival, stamps().fresh())
       if (hold) return
       const task = { arrival: arrival.arrival, feed: feed.name, ...sampled(), chunk }
       await line.queues.add('load', { v: 1, ...task })
     },
   })
   try {
-    for await (const bytes of afterHeader(file.bytes, feed.columns, limits.rowBytesMax)) {
+    for await (const bytes of afterHeader(input, feed.columns, limits.rowBytesMax)) {
       if (head.length < sampleBytes) head = Buffer.concat([head, bytes.subarray(0, sampleBytes)])
       await landing.add(bytes)
     }
     const { chunks, unendedRow } = await landing.end()
     const ended = unendedRow === undefined
-    return { chunks, ...sampled(), ended, truncated: isCutShort(unendedRow, feed.columns) }
+    const truncated = isCutShort(unendedRow, feed.columns)
+    return { chunks, ...sampled(), ended, truncated }
   } finally {
     await landing.close()
   }
+}
+
+function stampTextsOf(rules: StampRules): StampTexts {
+  return createStampTexts((text) => explainStamp(text, rules))
 }
 
 /** The same bytes, seen as they pass. */

@@ -4,13 +4,13 @@ import { forward, loadTasks } from './forward.js'
 import type { Line } from './line.js'
 import { load } from './load.js'
 import { publish } from './publish.js'
-import { blankState } from './receive.js'
-import type { FileState } from './stores/file-state.js'
+import { blankState, ensureLanded } from './receive.js'
+import type { FileState, Notes } from './stores/file-state.js'
 import type { ChunkReceipt } from './stores/ledger.js'
-import { type StagingTotals, totalStaging } from './stores/lengths.js'
 import type { Counted } from './stores/overlap.js'
-import { countRepeats, resolveRepeats } from './stores/repeats.js'
-import { createStaging, dropStaging, stagingOf } from './stores/staging.js'
+import { resolveRepeats } from './stores/repeats.js'
+import { type StagingTotals, totalShapes } from './stores/shapes.js'
+import { countRows, emptyStaging, stagingOf } from './stores/staging.js'
 import { addQuantities } from './sums.js'
 import { dateNotes, refuseDates, refuseShare, unjudged, withRejected } from './verdict.js'
 
@@ -55,7 +55,7 @@ async function decide(line: Line, state: FileState): Promise<FileState> {
   try {
     return await weigh(line, state, await prove(line, state))
   } catch (error) {
-    if (!(error instanceof Fault) || error.retry) throw error
+    if (!(error instanceof Fault) || (error.retry && error.code !== 'SOURCE_CHANGED')) throw error
     return unjudged(state, { fault: error.code, reason: error.detail })
   }
 }
@@ -94,9 +94,8 @@ interface Proved {
 async function prove(line: Line, state: FileState): Promise<Proved> {
   const first = await loadAll(line, state)
   if (imbalance(state, first) === undefined) return first
-  await dropStaging(line.store, state.arrival)
   await line.ledger.forgetReceipts(state.arrival)
-  await createStaging(line.store, state.arrival)
+  await emptyStaging(line.store, state.arrival)
   const again = await loadAll(line, state)
   const wrong = imbalance(state, again)
   if (wrong === undefined) return again
@@ -105,14 +104,18 @@ async function prove(line: Line, state: FileState): Promise<Proved> {
 
 async function loadAll(line: Line, state: FileState): Promise<Proved> {
   const { arrival, manifest } = state
-  const done = new Set((await line.ledger.receipts(arrival)).map((one) => one.chunk))
+  const { reads, repeats } = stagingOf(arrival)
+  let receipts = await line.ledger.receipts(arrival)
+  const done = new Set(receipts.map((one) => one.chunk))
   const missing = loadTasks(state).filter((task) => !done.has(task.chunk.chunk))
-  for (const task of missing) await load(line, task)
-  const repeated = await countRepeats(line.store, arrival)
+  if (missing.length > 0) {
+    await ensureLanded(line, state)
+    for (const task of missing) await load(line, task)
+    receipts = await line.ledger.receipts(arrival)
+  }
+  const repeated = await countRows(line.store, repeats)
   if (repeated > 0) await line.store.command(resolveRepeats(arrival))
-  const receipts = await line.ledger.receipts(arrival)
-  const { reads } = stagingOf(arrival)
-  return { receipts, repeated, staged: await totalStaging(line.store, reads, manifest.seconds) }
+  return { receipts, repeated, staged: await totalShapes(line.store, reads, manifest.seconds) }
 }
 
 function imbalance(state: FileState, { receipts, staged }: Proved): string | undefined {
@@ -170,11 +173,14 @@ function withUnregistered(state: FileState, { rows, quantity }: Counted): FileSt
   }
 }
 
-/** The order of day and month from all timestamps of the file; the profile's where nothing proves it. */
-async function proveDates(line: Line, state: FileState) {
-  const { texts } = stagingOf(state.arrival)
+/**
+ * The order of day and month from all timestamps of the file, which are those that are looked up
+ * and those of every chunk that held others; the profile's where nothing proves it.
+ */
+async function proveDates(line: Line, state: FileState): Promise<Notes> {
+  const { texts, stamps } = stagingOf(state.arrival)
   const rows = await line.store.rows<{ text: string }>({
-    sql: `SELECT DISTINCT text FROM ${texts}`,
+    sql: `SELECT text FROM ${texts} UNION DISTINCT SELECT text FROM ${stamps}`,
   })
   return dateNotes(
     rows.map((row) => row.text),

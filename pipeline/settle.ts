@@ -30,11 +30,9 @@ export async function settle(line: Line, arrival: number): Promise<void> {
     const outcome = status === 'published' || status === 'duplicate' ? status : 'quarantined'
     await source.settle(origin, { outcome, receipt, rejectsPath })
   }
-  await dropStaging(line.store, arrival)
-  if (state.status !== 'published') {
-    await rm(landedFolder(line.folders.landing, arrival), { recursive: true, force: true })
-  }
+  await rm(landedFolder(line.folders.landing, arrival), { recursive: true, force: true })
   await line.ledger.record({ ...state, settledAt })
+  await dropStaging(line.store, arrival)
 }
 
 /** The receipt of a file; a duplicate's tells what became of the first. */

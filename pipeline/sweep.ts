@@ -4,8 +4,6 @@ import { landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import { areMergesHeld, dropStaging, freeMerges, stagedArrivals } from './stores/staging.js'
 
-const dayMs = 86_400_000
-
 /**
  * Repairs what a lost queue forgot: whatever the ledger does not call finished is queued again by
  * the same rule by which steps follow each other. Ids make that harmless where nothing was lost.
@@ -20,7 +18,7 @@ export async function sweep(line: Line): Promise<void> {
   }
   await resumeMerges(line)
   await dropDeadStaging(line)
-  await dropOldLandings(line)
+  await dropDeadLandings(line)
 }
 
 /** A worker that died behind its last publish left merges held. */
@@ -39,13 +37,12 @@ async function dropDeadStaging(line: Line): Promise<void> {
   }
 }
 
-async function dropOldLandings(line: Line): Promise<void> {
+/** Chunks that a settled file left behind in the same way. */
+async function dropDeadLandings(line: Line): Promise<void> {
   const { landing } = line.folders
   for (const name of await readdir(landing)) {
     const state = /^\d+$/.test(name) ? await line.ledger.state(Number(name)) : undefined
     if (state?.settledAt === undefined) continue
-    const age = line.now().getTime() - state.settledAt.getTime()
-    if (age < line.profile.retention.landingDays * dayMs) continue
     await rm(landedFolder(landing, Number(name)), { recursive: true, force: true })
   }
 }

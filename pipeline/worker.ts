@@ -44,10 +44,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       await poll(line, source, seen)
     },
     receive: ({ arrival }) => receive(line, arrival),
-    load: async ({ v: _, ...task }) => {
-      if (await isDecided(line, task.arrival)) return
-      await load(line, task)
-    },
+    load: ({ v: _, ...task }) => load(line, task),
     reconcile: ({ arrival }) => reconcile(line, arrival),
     settle: ({ arrival }) => settle(line, arrival),
     sweep: () => sweep(line),
@@ -111,12 +108,6 @@ function createLine(options: WorkerOptions): Line {
     now,
     log,
   }
-}
-
-/** A load that comes late, by a queue that was restored, finds its file ended and staging gone. */
-async function isDecided(line: Line, arrival: number): Promise<boolean> {
-  const state = await line.ledger.state(arrival)
-  return state !== undefined && state.status !== 'received'
 }
 
 function idsOf(job: JobName, data: object): object {

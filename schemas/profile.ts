@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { byteSize } from './byte-size.js'
 import { Fault } from './fault.js'
 import { listProblems, remedy } from './problem.js'
-import { createZone } from './zone.js'
+import { createZone, daySeconds } from './zone.js'
 
 const secretRemedy = 'write { file: <path> } or { env: <NAME> }, not the secret itself'
 /** Where a secret lies, a file or an environment variable: a profile never holds the secret. */
@@ -104,7 +104,7 @@ const limits = z
     fileBytesMax: byteSize('100 GB', { min: '1 KB', max: '100 TB' }),
     rowBytesMax: byteSize('64 KB', { min: '1 KB', max: '1 MB' }),
     ratioMax: z.int().min(2).max(10_000).default(200),
-    chunkBytes: byteSize('32 MB', { min: '1 MB', max: '1 GB' }),
+    chunkBytes: byteSize('64 MB', { min: '1 MB', max: '1 GB' }),
     attemptsMax: z.int().min(1).max(100).default(5),
     freeDiskBytesMin: byteSize('1 GB', { min: '0 B', max: '100 TB' }),
   })
@@ -114,7 +114,6 @@ const limits = z
 const days = z.int().min(1).max(36_500)
 const retention = z
   .strictObject({
-    landingDays: days.default(7),
     archiveDays: days.default(400),
     stagingDays: days.default(1),
     rejectsDays: days.default(400),
@@ -141,6 +140,12 @@ const profile = z
 
 /** All that differs between utilities, every default filled in. */
 export type Profile = z.output<typeof profile>
+
+/** The interval lengths that a profile allows for the feed of a file, seconds. */
+export function lengthsOf({ usage }: Pick<Profile, 'usage'>, feed: string): readonly number[] {
+  const intervals = usage.intervals[feed as 'Electric' | 'Gas']
+  return intervals.map((interval) => (interval === 'day' ? daySeconds : interval))
+}
 
 /**
  * Checks a profile as it was read from YAML and fills in its defaults. Throws Fault `PROFILE` with

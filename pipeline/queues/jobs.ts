@@ -30,6 +30,8 @@ export const jobSchemas = {
       bytes: count,
       micros: z.string().regex(/^-?\d+$/),
       shape: z.enum(chunkShapes),
+      crlf: z.boolean(),
+      repeats: z.boolean(),
     }),
   }),
   reconcile: z.strictObject({ ...version, arrival }),

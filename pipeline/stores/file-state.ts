@@ -1,11 +1,12 @@
 import type { TimeStampFormat } from '../../schemas/time-stamp.js'
 
 /**
- * What quotes make of a chunk. `lines`: there are none, a line is a row. `quoted`: every line is one
- * row and its quotes match. `odd`: some row goes over several lines, some line is blank, or some
- * quotes do not match.
+ * How a chunk can be read. `plain`: no quotes, every row ends in a plain decimal and no identifier
+ * needs the fine print. `lines`: no quotes, a line is a row. `quoted`: every line is one row and its
+ * quotes match. `odd`: some row goes over several lines, some line is blank, or some quotes do not
+ * match: row by row only.
  */
-export const chunkShapes = ['lines', 'quoted', 'odd'] as const
+export const chunkShapes = ['plain', 'lines', 'quoted', 'odd'] as const
 export type ChunkShape = (typeof chunkShapes)[number]
 
 /** A chunk in the landing as it was counted in the bytes on arrival. */
@@ -19,8 +20,11 @@ export interface LandedChunk {
   readonly bytes: number
   /** Sum of the last column where it reads as a decimal, in millionths. */
   readonly micros: string
-  /** How it can be read: by the engine as lines or as CSV, or row by row only. */
   readonly shape: ChunkShape
+  /** Whether some row ends in CR LF. */
+  readonly crlf: boolean
+  /** Whether some timestamp is known to lie in the hour that the clock repeats. */
+  readonly repeats: boolean
 }
 
 export interface Manifest {

@@ -1,5 +1,6 @@
+import type { Statement } from './clickhouse.js'
 import type { LandedChunk } from './file-state.js'
-import { stagingOf, versionOf } from './staging.js'
+import { lineBounds, stagingOf, versionOf } from './staging.js'
 
 /**
  * Where the engine finds the rows of a chunk. `lines` takes each line as it stands and is the
@@ -43,7 +44,9 @@ const idBytesMax = 64
  * What is plainly a good row. The engine stores these and no others: whatever is not plain, good
  * or bad, is looked at by the row judge, the only place that knows the fine print.
  */
-function plain(reader: Reader, negativeAllowed: boolean): string {
+function plain(reader: Reader, options: JudgeOptions): string {
+  const { negativeAllowed, chunk } = options
+  if (chunk.shape === 'plain') return plainText(negativeAllowed)
   const ids = ['p[1]', 'p[2]', 'p[3]'].map(
     (id) => `length(${id}) BETWEEN 1 AND ${idBytesMax} AND ${id} = trimBoth(${id}, ' \\t')`,
   )
@@ -58,6 +61,30 @@ function plain(reader: Reader, negativeAllowed: boolean): string {
     `match(p[5], '^${sign}(\\\\d{1,9}\\\\.?\\\\d{0,6}|\\\\.\\\\d{1,6})\\r?$')`,
     'abs(q) <= {quantityMax:Decimal(18, 6)}',
   ].join('\n    AND ')
+}
+
+/**
+ * The bytes of the chunk have shown already that its quantities are plain, and its identifiers but
+ * for a blank before one.
+ */
+function plainText(negativeAllowed: boolean): string {
+  const ids = ['p[1]', 'p[2]', 'p[3]'].map((id) => `length(${id}) BETWEEN 1 AND ${idBytesMax}`)
+  const unindented = ['p[2]', 'p[3]'].map((id) => `NOT startsWith(${id}, ' ')`)
+  return [
+    'length(p) = 5',
+    ...ids,
+    ...unindented,
+    `stamp != 0`,
+    ...(negativeAllowed ? [] : ['q >= 0']),
+    'abs(q) <= {quantityMax:Decimal(18, 6)}',
+  ].join('\n    AND ')
+}
+
+/** Without the rows of the chunk that stand in a table. */
+function left(table: string): string {
+  return `
+    AND {base:UInt64} + number NOT IN (
+      SELECT version FROM ${table} WHERE version >= {from:UInt64} AND version < {to:UInt64})`
 }
 
 function from(reader: Reader, handing: Handing): string {
@@ -78,17 +105,17 @@ export interface JudgeOptions {
   readonly quantityMax: number
   /** Rows of the hour that the clock repeats go to a table of their own. */
   readonly into: 'reads' | 'repeats'
+  /** Whether rows that stand there already are left out. */
+  readonly again: boolean
 }
 
 /** Stores the plainly good rows of a chunk in a staging table, in one statement and one block. */
-export function storePlainRows(options: JudgeOptions): {
-  sql: string
-  parameters: Record<string, unknown>
-} {
+export function storePlainRows(options: JudgeOptions): Statement {
   const { arrival, chunk, reader, handing } = options
   const staging = stagingOf(arrival)
+  const into = staging[options.into]
   return {
-    sql: `INSERT INTO ${staging[options.into]}
+    sql: `INSERT INTO ${into}
   (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
    account_number, external_site_id, version)
 WITH
@@ -103,14 +130,15 @@ SELECT p[3], {commodity:String}, starts[stamp], {seconds:UInt32}, days[stamp], h
 FROM (
   SELECT rowNumberInAllBlocks() AS number, ${columns[reader]} AS p,
     transform(toLowCardinality(p[4]), texts, arrayEnumerate(texts), 0) AS stamp,
-    toDecimal64OrZero(trimRight(p[5], '\\r'), 6) AS q, ${reader === 'lines' ? 'line' : 'c1, c2, c3'}
+    toDecimal64OrZero(${chunk.crlf ? `trimRight(p[5], '\\r')` : 'p[5]'}, 6) AS q, ${reader === 'lines' ? 'line' : 'c1, c2, c3'}
   FROM ${from(reader, handing)}
 )
-WHERE ${plain(reader, options.negativeAllowed)}${formatTail(reader, handing)}`,
+WHERE ${plain(reader, options)}${options.again ? left(into) : ''}${formatTail(reader, handing)}`,
     parameters: {
       commodity: options.commodity,
       seconds: options.seconds,
       base: versionOf(arrival, chunk.line).toString(),
+      ...(options.again && lineBounds(arrival, chunk.line, chunk.lines)),
       quantityMax: String(options.quantityMax),
       ...('path' in handing ? { path: handing.path } : {}),
     },
@@ -128,7 +156,7 @@ export function gatherStamps(options: {
   readonly chunk: LandedChunk
   readonly reader: Reader
   readonly handing: Handing
-}): { sql: string; parameters: Record<string, unknown> } {
+}): Statement {
   const { arrival, chunk, reader, handing } = options
   return {
     sql: `INSERT INTO ${stagingOf(arrival).texts}

@@ -1,12 +1,32 @@
 import type { Store } from './clickhouse.js'
+import type { FileState } from './file-state.js'
 import type { Counted } from './overlap.js'
+import { irregularMeters, type StagingTotals } from './shapes.js'
+import { stagingOf } from './staging.js'
 
 /** Rows whose meter, interval start and length no later row of the table repeats. */
-export async function countSurvivors(store: Store, table: string): Promise<number> {
+export async function countFinal(store: Store, table: string): Promise<number> {
   const [row] = await store.rows<{ survivors: string }>({
     sql: `SELECT count() AS survivors FROM ${table} FINAL`,
   })
   return Number(row?.survivors ?? 0)
+}
+
+/** The same for the reads of a file as they were loaded: only meters that are not regular repeat. */
+export async function countSurvivors(
+  store: Store,
+  { arrival, manifest }: FileState,
+  totals: StagingTotals,
+): Promise<number> {
+  if (totals.oddMeters === 0) return totals.rows
+  const { reads } = stagingOf(arrival)
+  const irregular = irregularMeters(reads, manifest.seconds)
+  const [row] = await store.rows<{ survivors: string }>({
+    sql: `SELECT count() AS survivors FROM ${reads} FINAL
+      WHERE meter_id IN (${irregular.sql})`,
+    parameters: { ...irregular.parameters },
+  })
+  return totals.rows - totals.oddRows + Number(row?.survivors ?? 0)
 }
 
 export interface Repeats {

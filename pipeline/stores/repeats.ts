@@ -1,4 +1,4 @@
-import type { Statement, Store } from './clickhouse.js'
+import type { Statement } from './clickhouse.js'
 import { onceSettings, stagingOf } from './staging.js'
 
 /**
@@ -26,13 +26,4 @@ FROM (
 )`,
     settings: onceSettings(`repeats-${arrival}`),
   }
-}
-
-/** Rows of a file whose timestamp lies in the hour that the clock repeats. */
-export async function countRepeats(store: Store, arrival: number): Promise<number> {
-  const { repeats } = stagingOf(arrival)
-  const [row] = await store.rows<{ rows: string }>({
-    sql: `SELECT count() AS rows FROM ${repeats}`,
-  })
-  return Number(row?.rows ?? 0)
 }

@@ -3,9 +3,9 @@ import type { Statement, Store } from './clickhouse.js'
 /**
  * The staging tables of one file. `reads` and `repeats` have the structure of the target and are
  * never merged, so that no row is folded into another before it has been counted; `repeats` holds
- * the rows of the hour that the clock repeats until all of them are there. `texts` gathers the
- * different timestamps as they stand in the file and `stamps` what each means, so that the engine
- * looks a timestamp up instead of parsing it. The others are built only where not all of `reads` is
+ * the rows of the hour that the clock repeats until all of them are there. `stamps` holds what each
+ * timestamp of the file means, so that the engine looks it up instead of parsing it, `texts` all
+ * timestamps of the chunks that held others. The others are built only where not all of `reads` is
  * published as it stands: `fixed` from the meters in `repairs`, `registered` without the meters that no customer has,
  * `final` from what `days` and
  * `overlaps` say of the reads that the store has already.
@@ -13,8 +13,8 @@ import type { Statement, Store } from './clickhouse.js'
 export interface Staging {
   readonly reads: string
   readonly repeats: string
-  readonly texts: string
   readonly stamps: string
+  readonly texts: string
   readonly repairs: string
   readonly fixed: string
   readonly registered: string
@@ -26,8 +26,8 @@ export interface Staging {
 const kinds = {
   reads: 'read',
   repeats: 'repeat',
-  texts: 'text',
   stamps: 'stamp',
+  texts: 'text',
   repairs: 'repair',
   fixed: 'fixed',
   registered: 'registered',
@@ -52,32 +52,51 @@ export function createReads(table: string, verb = 'CREATE TABLE IF NOT EXISTS'):
       SETTINGS non_replicated_deduplication_window = ${dedupWindow},
         parts_to_delay_insert = ${partsMax}, parts_to_throw_insert = ${partsMax},
         max_bytes_to_merge_at_max_space_in_pool = 1, max_bytes_to_merge_at_min_space_in_pool = 1,
+        min_bytes_for_wide_part = 1000000000,
         fsync_after_insert = 1, fsync_part_directory = 1`,
   }
 }
 
 export async function createStaging(store: Store, arrival: number): Promise<void> {
-  const staging = stagingOf(arrival)
-  await store.command(createReads(staging.reads))
-  await store.command(createReads(staging.repeats))
-  await store.command({
-    sql: `CREATE TABLE IF NOT EXISTS ${staging.texts} (text String, chunk UInt32)
-      ENGINE = MergeTree ORDER BY text`,
-  })
-  await store.command({
-    sql: `CREATE TABLE IF NOT EXISTS ${staging.stamps} (
-        text String,
-        starts_at UInt32, local_day Date, local_hour UInt8,
-        second_at UInt32, second_day Date, second_hour UInt8
-      ) ENGINE = ReplacingMergeTree ORDER BY text`,
-  })
+  const { reads, repeats, stamps, texts } = stagingOf(arrival)
+  const tables: readonly Statement[] = [
+    createReads(reads),
+    createReads(repeats),
+    {
+      sql: `CREATE TABLE IF NOT EXISTS ${stamps} (
+          text String,
+          starts_at UInt32, local_day Date, local_hour UInt8,
+          second_at UInt32, second_day Date, second_hour UInt8
+        ) ENGINE = ReplacingMergeTree ORDER BY text`,
+    },
+    {
+      sql: `CREATE TABLE IF NOT EXISTS ${texts} (text String, chunk UInt32)
+        ENGINE = MergeTree ORDER BY text`,
+    },
+  ]
+  await Promise.all(tables.map((table) => store.command(table)))
+}
+
+/** Takes all rows out of staging; what the timestamps mean stays known. */
+export async function emptyStaging(store: Store, arrival: number): Promise<void> {
+  const { reads, repeats } = stagingOf(arrival)
+  for (const table of [reads, repeats]) {
+    await store.command({ sql: `DROP TABLE IF EXISTS ${table} SYNC` })
+  }
+  await createStaging(store, arrival)
+}
+
+/** Rows of a table, by the count that its parts keep. */
+export async function countRows(store: Store, table: string): Promise<number> {
+  const [row] = await store.rows<{ rows: string }>({ sql: `SELECT count() AS rows FROM ${table}` })
+  return Number(row?.rows ?? 0)
 }
 
 export async function dropStaging(store: Store, arrival: number): Promise<void> {
-  const staging = stagingOf(arrival)
-  for (const table of Object.values(staging)) {
-    await store.command({ sql: `DROP TABLE IF EXISTS ${table} SYNC` })
-  }
+  const drops = Object.values(stagingOf(arrival)).map((table) =>
+    store.command({ sql: `DROP TABLE IF EXISTS ${table} SYNC` }),
+  )
+  await Promise.all(drops)
 }
 
 /** Arrivals that have staging tables: what was left by a file that has ended is swept away. */
@@ -101,6 +120,7 @@ export function onceSettings(token: string): Record<string, string | number> {
     insert_deduplication_token: token,
     max_threads: 1,
     max_insert_threads: 1,
+    input_format_parallel_parsing: 0,
     max_insert_block_size: 100_000_000,
     min_insert_block_size_rows: 100_000_000,
     min_insert_block_size_bytes: 0,
@@ -115,7 +135,8 @@ const storedLines = (arrival: number, columns: string) => {
   return `(${one(reads)} UNION ALL ${one(repeats)})`
 }
 
-function lineBounds(arrival: number, line: number, lines: number) {
+/** Parameters `from` and `to` of the versions that `lines` physical lines from `line` on have. */
+export function lineBounds(arrival: number, line: number, lines: number) {
   return {
     from: versionOf(arrival, line).toString(),
     to: versionOf(arrival, line + lines).toString(),

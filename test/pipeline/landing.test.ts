@@ -4,16 +4,19 @@ import fc from 'fast-check'
 import t from 'tap'
 import { chunkName, createLanding } from '../../pipeline/landing.js'
 import { splitRows } from '../../pipeline/rows.js'
+import { createStampTexts } from '../../pipeline/stamp-texts.js'
 import type { LandedChunk } from '../../pipeline/stores/file-state.js'
 
 const chunkBytes = 200_000
 
 async function land(folder: string, bytes: Buffer, pieceBytes = 65_536) {
   const seen: LandedChunk[] = []
+  const stamps = createStampTexts(() => undefined)
   const landing = await createLanding({
     folder,
     chunkBytes,
     firstLine: 2,
+    stamps: () => stamps,
     onChunk: async (chunk) => void seen.push(chunk),
   })
   try {
@@ -42,7 +45,7 @@ t.test(
     t.ok(Buffer.concat(files).equals(bytes))
     let line = 2
     for (const [index, chunk] of chunks.entries()) {
-      t.match(chunk, { chunk: index, line, bytes: files[index]?.length ?? 0, shape: 'lines' })
+      t.match(chunk, { chunk: index, line, bytes: files[index]?.length ?? 0, shape: 'plain' })
       line += chunk.lines
     }
     t.equal(

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { measure } from '../../pipeline/measure.js'
 import { cutPoint, lastMicros, pickLines, splitRows } from '../../pipeline/rows.js'
+import { createStampTexts } from '../../pipeline/stamp-texts.js'
 
 const rowsOf = (text: string, line = 2) => [...splitRows(Buffer.from(text), line)]
 
@@ -88,7 +89,10 @@ t.test('a chunk measured as bytes holds the rows and the energy of its rows', as
   fc.assert(
     fc.property(text, (text) => {
       const bytes = Buffer.from(text)
-      const found = measure(bytes)
+      const found = measure(
+        bytes,
+        createStampTexts(() => undefined),
+      )
       const rows = [...splitRows(bytes, 2)]
       const micros = rows.reduce((sum, { raw }) => sum + lastMicros(raw), 0n)
       const lines = text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0)

@@ -38,11 +38,11 @@ test('companies and zone are enough: everything else has the documented default'
       fileBytesMax: 107_374_182_400,
       rowBytesMax: 65_536,
       ratioMax: 200,
-      chunkBytes: 33_554_432,
+      chunkBytes: 67_108_864,
       attemptsMax: 5,
       freeDiskBytesMin: 1_073_741_824,
     },
-    retention: { landingDays: 7, archiveDays: 400, stagingDays: 1, rejectsDays: 400 },
+    retention: { archiveDays: 400, stagingDays: 1, rejectsDays: 400 },
   })
 })
 

@@ -9,6 +9,8 @@ const chunk = {
   bytes: 100,
   micros: '-5',
   shape: 'lines',
+  crlf: false,
+  repeats: false,
 } as const
 const load = { v: 1, arrival: 7, feed: 'Gas', seconds: 86_400, format: 'slashDate', chunk } as const
 

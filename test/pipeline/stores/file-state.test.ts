@@ -22,7 +22,17 @@ const state: FileState = {
   bytes: 2 ** 40,
   manifest: {
     chunks: [
-      { chunk: 0, line: 2, lines: 3, rows: 3, bytes: 99, micros: '9'.repeat(25), shape: 'odd' },
+      {
+        chunk: 0,
+        line: 2,
+        lines: 3,
+        rows: 3,
+        bytes: 99,
+        micros: '9'.repeat(25),
+        shape: 'odd',
+        crlf: true,
+        repeats: true,
+      },
     ],
     seconds: 86_400,
     format: 'slashDate',

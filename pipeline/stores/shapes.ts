@@ -1,0 +1,107 @@
+import { daySeconds } from '../../schemas/zone.js'
+import type { Statement, Store } from './clickhouse.js'
+
+/** What a staging table holds as a whole. Quantities are decimal strings, as sent. */
+export interface StagingTotals {
+  readonly rows: number
+  readonly quantity: string
+  readonly meters: number
+  readonly firstDay: string
+  readonly lastDay: string
+  /** Epoch seconds. */
+  readonly firstIntervalStart: number
+  readonly lastIntervalStart: number
+  /** Meters whose rows do not follow each other at the length that the file's sample showed. */
+  readonly oddMeters: number
+  /** Rows of those. */
+  readonly oddRows: number
+}
+
+/**
+ * One pass over staging that sums up what its meters look like. A meter is regular where its rows fill the time from its first
+ * to its last without a hole, stand on one grid and repeat nothing: then the smallest gap is
+ * `seconds`, and nothing else need be looked at.
+ */
+export async function totalShapes(
+  store: Store,
+  table: string,
+  seconds: number,
+): Promise<StagingTotals> {
+  const [row] = await store.rows<Record<string, string | number>>({
+    sql: `SELECT toString(sum(meters * rows)) AS all_rows, toString(sum(energy)) AS all_quantity,
+        sum(meters) AS all_meters, toString(min(first_day)) AS from_day,
+        toString(max(last_day)) AS to_day, toUnixTimestamp(min(first)) AS from_start,
+        toUnixTimestamp(max(last)) AS to_start,
+        sumIf(meters, ${irregular(seconds)}) AS odd, sumIf(meters * rows, ${irregular(seconds)}) AS odd_rows
+      FROM (
+        SELECT rows, first, last, first_day, last_day, low, high, slots,
+          count() AS meters, sum(quantity) AS energy
+        FROM (${meterShapes(table, seconds)})
+        GROUP BY rows, first, last, first_day, last_day, low, high, slots
+      ) SETTINGS max_block_size = ${shapeBlock}`,
+    parameters: { seconds },
+  })
+  const rows = Number(row?.['all_rows'] ?? 0)
+  return {
+    rows,
+    quantity: rows === 0 ? '0' : String(row?.['all_quantity']),
+    meters: Number(row?.['all_meters'] ?? 0),
+    firstDay: String(row?.['from_day']),
+    lastDay: String(row?.['to_day']),
+    firstIntervalStart: Number(row?.['from_start'] ?? 0),
+    lastIntervalStart: Number(row?.['to_start'] ?? 0),
+    oddMeters: Number(row?.['odd'] ?? 0),
+    oddRows: Number(row?.['odd_rows'] ?? 0),
+  }
+}
+
+/** Shapes at a time: the slots that are expected of each are spelt out in memory. */
+const shapeBlock = 1_024
+
+function meterShapes(table: string, seconds: number): string {
+  return `SELECT meter_id, count() AS rows, sum(t.quantity) AS quantity,
+      min(starts_at) AS first, max(starts_at) AS last,
+      min(local_day) AS first_day, max(local_day) AS last_day,
+      min(${gridOf(seconds)}) AS low, max(${gridOf(seconds)}) AS high, sum(${slotOf(seconds)}) AS slots
+    FROM ${table} AS t GROUP BY meter_id`
+}
+
+/** The meters that are not regular, of which `oddMeters` counts. */
+export function irregularMeters(table: string, seconds: number): Statement {
+  return {
+    sql: `SELECT meter_id FROM (${meterShapes(table, seconds)}) WHERE ${irregular(seconds)}`,
+    parameters: { seconds },
+  }
+}
+
+/** The sum of hashes tells a row that stands in for a missing one, and misses it once in 2^64. */
+function irregular(seconds: number): string {
+  return `rows = 1 OR low != high OR ${spanOf(seconds)} != rows OR slots != ${expectedOf(seconds)}`
+}
+
+/** Days are counted by the calendar: a day of 23 hours is one like any other. */
+function spanOf(seconds: number): string {
+  return seconds === daySeconds
+    ? '(last_day - first_day + 1)'
+    : '(intDiv(last - first, {seconds:UInt32}) + 1)'
+}
+
+function gridOf(seconds: number): string {
+  return seconds === daySeconds
+    ? 'toUInt32(0)'
+    : 'toUInt32(toUnixTimestamp(starts_at) % {seconds:UInt32})'
+}
+
+function slotOf(seconds: number): string {
+  return seconds === daySeconds
+    ? 'intHash64(toUInt64(local_day))'
+    : 'intHash64(toUInt64(toUnixTimestamp(starts_at)))'
+}
+
+function expectedOf(seconds: number): string {
+  const slot =
+    seconds === daySeconds
+      ? 'toUInt64(first_day) + i'
+      : 'toUInt64(toUnixTimestamp(first)) + i * {seconds:UInt32}'
+  return `arraySum(arrayMap(i -> intHash64(${slot}), range(rows)))`
+}

@@ -1,0 +1,106 @@
+import { mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { chunkName, landedFolder } from '../../pipeline/landing.js'
+import type { Line } from '../../pipeline/line.js'
+import { load } from '../../pipeline/load.js'
+import type { LoadTask } from '../../pipeline/load-task.js'
+import type { Queues } from '../../pipeline/queues/bullmq.js'
+import { receive } from '../../pipeline/receive.js'
+import { reconcile } from '../../pipeline/reconcile.js'
+import { createHandOverSource } from '../../pipeline/sources/folder.js'
+import { createLedger } from '../../pipeline/stores/ledger.js'
+import { createZone } from '../../schemas/zone.js'
+import { migratedStore, profile } from './registering.js'
+
+const rows = Array.from({ length: 40_000 }, (_, index) => {
+  const quarter = index % 96
+  const time = `${Math.floor(quarter / 4)}:${String((quarter % 4) * 15).padStart(2, '0')}`
+  return `A1,S1,M${Math.floor(index / 96)},3/4/2026 ${time},0.5`
+})
+const chunkBytes = 200_000
+
+/** A line whose jobs are run by hand, one after the other, on a real store. */
+async function createLine(t: Test) {
+  const store = await migratedStore(t)
+  const folder = join(t.testdirName, 'files')
+  for (const name of ['in', 'landing']) mkdirSync(join(folder, name), { recursive: true })
+  const loads: LoadTask[] = []
+  const queues: Queues = {
+    add: async (name, data) => {
+      if (name === 'load') loads.push(data as unknown as LoadTask)
+    },
+    addFlow: async () => undefined,
+    repeat: async () => undefined,
+    counts: async () => ({}) as never,
+    close: async () => undefined,
+  }
+  const line: Line = {
+    profile: { ...profile, limits: { ...profile.limits, chunkBytes, freeDiskBytesMin: 0 } },
+    zone: createZone(profile.timeZone),
+    folders: {
+      inbox: join(folder, 'in'),
+      outbox: join(folder, 'outbox'),
+      landing: join(folder, 'landing'),
+      archive: join(folder, 'archive'),
+      quarantine: join(folder, 'quarantine'),
+    },
+    store,
+    ledger: createLedger(store, () => new Date()),
+    queues,
+    sources: new Map([['hand-over', createHandOverSource()]]),
+    storeLanding: join(folder, 'landing'),
+    now: () => new Date(),
+    log: pino({ level: 'silent' }),
+  }
+  const path = join(folder, 'in', 'DEMO_05032026_Electric.csv')
+  writeFileSync(
+    path,
+    `AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit\n${rows.join('\n')}\n`,
+  )
+  const { size: bytes, mtimeMs } = statSync(path)
+  const entry = { source: 'hand-over', name: basename(path), path, bytes, force: false }
+  const { arrival } = await line.ledger.claim({ ...entry, modifiedMs: Math.trunc(mtimeMs) })
+  return { line, loads, path, arrival }
+}
+
+t.test(
+  'a chunk that was loaded leaves the landing; one that is spoilt is landed again',
+  async (t) => {
+    const { line, loads, arrival } = await createLine(t)
+    await receive(line, arrival)
+    t.ok(loads.length > 5, `${loads.length} chunks`)
+    const landed = landedFolder(line.folders.landing, arrival)
+    const [first, second, third] = loads as [LoadTask, LoadTask, LoadTask]
+    await load(line, first)
+    t.notOk(readdirSync(landed).includes(chunkName(first.chunk.chunk)))
+    rmSync(join(landed, chunkName(second.chunk.chunk)))
+    truncateSync(join(landed, chunkName(third.chunk.chunk)), 1_000)
+    for (const task of [first, second, third]) await load(line, task)
+    t.equal((await line.ledger.receipts(arrival)).length, 1, 'what is not there is left')
+
+    await reconcile(line, arrival)
+    const state = await line.ledger.state(arrival)
+    t.match(state, { status: 'published', rows: { read: 40_000, accepted: 40_000 } })
+    const [stored] = await line.store.rows<{ rows: string; energy: string }>({
+      sql: 'SELECT count() AS rows, toString(sum(quantity)) AS energy FROM usage',
+    })
+    t.same(stored, { rows: '40000', energy: '20000' })
+  },
+)
+
+t.test(
+  'a file that is no longer there to be landed again is refused, not half loaded',
+  async (t) => {
+    const { line, loads, arrival, path } = await createLine(t)
+    await receive(line, arrival)
+    const landed = landedFolder(line.folders.landing, arrival)
+    rmSync(join(landed, chunkName((loads[1] as LoadTask).chunk.chunk)))
+    rmSync(path)
+    await reconcile(line, arrival)
+    const state = await line.ledger.state(arrival)
+    t.match(state, { status: 'quarantined', fault: 'SOURCE_CHANGED', reason: /send it again/ })
+    t.same(await line.store.rows({ sql: 'SELECT 1 FROM usage LIMIT 1' }), [])
+  },
+)
