@@ -180,7 +180,8 @@ async function learnShared(store: Store, meterIds: readonly string[]): Promise<r
 
 /**
  * Writes the tenancies of some meters as their facts have them now. Every row that rests on fewer
- * facts is written again, changed or not, so that a slower writer with less knowledge loses.
+ * facts is written again, changed or not, so that a slower writer with less knowledge loses. A file
+ * that was published before they were written did not find its meters moved, hence the second look.
  */
 async function writeRenewed(context: RegisterContext, meterIds: readonly string[]): Promise<void> {
   const { store, now } = context
@@ -199,7 +200,9 @@ async function writeRenewed(context: RegisterContext, meterIds: readonly string[
       return [same ? { ...fresh, row } : fresh]
     }),
   )
-  if (writes.length > 0) await writeTenancies(store, writes)
+  if (writes.length === 0) return
+  await writeTenancies(store, writes)
+  if ((await learnFromUsage(store, facts)) !== facts) await writeRenewed(context, meterIds)
 }
 
 /** Where a meter has changed hands, the store may know since when. */
