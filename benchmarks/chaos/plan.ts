@@ -44,8 +44,8 @@ export function planFile(seed: number, index: number): PlannedFile {
   const month = pick(years * monthsAYear, streams.month, family)
   const first = family * metersApart
   const count = isGas
-    ? 150 + pick(250, streams.meters, family)
-    : 4 + pick(6, streams.meters, family)
+    ? 100 + pick(150, streams.meters, family)
+    : 4 + pick(3, streams.meters, family)
   const spoils = member === 0 && pick(2, streams.flaws, index) === 0
   const ways = ['inbox', 'resting', 'hand-over'] as const
   const ending = pick(2, streams.gzip, index) === 0 ? '.csv' : '.csv.gz'
