@@ -5,6 +5,7 @@ import {
   findStarts,
   metersWithEarlierStart,
   readFacts,
+  readPremises,
   readTenancies,
   type StoredTenancy,
   toTenancyRow,
@@ -13,6 +14,7 @@ import {
 import {
   codesOf,
   type Fact,
+  findShared,
   groupBy,
   type SeenFact,
   type StartFact,
@@ -152,14 +154,36 @@ function findBehind(known: readonly Fact[], stored: readonly StoredTenancy[]): r
     .map((facts) => facts[0]?.meterId ?? '')
 }
 
-/**
- * Writes the tenancies of some meters as their facts have them now. Every row that rests on fewer
- * facts is written again, changed or not, so that a slower writer with less knowledge loses.
- */
+/** Renews some meters, and those of the same premises whose accounts they share. */
 async function renewTenancies(
   context: RegisterContext,
   meterIds: readonly string[],
 ): Promise<void> {
+  const shared = await learnShared(context.store, meterIds)
+  const all = [...new Set([...meterIds, ...shared])]
+  for (let at = 0; at < all.length; at += metersMax) {
+    await writeRenewed(context, all.slice(at, at + metersMax))
+  }
+}
+
+/**
+ * Adds who else has the accounts of some meters by a record that lists another meter of the premise,
+ * and returns all meters of which that is known. Of two who register at once the later one to have
+ * written sees both.
+ */
+async function learnShared(store: Store, meterIds: readonly string[]): Promise<readonly string[]> {
+  const facts = await readPremises(store, meterIds)
+  const news = findShared(facts)
+  if (news.length > 0) await addFacts(store, news, facts.length)
+  return [...facts.filter(({ kind }) => kind === 'shared'), ...news].map(({ meterId }) => meterId)
+}
+
+/**
+ * Writes the tenancies of some meters as their facts have them now. Every row that rests on fewer
+ * facts is written again, changed or not, so that a slower writer with less knowledge loses. A file
+ * that was published before they were written did not find its meters moved, hence the second look.
+ */
+async function writeRenewed(context: RegisterContext, meterIds: readonly string[]): Promise<void> {
   const { store, now } = context
   const facts = await learnFromUsage(store, await readFacts(store, meterIds))
   const stored = new Map(
@@ -176,7 +200,9 @@ async function renewTenancies(
       return [same ? { ...fresh, row } : fresh]
     }),
   )
-  if (writes.length > 0) await writeTenancies(store, writes)
+  if (writes.length === 0) return
+  await writeTenancies(store, writes)
+  if ((await learnFromUsage(store, facts)) !== facts) await writeRenewed(context, meterIds)
 }
 
 /** Where a meter has changed hands, the store may know since when. */

@@ -24,13 +24,20 @@ export interface SeenFact extends Place, Codes {
   readonly at: number
 }
 
+/** A client of the account and the premise whose own record does not list the meter. */
+export interface SharedFact extends Place {
+  readonly kind: 'shared'
+  readonly clientId: string
+  readonly at: number
+}
+
 /** When the account took the meter over, by its first interval or by a bill. */
 export interface StartFact extends Place {
   readonly kind: 'usage' | 'bill'
   readonly at: number
 }
 
-export type Fact = SeenFact | StartFact
+export type Fact = SeenFact | SharedFact | StartFact
 
 /** A stretch of time in which one account held a meter; from `validFrom` until before `validTo`. */
 export interface Tenancy extends Place {
@@ -87,11 +94,14 @@ function toTenant(seen: readonly SeenFact[], site: readonly Fact[]): Tenant {
     (a, b) => a.at - b.at || compare(JSON.stringify(codesOf(a)), JSON.stringify(codesOf(b))),
   )
   const [first, last] = [inTime[0], inTime.at(-1)] as [SeenFact, SeenFact]
-  const firstOf = new Map<string, number>()
-  for (const { clientId, at } of inTime) {
-    if (!firstOf.has(clientId)) firstOf.set(clientId, at)
-  }
   const { meterId, externalSiteId, accountNumber } = first
+  const sharing = site.filter((fact): fact is SharedFact => {
+    return fact.kind === 'shared' && fact.accountNumber === accountNumber
+  })
+  const firstOf = new Map<string, number>()
+  for (const { clientId, at } of [...seen, ...sharing]) {
+    firstOf.set(clientId, Math.min(at, firstOf.get(clientId) ?? at))
+  }
   return {
     place: { meterId, externalSiteId, accountNumber },
     clientId: accountNumber === '' ? first.clientId : '',
@@ -107,11 +117,38 @@ function toTenant(seen: readonly SeenFact[], site: readonly Fact[]): Tenant {
 function startOf(accountNumber: string, site: readonly Fact[]): StartFact | undefined {
   if (accountNumber === '') return undefined
   const own = site.filter((fact): fact is StartFact => {
-    return fact.kind !== 'seen' && fact.accountNumber === accountNumber
+    const isStart = fact.kind === 'usage' || fact.kind === 'bill'
+    return isStart && fact.accountNumber === accountNumber
   })
   const earliest = (kind: StartFact['kind']) =>
     own.filter((fact) => fact.kind === kind).sort((a, b) => a.at - b.at)[0]
   return earliest('bill') ?? earliest('usage')
+}
+
+/**
+ * Who shares an account at a premise sees all its meters (decision 11): for each client and each
+ * meter of one account and site the fact that is missing. `facts` are those of whole sites.
+ */
+export function findShared(facts: readonly Fact[]): readonly SharedFact[] {
+  const named = facts.filter((fact): fact is SeenFact | SharedFact => {
+    return (fact.kind === 'seen' || fact.kind === 'shared') && fact.accountNumber !== ''
+  })
+  const places = groupBy(named, (fact) => {
+    return JSON.stringify([fact.externalSiteId, fact.accountNumber])
+  })
+  return places.flatMap((own) => {
+    const meters = groupBy(own.filter(isSeen), ({ meterId }) => meterId)
+    const clients = groupBy(own.filter(isSeen), ({ clientId }) => clientId)
+    return meters.flatMap(([meter]) =>
+      clients.flatMap((seen) => {
+        const { clientId } = seen[0] as SeenFact
+        const { meterId, externalSiteId, accountNumber } = meter as SeenFact
+        if (own.some((fact) => fact.meterId === meterId && fact.clientId === clientId)) return []
+        const at = Math.min(...seen.map((fact) => fact.at))
+        return [{ kind: 'shared' as const, meterId, externalSiteId, accountNumber, clientId, at }]
+      }),
+    )
+  })
 }
 
 /** Those with a known start change places among themselves; the others stay where they are. */

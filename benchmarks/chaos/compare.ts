@@ -1,16 +1,25 @@
-import { createInterface } from 'node:readline'
-import { usageRows } from '../../infra/demo/usage-rows.js'
 import { formatQuantity } from '../../schemas/quantity.js'
 import type { Rig } from '../rig.js'
+import { compareOwners, type Ownership } from './compare-owners.js'
+import { lines } from './compare-rows.js'
 import type { SentFile } from './feeder.js'
+import type { Registrar } from './registrar.js'
+import { type Outcome, type Published, replay } from './replay.js'
+import type { Sum, Value } from './sums.js'
 
-export interface Comparison {
+export interface Comparison extends Ownership {
   rowsLost: number
   rowsDoubled: number
-  /** Rows that are there with another quantity, account or site, or that no file holds. */
+  /** Rows that are there with another quantity, account or site than the latest arrival's. */
   rowsAltered: number
+  /** Corrected reads that `usage_restatement` does not have, and what it has beyond them. */
+  restatementsMissing: number
+  restatementsExtra: number
+  /** Reads that a file of the run corrected, and rows that were duplicate. */
+  corrections: number
+  repeats: number
   readonly filesUnfinished: string[]
-  /** Files whose receipt or stored rows have another count or energy than was written. */
+  /** Files whose receipt or stored rows have other counts or energy than the rules give them. */
   readonly filesUnbalanced: string[]
 }
 
@@ -19,105 +28,123 @@ interface Arrived {
   readonly file_name: string
   readonly status: string
   readonly settled: number
-  readonly rows_read: string
-  readonly rows_rejected: string
-  readonly rows_left: string
-  readonly quantity_read: string
-  readonly quantity_left: string
+  /** What the ledger says of rows and quantity, in the words of `told`. */
+  readonly told: string
 }
 
-/** Holds the store against what the generator wrote, row by row, and the ledger file by file. */
-export async function compare(rig: Rig, files: readonly SentFile[]): Promise<Comparison> {
+/** Holds the store against what the files give by the rules, row by row, and the ledger file by file. */
+export async function compare(
+  rig: Rig,
+  files: readonly SentFile[],
+  registrar: Registrar,
+): Promise<Comparison> {
   const found: Comparison = {
     rowsLost: 0,
     rowsDoubled: 0,
     rowsAltered: 0,
+    restatementsMissing: 0,
+    restatementsExtra: 0,
+    corrections: 0,
+    repeats: 0,
+    ownersWrong: 0,
+    tenanciesWrong: [],
     filesUnfinished: [],
     filesUnbalanced: [],
   }
   const arrivals = await arrivalsOf(rig)
-  for (const file of files) compareLedger(found, file, arrivals)
-  for (const winner of winners(files, arrivals)) await compareRows(rig, found, winner)
+  for (const file of files) compareEnded(found, file, arrivals)
+  for (const family of new Set(files.map((file) => file.family))) {
+    const own = files.filter((file) => file.family === family)
+    const published = publishedOf(own, arrivals)
+    const { outcomes, reads, restatements } = replay(published)
+    for (const outcome of outcomes) compareReceipt(found, outcome, arrivals)
+    found.corrections += outcomes.reduce((sum, { restated }) => sum + restated.rows, 0)
+    found.repeats += outcomes.reduce((sum, { duplicate }) => sum + duplicate.rows, 0)
+    const first = own[0]
+    if (first === undefined) continue
+    await compareReads(rig, found, { first, reads })
+    await compareRestatements(rig, found, { first, restatements })
+    await compareOwners(rig, found, { registered: registrar.ofFamily(family), reads })
+  }
   return found
 }
 
+/** All arrivals, those that were published in the order in which they were. */
 export function arrivalsOf(rig: Rig): Promise<readonly Arrived[]> {
-  const left = (what: string) =>
-    `${what}_accepted + ${what}_duplicate + ${what}_superseded + ${what}_unregistered`
+  const sum = (kind: string) => `rows_${kind}, ' ', toString(quantity_${kind})`
+  const kinds = ['read', 'accepted', 'duplicate', 'superseded', 'rejected']
+  const told = [...kinds.map(sum), `restated_rows, ' ', toString(restated_net_quantity)`]
   return rig.store.rows<Arrived>({
     sql: `SELECT a.arrival AS arrival, a.name AS file_name, s.status AS status,
-        s.settled_at IS NOT NULL AS settled, rows_read, rows_rejected, ${left('rows')} AS rows_left,
-        toString(quantity_read) AS quantity_read,
-        toString(quantity_rejected + ${left('quantity')}) AS quantity_left
+        s.settled_at IS NOT NULL AS settled, concat(${told.join(`, ', ', `)}) AS told
       FROM arrival AS a LEFT JOIN (SELECT * FROM file_state FINAL) AS s ON s.arrival = a.arrival
-      ORDER BY arrival`,
+      ORDER BY s.published_at, arrival`,
   })
 }
 
-/** Every arrival of a file must have ended, and what it read must be what was written. */
-function compareLedger(found: Comparison, file: SentFile, arrivals: readonly Arrived[]): void {
+/** Every arrival of a file must have ended, one of them published. */
+function compareEnded(found: Comparison, file: SentFile, arrivals: readonly Arrived[]): void {
   const ours = arrivals.filter((one) => one.file_name === file.name)
   const ended = ours.filter((one) => one.settled === 1)
   const published = ours.filter((one) => one.status === 'published')
-  if (published.length === 0 || ended.length < ours.length) {
-    const shown = ours.map((one) => `${one.arrival} ${one.status || 'without state'}`)
-    found.filesUnfinished.push(`${file.name}: ${shown.join(', ') || 'never arrived'}`)
-  }
-  const { rows, rowsBad, quantityMicro, quantityBadMicro } = file.tally
-  const quantity = formatQuantity(quantityMicro + quantityBadMicro)
-  for (const one of published) {
-    const isSame =
-      Number(one.rows_read) === rows &&
-      Number(one.rows_rejected) === rowsBad &&
-      Number(one.rows_left) === file.rowsGood &&
-      one.quantity_read === quantity &&
-      one.quantity_left === quantity
-    if (!isSame) found.filesUnbalanced.push(`${JSON.stringify(one)}; written: ${rows} ${quantity}`)
-  }
+  if (published.length === 1 && ended.length === ours.length) return
+  const shown = ours.map((one) => `${one.arrival} ${one.status || 'without state'}`)
+  found.filesUnfinished.push(`${file.name}: ${shown.join(', ') || 'never arrived'}`)
 }
 
-/** Of each family the file that arrived last: its rows are the current ones. */
-function winners(files: readonly SentFile[], arrivals: readonly Arrived[]): readonly SentFile[] {
-  const last = new Map<number, { readonly file: SentFile; readonly arrival: number }>()
-  for (const file of files) {
-    const ours = arrivals.filter((one) => one.file_name === file.name)
-    const arrival = Math.max(
-      0,
-      ...ours.filter((one) => one.status === 'published').map((one) => one.arrival),
+function publishedOf(
+  files: readonly SentFile[],
+  arrivals: readonly Arrived[],
+): readonly Published[] {
+  return arrivals
+    .filter(({ status }) => status === 'published')
+    .flatMap(({ arrival, file_name }) =>
+      files.filter((file) => file.name === file_name).map((file) => ({ arrival, file })),
     )
-    if (arrival > (last.get(file.family)?.arrival ?? -1)) last.set(file.family, { file, arrival })
-  }
-  return [...last.values()].map((one) => one.file)
 }
 
-async function compareRows(rig: Rig, found: Comparison, file: SentFile): Promise<void> {
-  const { meters, firstDay, days } = file.usage
-  const stream = await rig.store.stream(
-    {
-      sql: `SELECT meter_id, toUnixTimestamp(starts_at), account_number, external_site_id,
-          toInt64(quantity * 1000000)
-        FROM usage
-        WHERE local_day BETWEEN {first:Date} - 1 AND {first:Date} + {days:UInt16}
-          AND meter_id BETWEEN {from:String} AND {to:String}
-        ORDER BY meter_id, starts_at`,
-      parameters: { first: firstDay, days, from: meters[0]?.meterId, to: meters.at(-1)?.meterId },
-    },
-    'TabSeparated',
-  )
-  const expected = new Map<string, string>()
-  for (const row of usageRows(file.usage)) {
-    if (row.flaw !== undefined) continue
-    const value = [row.accountNumber, row.externalSiteId, row.quantityMicro]
-    expected.set(`${row.meterId}\t${row.startsAt}`, value.join('\t'))
-  }
+function compareReceipt(found: Comparison, outcome: Outcome, arrivals: readonly Arrived[]): void {
+  const { read, accepted, duplicate, superseded, rejected, restated, file } = outcome
+  const say = (sum: Sum) => `${sum.rows} ${formatQuantity(sum.micros)}`
+  const due = [read, accepted, duplicate, superseded, rejected, restated].map(say).join(', ')
+  const told = arrivals.find(({ arrival }) => arrival === outcome.arrival)?.told
+  if (told === due) return
+  found.filesUnbalanced.push(`${file.name} ${outcome.arrival}: told ${told}; due ${due}`)
+}
+
+async function compareReads(
+  rig: Rig,
+  found: Comparison,
+  { first, reads }: { first: SentFile; reads: ReadonlyMap<string, Value> },
+): Promise<void> {
+  const left = new Map(reads)
   let previous = ''
-  for await (const line of createInterface({ input: stream })) {
-    const at = line.indexOf('\t', line.indexOf('\t') + 1)
-    const key = line.slice(0, at)
+  const columns = ['account_number', 'external_site_id', 'toInt64(quantity * 1000000)']
+  for await (const [key, ...values] of lines(rig, { first, view: 'usage', columns })) {
+    const due = reads.get(key)
+    const text = due && [due.accountNumber, due.externalSiteId, due.micros].join('\t')
     if (key === previous) found.rowsDoubled++
-    else if (expected.get(key) !== line.slice(at + 1)) found.rowsAltered++
-    expected.delete(key)
+    else if (text !== values.join('\t')) found.rowsAltered++
+    left.delete(key)
     previous = key
   }
-  found.rowsLost += expected.size
+  found.rowsLost += left.size
+}
+
+async function compareRestatements(
+  rig: Rig,
+  found: Comparison,
+  { first, restatements }: { first: SentFile; restatements: readonly string[] },
+): Promise<void> {
+  const due = new Map<string, number>()
+  for (const one of restatements) due.set(one, (due.get(one) ?? 0) + 1)
+  const micros = (name: string) => `toInt64(${name}_quantity * 1000000)`
+  const columns = [micros('old'), micros('new'), 'old_file_id', 'new_file_id']
+  for await (const one of lines(rig, { first, view: 'usage_restatement', columns })) {
+    const text = one.join('\t')
+    const count = due.get(text) ?? 0
+    if (count === 0) found.restatementsExtra++
+    else due.set(text, count - 1)
+  }
+  for (const count of due.values()) found.restatementsMissing += count
 }

@@ -1,19 +1,26 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { copyFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type UsageTally, usageFile } from '../../infra/demo/usage-file.js'
+import { gzipSync } from 'node:zlib'
+import { usageHeader } from '../../infra/demo/usage-rows.js'
 import { createHandOver } from '../../pipeline/hand-over.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Rig } from '../rig.js'
 import { type PlannedFile, planFile } from './plan.js'
+import { sentRows } from './rows.js'
+import { heldIn, noSum, plus, type Sum, total } from './sums.js'
 
 /** A file that was written and sent, with what must be found of it. */
 export interface SentFile extends PlannedFile {
-  readonly tally: UsageTally
   readonly fileId: string
-  readonly rowsGood: number
+  /** Of all rows, as sent. */
+  readonly read: Sum
+  /** Of the reads that the file leaves where it alone is loaded. */
+  readonly whole: Sum
+  /** The same of each meter. */
+  readonly wholeByMeter: ReadonlyMap<string, Sum>
   isAcknowledged: boolean
 }
 
@@ -56,16 +63,32 @@ export async function createFeeder(rig: Rig, seed: number): Promise<Feeder> {
       const planned = planFile(seed, files.length)
       const file = { ...planned, way: way ?? planned.way }
       const path = join(rig.files, file.name)
-      const tally = await usageFile(path, file.usage)
-      const fileId = createHash('sha256').update(readFileSync(path)).digest('hex')
-      const rowsGood = tally.rows - tally.rowsBad
-      files.push({ ...file, tally, fileId, rowsGood, isAcknowledged: false })
+      const bytes = bytesOf(file)
+      writeFileSync(path, bytes)
+      const fileId = createHash('sha256').update(bytes).digest('hex')
+      files.push({ ...file, fileId, ...sumsOf(file), isAcknowledged: false })
       await send(path, file)
       if (!file.isRepeated) return
       await send(path, { ...file, way: file.way === 'hand-over' ? 'inbox' : 'hand-over' })
     },
     close: () => handOver.close(),
   }
+}
+
+function bytesOf(file: PlannedFile): Buffer {
+  const lines = [...sentRows(file)].map((row) => row.line)
+  const text = Buffer.from(`${[usageHeader, ...lines].join('\n')}\n`)
+  return file.name.endsWith('.gz') ? gzipSync(text, { level: 1 }) : text
+}
+
+function sumsOf(file: PlannedFile): Pick<SentFile, 'read' | 'whole' | 'wholeByMeter'> {
+  const { read, reads } = heldIn(file)
+  const wholeByMeter = new Map<string, Sum>()
+  for (const [key, { micros }] of reads) {
+    const meterId = key.split('\t')[0] ?? ''
+    wholeByMeter.set(meterId, plus(wholeByMeter.get(meterId) ?? noSum, micros))
+  }
+  return { read, whole: total(reads.values()), wholeByMeter }
 }
 
 /** Whether the ledger has an arrival of the path; asked again until it answers. */

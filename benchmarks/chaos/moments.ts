@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault } from '../../schemas/fault.js'
 import type { Rig } from '../rig.js'
 
-/** A step of the file line, told from the ledger: the count of files that are in it just now. */
+/** A step, told from the ledger: the count of files, or of registered meters, that are in it just now. */
 const ledgerSteps = {
   receiving:
     'SELECT count() AS files FROM arrival WHERE arrival NOT IN (SELECT arrival FROM file_state)',
@@ -18,6 +18,8 @@ const ledgerSteps = {
       (SELECT toUInt64(arrival) FROM file_state FINAL WHERE status = 'publishing')`,
   'between publish and settle': `SELECT count() AS files FROM file_state FINAL
     WHERE status = 'published' AND settled_at IS NULL`,
+  'registered, without tenancy': `SELECT uniqExact(meter_id) AS files FROM registration_fact
+    WHERE meter_id NOT IN (SELECT meter_id FROM tenancy)`,
 } as const
 
 /** Steps that leave their first trace in a folder. */

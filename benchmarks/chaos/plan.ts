@@ -12,6 +12,10 @@ export interface PlannedFile {
   readonly usage: UsageOptions
   /** Files of one family hold the same meters and days; the one that arrived last counts. */
   readonly family: number
+  /** Which correction of the family's first file it is; 0 for none. */
+  readonly correction: number
+  /** Says which rows stand twice. */
+  readonly twinSeed: number
   /** Send the very same file a second time, the other way. */
   readonly isRepeated: boolean
 }
@@ -20,37 +24,42 @@ const streams = { feed: 1, meters: 2, month: 3, way: 4, flaws: 5, gzip: 6, repea
 const metersApart = 1_000
 const years = 10
 const monthsAYear = 12
-const correctionEvery = 4
+/** A file of its own, one that is corrected, two corrections, and the same bytes by another name. */
+const roundLength = 5
+const corrections = [0, 0, 1, 2, 0] as const
 
 /** A zone whose clock never changes: every slot of the calendar is a row of its own. */
 export const chaosZone = 'America/Phoenix'
 
 /**
  * The file of a number: three months of a handful of meters, electric or gas, plain or gzip, some
- * with unusable rows, every fourth a correction of the file before it.
+ * with unusable rows. Of five files one stands alone; the others are a family: a file, two
+ * corrections of some of its reads, and its bytes once more under another name.
  */
 export function planFile(seed: number, index: number): PlannedFile {
-  const isCorrection = index % correctionEvery === correctionEvery - 1
-  const family = isCorrection ? index - 1 : index
-  const isCorrected = (index + 1) % correctionEvery === correctionEvery - 1
+  const member = index % roundLength
+  const family = member === 0 ? index : index - member + 1
   const pick = (count: number, stream: number, at: number) => draw(seed, stream, at) % count
   const isGas = pick(4, streams.feed, family) === 0
   const month = pick(years * monthsAYear, streams.month, family)
   const first = family * metersApart
   const count = isGas
-    ? 150 + pick(350, streams.meters, family)
-    : 4 + pick(10, streams.meters, family)
-  const spoils = !isCorrection && !isCorrected && pick(3, streams.flaws, index) === 0
+    ? 100 + pick(150, streams.meters, family)
+    : 4 + pick(3, streams.meters, family)
+  const spoils = member === 0 && pick(2, streams.flaws, index) === 0
   const ways = ['inbox', 'resting', 'hand-over'] as const
   const ending = pick(2, streams.gzip, index) === 0 ? '.csv' : '.csv.gz'
+  const correction = corrections[member] ?? 0
   return {
     name: `CHAOS_01012026_${isGas ? 'Gas' : 'Electric'}_${index}${ending}`,
     way: ways[pick(ways.length, streams.way, index)] ?? 'inbox',
     family,
-    isRepeated: !isCorrection && !isCorrected && pick(6, streams.repeat, index) === 0,
+    correction,
+    twinSeed: draw(seed, family, 1 + correction),
+    isRepeated: pick(6, streams.repeat, index) === 0,
     usage: {
       meters: numberedMeters(count, first),
-      seed: draw(seed, index, 0),
+      seed: draw(seed, family, 0),
       firstDay: firstOf(month),
       days: 92,
       intervalSeconds: isGas ? 86_400 : 900,

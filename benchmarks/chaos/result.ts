@@ -13,12 +13,23 @@ export interface ChaosResult {
   readonly killsProven: number
   readonly files: number
   readonly rows: number
+  /** Reads that were corrected, and rows that repeated one. */
+  readonly corrections: number
+  readonly repeats: number
+  /** Customers who registered, and how often they called. */
+  readonly customers: number
+  readonly calls: number
   readonly seconds: number
   /** Queries of the readers. */
   readonly looks: number
   readonly rowsLost: number
   readonly rowsDoubled: number
   readonly rowsAltered: number
+  readonly restatementsMissing: number
+  readonly restatementsExtra: number
+  readonly registeredPartlyVisible: number
+  readonly ownersWrong: number
+  readonly tenanciesWrong: number
   readonly filesPartlyVisible: number
   readonly acknowledgedNotInStore: number
   readonly filesUnfinished: number
@@ -34,7 +45,10 @@ export interface Gathered {
   readonly looks: number
   readonly flushes: number
   readonly wrongs: readonly string[]
+  readonly ownWrongs: readonly string[]
   readonly missing: readonly string[]
+  readonly customers: number
+  readonly calls: number
   readonly killer: Killer
   readonly files: readonly SentFile[]
   readonly comparison: Comparison
@@ -43,7 +57,7 @@ export interface Gathered {
 const wrongsMax = 5
 
 export function toResult(gathered: Gathered): ChaosResult {
-  const { killer, files, comparison, wrongs, missing } = gathered
+  const { killer, files, comparison, wrongs, ownWrongs, missing } = gathered
   const moments: Record<string, number> = {}
   for (const { moment } of killer.kills) moments[moment] = (moments[moment] ?? 0) + 1
   const count = (target: Target) => killer.kills.filter((kill) => kill.target === target).length
@@ -51,13 +65,18 @@ export function toResult(gathered: Gathered): ChaosResult {
     rowsLost: comparison.rowsLost,
     rowsDoubled: comparison.rowsDoubled,
     rowsAltered: comparison.rowsAltered,
+    restatementsMissing: comparison.restatementsMissing,
+    restatementsExtra: comparison.restatementsExtra,
+    registeredPartlyVisible: ownWrongs.length,
+    ownersWrong: comparison.ownersWrong,
+    tenanciesWrong: comparison.tenanciesWrong.length,
     filesPartlyVisible: wrongs.length,
     acknowledgedNotInStore: missing.length,
     filesUnfinished: comparison.filesUnfinished.length,
     filesUnbalanced: comparison.filesUnbalanced.length,
   }
-  const { filesUnfinished, filesUnbalanced } = comparison
-  const kinds = [wrongs, missing, filesUnfinished, filesUnbalanced]
+  const { filesUnfinished, filesUnbalanced, tenanciesWrong } = comparison
+  const kinds = [wrongs, ownWrongs, missing, filesUnfinished, filesUnbalanced, tenanciesWrong]
   return {
     seed: gathered.seed,
     kills: Object.fromEntries(
@@ -67,7 +86,11 @@ export function toResult(gathered: Gathered): ChaosResult {
     moments,
     killsProven: killer.kills.filter((kill) => kill.isProven).length,
     files: files.length,
-    rows: files.reduce((sum, file) => sum + file.tally.rows, 0),
+    rows: files.reduce((sum, file) => sum + file.read.rows, 0),
+    corrections: comparison.corrections,
+    repeats: comparison.repeats,
+    customers: gathered.customers,
+    calls: gathered.calls,
     seconds: gathered.seconds,
     looks: gathered.looks,
     ...counts,
@@ -84,8 +107,11 @@ export function render(result: ChaosResult): readonly string[] {
     `seed ${result.seed}; kills: ${kills}; Redis emptied ${result.flushes} times`,
     `killed ${moments.join(', ')}; ${result.killsProven} of the worker's in a step that the ledger still showed`,
     `${result.files} files, ${grouped(result.rows)} rows, ${grouped(result.looks)} queries of readers, ${result.seconds.toFixed(0)} seconds`,
+    `${grouped(result.corrections)} reads corrected, ${grouped(result.repeats)} repeated; ${result.customers} customers, ${grouped(result.calls)} calls to register`,
     `rows altered ${result.rowsAltered}, files with other counts or energy than written ${result.filesUnbalanced}`,
     ...result.wrongs.map((wrong) => `  ${wrong}`),
+    `restatements missing ${result.restatementsMissing}, beyond the corrections ${result.restatementsExtra}`,
+    `meters with wrong tenancies ${result.tenanciesWrong}, reads of others or of nobody ${result.ownersWrong}, registered meters partly visible ${result.registeredPartlyVisible}`,
     `rows lost ${result.rowsLost}, doubled ${result.rowsDoubled}, files partly visible ${result.filesPartlyVisible}, acknowledged files not in the store ${result.acknowledgedNotInStore}, unfinished files ${result.filesUnfinished}`,
   ]
 }

@@ -6,6 +6,7 @@ import { createFeeder, type Feeder } from './feeder.js'
 import { createKiller, type Killer } from './killer.js'
 import { chaosZone } from './plan.js'
 import { createReaders } from './readers.js'
+import { createRegistrar, type Registrar } from './registrar.js'
 import { type ChaosResult, toResult } from './result.js'
 
 export interface ChaosOptions {
@@ -29,7 +30,7 @@ const profile = {
 }
 
 /**
- * Kills worker, ClickHouse and Redis while files load and readers read, then holds the store
+ * Kills worker, ClickHouse and Redis while files load, customers register and readers read, then holds the store
  * against what was written. Two more files follow the last emptying of Redis, with no kill behind
  * it that would start anything anew.
  */
@@ -42,20 +43,24 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
     const { files } = feeder
     const readers = createReaders(rig, files, { seed: options.seed, count: 2 })
     const acknowledgements = createAcknowledgements(rig, files)
+    const registrar = createRegistrar(rig, files)
     const killer = createKiller(rig, options.seed)
     await Promise.all([feed(feeder, killer, options), murder(killer, options)])
     await killer.flush()
     await feeder.sendNext('inbox')
     await feeder.sendNext('hand-over')
-    await untilEnded(rig, feeder)
-    await Promise.all([readers.close(), acknowledgements.close(), feeder.close()])
-    const comparison = await compare(rig, files)
+    await untilEnded(rig, feeder, registrar)
+    await Promise.all([readers, acknowledgements, feeder, registrar].map((one) => one.close()))
+    const comparison = await compare(rig, files, registrar)
     const result = toResult({
       seed: options.seed,
       seconds: (performance.now() - from) / 1_000,
       looks: readers.looks(),
       flushes: killer.flushes(),
       wrongs: readers.wrongs,
+      ownWrongs: readers.ownWrongs,
+      customers: registrar.count(),
+      calls: registrar.calls(),
       missing: acknowledgements.missing,
       ...{ killer, files, comparison },
     })
@@ -84,13 +89,14 @@ async function murder(killer: Killer, options: ChaosOptions): Promise<void> {
   }
 }
 
-/** Until every file is acknowledged and every arrival settled, or the time is up. */
-async function untilEnded(rig: Rig, feeder: Feeder): Promise<void> {
+/** Until files are acknowledged, arrivals settled and customers known, or the time is up. */
+async function untilEnded(rig: Rig, feeder: Feeder, registrar: Registrar): Promise<void> {
   const until = performance.now() + endMsMax
   while (performance.now() < until) {
     const arrivals = await arrivalsOf(rig).catch(() => undefined)
     const isSettled = arrivals?.every((one) => one.settled === 1) ?? false
-    if (isSettled && feeder.files.every((file) => file.isAcknowledged)) return
+    const areKnown = (await registrar.missing().catch(() => 1)) === 0
+    if (isSettled && areKnown && feeder.files.every((file) => file.isAcknowledged)) return
     await sleep(lookMs)
   }
 }

@@ -2,12 +2,12 @@ import type { Store } from '../../pipeline/stores/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
 import { parseTotal } from '../../schemas/quantity.js'
 import type { SentFile } from './feeder.js'
+import { movedMeter } from './rows.js'
+import type { Sum } from './sums.js'
 
 /** What one query shows of a family of files: rows and energy by the file that they came in. */
-export interface Sight {
+export interface Sight extends Sum {
   readonly fileId: string
-  readonly rows: number
-  readonly micros: bigint
 }
 
 /** One query over the published view; undefined while the store does not answer. */
@@ -37,6 +37,43 @@ export async function look(store: Store, file: SentFile): Promise<readonly Sight
   }
 }
 
+/** What one query shows of the registered meters of a family: rows and energy by meter. */
+export async function lookRegistered(
+  store: Store,
+  file: SentFile,
+): Promise<ReadonlyMap<string, Sum> | undefined> {
+  const meters = file.usage.meters.slice(0, movedMeter).map(({ meterId }) => meterId)
+  try {
+    const rows = await store.rows<{ meter_id: string; rows: string; quantity: string }>({
+      sql: `SELECT meter_id, count() AS rows, toString(sum(quantity)) AS quantity
+        FROM registered_usage WHERE meter_id IN {meters:Array(String)} GROUP BY meter_id`,
+      parameters: { meters },
+    })
+    return new Map(
+      rows.map((row) => [
+        row.meter_id,
+        { rows: Number(row.rows), micros: parseTotal(row.quantity) ?? 0n },
+      ]),
+    )
+  } catch (error) {
+    if (error instanceof Fault && error.retry) return undefined
+    throw error
+  }
+}
+
+/** Whether every registered meter shows what one and the same file of the family gives it. */
+export function isWhole(sights: ReadonlyMap<string, Sum>, family: readonly SentFile[]): boolean {
+  return (
+    sights.size === 0 ||
+    family.some(({ wholeByMeter }) =>
+      [...sights].every(([meterId, { rows, micros }]) => {
+        const due = wholeByMeter.get(meterId)
+        return due?.rows === rows && due.micros === micros
+      }),
+    )
+  )
+}
+
 /**
  * What a sight shows: nothing of the family, the rows and energy of exactly one of its files, or
  * something that must never be seen. A row that a correction repeats unchanged stays with the file
@@ -50,7 +87,7 @@ export function judge(
   const isOurs = sights.every((one) => family.some((file) => file.fileId === one.fileId))
   const rows = sights.reduce((sum, one) => sum + one.rows, 0)
   const micros = sights.reduce((sum, one) => sum + one.micros, 0n)
-  const whole = family.find((file) => file.rowsGood === rows && file.tally.quantityMicro === micros)
+  const whole = family.find(({ whole }) => whole.rows === rows && whole.micros === micros)
   return isOurs && whole !== undefined ? whole : 'partly'
 }
 
@@ -59,8 +96,7 @@ export function describe(sights: readonly Sight[], family: readonly SentFile[]):
     (one) => `${one.rows} rows, ${one.micros} micros of ${one.fileId.slice(0, 8) || 'no file'}`,
   )
   const due = family.map(
-    (one) =>
-      `${one.name} (${one.fileId.slice(0, 8)}) ${one.rowsGood} rows, ${one.tally.quantityMicro}`,
+    (one) => `${one.name} (${one.fileId.slice(0, 8)}) ${one.whole.rows} rows, ${one.whole.micros}`,
   )
   return `seen ${shown.join(', ') || 'nothing'}; the family is ${due.join(', ')}`
 }

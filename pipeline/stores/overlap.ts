@@ -54,6 +54,7 @@ export async function compareWithStore(store: Store, staged: Staged): Promise<Ov
   const parameters = { arrival, firstDay, lastDay }
   await store.command({ sql: compareDays(staged, days), parameters })
   await store.command({ sql: compareRows(staged, { days, overlaps }), parameters })
+  if (await isAhead(store, arrival)) await store.command(confirm(staged))
   const rows = await store.rows<OverlapRow>({
     sql: `SELECT kind, toString(sum(rows)) AS all_rows, toString(sum(quantity)) AS all_quantity,
         toString(sum(net)) AS all_net
@@ -97,6 +98,10 @@ function compareDays(staged: Staged, table: string): string {
 const sameValues = `s.quantity = c.quantity AND s.account_number = c.account_number
       AND s.external_site_id = c.external_site_id`
 
+const confirmed = `(local_day, meter_id, starts_at, seconds) IN (
+        SELECT local_day, meter_id, starts_at, seconds FROM confirmation
+        WHERE arrival > {arrival:UInt32})`
+
 function compareRows(staged: Staged, tables: { days: string; overlaps: string }): string {
   const differing = `(local_day, meter_id) IN (SELECT local_day, meter_id FROM ${tables.days} WHERE NOT equal)`
   return `CREATE OR REPLACE TABLE ${tables.overlaps} ENGINE = MergeTree
@@ -106,11 +111,40 @@ function compareRows(staged: Staged, tables: { days: string; overlaps: string })
       s.quantity AS new_quantity, c.quantity AS old_quantity,
       c.account_number AS old_account_number, c.external_site_id AS old_external_site_id,
       s.version AS new_version, c.version AS old_version,
-      multiIf(${sameValues}, 'duplicate', c.version > s.version, 'superseded',
+      multiIf(${sameValues}, 'duplicate', c.version > s.version OR ${confirmed}, 'superseded',
         s.quantity != c.quantity, 'restated', 'rewritten') AS kind
     FROM (SELECT * FROM ${staged.table} FINAL WHERE ${differing}) AS s
     INNER JOIN (SELECT * FROM (${current}) WHERE ${differing}) AS c
       USING (local_day, meter_id, starts_at, seconds)`
+}
+
+/** Whether an earlier arrival of the same feed may still be published. */
+async function isAhead(store: Store, arrival: number): Promise<boolean> {
+  const feed = `extract(name, '^[^_]*_[^_]*_([A-Za-z]+)')`
+  const rows = await store.rows({
+    sql: `SELECT 1 FROM arrival WHERE arrival < {arrival:UInt32}
+      AND ${feed} = (SELECT any(${feed}) FROM arrival WHERE arrival = {arrival:UInt32})
+      AND arrival NOT IN (SELECT arrival FROM file_state FINAL WHERE status != 'received') LIMIT 1`,
+    parameters: { arrival },
+  })
+  return rows.length > 0
+}
+
+/**
+ * Writes down which current reads a file repeats: they keep the version of the arrival that said so
+ * first, and one that came in between must not win over them when it is published last.
+ */
+function confirm({ arrival, table }: Staged): Statement {
+  const { days, overlaps } = stagingOf(arrival)
+  const key = 'local_day, meter_id, starts_at, seconds'
+  return {
+    sql: `INSERT INTO confirmation (${key}, arrival)
+      SELECT ${key}, {arrival:UInt32} FROM ${table} FINAL
+      WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM ${days} WHERE equal)
+      UNION ALL
+      SELECT ${key}, {arrival:UInt32} FROM ${overlaps} WHERE kind = 'duplicate'`,
+    parameters: { arrival },
+  }
 }
 
 /** Copies into `final` the reads that are new or changed, so that nothing else is published again. */

@@ -16,6 +16,20 @@ export async function readFacts(
   return rows.map(fromFactRow)
 }
 
+/** All facts about the premises at which some meters are. */
+export async function readPremises(
+  store: Store,
+  meterIds: readonly string[],
+): Promise<readonly Fact[]> {
+  const rows = await store.rows<FactRow>({
+    sql: `SELECT *, toString(toUnixTimestamp64Milli(at)) AS at_ms
+      FROM registration_fact WHERE external_site_id IN (
+        SELECT external_site_id FROM registration_fact WHERE meter_id IN {meterIds:Array(String)})`,
+    parameters: { meterIds },
+  })
+  return rows.map(fromFactRow)
+}
+
 /**
  * Writes facts down, all or none. The same facts on the same knowledge, as two registrations of one
  * customer at once have them, are kept once; kept twice they would say nothing else.
@@ -141,11 +155,13 @@ function fromFactRow(row: FactRow): Fact {
     accountNumber: row.account_number,
     at: Number(row.at_ms),
   }
+  const clientId = row.client_id
+  if (row.kind === 'shared') return { ...place, kind: row.kind, clientId }
   if (row.kind !== 'seen') return { ...place, kind: row.kind }
   return {
     ...place,
     kind: row.kind,
-    clientId: row.client_id,
+    clientId,
     meterType: row.meter_type,
     unitOfMeasure: row.unit_of_measure,
     rateCode: row.rate_code,

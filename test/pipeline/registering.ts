@@ -38,16 +38,19 @@ export interface At {
   readonly externalSiteId?: string
   readonly acctStatus?: string
   readonly rateCode?: string
+  readonly meterType?: 'Electric' | 'Gas'
+  readonly unitOfMeasure?: string
 }
 
 /** A customer with one meter. */
 export function customerAt(at: At): Registration {
   const { clientId, accountNumber, meterId, externalSiteId = 'S', rateCode = 'RES' } = at
-  const codes = { unitOfMeasure: 'kWh', rateCode, billingCycleId: '7', isAMI: true }
+  const { meterType = 'Electric', unitOfMeasure = 'kWh' } = at
+  const codes = { meterType, unitOfMeasure, rateCode, billingCycleId: '7', isAMI: true }
   return {
     clientId,
     acctStatus: at.acctStatus ?? 'A',
-    meters: [{ accountNumber, externalSiteId, meterId, meterType: 'Electric', ...codes }],
+    meters: [{ accountNumber, externalSiteId, meterId, ...codes }],
   }
 }
 
@@ -57,18 +60,21 @@ export interface ReadAt {
   readonly externalSiteId?: string
   /** ISO 8601, UTC. */
   readonly startsAt: string
+  readonly commodity?: 'Electric' | 'Gas'
+  /** As sent; 1 where it does not matter. */
+  readonly quantity?: string
 }
 
 /** Rows of `usage_read`, or of a staging table, as an arrival of theirs left them. */
 export function toReadRows(arrival: number, reads: readonly ReadAt[]): readonly object[] {
   return reads.map((read, line) => ({
     meter_id: read.meterId,
-    commodity: 'Electric',
+    commodity: read.commodity ?? 'Electric',
     starts_at: read.startsAt,
     seconds: 900,
     local_day: read.startsAt.slice(0, 10),
     local_hour: 0,
-    quantity: '1',
+    quantity: read.quantity ?? '1',
     account_number: read.accountNumber,
     external_site_id: read.externalSiteId ?? 'S',
     version: String(BigInt(arrival) * 2n ** 32n + BigInt(line + 2)),

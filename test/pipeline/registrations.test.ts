@@ -70,7 +70,12 @@ t.test('many at once at one meter leave what one after the other would', async (
   const accounts = ['A', 'B', 'C', 'D']
   const customers: Registration[] = accounts.flatMap((accountNumber) =>
     ['1', '2', '3'].map((client) =>
-      customerAt({ clientId: `${accountNumber}${client}`, accountNumber, meterId: 'crowd' }),
+      customerAt({
+        clientId: `${accountNumber}${client}`,
+        accountNumber,
+        meterId: 'crowd',
+        externalSiteId: 'crowd',
+      }),
     ),
   )
   for (let round = 0; round < 5; round++) {
@@ -94,6 +99,24 @@ t.test('many at once at one meter leave what one after the other would', async (
   t.equal(facts, 12)
   t.equal(await count(`tenancy_event WHERE meter_id = 'crowd' AND kind = 'shared'`), 4)
   t.equal(await count(`tenancy_event WHERE meter_id = 'crowd' AND kind = 'move'`), 3)
+})
+
+t.test('who registers at one meter of a premise shares the others, also at once', async (t) => {
+  const at = (clientId: string, meterId: string) =>
+    customerAt({ clientId, accountNumber: 'HOUSE', meterId, externalSiteId: 'house' })
+  const customers = [at('c', 'cellar'), at('d', 'attic'), at('e', 'roof')]
+  await Promise.all(customers.map((customer) => register(context, [customer])))
+  for (const meterId of ['cellar', 'attic', 'roof']) {
+    const [row] = await store.rows<{ client_ids: string[] }>({
+      sql: `SELECT client_ids FROM tenancy FINAL WHERE meter_id = {meterId:String}`,
+      parameters: { meterId },
+    })
+    t.same(row?.client_ids, ['c', 'd', 'e'])
+  }
+  const shared = `(SELECT DISTINCT client_id, meter_id FROM registration_fact
+    WHERE kind = 'shared' AND external_site_id = 'house')`
+  t.equal(await count(shared), 6)
+  t.equal(await count(`registration WHERE external_site_id = 'house'`), 3, 'as the records say')
 })
 
 t.test('random parallel changes end in the same as their facts in one go', async (t) => {
@@ -161,6 +184,30 @@ t.test('a file with an earlier start moves the start', async (t) => {
   const facts = await count('registration_fact')
   await learnStarts(context, 2)
   t.equal(await count('registration_fact'), facts, 'again changes nothing')
+})
+
+t.test('a file that is published while a move is written down still tells its start', async (t) => {
+  const at = { meterId: 'between', externalSiteId: 'between' }
+  await register(context, [customerAt({ clientId: 'o', accountNumber: 'OLD-2', ...at })])
+  const reads = [{ ...at, accountNumber: 'NEW-2', startsAt: '2026-03-05T05:00:00Z' }]
+  let inserts = 0
+  const slow: typeof store = {
+    ...store,
+    insert: async (table, ...rest) => {
+      if (table === 'tenancy' && inserts++ === 0) {
+        await publishReads(store, 5, reads)
+        await learnStarts(context, 5)
+      }
+      await store.insert(table, ...rest)
+    },
+  }
+  await register({ ...context, store: slow }, [
+    customerAt({ clientId: 'n', accountNumber: 'NEW-2', ...at }),
+  ])
+  t.match(await tenancies('between'), [
+    { account_number: 'OLD-2', valid_to: '2026-03-05 05:00:00' },
+    { account_number: 'NEW-2', valid_from: '2026-03-05 05:00:00', started_by: 'usage' },
+  ])
 })
 
 t.test('rows of meters that nobody registered can be told and counted', async (t) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type Fact, type SeenFact, toTenancies } from '../../pipeline/tenancies.js'
+import { type Fact, findShared, type SeenFact, toTenancies } from '../../pipeline/tenancies.js'
 import { sampled } from '../schemas/sampled.js'
 
 const codes = {
@@ -50,11 +50,24 @@ t.test('several clients with one account are one tenancy', async (t) => {
   t.match(tenancy, { clientIds: ['c', 'd'], sharedAt: 60 })
 })
 
+t.test('a client of the account at another meter of the premise is found once', async (t) => {
+  const facts = [seen('c', 'A', 50), { ...seen('d', 'A', 60), meterId: 'N' }]
+  const shared = findShared(facts)
+  t.same(shared, [
+    { kind: 'shared', ...place, accountNumber: 'A', clientId: 'd', at: 60 },
+    { kind: 'shared', ...place, meterId: 'N', accountNumber: 'A', clientId: 'c', at: 50 },
+  ])
+  t.same(findShared([...facts, ...shared]), [])
+  const [tenancy] = toTenancies([seen('c', 'A', 50), ...shared.slice(0, 1)])
+  t.match(tenancy, { clientIds: ['c', 'd'], sharedAt: 60 })
+})
+
 t.test('clients without account number never share', async (t) => {
   t.same(stretches([seen('c', '', 50), seen('d', '', 60)]), [
     ['', 'c', undefined, 60, 'first'],
     ['', 'd', 60, undefined, 'seen'],
   ])
+  t.same(findShared([seen('c', '', 50), { ...seen('d', '', 60), meterId: 'N' }]), [])
 })
 
 t.test('an old tenant who registers after the new one is still the old tenant', async (t) => {

@@ -101,6 +101,21 @@ t.test('two clients of one account share it: a read stays one row', async (t) =>
   t.match(event, { kind: 'shared', meter_id: '55000001', old_account_number: '910020000001' })
 })
 
+t.test('a client whose record lists another meter of the premise shares them all', async (t) => {
+  const record = {
+    customer: { clientId: '7000000004' },
+    meter: { meterId: 'G5000001', meterType: 'Gas', unitOfMeasure: 'ccf' },
+  }
+  t.match(await register('gas.json', [sampleCustomer(record)]), { code: 0 })
+  for (const read of await ownersOf('55000001')) {
+    t.same(read['client_ids'], ['7000000001', '7000000003', '7000000004'])
+  }
+  const own = await story.reader.rows({
+    sql: `SELECT meter_id FROM registration WHERE client_id = '7000000004'`,
+  })
+  t.same(own, [{ meter_id: 'G5000001' }], 'a registration is what a record says')
+})
+
 t.test('a job on the queue registers too, as the gateway will do it', async (t) => {
   const queues = createQueues({ redisUrl: story.stack.redisUrl, prefix: 'story' })
   t.teardown(queues.close)

@@ -1,0 +1,69 @@
+import type { SentFile } from './feeder.js'
+import { heldIn, isSame, noSum, plus, type Sum, type Value } from './sums.js'
+
+/** A file that was published, as the ledger has it. */
+export interface Published {
+  readonly arrival: number
+  readonly file: SentFile
+}
+
+/** What the receipt of a published file must say. */
+export interface Outcome extends Published {
+  readonly read: Sum
+  readonly accepted: Sum
+  readonly duplicate: Sum
+  readonly superseded: Sum
+  readonly rejected: Sum
+  readonly restated: Sum
+}
+
+export interface Replayed {
+  readonly outcomes: readonly Outcome[]
+  /** Current reads by meter and start. */
+  readonly reads: ReadonlyMap<string, Value>
+  /** Meter, start, old and new millionths, old and new file id, with tabs between. */
+  readonly restatements: readonly string[]
+}
+
+interface Current {
+  readonly value: Value
+  readonly fileId: string
+  /** The latest arrival that said so, also where it only repeated an earlier one. */
+  readonly said: number
+}
+
+/**
+ * Plays the files of a family through in the order in which they were published, by the rules alone:
+ * the later arrival counts, what is equal is a duplicate, what comes too late is superseded.
+ */
+export function replay(published: readonly Published[]): Replayed {
+  const current = new Map<string, Current>()
+  const restatements: string[] = []
+  const outcomes = published.map(({ arrival, file }): Outcome => {
+    const { reads, ...held } = heldIn(file)
+    let { duplicate, superseded } = held
+    let accepted = noSum
+    let restated = noSum
+    for (const [key, value] of reads) {
+      const { micros } = value
+      const before = current.get(key)
+      if (before !== undefined && isSame(before.value, value)) {
+        duplicate = plus(duplicate, micros)
+        current.set(key, { ...before, said: Math.max(before.said, arrival) })
+      } else if (before !== undefined && before.said > arrival) {
+        superseded = plus(superseded, micros)
+      } else {
+        accepted = plus(accepted, micros)
+        if (before !== undefined && before.value.micros !== micros) {
+          restated = plus(restated, micros - before.value.micros)
+          const values = [before.value.micros, micros, before.fileId, file.fileId]
+          restatements.push([key, ...values].join('\t'))
+        }
+        current.set(key, { value, fileId: file.fileId, said: arrival })
+      }
+    }
+    return { arrival, file, ...held, accepted, duplicate, superseded, restated }
+  })
+  const reads = new Map([...current].map(([key, { value }]) => [key, value]))
+  return { outcomes, reads, restatements }
+}

@@ -1,0 +1,74 @@
+import type { PlannedFile } from './plan.js'
+import { hasQuantity, sentRows } from './rows.js'
+
+/** Rows and their quantity in millionths of a unit. */
+export interface Sum {
+  readonly rows: number
+  readonly micros: bigint
+}
+
+export const noSum: Sum = { rows: 0, micros: 0n }
+
+export function plus(sum: Sum, micros: bigint): Sum {
+  return { rows: sum.rows + 1, micros: sum.micros + micros }
+}
+
+/** What of a read is compared: account, site and quantity in millionths. */
+export interface Value {
+  readonly accountNumber: string
+  readonly externalSiteId: string
+  readonly micros: bigint
+}
+
+export function isSame(a: Value, b: Value): boolean {
+  return (
+    a.micros === b.micros &&
+    a.accountNumber === b.accountNumber &&
+    a.externalSiteId === b.externalSiteId
+  )
+}
+
+/** What a file holds: its rows by what becomes of them within the file, and the reads that survive. */
+export interface Held {
+  readonly read: Sum
+  readonly rejected: Sum
+  readonly duplicate: Sum
+  readonly superseded: Sum
+  /** By meter and start, epoch seconds, with a tab between. */
+  readonly reads: ReadonlyMap<string, Value>
+}
+
+export function heldIn(file: PlannedFile): Held {
+  const reads = new Map<string, Value>()
+  const earlier = new Map<string, Value[]>()
+  let read = noSum
+  let rejected = noSum
+  for (const row of sentRows(file)) {
+    const isReadable = row.flaw === undefined || hasQuantity(row.flaw)
+    read = plus(read, isReadable ? row.quantityMicro : 0n)
+    if (row.flaw !== undefined) {
+      rejected = plus(rejected, isReadable ? row.quantityMicro : 0n)
+      continue
+    }
+    const key = `${row.meterId}\t${row.startsAt}`
+    const { accountNumber, externalSiteId, quantityMicro: micros } = row
+    const before = reads.get(key)
+    if (before !== undefined) earlier.set(key, [...(earlier.get(key) ?? []), before])
+    reads.set(key, { accountNumber, externalSiteId, micros })
+  }
+  let duplicate = noSum
+  let superseded = noSum
+  for (const [key, values] of earlier) {
+    for (const value of values) {
+      if (isSame(value, reads.get(key) as Value)) duplicate = plus(duplicate, value.micros)
+      else superseded = plus(superseded, value.micros)
+    }
+  }
+  return { read, rejected, duplicate, superseded, reads }
+}
+
+export function total(values: Iterable<Value>): Sum {
+  let sum = noSum
+  for (const { micros } of values) sum = plus(sum, micros)
+  return sum
+}

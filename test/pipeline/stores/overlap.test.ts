@@ -1,0 +1,50 @@
+import t from 'tap'
+import { compareWithStore } from '../../../pipeline/stores/overlap.js'
+import { createStaging, stagingOf } from '../../../pipeline/stores/staging.js'
+import { migratedStore, publishReads, type ReadAt, toReadRows } from '../registering.js'
+
+const store = await migratedStore(t)
+const read = (hour: number, quantity: string): ReadAt => ({
+  meterId: 'M',
+  accountNumber: 'A',
+  startsAt: `2026-03-01T0${hour}:00:00Z`,
+  quantity,
+})
+const arrive = (arrival: number, feed: string) =>
+  store.insert('arrival', [{ arrival, name: `DEMO_02032026_${feed}_${arrival}.csv` }])
+const stage = async (arrival: number, reads: readonly ReadAt[]) => {
+  await createStaging(store, arrival)
+  const table = stagingOf(arrival).reads
+  await store.insert(table, toReadRows(arrival, reads))
+  const days = { firstDay: '2026-03-01', lastDay: '2026-03-01' }
+  return compareWithStore(store, { arrival, table, ...days })
+}
+
+await arrive(1, 'Electric')
+await publishReads(store, 1, [read(1, '10'), read(2, '20'), read(3, '30')])
+
+t.test('what a later arrival repeated is not replaced by one that came before it', async (t) => {
+  for (const arrival of [2, 3]) await arrive(arrival, 'Electric')
+  const later = await stage(3, [read(1, '10'), read(2, '20')])
+  t.match(later, { duplicate: { rows: 2 }, restated: { rows: 0 } })
+  const earlier = await stage(2, [read(1, '11'), read(2, '20'), read(3, '33')])
+  t.match(earlier, {
+    duplicate: { rows: 1 },
+    superseded: { rows: 1, quantity: '11' },
+    restated: { rows: 1, quantity: '33' },
+  })
+})
+
+t.test('a later correction counts, whatever was repeated before', async (t) => {
+  await arrive(4, 'Electric')
+  t.match(await stage(4, [read(1, '12')]), { restated: { rows: 1, quantity: '12' } })
+})
+
+t.test('nothing is written down where no earlier arrival of the feed is undecided', async (t) => {
+  const count = () => store.rows({ sql: 'SELECT count() AS n FROM confirmation WHERE arrival > 4' })
+  for (const arrival of [2, 3, 4]) await publishReads(store, arrival, [])
+  await arrive(5, 'Gas')
+  await arrive(6, 'Electric')
+  t.match(await stage(6, [read(3, '30')]), { duplicate: { rows: 1 } })
+  t.same(await count(), [{ n: '0' }])
+})
