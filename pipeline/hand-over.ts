@@ -34,7 +34,7 @@ export interface HandOver {
   close(): Promise<void>
 }
 
-const pollMs = 250
+const pollMs = 1_000
 
 export async function createHandOver(options: HandOverOptions): Promise<HandOver> {
   const { redisUrl, profile } = options
@@ -68,8 +68,10 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
       const id = jobId('settle', { v: 1, arrival })
       for (;;) {
         const woken = new Promise<void>((wake) => settled.set(id, wake))
-        const state = await ledger.state(arrival)
-        const receipts = await ledger.receipts(arrival)
+        const [state, receipts] = await Promise.all([
+          ledger.state(arrival),
+          ledger.receipts(arrival),
+        ])
         const first =
           state?.duplicateOf && state.settledAt ? await ledger.state(state.duplicateOf) : undefined
         yield {

@@ -18,6 +18,7 @@ const harmlessBytes = 16 * 1_048_576
 /**
  * The bytes of a file unpacked. Broken or cut archives are `ARCHIVE`, too much of a growth is
  * `RATIO`, too much altogether `FILE_TOO_LARGE`; errors of the input itself pass through.
+ * A piece of an unpacked file is good until the next is asked for.
  */
 export async function* inflate(
   input: AsyncIterable<Buffer>,
@@ -31,7 +32,7 @@ export async function* inflate(
   async function* counted(): AsyncGenerator<Buffer> {
     for await (const bytes of input) {
       bytesIn += bytes.length
-      yield bytes
+      yield Buffer.from(bytes)
     }
   }
   const unpacked = options.compression === 'zip' ? unzip(counted(), options) : gunzip(counted())

@@ -19,6 +19,8 @@ export function chunkName(chunk: number): string {
 }
 
 const chunkBytesMax = 134_217_728
+/** The first chunk is small, so that the engine soon has work; each is twice the one before. */
+const firstChunkBytes = 8_388_608
 /** Large files get larger chunks, so that none has more than about so many. */
 const chunksAim = 800
 
@@ -58,6 +60,7 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
   const chunks: LandedChunk[] = []
   let filling = Buffer.allocUnsafeSlow(options.chunkBytes)
   let spare = Buffer.allocUnsafeSlow(options.chunkBytes)
+  let aim = Math.min(firstChunkBytes, options.chunkBytes)
   let used = 0
   let line = options.firstLine
   let writing: Promise<void> = Promise.resolve()
@@ -87,18 +90,19 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
     used = left
   }
   const cut = async () => {
-    const at = cutPoint(filling)
-    if (at > 0) return land(at)
-    throw rowLength(line, options.chunkBytes)
+    const at = cutPoint(filling.subarray(0, used))
+    if (at === 0 && aim === filling.length) throw rowLength(line, options.chunkBytes)
+    aim = Math.min(aim * 2, filling.length)
+    if (at > 0) await land(at)
   }
   return {
     add: async (bytes) => {
       for (let at = 0; at < bytes.length; ) {
-        const part = Math.min(filling.length - used, bytes.length - at)
+        const part = Math.min(aim - used, bytes.length - at)
         bytes.copy(filling, used, at, at + part)
         used += part
         at += part
-        if (used === filling.length) await cut()
+        if (used === aim) await cut()
       }
     },
     end: async () => {

@@ -1,5 +1,5 @@
-import { createReadStream, type Stats } from 'node:fs'
-import { copyFile, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import { copyFile, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { isUnfinished } from '../../schemas/file-name.js'
@@ -65,13 +65,19 @@ async function listFolder(options: FolderOptions): Promise<readonly Listed[]> {
   return listed.sort((a, b) => a.modifiedMs - b.modifiedMs || (a.name < b.name ? -1 : 1))
 }
 
+/** One buffer for the whole file: a new one for each piece would keep the collector busy. */
 async function* readFile(arrival: Arrival): AsyncIterable<Buffer> {
   await refuseChanged(arrival)
-  const stream = createReadStream(arrival.path, { highWaterMark: readBytes })
+  const file = await attempt(arrival.path, () => open(arrival.path))
   try {
-    for await (const bytes of stream) yield bytes as Buffer
-  } catch (error) {
-    throw toFault(arrival.path, error)
+    const buffer = Buffer.allocUnsafeSlow(readBytes)
+    for (;;) {
+      const { bytesRead } = await attempt(arrival.path, () => file.read(buffer, 0, readBytes))
+      if (bytesRead === 0) break
+      yield buffer.subarray(0, bytesRead)
+    }
+  } finally {
+    await file.close()
   }
   await refuseChanged(arrival)
 }

@@ -22,7 +22,10 @@ export interface Source {
   readonly name: string
   /** All files that could be taken, oldest first; unfinished names are left out. */
   list(): Promise<readonly Listed[]>
-  /** The bytes as they stand now; `SOURCE_CHANGED` if they are no longer what was listed. */
+  /**
+   * The bytes as they stand now, each piece good until the next is asked for; `SOURCE_CHANGED` if
+   * they are no longer what was listed.
+   */
   read(arrival: Arrival): AsyncIterable<Buffer>
   /** Puts the file away and hands back receipt and rejects; repeating it changes nothing. */
   settle(arrival: Arrival, settlement: Settlement): Promise<void>

@@ -77,10 +77,13 @@ export function createLedger(store: Store, now: () => Date): Ledger {
           AND arrival NOT IN (SELECT arrival FROM file_state WHERE settled_at IS NOT NULL)`,
         { source },
       ),
-    unfinished: async () => ({
-      arrivals: await arrivals('arrival NOT IN (SELECT arrival FROM file_state)', {}),
-      states: await states('settled_at IS NULL', {}),
-    }),
+    unfinished: async () => {
+      const [unread, unsettled] = await Promise.all([
+        arrivals('arrival NOT IN (SELECT arrival FROM file_state)', {}),
+        states('settled_at IS NULL', {}),
+      ])
+      return { arrivals: unread, states: unsettled }
+    },
     state: async (arrival) => (await states('arrival = {arrival:UInt32}', { arrival }))[0],
     record: (state) => store.insert('file_state', [toStateRow(state)]),
     published: async (name, fileId) =>

@@ -18,9 +18,9 @@ export interface StagingTotals {
 }
 
 /**
- * One pass over staging that sums up what its meters look like. A meter is regular where its rows fill the time from its first
- * to its last without a hole, stand on one grid and repeat nothing: then the smallest gap is
- * `seconds`, and nothing else need be looked at.
+ * One pass over staging that sums up what its meters look like. A meter is regular where its rows
+ * fill the time from its first to its last without a hole, stand on one grid and repeat nothing:
+ * then the smallest gap is `seconds`, and nothing else need be looked at.
  */
 export async function totalShapes(
   store: Store,
@@ -34,11 +34,11 @@ export async function totalShapes(
         toUnixTimestamp(max(last)) AS to_start,
         sumIf(meters, ${irregular(seconds)}) AS odd, sumIf(meters * rows, ${irregular(seconds)}) AS odd_rows
       FROM (
-        SELECT rows, first, last, first_day, last_day, low, high, slots,
+        SELECT rows, first, last, first_day, last_day, slots,
           count() AS meters, sum(quantity) AS energy
         FROM (${meterShapes(table, seconds)})
-        GROUP BY rows, first, last, first_day, last_day, low, high, slots
-      ) SETTINGS max_block_size = ${shapeBlock}`,
+        GROUP BY rows, first, last, first_day, last_day, slots
+      )`,
     parameters: { seconds },
   })
   const rows = Number(row?.['all_rows'] ?? 0)
@@ -55,14 +55,11 @@ export async function totalShapes(
   }
 }
 
-/** Shapes at a time: the slots that are expected of each are spelt out in memory. */
-const shapeBlock = 1_024
-
 function meterShapes(table: string, seconds: number): string {
   return `SELECT meter_id, count() AS rows, sum(t.quantity) AS quantity,
       min(starts_at) AS first, max(starts_at) AS last,
       min(local_day) AS first_day, max(local_day) AS last_day,
-      min(${gridOf(seconds)}) AS low, max(${gridOf(seconds)}) AS high, sum(${slotOf(seconds)}) AS slots
+      sum(${slotOf(seconds)}) AS slots
     FROM ${table} AS t GROUP BY meter_id`
 }
 
@@ -74,9 +71,9 @@ export function irregularMeters(table: string, seconds: number): Statement {
   }
 }
 
-/** The sum of hashes tells a row that stands in for a missing one, and misses it once in 2^64. */
+/** The sum of hashes tells a row off the grid, or in place of a missing one, but once in 2^64. */
 function irregular(seconds: number): string {
-  return `rows = 1 OR low != high OR ${spanOf(seconds)} != rows OR slots != ${expectedOf(seconds)}`
+  return `rows = 1 OR ${spanOf(seconds)} != rows OR slots != ${expectedOf(seconds)}`
 }
 
 /** Days are counted by the calendar: a day of 23 hours is one like any other. */
@@ -84,12 +81,6 @@ function spanOf(seconds: number): string {
   return seconds === daySeconds
     ? '(last_day - first_day + 1)'
     : '(intDiv(last - first, {seconds:UInt32}) + 1)'
-}
-
-function gridOf(seconds: number): string {
-  return seconds === daySeconds
-    ? 'toUInt32(0)'
-    : 'toUInt32(toUnixTimestamp(starts_at) % {seconds:UInt32})'
 }
 
 function slotOf(seconds: number): string {
