@@ -61,7 +61,9 @@ function rulesOf({ manifest, feed }: FileState, { profile, badRowsMax }: Judged)
   const allowed = lengthsOf(profile, feed)
   const isDaily = manifest.format !== null && isDayFormat(manifest.format)
   const single = isDaily ? daySeconds : (allowed[0] as number)
-  return { zone: createZone(profile.timeZone), allowed, single, linesMax: badRowsMax }
+  const endsAfter = profile.usage.stamp === 'end' && !isDaily ? manifest.seconds : undefined
+  const zone = createZone(profile.timeZone)
+  return { zone, endsAfter, allowed, single, linesMax: badRowsMax }
 }
 
 function toCounted({ rows, micros }: { readonly rows: number; readonly micros: bigint }) {

@@ -1,10 +1,12 @@
 import { lengthsOf } from '../schemas/profile.js'
+import { intervalEnd, intervalStart } from '../schemas/stamp.js'
 import { isDayFormat } from '../schemas/time-stamp.js'
 import { daySeconds } from '../schemas/zone.js'
 import { findRepairs, rejectLengths } from './lengths.js'
 import type { Line } from './line.js'
+import { toLocalStart } from './stamps.js'
 import type { FileState } from './stores/file-state.js'
-import { type LastStart, lastStarts } from './stores/lengths.js'
+import { lastStarts } from './stores/lengths.js'
 import { countFinal, countSurvivors, repeatsWithin } from './stores/outcome.js'
 import {
   type Counted,
@@ -15,7 +17,7 @@ import {
   storeHasDays,
 } from './stores/overlap.js'
 import { countUnregistered, keepRegistered } from './stores/registered.js'
-import { repairMeters } from './stores/repair.js'
+import { type Move, repairMeters } from './stores/repair.js'
 import { type StagingTotals, totalShapes } from './stores/shapes.js'
 import { stagingOf } from './stores/staging.js'
 import { addQuantities, subtractQuantities } from './sums.js'
@@ -51,12 +53,20 @@ export async function settleLengths(
   const isRegular = totals.oddMeters === 0 && byShape
   const repairs = isRegular ? [] : await findRepairs(line, state, byShape)
   if (repairs.length === 0) {
-    const lastEnd = endOf(line, totals, seconds)
+    const lastEnd = intervalEnd(totals.lastIntervalStart, seconds, line.zone)
     return { table: reads, totals, rejected: none, survivors, lastEnd }
   }
   const rejected = await rejectLengths(line, state, repairs)
-  await repairMeters(store, state.arrival, repairs)
+  await repairMeters(store, state.arrival, { repairs, move: moveOf(line, state) })
   return { ...(await lookAgain(line, state, fixed)), rejected }
+}
+
+/** A stamp at the end of an interval says when it starts once the meter's length is known. */
+function moveOf({ profile, zone }: Line, { manifest }: FileState): Move | undefined {
+  const { seconds: taken, format } = manifest
+  if (profile.usage.stamp === 'start' || (format !== null && isDayFormat(format))) return undefined
+  return (startsAt, seconds) =>
+    toLocalStart(intervalStart(startsAt + taken, seconds, zone), { zone })
 }
 
 /** What a table holds that was made of another one. */
@@ -70,14 +80,8 @@ async function lookAgain(
     table,
     totals: await totalShapes(line.store, table, manifest.seconds),
     survivors: await countFinal(line.store, table),
-    lastEnd: Math.max(0, ...ends.map((last) => endOf(line, last, last.seconds))),
+    lastEnd: Math.max(0, ...ends.map((last) => intervalEnd(last.start, last.seconds, line.zone))),
   }
-}
-
-/** When the last of some intervals of one length ends; a day ends with its local day. */
-function endOf({ zone }: Line, last: LastStart, seconds: number): number {
-  if (seconds !== daySeconds) return last.lastIntervalStart + seconds
-  return zone.dayStart(last.lastDay) + zone.daySeconds(last.lastDay)
 }
 
 /**

@@ -144,9 +144,11 @@ function plainMicros(bytes: Buffer, start: number, end: number): number | undefi
     else if (bytes[at] === point && pointAt === end) pointAt = at
     else return undefined
   }
-  const decimals = pointAt === end ? 0 : end - 1 - pointAt
-  if (from === end || end - from > digitsMax || decimals > 6) return undefined
-  if (pointAt === end - 1) return undefined
+  const isWhole = pointAt === end
+  const digits = end - from - (isWhole ? 0 : 1)
+  const decimals = isWhole ? 0 : end - 1 - pointAt
+  if (digits === 0 || digits > digitsMax || decimals > 6) return undefined
+  if (!isWhole && decimals === 0) return undefined
   const micros = value * (scales[decimals] as number)
   if (micros > microsMax) return undefined
   return from > start ? -micros : micros

@@ -1,9 +1,12 @@
-import { daySeconds, toDay, type Zone } from '../schemas/zone.js'
+import { intervalEnd, intervalStart } from '../schemas/stamp.js'
+import type { Zone } from '../schemas/zone.js'
 import { meterLength } from './lengths.js'
 import { lineSlot, microsSlot, ownerSlot, recordSlots, startSlot } from './read-record.js'
 
 export interface TallyRules {
   readonly zone: Zone
+  /** Where stamps say when intervals end: the length by which their starts were found, seconds. */
+  readonly endsAfter: number | undefined
   /** The lengths that the profile names for the feed, seconds. */
   readonly allowed: readonly number[]
   /** The length of a meter with a single start. */
@@ -156,24 +159,20 @@ function addMeter(tally: MeterTally, meter: MeterFound, rules: TallyRules): Mete
       rejectedLines: lines.slice(0, rules.linesMax),
     }
   }
+  const { zone, endsAfter } = rules
+  const moved = (start: number) =>
+    endsAfter === undefined ? start : intervalStart(start + endsAfter, seconds, zone)
   return {
     ...tally,
     meters: tally.meters + 1,
     read: addCounts(tally.read, meter.read),
     duplicate: addCounts(tally.duplicate, meter.duplicate),
     superseded: addCounts(tally.superseded, meter.superseded),
-    firstStart: Math.min(tally.firstStart, meter.firstStart),
-    lastEnd: Math.max(tally.lastEnd, intervalEnd(meter.lastStart, seconds, rules.zone)),
+    firstStart: Math.min(tally.firstStart, moved(meter.firstStart)),
+    lastEnd: Math.max(tally.lastEnd, intervalEnd(moved(meter.lastStart), seconds, zone)),
   }
 }
 
 function addCounts(one: Counts, other: Counts): Counts {
   return { rows: one.rows + other.rows, micros: one.micros + other.micros }
-}
-
-/** When the interval ends that starts at an instant; a day ends with its local day. */
-export function intervalEnd(start: number, seconds: number, zone: Zone): number {
-  if (seconds !== daySeconds) return start + seconds
-  const day = toDay(zone.toWall(start))
-  return zone.dayStart(day) + zone.daySeconds(day)
 }

@@ -9,7 +9,7 @@ import { splitRows } from './rows.js'
 export interface Sample {
   /** The format that most of its timestamps have; null where none has one. */
   readonly format: TimeStampFormat | null
-  /** Smallest gap between two starts of one meter that is a length; seconds, 86400 for days. */
+  /** Smallest gap between two stamps of one meter that is a length; seconds, 86400 for days. */
   readonly seconds: number
 }
 
@@ -21,7 +21,8 @@ const dayGapMin = daySeconds - 7_200
 /**
  * Finds the timestamp format and the interval length of a file in its first rows. A meter's real
  * length is looked at again when the whole file is there. `lengths` are those of the profile, the
- * first one is taken where the sample shows none of them.
+ * first one is taken where the sample shows none of them. Stamps at the end of an interval are never
+ * read as days at first: the start of the day does not tell them apart any more.
  */
 export function sampleFile(
   head: Buffer,
@@ -43,9 +44,13 @@ export function sampleFile(
     else known.push(found[0] as number)
   }
   const gaps = [...starts.values()].map((one) => toLength(smallestGap(one)))
-  const seconds = Math.min(...gaps.filter((gap) => lengths.includes(gap)))
-  return { format, seconds: Number.isFinite(seconds) ? seconds : fallback }
+  const shortest = Math.min(...gaps.filter((gap) => lengths.includes(gap)))
+  const seconds = Number.isFinite(shortest) ? shortest : fallback
+  if (rules.stamp === 'start' || seconds !== daySeconds) return { format, seconds }
+  return { format, seconds: lengths.find((length) => length !== daySeconds) ?? hourSeconds }
 }
+
+const hourSeconds = 3_600
 
 /** The nominal length of a gap: a local day is one, whether or not the clock changes in it. */
 export function toLength(gapSeconds: number): number {

@@ -56,9 +56,20 @@ function instantsOf(
   return rules.zone.toInstants(wall)
 }
 
-/** The stamp becomes an instant first, the interval is taken off then; a local day is a whole one. */
+/** The stamp becomes an instant first, the interval is taken off then. */
 function startOf(instant: number, { stamp, seconds, zone }: StampRules): number {
-  if (stamp === 'start') return instant
-  if (seconds !== daySeconds) return instant - seconds
-  return zone.dayStart(toDay(zone.toWall(instant - 1)))
+  return stamp === 'start' ? instant : intervalStart(instant, seconds, zone)
+}
+
+/** When the interval starts that ends at an instant, epoch seconds; a local day is a whole one. */
+export function intervalStart(end: number, seconds: number, zone: Zone): number {
+  if (seconds !== daySeconds) return end - seconds
+  return zone.dayStart(toDay(zone.toWall(end - 1)))
+}
+
+/** When the interval ends that starts at an instant; a day ends with its local day. */
+export function intervalEnd(start: number, seconds: number, zone: Zone): number {
+  if (seconds !== daySeconds) return start + seconds
+  const day = toDay(zone.toWall(start))
+  return zone.dayStart(day) + zone.daySeconds(day)
 }

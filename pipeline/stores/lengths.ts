@@ -36,27 +36,14 @@ export async function oddMeters(
   return rows.map((row) => ({ meterId: row.meter_id, gap: row.gap }))
 }
 
-/** Where the last interval of one length starts. */
-export interface LastStart {
-  /** Epoch seconds. */
-  readonly lastIntervalStart: number
-  readonly lastDay: string
-}
-
-/** The last start of each length that stands in a staging table. */
-export async function lastStarts(
+/** The last start of each length that stands in a staging table, epoch seconds. */
+export function lastStarts(
   store: Store,
   table: string,
-): Promise<readonly (LastStart & { readonly seconds: number })[]> {
-  const rows = await store.rows<{ seconds: number; start: number; day: string }>({
-    sql: `SELECT seconds, toUnixTimestamp(max(starts_at)) AS start, toString(max(local_day)) AS day
-      FROM ${table} GROUP BY seconds`,
+): Promise<readonly { readonly seconds: number; readonly start: number }[]> {
+  return store.rows({
+    sql: `SELECT seconds, toUnixTimestamp(max(starts_at)) AS start FROM ${table} GROUP BY seconds`,
   })
-  return rows.map(({ seconds, start, day }) => ({
-    seconds,
-    lastIntervalStart: start,
-    lastDay: day,
-  }))
 }
 
 /** The interval length that is stored for meters, from their latest days in the store. */

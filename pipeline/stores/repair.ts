@@ -1,3 +1,4 @@
+import type { LocalStart } from '../stamps.js'
 import type { Statement, Store } from './clickhouse.js'
 import { createReads, stagingOf } from './staging.js'
 
@@ -8,16 +9,19 @@ export interface MeterRepair {
   readonly seconds: number
 }
 
+/** Where an interval starts, if its meter's length is `seconds` and not the one of the file. */
+export type Move = (startsAt: number, seconds: number) => LocalStart
+
 /**
  * Copies `reads` into `fixed` with the right interval lengths, and without the meters whose rows
- * are not usable or not wanted.
+ * are not usable. `move` is there where the start of an interval hangs on its length.
  */
 export async function repairMeters(
   store: Store,
   arrival: number,
-  repairs: readonly MeterRepair[],
+  { repairs, move }: { readonly repairs: readonly MeterRepair[]; readonly move: Move | undefined },
 ): Promise<void> {
-  const { reads, fixed, repairs: table } = stagingOf(arrival)
+  const { reads, fixed, repairs: table, moves } = stagingOf(arrival)
   await store.command({
     sql: `CREATE OR REPLACE TABLE ${table} (meter_id String, seconds UInt32)
       ENGINE = MergeTree ORDER BY meter_id`,
@@ -27,13 +31,47 @@ export async function repairMeters(
     repairs.map(({ meterId, seconds }) => ({ meter_id: meterId, seconds })),
   )
   await store.command(createReads(fixed, 'CREATE OR REPLACE TABLE'))
-  await store.command({
-    sql: `INSERT INTO ${fixed}
-      SELECT r.* REPLACE(if(m.meter_id = '', r.seconds, m.seconds) AS seconds)
+  const lengths = `SELECT r.* REPLACE(if(m.meter_id = '', r.seconds, m.seconds) AS seconds)
       FROM ${reads} AS r LEFT ANY JOIN ${table} AS m ON m.meter_id = r.meter_id
-      WHERE m.meter_id = '' OR m.seconds != 0`,
+      WHERE m.meter_id = '' OR m.seconds != 0`
+  if (move !== undefined) await recordMoves(store, arrival, move)
+  const moved = `SELECT l.* REPLACE(
+        if(m.seconds = 0, l.starts_at, m.moved_at) AS starts_at,
+        if(m.seconds = 0, l.local_day, m.moved_day) AS local_day,
+        if(m.seconds = 0, l.local_hour, m.moved_hour) AS local_hour)
+      FROM (${lengths}) AS l
+      LEFT ANY JOIN ${moves} AS m ON m.starts_at = l.starts_at AND m.seconds = l.seconds`
+  await store.command({
+    sql: `INSERT INTO ${fixed} ${move === undefined ? lengths : moved}`,
     settings: { optimize_on_insert: 0 },
   })
+}
+
+/** Writes down where each different start of the meters in `repairs` moves. */
+async function recordMoves(store: Store, arrival: number, move: Move): Promise<void> {
+  const { reads, repairs, moves } = stagingOf(arrival)
+  await store.command({
+    sql: `CREATE OR REPLACE TABLE ${moves} (
+        starts_at DateTime('UTC'), seconds UInt32,
+        moved_at DateTime('UTC'), moved_day Date, moved_hour UInt8
+      ) ENGINE = MergeTree ORDER BY (seconds, starts_at)`,
+  })
+  const starts = await store.rows<{ starts: number; seconds: number }>({
+    sql: `SELECT DISTINCT toUnixTimestamp(r.starts_at) AS starts, m.seconds AS seconds
+      FROM ${reads} AS r INNER JOIN ${repairs} AS m ON m.meter_id = r.meter_id
+      WHERE m.seconds != 0`,
+  })
+  const rows = starts.map(({ starts: from, seconds }) => {
+    const { startsAt, localDay, localHour } = move(from, seconds)
+    return {
+      starts_at: from,
+      seconds,
+      moved_at: startsAt,
+      moved_day: localDay,
+      moved_hour: localHour,
+    }
+  })
+  if (rows.length > 0) await store.insert(moves, rows)
 }
 
 /** The rows of some meters that stand in `reads`, by line. */

@@ -6,7 +6,7 @@ import type { Statement, Store } from './clickhouse.js'
  * the rows of the hour that the clock repeats until all of them are there. `stamps` holds what each
  * timestamp of the file means, so that the engine looks it up instead of parsing it, `texts` all
  * timestamps of the chunks that held others. The others are built only where not all of `reads` is
- * published as it stands: `fixed` from the meters in `repairs`, `registered` without the meters that no customer has,
+ * published as it stands: `fixed` from the meters in `repairs` and, where their starts move, `moves`, `registered` without the meters that no customer has,
  * `final` from what `days` and
  * `overlaps` say of the reads that the store has already.
  */
@@ -16,6 +16,7 @@ export interface Staging {
   readonly stamps: string
   readonly texts: string
   readonly repairs: string
+  readonly moves: string
   readonly fixed: string
   readonly registered: string
   readonly days: string
@@ -29,6 +30,7 @@ const kinds = {
   stamps: 'stamp',
   texts: 'text',
   repairs: 'repair',
+  moves: 'move',
   fixed: 'fixed',
   registered: 'registered',
   days: 'day',

@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import t from 'tap'
+import { check } from '../../pipeline/check.js'
 import { balance } from '../../schemas/receipt.js'
-import { createStory, header } from './stack.js'
+import { createStory, header, storyProfile } from './stack.js'
 
 interface Read {
   readonly at: string
@@ -100,6 +102,50 @@ t.test('a stamp at the end of its interval becomes an instant first', async (t) 
     { at: '11-02 06:00', quantity: '3' },
     { at: '11-02 07:00', quantity: '4' },
   ])
+})
+
+t.test('a stamp at the end is counted back by the length of its own meter', async (t) => {
+  const intervals = { Electric: [900, 3_600, 'day'] }
+  const story = await storyOf('America/Detroit', { stamp: 'end', intervals })
+  const quarters = ['0:15', '0:30', '0:45', '1:00'].map((time) => `7/15/2025 ${time}`)
+  const hours = ['1:00', '2:00', '3:00'].map((time) => `7/15/2025 ${time}`)
+  const days = ['11/2/2025 0:00', '11/3/2025 0:00', '11/4/2025 0:00']
+  const mixed = [...rowsOf('Q', quarters), ...rowsOf('H', hours), ...rowsOf('D', days)]
+  const name = 'DEMO_05112025_Electric.csv'
+  const first = await story.loadBytes(name, text(mixed))
+  t.match(first, { status: 'published', rows: { read: 10, accepted: 10 } })
+  t.equal(first.lastIntervalEnd, '2025-11-04T05:00:00.000Z')
+  t.same(
+    (await readsOf(story, 'Q')).map((read) => read.at),
+    ['07-15 04:00', '07-15 04:15', '07-15 04:30', '07-15 04:45'],
+  )
+  t.same(
+    (await readsOf(story, 'H')).map((read) => read.at),
+    ['07-15 04:00', '07-15 05:00', '07-15 06:00'],
+  )
+  const stored = await story.reader.rows({
+    sql: `SELECT toString(local_day) AS day, local_hour AS hour, seconds FROM usage
+      WHERE meter_id = 'D' ORDER BY starts_at`,
+  })
+  t.same(
+    stored,
+    ['2025-11-01', '2025-11-02', '2025-11-03'].map((day) => ({ day, hour: 0, seconds: 86_400 })),
+  )
+  const gas = [...rowsOf('GD', days), ...rowsOf('GH', hours)]
+  const second = await story.loadBytes('DEMO_05112025_Gas.csv', text(gas))
+  t.match(second, { status: 'published', rows: { read: 6, accepted: 6, superseded: 0 } })
+  t.equal(second.firstIntervalStart, '2025-07-15T04:00:00.000Z')
+  const profile = storyProfile({ profile: { usage: { stamp: 'end', intervals } } })
+  for (const receipt of [first, second]) {
+    const options = { profile, folder: story.desk, now: () => new Date() }
+    const checked = await check(join(story.desk, receipt.fileName), options)
+    t.match(checked.receipt, {
+      rows: receipt.rows,
+      meters: receipt.meters,
+      firstIntervalStart: receipt.firstIntervalStart,
+      lastIntervalEnd: receipt.lastIntervalEnd,
+    })
+  }
 })
 
 t.test('meters that ignore daylight time have no hour twice and none missing', async (t) => {
