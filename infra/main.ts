@@ -11,6 +11,7 @@ import { status } from './commands/status.js'
 import { up } from './commands/up.js'
 import { type Context, exitCodes } from './context.js'
 import { demoProfilePath } from './profile-file.js'
+import { createSecretReader } from './secrets.js'
 
 interface GlobalOptions {
   readonly home: string
@@ -135,6 +136,7 @@ function surroundings(options: GlobalOptions): Context {
       ...(CLICKHOUSE_READER_URL && { clickhouseReaderUrl: CLICKHOUSE_READER_URL }),
       ...(REDIS_URL && { redisUrl: REDIS_URL }),
     },
+    secret: createSecretReader(env),
     installs: TIELINE_INSTALL === '1',
     ending: ending.signal,
     print: (text) => void process.stdout.write(`${text}\n`),

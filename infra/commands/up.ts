@@ -35,6 +35,7 @@ export async function startHere(
     command,
     log: createLog(join(home.logs, 'tieline.log'), command),
     external: context.external,
+    secret: context.secret,
     installs: context.installs,
     say: context.say,
     onStep: (step) => context.print(renderStep(step)),

@@ -1,0 +1,165 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createQueues } from '../pipeline/queues/bullmq.js'
+import { createStore, type StoreAddress } from '../pipeline/stores/clickhouse.js'
+import { Fault } from '../schemas/fault.js'
+import type { Profile } from '../schemas/profile.js'
+import type { SecretReference } from '../schemas/secret.js'
+import { createAttempts } from './attempts.js'
+import { createCis } from './cis/drivers.js'
+import { guardCis } from './cis/guard.js'
+import { createCustomer } from './customer.js'
+import { createHandle, type RequestEntry } from './handle.js'
+import { createIdentity } from './identity/drivers.js'
+import { createHttpsListener } from './listeners/https.js'
+import type { Listener } from './listeners/listener.js'
+import { createUwsListener } from './listeners/uws.js'
+import { createLocks } from './locks.js'
+import { createLogin } from './login.js'
+import { createRegister } from './register.js'
+import { createRequestIds } from './request.js'
+import type { Route } from './route.js'
+import { createCustomers } from './standing.js'
+import { createSubject } from './subject.js'
+
+export interface GatewayOptions {
+  readonly profile: Profile
+  readonly store: StoreAddress
+  readonly redisUrl: string
+  /** Hashes identifiers for logs and tokens for the count of attempts. */
+  readonly key: string
+  readonly secret: (reference: SecretReference) => string
+  readonly onRequest: (entry: RequestEntry) => void
+  /** A fault of the world or a broken program; `requestId` is empty outside of requests. */
+  readonly onFailure: (error: unknown, requestId: string) => void
+}
+
+export interface Gateway {
+  readonly listeners: readonly Listener[]
+  /** Faults while login and customer cannot be answered. */
+  ready(): Promise<void>
+  close(): Promise<void>
+}
+
+const locksMs = 5_000
+const warmMsMax = 5_000
+
+/** Builds the gateway of a profile and starts its listeners. Faults: the listeners' and drivers'. */
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  const { profile, onFailure } = options
+  const { gateway } = profile
+  if (gateway === undefined) throw new Fault('PROFILE', 'gateway: missing: write a section')
+  const parts = createParts(options)
+  await warm(parts, onFailure)
+  const handle = createHandle({
+    routes: parts.routes,
+    versions: gateway.versions,
+    errorStyle: profile.errorStyle,
+    unknownStatus: profile.login.unknown,
+    answerMsMax: gateway.limits.answerMsMax,
+    requestsInFlightMax: gateway.limits.requestsInFlightMax,
+    log: options.onRequest,
+    onFailure,
+  })
+  const { limits, requestsPerSecondMax } = gateway
+  const now = Date.now
+  const requestId = createRequestIds(randomBytes(6).toString('hex'))
+  const shared = { limits, requestsPerSecondMax, handle, requestId, now, onFailure }
+  const listeners: Listener[] = []
+  try {
+    if (gateway.listen !== undefined && gateway.mutualTls === 'bind') {
+      listeners.push(await createUwsListener({ settings: gateway.listen, ...shared }))
+    }
+    if (gateway.mutual !== undefined) {
+      listeners.push(await createHttpsListener({ settings: gateway.mutual, ...shared }))
+    }
+  } catch (error) {
+    await Promise.all(listeners.map((listener) => listener.close()))
+    await parts.close()
+    throw error
+  }
+  return {
+    listeners,
+    ready: parts.ready,
+    close: async () => {
+      await Promise.all(listeners.map((listener) => listener.close()))
+      await parts.close()
+    },
+  }
+}
+
+/** What can be read beforehand is; a gateway starts all the same while the world is away. */
+async function warm(parts: Parts, onFailure: GatewayOptions['onFailure']): Promise<void> {
+  const waited = new AbortController()
+  const late = sleep(warmMsMax, undefined, { signal: waited.signal }).catch(() => undefined)
+  const ready = parts.ready().catch((error: unknown) => onFailure(error, ''))
+  await Promise.race([ready, late])
+  waited.abort()
+}
+
+interface Parts {
+  readonly routes: readonly Route[]
+  ready(): Promise<void>
+  close(): Promise<void>
+}
+
+function createParts(options: GatewayOptions): Parts {
+  const { profile, key, onFailure } = options
+  const { gateway, identity: identitySettings, cis: cisSettings } = profile
+  if (gateway === undefined || identitySettings === undefined || cisSettings === undefined) {
+    throw new Fault('PROFILE', 'gateway needs the sections identity and cis')
+  }
+  const onFault = (fault: Fault) => onFailure(fault, '')
+  const now = Date.now
+  const store = createStore(options.store)
+  const queues = createQueues({ redisUrl: options.redisUrl, prefix: profile.database })
+  const identity = createIdentity(identitySettings, {
+    subject: createSubject(key),
+    tokensCachedMax: gateway.limits.tokensCachedMax,
+    secret: options.secret,
+    now,
+    onFailure: onFault,
+  })
+  const cis = guardCis(createCis(cisSettings, options.secret), { ...cisSettings, now })
+  const customers = createCustomers({
+    cis,
+    rules: cisSettings,
+    closedStatuses: profile.closedStatuses,
+    standingSeconds: cisSettings.standingSeconds,
+    standingsMax: cisSettings.standingsMax,
+    now,
+  })
+  const locks = createLocks({ store, everyMs: locksMs, onFailure: onFault })
+  const attempts = createAttempts({ store, key, now: () => new Date() })
+  const { tokenBytesMax } = gateway.limits
+  const admission = { identity, attempts, locks, tokenBytesMax, customers }
+  const register = createRegister({ queues, onFailure: onFault })
+  return {
+    routes: [
+      {
+        name: 'login',
+        method: 'POST',
+        path: '/gateway/login',
+        access: 'bearer',
+        keepsCode: true,
+        run: createLogin(admission),
+      },
+      {
+        name: 'customer',
+        method: 'POST',
+        path: '/gateway/customer',
+        access: 'bearer',
+        keepsCode: false,
+        run: createCustomer({ ...admission, register }),
+      },
+    ],
+    ready: async () => {
+      await Promise.all([identity.ready(), locks.ready()])
+    },
+    close: async () => {
+      await locks.close()
+      await Promise.all([identity.close(), cis.close(), queues.close()])
+      await store.close()
+    },
+  }
+}

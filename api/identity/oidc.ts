@@ -1,0 +1,168 @@
+import { errors, jwtVerify } from 'jose'
+import { identifier } from '../../schemas/customer.js'
+import type { Fault } from '../../schemas/fault.js'
+import type { IssuerSettings, OidcSettings } from '../../schemas/gateway-identity.js'
+import { createCaller } from '../call.js'
+import type { Subject } from '../subject.js'
+import type { Identified, Identity } from './identity.js'
+import { claimAt, isIdToken, mayBeAccess, readClaims, readHeader } from './jwt.js'
+import type { TrustedKey } from './key.js'
+import { createKeySet, type KeySet } from './key-set.js'
+import { createTokenCache } from './token-cache.js'
+
+export interface OidcOptions {
+  readonly settings: OidcSettings
+  readonly subject: Subject
+  /** Verified tokens that are remembered, at most. */
+  readonly tokensCachedMax: number
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  readonly onFailure: (fault: Fault) => void
+}
+
+interface Issuer {
+  readonly settings: IssuerSettings
+  readonly keys: KeySet
+}
+
+interface Verified {
+  readonly identified: Identified
+  readonly expiresAt: number
+  readonly key: TrustedKey
+  readonly keys: KeySet
+}
+
+const keyAnswerBytesMax = 256 * 1024
+
+/**
+ * Judges JWTs of OpenID providers (RFC 7519, RFC 8725, RFC 9068). A token that proved good is known
+ * again by its hash until it expires or its key is withdrawn.
+ */
+export function createOidc(options: OidcOptions): Identity {
+  const { settings, now, onFailure } = options
+  const caller = createCaller({
+    fault: 'IDENTITY_UNREACHABLE',
+    name: 'the identity provider',
+    timeoutMs: settings.timeoutMs,
+    connectionsMax: 4,
+    answerBytesMax: keyAnswerBytesMax,
+  })
+  const issuers = new Map<string, Issuer>(
+    settings.issuers.map((issuer) => [
+      issuer.issuer,
+      {
+        settings: issuer,
+        keys: createKeySet({
+          ...settings,
+          ...issuer,
+          jwksUri: issuer.jwksUri,
+          caller,
+          now,
+          onFailure,
+        }),
+      },
+    ]),
+  )
+  const cache = createTokenCache<Verified>(options.tokensCachedMax)
+  const verify = async (token: string): Promise<Identified> => {
+    const verified = await judge(token, { ...options, issuers })
+    if ('kind' in verified) return verified
+    if (verified.identified.kind === 'customer') cache.set(token, verified)
+    return verified.identified
+  }
+  return {
+    identify: (token) => {
+      const known = cache.get(token)
+      if (known === undefined) return verify(token)
+      if (known.expiresAt > now() && known.keys.has(known.key)) return known.identified
+      cache.delete(token)
+      return verify(token)
+    },
+    ready: async () => {
+      await Promise.all([...issuers.values()].map(({ keys }) => keys.ready()))
+    },
+    close: async () => {
+      for (const { keys } of issuers.values()) keys.close()
+      caller.close()
+    },
+  }
+}
+
+type JudgeOptions = OidcOptions & { readonly issuers: ReadonlyMap<string, Issuer> }
+
+async function judge(token: string, options: JudgeOptions): Promise<Verified | Identified> {
+  const { settings, issuers, now } = options
+  const header = readHeader(token)
+  if (header === undefined) return refused('malformed token')
+  const algorithm = settings.algorithms.find((name) => name === header.alg)
+  if (algorithm === undefined) return refused('algorithm')
+  if (!mayBeAccess(header, settings.tokenType)) return refused('token type')
+  const issuer = issuers.get(String(readClaims(token)?.['iss']))
+  if (issuer === undefined) return refused('issuer')
+  const key = await issuer.keys.find(algorithm, header.kid)
+  if (key === undefined) return refused('unknown key')
+  const claims = await verifySignature(token, { key, algorithm, issuer, settings, now })
+  if (typeof claims === 'string') return refused(claims)
+  if (isIdToken(claims)) return refused('ID token')
+  const identified = identify(claims, issuer.settings, options)
+  const expiresAt = Number(claims['exp']) * 1_000
+  return { identified, expiresAt, key, keys: issuer.keys }
+}
+
+interface Proof {
+  readonly key: TrustedKey
+  readonly algorithm: string
+  readonly issuer: Issuer
+  readonly settings: OidcSettings
+  readonly now: () => number
+}
+
+/** The claims of a token whose signature, issuer and times are right, or what is wrong. */
+async function verifySignature(
+  token: string,
+  { key, algorithm, issuer, settings, now }: Proof,
+): Promise<Readonly<Record<string, unknown>> | string> {
+  try {
+    const { payload } = await jwtVerify(token, key.object, {
+      algorithms: [algorithm],
+      issuer: issuer.settings.issuer,
+      clockTolerance: settings.clockToleranceSeconds,
+      requiredClaims: ['exp'],
+      currentDate: new Date(now()),
+    })
+    return payload
+  } catch (error) {
+    if (error instanceof errors.JWTExpired) return 'expired'
+    if (error instanceof errors.JWTClaimValidationFailed) return `claim ${error.claim}`
+    if (error instanceof errors.JOSEError) return 'signature'
+    throw error
+  }
+}
+
+/** Whom a proven token names; a wrong audience or scope is this customer's failed attempt. */
+function identify(
+  claims: Readonly<Record<string, unknown>>,
+  issuer: IssuerSettings,
+  { settings, subject }: OidcOptions,
+): Identified {
+  const named = identifier.safeParse(claimAt(claims, issuer.claim ?? settings.claim))
+  if (!named.success) return refused('no customer claim')
+  const clientId = named.data
+  const known = { clientId, subject: subject(clientId) }
+  if (!isMeant(claims['aud'], issuer.audience))
+    return { kind: 'counted', ...known, reason: 'audience' }
+  const scopes = String(claims['scope'] ?? '').split(' ')
+  if (!issuer.scopes.every((scope) => scopes.includes(scope))) {
+    return { kind: 'counted', ...known, reason: 'scope' }
+  }
+  return { kind: 'customer', ...known }
+}
+
+function isMeant(audience: unknown, accepted: readonly string[]): boolean {
+  const named: readonly unknown[] = Array.isArray(audience) ? audience : [audience]
+  return named.some((one) => typeof one === 'string' && accepted.includes(one))
+}
+
+function refused(reason: string): Identified {
+  return { kind: 'refused', reason }
+}
