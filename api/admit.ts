@@ -14,7 +14,7 @@ export interface AdmitOptions {
 }
 
 /** A token that names a customer: proven good, or proven and refused. */
-export type Named = Exclude<Identified, { readonly kind: 'refused' }> & { readonly token: string }
+export type Named = Exclude<Identified, { readonly kind: 'refused' }>
 
 /** Whom a request's token names, or the answer to one that proves nothing: 1, counted for nobody. */
 export function authenticate(
@@ -24,12 +24,11 @@ export function authenticate(
   const { token, problem } = readToken(request, tokenBytesMax)
   if (token === undefined) return { kind: 'denied', denial: 'token', reason: problem }
   const identified = identity.identify(token)
-  if (identified instanceof Promise) return identified.then((one) => toNamed(one, token))
-  return toNamed(identified, token)
+  return identified instanceof Promise ? identified.then(toNamed) : toNamed(identified)
 }
 
-function toNamed(identified: Identified, token: string): Named | Answer {
-  if (identified.kind !== 'refused') return { ...identified, token }
+function toNamed(identified: Identified): Named | Answer {
+  if (identified.kind !== 'refused') return identified
   return { kind: 'denied', denial: 'token', reason: identified.reason }
 }
 

@@ -108,12 +108,11 @@ function toAnswer(found: { kind: 'unknownPath' } | { kind: 'wrongMethod'; allow:
 }
 
 function toResponse(
-  rendered: Rendered,
+  { status, body, headers }: Rendered,
   notices: GatewayResponse['headers'],
   id: string,
 ): GatewayResponse {
-  const { status, body } = rendered
-  return { status, body, headers: [...rendered.headers, ...notices, ['X-Request-Id', id]] }
+  return { status, body, id, headers: notices.length === 0 ? headers : [...headers, ...notices] }
 }
 
 function overload({ requestsInFlightMax }: HandleOptions): Fault {

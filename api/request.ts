@@ -18,6 +18,8 @@ export interface GatewayResponse {
   readonly headers: readonly (readonly [name: string, value: string])[]
   /** Empty where there is none. */
   readonly body: string
+  /** For `X-Request-Id`; empty where the request was refused before it had one. */
+  readonly id: string
 }
 
 /** Answers a request; never rejects and never throws. */

@@ -12,6 +12,7 @@ export type Identified =
       readonly clientId: string
       readonly subject: string
       readonly reason: string
+      readonly token: string
     }
 
 /**

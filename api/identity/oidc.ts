@@ -104,7 +104,7 @@ async function judge(token: string, options: JudgeOptions): Promise<Verified | I
   const claims = await verifySignature(token, { key, algorithm, issuer, settings, now })
   if (typeof claims === 'string') return refused(claims)
   if (isIdToken(claims)) return refused('ID token')
-  const identified = identify(claims, issuer.settings, options)
+  const identified = identify(claims, { issuer: issuer.settings, token }, options)
   const expiresAt = Number(claims['exp']) * 1_000
   return { identified, expiresAt, key, keys: issuer.keys }
 }
@@ -142,19 +142,17 @@ async function verifySignature(
 /** Whom a proven token names; a wrong audience or scope is this customer's failed attempt. */
 function identify(
   claims: Readonly<Record<string, unknown>>,
-  issuer: IssuerSettings,
+  { issuer, token }: { readonly issuer: IssuerSettings; readonly token: string },
   { settings, subject }: OidcOptions,
 ): Identified {
   const named = identifier.safeParse(claimAt(claims, issuer.claim ?? settings.claim))
   if (!named.success) return refused('no customer claim')
   const clientId = named.data
   const known = { clientId, subject: subject(clientId) }
-  if (!isMeant(claims['aud'], issuer.audience))
-    return { kind: 'counted', ...known, reason: 'audience' }
+  const counted = (reason: string) => ({ kind: 'counted', ...known, reason, token }) as const
+  if (!isMeant(claims['aud'], issuer.audience)) return counted('audience')
   const scopes = String(claims['scope'] ?? '').split(' ')
-  if (!issuer.scopes.every((scope) => scopes.includes(scope))) {
-    return { kind: 'counted', ...known, reason: 'scope' }
-  }
+  if (!issuer.scopes.every((scope) => scopes.includes(scope))) return counted('scope')
   return { kind: 'customer', ...known }
 }
 

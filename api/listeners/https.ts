@@ -21,7 +21,7 @@ export interface HttpsOptions {
   readonly onFailure: (error: unknown, requestId: string) => void
 }
 
-const refuse = (status: number): GatewayResponse => ({ status, headers: [], body: '' })
+const refuse = (status: number): GatewayResponse => ({ status, headers: [], body: '', id: '' })
 const minVersion = 'TLSv1.2'
 
 /**
@@ -81,7 +81,7 @@ function createServe(options: HttpsOptions): Serve {
     const headers = toHeaders(request.rawHeaders)
     const id = requestId(headers.get('x-request-id'))
     try {
-      if (!pace(request.socket.remoteAddress ?? '')) return refuse(429)
+      if (!pace(() => request.socket.remoteAddress ?? '')) return refuse(429)
       const framing = bodyOf(headers, limits.bodyBytesMax)
       if (framing.kind === 'refused') return refuse(framing.status)
       const body = framing.kind === 'body' ? await readBody(request, limits) : ''
@@ -94,12 +94,13 @@ function createServe(options: HttpsOptions): Serve {
     }
   }
   return async (request, response, isClosing) => {
-    const { status, headers, body } = await answer(request)
+    const { status, headers, body, id } = await answer(request)
     if (response.destroyed || response.socket?.destroyed) return
     const isCut = !request.complete
     if (isCut || isClosing()) response.setHeader('Connection', 'close')
     response.statusCode = status
     for (const [name, value] of headers) response.setHeader(name, value)
+    if (id !== '') response.setHeader('X-Request-Id', id)
     response.setHeader('Content-Length', Buffer.byteLength(body))
     response.end(body)
     if (isCut) response.once('finish', () => request.socket.destroySoon())

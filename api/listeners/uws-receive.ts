@@ -20,7 +20,7 @@ interface Exchange {
   isAborted: boolean
 }
 
-const refuse = (status: number): GatewayResponse => ({ status, headers: [], body: '' })
+const refuse = (status: number): GatewayResponse => ({ status, headers: [], body: '', id: '' })
 const forbidden = refuse(403)
 const tooMany = refuse(429)
 const broken = refuse(500)
@@ -111,6 +111,7 @@ function watch(response: UwsResponse, onLeave: () => void): Exchange {
   return exchange
 }
 
+/** Asking for an address is a system call, which is done only where something hangs on it. */
 function judgeAddress(
   response: UwsResponse,
   { allow, pace }: { readonly allow: Allow | undefined; readonly pace: Pace },
@@ -119,7 +120,7 @@ function judgeAddress(
     const address = Buffer.from(response.getRemoteAddressAsText()).toString('latin1')
     if (!allow(address)) return forbidden
   }
-  return pace(addressKey(response.getRemoteAddress())) ? undefined : tooMany
+  return pace(() => addressKey(response.getRemoteAddress())) ? undefined : tooMany
 }
 
 /** Four bytes as a number; longer ones as text, and none, as on a Unix socket, as 0. */
@@ -146,9 +147,10 @@ function capture(raw: UwsRequest, requestId: UwsOptions['requestId']): GatewayRe
 }
 
 function write(response: UwsResponse, answer: GatewayResponse, closes: boolean): void {
-  const { status, headers, body } = answer
+  const { status, headers, body, id } = answer
   if (status !== 200) response.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`)
   for (const [name, value] of headers) response.writeHeader(name, value)
+  if (id !== '') response.writeHeader('X-Request-Id', id)
   if (closes) response.writeHeader('Connection', 'close')
   response.end(body, closes)
 }
