@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createQueues } from '../pipeline/queues/bullmq.js'
-import { createStore, type StoreAddress } from '../pipeline/stores/clickhouse.js'
+import { createStore, type Store, type StoreAddress } from '../pipeline/stores/clickhouse.js'
 import { Fault } from '../schemas/fault.js'
 import type { Profile } from '../schemas/profile.js'
 import type { SecretReference } from '../schemas/secret.js'
+import { createActions } from './actions.js'
+import { createAmi } from './ami/drivers.js'
 import { createAttempts } from './attempts.js'
+import { createBasicAuth } from './basic-auth.js'
+import { createBind, createBindOutcome } from './bind.js'
 import { createCis } from './cis/drivers.js'
 import { guardCis } from './cis/guard.js'
 import { createCustomer } from './customer.js'
@@ -134,8 +138,10 @@ function createParts(options: GatewayOptions): Parts {
   const { tokenBytesMax } = gateway.limits
   const admission = { identity, attempts, locks, tokenBytesMax, customers }
   const register = createRegister({ queues, onFailure: onFault })
+  const binding = createBindParts(options, store)
   return {
     routes: [
+      ...binding.routes,
       {
         name: 'login',
         method: 'POST',
@@ -158,8 +164,48 @@ function createParts(options: GatewayOptions): Parts {
     },
     close: async () => {
       await locks.close()
-      await Promise.all([identity.close(), cis.close(), queues.close()])
+      await Promise.all([identity.close(), cis.close(), queues.close(), binding.close()])
       await store.close()
     },
   }
+}
+
+/** A claim may be this much older than the call that it waits for. */
+const claimMs = 5_000
+
+function createBindParts(options: GatewayOptions, store: Store): Omit<Parts, 'ready'> {
+  const { profile, key, onFailure } = options
+  const { ami: amiSettings, bind } = profile
+  if (amiSettings === undefined || bind === undefined) {
+    return { routes: [], close: async () => undefined }
+  }
+  const ami = createAmi(amiSettings, options.secret)
+  const now = () => new Date()
+  const binding = {
+    ami,
+    actions: createActions({ store, key, now }),
+    rules: bind,
+    isServiceAccount: createBasicAuth(bind),
+    subject: createSubject(key),
+    inFlightMs: amiSettings.timeoutMs + claimMs,
+    now,
+    onWrongCheck: (requestId: string) => onFailure(wrongCheck(), requestId),
+  }
+  const access = { access: 'mutual', keepsCode: false } as const
+  const post = { ...access, name: 'bind', method: 'POST', path: '/gateway/bind' } as const
+  const get = { ...access, name: 'bind outcome', method: 'GET', path: '/gateway/bind/*' } as const
+  return {
+    routes: [
+      { ...post, run: createBind(binding) },
+      { ...get, run: createBindOutcome(binding) },
+    ],
+    close: () => ami.close(),
+  }
+}
+
+function wrongCheck(): Fault {
+  return new Fault(
+    'AMI_ANSWER',
+    'an install code has a wrong check; bind.installCodeCrc lets it pass',
+  )
 }

@@ -50,10 +50,32 @@ const rest = z
   })
   .readonly()
 
-export const cisSettings = z.discriminatedUnion('kind', [rest])
+const query = z.string().min(1).max(10_000).regex(/\$1/, 'name the client as $1')
+
+const sql = z
+  .strictObject({
+    kind: z.literal('sql'),
+    host: z.string().min(1),
+    port: z.int().min(1).max(65_535).default(5_432),
+    database: z.string().min(1),
+    user: z.string().min(1),
+    password: secretReference.optional(),
+    /** verify: TLS with the server's certificate checked; off: for loopback and Unix sockets. */
+    tls: z.enum(['verify', 'off']).default('verify'),
+    caFile: z.string().min(1).optional(),
+    /** Each takes the client as $1; columns are named as the fields, in any case, `_` ignored. */
+    queries: z.strictObject({ customer: query, sites: query, meters: query }).readonly(),
+    connectionsMax: z.int().min(1).max(1_000).default(10),
+    rowsMax: z.int().min(1).max(100_000).default(5_000),
+    ...shared,
+  })
+  .readonly()
+
+export const cisSettings = z.discriminatedUnion('kind', [rest, sql])
 
 export type CisSettings = z.output<typeof cisSettings>
 export type RestCisSettings = z.output<typeof rest>
+export type SqlCisSettings = z.output<typeof sql>
 export type CisFields = RestCisSettings['fields']
 export type CisValues = CisSettings['values']
 export type HeaderSettings = z.output<typeof headers>

@@ -3,7 +3,7 @@ import type { CisRecord } from './cis.js'
 
 type Fields = Readonly<Record<string, unknown>>
 
-const customerNames = [
+export const customerNames = [
   'clientId',
   'firstName',
   'lastName',
@@ -13,7 +13,7 @@ const customerNames = [
   'locked',
   'attemptsRemaining',
 ] as const
-const siteNames = [
+export const siteNames = [
   'externalSiteId',
   'isPrimary',
   'firstName',
@@ -24,7 +24,7 @@ const siteNames = [
   'postalCode',
   'meters',
 ] as const
-const meterNames = [
+export const meterNames = [
   'accountNumber',
   'meterId',
   'meterType',

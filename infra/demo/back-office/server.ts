@@ -9,6 +9,7 @@ const faultSchema = z.strictObject({
     'none',
     'down',
     'slow',
+    'late',
     'hang',
     'garbage',
     'html',
@@ -17,7 +18,7 @@ const faultSchema = z.strictObject({
     'refuse',
     'missing',
   ]),
-  /** Delay of every answer, milliseconds; with `slow`. */
+  /** Delay, milliseconds; of every answer with `slow`, of an action's answer with `late`. */
   ms: z.int().min(0).max(600_000).default(2_000),
   /** A field that is left out; with `missing`. */
   field: z.string().optional(),
