@@ -17,6 +17,7 @@ import { createHandle, type RequestEntry } from './handle.js'
 import { createIdentity } from './identity/drivers.js'
 import { createHttpsListener } from './listeners/https.js'
 import type { Listener } from './listeners/listener.js'
+import { createRenewal } from './listeners/renewal.js'
 import { createUwsListener } from './listeners/uws.js'
 import { createLocks } from './locks.js'
 import { createLogin } from './login.js'
@@ -66,30 +67,36 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     onFailure,
   })
   const { limits, requestsPerSecondMax } = gateway
-  const now = Date.now
   const requestId = createRequestIds(randomBytes(6).toString('hex'))
-  const shared = { limits, requestsPerSecondMax, handle, requestId, now, onFailure }
+  const shared = { limits, requestsPerSecondMax, handle, requestId, now: Date.now, onFailure }
   const listeners: Listener[] = []
-  try {
-    if (gateway.listen !== undefined && gateway.mutualTls === 'bind') {
-      listeners.push(await createUwsListener({ settings: gateway.listen, ...shared }))
-    }
-    if (gateway.mutual !== undefined) {
-      listeners.push(await createHttpsListener({ settings: gateway.mutual, ...shared }))
-    }
-  } catch (error) {
+  const renewals: { close(): void }[] = []
+  const serve = (listener: Listener, tls: object | undefined) => {
+    listeners.push(listener)
+    const files = Object.values(tls ?? {}) as readonly string[]
+    const everyMs = gateway.certificateSeconds * 1_000
+    const onFault = (fault: Fault) => onFailure(fault, '')
+    renewals.push(createRenewal({ listener, files, everyMs, onFailure: onFault }))
+  }
+  const close = async () => {
+    for (const renewal of renewals) renewal.close()
     await Promise.all(listeners.map((listener) => listener.close()))
     await parts.close()
+  }
+  try {
+    if (gateway.listen !== undefined && gateway.mutualTls === 'bind') {
+      const { listen: settings } = gateway
+      serve(await createUwsListener({ settings, ...shared }), settings.tls)
+    }
+    if (gateway.mutual !== undefined) {
+      const { mutual: settings } = gateway
+      serve(await createHttpsListener({ settings, ...shared }), settings.tls)
+    }
+  } catch (error) {
+    await close()
     throw error
   }
-  return {
-    listeners,
-    ready: parts.ready,
-    close: async () => {
-      await Promise.all(listeners.map((listener) => listener.close()))
-      await parts.close()
-    },
-  }
+  return { listeners, ready: parts.ready, close }
 }
 
 /** What can be read beforehand is; a gateway starts all the same while the world is away. */

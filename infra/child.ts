@@ -22,6 +22,8 @@ export type ChildAnswer =
 export interface ChildOptions<O> {
   /** Name of its program in infra/, of its logs, and with an article in messages. */
   readonly name: string
+  /** Name of its program where several children have one. */
+  readonly program?: string
   readonly options: O
   /** Folder for <name>.log (structured) and <name>.out (whatever else the process writes). */
   readonly logsPath: string
@@ -62,8 +64,10 @@ export async function createChild<O>(options: ChildOptions<O>): Promise<Child> {
 }
 
 /** Started by `env` where variables must stand before the process begins. */
-function startChild<O>({ name, logsPath, environment }: ChildOptions<O>): ChildProcess {
-  const program = join(packageRoot(import.meta.url), 'dist', 'infra', `${name}.js`)
+function startChild<O>(options: ChildOptions<O>): ChildProcess {
+  const { name, logsPath, environment } = options
+  const folder = join(packageRoot(import.meta.url), 'dist', 'infra')
+  const program = join(folder, `${options.program ?? name}.js`)
   const output = openSync(join(logsPath, `${name}.out`), 'a', 0o600)
   const variables = Object.entries(environment ?? {}).map(([key, value]) => `${key}=${value}`)
   const child = fork(program, [], {

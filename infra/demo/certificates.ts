@@ -1,6 +1,11 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import {
+  createAuthority,
+  createClientIdentity,
+  createServerIdentity,
+  type Identity,
+} from './x509.js'
 
 /** PEM files of a small authority, a server on loopback and a client, in one folder. */
 export interface Certificates {
@@ -11,12 +16,7 @@ export interface Certificates {
   readonly clientKeyFile: string
 }
 
-const days = '825'
-
-/**
- * Makes certificates for trying things out on one machine, unless the folder has them: an authority
- * of its own, for the server `localhost` and for one client. Needs `openssl`.
- */
+/** Makes certificates for trying things out on one machine, unless the folder has them. */
 export function demoCertificates(folder: string): Certificates {
   const place = (name: string) => join(folder, name)
   const files: Certificates = {
@@ -28,34 +28,14 @@ export function demoCertificates(folder: string): Certificates {
   }
   if (existsSync(files.clientCertFile)) return files
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  const caKey = place('ca.key')
-  const self = ['req', '-x509', ...key, '-days', days, '-subj', '/CN=Demo authority']
-  openssl([...self, '-keyout', caKey, '-out', files.caFile])
-  const issue = (name: string, extension: string) => {
-    const request = place(`${name}.csr`)
-    const config = place(`${name}.ext`)
-    writeFileSync(config, extension)
-    openssl([
-      'req',
-      ...key,
-      '-subj',
-      `/CN=${name}`,
-      '-keyout',
-      place(`${name}.key`),
-      '-out',
-      request,
-    ])
-    openssl([
-      ...['x509', '-req', '-in', request, '-CA', files.caFile, '-CAkey', caKey, '-CAcreateserial'],
-      ...['-days', days, '-extfile', config, '-out', place(`${name}.pem`)],
-    ])
-  }
-  issue('server', 'subjectAltName=DNS:localhost,IP:127.0.0.1\nextendedKeyUsage=serverAuth\n')
-  issue('client', 'extendedKeyUsage=clientAuth\n')
+  const authority = createAuthority('Demo authority')
+  writeFileSync(files.caFile, authority.cert)
+  write(createServerIdentity(authority), files.certFile, files.keyFile)
+  write(createClientIdentity(authority, 'platform'), files.clientCertFile, files.clientKeyFile)
   return files
 }
 
-function openssl(args: readonly string[]): void {
-  execFileSync('openssl', args, { stdio: 'ignore' })
+function write({ cert, key }: Identity, certFile: string, keyFile: string): void {
+  writeFileSync(keyFile, key.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 })
+  writeFileSync(certFile, cert)
 }
