@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { byteSize } from './byte-size.js'
 
 const file = z.string().min(1, 'name a file')
+/** 0 is for tests: a port that the system chose cannot be listened on again for a renewed certificate. */
 const port = z.int().min(0, 'use a port from 1 to 65535, or 0 for a free one').max(65_535)
 const host = z.string().min(1, 'name a host').default('127.0.0.1')
 

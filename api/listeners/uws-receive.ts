@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import type { GatewayRequest, GatewayResponse } from '../request.js'
+import type { GatewayRequest, GatewayResponse, Handle } from '../request.js'
 import { type Allow, createAllow } from './allow.js'
 import { bodyOf } from './framing.js'
 import { createPace, type Pace } from './pace.js'
@@ -24,6 +24,9 @@ const refuse = (status: number): GatewayResponse => ({ status, headers: [], body
 const forbidden = refuse(403)
 const tooMany = refuse(429)
 const broken = refuse(500)
+const headerTooLong = refuse(431)
+/** A colon, a blank and the end of the line. */
+const separatorBytes = 4
 
 /**
  * Captures a request before the callback returns, has it handled, and writes the answer once: at
@@ -47,6 +50,14 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
         state.inFlight--
         if (!exchange.isAborted) response.cork(() => finish(response, settled))
       })
+  }
+  const attempt: Handle = (request) => {
+    try {
+      return handle(request)
+    } catch (error) {
+      onFailure(error, request.id)
+      return broken
+    }
   }
   const receiveBody = (response: UwsResponse, request: GatewayRequest) => {
     const pieces: Buffer[] = []
@@ -76,11 +87,11 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
       clearTimeout(late)
       isWhole = true
       const body = Buffer.concat(pieces).toString('utf8')
-      later(response, exchange, Promise.resolve(handle({ ...request, body })))
+      later(response, exchange, Promise.resolve(attempt({ ...request, body })))
     })
   }
   const proceed = (response: UwsResponse, request: GatewayRequest) => {
-    const answer = handle(request)
+    const answer = attempt(request)
     if (answer instanceof Promise) {
       state.inFlight++
       later(
@@ -90,14 +101,22 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
       )
     } else finish(response, answer)
   }
-  return (response: UwsResponse, raw: UwsRequest): void => {
-    const refusal = judgeAddress(response, { allow, pace })
-    const request = capture(raw, requestId)
+  const judge = (
+    response: UwsResponse,
+    request: GatewayRequest,
+    refusal: GatewayResponse | undefined,
+  ) => {
     const framing = bodyOf(request.headers, limits.bodyBytesMax)
     if (framing.kind === 'refused') finish(response, refuse(framing.status), true)
     else if (refusal !== undefined) finish(response, refusal, framing.kind === 'body')
     else if (framing.kind === 'body') receiveBody(response, request)
     else proceed(response, request)
+  }
+  return (response: UwsResponse, raw: UwsRequest): void => {
+    const refusal = judgeAddress(response, { allow, pace })
+    const request = capture(raw, requestId, limits.headerBytesMax)
+    if (request === undefined) finish(response, headerTooLong, true)
+    else judge(response, request, refusal)
   }
 }
 
@@ -130,20 +149,23 @@ function addressKey(address: ArrayBuffer): number | string {
   return Buffer.from(address).toString('latin1')
 }
 
-function capture(raw: UwsRequest, requestId: UwsOptions['requestId']): GatewayRequest {
+/** The request, or undefined where its header is longer than it may be. */
+function capture(
+  raw: UwsRequest,
+  requestId: UwsOptions['requestId'],
+  headerBytesMax: number,
+): GatewayRequest | undefined {
   const headers = new Map<string, string>()
+  const path = raw.getUrl()
+  let bytes = path.length
   raw.forEach((name, value) => {
+    bytes += name.length + value.length + separatorBytes
     const before = headers.get(name)
     headers.set(name, before === undefined ? value : `${before}, ${value}`)
   })
-  return {
-    method: raw.getMethod().toUpperCase(),
-    path: raw.getUrl(),
-    headers,
-    body: '',
-    id: requestId(headers.get('x-request-id')),
-    isMutual: false,
-  }
+  if (bytes > headerBytesMax) return undefined
+  const id = requestId(headers.get('x-request-id'))
+  return { method: raw.getMethod().toUpperCase(), path, headers, body: '', id, isMutual: false }
 }
 
 function write(response: UwsResponse, answer: GatewayResponse, closes: boolean): void {

@@ -40,6 +40,7 @@ export async function createUwsListener(options: UwsOptions): Promise<Listener> 
   const { settings, limits } = options
   if (settings.socket === undefined && settings.port !== 0) await expectFree(settings)
   let open = listen(options, settings.port)
+  let closed: Promise<void> | undefined
   const port = settings.socket === undefined ? uWS.us_socket_local_port(open.socket) : 0
   return {
     address: settings.socket ?? `${settings.tls ? 'https' : 'http'}://${settings.host}:${port}`,
@@ -51,9 +52,11 @@ export async function createUwsListener(options: UwsOptions): Promise<Listener> 
       open = renewed
       void drain(before, limits.stopMsMax)
     },
-    close: async () => {
-      await drain(open, limits.stopMsMax)
-      if (settings.socket !== undefined) rmSync(settings.socket, { force: true })
+    close: () => {
+      closed ??= drain(open, limits.stopMsMax).finally(() => {
+        if (settings.socket !== undefined) rmSync(settings.socket, { force: true })
+      })
+      return closed
     },
   }
 }
