@@ -1,4 +1,3 @@
-import { errors, jwtVerify } from 'jose'
 import { identifier } from '../../schemas/customer.js'
 import type { Fault } from '../../schemas/fault.js'
 import type { IssuerSettings, OidcSettings } from '../../schemas/gateway-identity.js'
@@ -8,6 +7,7 @@ import type { Identified, Identity } from './identity.js'
 import { claimAt, isIdToken, mayBeAccess, readClaims, readHeader } from './jwt.js'
 import type { TrustedKey } from './key.js'
 import { createKeySet, type KeySet } from './key-set.js'
+import { findTimeProblem, isSigned } from './signature.js'
 import { createTokenCache } from './token-cache.js'
 
 export interface OidcOptions {
@@ -64,11 +64,15 @@ export function createOidc(options: OidcOptions): Identity {
     ]),
   )
   const cache = createTokenCache<Verified>(options.tokensCachedMax)
-  const verify = async (token: string): Promise<Identified> => {
-    const verified = await judge(token, { ...options, issuers })
+  const keep = (token: string, verified: Verified | Identified): Identified => {
     if ('kind' in verified) return verified
     if (verified.identified.kind === 'customer') cache.set(token, verified)
     return verified.identified
+  }
+  const verify = (token: string): Identified | Promise<Identified> => {
+    const verified = judge(token, { ...options, issuers })
+    if (verified instanceof Promise) return verified.then((one) => keep(token, one))
+    return keep(token, verified)
   }
   return {
     identify: (token) => {
@@ -89,54 +93,47 @@ export function createOidc(options: OidcOptions): Identity {
 }
 
 type JudgeOptions = OidcOptions & { readonly issuers: ReadonlyMap<string, Issuer> }
+type Judged = Verified | Identified
 
-async function judge(token: string, options: JudgeOptions): Promise<Verified | Identified> {
-  const { settings, issuers, now } = options
+/** At once where the key is known; only a key that must be fetched takes time. */
+function judge(token: string, options: JudgeOptions): Judged | Promise<Judged> {
+  const { settings, issuers } = options
   const header = readHeader(token)
   if (header === undefined) return refused('malformed token')
   const algorithm = settings.algorithms.find((name) => name === header.alg)
   if (algorithm === undefined) return refused('algorithm')
   if (!mayBeAccess(header, settings.tokenType)) return refused('token type')
-  const issuer = issuers.get(String(readClaims(token)?.['iss']))
-  if (issuer === undefined) return refused('issuer')
-  const key = await issuer.keys.find(algorithm, header.kid)
+  const claims = readClaims(token)
+  const issuer = issuers.get(String(claims?.['iss']))
+  if (claims === undefined || issuer === undefined) return refused('issuer')
+  const candidate = { token, algorithm, claims, issuer }
+  const key = issuer.keys.find(algorithm, header.kid)
+  if (key instanceof Promise) return key.then((one) => prove(candidate, one, options))
+  return prove(candidate, key, options)
+}
+
+interface Candidate {
+  readonly token: string
+  readonly algorithm: string
+  readonly claims: Readonly<Record<string, unknown>>
+  readonly issuer: Issuer
+}
+
+/** The signature first: nothing that a token says is worth a word before it is its issuer's. */
+function prove(
+  { token, algorithm, claims, issuer }: Candidate,
+  key: TrustedKey | undefined,
+  options: JudgeOptions,
+): Judged {
   if (key === undefined) return refused('unknown key')
-  const claims = await verifySignature(token, { key, algorithm, issuer, settings, now })
-  if (typeof claims === 'string') return refused(claims)
+  if (!isSigned(token, algorithm, key.object)) return refused('signature')
+  const { clockToleranceSeconds } = options.settings
+  const problem = findTimeProblem(claims, options.now() / 1_000, clockToleranceSeconds)
+  if (problem !== undefined) return refused(problem)
   if (isIdToken(claims)) return refused('ID token')
   const identified = identify(claims, { issuer: issuer.settings, token }, options)
   const expiresAt = Number(claims['exp']) * 1_000
   return { identified, expiresAt, key, keys: issuer.keys }
-}
-
-interface Proof {
-  readonly key: TrustedKey
-  readonly algorithm: string
-  readonly issuer: Issuer
-  readonly settings: OidcSettings
-  readonly now: () => number
-}
-
-/** The claims of a token whose signature, issuer and times are right, or what is wrong. */
-async function verifySignature(
-  token: string,
-  { key, algorithm, issuer, settings, now }: Proof,
-): Promise<Readonly<Record<string, unknown>> | string> {
-  try {
-    const { payload } = await jwtVerify(token, key.object, {
-      algorithms: [algorithm],
-      issuer: issuer.settings.issuer,
-      clockTolerance: settings.clockToleranceSeconds,
-      requiredClaims: ['exp'],
-      currentDate: new Date(now()),
-    })
-    return payload
-  } catch (error) {
-    if (error instanceof errors.JWTExpired) return 'expired'
-    if (error instanceof errors.JWTClaimValidationFailed) return `claim ${error.claim}`
-    if (error instanceof errors.JOSEError) return 'signature'
-    throw error
-  }
 }
 
 /** Whom a proven token names; a wrong audience or scope is this customer's failed attempt. */
