@@ -69,10 +69,11 @@ export function createOidc(options: OidcOptions): Identity {
     if (verified.identified.kind === 'customer') cache.set(token, verified)
     return verified.identified
   }
+  const judging = { ...options, issuers }
   const verify = (token: string): Identified | Promise<Identified> => {
-    const verified = judge(token, { ...options, issuers })
+    const verified = judge(token, judging)
     if (verified instanceof Promise) return verified.then((one) => keep(token, one))
-    return keep(token, verified)
+    return verified
   }
   return {
     identify: (token) => {
@@ -95,8 +96,8 @@ export function createOidc(options: OidcOptions): Identity {
 type JudgeOptions = OidcOptions & { readonly issuers: ReadonlyMap<string, Issuer> }
 type Judged = Verified | Identified
 
-/** At once where the key is known; only a key that must be fetched takes time. */
-function judge(token: string, options: JudgeOptions): Judged | Promise<Judged> {
+/** At once where the token is refused for its form. */
+function judge(token: string, options: JudgeOptions): Identified | Promise<Judged> {
   const { settings, issuers } = options
   const header = readHeader(token)
   if (header === undefined) return refused('malformed token')
@@ -120,13 +121,13 @@ interface Candidate {
 }
 
 /** The signature first: nothing that a token says is worth a word before it is its issuer's. */
-function prove(
+async function prove(
   { token, algorithm, claims, issuer }: Candidate,
   key: TrustedKey | undefined,
   options: JudgeOptions,
-): Judged {
+): Promise<Judged> {
   if (key === undefined) return refused('unknown key')
-  if (!isSigned(token, algorithm, key.object)) return refused('signature')
+  if (!(await isSigned(token, algorithm, key.object))) return refused('signature')
   const { clockToleranceSeconds } = options.settings
   const problem = findTimeProblem(claims, options.now() / 1_000, clockToleranceSeconds)
   if (problem !== undefined) return refused(problem)

@@ -61,10 +61,10 @@ export const people = {
 } as const
 
 export const key = 'test key'
-const passwordHash = await hashPassword('a password')
+export const passwordHash = await hashPassword('a password')
 export const basic = `Basic ${Buffer.from('platform:a password').toString('base64')}`
 
-function serverFiles({ certFile, keyFile, caFile }: Certificates) {
+export function serverFiles({ certFile, keyFile, caFile }: Certificates) {
   return { certFile, keyFile, clientCaFile: caFile }
 }
 
@@ -157,7 +157,11 @@ export interface MutualCall {
 }
 
 /** A call that shows the client's certificate. */
-export function callMutual(rig: Rig, path: string, call: MutualCall = {}): Promise<Asked> {
+export function callMutual(
+  rig: Pick<Rig, 'certificates' | 'mutualUrl'>,
+  path: string,
+  call: MutualCall = {},
+): Promise<Asked> {
   const { caFile, clientCertFile, clientKeyFile } = rig.certificates
   const client = call.client ?? { cert: clientCertFile, key: clientKeyFile }
   return new Promise((resolve, reject) => {
