@@ -46,7 +46,7 @@ function read(request: GatewayRequest, { rules }: BindOptions) {
 
 /** `GET /gateway/bind/<macAddress>`: the state of the hub's latest action. */
 export function createBindOutcome(options: BindOptions): Run {
-  return async (request, rest) => {
+  return async (request, { rest }) => {
     if (!(await options.isServiceAccount(request))) {
       return { kind: 'denied', denial: 'token', reason: 'basic authentication' }
     }

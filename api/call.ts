@@ -20,6 +20,8 @@ export interface Call {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
+  /** Of the body; default JSON. */
+  readonly type?: string
 }
 
 export interface Called {
@@ -73,7 +75,10 @@ function exchange(url: URL, call: Call, options: Exchange): Promise<Called> {
       headers: {
         Accept: 'application/json',
         'Accept-Encoding': 'identity',
-        ...(body && { 'Content-Type': 'application/json', 'Content-Length': body.length }),
+        ...(body && {
+          'Content-Type': call.type ?? 'application/json',
+          'Content-Length': body.length,
+        }),
         ...call.headers,
       },
     })

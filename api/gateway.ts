@@ -21,9 +21,11 @@ import { createRenewal } from './listeners/renewal.js'
 import { createUwsListener } from './listeners/uws.js'
 import { createLocks } from './locks.js'
 import { createLogin } from './login.js'
+import { toOpenApi } from './openapi.js'
+import { renderReference } from './reference.js'
 import { createRegister } from './register.js'
 import { createRequestIds } from './request.js'
-import type { Route } from './route.js'
+import type { Route, Run } from './route.js'
 import { createCustomers } from './standing.js'
 import { createSubject } from './subject.js'
 
@@ -149,6 +151,7 @@ function createParts(options: GatewayOptions): Parts {
   return {
     routes: [
       ...binding.routes,
+      ...createReferenceRoutes(profile),
       {
         name: 'login',
         method: 'POST',
@@ -175,6 +178,33 @@ function createParts(options: GatewayOptions): Parts {
       await store.close()
     },
   }
+}
+
+/** The document that describes the gateway, for programs and for people. */
+function createReferenceRoutes(profile: Profile): readonly Route[] {
+  const documents = new Map(
+    profile.gateway?.versions.map(({ name, deprecatedOn }) => [
+      name,
+      toOpenApi({
+        version: name,
+        isDeprecated: deprecatedOn !== undefined,
+        errorStyle: profile.errorStyle,
+        unknownStatus: profile.login.unknown,
+        hasBind: profile.bind !== undefined,
+      }),
+    ]),
+  )
+  const page = (type: string, toBody: (document: unknown) => string): Run => {
+    const bodies = new Map([...documents].map(([name, one]) => [name, toBody(one)]))
+    return (_, { version }) => ({ kind: 'page', body: bodies.get(version) ?? '', type })
+  }
+  const open = { method: 'GET', access: 'bearer', keepsCode: false } as const
+  const text = (document: unknown) => JSON.stringify(document)
+  const html = 'text/html; charset=utf-8'
+  return [
+    { ...open, name: 'openapi', path: '/openapi.json', run: page('application/json', text) },
+    { ...open, name: 'reference', path: '/reference', run: page(html, renderReference) },
+  ]
 }
 
 /** A claim may be this much older than the call that it waits for. */

@@ -79,7 +79,7 @@ export function createHandle(options: HandleOptions): Handle {
     }
     let answer: Answer | Promise<Answer>
     try {
-      answer = found.route.run(request, found.rest)
+      answer = found.route.run(request, found)
     } catch (error) {
       answer = fail(error, request.id)
     }

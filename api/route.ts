@@ -1,8 +1,14 @@
 import type { Answer } from './answer.js'
 import type { GatewayRequest } from './request.js'
 
-/** What a route's function is given besides the request: the rest of a path that ends with `*`. */
-export type Run = (request: GatewayRequest, rest: string) => Answer | Promise<Answer>
+/** What a route does; `rest` is what stands in the place of a `*` at the path's end. */
+export type Run = (request: GatewayRequest, at: Place) => Answer | Promise<Answer>
+
+export interface Place {
+  readonly rest: string
+  /** The version that was called. */
+  readonly version: string
+}
 
 export interface Route {
   readonly name: string

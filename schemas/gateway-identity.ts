@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { secretReference } from './secret.js'
 import { serverUrl } from './server-url.js'
 
 const claimName = z.string().min(1, 'name a claim').max(200)
@@ -62,8 +63,24 @@ const oidc = z
   })
   .readonly()
 
-export const identitySettings = z.discriminatedUnion('kind', [oidc])
+const introspection = z
+  .strictObject({
+    kind: z.literal('introspection'),
+    claim,
+    url: serverUrl,
+    clientId: z.string().min(1),
+    clientSecret: secretReference,
+    audience: z.array(z.string().min(1)).readonly().default([]),
+    scopes: z.array(z.string().min(1)).readonly().default([]),
+    /** How long an active token is not asked for again; a revoked one is taken that much longer. */
+    cacheSeconds: z.int().min(0).max(300).default(0),
+    timeoutMs,
+  })
+  .readonly()
+
+export const identitySettings = z.discriminatedUnion('kind', [oidc, introspection])
 
 export type IdentitySettings = z.output<typeof identitySettings>
 export type OidcSettings = z.output<typeof oidc>
 export type IssuerSettings = OidcSettings['issuers'][number]
+export type IntrospectionSettings = z.output<typeof introspection>

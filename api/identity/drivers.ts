@@ -1,6 +1,7 @@
 import type { IdentitySettings } from '../../schemas/gateway-identity.js'
 import type { SecretReference } from '../../schemas/secret.js'
 import type { Identity } from './identity.js'
+import { createIntrospection } from './introspection.js'
 import { createOidc, type OidcOptions } from './oidc.js'
 
 export type IdentityOptions = Omit<OidcOptions, 'settings'> & {
@@ -18,6 +19,8 @@ type Drivers = {
 /** The drivers by the kind that a profile names. */
 const drivers: Drivers = {
   oidc: (settings, options) => createOidc({ settings, ...options }),
+  introspection: (settings, { secret, ...options }) =>
+    createIntrospection({ settings, clientSecret: secret(settings.clientSecret), ...options }),
 }
 
 export function createIdentity(settings: IdentitySettings, options: IdentityOptions): Identity {

@@ -79,3 +79,16 @@ export function claimAt(
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
   return typeof value === 'string' ? value : undefined
 }
+
+/** What a proven token was not given: it is meant for somebody else, or for less. */
+export function findGrantProblem(
+  claims: Readonly<Record<string, unknown>>,
+  needed: { readonly audience: readonly string[]; readonly scopes: readonly string[] },
+): 'audience' | 'scope' | undefined {
+  const { aud, scope } = claims
+  const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
+  const isMeant = named.some((one) => typeof one === 'string' && needed.audience.includes(one))
+  if (needed.audience.length > 0 && !isMeant) return 'audience'
+  const scopes = String(scope ?? '').split(' ')
+  return needed.scopes.every((one) => scopes.includes(one)) ? undefined : 'scope'
+}

@@ -4,7 +4,7 @@ import type { IssuerSettings, OidcSettings } from '../../schemas/gateway-identit
 import { createCaller } from '../call.js'
 import type { Subject } from '../subject.js'
 import type { Identified, Identity } from './identity.js'
-import { claimAt, isIdToken, mayBeAccess, readClaims, readHeader } from './jwt.js'
+import { claimAt, findGrantProblem, isIdToken, mayBeAccess, readClaims, readHeader } from './jwt.js'
 import type { TrustedKey } from './key.js'
 import { createKeySet, type KeySet } from './key-set.js'
 import { findTimeProblem, isSigned } from './signature.js'
@@ -148,15 +148,9 @@ function identify(
   const clientId = named.data
   const known = { clientId, subject: subject(clientId) }
   const counted = (reason: string) => ({ kind: 'counted', ...known, reason, token }) as const
-  if (!isMeant(claims['aud'], issuer.audience)) return counted('audience')
-  const scopes = String(claims['scope'] ?? '').split(' ')
-  if (!issuer.scopes.every((scope) => scopes.includes(scope))) return counted('scope')
+  const problem = findGrantProblem(claims, issuer)
+  if (problem !== undefined) return counted(problem)
   return { kind: 'customer', ...known }
-}
-
-function isMeant(audience: unknown, accepted: readonly string[]): boolean {
-  const named: readonly unknown[] = Array.isArray(audience) ? audience : [audience]
-  return named.some((one) => typeof one === 'string' && accepted.includes(one))
 }
 
 function refused(reason: string): Identified {

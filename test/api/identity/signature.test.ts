@@ -70,7 +70,7 @@ t.test('a signature of another algorithm, or of another form, is none', async (t
       t.notOk(await isSigned(token, name, publicKey))
     }
     t.notOk(
-      isSigned(token.slice(0, token.lastIndexOf('.') + 1), algorithm, publicKey),
+      await isSigned(token.slice(0, token.lastIndexOf('.') + 1), algorithm, publicKey),
       'none at all',
     )
   }
