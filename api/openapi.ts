@@ -43,13 +43,47 @@ const bodies = { customerSchema, loginResult, bindResult, bindOutcome, errorMode
 export function toOpenApi(options: OpenApiOptions): Json {
   const { version, hasBind, isDeprecated } = options
   const bearer = { security: [{ bearer: [] }], ...(isDeprecated && { deprecated: true }) }
+  const login = denied({ ...options, errorStyle: 'table' })
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Tieline gateway', version: version.replace('v', '') },
+    servers: [{ url: `/${version}` }],
+    paths: {
+      '/gateway/login': {
+        post: {
+          ...bearer,
+          operationId: 'login',
+          summary: 'Who the customer of a token is',
+          responses: { ...good('LoginResult', 'The customer'), ...login, ...outage },
+        },
+      },
+      '/gateway/customer': {
+        post: {
+          ...bearer,
+          operationId: 'customer',
+          summary: "The customer's account, sites and meters",
+          responses: { ...good('Customer', 'The customer'), ...denied(options), ...outage },
+        },
+      },
+      ...(hasBind && toBindPaths(options)),
+    },
+    components: {
+      schemas: toComponents(),
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+        ...(hasBind && { mutual: { type: 'mutualTLS' }, basic: { type: 'http', scheme: 'basic' } }),
+      },
+    },
+  }
+}
+
+function toBindPaths(options: OpenApiOptions): Json {
   const mutual = {
     security: [{ mutual: [], basic: [] }],
-    ...(isDeprecated && { deprecated: true }),
+    ...(options.isDeprecated && { deprecated: true }),
   }
-  const login = denied({ ...options, errorStyle: 'table' })
   const mac = { name: 'macAddress', in: 'path', required: true, schema: { type: 'string' } }
-  const bindPaths = {
+  return {
     '/gateway/bind': {
       post: {
         ...mutual,
@@ -76,37 +110,6 @@ export function toOpenApi(options: OpenApiOptions): Json {
           404: { description: 'Nothing was ever asked for this hub' },
           ...outage,
         },
-      },
-    },
-  }
-  return {
-    openapi: '3.1.0',
-    info: { title: 'Tieline gateway', version: version.replace('v', '') },
-    servers: [{ url: `/${version}` }],
-    paths: {
-      '/gateway/login': {
-        post: {
-          ...bearer,
-          operationId: 'login',
-          summary: 'Who the customer of a token is',
-          responses: { ...good('LoginResult', 'The customer'), ...login, ...outage },
-        },
-      },
-      '/gateway/customer': {
-        post: {
-          ...bearer,
-          operationId: 'customer',
-          summary: "The customer's account, sites and meters",
-          responses: { ...good('Customer', 'The customer'), ...denied(options), ...outage },
-        },
-      },
-      ...(hasBind && bindPaths),
-    },
-    components: {
-      schemas: toComponents(),
-      securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
-        ...(hasBind && { mutual: { type: 'mutualTLS' }, basic: { type: 'http', scheme: 'basic' } }),
       },
     },
   }

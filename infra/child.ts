@@ -29,6 +29,8 @@ export interface ChildOptions<O> {
   readonly logsPath: string
   /** Environment variables that native code reads before any of ours runs. */
   readonly environment?: Readonly<Record<string, string>>
+  /** Options for Node itself. */
+  readonly nodeOptions?: readonly string[]
   readonly stopMsMax: number
   readonly onEvent?: (event: string) => void
 }
@@ -76,6 +78,7 @@ function startChild<O>(options: ChildOptions<O>): ChildProcess {
     execArgv: [
       ...(variables.length > 0 ? [...variables, process.execPath] : []),
       '--enable-source-maps',
+      ...(options.nodeOptions ?? []),
     ],
     stdio: ['ignore', output, output, 'ipc'],
   })

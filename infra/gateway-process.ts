@@ -31,6 +31,8 @@ export interface GatewayChild {
   readonly onEvent?: (event: string) => void
 }
 
+/** Requests leave much behind that dies young; collecting it is cheaper the more may gather, MB. */
+const youngMb = 64
 /** A stop answers what is in flight first, which limits.stopMsMax bounds; then this runs out. */
 const stopMsMax = 15_000
 
@@ -46,6 +48,7 @@ export async function createGatewayProcess(child: GatewayChild): Promise<Child> 
     options: { ...child.options, secrets: collectSecrets(profile, child.secret) },
     logsPath: child.logsPath,
     environment: { UWS_HTTP_MAX_HEADERS_SIZE: String(headerBytesMax) },
+    nodeOptions: [`--max-semi-space-size=${youngMb}`],
     stopMsMax,
     ...(child.onEvent && { onEvent: child.onEvent }),
   })

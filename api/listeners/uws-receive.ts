@@ -12,7 +12,7 @@ export interface ReceiveState {
   isClosing: boolean
   /** Requests whose answer is not written yet. */
   inFlight: number
-  /** When the latest answer was written, `performance.now()`. */
+  /** When the latest answer since `isClosing` was written, `performance.now()`. */
   lastAt: number
 }
 
@@ -38,7 +38,7 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
   const pace = createPace(options.requestsPerSecondMax, options.now)
   const finish = (response: UwsResponse, answer: GatewayResponse, closes = false) => {
     write(response, answer, closes || state.isClosing)
-    state.lastAt = performance.now()
+    if (state.isClosing) state.lastAt = performance.now()
   }
   const later = (response: UwsResponse, exchange: Exchange, answer: Promise<GatewayResponse>) => {
     answer
@@ -165,7 +165,7 @@ function capture(
   })
   if (bytes > headerBytesMax) return undefined
   const id = requestId(headers.get('x-request-id'))
-  return { method: raw.getMethod().toUpperCase(), path, headers, body: '', id, isMutual: false }
+  return { method: raw.getCaseSensitiveMethod(), path, headers, body: '', id, isMutual: false }
 }
 
 function write(response: UwsResponse, answer: GatewayResponse, closes: boolean): void {

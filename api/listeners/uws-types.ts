@@ -11,7 +11,7 @@ export type UwsSocket = Parameters<typeof import('uWebSockets.js').us_listen_soc
 /** Lives until the callback that it is handed to returns. */
 export interface UwsRequest {
   getUrl(): string
-  getMethod(): string
+  getCaseSensitiveMethod(): string
   forEach(see: (name: string, value: string) => void): void
 }
 
