@@ -53,14 +53,9 @@ function toKey(value: unknown): TrustedKey | undefined {
   }
 }
 
-/**
- * By way of DER: a key that is made of a JWK is translated again inside OpenSSL at each use, which
- * takes longer than the verification.
- */
 function importKey(jwk: JsonWebKey): KeyObject | undefined {
   try {
-    const der = createPublicKey({ key: jwk, format: 'jwk' }).export({ type: 'spki', format: 'der' })
-    return createPublicKey({ key: der, type: 'spki', format: 'der' })
+    return createPublicKey({ key: jwk, format: 'jwk' })
   } catch {
     return undefined
   }
