@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { check } from './check.js'
+import { gateway } from './gateway/main.js'
 import { usage } from './usage.js'
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
@@ -28,6 +29,18 @@ program
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
     await check({ ...options, print })
+  })
+
+program
+  .command('gateway')
+  .description('login and customer beside a bare server, jose alone and Fastify; needs wrk')
+  .option('--rounds <n>', 'rounds measured', toCount, 3)
+  .option('--tokens <n>', 'tokens signed beforehand', toCount, 100_000)
+  .option('--seconds <n>', 'length of a round of one server', toCount, 8)
+  .option('--connections <n>', 'connections at once', toCount, 64)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await gateway({ ...options, print })
   })
 
 await program.parseAsync()

@@ -1,3 +1,4 @@
+import type { SecretReference } from '../schemas/secret.js'
 import type { External } from './addresses.js'
 
 /** What every command is given: the global options and the surroundings, read once in main.ts. */
@@ -5,6 +6,8 @@ export interface Context {
   readonly homePath: string
   readonly profilePath: string
   readonly external: External
+  /** The secret that a profile refers to. Throws `CONFIG` where there is none. */
+  readonly secret: (reference: SecretReference) => string
   /** TIELINE_INSTALL=1: missing programs may be installed with sudo. */
   readonly installs: boolean
   /** Fires on Ctrl-C and when the process is told to end. */

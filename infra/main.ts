@@ -1,16 +1,20 @@
 #!/usr/bin/env node
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../schemas/fault.js'
 import { check } from './commands/check.js'
 import { demo } from './commands/demo.js'
 import { doctor } from './commands/doctor.js'
 import { load } from './commands/load.js'
+import { password } from './commands/password.js'
+import { probe } from './commands/probe.js'
 import { register } from './commands/register.js'
 import { sql } from './commands/sql.js'
 import { status } from './commands/status.js'
+import { unlock } from './commands/unlock.js'
 import { up } from './commands/up.js'
 import { type Context, exitCodes } from './context.js'
 import { demoProfilePath } from './profile-file.js'
+import { createSecretReader } from './secrets.js'
 
 interface GlobalOptions {
   readonly home: string
@@ -31,7 +35,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 process.stdout.on('error', (error) => ending.abort(error))
 
 const program = new Command('tieline')
-  .description("Loads a utility's files into ClickHouse, and says where every row went.")
+  .description("Loads a utility's files into ClickHouse, and answers login, customer and bind.")
   .addOption(
     new Option('--home <dir>', 'data folder').env('TIELINE_HOME').default('./data', './data'),
   )
@@ -100,6 +104,22 @@ program
   .option('--json', 'print as JSON', false)
   .action((options) => run((context) => status(context, options)))
 program
+  .command('unlock')
+  .description('take away the lock of a customer who had three failed attempts')
+  .argument('<clientId>', 'the permanent client identifier')
+  .action((clientId) => run((context) => unlock(context, clientId)))
+program
+  .command('probe')
+  .description("make one call to the profile's identity provider, CIS or head-end, step by step")
+  .addArgument(new Argument('<what>', 'which').choices(['login', 'customer', 'bind']))
+  .argument('[subject]', 'login: a file with a token; customer: a clientId; bind: an accountSlid')
+  .addHelpText('after', '\nExit code: 0 all is well, 1 a step failed. Nothing is changed anywhere.')
+  .action((what, subject) => run((context) => probe(context, what, subject)))
+program
+  .command('password')
+  .description('read a password from standard input, print its line for bind.users of a profile')
+  .action(() => run((context) => password(context, process.stdin)))
+program
   .command('doctor')
   .description('check what is installed, reachable and configured, without starting anything')
   .action(() => run((context) => doctor(context)))
@@ -135,6 +155,7 @@ function surroundings(options: GlobalOptions): Context {
       ...(CLICKHOUSE_READER_URL && { clickhouseReaderUrl: CLICKHOUSE_READER_URL }),
       ...(REDIS_URL && { redisUrl: REDIS_URL }),
     },
+    secret: createSecretReader(env),
     installs: TIELINE_INSTALL === '1',
     ending: ending.signal,
     print: (text) => void process.stdout.write(`${text}\n`),

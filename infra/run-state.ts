@@ -19,6 +19,10 @@ const runSchema = z.object({
   clickhouse: z.object({ url: z.string(), embedded: z.boolean() }),
   /** `redis://` address without credentials. */
   redis: z.object({ url: z.string(), embedded: z.boolean() }),
+  /** Where the gateway listens, if one runs. */
+  gateway: z
+    .object({ addresses: z.array(z.string()).readonly(), operations: z.string() })
+    .optional(),
 })
 
 /** What a running stack says of itself in `run.json`; it holds no passwords. */

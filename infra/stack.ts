@@ -1,7 +1,11 @@
-import { resolve } from 'node:path'
+import { createHmac } from 'node:crypto'
+import { join, resolve } from 'node:path'
 import { createStore } from '../pipeline/stores/clickhouse.js'
+import { Fault } from '../schemas/fault.js'
 import type { Profile } from '../schemas/profile.js'
+import type { SecretReference } from '../schemas/secret.js'
 import { type Addresses, addressesOf, type External, withoutPassword } from './addresses.js'
+import { createGatewayProcess, type GatewayDetail } from './gateway-process.js'
 import type { Home } from './home.js'
 import { migrate } from './migrate.js'
 import { claimHome, type RunState, readRun, writeRun } from './run-state.js'
@@ -9,6 +13,8 @@ import { type Closer, type ServerOptions, type StackPart, startServers, timed } 
 import { createWorkerProcess } from './worker-process.js'
 
 export interface StackOptions extends ServerOptions {
+  /** The secrets that the profile refers to; without it a profile may refer to none. */
+  readonly secret?: (reference: SecretReference) => string
   /** Name of the command, for run.json. */
   readonly command?: string
   /** Whether the stack goes on after the command that needed it; default true. */
@@ -20,7 +26,9 @@ export interface Stack extends Addresses {
   readonly clickhouse: StackPart | undefined
   readonly redis: StackPart | undefined
   readonly worker: StackPart
-  /** Stops worker, Redis and ClickHouse in this order and gives the data folder free. */
+  /** Undefined where the profile describes none, or the stack ends with its command. */
+  readonly gateway: (StackPart & { readonly detail: () => GatewayDetail }) | undefined
+  /** Stops gateway, worker, Redis and ClickHouse in this order and gives the data folder free. */
   close(): Promise<void>
 }
 
@@ -56,12 +64,15 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       }),
     )
     closers.unshift(worker.close)
+    const gateway = await startGateway(options, { store: store.store, redisUrl: redis.redisUrl })
+    if (gateway !== undefined) closers.unshift(gateway.close)
     writeRun(home, {
       command: options.command ?? 'up',
       stays: options.stays ?? true,
       database: profile.database,
       clickhouse: { url: store.store.url, embedded },
       redis: { url: withoutPassword(redis.redisUrl), embedded: redis.part !== undefined },
+      ...(gateway && { gateway: gateway.detail() }),
     })
     return {
       store: store.store,
@@ -70,6 +81,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       clickhouse: store.part,
       redis: redis.part,
       worker,
+      gateway,
       close: () => closeAll(closers),
     }
   } catch (error) {
@@ -98,6 +110,50 @@ async function migrateStore(
   } finally {
     await store.close()
   }
+}
+
+/** The gateway of a profile that has one, where the stack stays. */
+async function startGateway(options: StackOptions, at: Pick<Addresses, 'store' | 'redisUrl'>) {
+  const { home, profile } = options
+  if (profile.gateway === undefined || options.stays === false) return undefined
+  const step = {
+    name: 'gateway',
+    detail: (child: { readonly detail: () => GatewayDetail }) =>
+      child.detail().addresses.join(', '),
+  }
+  return timed(options, step, async () => {
+    const child = await createGatewayProcess({
+      options: {
+        ...at,
+        profile: placeFiles(profile, home),
+        key: createHmac('sha256', home.secrets.writer).update('gateway').digest('hex'),
+        requestLogPath: join(home.logs, 'requests.log'),
+      },
+      secret: options.secret ?? noSecret,
+      logsPath: home.logs,
+      onEvent: (event) => options.log.warn(event),
+    })
+    return { ...child, detail: () => child.detail() as GatewayDetail }
+  })
+}
+
+function noSecret(): never {
+  throw new Fault('CONFIG', 'the profile refers to a secret, and nothing here can read one')
+}
+
+/** A relative path of a file that the gateway reads lies in the data folder. */
+function placeFiles(profile: Profile, home: Home): Profile {
+  const place = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(place)
+    if (typeof value !== 'object' || value === null) return value
+    const entries = Object.entries(value).map(([name, part]) => [
+      name,
+      /File$/.test(name) && typeof part === 'string' ? resolve(home.path, part) : place(part),
+    ])
+    return Object.fromEntries(entries)
+  }
+  const { gateway, identity, cis, ami } = profile
+  return { ...profile, ...(place({ gateway, identity, cis, ami }) as Partial<Profile>) }
 }
 
 /** A source's relative path lies in the data folder. */

@@ -57,6 +57,7 @@ async function startFor(
       ...own,
       log: createLog(join(own.home.logs, 'tieline.log'), own.command),
       external: context.external,
+      secret: context.secret,
       stays: false,
       installs: context.installs,
       say: context.say,

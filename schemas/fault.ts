@@ -120,6 +120,37 @@ export const faultCodes = {
     retry: false,
     meaning: 'A program that the service runs is not installed. Install what the message names.',
   },
+  IDENTITY_UNREACHABLE: {
+    retry: true,
+    meaning:
+      'The identity provider gives no keys or no answer. Check that it is up and its address.',
+  },
+  CIS_UNREACHABLE: {
+    retry: true,
+    meaning:
+      'The CIS does not answer in time. Check that it is up and that cis in the profile is right.',
+  },
+  CIS_ANSWER: {
+    retry: false,
+    meaning:
+      'The CIS answered what is no customer. Mend its record, or cis.fields, as the detail says.',
+  },
+  AMI_UNREACHABLE: {
+    retry: true,
+    meaning: 'The AMI head-end does not answer in time. Check that it is up and its address.',
+  },
+  AMI_ANSWER: {
+    retry: false,
+    meaning: 'The AMI head-end answered what is not understood. Mend ami in the profile.',
+  },
+  OVERLOAD: {
+    retry: true,
+    meaning: 'More requests are in flight than limits allow. Add a gateway, or raise the limit.',
+  },
+  LISTENER: {
+    retry: false,
+    meaning: 'A listener cannot start. Mend the address or the certificate that the detail names.',
+  },
   ALREADY_RUNNING: {
     retry: false,
     meaning: 'Another Tieline uses this data folder. Stop it, or choose another data folder.',

@@ -1,19 +1,11 @@
 import { z } from 'zod'
 import { byteSize } from './byte-size.js'
 import { Fault } from './fault.js'
+import { findGaps, gatewaySettings } from './gateway.js'
 import { listProblems, remedy } from './problem.js'
 import { createZone, daySeconds } from './zone.js'
 
-const secretRemedy = 'write { file: <path> } or { env: <NAME> }, not the secret itself'
-/** Where a secret lies, a file or an environment variable: a profile never holds the secret. */
-export const secretReference = z.union(
-  [
-    z.strictObject({ file: z.string().min(1, secretRemedy) }).readonly(),
-    z.strictObject({ env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, secretRemedy) }).readonly(),
-  ],
-  secretRemedy,
-)
-export type SecretReference = z.output<typeof secretReference>
+export { type SecretReference, secretReference } from './secret.js'
 
 /** The name of a source, which stands in job ids and in the ledger. */
 export const sourceName = z
@@ -135,6 +127,12 @@ const profile = z
     sources,
     limits,
     retention,
+    ...gatewaySettings,
+  })
+  .superRefine((value, context) => {
+    for (const { path, message } of findGaps(value)) {
+      context.addIssue({ code: 'custom', path: [...path], message })
+    }
   })
   .readonly()
 

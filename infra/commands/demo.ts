@@ -1,12 +1,16 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
 import { type Context, exitCodes } from '../context.js'
+import { callGateway } from '../demo/calls.js'
+import { type Office, officeSections, startOffice } from '../demo/office.js'
 import { type DemoFile, demoFileNames, writeDemoFiles } from '../demo/utility.js'
 import { followFiles } from '../follow.js'
+import { type Home, openHome } from '../home.js'
 import { renderReceipts } from '../receipts.js'
 import { type Step, timed } from '../servers.js'
+import type { Stack } from '../stack.js'
 import { bytesText, grouped } from '../table.js'
 import { type InUse, untilEnding } from '../use-stack.js'
 import { printResult } from './sql.js'
@@ -27,10 +31,41 @@ const lookMs = 200
  */
 export async function demo(context: Context, options: { readonly once: boolean }): Promise<number> {
   context.print('Tieline: everything on this machine\n')
+  const home = openHome(context.homePath)
+  const step = {
+    name: 'back office',
+    detail: ({ idp, cis, ami }: Office) => [idp, cis, ami].join(', '),
+  }
+  const onStep = (one: Step) => context.print(renderStep(one))
+  const office = await timed({ onStep }, step, () => startOffice(home))
+  try {
+    const profilePath = await writeProfile(context, home, office)
+    await run({ ...context, profilePath }, office, options)
+  } finally {
+    await office.close()
+  }
+  return exitCodes.good
+}
+
+/** The demo's profile with the back office's addresses, for the commands of another shell. */
+async function writeProfile(context: Context, home: Home, office: Office): Promise<string> {
+  const path = join(home.path, 'demo.yaml')
+  const sections = Object.entries(await officeSections(office))
+  const lines = sections.map(([name, section]) => `${name}: ${JSON.stringify(section)}`)
+  writeFileSync(path, [readFileSync(context.profilePath, 'utf8'), ...lines, ''].join('\n'))
+  return path
+}
+
+async function run(
+  context: Context,
+  office: Office,
+  options: { readonly once: boolean },
+): Promise<void> {
   const { stack, ...own } = await startHere(context, 'demo', {})
   const inUse = { ...stack, ...own }
   try {
     await untilEnding(context, show(context, inUse))
+    await untilEnding(context, showGateway(context, stack, office))
   } catch (error) {
     await stack.close()
     throw error
@@ -38,11 +73,20 @@ export async function demo(context: Context, options: { readonly once: boolean }
   if (options.once) {
     await stack.close()
     context.print('\nEverything is stopped; npm start finds the data again.')
-    return exitCodes.good
+    return
   }
   context.print('\nCtrl-C stops everything')
   await untilAsked(context, stack)
-  return exitCodes.good
+}
+
+/** One login, one customer and one bind, as lines that can be pasted into another shell. */
+async function showGateway(context: Context, stack: Stack, office: Office): Promise<void> {
+  if (stack.gateway === undefined) return
+  context.print('\nThe gateway: one login, one customer, one bind\n')
+  for (const { curl, answer } of await callGateway(office, stack.gateway.detail())) {
+    context.print(`${curl}${answer === '' ? '' : `\n\n    ${answer}\n`}`)
+  }
+  context.print(`Try     npx tieline probe customer 7000000002 --profile ${context.profilePath}`)
 }
 
 async function show(context: Context, stack: InUse): Promise<void> {

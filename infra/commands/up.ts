@@ -35,6 +35,7 @@ export async function startHere(
     command,
     log: createLog(join(home.logs, 'tieline.log'), command),
     external: context.external,
+    secret: context.secret,
     installs: context.installs,
     say: context.say,
     onStep: (step) => context.print(renderStep(step)),
@@ -62,11 +63,17 @@ export async function untilAsked(context: Context, stack: Stack): Promise<void> 
 }
 
 /** The addresses of everything, without passwords. */
-export function describe(stack: InUse): string {
+export function describe(stack: InUse & Partial<Pick<Stack, 'gateway'>>): string {
   const { home } = stack
   return [
     `ClickHouse  ${stack.store.url}  database ${stack.store.database}, user ${stack.reader.username}`,
     `Redis       ${withoutPassword(stack.redisUrl)}`,
+    ...(stack.gateway
+      ? [
+          `gateway     ${stack.gateway.detail().addresses.join(', ')}`,
+          `health      ${stack.gateway.detail().operations}/health/ready`,
+        ]
+      : []),
     `inbox       ${home.inbox}`,
     `outbox      ${home.outbox}`,
     `passwords   ${join(home.path, 'secrets.json')}`,

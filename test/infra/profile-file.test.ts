@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { t } from 'tap'
+import { packageRoot } from '../../infra/package-root.js'
 import { demoProfilePath, readProfile } from '../../infra/profile-file.js'
 import { parseProfile } from '../../schemas/profile.js'
 
@@ -11,6 +12,38 @@ t.test('the example holds every setting, at its default unless its comment says 
   t.same(none, [])
   t.match(sources, [{ kind: 'folder', name: 'inbox', path: 'inbox', settlePolls: 2 }])
 })
+
+t.test('the example of a gateway is one, and says what its defaults are', async (t) => {
+  const example = readProfile(join(packageRoot(import.meta.url), 'infra/profiles/gateway.yaml'))
+  const { gateway, cis, ami } = example
+  const least = parseProfile({
+    companyCodes: ['DEMO'],
+    timeZone: 'America/Detroit',
+    gateway: { listen: gateway?.listen, mutual: gateway?.mutual },
+    identity: {
+      kind: 'oidc',
+      claim: 'sub',
+      issuers: example.identity?.kind === 'oidc' ? example.identity.issuers : [],
+    },
+    cis: {
+      kind: 'rest',
+      url: cis?.kind === 'rest' && cis.url,
+      ...pick(cis, ['headers', 'fields', 'values']),
+    },
+    ami: { kind: 'rest', ...pick(ami, ['url', 'headers']) },
+    bind: pick(example.bind, ['users']),
+  })
+  t.same(
+    { ...least, gateway: { ...least.gateway, listen: undefined, mutual: undefined } },
+    {
+      ...example,
+      gateway: { ...gateway, listen: undefined, mutual: undefined },
+    },
+  )
+})
+
+const pick = (section: object | undefined, names: readonly string[]) =>
+  Object.fromEntries(Object.entries(section ?? {}).filter(([name]) => names.includes(name)))
 
 t.test('a file that is no profile says in one line what is wrong with it', async (t) => {
   const folder = t.testdir({ 'torn.yaml': 'a: [1', 'list.yaml': '- 1', 'empty.yaml': '' })

@@ -19,7 +19,11 @@ test('a fault carries its code, whether to retry, its detail and its cause', asy
 
 test('only what the world may mend by itself is worth a retry', async (t) => {
   t.same(codes.filter((code) => faultCodes[code].retry).sort(), [
+    'AMI_UNREACHABLE',
+    'CIS_UNREACHABLE',
     'DISK_FULL',
+    'IDENTITY_UNREACHABLE',
+    'OVERLOAD',
     'PERMISSION',
     'QUEUE_UNREACHABLE',
     'SOURCE_CHANGED',

@@ -43,6 +43,9 @@ test('companies and zone are enough: everything else has the documented default'
       freeDiskBytesMin: 1_073_741_824,
     },
     retention: { archiveDays: 400, stagingDays: 1, rejectsDays: 400 },
+    errorStyle: 'table',
+    closedStatuses: ['F', 'L', 'C', 'Z', 'S', 'X', 'U'],
+    login: { unknown: 401 },
   })
 })
 

@@ -14,6 +14,9 @@ t.test(
     }
     t.match(first.stdout, /DEMO_09112025_Electric\.csv +published +168,200/)
     t.match(first.stdout, /DEMO_09112025_Gas\.csv +published +1,330 +1,330/)
+    t.match(first.stdout, /200 {"clientId":"7000000001"}/, 'one login')
+    t.match(first.stdout, /"externalSiteId":"5113000000"/, 'one customer')
+    t.match(first.stdout, /200 {"status":"success"/, 'one bind')
     t.match(first.stdout, /2025-11-02 .* 100 │/, 'the day of 25 hours expects 100 intervals')
     const second = await tieline('demo', '--once', '--home', home)
     t.equal(second.code, 0, second.stderr)

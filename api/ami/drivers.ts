@@ -1,0 +1,22 @@
+import type { AmiSettings } from '../../schemas/gateway-bind.js'
+import type { SecretReference } from '../../schemas/secret.js'
+import { revealHeaders } from '../reveal.js'
+import type { Ami } from './ami.js'
+import { createRestAmi } from './rest.js'
+
+type Secret = (reference: SecretReference) => string
+type Drivers = {
+  readonly [K in AmiSettings['kind']]: (
+    settings: Extract<AmiSettings, { kind: K }>,
+    secret: Secret,
+  ) => Ami
+}
+
+/** The drivers by the kind that a profile names. */
+const drivers: Drivers = {
+  rest: (settings, secret) => createRestAmi(settings, revealHeaders(settings.headers, secret)),
+}
+
+export function createAmi(settings: AmiSettings, secret: Secret): Ami {
+  return drivers[settings.kind](settings, secret)
+}

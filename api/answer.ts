@@ -1,0 +1,96 @@
+import type { FaultCode } from '../schemas/fault.js'
+import type { ErrorStyle } from '../schemas/gateway.js'
+import type { GatewayResponse } from './request.js'
+
+/**
+ * Why a customer or a service account is refused, and how that is told: by section 7's table, or by
+ * the status alone.
+ */
+export const denials = {
+  /** No token, or one that proves nothing; wrong credentials of a service account. */
+  token: { errorCode: 1, tableStatus: 401, bareStatus: 401 },
+  unknown: { errorCode: 1, tableStatus: 401, bareStatus: 404 },
+  twoLeft: { errorCode: 2, tableStatus: 401, bareStatus: 401 },
+  oneLeft: { errorCode: 3, tableStatus: 401, bareStatus: 401 },
+  locked: { errorCode: 4, tableStatus: 401, bareStatus: 403 },
+  closed: { errorCode: 86, tableStatus: 401, bareStatus: 403 },
+} as const
+
+export type Denial = keyof typeof denials
+
+interface Traced {
+  /** Keyed hash of the identifier that the answer is about, for the log. */
+  readonly subject?: string
+  /** Why, for the log: a fault's code or a word on what was wrong with a token or a body. */
+  readonly reason?: string
+}
+
+/** What a route decided, before it is put into HTTP. */
+export type Answer = Traced &
+  (
+    | { readonly kind: 'good'; readonly body: string }
+    | { readonly kind: 'denied'; readonly denial: Denial }
+    /** The request is wrong; `detail` names the field and the remedy. */
+    | { readonly kind: 'wrong'; readonly detail: string }
+    | { readonly kind: 'bare'; readonly status: number; readonly headers?: Headers }
+    | { readonly kind: 'page'; readonly body: string; readonly type: string }
+    /** 503 without a body. */
+    | { readonly kind: 'outage'; readonly reason: FaultCode; readonly retrySeconds?: number }
+  )
+
+type Headers = GatewayResponse['headers']
+
+export interface ErrorStyleOf {
+  /** Login tells its code in both styles. */
+  readonly style: ErrorStyle
+  /** Status for a valid token without an account. */
+  readonly unknownStatus: 401 | 404
+}
+
+export interface Rendered {
+  readonly status: number
+  readonly body: string
+  readonly headers: Headers
+  readonly errorCode: number | undefined
+}
+
+const none: Headers = []
+const json: Headers = [['Content-Type', 'application/json']]
+
+/** Puts an answer into a status, header fields and a body, in one of the two styles. */
+export function render(answer: Answer, { style, unknownStatus }: ErrorStyleOf): Rendered {
+  switch (answer.kind) {
+    case 'good':
+      return { status: 200, body: answer.body, headers: json, errorCode: undefined }
+    case 'denied': {
+      const { errorCode, tableStatus, bareStatus } = denials[answer.denial]
+      if (style === 'status') return { status: bareStatus, body: '', headers: none, errorCode }
+      const status = answer.denial === 'unknown' ? unknownStatus : tableStatus
+      return { status, body: `{"errorCode":${errorCode}}`, headers: json, errorCode }
+    }
+    case 'wrong': {
+      if (style === 'status') return { status: 400, body: '', headers: none, errorCode: undefined }
+      const body = JSON.stringify({ detail: answer.detail })
+      return { status: 400, body, headers: json, errorCode: undefined }
+    }
+    case 'page':
+      return {
+        status: 200,
+        body: answer.body,
+        headers: [['Content-Type', answer.type]],
+        errorCode: undefined,
+      }
+    case 'bare':
+      return {
+        status: answer.status,
+        body: '',
+        headers: answer.headers ?? none,
+        errorCode: undefined,
+      }
+    case 'outage': {
+      const headers: Headers =
+        answer.retrySeconds === undefined ? none : [['Retry-After', String(answer.retrySeconds)]]
+      return { status: 503, body: '', headers, errorCode: undefined }
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import { readFileSync } from 'node:fs'
+import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http'
+import { Agent as SecureAgent, request as secureRequest } from 'node:https'
+import { Fault, type FaultCode } from '../schemas/fault.js'
+
+export interface CallerOptions {
+  /** Which fault a call that fails is. */
+  readonly fault: FaultCode
+  /** What is called, for the fault's detail. */
+  readonly name: string
+  /** From the first byte sent to the last received. */
+  readonly timeoutMs: number
+  readonly connectionsMax: number
+  readonly answerBytesMax: number
+  readonly caFile?: string | undefined
+}
+
+export interface Call {
+  readonly method: 'GET' | 'POST'
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  /** Of the body; default JSON. */
+  readonly type?: string
+}
+
+export interface Called {
+  readonly status: number
+  readonly type: string
+  readonly text: string
+}
+
+export interface Caller {
+  call(call: Call): Promise<Called>
+  close(): void
+}
+
+/**
+ * Calls one server of the utility's over a pool of connections that are kept. Redirects are not
+ * followed, and an answer is cut off where it passes its limit or its time; either is a fault.
+ */
+export function createCaller(options: CallerOptions): Caller {
+  const pool = { keepAlive: true, maxSockets: options.connectionsMax, maxFreeSockets: 64 }
+  const ca = options.caFile === undefined ? {} : { ca: readFileSync(options.caFile) }
+  const agents = { 'http:': new PlainAgent(pool), 'https:': new SecureAgent({ ...pool, ...ca }) }
+  return {
+    call: async (call) => {
+      const url = new URL(call.url)
+      try {
+        return await exchange(url, call, {
+          ...options,
+          agent: url.protocol === 'https:' ? agents['https:'] : agents['http:'],
+        })
+      } catch (cause) {
+        const reason = cause instanceof Error ? cause.message : String(cause)
+        const place = `${options.name} at ${url.origin}`
+        throw new Fault(options.fault, `${place} gave no answer (${reason})`, { cause })
+      }
+    },
+    close: () => {
+      for (const agent of Object.values(agents)) agent.destroy()
+    },
+  }
+}
+
+type Exchange = CallerOptions & { readonly agent: PlainAgent | SecureAgent }
+
+function exchange(url: URL, call: Call, options: Exchange): Promise<Called> {
+  const send = url.protocol === 'https:' ? secureRequest : plainRequest
+  const body = call.body === undefined ? undefined : Buffer.from(call.body)
+  return new Promise((resolve, reject) => {
+    const request = send(url, {
+      method: call.method,
+      agent: options.agent,
+      headers: {
+        Accept: 'application/json',
+        'Accept-Encoding': 'identity',
+        ...(body && {
+          'Content-Type': call.type ?? 'application/json',
+          'Content-Length': body.length,
+        }),
+        ...call.headers,
+      },
+    })
+    const late = setTimeout(() => {
+      request.destroy(new Error(`not within ${options.timeoutMs} ms`))
+    }, options.timeoutMs)
+    const end = (settle: () => void) => {
+      clearTimeout(late)
+      settle()
+    }
+    request.once('error', (error) => end(() => reject(error)))
+    request.once('response', (response) => {
+      readBody(response, options.answerBytesMax).then(
+        (text) => {
+          const type = response.headers['content-type'] ?? ''
+          end(() => resolve({ status: response.statusCode ?? 0, type, text }))
+        },
+        (error: unknown) => {
+          request.destroy()
+          end(() => reject(error))
+        },
+      )
+    })
+    request.end(body)
+  })
+}
+
+async function readBody(response: IncomingMessage, bytesMax: number): Promise<string> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of response as AsyncIterable<Buffer>) {
+    bytes += piece.length
+    if (bytes > bytesMax) throw new Error(`more than ${bytesMax} bytes`)
+    pieces.push(piece)
+  }
+  if (!response.complete) throw new Error('it was cut off')
+  return Buffer.concat(pieces).toString('utf8')
+}
+
+/** The object that an answer holds; undefined where it is no JSON object. */
+export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? (value as Readonly<Record<string, unknown>>) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,24 @@
+import type { CisSettings } from '../../schemas/gateway-cis.js'
+import type { SecretReference } from '../../schemas/secret.js'
+import { revealHeaders } from '../reveal.js'
+import type { Cis } from './cis.js'
+import { createRestCis } from './rest.js'
+import { createSqlCis } from './sql.js'
+
+type Secret = (reference: SecretReference) => string
+type Kind = CisSettings['kind']
+type Drivers = {
+  readonly [K in Kind]: (settings: Extract<CisSettings, { kind: K }>, secret: Secret) => Cis
+}
+
+/** The drivers by the kind that a profile names. */
+const drivers: Drivers = {
+  rest: (settings, secret) => createRestCis(settings, revealHeaders(settings.headers, secret)),
+  sql: (settings, secret) =>
+    createSqlCis(settings, settings.password === undefined ? undefined : secret(settings.password)),
+}
+
+export function createCis(settings: CisSettings, secret: Secret): Cis {
+  const create = drivers[settings.kind] as (settings: never, secret: Secret) => Cis
+  return create(settings as never, secret)
+}

@@ -1,0 +1,33 @@
+import { Fault } from '../../schemas/fault.js'
+import type { RestCisSettings } from '../../schemas/gateway-cis.js'
+import { createCaller, parseObject } from '../call.js'
+import type { Cis } from './cis.js'
+import { toRecord } from './field-map.js'
+
+/**
+ * A CIS that answers over HTTP with one JSON document for a customer; 404 means that there is none.
+ * `headers` has the secrets of the profile in it already.
+ */
+export function createRestCis(
+  settings: RestCisSettings,
+  headers: Readonly<Record<string, string>>,
+): Cis {
+  const caller = createCaller({ ...settings, fault: 'CIS_UNREACHABLE', name: 'the CIS' })
+  const base = settings.url.replace(/\/$/, '')
+  return {
+    fetch: async (clientId) => {
+      const path = settings.customerPath.replaceAll('{clientId}', encodeURIComponent(clientId))
+      const { status, text } = await caller.call({ method: 'GET', url: base + path, headers })
+      if (status === 404) return undefined
+      if (status !== 200) {
+        throw new Fault('CIS_UNREACHABLE', `the CIS at ${base} answered ${status} for a customer`)
+      }
+      const answer = parseObject(text)
+      if (answer === undefined) {
+        throw new Fault('CIS_ANSWER', `the CIS at ${base} answered what is no JSON object`)
+      }
+      return toRecord(answer, settings.fields, settings.values)
+    },
+    close: async () => caller.close(),
+  }
+}

@@ -1,0 +1,248 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createQueues } from '../pipeline/queues/bullmq.js'
+import { createStore, type Store, type StoreAddress } from '../pipeline/stores/clickhouse.js'
+import { Fault } from '../schemas/fault.js'
+import type { Profile } from '../schemas/profile.js'
+import type { SecretReference } from '../schemas/secret.js'
+import { createActions } from './actions.js'
+import { createAmi } from './ami/drivers.js'
+import { createAttempts } from './attempts.js'
+import { createBasicAuth } from './basic-auth.js'
+import { createBind, createBindOutcome } from './bind.js'
+import { createCis } from './cis/drivers.js'
+import { guardCis } from './cis/guard.js'
+import { createCustomer } from './customer.js'
+import { createHandle, type RequestEntry } from './handle.js'
+import { createIdentity } from './identity/drivers.js'
+import { createHttpsListener } from './listeners/https.js'
+import type { Listener } from './listeners/listener.js'
+import { createRenewal } from './listeners/renewal.js'
+import { createUwsListener } from './listeners/uws.js'
+import { createLocks } from './locks.js'
+import { createLogin } from './login.js'
+import { toOpenApi } from './openapi.js'
+import { renderReference } from './reference.js'
+import { createRegister } from './register.js'
+import { createRequestIds } from './request.js'
+import type { Route, Run } from './route.js'
+import { createCustomers } from './standing.js'
+import { createSubject } from './subject.js'
+
+export interface GatewayOptions {
+  readonly profile: Profile
+  readonly store: StoreAddress
+  readonly redisUrl: string
+  /** Hashes identifiers for logs and tokens for the count of attempts. */
+  readonly key: string
+  readonly secret: (reference: SecretReference) => string
+  readonly onRequest: (entry: RequestEntry) => void
+  /** A fault of the world or a broken program; `requestId` is empty outside of requests. */
+  readonly onFailure: (error: unknown, requestId: string) => void
+}
+
+export interface Gateway {
+  readonly listeners: readonly Listener[]
+  /** Faults while login and customer cannot be answered. */
+  ready(): Promise<void>
+  close(): Promise<void>
+}
+
+const locksMs = 5_000
+const warmMsMax = 5_000
+
+/** Builds the gateway of a profile and starts its listeners. Faults: the listeners' and drivers'. */
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  const { profile, onFailure } = options
+  const { gateway } = profile
+  if (gateway === undefined) throw new Fault('PROFILE', 'gateway: missing: write a section')
+  const parts = createParts(options)
+  await warm(parts, onFailure)
+  const handle = createHandle({
+    routes: parts.routes,
+    versions: gateway.versions,
+    errorStyle: profile.errorStyle,
+    unknownStatus: profile.login.unknown,
+    answerMsMax: gateway.limits.answerMsMax,
+    requestsInFlightMax: gateway.limits.requestsInFlightMax,
+    log: options.onRequest,
+    onFailure,
+  })
+  const { limits, requestsPerSecondMax } = gateway
+  const requestId = createRequestIds(randomBytes(6).toString('hex'))
+  const shared = { limits, requestsPerSecondMax, handle, requestId, now: Date.now, onFailure }
+  const listeners: Listener[] = []
+  const renewals: { close(): void }[] = []
+  const serve = (listener: Listener, tls: object | undefined) => {
+    listeners.push(listener)
+    const files = Object.values(tls ?? {}) as readonly string[]
+    const everyMs = gateway.certificateSeconds * 1_000
+    const onFault = (fault: Fault) => onFailure(fault, '')
+    renewals.push(createRenewal({ listener, files, everyMs, onFailure: onFault }))
+  }
+  const close = async () => {
+    for (const renewal of renewals) renewal.close()
+    await Promise.all(listeners.map((listener) => listener.close()))
+    await parts.close()
+  }
+  try {
+    if (gateway.listen !== undefined && gateway.mutualTls === 'bind') {
+      const { listen: settings } = gateway
+      serve(await createUwsListener({ settings, ...shared }), settings.tls)
+    }
+    if (gateway.mutual !== undefined) {
+      const { mutual: settings } = gateway
+      serve(await createHttpsListener({ settings, ...shared }), settings.tls)
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { listeners, ready: parts.ready, close }
+}
+
+/** What can be read beforehand is; a gateway starts all the same while the world is away. */
+async function warm(parts: Parts, onFailure: GatewayOptions['onFailure']): Promise<void> {
+  const waited = new AbortController()
+  const late = sleep(warmMsMax, undefined, { signal: waited.signal }).catch(() => undefined)
+  const ready = parts.ready().catch((error: unknown) => onFailure(error, ''))
+  await Promise.race([ready, late])
+  waited.abort()
+}
+
+interface Parts {
+  readonly routes: readonly Route[]
+  ready(): Promise<void>
+  close(): Promise<void>
+}
+
+function createParts(options: GatewayOptions): Parts {
+  const { profile, key, onFailure } = options
+  const { gateway, identity: identitySettings, cis: cisSettings } = profile
+  if (gateway === undefined || identitySettings === undefined || cisSettings === undefined) {
+    throw new Fault('PROFILE', 'gateway needs the sections identity and cis')
+  }
+  const onFault = (fault: Fault) => onFailure(fault, '')
+  const now = Date.now
+  const store = createStore(options.store)
+  const queues = createQueues({ redisUrl: options.redisUrl, prefix: profile.database })
+  const identity = createIdentity(identitySettings, {
+    subject: createSubject(key),
+    tokensCachedMax: gateway.limits.tokensCachedMax,
+    secret: options.secret,
+    now,
+    onFailure: onFault,
+  })
+  const cis = guardCis(createCis(cisSettings, options.secret), { ...cisSettings, now })
+  const customers = createCustomers({
+    cis,
+    rules: cisSettings,
+    closedStatuses: profile.closedStatuses,
+    standingSeconds: cisSettings.standingSeconds,
+    standingsMax: cisSettings.standingsMax,
+    now,
+  })
+  const locks = createLocks({ store, everyMs: locksMs, onFailure: onFault })
+  const attempts = createAttempts({ store, key, now: () => new Date() })
+  const { tokenBytesMax } = gateway.limits
+  const admission = { identity, attempts, locks, tokenBytesMax, customers }
+  const register = createRegister({ queues, onFailure: onFault })
+  const binding = createBindParts(options, store)
+  return {
+    routes: [
+      ...binding.routes,
+      ...createReferenceRoutes(profile),
+      {
+        name: 'login',
+        method: 'POST',
+        path: '/gateway/login',
+        access: 'bearer',
+        keepsCode: true,
+        run: createLogin(admission),
+      },
+      {
+        name: 'customer',
+        method: 'POST',
+        path: '/gateway/customer',
+        access: 'bearer',
+        keepsCode: false,
+        run: createCustomer({ ...admission, register }),
+      },
+    ],
+    ready: async () => {
+      await Promise.all([identity.ready(), locks.ready()])
+    },
+    close: async () => {
+      await locks.close()
+      await Promise.all([identity.close(), cis.close(), queues.close(), binding.close()])
+      await store.close()
+    },
+  }
+}
+
+/** The document that describes the gateway, for programs and for people. */
+function createReferenceRoutes(profile: Profile): readonly Route[] {
+  const documents = new Map(
+    profile.gateway?.versions.map(({ name, deprecatedOn }) => [
+      name,
+      toOpenApi({
+        version: name,
+        isDeprecated: deprecatedOn !== undefined,
+        errorStyle: profile.errorStyle,
+        unknownStatus: profile.login.unknown,
+        hasBind: profile.bind !== undefined,
+      }),
+    ]),
+  )
+  const page = (type: string, toBody: (document: unknown) => string): Run => {
+    const bodies = new Map([...documents].map(([name, one]) => [name, toBody(one)]))
+    return (_, { version }) => ({ kind: 'page', body: bodies.get(version) ?? '', type })
+  }
+  const open = { method: 'GET', access: 'bearer', keepsCode: false } as const
+  const text = (document: unknown) => JSON.stringify(document)
+  const html = 'text/html; charset=utf-8'
+  return [
+    { ...open, name: 'openapi', path: '/openapi.json', run: page('application/json', text) },
+    { ...open, name: 'reference', path: '/reference', run: page(html, renderReference) },
+  ]
+}
+
+/** A claim may be this much older than the call that it waits for. */
+const claimMs = 5_000
+
+function createBindParts(options: GatewayOptions, store: Store): Omit<Parts, 'ready'> {
+  const { profile, key, onFailure } = options
+  const { ami: amiSettings, bind } = profile
+  if (amiSettings === undefined || bind === undefined) {
+    return { routes: [], close: async () => undefined }
+  }
+  const ami = createAmi(amiSettings, options.secret)
+  const now = () => new Date()
+  const binding = {
+    ami,
+    actions: createActions({ store, key, now }),
+    rules: bind,
+    isServiceAccount: createBasicAuth(bind),
+    subject: createSubject(key),
+    inFlightMs: amiSettings.timeoutMs + claimMs,
+    now,
+    onWrongCheck: (requestId: string) => onFailure(wrongCheck(), requestId),
+  }
+  const access = { access: 'mutual', keepsCode: false } as const
+  const post = { ...access, name: 'bind', method: 'POST', path: '/gateway/bind' } as const
+  const get = { ...access, name: 'bind outcome', method: 'GET', path: '/gateway/bind/*' } as const
+  return {
+    routes: [
+      { ...post, run: createBind(binding) },
+      { ...get, run: createBindOutcome(binding) },
+    ],
+    close: () => ami.close(),
+  }
+}
+
+function wrongCheck(): Fault {
+  return new Fault(
+    'AMI_ANSWER',
+    'an install code has a wrong check; bind.installCodeCrc lets it pass',
+  )
+}

@@ -1,0 +1,132 @@
+import { Fault } from '../schemas/fault.js'
+import type { ErrorStyle, GatewayVersion } from '../schemas/gateway.js'
+import { type Answer, type ErrorStyleOf, type Rendered, render } from './answer.js'
+import type { GatewayRequest, GatewayResponse, Handle } from './request.js'
+import { createMatch, type Route } from './route.js'
+import { versionHeaders } from './version.js'
+
+/** One request for the log: codes and hashes, never a token, a name or an address. */
+export interface RequestEntry {
+  readonly route: string
+  readonly status: number
+  readonly errorCode: number | undefined
+  readonly ms: number
+  readonly requestId: string
+  readonly subject: string | undefined
+  readonly reason: string | undefined
+}
+
+export interface HandleOptions {
+  readonly routes: readonly Route[]
+  readonly versions: readonly GatewayVersion[]
+  readonly errorStyle: ErrorStyle
+  readonly unknownStatus: 401 | 404
+  readonly answerMsMax: number
+  readonly requestsInFlightMax: number
+  readonly log: (entry: RequestEntry) => void
+  /** A fault of the world or a broken program, with all that is known of it. */
+  readonly onFailure: (error: unknown, requestId: string) => void
+}
+
+const unmatched = { name: 'none', keepsCode: false } as const
+const breakerRetrySeconds = 5
+
+/**
+ * The way of every request: match, authenticate, parse, resolve, respond. It is the only place that
+ * turns a failure into a status, and whatever happens it answers.
+ */
+export function createHandle(options: HandleOptions): Handle {
+  const match = createMatch(
+    options.routes,
+    options.versions.map(({ name }) => name),
+  )
+  const notices = versionHeaders(options.versions)
+  const styles = {
+    kept: { style: 'table', unknownStatus: options.unknownStatus },
+    chosen: { style: options.errorStyle, unknownStatus: options.unknownStatus },
+  } as const satisfies Record<string, ErrorStyleOf>
+  let inFlight = 0
+
+  const fail = (error: unknown, id: string): Answer => {
+    options.onFailure(error, id)
+    if (!(error instanceof Fault)) return { kind: 'bare', status: 500, reason: 'UNEXPECTED' }
+    const passing = error.retry ? { retrySeconds: breakerRetrySeconds } : {}
+    return { kind: 'outage', reason: error.code, ...passing }
+  }
+  const respond = (request: GatewayRequest, at: Started, answer: Answer): GatewayResponse => {
+    const { route, version } = at
+    const rendered = render(answer, route.keepsCode ? styles.kept : styles.chosen)
+    options.log({
+      route: route.name,
+      status: rendered.status,
+      errorCode: rendered.errorCode,
+      ms: performance.now() - at.startedAt,
+      requestId: request.id,
+      subject: answer.subject,
+      reason: answer.reason,
+    })
+    return toResponse(rendered, notices.get(version) ?? none, request.id)
+  }
+  return (request) => {
+    const startedAt = performance.now()
+    const found = match(request)
+    if (found.kind !== 'route') {
+      return respond(request, { route: unmatched, version: '', startedAt }, toAnswer(found))
+    }
+    const at = { route: found.route, version: found.version, startedAt }
+    if (inFlight >= options.requestsInFlightMax) {
+      return respond(request, at, fail(overload(options), request.id))
+    }
+    let answer: Answer | Promise<Answer>
+    try {
+      answer = found.route.run(request, found)
+    } catch (error) {
+      answer = fail(error, request.id)
+    }
+    if (!(answer instanceof Promise)) return respond(request, at, answer)
+    inFlight++
+    return within(answer, options.answerMsMax)
+      .catch((error: unknown) => fail(error, request.id))
+      .then((settled) => respond(request, at, settled))
+      .finally(() => {
+        inFlight--
+      })
+  }
+}
+
+interface Started {
+  readonly route: { readonly name: string; readonly keepsCode: boolean }
+  readonly version: string
+  readonly startedAt: number
+}
+
+const none: GatewayResponse['headers'] = []
+
+function toAnswer(found: { kind: 'unknownPath' } | { kind: 'wrongMethod'; allow: string }): Answer {
+  if (found.kind === 'unknownPath') return { kind: 'bare', status: 404 }
+  return { kind: 'bare', status: 405, headers: [['Allow', found.allow]] }
+}
+
+function toResponse(
+  { status, body, headers }: Rendered,
+  notices: GatewayResponse['headers'],
+  id: string,
+): GatewayResponse {
+  return { status, body, id, headers: notices.length === 0 ? headers : [...headers, ...notices] }
+}
+
+function overload({ requestsInFlightMax }: HandleOptions): Fault {
+  return new Fault('OVERLOAD', `${requestsInFlightMax} requests are in flight`)
+}
+
+/** The answer, or a fault once its time is up: an answer that comes later is dropped. */
+function within(answer: Promise<Answer>, answerMsMax: number): Promise<Answer> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new Fault('OVERLOAD', `no answer within ${answerMsMax} ms`)),
+      answerMsMax,
+    )
+  })
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,29 @@
+import type { IdentitySettings } from '../../schemas/gateway-identity.js'
+import type { SecretReference } from '../../schemas/secret.js'
+import type { Identity } from './identity.js'
+import { createIntrospection } from './introspection.js'
+import { createOidc, type OidcOptions } from './oidc.js'
+
+export type IdentityOptions = Omit<OidcOptions, 'settings'> & {
+  readonly secret: (reference: SecretReference) => string
+}
+
+type Kind = IdentitySettings['kind']
+type Drivers = {
+  readonly [K in Kind]: (
+    settings: Extract<IdentitySettings, { kind: K }>,
+    options: IdentityOptions,
+  ) => Identity
+}
+
+/** The drivers by the kind that a profile names. */
+const drivers: Drivers = {
+  oidc: (settings, options) => createOidc({ settings, ...options }),
+  introspection: (settings, { secret, ...options }) =>
+    createIntrospection({ settings, clientSecret: secret(settings.clientSecret), ...options }),
+}
+
+export function createIdentity(settings: IdentitySettings, options: IdentityOptions): Identity {
+  const create = drivers[settings.kind] as Drivers[Kind]
+  return create(settings as never, options)
+}

@@ -1,0 +1,100 @@
+import { identifier } from '../../schemas/customer.js'
+import { Fault } from '../../schemas/fault.js'
+import type { IntrospectionSettings } from '../../schemas/gateway-identity.js'
+import { createCaller, parseObject } from '../call.js'
+import type { Subject } from '../subject.js'
+import type { Identified, Identity } from './identity.js'
+import { claimAt, findGrantProblem } from './jwt.js'
+import { createTokenCache } from './token-cache.js'
+
+export interface IntrospectionOptions {
+  readonly settings: IntrospectionSettings
+  readonly clientSecret: string
+  readonly subject: Subject
+  readonly tokensCachedMax: number
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+interface Kept {
+  readonly identified: Identified
+  readonly until: number
+}
+
+const answerBytesMax = 64 * 1024
+
+/**
+ * Judges opaque tokens by asking their provider (RFC 7662). An active token may be kept for
+ * `cacheSeconds`, never longer than it lives. A revoked one is told as inactive, without saying whose
+ * it was, so that it counts against nobody unless the provider names the customer all the same.
+ */
+export function createIntrospection(options: IntrospectionOptions): Identity {
+  const { settings, now } = options
+  const caller = createCaller({
+    fault: 'IDENTITY_UNREACHABLE',
+    name: 'the introspection endpoint',
+    timeoutMs: settings.timeoutMs,
+    connectionsMax: 64,
+    answerBytesMax,
+  })
+  const ask = (token: string) => introspect({ ...options, call: caller.call }, token)
+  const cache = createTokenCache<Kept>(settings.cacheSeconds > 0 ? options.tokensCachedMax : 0)
+  const identify = async (token: string): Promise<Identified> => {
+    const claims = await ask(token)
+    const identified = judge(claims, token, options)
+    if (identified.kind === 'customer') {
+      const lives = typeof claims['exp'] === 'number' ? claims['exp'] * 1_000 : Infinity
+      cache.set(token, {
+        identified,
+        until: Math.min(lives, now() + settings.cacheSeconds * 1_000),
+      })
+    }
+    return identified
+  }
+  return {
+    identify: (token) => {
+      const kept = cache.get(token)
+      return kept !== undefined && kept.until > now() ? kept.identified : identify(token)
+    },
+    ready: async () => void (await ask('ready')),
+    close: async () => caller.close(),
+  }
+}
+
+type Claims = Readonly<Record<string, unknown>>
+type AskOptions = IntrospectionOptions & Pick<ReturnType<typeof createCaller>, 'call'>
+
+async function introspect(options: AskOptions, token: string): Promise<Claims> {
+  const { settings, clientSecret, call } = options
+  const account = `${encodeURIComponent(settings.clientId)}:${encodeURIComponent(clientSecret)}`
+  const { status, text } = await call({
+    method: 'POST',
+    url: settings.url,
+    type: 'application/x-www-form-urlencoded',
+    headers: { Authorization: `Basic ${Buffer.from(account).toString('base64')}` },
+    body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
+  })
+  const claims = status === 200 ? parseObject(text) : undefined
+  if (typeof claims?.['active'] === 'boolean') return claims
+  const remedy = 'check url, clientId and clientSecret of identity'
+  throw new Fault('IDENTITY_UNREACHABLE', `${settings.url} answered ${status}: ${remedy}`)
+}
+
+function judge(claims: Claims, token: string, options: IntrospectionOptions): Identified {
+  const { settings, subject, now } = options
+  const named = identifier.safeParse(claimAt(claims, settings.claim))
+  const known = named.success
+    ? { clientId: named.data, subject: subject(named.data), token }
+    : undefined
+  if (claims['active'] !== true) {
+    if (known === undefined) return { kind: 'refused', reason: 'inactive' }
+    return { kind: 'counted', ...known, reason: 'revoked' }
+  }
+  if (typeof claims['exp'] === 'number' && claims['exp'] * 1_000 <= now()) {
+    return { kind: 'refused', reason: 'expired' }
+  }
+  if (known === undefined) return { kind: 'refused', reason: 'no customer claim' }
+  const problem = findGrantProblem(claims, settings)
+  if (problem !== undefined) return { kind: 'counted', ...known, reason: problem }
+  return { kind: 'customer', clientId: known.clientId, subject: known.subject }
+}

@@ -1,0 +1,24 @@
+/** Whether a body follows the header, and how it ends. */
+export type Framing =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'body' }
+  | { readonly kind: 'refused'; readonly status: 400 | 413 }
+
+const none: Framing = { kind: 'none' }
+
+/**
+ * Judges how a request says where it ends (RFC 9112, section 6). Whatever two servers might read
+ * differently is refused: a length twice, a length beside an encoding, any encoding but chunked.
+ */
+export function bodyOf(headers: ReadonlyMap<string, string>, bodyBytesMax: number): Framing {
+  const length = headers.get('content-length')
+  const encoding = headers.get('transfer-encoding')
+  if (length === undefined && encoding === undefined) return none
+  if (encoding !== undefined) {
+    if (length !== undefined || encoding !== 'chunked') return { kind: 'refused', status: 400 }
+    return { kind: 'body' }
+  }
+  if (length === undefined || !/^\d{1,15}$/.test(length)) return { kind: 'refused', status: 400 }
+  if (Number(length) > bodyBytesMax) return { kind: 'refused', status: 413 }
+  return Number(length) === 0 ? none : { kind: 'body' }
+}

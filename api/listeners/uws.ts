@@ -1,0 +1,124 @@
+import uWS from 'uWebSockets.js'
+import { once } from 'node:events'
+import { chmodSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createSecureContext } from 'node:tls'
+import { Fault } from '../../schemas/fault.js'
+import type { GatewayLimits, ListenSettings } from '../../schemas/gateway-listener.js'
+import type { Handle } from '../request.js'
+import type { Listener } from './listener.js'
+import { createReceive, type ReceiveState } from './uws-receive.js'
+import type { UwsApp, UwsSocket } from './uws-types.js'
+
+export interface UwsOptions {
+  readonly settings: ListenSettings
+  readonly limits: GatewayLimits
+  readonly requestsPerSecondMax: number
+  readonly handle: Handle
+  readonly requestId: (given: string | undefined) => string
+  readonly now: () => number
+  readonly onFailure: (error: unknown, requestId: string) => void
+}
+
+/** Connections that are idle when a stop begins may still send for so long. */
+const quietMs = 250
+const lookMs = 10
+
+interface Open {
+  readonly app: UwsApp
+  readonly socket: UwsSocket
+  readonly state: ReceiveState
+}
+
+/**
+ * Serves over uWebSockets.js: TLS 1.2 or later, or plain HTTP. A renewed certificate is served by a
+ * second app on the same port before the first closes, so that no connection is refused. Throws
+ * `LISTENER` for a bad certificate or address, `PORT_TAKEN` where another program listens.
+ */
+export async function createUwsListener(options: UwsOptions): Promise<Listener> {
+  const { settings, limits } = options
+  if (settings.socket === undefined && settings.port !== 0) await expectFree(settings)
+  let open = listen(options, settings.port)
+  let closed: Promise<void> | undefined
+  const port = settings.socket === undefined ? uWS.us_socket_local_port(open.socket) : 0
+  return {
+    address: settings.socket ?? `${settings.tls ? 'https' : 'http'}://${settings.host}:${port}`,
+    port,
+    renewCertificate: async () => {
+      if (settings.tls === undefined) return
+      const renewed = listen(options, port)
+      const before = open
+      open = renewed
+      void drain(before, limits.stopMsMax)
+    },
+    close: () => {
+      closed ??= drain(open, limits.stopMsMax).finally(() => {
+        if (settings.socket !== undefined) rmSync(settings.socket, { force: true })
+      })
+      return closed
+    },
+  }
+}
+
+function listen(options: UwsOptions, port: number): Open {
+  const { settings } = options
+  const state: ReceiveState = { isClosing: false, inFlight: 0, lastAt: 0 }
+  const app = createApp(settings)
+  app.any('/*', createReceive(options, state))
+  let socket: UwsSocket | false = false
+  const keep = (opened: UwsSocket | false) => {
+    socket = opened
+  }
+  if (settings.socket === undefined) app.listen(settings.host, port, keep)
+  else {
+    rmSync(settings.socket, { force: true })
+    app.listen_unix(keep, settings.socket)
+    chmodSync(settings.socket, 0o660)
+  }
+  const opened = socket as UwsSocket | false
+  if (opened !== false) return { app, socket: opened, state }
+  const place = settings.socket ?? `${settings.host}:${port}`
+  throw new Fault('LISTENER', `nothing can listen on ${place}: check gateway.listen`)
+}
+
+/** A bad certificate would give an app that does not listen, without a word: looked at first. */
+function createApp({ tls }: ListenSettings): UwsApp {
+  if (tls === undefined) return uWS.App() as UwsApp
+  try {
+    createSecureContext({ cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) })
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const files = `${tls.certFile} and ${tls.keyFile}`
+    throw new Fault('LISTENER', `${files} are no certificate and key: ${reason}`, { cause })
+  }
+  return uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile }) as UwsApp
+}
+
+/** The listener shares its port by design, so a stranger on it is looked for beforehand. */
+async function expectFree({ host, port }: ListenSettings): Promise<void> {
+  const probe = createServer()
+  try {
+    probe.listen({ host, port, exclusive: true })
+    await once(probe, 'listening')
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE') {
+      throw new Fault('PORT_TAKEN', `another program listens on ${host}:${port}`, { cause })
+    }
+    throw new Fault('LISTENER', `nothing can listen on ${host}:${port} (${code})`, { cause })
+  } finally {
+    await new Promise((resolve) => probe.close(resolve))
+  }
+}
+
+/** Answers what has come in, each connection's last answer closing it, then closes the rest. */
+async function drain({ app, socket, state }: Open, stopMsMax: number): Promise<void> {
+  state.isClosing = true
+  uWS.us_listen_socket_close(socket)
+  const from = performance.now()
+  state.lastAt = from
+  const isBusy = () => state.inFlight > 0 || performance.now() - state.lastAt < quietMs
+  while (isBusy() && performance.now() - from < stopMsMax) await sleep(lookMs)
+  app.close()
+}

@@ -1,0 +1,71 @@
+import type { Answer } from './answer.js'
+import type { GatewayRequest } from './request.js'
+
+/** What a route does; `rest` is what stands in the place of a `*` at the path's end. */
+export type Run = (request: GatewayRequest, at: Place) => Answer | Promise<Answer>
+
+export interface Place {
+  readonly rest: string
+  /** The version that was called. */
+  readonly version: string
+}
+
+export interface Route {
+  readonly name: string
+  readonly method: 'GET' | 'POST'
+  /** Behind the version; a `*` at its end takes one more segment. */
+  readonly path: string
+  /** bearer: the listener for tokens. mutual: only where the client has shown a certificate. */
+  readonly access: 'bearer' | 'mutual'
+  /** Whether failures always carry their code, whatever the profile's error style. */
+  readonly keepsCode: boolean
+  readonly run: Run
+}
+
+export type Match =
+  | {
+      readonly kind: 'route'
+      readonly route: Route
+      readonly rest: string
+      readonly version: string
+    }
+  | { readonly kind: 'unknownPath' }
+  | { readonly kind: 'wrongMethod'; readonly allow: string }
+
+/**
+ * Finds the route of a request in constant time. A path of the other listener is as unknown as any:
+ * nobody learns by calling what is served elsewhere.
+ */
+export function createMatch(
+  routes: readonly Route[],
+  versions: readonly string[],
+): (request: GatewayRequest) => Match {
+  const exact = new Map<string, Map<string, Match>>()
+  for (const version of versions) {
+    for (const route of routes) {
+      const path = `/${version}${route.path}`
+      const methods = exact.get(path) ?? new Map<string, Match>()
+      methods.set(route.method, { kind: 'route', route, rest: '', version })
+      exact.set(path, methods)
+    }
+  }
+  const find = (path: string): { methods: Map<string, Match>; rest: string } | undefined => {
+    const methods = exact.get(path)
+    if (methods !== undefined && !path.endsWith('*')) return { methods, rest: '' }
+    const cut = path.lastIndexOf('/') + 1
+    const open = cut < path.length ? exact.get(`${path.slice(0, cut)}*`) : undefined
+    return open && { methods: open, rest: path.slice(cut) }
+  }
+  return (request) => {
+    const found = find(request.path)
+    if (found === undefined) return { kind: 'unknownPath' }
+    const match = found.methods.get(request.method)
+    const [some] = found.methods.values()
+    const shown = match ?? some
+    if (shown?.kind !== 'route') return { kind: 'unknownPath' }
+    if (shown.route.access === 'mutual' && !request.isMutual) return { kind: 'unknownPath' }
+    if (match === undefined)
+      return { kind: 'wrongMethod', allow: [...found.methods.keys()].join(', ') }
+    return found.rest === '' || match.kind !== 'route' ? match : { ...match, rest: found.rest }
+  }
+}

@@ -1,0 +1,125 @@
+import { writeFileSync } from 'node:fs'
+import { grouped } from '../../infra/table.js'
+import { median } from '../usage-figures.js'
+import { createGatewayRig, type GatewayRig } from './rig.js'
+import { type WrkFigures, wrk } from './wrk.js'
+
+export interface GatewayBenchmark {
+  readonly rounds: number
+  readonly tokens: number
+  readonly seconds: number
+  readonly connections: number
+  readonly json?: string
+  readonly print: (line: string) => void
+}
+
+/** What `--json` writes: medians; answers a second, milliseconds, ratios. */
+export interface GatewayFigures {
+  readonly bareRps: number
+  readonly loginWarmRps: number
+  readonly loginColdRps: number
+  readonly joseLimitRps: number
+  readonly fastifyColdRps: number
+  readonly fastifyWarmRps: number
+  readonly customerRps: number
+  readonly warmOverBare: number
+  readonly coldOverLimit: number
+  readonly coldOverFastify: number
+  readonly warmOverFastify: number
+  readonly p99WarmMs: number
+  readonly p99ColdMs: number
+}
+
+interface Contest {
+  readonly name: string
+  readonly url: (rig: GatewayRig) => string
+  /** One token that was seen before, or each in turn. */
+  readonly tokens: 'same' | 'each'
+}
+
+const contests = {
+  bare: { name: 'bare uWebSockets.js', url: ({ urls }) => urls.bare, tokens: 'same' },
+  warm: { name: 'login, warm', url: ({ urls }) => urls.warm, tokens: 'same' },
+  fastifyWarm: { name: 'Fastify, fast-jwt', url: ({ urls }) => urls.fastifyWarm, tokens: 'same' },
+  limit: { name: "jose's limit", url: ({ urls }) => urls.limit, tokens: 'each' },
+  cold: { name: 'login, cold', url: ({ urls }) => urls.cold, tokens: 'each' },
+  fastifyCold: { name: 'Fastify, jose', url: ({ urls }) => urls.fastifyCold, tokens: 'each' },
+  customer: {
+    name: 'customer',
+    url: ({ urls }) => urls.warm.replace('login', 'customer'),
+    tokens: 'same',
+  },
+} as const satisfies Record<string, Contest>
+type ContestName = keyof typeof contests
+
+/**
+ * Drives each server in turn, round by round, so that whatever else the machine does falls on all.
+ * An answer that is no 200 ends the run: what fails fast is not fast.
+ */
+export async function gateway(options: GatewayBenchmark): Promise<GatewayFigures> {
+  const { print, rounds } = options
+  print(`signing ${grouped(options.tokens)} tokens, starting the servers`)
+  print('estimate: warm 0.8 of bare, some 4 us of work on top of 10; cold 0.9 of the limit')
+  const rig = await createGatewayRig(options.tokens)
+  try {
+    const figures = new Map<ContestName, WrkFigures[]>()
+    for (let round = 0; round <= rounds; round++) {
+      for (const name of Object.keys(contests) as ContestName[]) {
+        const measured = await measure(rig, contests[name], options)
+        if (round > 0) figures.set(name, [...(figures.get(name) ?? []), measured])
+        print(renderRound(round, contests[name].name, measured))
+      }
+    }
+    const result = summarize(figures)
+    for (const [name, value] of Object.entries(result)) print(`${name.padEnd(16)} ${value}`)
+    if (options.json) writeFileSync(options.json, `${JSON.stringify(result, undefined, 2)}\n`)
+    return result
+  } finally {
+    await rig.close()
+  }
+}
+
+async function measure(
+  rig: GatewayRig,
+  contest: Contest,
+  { connections, seconds }: GatewayBenchmark,
+): Promise<WrkFigures> {
+  const isSame = contest.tokens === 'same'
+  const measured = await wrk({
+    url: contest.url(rig),
+    script: isSame ? rig.scripts.same : rig.scripts.each,
+    ...(isSame && { token: rig.token }),
+    connections,
+    seconds,
+  })
+  if (measured.errors > 0) throw new Error(`${contest.name}: ${measured.errors} answers were wrong`)
+  return measured
+}
+
+function renderRound(round: number, name: string, { rps, p50Ms, p99Ms }: WrkFigures): string {
+  const which = round === 0 ? 'warm-up ' : `round ${round} `
+  const latency = `p50 ${p50Ms.toFixed(2)} ms  p99 ${p99Ms.toFixed(2)} ms`
+  return `${which} ${name.padEnd(20)} ${grouped(Math.round(rps)).padStart(9)} /s  ${latency}`
+}
+
+function summarize(figures: ReadonlyMap<ContestName, readonly WrkFigures[]>): GatewayFigures {
+  const of = (name: ContestName, key: 'rps' | 'p99Ms') =>
+    median((figures.get(name) ?? []).map((one) => one[key]))
+  const ratio = (a: ContestName, b: ContestName) =>
+    Math.round((of(a, 'rps') / of(b, 'rps')) * 1_000) / 1_000
+  return {
+    bareRps: of('bare', 'rps'),
+    loginWarmRps: of('warm', 'rps'),
+    loginColdRps: of('cold', 'rps'),
+    joseLimitRps: of('limit', 'rps'),
+    fastifyColdRps: of('fastifyCold', 'rps'),
+    fastifyWarmRps: of('fastifyWarm', 'rps'),
+    customerRps: of('customer', 'rps'),
+    warmOverBare: ratio('warm', 'bare'),
+    coldOverLimit: ratio('cold', 'limit'),
+    coldOverFastify: ratio('cold', 'fastifyCold'),
+    warmOverFastify: ratio('warm', 'fastifyWarm'),
+    p99WarmMs: of('warm', 'p99Ms'),
+    p99ColdMs: of('cold', 'p99Ms'),
+  }
+}

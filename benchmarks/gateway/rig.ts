@@ -1,0 +1,150 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createChild } from '../../infra/child.js'
+import { createOfficeServer } from '../../infra/demo/back-office/server.js'
+import type { OfficeOptions } from '../../infra/demo/office.js'
+import { createGatewayProcess, type GatewayDetail } from '../../infra/gateway-process.js'
+import { openHome } from '../../infra/home.js'
+import { createLog } from '../../infra/log.js'
+import { startStack } from '../../infra/stack.js'
+import { parseProfile } from '../../schemas/profile.js'
+import type { BenchServer } from './server-process.js'
+import { people, signTokens } from './tokens.js'
+
+export type Target = 'bare' | 'limit' | 'fastifyCold' | 'fastifyWarm' | 'warm' | 'cold'
+
+export interface GatewayRig {
+  readonly urls: Readonly<Record<Target, string>>
+  /** Lua files for wrk: one static request, and a request with each token in turn. */
+  readonly scripts: { readonly same: string; readonly each: string }
+  readonly token: string
+  readonly cisUrl: string
+  close(): Promise<void>
+}
+
+const path = '/v1/gateway/login'
+
+/** Everything that is measured, each server a process of its own, on loopback. */
+export async function createGatewayRig(tokenCount: number): Promise<GatewayRig> {
+  const folder = mkdtempSync(join(tmpdir(), 'tieline-bench-gateway-'))
+  const closers: (() => Promise<unknown>)[] = []
+  const keys: object[] = []
+  const idp = await createOfficeServer(0, () => ({ status: 200, body: { keys } }))
+  closers.unshift(idp.close)
+  const { jwk, pem, tokens } = await signTokens(idp.url, tokenCount)
+  keys.push(jwk)
+  const start = async (kind: BenchServer['kind']): Promise<string> => {
+    const port = await freePort()
+    const file = fileURLToPath(new URL('./server-process.js', import.meta.url))
+    const child = fork(file, [JSON.stringify({ kind, port, issuer: idp.url, pem })])
+    closers.unshift(async () => child.kill('SIGKILL'))
+    await once(child, 'message')
+    return `http://127.0.0.1:${port}${path}`
+  }
+  const { gateway, cisUrl } = await startGateways(folder, idp.url, closers)
+  const urls = {
+    bare: await start('bare'),
+    limit: await start('limit'),
+    fastifyCold: await start('fastifyCold'),
+    fastifyWarm: await start('fastifyWarm'),
+    warm: await gateway(100_000),
+    cold: await gateway(0),
+  }
+  return {
+    urls,
+    scripts: writeScripts(folder, tokens),
+    token: tokens[0] ?? '',
+    cisUrl,
+    close: async () => {
+      for (const close of closers) await close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The store, the queue and the CIS that real gateways run with. */
+async function startGateways(folder: string, issuer: string, closers: (() => Promise<unknown>)[]) {
+  const home = openHome(join(folder, 'data'))
+  const cis = await createChild<OfficeOptions>({
+    name: 'cis',
+    program: 'back-office',
+    options: { system: 'cis', port: 0, ...people },
+    logsPath: home.logs,
+    stopMsMax: 2_000,
+  })
+  closers.unshift(cis.close)
+  const cisUrl = String(cis.detail())
+  const profileOf = (port: number, tokensCachedMax: number) =>
+    parseProfile({
+      companyCodes: ['BENCH'],
+      timeZone: 'America/Detroit',
+      gateway: {
+        listen: { port },
+        operations: { port: 0 },
+        requestsPerSecondMax: 10_000_000,
+        limits: { tokensCachedMax },
+      },
+      identity: {
+        kind: 'oidc',
+        claim: 'sub',
+        issuers: [{ issuer, audience: 'tieline', jwksUri: `${issuer}/jwks` }],
+      },
+      cis: { kind: 'rest', url: cisUrl, standingSeconds: 3_600 },
+    })
+  const { gateway: _, ...pipeline } = profileOf(1, 1)
+  const log = createLog(join(home.logs, 'bench.log'), 'bench')
+  const stack = await startStack({ home, profile: { ...pipeline, gateway: undefined }, log })
+  closers.unshift(stack.close)
+  const gateway = async (tokensCachedMax: number): Promise<string> => {
+    const port = await freePort()
+    const logsPath = join(folder, `gateway-${tokensCachedMax}`)
+    const own = openHome(logsPath)
+    const child = await createGatewayProcess({
+      options: {
+        profile: profileOf(port, tokensCachedMax),
+        store: stack.store,
+        redisUrl: stack.redisUrl,
+        key: 'bench',
+        requestLogPath: join(own.logs, 'requests.log'),
+      },
+      secret: () => '',
+      logsPath: own.logs,
+    })
+    closers.unshift(child.close)
+    return `${(child.detail() as GatewayDetail).addresses[0]}${path}`
+  }
+  return { gateway, cisUrl }
+}
+
+function writeScripts(folder: string, tokens: readonly string[]): GatewayRig['scripts'] {
+  const same = join(folder, 'same.lua')
+  const each = join(folder, 'each.lua')
+  const list = join(folder, 'tokens')
+  writeFileSync(list, tokens.join('\n'))
+  writeFileSync(same, 'wrk.method = "POST"\n')
+  writeFileSync(
+    each,
+    `local tokens = {}
+for line in io.lines(${JSON.stringify(list)}) do tokens[#tokens + 1] = "Bearer " .. line end
+local at = 0
+function request()
+  at = at % #tokens + 1
+  return wrk.format("POST", nil, { ["Authorization"] = tokens[at] })
+end
+`,
+  )
+  return { same, each }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

@@ -1,0 +1,133 @@
+import { createAmi } from '../../api/ami/drivers.js'
+import { createCis } from '../../api/cis/drivers.js'
+import { createIdentity } from '../../api/identity/drivers.js'
+import { judgeCustomer } from '../../schemas/customer.js'
+import { Fault } from '../../schemas/fault.js'
+import type { Profile } from '../../schemas/profile.js'
+import { type Context, exitCodes } from '../context.js'
+import { readProfile } from '../profile-file.js'
+
+export type ProbeName = keyof typeof probes
+
+/** One thing that was tried: what came of it, never a name or an address. */
+interface Probe {
+  readonly profile: Profile
+  readonly subject: string | undefined
+  readonly context: Context
+  /** Runs one step, prints its time and what came of it. */
+  step(name: string, run: () => Promise<string>): Promise<void>
+}
+
+const probes = { login, customer, bind } as const
+
+/**
+ * Makes one call against the identity provider, the CIS or the head-end of a profile, without a
+ * gateway or a store, and says of each step how long it took and what was wrong. Exit code 1 where
+ * a step failed; nothing is bound.
+ */
+export async function probe(
+  context: Context,
+  name: ProbeName,
+  subject: string | undefined,
+): Promise<number> {
+  let failed = 0
+  const step: Probe['step'] = async (title, run) => {
+    const from = performance.now()
+    const outcome = await run().then(
+      (text) => ({ mark: '✓', text }),
+      (error: unknown) => {
+        if (!(error instanceof Fault)) throw error
+        failed++
+        return { mark: '✗', text: error.message }
+      },
+    )
+    const ms = (performance.now() - from).toFixed(0).padStart(6)
+    context.print(`${outcome.mark} ${title.padEnd(20)} ${ms} ms  ${outcome.text}`)
+  }
+  await probes[name]({ profile: readProfile(context.profilePath), subject, context, step })
+  return failed === 0 ? exitCodes.good : exitCodes.fault
+}
+
+/** Keys of the provider and, with a token in the variable or file that `subject` names, its customer. */
+async function login({ profile, subject, context, step }: Probe): Promise<void> {
+  const identity = createIdentity(section(profile, 'identity'), {
+    subject: () => '',
+    tokensCachedMax: 0,
+    secret: context.secret,
+    now: Date.now,
+    onFailure: (fault) => context.print(`  ${fault.detail}`),
+  })
+  await step('identity provider', async () => {
+    await identity.ready()
+    return 'has keys that can be used'
+  })
+  if (subject !== undefined) {
+    await step('token', async () => {
+      const identified = await identity.identify(context.secret({ file: subject }))
+      if (identified.kind === 'customer') return `names customer ${identified.clientId}`
+      throw new Fault('CONFIG', `the token is refused: ${identified.reason}`)
+    })
+  }
+  await identity.close()
+}
+
+async function customer({ profile, subject, context, step }: Probe): Promise<void> {
+  const settings = section(profile, 'cis')
+  const cis = createCis(settings, context.secret)
+  const clientId = named(subject, 'a clientId')
+  let record: unknown
+  await step('CIS', async () => {
+    const found = await cis.fetch(clientId)
+    record = found?.record
+    if (found === undefined) return 'answers: there is no such customer'
+    const { AcctStatus } = found.record
+    const locked = found.locked === undefined ? 'no word on locks' : `locked: ${found.locked}`
+    return `answers: status ${String(AcctStatus ?? 'not given')}, ${locked}`
+  })
+  if (record !== undefined) await step('record', async () => judge(record, settings))
+  await cis.close()
+}
+
+async function judge(record: unknown, rules: Parameters<typeof judgeCustomer>[1]): Promise<string> {
+  const { customer, problems } = judgeCustomer(record, rules)
+  if (problems !== undefined) {
+    const shown = problems.map(({ field, reason }) => `${field || 'the record'} ${reason}`)
+    throw new Fault('CIS_ANSWER', shown.join('; '))
+  }
+  const meters = customer.customerSites.flatMap((site) => site.meters)
+  return `is whole: ${customer.customerSites.length} sites, ${meters.length} meters`
+}
+
+async function bind({ profile, subject, context, step }: Probe): Promise<void> {
+  const ami = createAmi(section(profile, 'ami'), context.secret)
+  const accountSlid = named(subject, 'an accountSlid')
+  let meterId: string | undefined
+  await step('head-end, location', async () => {
+    meterId = await ami.locate(accountSlid)
+    return meterId === undefined ? 'answers: there is no such location' : `has meter ${meterId}`
+  })
+  if (meterId !== undefined) {
+    const known = meterId
+    await step('head-end, meter', async () => {
+      const meter = await ami.meter(known)
+      if (meter === undefined) throw new Fault('AMI_ANSWER', `meter ${known} is not known`)
+      const hub = meter.boundTo === undefined ? 'no hub is bound' : 'a hub is bound'
+      return `${meter.isAMI ? 'is an AMI meter' : 'is no AMI meter'}, ${hub}; nothing was sent`
+    })
+  }
+  await ami.close()
+}
+
+function section<N extends 'identity' | 'cis' | 'ami'>(
+  profile: Profile,
+  name: N,
+): NonNullable<Profile[N]> {
+  const found = profile[name]
+  if (found === undefined) throw new Fault('PROFILE', `${name}: missing: write a section`)
+  return found
+}
+
+function named(subject: string | undefined, what: string): string {
+  if (subject !== undefined) return subject
+  throw new Fault('CONFIG', `name ${what} behind the kind of the probe`)
+}

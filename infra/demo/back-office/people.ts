@@ -1,0 +1,84 @@
+import { demoCustomers } from '../customers.js'
+import { draw } from '../draw.js'
+
+/** A customer as the simulated CIS keeps it, in the words of the gateway's customer endpoint. */
+export interface Person {
+  readonly clientId: string
+  readonly firstName: string
+  readonly lastName: string
+  readonly businessName: string | null
+  readonly AcctStatus: string
+  readonly locked: boolean
+  readonly customerSites: readonly object[]
+}
+
+const streams = { first: 11, last: 12, street: 13, city: 14, house: 15, kind: 16 } as const
+const firstNames = ['Ada', 'Ben', 'Carla', 'Dev', 'Elif', 'Finn', 'Grace', 'Hugo', 'Ines', 'Jon']
+const lastNames = ['Abara', 'Brandt', 'Costa', 'Dube', 'Evans', 'Fischer', 'Gupta', 'Haas', 'Ito']
+const streets = ['Oak', 'Maple', 'Cedar', 'Elm', 'Lake', 'Hill', 'Park', 'River', 'Mill']
+const cities = [
+  ['Detroit', 'MI', '48201'],
+  ['Ann Arbor', 'MI', '48104'],
+  ['Toledo', 'OH', '43604'],
+  ['Windsor', 'ON', 'N9A 4J8'],
+] as const
+const fallbackCity = cities[0]
+
+/** One in so many is locked, is closed, has a business, has moved out, shares an account. */
+const every = { locked: 50, closed: 40, business: 25, moved: 30, shared: 35 } as const
+
+/**
+ * The customers of the simulated utility by clientId. Every so many are locked or closed; some have
+ * moved out, and another client with another account lives at the site; some share an account.
+ */
+export function demoPeople(seed: number, count: number): ReadonlyMap<string, Person> {
+  const people = new Map<string, Person>()
+  const customers = demoCustomers(seed, count)
+  for (const [index, customer] of customers.entries()) {
+    const is = (kind: keyof typeof every) => index % every[kind] === every[kind] - 1
+    const before = customers[index - 1]
+    const place = is('moved') && before !== undefined ? before : customer
+    const accountNumber = is('shared') && before !== undefined ? before.accountNumber : undefined
+    const meters = (is('shared') && before !== undefined ? before : place).meters
+    const held = is('shared') && before !== undefined ? before : place
+    const [city, state, postalCode] =
+      pickFrom(cities, draw(seed, streams.city, index)) ?? fallbackCity
+    const firstName = pickFrom(firstNames, draw(seed, streams.first, index)) ?? ''
+    const lastName = pickFrom(lastNames, draw(seed, streams.last, index)) ?? ''
+    people.set(customer.clientId, {
+      clientId: customer.clientId,
+      firstName,
+      lastName,
+      businessName: is('business') ? `${lastName} Hardware` : null,
+      AcctStatus: is('closed') ? 'F' : customer.acctStatus,
+      locked: is('locked'),
+      customerSites: [
+        {
+          externalSiteId: held.externalSiteId,
+          isPrimary: true,
+          firstName,
+          lastName,
+          address1: `${1 + (draw(seed, streams.house, index) % 999)} ${pickFrom(streets, draw(seed, streams.street, index))} Street`,
+          city,
+          state,
+          postalCode,
+          meters: meters.map((meter) => ({
+            accountNumber: accountNumber ?? customer.accountNumber,
+            meterId: meter.meterId,
+            meterType: meter.meterType,
+            unitOfMeasure: meter.unitOfMeasure,
+            isPrimary: meter.meterType === 'Electric',
+            isAMI: meter.meterType === 'Electric',
+            rateCode: meter.rateCode,
+            billingCycleId: Number(meter.billingCycleId),
+          })),
+        },
+      ],
+    })
+  }
+  return people
+}
+
+function pickFrom<T>(list: readonly T[], number: number): T | undefined {
+  return list[number % list.length]
+}

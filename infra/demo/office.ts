@@ -1,0 +1,87 @@
+import { hashPassword } from '../../api/password.js'
+import { type Child, createChild } from '../child.js'
+import type { Home } from '../home.js'
+import { isPortFree } from '../port.js'
+import { type Certificates, demoCertificates } from './certificates.js'
+
+export type OfficeSystem = 'idp' | 'cis' | 'ami'
+
+export interface OfficeOptions {
+  readonly system: OfficeSystem
+  readonly port: number
+  readonly seed: number
+  readonly count: number
+}
+
+/** The simulated utility's systems, each a process of its own, by their addresses. */
+export interface Office extends Readonly<Record<OfficeSystem, string>> {
+  readonly certificates: Certificates
+  close(): Promise<void>
+}
+
+const seed = 20_251_102
+const count = 3_000
+const portsWanted = {
+  idp: 9_101,
+  cis: 9_102,
+  ami: 9_103,
+  listen: 8_443,
+  mutual: 8_444,
+  operations: 9_464,
+}
+/** What the demo's service account is called and knows; there is nothing behind it to protect. */
+export const demoAccount = { name: 'platform', password: 'demo' } as const
+
+/** Starts identity provider, CIS and head-end of the simulated utility. */
+export async function startOffice(home: Home): Promise<Office> {
+  const children: Child[] = []
+  const start = async (system: OfficeSystem): Promise<string> => {
+    const port = await freePort(portsWanted[system])
+    const child = await createChild<OfficeOptions>({
+      name: system,
+      program: 'back-office',
+      options: { system, port, seed, count },
+      logsPath: home.logs,
+      stopMsMax: 2_000,
+    })
+    children.push(child)
+    return String(child.detail())
+  }
+  const close = async () => void (await Promise.all(children.map((child) => child.close())))
+  try {
+    const [idp, cis, ami] = await Promise.all([start('idp'), start('cis'), start('ami')])
+    return { idp, cis, ami, certificates: demoCertificates(`${home.path}/certificates`), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** The sections of a profile that make the gateway serve the simulated utility. */
+export async function officeSections(office: Office): Promise<Readonly<Record<string, unknown>>> {
+  const { certFile, keyFile, caFile } = office.certificates
+  const tls = { certFile, keyFile }
+  return {
+    gateway: {
+      listen: { port: await freePort(portsWanted.listen), tls },
+      mutual: { port: await freePort(portsWanted.mutual), tls: { ...tls, clientCaFile: caFile } },
+      operations: { port: await freePort(portsWanted.operations) },
+    },
+    identity: {
+      kind: 'oidc',
+      claim: 'sub',
+      issuers: [{ issuer: office.idp, audience: 'tieline' }],
+    },
+    cis: { kind: 'rest', url: office.cis },
+    ami: { kind: 'rest', url: office.ami },
+    bind: {
+      users: [{ name: demoAccount.name, passwordHash: await hashPassword(demoAccount.password) }],
+    },
+  }
+}
+
+async function freePort(wanted: number): Promise<number> {
+  let port = wanted
+  while (!(await isPortFree(port))) port += 10
+  return port
+}

@@ -1,0 +1,43 @@
+import { renameSync } from 'node:fs'
+import { createGateway } from '../api/gateway.js'
+import { Fault } from '../schemas/fault.js'
+import type { GatewayDetail, GatewayProcessOptions } from './gateway-process.js'
+import { createHealth } from './health.js'
+import type { Log } from './log.js'
+import { createRequestLog } from './request-log.js'
+import { revealFrom } from './secrets.js'
+import { serveParent } from './serve-parent.js'
+
+serveParent<GatewayProcessOptions>('gateway', async (options, log) => {
+  const { profile, secrets, requestLogPath } = options
+  const requests = createRequestLog(requestLogPath, (path) => renameSync(path, `${path}.1`))
+  const gateway = await createGateway({
+    ...options,
+    secret: revealFrom(secrets),
+    onRequest: requests.write,
+    onFailure: (error, requestId) => logFailure(log, error, requestId),
+  })
+  const health = await createHealth({
+    ...(profile.gateway?.operations ?? { host: '127.0.0.1', port: 0 }),
+    ready: gateway.ready,
+  })
+  const detail: GatewayDetail = {
+    addresses: gateway.listeners.map(({ address }) => address),
+    operations: health.address,
+  }
+  return {
+    detail,
+    close: async () => {
+      health.drain()
+      await gateway.close()
+      await health.close()
+      await requests.close()
+    },
+  }
+})
+
+function logFailure(log: Log, error: unknown, requestId: string): void {
+  const id = requestId === '' ? {} : { requestId }
+  if (error instanceof Fault) log.warn({ ...id, code: error.code }, error.detail)
+  else log.error({ ...id, err: error }, 'a request failed unexpectedly')
+}

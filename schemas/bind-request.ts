@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { identifier } from './customer.js'
+import { type InstallCodeVerdict, judgeInstallCode } from './install-code.js'
+
+export interface BindRules {
+  /** Whether an address of eight pairs is taken besides one of six. */
+  readonly eui64: boolean
+  readonly installCodeCrc: 'off' | 'warn' | 'enforce'
+}
+
+const text = z.string().min(1, 'is empty').max(128, 'use at most 128 characters')
+
+/** The body of a bind request (specification 2.7); what it does not name is refused. */
+export const bindRequestSchema = z
+  .strictObject({
+    hemProfileId: text.describe('Customer GUID'),
+    accountSlid: text.describe('Account service location'),
+    macAddress: z
+      .string()
+      .regex(
+        /^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}((:[0-9A-Fa-f]{2}){2})?$/,
+        'use six pairs, 00:11:22:AA:BB:CC',
+      )
+      .describe('Address of the hub'),
+    installCode: z
+      .string()
+      .regex(/^[0-9A-Fa-f]{16,36}$/, 'use hexadecimal digits: 6, 8, 12 or 16 bytes and their check')
+      .describe('Install code of the hub'),
+    actionCode: z
+      .union([z.literal(1), z.literal(0)], 'use 1 to bind or 0 to unbind')
+      .describe('1 bind, 0 unbind')
+      .default(1),
+    meterId: identifier
+      .describe('The meter, where the account service location is not to tell')
+      .optional(),
+  })
+  .meta({ id: 'BindRequest' })
+
+export type BindRequest = z.output<typeof bindRequestSchema>
+
+export type BindVerdict =
+  | { readonly request: BindRequest; readonly checkFails: boolean; readonly detail?: never }
+  | { readonly request?: never; readonly detail: string }
+
+/**
+ * Reads the body of a bind request. `detail` names the field and the remedy, never the value.
+ * `checkFails` tells of an install code whose check is wrong and that is let through all the same.
+ */
+export function readBindRequest(body: string, rules: BindRules): BindVerdict {
+  const value = parseJson(body)
+  if (value === undefined) return { detail: 'the body is not JSON' }
+  const parsed = bindRequestSchema.safeParse(value, { error: explain })
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    return { detail: `${issue?.path.join('.') || 'the body'} ${issue?.message}` }
+  }
+  const request = { ...parsed.data, macAddress: parsed.data.macAddress.toUpperCase() }
+  if (request.macAddress.length > 17 && !rules.eui64) {
+    return { detail: 'macAddress use six pairs, 00:11:22:AA:BB:CC' }
+  }
+  const verdict: InstallCodeVerdict = judgeInstallCode(request.installCode)
+  if (verdict === 'badForm') {
+    return { detail: 'installCode use 6, 8, 12 or 16 bytes and their 2-byte check' }
+  }
+  if (verdict === 'badCheck' && rules.installCodeCrc === 'enforce') {
+    return { detail: 'installCode has a wrong check (CRC-16/X-25, low byte first): read it again' }
+  }
+  return { request, checkFails: verdict === 'badCheck' && rules.installCodeCrc === 'warn' }
+}
+
+function explain(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'unrecognized_keys')
+    return `has fields that are not known: ${issue.keys.length}`
+  if (issue.code !== 'invalid_type' && issue.code !== 'invalid_union') return undefined
+  if (issue.input === undefined) return 'is missing'
+  return issue.code === 'invalid_type' ? `is not of type ${issue.expected}` : undefined
+}
+
+function parseJson(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { byteSize } from './byte-size.js'
+import { secretReference } from './secret.js'
+import { serverUrl } from './server-url.js'
+
+const name = z.string().min(1).max(200)
+const headerName = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'use letters, digits and -')
+/** Header fields that are sent along; what is secret in them by reference. */
+export const headers = z
+  .record(headerName, z.union([secretReference, z.string().max(1_000)]))
+  .readonly()
+  .default({})
+
+/** Our field names and where the CIS has them: names joined by dots. */
+const fieldMap = z.record(name, z.string().min(1).max(500)).readonly().default({})
+
+const shared = {
+  required: z.enum(['full', 'launchMinimum']).default('full'),
+  /** Whether client and premise identifiers are permanent, so that meters need an accountNumber. */
+  permanentIds: z.boolean().default(true),
+  /** How long the standing of a customer may be kept (known, active, locked, closed). */
+  standingSeconds: z.int().min(0).max(3_600).default(30),
+  standingsMax: z.int().min(1).max(10_000_000).default(100_000),
+  timeoutMs: z.int().min(10).max(60_000).default(5_000),
+  /** Failures in a row after which calls are not tried for `breakerSeconds`. */
+  breakerFailures: z.int().min(1).max(1_000).default(10),
+  breakerSeconds: z.int().min(1).max(600).default(5),
+  /** Values of the CIS and what they are here, by field: `meterType: { E: Electric }`. */
+  values: z.record(name, z.record(z.string(), z.union([z.string(), z.boolean()]))).default({}),
+} as const
+
+const rest = z
+  .strictObject({
+    kind: z.literal('rest'),
+    url: serverUrl,
+    /** Behind the url; `{clientId}` is where the identifier goes. */
+    customerPath: z
+      .string()
+      .regex(/^\/[^\s{}]*\{clientId\}[^\s{}]*$/, 'write a path with {clientId} in it')
+      .default('/customers/{clientId}'),
+    headers,
+    fields: z
+      .strictObject({ customer: fieldMap, site: fieldMap, meter: fieldMap })
+      .readonly()
+      .prefault({}),
+    connectionsMax: z.int().min(1).max(10_000).default(256),
+    answerBytesMax: byteSize('1 MB', { min: '1 KB', max: '64 MB' }),
+    caFile: z.string().min(1).optional(),
+    ...shared,
+  })
+  .readonly()
+
+const query = z.string().min(1).max(10_000).regex(/\$1/, 'name the client as $1')
+
+const sql = z
+  .strictObject({
+    kind: z.literal('sql'),
+    host: z.string().min(1),
+    port: z.int().min(1).max(65_535).default(5_432),
+    database: z.string().min(1),
+    user: z.string().min(1),
+    password: secretReference.optional(),
+    /** verify: TLS with the server's certificate checked; off: for loopback and Unix sockets. */
+    tls: z.enum(['verify', 'off']).default('verify'),
+    caFile: z.string().min(1).optional(),
+    /** Each takes the client as $1; columns are named as the fields, in any case, `_` ignored. */
+    queries: z.strictObject({ customer: query, sites: query, meters: query }).readonly(),
+    connectionsMax: z.int().min(1).max(1_000).default(10),
+    rowsMax: z.int().min(1).max(100_000).default(5_000),
+    ...shared,
+  })
+  .readonly()
+
+export const cisSettings = z.discriminatedUnion('kind', [rest, sql])
+
+export type CisSettings = z.output<typeof cisSettings>
+export type RestCisSettings = z.output<typeof rest>
+export type SqlCisSettings = z.output<typeof sql>
+export type CisFields = RestCisSettings['fields']
+export type CisValues = CisSettings['values']
+export type HeaderSettings = z.output<typeof headers>

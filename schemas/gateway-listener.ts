@@ -1,0 +1,83 @@
+import { z } from 'zod'
+import { byteSize } from './byte-size.js'
+
+const file = z.string().min(1, 'name a file')
+/** 0 is for tests: a port that the system chose cannot be listened on again for a renewed certificate. */
+const port = z.int().min(0, 'use a port from 1 to 65535, or 0 for a free one').max(65_535)
+const host = z.string().min(1, 'name a host').default('127.0.0.1')
+
+const range = z
+  .string()
+  .regex(/^[0-9a-fA-F:.]{2,45}(\/\d{1,3})?$/, 'use an address or a range such as 10.0.0.0/8')
+/** Addresses of sockets that may call; empty lets every address in. */
+const allow = z.array(range).max(1_000, 'use at most 1000 ranges').readonly().default([])
+
+const certificate = { certFile: file, keyFile: file } as const
+
+const loopback = new Set(['127.0.0.1', '::1', 'localhost'])
+
+/** Login and customer: TLS, or plain HTTP on loopback or a Unix socket behind a terminator. */
+const listen = z
+  .strictObject({
+    host,
+    port: port.default(8443),
+    /** Path of a Unix socket, instead of host and port. */
+    socket: z.string().min(1).max(100, 'use at most 100 characters').optional(),
+    tls: z.strictObject(certificate).readonly().optional(),
+    allow,
+  })
+  .refine(({ tls, socket, host }) => tls || socket || loopback.has(host), {
+    path: ['tls'],
+    error: 'missing: plain HTTP is for loopback or a Unix socket only',
+  })
+  .readonly()
+
+/** Client certificates required: bind, or everything with `mutualTls: all`. */
+const mutual = z
+  .strictObject({
+    host,
+    port: port.default(8444),
+    tls: z.strictObject({ ...certificate, clientCaFile: file }).readonly(),
+    allow,
+  })
+  .readonly()
+
+const milliseconds = (fallback: number) => z.int().min(10).max(600_000).default(fallback)
+
+const limits = z
+  .strictObject({
+    /** All header fields of a request together. */
+    headerBytesMax: byteSize('16 KB', { min: '4 KB', max: '64 KB' }),
+    bodyBytesMax: byteSize('16 KB', { min: '1 KB', max: '1 MB' }),
+    tokenBytesMax: byteSize('16 KB', { min: '1 KB', max: '64 KB' }),
+    /** From the last byte of a header to the last byte of its body. */
+    bodyMsMax: milliseconds(5_000),
+    /** From a full request to its answer; beyond it 503. */
+    answerMsMax: milliseconds(10_000),
+    requestsInFlightMax: z.int().min(1).max(1_000_000).default(10_000),
+    tokensCachedMax: z.int().min(0).max(10_000_000).default(100_000),
+    /** How long a stop waits for answers. */
+    stopMsMax: milliseconds(10_000),
+  })
+  .readonly()
+  .prefault({})
+
+export const listenerSettings = {
+  listen: listen.optional(),
+  mutual: mutual.optional(),
+  mutualTls: z.enum(['bind', 'all']).default('bind'),
+  /** Health endpoints for the operator, plain HTTP. */
+  operations: z
+    .strictObject({ host, port: port.default(9464) })
+    .readonly()
+    .prefault({}),
+  /** Requests of one address in one second; beyond it 429. */
+  requestsPerSecondMax: z.int().min(1).max(10_000_000).default(1_000),
+  /** How often certificate files are looked at, seconds. */
+  certificateSeconds: z.int().min(1).max(86_400).default(10),
+  limits,
+} as const
+
+export type ListenSettings = z.output<typeof listen>
+export type MutualSettings = z.output<typeof mutual>
+export type GatewayLimits = z.output<typeof limits>

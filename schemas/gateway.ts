@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import { amiSettings, bindSettings } from './gateway-bind.js'
+import { cisSettings } from './gateway-cis.js'
+import { identitySettings } from './gateway-identity.js'
+import { listenerSettings } from './gateway-listener.js'
+
+/** Days between a version's deprecation and its end, at least (specification section 9). */
+const overlapDaysMin = 90
+const dayMs = 86_400_000
+
+const version = z
+  .strictObject({
+    name: z.string().regex(/^v\d{1,3}$/, 'use v and a number, such as v1'),
+    deprecatedOn: z.iso.date('use a day, YYYY-MM-DD').optional(),
+    sunsetOn: z.iso.date('use a day, YYYY-MM-DD').optional(),
+  })
+  .refine(hasOverlap, {
+    path: ['sunsetOn'],
+    error: `choose a day at least ${overlapDaysMin} days after deprecatedOn`,
+  })
+  .readonly()
+
+const gateway = z
+  .strictObject({
+    ...listenerSettings,
+    versions: z
+      .array(version)
+      .min(1, 'name at least one version')
+      .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, {
+        error: 'name each version once',
+      })
+      .readonly()
+      .prefault([{ name: 'v1' }]),
+  })
+  .readonly()
+
+const statusLetter = z.string().regex(/^[A-Za-z]$/, 'use one letter')
+
+/** The sections of a profile that describe the real-time gateway; without `gateway` none runs. */
+export const gatewaySettings = {
+  gateway: gateway.optional(),
+  identity: identitySettings.optional(),
+  cis: cisSettings.optional(),
+  ami: amiSettings.optional(),
+  bind: bindSettings.optional(),
+  /** Whether failures of customer and bind are told by table (section 7) or by status alone. */
+  errorStyle: z.enum(['table', 'status']).default('table'),
+  /** Account states that are answered with 86 (decision 5). */
+  closedStatuses: z.array(statusLetter).readonly().default(['F', 'L', 'C', 'Z', 'S', 'X', 'U']),
+  login: z
+    .strictObject({
+      unknown: z.union([z.literal(401), z.literal(404)], 'use 401 or 404').default(401),
+    })
+    .readonly()
+    .prefault({}),
+} as const
+
+export type GatewaySettings = z.output<typeof gateway>
+export type GatewayVersion = GatewaySettings['versions'][number]
+export type ErrorStyle = 'table' | 'status'
+
+interface Sections {
+  readonly gateway?: GatewaySettings | undefined
+  readonly identity?: unknown
+  readonly cis?: unknown
+  readonly ami?: unknown
+  readonly bind?: unknown
+}
+
+interface Gap {
+  readonly path: readonly string[]
+  readonly message: string
+}
+
+/** What one section needs of another. */
+export function findGaps(sections: Sections): readonly Gap[] {
+  const { gateway, identity, cis, ami, bind } = sections
+  const gaps: Gap[] = []
+  const need = (name: string, message: string) => void gaps.push({ path: [name], message })
+  if (gateway !== undefined && identity === undefined) need('identity', 'the gateway needs it')
+  if (gateway !== undefined && cis === undefined) need('cis', 'the gateway needs it')
+  if (bind !== undefined && ami === undefined) need('ami', 'bind needs a head-end')
+  if (bind !== undefined && gateway?.mutual === undefined) {
+    gaps.push({ path: ['gateway', 'mutual'], message: 'bind needs a listener with mutual TLS' })
+  }
+  if (gateway?.mutualTls === 'all' && gateway.mutual === undefined) {
+    gaps.push({ path: ['gateway', 'mutual'], message: 'mutualTls: all needs it' })
+  }
+  if (gateway?.mutualTls === 'bind' && gateway.listen === undefined) {
+    gaps.push({ path: ['gateway', 'listen'], message: 'login and customer need a listener' })
+  }
+  return gaps
+}
+
+function hasOverlap(value: { deprecatedOn?: string | undefined; sunsetOn?: string | undefined }) {
+  const { deprecatedOn, sunsetOn } = value
+  if (sunsetOn === undefined) return true
+  if (deprecatedOn === undefined) return false
+  return Date.parse(sunsetOn) - Date.parse(deprecatedOn) >= overlapDaysMin * dayMs
+}

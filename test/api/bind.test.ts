@@ -1,0 +1,114 @@
+import { t } from 'tap'
+import { basic, callMutual, createRig, post, type Rig } from './rig.js'
+
+const wanted = {
+  hemProfileId: '5f0d2f0e-7a30-4b4e-9d7e-2b1f7c0f6a11',
+  accountSlid: 'SLID-5113000000',
+  macAddress: '00:11:22:aa:bb:cc',
+  installCode: '83FED3407A939723A5C639B26916D505C3B5',
+}
+const bind = async (rig: Rig, more: object = {}) => {
+  const answer = await callMutual(rig, 'bind', { body: JSON.stringify({ ...wanted, ...more }) })
+  return { status: answer.status, body: answer.text === '' ? '' : JSON.parse(answer.text) }
+}
+const outcome = async (rig: Rig, mac = wanted.macAddress) => {
+  const { status, text } = await callMutual(rig, `bind/${encodeURIComponent(mac)}`, {
+    method: 'GET',
+  })
+  return { status, state: text === '' ? '' : JSON.parse(text).state }
+}
+const actionsOf = async (rig: Rig) => {
+  const answer = await fetch(`${rig.ami.url}/actions`)
+  return ((await answer.json()) as { actions: string[] }).actions
+}
+
+t.test('a hub is bound once, however often it is asked for, and released', async (t) => {
+  const rig = await createRig(t)
+  t.same(await outcome(rig), { status: 404, state: '' })
+  const twice = await Promise.all([bind(rig), bind(rig)])
+  for (const answer of twice) t.match(answer, { status: 200, body: { status: 'success' } })
+  t.match(await bind(rig), { status: 200, body: { status: 'success', message: /bound/ } })
+  t.equal((await actionsOf(rig)).length, 1, 'the head-end was asked once')
+  t.same(await outcome(rig), { status: 200, state: 'success' })
+  t.match(await bind(rig, { macAddress: '00:11:22:AA:BB:DD' }), {
+    status: 400,
+    body: { detail: 'the meter is bound to another hub' },
+  })
+  t.match(await bind(rig, { actionCode: 0 }), { status: 200, body: { message: /released/ } })
+  t.match(await bind(rig), { status: 200 }, 'bound again after it was released')
+  t.equal((await actionsOf(rig)).length, 3)
+})
+
+t.test(
+  'a head-end that is slow, away or refusing is told apart, and nothing is sent twice',
+  async (t) => {
+    const rig = await createRig(t)
+    await post(`${rig.ami.url}/faults`, { kind: 'late', ms: 3_000 })
+    t.match(await bind(rig), { status: 503, body: '' }, 'the answer came too late')
+    t.same(await outcome(rig), { status: 200, state: 'success' }, 'the meter tells')
+    t.match(await bind(rig), { status: 200, body: { status: 'success' } })
+    t.equal((await actionsOf(rig)).length, 1)
+
+    const other = { macAddress: '00:11:22:AA:BB:01', accountSlid: 'SLID-5113000001' }
+    await post(`${rig.ami.url}/faults`, { kind: 'down' })
+    t.match(await bind(rig, other), { status: 503, body: '' })
+    await post(`${rig.ami.url}/faults`, { kind: 'refuse' })
+    t.match(await bind(rig, other), { status: 400, body: { detail: /refused/ } })
+    t.same(await outcome(rig, other.macAddress), { status: 200, state: 'failed' })
+    await post(`${rig.ami.url}/faults`, { kind: 'missing' })
+    t.match(await bind(rig, other), { status: 200, body: { status: 'pending' } })
+    t.match(await bind(rig, other), { status: 200, body: { status: 'pending' } })
+    t.same(await outcome(rig, other.macAddress), { status: 200, state: 'pending' })
+    t.equal((await actionsOf(rig)).length, 3)
+  },
+)
+
+t.test('a wrong body is answered with the field and what to do', async (t) => {
+  const rig = await createRig(t)
+  const cases: readonly (readonly [string, RegExp])[] = [
+    ['', /the body is not JSON/],
+    ['[]', /the body is not of type object/],
+    ['{"a":', /the body is not JSON/],
+    [JSON.stringify({ ...wanted, hemProfileId: undefined }), /hemProfileId is missing/],
+    [JSON.stringify({ ...wanted, accountSlid: 7 }), /accountSlid is not of type string/],
+    [JSON.stringify({ ...wanted, accountSlid: '' }), /accountSlid is empty/],
+    [JSON.stringify({ ...wanted, accountSlid: 'SLID-0' }), /accountSlid is not known/],
+    [JSON.stringify({ ...wanted, macAddress: '00-11-22-AA-BB-CC' }), /macAddress use six pairs/],
+    [JSON.stringify({ ...wanted, macAddress: '00:11:22:33:44:55:66:77' }), /macAddress use six/],
+    [JSON.stringify({ ...wanted, installCode: 'XYZ' }), /installCode use hexadecimal/],
+    [JSON.stringify({ ...wanted, installCode: `${wanted.installCode}00` }), /installCode use/],
+    [JSON.stringify({ ...wanted, actionCode: 2 }), /actionCode use 1 to bind or 0/],
+    [JSON.stringify({ ...wanted, meterId: 'M-0' }), /meterId is not known/],
+    [JSON.stringify({ ...wanted, meterId: 'G5000000' }), /not an AMI meter/],
+    [JSON.stringify({ ...wanted, extra: 1 }), /not known/],
+  ]
+  for (const [body, detail] of cases) {
+    const answer = await callMutual(rig, 'bind', { body })
+    t.equal(answer.status, 400, body)
+    t.match(JSON.parse(answer.text), { detail })
+  }
+  const tooLong = await callMutual(rig, 'bind', { body: 'x'.repeat(20_000) })
+  t.equal(tooLong.status, 413)
+  t.same(await actionsOf(rig), [])
+})
+
+t.test('only the platform may bind: its certificate, its name and its password', async (t) => {
+  const rig = await createRig(t)
+  const body = JSON.stringify(wanted)
+  await t.rejects(callMutual(rig, 'bind', { body, client: {} }), 'no certificate, no connection')
+  const headers = [
+    { authorization: '' },
+    { authorization: 'Basic ' },
+    { authorization: `Basic ${Buffer.from('platform:wrong').toString('base64')}` },
+    { authorization: `Basic ${Buffer.from('other:a password').toString('base64')}` },
+    { authorization: basic.replace('Basic', 'Bearer') },
+  ]
+  for (const wrong of headers) {
+    const answer = await callMutual(rig, 'bind', { body, headers: wrong })
+    t.match(answer, { status: 401, text: '{"errorCode":1}' }, wrong.authorization)
+  }
+  const plain = await fetch(`${rig.url}/v1/gateway/bind`, { method: 'POST', body })
+  t.equal(plain.status, 404, 'the other listener does not know it')
+  const login = await callMutual(rig, 'login')
+  t.match(login, { status: 401 }, 'login is served with a certificate too')
+})

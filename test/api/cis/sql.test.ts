@@ -1,0 +1,77 @@
+import { t } from 'tap'
+import { createSqlCis } from '../../../api/cis/sql.js'
+import { cisSettings, type SqlCisSettings } from '../../../schemas/gateway-cis.js'
+import { conform } from './conformance.js'
+import { createPostgres } from './postgres.js'
+
+const tables = `
+CREATE TABLE partner (id text, first text, last text, company text, state text, locked boolean, remaining int);
+CREATE TABLE premise (id text, partner text, street text, town text, region text, zip text);
+CREATE TABLE device (serial text, premise text, contract text, kind text, tariff text, portion int);
+INSERT INTO partner VALUES ('C-1', 'Ada', 'Haas', NULL, 'A', NULL, NULL),
+  ('C-locked', 'Ben', 'Ito', NULL, 'A', true, 0), ('C-bad', 'Ines', 'Costa', NULL, 'A', NULL, NULL);
+INSERT INTO premise VALUES ('S-1', 'C-1', '1 Oak Street', 'Detroit', 'MI', '48201'),
+  ('S-2', 'C-locked', '2 Oak Street', 'Detroit', 'MI', '48201'),
+  ('S-3', 'C-bad', '3 Oak Street', 'Detroit', 'MI', NULL);
+INSERT INTO device VALUES ('M-1', 'S-1', 'A-1', 'Electric', 'RES', 7),
+  ('M-2', 'S-2', 'A-2', 'Electric', 'RES', 7), ('M-3', 'S-3', 'A-3', 'Electric', 'RES', 7);
+`
+
+const queries = {
+  customer: `SELECT id AS client_id, first AS first_name, last AS last_name, company AS business_name,
+    state AS acct_status, locked, remaining AS attempts_remaining FROM partner WHERE id = $1`,
+  sites: `SELECT premise.id AS external_site_id, true AS is_primary, first AS first_name, last AS last_name,
+    street AS address1, town AS city, region AS state, zip AS postal_code
+    FROM premise JOIN partner ON partner = partner.id WHERE partner = $1`,
+  meters: `SELECT premise AS external_site_id, contract AS account_number, serial AS meter_id,
+    kind AS meter_type, 'kWh' AS unit_of_measure, true AS "isPrimary", true AS isami,
+    tariff AS rate_code, portion AS billing_cycle_id
+    FROM device JOIN premise ON premise = premise.id WHERE partner = $1`,
+}
+
+const settingsOf = (port: number, more: object = {}) =>
+  cisSettings.parse({
+    kind: 'sql',
+    host: '127.0.0.1',
+    port,
+    database: 'postgres',
+    user: 'cis',
+    tls: 'off',
+    timeoutMs: 2_000,
+    queries,
+    ...more,
+  }) as SqlCisSettings
+
+t.test('a CIS that is a PostgreSQL database', async (t) => {
+  const server = await createPostgres()
+  await server.run(tables)
+  let isClosed = false
+  await conform(t, async () => ({
+    cis: createSqlCis(settingsOf(server.port), undefined),
+    slow: () =>
+      server.run(`ALTER TABLE partner RENAME TO partners;
+        CREATE VIEW partner AS SELECT partners.* FROM partners, pg_sleep(5)`),
+    down: async () => {
+      isClosed = true
+      await server.close()
+    },
+  }))
+  t.teardown(async () => {
+    if (!isClosed) await server.close()
+  })
+})
+
+t.test('a query that the database refuses is named by its code, and heals', async (t) => {
+  const server = await createPostgres()
+  t.teardown(server.close)
+  const cis = createSqlCis(settingsOf(server.port, { rowsMax: 2 }), undefined)
+  t.teardown(cis.close)
+  await t.rejects(cis.fetch('C-1'), { code: 'CIS_ANSWER', message: /SQLSTATE 42P01/ })
+  await server.run(tables)
+  t.match(await cis.fetch('C-1'), { record: { clientId: 'C-1' } })
+  await server.run(`INSERT INTO device SELECT 'X-' || n, 'S-1', 'A-1', 'Gas', 'RES', 7
+    FROM generate_series(1, 5) AS n`)
+  await t.rejects(cis.fetch('C-1'), { code: 'CIS_ANSWER', message: /more than 2 rows/ })
+  await server.run(`INSERT INTO partner SELECT * FROM partner`)
+  await t.rejects(cis.fetch('C-locked'), { code: 'CIS_ANSWER', message: /several rows/ })
+})

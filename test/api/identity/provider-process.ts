@@ -1,0 +1,54 @@
+import { Provider } from 'oidc-provider'
+
+/** What the parent sends: where to listen, with which keys, and the client's address. */
+interface Start {
+  readonly port: number
+  readonly jwks: { readonly keys: object[] }
+  readonly redirectUri: string
+}
+
+/** A real OpenID provider in a process of its own; its development pages sign anybody in. */
+function start({ port, jwks, redirectUri }: Start): void {
+  const issuer = `http://127.0.0.1:${port}`
+  const provider = new Provider(issuer, {
+    jwks,
+    clients: [
+      {
+        client_id: 'app',
+        redirect_uris: [redirectUri],
+        token_endpoint_auth_method: 'none',
+        grant_types: ['authorization_code'],
+        response_types: ['code'],
+        application_type: 'native',
+      },
+    ],
+    cookies: { keys: ['a key for cookies'] },
+    pkce: { required: () => true },
+    extraTokenClaims: (_context: unknown, token: { accountId: string }) => ({
+      utility: { partner: token.accountId },
+    }),
+    features: {
+      devInteractions: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => 'urn:tieline',
+        useGrantedResource: () => true,
+        getResourceServerInfo: () => ({
+          scope: 'customer',
+          audience: 'tieline',
+          accessTokenFormat: 'jwt',
+          accessTokenTTL: 3_600,
+          jwt: { sign: { alg: 'RS256' } },
+        }),
+      },
+    },
+    findAccount: (_context: unknown, accountId: string) => ({
+      accountId,
+      claims: () => ({ sub: accountId }),
+    }),
+  })
+  provider.listen(port, '127.0.0.1', () => process.send?.({ type: 'ready' }))
+}
+
+process.on('disconnect', () => process.exit(0))
+process.on('message', (message) => start(message as Start))

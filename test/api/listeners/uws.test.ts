@@ -1,0 +1,97 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { t } from 'tap'
+import type { Handle } from '../../../api/request.js'
+import { createRequestIds } from '../../../api/request.js'
+import { demoCertificates } from '../../../infra/demo/certificates.js'
+import { conform, echo, limits } from './conformance.js'
+import { createRaw } from './raw.js'
+
+// The limit of the header is read when the native module is loaded.
+process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(limits.headerBytesMax)
+const { createUwsListener } = await import('../../../api/listeners/uws.js')
+
+const folder = mkdtempSync(join(tmpdir(), 'tieline-listener-'))
+t.teardown(() => rmSync(folder, { recursive: true }))
+const { caFile, certFile, keyFile } = demoCertificates(folder)
+const tls = { certFile, keyFile }
+
+const listen = async (
+  handle: Handle,
+  settings: object,
+  more: { requestsPerSecondMax?: number } = {},
+) => {
+  const listener = await createUwsListener({
+    settings: { host: '127.0.0.1', port: 0, allow: [], ...settings },
+    limits,
+    requestsPerSecondMax: more.requestsPerSecondMax ?? 100_000,
+    handle,
+    requestId: createRequestIds('test'),
+    now: Date.now,
+    onFailure: () => undefined,
+  })
+  t.teardown(listener.close)
+  return listener
+}
+
+t.test('plain HTTP on loopback', async (t) => {
+  await conform(t, async (handle, more = {}) => ({
+    listener: await listen(handle, { allow: more.allow ?? [] }, more),
+    tls: undefined,
+  }))
+})
+
+t.test('TLS', async (t) => {
+  await conform(t, async (handle, more = {}) => ({
+    listener: await listen(handle, { tls, allow: more.allow ?? [] }, more),
+    tls: { ca: readFileSync(caFile) },
+  }))
+})
+
+t.test('a first line that comes in pieces is refused, not misread', async (t) => {
+  const { port } = await listen(echo, {})
+  const client = await createRaw({ port, tls: undefined })
+  client.send('GET /no')
+  await sleep(20)
+  client.send('w HTTP/1.1\r\nHost: gateway\r\n\r\n')
+  t.match(await client.answers(), [/^HTTP\/1.1 505 /])
+  await client.closed()
+})
+
+t.test('TLS below 1.2 is refused', async (t) => {
+  const { port } = await listen(echo, { tls })
+  const ca = readFileSync(caFile)
+  const old = {
+    ca,
+    minVersion: 'TLSv1',
+    maxVersion: 'TLSv1.1',
+    ciphers: 'DEFAULT@SECLEVEL=0',
+  } as const
+  await t.rejects(createRaw({ port, tls: old }))
+  await createRaw({ port, tls: { ca, maxVersion: 'TLSv1.2' } }).then((client) => client.destroy())
+})
+
+t.test('a Unix socket', async (t) => {
+  const socketPath = join(folder, 'gateway.sock')
+  await listen(echo, { socket: socketPath })
+  const status = await new Promise<number | undefined>((resolve, reject) => {
+    const asked = request({ socketPath, path: '/now', agent: false }, (answer) => {
+      answer.resume()
+      resolve(answer.statusCode)
+    })
+    asked.once('error', reject)
+    asked.end()
+  })
+  t.equal(status, 200)
+})
+
+t.test('a port that is taken and a certificate that is none are told at once', async (t) => {
+  const { port } = await listen(echo, {})
+  await t.rejects(listen(echo, { port }), { code: 'PORT_TAKEN' })
+  const wrong = { tls: { certFile: keyFile, keyFile } }
+  await t.rejects(listen(echo, wrong), { code: 'LISTENER' })
+  await t.rejects(listen(echo, { host: '192.0.2.1', port: 8_000 }), { code: 'LISTENER' })
+})
