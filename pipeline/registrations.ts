@@ -57,7 +57,7 @@ export async function register(
 
 /**
  * Looks whether a published file shows an earlier start of a tenancy than was known, and moves the
- * start. Repeating it changes nothing; where no meter has changed hands it costs next to nothing.
+ * start. Repeating it finishes what was begun; where no meter has changed hands it changes nothing.
  */
 export async function learnStarts(context: RegisterContext, arrival: number): Promise<void> {
   const meterIds = await metersWithEarlierStart(context.store, arrival)
@@ -180,8 +180,7 @@ async function learnShared(store: Store, meterIds: readonly string[]): Promise<r
 
 /**
  * Writes the tenancies of some meters as their facts have them now. Every row that rests on fewer
- * facts is written again, changed or not, so that a slower writer with less knowledge loses. A file
- * that was published before they were written did not find its meters moved, hence the second look.
+ * facts is written again, changed or not, so that a slower writer with less knowledge loses.
  */
 async function writeRenewed(context: RegisterContext, meterIds: readonly string[]): Promise<void> {
   const { store, now } = context
@@ -200,9 +199,7 @@ async function writeRenewed(context: RegisterContext, meterIds: readonly string[
       return [same ? { ...fresh, row } : fresh]
     }),
   )
-  if (writes.length === 0) return
-  await writeTenancies(store, writes)
-  if ((await learnFromUsage(store, facts)) !== facts) await writeRenewed(context, meterIds)
+  if (writes.length > 0) await writeTenancies(store, writes)
 }
 
 /** Where a meter has changed hands, the store may know since when. */

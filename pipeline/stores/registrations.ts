@@ -97,12 +97,17 @@ export async function findStarts(
   }))
 }
 
-/** Meters in a published file where a registered account has an earlier first interval than known. */
+/**
+ * Meters in a published file that several accounts are known to have had, where one of them has a
+ * first interval no later than known. It goes by the facts, which are written before usage is read:
+ * of a registration and a file that come at once, one sees the other, whatever dies in between.
+ */
 export async function metersWithEarlierStart(
   store: Store,
   arrival: number,
 ): Promise<readonly string[]> {
-  const moved = `SELECT meter_id FROM tenancy WHERE valid_from IS NOT NULL OR valid_to IS NOT NULL`
+  const moved = `SELECT meter_id FROM registration_fact WHERE kind = 'seen'
+    GROUP BY meter_id HAVING uniqExact(external_site_id, account_number, client_id) > 1`
   const rows = await store.rows<{ meter_id: string }>({
     sql: `SELECT DISTINCT meter_id
       FROM (
@@ -117,7 +122,7 @@ export async function metersWithEarlierStart(
         FROM registration_fact WHERE meter_id IN (${moved})
         GROUP BY meter_id, external_site_id, account_number
       ) AS facts USING (meter_id, external_site_id, account_number)
-      WHERE known = 0 OR first < known_at`,
+      WHERE known = 0 OR first <= known_at`,
     parameters: {
       from: versionOf(arrival, 0).toString(),
       to: versionOf(arrival + 1, 0).toString(),
