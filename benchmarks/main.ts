@@ -16,6 +16,8 @@ program
   .option('--rounds <n>', 'rounds measured, at least 3', toCount, 3)
   .option('--bad <share>', 'share of unusable rows, 0 to 0.009', toShare, 0)
   .option('--growth', 'also measure Tieline with 30,000 meters, interleaved', false)
+  .option('--clock-change', 'also a day of 25 hours, beside the engine alone', false)
+  .option('--again', 'also the same file sent again with three reads corrected', false)
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
     await usage({ ...options, print })

@@ -14,9 +14,10 @@ export interface Passage {
 export interface ThroughTieline {
   /**
    * Seconds from handing over a finished file to its receipt. The file gets a name of its own and
-   * the store is emptied afterwards, so that each round begins alike and none is a duplicate.
+   * the store is emptied afterwards unless it is to be kept, so that each round begins alike and none
+   * is a duplicate.
    */
-  measure(path: string): Promise<Passage>
+  measure(path: string, options?: { readonly keep?: boolean }): Promise<Passage>
   /** The highest peaks of the rounds so far, MB: this process and the worker, and the engine. */
   peaks(): { readonly nodeMb: number; readonly engineMb: number }
   close(): Promise<void>
@@ -30,7 +31,7 @@ export async function createThroughTieline(rig: Rig): Promise<ThroughTieline> {
   let nodeMb = 0
   let engineMb = 0
   return {
-    measure: async (path) => {
+    measure: async (path, { keep = false } = {}) => {
       const named = join(rig.files, `BENCH_05032026_Electric_${++round}.csv`)
       linkSync(path, named)
       for (const pid of [...nodePids, clickhouse?.pid()]) resetPeak(pid)
@@ -44,7 +45,7 @@ export async function createThroughTieline(rig: Rig): Promise<ThroughTieline> {
       if (receipt?.status !== 'published') {
         throw new Error(`the file was not published: ${JSON.stringify(receipt)}`)
       }
-      await rig.store.command({ sql: 'TRUNCATE TABLE usage_read SYNC' })
+      if (!keep) await rig.store.command({ sql: 'TRUNCATE TABLE usage_read SYNC' })
       return { seconds, receipt }
     },
     peaks: () => ({ nodeMb, engineMb }),

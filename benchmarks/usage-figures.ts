@@ -21,6 +21,12 @@ export interface UsageFigures {
   readonly rowsSmall?: number
   readonly tielineSmallSeconds?: number
   readonly growth?: number
+  readonly rowsClockChange?: number
+  readonly tielineClockChangeSeconds?: number
+  readonly clockChangeOverEngine?: number
+  /** The same file again with three reads corrected. */
+  readonly tielineAgainSeconds?: number
+  readonly againOverFirst?: number
   /** Every measured value in order. */
   readonly rounds: Readonly<Record<string, readonly number[]>>
 }
@@ -68,6 +74,8 @@ const bounds = {
   nodeMb: { limit: 400, most: true },
   badSpeed: { limit: 0.5, most: false },
   growth: { limit: 3.7, most: true },
+  clockChange: { limit: 2, most: true },
+  again: { limit: 1.5, most: true },
 } as const satisfies Record<string, Bound>
 
 /** Figures for people, each beside what it must reach. */
@@ -81,6 +89,7 @@ export function verdicts(figures: UsageFigures): readonly string[] {
     return `${what.padEnd(26)} ${value.toFixed(2)}  ${isReached ? 'reached' : 'MISSED'}: ${text}`
   }
   const { tielineOverEngine, naiveOverTieline, badSpeedOverClean, growth } = figures
+  const { clockChangeOverEngine, againOverFirst } = figures
   const mb = (value: number) => `${Math.round(value)} MB`
   return [
     speed('(a) engine alone', engineSeconds),
@@ -95,5 +104,11 @@ export function verdicts(figures: UsageFigures): readonly string[] {
       ? []
       : [held('bad over clean speed', badSpeedOverClean, bounds.badSpeed)]),
     ...(growth === undefined ? [] : [held('growth from 30,000 meters', growth, bounds.growth)]),
+    ...(clockChangeOverEngine === undefined
+      ? []
+      : [held('clock change over engine', clockChangeOverEngine, bounds.clockChange)]),
+    ...(againOverFirst === undefined
+      ? []
+      : [held('corrected over first load', againOverFirst, bounds.again)]),
   ]
 }

@@ -1,12 +1,13 @@
-import { writeFileSync } from 'node:fs'
+import { createReadStream, createWriteStream, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { numberedMeters } from '../infra/demo/customers.js'
 import { type UsageTally, usageFile } from '../infra/demo/usage-file.js'
 import { bytesText, grouped } from '../infra/table.js'
 import { createEngineAlone } from './engine-alone.js'
 import { createRig, type Rig } from './rig.js'
 import { runNaively } from './run-naively.js'
-import { createThroughTieline } from './through-tieline.js'
+import { createThroughTieline, type ThroughTieline } from './through-tieline.js'
 import { estimate, median, type UsageFigures, verdicts } from './usage-figures.js'
 
 export interface UsageOptions {
@@ -15,6 +16,10 @@ export interface UsageOptions {
   /** Share of unusable rows of the measured file. */
   readonly bad: number
   readonly growth: boolean
+  /** A day of 25 hours besides. */
+  readonly clockChange: boolean
+  /** The same file again with three reads corrected besides. */
+  readonly again: boolean
   readonly json?: string
   readonly print: (line: string) => void
 }
@@ -25,6 +30,8 @@ interface UsageFile extends UsageTally {
 
 const timeZone = 'America/Detroit'
 const customersSmall = 30_000
+/** The clock of the zone is set back on it: 25 hours. */
+const clockChangeDay = '2025-11-02'
 const oneRowRounds = 5
 
 /**
@@ -51,12 +58,15 @@ async function measure(rig: Rig, options: UsageOptions): Promise<UsageFigures> {
   const clean = await writeFile(rig, 'clean', { customers, bad: 0 })
   const bad = options.bad > 0 ? await writeFile(rig, 'bad', { customers, bad: options.bad }) : clean
   const small = await writeFile(rig, 'small', { customers: customersSmall, bad: 0 })
+  const clock = options.clockChange
+    ? await writeFile(rig, 'clock', { customers, bad: 0, firstDay: clockChangeDay })
+    : undefined
   const single = await writeFile(rig, 'single', { customers: 1, bad: 0, daily: true })
   print(`${grouped(clean.rows)} rows, ${bytesText(clean.bytes)}; ${grouped(bad.rowsBad)} bad rows`)
   for (const line of estimate(clean.rows, clean.bytes)) print(line)
   const engine = await createEngineAlone(rig.store, timeZone)
   const tieline = await createThroughTieline(rig)
-  const seconds = { engine: [], tieline: [], clean: [], small: [], naive: [], single: [] } as Times
+  const seconds = noTimes()
   const naivePeaks: number[] = []
   const note = (what: keyof Times, value: number) => {
     seconds[what].push(value)
@@ -80,23 +90,60 @@ async function measure(rig: Rig, options: UsageOptions): Promise<UsageFigures> {
       await load('tieline', bad)
       if (bad !== clean) await load('clean', clean)
       if (options.growth) await load('small', small)
+      if (clock !== undefined) {
+        note('clockEngine', await engine.measure(clock.path))
+        await load('clock', clock)
+      }
+      if (options.again) note('again', await loadAgain(tieline, clean.path))
       if (round > 1) continue
       const naive = await runNaively({ path: clean.path, store: rig.stack.store })
       naivePeaks.push(naive.peakMb)
       note('naive', naive.seconds)
     }
-    return toFigures({ clean, bad, small, seconds, peaks: tieline.peaks(), naivePeaks })
+    return toFigures({ clean, bad, small, clock, seconds, peaks: tieline.peaks(), naivePeaks })
   } finally {
     await tieline.close()
   }
 }
 
-type Times = Record<'engine' | 'tieline' | 'clean' | 'small' | 'naive' | 'single', number[]>
+const timed = [
+  ...(['engine', 'tieline', 'clean', 'small', 'naive', 'single'] as const),
+  ...(['clock', 'clockEngine', 'again'] as const),
+] as const
+type Times = Record<(typeof timed)[number], number[]>
+
+function noTimes(): Times {
+  return Object.fromEntries(timed.map((what) => [what, []])) as unknown as Times
+}
+
+/** Seconds for a file of which all is published already but three reads, which it corrects. */
+async function loadAgain(tieline: ThroughTieline, path: string): Promise<number> {
+  const corrected = `${path}.corrected`
+  await pipeline(createReadStream(path), correctThree, createWriteStream(corrected))
+  await tieline.measure(path, { keep: true })
+  const { seconds, receipt } = await tieline.measure(corrected)
+  if (receipt.restated?.rows !== 3) throw new Error(`not three: ${JSON.stringify(receipt)}`)
+  return seconds
+}
+
+/** Gives three rows of the first piece another quantity. */
+async function* correctThree(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let isFirst = true
+  for await (const bytes of input) {
+    const lines = bytes.toString('latin1').split('\n')
+    for (const at of isFirst ? [5, 50, 500] : []) {
+      lines[at] = (lines[at] as string).replace(/[^,]*$/, '7.777')
+    }
+    yield isFirst ? Buffer.from(lines.join('\n'), 'latin1') : bytes
+    isFirst = false
+  }
+}
 
 interface Measured {
   readonly clean: UsageFile
   readonly bad: UsageFile
   readonly small: UsageFile
+  readonly clock: UsageFile | undefined
   readonly seconds: Times
   readonly peaks: { readonly nodeMb: number; readonly engineMb: number }
   readonly naivePeaks: readonly number[]
@@ -129,6 +176,16 @@ function toFigures(measured: Measured): UsageFigures {
       tielineSmallSeconds: median(seconds.small),
       growth: tielineSeconds / median(seconds.small),
     }),
+    ...(measured.clock !== undefined && {
+      rowsClockChange: measured.clock.rows,
+      tielineClockChangeSeconds: median(seconds.clock),
+      clockChangeOverEngine: median(seconds.clock) / median(seconds.clockEngine),
+    }),
+    ...(seconds.again.length > 0 && {
+      tielineAgainSeconds: median(seconds.again),
+      againOverFirst:
+        median(seconds.again) / median(bad === clean ? seconds.tieline : seconds.clean),
+    }),
     rounds: seconds,
   }
 }
@@ -137,6 +194,8 @@ interface FileShape {
   readonly customers: number
   readonly bad: number
   readonly daily?: boolean
+  /** `YYYY-MM-DD`. */
+  readonly firstDay?: string
 }
 
 /** Writes a day of reads with the project's generator. */
@@ -145,7 +204,7 @@ async function writeFile(rig: Rig, name: string, shape: FileShape): Promise<Usag
   const tally = await usageFile(path, {
     meters: numberedMeters(shape.customers),
     seed: 20_260_305,
-    firstDay: '2026-03-04',
+    firstDay: shape.firstDay ?? '2026-03-04',
     days: 1,
     intervalSeconds: shape.daily ? 86_400 : 900,
     zone: timeZone,

@@ -109,11 +109,18 @@ export interface JudgeOptions {
   readonly again: boolean
 }
 
-/** Stores the plainly good rows of a chunk in a staging table, in one statement and one block. */
+/** What the engine can search for at once; few timestamps lie in a repeated hour. */
+const needlesMax = 255
+
+/**
+ * Stores the plainly good rows of a chunk in a staging table, in one statement and one block. The
+ * few of the repeated hour are searched for before lines are cut into columns.
+ */
 export function storePlainRows(options: JudgeOptions): Statement {
   const { arrival, chunk, reader, handing } = options
   const staging = stagingOf(arrival)
   const into = staging[options.into]
+  const isSought = options.into === 'repeats' && reader === 'lines'
   return {
     sql: `INSERT INTO ${into}
   (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
@@ -128,10 +135,11 @@ WITH
 SELECT p[3], {commodity:String}, starts[stamp], {seconds:UInt32}, days[stamp], hours[stamp], q,
   p[1], p[2], {base:UInt64} + number
 FROM (
-  SELECT rowNumberInAllBlocks() AS number, ${columns[reader]} AS p,
+  SELECT number, ${columns[reader]} AS p,
     transform(toLowCardinality(p[4]), texts, arrayEnumerate(texts), 0) AS stamp,
     toDecimal64OrZero(${chunk.crlf ? `trimRight(p[5], '\\r')` : 'p[5]'}, 6) AS q, ${reader === 'lines' ? 'line' : 'c1, c2, c3'}
-  FROM ${from(reader, handing)}
+  FROM (SELECT rowNumberInAllBlocks() AS number, * FROM ${from(reader, handing)})
+  ${isSought ? `WHERE multiSearchAny(line, arraySlice(texts, 1, ${needlesMax}))` : ''}
 )
 WHERE ${plain(reader, options)}${options.again ? left(into) : ''}${formatTail(reader, handing)}`,
     parameters: {
