@@ -17,7 +17,7 @@ import {
   storeHasDays,
 } from './stores/overlap.js'
 import { countUnregistered, keepRegistered } from './stores/registered.js'
-import { type Move, repairMeters } from './stores/repair.js'
+import { type Move, recordRepairs, repairMeters } from './stores/repair.js'
 import { type StagingTotals, totalShapes } from './stores/shapes.js'
 import { stagingOf } from './stores/staging.js'
 import { addQuantities, subtractQuantities } from './sums.js'
@@ -56,8 +56,9 @@ export async function settleLengths(
     const lastEnd = intervalEnd(totals.lastIntervalStart, seconds, line.zone)
     return { table: reads, totals, rejected: none, survivors, lastEnd }
   }
-  const rejected = await rejectLengths(line, state, repairs)
-  await repairMeters(store, state.arrival, { repairs, move: moveOf(line, state) })
+  await recordRepairs(store, state.arrival, repairs)
+  const rejected = await rejectLengths(line, state)
+  await repairMeters(store, state.arrival, moveOf(line, state))
   return { ...(await lookAgain(line, state, fixed)), rejected }
 }
 

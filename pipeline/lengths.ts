@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { lengthsOf } from '../schemas/profile.js'
-import { formatQuantity } from '../schemas/quantity.js'
 import { isDayFormat } from '../schemas/time-stamp.js'
-import { rejectCodes } from '../schemas/usage-row.js'
+import { type RejectedRow, rejectCodes } from '../schemas/usage-row.js'
 import { daySeconds } from '../schemas/zone.js'
 import { loadTasks } from './forward.js'
 import { chunkName, landedFolder } from './landing.js'
@@ -12,10 +11,11 @@ import { toRejectRow } from './odd-rows.js'
 import { ensureLanded } from './receive.js'
 import { type RawRow, splitRows } from './rows.js'
 import { toLength } from './sample.js'
+import type { Store } from './stores/clickhouse.js'
 import type { FileState } from './stores/file-state.js'
 import { oddMeters, storedLengths } from './stores/lengths.js'
 import type { Counted } from './stores/overlap.js'
-import { linesOfMeters, type MeterRepair } from './stores/repair.js'
+import { countUseless, type MeterRepair, uselessLines } from './stores/repair.js'
 
 /**
  * The meters of a file whose reads are not of the length that its sample showed (decision 16): the
@@ -55,55 +55,46 @@ export function meterLength(
   return rules.allowed.includes(length) ? length : 0
 }
 
-const rejectBatch = 5_000
+/** Rows that are looked at together; their texts are in memory. */
+const batchRows = 50_000
 
 /** Writes down the rows of meters whose length is not usable, and counts them. */
-export async function rejectLengths(
-  line: Line,
-  state: FileState,
-  repairs: readonly MeterRepair[],
-): Promise<Counted> {
-  const meterIds = repairs.filter((one) => one.seconds === 0).map((one) => one.meterId)
-  if (meterIds.length === 0) return { rows: 0, quantity: '0' }
+export async function rejectLengths(line: Line, state: FileState): Promise<Counted> {
+  const { store, folders } = line
+  const [found] = await store.rows<Counted>(countUseless(state.arrival))
+  const counted = { rows: Number(found?.rows ?? 0), quantity: found?.quantity ?? '0' }
+  if (counted.rows === 0) return counted
   await ensureLanded(line, state)
-  const found = await line.store.rows<{ line: number; micros: string }>(
-    linesOfMeters(state.arrival, meterIds),
-  )
-  const micros = new Map(found.map((row) => [row.line, BigInt(row.micros)]))
-  const rejects: object[] = []
-  for await (const row of landedRows(
-    line,
-    state,
-    found.map((one) => one.line),
-  )) {
-    const code = 'INTERVAL_LENGTH'
-    const { detail } = rejectCodes[code]
-    const verdict = {
-      code,
-      column: 'TimeStamp',
-      detail,
-      micros: micros.get(row.line) ?? 0n,
-    } as const
-    rejects.push(toRejectRow(state.arrival, row, { outcome: 'rejected', ...verdict }))
-    if (rejects.length >= rejectBatch) await line.store.insert('reject', rejects.splice(0))
+  const folder = landedFolder(folders.landing, state.arrival)
+  for (const { chunk } of loadTasks(state)) {
+    const rows: RawRow[] = []
+    for (const row of splitRows(await readFile(join(folder, chunkName(chunk.chunk))), chunk.line)) {
+      if (rows.push(row) === batchRows) await rejectUseless(store, state.arrival, rows.splice(0))
+    }
+    if (rows.length > 0) await rejectUseless(store, state.arrival, rows)
   }
-  if (rejects.length > 0) await line.store.insert('reject', rejects)
-  const total = [...micros.values()].reduce((sum, one) => sum + one, 0n)
-  return { rows: found.length, quantity: formatQuantity(total) }
+  return counted
 }
 
-/** The rows that start on the given lines of a file, ascending, from its landing. */
-async function* landedRows(
-  line: Line,
-  state: FileState,
-  wanted: readonly number[],
-): AsyncGenerator<RawRow> {
-  const folder = landedFolder(line.folders.landing, state.arrival)
-  for (const { chunk } of loadTasks(state)) {
-    const here = wanted.filter((at) => at >= chunk.line && at < chunk.line + chunk.lines)
-    if (here.length === 0) continue
-    const lines = new Set(here)
-    const bytes = await readFile(join(folder, chunkName(chunk.chunk)))
-    for (const row of splitRows(bytes, chunk.line)) if (lines.has(row.line)) yield row
-  }
+async function rejectUseless(
+  store: Store,
+  arrival: number,
+  rows: readonly RawRow[],
+): Promise<void> {
+  const first = rows[0]?.line ?? 0
+  const found = await store.rows<{ line: number; micros: string }>(
+    uselessLines(arrival, first, (rows.at(-1)?.line ?? 0) - first + 1),
+  )
+  const micros = new Map(found.map((row) => [row.line, BigInt(row.micros)]))
+  const rejects = rows.flatMap((row) => {
+    const energy = micros.get(row.line)
+    return energy === undefined ? [] : [toRejectRow(arrival, row, lengthless(energy))]
+  })
+  if (rejects.length > 0) await store.insert('reject', rejects)
+}
+
+function lengthless(micros: bigint): RejectedRow {
+  const code = 'INTERVAL_LENGTH'
+  const { detail } = rejectCodes[code]
+  return { outcome: 'rejected', code, column: 'TimeStamp', detail, micros }
 }

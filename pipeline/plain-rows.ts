@@ -86,7 +86,9 @@ async function hasRepeats(line: Line, { arrival, chunk }: LoadTask): Promise<boo
 async function explainStamps(line: Line, task: LoadTask): Promise<boolean> {
   const { texts, stamps } = stagingOf(task.arrival)
   const unknown = await line.store.rows<{ text: string }>({
-    sql: `SELECT DISTINCT text FROM ${texts} WHERE text NOT IN (SELECT text FROM ${stamps})`,
+    sql: `SELECT DISTINCT text FROM ${texts}
+      WHERE chunk = {chunk:UInt32} AND text NOT IN (SELECT text FROM ${stamps})`,
+    parameters: { chunk: task.chunk.chunk },
   })
   const rules = rulesOf(line, task)
   const meanings = unknown.flatMap(({ text }) => explainStamp(text, rules) ?? [])

@@ -1,4 +1,5 @@
 import { Fault } from '../schemas/fault.js'
+import { balance } from '../schemas/receipt.js'
 import { classify, dropUnregistered, settleLengths } from './classify.js'
 import { forward, loadTasks } from './forward.js'
 import type { Line } from './line.js'
@@ -10,7 +11,7 @@ import type { ChunkReceipt } from './stores/ledger.js'
 import type { Counted } from './stores/overlap.js'
 import { resolveRepeats } from './stores/repeats.js'
 import { type StagingTotals, totalShapes } from './stores/shapes.js'
-import { countRows, emptyStaging, stagingOf } from './stores/staging.js'
+import { countRows, emptyStaging, forgetRejects, stagingOf } from './stores/staging.js'
 import { addQuantities } from './sums.js'
 import { dateNotes, refuseDates, refuseShare, unjudged, withRejected } from './verdict.js'
 
@@ -95,6 +96,7 @@ async function prove(line: Line, state: FileState): Promise<Proved> {
   const first = await loadAll(line, state)
   if (imbalance(state, first) === undefined) return first
   await line.ledger.forgetReceipts(state.arrival)
+  await forgetRejects(line.store, state.arrival)
   await emptyStaging(line.store, state.arrival)
   const again = await loadAll(line, state)
   const wrong = imbalance(state, again)
@@ -162,7 +164,25 @@ async function weigh(line: Line, state: FileState, proved: Proved): Promise<File
   const tooMany = refuseShare(counted.rows, rejectedShareMax)
   if (tooMany !== undefined) return { ...counted, status: 'quarantined', ...tooMany }
   const kept = await dropUnregistered(line, counted, usable)
-  return classify(line, withUnregistered(counted, kept.unregistered), kept)
+  const decided = await classify(line, withUnregistered(counted, kept.unregistered), kept)
+  await proveOutcomes(line, decided)
+  return decided
+}
+
+/**
+ * Whatever was repaired, filtered or thinned on the way: the outcomes add up to what came in, and a
+ * table that was made of the accepted rows holds them.
+ */
+async function proveOutcomes({ store }: Line, state: FileState): Promise<void> {
+  const { rows, quantity, attaches } = state
+  const outcomes = JSON.stringify({ rows, quantity })
+  if (!balance(state)) throw new Fault('UNBALANCED', `the outcomes do not add up: ${outcomes}`)
+  if (attaches !== stagingOf(state.arrival).final) return
+  const [found] = await store.rows<Counted>({
+    sql: `SELECT count() AS rows, toString(sum(quantity)) AS quantity FROM ${attaches}`,
+  })
+  if (Number(found?.rows) === rows.accepted && found?.quantity === quantity.accepted) return
+  throw new Fault('UNBALANCED', `${JSON.stringify(found)} would be published of ${outcomes}`)
 }
 
 function withUnregistered(state: FileState, { rows, quantity }: Counted): FileState {
@@ -179,11 +199,13 @@ function withUnregistered(state: FileState, { rows, quantity }: Counted): FileSt
  */
 async function proveDates(line: Line, state: FileState): Promise<Notes> {
   const { texts, stamps } = stagingOf(state.arrival)
-  const rows = await line.store.rows<{ text: string }>({
-    sql: `SELECT text FROM ${texts} UNION DISTINCT SELECT text FROM ${stamps}`,
+  const rows = await line.store.rows<{ date: string }>({
+    sql: `SELECT DISTINCT extract(text, '^\\s*(\\d{1,2}/\\d{1,2}/\\d{4})(?:\\D|$)') AS date
+      FROM (SELECT text FROM ${texts} UNION ALL SELECT text FROM ${stamps})
+      WHERE date != '' LIMIT ${datesMax}`,
   })
   return dateNotes(
-    rows.map((row) => row.text),
+    rows.map((row) => row.date),
     {
       fileDate: state.fileDate,
       format: state.manifest.format,
@@ -191,3 +213,6 @@ async function proveDates(line: Line, state: FileState): Promise<Notes> {
     },
   )
 }
+
+/** Different dates that are looked at: more than a hundred years of them. */
+const datesMax = 40_000

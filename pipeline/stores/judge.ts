@@ -1,3 +1,4 @@
+import { stampsMax } from '../stamp-texts.js'
 import type { Statement } from './clickhouse.js'
 import type { LandedChunk } from './file-state.js'
 import { lineBounds, stagingOf, versionOf } from './staging.js'
@@ -129,7 +130,7 @@ WITH
   (SELECT groupArray((text, starts_at, local_day, local_hour))
    FROM (
      SELECT * FROM ${staging.stamps} FINAL
-     WHERE (second_at != 0) = ${options.into === 'repeats' ? 1 : 0} ORDER BY text
+     WHERE (second_at != 0) = ${options.into === 'repeats' ? 1 : 0} ORDER BY text LIMIT ${stampsMax}
    )) AS stamps,
   stamps.1 AS texts, stamps.2 AS starts, stamps.3 AS days, stamps.4 AS hours
 SELECT p[3], {commodity:String}, starts[stamp], {seconds:UInt32}, days[stamp], hours[stamp], q,
@@ -153,11 +154,9 @@ WHERE ${plain(reader, options)}${options.again ? left(into) : ''}${formatTail(re
   }
 }
 
-const stampsMax = 100_000
-
 /**
  * Gathers the different timestamps of a chunk, at most `stampsMax` of them; a row with a timestamp
- * beyond those is not plain.
+ * beyond those is judged by itself.
  */
 export function gatherStamps(options: {
   readonly arrival: number

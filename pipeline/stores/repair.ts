@@ -1,6 +1,6 @@
 import type { LocalStart } from '../stamps.js'
 import type { Statement, Store } from './clickhouse.js'
-import { createReads, stagingOf } from './staging.js'
+import { createReads, lineBounds, stagingOf } from './staging.js'
 
 /** A meter that the staged rows must not keep as they are. */
 export interface MeterRepair {
@@ -12,16 +12,13 @@ export interface MeterRepair {
 /** Where an interval starts, if its meter's length is `seconds` and not the one of the file. */
 export type Move = (startsAt: number, seconds: number) => LocalStart
 
-/**
- * Copies `reads` into `fixed` with the right interval lengths, and without the meters whose rows
- * are not usable. `move` is there where the start of an interval hangs on its length.
- */
-export async function repairMeters(
+/** Writes down which meters of a file are not as they are staged. */
+export async function recordRepairs(
   store: Store,
   arrival: number,
-  { repairs, move }: { readonly repairs: readonly MeterRepair[]; readonly move: Move | undefined },
+  repairs: readonly MeterRepair[],
 ): Promise<void> {
-  const { reads, fixed, repairs: table, moves } = stagingOf(arrival)
+  const { repairs: table } = stagingOf(arrival)
   await store.command({
     sql: `CREATE OR REPLACE TABLE ${table} (meter_id String, seconds UInt32)
       ENGINE = MergeTree ORDER BY meter_id`,
@@ -30,6 +27,19 @@ export async function repairMeters(
     table,
     repairs.map(({ meterId, seconds }) => ({ meter_id: meterId, seconds })),
   )
+}
+
+/**
+ * Copies `reads` into `fixed` with the lengths that `recordRepairs` wrote down, and without the
+ * meters whose rows are not usable. `move` is there where the start of an interval hangs on its
+ * length.
+ */
+export async function repairMeters(
+  store: Store,
+  arrival: number,
+  move: Move | undefined,
+): Promise<void> {
+  const { reads, fixed, repairs: table, moves } = stagingOf(arrival)
   await store.command(createReads(fixed, 'CREATE OR REPLACE TABLE'))
   const lengths = `SELECT r.* REPLACE(if(m.meter_id = '', r.seconds, m.seconds) AS seconds)
       FROM ${reads} AS r LEFT ANY JOIN ${table} AS m ON m.meter_id = r.meter_id
@@ -74,13 +84,24 @@ async function recordMoves(store: Store, arrival: number, move: Move): Promise<v
   if (rows.length > 0) await store.insert(moves, rows)
 }
 
-/** The rows of some meters that stand in `reads`, by line. */
-export function linesOfMeters(arrival: number, meterIds: readonly string[]): Statement {
+const useless = (arrival: number) => {
+  const { reads, repairs } = stagingOf(arrival)
+  return `${reads} WHERE meter_id IN (SELECT meter_id FROM ${repairs} WHERE seconds = 0)`
+}
+
+/** Rows and energy of the meters whose rows are not usable. */
+export function countUseless(arrival: number): Statement {
+  return {
+    sql: `SELECT count() AS rows, toString(sum(quantity)) AS quantity FROM ${useless(arrival)}`,
+  }
+}
+
+/** Their lines and quantities among `lines` physical lines from `line` on, in no order. */
+export function uselessLines(arrival: number, line: number, lines: number): Statement {
   return {
     sql: `SELECT toUInt32(bitAnd(version, 4294967295)) AS line,
         toString(toInt128(quantity * 1000000)) AS micros
-      FROM ${stagingOf(arrival).reads}
-      WHERE meter_id IN ({meterIds:Array(String)}) ORDER BY line`,
-    parameters: { meterIds: [...meterIds] },
+      FROM ${useless(arrival)} AND version >= {from:UInt64} AND version < {to:UInt64}`,
+    parameters: lineBounds(arrival, line, lines),
   }
 }

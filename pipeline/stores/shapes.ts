@@ -34,10 +34,8 @@ export async function totalShapes(
         toUnixTimestamp(max(last)) AS to_start,
         sumIf(meters, ${irregular(seconds)}) AS odd, sumIf(meters * rows, ${irregular(seconds)}) AS odd_rows
       FROM (
-        SELECT rows, first, last, first_day, last_day, slots,
-          count() AS meters, sum(quantity) AS energy
-        FROM (${meterShapes(table, seconds)})
-        GROUP BY rows, first, last, first_day, last_day, slots
+        SELECT ${shape}, count() AS meters, sum(quantity) AS energy
+        FROM (${meterShapes(table, seconds)}) GROUP BY ${shape}
       )`,
     parameters: { seconds },
   })
@@ -63,10 +61,17 @@ function meterShapes(table: string, seconds: number): string {
     FROM ${table} AS t GROUP BY meter_id`
 }
 
-/** The meters that are not regular, of which `oddMeters` counts. */
+const shape = 'rows, first, last, first_day, last_day, slots'
+
+/**
+ * The meters that are not regular, of which `oddMeters` counts. Each different shape is judged once:
+ * the slots that are expected of it are spelt out in memory.
+ */
 export function irregularMeters(table: string, seconds: number): Statement {
+  const shapes = meterShapes(table, seconds)
   return {
-    sql: `SELECT meter_id FROM (${meterShapes(table, seconds)}) WHERE ${irregular(seconds)}`,
+    sql: `SELECT meter_id FROM (${shapes}) WHERE (${shape}) IN (
+      SELECT ${shape} FROM (SELECT DISTINCT ${shape} FROM (${shapes})) WHERE ${irregular(seconds)})`,
     parameters: { seconds },
   }
 }
@@ -94,5 +99,6 @@ function expectedOf(seconds: number): string {
     seconds === daySeconds
       ? 'toUInt64(first_day) + i'
       : 'toUInt64(toUnixTimestamp(first)) + i * {seconds:UInt32}'
-  return `arraySum(arrayMap(i -> intHash64(${slot}), range(rows)))`
+  const count = `if(${spanOf(seconds)} = rows, rows, 0)`
+  return `arraySum(arrayMap(i -> intHash64(${slot}), range(${count})))`
 }

@@ -88,6 +88,14 @@ export async function emptyStaging(store: Store, arrival: number): Promise<void>
   await createStaging(store, arrival)
 }
 
+/** Takes back what was written down of the rejected rows of a file that is judged again. */
+export function forgetRejects(store: Store, arrival: number): Promise<void> {
+  return store.command({
+    sql: 'DELETE FROM reject WHERE arrival = {arrival:UInt32}',
+    parameters: { arrival },
+  })
+}
+
 /** Rows of a table, by the count that its parts keep. */
 export async function countRows(store: Store, table: string): Promise<number> {
   const [row] = await store.rows<{ rows: string }>({ sql: `SELECT count() AS rows FROM ${table}` })

@@ -63,3 +63,22 @@ t.test(
     ])
   },
 )
+
+t.test('a hundred thousand meters of a length that is not named are told row by row', async (t) => {
+  const meters = 100_000
+  const rows = Array.from({ length: 2 * meters }, (_, index) => {
+    const minute = index % 2 === 0 ? '00' : '05'
+    return `A,S,meter-of-five-minutes-${index >> 1},7/20/2025 0:${minute},1`
+  })
+  const receipt = await story.loadBytes('DEMO_21072025_Electric.csv', text(rows))
+  t.match(receipt, {
+    status: 'quarantined',
+    reason: /TOO_MANY_REJECTED/,
+    rows: { read: 2 * meters, rejected: 2 * meters },
+  })
+  const [rejected] = await story.reader.rows({
+    sql: `SELECT count() AS rows FROM rejected_row
+      WHERE code = 'INTERVAL_LENGTH' AND line > 1 AND arrival = (SELECT max(arrival) FROM file_load)`,
+  })
+  t.match(rejected, { rows: String(2 * meters) })
+})
