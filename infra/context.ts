@@ -4,7 +4,8 @@ import type { External } from './addresses.js'
 /** What every command is given: the global options and the surroundings, read once in main.ts. */
 export interface Context {
   readonly homePath: string
-  readonly profilePath: string
+  /** Undefined where the command line names none. */
+  readonly profilePath: string | undefined
   readonly external: External
   /** The secret that a profile refers to. Throws `CONFIG` where there is none. */
   readonly secret: (reference: SecretReference) => string

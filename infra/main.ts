@@ -13,12 +13,11 @@ import { status } from './commands/status.js'
 import { unlock } from './commands/unlock.js'
 import { up } from './commands/up.js'
 import { type Context, exitCodes } from './context.js'
-import { demoProfilePath } from './profile-file.js'
 import { createSecretReader } from './secrets.js'
 
 interface GlobalOptions {
   readonly home: string
-  readonly profile: string
+  readonly profile?: string
   readonly debug: boolean
 }
 
@@ -42,7 +41,7 @@ const program = new Command('tieline')
   .addOption(
     new Option('--profile <file>', "the utility's profile (YAML)")
       .env('TIELINE_PROFILE')
-      .default(demoProfilePath, 'the demo utility'),
+      .default(undefined, 'what the data folder was last started with, else the demo utility'),
   )
   .option('--debug', 'show where an error comes from', false)
   .addHelpText(
@@ -139,7 +138,7 @@ async function run(command: (context: Context) => Promise<number>): Promise<void
   } catch (error) {
     if (ending.signal.aborted) process.exit(exitCodes.interrupted)
     const text = error instanceof Fault ? error.message : `unexpected: ${String(error)}`
-    process.stderr.write(`tieline: ${text.replaceAll('\n', ' ')}\n`)
+    process.stderr.write(`tieline: ${text.replaceAll('\n', '\n  ')}\n`)
     if (options.debug && error instanceof Error) process.stderr.write(`${error.stack}\n`)
     process.exit(exitCodes.fault)
   }

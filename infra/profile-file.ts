@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { Fault } from '../schemas/fault.js'
 import { type Profile, parseProfile } from '../schemas/profile.js'
@@ -9,6 +9,42 @@ const profileBytesMax = 1024 * 1024
 
 /** The commented example, which is the profile of the demo utility. */
 export const demoProfilePath = join(packageRoot(import.meta.url), 'infra/profiles/demo.yaml')
+
+/**
+ * The profile that a command works by: the one that is named, else the one that the data folder was
+ * last started with, else the demo's.
+ */
+export function profilePathOf(named: string | undefined, homePath: string): string {
+  return named ?? rememberedProfile(homePath) ?? demoProfilePath
+}
+
+/** Writes down what a data folder was started with, so that later commands need not be told. */
+export function rememberProfile(homePath: string, profilePath: string): void {
+  writeFileSync(join(homePath, nameFile), `${resolve(profilePath)}\n`, { mode: 0o600 })
+}
+
+const nameFile = 'profile.path'
+
+function rememberedProfile(homePath: string): string | undefined {
+  const path = join(homePath, nameFile)
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined
+}
+
+/**
+ * The profile that a command is to start servers by. Throws `CONFIG` where the data folder belongs
+ * to another utility's: its files would be judged by the wrong rules.
+ */
+export function readOwnProfile(named: string | undefined, homePath: string): Profile {
+  const profile = readProfile(profilePathOf(named, homePath))
+  const remembered = rememberedProfile(homePath)
+  if (named === undefined || remembered === undefined || !existsSync(remembered)) return profile
+  const { database } = readProfile(remembered)
+  if (database === profile.database) return profile
+  throw new Fault(
+    'CONFIG',
+    `${homePath} belongs to ${remembered} (database ${database}), and ${named} says ${profile.database}; give each utility a --home of its own`,
+  )
+}
 
 /** Reads a utility's YAML file. Throws `PROFILE` with every problem at once, each with its path. */
 export function readProfile(path: string): Profile {

@@ -6,7 +6,7 @@ import type { Addresses } from './addresses.js'
 import type { Context } from './context.js'
 import { type Home, openHome } from './home.js'
 import { createLog } from './log.js'
-import { readProfile } from './profile-file.js'
+import { profilePathOf, readOwnProfile, rememberProfile } from './profile-file.js'
 import { attachStack, type Stack, startStack } from './stack.js'
 
 export interface InUse extends Addresses {
@@ -27,8 +27,8 @@ export async function useStack<T>(
   command: string,
   use: (stack: InUse) => Promise<T>,
 ): Promise<T> {
+  const profile = readOwnProfile(context.profilePath, context.homePath)
   const home = openHome(context.homePath)
-  const profile = readProfile(context.profilePath)
   const own = { home, profile }
   for (let waitedMs = 0; ; waitedMs += lookMs) {
     const attached = attachStack(home, context.external)
@@ -37,6 +37,7 @@ export async function useStack<T>(
       context.say('starting what this command needs')
       const stack = await startFor(context, { ...own, command }, waitedMs >= waitMsMax)
       if (stack !== undefined) {
+        rememberProfile(home.path, profilePathOf(context.profilePath, home.path))
         return untilEnding(context, use({ ...stack, ...own })).finally(() => stack.close())
       }
     }

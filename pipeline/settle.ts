@@ -32,7 +32,16 @@ export async function settle(line: Line, arrival: number): Promise<void> {
   }
   await rm(landedFolder(line.folders.landing, arrival), { recursive: true, force: true })
   await line.ledger.record({ ...state, settledAt })
+  tell(line, state)
   await dropStaging(line.store, arrival)
+}
+
+/** One line for each file that has ended; the receipt has the reason in words. */
+function tell({ log }: Line, { arrival, fileName, status, fault, rows }: FileState): void {
+  const { read, accepted, rejected } = rows
+  const fields = { arrival, file: fileName, status, read, accepted, rejected }
+  if (status === 'quarantined') log.warn({ ...fields, code: fault }, 'a file is quarantined')
+  else log.info(fields, 'a file has ended')
 }
 
 /** The receipt of a file; a duplicate's tells what became of the first. */

@@ -89,7 +89,7 @@ const sources = z
     when: ({ value }) => Array.isArray(value),
   })
   .readonly()
-  .default([])
+  .prefault([{ kind: 'folder', name: 'inbox', path: 'inbox' }])
 
 const limits = z
   .strictObject({

@@ -5,7 +5,7 @@ import { createStore } from '../../pipeline/stores/clickhouse.js'
 import { externalRedis, externalStore, withoutPassword } from '../addresses.js'
 import type { Context } from '../context.js'
 import { packageRoot } from '../package-root.js'
-import { readProfile } from '../profile-file.js'
+import { profilePathOf, readProfile } from '../profile-file.js'
 import { checkRedis } from '../redis/check.js'
 import { findProgram } from '../redis/install.js'
 import { bad, type Check, type Finding, good, warning } from './check.js'
@@ -69,7 +69,8 @@ async function embeddedEngine(): Promise<Finding> {
 }
 
 function profile(context: Context): Finding {
-  const found = readProfile(context.profilePath)
+  const path = profilePathOf(context.profilePath, context.homePath)
+  const found = readProfile(path)
   const companies = found.companyCodes.join(', ')
-  return good(`${resolve(context.profilePath)}: ${companies}, ${found.timeZone}, ${found.database}`)
+  return good(`${resolve(path)}: ${companies}, ${found.timeZone}, ${found.database}`)
 }

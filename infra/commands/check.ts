@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { basename } from 'node:path'
 import { type Checked, check as checkFile } from '../../pipeline/check.js'
 import { type Context, exitCodes } from '../context.js'
-import { readProfile } from '../profile-file.js'
+import { profilePathOf, readProfile } from '../profile-file.js'
 import { createBar } from '../progress.js'
 import { renderChecked } from '../receipts.js'
 
@@ -21,7 +21,7 @@ export async function check(
   files: readonly string[],
   options: CheckOptions,
 ): Promise<number> {
-  const profile = readProfile(context.profilePath)
+  const profile = readProfile(profilePathOf(context.profilePath, context.homePath))
   const bar = createBar()
   const checked: Checked[] = []
   let rowsBefore = 0

@@ -8,6 +8,7 @@ import { type Office, officeSections, startOffice } from '../demo/office.js'
 import { type DemoFile, demoFileNames, writeDemoFiles } from '../demo/utility.js'
 import { followFiles } from '../follow.js'
 import { type Home, openHome } from '../home.js'
+import { demoProfilePath } from '../profile-file.js'
 import { renderReceipts } from '../receipts.js'
 import { type Step, timed } from '../servers.js'
 import type { Stack } from '../stack.js'
@@ -50,9 +51,10 @@ export async function demo(context: Context, options: { readonly once: boolean }
 /** The demo's profile with the back office's addresses, for the commands of another shell. */
 async function writeProfile(context: Context, home: Home, office: Office): Promise<string> {
   const path = join(home.path, 'demo.yaml')
+  const own = context.profilePath ?? demoProfilePath
   const sections = Object.entries(await officeSections(office))
   const lines = sections.map(([name, section]) => `${name}: ${JSON.stringify(section)}`)
-  writeFileSync(path, [readFileSync(context.profilePath, 'utf8'), ...lines, ''].join('\n'))
+  writeFileSync(path, [readFileSync(own, 'utf8'), ...lines, ''].join('\n'))
   return path
 }
 

@@ -5,7 +5,7 @@ import { judgeCustomer } from '../../schemas/customer.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/profile.js'
 import { type Context, exitCodes } from '../context.js'
-import { readProfile } from '../profile-file.js'
+import { profilePathOf, readProfile } from '../profile-file.js'
 
 export type ProbeName = keyof typeof probes
 
@@ -44,7 +44,12 @@ export async function probe(
     const ms = (performance.now() - from).toFixed(0).padStart(6)
     context.print(`${outcome.mark} ${title.padEnd(20)} ${ms} ms  ${outcome.text}`)
   }
-  await probes[name]({ profile: readProfile(context.profilePath), subject, context, step })
+  await probes[name]({
+    profile: readProfile(profilePathOf(context.profilePath, context.homePath)),
+    subject,
+    context,
+    step,
+  })
   return failed === 0 ? exitCodes.good : exitCodes.fault
 }
 

@@ -3,7 +3,7 @@ import { withoutPassword } from '../addresses.js'
 import { type Context, exitCodes } from '../context.js'
 import { openHome } from '../home.js'
 import { createLog } from '../log.js'
-import { readProfile } from '../profile-file.js'
+import { profilePathOf, readOwnProfile, rememberProfile } from '../profile-file.js'
 import type { Step } from '../servers.js'
 import { type Stack, startStack } from '../stack.js'
 import type { InUse } from '../use-stack.js'
@@ -27,8 +27,8 @@ export async function startHere(
   command: string,
   options: UpOptions,
 ): Promise<{ readonly stack: Stack } & Pick<InUse, 'home' | 'profile'>> {
+  const profile = readOwnProfile(context.profilePath, context.homePath)
   const home = openHome(context.homePath)
-  const profile = readProfile(context.profilePath)
   const stack = await startStack({
     home,
     profile,
@@ -44,6 +44,7 @@ export async function startHere(
       ...(options.redisPort && { redis: options.redisPort }),
     },
   })
+  rememberProfile(home.path, profilePathOf(context.profilePath, home.path))
   return { stack, home, profile }
 }
 

@@ -3,23 +3,28 @@ import { join } from 'node:path'
 import { t } from 'tap'
 import { tieline } from './command-line.js'
 
-t.test('what is wrong is one line and exit code 1', async (t) => {
-  const folder = t.testdir({ 'profile.yaml': 'companyCodes: []\ntimeZone: Mars/Base\nextra: 1\n' })
-  const home = join(folder, 'data')
-  const profile = join(folder, 'profile.yaml')
-  const oneLine = /^tieline: [A-Z_]+: [^\n]+\n$/
-  const absent = await tieline('load', join(folder, 'absent.csv'), '--home', home)
-  t.match(absent, { code: 1, stderr: oneLine })
-  t.match(absent.stderr, /absent\.csv/)
-  const wrong = await tieline('up', '--home', home, '--profile', profile)
-  t.match(wrong, { code: 1, stderr: oneLine })
-  for (const path of ['companyCodes', 'timeZone', 'extra']) t.match(wrong.stderr, path)
-  const nowhere = await tieline('up', '--home', '/proc/none')
-  t.match(nowhere, { code: 1, stderr: oneLine })
-  writeFileSync(join(folder, 'torn.yaml'), 'a: [1')
-  const torn = await tieline('status', '--home', home, '--profile', join(folder, 'torn.yaml'))
-  t.match(torn, { code: 1, stderr: oneLine })
-})
+t.test(
+  'what is wrong is said at once, each problem on a line of its own, and exit code 1',
+  async (t) => {
+    const folder = t.testdir({
+      'profile.yaml': 'companyCodes: []\ntimeZone: Mars/Base\nextra: 1\n',
+    })
+    const home = join(folder, 'data')
+    const profile = join(folder, 'profile.yaml')
+    const aLineEach = /^tieline: [A-Z_]+: [^\n]+\n( {2}[^\n]+\n)*$/
+    const absent = await tieline('load', join(folder, 'absent.csv'), '--home', home)
+    t.match(absent, { code: 1, stderr: aLineEach })
+    t.match(absent.stderr, /absent\.csv/)
+    const wrong = await tieline('up', '--home', home, '--profile', profile)
+    t.match(wrong, { code: 1, stderr: aLineEach })
+    for (const path of ['companyCodes', 'timeZone', 'extra']) t.match(wrong.stderr, path)
+    const nowhere = await tieline('up', '--home', '/proc/none')
+    t.match(nowhere, { code: 1, stderr: aLineEach })
+    writeFileSync(join(folder, 'torn.yaml'), 'a: [1')
+    const torn = await tieline('status', '--home', home, '--profile', join(folder, 'torn.yaml'))
+    t.match(torn, { code: 1, stderr: aLineEach })
+  },
+)
 
 t.test('help tells what each command does', async (t) => {
   const help = await tieline('--help')

@@ -33,7 +33,7 @@ test('companies and zone are enough: everything else has the documented default'
       rejectedShareMax: 0.01,
       lateAfterHours: 36,
     },
-    sources: [],
+    sources: [{ kind: 'folder', name: 'inbox', path: 'inbox', pollSeconds: 5, settlePolls: 2 }],
     limits: {
       fileBytesMax: 107_374_182_400,
       rowBytesMax: 65_536,
