@@ -25,6 +25,6 @@ export async function forward(line: Line, state: FileState): Promise<void> {
   if (state.fault !== '' || state.duplicateOf !== 0) {
     return line.queues.add('reconcile', { v: 1, arrival })
   }
-  const loads = loadTasks(state).map((task) => ({ v: 1 as const, ...task }))
+  const loads = loadTasks(state).map((task) => ({ v: 2 as const, ...task }))
   return line.queues.addFlow({ v: 1, arrival }, loads)
 }

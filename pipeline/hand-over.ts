@@ -8,7 +8,7 @@ import { jobId } from './queues/jobs.js'
 import { toReceipt } from './receipt.js'
 import { createStore, type StoreAddress } from './stores/clickhouse.js'
 import type { FileStatus } from './stores/file-state.js'
-import { createLedger } from './stores/ledger.js'
+import { createLedger, type Ledger } from './stores/ledger.js'
 
 export interface HandOverOptions {
   readonly store: StoreAddress
@@ -29,7 +29,7 @@ export interface Progress {
 export interface HandOver {
   /** Claims an arrival and queues it. Faults: `PERMISSION`, `SOURCE_UNREACHABLE`, `QUEUE_UNREACHABLE`. */
   handOver(path: string, options?: { readonly again?: boolean }): Promise<{ arrival: number }>
-  /** How the file comes along, until it is settled. */
+  /** How the file comes along, until it is settled; a store that is away is asked again. */
   follow(arrival: number): AsyncGenerator<Progress>
   close(): Promise<void>
 }
@@ -68,19 +68,9 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
       const id = jobId('settle', { v: 1, arrival })
       for (;;) {
         const woken = new Promise<void>((wake) => settled.set(id, wake))
-        const [state, receipts] = await Promise.all([
-          ledger.state(arrival),
-          ledger.receipts(arrival),
-        ])
-        const first =
-          state?.duplicateOf && state.settledAt ? await ledger.state(state.duplicateOf) : undefined
-        yield {
-          status: state?.status ?? 'arrived',
-          rowsLoaded: receipts.reduce((sum, receipt) => sum + receipt.rowsRead, 0),
-          rowsTotal: state?.rows.read,
-          receipt: state?.settledAt === undefined ? undefined : toReceipt(state, first),
-        }
-        if (state?.settledAt !== undefined) break
+        const progress = await lookUp(ledger, arrival).catch(letPass)
+        if (progress !== undefined) yield progress
+        if (progress?.receipt !== undefined) break
         await Promise.race([woken, new Promise((wake) => setTimeout(wake, pollMs))])
       }
       settled.delete(id)
@@ -91,4 +81,21 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
       await store.close()
     },
   }
+}
+
+async function lookUp(ledger: Ledger, arrival: number): Promise<Progress> {
+  const [state, receipts] = await Promise.all([ledger.state(arrival), ledger.receipts(arrival)])
+  const first =
+    state?.duplicateOf && state.settledAt ? await ledger.state(state.duplicateOf) : undefined
+  return {
+    status: state?.status ?? 'arrived',
+    rowsLoaded: receipts.reduce((sum, receipt) => sum + receipt.rowsRead, 0),
+    rowsTotal: state?.rows.read,
+    receipt: state?.settledAt === undefined ? undefined : toReceipt(state, first),
+  }
+}
+
+/** A fault that passes says nothing of the file. */
+function letPass(error: unknown): undefined {
+  if (!(error instanceof Fault) || !error.retry) throw error
 }

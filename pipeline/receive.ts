@@ -194,7 +194,7 @@ async function landRows(
       await keepStamps(line.store, arrival.arrival, stamps().fresh())
       if (hold) return
       const task = { arrival: arrival.arrival, feed: feed.name, ...sampled(), chunk }
-      await line.queues.add('load', { v: 1, ...task })
+      await line.queues.add('load', { v: 2, ...task })
     },
   })
   try {

@@ -34,11 +34,32 @@ export async function reconcile(line: Line, arrival: number): Promise<void> {
   await forward(line, decided)
 }
 
-/** A file that was being published when its worker died comes first: its reads may be in the way. */
+/**
+ * A file that was being published when its worker died comes first: its reads may be in the way.
+ * Where it cannot be published the other waits, and is not blamed for it.
+ */
 async function publishPending(line: Line, arrival: number): Promise<void> {
   const { states } = await line.ledger.unfinished()
+  const stuck: number[] = []
   for (const state of states) {
-    if (state.status === 'publishing' && state.arrival !== arrival) await publish(line, state)
+    if (state.status !== 'publishing' || state.arrival === arrival) continue
+    if (!(await isPublished(line, state))) stuck.push(state.arrival)
+  }
+  if (stuck.length === 0) return
+  throw new Fault('FILE_AHEAD', `arrival ${arrival} waits for arrival ${stuck.join(', ')}`)
+}
+
+/** Publishes; a failure that does not pass by itself is logged as that file's own. */
+async function isPublished(line: Line, state: FileState): Promise<boolean> {
+  try {
+    await publish(line, state)
+    return true
+  } catch (error) {
+    if (error instanceof Fault && error.retry) throw error
+    const ids = { job: 'reconcile', arrival: state.arrival }
+    if (error instanceof Fault) line.log.warn({ ...ids, code: error.code }, error.detail)
+    else line.log.error({ ...ids, err: error }, 'a file could not be published')
+    return false
   }
 }
 

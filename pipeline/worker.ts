@@ -6,7 +6,7 @@ import type { Folders, Line } from './line.js'
 import { load } from './load.js'
 import { poll, type Stillness } from './poll.js'
 import { createConsumer, createQueues } from './queues/bullmq.js'
-import type { JobData, JobName } from './queues/jobs.js'
+import { idsOf, type JobData, type JobIds, type JobName } from './queues/jobs.js'
 import { receive } from './receive.js'
 import { giveUp, reconcile } from './reconcile.js'
 import { register } from './registrations.js'
@@ -61,11 +61,12 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       giveUp: async (data, error) => {
         if ('arrival' in data) await giveUp(line, data.arrival, error)
       },
-      onFailure: (data, error, attempts) => logFailure(log, { name, data, attempts }, error),
+      onFailure: (ids, error, attempts) => logFailure(log, { job: name, ...ids, attempts }, error),
       onDone: (data, ms) => {
-        if ('arrival' in data) log.info({ ...idsOf(name, data), ms: Math.round(ms) }, 'done')
+        if ('arrival' in data) log.info({ job: name, ...idsOf(data), ms: Math.round(ms) }, 'done')
       },
     })
+  await line.queues.runAlone('reconcile')
   const consumers = [
     consume('receive', 1),
     consume('load', loadsAtOnce),
@@ -110,21 +111,13 @@ function createLine(options: WorkerOptions): Line {
   }
 }
 
-function idsOf(job: JobName, data: object): object {
-  const arrival = 'arrival' in data ? data.arrival : undefined
-  const chunk = 'chunk' in data ? (data.chunk as { chunk: number }).chunk : undefined
-  return { job, arrival, chunk }
-}
-
-interface FailedJob {
-  readonly name: JobName
-  readonly data: object
+interface FailedJob extends JobIds {
+  readonly job: JobName
   readonly attempts: number
 }
 
 /** Codes and ids only: what a fault says of a file is in the ledger, what stands in a row nowhere. */
 function logFailure(log: Logger, job: FailedJob, error: unknown): void {
-  const fields = { ...idsOf(job.name, job.data), attempts: job.attempts }
-  if (error instanceof Fault) log.warn({ ...fields, code: error.code }, error.detail)
-  else log.error({ ...fields, err: error }, 'a job failed unexpectedly')
+  if (error instanceof Fault) log.warn({ ...job, code: error.code }, error.detail)
+  else log.error({ ...job, err: error }, 'a job failed unexpectedly')
 }

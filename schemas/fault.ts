@@ -70,6 +70,11 @@ export const faultCodes = {
     retry: false,
     meaning: 'Rows or energy do not add up to what was read. Keep the file and report the receipt.',
   },
+  FILE_AHEAD: {
+    retry: true,
+    meaning:
+      'A file ahead of this one cannot be published. Remove the cause that the log names for it.',
+  },
   ATTEMPTS: {
     retry: false,
     meaning:

@@ -1,6 +1,14 @@
-import { FlowProducer, Queue, QueueEvents, UnrecoverableError, Worker } from 'bullmq'
+import { FlowProducer, type Job, Queue, QueueEvents, UnrecoverableError, Worker } from 'bullmq'
 import { Fault } from '../../schemas/fault.js'
-import { type JobData, type JobName, jobId, jobNames, parseJob } from './jobs.js'
+import {
+  idsOf,
+  type JobData,
+  type JobIds,
+  type JobName,
+  jobId,
+  jobNames,
+  parseJob,
+} from './jobs.js'
 import { createProducerConnection, createWorkerConnection } from './redis.js'
 
 export interface QueueOptions {
@@ -18,6 +26,8 @@ export interface Queues {
   addFlow(reconcile: JobData<'reconcile'>, loads: readonly JobData<'load'>[]): Promise<void>
   /** Repeats a job; calling it again with the same name changes nothing but the pace. */
   repeat<N extends JobName>(name: N, data: JobData<N>, everyMs: number): Promise<void>
+  /** Lets one job of the queue run at a time, however many workers there are. */
+  runAlone(name: JobName): Promise<void>
   counts(): Promise<QueueCounts>
   close(): Promise<void>
 }
@@ -33,6 +43,18 @@ const jobOptions = {
   removeOnComplete: { age: keepSeconds, count: 10_000 },
   removeOnFail: true,
 } as const
+
+/** Steps that have to run again when they are queued again, however soon: done, they leave no id. */
+const forgotten: readonly JobName[] = ['reconcile', 'register']
+
+function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
+  const { removeOnComplete } = jobOptions
+  return {
+    ...jobOptions,
+    removeOnComplete: forgotten.includes(name) || removeOnComplete,
+    jobId: jobId(name, data),
+  }
+}
 
 export function createQueues(options: QueueOptions): Queues {
   const connection = createProducerConnection(options.redisUrl)
@@ -57,7 +79,7 @@ export function createQueues(options: QueueOptions): Queues {
   return {
     add: (name, data) =>
       reach(async () => {
-        await queue(name).add(name, data, { ...jobOptions, jobId: jobId(name, data) })
+        await queue(name).add(name, data, optionsOf(name, data))
       }),
     addFlow: (reconcile, loads) =>
       reach(async () => {
@@ -65,12 +87,12 @@ export function createQueues(options: QueueOptions): Queues {
           name: 'reconcile',
           queueName: 'reconcile',
           data: reconcile,
-          opts: { ...jobOptions, jobId: jobId('reconcile', reconcile) },
+          opts: optionsOf('reconcile', reconcile),
           children: loads.map((data) => ({
             name: 'load',
             queueName: 'load',
             data,
-            opts: { ...jobOptions, jobId: jobId('load', data), ignoreDependencyOnFailure: true },
+            opts: { ...optionsOf('load', data), ignoreDependencyOnFailure: true },
           })),
         })
       }),
@@ -81,6 +103,10 @@ export function createQueues(options: QueueOptions): Queues {
         if (known?.every === everyMs) return
         const options = { attempts: 1, removeOnComplete: true, removeOnFail: true }
         await queue(name).upsertJobScheduler(id, { every: everyMs }, { name, data, opts: options })
+      }),
+    runAlone: (name) =>
+      reach(async () => {
+        await queue(name).setGlobalConcurrency(1)
       }),
     counts: () =>
       reach(async () => {
@@ -103,13 +129,14 @@ export interface ConsumerOptions<N extends JobName> extends QueueOptions {
   readonly run: (data: JobData<N>) => Promise<void>
   /** Called once for a job that will not be tried again. */
   readonly giveUp: (data: JobData<N>, error: unknown) => Promise<void>
-  readonly onFailure: (data: JobData<N>, error: unknown, attempts: number) => void
+  readonly onFailure: (ids: JobIds, error: unknown, attempts: number) => void
   readonly onDone: (data: JobData<N>, ms: number) => void
 }
 
 /**
  * Takes the jobs of one queue. A fault of the world is tried again with back-off until it has
- * passed; anything else is tried `attemptsMax` times, then handed to `giveUp`.
+ * passed; anything else is tried `attemptsMax` times, then handed to `giveUp`. A job of a format not
+ * known here ends at once and frees its id, so that the sweep may queue the step anew.
  */
 export function createConsumer<N extends JobName>(
   options: ConsumerOptions<N>,
@@ -120,16 +147,18 @@ export function createConsumer<N extends JobName>(
   const worker = new Worker(
     options.name,
     async (job) => {
-      const data = parseJob(options.name, job.data)
       const startedAt = performance.now()
+      let data: JobData<N> | undefined
       try {
+        data = parseJob(options.name, job.data)
         await options.run(data)
         options.onDone(data, performance.now() - startedAt)
       } catch (error) {
-        options.onFailure(data, error, job.attemptsMade + 1)
-        const passing = error instanceof Fault && error.retry
-        if (passing || job.attemptsMade + 1 < options.attemptsMax) throw error
-        await options.giveUp(data, error)
+        options.onFailure(idsOf(job.data), error, job.attemptsMade + 1)
+        if (data !== undefined) {
+          if (await isTriedAgain(job, error, options.attemptsMax)) throw error
+          await options.giveUp(data, error)
+        }
         throw new UnrecoverableError(error instanceof Fault ? error.code : 'unexpected failure')
       }
     },
@@ -150,6 +179,22 @@ export function createConsumer<N extends JobName>(
       connection.disconnect()
     },
   }
+}
+
+/**
+ * Counts the failures of a job in its progress, for BullMQ counts the passing faults among its
+ * attempts: an outage must not use up what a job may fail on its own.
+ */
+async function isTriedAgain(job: Job, error: unknown, attemptsMax: number): Promise<boolean> {
+  if (error instanceof Fault && error.retry) return true
+  const failures = failuresOf(job) + 1
+  await job.updateProgress({ failures })
+  return failures < attemptsMax
+}
+
+function failuresOf({ progress }: Job): number {
+  const counted = typeof progress === 'object' && 'failures' in progress ? progress.failures : 0
+  return typeof counted === 'number' ? counted : 0
 }
 
 /** Calls back when a job of the queue has completed; the caller polls besides, for lost events. */

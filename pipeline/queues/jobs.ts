@@ -17,7 +17,7 @@ export const jobSchemas = {
   poll: z.strictObject({ ...version, source: z.string() }),
   receive: z.strictObject({ ...version, arrival }),
   load: z.strictObject({
-    ...version,
+    v: z.literal(2),
     arrival,
     feed: z.enum(['Electric', 'Gas']),
     seconds: z.int().positive(),
@@ -44,14 +44,32 @@ export type JobName = keyof typeof jobSchemas
 export type JobData<N extends JobName> = z.infer<(typeof jobSchemas)[N]>
 export const jobNames = Object.keys(jobSchemas) as JobName[]
 
-/** The data of a job as its queue's schema has it; throws for one of a format not known here. */
+/**
+ * The data of a job as its queue's schema has it; throws for one of a format not known here. What
+ * such data hold is not known either: the fault names places of the schema, no key and no value.
+ */
 export function parseJob<N extends JobName>(name: N, data: unknown): JobData<N> {
   const parsed = jobSchemas[name].safeParse(data)
   if (parsed.success) return parsed.data as JobData<N>
-  throw new Fault(
-    'CONFIG',
-    `a ${name} job is not of a known format: ${z.prettifyError(parsed.error)}`,
-  )
+  const issues = parsed.error.issues.map(({ path, code }) => [...path, code].join(' '))
+  throw new Fault('CONFIG', `a ${name} job is not of a known format: ${issues.join(', ')}`)
+}
+
+/** What of a job may be logged. */
+export interface JobIds {
+  readonly arrival?: number | undefined
+  readonly chunk?: number | undefined
+}
+
+const idsSchema = z.object({
+  arrival: arrival.optional().catch(undefined),
+  chunk: z.object({ chunk: count }).optional().catch(undefined),
+})
+
+/** The ids in the data of a job, also where they are of a format not known here. */
+export function idsOf(data: unknown): JobIds {
+  const { arrival, chunk } = idsSchema.safeParse(data).data ?? {}
+  return { arrival, chunk: chunk?.chunk }
 }
 
 /** A job's id says what it does, so that adding it twice adds it once. */

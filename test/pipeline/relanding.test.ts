@@ -33,6 +33,7 @@ async function createLine(t: Test) {
     },
     addFlow: async () => undefined,
     repeat: async () => undefined,
+    runAlone: async () => undefined,
     counts: async () => ({}) as never,
     close: async () => undefined,
   }

@@ -22,6 +22,7 @@ test('only what the world may mend by itself is worth a retry', async (t) => {
     'AMI_UNREACHABLE',
     'CIS_UNREACHABLE',
     'DISK_FULL',
+    'FILE_AHEAD',
     'IDENTITY_UNREACHABLE',
     'OVERLOAD',
     'PERMISSION',

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { jobId, parseJob } from '../../../pipeline/queues/jobs.js'
+import { idsOf, jobId, parseJob } from '../../../pipeline/queues/jobs.js'
 
 const chunk = {
   chunk: 3,
@@ -12,7 +12,7 @@ const chunk = {
   crlf: false,
   repeats: false,
 } as const
-const load = { v: 1, arrival: 7, feed: 'Gas', seconds: 86_400, format: 'slashDate', chunk } as const
+const load = { v: 2, arrival: 7, feed: 'Gas', seconds: 86_400, format: 'slashDate', chunk } as const
 
 t.test('an id says what the job does, the same each time, and holds no colon', async (t) => {
   t.equal(jobId('receive', { v: 1, arrival: 7 }), 'receive-7')
@@ -28,7 +28,7 @@ t.test('the data of a job comes back as it went in', async (t) => {
 
 t.test('data of another format, or with anything of a row in it, is refused', async (t) => {
   const wrong: readonly unknown[] = [
-    { ...load, v: 2 },
+    { ...load, v: 1 },
     { ...load, raw: 'A,S,M,3/4/2024,1' },
     { ...load, chunk: { ...chunk, name: 'x' } },
     { ...load, chunk: { ...chunk, micros: '1.5' } },
@@ -36,4 +36,11 @@ t.test('data of another format, or with anything of a row in it, is refused', as
     undefined,
   ]
   for (const data of wrong) t.throws(() => parseJob('load', data), { code: 'CONFIG' })
+})
+
+t.test('ids are found in data of any format, and nothing else', async (t) => {
+  t.same(idsOf(load), { arrival: 7, chunk: 3 })
+  t.same(idsOf({ v: 9, arrival: 7, chunk: 'A,S,M' }), { arrival: 7, chunk: undefined })
+  t.same(idsOf({ arrival: 'A,S,M', chunk }), { arrival: undefined, chunk: 3 })
+  for (const data of [undefined, null, 'A,S,M', []]) t.match(idsOf(data), {})
 })

@@ -1,0 +1,152 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Queue } from 'bullmq'
+import t, { type Test } from 'tap'
+import { onFreePort } from '../../../infra/port.js'
+import { createRedis } from '../../../infra/redis/start.js'
+import {
+  type ConsumerOptions,
+  createConsumer,
+  createQueues,
+} from '../../../pipeline/queues/bullmq.js'
+import type { JobIds, JobName } from '../../../pipeline/queues/jobs.js'
+import { createProducerConnection } from '../../../pipeline/queues/redis.js'
+import { Fault } from '../../../schemas/fault.js'
+import { until } from '../../story/stack.js'
+
+const dataPath = t.testdir()
+const redis = await onFreePort(17_379 + Math.floor(Math.random() * 10_000), (port) =>
+  createRedis({ dataPath, port, password: 'secret' }),
+)
+t.teardown(() => redis.close())
+
+let prefixes = 0
+/** Queues of a prefix of their own, closed with the test. */
+function newQueues(t: Test) {
+  const options = { redisUrl: redis.url, prefix: `queues${++prefixes}` }
+  const queues = createQueues(options)
+  t.teardown(() => queues.close())
+  return { options, queues }
+}
+
+interface Failed {
+  readonly ids: JobIds
+  readonly error: unknown
+}
+
+/** A consumer that writes down its failures, closed with the test. */
+function consume<N extends JobName>(
+  t: Test,
+  options: Pick<ConsumerOptions<N>, 'redisUrl' | 'prefix' | 'name' | 'run'>,
+) {
+  const failed: Failed[] = []
+  const givenUp: unknown[] = []
+  const consumer = createConsumer<N>({
+    ...options,
+    concurrency: 1,
+    attemptsMax: 3,
+    giveUp: async (data) => void givenUp.push(data),
+    onFailure: (ids, error) => void failed.push({ ids, error }),
+    onDone: () => undefined,
+  })
+  t.teardown(() => consumer.close())
+  return { failed, givenUp }
+}
+
+t.test('only failures of its own end a job, however long the world was away', async (t) => {
+  const { options, queues } = newQueues(t)
+  let runs = 0
+  const { failed, givenUp } = consume(t, {
+    ...options,
+    name: 'receive',
+    run: async () => {
+      runs++
+      if (runs <= 3 || runs === 5) throw new Fault('STORE_UNREACHABLE', 'away')
+      throw new Error(`run ${runs}`)
+    },
+  })
+  await queues.add('receive', { v: 1, arrival: 7 })
+  await until(() => givenUp.length > 0)
+  t.equal(runs, 7, 'four passing faults and three failures')
+  t.equal(failed.length, 7)
+  t.same(givenUp, [{ v: 1, arrival: 7 }])
+})
+
+t.test('a job of an unknown format is logged by its ids and frees its own', async (t) => {
+  const { options, queues } = newQueues(t)
+  const connection = createProducerConnection(options.redisUrl)
+  const raw = new Queue('reconcile', { connection, prefix: options.prefix })
+  t.teardown(async () => {
+    await raw.close()
+    connection.disconnect()
+  })
+  const old = { v: 0, arrival: 7, 'A1,S1,M1': 'A1,S1,M2', chunk: { chunk: 'A1,S1,M3' } }
+  await raw.add('reconcile', old, { jobId: 'reconcile-7', attempts: 1_000, removeOnFail: true })
+  const done: unknown[] = []
+  const run = async (data: unknown) => void done.push(data)
+  const { failed, givenUp } = consume(t, { ...options, name: 'reconcile', run })
+  await until(() => failed.length > 0)
+  await until(async () => (await raw.getJob('reconcile-7')) === undefined)
+  t.match(failed[0], { ids: { arrival: 7, chunk: undefined }, error: { code: 'CONFIG' } })
+  t.notMatch(String(failed[0]?.error), /A1,S1/)
+  t.same(givenUp, [], 'the ledger is not told: the sweep queues the step again')
+  await queues.add('reconcile', { v: 1, arrival: 7 })
+  await until(() => done.length > 0)
+  t.equal(failed.length, 1)
+})
+
+t.test('a reconcile and a registration can be queued again as soon as they are done', async (t) => {
+  const { options, queues } = newQueues(t)
+  const done: string[] = []
+  const run = async () => void done.push('run')
+  consume(t, { ...options, name: 'reconcile', run })
+  consume(t, { ...options, name: 'register', run })
+  const customer = { clientId: 'C', acctStatus: 'A', meters: [] }
+  const idle = async () => {
+    const { reconcile, register } = await queues.counts()
+    return [reconcile, register].every((one) => one['active'] === 0 && one['waiting'] === 0)
+  }
+  for (const turn of [1, 2]) {
+    await queues.add('reconcile', { v: 1, arrival: 7 })
+    await queues.add('register', { v: 1, customer })
+    await until(async () => done.length >= 2 * turn && (await idle()), 5)
+  }
+  t.equal(done.length, 4)
+})
+
+t.test('a flow whose loads have all been done already goes on to its reconcile', async (t) => {
+  const { options, queues } = newQueues(t)
+  let loaded = 0
+  let reconciled = 0
+  consume(t, { ...options, name: 'load', run: async () => void loaded++ })
+  consume(t, { ...options, name: 'reconcile', run: async () => void reconciled++ })
+  for (const turn of [1, 2]) {
+    await queues.addFlow({ v: 1, arrival: 7 }, [loadOf(0), loadOf(1)])
+    await until(() => reconciled === turn, 10)
+  }
+  t.equal(loaded, 2)
+})
+
+t.test('two workers never run a queue that runs alone at once', async (t) => {
+  const { options, queues } = newQueues(t)
+  await queues.runAlone('reconcile')
+  let running = 0
+  let most = 0
+  let done = 0
+  const run = async () => {
+    most = Math.max(most, ++running)
+    await sleep(100)
+    running--
+    done++
+  }
+  for (let worker = 0; worker < 2; worker++) consume(t, { ...options, name: 'reconcile', run })
+  for (let arrival = 1; arrival <= 6; arrival++) await queues.add('reconcile', { v: 1, arrival })
+  await until(() => done === 6)
+  t.equal(most, 1)
+})
+
+function loadOf(chunk: number) {
+  const counted = { chunk, line: 2, lines: 1, rows: 1, bytes: 10, micros: '0' }
+  const kind = { shape: 'plain', crlf: false, repeats: false } as const
+  const file = { arrival: 7, feed: 'Gas', seconds: 86_400, format: 'slashDate' } as const
+  return { v: 2, ...file, chunk: { ...counted, ...kind } } as const
+}
