@@ -12,7 +12,6 @@ import { createZone } from '../schemas/zone.js'
 import { decide, withRows } from './check-verdict.js'
 import { afterHeader } from './header.js'
 import { inflate } from './inflate.js'
-import { chunkBytesOf } from './landing.js'
 import { rulesOf } from './load-task.js'
 import { cutPieces, type Piece } from './pieces.js'
 import { toReceipt } from './receipt.js'
@@ -183,7 +182,7 @@ function piecesOf({ options, origin, name }: Checking, seen: Seen = {}): AsyncGe
     folder: options.folder,
   })
   const rows = afterHeader(unpacked, feeds[name.feed].columns, limits.rowBytesMax)
-  return cutPieces(tap(rows, seen.rows ?? ignore), chunkBytesOf(limits, origin.bytes))
+  return cutPieces(tap(rows, seen.rows ?? ignore), limits.chunkBytes)
 }
 
 const ignore = () => undefined

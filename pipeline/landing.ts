@@ -2,7 +2,6 @@ import { isUtf8 } from 'node:buffer'
 import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../schemas/fault.js'
-import type { Profile } from '../schemas/profile.js'
 import { measure } from './measure.js'
 import { cutPoint, lastRow } from './rows.js'
 import { attempt } from './sources/folder.js'
@@ -18,16 +17,8 @@ export function chunkName(chunk: number): string {
   return `${String(chunk).padStart(6, '0')}.csv`
 }
 
-const chunkBytesMax = 134_217_728
 /** The first chunk is small, so that the engine soon has work; each is twice the one before. */
 const firstChunkBytes = 8_388_608
-/** Large files get larger chunks, so that none has more than about so many. */
-const chunksAim = 800
-
-/** How large the chunks of a file become. */
-export function chunkBytesOf(limits: Profile['limits'], bytes: number): number {
-  return Math.min(chunkBytesMax, Math.max(limits.chunkBytes, Math.ceil(bytes / chunksAim)))
-}
 
 export interface LandingOptions {
   readonly folder: string

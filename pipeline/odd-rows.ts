@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { formatQuantity } from '../schemas/quantity.js'
 import type { StampReader } from '../schemas/stamp.js'
 import {
@@ -18,7 +19,7 @@ import { chunkName, landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import { type LoadTask, rulesOf } from './load-task.js'
 import { keepStamps } from './plain-rows.js'
-import { lastMicros, pickLines, type RawRow, splitRows } from './rows.js'
+import { lastMicros, linePicker, type RawRow, splitRows } from './rows.js'
 import { explainStamp, rememberStamps, toLocalStart } from './stamps.js'
 import type { Reader } from './stores/judge.js'
 import { missingLines, onceSettings, stagingOf, versionOf } from './stores/staging.js'
@@ -33,6 +34,8 @@ export interface OddRows {
 
 const rawCharactersMax = 1_000
 const rejectBatch = 5_000
+/** Lines that are asked for at once: all of a usual chunk, at most 16 MB of line numbers. */
+const linesAtOnce = 4_000_000
 
 /**
  * Judges the rows of a chunk that the engine has not stored, one by one: the good ones join the
@@ -45,10 +48,8 @@ export async function judgeOddRows(
 ): Promise<OddRows> {
   const path = join(landedFolder(line.folders.landing, task.arrival), chunkName(task.chunk.chunk))
   const bytes = await readFile(path)
-  const rows =
-    reader === undefined
-      ? splitRows(bytes, task.chunk.line)
-      : pickLines(bytes, task.chunk.line, await missing(line, task))
+  const pages =
+    reader === undefined ? [splitRows(bytes, task.chunk.line)] : missingRows(line, task, bytes)
   const counted = { accepted: 0, rejected: 0, rejectedMicros: 0n, rounded: 0 }
   const rules = rulesOf(line, task)
   const remembered = rememberStamps(rules)
@@ -58,23 +59,25 @@ export async function judgeOddRows(
   const rejects: object[] = []
   const flush = () => line.store.insert('reject', rejects.splice(0))
   async function* acceptedRows(): AsyncGenerator<string> {
-    for (const row of rows) {
-      const fields = parseRow(row.raw)
-      if (fields?.length === 5) texts.add(fields[3] as string)
-      const verdict = judgeParsedRow({ raw: row.raw, fields }, rules, remembered)
-      if (verdict.outcome === 'accepted') {
-        counted.accepted++
-        if (verdict.rounded) counted.rounded++
-        const staged = toStagingRow(task, row.line, { verdict, zone: line.zone })
-        if (verdict.starts.length > 1) {
-          repeats.push(staged)
-          twice.add(trimBlanks(fields?.[3] ?? ''))
-        } else yield staged
-      } else {
-        counted.rejected++
-        counted.rejectedMicros += verdict.micros
-        rejects.push(toRejectRow(task.arrival, row, verdict))
-        if (rejects.length >= rejectBatch) await flush()
+    for await (const rows of pages) {
+      for (const row of rows) {
+        const fields = parseRow(row.raw)
+        if (fields?.length === 5) texts.add(fields[3] as string)
+        const verdict = judgeParsedRow({ raw: row.raw, fields }, rules, remembered)
+        if (verdict.outcome === 'accepted') {
+          counted.accepted++
+          if (verdict.rounded) counted.rounded++
+          const staged = toStagingRow(task, row.line, { verdict, zone: line.zone })
+          if (verdict.starts.length > 1) {
+            repeats.push(staged)
+            twice.add(trimBlanks(fields?.[3] ?? ''))
+          } else yield staged
+        } else {
+          counted.rejected++
+          counted.rejectedMicros += verdict.micros
+          rejects.push(toRejectRow(task.arrival, row, verdict))
+          if (rejects.length >= rejectBatch) await flush()
+        }
       }
     }
   }
@@ -96,11 +99,23 @@ async function keepTexts(line: Line, task: LoadTask, texts: ReadonlySet<string>)
   if (rows.length > 0) await line.store.insert(stagingOf(arrival).texts, rows)
 }
 
-async function missing(line: Line, { arrival, chunk }: LoadTask): Promise<readonly number[]> {
-  const rows = await line.store.rows<{ line: number }>(
-    missingLines(arrival, chunk.line, chunk.lines),
-  )
-  return rows.map((row) => row.line)
+/** The rows of a chunk that do not stand in staging, as many at a time as memory has room for. */
+async function* missingRows(
+  line: Line,
+  { arrival, chunk }: LoadTask,
+  bytes: Buffer,
+): AsyncGenerator<Iterable<RawRow>> {
+  const pick = linePicker(bytes, chunk.line)
+  const end = chunk.line + chunk.lines
+  for (let from = chunk.line; from < end; from += linesAtOnce) {
+    const lines = Math.min(linesAtOnce, end - from)
+    const statement = missingLines(arrival, from, lines)
+    yield pick(lineNumbers(await buffer(await line.store.stream(statement, 'RowBinary'))))
+  }
+}
+
+function* lineNumbers(binary: Buffer): Generator<number> {
+  for (let at = 0; at < binary.length; at += 4) yield binary.readUInt32LE(at)
 }
 
 export interface RawRowRules extends UsageRules {

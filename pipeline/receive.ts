@@ -9,7 +9,7 @@ import type { StampRules } from '../schemas/stamp.js'
 import { forward } from './forward.js'
 import { afterHeader } from './header.js'
 import { inflate } from './inflate.js'
-import { chunkBytesOf, createLanding, isLanded, landedFolder } from './landing.js'
+import { createLanding, isLanded, landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import { rulesOf } from './load-task.js'
 import { keepStamps } from './plain-rows.js'
@@ -187,7 +187,7 @@ async function landRows(
   }
   const landing = await createLanding({
     folder: landedFolder(line.folders.landing, arrival.arrival),
-    chunkBytes: chunkBytesOf(limits, arrival.bytes),
+    chunkBytes: limits.chunkBytes,
     firstLine: 2,
     stamps,
     onChunk: async (chunk) => {

@@ -114,19 +114,23 @@ function* splitLines(bytes: Buffer, line: number): Generator<RawRow> {
   }
 }
 
-/** The rows on the given physical lines, ascending, of a piece in which no row has several. */
-export function* pickLines(
+/**
+ * Picks the rows on the given physical lines of a piece in which no row has several. Lines ascend,
+ * over all calls: each goes on where the one before has ended.
+ */
+export function linePicker(
   bytes: Buffer,
   first: number,
-  wanted: readonly number[],
-): Generator<RawRow> {
+): (wanted: Iterable<number>) => Generator<RawRow> {
   let line = first
   let start = 0
-  for (const target of wanted) {
-    for (; line < target; line++) start = lineEnd(bytes, start) + 1
-    const span = { start, end: lineEnd(bytes, start), lines: 1, whole: true }
-    const { end } = toSpan(bytes, span)
-    if (end > start) yield { line, raw: bytes.toString('utf8', start, end) }
+  return function* pick(wanted) {
+    for (const target of wanted) {
+      for (; line < target; line++) start = lineEnd(bytes, start) + 1
+      const span = { start, end: lineEnd(bytes, start), lines: 1, whole: true }
+      const { end } = toSpan(bytes, span)
+      if (end > start) yield { line, raw: bytes.toString('utf8', start, end) }
+    }
   }
 }
 

@@ -96,7 +96,7 @@ const limits = z
     fileBytesMax: byteSize('100 GB', { min: '1 KB', max: '100 TB' }),
     rowBytesMax: byteSize('64 KB', { min: '1 KB', max: '1 MB' }),
     ratioMax: z.int().min(2).max(10_000).default(200),
-    chunkBytes: byteSize('64 MB', { min: '1 MB', max: '1 GB' }),
+    chunkBytes: byteSize('64 MB', { min: '1 MB', max: '128 MB' }),
     attemptsMax: z.int().min(1).max(100).default(5),
     freeDiskBytesMin: byteSize('1 GB', { min: '0 B', max: '100 TB' }),
   })

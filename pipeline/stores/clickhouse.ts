@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client'
-import { Fault } from '../../schemas/fault.js'
+import { Fault, type FaultCode } from '../../schemas/fault.js'
 
 /** Where the store answers. `url` is ClickHouse's HTTP address without credentials. */
 export interface StoreAddress {
@@ -25,7 +25,8 @@ export interface Statement {
 /**
  * A connection pool to ClickHouse over HTTP, the only way in which the pipeline and the gateway
  * reach the store. Every failure is a Fault: `STORE_UNREACHABLE` (worth a retry) where the server
- * did not answer or said that it cannot now, `STORE_REFUSED` where it refused the statement.
+ * did not answer or said that it cannot now, `DISK_FULL` (likewise) where it has no space left,
+ * `STORE_REFUSED` where it refused the statement.
  */
 export interface Store {
   readonly address: StoreAddress
@@ -52,6 +53,13 @@ const exactNumbers = {
 /** ClickHouse error codes that a later attempt may not meet: time, memory, parts, shutting down. */
 const passingCodes = new Set(['159', '202', '209', '210', '236', '241', '252', '319', '394', '999'])
 
+/** NOT_ENOUGH_SPACE; a file that cannot be written is a full disk only where the message says so. */
+const notEnoughSpace = '243'
+const fullDisk = /no space left on device|ENOSPC/i
+
+/** Codes of data that do not parse: their messages quote the values of rows. */
+const quotingCodes = new Set(['26', '27', '33', '38', '41', '53', '72', '117'])
+
 export function createStore(address: StoreAddress): Store {
   const client = createClient({
     url: address.url,
@@ -62,6 +70,7 @@ export function createStore(address: StoreAddress): Store {
     log: { level: ClickHouseLogLevel.OFF },
     request_timeout: 600_000,
     max_open_connections: 16,
+    use_multipart_params_auto: true,
     keep_alive: { enabled: true, idle_socket_ttl: 2_000 },
   })
   const bound = (statement: Statement) => ({
@@ -120,7 +129,7 @@ export function createStore(address: StoreAddress): Store {
 }
 
 /** What is wrong with the world when ClickHouse fails; the statement is named, never its values. */
-function toFault(statement: string, error: unknown): Fault {
+export function toFault(statement: string, error: unknown): Fault {
   const named = statement.replace(/\s+/g, ' ').slice(0, 120)
   if (!(error instanceof ClickHouseError)) {
     const reason = error instanceof Error ? error.message : String(error)
@@ -128,7 +137,15 @@ function toFault(statement: string, error: unknown): Fault {
       cause: error,
     })
   }
-  const code = passingCodes.has(error.code) ? 'STORE_UNREACHABLE' : 'STORE_REFUSED'
-  const reason = `${error.type ?? error.code}: ${error.message.slice(0, 300)}`
-  return new Fault(code, `${reason}; in: ${named}`, { cause: error })
+  return new Fault(codeOf(error), `${reasonOf(error)}; in: ${named}`, { cause: error })
+}
+
+function codeOf({ code, message }: ClickHouseError): FaultCode {
+  if (code === notEnoughSpace || fullDisk.test(message)) return 'DISK_FULL'
+  return passingCodes.has(code) ? 'STORE_UNREACHABLE' : 'STORE_REFUSED'
+}
+
+function reasonOf({ code, type, message }: ClickHouseError): string {
+  if (quotingCodes.has(code)) return type === undefined ? code : `${type} (${code})`
+  return `${type ?? code}: ${message.slice(0, 300)}`
 }

@@ -162,7 +162,7 @@ export function countLines(arrival: number, line: number, lines: number): Statem
   }
 }
 
-/** Those of the physical lines on which no row stands in staging, ascending. */
+/** Those of the physical lines on which no row stands in staging, ascending, one UInt32 each. */
 export function missingLines(arrival: number, line: number, lines: number): Statement {
   return {
     sql: `SELECT toUInt32(number) AS line FROM numbers({line:UInt64}, {lines:UInt64})

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { measure } from '../../pipeline/measure.js'
-import { cutPoint, lastMicros, pickLines, splitRows } from '../../pipeline/rows.js'
+import { cutPoint, lastMicros, linePicker, splitRows } from '../../pipeline/rows.js'
 import { createStampTexts } from '../../pipeline/stamp-texts.js'
 
 const rowsOf = (text: string, line = 2) => [...splitRows(Buffer.from(text), line)]
@@ -29,17 +29,22 @@ t.test('a quote that is never closed costs its own line only', async (t) => {
   t.same(rows.at(-1), { line: 40_002, raw: 'b,2' })
 })
 
-t.test('lines are picked by their physical number', async (t) => {
-  const bytes = Buffer.from('a\nb\r\n\nd\ne')
-  t.same(
-    [...pickLines(bytes, 2, [2, 3, 4, 6])],
-    [
-      { line: 2, raw: 'a' },
-      { line: 3, raw: 'b' },
-      { line: 6, raw: 'e' },
-    ],
-  )
-})
+t.test(
+  'lines are picked by their physical number, on from where the last call ended',
+  async (t) => {
+    const pick = linePicker(Buffer.from('a\nb\r\n\nd\ne\nf'), 2)
+    t.same(
+      [...pick([2, 3])],
+      [
+        { line: 2, raw: 'a' },
+        { line: 3, raw: 'b' },
+      ],
+    )
+    t.same([...pick(Uint32Array.of(4, 6))], [{ line: 6, raw: 'e' }])
+    t.same([...pick([])], [])
+    t.same([...pick([7])], [{ line: 7, raw: 'f' }])
+  },
+)
 
 t.test('a piece is cut behind a line end, never inside quotes', async (t) => {
   t.equal(cutPoint(Buffer.from('a,1\nb,2\nc')), 8)

@@ -104,7 +104,7 @@ test('every problem is reported at once, each with its path and remedy', async (
     'sources[3].name: use up to 63 letters, digits, - and _',
     'sources: give every source a name of its own',
     'limits.rowBytesMax: write a whole number of bytes, or a size such as 64 KB or 100 GB',
-    'limits.chunkBytes: use 1 MB to 1 GB',
+    'limits.chunkBytes: use 1 MB to 128 MB',
     'retention: write a section of settings',
     `top level: unknown retentions: remove or respell; known are ${sections.join(', ')}`,
   ])
