@@ -98,9 +98,11 @@ function compareDays(staged: Staged, table: string): string {
 const sameValues = `s.quantity = c.quantity AND s.account_number = c.account_number
       AND s.external_site_id = c.external_site_id`
 
+/** What was written down by a decision that a kill cut short says nothing: it is made again. */
 const confirmed = `(local_day, meter_id, starts_at, seconds) IN (
         SELECT local_day, meter_id, starts_at, seconds FROM confirmation
-        WHERE arrival > {arrival:UInt32})`
+        WHERE arrival > {arrival:UInt32}
+          AND arrival IN (SELECT arrival FROM file_state FINAL WHERE status = 'published'))`
 
 function compareRows(staged: Staged, tables: { days: string; overlaps: string }): string {
   const differing = `(local_day, meter_id) IN (SELECT local_day, meter_id FROM ${tables.days} WHERE NOT equal)`

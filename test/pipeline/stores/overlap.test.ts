@@ -27,8 +27,14 @@ t.test('what a later arrival repeated is not replaced by one that came before it
   for (const arrival of [2, 3]) await arrive(arrival, 'Electric')
   const later = await stage(3, [read(1, '10'), read(2, '20')])
   t.match(later, { duplicate: { rows: 2 }, restated: { rows: 0 } })
-  const earlier = await stage(2, [read(1, '11'), read(2, '20'), read(3, '33')])
-  t.match(earlier, {
+  const correction = [read(1, '11'), read(2, '20'), read(3, '33')]
+  t.match(
+    await stage(2, correction),
+    { superseded: { rows: 0 }, restated: { rows: 2 } },
+    'a decision that was cut short says nothing',
+  )
+  await publishReads(store, 3, [])
+  t.match(await stage(2, correction), {
     duplicate: { rows: 1 },
     superseded: { rows: 1, quantity: '11' },
     restated: { rows: 1, quantity: '33' },
@@ -42,7 +48,7 @@ t.test('a later correction counts, whatever was repeated before', async (t) => {
 
 t.test('nothing is written down where no earlier arrival of the feed is undecided', async (t) => {
   const count = () => store.rows({ sql: 'SELECT count() AS n FROM confirmation WHERE arrival > 4' })
-  for (const arrival of [2, 3, 4]) await publishReads(store, arrival, [])
+  for (const arrival of [2, 4]) await publishReads(store, arrival, [])
   await arrive(5, 'Gas')
   await arrive(6, 'Electric')
   t.match(await stage(6, [read(3, '30')]), { duplicate: { rows: 1 } })
