@@ -121,11 +121,11 @@ export async function classify(line: Line, state: FileState, usable: Usable): Pr
   const { store } = line
   const { table, totals, survivors } = usable
   const { firstDay, lastDay } = totals
-  const staged: Staged = { arrival: state.arrival, table, firstDay, lastDay }
-  const within =
-    survivors === totals.rows
-      ? { duplicate: none, superseded: none }
-      : await repeatsWithin(store, table)
+  const repeats = survivors !== totals.rows
+  const staged: Staged = { arrival: state.arrival, table, firstDay, lastDay, repeats }
+  const within = !repeats
+    ? { duplicate: none, superseded: none }
+    : await repeatsWithin(store, table)
   const overlaps = totals.rows > 0 && (await storeHasDays(store, staged))
   const overlap = overlaps ? await compareWithStore(store, staged) : noOverlap
   const thins = overlap.duplicate.rows + overlap.superseded.rows > 0

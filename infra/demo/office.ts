@@ -1,3 +1,4 @@
+import { createServer } from 'node:net'
 import { hashPassword } from '../../api/password.js'
 import { type Child, createChild } from '../child.js'
 import type { Home } from '../home.js'
@@ -82,6 +83,17 @@ export async function officeSections(office: Office): Promise<Readonly<Record<st
 
 async function freePort(wanted: number): Promise<number> {
   let port = wanted
-  while (!(await isPortFree(port))) port += 10
+  while (!((await isPortFree(port)) && (await isClaimed(port)))) port += 10
   return port
+}
+
+/**
+ * Takes a port for this process until something listens there, by a name in the kernel: two demos
+ * that start at once never choose the same.
+ */
+function isClaimed(port: number): Promise<boolean> {
+  const claim = createServer().unref()
+  return new Promise((resolve) => {
+    claim.once('error', () => resolve(false)).listen(`\0tieline-port-${port}`, () => resolve(true))
+  })
 }

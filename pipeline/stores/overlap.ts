@@ -7,6 +7,12 @@ export interface Staged {
   readonly table: string
   readonly firstDay: string
   readonly lastDay: string
+  /** Whether some key stands in the table twice: only then the engine must look for the last one. */
+  readonly repeats: boolean
+}
+
+function rowsOf({ table, repeats }: Staged): string {
+  return repeats ? `${table} FINAL` : table
 }
 
 export interface Counted {
@@ -87,7 +93,7 @@ function compareDays(staged: Staged, table: string): string {
     FROM (
       SELECT local_day, meter_id, count() AS day_rows, sum(quantity) AS day_quantity,
         ${print} AS day_print
-      FROM ${staged.table} FINAL GROUP BY local_day, meter_id
+      FROM ${rowsOf(staged)} GROUP BY local_day, meter_id
     ) AS s
     INNER JOIN (
       SELECT local_day, meter_id, count() AS day_rows, ${print} AS day_print
@@ -115,7 +121,7 @@ function compareRows(staged: Staged, tables: { days: string; overlaps: string })
       s.version AS new_version, c.version AS old_version,
       multiIf(${sameValues}, 'duplicate', c.version > s.version OR ${confirmed}, 'superseded',
         s.quantity != c.quantity, 'restated', 'rewritten') AS kind
-    FROM (SELECT * FROM ${staged.table} FINAL WHERE ${differing}) AS s
+    FROM (SELECT * FROM ${rowsOf(staged)} WHERE ${differing}) AS s
     INNER JOIN (SELECT * FROM (${current}) WHERE ${differing}) AS c
       USING (local_day, meter_id, starts_at, seconds)`
 }
@@ -136,12 +142,13 @@ async function isAhead(store: Store, arrival: number): Promise<boolean> {
  * Writes down which current reads a file repeats: they keep the version of the arrival that said so
  * first, and one that came in between must not win over them when it is published last.
  */
-function confirm({ arrival, table }: Staged): Statement {
+function confirm(staged: Staged): Statement {
+  const { arrival } = staged
   const { days, overlaps } = stagingOf(arrival)
   const key = 'local_day, meter_id, starts_at, seconds'
   return {
     sql: `INSERT INTO confirmation (${key}, arrival)
-      SELECT ${key}, {arrival:UInt32} FROM ${table} FINAL
+      SELECT ${key}, {arrival:UInt32} FROM ${rowsOf(staged)}
       WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM ${days} WHERE equal)
       UNION ALL
       SELECT ${key}, {arrival:UInt32} FROM ${overlaps} WHERE kind = 'duplicate'`,
@@ -155,7 +162,7 @@ export function keepAccepted(staged: Staged): readonly Statement[] {
   return [
     createReads(final, 'CREATE OR REPLACE TABLE'),
     {
-      sql: `INSERT INTO ${final} SELECT * FROM ${staged.table} FINAL
+      sql: `INSERT INTO ${final} SELECT * FROM ${rowsOf(staged)}
         WHERE (local_day, meter_id) NOT IN (SELECT local_day, meter_id FROM ${days} WHERE equal)
           AND (local_day, meter_id, starts_at, seconds) NOT IN (
             SELECT local_day, meter_id, starts_at, seconds FROM ${overlaps}

@@ -7,10 +7,11 @@ import { parseProfile } from '../../schemas/profile.js'
 t.test('the example holds every setting, at its default unless its comment says so', async (t) => {
   const { sources, ...example } = readProfile(demoProfilePath)
   const least = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })
-  const { sources: none, ...defaults } = least
+  const { sources: usual, ...defaults } = least
   t.same(example, defaults)
-  t.same(none, [])
-  t.match(sources, [{ kind: 'folder', name: 'inbox', path: 'inbox', settlePolls: 2 }])
+  const inbox = { kind: 'folder', name: 'inbox', path: 'inbox', settlePolls: 2 }
+  t.same(usual, [{ ...inbox, pollSeconds: 5 }])
+  t.match(sources, [inbox])
 })
 
 t.test('the example of a gateway is one, and says what its defaults are', async (t) => {

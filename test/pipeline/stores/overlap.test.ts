@@ -17,7 +17,7 @@ const stage = async (arrival: number, reads: readonly ReadAt[]) => {
   const table = stagingOf(arrival).reads
   await store.insert(table, toReadRows(arrival, reads))
   const days = { firstDay: '2026-03-01', lastDay: '2026-03-01' }
-  return compareWithStore(store, { arrival, table, ...days })
+  return compareWithStore(store, { arrival, table, ...days, repeats: true })
 }
 
 await arrive(1, 'Electric')
