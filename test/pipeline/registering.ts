@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Test } from 'tap'
 import { createClickHouse } from '../../infra/clickhouse/start.js'
 import { migrate } from '../../infra/migrate.js'
@@ -11,7 +14,7 @@ const writer = { user: 'writer', password: 'w' }
 
 /** A real store with the migrations of the house, gone with the test. */
 export async function migratedStore(t: Test): Promise<Store> {
-  const dataPath = t.testdir()
+  const dataPath = mkdtempSync(join(tmpdir(), 'tieline-store-'))
   const engine = await onFreePort(19_000 + Math.floor(Math.random() * 20_000), (port) =>
     createClickHouse({
       dataPath,
@@ -26,6 +29,7 @@ export async function migratedStore(t: Test): Promise<Store> {
   t.teardown(async () => {
     await store.close()
     await engine.close()
+    rmSync(dataPath, { recursive: true, force: true, maxRetries: 5 })
   })
   await migrate(store, profile)
   return store

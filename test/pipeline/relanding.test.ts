@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
@@ -24,8 +24,7 @@ const chunkBytes = 200_000
 /** A line whose jobs are run by hand, one after the other, on a real store. */
 async function createLine(t: Test) {
   const store = await migratedStore(t)
-  const folder = join(t.testdirName, 'files')
-  for (const name of ['in', 'landing']) mkdirSync(join(folder, name), { recursive: true })
+  const folder = t.testdir({ in: {}, landing: {} })
   const loads: LoadTask[] = []
   const queues: Queues = {
     add: async (name, data) => {
