@@ -1,7 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import https from 'node:https'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Test } from 'tap'
 import { createDemoAmi } from '../../infra/demo/back-office/ami.js'
 import { createDemoCis } from '../../infra/demo/back-office/cis.js'
@@ -13,6 +11,7 @@ import { createRedis } from '../../infra/redis/start.js'
 import { createQueues, type Queues } from '../../pipeline/queues/bullmq.js'
 import type { Store } from '../../pipeline/stores/clickhouse.js'
 import { parseProfile } from '../../schemas/profile.js'
+import { createFolder } from '../folder.js'
 import { migratedStore } from '../pipeline/registering.js'
 
 // The limit of the header is read when the native module is loaded.
@@ -73,9 +72,9 @@ export async function createRig(t: Test, options: RigOptions = {}): Promise<Rig>
   const idp = await createDemoIdp(0)
   const cis = await createDemoCis({ port: 0, ...people })
   const ami = await createDemoAmi({ port: 0, ...people })
-  const certificates = demoCertificates(mkdtempSync(join(tmpdir(), 'tieline-certificates-')))
+  const certificates = demoCertificates(createFolder(t))
   const store = await migratedStore(t)
-  const redisPath = mkdtempSync(join(tmpdir(), 'tieline-redis-'))
+  const redisPath = createFolder(t)
   const redis = await onFreePort(26_000 + Math.floor(Math.random() * 10_000), (port) =>
     createRedis({ dataPath: redisPath, port, password: 'p' }),
   )
@@ -117,7 +116,6 @@ export async function createRig(t: Test, options: RigOptions = {}): Promise<Rig>
     await gateway.close()
     await queues.close()
     await Promise.all([idp.close(), cis.close(), ami.close(), redis.close()])
-    rmSync(redisPath, { recursive: true })
   })
   const url = gateway.listeners[0]?.address ?? ''
   return {

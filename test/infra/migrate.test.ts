@@ -4,6 +4,7 @@ import { migrate, splitStatements } from '../../infra/migrate.js'
 import { onFreePort } from '../../infra/port.js'
 import { createStore, type Store } from '../../pipeline/stores/clickhouse.js'
 import { parseProfile } from '../../schemas/profile.js'
+import { createFolder } from '../folder.js'
 
 const writer = { user: 'writer', password: 'w' }
 const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })
@@ -21,7 +22,7 @@ const startEngine = (dataPath: string) =>
   )
 
 t.test('migrations', async (t) => {
-  const engine = await startEngine(t.testdir())
+  const engine = await startEngine(createFolder(t))
   t.teardown(engine.close)
   const open = (database: string): Store => {
     const store = createStore({

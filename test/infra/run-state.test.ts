@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { t } from 'tap'
 import { openHome } from '../../infra/home.js'
 import { claimHome, readRun, writeRun } from '../../infra/run-state.js'
+import { createFolder } from '../folder.js'
 
 const run = {
   command: 'up',
@@ -13,7 +14,7 @@ const run = {
 }
 
 t.test('a data folder belongs to one stack at a time', async (t) => {
-  const home = openHome(t.testdir())
+  const home = openHome(createFolder(t))
   const claim = await claimHome(home)
   await t.rejects(claimHome(home), { code: 'ALREADY_RUNNING', message: /just starting/ })
   writeRun(home, run)
@@ -28,7 +29,7 @@ t.test('a data folder belongs to one stack at a time', async (t) => {
 })
 
 t.test('a run.json is believed only while its very process lives', async (t) => {
-  const home = openHome(t.testdir())
+  const home = openHome(createFolder(t))
   const path = join(home.path, 'run.json')
   t.equal(readRun(home), undefined, 'none')
   writeRun(home, run)

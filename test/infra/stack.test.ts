@@ -12,6 +12,7 @@ import { askRedis } from '../../infra/redis/ask.js'
 import type { ServerOptions } from '../../infra/servers.js'
 import { attachStack, startStack } from '../../infra/stack.js'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
+import { createFolder } from '../folder.js'
 
 const profile = readProfile(demoProfilePath)
 const ports = { clickhouse: 18_223, redis: 16_479 }
@@ -33,7 +34,7 @@ const until = async (reached: () => boolean): Promise<boolean> => {
 }
 
 t.test('a stack can be found, keeps its data folder to itself, and leaves nothing', async (t) => {
-  const home = openHome(t.testdir())
+  const home = openHome(createFolder(t))
   t.equal(attachStack(home), undefined)
   const steps: string[] = []
   const stack = await start(home, { onStep: (step) => steps.push(step.name) })
@@ -63,7 +64,7 @@ t.test('a stack can be found, keeps its data folder to itself, and leaves nothin
 })
 
 t.test('each part that is killed comes back', async (t) => {
-  const home = openHome(t.testdir())
+  const home = openHome(createFolder(t))
   const stack = await start(home)
   t.teardown(stack.close)
   for (const name of ['worker', 'redis', 'clickhouse'] as const) {
@@ -92,7 +93,7 @@ t.test('ports that are taken are stepped over, and said', async (t) => {
   )
   t.teardown(() => takers.map((server) => server.close()))
   const said: string[] = []
-  const stack = await start(openHome(t.testdir()), {
+  const stack = await start(openHome(createFolder(t)), {
     ports: { clickhouse: 18_323, redis: 16_579 },
     say: (line) => said.push(line),
   })
@@ -101,7 +102,7 @@ t.test('ports that are taken are stepped over, and said', async (t) => {
 })
 
 t.test('servers that run elsewhere are used and left alone', async (t) => {
-  const folder = t.testdir()
+  const folder = createFolder(t)
   const elsewhere = await start(openHome(join(folder, 'elsewhere')))
   t.teardown(elsewhere.close)
   const { store, reader, redisUrl } = elsewhere
@@ -129,7 +130,7 @@ t.test('servers that run elsewhere are used and left alone', async (t) => {
 })
 
 t.test('a server that does not answer stops the start with its name', async (t) => {
-  const home = openHome(t.testdir())
+  const home = openHome(createFolder(t))
   await t.rejects(start(home, { external: { redisUrl: 'redis://127.0.0.1:1' } }), {
     code: 'QUEUE_UNREACHABLE',
   })
@@ -146,7 +147,7 @@ t.test('a server that does not answer stops the start with its name', async (t) 
 t.test(
   'a stack whose process is killed leaves no orphan, and the next finds its data',
   async (t) => {
-    const home = openHome(t.testdir())
+    const home = openHome(createFolder(t))
     const modules = new URL('../../infra/', import.meta.url).href
     const code = `
     import { openHome } from '${modules}home.js'

@@ -12,9 +12,10 @@ import { createStore } from '../../pipeline/stores/clickhouse.js'
 import type { FileState } from '../../pipeline/stores/file-state.js'
 import { createLedger } from '../../pipeline/stores/ledger.js'
 import { createZone } from '../../schemas/zone.js'
+import { createFolder } from '../folder.js'
 import { storyProfile } from '../story/stack.js'
 
-const home = openHome(t.testdir())
+const home = openHome(createFolder(t))
 const profile = storyProfile({
   profile: {
     sources: [{ kind: 'folder', name: 'inbox', path: 'inbox', pollSeconds: 1, settlePolls: 3 }],

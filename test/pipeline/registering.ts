@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Test } from 'tap'
 import { createClickHouse } from '../../infra/clickhouse/start.js'
 import { migrate } from '../../infra/migrate.js'
@@ -8,13 +5,14 @@ import { onFreePort } from '../../infra/port.js'
 import { createStore, type Store } from '../../pipeline/stores/clickhouse.js'
 import { parseProfile } from '../../schemas/profile.js'
 import type { Registration } from '../../schemas/registration.js'
+import { createFolder } from '../folder.js'
 
 export const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })
 const writer = { user: 'writer', password: 'w' }
 
 /** A real store with the migrations of the house, gone with the test. */
 export async function migratedStore(t: Test): Promise<Store> {
-  const dataPath = mkdtempSync(join(tmpdir(), 'tieline-store-'))
+  const dataPath = createFolder(t)
   const engine = await onFreePort(19_000 + Math.floor(Math.random() * 20_000), (port) =>
     createClickHouse({
       dataPath,
@@ -29,7 +27,6 @@ export async function migratedStore(t: Test): Promise<Store> {
   t.teardown(async () => {
     await store.close()
     await engine.close()
-    rmSync(dataPath, { recursive: true, force: true, maxRetries: 5 })
   })
   await migrate(store, profile)
   return store

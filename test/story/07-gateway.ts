@@ -6,6 +6,7 @@ import type { OfficeServer } from '../../infra/demo/back-office/server.js'
 import { type Certificates, demoCertificates } from '../../infra/demo/certificates.js'
 import { freePort } from '../api/identity/provider.js'
 import { type Asked, passwordHash, people, post, serverFiles } from '../api/rig.js'
+import { createFolder } from '../folder.js'
 import { createStory, type StoryStack } from './stack.js'
 
 /** A whole stack with its gateway, before a simulated back office. */
@@ -26,7 +27,7 @@ export async function createGatewayStory(t: Test, more: object = {}): Promise<Ga
     createDemoCis({ port: 0, ...people }),
     createDemoAmi({ port: 0, ...people }),
   ])
-  const certificates = demoCertificates(`${t.testdir()}/certificates`)
+  const certificates = demoCertificates(`${createFolder(t)}/certificates`)
   const story = await createStory({
     profile: {
       gateway: {

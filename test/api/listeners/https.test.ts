@@ -1,15 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t } from 'tap'
 import { createHttpsListener } from '../../../api/listeners/https.js'
 import { createRequestIds, type Handle } from '../../../api/request.js'
 import { demoCertificates } from '../../../infra/demo/certificates.js'
+import { createFolder } from '../../folder.js'
 import { conform, echo, limits } from './conformance.js'
 import { createRaw } from './raw.js'
 
-const folder = mkdtempSync(join(tmpdir(), 'tieline-listener-'))
-t.teardown(() => rmSync(folder, { recursive: true }))
+const folder = createFolder(t)
 const ours = demoCertificates(join(folder, 'ours'))
 const theirs = demoCertificates(join(folder, 'theirs'))
 const client = {

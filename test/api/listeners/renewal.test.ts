@@ -1,5 +1,4 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'node:tls'
@@ -11,6 +10,7 @@ import { createUwsListener } from '../../../api/listeners/uws.js'
 import { createRequestIds } from '../../../api/request.js'
 import { type Certificates, demoCertificates } from '../../../infra/demo/certificates.js'
 import type { Fault } from '../../../schemas/fault.js'
+import { createFolder } from '../../folder.js'
 import { freePort } from '../identity/provider.js'
 import { echo, limits } from './conformance.js'
 
@@ -52,8 +52,7 @@ for (const [name, listen] of Object.entries(listeners)) {
   t.test(
     `${name}: a renewed certificate is served without a restart, a broken one is not`,
     async (t) => {
-      const folder = mkdtempSync(join(tmpdir(), 'tieline-renewal-'))
-      t.teardown(() => rmSync(folder, { recursive: true }))
+      const folder = createFolder(t)
       const files = demoCertificates(join(folder, 'served'))
       const newer = demoCertificates(join(folder, 'newer'))
       const faults: Fault[] = []

@@ -1,12 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
 import type { Handle } from '../../../api/request.js'
 import { createRequestIds } from '../../../api/request.js'
 import { demoCertificates } from '../../../infra/demo/certificates.js'
+import { createFolder } from '../../folder.js'
 import { conform, echo, limits } from './conformance.js'
 import { createRaw } from './raw.js'
 
@@ -14,8 +14,7 @@ import { createRaw } from './raw.js'
 process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(limits.headerBytesMax)
 const { createUwsListener } = await import('../../../api/listeners/uws.js')
 
-const folder = mkdtempSync(join(tmpdir(), 'tieline-listener-'))
-t.teardown(() => rmSync(folder, { recursive: true }))
+const folder = createFolder(t)
 const { caFile, certFile, keyFile } = demoCertificates(folder)
 const tls = { certFile, keyFile }
 

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
-import { ask, clientOf, running, temporary, writer } from './running.js'
+import { createFolder } from '../../folder.js'
+import { ask, clientOf, running, writer } from './running.js'
 
 const { store, client, rows } = await running(t)
 const ddl = "(a UInt64, b String DEFAULT 'none') ENGINE = MergeTree ORDER BY a"
@@ -79,7 +80,7 @@ t.test('exec takes rows through input(), small and large', async (t) => {
 
 t.test('the writer loads a file by a parameter, without sending it', async (t) => {
   await table('loaded')
-  const path = join(temporary(t), "it's a file.csv")
+  const path = join(createFolder(t), "it's a file.csv")
   writeFileSync(path, 'x,1\ny,2\n')
   const query = `INSERT INTO loaded SELECT toUInt64(splitByChar(',', line)[2]), line
     FROM file({path:String}, LineAsString, 'line String')`

@@ -5,11 +5,12 @@ import { t } from 'tap'
 import { refuseForReader } from '../../../infra/clickhouse/reader.js'
 import { readStatement } from '../../../infra/clickhouse/statement.js'
 import { tokensOf } from '../../../infra/clickhouse/tokens.js'
+import { createFolder } from '../../folder.js'
 import { sampled } from '../../schemas/sampled.js'
-import { ask, reader, rowsOf, running, temporary } from './running.js'
+import { ask, reader, rowsOf, running } from './running.js'
 
 const { store, client, analyst } = await running(t)
-const secret = join(temporary(t), 'secret.csv')
+const secret = join(createFolder(t), 'secret.csv')
 writeFileSync(secret, 'private\n')
 await client.command({
   query: 'CREATE TABLE open (a UInt8, file String) ENGINE = MergeTree ORDER BY a',

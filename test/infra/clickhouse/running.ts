@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import type { Test } from 'tap'
 import {
@@ -9,6 +6,7 @@ import {
   createClickHouse,
   type EmbeddedClickHouse,
 } from '../../../infra/clickhouse/start.js'
+import { createFolder } from '../../folder.js'
 
 export const writer = { user: 'tieline', password: "pass'word é" }
 export const reader = { user: 'analyst', password: 'only looks' }
@@ -30,7 +28,7 @@ export interface RowOptions {
 
 /** Starts an engine on a folder of its own and ends it with the test. */
 export async function running(t: Test, more: Partial<ClickHouseOptions> = {}): Promise<Running> {
-  const dataPath = more.dataPath ?? temporary(t)
+  const dataPath = more.dataPath ?? createFolder(t)
   const events: ClickHouseEvent[] = []
   const store = await createClickHouse({
     port: 0,
@@ -48,12 +46,6 @@ export async function running(t: Test, more: Partial<ClickHouseOptions> = {}): P
     await store.close()
   })
   return { store, client, analyst, dataPath, events, rows: rowsOf(client) }
-}
-
-export function temporary(t: Test): string {
-  const path = mkdtempSync(join(tmpdir(), 'tieline-clickhouse-'))
-  t.teardown(() => rmSync(path, { recursive: true, force: true }))
-  return path
 }
 
 export function clientOf(

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
 import { createClickHouse } from '../../../infra/clickhouse/start.js'
-import { clientOf, reader, rowsOf, running, temporary, writer } from './running.js'
+import { createFolder } from '../../folder.js'
+import { clientOf, reader, rowsOf, running, writer } from './running.js'
 
 const options = { port: 0, writer, reader, memoryBytesMax: 2 * 1024 ** 3 }
 /** Short enough for a test, long enough for a machine that is busy with others. */
@@ -85,7 +86,7 @@ t.test('one folder has one engine: the second start names folder and process', a
 })
 
 t.test('a lock whose process is gone, or is another program by now, holds nobody up', async (t) => {
-  const dataPath = temporary(t)
+  const dataPath = createFolder(t)
   for (const owner of [
     { pid: 2 ** 22 + 1, began: '1' },
     { pid: process.ppid, began: 'another time' },
@@ -103,7 +104,7 @@ t.test('a port that is taken is named, and the folder is free again', async (t) 
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   const { port } = other.address() as { port: number }
-  const dataPath = temporary(t)
+  const dataPath = createFolder(t)
   await t.rejects(createClickHouse({ ...options, dataPath, port }), { code: 'PORT_TAKEN' })
   other.close()
   await once(other, 'close')
@@ -113,7 +114,7 @@ t.test('a port that is taken is named, and the folder is free again', async (t) 
 })
 
 t.test('close lets a running statement finish', async (t) => {
-  const store = await createClickHouse({ ...options, dataPath: temporary(t) })
+  const store = await createClickHouse({ ...options, dataPath: createFolder(t) })
   const client = clientOf(store.url, writer)
   const slow = rowsOf(client)("SELECT sleep(1), 'done' AS end")
   await sleep(200)
@@ -126,7 +127,7 @@ t.test('close lets a running statement finish', async (t) => {
 })
 
 t.test('the engine ends when its parent is killed, and the folder starts again', async (t) => {
-  const dataPath = temporary(t)
+  const dataPath = createFolder(t)
   const module = new URL('../../../infra/clickhouse/start.js', import.meta.url).href
   const script = `
     const { createClickHouse } = await import(${JSON.stringify(module)})

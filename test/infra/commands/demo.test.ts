@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { t } from 'tap'
+import { createFolder } from '../../folder.js'
 import { startTieline, tieline } from '../command-line.js'
 
 t.test(
   'the demo loads its files, shows a first query and ends; again it finds its data',
   async (t) => {
-    const home = join(t.testdir(), 'data')
+    const home = join(createFolder(t), 'data')
     const first = await tieline('demo', '--once', '--home', home)
     t.equal(first.code, 0, first.stderr)
     for (const step of ['Redis', 'ClickHouse', 'migrations', 'worker', 'demo files']) {
@@ -26,7 +27,7 @@ t.test(
 )
 
 t.test('a demo that was killed in the middle is finished by the next', async (t) => {
-  const home = join(t.testdir(), 'data')
+  const home = join(createFolder(t), 'data')
   const killed = startTieline('demo', '--home', home)
   let seen = ''
   killed.stdout?.setEncoding('utf8').on('data', (text: string) => {

@@ -6,12 +6,13 @@ import { promisify } from 'node:util'
 import { t } from 'tap'
 import { isPassword } from '../../../api/password.js'
 import { packageRoot } from '../../../infra/package-root.js'
+import { createFolder } from '../../folder.js'
 import { startTieline, tieline } from '../command-line.js'
 
 const run = promisify(execFile)
 
 t.test('what the demo prints can be pasted, and its profile serves every command', async (t) => {
-  const home = join(t.testdir(), 'data')
+  const home = join(createFolder(t), 'data')
   const demo = startTieline('demo', '--home', home)
   let seen = ''
   demo.stdout?.setEncoding('utf8').on('data', (text: string) => {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { t } from 'tap'
 import { numberedMeters } from '../../../infra/demo/customers.js'
 import { usageFile } from '../../../infra/demo/usage-file.js'
+import { createFolder } from '../../folder.js'
 import { tieline } from '../command-line.js'
 
 const oneDay = {
@@ -44,7 +45,7 @@ t.test('a command starts what it needs for the time it takes', async (t) => {
 })
 
 t.test('two loads at once take turns', async (t) => {
-  const folder = t.testdir()
+  const folder = createFolder(t)
   const files = [join(folder, 'DEMO_02072025_Electric.csv'), join(folder, 'DEMO_03072025_Gas.csv')]
   await usageFile(files[0] as string, oneDay)
   await usageFile(files[1] as string, { ...oneDay, intervalSeconds: 86_400, shape: 'gas' })

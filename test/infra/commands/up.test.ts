@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { t } from 'tap'
 import { numberedMeters } from '../../../infra/demo/customers.js'
 import { usageFile } from '../../../infra/demo/usage-file.js'
+import { createFolder } from '../../folder.js'
 import { startTieline, tieline } from '../command-line.js'
 
 const oneDay = {
@@ -16,7 +17,7 @@ const oneDay = {
 }
 
 t.test('commands share the stack that runs on their data folder', async (t) => {
-  const folder = t.testdir()
+  const folder = createFolder(t)
   const home = join(folder, 'data')
   const file = join(folder, 'DEMO_02072025_Electric.csv.gz')
   await usageFile(file, oneDay)

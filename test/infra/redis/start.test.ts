@@ -8,6 +8,7 @@ import { isPortFree, onFreePort } from '../../../infra/port.js'
 import { askRedis } from '../../../infra/redis/ask.js'
 import { checkRedis } from '../../../infra/redis/check.js'
 import { createRedis, type RunningRedis } from '../../../infra/redis/start.js'
+import { createFolder } from '../../folder.js'
 
 const password = 'a "quoted" \\ password'
 
@@ -23,7 +24,7 @@ const until = async (reached: () => Promise<boolean> | boolean): Promise<boolean
 }
 
 t.test('keeps what it is given over a kill -9 and over a stop and start', async (t) => {
-  const dataPath = t.testdir()
+  const dataPath = createFolder(t)
   const redis = await startIn(dataPath)
   const { port } = redis
   t.equal(await askRedis(redis.url, 'SET', 'stone', 'set'), 'OK')
@@ -45,7 +46,7 @@ t.test('keeps what it is given over a kill -9 and over a stop and start', async 
 
 t.test('answers on loopback only, with a password, and evicts nothing', async (t) => {
   const redis = await onFreePort(16_379, (port) =>
-    createRedis({ dataPath: t.testdir(), port, password }),
+    createRedis({ dataPath: createFolder(t), port, password }),
   )
   t.teardown(redis.close)
   await checkRedis(redis.url)
@@ -61,7 +62,7 @@ t.test('answers on loopback only, with a password, and evicts nothing', async (t
 })
 
 t.test('an external Redis that evicts is refused with the setting to change', async (t) => {
-  const redis = await startIn(t.testdir())
+  const redis = await startIn(createFolder(t))
   t.teardown(redis.close)
   await askRedis(redis.url, 'CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')
   await t.rejects(checkRedis(redis.url), { code: 'CONFIG', message: /allkeys-lru.*noeviction/ })
@@ -72,7 +73,9 @@ t.test('a port that is taken is said to be', async (t) => {
   await once(other, 'listening')
   t.teardown(() => other.close())
   const { port } = other.address() as { port: number }
-  await t.rejects(createRedis({ dataPath: t.testdir(), port, password }), { code: 'PORT_TAKEN' })
+  await t.rejects(createRedis({ dataPath: createFolder(t), port, password }), {
+    code: 'PORT_TAKEN',
+  })
 })
 
 t.test('a Redis that does not answer is a fault that names it without its password', async (t) => {
@@ -83,7 +86,7 @@ t.test('a Redis that does not answer is a fault that names it without its passwo
 })
 
 t.test('ends with its parent, even by SIGKILL', async (t) => {
-  const dataPath = t.testdir()
+  const dataPath = createFolder(t)
   const module = new URL('../../../infra/redis/start.js', import.meta.url).href
   const code = `import { createRedis } from ${JSON.stringify(module)}
     const redis = await createRedis({ dataPath: ${JSON.stringify(dataPath)}, port: 16999, password: 'x' })
@@ -101,7 +104,7 @@ t.test('ends with its parent, even by SIGKILL', async (t) => {
 })
 
 t.test('a server that a dead parent left behind is ended at the next start', async (t) => {
-  const dataPath = t.testdir()
+  const dataPath = createFolder(t)
   const left = spawn('redis-server', ['--port', '16998'], { cwd: dataPath, stdio: 'ignore' })
   await sleep(300)
   t.teardown(() => left.kill('SIGKILL'))

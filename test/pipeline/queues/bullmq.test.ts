@@ -11,9 +11,10 @@ import {
 import type { JobIds, JobName } from '../../../pipeline/queues/jobs.js'
 import { createProducerConnection } from '../../../pipeline/queues/redis.js'
 import { Fault } from '../../../schemas/fault.js'
+import { createFolder } from '../../folder.js'
 import { until } from '../../story/stack.js'
 
-const dataPath = t.testdir()
+const dataPath = createFolder(t)
 const redis = await onFreePort(17_379 + Math.floor(Math.random() * 10_000), (port) =>
   createRedis({ dataPath, port, password: 'secret' }),
 )

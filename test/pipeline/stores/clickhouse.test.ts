@@ -4,6 +4,7 @@ import { createClickHouse } from '../../../infra/clickhouse/start.js'
 import { onFreePort } from '../../../infra/port.js'
 import { createStore, toFault } from '../../../pipeline/stores/clickhouse.js'
 import { faultCodes } from '../../../schemas/fault.js'
+import { createFolder } from '../../folder.js'
 
 const failed = (code: string, type: string, message: string) =>
   toFault('INSERT  INTO\n reads', new ClickHouseError({ code, type, message }))
@@ -33,7 +34,7 @@ t.test('values of rows do not reach a fault', async (t) => {
 t.test('with a server', async (t) => {
   const engine = await onFreePort(19_123, (port) =>
     createClickHouse({
-      dataPath: t.testdir(),
+      dataPath: createFolder(t),
       port,
       writer: { user: 'writer', password: 'w' },
       reader: { user: 'reader', password: 'r' },
