@@ -1,16 +1,13 @@
+import type { FeedName } from '../schemas/feed.js'
 import type { Line } from './line.js'
-import type { LoadTask } from './load-task.js'
+import { type LoadTask, toTask } from './load-task.js'
 import type { FileState } from './stores/file-state.js'
 
 /** The loads of a file as its manifest has them. */
-export function loadTasks(state: FileState): readonly LoadTask[] {
-  return state.manifest.chunks.map((chunk) => ({
-    arrival: state.arrival,
-    feed: state.feed as LoadTask['feed'],
-    seconds: state.manifest.seconds,
-    format: state.manifest.format,
-    chunk,
-  }))
+export function loadTasks({ arrival, feed, manifest }: FileState): readonly LoadTask[] {
+  return manifest.chunks.map((chunk) =>
+    toTask({ arrival, feed: feed as FeedName }, manifest, chunk),
+  )
 }
 
 /**

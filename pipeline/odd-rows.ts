@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { trimBlanks } from '../schemas/field.js'
 import { formatQuantity } from '../schemas/quantity.js'
 import type { StampReader } from '../schemas/stamp.js'
 import {
@@ -9,7 +10,6 @@ import {
   judgeUsageRow,
   type RejectedRow,
   rejectCodes,
-  trimBlanks,
   type UsageRules,
   type UsageVerdict,
 } from '../schemas/usage-row.js'
@@ -173,7 +173,9 @@ function toStagingRow(
   return `${values.map(escapeTab).join('\t')}\n`
 }
 
-function escapeTab(text: string): string {
+/** A value of a tab-separated row. */
+export function escapeTab(text: string): string {
+  if (!/[\\\t\n\r]/.test(text)) return text
   return text.replace(
     /[\\\t\n\r]/g,
     (character) => `\\${character === '\\' ? '\\' : escapes[character]}`,
@@ -188,7 +190,14 @@ export function shownRow(raw: string): string {
 }
 
 /** A row of the table `reject`. */
-export function toRejectRow(arrival: number, row: RawRow, verdict: RejectedRow): object {
+export function toRejectRow(
+  arrival: number,
+  row: RawRow,
+  verdict: Pick<RejectedRow, 'detail' | 'micros'> & {
+    readonly column: string
+    readonly code: string
+  },
+): object {
   return {
     arrival,
     line: row.line,
@@ -218,7 +227,9 @@ async function storeAccepted(line: Line, task: LoadTask, accepted: Accepted): Pr
 const batchCharacters = 65_536
 
 /** Glues rows into pieces that are worth a write. */
-async function* batch(rows: Accepted['rows']): AsyncGenerator<string> {
+export async function* batch(
+  rows: AsyncIterable<string> | Iterable<string>,
+): AsyncGenerator<string> {
   let piece = ''
   for await (const row of rows) {
     piece += row

@@ -1,23 +1,20 @@
 import { forward } from './forward.js'
+import { kindOf } from './kind.js'
 import type { Line } from './line.js'
 import type { FileState } from './stores/file-state.js'
-import { recordRestatements } from './stores/overlap.js'
-import { attach, freeMerges, holdMerges } from './stores/staging.js'
 
 /**
- * Makes a whole file visible at once. What it replaces is written down first; then the engine
- * attaches all its parts in one step; readers leave both out until the ledger says published, and
- * nothing is merged meanwhile where it replaces anything. Doing any of it twice changes nothing:
- * rows have the same key and version.
+ * Makes whole files visible at once. The engine attaches all parts of each in one step, and readers
+ * leave them out until the ledger says published, of all of them in one row of parts. Doing any of
+ * it twice changes nothing: rows have the same key and version.
  */
-export async function publish(line: Line, state: FileState): Promise<void> {
-  if (state.restates) {
-    await line.store.command(recordRestatements(state.arrival))
-    await line.store.command(holdMerges)
+export async function publish(line: Line, states: readonly FileState[]): Promise<void> {
+  for (const state of states) await kindOf(state).attach(line, state)
+  const publishedAt = line.now()
+  const published = states.map((state) => ({ ...state, status: 'published' as const, publishedAt }))
+  await line.ledger.record(...published)
+  for (const state of published) {
+    await kindOf(state).release(line, state)
+    await forward(line, state)
   }
-  await line.store.command(attach(state.attaches))
-  const published: FileState = { ...state, status: 'published', publishedAt: line.now() }
-  await line.ledger.record(published)
-  if (state.restates) await line.store.command(freeMerges)
-  await forward(line, published)
 }

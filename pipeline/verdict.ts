@@ -3,6 +3,7 @@ import type { DateOrder } from '../schemas/time-stamp.js'
 import { type TimeStampFormat, timeStampNames } from '../schemas/time-stamp.js'
 import { parseRow } from './csv.js'
 import { type FileState, type Notes, noQuantity, noRows } from './stores/file-state.js'
+import type { ChunkReceipt } from './stores/ledger.js'
 import type { Counted } from './stores/overlap.js'
 import { subtractQuantities } from './sums.js'
 
@@ -35,6 +36,13 @@ export function unjudged(state: FileState, { fault, reason: why }: Refusal): Fil
   const rows = state.rows.read === 0 ? '' : `; it has ${state.rows.read} rows`
   const none = { rows: noRows, quantity: noQuantity }
   return { ...state, ...none, status: 'quarantined', fault, reason: `${why}${rows}` }
+}
+
+export function sumReceipts(
+  receipts: readonly ChunkReceipt[],
+  what: 'rowsRead' | 'rowsAccepted' | 'rowsRejected',
+): number {
+  return receipts.reduce((total, receipt) => total + receipt[what], 0)
 }
 
 /** A state whose rows add up before it is known what becomes of the usable ones. */

@@ -2,8 +2,8 @@ import type { Logger } from 'pino'
 import { Fault } from '../schemas/fault.js'
 import type { Profile } from '../schemas/profile.js'
 import { createZone } from '../schemas/zone.js'
+import { kindOf } from './kind.js'
 import type { Folders, Line } from './line.js'
-import { load } from './load.js'
 import { poll, type Stillness } from './poll.js'
 import { createConsumer, createQueues } from './queues/bullmq.js'
 import { idsOf, type JobData, type JobIds, type JobName } from './queues/jobs.js'
@@ -44,7 +44,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       await poll(line, source, seen)
     },
     receive: ({ arrival }) => receive(line, arrival),
-    load: ({ v: _, ...task }) => load(line, task),
+    load: ({ v: _, ...task }) => kindOf(task).load(line, task),
     reconcile: ({ arrival }) => reconcile(line, arrival),
     settle: ({ arrival }) => settle(line, arrival),
     sweep: () => sweep(line),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { Fault } from '../../schemas/fault.js'
+import { type FeedName, feedNames } from '../../schemas/feed.js'
 import { registrationSchema } from '../../schemas/registration.js'
 import { timeStampFormatNames } from '../../schemas/time-stamp.js'
 import { chunkShapes } from '../stores/file-state.js'
@@ -19,9 +20,10 @@ export const jobSchemas = {
   load: z.strictObject({
     v: z.literal(2),
     arrival,
-    feed: z.enum(['Electric', 'Gas']),
-    seconds: z.int().positive(),
+    feed: z.enum(feedNames as readonly [FeedName, ...FeedName[]]),
+    seconds: count,
     format: z.enum(timeStampFormatNames).nullable(),
+    columns: z.array(z.string()).readonly().optional(),
     chunk: z.strictObject({
       chunk: count,
       line: count,

@@ -1,4 +1,4 @@
-import type { TimeStampFormat } from '../../schemas/time-stamp.js'
+import type { Reading } from '../load-task.js'
 
 /**
  * How a chunk can be read. `plain`: no quotes, every row ends in a plain decimal and no identifier
@@ -18,7 +18,7 @@ export interface LandedChunk {
   readonly lines: number
   readonly rows: number
   readonly bytes: number
-  /** Sum of the last column where it reads as a decimal, in millionths. */
+  /** Sum of the column that the feed is proved by, where it reads as a decimal, in millionths. */
   readonly micros: string
   readonly shape: ChunkShape
   /** Whether some row ends in CR LF. */
@@ -27,12 +27,8 @@ export interface LandedChunk {
   readonly repeats: boolean
 }
 
-export interface Manifest {
+export interface Manifest extends Reading {
   readonly chunks: readonly LandedChunk[]
-  /** Interval length of the file as its first rows show it, seconds. */
-  readonly seconds: number
-  /** The one format of its timestamps, as its first rows show it. */
-  readonly format: TimeStampFormat | null
   /** Whether the last row has its line end. */
   readonly ended: boolean
 }
