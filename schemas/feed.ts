@@ -1,4 +1,7 @@
 import { billing } from './feeds/billing.js'
+import { billingLines } from './feeds/billing-lines.js'
+import { invoices } from './feeds/invoices.js'
+import { paymentPlans } from './feeds/payment-plans.js'
 import type { RecordFeed } from './record-feed.js'
 
 export type Commodity = 'Electric' | 'Gas'
@@ -29,6 +32,9 @@ export const feeds = {
   Electric: { name: 'Electric', kind: 'usage', commodity: 'Electric', columns: usageColumns },
   Gas: { name: 'Gas', kind: 'usage', commodity: 'Gas', columns: usageColumns },
   Billing: billing,
+  BillingLines: billingLines,
+  Invoices: invoices,
+  PaymentPlans: paymentPlans,
 } as const satisfies Record<string, Feed>
 
 export type FeedName = keyof typeof feeds
