@@ -4,6 +4,7 @@ import { setImmediate as others } from 'node:timers/promises'
 import { Fault } from '../schemas/fault.js'
 import { type Commodity, feeds } from '../schemas/feed.js'
 import { parseFileName } from '../schemas/file-name.js'
+import type { PlacedRow } from '../schemas/lint/finding.js'
 import { lengthsOf, type Profile } from '../schemas/profile.js'
 import { formatQuantity } from '../schemas/quantity.js'
 import type { Receipt } from '../schemas/receipt.js'
@@ -43,6 +44,8 @@ export interface Checked {
   /** What the receiver would answer, had it an empty store and kept all meters. */
   readonly receipt: Receipt
   readonly badRows: readonly BadRow[]
+  /** The usable rows of a complete schedule, by which it is judged with others of its set. */
+  readonly rows?: readonly PlacedRow[]
 }
 
 export const badRowsMaxUsual = 20

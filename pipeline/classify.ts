@@ -16,7 +16,7 @@ import {
   type Staged,
   storeHasDays,
 } from './stores/overlap.js'
-import { countUnregistered, keepRegistered } from './stores/registered.js'
+import { countForeign, foreignRows, keepOwn } from './stores/registered.js'
 import { type Move, recordRepairs, repairMeters } from './stores/repair.js'
 import { type StagingTotals, totalShapes } from './stores/shapes.js'
 import { stagingOf } from './stores/staging.js'
@@ -86,8 +86,8 @@ async function lookAgain(
 }
 
 /**
- * Leaves out the rows of meters that no registered customer has, where the profile stores only
- * registered ones (decision 21), and counts them.
+ * Leaves out the rows that are not stored, of meters that no registered customer has or of erased
+ * accounts (decision 21), and counts them.
  */
 export async function dropUnregistered(
   line: Line,
@@ -95,14 +95,18 @@ export async function dropUnregistered(
   usable: Usable,
 ): Promise<Usable & { readonly unregistered: Counted }> {
   const { store, profile } = line
-  if (profile.ingestion === 'full') return { ...usable, unregistered: none }
-  const [found] = await store.rows<Counted>(countUnregistered(usable.table))
+  const isForeign = await foreignRows(store, profile, readColumns)
+  if (isForeign === '') return { ...usable, unregistered: none }
+  const [found] = await store.rows<Counted>(countForeign(usable.table, isForeign))
   const unregistered = { rows: Number(found?.rows ?? 0), quantity: found?.quantity ?? '0' }
   if (unregistered.rows === 0) return { ...usable, unregistered }
-  const { registered } = stagingOf(state.arrival)
-  for (const statement of keepRegistered(usable.table, registered)) await store.command(statement)
-  return { ...usable, ...(await lookAgain(line, state, registered)), unregistered }
+  const { registered: to } = stagingOf(state.arrival)
+  const statements = keepOwn({ from: usable.table, to }, isForeign)
+  for (const statement of statements) await store.command(statement)
+  return { ...usable, ...(await lookAgain(line, state, to)), unregistered }
 }
+
+const readColumns = ['account_number', 'meter_id']
 
 const none: Counted = { rows: 0, quantity: '0' }
 const noOverlap: Overlap = {

@@ -8,7 +8,7 @@ import { jobId } from './queues/jobs.js'
 import { toReceipt } from './receipt.js'
 import { createStore, type StoreAddress } from './stores/clickhouse.js'
 import type { FileStatus } from './stores/file-state.js'
-import { createLedger, type Ledger } from './stores/ledger.js'
+import { type Arrival, createLedger, type Entry, type Ledger } from './stores/ledger.js'
 
 export interface HandOverOptions {
   readonly store: StoreAddress
@@ -29,6 +29,11 @@ export interface Progress {
 export interface HandOver {
   /** Claims an arrival and queues it. Faults: `PERMISSION`, `SOURCE_UNREACHABLE`, `QUEUE_UNREACHABLE`. */
   handOver(path: string, options?: { readonly again?: boolean }): Promise<{ arrival: number }>
+  /** Claims all files together and queues them; of sets, these are judged as one. */
+  handOverAll(
+    paths: readonly string[],
+    options?: { readonly again?: boolean },
+  ): Promise<readonly { readonly arrival: number }[]>
   /** How the file comes along, until it is settled; a store that is away is asked again. */
   follow(arrival: number): AsyncGenerator<Progress>
   close(): Promise<void>
@@ -46,24 +51,15 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
     { redisUrl, prefix: profile.database, name: 'settle' },
     (id) => settled.get(id)?.(),
   )
+  const handOverAll: HandOver['handOverAll'] = async (paths, { again = false } = {}) => {
+    const entries = await Promise.all(paths.map(toEntry))
+    const arrivals = await ledger.claimAll(entries.map((entry) => ({ ...entry, force: again })))
+    for (const { arrival } of arrivals) await queues.add('receive', { v: 1, arrival })
+    return arrivals
+  }
   return {
-    handOver: async (path, { again = false } = {}) => {
-      const absolute = resolve(path)
-      const found = await stat(absolute).catch((error: NodeJS.ErrnoException) => {
-        throw new Fault('SOURCE_UNREACHABLE', `${path}: ${error.code ?? 'unreadable'}`)
-      })
-      if (!found.isFile()) throw new Fault('SOURCE_UNREACHABLE', `${path} is not a file`)
-      const { arrival } = await ledger.claim({
-        source: 'hand-over',
-        name: basename(absolute),
-        path: absolute,
-        bytes: found.size,
-        modifiedMs: Math.trunc(found.mtimeMs),
-        force: again,
-      })
-      await queues.add('receive', { v: 1, arrival })
-      return { arrival }
-    },
+    handOver: async (path, options) => (await handOverAll([path], options))[0] as Arrival,
+    handOverAll,
     follow: async function* (arrival) {
       const id = jobId('settle', { v: 1, arrival })
       for (;;) {
@@ -80,6 +76,21 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
       await queues.close()
       await store.close()
     },
+  }
+}
+
+async function toEntry(path: string): Promise<Omit<Entry, 'force'>> {
+  const absolute = resolve(path)
+  const found = await stat(absolute).catch((error: NodeJS.ErrnoException) => {
+    throw new Fault('SOURCE_UNREACHABLE', `${path}: ${error.code ?? 'unreadable'}`)
+  })
+  if (!found.isFile()) throw new Fault('SOURCE_UNREACHABLE', `${path} is not a file`)
+  return {
+    source: 'hand-over',
+    name: basename(absolute),
+    path: absolute,
+    bytes: found.size,
+    modifiedMs: Math.trunc(found.mtimeMs),
   }
 }
 

@@ -11,6 +11,7 @@ import { receive } from './receive.js'
 import { giveUp, reconcile } from './reconcile.js'
 import { register } from './registrations.js'
 import { keepRepeating } from './repeat.js'
+import { retain } from './retain.js'
 import { settle } from './settle.js'
 import { createFolder, createHandOverSource } from './sources/folder.js'
 import type { Source } from './sources/source.js'
@@ -48,6 +49,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     reconcile: ({ arrival }) => reconcile(line, arrival),
     settle: ({ arrival }) => settle(line, arrival),
     sweep: () => sweep(line),
+    retain: () => retain(line),
     register: async ({ customer }) => void (await register(line, [customer])),
   }
   const consume = <N extends JobName>(name: N, concurrency: number) =>
@@ -74,6 +76,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('settle', 2),
     consume('poll', 1),
     consume('sweep', 1),
+    consume('retain', 1),
     consume('register', registersAtOnce),
   ]
   await sweep(line)

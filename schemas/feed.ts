@@ -1,7 +1,15 @@
 import { billing } from './feeds/billing.js'
+import { billingCycles } from './feeds/billing-cycles.js'
 import { billingLines } from './feeds/billing-lines.js'
+import { holidays } from './feeds/holidays.js'
 import { invoices } from './feeds/invoices.js'
 import { paymentPlans } from './feeds/payment-plans.js'
+import { rateCodes } from './feeds/rate-codes.js'
+import { rateFixed } from './feeds/rate-fixed.js'
+import { rateFlat } from './feeds/rate-flat.js'
+import { rateTiers } from './feeds/rate-tiers.js'
+import { rateTou } from './feeds/rate-tou.js'
+import { terminations } from './feeds/terminations.js'
 import type { RecordFeed } from './record-feed.js'
 
 export type Commodity = 'Electric' | 'Gas'
@@ -35,6 +43,14 @@ export const feeds = {
   BillingLines: billingLines,
   Invoices: invoices,
   PaymentPlans: paymentPlans,
+  Terminations: terminations,
+  BillingCycles: billingCycles,
+  RateCodes: rateCodes,
+  RateTou: rateTou,
+  RateTiers: rateTiers,
+  RateFlat: rateFlat,
+  RateFixed: rateFixed,
+  Holidays: holidays,
 } as const satisfies Record<string, Feed>
 
 export type FeedName = keyof typeof feeds

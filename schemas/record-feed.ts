@@ -22,13 +22,18 @@ export interface RecordFeed {
   readonly key: readonly string[]
   /** The column whose sum is proved from the bytes to the store. */
   readonly total?: string
+  /** What its rows tell of who held a meter when. */
+  readonly tells?: 'starts' | 'ends'
   /** There where each file is complete and replaces the one before. */
   readonly schedule?: Schedule
 }
 
+/** The sets of complete schedules. */
+export type SetName = 'cycles' | 'rates'
+
 export interface Schedule {
   /** Files of one set, company and day are judged and published as one. */
-  readonly set?: string
+  readonly set: SetName
   /** The columns of a row's first and last day; a row without them ends with its file. */
   readonly starts?: string
   readonly ends?: string

@@ -26,6 +26,7 @@ export const recordCodes = {
   TEXT_TOO_LONG: 'longer than 500 characters',
   SPREADSHEET_NUMBER: 'identifier was rounded by a spreadsheet',
   NOT_A_DATE: 'expected a date written YYYY-MM-DD',
+  NOT_A_DAY: 'expected a date written YYYY-MM-DD, or --MM-DD for every year',
   NOT_A_NUMBER: 'expected a plain decimal number',
   TOO_LARGE: 'expected at most 12 digits before the point',
   NEGATIVE: 'expected no negative number',
@@ -33,7 +34,7 @@ export const recordCodes = {
   NOT_AN_HOUR: 'expected H or H:MM from 0 to 24, in quarters of an hour',
   NOT_LISTED: 'expected one of',
   ENDS_BEFORE_START: 'expected no earlier date than in',
-  LEAPS_A_YEAR: 'expected --MM-DD in both dates or in neither',
+  YEAR_IN_ONE: 'expected --MM-DD in both dates or in neither',
 } as const
 
 export type RecordCode = keyof typeof recordCodes
@@ -85,6 +86,25 @@ export function decimal(text: string): RecordValue | ValueProblem {
   return problem(isPlainDecimal(text) ? 'TOO_LARGE' : 'NOT_A_NUMBER')
 }
 
+export function notNegative(text: string): RecordValue | ValueProblem {
+  return text.startsWith('-') ? problem('NEGATIVE') : decimal(text)
+}
+
+/** A day, or `--MM-DD` for that day of every year. */
+export function dayOfYear(text: string): RecordValue | ValueProblem {
+  // A leap year has all days of every year.
+  if (text === '') return problem('EMPTY')
+  return isDay(text.replace(/^--/, '2024-')) ? text : problem('NOT_A_DAY')
+}
+
+/** `H` or `H:MM` as hours: `19:30` is 19.5. */
+export function hour(text: string): RecordValue | ValueProblem {
+  if (text === '') return problem('EMPTY')
+  const found = /^(\d{1,2})(?::(00|15|30|45))?$/.exec(text)
+  const hours = Number(found?.[1]) + Number(found?.[2] ?? 0) / 60
+  return hours <= 24 ? String(hours) : problem('NOT_AN_HOUR')
+}
+
 export function count(text: string): RecordValue | ValueProblem {
   if (text === '') return problem('EMPTY')
   return /^\d{1,10}$/.test(text) && Number(text) < 2 ** 32
@@ -108,5 +128,18 @@ export function inOrder(start: string, end: string): RowJudge {
     const [from, to] = [row[start], row[end]]
     if (from == null || to == null || from <= to) return undefined
     return { ...problem('ENDS_BEFORE_START', ` ${start}`), column: end }
+  }
+}
+
+/** The same where both days may be those of every year: then the range may go over its end. */
+export function inYearOrder(start: string, end: string): RowJudge {
+  const inOne = inOrder(start, end)
+  return (row) => {
+    const [from, to] = [row[start] ?? '', row[end] ?? '']
+    const isYearly = from.startsWith('--')
+    if (isYearly !== to.startsWith('--') && (isYearly || to !== '')) {
+      return { ...problem('YEAR_IN_ONE'), column: end }
+    }
+    return isYearly || to === '' ? undefined : inOne(row)
   }
 }

@@ -1,5 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
+import type { HandOver } from '../../pipeline/hand-over.js'
 import { Fault } from '../../schemas/fault.js'
 import { type Context, exitCodes } from '../context.js'
 import { followFiles } from '../follow.js'
@@ -24,13 +25,17 @@ export async function load(
 ): Promise<number> {
   const paths = files.map(readable)
   const { again } = options
+  let arrivals: ReturnType<HandOver['handOverAll']> | undefined
   const receipts = await useStack(context, 'load', (stack) =>
     followFiles(
       stack,
-      paths.map((path) => ({
+      paths.map((path, at) => ({
         name: basename(path),
         bytes: statSync(path).size,
-        arrive: async (handOver) => (await handOver.handOver(path, { again })).arrival,
+        arrive: async (handOver) => {
+          arrivals ??= handOver.handOverAll(paths, { again })
+          return (await arrivals)[at]?.arrival as number
+        },
       })),
     ),
   )

@@ -39,6 +39,7 @@ export const jobSchemas = {
   reconcile: z.strictObject({ ...version, arrival }),
   settle: z.strictObject({ ...version, arrival }),
   sweep: z.strictObject({ ...version }),
+  retain: z.strictObject({ ...version }),
   register: z.strictObject({ ...version, customer: registrationSchema }),
 } as const
 

@@ -1,6 +1,7 @@
 import { createHash, hash } from 'node:crypto'
 import { setImmediate as others } from 'node:timers/promises'
 import { recordFeedOf } from '../../schemas/feed.js'
+import type { PlacedRow } from '../../schemas/lint/finding.js'
 import { formatQuantity } from '../../schemas/quantity.js'
 import type { RecordFeed, RecordRow } from '../../schemas/record-feed.js'
 import { badRowsMaxUsual, type Checked, recordsMaxUsual, refusalOf } from '../check.js'
@@ -41,11 +42,13 @@ export async function checkRecords(checking: Checking, blank: FileState): Promis
       rows: rejected.rows,
       quantity: formatQuantity(rejected.micros),
     })
-    const tooMany = refuseShare(counted.rows, options.profile.usage.rejectedShareMax)
+    const shareMax = options.profile.usage.rejectedShareMax
+    const tooMany = feed.schedule ? undefined : refuseShare(counted.rows, shareMax)
     if (tooMany !== undefined) {
       return { receipt: end({ ...counted, status: 'quarantined', ...tooMany }), badRows }
     }
-    return { receipt: end(await published(counted, records, read.meters.size)), badRows }
+    const receipt = end(await published(counted, records, read.meters.size))
+    return { receipt, badRows, ...(feed.schedule && { rows: read.placed }) }
   } finally {
     await records.close()
   }
@@ -63,6 +66,7 @@ async function readRecords(checking: Checking, feed: RecordFeed, records: Record
   const rejected = { rows: 0, micros: 0n }
   const badRows: BadRow[] = []
   const meters = new Set<string>()
+  const placed: PlacedRow[] = []
   const pieces = piecesOf(checking, {
     packed: (bytes) => {
       digest.update(bytes)
@@ -80,8 +84,10 @@ async function readRecords(checking: Checking, feed: RecordFeed, records: Record
       counted.rows++
       counted.micros += verdict.micros
       if (verdict.outcome === 'accepted') {
-        meters.add(verdict.row['MeterID'] ?? '')
-        records.add({ ...hashesOf(feed, verdict.row), start: 0, line, micros: verdict.micros })
+        const { row } = verdict
+        meters.add(row['MeterID'] ?? '')
+        if (feed.schedule) placed.push({ fileName: checking.origin.name, line, row })
+        records.add({ ...hashesOf(feed, row), start: 0, line, micros: verdict.micros })
         if (records.isFull()) await records.spill()
       } else {
         rejected.rows++
@@ -98,7 +104,8 @@ async function readRecords(checking: Checking, feed: RecordFeed, records: Record
     }
   }
   meters.delete('')
-  return { ...counted, rejected, badRows, header, unendedRow, meters, fileId: digest.digest('hex') }
+  const fileId = digest.digest('hex')
+  return { ...counted, rejected, badRows, header, unendedRow, meters, placed, fileId }
 }
 
 /** Fixed-size stand-ins for the key of a row and for all its values. */

@@ -1,7 +1,10 @@
 import { recordFeedOf } from '../../schemas/feed.js'
 import type { RecordFeed } from '../../schemas/record-feed.js'
 import type { Kind } from '../kind.js'
-import { attachRecords, countRecords, createRecordStaging } from '../stores/records.js'
+import { renewAll } from '../registrations.js'
+import { attachRecords, countRecords, createRecordStaging, rowsTable } from '../stores/records.js'
+import { metersTold } from '../stores/registrations.js'
+import { recordVersion } from '../stores/schedules.js'
 import { dropStaging } from '../stores/staging.js'
 import { totalColumn } from './judge.js'
 import { loadRecords } from './load.js'
@@ -31,9 +34,19 @@ export const recordKind: Kind = {
   load: loadRecords,
   sumStaged: ({ store }, { arrival, feed }) => countRecords(store, recordOf(feed), { arrival }),
   weigh: weighRecords,
-  attach: ({ store }, { feed, attaches }) => attachRecords(store, recordOf(feed), attaches),
+  attach: async ({ store }, state) => {
+    const feed = recordOf(state.feed)
+    const { attaches: table } = state
+    if (feed.schedule !== undefined) await store.command(recordVersion(feed, { ...state, table }))
+    await attachRecords(store, feed, table)
+  },
   release: async () => undefined,
-  learn: async () => undefined,
+  learn: async (line, { feed: name, arrival }) => {
+    const feed = recordOf(name)
+    if (feed.tells === undefined) return
+    const told = { table: rowsTable(feed), arrival, tells: feed.tells }
+    await renewAll(line, await metersTold(line.store, told))
+  },
 }
 
 export function recordOf(feed: string): RecordFeed {

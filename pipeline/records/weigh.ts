@@ -1,7 +1,7 @@
 import { Fault } from '../../schemas/fault.js'
-import { recordFeedOf } from '../../schemas/feed.js'
+import { isSchedule, recordFeedOf } from '../../schemas/feed.js'
 import { balance } from '../../schemas/receipt.js'
-import type { RecordFeed } from '../../schemas/record-feed.js'
+import { type RecordFeed, storeColumn } from '../../schemas/record-feed.js'
 import type { Proved } from '../kind.js'
 import type { Line } from '../line.js'
 import type { FileState } from '../stores/file-state.js'
@@ -13,15 +13,19 @@ import {
   type RecordKind,
   type RecordOutcome,
 } from '../stores/records.js'
+import { foreignRows } from '../stores/registered.js'
 import { countRows, stagingOf } from '../stores/staging.js'
 import { addQuantities, subtractQuantities } from '../sums.js'
 import { refuseShare, sumReceipts, withRejected } from '../verdict.js'
+import { weighSet } from './weigh-set.js'
 
 /** Decides what becomes of files of records whose rows add up. */
 export async function weighRecords(
   line: Line,
   files: readonly Proved[],
+  ended: readonly FileState[],
 ): Promise<readonly FileState[]> {
+  if (files.some(({ state }) => isSchedule(state.feed))) return weighSet(line, files, ended)
   const decided: FileState[] = []
   for (const file of files) decided.push(await weighFile(line, file))
   return decided
@@ -37,7 +41,8 @@ async function weighFile(line: Line, { state, receipts, staged }: Proved): Promi
   })
   const tooMany = refuseShare(counted.rows, profile.usage.rejectedShareMax)
   if (tooMany !== undefined) return { ...counted, status: 'quarantined', ...tooMany }
-  const found = await classifyRecords(store, feed, { arrival, isForeign: '' })
+  const isForeign = await foreignRows(store, profile, feed.columns.map(storeColumn))
+  const found = await classifyRecords(store, feed, { arrival, isForeign })
   const confirms = found.duplicate.rows > 0 && (await isAhead(store, arrival))
   const without = withoutOf(confirms)
   const left = without.reduce((rows, kind) => rows - found[kind].rows, staged.rows)

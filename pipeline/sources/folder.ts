@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs'
 import { copyFile, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
-import { isUnfinished } from '../../schemas/file-name.js'
+import { isUnfinished, rateSetOf } from '../../schemas/file-name.js'
 import type { Arrival } from '../stores/ledger.js'
 import type { Listed, Source } from './source.js'
 
@@ -59,10 +59,16 @@ async function listFolder(options: FolderOptions): Promise<readonly Listed[]> {
       path,
       bytes: found.size,
       modifiedMs: Math.trunc(found.mtimeMs),
-      announced: present.has(`${name}.done`),
+      ...announcementOf(name, present),
     })
   }
   return listed.sort((a, b) => a.modifiedMs - b.modifiedMs || (a.name < b.name ? -1 : 1))
+}
+
+function announcementOf(name: string, present: ReadonlySet<string>) {
+  const set = rateSetOf(name)
+  const setAnnounced = set !== undefined && present.has(set.done)
+  return { announced: setAnnounced || present.has(`${name}.done`), setAnnounced }
 }
 
 /** One buffer for the whole file: a new one for each piece would keep the collector busy. */
@@ -109,7 +115,7 @@ async function statIfThere(path: string): Promise<Stats | undefined> {
 /** Moves the file only if it is still the one that arrived; gone already is as good as moved. */
 async function moveUnchanged(arrival: Arrival, away: string): Promise<void> {
   const found = await stat(arrival.path).catch(() => undefined)
-  if (found === undefined) return rm(`${arrival.path}.done`, { force: true })
+  if (found === undefined) return removeDone(arrival)
   if (found.size !== arrival.bytes || Math.trunc(found.mtimeMs) !== arrival.modifiedMs) return
   await attempt(away, async () => {
     await mkdir(join(away, '..'), { recursive: true, mode: 0o700 })
@@ -119,8 +125,14 @@ async function moveUnchanged(arrival: Arrival, away: string): Promise<void> {
       await rename(`${away}.part`, away)
       await rm(arrival.path)
     })
-    await rm(`${arrival.path}.done`, { force: true })
+    await removeDone(arrival)
   })
+}
+
+async function removeDone({ name, path }: Arrival): Promise<void> {
+  await rm(`${path}.done`, { force: true })
+  const set = rateSetOf(name)
+  if (set !== undefined) await rm(join(dirname(path), set.done), { force: true })
 }
 
 /** Runs something on a file or folder; what the operating system refuses is a fault that names it. */

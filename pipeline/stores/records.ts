@@ -1,7 +1,7 @@
 import { type RecordFeed, storeColumn } from '../../schemas/record-feed.js'
 import type { Statement, Store } from './clickhouse.js'
 import type { Counted } from './overlap.js'
-import { attach, createLike, lineBounds, stagingOf } from './staging.js'
+import { attach, createLike, lineBounds, stagingOf, versionOf } from './staging.js'
 
 /**
  * The table that holds the rows of every published file of a feed. Nothing in it is ever replaced: of
@@ -103,10 +103,7 @@ export async function classifyRecords(
 ): Promise<RecordOutcome> {
   const { reads, overlaps } = stagingOf(file.arrival)
   const key = keyOf(feed)
-  await store.command({
-    sql: `CREATE OR REPLACE TABLE ${overlaps} (version UInt64, kind String, old_version UInt64)
-      ENGINE = MergeTree ORDER BY version`,
-  })
+  await store.command(createOverlaps(file.arrival))
   const note = (sql: string) => store.command({ sql: `INSERT INTO ${overlaps} ${sql}` })
   const left = `${reads} WHERE version NOT IN (SELECT version FROM ${overlaps})`
   if (file.isForeign !== '') {
@@ -127,6 +124,28 @@ export async function classifyRecords(
       FROM (${currentOf(feed, `(${key}) IN (SELECT ${key} FROM ${reads})`)})
     ) AS c USING (${key})`)
   return sumKinds(store, feed, file.arrival)
+}
+
+/** Writes down lines of a file that only repeat others of it. */
+export async function noteRepeated(
+  store: Store,
+  arrival: number,
+  lines: readonly number[],
+): Promise<void> {
+  await store.command(createOverlaps(arrival))
+  const rows = lines.map((line) => ({
+    version: versionOf(arrival, line).toString(),
+    kind: 'repeated',
+    old_version: '0',
+  }))
+  await store.insert(stagingOf(arrival).overlaps, rows)
+}
+
+function createOverlaps(arrival: number): Statement {
+  return {
+    sql: `CREATE OR REPLACE TABLE ${stagingOf(arrival).overlaps}
+      (version UInt64, kind String, old_version UInt64) ENGINE = MergeTree ORDER BY version`,
+  }
 }
 
 async function sumKinds(store: Store, feed: RecordFeed, arrival: number): Promise<RecordOutcome> {

@@ -95,6 +95,20 @@ t.test('every golden file is published whole and stands in its view', async (t) 
   }
 })
 
+t.test('the complete schedules are published together', async (t) => {
+  const schedules = records.filter((feed) => feed.schedule !== undefined)
+  const texts = schedules.map((feed) => [nameOf(feed), files.get(feed.name as never) as string])
+  const receipts = await story.loadAll(Object.fromEntries(texts))
+  for (const [at, feed] of schedules.entries()) {
+    const rows = (texts[at]?.[1] ?? '').trimEnd().split('\n').length - 1
+    const receipt = receipts[at]
+    t.match(receipt, { status: 'published', rows: { read: rows, accepted: rows } }, feed.name)
+    t.equal(receipt?.quantity, null)
+    const found = await story.reader.rows({ sql: `SELECT * FROM ${feed.view}` })
+    t.equal(found.length, rows, feed.view)
+  }
+})
+
 /** The first key of each row of a golden file. */
 function keysOf(feed: RecordFeed, text: string): readonly string[] {
   const [header = '', ...rows] = text.trimEnd().split('\n')

@@ -59,5 +59,5 @@ t.test('what cannot be read is a fault', async (t) => {
   t.match(gone, { code: 1, stderr: /SOURCE_UNREACHABLE/ })
   const folder = t.testdir({ 'DEMO_02072025_Electric.csv': {} })
   const none = await tieline('check', join(folder, 'DEMO_02072025_Electric.csv'))
-  t.match(none, { code: 1, stderr: /is not a file/ })
+  t.match(none, { code: 1, stderr: /holds no file to check/ })
 })
