@@ -11,7 +11,7 @@ import { placeRepeats } from './repeated-hour.js'
 import type { BadRow, Reading } from './row-reading.js'
 import { splitRows } from './rows.js'
 import type { FileState } from './stores/file-state.js'
-import { dateNotes, refuseDates, refuseShare, withRejected } from './verdict.js'
+import { dateNotes, refuseDates, refuseShare, withhold, withRejected } from './verdict.js'
 
 export interface Judged {
   readonly profile: Profile
@@ -36,7 +36,7 @@ export async function decide(state: FileState, judged: Judged): Promise<Decided>
   const dated = withRejected({ ...state, notes }, toCounted(reading.rejected))
   const misdated = refuseDates(notes, dateOrder)
   if (misdated !== undefined) {
-    return { state: { ...dated, status: 'quarantined', ...misdated }, badRows: reading.badRows }
+    return { state: withhold(dated, misdated), badRows: reading.badRows }
   }
   await placeRepeats(repeats, reads, reading.secondStarts)
   const tally = await tallyMeters(reads.sorted(), rulesOf(state, judged))
@@ -52,7 +52,7 @@ export async function decide(state: FileState, judged: Judged): Promise<Decided>
     .slice(0, badRowsMax)
   const tooMany = refuseShare(counted.rows, rejectedShareMax)
   if (tooMany !== undefined) {
-    return { state: { ...counted, status: 'quarantined', ...tooMany }, badRows }
+    return { state: withhold(counted, tooMany), badRows }
   }
   return { state: published(counted, tally), badRows }
 }

@@ -22,7 +22,7 @@ import { type Sample, sampleBytes, sampleFile } from './sample.js'
 import { attempt, createHandOverSource } from './sources/folder.js'
 import { type FileState, noQuantity, noRows } from './stores/file-state.js'
 import type { Arrival } from './stores/ledger.js'
-import { isCutShort, noRowsRefusal, type Refusal, truncatedRefusal, unjudged } from './verdict.js'
+import { isCutShort, noRowsRefusal, type Refusal, truncatedRefusal, withhold } from './verdict.js'
 
 export interface CheckOptions {
   readonly profile: Profile
@@ -68,7 +68,7 @@ export async function check(path: string, options: CheckOptions): Promise<Checke
     return await judge({ options, origin, name }, state)
   } catch (error) {
     if (!(error instanceof Fault) || error.retry) throw error
-    const refused = unjudged(state, { fault: error.code, reason: error.detail })
+    const refused = withhold(state, { fault: error.code, reason: error.detail })
     return { receipt: toReceipt({ ...refused, settledAt: options.now() }), badRows: [] }
   }
 }
@@ -111,10 +111,11 @@ async function judge(checking: Checking, blank: FileState): Promise<Checked> {
       manifest: { chunks: [], ...sample, ended },
       rows: { ...noRows, read: reading.rows },
       quantity: { ...noQuantity, read: formatQuantity(reading.micros) },
+      notes: { ...blank.notes, roundedRows: reading.rounded },
     }
     const wrong = refusalOf(reading, feeds[name.feed].columns)
     if (wrong !== undefined) {
-      const refused = { ...unjudged(state, wrong), settledAt: now() }
+      const refused = { ...withhold(state, wrong), settledAt: now() }
       return { receipt: toReceipt(refused), badRows: [] }
     }
     const decided = await decide(state, { profile, reading, reads, repeats, badRowsMax })

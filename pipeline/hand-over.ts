@@ -90,7 +90,7 @@ async function lookUp(ledger: Ledger, arrival: number): Promise<Progress> {
   return {
     status: state?.status ?? 'arrived',
     rowsLoaded: receipts.reduce((sum, receipt) => sum + receipt.rowsRead, 0),
-    rowsTotal: state?.rows.read,
+    rowsTotal: state && state.rows.read + state.withheld.rows,
     receipt: state?.settledAt === undefined ? undefined : toReceipt(state, first),
   }
 }

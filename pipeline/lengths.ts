@@ -96,5 +96,5 @@ async function rejectUseless(
 function lengthless(micros: bigint): RejectedRow {
   const code = 'INTERVAL_LENGTH'
   const { detail } = rejectCodes[code]
-  return { outcome: 'rejected', code, column: 'TimeStamp', detail, micros }
+  return { outcome: 'rejected', code, column: 'TimeStamp', detail, micros, rounded: false }
 }

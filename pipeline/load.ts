@@ -7,6 +7,7 @@ import type { LoadTask } from './load-task.js'
 import { judgeOddRows } from './odd-rows.js'
 import { loadPlainRows, loadUnseenRows } from './plain-rows.js'
 import type { ChunkReceipt } from './stores/ledger.js'
+import type { Counted } from './stores/overlap.js'
 import { countLines } from './stores/staging.js'
 
 /**
@@ -35,15 +36,9 @@ export async function load(line: Line, task: LoadTask): Promise<void> {
     rowsRejected: odd?.rejected ?? 0,
     quantityAccepted: stored.quantity,
     quantityRejected: formatQuantity(odd?.rejectedMicros ?? 0n),
-    notes: JSON.stringify({ rounded: odd?.rounded ?? 0 }),
   }
   await line.ledger.recordReceipt(arrival, receipt)
   await rm(path, { force: true })
-}
-
-interface Counted {
-  readonly rows: number
-  readonly quantity: string
 }
 
 async function count(line: Line, { arrival, chunk }: LoadTask): Promise<Counted> {

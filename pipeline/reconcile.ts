@@ -13,7 +13,14 @@ import { resolveRepeats } from './stores/repeats.js'
 import { type StagingTotals, totalShapes } from './stores/shapes.js'
 import { countRows, emptyStaging, forgetRejects, stagingOf } from './stores/staging.js'
 import { addQuantities } from './sums.js'
-import { dateNotes, refuseDates, refuseShare, unjudged, withRejected } from './verdict.js'
+import {
+  dateNotes,
+  refuseDates,
+  refuseShare,
+  toDuplicate,
+  withhold,
+  withRejected,
+} from './verdict.js'
 
 const waitingMsMax = 24 * 3_600_000
 
@@ -70,20 +77,23 @@ function isOverdue(line: Line, state: FileState): boolean {
 }
 
 async function decide(line: Line, state: FileState): Promise<FileState> {
-  if (state.duplicateOf !== 0) return { ...state, status: 'duplicate' }
-  if (state.fault !== '') return unjudged(state, state)
-  const first = await publishedMeanwhile(line, state)
-  if (first !== undefined) return { ...state, status: 'duplicate', duplicateOf: first.arrival }
+  if (state.fault !== '') return withhold(state, state)
+  const first = await firstOf(line, state)
+  if (first !== undefined) return toDuplicate(state, first)
   try {
     return await weigh(line, state, await prove(line, state))
   } catch (error) {
     if (!(error instanceof Fault) || (error.retry && error.code !== 'SOURCE_CHANGED')) throw error
-    return unjudged(state, { fault: error.code, reason: error.detail })
+    return withhold(state, { fault: error.code, reason: error.detail })
   }
 }
 
-/** The same file, where it arrived a moment earlier and was published while this one loaded. */
-async function publishedMeanwhile(line: Line, state: FileState): Promise<FileState | undefined> {
+/**
+ * The same file, where it is published: it was when this one came in, or it arrived a moment earlier
+ * and was published while this one loaded.
+ */
+async function firstOf(line: Line, state: FileState): Promise<FileState | undefined> {
+  if (state.duplicateOf !== 0) return line.ledger.state(state.duplicateOf)
   const same = await line.ledger.published(state.fileName, state.fileId)
   if (same === undefined) return undefined
   return (await line.ledger.arrival(state.arrival))?.force ? undefined : same
@@ -96,7 +106,7 @@ export async function giveUp(line: Line, number: number, error: unknown): Promis
   const state = (await line.ledger.state(number)) ?? blankState(line, arrival)
   if (state.status !== 'received') return
   const fault = error instanceof Fault ? error : undefined
-  const decided = unjudged(state, {
+  const decided = withhold(state, {
     fault: fault?.code ?? 'ATTEMPTS',
     reason: fault?.detail ?? 'loading failed again and again; the log tells how',
   })
@@ -175,7 +185,7 @@ async function weigh(line: Line, state: FileState, proved: Proved): Promise<File
   )
   const { dateOrder, rejectedShareMax } = line.profile.usage
   const misdated = refuseDates(notes, dateOrder)
-  if (misdated !== undefined) return { ...dated, status: 'quarantined', ...misdated }
+  if (misdated !== undefined) return withhold(dated, misdated)
   const usable = await settleLengths(line, state, staged)
   const rejected = refused + usable.rejected.rows
   const counted = withRejected(dated, {
@@ -183,7 +193,7 @@ async function weigh(line: Line, state: FileState, proved: Proved): Promise<File
     quantity: addQuantities(dated.quantity.rejected, usable.rejected.quantity),
   })
   const tooMany = refuseShare(counted.rows, rejectedShareMax)
-  if (tooMany !== undefined) return { ...counted, status: 'quarantined', ...tooMany }
+  if (tooMany !== undefined) return withhold(counted, tooMany)
   const kept = await dropUnregistered(line, counted, usable)
   const decided = await classify(line, withUnregistered(counted, kept.unregistered), kept)
   await proveOutcomes(line, decided)

@@ -1,4 +1,4 @@
-import { parseQuantity } from '../schemas/quantity.js'
+import { parseQuantity, type Quantity } from '../schemas/quantity.js'
 
 const newline = 10
 const carriageReturn = 13
@@ -163,9 +163,9 @@ const lastColumn = /(?:^|,)[ \t]*(?:"[ \t]*([0-9.-]+)[ \t]*"[ \t]*\r?|([0-9.-]+)
 
 /**
  * The quantity that a row counts with in the sums of a receipt, whatever becomes of it: its last
- * column in millionths, 0 where that does not read as a plain decimal.
+ * column, 0 where that does not read as a plain decimal.
  */
-export function lastMicros(raw: string): bigint {
+export function lastQuantity(raw: string): Quantity {
   const found = lastColumn.exec(raw)
-  return parseQuantity(found?.[1] ?? found?.[2] ?? '')?.micros ?? 0n
+  return parseQuantity(found?.[1] ?? found?.[2] ?? '') ?? { micros: 0n, rounded: false }
 }

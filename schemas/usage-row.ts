@@ -55,6 +55,7 @@ export interface RejectedRow {
   readonly column: UsageColumn | ''
   readonly detail: string
   readonly micros: bigint
+  readonly rounded: boolean
 }
 
 export type UsageVerdict = AcceptedRow | RejectedRow
@@ -78,9 +79,10 @@ export function judgeUsageRow(
 ): UsageVerdict {
   const values = fields.map(trimBlanks)
   const quantity = parseQuantity(values.at(-1) ?? '')
-  const micros = quantity?.micros ?? 0n
+  const { micros, rounded } = quantity ?? { micros: 0n, rounded: false }
   const reject = (code: RejectCode, column: UsageColumn | '', found = ''): RejectedRow => {
-    return { outcome: 'rejected', code, column, detail: rejectCodes[code].detail + found, micros }
+    const detail = rejectCodes[code].detail + found
+    return { outcome: 'rejected', code, column, detail, micros, rounded }
   }
   const count = values.length
   if (count < columns.length) return reject('TOO_FEW_COLUMNS', '', ` ${count}`)
@@ -101,7 +103,7 @@ export function judgeUsageRow(
     meterId,
     starts,
     micros,
-    rounded: quantity?.rounded === true,
+    rounded,
   }
 }
 

@@ -1,4 +1,5 @@
 import type { TimeStampFormat } from '../../schemas/time-stamp.js'
+import type { Counted } from './overlap.js'
 
 /**
  * How a chunk can be read. `plain`: no quotes, every row ends in a plain decimal and no identifier
@@ -55,6 +56,7 @@ export interface Notes {
   readonly dateOrder?: 'MDY' | 'DMY'
   readonly dateOrderProof?: string
   readonly repeatedHourRows?: number
+  readonly roundedRows?: number
 }
 
 /** Rows or quantities by what became of them; the five others add up to `read`. */
@@ -85,6 +87,8 @@ export interface FileState {
   readonly duplicateOf: number
   readonly rows: Outcomes<number>
   readonly quantity: Outcomes<string>
+  /** Rows of a quarantined file that were not rejected: none of them is published. */
+  readonly withheld: Counted
   readonly restated: { readonly rows: number; readonly netQuantity: string }
   readonly meters: number
   readonly firstIntervalStart: Date | undefined
@@ -157,6 +161,8 @@ export function toStateRow(state: FileState): StateRow {
     duplicate_of: state.duplicateOf,
     ...flat('rows', state.rows),
     ...flat('quantity', state.quantity),
+    rows_withheld: state.withheld.rows,
+    quantity_withheld: state.withheld.quantity,
     restated_rows: state.restated.rows,
     restated_net_quantity: state.restated.netQuantity,
     meters: state.meters,
@@ -196,6 +202,7 @@ export function fromStateRow(row: StateRow): FileState {
     duplicateOf: Number(row['duplicate_of']),
     rows: gather('rows', Number),
     quantity: gather('quantity', String),
+    withheld: { rows: Number(row['rows_withheld']), quantity: text('quantity_withheld') },
     restated: { rows: Number(row['restated_rows']), netQuantity: text('restated_net_quantity') },
     meters: Number(row['meters']),
     firstIntervalStart: instant('first_interval_start'),

@@ -103,13 +103,15 @@ test('a rejected row says code, column and the words of its code', async (t) => 
     column: '',
     detail: 'expected 5 columns, found 4',
     micros: 0n,
+    rounded: false,
   })
-  t.strictSame(judgeUsageRow([...good, '7'], gas), {
+  t.strictSame(judgeUsageRow([...good, '7.0000001'], gas), {
     outcome: 'rejected',
     code: 'TOO_MANY_COLUMNS',
     column: '',
     detail: 'expected 5 columns, found 6',
     micros: 7_000_000n,
+    rounded: true,
   })
   t.match(judgeUsageRow([], gas), { detail: 'expected 5 columns, found 0', micros: 0n })
   t.match(judgeUsageRow(good.with(2, ''), gas), {
