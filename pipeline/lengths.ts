@@ -16,6 +16,7 @@ import type { FileState } from './stores/file-state.js'
 import { oddMeters, storedLengths } from './stores/lengths.js'
 import type { Counted } from './stores/overlap.js'
 import { countUseless, type MeterRepair, uselessLines } from './stores/repair.js'
+import { toMicros } from './sums.js'
 
 /**
  * The meters of a file whose reads are not of the length that its sample showed (decision 16): the
@@ -82,19 +83,20 @@ async function rejectUseless(
   rows: readonly RawRow[],
 ): Promise<void> {
   const first = rows[0]?.line ?? 0
-  const found = await store.rows<{ line: number; micros: string }>(
+  const found = await store.rows<{ line: number; quantity: string }>(
     uselessLines(arrival, first, (rows.at(-1)?.line ?? 0) - first + 1),
   )
-  const micros = new Map(found.map((row) => [row.line, BigInt(row.micros)]))
+  const quantities = new Map(found.map((row) => [row.line, row.quantity]))
   const rejects = rows.flatMap((row) => {
-    const energy = micros.get(row.line)
-    return energy === undefined ? [] : [toRejectRow(arrival, row, lengthless(energy))]
+    const quantity = quantities.get(row.line)
+    return quantity === undefined ? [] : [toRejectRow(arrival, row, lengthless(quantity))]
   })
   if (rejects.length > 0) await store.insert('reject', rejects)
 }
 
-function lengthless(micros: bigint): RejectedRow {
+function lengthless(quantity: string): RejectedRow {
   const code = 'INTERVAL_LENGTH'
   const { detail } = rejectCodes[code]
+  const micros = toMicros(quantity)
   return { outcome: 'rejected', code, column: 'TimeStamp', detail, micros, rounded: false }
 }

@@ -7,6 +7,7 @@ import type { ChunkShape } from './stores/file-state.js'
 const newline = 10
 const carriageReturn = 13
 const blank = 32
+const tab = 9
 const comma = 44
 const quote = 34
 const point = 46
@@ -95,7 +96,7 @@ function measureQuoted(bytes: Buffer, stamps: StampTexts): Measure {
     const span = rowSpan(bytes, start)
     const { end } = span
     lines += span.lines
-    isWhole &&= span.whole
+    isWhole &&= span.whole && !endsInComma(bytes, span)
     crlf ||= bytes[end] === carriageReturn
     if (end > start) {
       const quantity =
@@ -109,6 +110,13 @@ function measureQuoted(bytes: Buffer, stamps: StampTexts): Measure {
   }
   const shape = isWhole && rows === lines ? 'quoted' : 'odd'
   return { lines, rows, micros, rounded, shape, crlf }
+}
+
+/** The engine takes a comma at the end of a row for no column; to the row judge it is one too many. */
+function endsInComma(bytes: Buffer, { start, end }: { start: number; end: number }): boolean {
+  let at = end - 1
+  while (at > start && (bytes[at] === blank || bytes[at] === tab)) at--
+  return bytes[at] === comma
 }
 
 function quotedQuantity(bytes: Buffer, start: number, end: number): Quantity | undefined {

@@ -148,7 +148,10 @@ function unreadable(isTooLong: boolean): RejectedRow {
   return { outcome: 'rejected', code, column: '', detail, micros: 0n, rounded: false }
 }
 
-/** Tab-separated values have no quotes to go wrong: backslash, tab and line end are escaped. */
+/**
+ * Tab-separated values have no quotes to go wrong: backslash, tab and line end are escaped. Seconds
+ * have ten digits: four alone are a year to the engine.
+ */
 function toStagingRow(
   task: LoadTask,
   line: number,
@@ -159,7 +162,7 @@ function toStagingRow(
   const values = [
     verdict.meterId,
     task.feed,
-    String(startsAt),
+    String(startsAt).padStart(10, '0'),
     String(task.seconds),
     localDay,
     String(localHour),

@@ -231,7 +231,7 @@ function withUnregistered(state: FileState, { rows, quantity }: Counted): FileSt
 async function proveDates(line: Line, state: FileState): Promise<Notes> {
   const { texts, stamps } = stagingOf(state.arrival)
   const rows = await line.store.rows<{ date: string }>({
-    sql: `SELECT DISTINCT extract(text, '^\\s*(\\d{1,2}/\\d{1,2}/\\d{4})(?:\\D|$)') AS date
+    sql: `SELECT DISTINCT extract(text, '^[ \\t]*(\\d{1,2}/\\d{1,2}/\\d{4})(?:\\D|$)') AS date
       FROM (SELECT text FROM ${texts} UNION ALL SELECT text FROM ${stamps})
       WHERE date != '' LIMIT ${datesMax}`,
   })

@@ -159,11 +159,12 @@ export function cutPoint(bytes: Buffer): number {
   return cut === 0 ? lastLineEnd : cut
 }
 
-const lastColumn = /(?:^|,)[ \t]*(?:"[ \t]*([0-9.-]+)[ \t]*"[ \t]*\r?|([0-9.-]+)[ \t]*)$/
+const lastColumn = /(?:^|,)[ \t]*(?:"[ \t]*([0-9.-]+)[ \t]*"|([0-9.-]+))[ \t]*\r?$/
 
 /**
  * The quantity that a row counts with in the sums of a receipt, whatever becomes of it: its last
- * column, 0 where that does not read as a plain decimal.
+ * column, 0 where that does not read as a plain decimal. A carriage return at the end is let stand
+ * as the CSV parser lets it: a good row counts with the quantity it is stored with.
  */
 export function lastQuantity(raw: string): Quantity {
   const found = lastColumn.exec(raw)

@@ -54,12 +54,13 @@ function plain(reader: Reader, options: JudgeOptions): string {
   const needles = reader === 'lines' ? `'+', 'E-', 'e-'` : `'+', 'E-', 'e-', '\\r'`
   const whole = reader === 'lines' ? 'line' : 'concat(c1, c2, c3)'
   const sign = negativeAllowed ? '-?' : ''
+  const end = reader === 'lines' ? '\\r?' : ''
   return [
     'length(p) = 5',
     ...ids,
     `multiSearchAny(${whole}, [${needles}]) = 0`,
     `stamp != 0`,
-    `match(p[5], '^${sign}(\\\\d{1,9}\\\\.?\\\\d{0,6}|\\\\.\\\\d{1,6})\\r?$')`,
+    `match(p[5], '^${sign}(\\\\d{1,9}\\\\.?\\\\d{0,6}|\\\\.\\\\d{1,6})${end}$')`,
     'abs(q) <= {quantityMax:Decimal(18, 6)}',
   ].join('\n    AND ')
 }

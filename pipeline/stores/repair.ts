@@ -100,7 +100,7 @@ export function countUseless(arrival: number): Statement {
 export function uselessLines(arrival: number, line: number, lines: number): Statement {
   return {
     sql: `SELECT toUInt32(bitAnd(version, 4294967295)) AS line,
-        toString(toInt128(quantity * 1000000)) AS micros
+        toString(quantity) AS quantity
       FROM ${useless(arrival)} AND version >= {from:UInt64} AND version < {to:UInt64}`,
     parameters: lineBounds(arrival, line, lines),
   }

@@ -31,7 +31,7 @@ const cases: readonly Case[] = [
   ['NONEXISTENT_TIME', 'TimeStamp', 'A,S,M,3/10/2024 2:30,1'],
   ['TIME_FORMAT', 'TimeStamp', 'A,S,M,3/4/2024,1'],
   ['INTERVAL_LENGTH', 'TimeStamp', 'A,S,L,3/4/2024 0:00,1'],
-  ['INTERVAL_LENGTH', 'TimeStamp', 'A,S,L,3/4/2024 2:00,1'],
+  ['INTERVAL_LENGTH', 'TimeStamp', 'A,S,L,3/4/2024 2:00,9999999.5'],
   ['NOT_A_NUMBER', 'TotalUnit', 'A,S,M,3/4/2024 0:00,1e3'],
   ['NOT_A_NUMBER', 'TotalUnit', 'A,S,M,3/4/2024 0:00,"1,5"'],
   ['NEGATIVE', 'TotalUnit', 'A,S,M,3/4/2024 0:00,-1'],
