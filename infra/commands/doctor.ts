@@ -31,6 +31,7 @@ async function examine(check: Check, context: Context): Promise<Finding> {
 }
 
 function lineOf(name: string, finding: Finding): string {
-  const line = `${marks[finding.state]} ${name.padEnd(12)} ${finding.detail}`
-  return finding.todo === undefined ? line : `${line}\n  ${' '.repeat(12)} → ${finding.todo}`
+  const below = `\n${' '.repeat(15)}`
+  const line = `${marks[finding.state]} ${name.padEnd(12)} ${finding.detail.replaceAll('\n', below)}`
+  return finding.todo === undefined ? line : `${line}${below}→ ${finding.todo}`
 }

@@ -2,7 +2,7 @@ import { createQueues, type QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
 import { type Context, exitCodes } from '../context.js'
 import { type Column, grouped, renderTable } from '../table.js'
-import { type InUse, useStack } from '../use-stack.js'
+import { type InUse, useData } from '../use-stack.js'
 
 interface FileState {
   readonly status: string
@@ -45,7 +45,7 @@ export async function status(
   context: Context,
   options: { readonly json: boolean },
 ): Promise<number> {
-  const now = await useStack(context, 'status', readStatus)
+  const now = await useData(context, 'status', readStatus)
   context.print(options.json ? JSON.stringify(now, undefined, 2) : render(now))
   return exitCodes.good
 }
