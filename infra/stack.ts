@@ -63,6 +63,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         },
         logsPath: home.logs,
         onEvent: (event) => options.log.warn(event),
+        onTold: (text) => (options.stays ?? true) && options.say?.(text.replace(/\p{C}/gu, '?')),
       }),
     )
     closers.unshift(worker.close)

@@ -34,6 +34,7 @@ async function createLine(t: Test) {
     repeat: async () => undefined,
     runAlone: async () => undefined,
     counts: async () => ({}) as never,
+    waits: async () => [],
     close: async () => undefined,
   }
   const line: Line = {
@@ -53,6 +54,7 @@ async function createLine(t: Test) {
     storeLanding: join(folder, 'landing'),
     now: () => new Date(),
     log: pino({ level: 'silent' }),
+    tell: () => undefined,
   }
   const path = join(folder, 'in', 'DEMO_05032026_Electric.csv')
   writeFileSync(
