@@ -1,9 +1,10 @@
 import { createHmac } from 'node:crypto'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { createStore } from '../pipeline/stores/clickhouse.js'
 import { Fault } from '../schemas/fault.js'
 import type { Profile } from '../schemas/profile.js'
 import type { SecretReference } from '../schemas/secret.js'
+import { findSharedFolders } from '../schemas/source-folders.js'
 import { type Addresses, addressesOf, type External, withoutPassword } from './addresses.js'
 import { createGatewayProcess, type GatewayDetail } from './gateway-process.js'
 import type { Home } from './home.js'
@@ -40,6 +41,7 @@ export interface Stack extends Addresses {
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { home, profile } = options
   const { inbox, outbox, landing, archive, quarantine } = home
+  const placed = placeSources(profile, home)
   const claim = await claimHome(home)
   const closers: Closer[] = [claim.release]
   try {
@@ -53,7 +55,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const worker = await timed(options, { name: 'worker', detail: () => '' }, () =>
       createWorkerProcess({
         options: {
-          profile: placeSources(profile, home),
+          profile: placed,
           folders: { inbox, outbox, landing, archive, quarantine },
           store: store.store,
           ...(embedded && { storeLandingPath: landing }),
@@ -61,6 +63,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         },
         logsPath: home.logs,
         onEvent: (event) => options.log.warn(event),
+        onTold: (text) => (options.stays ?? true) && options.say?.(text.replace(/\p{C}/gu, '?')),
       }),
     )
     closers.unshift(worker.close)
@@ -70,6 +73,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       command: options.command ?? 'up',
       stays: options.stays ?? true,
       database: profile.database,
+      profile,
       clickhouse: { url: store.store.url, embedded },
       redis: { url: withoutPassword(redis.redisUrl), embedded: redis.part !== undefined },
       ...(gateway && { gateway: gateway.detail() }),
@@ -156,12 +160,20 @@ function placeFiles(profile: Profile, home: Home): Profile {
   return { ...profile, ...(place({ gateway, identity, cis, ami }) as Partial<Profile>) }
 }
 
-/** A source's relative path lies in the data folder. */
+/**
+ * A source's relative path lies in the data folder. Throws `PROFILE` where an absolute one leads to
+ * what is not a sender's.
+ */
 function placeSources(profile: Profile, home: Home): Profile {
   const sources = profile.sources.map((source) => ({
     ...source,
     path: resolve(home.path, source.path),
   }))
+  const inHome = sources.map(({ name, path }) => ({ name, path: relative(home.path, path) }))
+  const [problem] = findSharedFolders(inHome)
+  if (problem !== undefined) {
+    throw new Fault('PROFILE', `sources[${problem.index}].path: ${problem.message}`)
+  }
   return { ...profile, sources }
 }
 

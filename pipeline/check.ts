@@ -54,9 +54,9 @@ const recordsMaxUsual = 2 ** 18
 const repeatsMax = 2 ** 16
 
 /**
- * Judges a file as the receiver would, row by row, without a store: the second opinion to the
- * engine's. What the receiver quarantines is a receipt too; what may pass by itself, such as a file
- * that changes meanwhile, is thrown as the fault that it is.
+ * Judges a file as the receiver would that finds it in a source, row by row, without a store: the
+ * second opinion to the engine's. What the receiver quarantines is a receipt too; what may pass by
+ * itself, such as a file that changes meanwhile, is thrown as the fault that it is.
  */
 export async function check(path: string, options: CheckOptions): Promise<Checked> {
   const origin = await originOf(resolve(path))
@@ -78,7 +78,7 @@ async function originOf(path: string): Promise<Arrival> {
   if (!found.isFile()) throw new Fault('CONFIG', `${path} is not a file`)
   return {
     arrival: 0,
-    source: 'hand-over',
+    source: 'check',
     name: basename(path),
     path,
     bytes: found.size,

@@ -31,4 +31,6 @@ export interface Line {
   readonly storeLanding: string | undefined
   readonly now: () => Date
   readonly log: Logger
+  /** Tells a person who watches of a file that was quarantined, in one line. */
+  readonly tell: (text: string) => void
 }

@@ -26,6 +26,7 @@ export interface WorkerOptions {
   readonly storeLandingPath?: string
   readonly redisUrl: string
   readonly log: Logger
+  readonly tell?: (text: string) => void
 }
 
 /** Loads that run at once: the engine works on each with one thread. */
@@ -108,6 +109,7 @@ function createLine(options: WorkerOptions): Line {
     storeLanding: options.storeLandingPath,
     now,
     log,
+    tell: options.tell ?? (() => undefined),
   }
 }
 

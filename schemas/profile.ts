@@ -3,6 +3,7 @@ import { byteSize } from './byte-size.js'
 import { Fault } from './fault.js'
 import { findGaps, gatewaySettings } from './gateway.js'
 import { listProblems, remedy } from './problem.js'
+import { findSharedFolders } from './source-folders.js'
 import { createZone, daySeconds } from './zone.js'
 
 export { type SecretReference, secretReference } from './secret.js'
@@ -87,6 +88,11 @@ const sources = z
   .refine((list) => isDistinct(list.map((source) => source?.name)), {
     error: 'give every source a name of its own',
     when: ({ value }) => Array.isArray(value),
+  })
+  .superRefine((list, context) => {
+    for (const { index, message } of findSharedFolders(list)) {
+      context.addIssue({ code: 'custom', path: [index, 'path'], message })
+    }
   })
   .readonly()
   .prefault([{ kind: 'folder', name: 'inbox', path: 'inbox' }])

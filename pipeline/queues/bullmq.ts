@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { FlowProducer, type Job, Queue, QueueEvents, UnrecoverableError, Worker } from 'bullmq'
 import { Fault } from '../../schemas/fault.js'
 import {
@@ -10,6 +11,7 @@ import {
   parseJob,
 } from './jobs.js'
 import { createProducerConnection, createWorkerConnection } from './redis.js'
+import { fromProgress, holdUp, passingFault, type Wait } from './wait.js'
 
 export interface QueueOptions {
   readonly redisUrl: string
@@ -29,6 +31,8 @@ export interface Queues {
   /** Lets one job of the queue run at a time, however many workers there are. */
   runAlone(name: JobName): Promise<void>
   counts(): Promise<QueueCounts>
+  /** Jobs of arrivals that a fault of the world holds up, at most 200 of each queue. */
+  waits(): Promise<readonly Wait[]>
   close(): Promise<void>
 }
 
@@ -36,6 +40,12 @@ const keepSeconds = 60
 /** World faults are tried again for as long as they last; other failures end after `attemptsMax`. */
 const worldAttemptsMax = 1_000_000
 const backoffMsMax = 10_000
+/** A connection that was never made would be waited for without end. */
+const reachMsMax = 10_000
+/** Queues whose jobs are steps of an arrival. */
+const steps: readonly JobName[] = ['receive', 'load', 'reconcile', 'settle']
+/** Jobs of one queue that are looked at for what they wait for. */
+const waitsMax = 200
 
 const jobOptions = {
   attempts: worldAttemptsMax,
@@ -67,13 +77,19 @@ export function createQueues(options: QueueOptions): Queues {
   const queue = (name: JobName) => queues.get(name) as Queue
 
   const reach = async <T>(run: () => Promise<T>): Promise<T> => {
+    const waited = new AbortController()
+    const late = sleep(reachMsMax, undefined, { signal: waited.signal }).then(() => {
+      throw new Error(`no answer in ${reachMsMax / 1_000} s`)
+    })
     try {
-      return await run()
+      return await Promise.race([run(), late])
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      throw new Fault('QUEUE_UNREACHABLE', `Redis did not take the job (${reason})`, {
+      throw new Fault('QUEUE_UNREACHABLE', `Redis does not do what is asked of it (${reason})`, {
         cause: error,
       })
+    } finally {
+      waited.abort()
     }
   }
   return {
@@ -112,6 +128,11 @@ export function createQueues(options: QueueOptions): Queues {
       reach(async () => {
         const entries = [...queues].map(async ([name, queue]) => [name, await queue.getJobCounts()])
         return Object.fromEntries(await Promise.all(entries)) as QueueCounts
+      }),
+    waits: () =>
+      reach(async () => {
+        const held = steps.map((name) => queue(name).getDelayed(0, waitsMax - 1))
+        return (await Promise.all(held)).flat().flatMap(toWait)
       }),
     close: async () => {
       await Promise.all([...queues.values()].map((queue) => queue.close()))
@@ -186,15 +207,22 @@ export function createConsumer<N extends JobName>(
  * attempts: an outage must not use up what a job may fail on its own.
  */
 async function isTriedAgain(job: Job, error: unknown, attemptsMax: number): Promise<boolean> {
-  if (error instanceof Fault && error.retry) return true
-  const failures = failuresOf(job) + 1
+  const before = fromProgress(job.progress)
+  const passing = passingFault(error)
+  if (passing !== undefined) {
+    await job.updateProgress({ ...before, wait: holdUp(passing, before.wait) })
+    return true
+  }
+  const failures = before.failures + 1
   await job.updateProgress({ failures })
   return failures < attemptsMax
 }
 
-function failuresOf({ progress }: Job): number {
-  const counted = typeof progress === 'object' && 'failures' in progress ? progress.failures : 0
-  return typeof counted === 'number' ? counted : 0
+function toWait(job: Job): readonly Wait[] {
+  const { wait } = fromProgress(job.progress)
+  const { arrival } = idsOf(job.data)
+  if (wait === undefined || arrival === undefined) return []
+  return [{ ...wait, job: job.name as JobName, arrival }]
 }
 
 /** Calls back when a job of the queue has completed; the caller polls besides, for lost events. */

@@ -58,6 +58,7 @@ const line: Line = {
   storeLanding: undefined,
   now,
   log,
+  tell: () => undefined,
 }
 const stillness: Stillness = new Map()
 

@@ -112,6 +112,20 @@ test('every problem is reported at once, each with its path and remedy', async (
   ])
 })
 
+test('a source has a folder of its own, which is none of those that Tieline keeps', async (t) => {
+  const sources = (...paths: readonly string[]) =>
+    paths.map((path, index) => ({ kind: 'folder', name: `s${index}`, path }))
+  const found = (...paths: readonly string[]) => problems({ ...least, sources: sources(...paths) })
+  t.same(found('inbox', 'inbox/gas', '/srv/in', '../in', '/archive'), [])
+  t.same(found('inbox', './inbox/', '/srv/a/../in', '/srv//in'), [
+    'sources[1].path: ./inbox/ of source s1 is the folder of source s0 too (inbox); give each source its own',
+    'sources[3].path: /srv//in of source s3 is the folder of source s2 too (/srv/a/../in); give each source its own',
+  ])
+  for (const path of ['archive', 'quarantine/', './outbox/x', 'a/../landing', 'logs'])
+    t.match(found(path), [`sources[0].path: ${path} of source s0 lies in `], path)
+  t.match(found('.'), ['sources[0].path: . of source s0 is the data folder itself'])
+})
+
 test('a profile is a map of settings, and two of them are always asked for', async (t) => {
   for (const value of [null, undefined, 'a', 7, []])
     t.match(problems(value), [/^top level: (missing: )?write a section/], String(value))

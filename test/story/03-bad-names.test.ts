@@ -123,6 +123,16 @@ t.test('other bytes under the same name are a new file, and the later one counts
   const mended = await story.loadBytes(name, textOf(4, 5.5, 6.5))
   t.match(mended, { status: 'published', rows: { rejected: 0 }, restated: { rows: 1 } })
   t.notOk(existsSync(story.outbox(`${name}.rejects.csv`)), 'no rejects of the earlier one are left')
+  const kept = readdirSync(story.outbox('arrivals')).filter((one) => one.includes(name))
+  const statuses = kept
+    .filter((one) => one.endsWith('.receipt.json'))
+    .map((one) => JSON.parse(readFileSync(story.outbox(`arrivals/${one}`), 'utf8')).status)
+  t.same(statuses.sort(), ['duplicate', 'duplicate', ...Array(3).fill('published')])
+  t.equal(
+    kept.filter((one) => one.endsWith('.rejects.csv')).length,
+    1,
+    'each arrival keeps its own',
+  )
 })
 
 t.test('a file that is sent again with the time of the first gets its receipt', async (t) => {
