@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { byteSize } from './byte-size.js'
 import { Fault } from './fault.js'
 import { findGaps, gatewaySettings } from './gateway.js'
+import { backfillSettings } from './history.js'
 import { listProblems, remedy } from './problem.js'
 import { createZone, daySeconds } from './zone.js'
 
@@ -123,6 +124,7 @@ const profile = z
     timeZone,
     database: database.default('tieline'),
     ingestion: z.enum(['full', 'registered', 'backfill']).default('full'),
+    backfill: backfillSettings.optional(),
     usage,
     sources,
     limits,
