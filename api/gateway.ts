@@ -17,13 +17,13 @@ import { createHandle, type RequestEntry } from './handle.js'
 import { createIdentity } from './identity/drivers.js'
 import { createHttpsListener } from './listeners/https.js'
 import type { Listener } from './listeners/listener.js'
-import { createRenewal } from './listeners/renewal.js'
 import { createUwsListener } from './listeners/uws.js'
 import { createLocks } from './locks.js'
 import { createLogin } from './login.js'
 import { toOpenApi } from './openapi.js'
 import { renderReference } from './reference.js'
 import { createRegister } from './register.js'
+import { createRenewal } from './renewal.js'
 import { createRequestIds } from './request.js'
 import type { Route, Run } from './route.js'
 import { createCustomers } from './standing.js'
@@ -78,7 +78,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const files = Object.values(tls ?? {}) as readonly string[]
     const everyMs = gateway.certificateSeconds * 1_000
     const onFault = (fault: Fault) => onFailure(fault, '')
-    renewals.push(createRenewal({ listener, files, everyMs, onFailure: onFault }))
+    const renew = () => listener.renewCertificate()
+    renewals.push(createRenewal({ renew, files, everyMs, onFailure: onFault }))
   }
   const close = async () => {
     for (const renewal of renewals) renewal.close()

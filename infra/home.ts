@@ -19,6 +19,7 @@ export const homeFolders = [
   'landing',
   'archive',
   'quarantine',
+  'backfill',
   'clickhouse',
   'redis',
   'logs',

@@ -88,3 +88,15 @@ const remedies: Readonly<Record<string, string>> = {
   EACCES: 'may not be read by this user; give the right to it with chmod or chown',
   EISDIR: 'is a folder; name the YAML file in it with --profile',
 }
+
+/** A relative path of a certificate that a section names lies in the data folder. */
+export function placeFiles(profile: Profile, homePath: string): Profile {
+  const place = (value: unknown, name = ''): unknown => {
+    if (Array.isArray(value)) return value.map((one) => place(one, name))
+    if (typeof value === 'string') return /Files?$/.test(name) ? resolve(homePath, value) : value
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, place(part, key)]))
+  }
+  const { gateway, identity, cis, ami, backfill } = profile
+  return { ...profile, ...(place({ gateway, identity, cis, ami, backfill }) as Partial<Profile>) }
+}

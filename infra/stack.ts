@@ -9,7 +9,9 @@ import { type Addresses, addressesOf, type External, withoutPassword } from './a
 import { createGatewayProcess, type GatewayDetail } from './gateway-process.js'
 import type { Home } from './home.js'
 import { migrate } from './migrate.js'
+import { placeFiles } from './profile-file.js'
 import { claimHome, type RunState, readRun, writeRun } from './run-state.js'
+import { collectSecrets } from './secrets.js'
 import { type Closer, type ServerOptions, type StackPart, startServers, timed } from './servers.js'
 import { createWorkerProcess } from './worker-process.js'
 
@@ -40,8 +42,8 @@ export interface Stack extends Addresses {
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { home, profile } = options
-  const { inbox, outbox, landing, archive, quarantine } = home
-  const placed = placeSources(profile, home)
+  const { inbox, outbox, landing, archive, quarantine, backfill } = home
+  const placed = placeSources(placeFiles(profile, home.path), home)
   const claim = await claimHome(home)
   const closers: Closer[] = [claim.release]
   try {
@@ -56,7 +58,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       createWorkerProcess({
         options: {
           profile: placed,
-          folders: { inbox, outbox, landing, archive, quarantine },
+          folders: { inbox, outbox, landing, archive, quarantine, backfill },
+          secrets: collectSecrets(profile.backfill, options.secret ?? noSecret),
           store: store.store,
           ...(embedded && { storeLandingPath: landing }),
           redisUrl: redis.redisUrl,
@@ -129,7 +132,7 @@ async function startGateway(options: StackOptions, at: Pick<Addresses, 'store' |
     const child = await createGatewayProcess({
       options: {
         ...at,
-        profile: placeFiles(profile, home),
+        profile: placeFiles(profile, home.path),
         key: createHmac('sha256', home.secrets.writer).update('gateway').digest('hex'),
         requestLogPath: join(home.logs, 'requests.log'),
       },
@@ -143,21 +146,6 @@ async function startGateway(options: StackOptions, at: Pick<Addresses, 'store' |
 
 function noSecret(): never {
   throw new Fault('CONFIG', 'the profile refers to a secret, and nothing here can read one')
-}
-
-/** A relative path of a file that the gateway reads lies in the data folder. */
-function placeFiles(profile: Profile, home: Home): Profile {
-  const place = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(place)
-    if (typeof value !== 'object' || value === null) return value
-    const entries = Object.entries(value).map(([name, part]) => [
-      name,
-      /File$/.test(name) && typeof part === 'string' ? resolve(home.path, part) : place(part),
-    ])
-    return Object.fromEntries(entries)
-  }
-  const { gateway, identity, cis, ami } = profile
-  return { ...profile, ...(place({ gateway, identity, cis, ami }) as Partial<Profile>) }
 }
 
 /**

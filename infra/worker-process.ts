@@ -1,9 +1,14 @@
 import type { createWorker } from '../pipeline/worker.js'
 import { createChild } from './child.js'
+import type { Secrets } from './secrets.js'
 import type { Supervised } from './supervise.js'
 
-/** What the worker runs with, apart from what its process gives it. */
-export type WorkerOptions = Omit<Parameters<typeof createWorker>[0], 'log' | 'tell'>
+/** What the worker runs with, apart from its log, which it opens itself. */
+export interface WorkerOptions
+  extends Omit<Parameters<typeof createWorker>[0], 'log' | 'tell' | 'mdm'> {
+  /** The secrets that the section backfill of the profile refers to. */
+  readonly secrets: Secrets
+}
 
 export interface WorkerProcessOptions {
   readonly options: WorkerOptions

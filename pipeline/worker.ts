@@ -1,7 +1,10 @@
 import type { Logger } from 'pino'
 import { Fault } from '../schemas/fault.js'
+import type { Mdm } from '../schemas/history.js'
 import type { Profile } from '../schemas/profile.js'
+import type { Registration } from '../schemas/registration.js'
 import { createZone } from '../schemas/zone.js'
+import { backfill, backfillSource, giveUpHistory, openHistory } from './backfill.js'
 import type { Folders, Line } from './line.js'
 import { load } from './load.js'
 import { poll, type Stillness } from './poll.js'
@@ -25,6 +28,8 @@ export interface WorkerOptions {
   /** The landing folder as the store sees it; chunks travel in request bodies without it. */
   readonly storeLandingPath?: string
   readonly redisUrl: string
+  /** Whom the history of meters is asked of; the worker closes it. */
+  readonly mdm?: Mdm | undefined
   readonly log: Logger
   readonly tell?: (text: string) => void
 }
@@ -32,6 +37,7 @@ export interface WorkerOptions {
 /** Loads that run at once: the engine works on each with one thread. */
 const loadsAtOnce = 2
 const registersAtOnce = 4
+const historiesAtOnce = 4
 
 /** Everything that happens to files, one consumer for each queue. */
 export async function createWorker(options: WorkerOptions): Promise<{ close(): Promise<void> }> {
@@ -49,7 +55,8 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     reconcile: ({ arrival }) => reconcile(line, arrival),
     settle: ({ arrival }) => settle(line, arrival),
     sweep: () => sweep(line),
-    register: async ({ customer }) => void (await register(line, [customer])),
+    register: ({ customer }) => registerOne(line, customer),
+    backfill: ({ meterId }) => backfill(line, meterId),
   }
   const consume = <N extends JobName>(name: N, concurrency: number) =>
     createConsumer<N>({
@@ -61,6 +68,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       run: steps[name],
       giveUp: async (data, error) => {
         if ('arrival' in data) await giveUp(line, data.arrival, error)
+        if ('meterId' in data) await giveUpHistory(line, data.meterId, error)
       },
       onFailure: (ids, error, attempts) => logFailure(log, { job: name, ...ids, attempts }, error),
       onDone: (data, ms) => {
@@ -76,6 +84,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('poll', 1),
     consume('sweep', 1),
     consume('register', registersAtOnce),
+    consume('backfill', historiesAtOnce),
   ]
   await sweep(line)
   const repeating = await keepRepeating(line)
@@ -83,6 +92,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     close: async () => {
       await repeating.close()
       await Promise.all(consumers.map((consumer) => consumer.close()))
+      await line.mdm?.close()
       await line.queues.close()
       await line.store.close()
     },
@@ -98,6 +108,8 @@ function createLine(options: WorkerOptions): Line {
     const { archive, quarantine } = folders
     sources.set(name, createFolder({ name, path, archive, quarantine }))
   }
+  const { backfill: path, archive, quarantine } = folders
+  sources.set(backfillSource, createFolder({ name: backfillSource, path, archive, quarantine }))
   return {
     profile,
     zone: createZone(profile.timeZone),
@@ -107,9 +119,19 @@ function createLine(options: WorkerOptions): Line {
     queues: createQueues({ redisUrl: options.redisUrl, prefix: profile.database }),
     sources,
     storeLanding: options.storeLandingPath,
+    mdm: options.mdm,
     now,
     log,
     tell: options.tell ?? (() => undefined),
+  }
+}
+
+/** The history of a meter is asked for when it is known, so that none of its rows are dropped. */
+async function registerOne(line: Line, customer: Registration): Promise<void> {
+  await register(line, [customer])
+  if (line.mdm === undefined) return
+  for (const meterId of await openHistory(line, [customer])) {
+    await line.queues.add('backfill', { v: 1, meterId })
   }
 }
 

@@ -148,6 +148,14 @@ export const faultCodes = {
     retry: false,
     meaning: 'The AMI head-end answered what is not understood. Mend ami in the profile.',
   },
+  MDM_UNREACHABLE: {
+    retry: true,
+    meaning: 'The MDM does not answer in time. Check that it is up and that backfill.url is right.',
+  },
+  MDM_ANSWER: {
+    retry: false,
+    meaning: 'The MDM answered what is no usage. Mend its answer, or backfill in the profile.',
+  },
   OVERLOAD: {
     retry: true,
     meaning: 'More requests are in flight than limits allow. Add a gateway, or raise the limit.',

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { byteSize } from './byte-size.js'
 import { Fault } from './fault.js'
 import { findGaps, gatewaySettings } from './gateway.js'
+import { backfillSettings } from './history.js'
 import { listProblems, remedy } from './problem.js'
 import { findSharedFolders } from './source-folders.js'
 import { createZone, daySeconds } from './zone.js'
@@ -129,6 +130,7 @@ const profile = z
     timeZone,
     database: database.default('tieline'),
     ingestion: z.enum(['full', 'registered', 'backfill']).default('full'),
+    backfill: backfillSettings.optional(),
     usage,
     sources,
     limits,

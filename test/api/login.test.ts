@@ -1,4 +1,16 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { t } from 'tap'
+import { createFolder } from '../folder.js'
+import {
+  acsUrl,
+  assertionOf,
+  createSamlSigner,
+  encode,
+  entityId,
+  responseOf,
+  signXml,
+} from './identity/saml-provider.js'
 import { createRig, people, post } from './rig.js'
 
 const wrong = (errorCode: number) => JSON.stringify({ errorCode })
@@ -63,4 +75,41 @@ t.test('the customer endpoint passes the whole customer through and hands it ove
     waiting = (await rig.queues.counts()).register['waiting'] ?? 0
   }
   t.equal(waiting, 1)
+})
+
+t.test('a SAML response is answered as any other token is', async (t) => {
+  const signer = createSamlSigner()
+  const certFile = join(createFolder(t), 'idp.pem')
+  writeFileSync(certFile, signer.publicKey)
+  const identity = {
+    kind: 'saml',
+    issuer: entityId,
+    audience: 'tieline',
+    recipient: acsUrl,
+    certFiles: [certFile],
+  }
+  const rig = await createRig(t, { profile: { identity } })
+  const token = (clientId: string, audience = 'tieline') => {
+    const nameId = `<saml:NameID>${clientId}</saml:NameID>`
+    return encode(signXml(responseOf(assertionOf({ nameId, audience })), signer))
+  }
+  const good = token(people.active)
+  const clientId = { clientId: people.active }
+  t.match(await rig.ask('login', good), { status: 200, text: JSON.stringify(clientId) })
+  t.match(JSON.parse((await rig.ask('customer', good)).text), clientId)
+  const codes: readonly (readonly [string, number])[] = [
+    [encode(responseOf(assertionOf())), 1],
+    [token(people.unknown), 1],
+    [token(people.locked), 4],
+    [token(people.closed), 86],
+    [token(people.active, 'other'), 2],
+    [token(people.active, 'another'), 3],
+    [token(people.active, 'a third'), 4],
+    [good, 4],
+  ]
+  for (const [one, code] of codes) {
+    t.match(await rig.ask('login', one), { status: 401, text: wrong(code) })
+  }
+  const logged = JSON.stringify([rig.entries, rig.failures.map(String)])
+  t.notMatch(logged, people.active, 'no identifier is logged')
 })

@@ -59,6 +59,7 @@ export async function createLineByHand(t: Test, options: ByHandOptions = {}): Pr
       landing,
       archive: at('archive'),
       quarantine: at('quarantine'),
+      backfill: at('backfill'),
     },
     store,
     ledger: createLedger(store, () => new Date()),
@@ -66,7 +67,9 @@ export async function createLineByHand(t: Test, options: ByHandOptions = {}): Pr
     sources: new Map([['hand-over', createHandOverSource()]]),
     storeLanding: landing,
     now: () => new Date(),
+    mdm: undefined,
     log: options.log ?? pino({ level: 'silent' }),
+    tell: () => undefined,
   }
   const arrive: LineByHand['arrive'] = async (name, rows) => {
     const path = join(line.folders.inbox, name)

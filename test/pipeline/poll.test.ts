@@ -56,6 +56,7 @@ const line: Line = {
   queues,
   sources: new Map([['inbox', inMemory]]),
   storeLanding: undefined,
+  mdm: undefined,
   now,
   log,
   tell: () => undefined,

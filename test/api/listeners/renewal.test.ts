@@ -5,8 +5,8 @@ import { connect } from 'node:tls'
 import { t } from 'tap'
 import { createHttpsListener } from '../../../api/listeners/https.js'
 import type { Listener } from '../../../api/listeners/listener.js'
-import { createRenewal } from '../../../api/listeners/renewal.js'
 import { createUwsListener } from '../../../api/listeners/uws.js'
+import { createRenewal } from '../../../api/renewal.js'
 import { createRequestIds } from '../../../api/request.js'
 import { type Certificates, demoCertificates } from '../../../infra/demo/certificates.js'
 import type { Fault } from '../../../schemas/fault.js'
@@ -59,7 +59,7 @@ for (const [name, listen] of Object.entries(listeners)) {
       const listener = await listen(files)
       t.teardown(listener.close)
       const renewal = createRenewal({
-        listener,
+        renew: () => listener.renewCertificate(),
         files: [files.certFile, files.keyFile],
         everyMs: 50,
         onFailure: (fault) => faults.push(fault),
