@@ -13,7 +13,7 @@ import { createBind, createBindOutcome } from './bind.js'
 import { createCis } from './cis/drivers.js'
 import { guardCis } from './cis/guard.js'
 import { createCustomer } from './customer.js'
-import { createHandle, type RequestEntry } from './handle.js'
+import { createHandling, type RequestEntry } from './handle.js'
 import { createIdentity } from './identity/drivers.js'
 import { createHttpsListener } from './listeners/https.js'
 import type { Listener } from './listeners/listener.js'
@@ -58,7 +58,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   if (gateway === undefined) throw new Fault('PROFILE', 'gateway: missing: write a section')
   const parts = createParts(options)
   await warm(parts, onFailure)
-  const handle = createHandle({
+  const handling = createHandling({
     routes: parts.routes,
     versions: gateway.versions,
     errorStyle: profile.errorStyle,
@@ -70,7 +70,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   })
   const { limits, requestsPerSecondMax } = gateway
   const requestId = createRequestIds(randomBytes(6).toString('hex'))
-  const shared = { limits, requestsPerSecondMax, handle, requestId, now: Date.now, onFailure }
+  const shared = { ...handling, limits, requestsPerSecondMax, requestId, onFailure }
   const listeners: Listener[] = []
   const renewals: { close(): void }[] = []
   const serve = (listener: Listener, tls: object | undefined) => {

@@ -4,7 +4,7 @@ import { t } from 'tap'
 import { createUwsListener } from '../../api/listeners/uws.js'
 import { createRequestIds } from '../../api/request.js'
 import { freePort } from './identity/provider.js'
-import { echo, limits } from './listeners/conformance.js'
+import { echo, limits, refuse } from './listeners/conformance.js'
 
 const stops = 100
 const clients = 12
@@ -29,7 +29,7 @@ t.test(
         handle: (request) =>
           request.path === '/soon' ? sleep(5).then(() => echo(request)) : echo(request),
         requestId: createRequestIds('stop'),
-        now: Date.now,
+        refuse,
         onFailure: () => undefined,
       })
       const agent = new Agent({ keepAlive: true, maxSockets: clients })

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { Listener } from '../../../api/listeners/listener.js'
-import type { GatewayRequest, GatewayResponse, Handle } from '../../../api/request.js'
+import type { GatewayRequest, GatewayResponse, Handle, Refuse } from '../../../api/request.js'
 import { createRaw, type RawClient, type RawServer } from './raw.js'
 
 export interface Served {
@@ -28,8 +28,11 @@ export const echo: Handle = (request) => {
   return answerTo(request)
 }
 
-function answerTo({ method, path, headers, body, id }: GatewayRequest): GatewayResponse {
-  const said = JSON.stringify({ method, path, body, token: headers.get('authorization') })
+/** Refuses without a word. */
+export const refuse: Refuse = (status, { id }) => ({ status, headers: [], body: '', id })
+
+function answerTo({ method, path, authorization, body, id }: GatewayRequest): GatewayResponse {
+  const said = JSON.stringify({ method, path, body, token: authorization })
   return { status: 200, headers: [['Content-Type', 'application/json']], body: said, id }
 }
 

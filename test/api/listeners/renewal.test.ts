@@ -12,14 +12,14 @@ import { type Certificates, demoCertificates } from '../../../infra/demo/certifi
 import type { Fault } from '../../../schemas/fault.js'
 import { createFolder } from '../../folder.js'
 import { freePort } from '../identity/provider.js'
-import { echo, limits } from './conformance.js'
+import { echo, limits, refuse } from './conformance.js'
 
 const shared = {
   limits,
   requestsPerSecondMax: 1_000,
   handle: echo,
   requestId: createRequestIds('test'),
-  now: Date.now,
+  refuse,
   onFailure: () => undefined,
 }
 // A port that the system chose is not shared, so that the app for a new certificate could not have it.
