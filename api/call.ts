@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
@@ -12,6 +13,7 @@ export interface CallerOptions {
   readonly timeoutMs: number
   readonly connectionsMax: number
   readonly answerBytesMax: number
+  /** Authorities that are trusted instead of the system's, PEM. */
   readonly caFile?: string | undefined
 }
 
@@ -38,10 +40,11 @@ export interface Caller {
 /**
  * Calls one server of the utility's over a pool of connections that are kept. Redirects are not
  * followed, and an answer is cut off where it passes its limit or its time; either is a fault.
+ * Throws `PROFILE` where caFile cannot be used.
  */
 export function createCaller(options: CallerOptions): Caller {
   const pool = { keepAlive: true, maxSockets: options.connectionsMax, maxFreeSockets: 64 }
-  const ca = options.caFile === undefined ? {} : { ca: readFileSync(options.caFile) }
+  const ca = options.caFile === undefined ? {} : { ca: readAuthorities(options.caFile) }
   const agents = { 'http:': new PlainAgent(pool), 'https:': new SecureAgent({ ...pool, ...ca }) }
   return {
     call: async (call) => {
@@ -60,6 +63,18 @@ export function createCaller(options: CallerOptions): Caller {
     close: () => {
       for (const agent of Object.values(agents)) agent.destroy()
     },
+  }
+}
+
+/** Read once: a file that holds no certificate would be a refusal of every server, without a word. */
+function readAuthorities(path: string): string {
+  try {
+    const pem = readFileSync(path, 'utf8')
+    new X509Certificate(pem)
+    return pem
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new Fault('PROFILE', `caFile: ${path} holds no certificate (${reason})`, { cause })
   }
 }
 

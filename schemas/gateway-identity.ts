@@ -60,6 +60,8 @@ const oidc = z
     staleSeconds: z.int().min(1).max(604_800).default(21_600),
     /** How soon an unknown key id may cause another fetch. */
     unknownKeySeconds: z.int().min(1).max(3_600).default(30),
+    /** Authorities that are trusted instead of the system's, PEM. */
+    caFile: z.string().min(1).optional(),
   })
   .readonly()
 
@@ -75,6 +77,8 @@ const introspection = z
     /** How long an active token is not asked for again; a revoked one is taken that much longer. */
     cacheSeconds: z.int().min(0).max(300).default(0),
     timeoutMs,
+    /** Authorities that are trusted instead of the system's, PEM. */
+    caFile: z.string().min(1).optional(),
   })
   .readonly()
 

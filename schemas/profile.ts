@@ -130,11 +130,11 @@ const profile = z
     timeZone,
     database: database.default('tieline'),
     ingestion: z.enum(['full', 'registered', 'backfill']).default('full'),
-    backfill: backfillSettings.optional(),
     usage,
     sources,
     limits,
     retention,
+    backfill: backfillSettings.optional(),
     ...gatewaySettings,
   })
   .superRefine((value, context) => {

@@ -1,5 +1,8 @@
 import { t } from 'tap'
-import { basic, callMutual, createRig, post, type Rig } from './rig.js'
+import { hashPassword } from '../../api/password.js'
+import { basic, callMutual, createRig, passwordHash, post, type Rig } from './rig.js'
+
+const otherHash = await hashPassword('another password')
 
 const wanted = {
   hemProfileId: '5f0d2f0e-7a30-4b4e-9d7e-2b1f7c0f6a11',
@@ -37,6 +40,40 @@ t.test('a hub is bound once, however often it is asked for, and released', async
   t.match(await bind(rig, { actionCode: 0 }), { status: 200, body: { message: /released/ } })
   t.match(await bind(rig), { status: 200 }, 'bound again after it was released')
   t.equal((await actionsOf(rig)).length, 3)
+  t.same(rig.failures, [])
+  const wrongCheck = { ...wanted, installCode: '83FED3407A939723A5C639B26916D505B5C3' }
+  const other = { macAddress: '00:11:22:AA:BB:EE', accountSlid: 'SLID-5113000001' }
+  t.match(await bind(rig, { ...wrongCheck, ...other }), { status: 200 }, 'a wrong check passes')
+  t.match(rig.failures.map(String), [/AMI_ANSWER: an install code has a wrong check/], 'noted')
+})
+
+t.test('the profile says who may bind, by which addresses and which install codes', async (t) => {
+  const users = [
+    { name: 'platform', passwordHash },
+    { name: 'second', passwordHash: otherHash },
+  ]
+  const rules = { users, eui64: true, installCodeCrc: 'enforce' }
+  const rig = await createRig(t, { profile: { bind: rules } })
+  const eight = { macAddress: '00:11:22:aa:bb:cc:dd:ee' }
+  t.match(await bind(rig, eight), { status: 200 })
+  t.same(await outcome(rig, eight.macAddress), { status: 200, state: 'success' })
+  const code = { installCode: '83FED3407A939723A5C639B26916D505B5C3' }
+  const next = { macAddress: '00:11:22:aa:bb:01', accountSlid: 'SLID-5113000001' }
+  t.match(await bind(rig, { ...next, ...code }), {
+    status: 400,
+    body: { detail: /installCode has a wrong check/ },
+  })
+  t.equal((await actionsOf(rig)).length, 1, 'the head-end has not heard of it')
+  const as = async (name: string, password: string) => {
+    const account = Buffer.from(`${name}:${password}`).toString('base64')
+    const headers = { authorization: `Basic ${account}` }
+    return (
+      await callMutual(rig, 'bind', { body: JSON.stringify({ ...wanted, ...next }), headers })
+    ).status
+  }
+  t.equal(await as('second', 'a password'), 401, "another's password")
+  t.equal(await as('platform', 'another password'), 401)
+  t.equal(await as('second', 'another password'), 200)
 })
 
 t.test(

@@ -19,6 +19,7 @@ t.test('an id says what the job does, the same each time, and holds no colon', a
   t.equal(jobId('load', load), 'load-7-3')
   t.equal(jobId('poll', { v: 1, source: 'a:b' }), 'poll-a_b')
   t.equal(jobId('sweep', { v: 1 }), 'sweep')
+  t.match(jobId('backfill', { v: 1, meterId: '55000001' }), /^backfill-[0-9a-f]{32}$/)
 })
 
 t.test('the data of a job comes back as it went in', async (t) => {
