@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
-import { Fault } from '../schemas/fault.js'
 import type { Profile } from '../schemas/profile.js'
 import { createZone } from '../schemas/zone.js'
+import { logFailure } from './failure.js'
 import type { Folders, Line } from './line.js'
 import { load } from './load.js'
 import { poll, type Stillness } from './poll.js'
 import { createConsumer, createQueues } from './queues/bullmq.js'
-import { idsOf, type JobData, type JobIds, type JobName } from './queues/jobs.js'
+import { idsOf, type JobData, type JobName } from './queues/jobs.js'
 import { receive } from './receive.js'
 import { giveUp, reconcile } from './reconcile.js'
 import { register } from './registrations.js'
@@ -59,7 +59,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       attemptsMax: profile.limits.attemptsMax,
       run: steps[name],
       giveUp: async (data, error) => {
-        if ('arrival' in data) await giveUp(line, data.arrival, error)
+        if ('arrival' in data) await giveUp(line, { job: name, arrival: data.arrival }, error)
       },
       onFailure: (ids, error, attempts) => logFailure(log, { job: name, ...ids, attempts }, error),
       onDone: (data, ms) => {
@@ -91,7 +91,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
 function createLine(options: WorkerOptions): Line {
   const { profile, folders, log } = options
   const now = () => new Date()
-  const store = createStore(options.store)
+  const store = createStore(options.store, 'discreet')
   const sources = new Map<string, Source>([['hand-over', createHandOverSource()]])
   for (const { name, path } of profile.sources) {
     const { archive, quarantine } = folders
@@ -109,15 +109,4 @@ function createLine(options: WorkerOptions): Line {
     now,
     log,
   }
-}
-
-interface FailedJob extends JobIds {
-  readonly job: JobName
-  readonly attempts: number
-}
-
-/** Codes and ids only: what a fault says of a file is in the ledger, what stands in a row nowhere. */
-function logFailure(log: Logger, job: FailedJob, error: unknown): void {
-  if (error instanceof Fault) log.warn({ ...job, code: error.code }, error.detail)
-  else log.error({ ...job, err: error }, 'a job failed unexpectedly')
 }

@@ -177,6 +177,19 @@ export function attach(table: string): Statement {
   return { sql: `ALTER TABLE usage_read ATTACH PARTITION tuple() FROM ${table}` }
 }
 
+/** Takes the reads of an arrival out of the target again, and what was written down of them. */
+export function detach(arrival: number): readonly Statement[] {
+  const parameters = {
+    from: versionOf(arrival, 0).toString(),
+    to: versionOf(arrival + 1, 0).toString(),
+  }
+  const within = (version: string) => `${version} >= {from:UInt64} AND ${version} < {to:UInt64}`
+  return [
+    { sql: `DELETE FROM usage_read WHERE ${within('version')}`, parameters },
+    { sql: `DELETE FROM restatement WHERE ${within('new_version')}`, parameters },
+  ]
+}
+
 const mergeLimits = [
   'max_bytes_to_merge_at_max_space_in_pool',
   'max_bytes_to_merge_at_min_space_in_pool',
