@@ -98,3 +98,6 @@ FROM {database}.arrival AS a
 LEFT JOIN (SELECT arrival, file_id, duplicate_of, fault, reason FROM {database}.file_state FINAL) AS s ON s.arrival = a.arrival
 LEFT JOIN {database}.file_progress AS p ON p.arrival = a.arrival
 COMMENT 'Every arrival of every file, duplicates too, and those that another state of the file has replaced before they were published';
+
+ALTER TABLE {database}.usage_as_of
+    MODIFY COMMENT 'Reads as they were known at an instant: SELECT * FROM usage_as_of(known_at = ''2026-01-31 12:00:00''). Its columns are those of the view usage, where each has its comment; the engine keeps none for a view with a parameter';

@@ -6,9 +6,9 @@ import type { Statement, Store } from './clickhouse.js'
  * the rows of the hour that the clock repeats until all of them are there. `stamps` holds what each
  * timestamp of the file means, so that the engine looks it up instead of parsing it, `texts` all
  * timestamps of the chunks that held others. The others are built only where not all of `reads` is
- * published as it stands: `fixed` from the meters in `repairs` and, where their starts move, `moves`, `registered` without the meters that no customer has,
- * `final` from what `days` and
- * `overlaps` say of the reads that the store has already.
+ * published as it stands: `fixed` from the meters in `repairs` and, where their starts move, `moves`;
+ * `registered` without the meters that no customer has; `final` from what `days` and `overlaps` say
+ * of the reads that the store has already.
  */
 export interface Staging {
   readonly reads: string
