@@ -125,7 +125,7 @@ function createParts(options: GatewayOptions): Parts {
   }
   const onFault = (fault: Fault) => onFailure(fault, '')
   const now = Date.now
-  const store = createStore(options.store)
+  const store = createStore(options.store, 'discreet')
   const queues = createQueues({ redisUrl: options.redisUrl, prefix: profile.database })
   const identity = createIdentity(identitySettings, {
     subject: createSubject(key),

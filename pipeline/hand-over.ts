@@ -44,7 +44,7 @@ const pollMs = 1_000
 
 export async function createHandOver(options: HandOverOptions): Promise<HandOver> {
   const { redisUrl, profile } = options
-  const store = createStore(options.store)
+  const store = createStore(options.store, 'discreet')
   const ledger = createLedger(store, () => new Date())
   const queues = createQueues({ redisUrl, prefix: profile.database })
   const settled = new Map<string, () => void>()

@@ -13,8 +13,8 @@ import { countLines } from './stores/staging.js'
 /**
  * Loads one chunk into the staging table of its file. The engine stores the plainly good rows in
  * one statement, in a second one those with timestamps that the bytes had not shown; what it leaves
- * is judged row by row. Repeating a load changes nothing: each insert
- * carries a token, and the receipt, written last, is counted in the store. Then the chunk leaves the
+ * is judged row by row. Repeating a load changes nothing: each insert carries a token, and the
+ * receipt, written last, is counted in the store. Then the chunk leaves the
  * landing: one that is not there was loaded, or is left to `reconcile`, which lands the file again.
  */
 export async function load(line: Line, task: LoadTask): Promise<void> {

@@ -11,7 +11,7 @@ import { afterHeader } from './header.js'
 import { inflate } from './inflate.js'
 import { createLanding, isLanded, landedFolder } from './landing.js'
 import type { Line } from './line.js'
-import { rulesOf } from './load-task.js'
+import { rulesOf, toLoadTask } from './load-task.js'
 import { keepStamps } from './plain-rows.js'
 import { type Sample, sampleBytes, sampleFile } from './sample.js'
 import { attempt } from './sources/folder.js'
@@ -200,8 +200,8 @@ async function landRows(
     onChunk: async (chunk) => {
       await keepStamps(line.store, arrival.arrival, stamps().fresh())
       if (hold) return
-      const task = { arrival: arrival.arrival, feed: feed.name, ...sampled(), chunk }
-      await line.queues.add('load', { v: 2, ...task })
+      const file = { arrival: arrival.arrival, feed: feed.name }
+      await line.queues.add('load', { v: 3, ...toLoadTask(file, sampled(), chunk) })
     },
   })
   try {

@@ -1,10 +1,12 @@
 import { Fault } from '../schemas/fault.js'
 import { balance } from '../schemas/receipt.js'
 import { classify, dropUnregistered, settleLengths } from './classify.js'
+import { logFailure, toRefusal } from './failure.js'
 import { forward, loadTasks } from './forward.js'
 import type { Line } from './line.js'
 import { load } from './load.js'
-import { publish } from './publish.js'
+import { publish, takeBack } from './publish.js'
+import type { JobName } from './queues/jobs.js'
 import { blankState, ensureLanded } from './receive.js'
 import type { FileState, Notes } from './stores/file-state.js'
 import type { ChunkReceipt } from './stores/ledger.js'
@@ -30,11 +32,11 @@ const waitingMsMax = 24 * 3_600_000
  * verdict is carried out at once; after a crash it only rolls forward.
  */
 export async function reconcile(line: Line, arrival: number): Promise<void> {
-  await publishPending(line, arrival)
   const state = await line.ledger.state(arrival)
   if (state === undefined) return
   if (state.status === 'publishing') return publish(line, state)
   if (state.status !== 'received' && !isOverdue(line, state)) return forward(line, state)
+  await publishPending(line, arrival)
   const decided = await decide(line, state)
   await line.ledger.record(decided)
   if (decided.status === 'publishing') return publish(line, decided)
@@ -43,7 +45,8 @@ export async function reconcile(line: Line, arrival: number): Promise<void> {
 
 /**
  * A file that was being published when its worker died comes first: its reads may be in the way.
- * Where it cannot be published the other waits, and is not blamed for it.
+ * Where it cannot be published the other waits, and is not blamed for it: in the end that one is
+ * published or given up, and either lets the other go.
  */
 async function publishPending(line: Line, arrival: number): Promise<void> {
   const { states } = await line.ledger.unfinished()
@@ -63,9 +66,7 @@ async function isPublished(line: Line, state: FileState): Promise<boolean> {
     return true
   } catch (error) {
     if (error instanceof Fault && error.retry) throw error
-    const ids = { job: 'reconcile', arrival: state.arrival }
-    if (error instanceof Fault) line.log.warn({ ...ids, code: error.code }, error.detail)
-    else line.log.error({ ...ids, err: error }, 'a file could not be published')
+    logFailure(line.log, { job: 'reconcile', arrival: state.arrival }, error)
     return false
   }
 }
@@ -99,17 +100,23 @@ async function firstOf(line: Line, state: FileState): Promise<FileState | undefi
   return (await line.ledger.arrival(state.arrival))?.force ? undefined : same
 }
 
-/** Ends a file that could not be loaded, or not even be read, whatever was tried. */
-export async function giveUp(line: Line, number: number, error: unknown): Promise<void> {
-  const arrival = await line.ledger.arrival(number)
+/**
+ * Ends a file that could not be read, loaded or published, whatever was tried. Once it is decided
+ * only the job that publishes it may say so: a load that comes late says nothing.
+ */
+export async function giveUp(
+  line: Line,
+  step: { readonly job: JobName; readonly arrival: number },
+  error: unknown,
+): Promise<void> {
+  const arrival = await line.ledger.arrival(step.arrival)
   if (arrival === undefined) return
-  const state = (await line.ledger.state(number)) ?? blankState(line, arrival)
+  const state = (await line.ledger.state(step.arrival)) ?? blankState(line, arrival)
+  if (state.status === 'publishing' && step.job === 'reconcile') {
+    return takeBack(line, withhold(state, toRefusal(error)))
+  }
   if (state.status !== 'received') return
-  const fault = error instanceof Fault ? error : undefined
-  const decided = withhold(state, {
-    fault: fault?.code ?? 'ATTEMPTS',
-    reason: fault?.detail ?? 'loading failed again and again; the log tells how',
-  })
+  const decided = withhold(state, toRefusal(error))
   await line.ledger.record(decided)
   await forward(line, decided)
 }

@@ -47,6 +47,10 @@ export function withhold(state: FileState, { fault, reason }: Refusal): FileStat
       rows: rows.read - rows.rejected,
       quantity: subtractQuantities(quantity.read, quantity.rejected),
     },
+    restated: { rows: 0, netQuantity: '0' },
+    meters: 0,
+    firstIntervalStart: undefined,
+    lastIntervalEnd: undefined,
   }
 }
 

@@ -1,15 +1,15 @@
 import type { Logger } from 'pino'
-import { Fault } from '../schemas/fault.js'
 import type { Mdm } from '../schemas/history.js'
 import type { Profile } from '../schemas/profile.js'
 import type { Registration } from '../schemas/registration.js'
 import { createZone } from '../schemas/zone.js'
 import { backfill, backfillSource, giveUpHistory, openHistory } from './backfill.js'
+import { logFailure } from './failure.js'
 import type { Folders, Line } from './line.js'
 import { load } from './load.js'
 import { poll, type Stillness } from './poll.js'
 import { createConsumer, createQueues } from './queues/bullmq.js'
-import { idsOf, type JobData, type JobIds, type JobName } from './queues/jobs.js'
+import { idsOf, type JobData, type JobName } from './queues/jobs.js'
 import { receive } from './receive.js'
 import { giveUp, reconcile } from './reconcile.js'
 import { register } from './registrations.js'
@@ -67,7 +67,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       attemptsMax: profile.limits.attemptsMax,
       run: steps[name],
       giveUp: async (data, error) => {
-        if ('arrival' in data) await giveUp(line, data.arrival, error)
+        if ('arrival' in data) await giveUp(line, { job: name, arrival: data.arrival }, error)
         if ('meterId' in data) await giveUpHistory(line, data.meterId, error)
       },
       onFailure: (ids, error, attempts) => logFailure(log, { job: name, ...ids, attempts }, error),
@@ -102,7 +102,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
 function createLine(options: WorkerOptions): Line {
   const { profile, folders, log } = options
   const now = () => new Date()
-  const store = createStore(options.store)
+  const store = createStore(options.store, 'discreet')
   const sources = new Map<string, Source>([['hand-over', createHandOverSource()]])
   for (const { name, path } of profile.sources) {
     const { archive, quarantine } = folders
@@ -133,15 +133,4 @@ async function registerOne(line: Line, customer: Registration): Promise<void> {
   for (const meterId of await openHistory(line, [customer])) {
     await line.queues.add('backfill', { v: 1, meterId })
   }
-}
-
-interface FailedJob extends JobIds {
-  readonly job: JobName
-  readonly attempts: number
-}
-
-/** Codes and ids only: what a fault says of a file is in the ledger, what stands in a row nowhere. */
-function logFailure(log: Logger, job: FailedJob, error: unknown): void {
-  if (error instanceof Fault) log.warn({ ...job, code: error.code }, error.detail)
-  else log.error({ ...job, err: error }, 'a job failed unexpectedly')
 }

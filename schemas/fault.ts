@@ -73,7 +73,7 @@ export const faultCodes = {
   FILE_AHEAD: {
     retry: true,
     meaning:
-      'A file ahead of this one cannot be published. Remove the cause that the log names for it.',
+      'A file ahead of this one is not published. file_load says why; this one goes on after it.',
   },
   ATTEMPTS: {
     retry: false,

@@ -46,6 +46,15 @@ const reachMsMax = 10_000
 const steps: readonly JobName[] = ['receive', 'load', 'reconcile', 'settle']
 /** Jobs of one queue that are looked at for what they wait for. */
 const waitsMax = 200
+/**
+ * How long the job of a worker that died stays its own: the next look for such jobs, `stalledMs`
+ * later at most, gives it to another. A worker that lives renews its lock every half of that time.
+ * What could keep it from that for so long, a Redis that is away or a machine at a standstill, has
+ * the job run a second time beside the first, which every step bears: inserts carry tokens, receipts
+ * and states overwrite themselves, and no chunk keeps the thread of a worker for a second.
+ */
+const lockMs = 10_000
+const stalledMs = 3_000
 
 const jobOptions = {
   attempts: worldAttemptsMax,
@@ -177,18 +186,18 @@ export function createConsumer<N extends JobName>(
       } catch (error) {
         options.onFailure(idsOf(job.data), error, job.attemptsMade + 1)
         if (data !== undefined) {
-          if (await isTriedAgain(job, error, options.attemptsMax)) throw error
+          if (await isTriedAgain(job, error, options.attemptsMax)) throw new Error(codeOf(error))
           await options.giveUp(data, error)
         }
-        throw new UnrecoverableError(error instanceof Fault ? error.code : 'unexpected failure')
+        throw new UnrecoverableError(codeOf(error))
       }
     },
     {
       connection,
       prefix: options.prefix,
       concurrency: options.concurrency,
-      lockDuration: 30_000,
-      stalledInterval: 5_000,
+      lockDuration: lockMs,
+      stalledInterval: stalledMs,
       maxStalledCount: worldAttemptsMax,
       settings: { backoffStrategy: (attempts) => Math.min(100 * 2 ** attempts, backoffMsMax) },
     },
@@ -200,6 +209,11 @@ export function createConsumer<N extends JobName>(
       connection.disconnect()
     },
   }
+}
+
+/** What BullMQ keeps of a failure in Redis: nothing of what failed may turn up there. */
+function codeOf(error: unknown): string {
+  return error instanceof Fault ? error.code : 'unexpected failure'
 }
 
 /**

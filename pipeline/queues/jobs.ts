@@ -18,7 +18,7 @@ export const jobSchemas = {
   poll: z.strictObject({ ...version, source: z.string() }),
   receive: z.strictObject({ ...version, arrival }),
   load: z.strictObject({
-    v: z.literal(2),
+    v: z.literal(3),
     arrival,
     feed: z.enum(['Electric', 'Gas']),
     seconds: z.int().positive(),
@@ -29,7 +29,6 @@ export const jobSchemas = {
       lines: count,
       rows: count,
       bytes: count,
-      micros: z.string().regex(/^-?\d+$/),
       shape: z.enum(chunkShapes),
       crlf: z.boolean(),
       repeats: z.boolean(),

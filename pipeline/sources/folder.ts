@@ -28,7 +28,12 @@ export function createFolder(options: FolderOptions): Source {
           : join(options.archive, `${arrival.arrival}-${basename(arrival.name)}`)
       await moveUnchanged(arrival, away)
       if (settlement.outcome === 'quarantined') {
-        await writeFile(`${away}.receipt.json`, settlement.receipt)
+        const path = `${away}.receipt.json`
+        await attempt(path, async () => {
+          await mkdir(options.quarantine, { recursive: true, mode: 0o700 })
+          await writeFile(`${path}.part`, settlement.receipt)
+          await rename(`${path}.part`, path)
+        })
       }
     },
   }

@@ -10,8 +10,8 @@ import type { Counted } from './overlap.js'
 export const chunkShapes = ['plain', 'lines', 'quoted', 'odd'] as const
 export type ChunkShape = (typeof chunkShapes)[number]
 
-/** A chunk in the landing as it was counted in the bytes on arrival. */
-export interface LandedChunk {
+/** Where a chunk of a file lies and how it can be read: all that loading it takes. */
+export interface Chunk {
   /** Number of the chunk in the file, from 0. */
   readonly chunk: number
   /** Physical line of its first row; the header is line 1. */
@@ -19,13 +19,17 @@ export interface LandedChunk {
   readonly lines: number
   readonly rows: number
   readonly bytes: number
-  /** Sum of the last column where it reads as a decimal, in millionths. */
-  readonly micros: string
   readonly shape: ChunkShape
   /** Whether some row ends in CR LF. */
   readonly crlf: boolean
   /** Whether some timestamp is known to lie in the hour that the clock repeats. */
   readonly repeats: boolean
+}
+
+/** A chunk in the landing as it was counted in the bytes on arrival. */
+export interface LandedChunk extends Chunk {
+  /** Sum of the last column where it reads as a decimal, in millionths. */
+  readonly micros: string
 }
 
 export interface Manifest {

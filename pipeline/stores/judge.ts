@@ -1,6 +1,6 @@
 import { stampsMax } from '../stamp-texts.js'
 import type { Statement } from './clickhouse.js'
-import type { LandedChunk } from './file-state.js'
+import type { Chunk } from './file-state.js'
 import { lineBounds, stagingOf, versionOf } from './staging.js'
 
 /**
@@ -98,7 +98,7 @@ function from(reader: Reader, handing: Handing): string {
 
 export interface JudgeOptions {
   readonly arrival: number
-  readonly chunk: LandedChunk
+  readonly chunk: Chunk
   readonly reader: Reader
   readonly handing: Handing
   readonly commodity: string
@@ -161,7 +161,7 @@ WHERE ${plain(reader, options)}${options.again ? left(into) : ''}${formatTail(re
  */
 export function gatherStamps(options: {
   readonly arrival: number
-  readonly chunk: LandedChunk
+  readonly chunk: Chunk
   readonly reader: Reader
   readonly handing: Handing
 }): Statement {

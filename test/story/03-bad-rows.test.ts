@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { balance } from '../../schemas/receipt.js'
+import { createProducerConnection } from '../../pipeline/queues/redis.js'
+import { balance, type Receipt } from '../../schemas/receipt.js'
 import { type RejectCode, rejectCodes } from '../../schemas/usage-row.js'
-import { createStory, header } from './stack.js'
+import { createStory, dumpOf, header } from './stack.js'
 
 const story = await createStory()
 t.teardown(story.close)
@@ -162,4 +163,31 @@ t.test('a number of hundreds of noughts is a number', async (t) => {
   ]
   const receipt = await story.loadBytes('DEMO_11032024_Electric.csv', textOf(rows))
   t.match(receipt, { status: 'published', quantity: { accepted: '7' } })
+})
+
+t.test('no value of a row is told of a fault: not in logs, queues or receipts', async (t) => {
+  const canaries = ['70070070071', '98765.4321', '98765432100']
+  const constraint = `CHECK account_number != '${canaries[0]}' AND quantity != ${canaries[1]}`
+  await story.store.command({ sql: `ALTER TABLE usage_read ADD CONSTRAINT canary ${constraint}` })
+  const seen: string[] = []
+  const redis = createProducerConnection(story.stack.redisUrl)
+  t.teardown(() => redis.disconnect())
+  const files = [
+    `${header}\n${canaries[0]},S,CAGE,3/4/2024 0:00,${canaries[1]}\n`,
+    `${header}\n"${canaries[0]}",S,CAGE,3/4/2024 0:00," ${canaries[1]}"\n`,
+    `${canaries[0]},S,CAGE,3/4/2024 0:00,${canaries[1]}\n`,
+  ]
+  const reasons = [/STORE_REFUSED: VIOLATED_CONSTRAINT \(469\)/, /VIOLATED_CONSTRAINT/, /HEADER/]
+  for (const [index, file] of files.entries()) {
+    const name = `DEMO_1203202${index}_Electric.csv`
+    const loading = story.loadBytes(name, file)
+    let receipt: Receipt | undefined
+    void loading.then((one) => (receipt = one))
+    while (receipt === undefined) seen.push(await dumpOf(redis))
+    t.match(await loading, { status: 'quarantined', reason: reasons[index] })
+    seen.push(JSON.stringify({ ...receipt, quantity: [], withheld: [] }))
+  }
+  const told = [...seen, story.logs()].join('\n').replaceAll(/"time":"[^"]*"/g, '')
+  t.match(told, /STORE_REFUSED/, 'they tell of the faults')
+  for (const canary of canaries) t.notOk(told.includes(canary), canary)
 })

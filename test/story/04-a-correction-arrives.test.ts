@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { balance } from '../../schemas/receipt.js'
 import { createStory, follow, header } from './stack.js'
@@ -74,6 +75,13 @@ t.test('a read can be asked for as it was known at an earlier moment', async (t)
   t.same(await asOf(first.publishedAt), ['0.107'])
   t.same(await asOf('2100-01-01 00:00:00.000'), ['5.5'])
   t.same(await asOf('2000-01-01 00:00:00.000'), [])
+  const columnsOf = async (table: string) =>
+    text(
+      await story.reader.stream({ sql: `SELECT * FROM ${table} LIMIT 0` }, 'CSVWithNamesAndTypes'),
+    )
+  const known = await columnsOf(`usage_as_of(known_at = '2000-01-01 00:00:00')`)
+  t.match(known, /"quantity".*"published_at"/)
+  t.equal(known, await columnsOf('usage'), 'its columns are those of usage')
 })
 
 t.test('of two corrections that are handed over at once the later arrival wins', async (t) => {

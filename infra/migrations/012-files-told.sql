@@ -7,6 +7,23 @@ ALTER TABLE {database}.file_state
 
 ALTER TABLE {database}.chunk_receipt DROP COLUMN IF EXISTS notes;
 
+CREATE OR REPLACE VIEW {database}.file_progress
+(
+    arrival UInt32 COMMENT 'number of the arrival',
+    status String COMMENT 'that of file_state, and besides: loading where chunks are loaded, waiting where all are and another file has to be published first',
+    waits_for UInt32 COMMENT 'arrival of the file that has to be published first, 0 if none'
+)
+AS WITH
+    (SELECT min(arrival) FROM {database}.file_state FINAL WHERE status = 'publishing') AS first_publishing,
+    (arrival, JSONLength(manifest, 'chunks')) IN (SELECT arrival, uniqExact(chunk) FROM {database}.chunk_receipt GROUP BY arrival) AS is_loaded
+SELECT
+    f.arrival AS arrival,
+    multiIf(f.status != 'received', f.status, first_publishing != 0 AND is_loaded, 'waiting',
+        f.arrival IN (SELECT arrival FROM {database}.chunk_receipt), 'loading', f.status) AS status,
+    if(f.status = 'received', first_publishing, 0) AS waits_for
+FROM {database}.file_state AS f FINAL
+COMMENT 'How far each arrival has come that was taken in';
+
 CREATE OR REPLACE VIEW {database}.file_load
 (
     file_id String COMMENT 'sha256 of the bytes as received, hexadecimal',
@@ -16,8 +33,9 @@ CREATE OR REPLACE VIEW {database}.file_load
     company_code LowCardinality(String) COMMENT 'company code of the file name',
     file_date Nullable(Date) COMMENT 'date of the file name',
     feed LowCardinality(String) COMMENT 'feed of the file name',
-    status String COMMENT 'received, loading, waiting, publishing, published or quarantined',
-    fault String COMMENT 'code of what kept the file from being published, empty if nothing',
+    status String COMMENT 'received, loading, waiting (for its rest, or for the file in waits_for), publishing, published or quarantined',
+    waits_for UInt32 COMMENT 'arrival of the file that has to be published first, 0 if none; its fault and reason say what it lacks',
+    fault String COMMENT 'code of what kept the file from being published, or keeps it from it, empty if nothing',
     reason String COMMENT 'the same in words',
     bytes UInt64 COMMENT 'size as received, bytes',
     rows_read UInt64 COMMENT 'rows counted in the bytes on arrival; once a file is quarantined the rejected ones, the others are withheld',
@@ -46,14 +64,40 @@ CREATE OR REPLACE VIEW {database}.file_load
 )
 AS SELECT
     file_id, arrival, file_name, source, company_code, file_date, feed,
-    if(status = 'received' AND arrival IN (SELECT arrival FROM {database}.chunk_receipt), 'loading', status) AS status,
-    fault, reason, bytes,
-    rows_read, if(status = 'published', rows_accepted, 0) AS rows_accepted, rows_duplicate, rows_superseded, rows_rejected,
+    p.status AS status, p.waits_for AS waits_for, fault, reason, bytes,
+    rows_read, if(f.status = 'published', f.rows_accepted, 0) AS rows_accepted, rows_duplicate, rows_superseded, rows_rejected,
     rows_unregistered, rows_withheld,
-    quantity_read, if(status = 'published', quantity_accepted, 0) AS quantity_accepted, quantity_duplicate, quantity_superseded,
+    quantity_read, if(f.status = 'published', f.quantity_accepted, 0) AS quantity_accepted, quantity_duplicate, quantity_superseded,
     quantity_rejected, quantity_unregistered, quantity_withheld,
     restated_rows, restated_net_quantity, meters, first_interval_start, last_interval_end,
     notes, received_at, published_at, settled_at
-FROM {database}.file_state FINAL
-WHERE status NOT IN ('duplicate', 'replaced')
+FROM {database}.file_state AS f FINAL
+INNER JOIN {database}.file_progress AS p ON p.arrival = f.arrival
+WHERE f.status NOT IN ('duplicate', 'replaced')
 COMMENT 'One current row for each file: how far it has come and where its rows went; without duplicates, and without those whose source showed another state of the file before it was published (replaced)';
+
+CREATE OR REPLACE VIEW {database}.file_arrival
+(
+    arrival UInt32 COMMENT 'number of the arrival, in the order in which files came in',
+    file_name String COMMENT 'file name as the sender gave it',
+    source LowCardinality(String) COMMENT 'source of the profile, or hand-over where a person named the file',
+    bytes UInt64 COMMENT 'size when it was listed, bytes',
+    arrived_at DateTime64(3, 'UTC') COMMENT 'when it was first seen',
+    file_id String COMMENT 'sha256 of the bytes as received, empty until they were read',
+    status String COMMENT 'state of the arrival; duplicate where the same file is published already, waiting where it waits for its rest or for the file in waits_for',
+    duplicate_of UInt32 COMMENT 'arrival of the published file that this one repeats, 0 if none',
+    waits_for UInt32 COMMENT 'arrival of the file that has to be published first, 0 if none',
+    fault String COMMENT 'code of what kept the file from being published, or keeps it from it, empty if nothing',
+    reason String COMMENT 'the same in words'
+)
+AS SELECT
+    a.arrival AS arrival, a.name AS file_name, a.source AS source, a.bytes AS bytes, a.arrived_at AS arrived_at,
+    s.file_id AS file_id, if(p.status = '', 'arrived', p.status) AS status, s.duplicate_of AS duplicate_of,
+    p.waits_for AS waits_for, s.fault AS fault, s.reason AS reason
+FROM {database}.arrival AS a
+LEFT JOIN (SELECT arrival, file_id, duplicate_of, fault, reason FROM {database}.file_state FINAL) AS s ON s.arrival = a.arrival
+LEFT JOIN {database}.file_progress AS p ON p.arrival = a.arrival
+COMMENT 'Every arrival of every file, duplicates too, and those that another state of the file has replaced before they were published';
+
+ALTER TABLE {database}.usage_as_of
+    MODIFY COMMENT 'Reads as they were known at an instant: SELECT * FROM usage_as_of(known_at = ''2026-01-31 12:00:00''). Its columns are those of the view usage, where each has its comment; the engine keeps none for a view with a parameter';
