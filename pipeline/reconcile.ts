@@ -13,7 +13,14 @@ import { resolveRepeats } from './stores/repeats.js'
 import { type StagingTotals, totalShapes } from './stores/shapes.js'
 import { countRows, emptyStaging, forgetRejects, stagingOf } from './stores/staging.js'
 import { addQuantities } from './sums.js'
-import { dateNotes, refuseDates, refuseShare, unjudged, withRejected } from './verdict.js'
+import {
+  dateNotes,
+  noteLengths,
+  refuseDates,
+  refuseShare,
+  unjudged,
+  withRejected,
+} from './verdict.js'
 
 const waitingMsMax = 24 * 3_600_000
 
@@ -178,7 +185,8 @@ async function weigh(line: Line, state: FileState, proved: Proved): Promise<File
   if (misdated !== undefined) return { ...dated, status: 'quarantined', ...misdated }
   const usable = await settleLengths(line, state, staged)
   const rejected = refused + usable.rejected.rows
-  const counted = withRejected(dated, {
+  const told = { ...dated, notes: noteLengths(notes, usable.rejected.meters) }
+  const counted = withRejected(told, {
     rows: rejected,
     quantity: addQuantities(dated.quantity.rejected, usable.rejected.quantity),
   })
