@@ -119,7 +119,7 @@ async function judge(checking: Checking, blank: FileState): Promise<Checked> {
       return { receipt: toReceipt(refused), badRows: [] }
     }
     const decided = await decide(state, { profile, reading, reads, repeats, badRowsMax })
-    const badRows = await withRows(decided.badRows, () => piecesOf(checking))
+    const badRows = await withRows(decided, () => piecesOf(checking), lengthsOf(profile, name.feed))
     return { receipt: toReceipt({ ...decided.state, settledAt: now() }), badRows }
   } finally {
     await reads.close()

@@ -17,6 +17,7 @@ import { countRows, emptyStaging, forgetRejects, stagingOf } from './stores/stag
 import { addQuantities } from './sums.js'
 import {
   dateNotes,
+  noteLengths,
   refuseDates,
   refuseShare,
   toDuplicate,
@@ -195,7 +196,8 @@ async function weigh(line: Line, state: FileState, proved: Proved): Promise<File
   if (misdated !== undefined) return withhold(dated, misdated)
   const usable = await settleLengths(line, state, staged)
   const rejected = refused + usable.rejected.rows
-  const counted = withRejected(dated, {
+  const told = { ...dated, notes: noteLengths(notes, usable.rejected.meters) }
+  const counted = withRejected(told, {
     rows: rejected,
     quantity: addQuantities(dated.quantity.rejected, usable.rejected.quantity),
   })

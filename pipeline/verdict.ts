@@ -82,6 +82,13 @@ export function withRejected(state: FileState, rejected: Counted): FileState {
   }
 }
 
+/** Says how many meters none of whose rows are usable; the receipt itself names no meter. */
+export function noteLengths(notes: Notes, meters: number): Notes {
+  if (meters === 0) return notes
+  const warning = `meters of which all rows are rejected (INTERVAL_LENGTH): ${meters}; the rejects file names each, and the two lines that show why`
+  return { ...notes, warnings: [...(notes.warnings ?? []), warning] }
+}
+
 export interface Dated {
   readonly fileDate: string | undefined
   readonly format: TimeStampFormat | null

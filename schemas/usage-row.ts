@@ -4,7 +4,8 @@ import { readStamp, type StampReader, type StampRules } from './stamp.js'
 
 /**
  * Why a row is rejected, in the order of judgement, with the words that stand in the rejects file.
- * Behind the details of the column counts stands a blank and the number of columns found.
+ * Behind the details of the column counts stands a blank and the number of columns found, behind that
+ * of the length which lines of which meter show it.
  */
 export const rejectCodes = {
   ROW_TOO_LONG: { detail: 'the row is longer than limits.rowBytesMax' },
