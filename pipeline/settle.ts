@@ -50,10 +50,15 @@ async function receiptOf(line: Line, state: FileState) {
   return toReceipt(state, first)
 }
 
-/** A name from the sender is a name only: whatever it holds, the file lies in the outbox. */
-function outboxName(state: FileState): string {
-  const name = basename(state.fileName).replace(/[^A-Za-z0-9._-]/g, '_')
-  return /^[A-Za-z0-9]/.test(name) ? name.slice(0, 200) : `arrival-${state.arrival}`
+/**
+ * A name from the sender is a name only: whatever it holds, the file lies in the outbox. One that
+ * has to be written otherwise bears its arrival, or it could take the place of another's receipt.
+ */
+function outboxName({ arrival, fileName }: FileState): string {
+  const name = basename(fileName)
+    .replace(/[^A-Za-z0-9._-]/g, '_')
+    .slice(0, 200)
+  return name === fileName && /^[A-Za-z0-9]/.test(name) ? name : `arrival-${arrival}-${name}`
 }
 
 /** Two arrivals of one name may be settled at the same time: each has a part of its own. */
