@@ -96,7 +96,7 @@ function measureQuoted(bytes: Buffer, stamps: StampTexts): Measure {
     const span = rowSpan(bytes, start)
     const { end } = span
     lines += span.lines
-    isWhole &&= span.whole && !endsInComma(bytes, span)
+    isWhole &&= span.whole && !isReadOtherwise(bytes, span)
     crlf ||= bytes[end] === carriageReturn
     if (end > start) {
       const quantity =
@@ -112,11 +112,17 @@ function measureQuoted(bytes: Buffer, stamps: StampTexts): Measure {
   return { lines, rows, micros, rounded, shape, crlf }
 }
 
-/** The engine takes a comma at the end of a row for no column; to the row judge it is one too many. */
-function endsInComma(bytes: Buffer, { start, end }: { start: number; end: number }): boolean {
+/**
+ * The engine takes a comma at the end of a row for no column, and a carriage return at its start
+ * for a part of the line end before; the row judge takes both for what they are.
+ */
+function isReadOtherwise(
+  bytes: Buffer,
+  { start, end }: { readonly start: number; readonly end: number },
+): boolean {
   let at = end - 1
   while (at > start && (bytes[at] === blank || bytes[at] === tab)) at--
-  return bytes[at] === comma
+  return bytes[at] === comma || bytes[start] === carriageReturn
 }
 
 function quotedQuantity(bytes: Buffer, start: number, end: number): Quantity | undefined {

@@ -28,8 +28,13 @@ function pathsOf(stem: string): OutboxPaths {
   return { receipt: `${stem}.receipt.json`, rejects: `${stem}.rejects.csv` }
 }
 
-/** A name from the sender is a name only: whatever it holds, the file lies in the outbox. */
+/**
+ * A name from the sender is a name only: whatever it holds, the file lies in the outbox. One that
+ * has to be written otherwise bears its arrival, or it could take the place of another's receipt.
+ */
 function outboxName({ arrival, fileName }: Named): string {
-  const name = basename(fileName).replace(/[^A-Za-z0-9._-]/g, '_')
-  return /^[A-Za-z0-9]/.test(name) ? name.slice(0, 200) : `arrival-${arrival}`
+  const name = basename(fileName)
+    .replace(/[^A-Za-z0-9._-]/g, '_')
+    .slice(0, 200)
+  return name === fileName && /^[A-Za-z0-9]/.test(name) ? name : `arrival-${arrival}-${name}`
 }

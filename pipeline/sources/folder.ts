@@ -1,5 +1,15 @@
 import type { Stats } from 'node:fs'
-import { copyFile, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  copyFile,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { isUnfinished } from '../../schemas/file-name.js'
@@ -15,19 +25,23 @@ export interface FolderOptions {
 
 const readBytes = 1 << 20
 
-/** A folder that senders write into. What has ended is moved to the archive or the quarantine. */
+/** With a number before it and an ending behind it such a name is still one to the file system. */
+const nameBytesMax = 200
+
+/**
+ * A folder that senders write into. What has ended is moved to the archive or the quarantine. Links
+ * are left alone like folders: a sender would have files read that are not his.
+ */
 export function createFolder(options: FolderOptions): Source {
   return {
     name: options.name,
     list: () => listFolder(options),
     read: (arrival) => readFile(arrival),
     settle: async (arrival, settlement) => {
-      const away =
-        settlement.outcome === 'quarantined'
-          ? join(options.quarantine, `${arrival.arrival}-${basename(arrival.name)}`)
-          : join(options.archive, `${arrival.arrival}-${basename(arrival.name)}`)
+      const isQuarantined = settlement.outcome === 'quarantined'
+      const away = join(isQuarantined ? options.quarantine : options.archive, awayName(arrival))
       await moveUnchanged(arrival, away)
-      if (settlement.outcome === 'quarantined') {
+      if (isQuarantined) {
         const path = `${away}.receipt.json`
         await attempt(path, async () => {
           await mkdir(options.quarantine, { recursive: true, mode: 0o700 })
@@ -56,7 +70,7 @@ async function listFolder(options: FolderOptions): Promise<readonly Listed[]> {
   for (const name of names) {
     if (isUnfinished(name) || name.endsWith('.done')) continue
     const path = join(options.path, name)
-    const found = await stat(path).catch(() => undefined)
+    const found = await lstat(path).catch(() => undefined)
     if (found === undefined || !found.isFile()) continue
     listed.push({
       source: options.name,
@@ -111,10 +125,22 @@ async function statIfThere(path: string): Promise<Stats | undefined> {
   }
 }
 
+/** Of a name that is too long only the start; the number tells it from all others. */
+function awayName({ arrival, name }: Arrival): string {
+  const start = Buffer.from(basename(name)).subarray(0, nameBytesMax).toString()
+  return `${arrival}-${start.replace(/\uFFFD$/, '')}`
+}
+
+/** Takes away the sender's sign; a name that leaves no room for one had none. */
+async function removeDone(path: string): Promise<void> {
+  const isTooLong = Buffer.byteLength(basename(path)) > nameBytesMax
+  if (!isTooLong) await rm(`${path}.done`, { force: true })
+}
+
 /** Moves the file only if it is still the one that arrived; gone already is as good as moved. */
 async function moveUnchanged(arrival: Arrival, away: string): Promise<void> {
   const found = await stat(arrival.path).catch(() => undefined)
-  if (found === undefined) return rm(`${arrival.path}.done`, { force: true })
+  if (found === undefined) return removeDone(arrival.path)
   if (found.size !== arrival.bytes || Math.trunc(found.mtimeMs) !== arrival.modifiedMs) return
   await attempt(away, async () => {
     await mkdir(join(away, '..'), { recursive: true, mode: 0o700 })
@@ -124,7 +150,7 @@ async function moveUnchanged(arrival: Arrival, away: string): Promise<void> {
       await rename(`${away}.part`, away)
       await rm(arrival.path)
     })
-    await rm(`${arrival.path}.done`, { force: true })
+    await removeDone(arrival.path)
   })
 }
 

@@ -4,8 +4,8 @@ import type { Counted } from './overlap.js'
 /**
  * How a chunk can be read. `plain`: no quotes, every row ends in a plain decimal and no identifier
  * needs the fine print. `lines`: no quotes, a line is a row. `quoted`: every line is one row, its
- * quotes match and it ends in no comma. `odd`: some row goes over several lines, some line is blank,
- * some row ends in a comma, or some quotes do not match: row by row only.
+ * quotes match and the engine reads it as RFC 4180 has it. `odd`: some row goes over several lines,
+ * some line is blank, or some row is read otherwise: row by row only.
  */
 export const chunkShapes = ['plain', 'lines', 'quoted', 'odd'] as const
 export type ChunkShape = (typeof chunkShapes)[number]

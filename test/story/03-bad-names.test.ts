@@ -1,10 +1,12 @@
 import {
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
 } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -47,6 +49,27 @@ t.test('a name that is none is quarantined, and leads nowhere outside the outbox
   }
   t.same(new Set(readdirSync(join(story.home.path, '..'))), before)
   for (const name of readdirSync(story.home.outbox)) t.match(name, /^[A-Za-z0-9][A-Za-z0-9._-]*$/)
+})
+
+t.test('a name that is none takes the place of no receipt', async (t) => {
+  const name = 'DEMO_04032024_Gas.csv'
+  await story.loadBytes(name, textOf(1, 'bad'))
+  for (const like of ['DEMO 04032024_Gas.csv', 'DEMO_04032024?Gas.csv']) {
+    t.match(await story.loadBytes(like, textOf(1)), { status: 'quarantined' })
+  }
+  t.match(await story.receiptOf(name), { fileName: name, status: 'published' })
+  t.ok(existsSync(story.outbox(`${name}.rejects.csv`)), 'nor does it take its rejects away')
+})
+
+t.test('the longest names a file can have leave the inbox, links and folders stay', async (t) => {
+  const { inbox, quarantine } = story.home
+  const names = [`${'x'.repeat(251)}.csv`, `${'y'.repeat(236)}.csv`, 'é'.repeat(127)]
+  symlinkSync(join(story.desk, 'DEMO_04032024_Gas.csv'), join(inbox, 'DEMO_03032024_Gas.csv'))
+  mkdirSync(join(inbox, 'DEMO_02032024_Gas.csv'))
+  for (const name of names) await writeFile(join(inbox, name), textOf(1))
+  await until(() => names.every((name) => !existsSync(join(inbox, name))))
+  t.same(readdirSync(inbox).sort(), ['DEMO_02032024_Gas.csv', 'DEMO_03032024_Gas.csv'])
+  await until(() => readdirSync(quarantine).length === 2 * names.length)
 })
 
 t.test('a name with a path in it is a file of that path, and no more', async (t) => {

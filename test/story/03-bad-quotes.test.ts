@@ -82,11 +82,17 @@ t.test('what the engine lets pass beside quotes the row judge tells all the same
     'A,S,\f"U-5",3/4/2024 0:00,5',
     '"A"\u00a0,S,U-6,3/4/2024 0:00,6',
     'A,S,U-7,3/4/2024 0:00,\u00a0"7"',
+    '\r"A",S,U-8,3/4/2024 0:00,8',
   ]
-  for (const [index, chosen] of [rows, [rows[0], rows[3], rows[4]]].entries()) {
+  const files = [
+    { chosen: rows, rejected: 6 },
+    { chosen: [rows[0], rows[3], rows[4]], rejected: 1 },
+    { chosen: [rows[0], rows[7]], rejected: 1 },
+  ]
+  for (const [index, { chosen, rejected }] of files.entries()) {
     const name = `DEMO_1${index}032024_Electric.csv`
-    const receipt = await story.loadBytes(name, `${header}\r\n${chosen.join('\r\n')}\r\n`)
-    t.match(receipt, { status: 'published', rows: { read: chosen.length } })
+    const receipt = await story.loadBytes(name, `${header}\n${chosen.join('\r\n')}\n`)
+    t.match(receipt, { status: 'published', rows: { read: chosen.length, rejected } })
     t.ok(balance(receipt))
   }
   const found = await story.reader.rows({
@@ -99,6 +105,7 @@ t.test('what the engine lets pass beside quotes the row judge tells all the same
     { line: 5, code: 'NOT_A_NUMBER', column_name: 'TotalUnit' },
     { line: 7, code: 'BAD_QUOTES', column_name: '' },
     { line: 8, code: 'NOT_A_NUMBER', column_name: 'TotalUnit' },
+    { line: 9, code: 'BAD_QUOTES', column_name: '' },
   ])
   const kept = await story.reader.rows({
     sql: `SELECT meter_id FROM usage WHERE match(meter_id, 'U-') ORDER BY meter_id`,
