@@ -15,7 +15,7 @@ import { createFolder } from '../folder.js'
 import { migratedStore } from '../pipeline/registering.js'
 
 // The limit of the header is read when the native module is loaded.
-process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = '16384'
+process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = '32768'
 const { createGateway } = await import('../../api/gateway.js')
 const { hashPassword } = await import('../../api/password.js')
 
