@@ -9,8 +9,13 @@ export interface CallerOptions {
   readonly fault: FaultCode
   /** What is called, for the fault's detail. */
   readonly name: string
-  /** From the first byte sent to the last received. */
+  /** From the call to the last byte received. */
   readonly timeoutMs: number
+  /**
+   * The time begins when a call has its connection: waiting for one of the pool is no failure of the
+   * server's. Only where whoever waits for the call has a limit of his own.
+   */
+  readonly mayQueue?: boolean
   readonly connectionsMax: number
   readonly answerBytesMax: number
   /** Authorities that are trusted instead of the system's, PEM. */
@@ -97,9 +102,14 @@ function exchange(url: URL, call: Call, options: Exchange): Promise<Called> {
         ...call.headers,
       },
     })
-    const late = setTimeout(() => {
-      request.destroy(new Error(`not within ${options.timeoutMs} ms`))
-    }, options.timeoutMs)
+    let late: NodeJS.Timeout | undefined
+    const watch = () => {
+      late = setTimeout(() => {
+        request.destroy(new Error(`not within ${options.timeoutMs} ms`))
+      }, options.timeoutMs)
+    }
+    if (options.mayQueue) request.once('socket', watch)
+    else watch()
     const end = (settle: () => void) => {
       clearTimeout(late)
       settle()

@@ -9,6 +9,7 @@ import type { GatewayResponse } from '../request.js'
 import { createAllow } from './allow.js'
 import { createFieldReader, type Fields } from './fields.js'
 import { bodyOf } from './framing.js'
+import { answerMalformed } from './https-malformed.js'
 import type { Listener, ListenerOptions } from './listener.js'
 import { createPace } from './pace.js'
 
@@ -37,6 +38,7 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
   server.on('secureConnection', (socket: TLSSocket) => {
     if (!allow(socket.remoteAddress ?? '')) socket.destroy()
   })
+  answerMalformed(server, options)
   const serve = createServe(options)
   let isClosing = false
   server.on('request', (request, response) => void serve(request, response, () => isClosing))

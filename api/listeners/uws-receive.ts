@@ -23,7 +23,8 @@ interface Exchange {
 
 /**
  * Captures a request before the callback returns, has it handled, and writes the answer once: at
- * once where the handler answers at once, else corked, and never to a client that has left.
+ * once where the handler answers at once, else corked, and never to a client that has left. A body
+ * that breaks off is a 400 in the log, which nobody is left to be told.
  */
 export function createReceive(options: UwsOptions, state: ReceiveState) {
   const { handle, refuse, limits, onFailure, settings } = options
@@ -61,7 +62,9 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
     let isWhole = false
     const exchange = watch(response, () => {
       clearTimeout(late)
-      if (!isWhole) state.inFlight--
+      if (isWhole) return
+      state.inFlight--
+      refuse(400, request)
     })
     const end = (status: number) => {
       clearTimeout(late)

@@ -1,55 +1,55 @@
 import { test } from 'tap'
-import { type BindRules, readBindRequest } from '../../schemas/bind-request.js'
-import { bindSettings } from '../../schemas/gateway-bind.js'
+import { readBindRequest } from '../../schemas/bind-request.js'
 
-const six = '00:11:22:aa:bb:cc'
-const eight = '00:11:22:aa:bb:cc:dd:ee'
-const goodCode = '83FED3407A939723A5C639B26916D505C3B5'
-const badCode = '83FED3407A939723A5C639B26916D505B5C3'
-
-const read = (rules: Partial<BindRules>, more: object) => {
-  const users = [
-    { name: 'platform', passwordHash: `scrypt$32768$8$1$${'A'.repeat(22)}$${'A'.repeat(43)}` },
-  ]
-  const body = { hemProfileId: 'p', accountSlid: 's', macAddress: six, installCode: goodCode }
-  return readBindRequest(
-    JSON.stringify({ ...body, ...more }),
-    bindSettings.parse({ users, ...rules }),
-  )
+const good = {
+  hemProfileId: '5f0d2f0e-7a30-4b4e-9d7e-2b1f7c0f6a11',
+  accountSlid: 'SLID-5113000000',
+  macAddress: '00:11:22:aa:bb:cc',
+  installCode: '83FED3407A939723A5C639B26916D505C3B5',
+  actionCode: 1,
+  meterId: 'M-1',
 }
+const rules = { eui64: false, installCodeCrc: 'warn' } as const
+const read = (body: unknown, more: object = {}) =>
+  readBindRequest(JSON.stringify(body), { ...rules, ...more })
 
-test('eui64 says whether addresses of eight pairs are taken besides those of six', async (t) => {
-  t.match(read({ eui64: true }, { macAddress: eight }), {
-    request: { macAddress: eight.toUpperCase() },
+test('a whole body is read, its address in capital letters', async (t) => {
+  const request = { ...good, macAddress: '00:11:22:AA:BB:CC' }
+  t.same(read(good), { request, checkFails: false })
+  const { actionCode: _, meterId: __, ...least } = good
+  t.match(read(least), { request: { actionCode: 1, meterId: undefined } })
+  t.match(read({ ...good, macAddress: '00:11:22:33:44:55:66:77' }, { eui64: true }), {
+    checkFails: false,
   })
-  t.match(read({ eui64: true }, { macAddress: six }), {
-    request: { macAddress: six.toUpperCase() },
+  t.match(read({ ...good, macAddress: '00:11:22:33:44:55:66:77' }), {
+    detail: /^macAddress use six/,
   })
-  for (const rules of [{}, { eui64: false }]) {
-    t.match(read(rules, { macAddress: eight }), { detail: /^macAddress use six pairs/ })
-    t.match(read(rules, { macAddress: six }), { request: {} })
+})
+
+test('whatever is wrong with a field, the field is named and its value is not', async (t) => {
+  const wrong = { nothing: null, number: 47_110_815, list: ['47110815'], object: { a: '47110815' } }
+  const texts = { 'empty text': '', 'long text': '47110815'.repeat(20), control: '47110815\u0000' }
+  for (const name of Object.keys(good)) {
+    for (const [kind, value] of Object.entries({ ...wrong, ...texts, true: true })) {
+      if (kind === 'control' && ['hemProfileId', 'accountSlid'].includes(name)) continue
+      const { detail } = read({ ...good, [name]: value })
+      t.match(detail, new RegExp(`^${name} \\S`), `${name}: ${kind}`)
+      t.notMatch(detail, /47110815/)
+    }
   }
-  for (const macAddress of [`${six}:dd`, `${eight}:ff`]) {
-    t.match(read({ eui64: true }, { macAddress }), { detail: /^macAddress / }, macAddress)
+  for (const name of ['hemProfileId', 'accountSlid', 'macAddress', 'installCode']) {
+    t.match(read({ ...good, [name]: undefined }), { detail: `${name} is missing` })
   }
 })
 
-test('installCodeCrc says what becomes of a code whose check is wrong', async (t) => {
-  const wrong = { installCode: badCode }
-  t.match(read({ installCodeCrc: 'enforce' }, wrong), { detail: /^installCode has a wrong check/ })
-  t.match(read({ installCodeCrc: 'warn' }, wrong), { request: {}, checkFails: true })
-  t.match(read({}, wrong), { request: {}, checkFails: true }, 'warn, unless it is said')
-  t.match(read({ installCodeCrc: 'off' }, wrong), { request: {}, checkFails: false })
-  for (const installCodeCrc of ['off', 'warn', 'enforce'] as const) {
-    t.match(read({ installCodeCrc }, {}), { request: {}, checkFails: false }, installCodeCrc)
-    const short = { installCode: '00'.repeat(9) }
-    t.match(read({ installCodeCrc }, short), { detail: /^installCode use 6, 8, 12 or 16/ })
+test('a body that is no object of these fields is refused', async (t) => {
+  for (const value of [null, 1, 'text', [good], true]) {
+    t.match(read(value), { detail: /^the body is not of type object/ })
   }
-})
-
-test('no detail shows what was sent', async (t) => {
-  for (const more of [{ macAddress: eight }, { installCode: '00'.repeat(9) }]) {
-    t.notMatch(read({}, more).detail, /dd:ee|0000/i)
+  for (const text of ['', '{', '{"a":1}}', '\uFEFF{}', 'undefined', `${JSON.stringify(good)}x`]) {
+    t.match(readBindRequest(text, rules), { detail: 'the body is not JSON' }, text)
   }
-  t.notMatch(read({ installCodeCrc: 'enforce' }, { installCode: badCode }).detail, /83FED/)
+  t.match(read({ ...good, canary: 47_110_815 }), {
+    detail: 'the body has fields that are not known: 1',
+  })
 })

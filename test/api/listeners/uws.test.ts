@@ -11,7 +11,7 @@ import { conform, echo, limits, refuse } from './conformance.js'
 import { createRaw } from './raw.js'
 
 // The limit of the header is read when the native module is loaded.
-process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(limits.headerBytesMax)
+process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(2 * limits.headerBytesMax)
 const { createUwsListener } = await import('../../../api/listeners/uws.js')
 
 const folder = createFolder(t)
