@@ -42,6 +42,21 @@ t.test(
   },
 )
 
+t.test('a load whose chunk another one takes away meanwhile has not failed', async (t) => {
+  const { line, loads, arrival } = await createLine(t)
+  await receive(line, arrival)
+  const [first] = loads as [LoadTask]
+  const path = join(landedFolder(line.folders.landing, arrival), chunkName(first.chunk.chunk))
+  const command: typeof line.store.command = async (statement, body) => {
+    rmSync(path, { force: true })
+    return line.store.command(statement, body)
+  }
+  await load({ ...line, store: { ...line.store, command } }, first)
+  t.same(await line.ledger.receipts(arrival), [], 'it says nothing of what it did not see')
+  await reconcile(line, arrival)
+  t.match(await line.ledger.state(arrival), { status: 'published', rows: { accepted: 40_000 } })
+})
+
 t.test(
   'a file that is no longer there to be landed again is refused, not half loaded',
   async (t) => {
