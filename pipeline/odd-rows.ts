@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { setImmediate as others } from 'node:timers/promises'
 import { formatQuantity } from '../schemas/quantity.js'
 import type { StampReader } from '../schemas/stamp.js'
 import {
@@ -218,13 +219,17 @@ async function storeAccepted(line: Line, task: LoadTask, accepted: Accepted): Pr
 
 const batchCharacters = 65_536
 
-/** Glues rows into pieces that are worth a write. */
+/**
+ * Glues rows into pieces that are worth a write. Behind each the thread is free for a moment: jobs
+ * whose locks are not renewed meanwhile would run twice.
+ */
 async function* batch(rows: Accepted['rows']): AsyncGenerator<string> {
   let piece = ''
   for await (const row of rows) {
     piece += row
     if (piece.length < batchCharacters) continue
     yield piece
+    await others()
     piece = ''
   }
   if (piece !== '') yield piece

@@ -38,10 +38,20 @@ export async function reconcile(line: Line, arrival: number): Promise<void> {
   if (state.status === 'publishing') return publish(line, state)
   if (state.status !== 'received' && !isOverdue(line, state)) return forward(line, state)
   await publishPending(line, arrival)
-  const decided = await decide(line, state)
+  const valid = await recordFirst(line, await decide(line, state), state)
+  if (valid.status === 'publishing') return publish(line, valid)
+  await forward(line, valid)
+}
+
+/**
+ * Records a verdict unless there is one, and returns the one that holds: a reconcile whose lock has
+ * run out may run a second time beside itself, and each takes tables from under the other.
+ */
+async function recordFirst(line: Line, decided: FileState, before: FileState): Promise<FileState> {
+  const now = await line.ledger.state(decided.arrival)
+  if (now !== undefined && now.status !== before.status) return now
   await line.ledger.record(decided)
-  if (decided.status === 'publishing') return publish(line, decided)
-  await forward(line, decided)
+  return (await line.ledger.state(decided.arrival)) ?? decided
 }
 
 /**

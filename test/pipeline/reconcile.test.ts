@@ -5,7 +5,7 @@ import type { Line } from '../../pipeline/line.js'
 import { receive } from '../../pipeline/receive.js'
 import { giveUp, reconcile } from '../../pipeline/reconcile.js'
 import { settle } from '../../pipeline/settle.js'
-import { areMergesHeld } from '../../pipeline/stores/staging.js'
+import { areMergesHeld, dropStaging, stagingOf } from '../../pipeline/stores/staging.js'
 import { Fault } from '../../schemas/fault.js'
 import { createLineByHand } from './by-hand.js'
 
@@ -105,6 +105,30 @@ t.test('a file that can never be published is given up and lets the next one go'
   t.match(await ledger.state(second), { status: 'published', rows: { accepted: 2 } })
   await settle(line, first)
   t.match(await ledger.state(first), { settledAt: Date })
+})
+
+t.test('of two that decide on a file at once the first verdict holds', async (t) => {
+  await reconcile(line, await takeIn(nameOf(), rows('E', '1')))
+  const arrival = await takeIn(nameOf(), [...rows('E', '1'), 'A,S,E,3/4/2026 0:30,1'])
+  const { final } = stagingOf(arrival)
+  let isBeside = false
+  const overtaken: Line = {
+    ...line,
+    store: {
+      ...store,
+      rows: async (statement) => {
+        if (statement.sql.includes(`FROM ${final}`) && !isBeside) {
+          isBeside = true
+          await reconcile(line, arrival)
+          await dropStaging(store, arrival)
+        }
+        return store.rows(statement)
+      },
+    },
+  }
+  await reconcile(overtaken, arrival)
+  t.ok(isBeside)
+  t.match(await ledger.state(arrival), { status: 'published', rows: { accepted: 1 } })
 })
 
 t.test('a file that is quarantined or whose source is gone holds nobody up', async (t) => {
