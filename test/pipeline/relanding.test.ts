@@ -43,7 +43,8 @@ t.test(
 )
 
 t.test('a load whose chunk another one takes away meanwhile has not failed', async (t) => {
-  const { line, loads, arrival } = await createLine(t)
+  const { line, loads, arrive } = await createLineByHand(t, { limits })
+  const { arrival } = await arrive(name, rows)
   await receive(line, arrival)
   const [first] = loads as [LoadTask]
   const path = join(landedFolder(line.folders.landing, arrival), chunkName(first.chunk.chunk))
