@@ -44,8 +44,8 @@ const badRowColumns: readonly Column<BadRow>[] = [
   { title: 'line', right: true, cell: ({ line }) => grouped(line) },
   { title: 'column', cell: ({ column }) => column },
   { title: 'code', cell: ({ code }) => code },
-  { title: 'detail', cell: ({ detail }) => detail },
   { title: 'row', cell: ({ row }) => printable(row) },
+  { title: 'detail', cell: ({ detail }) => detail },
 ]
 
 /** What files would get, how the order of their dates is known, and the first bad rows of each. */

@@ -9,6 +9,7 @@ import type { GatewayResponse } from '../request.js'
 import { createAllow } from './allow.js'
 import { createFieldReader, type Fields } from './fields.js'
 import { bodyOf } from './framing.js'
+import { createDrain } from './https-drain.js'
 import { answerMalformed } from './https-malformed.js'
 import type { Listener, ListenerOptions } from './listener.js'
 import { createPace } from './pace.js'
@@ -30,6 +31,7 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
     rejectUnauthorized: true,
     minVersion,
     maxHeaderSize: limits.headerBytesMax,
+    handshakeTimeout: limits.bodyMsMax,
     headersTimeout: limits.bodyMsMax,
     requestTimeout: limits.bodyMsMax * 2,
     connectionsCheckingInterval: 1_000,
@@ -40,8 +42,8 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
   })
   answerMalformed(server, options)
   const serve = createServe(options)
-  let isClosing = false
-  server.on('request', (request, response) => void serve(request, response, () => isClosing))
+  const drain = createDrain(server, limits.stopMsMax)
+  server.on('request', (request, response) => void serve(request, response, drain.isClosing))
   server.listen({ host: settings.host, port: settings.port })
   await once(server, 'listening').catch((cause: unknown) => {
     throw toFault(settings, cause)
@@ -52,13 +54,7 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
     address: `https://${settings.host}:${port}`,
     port,
     renewCertificate: async () => server.setSecureContext({ ...readFiles(settings), minVersion }),
-    close: async () => {
-      isClosing = true
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      const late = setTimeout(() => server.closeAllConnections(), limits.stopMsMax)
-      await closed
-      clearTimeout(late)
-    },
+    close: drain.close,
   }
 }
 

@@ -50,7 +50,7 @@ const waitsMax = 200
  * How long the job of a worker that died stays its own: the next look for such jobs, `stalledMs`
  * later at most, gives it to another. A worker that lives renews its lock every half of that time.
  * What could keep it from that for so long, a Redis that is away or a machine at a standstill, has
- * the job run a second time beside the first, if there is another worker. Every step bears that:
+ * the job run a second time beside the first, in any worker with room. Every step bears that:
  * inserts carry tokens, receipts overwrite themselves, and of two verdicts the first holds. Steps
  * leave the thread free in between: what keeps it longest is to measure a chunk of 64 MB, a second at
  * most; with ten times more to do than the machine has cores no lock ran out.

@@ -25,7 +25,7 @@ t.test(
       Number((await rows('SELECT count() AS n FROM registration_fact'))[0]?.['n'])
     const token = await gateway.token(people.active)
     t.equal((await gateway.ask('customer', token)).status, 200)
-    await until(async () => (await facts()) > 0)
+    await until(async () => (await rows('SELECT 1 FROM registration')).length > 0)
     const before = await facts()
     t.match(await rows('SELECT DISTINCT client_id FROM registration'), [
       { client_id: people.active },

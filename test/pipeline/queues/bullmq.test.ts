@@ -82,8 +82,7 @@ t.test('what a failure says stays out of Redis', async (t) => {
     name: 'receive',
     run: async () => {
       dumps.push(await dumpOf(connection))
-      if (dumps.length === 1)
-        throw new Fault('STORE_UNREACHABLE', 'says CANARY', { cause: 'CANARY' })
+      if (dumps.length === 1) throw new Fault('STORE_UNREACHABLE', 'away', { cause: 'CANARY' })
       throw new Error('CANARY', { cause: 'CANARY' })
     },
   })
