@@ -1,15 +1,22 @@
 import type { createWorker } from '../pipeline/worker.js'
 import { createChild } from './child.js'
+import type { Secrets } from './secrets.js'
 import type { Supervised } from './supervise.js'
 
 /** What the worker runs with, apart from its log, which it opens itself. */
-export type WorkerOptions = Omit<Parameters<typeof createWorker>[0], 'log'>
+export interface WorkerOptions
+  extends Omit<Parameters<typeof createWorker>[0], 'log' | 'tell' | 'mdm'> {
+  /** The secrets that the section backfill of the profile refers to. */
+  readonly secrets: Secrets
+}
 
 export interface WorkerProcessOptions {
   readonly options: WorkerOptions
   /** Folder for worker.log (structured) and worker.out (whatever else the process writes). */
   readonly logsPath: string
   readonly onEvent?: (event: string) => void
+  /** Hears of each file that is quarantined, in one line. */
+  readonly onTold?: (text: string) => void
 }
 
 /**

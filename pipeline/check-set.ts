@@ -7,6 +7,7 @@ import type { SetName } from '../schemas/record-feed.js'
 import { type Checked, type CheckOptions, check } from './check.js'
 import { type FileFindings, refuseSchedule, toFindings } from './records/findings.js'
 import type { BadRow } from './row-reading.js'
+import { noRows } from './stores/file-state.js'
 
 /**
  * Checks files as the receiver would judge them had they come together: each by itself, then the
@@ -107,13 +108,14 @@ function refuse(
   })
   const rejected = receipt.rows.rejected + found.size
   const { read } = receipt.rows
-  const rows = { ...receipt.rows, duplicate: 0, superseded: 0, rejected, accepted: read - rejected }
+  const rows = { ...noRows, read: rejected, rejected }
   return {
     receipt: {
       ...withNotes(receipt, why.warnings),
       status: 'quarantined',
       reason: `${fault}: ${reason}`,
       rows,
+      withheld: { rows: read - rejected, quantity: '0' },
     },
     badRows: [...badRows, ...bad].sort((a, b) => a.line - b.line),
   }

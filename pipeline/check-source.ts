@@ -24,7 +24,7 @@ export async function originOf(path: string): Promise<Arrival> {
   if (!found.isFile()) throw new Fault('CONFIG', `${path} is not a file`)
   return {
     arrival: 0,
-    source: 'hand-over',
+    source: 'check',
     name: basename(path),
     path,
     bytes: found.size,

@@ -1,13 +1,10 @@
-import type { FeedName } from '../schemas/feed.js'
 import type { Line } from './line.js'
-import { type LoadTask, toTask } from './load-task.js'
+import { type LoadTask, toLoadTask } from './load-task.js'
 import type { FileState } from './stores/file-state.js'
 
 /** The loads of a file as its manifest has them. */
-export function loadTasks({ arrival, feed, manifest }: FileState): readonly LoadTask[] {
-  return manifest.chunks.map((chunk) =>
-    toTask({ arrival, feed: feed as FeedName }, manifest, chunk),
-  )
+export function loadTasks(state: FileState): readonly LoadTask[] {
+  return state.manifest.chunks.map((chunk) => toLoadTask(state, state.manifest, chunk))
 }
 
 /**
@@ -22,6 +19,6 @@ export async function forward(line: Line, state: FileState): Promise<void> {
   if (state.fault !== '' || state.duplicateOf !== 0) {
     return line.queues.add('reconcile', { v: 1, arrival })
   }
-  const loads = loadTasks(state).map((task) => ({ v: 2 as const, ...task }))
+  const loads = loadTasks(state).map((task) => ({ v: 3 as const, ...task }))
   return line.queues.addFlow({ v: 1, arrival }, loads)
 }

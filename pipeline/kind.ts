@@ -9,7 +9,11 @@ import type { StagingTotals } from './stores/shapes.js'
 import { usageKind } from './usage-kind.js'
 
 /** What the bytes of a chunk show before it lands. */
-export type Measured = Pick<LandedChunk, 'lines' | 'rows' | 'micros' | 'shape' | 'crlf' | 'repeats'>
+export interface Measured
+  extends Pick<LandedChunk, 'lines' | 'rows' | 'micros' | 'shape' | 'crlf' | 'repeats'> {
+  /** Rows whose quantity has more decimals than are kept. */
+  readonly rounded: number
+}
 
 /** What is known of a file when its header has been read. */
 export interface Opened {
@@ -67,7 +71,9 @@ export interface Kind {
   ): Promise<readonly FileState[]>
   /** Brings the rows of a decided file into the target, where nobody sees them yet. */
   attach(line: Line, state: FileState): Promise<void>
-  /** Undoes what `attach` held back, when the ledger says that the file is published. */
+  /** Takes the rows of a file that could not be published out of the target again. */
+  detach(line: Line, state: FileState): Promise<void>
+  /** Undoes what `attach` held back, when the ledger says what has become of the file. */
   release(line: Line, state: FileState): Promise<void>
   /** Takes from a published file what it tells of other things; repeating it changes nothing. */
   learn(line: Line, state: FileState): Promise<void>

@@ -1,7 +1,7 @@
 import type { Commodity, FeedName } from '../schemas/feed.js'
 import type { TimeStampFormat } from '../schemas/time-stamp.js'
 import type { Line } from './line.js'
-import type { LandedChunk } from './stores/file-state.js'
+import type { Chunk, LandedChunk } from './stores/file-state.js'
 
 /** What the first bytes of a file show of all its rows. */
 export interface Reading {
@@ -17,15 +17,17 @@ export interface Reading {
 export interface LoadTask extends Reading {
   readonly arrival: number
   readonly feed: FeedName
-  readonly chunk: LandedChunk
+  readonly chunk: Chunk
 }
 
-export function toTask(
-  { arrival, feed }: Pick<LoadTask, 'arrival' | 'feed'>,
+/** The load of a chunk; its energy is nothing that a job needs to know. */
+export function toLoadTask(
+  file: { readonly arrival: number; readonly feed: string },
   { seconds, format, columns }: Reading,
-  chunk: LandedChunk,
+  { micros: _, ...chunk }: LandedChunk,
 ): LoadTask {
-  return { arrival, feed, seconds, format, ...(columns && { columns }), chunk }
+  const feed = file.feed as FeedName
+  return { arrival: file.arrival, feed, seconds, format, ...(columns && { columns }), chunk }
 }
 
 /** How the rows of a usage file are to be judged: the profile's rules and what is known of the file. */

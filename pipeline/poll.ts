@@ -25,14 +25,15 @@ export async function poll(line: Line, name: string, stillness: Stillness): Prom
   const listed = await source.list()
   const present = new Set(listed.map((one) => one.path))
   for (const path of stillness.keys()) if (!present.has(path)) stillness.delete(path)
+  const { settlePolls } = profile
   const fresh = listed.filter((one) => !known.has(keyOf(one)))
-  const finished = new Set(
-    fresh.filter((one) => isFinished(line, one, { stillness, settlePolls: profile.settlePolls })),
+  const finished = new Set(fresh.filter((one) => isFinished(line, one, { stillness, settlePolls })))
+  const groups = groupSets(fresh).filter(
+    (group) => group.every((one) => finished.has(one)) && isComplete(line, group, stillness),
   )
-  for (const group of groupSets(fresh)) {
-    if (!group.every((one) => finished.has(one))) continue
-    if (!isComplete(line, group, stillness)) continue
-    for (const one of group) await replaceWaiting(line, one)
+  if (groups.length === 0) return
+  await replaceWaiting(line, groups.flat())
+  for (const group of groups) {
     const arrivals = await line.ledger.claimAll(group.map(toEntry))
     for (const { arrival } of arrivals) await line.queues.add('receive', { v: 1, arrival })
   }
@@ -80,11 +81,12 @@ function isFinished(
   return before.polls + 1 >= settlePolls
 }
 
-/** A file that waits for its rest is let go when the source shows another state of it. */
-async function replaceWaiting(line: Line, file: Listed): Promise<void> {
+/** Files that wait for their rest are let go when the source shows another state of them. */
+async function replaceWaiting(line: Line, files: readonly Listed[]): Promise<void> {
+  const paths = new Set(files.map((file) => file.path))
   const { states } = await line.ledger.unfinished()
   for (const state of states) {
-    if (state.status !== 'waiting' || state.path !== file.path) continue
+    if (state.status !== 'waiting' || !paths.has(state.path)) continue
     await line.ledger.record({ ...state, status: 'replaced', settledAt: line.now() })
   }
 }

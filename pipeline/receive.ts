@@ -11,7 +11,7 @@ import { inflate } from './inflate.js'
 import { type Intake, kindOf } from './kind.js'
 import { createLanding, isLanded, landedFolder } from './landing.js'
 import type { Line } from './line.js'
-import { toTask } from './load-task.js'
+import { toLoadTask } from './load-task.js'
 import { sampleBytes } from './sample.js'
 import { attempt } from './sources/folder.js'
 import type { Source } from './sources/source.js'
@@ -88,7 +88,12 @@ async function land(line: Line, arrival: Arrival, named: Named): Promise<FileSta
   }
   await kindOf(state).createStaging(line.store, state)
   const hold = !arrival.force && (await line.ledger.resembles(arrival.name, arrival.bytes))
-  const { fileId, truncated, ...manifest } = await landFrom(line, { arrival, source, name, hold })
+  const { fileId, truncated, roundedRows, ...manifest } = await landFrom(line, {
+    arrival,
+    source,
+    name,
+    hold,
+  })
   const isNew = arrival.force || isSchedule(state.feed)
   const same = isNew ? undefined : await line.ledger.published(arrival.name, fileId)
   const { chunks } = manifest
@@ -98,6 +103,7 @@ async function land(line: Line, arrival: Arrival, named: Named): Promise<FileSta
     ...state,
     fileId,
     manifest,
+    notes: { ...state.notes, roundedRows },
     duplicateOf: same?.arrival ?? 0,
     rows: { ...noRows, read: rows },
     quantity: { ...noQuantity, read: formatQuantity(micros) },
@@ -122,12 +128,13 @@ interface Origin {
   readonly hold: boolean
 }
 
-interface Landed extends Manifest {
+interface Taken extends Manifest {
   readonly truncated: boolean
+  readonly roundedRows: number
 }
 
 /** Lands the rows of a file from the bytes that its source holds. */
-async function landFrom(line: Line, origin: Origin): Promise<Landed & { fileId: string }> {
+async function landFrom(line: Line, origin: Origin): Promise<Taken & { fileId: string }> {
   const { arrival, source, name } = origin
   const { limits } = line.profile
   const hash = createHash('sha256')
@@ -169,7 +176,7 @@ async function landRows(
   line: Line,
   { arrival: { arrival }, name, hold }: Origin,
   input: AsyncGenerator<Buffer>,
-): Promise<Landed> {
+): Promise<Taken> {
   const feed = feeds[name.feed]
   const { chunkBytes, rowBytesMax } = line.profile.limits
   let head = Buffer.alloc(0)
@@ -188,7 +195,7 @@ async function landRows(
     onChunk: async (chunk) => {
       await intake().prepare()
       if (hold) return
-      await line.queues.add('load', { v: 2, ...toTask(state, intake().reading(), chunk) })
+      await line.queues.add('load', { v: 3, ...toLoadTask(state, intake().reading(), chunk) })
     },
   })
   const onHeader = (columns: readonly string[]) => {
@@ -199,10 +206,10 @@ async function landRows(
       if (head.length < sampleBytes) head = Buffer.concat([head, bytes.subarray(0, sampleBytes)])
       await landing.add(bytes)
     }
-    const { chunks, unendedRow } = await landing.end()
+    const { chunks, roundedRows, unendedRow } = await landing.end()
     const ended = unendedRow === undefined
     const truncated = isCutShort(unendedRow, header)
-    return { chunks, ...intake().reading(), ended, truncated }
+    return { chunks, ...intake().reading(), ended, truncated, roundedRows }
   } finally {
     await landing.close()
   }
@@ -257,6 +264,7 @@ export function blankState(line: Pick<Line, 'now'>, arrival: Arrival): FileState
     duplicateOf: 0,
     rows: noRows,
     quantity: noQuantity,
+    withheld: { rows: 0, quantity: '0' },
     restated: { rows: 0, netQuantity: '0' },
     meters: 0,
     firstIntervalStart: undefined,

@@ -1,15 +1,17 @@
 import { Fault } from '../schemas/fault.js'
 import { isSchedule } from '../schemas/feed.js'
+import { logFailure, toRefusal } from './failure.js'
 import { forward, loadTasks } from './forward.js'
 import { kindOf, type Proved } from './kind.js'
 import type { Line } from './line.js'
-import { publish } from './publish.js'
+import { publish, takeBack } from './publish.js'
+import type { JobName } from './queues/jobs.js'
 import { blankState, ensureLanded } from './receive.js'
 import type { FileState } from './stores/file-state.js'
 import { forgetRejects } from './stores/staging.js'
 import { addQuantities } from './sums.js'
 import { membersOf } from './together.js'
-import { type Refusal, sumReceipts, unjudged } from './verdict.js'
+import { type Refusal, sumReceipts, toDuplicate, withhold } from './verdict.js'
 
 const waitingMsMax = 24 * 3_600_000
 
@@ -19,18 +21,17 @@ const waitingMsMax = 24 * 3_600_000
  * verdict is carried out at once; after a crash it only rolls forward.
  */
 export async function reconcile(line: Line, arrival: number): Promise<void> {
-  await publishPending(line, arrival)
   const state = await line.ledger.state(arrival)
   if (state === undefined) return
   const members = await membersOf(line, state)
   if (state.status === 'publishing') return publish(line, members.filter(isPublishing))
   if (state.status !== 'received' && !isOverdue(line, state)) return forward(line, state)
   if (members.length === 0) return
-  const decided = await decide(line, members)
-  await line.ledger.record(...decided)
-  const publishing = decided.filter(isPublishing)
+  await publishPending(line, arrival)
+  const valid = await recordFirst(line, await decide(line, members), members)
+  const publishing = valid.filter(isPublishing)
   if (publishing.length > 0) await publish(line, publishing)
-  for (const one of decided) if (!isPublishing(one)) await forward(line, one)
+  for (const one of valid) if (!isPublishing(one)) await forward(line, one)
 }
 
 function isPublishing({ status }: FileState): boolean {
@@ -38,8 +39,26 @@ function isPublishing({ status }: FileState): boolean {
 }
 
 /**
+ * Records the verdicts on files that are judged together unless there are some, and returns those
+ * that hold: a reconcile whose lock has run out may run a second time beside itself, and each takes
+ * tables from under the other.
+ */
+async function recordFirst(
+  line: Line,
+  decided: readonly FileState[],
+  before: readonly FileState[],
+): Promise<readonly FileState[]> {
+  const held = await Promise.all(before.map(({ arrival }) => line.ledger.state(arrival)))
+  const isDecided = held.some((now, at) => now?.status !== before[at]?.status)
+  if (!isDecided) await line.ledger.record(...decided)
+  const states = await Promise.all(before.map(({ arrival }) => line.ledger.state(arrival)))
+  return states.filter((state) => state !== undefined)
+}
+
+/**
  * A file that was being published when its worker died comes first: its reads may be in the way.
- * Where it cannot be published the other waits, and is not blamed for it.
+ * Where it cannot be published the other waits, and is not blamed for it: in the end that one is
+ * published or given up, and either lets the other go.
  */
 async function publishPending(line: Line, arrival: number): Promise<void> {
   const { states } = await line.ledger.unfinished()
@@ -59,9 +78,7 @@ async function isPublished(line: Line, state: FileState): Promise<boolean> {
     return true
   } catch (error) {
     if (error instanceof Fault && error.retry) throw error
-    const ids = { job: 'reconcile', arrival: state.arrival }
-    if (error instanceof Fault) line.log.warn({ ...ids, code: error.code }, error.detail)
-    else line.log.error({ ...ids, err: error }, 'a file could not be published')
+    logFailure(line.log, { job: 'reconcile', arrival: state.arrival }, error)
     return false
   }
 }
@@ -86,49 +103,62 @@ async function decide(line: Line, members: readonly FileState[]): Promise<readon
   try {
     return [...ended, ...(await kindOf(first.state).weigh(line, proved, ended))]
   } catch (error) {
-    const refusal = toRefusal(error)
-    return [...ended, ...proved.map(({ state }) => unjudged(state, refusal))]
+    const refusal = toLasting(error)
+    return [...ended, ...proved.map(({ state }) => withhold(state, refusal))]
   }
 }
 
 /** A file as it has ended by itself, or the proof that its rows add up. */
 async function examine(line: Line, state: FileState): Promise<FileState | Proved> {
-  if (state.duplicateOf !== 0) return { ...state, status: 'duplicate' }
-  if (state.fault !== '') return unjudged(state, state)
-  const first = await publishedMeanwhile(line, state)
-  if (first !== undefined) return { ...state, status: 'duplicate', duplicateOf: first.arrival }
+  if (state.fault !== '') return withhold(state, state)
+  const first = await firstOf(line, state)
+  if (first !== undefined) return toDuplicate(state, first)
   try {
     return await prove(line, state)
   } catch (error) {
-    return unjudged(state, toRefusal(error))
+    return withhold(state, toLasting(error))
   }
 }
 
 /** Why a file is refused; what may pass by itself, and what is no fault, is thrown again. */
-function toRefusal(error: unknown): Refusal {
+function toLasting(error: unknown): Refusal {
   if (!(error instanceof Fault) || (error.retry && error.code !== 'SOURCE_CHANGED')) throw error
-  return { fault: error.code, reason: error.detail }
+  return toRefusal(error)
 }
 
-/** The same file, where it arrived a moment earlier and was published while this one loaded. */
-async function publishedMeanwhile(line: Line, state: FileState): Promise<FileState | undefined> {
+/**
+ * The same file, where it is published: it was when this one came in, or it arrived a moment earlier
+ * and was published while this one loaded.
+ */
+async function firstOf(line: Line, state: FileState): Promise<FileState | undefined> {
+  if (state.duplicateOf !== 0) return line.ledger.state(state.duplicateOf)
   if (isSchedule(state.feed)) return undefined
   const same = await line.ledger.published(state.fileName, state.fileId)
   if (same === undefined) return undefined
   return (await line.ledger.arrival(state.arrival))?.force ? undefined : same
 }
 
-/** Ends a file that could not be loaded, or not even be read, whatever was tried. */
-export async function giveUp(line: Line, number: number, error: unknown): Promise<void> {
-  const arrival = await line.ledger.arrival(number)
+/**
+ * Ends a file that could not be read, loaded or published, whatever was tried. Once it is decided
+ * only the job that publishes it may say so: a load that comes late says nothing.
+ */
+export async function giveUp(
+  line: Line,
+  step: { readonly job: JobName; readonly arrival: number },
+  error: unknown,
+): Promise<void> {
+  const arrival = await line.ledger.arrival(step.arrival)
   if (arrival === undefined) return
-  const state = (await line.ledger.state(number)) ?? blankState(line, arrival)
+  const state = (await line.ledger.state(step.arrival)) ?? blankState(line, arrival)
+  if (state.status === 'publishing' && step.job === 'reconcile') {
+    const members = (await membersOf(line, state)).filter(isPublishing)
+    return takeBack(
+      line,
+      members.map((one) => withhold(one, toRefusal(error))),
+    )
+  }
   if (state.status !== 'received') return
-  const fault = error instanceof Fault ? error : undefined
-  const decided = unjudged(state, {
-    fault: fault?.code ?? 'ATTEMPTS',
-    reason: fault?.detail ?? 'loading failed again and again; the log tells how',
-  })
+  const decided = withhold(state, toRefusal(error))
   await line.ledger.record(decided)
   await forward(line, decided)
 }

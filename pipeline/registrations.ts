@@ -6,11 +6,13 @@ import {
   metersWithEarlierStart,
   readFacts,
   readPremises,
+} from './stores/registrations.js'
+import {
   readTenancies,
   type StoredTenancy,
   toTenancyRow,
   writeTenancies,
-} from './stores/registrations.js'
+} from './stores/tenancies.js'
 import {
   codesOf,
   countFacts,
@@ -35,7 +37,7 @@ export interface Registered {
   readonly meters: number
 }
 
-/** Meters that are looked at together; their ids travel in the address of a request. */
+/** Meters that are looked at together; all facts of theirs are in memory. */
 const metersMax = 1_000
 
 /**

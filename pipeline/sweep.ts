@@ -1,4 +1,5 @@
 import { readdir, rm } from 'node:fs/promises'
+import { queueOpenHistory } from './backfill.js'
 import { eraseDue } from './erase.js'
 import { forward } from './forward.js'
 import { landedFolder } from './landing.js'
@@ -17,6 +18,7 @@ export async function sweep(line: Line): Promise<void> {
       await line.queues.add('reconcile', { v: 1, arrival: state.arrival })
     } else await forward(line, state)
   }
+  await queueOpenHistory(line)
   await resumeMerges(line)
   await dropDeadStaging(line)
   await dropDeadLandings(line)

@@ -17,6 +17,7 @@ import {
   attach,
   countRows,
   createStaging,
+  detach,
   emptyStaging,
   freeMerges,
   holdMerges,
@@ -44,6 +45,9 @@ export const usageKind: Kind = {
       await store.command(holdMerges)
     }
     await store.command(attach('usage_read', state.attaches))
+  },
+  detach: async ({ store }, { arrival }) => {
+    for (const statement of detach(arrival)) await store.command(statement)
   },
   release: async ({ store }, state) => {
     if (state.restates) await store.command(freeMerges)

@@ -8,7 +8,15 @@ import type { Counted } from './stores/overlap.js'
 import type { StagingTotals } from './stores/shapes.js'
 import { stagingOf } from './stores/staging.js'
 import { addQuantities } from './sums.js'
-import { dateNotes, refuseDates, refuseShare, sumReceipts, withRejected } from './verdict.js'
+import {
+  dateNotes,
+  noteLengths,
+  refuseDates,
+  refuseShare,
+  sumReceipts,
+  withhold,
+  withRejected,
+} from './verdict.js'
 
 /** Decides what becomes of a usage file whose rows add up. */
 export async function weighUsage(line: Line, proved: Proved): Promise<FileState> {
@@ -25,15 +33,16 @@ export async function weighUsage(line: Line, proved: Proved): Promise<FileState>
   )
   const { dateOrder, rejectedShareMax } = line.profile.usage
   const misdated = refuseDates(notes, dateOrder)
-  if (misdated !== undefined) return { ...dated, status: 'quarantined', ...misdated }
+  if (misdated !== undefined) return withhold(dated, misdated)
   const usable = await settleLengths(line, state, shapes as StagingTotals)
   const rejected = refused + usable.rejected.rows
-  const counted = withRejected(dated, {
+  const told = { ...dated, notes: noteLengths(notes, usable.rejected.meters) }
+  const counted = withRejected(told, {
     rows: rejected,
     quantity: addQuantities(dated.quantity.rejected, usable.rejected.quantity),
   })
   const tooMany = refuseShare(counted.rows, rejectedShareMax)
-  if (tooMany !== undefined) return { ...counted, status: 'quarantined', ...tooMany }
+  if (tooMany !== undefined) return withhold(counted, tooMany)
   const kept = await dropUnregistered(line, counted, usable)
   const decided = await classify(line, withUnregistered(counted, kept.unregistered), kept)
   await proveOutcomes(line, decided)
@@ -71,7 +80,7 @@ function withUnregistered(state: FileState, { rows, quantity }: Counted): FileSt
 async function proveDates(line: Line, state: FileState): Promise<Notes> {
   const { texts, stamps } = stagingOf(state.arrival)
   const rows = await line.store.rows<{ date: string }>({
-    sql: `SELECT DISTINCT extract(text, '^\\s*(\\d{1,2}/\\d{1,2}/\\d{4})(?:\\D|$)') AS date
+    sql: `SELECT DISTINCT extract(text, '^[ \\t]*(\\d{1,2}/\\d{1,2}/\\d{4})(?:\\D|$)') AS date
       FROM (SELECT text FROM ${texts} UNION ALL SELECT text FROM ${stamps})
       WHERE date != '' LIMIT ${datesMax}`,
   })

@@ -1,12 +1,15 @@
 import type { Logger } from 'pino'
-import { Fault } from '../schemas/fault.js'
+import type { Mdm } from '../schemas/history.js'
 import type { Profile } from '../schemas/profile.js'
+import type { Registration } from '../schemas/registration.js'
 import { createZone } from '../schemas/zone.js'
+import { backfill, backfillSource, giveUpHistory, openHistory } from './backfill.js'
+import { logFailure } from './failure.js'
 import { kindOf } from './kind.js'
 import type { Folders, Line } from './line.js'
 import { poll, type Stillness } from './poll.js'
 import { createConsumer, createQueues } from './queues/bullmq.js'
-import { idsOf, type JobData, type JobIds, type JobName } from './queues/jobs.js'
+import { idsOf, type JobData, type JobName } from './queues/jobs.js'
 import { receive } from './receive.js'
 import { giveUp, reconcile } from './reconcile.js'
 import { register } from './registrations.js'
@@ -26,12 +29,16 @@ export interface WorkerOptions {
   /** The landing folder as the store sees it; chunks travel in request bodies without it. */
   readonly storeLandingPath?: string
   readonly redisUrl: string
+  /** Whom the history of meters is asked of; the worker closes it. */
+  readonly mdm?: Mdm | undefined
   readonly log: Logger
+  readonly tell?: (text: string) => void
 }
 
 /** Loads that run at once: the engine works on each with one thread. */
 const loadsAtOnce = 2
 const registersAtOnce = 4
+const historiesAtOnce = 4
 
 /** Everything that happens to files, one consumer for each queue. */
 export async function createWorker(options: WorkerOptions): Promise<{ close(): Promise<void> }> {
@@ -50,7 +57,8 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     settle: ({ arrival }) => settle(line, arrival),
     sweep: () => sweep(line),
     retain: () => retain(line),
-    register: async ({ customer }) => void (await register(line, [customer])),
+    register: ({ customer }) => registerOne(line, customer),
+    backfill: ({ meterId }) => backfill(line, meterId),
   }
   const consume = <N extends JobName>(name: N, concurrency: number) =>
     createConsumer<N>({
@@ -61,7 +69,8 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       attemptsMax: profile.limits.attemptsMax,
       run: steps[name],
       giveUp: async (data, error) => {
-        if ('arrival' in data) await giveUp(line, data.arrival, error)
+        if ('arrival' in data) await giveUp(line, { job: name, arrival: data.arrival }, error)
+        if ('meterId' in data) await giveUpHistory(line, data.meterId, error)
       },
       onFailure: (ids, error, attempts) => logFailure(log, { job: name, ...ids, attempts }, error),
       onDone: (data, ms) => {
@@ -78,6 +87,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('sweep', 1),
     consume('retain', 1),
     consume('register', registersAtOnce),
+    consume('backfill', historiesAtOnce),
   ]
   await sweep(line)
   const repeating = await keepRepeating(line)
@@ -85,6 +95,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     close: async () => {
       await repeating.close()
       await Promise.all(consumers.map((consumer) => consumer.close()))
+      await line.mdm?.close()
       await line.queues.close()
       await line.store.close()
     },
@@ -94,12 +105,14 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
 function createLine(options: WorkerOptions): Line {
   const { profile, folders, log } = options
   const now = () => new Date()
-  const store = createStore(options.store)
+  const store = createStore(options.store, 'discreet')
   const sources = new Map<string, Source>([['hand-over', createHandOverSource()]])
   for (const { name, path } of profile.sources) {
     const { archive, quarantine } = folders
     sources.set(name, createFolder({ name, path, archive, quarantine }))
   }
+  const { backfill: path, archive, quarantine } = folders
+  sources.set(backfillSource, createFolder({ name: backfillSource, path, archive, quarantine }))
   return {
     profile,
     zone: createZone(profile.timeZone),
@@ -109,18 +122,18 @@ function createLine(options: WorkerOptions): Line {
     queues: createQueues({ redisUrl: options.redisUrl, prefix: profile.database }),
     sources,
     storeLanding: options.storeLandingPath,
+    mdm: options.mdm,
     now,
     log,
+    tell: options.tell ?? (() => undefined),
   }
 }
 
-interface FailedJob extends JobIds {
-  readonly job: JobName
-  readonly attempts: number
-}
-
-/** Codes and ids only: what a fault says of a file is in the ledger, what stands in a row nowhere. */
-function logFailure(log: Logger, job: FailedJob, error: unknown): void {
-  if (error instanceof Fault) log.warn({ ...job, code: error.code }, error.detail)
-  else log.error({ ...job, err: error }, 'a job failed unexpectedly')
+/** The history of a meter is asked for when it is known, so that none of its rows are dropped. */
+async function registerOne(line: Line, customer: Registration): Promise<void> {
+  await register(line, [customer])
+  if (line.mdm === undefined) return
+  for (const meterId of await openHistory(line, [customer])) {
+    await line.queues.add('backfill', { v: 1, meterId })
+  }
 }

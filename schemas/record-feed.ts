@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { trimBlanks } from './field.js'
-import { parseQuantity } from './quantity.js'
 import type { RecordValue, RowJudge, ValueJudge, ValueProblem } from './record-value.js'
 
 /** A usable row: column by column as the store takes it. */
@@ -104,7 +103,7 @@ export function matchHeader(
 }
 
 export type RecordVerdict =
-  | { readonly outcome: 'accepted'; readonly row: RecordRow; readonly micros: bigint }
+  | { readonly outcome: 'accepted'; readonly row: RecordRow }
   | {
       readonly outcome: 'rejected'
       readonly code: string
@@ -130,8 +129,7 @@ export function judgeRecord(
   for (const [at, name] of header.entries()) texts[name] = trimBlanks(fields[at] as string)
   if (header.length < feed.columns.length) for (const name of feed.columns) texts[name] ??= ''
   const judged = feed.row.safeParse(texts)
-  if (judged.success)
-    return { outcome: 'accepted', row: judged.data, micros: weigh(feed, judged.data) }
+  if (judged.success) return { outcome: 'accepted', row: judged.data }
   const [issue] = judged.error.issues
   return {
     outcome: 'rejected',
@@ -139,10 +137,4 @@ export function judgeRecord(
     column: String(issue?.path[0] ?? ''),
     detail: issue?.message ?? '',
   }
-}
-
-/** What a row adds to the control total, in millionths. */
-function weigh({ total }: RecordFeed, row: RecordRow): bigint {
-  const text = total === undefined ? null : row[total]
-  return text == null ? 0n : (parseQuantity(text)?.micros ?? 0n)
 }

@@ -15,7 +15,7 @@ import type { BadRow } from '../row-reading.js'
 import { splitRows } from '../rows.js'
 import { type FileState, noQuantity, noRows } from '../stores/file-state.js'
 import { subtractQuantities } from '../sums.js'
-import { refuseShare, unjudged, withRejected } from '../verdict.js'
+import { refuseShare, withhold, withRejected } from '../verdict.js'
 import { judgeRawRecord } from './judge.js'
 
 /** Judges a file of records as the receiver would, row by row, without a store. */
@@ -34,19 +34,18 @@ export async function checkRecords(checking: Checking, blank: FileState): Promis
       manifest: { ...blank.manifest, columns: header, ended: unendedRow === undefined },
       rows: { ...noRows, read: read.rows },
       quantity: { ...noQuantity, read: formatQuantity(read.micros) },
+      notes: { ...blank.notes, roundedRows: read.rounded },
     }
     const end = (ended: FileState) => toReceipt({ ...ended, settledAt: options.now() })
     const wrong = refusalOf(read, header)
-    if (wrong !== undefined) return { receipt: end(unjudged(state, wrong)), badRows: [] }
+    if (wrong !== undefined) return { receipt: end(withhold(state, wrong)), badRows: [] }
     const counted = withRejected(state, {
       rows: rejected.rows,
       quantity: formatQuantity(rejected.micros),
     })
     const shareMax = options.profile.usage.rejectedShareMax
     const tooMany = feed.schedule ? undefined : refuseShare(counted.rows, shareMax)
-    if (tooMany !== undefined) {
-      return { receipt: end({ ...counted, status: 'quarantined', ...tooMany }), badRows }
-    }
+    if (tooMany !== undefined) return { receipt: end(withhold(counted, tooMany)), badRows }
     const receipt = end(await published(counted, records, read.meters.size))
     return { receipt, badRows, ...(feed.schedule && { rows: read.placed }) }
   } finally {
@@ -62,7 +61,7 @@ async function readRecords(checking: Checking, feed: RecordFeed, records: Record
   const digest = createHash('sha256')
   let header: readonly string[] = feed.columns
   let unendedRow: string | undefined
-  const counted = { bytes: 0, rows: 0, micros: 0n }
+  const counted = { bytes: 0, rows: 0, micros: 0n, rounded: 0 }
   const rejected = { rows: 0, micros: 0n }
   const badRows: BadRow[] = []
   const meters = new Set<string>()
@@ -83,6 +82,7 @@ async function readRecords(checking: Checking, feed: RecordFeed, records: Record
       const verdict = judgeRawRecord(raw, rules)
       counted.rows++
       counted.micros += verdict.micros
+      if (verdict.rounded) counted.rounded++
       if (verdict.outcome === 'accepted') {
         const { row } = verdict
         meters.add(row['MeterID'] ?? '')
@@ -160,13 +160,13 @@ async function published(
       ...rows,
       duplicate: duplicate.rows,
       superseded: superseded.rows,
-      accepted: rows.accepted - duplicate.rows - superseded.rows,
+      accepted: rows.read - rows.rejected - duplicate.rows - superseded.rows,
     },
     quantity: {
       ...quantity,
       duplicate: twice,
       superseded: before,
-      accepted: subtractQuantities(quantity.accepted, twice, before),
+      accepted: subtractQuantities(quantity.read, quantity.rejected, twice, before),
     },
   }
 }

@@ -1,7 +1,8 @@
+import type { Quantity } from '../../schemas/quantity.js'
 import { judgeRecord, type RecordFeed, type RecordVerdict } from '../../schemas/record-feed.js'
 import { rejectCodes } from '../../schemas/usage-row.js'
 import { parseRow } from '../csv.js'
-import { rowMicros } from './measure.js'
+import { columnQuantity } from './measure.js'
 
 export interface RecordRules {
   readonly feed: RecordFeed
@@ -19,17 +20,16 @@ export function totalColumn({ total }: RecordFeed, header: readonly string[]): n
 export function judgeRawRecord(
   raw: string,
   { feed, header, rowBytesMax }: RecordRules,
-): RecordVerdict & { readonly micros: bigint } {
-  const micros = () => rowMicros(raw, totalColumn(feed, header))
-  if (raw.length * 3 > rowBytesMax && Buffer.byteLength(raw) > rowBytesMax) {
-    return { ...unreadable('ROW_TOO_LONG'), micros: micros() }
-  }
+): RecordVerdict & Quantity {
+  const isTooLong = raw.length * 3 > rowBytesMax && Buffer.byteLength(raw) > rowBytesMax
   const fields = parseRow(raw)
-  if (fields === undefined) return { ...unreadable('BAD_QUOTES'), micros: 0n }
-  const verdict = judgeRecord(feed, header, fields)
-  return verdict.outcome === 'accepted' ? verdict : { ...verdict, micros: micros() }
+  const quantity = columnQuantity(fields, totalColumn(feed, header))
+  const verdict =
+    isTooLong || fields === undefined ? unreadable(isTooLong) : judgeRecord(feed, header, fields)
+  return { ...verdict, ...quantity }
 }
 
-function unreadable(code: 'ROW_TOO_LONG' | 'BAD_QUOTES') {
-  return { outcome: 'rejected' as const, code, column: '', detail: rejectCodes[code].detail }
+function unreadable(isTooLong: boolean): RecordVerdict {
+  const code = isTooLong ? 'ROW_TOO_LONG' : 'BAD_QUOTES'
+  return { outcome: 'rejected', code, column: '', detail: rejectCodes[code].detail }
 }

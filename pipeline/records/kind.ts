@@ -2,7 +2,13 @@ import { recordFeedOf } from '../../schemas/feed.js'
 import type { RecordFeed } from '../../schemas/record-feed.js'
 import type { Kind } from '../kind.js'
 import { renewAll } from '../registrations.js'
-import { attachRecords, countRecords, createRecordStaging, rowsTable } from '../stores/records.js'
+import {
+  attachRecords,
+  countRecords,
+  createRecordStaging,
+  detachRecords,
+  rowsTable,
+} from '../stores/records.js'
 import { metersTold } from '../stores/registrations.js'
 import { recordVersion } from '../stores/schedules.js'
 import { dropStaging } from '../stores/staging.js'
@@ -39,6 +45,9 @@ export const recordKind: Kind = {
     const { attaches: table } = state
     if (feed.schedule !== undefined) await store.command(recordVersion(feed, { ...state, table }))
     await attachRecords(store, feed, table)
+  },
+  detach: async ({ store }, { arrival, feed }) => {
+    for (const statement of detachRecords(recordOf(feed), arrival)) await store.command(statement)
   },
   release: async () => undefined,
   learn: async (line, { feed: name, arrival }) => {

@@ -43,7 +43,6 @@ export async function loadRecords(line: Line, task: LoadTask): Promise<void> {
     rowsRejected: rejected.rows,
     quantityAccepted: stored.quantity,
     quantityRejected: formatQuantity(rejected.micros),
-    notes: '{}',
   })
   await rm(path, { force: true })
 }

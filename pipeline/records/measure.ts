@@ -1,5 +1,5 @@
 import { trimBlanks } from '../../schemas/field.js'
-import { parseQuantity } from '../../schemas/quantity.js'
+import { parseQuantity, type Quantity } from '../../schemas/quantity.js'
 import { parseRow } from '../csv.js'
 import type { Measured } from '../kind.js'
 import { rowSpan } from '../rows.js'
@@ -21,7 +21,7 @@ export function measureRecords(bytes: Buffer, total: number): Measured {
 function measureLines(bytes: Buffer, total: number) {
   let lines = 0
   let rows = 0
-  let micros = 0n
+  const sum = createSum()
   for (let start = 0, at = 0; start < bytes.length; start = at + 1) {
     const found = bytes.indexOf(newline, start)
     at = found === -1 ? bytes.length : found
@@ -29,34 +29,48 @@ function measureLines(bytes: Buffer, total: number) {
     const end = at > start && bytes[at - 1] === carriageReturn ? at - 1 : at
     if (end === start) continue
     rows++
-    if (total >= 0) micros += toMicros(fieldOf(bytes, { start, end }, total))
+    if (total >= 0) sum.add(fieldOf(bytes, { start, end }, total))
   }
-  return { lines, rows, micros, shape: 'lines' as const }
+  return { lines, rows, ...sum.ended(), shape: 'lines' as const }
 }
 
 function measureQuoted(bytes: Buffer, total: number) {
   let lines = 0
   let rows = 0
-  let micros = 0n
+  const sum = createSum()
   for (let start = 0; start < bytes.length; ) {
     const span = rowSpan(bytes, start)
     lines += span.lines
     if (span.end > start) {
       rows++
-      if (total >= 0) micros += rowMicros(bytes.toString('utf8', start, span.end), total)
+      if (total >= 0) sum.add(parseRow(bytes.toString('utf8', start, span.end))?.[total])
     }
     start = span.next
   }
-  return { lines, rows, micros, shape: 'odd' as const }
+  return { lines, rows, ...sum.ended(), shape: 'odd' as const }
 }
+
+const nothing: Quantity = { micros: 0n, rounded: false }
 
 /** What a row counts with in the sums of a receipt, whatever becomes of it. */
-export function rowMicros(raw: string, total: number): bigint {
-  return total < 0 ? 0n : toMicros(parseRow(raw)?.[total])
+export function columnQuantity(fields: readonly string[] | undefined, total: number): Quantity {
+  return toQuantity(fields?.[total])
 }
 
-function toMicros(text: string | undefined): bigint {
-  return text === undefined ? 0n : (parseQuantity(trimBlanks(text))?.micros ?? 0n)
+function toQuantity(text: string | undefined): Quantity {
+  return (text === undefined ? undefined : parseQuantity(trimBlanks(text))) ?? nothing
+}
+
+function createSum() {
+  const sum = { micros: 0n, rounded: 0 }
+  return {
+    add: (text: string | undefined): void => {
+      const { micros, rounded } = toQuantity(text)
+      sum.micros += micros
+      if (rounded) sum.rounded++
+    },
+    ended: () => sum,
+  }
 }
 
 /** The text between two commas of a row without quotes; undefined where it has fewer columns. */

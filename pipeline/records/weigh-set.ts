@@ -21,7 +21,7 @@ import {
   type Version,
 } from '../stores/schedules.js'
 import { stagingOf } from '../stores/staging.js'
-import { sumReceipts, withRejected } from '../verdict.js'
+import { sumReceipts, withhold, withRejected } from '../verdict.js'
 import { type FileFindings, refuseSchedule, toFindings } from './findings.js'
 
 /** A file of a set with all that is judged of it. */
@@ -60,7 +60,9 @@ export async function weighSet(
     const own = findings.get(member.state.fileName) ?? new Map()
     if (isSame(member)) {
       const duplicateOf = member.before?.arrival ?? 0
-      decided.push({ ...member.state, status: 'duplicate', duplicateOf })
+      const { state } = member
+      const rows = { ...state.rows, duplicate: state.rows.read }
+      decided.push({ ...state, status: 'duplicate', duplicateOf, rows })
     } else if (isGood) decided.push(await publishing(line, member, linted.warnings))
     else decided.push(await refused(line, member, { findings: own, reasons, ...linted }))
   }
@@ -171,7 +173,7 @@ async function refused(line: Line, member: Member, why: Refused): Promise<FileSt
   const rows = { rows: rejected + why.findings.size, quantity: '0' }
   const warnings = [...(state.notes.warnings ?? []), ...why.warnings]
   const noted = { ...state, notes: { ...state.notes, warnings } }
-  return { ...withRejected(noted, rows), status: 'quarantined', ...refuseSchedule(why.reasons) }
+  return withhold(withRejected(noted, rows), refuseSchedule(why.reasons))
 }
 
 /** Writes down the rows that the linter found something about, as they stand in the file. */

@@ -16,7 +16,7 @@ import {
 import { foreignRows } from '../stores/registered.js'
 import { countRows, stagingOf } from '../stores/staging.js'
 import { addQuantities, subtractQuantities } from '../sums.js'
-import { refuseShare, sumReceipts, withRejected } from '../verdict.js'
+import { refuseShare, sumReceipts, withhold, withRejected } from '../verdict.js'
 import { weighSet } from './weigh-set.js'
 
 /** Decides what becomes of files of records whose rows add up. */
@@ -40,7 +40,7 @@ async function weighFile(line: Line, { state, receipts, staged }: Proved): Promi
     quantity: addQuantities(...receipts.map((receipt) => receipt.quantityRejected)),
   })
   const tooMany = refuseShare(counted.rows, profile.usage.rejectedShareMax)
-  if (tooMany !== undefined) return { ...counted, status: 'quarantined', ...tooMany }
+  if (tooMany !== undefined) return withhold(counted, tooMany)
   const isForeign = await foreignRows(store, profile, feed.columns.map(storeColumn))
   const found = await classifyRecords(store, feed, { arrival, isForeign })
   const confirms = found.duplicate.rows > 0 && (await isAhead(store, arrival))
@@ -83,7 +83,10 @@ function withOutcome(state: FileState, found: RecordOutcome): FileState {
       unregistered: unregistered.rows,
       duplicate: duplicate.rows,
       superseded: superseded.rows,
-      accepted: others.reduce((rows, one) => rows - one.rows, state.rows.accepted),
+      accepted: others.reduce(
+        (rows, one) => rows - one.rows,
+        state.rows.read - state.rows.rejected,
+      ),
     },
     quantity: {
       ...state.quantity,
@@ -91,7 +94,8 @@ function withOutcome(state: FileState, found: RecordOutcome): FileState {
       duplicate: duplicate.quantity,
       superseded: superseded.quantity,
       accepted: subtractQuantities(
-        state.quantity.accepted,
+        state.quantity.read,
+        state.quantity.rejected,
         ...others.map(({ quantity }) => quantity),
       ),
     },

@@ -1,5 +1,15 @@
 import type { Stats } from 'node:fs'
-import { copyFile, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  copyFile,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { isUnfinished, rateSetOf } from '../../schemas/file-name.js'
@@ -15,20 +25,29 @@ export interface FolderOptions {
 
 const readBytes = 1 << 20
 
-/** A folder that senders write into. What has ended is moved to the archive or the quarantine. */
+/** With a number before it and an ending behind it such a name is still one to the file system. */
+const nameBytesMax = 200
+
+/**
+ * A folder that senders write into. What has ended is moved to the archive or the quarantine. Links
+ * are left alone like folders: a sender would have files read that are not his.
+ */
 export function createFolder(options: FolderOptions): Source {
   return {
     name: options.name,
     list: () => listFolder(options),
     read: (arrival) => readFile(arrival),
     settle: async (arrival, settlement) => {
-      const away =
-        settlement.outcome === 'quarantined'
-          ? join(options.quarantine, `${arrival.arrival}-${basename(arrival.name)}`)
-          : join(options.archive, `${arrival.arrival}-${basename(arrival.name)}`)
+      const isQuarantined = settlement.outcome === 'quarantined'
+      const away = join(isQuarantined ? options.quarantine : options.archive, awayName(arrival))
       await moveUnchanged(arrival, away)
-      if (settlement.outcome === 'quarantined') {
-        await writeFile(`${away}.receipt.json`, settlement.receipt)
+      if (isQuarantined) {
+        const path = `${away}.receipt.json`
+        await attempt(path, async () => {
+          await mkdir(options.quarantine, { recursive: true, mode: 0o700 })
+          await writeFile(`${path}.part`, settlement.receipt)
+          await rename(`${path}.part`, path)
+        })
       }
     },
   }
@@ -51,7 +70,7 @@ async function listFolder(options: FolderOptions): Promise<readonly Listed[]> {
   for (const name of names) {
     if (isUnfinished(name) || name.endsWith('.done')) continue
     const path = join(options.path, name)
-    const found = await stat(path).catch(() => undefined)
+    const found = await lstat(path).catch(() => undefined)
     if (found === undefined || !found.isFile()) continue
     listed.push({
       source: options.name,
@@ -112,6 +131,12 @@ async function statIfThere(path: string): Promise<Stats | undefined> {
   }
 }
 
+/** Of a name that is too long only the start; the number tells it from all others. */
+function awayName({ arrival, name }: Arrival): string {
+  const start = Buffer.from(basename(name)).subarray(0, nameBytesMax).toString()
+  return `${arrival}-${start.replace(/\uFFFD$/, '')}`
+}
+
 /** Moves the file only if it is still the one that arrived; gone already is as good as moved. */
 async function moveUnchanged(arrival: Arrival, away: string): Promise<void> {
   const found = await stat(arrival.path).catch(() => undefined)
@@ -129,8 +154,10 @@ async function moveUnchanged(arrival: Arrival, away: string): Promise<void> {
   })
 }
 
+/** Takes away the sender's sign; a name that leaves no room for one had none. */
 async function removeDone({ name, path }: Arrival): Promise<void> {
-  await rm(`${path}.done`, { force: true })
+  const isTooLong = Buffer.byteLength(basename(path)) > nameBytesMax
+  if (!isTooLong) await rm(`${path}.done`, { force: true })
   const set = rateSetOf(name)
   if (set !== undefined) await rm(join(dirname(path), set.done), { force: true })
 }

@@ -194,6 +194,21 @@ export function attachRecords(store: Store, feed: RecordFeed, table: string): Pr
   return store.command(attach(rowsTable(feed), table))
 }
 
+/** Takes the rows of an arrival out again, and what was written down of them as a version. */
+export function detachRecords(feed: RecordFeed, arrival: number): readonly Statement[] {
+  const [from, to] = [versionOf(arrival, 0).toString(), versionOf(arrival + 1, 0).toString()]
+  return [
+    {
+      sql: `DELETE FROM ${rowsTable(feed)} WHERE version >= {from:UInt64} AND version < {to:UInt64}`,
+      parameters: { from, to },
+    },
+    {
+      sql: 'DELETE FROM schedule_version WHERE arrival = {arrival:UInt32}',
+      parameters: { arrival },
+    },
+  ]
+}
+
 /** Different meters among the rows of a table of a feed. */
 export async function countMeters(store: Store, feed: RecordFeed, table: string): Promise<number> {
   if (!feed.columns.includes('MeterID')) return 0
