@@ -1,16 +1,16 @@
 import { fromDays, type PlacedRow, toDays } from './finding.js'
 
 /** A stretch of days on which the same rows hold; both ends belong to it. */
-export interface Season {
+export interface Season<R extends PlacedRow = PlacedRow> {
   readonly from: number
   readonly to: number
-  readonly rows: readonly PlacedRow[]
+  readonly rows: readonly R[]
 }
 
-interface Stretch {
+interface Stretch<R> {
   readonly from: number
   readonly to: number
-  readonly row: PlacedRow
+  readonly row: R
 }
 
 /** Ranges without an end, or of every year, are looked at for so many years behind the last date. */
@@ -21,7 +21,7 @@ const endless = Number.POSITIVE_INFINITY
  * Cuts time where rows of one rate begin or end to hold, in order. Between the first and the last
  * there may be seasons of no rows at all.
  */
-export function toSeasons(rows: readonly PlacedRow[]): readonly Season[] {
+export function toSeasons<R extends PlacedRow>(rows: readonly R[]): readonly Season<R>[] {
   const years = yearsOf(rows)
   const stretches = rows.flatMap((row) => toStretches(row, years))
   const cuts = new Set<number>()
@@ -54,7 +54,7 @@ function yearsOf(rows: readonly PlacedRow[]): Years {
   return { first: Math.min(...years), last: Math.max(...years) + yearsAhead }
 }
 
-function toStretches(row: PlacedRow, { first, last }: Years): readonly Stretch[] {
+function toStretches<R extends PlacedRow>(row: R, { first, last }: Years): readonly Stretch<R>[] {
   const from = row.row['RateStartDate'] ?? ''
   const to = row.row['RateEndDate'] ?? ''
   if (!from.startsWith('--'))

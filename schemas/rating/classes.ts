@@ -1,0 +1,41 @@
+/** A partition of slots: two are of one class where no labelling tells them apart. */
+export interface Classes {
+  /** Counted from 0. */
+  readonly count: number
+  /** The class of each slot. */
+  readonly classOf: Uint16Array
+}
+
+/** The labels of the slots by one point of view: a component's segments, the days of a variant. */
+export type Labelling = ArrayLike<number>
+
+/** Splits slots into as few classes as tell all labellings apart. */
+export function createClasses(slots: number, labellings: Iterable<Labelling>): Classes {
+  let count = 1
+  const classOf = new Uint16Array(slots)
+  for (const labels of labellings) {
+    const found = new Map<number, number>()
+    for (let slot = 0; slot < slots; slot++) {
+      const key = (classOf[slot] as number) * 65_536 + (labels[slot] as number)
+      const known = found.get(key) ?? found.size
+      found.set(key, known)
+      classOf[slot] = known
+    }
+    count = found.size
+  }
+  return { count, classOf }
+}
+
+/** For each class 1 where its slots lie in one of some segments, else 0. */
+export function maskOf(
+  { count, classOf }: Classes,
+  segmentOf: Labelling,
+  segments: readonly number[],
+): Uint8Array {
+  const mask = new Uint8Array(count)
+  const wanted = new Set(segments)
+  for (let slot = 0; slot < classOf.length; slot++) {
+    if (wanted.has(segmentOf[slot] as number)) mask[classOf[slot] as number] = 1
+  }
+  return mask
+}
