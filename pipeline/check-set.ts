@@ -1,11 +1,11 @@
-import { recordFeedOf } from '../schemas/feed.js'
+import { feedNames, recordFeedOf } from '../schemas/feed.js'
 import { parseFileName } from '../schemas/file-name.js'
-import type { Finding, LintInput, PlacedRow } from '../schemas/lint/finding.js'
+import type { LintInput, PlacedRow } from '../schemas/lint/finding.js'
 import { lintSet } from '../schemas/lint/lint.js'
 import type { Receipt } from '../schemas/receipt.js'
 import type { SetName } from '../schemas/record-feed.js'
 import { type Checked, type CheckOptions, check } from './check.js'
-import { type FileFindings, refuseSchedule, toFindings } from './records/findings.js'
+import { type FileFindings, refuseSchedule, tellFinding, toFindings } from './records/findings.js'
 import type { BadRow } from './row-reading.js'
 import { noRows } from './stores/file-state.js'
 
@@ -50,7 +50,7 @@ function judgeSet(members: readonly Checked[]): readonly Checked[] {
     ...members
       .filter(({ receipt }) => !refused.some((one) => one.receipt === receipt))
       .flatMap(tellRejected),
-    ...errors.map(tellError),
+    ...errors.map(tellFinding),
   ]
   return members.map((member) => {
     if (refused.includes(member)) return member
@@ -67,19 +67,17 @@ function inputOf(set: SetName, members: readonly Checked[]): LintInput {
     const feed = receipt.feed ?? ''
     rows[feed] = [...(rows[feed] ?? []), ...own]
   }
-  const unknown = setFeeds.filter((name) => rows[name] === undefined)
+  const unknown = feedNames.filter((name) => {
+    return recordFeedOf(name)?.schedule?.set === set && rows[name] === undefined
+  })
   const { fileDate } = parseFileName(members[0]?.receipt.fileName ?? '')
   return {
     rows,
-    unknown: set === 'rates' ? unknown : [],
+    unknown,
     registered: { rates: [], cycles: [] },
     fileDate,
   }
 }
-
-const setFeeds = ['RateCodes', 'RateTou', 'RateTiers', 'RateFlat', 'RateFixed', 'Holidays'] as const
-
-const tellError = ({ at, detail }: Finding) => `${at.fileName} line ${at.line}: ${detail}`
 
 function tellRejected({ receipt: { fileName, rows } }: Checked): readonly string[] {
   return rows.rejected > 0

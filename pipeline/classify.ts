@@ -95,7 +95,7 @@ export async function dropUnregistered(
   usable: Usable,
 ): Promise<Usable & { readonly unregistered: Counted }> {
   const { store, profile } = line
-  const isForeign = await foreignRows(store, profile, readColumns)
+  const isForeign = await foreignRows(store, profile, { columns: readColumns, reads: usable.table })
   if (isForeign === '') return { ...usable, unregistered: none }
   const [found] = await store.rows<Counted>(countForeign(usable.table, isForeign))
   const unregistered = { rows: Number(found?.rows ?? 0), quantity: found?.quantity ?? '0' }

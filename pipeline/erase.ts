@@ -4,8 +4,10 @@ import { toLocalStart } from './stamps.js'
 import {
   dueErasures,
   type Erasure,
+  eraseBefore,
+  eraseRejects,
   eraseRows,
-  pendingErasures,
+  openErasures,
   recordErasures,
   toErasure,
 } from './stores/erasure.js'
@@ -28,25 +30,35 @@ export async function eraseDue(line: Line): Promise<void> {
     const starting = await Promise.all(due.map((termination) => toErasure(line, termination, now)))
     await recordErasures(store, starting)
   }
-  const pending = await pendingErasures(store)
-  if (pending.length === 0 || (await areFilesAhead(line, pending))) return
-  const counts = await eraseRows(store)
+  const open = await openErasures(store)
+  const started = open.filter(({ state }) => state === 'started')
+  const isErasing = started.length > 0 && !(await areFilesAhead(line, started))
+  const erased = isErasing ? await erase(line, started) : []
+  await eraseRejects(store)
+  await finish(line, [...open.filter(({ state }) => state === 'erased'), ...erased])
+}
+
+async function erase(line: Line, started: readonly Erasure[]): Promise<readonly Erasure[]> {
+  const counts = Object.entries(await eraseRows(line.store))
   const erasedAt = line.now()
+  const erased = started.map((erasure): Erasure => {
+    const own = counts.map(([table, found]) => [table, found.get(erasure.accountNumber) ?? 0])
+    return { ...erasure, state: 'erased', erasedAt, counts: Object.fromEntries(own) }
+  })
+  await recordErasures(line.store, erased)
+  return erased
+}
+
+/** Who held the meters afterwards did so after nobody that is known. */
+async function finish(line: Line, erased: readonly Erasure[]): Promise<void> {
+  if (erased.length === 0) return
+  await renewAll(line, metersOf(erased))
+  await eraseBefore(line.store)
   await recordErasures(
-    store,
-    pending.map((erasure) => ({
-      ...erasure,
-      erasedAt,
-      counts: Object.fromEntries(
-        Object.entries(counts).map(([table, found]) => [
-          table,
-          found.get(erasure.accountNumber) ?? 0,
-        ]),
-      ),
-    })),
+    line.store,
+    erased.map((erasure) => ({ ...erasure, state: 'finished' })),
   )
-  await renewAll(line, metersOf(pending))
-  line.log.info({ accounts: pending.length }, 'terminated accounts are erased')
+  line.log.info({ accounts: erased.length }, 'terminated accounts are erased')
 }
 
 function metersOf(erasures: readonly Erasure[]): readonly string[] {
@@ -54,8 +66,8 @@ function metersOf(erasures: readonly Erasure[]): readonly string[] {
 }
 
 /** Whether a file that came before may have been judged when the account was still known. */
-async function areFilesAhead(line: Line, pending: readonly Erasure[]): Promise<boolean> {
-  const since = Math.max(...pending.map(({ startedAt }) => startedAt.getTime()))
+async function areFilesAhead(line: Line, started: readonly Erasure[]): Promise<boolean> {
+  const since = Math.max(...started.map(({ startedAt }) => startedAt.getTime()))
   const { states } = await line.ledger.unfinished()
   return states.some(({ status, receivedAt }) => {
     const isOpen = status === 'received' || status === 'publishing'

@@ -57,8 +57,8 @@ export interface Kind {
   open(line: Line, file: Opened): Intake
   /** Counts the bytes of a chunk again, as they were counted when the file was opened. */
   recount(state: FileState): (bytes: Buffer) => Pick<Measured, 'lines' | 'rows' | 'micros'>
-  /** Loads one chunk into staging and records its receipt; repeating it changes nothing. */
-  load(line: Line, task: LoadTask): Promise<void>
+  /** Brings one landed chunk into staging and returns its receipt; repeating it changes nothing. */
+  load(line: Line, task: LoadTask): Promise<ChunkReceipt>
   sumStaged(line: Line, state: FileState): Promise<StagedSums>
   /**
    * Decides what becomes of files that are published together, mostly of a single one; `ended` are

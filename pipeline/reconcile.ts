@@ -4,6 +4,7 @@ import { logFailure, toRefusal } from './failure.js'
 import { forward, loadTasks } from './forward.js'
 import { kindOf, type Proved } from './kind.js'
 import type { Line } from './line.js'
+import { load } from './load.js'
 import { publish, takeBack } from './publish.js'
 import type { JobName } from './queues/jobs.js'
 import { blankState, ensureLanded } from './receive.js'
@@ -26,7 +27,7 @@ export async function reconcile(line: Line, arrival: number): Promise<void> {
   const members = await membersOf(line, state)
   if (state.status === 'publishing') return publish(line, members.filter(isPublishing))
   if (state.status !== 'received' && !isOverdue(line, state)) return forward(line, state)
-  if (members.length === 0) return
+  if (members.length === 0 || members.some((one) => isAwaited(line, one))) return
   await publishPending(line, arrival)
   const valid = await recordFirst(line, await decide(line, members), members)
   const publishing = valid.filter(isPublishing)
@@ -50,7 +51,8 @@ async function recordFirst(
 ): Promise<readonly FileState[]> {
   const held = await Promise.all(before.map(({ arrival }) => line.ledger.state(arrival)))
   const isDecided = held.some((now, at) => now?.status !== before[at]?.status)
-  if (!isDecided) await line.ledger.record(...decided)
+  const news = decided.filter((one) => !before.includes(one))
+  if (!isDecided) await line.ledger.record(...news)
   const states = await Promise.all(before.map(({ arrival }) => line.ledger.state(arrival)))
   return states.filter((state) => state !== undefined)
 }
@@ -83,6 +85,11 @@ async function isPublished(line: Line, state: FileState): Promise<boolean> {
   }
 }
 
+/** The rest of a file may still come, and those that are judged with it wait as well. */
+function isAwaited(line: Line, state: FileState): boolean {
+  return state.status === 'waiting' && !isOverdue(line, state)
+}
+
 function isOverdue(line: Line, state: FileState): boolean {
   return (
     state.status === 'waiting' && line.now().getTime() - state.receivedAt.getTime() > waitingMsMax
@@ -94,7 +101,7 @@ async function decide(line: Line, members: readonly FileState[]): Promise<readon
   const ended: FileState[] = []
   const proved: Proved[] = []
   for (const state of members) {
-    const found = await examine(line, state)
+    const found = isOpen(state) ? await examine(line, state) : state
     if ('staged' in found) proved.push(found)
     else ended.push(found)
   }
@@ -106,6 +113,10 @@ async function decide(line: Line, members: readonly FileState[]): Promise<readon
     const refusal = toLasting(error)
     return [...ended, ...proved.map(({ state }) => withhold(state, refusal))]
   }
+}
+
+function isOpen({ status }: FileState): boolean {
+  return status === 'received' || status === 'waiting'
 }
 
 /** A file as it has ended by itself, or the proof that its rows add up. */
@@ -184,7 +195,7 @@ async function loadAll(line: Line, state: FileState): Promise<Proved> {
   const missing = loadTasks(state).filter((task) => !done.has(task.chunk.chunk))
   if (missing.length > 0) {
     await ensureLanded(line, state)
-    for (const task of missing) await kind.load(line, task)
+    for (const task of missing) await load(line, task)
     receipts = await line.ledger.receipts(state.arrival)
   }
   return { state, receipts, staged: await kind.sumStaged(line, state) }

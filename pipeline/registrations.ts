@@ -1,5 +1,6 @@
 import type { Registration } from '../schemas/registration.js'
 import type { Store } from './stores/clickhouse.js'
+import { erasedPlaces } from './stores/erasure.js'
 import {
   addFacts,
   findStarts,
@@ -92,9 +93,10 @@ function toBatches(customers: readonly Registration[]): readonly (readonly Regis
 
 async function registerBatch(
   context: RegisterContext,
-  customers: readonly Registration[],
+  all: readonly Registration[],
 ): Promise<number> {
   const { store } = context
+  const customers = await withoutErased(store, all)
   const meterIds = [...new Set(customers.flatMap(({ meters }) => meters.map((one) => one.meterId)))]
   if (meterIds.length === 0) return 0
   const [known, stored] = await Promise.all([
@@ -107,6 +109,18 @@ async function registerBatch(
   const stale = new Set([...news.map(({ meterId }) => meterId), ...behind])
   if (stale.size > 0) await renewTenancies(context, [...stale])
   return new Set(news.map(({ clientId }) => clientId)).size
+}
+
+/** A record may go on to list what was terminated long ago. */
+async function withoutErased(
+  store: Store,
+  customers: readonly Registration[],
+): Promise<readonly Registration[]> {
+  const accounts = customers.flatMap(({ meters }) => meters.map((one) => one.accountNumber))
+  const isErased = await erasedPlaces(store, [...new Set(accounts)])
+  return customers.map((customer) => {
+    return { ...customer, meters: customer.meters.filter((meter) => !isErased(meter)) }
+  })
 }
 
 /**

@@ -1,20 +1,28 @@
-import { readdir, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { eraseDue } from './erase.js'
 import type { Line } from './line.js'
+import { arrivalsFolder } from './outbox.js'
 import { attempt } from './sources/folder.js'
 import { dropStaging, stagedArrivals } from './stores/staging.js'
 
 const dayMs = 86_400_000
 
-/** Removes what was kept for as long as the profile's `retention` says (decision 32). */
+/**
+ * Removes what was kept for as long as the profile says: by `retention` (decision 32), and accounts
+ * that were terminated (decision 30).
+ */
 export async function retain(line: Line): Promise<void> {
   const { archiveDays, rejectsDays } = line.profile.retention
   const { archive, quarantine, outbox } = line.folders
   await removeOlder(line, archive, { days: archiveDays })
   await removeOlder(line, quarantine, { days: archiveDays })
-  await removeOlder(line, outbox, { days: rejectsDays, ending: '.rejects.csv' })
+  for (const folder of [outbox, join(outbox, arrivalsFolder)]) {
+    await removeOlder(line, folder, { days: rejectsDays, ending: '.rejects.csv' })
+  }
   await forgetRejects(line)
   await dropDeadStaging(line)
+  await eraseDue(line)
 }
 
 interface Old {
@@ -25,6 +33,7 @@ interface Old {
 /** Files by the time at which they were put away or written. */
 async function removeOlder(line: Line, folder: string, { days, ending = '' }: Old): Promise<void> {
   const before = line.now().getTime() - days * dayMs
+  await attempt(folder, () => mkdir(folder, { recursive: true, mode: 0o700 }))
   for (const name of await attempt(folder, () => readdir(folder))) {
     if (!name.endsWith(ending)) continue
     const path = join(folder, name)

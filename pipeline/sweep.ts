@@ -1,6 +1,5 @@
 import { readdir, rm } from 'node:fs/promises'
 import { queueOpenHistory } from './backfill.js'
-import { eraseDue } from './erase.js'
 import { forward } from './forward.js'
 import { landedFolder } from './landing.js'
 import type { Line } from './line.js'
@@ -22,7 +21,6 @@ export async function sweep(line: Line): Promise<void> {
   await resumeMerges(line)
   await dropDeadStaging(line)
   await dropDeadLandings(line)
-  await eraseDue(line)
 }
 
 /** A worker that died behind its last publish left merges held. */

@@ -2,7 +2,6 @@ import type { Commodity } from '../schemas/feed.js'
 import { lengthsOf } from '../schemas/profile.js'
 import type { Intake, Kind, Opened } from './kind.js'
 import type { Line } from './line.js'
-import { loadUsage } from './load.js'
 import { rulesOf } from './load-task.js'
 import { measure } from './measure.js'
 import { keepStamps } from './plain-rows.js'
@@ -23,6 +22,7 @@ import {
   holdMerges,
   stagingOf,
 } from './stores/staging.js'
+import { loadUsage } from './usage-load.js'
 import { weighUsage } from './weigh.js'
 
 /** Reads of meters: millions of rows, which the engine judges. */

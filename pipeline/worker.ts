@@ -5,8 +5,8 @@ import type { Registration } from '../schemas/registration.js'
 import { createZone } from '../schemas/zone.js'
 import { backfill, backfillSource, giveUpHistory, openHistory } from './backfill.js'
 import { logFailure } from './failure.js'
-import { kindOf } from './kind.js'
 import type { Folders, Line } from './line.js'
+import { load } from './load.js'
 import { poll, type Stillness } from './poll.js'
 import { createConsumer, createQueues } from './queues/bullmq.js'
 import { idsOf, type JobData, type JobName } from './queues/jobs.js'
@@ -52,7 +52,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       await poll(line, source, seen)
     },
     receive: ({ arrival }) => receive(line, arrival),
-    load: ({ v: _, ...task }) => kindOf(task).load(line, task),
+    load: ({ v: _, ...task }) => load(line, task),
     reconcile: ({ arrival }) => reconcile(line, arrival),
     settle: ({ arrival }) => settle(line, arrival),
     sweep: () => sweep(line),

@@ -26,12 +26,15 @@ AS SELECT
     company_code, file_id, version, published_at
 FROM
 (
-    SELECT r.billing_cycle_id AS billing_cycle_id, r.start_date AS start_date, r.end_date AS end_date, r.version AS version,
-        f.company_code AS company_code, f.file_id AS file_id, f.published_at AS published_at,
-        has(groupArray(r.start_date) OVER (PARTITION BY f.company_code, r.billing_cycle_id, f.arrival), r.end_date) AND r.end_date > r.start_date AS touches,
-        max(touches) OVER (PARTITION BY f.company_code, r.billing_cycle_id, f.arrival) AS is_exclusive
-    FROM (SELECT * FROM {database}.billing_cycle_row LIMIT 1 BY version) AS r
-    INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'BillingCycles') AS f ON f.arrival = bitShiftRight(r.version, 32)
-    WHERE f.replaced_from = '2149-06-06' OR r.end_date < f.replaced_from
+    SELECT *, max(next_start = end_date) OVER (PARTITION BY company_code, billing_cycle_id, arrival) AS is_exclusive
+    FROM
+    (
+        SELECT r.billing_cycle_id AS billing_cycle_id, r.start_date AS start_date, r.end_date AS end_date, r.version AS version,
+            f.company_code AS company_code, f.file_id AS file_id, f.published_at AS published_at, f.arrival AS arrival, f.replaced_from AS replaced_from,
+            leadInFrame(r.start_date) OVER (PARTITION BY f.arrival, r.billing_cycle_id ORDER BY r.start_date ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS next_start
+        FROM (SELECT * FROM {database}.billing_cycle_row LIMIT 1 BY version) AS r
+        INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'BillingCycles') AS f ON f.arrival = bitShiftRight(r.version, 32)
+    )
 )
+WHERE replaced_from = '2149-06-06' OR end_date < replaced_from
 COMMENT 'The billing cycle schedule in force: one row for each cycle and period; a later version replaces the one before, of which rows that ended before it stay';

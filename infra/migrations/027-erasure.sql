@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS {database}.erasure
     counts Map(String, UInt64) COMMENT 'rows that were erased, by table',
     started_at DateTime64(3, 'UTC') COMMENT 'since when no row of the account is taken in any more',
     erased_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when everything was erased; NULL until then',
-    rank UInt8 COMMENT '1 while it is being erased, 2 when it is'
+    rank UInt8 COMMENT '1 since it was started, 2 since everything was erased, 3 since the tenancies that followed are told anew'
 )
 ENGINE = ReplacingMergeTree(rank)
 ORDER BY (account_number, meter_id)

@@ -21,6 +21,11 @@ export function toFindings(errors: readonly Finding[]): ReadonlyMap<string, File
   return files
 }
 
+/** A finding as a reason; a row that is in force stands on no line. */
+export function tellFinding({ at, detail }: Finding): string {
+  return at.line === 0 ? `${at.fileName}: ${detail}` : `${at.fileName} line ${at.line}: ${detail}`
+}
+
 const reasonsMax = 3
 
 /** Why a set of schedules is not published: the first reasons, and how many more there are. */

@@ -1,4 +1,4 @@
-import { readFile, rm, stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { recordFeedOf } from '../../schemas/feed.js'
@@ -9,6 +9,7 @@ import type { Line } from '../line.js'
 import type { LoadTask } from '../load-task.js'
 import { batch, escapeTab, toRejectRow } from '../odd-rows.js'
 import { splitRows } from '../rows.js'
+import type { ChunkReceipt } from '../stores/ledger.js'
 import { countRecords, insertRecords } from '../stores/records.js'
 import { onceSettings, versionOf } from '../stores/staging.js'
 import { judgeRawRecord } from './judge.js'
@@ -18,14 +19,12 @@ const rejectBatch = 5_000
 /**
  * Loads one chunk of records into the staging table of its file: every row is judged, the good ones
  * travel in one insert under one token, the bad ones are written down with line, column, code and
- * what was expected. The receipt is written last, from what the store counts.
+ * what was expected. The receipt says what the store counts.
  */
-export async function loadRecords(line: Line, task: LoadTask): Promise<void> {
+export async function loadRecords(line: Line, task: LoadTask): Promise<ChunkReceipt> {
   const { arrival, chunk } = task
   const feed = recordFeedOf(task.feed) as RecordFeed
   const path = join(landedFolder(line.folders.landing, arrival), chunkName(chunk.chunk))
-  const landed = await stat(path).catch(() => undefined)
-  if (landed?.size !== chunk.bytes) return
   const judged = createJudged(line, { task, feed, bytes: await readFile(path) })
   await line.store.command(
     {
@@ -36,15 +35,14 @@ export async function loadRecords(line: Line, task: LoadTask): Promise<void> {
   )
   const rejected = await judged.rejected()
   const stored = await countRecords(line.store, feed, chunkOf(task))
-  await line.ledger.recordReceipt(arrival, {
+  return {
     chunk: chunk.chunk,
     rowsRead: stored.rows + rejected.rows,
     rowsAccepted: stored.rows,
     rowsRejected: rejected.rows,
     quantityAccepted: stored.quantity,
     quantityRejected: formatQuantity(rejected.micros),
-  })
-  await rm(path, { force: true })
+  }
 }
 
 function chunkOf({ arrival, chunk: { line, lines } }: LoadTask) {

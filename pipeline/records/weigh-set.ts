@@ -22,7 +22,7 @@ import {
 } from '../stores/schedules.js'
 import { stagingOf } from '../stores/staging.js'
 import { sumReceipts, withhold, withRejected } from '../verdict.js'
-import { type FileFindings, refuseSchedule, toFindings } from './findings.js'
+import { type FileFindings, refuseSchedule, tellFinding, toFindings } from './findings.js'
 
 /** A file of a set with all that is judged of it. */
 interface Member {
@@ -52,7 +52,7 @@ export async function weighSet(
   const reasons = [
     ...ended.filter(isRefused).map((one) => `${one.fileName} is quarantined: ${one.reason}`),
     ...members.filter(({ rejected }) => rejected > 0).map(tellRejected),
-    ...linted.errors.map(({ at, detail }) => `${at.fileName} line ${at.line}: ${detail}`),
+    ...linted.errors.map(tellFinding),
   ]
   const isGood = reasons.length === 0
   const decided: FileState[] = []

@@ -41,7 +41,9 @@ async function weighFile(line: Line, { state, receipts, staged }: Proved): Promi
   })
   const tooMany = refuseShare(counted.rows, profile.usage.rejectedShareMax)
   if (tooMany !== undefined) return withhold(counted, tooMany)
-  const isForeign = await foreignRows(store, profile, feed.columns.map(storeColumn))
+  const isForeign = await foreignRows(store, profile, {
+    columns: feed.columns.map(storeColumn),
+  })
   const found = await classifyRecords(store, feed, { arrival, isForeign })
   const confirms = found.duplicate.rows > 0 && (await isAhead(store, arrival))
   const without = withoutOf(confirms)

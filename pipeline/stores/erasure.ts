@@ -3,6 +3,7 @@ import { storeColumn } from '../../schemas/record-feed.js'
 import { countFacts } from '../tenancies.js'
 import type { Store } from './clickhouse.js'
 import { rowsTable } from './records.js'
+import { erasedReads } from './registered.js'
 import { readFacts } from './registrations.js'
 
 /** A termination whose days of grace are over. */
@@ -20,9 +21,15 @@ export interface DueTermination {
 /** Meter, premise, start and end of a tenancy, and the facts that told of it. */
 export type Stretch = readonly [string, string, string, string, number]
 
+/** Each is told by its rank: 1, 2 and 3. */
+const erasureStates = ['started', 'erased', 'finished'] as const
+export type ErasureState = (typeof erasureStates)[number]
+
 export interface Erasure extends DueTermination {
   readonly stretches: readonly Stretch[]
   readonly startedAt: Date
+  readonly state: ErasureState
+  /** Undefined until then. */
   readonly erasedAt: Date | undefined
   readonly counts: Readonly<Record<string, number>>
 }
@@ -73,7 +80,8 @@ export async function toErasure(
     })
     return [meter, site, from, to, countFacts(own) + 1]
   })
-  return { ...termination, stretches, startedAt, erasedAt: undefined, counts: {} }
+  const state = 'started' as const
+  return { ...termination, stretches, startedAt, state, erasedAt: undefined, counts: {} }
 }
 
 export async function recordErasures(store: Store, erasures: readonly Erasure[]): Promise<void> {
@@ -85,13 +93,17 @@ export async function recordErasures(store: Store, erasures: readonly Erasure[])
       external_site_id: one.externalSiteId,
       terminated_on: one.terminatedOn,
       ended_at: one.endedAt,
-      stretches: one.stretches,
+      stretches: one.stretches.map(toStretchRow),
       counts: one.counts,
       started_at: one.startedAt.toISOString(),
       erased_at: one.erasedAt?.toISOString() ?? null,
-      rank: one.erasedAt === undefined ? 1 : 2,
+      rank: erasureStates.indexOf(one.state) + 1,
     })),
   )
+}
+
+function toStretchRow([meter, site, from, to, weight]: Stretch): object {
+  return { meter_id: meter, external_site_id: site, held_from: from, held_to: to, weight }
 }
 
 interface ErasureRow {
@@ -102,14 +114,19 @@ interface ErasureRow {
   readonly ended: string
   readonly stretches: readonly Stretch[]
   readonly started_ms: string
+  readonly erased_ms: string
+  readonly counts: Readonly<Record<string, string>>
+  readonly rank: number
 }
 
-/** Those that were started and not finished. */
-export async function pendingErasures(store: Store): Promise<readonly Erasure[]> {
+/** Those that are not finished. */
+export async function openErasures(store: Store): Promise<readonly Erasure[]> {
   const rows = await store.rows<ErasureRow>({
     sql: `SELECT account_number, meter_id, external_site_id, toString(terminated_on) AS terminated_on,
-        toString(ended_at) AS ended, stretches, toString(toUnixTimestamp64Milli(started_at)) AS started_ms
-      FROM erasure FINAL WHERE erased_at IS NULL`,
+        toString(ended_at) AS ended, stretches, counts, rank,
+        toString(toUnixTimestamp64Milli(started_at)) AS started_ms,
+        toString(toUnixTimestamp64Milli(ifNull(erased_at, started_at))) AS erased_ms
+      FROM erasure FINAL WHERE rank < 3`,
     settings: { output_format_json_named_tuples_as_objects: 0 },
   })
   return rows.map((row) => ({
@@ -120,21 +137,15 @@ export async function pendingErasures(store: Store): Promise<readonly Erasure[]>
     endedAt: row.ended,
     stretches: row.stretches,
     startedAt: new Date(Number(row.started_ms)),
-    erasedAt: undefined,
-    counts: {},
+    state: erasureStates[row.rank - 1] as ErasureState,
+    erasedAt: row.rank === 1 ? undefined : new Date(Number(row.erased_ms)),
+    counts: Object.fromEntries(Object.entries(row.counts).map(([name, n]) => [name, Number(n)])),
   }))
 }
 
-const pending = 'erasure FINAL WHERE erased_at IS NULL'
+const pending = 'erasure FINAL WHERE rank = 1'
 const accounts = `SELECT account_number FROM ${pending} AND meter_id = ''`
 const meters = `SELECT account_number, meter_id FROM ${pending} AND meter_id != ''`
-const held = `(SELECT groupArrayArray(stretches) FROM ${pending})`
-
-/** Reads under an account that nobody has, in the time in which the erased one held the meter. */
-const inStretch = `(meter_id IN (SELECT held.1 FROM erasure FINAL ARRAY JOIN stretches AS held WHERE erased_at IS NULL)
-  AND account_number NOT IN (SELECT account_number FROM tenancy)
-  AND arrayExists(one -> one.1 = meter_id AND one.2 = external_site_id
-    AND one.3 <= starts_at AND starts_at < one.4, ${held}))`
 
 interface Target {
   readonly table: string
@@ -155,24 +166,30 @@ function targets(): readonly Target[] {
     return [{ table: rowsTable(feed), where, account: 'account_number' }]
   })
   const old = ofMeter.replaceAll('account_number IN', 'old_account_number IN')
-  const fields = `arrayMap(field -> trimBoth(field, ' \\t"'), splitByChar(',', raw))`
-  const known = `(SELECT groupUniqArray(account_number) FROM ${pending})`
+  const unknown = erasedReads('usage_read', pending)
   return [
-    { table: 'usage_read', where: `${ofMeter} OR ${inStretch}`, account: 'account_number' },
+    { table: 'usage_read', where: `${ofMeter} OR ${unknown}`, account: 'account_number' },
     {
       table: 'restatement',
       where: old.replaceAll('(account_number, meter_id) IN', '(old_account_number, meter_id) IN'),
       account: 'old_account_number',
     },
     ...records,
-    {
-      table: 'reject',
-      where: `hasAny(${fields}, ${known})`,
-      account: `arrayFirst(field -> has(${known}, field), ${fields})`,
-    },
+    rejects(pending),
     { table: 'registration_fact', where: ofMeter, account: 'account_number' },
     { table: 'tenancy', where: ofMeter, account: 'account_number' },
   ]
+}
+
+/** Rejected rows in which an account of `erasures` stands. */
+function rejects(erasures: string): Target {
+  const fields = `arrayMap(field -> trimBoth(field, ' \\t"'), splitByChar(',', raw))`
+  const known = `(SELECT groupUniqArray(account_number) FROM ${erasures})`
+  return {
+    table: 'reject',
+    where: `hasAny(${fields}, ${known})`,
+    account: `arrayFirst(field -> has(${known}, field), ${fields})`,
+  }
 }
 
 /** Rows that were erased by table and account. */
@@ -184,17 +201,55 @@ export type ErasedCounts = Readonly<Record<string, ReadonlyMap<string, number>>>
  */
 export async function eraseRows(store: Store): Promise<ErasedCounts> {
   const counts: Record<string, ReadonlyMap<string, number>> = {}
-  for (const { table, where, account } of targets()) {
-    const found = await store.rows<{ account: string; rows: string }>({
-      sql: `SELECT ${account} AS account, toString(count()) AS rows FROM ${table}
-        WHERE ${where} GROUP BY account`,
-    })
-    counts[table] = new Map(found.map((row) => [row.account, Number(row.rows)]))
-    if (found.length === 0) continue
-    await store.command({
-      sql: `ALTER TABLE ${table} DELETE WHERE ${where}`,
-      settings: { mutations_sync: 2, allow_nondeterministic_mutations: 1 },
-    })
-  }
+  for (const target of targets()) counts[target.table] = await eraseFrom(store, target)
   return counts
+}
+
+/** A file that was sent again may have had rejected rows of an erased account. */
+export async function eraseRejects(store: Store): Promise<void> {
+  await eraseFrom(store, rejects('erasure'))
+}
+
+async function eraseFrom(
+  store: Store,
+  { table, where, account }: Target,
+): Promise<ReadonlyMap<string, number>> {
+  const found = await store.rows<{ account: string; rows: string }>({
+    sql: `SELECT ${account} AS account, toString(count()) AS rows FROM ${table}
+      WHERE ${where} GROUP BY account`,
+  })
+  if (found.length > 0) await deleteRows(store, table, where)
+  return new Map(found.map((row) => [row.account, Number(row.rows)]))
+}
+
+/** Rewrites the parts of a table without some rows, so that nothing of them is left. */
+function deleteRows(store: Store, table: string, where: string): Promise<void> {
+  return store.command({
+    sql: `ALTER TABLE ${table} DELETE WHERE ${where}`,
+    settings: { mutations_sync: 2, allow_nondeterministic_mutations: 1 },
+  })
+}
+
+/** Takes out of what is stored of other tenancies that an erased account came before them. */
+export async function eraseBefore(store: Store): Promise<void> {
+  const where = `(previous_account_number, meter_id) IN
+    (SELECT account_number, held.1 FROM erasure FINAL ARRAY JOIN stretches AS held WHERE rank = 2)`
+  const stale = await store.rows({ sql: `SELECT 1 FROM tenancy WHERE ${where} LIMIT 1` })
+  if (stale.length > 0) await deleteRows(store, 'tenancy', where)
+}
+
+/** Which of some accounts are erased, or with which of their meters. */
+export async function erasedPlaces(
+  store: Store,
+  accountNumbers: readonly string[],
+): Promise<(place: { readonly accountNumber: string; readonly meterId: string }) => boolean> {
+  const rows = await store.rows<{ account_number: string; meter_id: string }>({
+    sql: `SELECT account_number, meter_id FROM erasure
+      WHERE account_number IN {accountNumbers:Array(String)}`,
+    parameters: { accountNumbers },
+  })
+  return ({ accountNumber, meterId }) =>
+    rows.some((row) => {
+      return row.account_number === accountNumber && ['', meterId].includes(row.meter_id)
+    })
 }

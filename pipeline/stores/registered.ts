@@ -11,13 +11,14 @@ export const registeredMeters = 'SELECT meter_id FROM tenancy'
 /**
  * The condition of rows that are not stored: of no registered customer, where the profile stores
  * only those, and of accounts that were erased in any case (decision 21). Empty where there are none.
+ * `reads` is a table of reads with these columns.
  */
 export async function foreignRows(
   store: Store,
   profile: Pick<Profile, 'ingestion'>,
-  columns: readonly string[],
+  of: { readonly columns: readonly string[]; readonly reads?: string },
 ): Promise<string> {
-  const hasMeter = columns.includes('meter_id')
+  const hasMeter = of.columns.includes('meter_id')
   const conditions: string[] = []
   if (profile.ingestion !== 'full') {
     conditions.push(
@@ -28,6 +29,9 @@ export async function foreignRows(
   }
   const erasures = await store.rows({ sql: 'SELECT 1 FROM erasure LIMIT 1' })
   if (erasures.length > 0) conditions.push(erasedRows(hasMeter))
+  if (erasures.length > 0 && of.reads !== undefined) {
+    conditions.push(erasedReads(of.reads, 'erasure FINAL'))
+  }
   return conditions.map((condition) => `(${condition})`).join(' OR ')
 }
 
@@ -37,6 +41,20 @@ function erasedRows(hasMeter: boolean): string {
   if (!hasMeter) return accounts
   return `${accounts} OR (account_number, meter_id) IN
     (SELECT account_number, meter_id FROM erasure WHERE meter_id != '')`
+}
+
+/**
+ * Reads under an account that nobody has, in the time in which an erased account of `erasures` held
+ * the meter: they are that account's (decision 11).
+ */
+export function erasedReads(reads: string, erasures: string): string {
+  return `version IN (
+    SELECT r.version FROM ${reads} AS r
+    INNER JOIN (SELECT held.1 AS meter, held.2 AS site, held.3 AS from_at, held.4 AS to_at
+      FROM (SELECT arrayJoin(stretches) AS held FROM ${erasures})) AS e
+      ON e.meter = r.meter_id AND e.site = r.external_site_id
+    WHERE r.starts_at >= e.from_at AND r.starts_at < e.to_at
+      AND r.account_number NOT IN (SELECT account_number FROM tenancy))`
 }
 
 /** Rows and quantity in a table of a file's reads that are not stored. */

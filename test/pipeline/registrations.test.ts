@@ -222,7 +222,13 @@ t.test('rows of meters that nobody registered can be told and counted', async (t
   await createStaging(store, 3)
   const table = stagingOf(3).reads
   await store.insert(table, toReadRows(3, reads))
-  const isForeign = await foreignRows(store, { ingestion: 'registered' }, ['meter_id'])
+  const isForeign = await foreignRows(
+    store,
+    { ingestion: 'registered' },
+    {
+      columns: ['meter_id'],
+    },
+  )
   t.same(await store.rows(countForeign(table, isForeign)), [{ rows: '2', quantity: '2' }])
   t.equal(await count(`${table} WHERE meter_id IN (${registeredMeters})`), 1)
 })

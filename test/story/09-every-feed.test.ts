@@ -12,7 +12,7 @@ import { createStory, storyProfile } from './stack.js'
 
 const golden = join(packageRoot(import.meta.url), 'test', 'golden')
 const seed = Number(process.argv[2] ?? Date.now() & 0x7fffffff)
-const profile = { usage: { rejectedShareMax: 1 } }
+const profile = { usage: { rejectedShareMax: 1 }, termination: { graceDays: 36_500 } }
 const story = await createStory({ profile })
 t.teardown(story.close)
 t.comment(`seed ${seed}`)

@@ -5,7 +5,7 @@ import type { Receipt } from '../../schemas/receipt.js'
 import { createStory, until } from './stack.js'
 
 const story = await createStory({
-  profile: { rates: { quietMinutes: 0.05 }, termination: { graceDays: 0 } },
+  profile: { rates: { quietMinutes: 0.05 } },
 })
 t.teardown(story.close)
 
@@ -29,12 +29,12 @@ t.test('a schedule replaces the one before as a whole, older periods stay', asyn
   )
   t.match(second, { status: 'published', rows: { read: 2, accepted: 2 } })
   t.same(
-    await find(`SELECT billing_cycle_id AS id, toString(start_date) AS from, toString(last_date) AS to
-      FROM billing_cycle ORDER BY id, from`),
+    await find(`SELECT billing_cycle_id AS id, toString(start_date) AS first, toString(last_date) AS last
+      FROM billing_cycle ORDER BY id, first`),
     [
-      { id: '7', from: '2025-12-05', to: '2026-01-04' },
-      { id: '7', from: '2026-01-05', to: '2026-02-02' },
-      { id: '7', from: '2026-02-03', to: '2026-03-05' },
+      { id: '7', first: '2025-12-05', last: '2026-01-04' },
+      { id: '7', first: '2026-01-05', last: '2026-02-02' },
+      { id: '7', first: '2026-02-03', last: '2026-03-05' },
     ],
   )
 })
@@ -54,7 +54,11 @@ t.test('what equals the version in force is a duplicate, an earlier version is n
 t.test('a gap keeps all of it out and is named with both dates', async (t) => {
   const gap = cycles('7,2026-01-05,2026-02-03', '7,2026-02-06,2026-03-05')
   const receipt = await story.loadBytes('DEMO_04012026_BillingCycles.csv', gap)
-  t.match(receipt, { status: 'quarantined', rows: { read: 2, rejected: 1, accepted: 1 } })
+  t.match(receipt, {
+    status: 'quarantined',
+    rows: { read: 1, rejected: 1, accepted: 0 },
+    withheld: { rows: 1 },
+  })
   t.match(receipt.reason, /SCHEDULE: .*line 3: a gap lies between .* 2026-02-03 .* 2026-02-06/)
   t.match(
     await find(
@@ -132,7 +136,7 @@ t.test('a file without its set is judged with what is in force', async (t) => {
   )
   t.match(receipt, { status: 'published', rows: { accepted: 2 } })
   const lone = await story.loadBytes('DEMO_09012026_RateCodes.csv', codes('FLAT,Flat,Flat'))
-  t.match(lone, { status: 'quarantined', reason: /RateTou in force line 0: .*RES/ })
+  t.match(lone, { status: 'quarantined', reason: /in force: RateTou in force has rate code RES/ })
   await story.send('DEMO_10012026_Holidays.csv', lines('Date,Name', '2026-07-03,Independence Day'))
   t.match(
     await story.receiptOf('DEMO_10012026_Holidays.csv'),
