@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { billingSettings } from './billing.js'
 import { byteSize } from './byte-size.js'
 import { Fault } from './fault.js'
 import { findGaps, gatewaySettings } from './gateway.js'
@@ -147,6 +148,7 @@ const profile = z
     database: database.default('tieline'),
     ingestion: z.enum(['full', 'registered', 'backfill']).default('full'),
     usage,
+    billing: billingSettings,
     rates,
     termination,
     sources,

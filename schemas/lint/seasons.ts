@@ -17,12 +17,21 @@ interface Stretch<R> {
 const yearsAhead = 1
 const endless = Number.POSITIVE_INFINITY
 
+/** Days since 1970, both inclusive. */
+interface Days {
+  readonly from: number
+  readonly to: number
+}
+
 /**
  * Cuts time where rows of one rate begin or end to hold, in order. Between the first and the last
- * there may be seasons of no rows at all.
+ * there may be seasons of no rows at all. Rows of every year are laid out for the years of `days` too.
  */
-export function toSeasons<R extends PlacedRow>(rows: readonly R[]): readonly Season<R>[] {
-  const years = yearsOf(rows)
+export function toSeasons<R extends PlacedRow>(
+  rows: readonly R[],
+  days?: Days,
+): readonly Season<R>[] {
+  const years = yearsOf(rows, days)
   const stretches = rows.flatMap((row) => toStretches(row, years))
   const cuts = new Set<number>()
   for (const { from, to } of stretches) {
@@ -45,9 +54,11 @@ interface Years {
 }
 
 /** Where no row has a year, a leap year and the one after show all that there is to see. */
-function yearsOf(rows: readonly PlacedRow[]): Years {
+function yearsOf(rows: readonly PlacedRow[], days?: Days): Years {
+  const asked = days === undefined ? [] : [fromDays(days.from), fromDays(days.to)]
   const years = rows
     .flatMap(({ row }) => [row['RateStartDate'] ?? '', row['RateEndDate'] ?? ''])
+    .concat(asked)
     .filter((date) => /^\d/.test(date))
     .map((date) => Number(date.slice(0, 4)))
   if (years.length === 0) return { first: 2024, last: 2024 + yearsAhead }

@@ -1,9 +1,12 @@
+import type { BillingRules } from '../billing.js'
 import { groupRows } from '../lint/finding.js'
 import { toSeasons } from '../lint/seasons.js'
 import { divideRounded, microsOf } from './amount.js'
-import type { BillingRules, RateRow } from './rate-book.js'
+import type { Component, Stretch } from './kind.js'
+import type { RateRow } from './rate-book.js'
+import { cutDays } from './stretches.js'
 
-/** A charge that does not depend on when energy was used; amounts in 10^-12 dollars. */
+/** A charge that does not depend on how much energy was used; amounts in 10^-12 dollars. */
 export interface Charge {
   readonly name: string
   readonly kind: string
@@ -11,13 +14,12 @@ export interface Charge {
   readonly fileId: string
   readonly from: number
   readonly to: number
+  /** Of a percent, 10^-6 percent. */
   readonly amount: bigint
 }
 
 export interface FixedCharges {
   readonly amounts: readonly Charge[]
-  /** Amounts for each unit of energy, in 10^-6 dollars. */
-  readonly perUnit: readonly Charge[]
   /** Percents of the taxable lines, in 10^-6 percent. */
   readonly percents: readonly Charge[]
   /** The least that a bill comes to; compared, never added. */
@@ -44,20 +46,38 @@ export function compileFixed(
   rules: Rules,
 ): FixedCharges {
   const charges = groupRows(rows, 'Name').flatMap((own) => versionsOf(own, days))
-  const of = (isIn: (row: RateRow) => boolean, scale: Scale) =>
-    charges.filter(({ row }) => isIn(row)).map((one) => toCharge(one, scale))
-  const isMinimum = ({ row }: RateRow) => row['Kind'] === 'Minimum'
-  const hasBasis = (basis: string) => (row: RateRow) =>
-    !isMinimum(row) && row.row['Basis'] === basis
-  const isAmount = (row: RateRow) => /^Per(Period|Day|Month)$/.test(row.row['Basis'] ?? '')
+  const of = (isIn: (row: RateRow['row']) => boolean, scale: Scale) =>
+    charges.filter(({ row }) => isIn(row.row)).map((one) => toCharge(one, scale(one)))
+  const isMinimum = (row: RateRow['row']) => row['Kind'] === 'Minimum'
+  const isAmount = (row: RateRow['row']) => /^Per(Period|Day|Month)$/.test(row['Basis'] ?? '')
   const scale: Scale = (version) => amountOf(version, days, rules)
-  const asIs: Scale = ({ row }) => microsOf(row.row['Amount'])
   return {
     amounts: of((row) => !isMinimum(row) && isAmount(row), scale),
-    perUnit: of(hasBasis('PerUnit'), asIs),
-    percents: of(hasBasis('Percent'), asIs),
+    percents: of(
+      (row) => !isMinimum(row) && row['Basis'] === 'Percent',
+      ({ row }) => microsOf(row.row['Amount']),
+    ),
     minimums: of(isMinimum, scale),
   }
+}
+
+/** Charges for each unit of energy are priced as a flat rate is, a line for each of their versions. */
+export function compilePerUnit(rows: readonly RateRow[], stretch: Stretch): readonly Component[] {
+  const own = rows.filter(({ row }) => row['Basis'] === 'PerUnit' && row['Kind'] !== 'Minimum')
+  return groupRows(own, 'Name').map((versions) => {
+    const { seasons, segmentOf } = cutDays(toSeasons(versions, stretch), stretch)
+    const name = versions[0]?.row['Name'] ?? ''
+    return {
+      name,
+      segmentOf,
+      lines: seasons.flatMap(({ rows: [row], from, to }, at) => {
+        if (row === undefined) return []
+        const { amount, ...charge } = toCharge({ row, from, to }, microsOf(row.row['Amount']))
+        const line = { component: name, tier: 0, price: amount, through: [at + 1], before: [] }
+        return [{ ...charge, ...line }]
+      }),
+    }
+  })
 }
 
 interface VersionDays {
@@ -72,11 +92,11 @@ function versionsOf(
   rows: readonly RateRow[],
   { from, to, period }: FixedDays,
 ): readonly VersionDays[] {
-  return toSeasons(rows).flatMap((season) => {
+  return toSeasons(rows, { from, to }).flatMap((season) => {
     const [row] = season.rows
     if (row === undefined || season.from > to || season.to < from) return []
     const own = { row, from: Math.max(from, season.from), to: Math.min(to, season.to) }
-    if (/^Per(Day|Month|Unit)$/.test(row.row['Basis'] ?? '')) return [own]
+    if (/^Per(Day|Month)$/.test(row.row['Basis'] ?? '')) return [own]
     return own.to === period.to ? [{ ...own, from }] : []
   })
 }
@@ -94,18 +114,15 @@ function amountOf({ row, from, to }: VersionDays, { period }: FixedDays, rules: 
   return divideRounded(price * days * micro, monthMicros)
 }
 
-function toCharge(version: VersionDays, scale: Scale): Charge {
-  const { row, fileId } = version.row
+function toCharge({ row: { row, fileId }, from, to }: VersionDays, amount: bigint): Charge {
   const kind = row['Kind'] ?? ''
-  const amount = scale(version)
-  const isCredit = kind === 'Credit' && amount > 0n
   return {
     name: row['Name'] ?? '',
     kind,
     taxable: row['Taxable'] === 'true',
     fileId,
-    from: version.from,
-    to: version.to,
-    amount: isCredit ? -amount : amount,
+    from,
+    to,
+    amount: kind === 'Credit' && amount > 0n ? -amount : amount,
   }
 }

@@ -8,7 +8,7 @@ import { cutDays } from './stretches.js'
 export const flat: RateKind = { feed: 'RateFlat', compile }
 
 function compile(rows: readonly RateRow[], stretch: Stretch): Component {
-  const { seasons, segmentOf } = cutDays(toSeasons(rows), stretch)
+  const { seasons, segmentOf } = cutDays(toSeasons(rows, stretch), stretch)
   return {
     name: rows[0]?.row['Component'] ?? '',
     segmentOf,
@@ -18,6 +18,8 @@ function compile(rows: readonly RateRow[], stretch: Stretch): Component {
         {
           component: row.row['Component'] ?? '',
           name: 'Flat',
+          kind: 'Energy',
+          taxable: stretch.isTaxed(row.row['Component'] ?? ''),
           tier: 0,
           price: microsOf(row.row['Amount']),
           fileId: row.fileId,

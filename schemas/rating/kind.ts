@@ -8,6 +8,9 @@ import type { Slots } from './slots.js'
 export interface EnergyLine {
   readonly component: string
   readonly name: string
+  /** `Energy`, or the kind of a charge for each unit. */
+  readonly kind: string
+  readonly taxable: boolean
   /** Counted from 1; 0 where the price has no tiers. */
   readonly tier: number
   /** Millionths of a dollar for one unit. */
@@ -38,10 +41,25 @@ export interface Stretch {
   readonly to: number
   readonly holidays: ReadonlySet<number>
   readonly tierLimitRounding: 'none' | 'unit'
+  /** Whether percents apply to energy of a component. */
+  readonly isTaxed: (component: string) => boolean
 }
+
+/** What became of a bill. Those that could not be computed have no amounts. */
+export const billStatuses = [
+  'billed',
+  'incomplete',
+  'noUsage',
+  'noRate',
+  'noPrice',
+  'unit',
+  'notProjectable',
+] as const
+export type BillStatus = (typeof billStatuses)[number]
 
 /** A rate cannot be priced: which rate, when, and why. */
 export interface Unpriced {
+  readonly status: BillStatus
   readonly reason: string
 }
 

@@ -1,8 +1,9 @@
-import { groupRows } from '../lint/finding.js'
-import { compileFixed, type FixedCharges } from './fixed.js'
+import type { BillingRules } from '../billing.js'
+import { fromDays, groupRows } from '../lint/finding.js'
+import { compileFixed, compilePerUnit, type FixedCharges } from './fixed.js'
 import { flat } from './flat.js'
 import type { Component, RateKind, Stretch, Unpriced } from './kind.js'
-import type { BillingRules, RateBook } from './rate-book.js'
+import type { RateBook } from './rate-book.js'
 import { type Slots, slotSeconds } from './slots.js'
 import { tiered } from './tiered.js'
 import { tou } from './tou.js'
@@ -11,17 +12,19 @@ import { tou } from './tou.js'
 export interface PlanDays {
   readonly from: number
   readonly to: number
-  readonly rates: readonly {
-    readonly rateCode: string
-    readonly from: number
-    readonly to: number
-  }[]
+  readonly rates: readonly RateDays[]
 }
 
-/** What the bills of all meters with the same rate code and days are priced by. */
+export interface RateDays {
+  readonly rateCode: string
+  readonly from: number
+  readonly to: number
+}
+
+/** What the bills of all meters with the same rate codes and days are priced by. */
 export interface Plan {
   readonly components: readonly Component[]
-  readonly fixed: readonly FixedCharges[]
+  readonly fixed: FixedCharges
   /** The longest interval whose price is known, seconds: 900, 3,600 or 86,400. */
   readonly resolution: number
   readonly commodity: string
@@ -39,38 +42,50 @@ const kinds: Readonly<Record<string, RateKind>> = { TOU: tou, Tiered: tiered, Fl
 
 /** Makes the plan of a bill, or says why it has no price. */
 export function createPlan(context: PlanContext, days: PlanDays): Plan | Unpriced {
+  const { book, slots, rules } = context
   const components: Component[] = []
   const fixed: FixedCharges[] = []
-  let unit = ''
+  const units = new Set<string>()
   let commodity = ''
   for (const { rateCode, from, to } of days.rates) {
-    const code = context.book.codes.get(rateCode)
-    if (code === undefined) return { reason: `rate code ${rateCode} is not known` }
-    const own = code.row['UnitOfMeasure'] ?? ''
-    if (unit !== '' && unit !== own) return { reason: `the unit changes from ${unit} to ${own}` }
-    unit = own
-    commodity = code.row['Commodity'] ?? ''
+    const code = book.codes.get(rateCode)?.row
+    if (code === undefined) {
+      return { status: 'noRate', reason: `rate code ${JSON.stringify(rateCode)} is not known` }
+    }
+    units.add(code['UnitOfMeasure'] ?? '')
+    commodity = code['Commodity'] ?? ''
     const compiled = compileCode(context, { rateCode, from, to })
-    if ('reason' in compiled) return { reason: `rate code ${rateCode}: ${compiled.reason}` }
+    if ('reason' in compiled) {
+      return { ...compiled, reason: `rate code ${rateCode}: ${compiled.reason}` }
+    }
     components.push(...compiled)
-    const rows = context.book.rows('RateFixed', rateCode)
-    fixed.push(compileFixed(rows, { from, to, period: days }, context.rules))
+    const rows = book.rows('RateFixed', rateCode)
+    fixed.push(compileFixed(rows, { from, to, period: days }, rules))
+  }
+  if (units.size > 1) {
+    return { status: 'unit', reason: `the rate codes are priced in ${[...units].join(' and ')}` }
   }
   return {
     components,
-    fixed,
-    resolution: resolutionOf(components, context.slots),
+    fixed: {
+      amounts: fixed.flatMap(({ amounts }) => amounts),
+      percents: fixed.flatMap(({ percents }) => percents),
+      minimums: fixed.flatMap(({ minimums }) => minimums),
+    },
+    resolution: resolutionOf(components, slots),
     commodity,
-    unit,
+    unit: [...units].join(),
   }
 }
 
 function compileCode(
   { book, slots, rules }: PlanContext,
-  { rateCode, from, to }: PlanDays['rates'][number],
+  { rateCode, from, to }: RateDays,
 ): readonly Component[] | Unpriced {
   const { tierLimitRounding } = rules
-  const stretch: Stretch = { slots, from, to, holidays: book.holidays(rateCode), tierLimitRounding }
+  const isTaxed = (component: string) => !rules.untaxed.includes(component)
+  const holidays = book.holidays(rateCode)
+  const stretch: Stretch = { slots, from, to, holidays, tierLimitRounding, isTaxed }
   const type = book.codes.get(rateCode)?.row['RateType'] ?? ''
   const components: Component[] = []
   const energy: Component[] = []
@@ -83,9 +98,12 @@ function compileCode(
       if (name === type) energy.push(component)
     }
   }
-  if (energy.length === 0) return { reason: `there is no row of ${kinds[type]?.feed ?? type}` }
+  if (energy.length === 0) {
+    return { status: 'noRate', reason: `there is no row of ${kinds[type]?.feed ?? type}` }
+  }
   const hole = findHole(energy, stretch)
-  return hole === undefined ? components : { reason: hole }
+  if (hole !== undefined) return { status: 'noPrice', reason: hole }
+  return [...components, ...compilePerUnit(book.rows('RateFixed', rateCode), stretch)]
 }
 
 /** The first day that no component of the rate's own kind prices. */
@@ -94,19 +112,20 @@ function findHole(energy: readonly Component[], { slots, from, to }: Stretch): s
     const periodDay = slots.periodDay[slot] as number
     if (periodDay < from || periodDay > to) continue
     if (energy.some(({ segmentOf }) => segmentOf[slot] !== 0)) continue
-    const day = new Date((slots.day[slot] as number) * 86_400_000).toISOString().slice(0, 10)
-    return `no price on ${day}`
+    return `no price on ${fromDays(slots.day[slot] as number)}`
   }
   return undefined
 }
 
-/** How long an interval may be that lies in one segment wherever it starts. */
+/** How long an interval may be that has one price wherever it starts. */
 function resolutionOf(components: readonly Component[], slots: Slots): number {
   let resolution = 86_400
   for (const { segmentOf } of components) {
     for (let slot = 1; slot < slots.count; slot++) {
-      if (segmentOf[slot] === segmentOf[slot - 1] || slots.day[slot] !== slots.day[slot - 1])
-        continue
+      if (segmentOf[slot] === segmentOf[slot - 1]) continue
+      const isNewDay = slots.day[slot] !== slots.day[slot - 1]
+      const isNewPeriodDay = slots.periodDay[slot] !== slots.periodDay[slot - 1]
+      if (isNewDay || isNewPeriodDay) continue
       if ((slots.quarter[slot] as number) % 4 !== 0) return slotSeconds
       resolution = 3_600
     }

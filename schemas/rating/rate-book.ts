@@ -15,13 +15,3 @@ export interface RateBook {
 }
 
 export type RateFeed = 'RateTou' | 'RateTiers' | 'RateFlat' | 'RateFixed'
-
-/** What the bills of a utility are made by; the profile's `billing`. */
-export interface BillingRules {
-  readonly rounding: 'line' | 'total' | 'none'
-  readonly monthDays: number
-  readonly prorateMonths: 'odd' | 'always'
-  readonly tierLimitRounding: 'none' | 'unit'
-  /** Components that percents do not apply to. */
-  readonly untaxed: readonly string[]
-}

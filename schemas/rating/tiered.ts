@@ -12,7 +12,7 @@ import { type CutDays, cutDays } from './stretches.js'
 export const tiered: RateKind = { feed: 'RateTiers', compile }
 
 function compile(rows: readonly RateRow[], stretch: Stretch): Component {
-  const cut = cutDays(toSeasons(rows), stretch)
+  const cut = cutDays(toSeasons(rows, stretch), stretch)
   const limits = limitsOf(cut, stretch)
   return {
     name: rows[0]?.row['Component'] ?? '',
@@ -24,6 +24,8 @@ function compile(rows: readonly RateRow[], stretch: Stretch): Component {
         return {
           component: row.row['Component'] ?? '',
           name: `Tier ${row.row['Tier']}`,
+          kind: 'Energy',
+          taxable: stretch.isTaxed(row.row['Component'] ?? ''),
           tier: index + 1,
           price: microsOf(row.row['Amount']),
           fileId: row.fileId,

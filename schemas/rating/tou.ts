@@ -26,7 +26,10 @@ function compile(rows: readonly RateRow[], stretch: Stretch): Component | Unpric
     if (ofDay.length === 0) continue
     const quarter = slots.quarter[slot] as number
     const row = ofDay[quarter]
-    if (row === undefined) return { reason: `no price on ${fromDays(day)} at ${clock(quarter)}` }
+    if (row === undefined) {
+      const reason = `no price on ${fromDays(day)} at ${clock(quarter)}`
+      return { status: 'noPrice', reason }
+    }
     const segment = segments.get(row) ?? segments.size + 1
     segments.set(row, segment)
     segmentOf[slot] = segment
@@ -41,15 +44,16 @@ function compile(rows: readonly RateRow[], stretch: Stretch): Component | Unpric
 type DayRows = (day: number) => readonly (RateRow | undefined)[]
 
 /** The row of each quarter hour of a day; no rows at all where no season covers the day. */
-function createDayRows(rows: readonly RateRow[], { holidays }: Stretch): DayRows {
-  const seasons = toSeasons(rows)
+function createDayRows(rows: readonly RateRow[], stretch: Stretch): DayRows {
+  // Where periods break in standard time, an hour of the day before or after is in the stretch.
+  const seasons = toSeasons(rows, { from: stretch.from - 1, to: stretch.to + 1 })
   const known = new Map<string, readonly (RateRow | undefined)[]>()
   return (day) => {
     const at = seasons.findIndex(({ from, to }) => from <= day && day <= to)
     const season = seasons[at]
     if (season === undefined || season.rows.length === 0) return []
     const weekday = (day + 4) % 7
-    const kind = holidays.has(day) ? 2 : weekday === 0 || weekday === 6 ? 1 : 0
+    const kind = stretch.holidays.has(day) ? 2 : weekday === 0 || weekday === 6 ? 1 : 0
     const key = `${at} ${kind}`
     const found = known.get(key) ?? layOut(season.rows, kindsOfDay[kind].types)
     known.set(key, found)
@@ -69,12 +73,15 @@ function layOut(
   return laid
 }
 
-function toLine(row: RateRow, segment: number, { from, to }: Stretch): EnergyLine {
+function toLine(row: RateRow, segment: number, stretch: Stretch): EnergyLine {
+  const { from, to } = stretch
   const [first, last] = [row.row['RateStartDate'] ?? '', row.row['RateEndDate'] ?? '']
   const isYearly = first.startsWith('--')
   return {
     component: row.row['Component'] ?? '',
     name: row.row['Name'] ?? '',
+    kind: 'Energy',
+    taxable: stretch.isTaxed(row.row['Component'] ?? ''),
     tier: 0,
     price: microsOf(row.row['Amount']),
     fileId: row.fileId,
