@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../schemas/fault.js'
+import { bill } from './commands/bill.js'
 import { check } from './commands/check.js'
 import { demo } from './commands/demo.js'
 import { doctor } from './commands/doctor.js'
@@ -91,6 +92,14 @@ program
   .option('--json', 'print the receipts and the first bad rows as JSON', false)
   .addHelpText('after', '\nExit code: 0 all good, 2 one would be quarantined, 1 a fault.')
   .action((files, options) => run((context) => check(context, files, options)))
+program
+  .command('bill')
+  .description("compute the bills of a cycle's period from usage and rates")
+  .requiredOption('--cycle <id>', 'billing cycle')
+  .option('--period <start>', 'first day of the period; without it the latest that has ended')
+  .option('--as-of <instant>', 'take reads as they were known then, 2026-02-05T12:00:00Z')
+  .option('--json', 'print the summary as JSON', false)
+  .action((options) => run((context) => bill(context, options)))
 program
   .command('sql')
   .description('run one query as the reader and print its result')

@@ -1,0 +1,115 @@
+import type { BillingRules } from '../../schemas/billing.js'
+import type { Statement } from '../stores/clickhouse.js'
+import { passes } from './compile.js'
+import type { RunTables } from './members.js'
+
+/** Below this share of its intervals a bill is flagged and no match for reconciliation. */
+export const completenessMin = 0.98
+
+/** Rows that are priced together: each holds its meter's vector once for every line of its plan. */
+const rowsAtOnce = 2_048
+
+export function createMasks({ masks }: RunTables): Statement {
+  return {
+    sql: `CREATE TABLE ${masks}
+      (
+        plan UInt32, pass UInt8, whole Array(UInt16), through Array(Array(UInt16)),
+        before Array(Array(UInt16)), lower Array(Int64), upper Array(Int64)
+      )
+      ENGINE = MergeTree ORDER BY (pass, plan)`,
+  }
+}
+
+export interface Pricing {
+  readonly run: string
+  readonly tables: RunTables
+  readonly rules: BillingRules
+  /** First slot of each period day, so that the intervals of a bill's days can be counted. */
+  readonly dayStarts: readonly number[]
+  readonly firstDay: number
+}
+
+/** Members with their plans, masks and vectors, one row each; those without reads have no vector. */
+function joined({ run, tables }: Pricing): string {
+  const { members, vectors, masks } = tables
+  const odd = `pass = ${passes.odd}`
+  return `SELECT * FROM (
+        SELECT meter_id, external_site_id, account_number, client_id, client_ids, unit AS meter_unit,
+          first_day, last_day, plan
+        FROM ${members}
+      ) AS m
+      ANY LEFT JOIN (
+        SELECT meter_id AS u_meter, external_site_id AS u_site, account_number AS u_account,
+          client_id AS u_client, pass, seconds, present, negative, vector
+        FROM ${vectors}
+        WHERE ${odd} OR meter_id NOT IN (SELECT meter_id FROM ${vectors} WHERE ${odd})
+      ) AS u ON u_meter = meter_id AND u_site = external_site_id
+        AND u_account = account_number AND u_client = client_id
+      ANY LEFT JOIN (
+        SELECT plan AS p_plan, status AS plan_status, reason AS plan_reason, unit, resolution, taxable,
+          prices, amounts, percents, minimum
+        FROM bill_plan WHERE run = '${run}'
+      ) AS p ON p_plan = plan
+      ANY LEFT JOIN (SELECT plan AS k_plan, pass AS k_pass, whole, through, before, lower, upper FROM ${masks}) AS k
+        ON k_plan = plan AND k_pass = pass`
+}
+
+/**
+ * Prices all bills of a run in one statement and exact decimals: the energy of a line is what its
+ * slots hold within its limits, less what was used before; percents go by the taxable lines as
+ * rounded. A bill that cannot be computed is a row with its reason.
+ */
+export function priceBills(pricing: Pricing): Statement {
+  const { run, rules, dayStarts, firstDay } = pricing
+  const line = rules.rounding === 'line' ? 2 : 6
+  const total = rules.rounding === 'none' ? 6 : 2
+  return {
+    sql: `INSERT INTO bill_row (run, plan, account_number, external_site_id, meter_id, client_ids, start_date, last_date,
+        status, reason, seconds, intervals_expected, intervals_present, nem, quantity, quantities, line_amounts, total)
+      WITH
+        [${dayStarts.join(',')}] AS day_starts,
+        seconds = 0 AS is_empty,
+        (meter_unit = 'Wh' AND unit = 'kWh') AS is_wh,
+        if(is_wh, 1000000000, 1000000) AS divisor,
+        if(is_wh, 1000, 1) AS scale,
+        day_starts[last_day - ${firstDay} + 2] - day_starts[first_day - ${firstDay} + 1] AS slots,
+        toUInt32(multiIf(is_empty, 0, seconds >= 86400, last_day - first_day + 1, intDiv(slots * 900, seconds))) AS expected,
+        multiIf(
+          plan_status != '', plan_status,
+          meter_unit != unit AND NOT is_wh, 'unit',
+          is_empty, 'noUsage',
+          seconds > resolution, 'notProjectable',
+          present < expected * ${completenessMin}, 'incomplete',
+          'billed') AS outcome,
+        outcome IN ('billed', 'incomplete') AS is_priced,
+        ((sum, low, high) -> least(greatest(sum, if(low = ${lowest}, low, low * scale)), if(high = ${highest}, high, high * scale))) AS clip,
+        arrayMap((t, b, low, high) -> round(toDecimal128(clip(arrayDotProduct(vector, t), low, high) - clip(arrayDotProduct(vector, b), low, high), 9) / divisor, 6),
+          if(is_priced, through, []), if(is_priced, before, []), if(is_priced, lower, []), if(is_priced, upper, [])) AS energy,
+        arrayConcat(
+          arrayMap((q, price) -> toDecimal128(round(q * price, ${line}), 6), energy, if(is_priced, prices, [])),
+          arrayMap(amount -> toDecimal128(round(amount, ${line}), 6), amounts)) AS untaxed,
+        arraySum(arrayMap((amount, is_taxable) -> amount * is_taxable, untaxed, arraySlice(taxable, 1, length(untaxed)))) AS taxed,
+        arrayConcat(untaxed, arrayMap(percent -> toDecimal128(round(taxed * percent * toDecimal64('0.01', 2), ${line}), 6), percents)) AS charged,
+        arraySum(charged) AS due,
+        if(minimum IS NULL, [], [greatest(toDecimal128(0, 6), toDecimal128(round(assumeNotNull(minimum), ${line}), 6) - due)]) AS missing
+      SELECT '${run}', plan, account_number, external_site_id, meter_id, client_ids,
+        toDate(first_day), toDate(last_day), outcome,
+        multiIf(
+          plan_status != '', plan_reason,
+          outcome = 'unit', concat('the meter is read in ', meter_unit, ', the rate is priced in ', unit),
+          outcome = 'noUsage', 'no interval of the period is there',
+          outcome = 'notProjectable', concat('intervals of ', toString(seconds), ' seconds cannot be told apart by a rate whose price changes within them'),
+          outcome = 'incomplete', concat(toString(present), ' of ', toString(expected), ' intervals are there'),
+          '') AS reason,
+        seconds, expected, present, negative > 0,
+        if(is_empty OR empty(whole), 0, round(toDecimal128(arrayDotProduct(vector, whole), 9) / divisor, 6)) AS quantity,
+        energy, if(is_priced, arrayConcat(charged, missing), []),
+        if(is_priced, round(due + arraySum(missing), ${total}), NULL)
+      FROM (${joined(pricing)})
+      ORDER BY account_number, meter_id, first_day`,
+    settings: { max_block_size: rowsAtOnce, max_joined_block_size_rows: rowsAtOnce },
+  }
+}
+
+const lowest = -(2n ** 63n)
+const highest = 2n ** 63n - 1n

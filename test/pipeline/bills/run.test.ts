@@ -1,0 +1,73 @@
+import t from 'tap'
+import { customerAt } from '../registering.js'
+import { billRig, steady } from './rig.js'
+
+const rig = await billRig(t)
+const customer = (meterId: string, rateCode: string, more: object = {}) =>
+  customerAt({ clientId: `c${meterId}`, accountNumber: `A${meterId}`, meterId, rateCode, ...more })
+
+/** January 2026 begins at 5:00 UTC in Detroit and has 2,976 quarter hours. */
+const january = { from: '2026-01-01T05:00:00Z', quarters: 2_976 }
+
+await rig.publish({
+  RateCodes: [
+    'FLAT,Flat,Flat,,',
+    'TOU,Time of use,TOU,,',
+    'TIER,Tiered,Tiered,,',
+    'GAS,Gas,Flat,Gas,ccf',
+    'EMPTY,Nothing,TOU,,',
+    'ENDED,Ended,Flat,,',
+  ],
+  RateFlat: ['FLAT,0.1,2025-01-01,,', 'GAS,0.9,2025-01-01,,', 'ENDED,0.1,2025-01-01,2026-01-10,'],
+  RateTou: ['TOU,Peak,0.2,14,19,--01-01,--12-31,,', 'TOU,Off-Peak,0.08,19,14,--01-01,--12-31,,'],
+  RateTiers: ['TIER,1,10,0.1,2025-01-01,,,', 'TIER,2,,0.2,2025-01-01,,,'],
+  RateFixed: [
+    'TOU,Service charge,Service,PerMonth,8.5,true,2025-01-01,',
+    'TOU,Tax,TaxPercent,Percent,4,false,2025-01-01,',
+    'TOU,Least,Minimum,PerPeriod,100,false,2025-01-01,',
+  ],
+  Holidays: ['2026-01-01,New Year,'],
+  BillingCycles: ['7,2026-01-01,2026-01-31', '7,2026-02-01,2026-02-28'],
+})
+
+t.test('a whole cycle is billed at once, each customer by the rate of the meter', async (t) => {
+  await rig.register(
+    customer('flat', 'FLAT'),
+    customer('tou', 'TOU'),
+    customer('tier', 'TIER'),
+    customer('wh', 'FLAT', { unitOfMeasure: 'Wh' }),
+    customer('gas', 'GAS', { meterType: 'Gas', unitOfMeasure: 'ccf' }),
+  )
+  for (const meter of ['flat', 'tou', 'tier']) {
+    await rig.read({ meter, ...january, quantities: steady('0.25', january.quarters) })
+  }
+  await rig.read({ meter: 'wh', ...january, quantities: steady('250', january.quarters) })
+  const days = { meter: 'gas', seconds: 86_400, commodity: 'Gas' as const, from: january.from }
+  await rig.read({ ...days, quantities: steady('2', 31) })
+  const summary = await rig.bill({ start: '2026-01-01' })
+  t.match(summary, { first: '2026-01-01', last: '2026-01-31', bills: { billed: 5 }, reasons: [] })
+  t.same(
+    await rig.bills(
+      'meter_id AS meter, toString(total) AS total, toString(quantity) AS quantity, unit',
+    ),
+    [
+      { meter: 'flat', total: '74.4', quantity: '744', unit: 'kWh' },
+      { meter: 'gas', total: '55.8', quantity: '62', unit: 'ccf' },
+      { meter: 'tier', total: '117.8', quantity: '744', unit: 'kWh' },
+      { meter: 'tou', total: '100', quantity: '744', unit: 'kWh' },
+      { meter: 'wh', total: '74.4', quantity: '744', unit: 'kWh' },
+    ],
+  )
+  t.same(await rig.lines('tier'), [
+    ['Tier 1', '310', '31'],
+    ['Tier 2', '434', '86.8'],
+  ])
+  // 21 working days of 5 peak hours; (51.12 + 21.00 + 8.50) x 4 % = 3.2248; 100 - 83.84 = 16.16.
+  t.same(await rig.lines('tou'), [
+    ['Off-Peak', '639', '51.12'],
+    ['Peak', '105', '21'],
+    ['Service charge', null, '8.5'],
+    ['Tax', null, '3.22'],
+    ['Least', null, '16.16'],
+  ])
+})
