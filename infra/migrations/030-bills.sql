@@ -160,7 +160,7 @@ FROM
         toString(p.unit) AS unit, b.run AS run, r.published_at AS published_at
     FROM (SELECT * FROM {database}.bill_row WHERE total IS NOT NULL) AS b
     INNER JOIN {database}.bill_run_current AS r ON r.run = b.run
-    ANY INNER JOIN {database}.bill_plan AS p ON p.run = b.run AND p.plan = b.plan
+    INNER JOIN (SELECT * FROM {database}.bill_plan FINAL) AS p ON p.run = b.run AND p.plan = b.plan
 )
 WHERE kind != 'Minimum' OR amount != 0
 COMMENT 'The lines of projected bills; they add up to the total';

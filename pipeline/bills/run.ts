@@ -60,15 +60,31 @@ export async function bill(context: BillContext, request: BillRequest): Promise<
     today: localDay(context),
     ...(request.start !== undefined && { start: request.start }),
   })
+  await dropLeft(store)
   const run = nameRun(context.now())
   const tables = tablesOf(run)
   try {
     return await compute(context, { request, period, run, tables })
   } finally {
-    for (const table of Object.values(tables)) {
-      await store.command({ sql: `DROP TABLE IF EXISTS ${table} SYNC` })
-    }
+    await drop(store, Object.values(tables))
   }
+}
+
+async function drop(store: Store, tables: readonly string[]): Promise<void> {
+  for (const table of tables) await store.command({ sql: `DROP TABLE IF EXISTS ${table} SYNC` })
+}
+
+/** No run lasts a day: what is that old was left by one that crashed. */
+async function dropLeft(store: Store): Promise<void> {
+  const left = await store.rows<{ name: string }>({
+    sql: `SELECT name FROM system.tables
+      WHERE database = currentDatabase() AND match(name, '^bill_(member|vector|mask)_[0-9]')
+        AND metadata_modification_time < now() - INTERVAL 1 DAY`,
+  })
+  await drop(
+    store,
+    left.map(({ name }) => name),
+  )
 }
 
 interface Run {

@@ -175,6 +175,7 @@ function targets(): readonly Target[] {
       account: 'old_account_number',
     },
     ...records,
+    { table: 'bill_row', where: ofMeter, account: 'account_number' },
     rejects(pending),
     { table: 'registration_fact', where: ofMeter, account: 'account_number' },
     { table: 'tenancy', where: ofMeter, account: 'account_number' },

@@ -71,3 +71,117 @@ t.test('a whole cycle is billed at once, each customer by the rate of the meter'
     ['Least', null, '16.16'],
   ])
 })
+
+t.test('a bill that cannot be computed says why, and harms no other', async (t) => {
+  const bad = {
+    unknown: 'NONE',
+    unnamed: 'EMPTY',
+    ended: 'ENDED',
+    daily: 'TOU',
+    half: 'FLAT',
+    silent: 'FLAT',
+    ccf: 'GAS',
+  }
+  await rig.register(...Object.entries(bad).map(([meter, rate]) => customer(meter, rate)))
+  for (const meter of ['unknown', 'unnamed', 'ended', 'ccf']) {
+    await rig.read({ meter, ...january, quantities: steady('0.25', january.quarters) })
+  }
+  await rig.read({ meter: 'half', ...january, quantities: steady('0.25', january.quarters / 2) })
+  await rig.read({
+    meter: 'daily',
+    seconds: 86_400,
+    from: january.from,
+    quantities: steady('24', 31),
+  })
+  const summary = await rig.bill({ start: '2026-01-01' })
+  t.same(summary.bills, {
+    billed: 5,
+    incomplete: 1,
+    noRate: 2,
+    noPrice: 1,
+    noUsage: 1,
+    unit: 1,
+    notProjectable: 1,
+  })
+  const whole = ['flat', 'tou', 'tier', 'wh', 'gas']
+  const found = await rig.bills('meter_id AS meter, status, reason, toString(total) AS total')
+  t.same(
+    found.filter(({ meter }) => !whole.includes(meter as string)),
+    [
+      {
+        meter: 'ccf',
+        status: 'unit',
+        reason: 'the meter is read in kWh, the rate is priced in ccf',
+        total: null,
+      },
+      {
+        meter: 'daily',
+        status: 'notProjectable',
+        reason:
+          'intervals of 86400 seconds cannot be told apart by a rate whose price changes within them',
+        total: null,
+      },
+      {
+        meter: 'ended',
+        status: 'noPrice',
+        reason: 'rate code ENDED: no price on 2026-01-11',
+        total: null,
+      },
+      {
+        meter: 'half',
+        status: 'incomplete',
+        reason: '1488 of 2976 intervals are there',
+        total: '37.2',
+      },
+      {
+        meter: 'silent',
+        status: 'noUsage',
+        reason: 'no interval of the period is there',
+        total: null,
+      },
+      { meter: 'unknown', status: 'noRate', reason: 'rate code "NONE" is not known', total: null },
+      {
+        meter: 'unnamed',
+        status: 'noRate',
+        reason: 'rate code EMPTY: there is no row of RateTou',
+        total: null,
+      },
+    ],
+  )
+  t.same(
+    found.filter(({ meter }) => whole.includes(meter as string)).map(({ total }) => total),
+    ['74.4', '55.8', '117.8', '100', '74.4'],
+  )
+})
+
+t.test(
+  'a cycle or a period that the schedule does not have is said, with what it has',
+  async (t) => {
+    await t.rejects(rig.bill({ cycleId: '8' }), /cycle 8 .* load its BillingCycles file/)
+    await t.rejects(rig.bill({ start: '2026-03-01' }), /from 2026-01-01 to 2026-02-28/)
+  },
+)
+
+t.test('a run is repeated to the byte, and says what it was made from', async (t) => {
+  const bills = () => rig.bills('* EXCEPT (run, published_at)')
+  const before = await bills()
+  const summary = await rig.bill({ start: '2026-01-01' })
+  t.same(await bills(), before)
+  t.equal(before.length, 12)
+  const [run] = await rig.store.rows({
+    sql: `SELECT toString(total) AS total, length(rate_file_ids) AS files, cycle_file_id != '' AS cycle,
+        usage_version > 0 AS usage FROM bill_run WHERE run = '${summary.run}'`,
+  })
+  t.match(run, { total: '459.6', cycle: 1, usage: 1 })
+  const [sums] = await rig.store.rows({
+    sql: `SELECT countIf(b.total != l.amount) AS wrong, count() AS bills FROM projected_bill AS b
+      INNER JOIN (SELECT meter_id, sum(amount) AS amount FROM projected_bill_line GROUP BY meter_id) AS l
+        ON l.meter_id = b.meter_id`,
+  })
+  t.same(sums, { wrong: '0', bills: '6' }, 'lines add up to the total')
+  t.same(
+    await rig.store.rows({ sql: `SELECT name FROM system.tables WHERE match(name, '^bill_.*_2')` }),
+    [],
+    'nothing is left behind',
+  )
+})
