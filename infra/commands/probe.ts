@@ -4,6 +4,7 @@ import { createIdentity } from '../../api/identity/drivers.js'
 import { judgeCustomer } from '../../schemas/customer.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/profile.js'
+import { askMdm } from '../checks/mdm.js'
 import { type Context, exitCodes } from '../context.js'
 import { placeFiles, profilePathOf, readProfile } from '../profile-file.js'
 
@@ -18,11 +19,11 @@ interface Probe {
   step(name: string, run: () => Promise<string>): Promise<void>
 }
 
-const probes = { login, customer, bind } as const
+const probes = { login, customer, bind, backfill } as const
 
 /**
- * Makes one call against the identity provider, the CIS or the head-end of a profile, without a
- * gateway or a store, and says of each step how long it took and what was wrong. Exit code 1 where
+ * Makes one call against the identity provider, the CIS, the head-end or the MDM of a profile, without
+ * a gateway or a store, and says of each step how long it took and what was wrong. Exit code 1 where
  * a step failed; nothing is bound.
  */
 export async function probe(
@@ -124,6 +125,11 @@ async function bind({ profile, subject, context, step }: Probe): Promise<void> {
     })
   }
   await ami.close()
+}
+
+async function backfill({ profile, subject, context, step }: Probe): Promise<void> {
+  const meterId = named(subject, 'a meterId')
+  await step('MDM', () => askMdm(profile, { meterId, secret: context.secret }))
 }
 
 function section<N extends 'identity' | 'cis' | 'ami'>(
