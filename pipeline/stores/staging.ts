@@ -78,11 +78,13 @@ export async function createStaging(store: Store, arrival: number): Promise<void
           text String,
           starts_at UInt32, local_day Date, local_hour UInt8,
           second_at UInt32, second_day Date, second_hour UInt8
-        ) ENGINE = ReplacingMergeTree ORDER BY text`,
+        ) ENGINE = ReplacingMergeTree ORDER BY text
+        SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
     },
     {
       sql: `CREATE TABLE IF NOT EXISTS ${texts} (text String, chunk UInt32)
-        ENGINE = MergeTree ORDER BY text`,
+        ENGINE = MergeTree ORDER BY text
+        SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
     },
   ]
   await Promise.all(tables.map((table) => store.command(table)))
