@@ -55,7 +55,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     reconcile: ({ arrival }) => reconcile(line, arrival),
     settle: ({ arrival }) => settle(line, arrival),
     sweep: () => sweep(line),
-    register: ({ customer }) => registerOne(line, customer),
+    register: ({ customers }) => registerAll(line, customers),
     backfill: ({ meterId }) => backfill(line, meterId),
   }
   const consume = <N extends JobName>(name: N, concurrency: number) =>
@@ -127,10 +127,10 @@ function createLine(options: WorkerOptions): Line {
 }
 
 /** The history of a meter is asked for when it is known, so that none of its rows are dropped. */
-async function registerOne(line: Line, customer: Registration): Promise<void> {
-  await register(line, [customer])
+async function registerAll(line: Line, customers: readonly Registration[]): Promise<void> {
+  await register(line, customers)
   if (line.mdm === undefined) return
-  for (const meterId of await openHistory(line, [customer])) {
+  for (const meterId of await openHistory(line, customers)) {
     await line.queues.add('backfill', { v: 1, meterId })
   }
 }
