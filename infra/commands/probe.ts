@@ -57,7 +57,7 @@ export async function probe(
   return failed === 0 ? exitCodes.good : exitCodes.fault
 }
 
-/** Keys of the provider and, with a token in the variable or file that `subject` names, its customer. */
+/** Keys of the provider and, with a token in the file that `subject` names, its customer. */
 async function login({ profile, subject, context, step }: Probe): Promise<void> {
   const identity = createIdentity(section(profile, 'identity'), {
     subject: () => '',
@@ -72,12 +72,22 @@ async function login({ profile, subject, context, step }: Probe): Promise<void> 
   })
   if (subject !== undefined) {
     await step('token', async () => {
-      const identified = await identity.identify(context.secret({ file: subject }))
+      const identified = await identity.identify(readToken(context, subject))
       if (identified.kind === 'customer') return `names customer ${identified.clientId}`
       throw new Fault('CONFIG', `the token is refused: ${identified.reason}`)
     })
   }
   await identity.close()
+}
+
+/** A token that was typed instead of its file's name is not shown again. */
+function readToken({ secret }: Context, path: string): string {
+  try {
+    return secret({ file: path })
+  } catch (cause) {
+    const detail = 'no token can be read; name a file that holds one behind probe login'
+    throw new Fault('CONFIG', detail, { cause })
+  }
 }
 
 async function customer({ profile, subject, context, step }: Probe): Promise<void> {
