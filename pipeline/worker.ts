@@ -17,6 +17,7 @@ import { keepRepeating } from './repeat.js'
 import { settle } from './settle.js'
 import { createFolder, createHandOverSource } from './sources/folder.js'
 import type { Source } from './sources/source.js'
+import { watched } from './sources/watched.js'
 import { createStore, type StoreAddress } from './stores/clickhouse.js'
 import { createLedger } from './stores/ledger.js'
 import { sweep } from './sweep.js'
@@ -103,12 +104,12 @@ function createLine(options: WorkerOptions): Line {
   const { profile, folders, log } = options
   const now = () => new Date()
   const store = createStore(options.store, 'discreet')
+  const tell = options.tell ?? (() => undefined)
   const sources = new Map<string, Source>([['hand-over', createHandOverSource()]])
-  for (const { name, path } of profile.sources) {
-    const { archive, quarantine } = folders
-    sources.set(name, createFolder({ name, path, archive, quarantine }))
-  }
   const { backfill: path, archive, quarantine } = folders
+  for (const { name, path } of profile.sources) {
+    sources.set(name, watched(createFolder({ name, path, archive, quarantine }), tell))
+  }
   sources.set(backfillSource, createFolder({ name: backfillSource, path, archive, quarantine }))
   return {
     profile,
@@ -122,7 +123,7 @@ function createLine(options: WorkerOptions): Line {
     mdm: options.mdm,
     now,
     log,
-    tell: options.tell ?? (() => undefined),
+    tell,
   }
 }
 
