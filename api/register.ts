@@ -18,6 +18,8 @@ export interface Register {
 
 /** Customers are gathered for so long: one job for many costs the pipeline hardly more than for one. */
 const gatherMs = 50
+/** Meters of one job, but for those of its last customer. */
+const metersMax = 1_000
 /** Customers on their way to the queue; beyond it one is left out and comes again with the next call. */
 const underWayMax = 10_000
 
@@ -28,6 +30,7 @@ const underWayMax = 10_000
  */
 export function createRegister({ queues, onFailure }: RegisterOptions): Register {
   let gathered = new Map<string, Registration>()
+  let meters = 0
   let timer: NodeJS.Timeout | undefined
   let underWay = 0
   const handOver = async (customers: readonly Registration[]): Promise<void> => {
@@ -48,6 +51,7 @@ export function createRegister({ queues, onFailure }: RegisterOptions): Register
     if (gathered.size === 0) return
     const handed = handOver([...gathered.values()])
     gathered = new Map()
+    meters = 0
     pending.add(handed)
     void handed.finally(() => pending.delete(handed))
   }
@@ -57,8 +61,10 @@ export function createRegister({ queues, onFailure }: RegisterOptions): Register
         onFailure(new Fault('QUEUE_UNREACHABLE', `${underWay} registrations wait for the queue`))
         return
       }
-      gathered.set(customer.clientId, toRegistration(customer))
-      if (gathered.size >= registrationsMax) flush()
+      const registration = toRegistration(customer)
+      gathered.set(customer.clientId, registration)
+      meters += registration.meters.length
+      if (gathered.size >= registrationsMax || meters >= metersMax) flush()
       else timer ??= setTimeout(flush, gatherMs)
     },
     close: async () => {

@@ -18,7 +18,7 @@ function rig(takes: () => Promise<void> = async () => undefined) {
   return { jobs, failures, register }
 }
 
-function customer(clientId: string, rateCode = 'R1'): Customer {
+function customer(clientId: string, rateCode = 'R1', meters = 1): Customer {
   const meter = {
     meterId: `M${clientId}`,
     meterType: 'Electric',
@@ -28,7 +28,7 @@ function customer(clientId: string, rateCode = 'R1'): Customer {
     accountNumber: `A${clientId}`,
     isAMI: true,
   }
-  const site = { externalSiteId: `S${clientId}`, meters: [meter] }
+  const site = { externalSiteId: `S${clientId}`, meters: Array(meters).fill(meter) }
   return { clientId, AcctStatus: 'A', customerSites: [site] } as unknown as Customer
 }
 
@@ -45,6 +45,17 @@ t.test('customers of one moment are handed over together, each as it was last', 
   t.match(jobs[2]?.at(-1), { clientId: '249', meters: [{ rateCode: 'R2' }] })
   await register.close()
   t.equal(jobs.length, 3)
+})
+
+t.test('customers with many meters are handed over sooner', async (t) => {
+  const { jobs, register } = rig()
+  for (let at = 0; at < 5; at++) register.add(customer(String(at), 'R1', 400))
+  t.same(
+    jobs.map((one) => one.length),
+    [3],
+  )
+  await register.close()
+  t.equal(jobs[1]?.length, 2)
 })
 
 t.test('closing hands over what was gathered, and waits for the queue', async (t) => {
