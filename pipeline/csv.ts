@@ -9,7 +9,7 @@ const parser = new Parser(strict)
 const byteOrderMark = '\uFEFF'
 const quote = 34
 const comma = 44
-const notPlain = /["\r\n]/
+const notPlain = /^[ \t]|["\r\n]/
 
 /** The most that `limits.rowBytesMax` may say: a longer row is no use, whatever its columns hold. */
 const rowCharactersMax = 1_048_576
