@@ -13,7 +13,7 @@ const behindQuote = '" \t\r\n'
 const notPlain = /^[ \t]|["\r\n]/
 
 /** The most that `limits.rowBytesMax` may say: a longer row is no use, whatever its columns hold. */
-const rowCharactersMax = 1_048_576
+export const rowCharactersMax = 1_048_576
 
 /**
  * The columns of one row by RFC 4180; undefined where its quotes do not make one row of it. A row
