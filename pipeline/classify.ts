@@ -87,7 +87,7 @@ async function lookAgain(
 
 /**
  * Leaves out the rows that are not stored, of meters that no registered customer has or of erased
- * accounts (decision 21), and counts them.
+ * accounts (decision 21), and counts them by what is left: customers register meanwhile.
  */
 export async function dropUnregistered(
   line: Line,
@@ -98,12 +98,16 @@ export async function dropUnregistered(
   const isForeign = await foreignRows(store, profile, { columns: readColumns, reads: usable.table })
   if (isForeign === '') return { ...usable, unregistered: none }
   const [found] = await store.rows<Counted>(countForeign(usable.table, isForeign))
-  const unregistered = { rows: Number(found?.rows ?? 0), quantity: found?.quantity ?? '0' }
-  if (unregistered.rows === 0) return { ...usable, unregistered }
+  if (Number(found?.rows ?? 0) === 0) return { ...usable, unregistered: none }
   const { registered: to } = stagingOf(state.arrival)
   const statements = keepOwn({ from: usable.table, to }, isForeign)
   for (const statement of statements) await store.command(statement)
-  return { ...usable, ...(await lookAgain(line, state, to)), unregistered }
+  const kept = await lookAgain(line, state, to)
+  const unregistered = {
+    rows: usable.totals.rows - kept.totals.rows,
+    quantity: subtractQuantities(usable.totals.quantity, kept.totals.quantity),
+  }
+  return { ...usable, ...kept, unregistered }
 }
 
 const readColumns = ['account_number', 'meter_id']

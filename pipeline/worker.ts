@@ -18,6 +18,7 @@ import { retain } from './retain.js'
 import { settle } from './settle.js'
 import { createFolder, createHandOverSource } from './sources/folder.js'
 import type { Source } from './sources/source.js'
+import { watched } from './sources/watched.js'
 import { createStore, type StoreAddress } from './stores/clickhouse.js'
 import { createLedger } from './stores/ledger.js'
 import { sweep } from './sweep.js'
@@ -57,7 +58,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     settle: ({ arrival }) => settle(line, arrival),
     sweep: () => sweep(line),
     retain: () => retain(line),
-    register: ({ customer }) => registerOne(line, customer),
+    register: ({ customers }) => registerAll(line, customers),
     backfill: ({ meterId }) => backfill(line, meterId),
   }
   const consume = <N extends JobName>(name: N, concurrency: number) =>
@@ -106,12 +107,12 @@ function createLine(options: WorkerOptions): Line {
   const { profile, folders, log } = options
   const now = () => new Date()
   const store = createStore(options.store, 'discreet')
+  const tell = options.tell ?? (() => undefined)
   const sources = new Map<string, Source>([['hand-over', createHandOverSource()]])
-  for (const { name, path } of profile.sources) {
-    const { archive, quarantine } = folders
-    sources.set(name, createFolder({ name, path, archive, quarantine }))
-  }
   const { backfill: path, archive, quarantine } = folders
+  for (const { name, path } of profile.sources) {
+    sources.set(name, watched(createFolder({ name, path, archive, quarantine }), tell))
+  }
   sources.set(backfillSource, createFolder({ name: backfillSource, path, archive, quarantine }))
   return {
     profile,
@@ -125,15 +126,15 @@ function createLine(options: WorkerOptions): Line {
     mdm: options.mdm,
     now,
     log,
-    tell: options.tell ?? (() => undefined),
+    tell,
   }
 }
 
 /** The history of a meter is asked for when it is known, so that none of its rows are dropped. */
-async function registerOne(line: Line, customer: Registration): Promise<void> {
-  await register(line, [customer])
+async function registerAll(line: Line, customers: readonly Registration[]): Promise<void> {
+  await register(line, customers)
   if (line.mdm === undefined) return
-  for (const meterId of await openHistory(line, [customer])) {
+  for (const meterId of await openHistory(line, customers)) {
     await line.queues.add('backfill', { v: 1, meterId })
   }
 }

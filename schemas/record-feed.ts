@@ -48,36 +48,36 @@ export type RecordFeedOptions = Omit<RecordFeed, 'kind' | 'columns' | 'bracketed
   readonly fill?: (row: RecordRow) => RecordRow
 }
 
-/** Makes a feed of what is its own; its row schema is an object of its columns. */
+/**
+ * Makes a feed of what is its own. Its row schema goes through the columns from left to right and
+ * ends at the first that is wrong; one step for the whole row, since a file has millions of them.
+ */
 export function recordFeed(options: RecordFeedOptions): RecordFeed {
-  const { columns, rules = [], fill, ...own } = options
-  const shape = Object.fromEntries(
-    Object.entries(columns).map(([name, judge]) => [name, columnSchema(judge)]),
-  )
-  const row = z.object(shape).superRefine((values, context) => {
+  const { columns, rules = [], fill = asItIs, ...own } = options
+  const judges = Object.entries(columns)
+  const row = z.custom<Readonly<Record<string, string>>>().transform((texts, context) => {
+    const refuse = (column: string, { code, expected: message }: ValueProblem) => {
+      const input = texts[column]
+      context.issues.push({ code: 'custom', params: { code }, message, input, path: [column] })
+      return z.NEVER
+    }
+    const values: Record<string, RecordValue> = {}
+    for (const [name, judge] of judges) {
+      const found = judge(texts[name] ?? '')
+      if (found !== null && typeof found !== 'string') return refuse(name, found)
+      values[name] = found
+    }
     for (const judge of rules) {
       const found = judge(values)
-      if (found === undefined) continue
-      context.addIssue({ ...toIssue(found, values), path: [found.column] })
-      break
+      if (found !== undefined) return refuse(found.column, found)
     }
+    return fill(values)
   })
-  const filled = fill === undefined ? row : row.transform(fill)
-  return { bracketed: [], ...own, kind: 'records', columns: Object.keys(columns), row: filled }
+  return { bracketed: [], ...own, kind: 'records', columns: Object.keys(columns), row }
 }
 
-function columnSchema(judge: ValueJudge): z.ZodType<RecordValue, string> {
-  return z.string().transform((text, context) => {
-    const found = judge(text)
-    if (found === null || typeof found === 'string') return found
-    context.issues.push(toIssue(found, text))
-    return z.NEVER
-  })
-}
-
-/** A problem as zod carries it. */
-function toIssue({ code, expected }: ValueProblem, input: unknown) {
-  return { code: 'custom' as const, params: { code }, message: expected, input }
+function asItIs(row: RecordRow): RecordRow {
+  return row
 }
 
 const renamed: Readonly<Record<string, string>> = { ContractAccount: 'account_number' }
@@ -127,7 +127,6 @@ export function judgeRecord(
   }
   const texts: Record<string, string> = {}
   for (const [at, name] of header.entries()) texts[name] = trimBlanks(fields[at] as string)
-  if (header.length < feed.columns.length) for (const name of feed.columns) texts[name] ??= ''
   const judged = feed.row.safeParse(texts)
   if (judged.success) return { outcome: 'accepted', row: judged.data }
   const [issue] = judged.error.issues
