@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander'
+import { bills } from './bills.js'
 import { check } from './check.js'
 import { feeds } from './feeds.js'
 import { gateway } from './gateway/main.js'
@@ -44,6 +45,16 @@ program
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
     await feeds({ ...options, print })
+  })
+
+program
+  .command('bills')
+  .description('bill a cycle with 30 days of 15-minute reads, beside the sum of the same rows')
+  .option('--customers <n>', 'meters, each with 2,880 rows', toCount, 100_000)
+  .option('--rounds <n>', 'rounds measured', toCount, 3)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await bills({ ...options, print })
   })
 
 program
