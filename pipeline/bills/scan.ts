@@ -25,19 +25,22 @@ export interface Scan {
   readonly asOf?: string
 }
 
-/** Reads as both scans take them; what a day's read has lies around its noon. */
+/**
+ * Reads as both scans take them; what a day's read has lies around its noon. In 32 bits, which divide
+ * fast, a second before the first slot wraps to one far behind the last.
+ */
 function readsOf({ slots, classes, asOf }: Scan): string {
   const codes = Array.from(classes.classOf, (one) => one + 1)
   const source = asOf === undefined ? 'usage_current' : `usage_as_of(known_at = '${asOf}')`
   const day = (slot: number) => slots.day[Math.min(Math.max(slot, 0), slots.count - 1)] as number
   return `
     WITH [${codes.join(',')}] AS classes,
-      toInt64(toUnixTimestamp(starts_at)) + if(seconds >= 86400, 43200, 0) - ${slots.startsAt} AS second
+      toUInt32(toUInt32(starts_at) + toUInt32(seconds >= 86400) * 43200 - ${slots.startsAt}) AS second
     SELECT meter_id, external_site_id, account_number, starts_at, local_day, seconds,
       reinterpret(quantity, 'Int64') AS micros, intDiv(second, ${slotSeconds}) AS slot, classes[slot + 1] AS class
     FROM ${source}
     WHERE local_day BETWEEN toDate(${day(0)}) AND toDate(${day(slots.count)})
-      AND second >= 0 AND second < ${slots.count * slotSeconds}`
+      AND second < ${slots.count * slotSeconds}`
 }
 
 /** The energy of some reads by class; a class 0 would be a slot that nobody has thought of. */
