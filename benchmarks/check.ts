@@ -93,7 +93,8 @@ async function measure(folder: string, options: CheckBenchmark): Promise<CheckFi
 
 const program = fileURLToPath(new URL('check-process.js', import.meta.url))
 
-async function runAlone(request: CheckRequest): Promise<CheckAnswer> {
+/** What a process of its own says that does one thing. */
+export async function runAlone(request: CheckRequest): Promise<CheckAnswer> {
   const child = fork(program)
   const answered = once(child, 'message').then(([answer]) => answer as CheckAnswer)
   const ended = once(child, 'exit').then(([code]) => {
@@ -105,6 +106,6 @@ async function runAlone(request: CheckRequest): Promise<CheckAnswer> {
   return answer
 }
 
-function verdict(text: string, isReached: boolean, limit: number): string {
+export function verdict(text: string, isReached: boolean, limit: number): string {
   return `${text}  ${isReached ? 'reached' : 'MISSED'}: ${limit}`
 }

@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { check } from './check.js'
+import { feeds } from './feeds.js'
 import { gateway } from './gateway/main.js'
 import { memory } from './gateway/memory.js'
 import { slowCis } from './gateway/slow-cis.js'
@@ -33,6 +34,16 @@ program
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
     await check({ ...options, print })
+  })
+
+program
+  .command('feeds')
+  .description('load the billing of a cycle day: bills, lines and invoices, beside fast-csv alone')
+  .option('--customers <n>', 'bills, each with 8 lines and 3 of an invoice', toCount, 100_000)
+  .option('--rounds <n>', 'rounds measured', toCount, 3)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await feeds({ ...options, print })
   })
 
 program

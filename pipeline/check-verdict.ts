@@ -1,7 +1,7 @@
+import { trimBlanks } from '../schemas/field.js'
 import { lengthsOf, type Profile } from '../schemas/profile.js'
 import { formatQuantity } from '../schemas/quantity.js'
 import { isDayFormat } from '../schemas/time-stamp.js'
-import { trimBlanks } from '../schemas/usage-row.js'
 import { createZone, daySeconds } from '../schemas/zone.js'
 import { parseRow } from './csv.js'
 import { lengthDetail } from './lengths.js'

@@ -1,27 +1,24 @@
 import { createHash } from 'node:crypto'
-import { stat } from 'node:fs/promises'
-import { basename, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { setImmediate as others } from 'node:timers/promises'
 import { Fault } from '../schemas/fault.js'
-import { feeds } from '../schemas/feed.js'
-import { type FileName, parseFileName } from '../schemas/file-name.js'
+import { type Commodity, feeds } from '../schemas/feed.js'
+import { parseFileName } from '../schemas/file-name.js'
+import type { PlacedRow } from '../schemas/lint/finding.js'
 import { lengthsOf, type Profile } from '../schemas/profile.js'
 import { formatQuantity } from '../schemas/quantity.js'
 import type { Receipt } from '../schemas/receipt.js'
 import { createZone } from '../schemas/zone.js'
+import { type Checking, originOf, piecesOf } from './check-source.js'
 import { decide, withRows } from './check-verdict.js'
-import { afterHeader } from './header.js'
-import { inflate } from './inflate.js'
 import { rulesOf } from './load-task.js'
-import { cutPieces, type Piece } from './pieces.js'
 import { toReceipt } from './receipt.js'
-import { blankState, companyNotes, refuseLarge, tap } from './receive.js'
+import { blankState, companyNotes, refuseLarge } from './receive.js'
 import { createRecordSorter } from './record-sorter.js'
+import { checkRecords } from './records/check.js'
 import { type BadRow, type Reading, type ReadingOptions, readRows } from './row-reading.js'
 import { type Sample, sampleBytes, sampleFile } from './sample.js'
-import { attempt, createHandOverSource } from './sources/folder.js'
 import { type FileState, noQuantity, noRows } from './stores/file-state.js'
-import type { Arrival } from './stores/ledger.js'
 import { isCutShort, noRowsRefusal, type Refusal, truncatedRefusal, withhold } from './verdict.js'
 
 export interface CheckOptions {
@@ -47,10 +44,12 @@ export interface Checked {
   /** What the receiver would answer, had it an empty store and kept all meters. */
   readonly receipt: Receipt
   readonly badRows: readonly BadRow[]
+  /** The usable rows of a complete schedule, by which it is judged with others of its set. */
+  readonly rows?: readonly PlacedRow[]
 }
 
-const badRowsMaxUsual = 20
-const recordsMaxUsual = 2 ** 18
+export const badRowsMaxUsual = 20
+export const recordsMaxUsual = 2 ** 18
 const repeatsMax = 2 ** 16
 
 /**
@@ -65,33 +64,14 @@ export async function check(path: string, options: CheckOptions): Promise<Checke
     const name = parseFileName(origin.name)
     state = { ...state, companyCode: name.companyCode, fileDate: name.fileDate, feed: name.feed }
     state = { ...state, notes: companyNotes(options, origin, name) }
-    return await judge({ options, origin, name }, state)
+    const checking = { options, origin, name }
+    const isUsage = feeds[name.feed].kind === 'usage'
+    return await (isUsage ? judge(checking, state) : checkRecords(checking, state))
   } catch (error) {
     if (!(error instanceof Fault) || error.retry) throw error
     const refused = withhold(state, { fault: error.code, reason: error.detail })
     return { receipt: toReceipt({ ...refused, settledAt: options.now() }), badRows: [] }
   }
-}
-
-async function originOf(path: string): Promise<Arrival> {
-  const found = await attempt(path, () => stat(path))
-  if (!found.isFile()) throw new Fault('CONFIG', `${path} is not a file`)
-  return {
-    arrival: 0,
-    source: 'check',
-    name: basename(path),
-    path,
-    bytes: found.size,
-    modifiedMs: Math.trunc(found.mtimeMs),
-    force: false,
-    arrivedAt: new Date(),
-  }
-}
-
-interface Checking {
-  readonly options: CheckOptions
-  readonly origin: Arrival
-  readonly name: FileName
 }
 
 async function judge(checking: Checking, blank: FileState): Promise<Checked> {
@@ -127,7 +107,11 @@ async function judge(checking: Checking, blank: FileState): Promise<Checked> {
   }
 }
 
-function refusalOf(reading: Reading, columns: readonly string[]): Refusal | undefined {
+/** Why a file is refused that was read to its end. */
+export function refusalOf(
+  reading: Pick<Reading, 'rows' | 'unendedRow'>,
+  columns: readonly string[],
+): Refusal | undefined {
   if (reading.rows === 0) return noRowsRefusal
   return isCutShort(reading.unendedRow, columns) ? truncatedRefusal : undefined
 }
@@ -143,7 +127,11 @@ async function read(checking: Checking, into: Into) {
   let bytesDone = 0
   let sample: Sample | undefined
   const sampled = () => {
-    sample ??= sampleFile(head.bytes(), { ...profile.usage, zone }, lengthsOf(profile, name.feed))
+    sample ??= sampleFile(
+      head.bytes(),
+      { ...profile.usage, zone },
+      lengthsOf(profile, name.feed as Commodity),
+    )
     return sample
   }
   const pieces = piecesOf(checking, {
@@ -164,29 +152,6 @@ async function read(checking: Checking, into: Into) {
   })
   return { reading, sample: sampled(), fileId: digest.digest('hex') }
 }
-
-interface Seen {
-  /** The bytes as they lie there. */
-  readonly packed?: (bytes: Buffer) => void
-  /** The bytes behind the header. */
-  readonly rows?: (bytes: Buffer) => void
-}
-
-/** The rows of the file from its start, as often as they are asked for. */
-function piecesOf({ options, origin, name }: Checking, seen: Seen = {}): AsyncGenerator<Piece> {
-  const { limits } = options.profile
-  const packed = tap(createHandOverSource().read(origin), seen.packed ?? ignore)
-  const unpacked = inflate(packed, {
-    compression: name.compression,
-    bytesMax: limits.fileBytesMax,
-    ratioMax: limits.ratioMax,
-    folder: options.folder,
-  })
-  const rows = afterHeader(unpacked, feeds[name.feed].columns, limits.rowBytesMax)
-  return cutPieces(tap(rows, seen.rows ?? ignore), limits.chunkBytes)
-}
-
-const ignore = () => undefined
 
 /** Gathers the first bytes, as many as a sample takes. */
 function createHead() {

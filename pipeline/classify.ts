@@ -16,7 +16,7 @@ import {
   type Staged,
   storeHasDays,
 } from './stores/overlap.js'
-import { countUnregistered, keepRegistered } from './stores/registered.js'
+import { countForeign, foreignRows, keepOwn } from './stores/registered.js'
 import { type Move, recordRepairs, repairMeters, type Useless } from './stores/repair.js'
 import { type StagingTotals, totalShapes } from './stores/shapes.js'
 import { stagingOf } from './stores/staging.js'
@@ -86,8 +86,8 @@ async function lookAgain(
 }
 
 /**
- * Leaves out the rows of meters that no registered customer has, where the profile stores only
- * registered ones (decision 21), and counts them by what is left: customers register meanwhile.
+ * Leaves out the rows that are not stored, of meters that no registered customer has or of erased
+ * accounts (decision 21), and counts them by what is left: customers register meanwhile.
  */
 export async function dropUnregistered(
   line: Line,
@@ -95,18 +95,22 @@ export async function dropUnregistered(
   usable: Usable,
 ): Promise<Usable & { readonly unregistered: Counted }> {
   const { store, profile } = line
-  if (profile.ingestion === 'full') return { ...usable, unregistered: none }
-  const [found] = await store.rows<Counted>(countUnregistered(usable.table))
+  const isForeign = await foreignRows(store, profile, { columns: readColumns, reads: usable.table })
+  if (isForeign === '') return { ...usable, unregistered: none }
+  const [found] = await store.rows<Counted>(countForeign(usable.table, isForeign))
   if (Number(found?.rows ?? 0) === 0) return { ...usable, unregistered: none }
-  const { registered } = stagingOf(state.arrival)
-  for (const statement of keepRegistered(usable.table, registered)) await store.command(statement)
-  const kept = await lookAgain(line, state, registered)
+  const { registered: to } = stagingOf(state.arrival)
+  const statements = keepOwn({ from: usable.table, to }, isForeign)
+  for (const statement of statements) await store.command(statement)
+  const kept = await lookAgain(line, state, to)
   const unregistered = {
     rows: usable.totals.rows - kept.totals.rows,
     quantity: subtractQuantities(usable.totals.quantity, kept.totals.quantity),
   }
   return { ...usable, ...kept, unregistered }
 }
+
+const readColumns = ['account_number', 'meter_id']
 
 const none: Counted = { rows: 0, quantity: '0' }
 const noOverlap: Overlap = {

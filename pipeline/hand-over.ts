@@ -10,7 +10,7 @@ import { toReceipt } from './receipt.js'
 import { attempt } from './sources/folder.js'
 import { createStore, type StoreAddress } from './stores/clickhouse.js'
 import type { FileStatus } from './stores/file-state.js'
-import { createLedger, type Ledger } from './stores/ledger.js'
+import { type Arrival, createLedger, type Entry, type Ledger } from './stores/ledger.js'
 
 export interface HandOverOptions {
   readonly store: StoreAddress
@@ -36,6 +36,11 @@ export interface HandOver {
    * what it finds. Faults: `SOURCE_UNREACHABLE`, `STORE_UNREACHABLE`.
    */
   handOver(path: string, options?: { readonly again?: boolean }): Promise<{ arrival: number }>
+  /** Claims all files together and queues them; of sets, these are judged as one. */
+  handOverAll(
+    paths: readonly string[],
+    options?: { readonly again?: boolean },
+  ): Promise<readonly { readonly arrival: number }[]>
   /** How the file comes along, until it is settled; servers that are away are asked again. */
   follow(arrival: number): AsyncGenerator<Progress>
   close(): Promise<void>
@@ -53,22 +58,17 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
     { redisUrl, prefix: profile.database, name: 'settle' },
     (id) => settled.get(id)?.(),
   )
-  return {
-    handOver: async (path, { again = false } = {}) => {
-      const absolute = resolve(path)
-      const found = await attempt(absolute, () => stat(absolute))
-      if (!found.isFile()) throw new Fault('SOURCE_UNREACHABLE', `${path} is not a file`)
-      const { arrival } = await ledger.claim({
-        source: 'hand-over',
-        name: basename(absolute),
-        path: absolute,
-        bytes: found.size,
-        modifiedMs: Math.trunc(found.mtimeMs),
-        force: again,
-      })
+  const handOverAll: HandOver['handOverAll'] = async (paths, { again = false } = {}) => {
+    const entries = await Promise.all(paths.map(toEntry))
+    const arrivals = await ledger.claimAll(entries.map((entry) => ({ ...entry, force: again })))
+    for (const { arrival } of arrivals) {
       await queues.add('receive', { v: 1, arrival }).catch(letPass)
-      return { arrival }
-    },
+    }
+    return arrivals
+  }
+  return {
+    handOver: async (path, options) => (await handOverAll([path], options))[0] as Arrival,
+    handOverAll,
     follow: async function* (arrival) {
       const id = jobId('settle', { v: 1, arrival })
       let progress = unseen
@@ -86,6 +86,19 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
       await queues.close()
       await store.close()
     },
+  }
+}
+
+async function toEntry(path: string): Promise<Omit<Entry, 'force'>> {
+  const absolute = resolve(path)
+  const found = await attempt(absolute, () => stat(absolute))
+  if (!found.isFile()) throw new Fault('SOURCE_UNREACHABLE', `${path} is not a file`)
+  return {
+    source: 'hand-over',
+    name: basename(absolute),
+    path: absolute,
+    bytes: found.size,
+    modifiedMs: Math.trunc(found.mtimeMs),
   }
 }
 

@@ -1,11 +1,24 @@
 import { Fault } from '../schemas/fault.js'
+import { matchHeader } from '../schemas/record-feed.js'
 import { parseRow } from './csv.js'
+
+/** The columns of a feed's header, and those that it may leave out. */
+export interface Header {
+  readonly columns: readonly string[]
+  readonly bracketed?: readonly string[]
+}
+
+export interface HeaderOptions {
+  readonly feed: Header
+  readonly rowBytesMax: number
+  /** Takes the columns that the file has, before any of its rows. */
+  readonly onHeader: (columns: readonly string[]) => void
+}
 
 /** Proves the header and yields what follows it. */
 export async function* afterHeader(
   input: AsyncGenerator<Buffer>,
-  columns: readonly string[],
-  rowBytesMax: number,
+  { feed, rowBytesMax, onHeader }: HeaderOptions,
 ): AsyncGenerator<Buffer> {
   let head: Buffer | undefined = Buffer.alloc(0)
   for await (const bytes of input) {
@@ -16,29 +29,32 @@ export async function* afterHeader(
     head = Buffer.concat([head, bytes])
     const end = head.indexOf(10)
     if (end === -1 && head.length <= rowBytesMax) continue
-    proveHeader(head.toString('utf8', 0, end === -1 ? rowBytesMax : end), columns)
+    onHeader(proveHeader(head.toString('utf8', 0, end === -1 ? rowBytesMax : end), feed))
     yield head.subarray(end + 1)
     head = undefined
   }
   if (head === undefined) return
   if (head.length === 0) throw new Fault('EMPTY_FILE', 'the file holds no bytes; export it again')
-  proveHeader(head.toString('utf8'), columns)
+  onHeader(proveHeader(head.toString('utf8'), feed))
 }
 
 /**
- * Refuses a file whose first line is not the feed's header. Names are compared without case and
- * surrounding blanks, in order.
+ * The columns that the first line of a file names. Names are compared without case and surrounding
+ * blanks, in order; a file whose first line is not the feed's header is refused.
  */
-export function proveHeader(line: string, columns: readonly string[]): void {
+export function proveHeader(line: string, feed: Header): readonly string[] {
   const found = parseRow(line.replace(/^\uFEFF/, '').replace(/\r$/, ''))
-  const same =
-    found?.length === columns.length &&
-    columns.every((column, at) => found[at]?.trim().toLowerCase() === column.toLowerCase())
-  if (same) return
+  const matched = found && matchHeader(feed, found)
+  if (matched !== undefined) return matched
   throw new Fault(
     'HEADER',
-    `expected ${columns.join(',')}, found ${printable(line)}; send it with these columns`,
+    `expected ${spell(feed)}, found ${printable(line)}; send it with these columns`,
   )
+}
+
+function spell({ columns, bracketed = [] }: Header): string {
+  const kept = columns.filter((column) => !bracketed.includes(column)).join(',')
+  return bracketed.length === 0 ? kept : `${kept} and, in its place, ${bracketed.join(',')} or not`
 }
 
 const shownMax = 120

@@ -2,10 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../schemas/fault.js'
-import { measure } from './measure.js'
+import type { Measured } from './kind.js'
 import { cutPoint, lastRow } from './rows.js'
 import { attempt } from './sources/folder.js'
-import type { StampTexts } from './stamp-texts.js'
 import type { LandedChunk } from './stores/file-state.js'
 
 /** Where the chunks of an arrival lie, below the landing folder. */
@@ -25,8 +24,8 @@ export interface LandingOptions {
   readonly chunkBytes: number
   /** Physical line of the first byte that will be added. */
   readonly firstLine: number
-  /** What gathers the timestamps of the file; asked for when the first chunk is full. */
-  readonly stamps: () => StampTexts
+  /** Counts the rows of a full chunk. */
+  readonly measure: (bytes: Buffer) => Measured
   /** Called when a chunk's bytes are all written, in the order of the file. */
   readonly onChunk: (chunk: LandedChunk) => Promise<void>
 }
@@ -79,7 +78,7 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
   const land = async (length: number) => {
     const bytes = filling.subarray(0, length)
     const place = { chunk: chunks.length, line }
-    const { chunk, rounded } = describe(bytes, place, options.stamps())
+    const { chunk, rounded } = describe(bytes, place, options.measure)
     roundedRows += rounded
     line += chunk.lines
     chunks.push(chunk)
@@ -141,21 +140,21 @@ export function proveText(bytes: Buffer, line: number): void {
 function describe(
   bytes: Buffer,
   place: Pick<LandedChunk, 'chunk' | 'line'>,
-  stamps: StampTexts,
+  measure: LandingOptions['measure'],
 ): { readonly chunk: LandedChunk; readonly rounded: number } {
   proveText(bytes, place.line)
-  const { micros, rounded, ...measured } = measure(bytes, stamps)
-  const repeats = stamps.hadRepeats()
-  const chunk = { ...place, ...measured, bytes: bytes.length, micros: micros.toString(), repeats }
-  return { chunk, rounded }
+  const { rounded, ...measured } = measure(bytes)
+  return { chunk: { ...place, ...measured, bytes: bytes.length }, rounded }
 }
 
-/** Whether a chunk lies in the landing as it was counted there. */
-export async function isLanded(folder: string, chunk: LandedChunk): Promise<boolean> {
+/** Whether a chunk lies in the landing as it was counted there, by `count`. */
+export async function isLanded(
+  folder: string,
+  chunk: LandedChunk,
+  count: (bytes: Buffer) => Pick<Measured, 'lines' | 'rows' | 'micros'>,
+): Promise<boolean> {
   const bytes = await readFile(join(folder, chunkName(chunk.chunk))).catch(() => undefined)
   if (bytes?.length !== chunk.bytes) return false
-  const { lines, rows, micros } = measure(bytes, unseen)
-  return lines === chunk.lines && rows === chunk.rows && micros === BigInt(chunk.micros)
+  const { lines, rows, micros } = count(bytes)
+  return lines === chunk.lines && rows === chunk.rows && micros === chunk.micros
 }
-
-const unseen: StampTexts = { see: () => undefined, hadRepeats: () => false, fresh: () => [] }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { setImmediate as others } from 'node:timers/promises'
+import { trimBlanks } from '../schemas/field.js'
 import { formatQuantity } from '../schemas/quantity.js'
 import type { StampReader } from '../schemas/stamp.js'
 import {
@@ -12,7 +13,6 @@ import {
   type RepeatedPlace,
   rejectCodes,
   repeatedPlaceOf,
-  trimBlanks,
   type UsageRules,
   type UsageVerdict,
 } from '../schemas/usage-row.js'
@@ -183,7 +183,9 @@ function toStagingRow(
   return `${values.map(escapeTab).join('\t')}\n`
 }
 
-function escapeTab(text: string): string {
+/** A value of a tab-separated row. */
+export function escapeTab(text: string): string {
+  if (!/[\\\t\n\r]/.test(text)) return text
   return text.replace(
     /[\\\t\n\r]/g,
     (character) => `\\${character === '\\' ? '\\' : escapes[character]}`,
@@ -198,7 +200,14 @@ export function shownRow(raw: string): string {
 }
 
 /** A row of the table `reject`. */
-export function toRejectRow(arrival: number, row: RawRow, verdict: RejectedRow): object {
+export function toRejectRow(
+  arrival: number,
+  row: RawRow,
+  verdict: Pick<RejectedRow, 'detail' | 'micros'> & {
+    readonly column: string
+    readonly code: string
+  },
+): object {
   return {
     arrival,
     line: row.line,
@@ -236,7 +245,9 @@ const batchCharacters = 65_536
  * Glues rows into pieces that are worth a write. Behind each the thread is free for a moment: jobs
  * whose locks are not renewed meanwhile would run twice.
  */
-async function* batch(rows: Accepted['rows']): AsyncGenerator<string> {
+export async function* batch(
+  rows: AsyncIterable<string> | Iterable<string>,
+): AsyncGenerator<string> {
   let piece = ''
   for await (const row of rows) {
     piece += row

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import { Fault } from '../schemas/fault.js'
+import type { Commodity } from '../schemas/feed.js'
 import { chunkName, landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import { type LoadTask, rulesOf } from './load-task.js'
@@ -65,7 +66,11 @@ interface Storing {
 function storeRows(line: Line, task: LoadTask, storing: Storing): Promise<void> {
   const { negative, quantityMax } = line.profile.usage
   const { reader, into, again = false } = storing
-  const rules = { commodity: task.feed, negativeAllowed: negative[task.feed], quantityMax }
+  const rules = {
+    commodity: task.feed,
+    negativeAllowed: negative[task.feed as Commodity],
+    quantityMax,
+  }
   const handing = handingOf(line, task)
   const statement = storePlainRows({ ...task, ...rules, reader, handing, into, again })
   return hand(line, task, { statement, reader, token: `${into}${again ? '-again' : ''}` })

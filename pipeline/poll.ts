@@ -1,8 +1,13 @@
+import { rateSetOf } from '../schemas/file-name.js'
 import type { Line } from './line.js'
 import type { Listed } from './sources/source.js'
+import type { Entry } from './stores/ledger.js'
 
-/** What the last polls of a source showed: how often in a row each file stood still. */
-export type Stillness = Map<string, { readonly seen: string; readonly polls: number }>
+/** What the last polls of a source showed: how often in a row each file stood still, and since when. */
+export type Stillness = Map<
+  string,
+  { readonly seen: string; readonly polls: number; readonly since: number }
+>
 
 /** A file untouched for so long is not being written any more. */
 const restingMs = 60_000
@@ -21,16 +26,40 @@ export async function poll(line: Line, name: string, stillness: Stillness): Prom
   const present = new Set(listed.map((one) => one.path))
   for (const path of stillness.keys()) if (!present.has(path)) stillness.delete(path)
   const { settlePolls } = profile
-  const finished = listed.filter(
-    (one) => !known.has(keyOf(one)) && isFinished(line, one, { stillness, settlePolls }),
+  const fresh = listed.filter((one) => !known.has(keyOf(one)))
+  const finished = new Set(fresh.filter((one) => isFinished(line, one, { stillness, settlePolls })))
+  const groups = groupSets(fresh).filter(
+    (group) => group.every((one) => finished.has(one)) && isComplete(line, group, stillness),
   )
-  if (finished.length === 0) return
-  await replaceWaiting(line, finished)
-  for (const one of finished) {
-    const { announced: _, ...entry } = one
-    const { arrival } = await line.ledger.claim({ ...entry, force: false })
-    await line.queues.add('receive', { v: 1, arrival })
+  if (groups.length === 0) return
+  await replaceWaiting(line, groups.flat())
+  for (const group of groups) {
+    const arrivals = await line.ledger.claimAll(group.map(toEntry))
+    for (const { arrival } of arrivals) await line.queues.add('receive', { v: 1, arrival })
   }
+}
+
+function toEntry({ announced: _, setAnnounced: __, ...entry }: Listed): Entry {
+  return { ...entry, force: false }
+}
+
+/** Each file by itself, but for those of a set, which are taken together (decision 27). */
+function groupSets(listed: readonly Listed[]): readonly (readonly Listed[])[] {
+  const groups = new Map<string, Listed[]>()
+  for (const one of listed) {
+    const key = rateSetOf(one.name)?.key ?? `/${one.path}`
+    groups.set(key, [...(groups.get(key) ?? []), one])
+  }
+  return [...groups.values()]
+}
+
+/** A set is complete when its sender says so, or when nothing of it has changed for a while. */
+function isComplete(line: Line, group: readonly Listed[], stillness: Stillness): boolean {
+  const [first] = group
+  if (first === undefined || rateSetOf(first.name) === undefined || first.setAnnounced) return true
+  const now = line.now().getTime()
+  const latest = Math.max(...group.map(({ path }) => stillness.get(path)?.since ?? now))
+  return now - latest >= line.profile.rates.quietMinutes * 60_000
 }
 
 function keyOf(file: { path: string; bytes: number; modifiedMs: number }): string {
@@ -43,13 +72,13 @@ function isFinished(
   options: { readonly stillness: Stillness; readonly settlePolls: number },
 ): boolean {
   const { stillness, settlePolls } = options
-  if (file.announced) return true
-  if (line.now().getTime() - file.modifiedMs > restingMs) return true
+  const now = line.now().getTime()
   const seen = keyOf(file)
-  const before = stillness.get(file.path)
-  const polls = before?.seen === seen ? before.polls + 1 : 1
-  stillness.set(file.path, { seen, polls })
-  return polls >= settlePolls
+  const known = stillness.get(file.path)
+  const before = known?.seen === seen ? known : { seen, polls: 0, since: now }
+  stillness.set(file.path, { ...before, polls: before.polls + 1 })
+  if (file.announced || now - file.modifiedMs > restingMs) return true
+  return before.polls + 1 >= settlePolls
 }
 
 /** Files that wait for their rest are let go when the source shows another state of them. */

@@ -1,4 +1,4 @@
-import type { FeedName } from '../schemas/feed.js'
+import { type FeedName, recordFeedOf } from '../schemas/feed.js'
 import type { Receipt } from '../schemas/receipt.js'
 import type { FileState } from './stores/file-state.js'
 
@@ -12,7 +12,7 @@ export function toReceipt(state: FileState, first?: FileState): Receipt {
     status: statusOf(state),
     reason: reasonOf(state, first),
     rows: state.rows,
-    quantity: state.quantity,
+    quantity: isProved(state.feed) ? state.quantity : null,
     withheld: state.withheld,
     restated: state.restated,
     meters: state.meters,
@@ -28,6 +28,12 @@ export function toReceipt(state: FileState, first?: FileState): Receipt {
     publishedAt: (first ?? state).publishedAt?.toISOString() ?? null,
     seconds: Math.max(0, ended.getTime() - state.receivedAt.getTime()) / 1_000,
   }
+}
+
+/** Whether a feed has a column whose sum is proved; a file of which no feed is known has 0. */
+function isProved(feed: string): boolean {
+  const record = recordFeedOf(feed)
+  return record === undefined || record.total !== undefined
 }
 
 function statusOf({ status }: FileState): Receipt['status'] {

@@ -1,23 +1,20 @@
 import { createHash } from 'node:crypto'
 import { statfs } from 'node:fs/promises'
 import { Fault } from '../schemas/fault.js'
-import { feeds } from '../schemas/feed.js'
+import { feeds, isSchedule } from '../schemas/feed.js'
 import { type FileName, parseFileName } from '../schemas/file-name.js'
-import { lengthsOf, type Profile } from '../schemas/profile.js'
+import type { Profile } from '../schemas/profile.js'
 import { formatQuantity } from '../schemas/quantity.js'
-import type { StampRules } from '../schemas/stamp.js'
 import { forward } from './forward.js'
 import { afterHeader } from './header.js'
 import { inflate } from './inflate.js'
+import { type Intake, kindOf } from './kind.js'
 import { createLanding, isLanded, landedFolder } from './landing.js'
 import type { Line } from './line.js'
-import { rulesOf, toLoadTask } from './load-task.js'
-import { keepStamps } from './plain-rows.js'
-import { type Sample, sampleBytes, sampleFile } from './sample.js'
+import { toLoadTask } from './load-task.js'
+import { sampleBytes } from './sample.js'
 import { attempt } from './sources/folder.js'
 import type { Source } from './sources/source.js'
-import { createStampTexts, type StampTexts } from './stamp-texts.js'
-import { explainStamp } from './stamps.js'
 import {
   type FileState,
   type Manifest,
@@ -26,7 +23,6 @@ import {
   noRows,
 } from './stores/file-state.js'
 import type { Arrival } from './stores/ledger.js'
-import { createStaging } from './stores/staging.js'
 import { isCutShort, noRowsRefusal, truncatedRefusal } from './verdict.js'
 
 /**
@@ -90,7 +86,7 @@ async function land(line: Line, arrival: Arrival, named: Named): Promise<FileSta
       `the profile has no source ${arrival.source}, which ${arrival.name} came from`,
     )
   }
-  await createStaging(line.store, arrival.arrival)
+  await kindOf(state).createStaging(line.store, state)
   const hold = !arrival.force && (await line.ledger.resembles(arrival.name, arrival.bytes))
   const { fileId, truncated, roundedRows, ...manifest } = await landFrom(line, {
     arrival,
@@ -98,7 +94,8 @@ async function land(line: Line, arrival: Arrival, named: Named): Promise<FileSta
     name,
     hold,
   })
-  const same = arrival.force ? undefined : await line.ledger.published(arrival.name, fileId)
+  const isNew = arrival.force || isSchedule(state.feed)
+  const same = isNew ? undefined : await line.ledger.published(arrival.name, fileId)
   const { chunks } = manifest
   const micros = chunks.reduce((sum, chunk) => sum + BigInt(chunk.micros), 0n)
   const rows = chunks.reduce((sum, chunk) => sum + chunk.rows, 0)
@@ -158,8 +155,9 @@ async function landFrom(line: Line, origin: Origin): Promise<Taken & { fileId: s
  */
 export async function ensureLanded(line: Line, state: FileState): Promise<void> {
   const folder = landedFolder(line.folders.landing, state.arrival)
+  const count = kindOf(state).recount(state)
   let isWhole = true
-  for (const chunk of state.manifest.chunks) isWhole &&= await isLanded(folder, chunk)
+  for (const chunk of state.manifest.chunks) isWhole &&= await isLanded(folder, chunk, count)
   if (isWhole) return
   const arrival = await line.ledger.arrival(state.arrival)
   const source = line.sources.get(state.source)
@@ -176,50 +174,45 @@ function sourceChanged(state: FileState): Fault {
 
 async function landRows(
   line: Line,
-  { arrival, name, hold }: Origin,
+  { arrival: { arrival }, name, hold }: Origin,
   input: AsyncGenerator<Buffer>,
 ): Promise<Taken> {
   const feed = feeds[name.feed]
-  const { limits, usage } = line.profile
+  const { chunkBytes, rowBytesMax } = line.profile.limits
   let head = Buffer.alloc(0)
-  let sample: Sample | undefined
-  const sampled = () => {
-    sample ??= sampleFile(head, { ...usage, zone: line.zone }, lengthsOf(line.profile, feed.name))
-    return sample
+  let header: readonly string[] = feed.columns
+  let opened: Intake | undefined
+  const intake = () => {
+    opened ??= kindOf(state).open(line, { arrival, feed: name.feed, header, head: () => head })
+    return opened
   }
-  let texts: StampTexts | undefined
-  const stamps = () => {
-    texts ??= stampTextsOf(rulesOf(line, { feed: feed.name, ...sampled() }))
-    return texts
-  }
+  const state = { arrival, feed: name.feed }
   const landing = await createLanding({
-    folder: landedFolder(line.folders.landing, arrival.arrival),
-    chunkBytes: limits.chunkBytes,
+    folder: landedFolder(line.folders.landing, arrival),
+    chunkBytes,
     firstLine: 2,
-    stamps,
+    measure: (bytes) => intake().measure(bytes),
     onChunk: async (chunk) => {
-      await keepStamps(line.store, arrival.arrival, stamps().fresh())
+      await intake().prepare()
       if (hold) return
-      const file = { arrival: arrival.arrival, feed: feed.name }
-      await line.queues.add('load', { v: 3, ...toLoadTask(file, sampled(), chunk) })
+      await line.queues.add('load', { v: 3, ...toLoadTask(state, intake().reading(), chunk) })
     },
   })
+  const onHeader = (columns: readonly string[]) => {
+    header = columns
+  }
   try {
-    for await (const bytes of afterHeader(input, feed.columns, limits.rowBytesMax)) {
+    for await (const bytes of afterHeader(input, { feed, rowBytesMax, onHeader })) {
       if (head.length < sampleBytes) head = Buffer.concat([head, bytes.subarray(0, sampleBytes)])
       await landing.add(bytes)
     }
     const { chunks, roundedRows, unendedRow } = await landing.end()
     const ended = unendedRow === undefined
-    const truncated = isCutShort(unendedRow, feed.columns)
-    return { chunks, ...sampled(), ended, truncated, roundedRows }
+    const truncated = isCutShort(unendedRow, header)
+    return { chunks, ...intake().reading(), ended, truncated, roundedRows }
   } finally {
     await landing.close()
   }
-}
-
-function stampTextsOf(rules: StampRules): StampTexts {
-  return createStampTexts((text) => explainStamp(text, rules))
 }
 
 /** The same bytes, seen as they pass. */

@@ -1,29 +1,18 @@
 import { Fault } from '../schemas/fault.js'
-import { balance } from '../schemas/receipt.js'
-import { classify, dropUnregistered, settleLengths } from './classify.js'
+import { isSchedule } from '../schemas/feed.js'
 import { logFailure, toRefusal } from './failure.js'
 import { forward, loadTasks } from './forward.js'
+import { kindOf, type Proved } from './kind.js'
 import type { Line } from './line.js'
 import { load } from './load.js'
 import { publish, takeBack } from './publish.js'
 import type { JobName } from './queues/jobs.js'
 import { blankState, ensureLanded } from './receive.js'
-import type { FileState, Notes } from './stores/file-state.js'
-import type { ChunkReceipt } from './stores/ledger.js'
-import type { Counted } from './stores/overlap.js'
-import { resolveRepeats } from './stores/repeats.js'
-import { type StagingTotals, totalShapes } from './stores/shapes.js'
-import { countRows, emptyStaging, forgetRejects, stagingOf } from './stores/staging.js'
+import type { FileState } from './stores/file-state.js'
+import { forgetRejects } from './stores/staging.js'
 import { addQuantities } from './sums.js'
-import {
-  dateNotes,
-  noteLengths,
-  refuseDates,
-  refuseShare,
-  toDuplicate,
-  withhold,
-  withRejected,
-} from './verdict.js'
+import { membersOf } from './together.js'
+import { type Refusal, sumReceipts, toDuplicate, withhold } from './verdict.js'
 
 const waitingMsMax = 24 * 3_600_000
 
@@ -35,23 +24,37 @@ const waitingMsMax = 24 * 3_600_000
 export async function reconcile(line: Line, arrival: number): Promise<void> {
   const state = await line.ledger.state(arrival)
   if (state === undefined) return
-  if (state.status === 'publishing') return publish(line, state)
+  const members = await membersOf(line, state)
+  if (state.status === 'publishing') return publish(line, members.filter(isPublishing))
   if (state.status !== 'received' && !isOverdue(line, state)) return forward(line, state)
+  if (members.length === 0 || members.some((one) => isAwaited(line, one))) return
   await publishPending(line, arrival)
-  const valid = await recordFirst(line, await decide(line, state), state)
-  if (valid.status === 'publishing') return publish(line, valid)
-  await forward(line, valid)
+  const valid = await recordFirst(line, await decide(line, members), members)
+  const publishing = valid.filter(isPublishing)
+  if (publishing.length > 0) await publish(line, publishing)
+  for (const one of valid) if (!isPublishing(one)) await forward(line, one)
+}
+
+function isPublishing({ status }: FileState): boolean {
+  return status === 'publishing'
 }
 
 /**
- * Records a verdict unless there is one, and returns the one that holds: a reconcile whose lock has
- * run out may run a second time beside itself, and each takes tables from under the other.
+ * Records the verdicts on files that are judged together unless there are some, and returns those
+ * that hold: a reconcile whose lock has run out may run a second time beside itself, and each takes
+ * tables from under the other.
  */
-async function recordFirst(line: Line, decided: FileState, before: FileState): Promise<FileState> {
-  const now = await line.ledger.state(decided.arrival)
-  if (now !== undefined && now.status !== before.status) return now
-  await line.ledger.record(decided)
-  return (await line.ledger.state(decided.arrival)) ?? decided
+async function recordFirst(
+  line: Line,
+  decided: readonly FileState[],
+  before: readonly FileState[],
+): Promise<readonly FileState[]> {
+  const held = await Promise.all(before.map(({ arrival }) => line.ledger.state(arrival)))
+  const isDecided = held.some((now, at) => now?.status !== before[at]?.status)
+  const news = decided.filter((one) => !before.includes(one))
+  if (!isDecided) await line.ledger.record(...news)
+  const states = await Promise.all(before.map(({ arrival }) => line.ledger.state(arrival)))
+  return states.filter((state) => state !== undefined)
 }
 
 /**
@@ -63,7 +66,7 @@ async function publishPending(line: Line, arrival: number): Promise<void> {
   const { states } = await line.ledger.unfinished()
   const stuck: number[] = []
   for (const state of states) {
-    if (state.status !== 'publishing' || state.arrival === arrival) continue
+    if (!isPublishing(state) || state.arrival === arrival) continue
     if (!(await isPublished(line, state))) stuck.push(state.arrival)
   }
   if (stuck.length === 0) return
@@ -73,7 +76,7 @@ async function publishPending(line: Line, arrival: number): Promise<void> {
 /** Publishes; a failure that does not pass by itself is logged as that file's own. */
 async function isPublished(line: Line, state: FileState): Promise<boolean> {
   try {
-    await publish(line, state)
+    await publish(line, (await membersOf(line, state)).filter(isPublishing))
     return true
   } catch (error) {
     if (error instanceof Fault && error.retry) throw error
@@ -82,22 +85,56 @@ async function isPublished(line: Line, state: FileState): Promise<boolean> {
   }
 }
 
+/** The rest of a file may still come, and those that are judged with it wait as well. */
+function isAwaited(line: Line, state: FileState): boolean {
+  return state.status === 'waiting' && !isOverdue(line, state)
+}
+
 function isOverdue(line: Line, state: FileState): boolean {
   return (
     state.status === 'waiting' && line.now().getTime() - state.receivedAt.getTime() > waitingMsMax
   )
 }
 
-async function decide(line: Line, state: FileState): Promise<FileState> {
+/** What becomes of files that are judged together: those that have ended, and those that add up. */
+async function decide(line: Line, members: readonly FileState[]): Promise<readonly FileState[]> {
+  const ended: FileState[] = []
+  const proved: Proved[] = []
+  for (const state of members) {
+    const found = isOpen(state) ? await examine(line, state) : state
+    if ('staged' in found) proved.push(found)
+    else ended.push(found)
+  }
+  const [first] = proved
+  if (first === undefined) return ended
+  try {
+    return [...ended, ...(await kindOf(first.state).weigh(line, proved, ended))]
+  } catch (error) {
+    const refusal = toLasting(error)
+    return [...ended, ...proved.map(({ state }) => withhold(state, refusal))]
+  }
+}
+
+function isOpen({ status }: FileState): boolean {
+  return status === 'received' || status === 'waiting'
+}
+
+/** A file as it has ended by itself, or the proof that its rows add up. */
+async function examine(line: Line, state: FileState): Promise<FileState | Proved> {
   if (state.fault !== '') return withhold(state, state)
   const first = await firstOf(line, state)
   if (first !== undefined) return toDuplicate(state, first)
   try {
-    return await weigh(line, state, await prove(line, state))
+    return await prove(line, state)
   } catch (error) {
-    if (!(error instanceof Fault) || (error.retry && error.code !== 'SOURCE_CHANGED')) throw error
-    return withhold(state, { fault: error.code, reason: error.detail })
+    return withhold(state, toLasting(error))
   }
+}
+
+/** Why a file is refused; what may pass by itself, and what is no fault, is thrown again. */
+function toLasting(error: unknown): Refusal {
+  if (!(error instanceof Fault) || (error.retry && error.code !== 'SOURCE_CHANGED')) throw error
+  return toRefusal(error)
 }
 
 /**
@@ -106,6 +143,7 @@ async function decide(line: Line, state: FileState): Promise<FileState> {
  */
 async function firstOf(line: Line, state: FileState): Promise<FileState | undefined> {
   if (state.duplicateOf !== 0) return line.ledger.state(state.duplicateOf)
+  if (isSchedule(state.feed)) return undefined
   const same = await line.ledger.published(state.fileName, state.fileId)
   if (same === undefined) return undefined
   return (await line.ledger.arrival(state.arrival))?.force ? undefined : same
@@ -124,7 +162,11 @@ export async function giveUp(
   if (arrival === undefined) return
   const state = (await line.ledger.state(step.arrival)) ?? blankState(line, arrival)
   if (state.status === 'publishing' && step.job === 'reconcile') {
-    return takeBack(line, withhold(state, toRefusal(error)))
+    const members = (await membersOf(line, state)).filter(isPublishing)
+    return takeBack(
+      line,
+      members.map((one) => withhold(one, toRefusal(error))),
+    )
   }
   if (state.status !== 'received') return
   const decided = withhold(state, toRefusal(error))
@@ -132,47 +174,37 @@ export async function giveUp(
   await forward(line, decided)
 }
 
-/** What was judged and what stands in staging, in agreement with the bytes that came in. */
-interface Proved {
-  readonly receipts: readonly ChunkReceipt[]
-  readonly staged: StagingTotals
-  /** Rows of the hour that the clock repeats. */
-  readonly repeated: number
-}
-
 /** Loads what has no receipt yet and proves the sums; where they do not agree, all over once more. */
 async function prove(line: Line, state: FileState): Promise<Proved> {
+  const kind = kindOf(state)
   const first = await loadAll(line, state)
-  if (imbalance(state, first) === undefined) return first
+  if (imbalance(first) === undefined) return first
   await line.ledger.forgetReceipts(state.arrival)
   await forgetRejects(line.store, state.arrival)
-  await emptyStaging(line.store, state.arrival)
+  await kind.emptyStaging(line.store, state)
   const again = await loadAll(line, state)
-  const wrong = imbalance(state, again)
+  const wrong = imbalance(again)
   if (wrong === undefined) return again
   throw new Fault('UNBALANCED', wrong)
 }
 
 async function loadAll(line: Line, state: FileState): Promise<Proved> {
-  const { arrival, manifest } = state
-  const { reads, repeats } = stagingOf(arrival)
-  let receipts = await line.ledger.receipts(arrival)
+  const kind = kindOf(state)
+  let receipts = await line.ledger.receipts(state.arrival)
   const done = new Set(receipts.map((one) => one.chunk))
   const missing = loadTasks(state).filter((task) => !done.has(task.chunk.chunk))
   if (missing.length > 0) {
     await ensureLanded(line, state)
     for (const task of missing) await load(line, task)
-    receipts = await line.ledger.receipts(arrival)
+    receipts = await line.ledger.receipts(state.arrival)
   }
-  const repeated = await countRows(line.store, repeats)
-  if (repeated > 0) await line.store.command(resolveRepeats(arrival))
-  return { receipts, repeated, staged: await totalShapes(line.store, reads, manifest.seconds) }
+  return { state, receipts, staged: await kind.sumStaged(line, state) }
 }
 
-function imbalance(state: FileState, { receipts, staged }: Proved): string | undefined {
-  const judged = sum(receipts, (receipt) => receipt.rowsRead)
+function imbalance({ state, receipts, staged }: Proved): string | undefined {
+  const judged = sumReceipts(receipts, 'rowsRead')
   if (judged !== state.rows.read) return `${state.rows.read} rows came in, ${judged} were judged`
-  const accepted = sum(receipts, (receipt) => receipt.rowsAccepted)
+  const accepted = sumReceipts(receipts, 'rowsAccepted')
   if (accepted !== staged.rows) {
     return `${accepted} rows were accepted, ${staged.rows} stand in staging`
   }
@@ -185,84 +217,3 @@ function imbalance(state: FileState, { receipts, staged }: Proved): string | und
   }
   return undefined
 }
-
-function sum(receipts: readonly ChunkReceipt[], pick: (receipt: ChunkReceipt) => number): number {
-  return receipts.reduce((total, receipt) => total + pick(receipt), 0)
-}
-
-async function weigh(line: Line, state: FileState, proved: Proved): Promise<FileState> {
-  const { receipts, staged, repeated } = proved
-  const notes = { ...state.notes, ...(await proveDates(line, state)), repeatedHourRows: repeated }
-  const refused = sum(receipts, (receipt) => receipt.rowsRejected)
-  const dated = withRejected(
-    { ...state, notes },
-    {
-      rows: refused,
-      quantity: addQuantities(...receipts.map((receipt) => receipt.quantityRejected)),
-    },
-  )
-  const { dateOrder, rejectedShareMax } = line.profile.usage
-  const misdated = refuseDates(notes, dateOrder)
-  if (misdated !== undefined) return withhold(dated, misdated)
-  const usable = await settleLengths(line, state, staged)
-  const rejected = refused + usable.rejected.rows
-  const told = { ...dated, notes: noteLengths(notes, usable.rejected.meters) }
-  const counted = withRejected(told, {
-    rows: rejected,
-    quantity: addQuantities(dated.quantity.rejected, usable.rejected.quantity),
-  })
-  const tooMany = refuseShare(counted.rows, rejectedShareMax)
-  if (tooMany !== undefined) return withhold(counted, tooMany)
-  const kept = await dropUnregistered(line, counted, usable)
-  const decided = await classify(line, withUnregistered(counted, kept.unregistered), kept)
-  await proveOutcomes(line, decided)
-  return decided
-}
-
-/**
- * Whatever was repaired, filtered or thinned on the way: the outcomes add up to what came in, and a
- * table that was made of the accepted rows holds them.
- */
-async function proveOutcomes({ store }: Line, state: FileState): Promise<void> {
-  const { rows, quantity, attaches } = state
-  const outcomes = JSON.stringify({ rows, quantity })
-  if (!balance(state)) throw new Fault('UNBALANCED', `the outcomes do not add up: ${outcomes}`)
-  if (attaches !== stagingOf(state.arrival).final) return
-  const [found] = await store.rows<Counted>({
-    sql: `SELECT count() AS rows, toString(sum(quantity)) AS quantity FROM ${attaches}`,
-  })
-  if (Number(found?.rows) === rows.accepted && found?.quantity === quantity.accepted) return
-  throw new Fault('UNBALANCED', `${JSON.stringify(found)} would be published of ${outcomes}`)
-}
-
-function withUnregistered(state: FileState, { rows, quantity }: Counted): FileState {
-  return {
-    ...state,
-    rows: { ...state.rows, unregistered: rows },
-    quantity: { ...state.quantity, unregistered: quantity },
-  }
-}
-
-/**
- * The order of day and month from all timestamps of the file, which are those that are looked up
- * and those of every chunk that held others; the profile's where nothing proves it.
- */
-async function proveDates(line: Line, state: FileState): Promise<Notes> {
-  const { texts, stamps } = stagingOf(state.arrival)
-  const rows = await line.store.rows<{ date: string }>({
-    sql: `SELECT DISTINCT extract(text, '^[ \\t]*(\\d{1,2}/\\d{1,2}/\\d{4})(?:\\D|$)') AS date
-      FROM (SELECT text FROM ${texts} UNION ALL SELECT text FROM ${stamps})
-      WHERE date != '' LIMIT ${datesMax}`,
-  })
-  return dateNotes(
-    rows.map((row) => row.date),
-    {
-      fileDate: state.fileDate,
-      format: state.manifest.format,
-      dateOrder: line.profile.usage.dateOrder,
-    },
-  )
-}
-
-/** Different dates that are looked at: more than a hundred years of them. */
-const datesMax = 40_000

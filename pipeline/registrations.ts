@@ -1,18 +1,22 @@
 import type { Registration } from '../schemas/registration.js'
 import type { Store } from './stores/clickhouse.js'
+import { erasedPlaces } from './stores/erasure.js'
 import {
   addFacts,
   findStarts,
   metersWithEarlierStart,
   readFacts,
   readPremises,
+} from './stores/registrations.js'
+import {
   readTenancies,
   type StoredTenancy,
   toTenancyRow,
   writeTenancies,
-} from './stores/registrations.js'
+} from './stores/tenancies.js'
 import {
   codesOf,
+  countFacts,
   type Fact,
   findShared,
   groupBy,
@@ -60,7 +64,14 @@ export async function register(
  * start. Repeating it finishes what was begun; where no meter has changed hands it changes nothing.
  */
 export async function learnStarts(context: RegisterContext, arrival: number): Promise<void> {
-  const meterIds = await metersWithEarlierStart(context.store, arrival)
+  await renewAll(context, await metersWithEarlierStart(context.store, arrival))
+}
+
+/** Renews the tenancies of any number of meters as their facts have them now. */
+export async function renewAll(
+  context: RegisterContext,
+  meterIds: readonly string[],
+): Promise<void> {
   for (let at = 0; at < meterIds.length; at += metersMax) {
     await renewTenancies(context, meterIds.slice(at, at + metersMax))
   }
@@ -82,9 +93,10 @@ function toBatches(customers: readonly Registration[]): readonly (readonly Regis
 
 async function registerBatch(
   context: RegisterContext,
-  customers: readonly Registration[],
+  all: readonly Registration[],
 ): Promise<number> {
   const { store } = context
+  const customers = await withoutErased(store, all)
   const meterIds = [...new Set(customers.flatMap(({ meters }) => meters.map((one) => one.meterId)))]
   if (meterIds.length === 0) return 0
   const [known, stored] = await Promise.all([
@@ -97,6 +109,18 @@ async function registerBatch(
   const stale = new Set([...news.map(({ meterId }) => meterId), ...behind])
   if (stale.size > 0) await renewTenancies(context, [...stale])
   return new Set(news.map(({ clientId }) => clientId)).size
+}
+
+/** A record may go on to list what was terminated long ago. */
+async function withoutErased(
+  store: Store,
+  customers: readonly Registration[],
+): Promise<readonly Registration[]> {
+  const accounts = customers.flatMap(({ meters }) => meters.map((one) => one.accountNumber))
+  const isErased = await erasedPlaces(store, [...new Set(accounts)])
+  return customers.map((customer) => {
+    return { ...customer, meters: customer.meters.filter((meter) => !isErased(meter)) }
+  })
 }
 
 /**
@@ -148,7 +172,7 @@ function findBehind(known: readonly Fact[], stored: readonly StoredTenancy[]): r
       const own = stored.filter(({ row }) => row.meter_id === facts[0]?.meterId)
       return (
         facts.some(({ kind }) => kind === 'seen') &&
-        (own.length === 0 || own.some(({ version }) => version < facts.length))
+        (own.length === 0 || own.some(({ version }) => version < countFacts(facts)))
       )
     })
     .map((facts) => facts[0]?.meterId ?? '')
@@ -190,7 +214,7 @@ async function writeRenewed(context: RegisterContext, meterIds: readonly string[
   )
   const writes = groupBy(facts, ({ meterId }) => meterId).flatMap((own) =>
     toTenancies(own).flatMap((tenancy) => {
-      const fresh = { row: toTenancyRow(tenancy, now()), version: own.length }
+      const fresh = { row: toTenancyRow(tenancy, now()), version: countFacts(own) }
       const before = stored.get(tenancyKey(fresh))
       if (before === undefined) return [fresh]
       const row = { ...fresh.row, published_at: before.row.published_at }
@@ -212,12 +236,13 @@ async function learnFromUsage(store: Store, facts: readonly Fact[]): Promise<rea
   const known = moved.flat()
   const places = new Set(known.filter(({ kind }) => kind === 'seen').map(placeOf))
   const earliest = new Map<string, number>()
-  for (const fact of known.filter(({ kind }) => kind === 'usage')) {
-    const at = Math.min(fact.at, earliest.get(placeOf(fact)) ?? fact.at)
-    earliest.set(placeOf(fact), at)
+  for (const fact of known.filter(({ kind }) => kind === 'usage' || kind === 'bill')) {
+    const key = `${fact.kind} ${placeOf(fact)}`
+    earliest.set(key, Math.min(fact.at, earliest.get(key) ?? fact.at))
   }
   const isNews = (start: StartFact) =>
-    places.has(placeOf(start)) && start.at < (earliest.get(placeOf(start)) ?? Number.MAX_VALUE)
+    places.has(placeOf(start)) &&
+    start.at < (earliest.get(`${start.kind} ${placeOf(start)}`) ?? Number.MAX_VALUE)
   const news = (await findStarts(store, meterIds)).filter(isNews)
   if (news.length === 0) return facts
   await addFacts(store, news, facts.length)

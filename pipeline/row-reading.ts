@@ -1,11 +1,5 @@
 import { slashDateOf } from '../schemas/date-order.js'
-import {
-  type AcceptedRow,
-  type RejectCode,
-  type RepeatedPlace,
-  repeatedPlaceOf,
-  type UsageColumn,
-} from '../schemas/usage-row.js'
+import { type AcceptedRow, type RepeatedPlace, repeatedPlaceOf } from '../schemas/usage-row.js'
 import { parseRow } from './csv.js'
 import { judgeParsedRow, type RawRowRules, shownRow } from './odd-rows.js'
 import type { Piece } from './pieces.js'
@@ -17,8 +11,9 @@ import { rememberStamps } from './stamps.js'
 /** A row that is no use, as the rejects file shows it. */
 export interface BadRow {
   readonly line: number
-  readonly column: UsageColumn | ''
-  readonly code: RejectCode
+  /** Empty where the whole row is no use. */
+  readonly column: string
+  readonly code: string
   readonly detail: string
   /** As it stood in the file. */
   readonly row: string

@@ -1,6 +1,6 @@
+import { trimBlanks } from '../schemas/field.js'
 import { readStamp, type StampRules } from '../schemas/stamp.js'
 import { detectFormat, isDayFormat, type TimeStampFormat } from '../schemas/time-stamp.js'
-import { trimBlanks } from '../schemas/usage-row.js'
 import { daySeconds } from '../schemas/zone.js'
 import { parseRow } from './csv.js'
 import { splitRows } from './rows.js'

@@ -2,11 +2,11 @@ import { createWriteStream } from 'node:fs'
 import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { kindOf } from './kind.js'
 import { landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import { arrivalPaths, latestPaths } from './outbox.js'
 import { toReceipt } from './receipt.js'
-import { learnStarts } from './registrations.js'
 import { attempt } from './sources/folder.js'
 import type { FileState } from './stores/file-state.js'
 import { dropStaging } from './stores/staging.js'
@@ -18,7 +18,7 @@ import { dropStaging } from './stores/staging.js'
 export async function settle(line: Line, arrival: number): Promise<void> {
   const state = await line.ledger.state(arrival)
   if (state === undefined || state.settledAt !== undefined) return
-  if (state.status === 'published') await learnStarts(line, arrival)
+  if (state.status === 'published') await kindOf(state).learn(line, state)
   const origin = await line.ledger.arrival(arrival)
   const settledAt = line.now()
   const receipt = `${JSON.stringify(await receiptOf(line, { ...state, settledAt }), null, 2)}\n`

@@ -37,7 +37,22 @@ export interface StartFact extends Place {
   readonly at: number
 }
 
-export type Fact = SeenFact | SharedFact | StartFact
+/** When a termination ended the account at the meter; of several, the one told last counts. */
+export interface EndFact extends Place {
+  readonly kind: 'ended'
+  readonly at: number
+  /** The order in which terminations were told. */
+  readonly told: number
+  /** The facts that it stands for: more than one where an erased account left but this behind. */
+  readonly weight: number
+}
+
+export type Fact = SeenFact | SharedFact | StartFact | EndFact
+
+/** How much is known, facts that were erased since included. */
+export function countFacts(facts: readonly Fact[]): number {
+  return facts.reduce((sum, fact) => sum + (fact.kind === 'ended' ? fact.weight : 1), 0)
+}
 
 /** A stretch of time in which one account held a meter; from `validFrom` until before `validTo`. */
 export interface Tenancy extends Place {
@@ -48,7 +63,7 @@ export interface Tenancy extends Place {
   /** Undefined for the first known one. */
   readonly validFrom: number | undefined
   readonly validTo: number | undefined
-  readonly startedBy: 'first' | 'bill' | 'usage' | 'seen'
+  readonly startedBy: 'first' | 'bill' | 'usage' | 'seen' | 'ended'
   readonly previous:
     | { readonly accountNumber: string; readonly clientIds: readonly string[] }
     | undefined
@@ -66,7 +81,7 @@ export function toTenancies(facts: readonly Fact[]): readonly Tenancy[] {
   const sites = groupBy(facts, (fact) => fact.externalSiteId)
   return sites.flatMap((site) => {
     const tenants = groupBy(site.filter(isSeen), tenantOf).map((seen) => toTenant(seen, site))
-    return follow(arrange(tenants))
+    return follow(arrange(tenants), site)
   })
 }
 
@@ -78,6 +93,8 @@ interface Tenant {
   readonly seenAt: number
   readonly sharedAt: number | undefined
   readonly start: StartFact | undefined
+  /** When a termination ended it. */
+  readonly endedAt: number | undefined
 }
 
 function isSeen(fact: Fact): fact is SeenFact {
@@ -110,6 +127,7 @@ function toTenant(seen: readonly SeenFact[], site: readonly Fact[]): Tenant {
     seenAt: first.at,
     sharedAt: [...firstOf.values()].sort((a, b) => a - b)[1],
     start: startOf(accountNumber, site),
+    endedAt: endOf(accountNumber, site),
   }
 }
 
@@ -151,6 +169,25 @@ export function findShared(facts: readonly Fact[]): readonly SharedFact[] {
   })
 }
 
+function endOf(accountNumber: string, site: readonly Fact[]): number | undefined {
+  if (accountNumber === '') return undefined
+  return site
+    .filter(
+      (fact): fact is EndFact => fact.kind === 'ended' && fact.accountNumber === accountNumber,
+    )
+    .sort((a, b) => b.told - a.told)[0]?.at
+}
+
+/** When the last of those ended who were before the first that is known: nobody else's reads are his. */
+function boundaryOf(first: Tenant, site: readonly Fact[]): number | undefined {
+  const { accountNumber } = first.place
+  const until = first.start?.at ?? first.seenAt
+  const ends = site.filter((fact): fact is EndFact => {
+    return fact.kind === 'ended' && fact.accountNumber !== accountNumber && fact.at <= until
+  })
+  return ends.length === 0 ? undefined : Math.max(...ends.map(({ at }) => at))
+}
+
 /** Those with a known start change places among themselves; the others stay where they are. */
 function arrange(tenants: readonly Tenant[]): readonly Tenant[] {
   const seen = [...tenants].sort((a, b) => a.seenAt - b.seenAt || compareTenants(a, b))
@@ -163,22 +200,27 @@ function arrange(tenants: readonly Tenant[]): readonly Tenant[] {
   })
 }
 
-/** Gives each its stretch: the end of one is the start of the next, and no start lies behind it. */
-function follow(tenants: readonly Tenant[]): readonly Tenancy[] {
+/**
+ * Gives each its stretch: the end of one is the start of the next or its termination, whichever comes
+ * first, and no start lies behind it. Who was erased before the first leaves a start behind.
+ */
+function follow(tenants: readonly Tenant[], site: readonly Fact[]): readonly Tenancy[] {
   const starts = tenants.map(({ start, seenAt }) => start?.at ?? seenAt)
   for (let at = starts.length - 2; at > 0; at--) {
     starts[at] = Math.min(starts[at] ?? 0, starts[at + 1] ?? 0)
   }
   return tenants.map((tenant, at) => {
     const before = tenants[at - 1]
+    const boundary = before === undefined ? boundaryOf(tenant, site) : undefined
+    const startedBy = boundary === undefined ? 'first' : 'ended'
     return {
       ...tenant.place,
       clientId: tenant.clientId,
       clientIds: tenant.clientIds,
       codes: tenant.codes,
-      validFrom: before && starts[at],
-      validTo: starts[at + 1],
-      startedBy: before === undefined ? 'first' : (tenant.start?.kind ?? 'seen'),
+      validFrom: before === undefined ? boundary : starts[at],
+      validTo: earliest(starts[at + 1], tenant.endedAt),
+      startedBy: before === undefined ? startedBy : (tenant.start?.kind ?? 'seen'),
       previous: before && {
         accountNumber: before.place.accountNumber,
         clientIds: before.clientIds,
@@ -186,6 +228,10 @@ function follow(tenants: readonly Tenant[]): readonly Tenancy[] {
       sharedAt: tenant.sharedAt,
     }
   })
+}
+
+function earliest(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
 }
 
 export function codesOf(from: Codes): Codes {

@@ -3,6 +3,7 @@ import type { DateOrder } from '../schemas/time-stamp.js'
 import { type TimeStampFormat, timeStampNames } from '../schemas/time-stamp.js'
 import { parseRow } from './csv.js'
 import { type FileState, type Notes, noQuantity, noRows } from './stores/file-state.js'
+import type { ChunkReceipt } from './stores/ledger.js'
 import type { Counted } from './stores/overlap.js'
 import { addQuantities, subtractQuantities } from './sums.js'
 
@@ -70,6 +71,13 @@ export function toDuplicate(state: FileState, first: FileState): FileState {
     ...{ meters, firstIntervalStart, lastIntervalEnd },
     notes: { ...first.notes, ...state.notes },
   }
+}
+
+export function sumReceipts(
+  receipts: readonly ChunkReceipt[],
+  what: 'rowsRead' | 'rowsAccepted' | 'rowsRejected',
+): number {
+  return receipts.reduce((total, receipt) => total + receipt[what], 0)
 }
 
 /** A state of which it is known which rows are no use, not yet what becomes of the others. */

@@ -14,6 +14,7 @@ import { receive } from './receive.js'
 import { giveUp, reconcile } from './reconcile.js'
 import { register } from './registrations.js'
 import { keepRepeating } from './repeat.js'
+import { retain } from './retain.js'
 import { settle } from './settle.js'
 import { createFolder, createHandOverSource } from './sources/folder.js'
 import type { Source } from './sources/source.js'
@@ -56,6 +57,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     reconcile: ({ arrival }) => reconcile(line, arrival),
     settle: ({ arrival }) => settle(line, arrival),
     sweep: () => sweep(line),
+    retain: () => retain(line),
     register: ({ customers }) => registerAll(line, customers),
     backfill: ({ meterId }) => backfill(line, meterId),
   }
@@ -84,6 +86,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('settle', 2),
     consume('poll', 1),
     consume('sweep', 1),
+    consume('retain', 1),
     consume('register', registersAtOnce),
     consume('backfill', historiesAtOnce),
   ]

@@ -62,6 +62,11 @@ export const faultCodes = {
     meaning:
       'More rows were rejected than usage.rejectedShareMax allows. Mend them and send it again.',
   },
+  SCHEDULE: {
+    retry: false,
+    meaning:
+      'A complete schedule, or another file of its set, has errors. Mend them and send all of it again.',
+  },
   DATE_ORDER: {
     retry: false,
     meaning: 'The dates prove another order than usage.dateOrder. Mend the export or the profile.',

@@ -1,3 +1,17 @@
+import { billing } from './feeds/billing.js'
+import { billingCycles } from './feeds/billing-cycles.js'
+import { billingLines } from './feeds/billing-lines.js'
+import { holidays } from './feeds/holidays.js'
+import { invoices } from './feeds/invoices.js'
+import { paymentPlans } from './feeds/payment-plans.js'
+import { rateCodes } from './feeds/rate-codes.js'
+import { rateFixed } from './feeds/rate-fixed.js'
+import { rateFlat } from './feeds/rate-flat.js'
+import { rateTiers } from './feeds/rate-tiers.js'
+import { rateTou } from './feeds/rate-tou.js'
+import { terminations } from './feeds/terminations.js'
+import type { RecordFeed } from './record-feed.js'
+
 export type Commodity = 'Electric' | 'Gas'
 
 interface UsageFeed {
@@ -6,6 +20,8 @@ interface UsageFeed {
   readonly commodity: Commodity
   readonly columns: readonly string[]
 }
+
+export type Feed = UsageFeed | RecordFeed
 
 const usageColumns = [
   'AccountNumber',
@@ -17,14 +33,38 @@ const usageColumns = [
 
 /**
  * Every feed that a file may carry, under the name that stands in its file's name; columns in the
- * order of the header (specification section 2.8). A feed is added by its line here.
+ * order of the header (specification sections 2.8 to 2.11, file layouts). A feed is added by its
+ * line here, its file in `feeds/` and its table in the store.
  */
 export const feeds = {
   Electric: { name: 'Electric', kind: 'usage', commodity: 'Electric', columns: usageColumns },
   Gas: { name: 'Gas', kind: 'usage', commodity: 'Gas', columns: usageColumns },
-} as const satisfies Record<string, UsageFeed>
+  Billing: billing,
+  BillingLines: billingLines,
+  Invoices: invoices,
+  PaymentPlans: paymentPlans,
+  Terminations: terminations,
+  BillingCycles: billingCycles,
+  RateCodes: rateCodes,
+  RateTou: rateTou,
+  RateTiers: rateTiers,
+  RateFlat: rateFlat,
+  RateFixed: rateFixed,
+  Holidays: holidays,
+} as const satisfies Record<string, Feed>
 
 export type FeedName = keyof typeof feeds
-export type Feed = (typeof feeds)[FeedName]
+export type FeedKind = Feed['kind']
 
 export const feedNames = Object.keys(feeds) as readonly FeedName[]
+
+/** The feed of a file, if it is one of records. */
+export function recordFeedOf(name: string): RecordFeed | undefined {
+  const feed: Feed | undefined = feeds[name as FeedName]
+  return feed?.kind === 'records' ? feed : undefined
+}
+
+/** Whether each file of a feed is complete and replaces the one before (decision 26). */
+export function isSchedule(name: string): boolean {
+  return recordFeedOf(name)?.schedule !== undefined
+}

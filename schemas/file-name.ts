@@ -1,5 +1,5 @@
 import { Fault } from './fault.js'
-import { type FeedName, feedNames, feeds } from './feed.js'
+import { type FeedName, feedNames, feeds, recordFeedOf } from './feed.js'
 import { isCalendarDay } from './time-stamp.js'
 
 /** What the name of a file says. `fileDate` is `YYYY-MM-DD`. */
@@ -63,4 +63,17 @@ function refusal(name: string, reason: string): Fault {
   const whole = name.length > nameBytesMax ? `${name.slice(0, 64)}...` : name
   const shown = JSON.stringify(whole).replace(/\p{C}/gu, '?')
   return new Fault('FILE_NAME', `${shown} is not ${expected}: ${reason}`)
+}
+
+/**
+ * The set of rate files that a name belongs to, and the done-file by which its sender says that all
+ * of it is there (decision 27); undefined for a file that stands alone.
+ */
+export function rateSetOf(
+  name: string,
+): { readonly key: string; readonly done: string } | undefined {
+  const groups = shape.exec(name)?.groups
+  if (recordFeedOf(groups?.['feed'] ?? '')?.schedule?.set !== 'rates') return undefined
+  const key = `${groups?.['company']}_${groups?.['date']}_Rates`
+  return { key, done: `${key}.done` }
 }

@@ -110,6 +110,22 @@ const limits = z
   .readonly()
   .prefault({})
 
+const rates = z
+  .strictObject({
+    /** Rate files of one company and day wait for each other so long, unless their done-file says so. */
+    quietMinutes: z.number().min(0).max(1_440).default(10),
+  })
+  .readonly()
+  .prefault({})
+
+const termination = z
+  .strictObject({
+    /** Days behind the end of an account after which its data are erased. */
+    graceDays: z.int().min(0).max(36_500).default(30),
+  })
+  .readonly()
+  .prefault({})
+
 const days = z.int().min(1).max(36_500)
 const retention = z
   .strictObject({
@@ -131,6 +147,8 @@ const profile = z
     database: database.default('tieline'),
     ingestion: z.enum(['full', 'registered', 'backfill']).default('full'),
     usage,
+    rates,
+    termination,
     sources,
     limits,
     retention,

@@ -1,4 +1,5 @@
 import { type Commodity, feeds } from './feed.js'
+import { judgeIdentifier, trimBlanks } from './field.js'
 import { isPlainDecimal, parseQuantity, type Quantity } from './quantity.js'
 import { readStamp, type StampReader, type StampRules } from './stamp.js'
 
@@ -62,10 +63,7 @@ export interface RejectedRow {
 export type UsageVerdict = AcceptedRow | RejectedRow
 
 const columns = feeds.Electric.columns
-const identifierCharactersMax = 64
 const microsInOne = 1_000_000n
-/** As a spreadsheet shows a long number; `12E34` may be an identifier of the utility's. */
-const spreadsheetNumber = /^\d(\.\d+)?[eE][+-]\d{2,3}$/
 
 /**
  * Judges one row of a usage file, its fields unquoted but untrimmed, by the columns from left to
@@ -129,26 +127,6 @@ export function repeatedPlaceOf(
   const starts = read(time)
   if (typeof starts === 'string' || starts.length < 2) return undefined
   return { meterId, start: starts[0] as number }
-}
-
-/** A field without the blanks and tabs around it: the only trimming that a usage file gets. */
-export function trimBlanks(field: string): string {
-  let start = 0
-  let end = field.length
-  while (start < end && isBlank(field.charCodeAt(start))) start += 1
-  while (end > start && isBlank(field.charCodeAt(end - 1))) end -= 1
-  return field.slice(start, end)
-}
-
-function isBlank(code: number): boolean {
-  return code === 0x20 || code === 0x09
-}
-
-function judgeIdentifier(text: string): RejectCode | undefined {
-  if (text === '') return 'EMPTY'
-  if (text.length > identifierCharactersMax && [...text].length > identifierCharactersMax)
-    return 'TOO_LONG'
-  return spreadsheetNumber.test(text) ? 'SPREADSHEET_NUMBER' : undefined
 }
 
 /** Numbers that Decimal(18,6) cannot hold are above every `quantityMax`. */

@@ -1,7 +1,10 @@
-import { statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename } from 'node:path'
-import { type Checked, check as checkFile } from '../../pipeline/check.js'
+import { basename, join } from 'node:path'
+import type { Checked } from '../../pipeline/check.js'
+import { checkAll } from '../../pipeline/check-set.js'
+import { Fault } from '../../schemas/fault.js'
+import { isUnfinished } from '../../schemas/file-name.js'
 import { type Context, exitCodes } from '../context.js'
 import { profilePathOf, readProfile } from '../profile-file.js'
 import { createBar } from '../progress.js'
@@ -25,31 +28,43 @@ export async function check(
   const profile = readProfile(profilePath)
   context.say(`judging by the profile ${profilePath}`)
   const bar = createBar()
-  const checked: Checked[] = []
+  const paths = files.flatMap(filesIn)
   let rowsBefore = 0
-  try {
-    for (const file of files) {
-      const bytesTotal = statSync(file, { throwIfNoEntry: false })?.size ?? 0
-      const result = await checkFile(file, {
-        profile,
-        folder: tmpdir(),
-        now: () => new Date(),
-        signal: context.ending,
-        onProgress: ({ bytes, rows }) =>
-          bar.update({
-            bytesDone: bytes,
-            bytesTotal,
-            rowsLoaded: rowsBefore + rows,
-            status: basename(file),
-          }),
-      })
-      rowsBefore += result.receipt.rows.read
-      checked.push(result)
+  let rowsDone = 0
+  const checked = await checkAll(paths, (path) => {
+    const bytesTotal = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+    rowsBefore += rowsDone
+    rowsDone = 0
+    return {
+      profile,
+      folder: tmpdir(),
+      now: () => new Date(),
+      signal: context.ending,
+      onProgress: ({ bytes, rows }) => {
+        rowsDone = rows
+        const rowsLoaded = rowsBefore + rows
+        bar.update({ bytesDone: bytes, bytesTotal, rowsLoaded, status: basename(path) })
+      },
     }
-  } finally {
-    bar.stop()
-  }
-  context.print(options.json ? JSON.stringify(checked, undefined, 2) : renderChecked(checked))
+  }).finally(bar.stop)
+  context.print(
+    options.json ? JSON.stringify(checked.map(shown), undefined, 2) : renderChecked(checked),
+  )
   const isGood = checked.every(({ receipt }) => receipt.status === 'published')
   return isGood ? exitCodes.good : exitCodes.quarantined
+}
+
+function shown({ receipt, badRows }: Checked) {
+  return { receipt, badRows }
+}
+
+/** A file itself; of a folder all files in it that are not hidden or unfinished, by name. */
+function filesIn(path: string): readonly string[] {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path]
+  const names = readdirSync(path, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && !isUnfinished(entry.name) && !entry.name.endsWith('.done'))
+    .map((entry) => join(path, entry.name))
+    .sort()
+  if (names.length > 0) return names
+  throw new Fault('CONFIG', `${path} holds no file to check`)
 }

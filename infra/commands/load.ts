@@ -1,5 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
+import type { HandOver } from '../../pipeline/hand-over.js'
 import { arrivalPaths } from '../../pipeline/outbox.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Receipt } from '../../schemas/receipt.js'
@@ -28,11 +29,13 @@ export async function load(
   const paths = files.map(readable)
   const { again } = options
   const handed: string[] = []
-  const toArriving = (path: string): Arriving => ({
+  let arrivals: ReturnType<HandOver['handOverAll']> | undefined
+  const toArriving = (path: string, at: number): Arriving => ({
     name: basename(path),
     bytes: statSync(path).size,
     arrive: async (handOver) => {
-      const { arrival } = await handOver.handOver(path, { again })
+      arrivals ??= handOver.handOverAll(paths, { again })
+      const { arrival } = (await arrivals)[at] as { readonly arrival: number }
       handed.push(`${path}, arrival ${arrival}`)
       return arrival
     },

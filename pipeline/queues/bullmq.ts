@@ -66,7 +66,7 @@ const jobOptions = {
 } as const
 
 /** Steps that have to run again when they are queued again, however soon: done, they leave no id. */
-const forgotten: readonly JobName[] = ['reconcile', 'register', 'backfill']
+const forgotten: readonly JobName[] = ['reconcile', 'retain', 'register', 'backfill']
 
 function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
   const { removeOnComplete } = jobOptions

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { identifier } from '../../schemas/customer.js'
 import { Fault } from '../../schemas/fault.js'
+import { type FeedName, feedNames } from '../../schemas/feed.js'
 import { registrationSchema } from '../../schemas/registration.js'
 import { timeStampFormatNames } from '../../schemas/time-stamp.js'
 import { chunkShapes } from '../stores/file-state.js'
@@ -22,9 +23,10 @@ export const jobSchemas = {
   load: z.strictObject({
     v: z.literal(3),
     arrival,
-    feed: z.enum(['Electric', 'Gas']),
-    seconds: z.int().positive(),
+    feed: z.enum(feedNames as readonly [FeedName, ...FeedName[]]),
+    seconds: count,
     format: z.enum(timeStampFormatNames).nullable(),
+    columns: z.array(z.string()).readonly().optional(),
     chunk: z.strictObject({
       chunk: count,
       line: count,
@@ -39,6 +41,7 @@ export const jobSchemas = {
   reconcile: z.strictObject({ ...version, arrival }),
   settle: z.strictObject({ ...version, arrival }),
   sweep: z.strictObject({ ...version }),
+  retain: z.strictObject({ ...version }),
   register: z.strictObject({
     v: z.literal(2),
     customers: z.array(registrationSchema).min(1).max(registrationsMax),

@@ -12,7 +12,7 @@ import {
 } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
-import { isUnfinished } from '../../schemas/file-name.js'
+import { isUnfinished, rateSetOf } from '../../schemas/file-name.js'
 import type { Arrival } from '../stores/ledger.js'
 import type { Listed, Source } from './source.js'
 
@@ -78,10 +78,16 @@ async function listFolder(options: FolderOptions): Promise<readonly Listed[]> {
       path,
       bytes: found.size,
       modifiedMs: Math.trunc(found.mtimeMs),
-      announced: present.has(`${name}.done`),
+      ...announcementOf(name, present),
     })
   }
   return listed.sort((a, b) => a.modifiedMs - b.modifiedMs || (a.name < b.name ? -1 : 1))
+}
+
+function announcementOf(name: string, present: ReadonlySet<string>) {
+  const set = rateSetOf(name)
+  const setAnnounced = set !== undefined && present.has(set.done)
+  return { announced: setAnnounced || present.has(`${name}.done`), setAnnounced }
 }
 
 /** One buffer for the whole file: a new one for each piece would keep the collector busy. */
@@ -131,16 +137,10 @@ function awayName({ arrival, name }: Arrival): string {
   return `${arrival}-${start.replace(/\uFFFD$/, '')}`
 }
 
-/** Takes away the sender's sign; a name that leaves no room for one had none. */
-async function removeDone(path: string): Promise<void> {
-  const isTooLong = Buffer.byteLength(basename(path)) > nameBytesMax
-  if (!isTooLong) await rm(`${path}.done`, { force: true })
-}
-
 /** Moves the file only if it is still the one that arrived; gone already is as good as moved. */
 async function moveUnchanged(arrival: Arrival, away: string): Promise<void> {
   const found = await stat(arrival.path).catch(() => undefined)
-  if (found === undefined) return removeDone(arrival.path)
+  if (found === undefined) return removeDone(arrival)
   if (found.size !== arrival.bytes || Math.trunc(found.mtimeMs) !== arrival.modifiedMs) return
   await attempt(away, async () => {
     await mkdir(join(away, '..'), { recursive: true, mode: 0o700 })
@@ -150,8 +150,16 @@ async function moveUnchanged(arrival: Arrival, away: string): Promise<void> {
       await rename(`${away}.part`, away)
       await rm(arrival.path)
     })
-    await removeDone(arrival.path)
+    await removeDone(arrival)
   })
+}
+
+/** Takes away the sender's sign; a name that leaves no room for one had none. */
+async function removeDone({ name, path }: Arrival): Promise<void> {
+  const isTooLong = Buffer.byteLength(basename(path)) > nameBytesMax
+  if (!isTooLong) await rm(`${path}.done`, { force: true })
+  const set = rateSetOf(name)
+  if (set !== undefined) await rm(join(dirname(path), set.done), { force: true })
 }
 
 /** Runs something on a file or folder; what the operating system refuses is a fault that names it. */

@@ -4,6 +4,8 @@ import type { Arrival, Entry } from '../stores/ledger.js'
 export interface Listed extends Omit<Entry, 'force'> {
   /** Whether a sign of the sender (a done-file, a manifest) says that it is complete. */
   readonly announced: boolean
+  /** Whether a done-file says that all rate files of its company and day are there. */
+  readonly setAnnounced?: boolean
 }
 
 /** What became of a file, as far as its source is concerned. */

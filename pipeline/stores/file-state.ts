@@ -1,4 +1,4 @@
-import type { TimeStampFormat } from '../../schemas/time-stamp.js'
+import type { Reading } from '../load-task.js'
 import type { Counted } from './overlap.js'
 
 /**
@@ -28,16 +28,12 @@ export interface Chunk {
 
 /** A chunk in the landing as it was counted in the bytes on arrival. */
 export interface LandedChunk extends Chunk {
-  /** Sum of the last column where it reads as a decimal, in millionths. */
+  /** Sum of the column that the feed is proved by, where it reads as a decimal, in millionths. */
   readonly micros: string
 }
 
-export interface Manifest {
+export interface Manifest extends Reading {
   readonly chunks: readonly LandedChunk[]
-  /** Interval length of the file as its first rows show it, seconds. */
-  readonly seconds: number
-  /** The one format of its timestamps, as its first rows show it. */
-  readonly format: TimeStampFormat | null
   /** Whether the last row has its line end. */
   readonly ended: boolean
 }

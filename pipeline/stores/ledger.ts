@@ -34,13 +34,20 @@ export interface ChunkReceipt {
 export interface Ledger {
   /** Claims the next number for a file. Two claimers never get the same one. */
   claim(entry: Entry): Promise<Arrival>
+  /** Claims numbers in a row for files that came together, all or none. */
+  claimAll(entries: readonly Entry[]): Promise<readonly Arrival[]>
+  /** What was claimed together with an arrival: without a state, and with one. */
+  claimedWith(
+    arrival: number,
+  ): Promise<{ arrivals: readonly Arrival[]; states: readonly FileState[] }>
   arrival(arrival: number): Promise<Arrival | undefined>
   /** Arrivals of a source that are not settled, by which a listing is told from what is known. */
   unsettledOf(source: string): Promise<readonly Arrival[]>
   /** Arrivals that no state was recorded for, and states that are not settled. */
   unfinished(): Promise<{ arrivals: readonly Arrival[]; states: readonly FileState[] }>
   state(arrival: number): Promise<FileState | undefined>
-  record(state: FileState): Promise<void>
+  /** Records states, all or none. */
+  record(...states: readonly FileState[]): Promise<void>
   /** The published file of the same name and bytes, if there is one. */
   published(name: string, fileId: string): Promise<FileState | undefined>
   /** Whether a published file of that name and size might be the same. */
@@ -68,7 +75,18 @@ export function createLedger(store: Store, now: () => Date): Ledger {
     return rows.map(fromArrivalRow)
   }
   return {
-    claim: (entry) => claim(store, entry, now),
+    claim: async (entry) => (await claim(store, [entry], now))[0] as Arrival,
+    claimAll: (entries) => claim(store, entries, now),
+    claimedWith: async (arrival) => {
+      const same = `arrival IN (SELECT arrival FROM arrival WHERE claim =
+        (SELECT any(claim) FROM arrival WHERE arrival = {arrival:UInt32}))`
+      const stateless = 'arrival NOT IN (SELECT arrival FROM file_state)'
+      const [unread, known] = await Promise.all([
+        arrivals(`${same} AND ${stateless}`, { arrival }),
+        states(same, { arrival }),
+      ])
+      return { arrivals: unread, states: known }
+    },
     arrival: async (arrival) => (await arrivals('arrival = {arrival:UInt32}', { arrival }))[0],
     unsettledOf: (source) =>
       arrivals(
@@ -84,7 +102,7 @@ export function createLedger(store: Store, now: () => Date): Ledger {
       return { arrivals: unread, states: unsettled }
     },
     state: async (arrival) => (await states('arrival = {arrival:UInt32}', { arrival }))[0],
-    record: (state) => store.insert('file_state', [toStateRow(state)]),
+    record: (...states) => store.insert('file_state', states.map(toStateRow)),
     published: async (name, fileId) =>
       (
         await states(
@@ -118,25 +136,33 @@ export function createLedger(store: Store, now: () => Date): Ledger {
 
 /**
  * Inserts a row with the next number under a token of that number: the engine keeps the first
- * insert of a token and drops all others, so reading the row back tells whose the number is.
+ * insert of a token and drops all others, so reading it back tells whose the number is. Several rows
+ * of one insert are there at once, so that nobody sees a number between them as the last.
  */
-async function claim(store: Store, entry: Entry, now: () => Date): Promise<Arrival> {
+async function claim(
+  store: Store,
+  entries: readonly Entry[],
+  now: () => Date,
+): Promise<readonly Arrival[]> {
   const id = randomUUID()
   for (let attempt = 0; attempt < claimAttemptsMax; attempt++) {
     const arrivedAt = now()
     const [last] = await store.rows<{ next: number }>({
       sql: 'SELECT toUInt32(max(arrival) + 1) AS next FROM arrival',
     })
-    const arrival = last?.next ?? 1
-    await store.insert('arrival', [toArrivalRow({ ...entry, arrival, arrivedAt }, id)], {
-      insert_deduplicate: 1,
-      insert_deduplication_token: `arrival-${arrival}`,
+    const first = last?.next ?? 1
+    const claimed = entries.map((entry, at) => ({ ...entry, arrival: first + at, arrivedAt }))
+    await store.insert(
+      'arrival',
+      claimed.map((arrival) => toArrivalRow(arrival, id)),
+      { insert_deduplicate: 1, insert_deduplication_token: `arrival-${first}` },
+    )
+    const rows = await store.rows<ArrivalRow>({
+      sql: `SELECT * FROM arrival WHERE arrival >= {first:UInt32} AND claim = {id:String}
+        ORDER BY arrival`,
+      parameters: { first, id },
     })
-    const [row] = await store.rows<ArrivalRow>({
-      sql: 'SELECT * FROM arrival WHERE arrival = {arrival:UInt32} AND claim = {id:String}',
-      parameters: { arrival, id },
-    })
-    if (row !== undefined) return fromArrivalRow(row)
+    if (rows.length > 0) return rows.map(fromArrivalRow)
   }
   throw new Error(`no arrival number could be claimed in ${claimAttemptsMax} attempts`)
 }

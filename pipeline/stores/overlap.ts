@@ -132,7 +132,7 @@ function compareRows(staged: Staged, tables: { days: string; overlaps: string })
 }
 
 /** Whether an earlier arrival of the same feed may still be published. */
-async function isAhead(store: Store, arrival: number): Promise<boolean> {
+export async function isAhead(store: Store, arrival: number): Promise<boolean> {
   const feed = `extract(name, '^[^_]*_[^_]*_([A-Za-z]+)')`
   const rows = await store.rows({
     sql: `SELECT 1 FROM arrival WHERE arrival < {arrival:UInt32}

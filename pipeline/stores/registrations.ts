@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Fact, SeenFact, StartFact, Tenancy } from '../tenancies.js'
+import type { EndFact, Fact, Place, SeenFact, StartFact } from '../tenancies.js'
 import type { Store } from './clickhouse.js'
 import { versionOf } from './staging.js'
 
@@ -8,12 +8,51 @@ export async function readFacts(
   store: Store,
   meterIds: readonly string[],
 ): Promise<readonly Fact[]> {
-  const rows = await store.rows<FactRow>({
-    sql: `SELECT *, toString(toUnixTimestamp64Milli(at)) AS at_ms
-      FROM registration_fact WHERE meter_id IN {meterIds:Array(String)}`,
+  const [rows, ends] = await Promise.all([
+    store.rows<FactRow>({
+      sql: `SELECT *, toString(toUnixTimestamp64Milli(at)) AS at_ms
+        FROM registration_fact WHERE meter_id IN {meterIds:Array(String)}`,
+      parameters: { meterIds },
+    }),
+    readEnds(store, meterIds),
+  ])
+  return [...rows.map(fromFactRow), ...ends]
+}
+
+/** What terminations tell of some meters; those of erased accounts are told by what was left of them. */
+async function readEnds(store: Store, meterIds: readonly string[]): Promise<readonly EndFact[]> {
+  const rows = await store.rows<StartRow & { readonly told: string; readonly weight: number }>({
+    sql: `SELECT DISTINCT f.meter_id AS meter_id, f.external_site_id AS external_site_id,
+        h.account_number AS account_number, toUnixTimestamp(h.at) AS at,
+        toString(h.told) AS told, h.weight AS weight
+      FROM (
+        SELECT DISTINCT meter_id, external_site_id, account_number FROM registration_fact
+        WHERE meter_id IN {meterIds:Array(String)}
+      ) AS f
+      INNER JOIN (SELECT * FROM tenancy_hint WHERE kind = 'ended') AS h
+        ON h.account_number = f.account_number
+      WHERE h.meter_id IN ('', f.meter_id) AND h.external_site_id IN ('', f.external_site_id)
+      UNION ALL
+      SELECT meter_id, external_site_id, account_number, toUnixTimestamp(at), toString(told), weight
+      FROM tenancy_hint
+      WHERE kind = 'ended' AND weight > 1 AND meter_id IN {meterIds:Array(String)}`,
     parameters: { meterIds },
   })
-  return rows.map(fromFactRow)
+  return rows.map(({ told, weight, ...row }) => ({
+    kind: 'ended',
+    ...toPlace(row),
+    at: row.at * 1_000,
+    told: Number(told),
+    weight,
+  }))
+}
+
+function toPlace(row: Omit<StartRow, 'at'>): Place {
+  return {
+    meterId: row.meter_id,
+    externalSiteId: row.external_site_id,
+    accountNumber: row.account_number,
+  }
 }
 
 /** All facts about the premises at which some meters are. */
@@ -36,7 +75,7 @@ export async function readPremises(
  */
 export async function addFacts(
   store: Store,
-  facts: readonly Fact[],
+  facts: readonly ToldFact[],
   knownCount: number,
 ): Promise<void> {
   const rows = facts.map(toFactRow)
@@ -47,54 +86,27 @@ export async function addFacts(
   })
 }
 
-/** A tenancy as it is stored; `version` is the number of facts about its meter that it rests on. */
-export interface StoredTenancy {
-  readonly row: TenancyRow
-  readonly version: number
-}
+/** Facts that are written down; the ends of tenancies are told by terminations. */
+type ToldFact = Exclude<Fact, EndFact>
 
-export async function readTenancies(
-  store: Store,
-  meterIds: readonly string[],
-): Promise<readonly StoredTenancy[]> {
-  const rows = await store.rows<TenancyRow & { readonly version: string }>({
-    sql: 'SELECT * FROM tenancy FINAL WHERE meter_id IN {meterIds:Array(String)}',
-    parameters: { meterIds },
-  })
-  return rows.map(({ version, ...row }) => ({ row, version: Number(version) }))
-}
-
-/** Of two rows for one tenancy the one that rests on more facts counts, whoever wrote last. */
-export async function writeTenancies(
-  store: Store,
-  tenancies: readonly StoredTenancy[],
-): Promise<void> {
-  await store.insert(
-    'tenancy',
-    tenancies.map(({ row, version }) => ({ ...row, version })),
-  )
-}
-
-/** The first interval of each account at meters that more than one account has held. */
+/** The first interval, and the first day by a bill, of each account at meters that more than one account has held. */
 export async function findStarts(
   store: Store,
   meterIds: readonly string[],
 ): Promise<readonly StartFact[]> {
-  const rows = await store.rows<StartRow>({
-    sql: `SELECT meter_id, external_site_id, account_number, toUnixTimestamp(min(starts_at)) AS at
-      FROM usage_current
-      WHERE meter_id IN {meterIds:Array(String)} AND account_number IN (
-        SELECT account_number FROM registration_fact WHERE meter_id IN {meterIds:Array(String)})
-      GROUP BY meter_id, external_site_id, account_number`,
+  const own = `meter_id IN {meterIds:Array(String)} AND account_number IN (
+        SELECT account_number FROM registration_fact WHERE meter_id IN {meterIds:Array(String)})`
+  const rows = await store.rows<StartRow & Pick<StartFact, 'kind'>>({
+    sql: `SELECT 'usage' AS kind, meter_id, external_site_id, account_number,
+        toUnixTimestamp(min(starts_at)) AS at
+      FROM usage_current WHERE ${own}
+      GROUP BY meter_id, external_site_id, account_number
+      UNION ALL
+      SELECT 'bill', meter_id, external_site_id, account_number, toUnixTimestamp(at)
+      FROM tenancy_hint WHERE kind = 'bill' AND ${own}`,
     parameters: { meterIds },
   })
-  return rows.map(({ meter_id, external_site_id, account_number, at }) => ({
-    kind: 'usage',
-    meterId: meter_id,
-    externalSiteId: external_site_id,
-    accountNumber: account_number,
-    at: at * 1_000,
-  }))
+  return rows.map(({ kind, at, ...row }) => ({ kind, ...toPlace(row), at: at * 1_000 }))
 }
 
 /**
@@ -131,6 +143,30 @@ export async function metersWithEarlierStart(
   return rows.map(({ meter_id }) => meter_id)
 }
 
+/**
+ * Registered meters of the accounts in a published file of records; where only starts are told, those
+ * that have changed hands.
+ */
+export async function metersTold(
+  store: Store,
+  file: { readonly table: string; readonly arrival: number; readonly tells: 'starts' | 'ends' },
+): Promise<readonly string[]> {
+  const { table, arrival, tells } = file
+  const rows = await store.rows<{ meter_id: string }>({
+    sql: `SELECT meter_id FROM registration_fact WHERE kind = 'seen'
+      GROUP BY meter_id
+      HAVING max(account_number IN (
+          SELECT account_number FROM ${table}
+          WHERE version >= {from:UInt64} AND version < {to:UInt64}
+        )) ${tells === 'starts' ? 'AND uniqExact(external_site_id, account_number, client_id) > 1' : ''}`,
+    parameters: {
+      from: versionOf(arrival, 0).toString(),
+      to: versionOf(arrival + 1, 0).toString(),
+    },
+  })
+  return rows.map(({ meter_id }) => meter_id)
+}
+
 interface StartRow {
   readonly meter_id: string
   readonly external_site_id: string
@@ -143,7 +179,7 @@ interface FactRow {
   readonly external_site_id: string
   readonly account_number: string
   readonly client_id: string
-  readonly kind: Fact['kind']
+  readonly kind: ToldFact['kind']
   readonly at_ms: string
   readonly meter_type: string
   readonly unit_of_measure: string
@@ -153,7 +189,7 @@ interface FactRow {
   readonly acct_status: string
 }
 
-function fromFactRow(row: FactRow): Fact {
+function fromFactRow(row: FactRow): ToldFact {
   const place = {
     meterId: row.meter_id,
     externalSiteId: row.external_site_id,
@@ -176,7 +212,7 @@ function fromFactRow(row: FactRow): Fact {
   }
 }
 
-function toFactRow(fact: Fact): Omit<FactRow, 'at_ms'> & { readonly at: string } {
+function toFactRow(fact: ToldFact): Omit<FactRow, 'at_ms'> & { readonly at: string } {
   const seen: Omit<SeenFact, 'kind'> = fact.kind === 'seen' ? fact : { ...nobody, ...fact }
   return {
     meter_id: seen.meterId,
@@ -203,54 +239,3 @@ const nobody = {
   isAMI: false,
   acctStatus: '',
 } as const
-
-/** A row of `tenancy` as JSONEachRow has it, without its version. */
-export interface TenancyRow {
-  readonly meter_id: string
-  readonly external_site_id: string
-  readonly account_number: string
-  readonly client_id: string
-  readonly client_ids: readonly string[]
-  readonly meter_type: string
-  readonly unit_of_measure: string
-  readonly rate_code: string
-  readonly billing_cycle_id: string
-  readonly valid_from: string | null
-  readonly valid_to: string | null
-  readonly started_by: string
-  readonly previous_account_number: string
-  readonly previous_client_ids: readonly string[]
-  readonly shared_at: string | null
-  readonly published_at: string
-}
-
-export function toTenancyRow(tenancy: Tenancy, publishedAt: Date): TenancyRow {
-  return {
-    meter_id: tenancy.meterId,
-    external_site_id: tenancy.externalSiteId,
-    account_number: tenancy.accountNumber,
-    client_id: tenancy.clientId,
-    client_ids: tenancy.clientIds,
-    meter_type: tenancy.codes.meterType,
-    unit_of_measure: tenancy.codes.unitOfMeasure,
-    rate_code: tenancy.codes.rateCode,
-    billing_cycle_id: tenancy.codes.billingCycleId,
-    valid_from: toSecond(tenancy.validFrom),
-    valid_to: toSecond(tenancy.validTo),
-    started_by: tenancy.startedBy,
-    previous_account_number: tenancy.previous?.accountNumber ?? '',
-    previous_client_ids: tenancy.previous?.clientIds ?? [],
-    shared_at: tenancy.sharedAt === undefined ? null : clickHouseTime(tenancy.sharedAt),
-    published_at: clickHouseTime(publishedAt.getTime()),
-  }
-}
-
-/** To the second, not before 1970, which is where the store's type begins. */
-function toSecond(at: number | undefined): string | null {
-  return at === undefined ? null : clickHouseTime(Math.max(0, at)).slice(0, 19)
-}
-
-/** `2026-03-01 05:00:00.000`, as the store itself writes an instant. */
-function clickHouseTime(at: number): string {
-  return new Date(at).toISOString().replace('T', ' ').replace('Z', '')
-}

@@ -49,11 +49,24 @@ export function stagingOf(arrival: number): Staging {
 const partsMax = 100_000
 const dedupWindow = 100_000
 
-/** A table like the target that never merges; inserts of one token count once. */
+/** A table like that of reads which never merges; inserts of one token count once. */
 export function createReads(table: string, verb = 'CREATE TABLE IF NOT EXISTS'): Statement {
+  const engine = 'ReplacingMergeTree(version) ORDER BY (local_day, meter_id, starts_at, seconds)'
+  return createLike('usage_read', { table, engine, verb })
+}
+
+export interface LikeOptions {
+  readonly table: string
+  readonly engine: string
+  readonly verb?: string
+}
+
+/** A table with the structure of a target that never merges; inserts of one token count once. */
+export function createLike(target: string, options: LikeOptions): Statement {
+  const { table, engine, verb = 'CREATE TABLE IF NOT EXISTS' } = options
   return {
-    sql: `${verb} ${table} AS usage_read
-      ENGINE = ReplacingMergeTree(version) ORDER BY (local_day, meter_id, starts_at, seconds)
+    sql: `${verb} ${table} AS ${target}
+      ENGINE = ${engine}
       SETTINGS non_replicated_deduplication_window = ${dedupWindow},
         parts_to_delay_insert = ${partsMax}, parts_to_throw_insert = ${partsMax},
         max_bytes_to_merge_at_max_space_in_pool = 1, max_bytes_to_merge_at_min_space_in_pool = 1,
@@ -184,8 +197,8 @@ export function missingLines(arrival: number, line: number, lines: number): Stat
 }
 
 /** Gives the target all rows of a staging table at once: the parts are linked, nothing is copied. */
-export function attach(table: string): Statement {
-  return { sql: `ALTER TABLE usage_read ATTACH PARTITION tuple() FROM ${table}` }
+export function attach(target: string, table: string): Statement {
+  return { sql: `ALTER TABLE ${target} ATTACH PARTITION tuple() FROM ${table}` }
 }
 
 /** Takes the reads of an arrival out of the target again, and what was written down of them. */

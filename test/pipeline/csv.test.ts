@@ -1,3 +1,5 @@
+import { ParserOptions } from '@fast-csv/parse'
+import { Parser } from '@fast-csv/parse/build/src/parser/index.js'
 import t from 'tap'
 import { parseRow } from '../../pipeline/csv.js'
 
@@ -33,4 +35,25 @@ t.test('a row longer than any profile takes is not taken apart', async (t) => {
   t.same(parseRow(`"a",${'x'.repeat(most - 4)}`)?.length, 2)
   t.equal(parseRow(`"a",${'x'.repeat(most - 3)}`), undefined)
   t.equal(parseRow(','.repeat(most + 1)), undefined)
+})
+
+t.test('every short row is taken apart as the library does it', async (t) => {
+  const options = new ParserOptions({ headers: false, trim: false, ignoreEmpty: false })
+  const parser = new Parser(Object.assign(options, { NEXT_TOKEN_REGEXP: /(\r\n|[^ \t])/ }))
+  const byLibrary = (raw: string) => {
+    try {
+      const { rows } = parser.parse(`\uFEFF${raw}\n`, false)
+      return rows.length === 1 ? rows[0] : undefined
+    } catch {
+      return undefined
+    }
+  }
+  let rows = ['']
+  for (let length = 1; length <= 6; length++) {
+    rows = rows.flatMap((row) => ['a', '"', ',', ' ', '\n', '\r'].map((next) => row + next))
+    const other = rows.find((row) => {
+      return row.includes('"') && JSON.stringify(parseRow(row)) !== JSON.stringify(byLibrary(row))
+    })
+    t.equal(other, undefined, `of ${rows.length} with ${length} characters`)
+  }
 })

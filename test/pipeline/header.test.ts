@@ -9,7 +9,7 @@ t.test('a header is compared without case, blanks, quotes, BOM and line end', as
     '\ufeffaccountnumber, METERID \r',
     '"AccountNumber","MeterID"',
   ]
-  for (const line of good) t.doesNotThrow(() => proveHeader(line, columns), line)
+  for (const line of good) t.doesNotThrow(() => proveHeader(line, { columns }), line)
 })
 
 t.test('any other header is refused, saying what was expected and what was found', async (t) => {
@@ -22,18 +22,18 @@ t.test('any other header is refused, saying what was expected and what was found
     '"a',
   ]
   for (const line of wrong) {
-    t.throws(() => proveHeader(line, columns), {
+    t.throws(() => proveHeader(line, { columns }), {
       code: 'HEADER',
       detail: /^expected AccountNumber,MeterID, found .+; send it with these columns$/,
     })
   }
-  t.throws(() => proveHeader('', columns), { code: 'HEADER', detail: /found nothing/ })
+  t.throws(() => proveHeader('', { columns }), { code: 'HEADER', detail: /found nothing/ })
   t.throws(
-    () => proveHeader('\u001b[2Jé', columns),
+    () => proveHeader('\u001b[2Jé', { columns }),
     { code: 'HEADER', detail: /found \?\[#J\?/ },
     'nothing unseen',
   )
-  t.throws(() => proveHeader('x'.repeat(500), columns), {
+  t.throws(() => proveHeader('x'.repeat(500), { columns }), {
     code: 'HEADER',
     detail: /x\.\.\. \(500 characters\)/,
   })

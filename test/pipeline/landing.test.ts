@@ -3,20 +3,24 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { chunkName, createLanding } from '../../pipeline/landing.js'
+import { measure } from '../../pipeline/measure.js'
 import { splitRows } from '../../pipeline/rows.js'
 import { createStampTexts } from '../../pipeline/stamp-texts.js'
 import type { LandedChunk } from '../../pipeline/stores/file-state.js'
 
 const chunkBytes = 200_000
+const stamps = createStampTexts(() => undefined)
 
 async function land(folder: string, bytes: Buffer, pieceBytes = 65_536) {
   const seen: LandedChunk[] = []
-  const stamps = createStampTexts(() => undefined)
   const landing = await createLanding({
     folder,
     chunkBytes,
     firstLine: 2,
-    stamps: () => stamps,
+    measure: (bytes) => {
+      const { micros, ...measured } = measure(bytes, stamps)
+      return { ...measured, micros: micros.toString(), repeats: false }
+    },
     onChunk: async (chunk) => void seen.push(chunk),
   })
   try {

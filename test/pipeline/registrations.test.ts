@@ -1,6 +1,6 @@
 import t from 'tap'
 import { learnStarts, register } from '../../pipeline/registrations.js'
-import { countUnregistered, registeredMeters } from '../../pipeline/stores/registered.js'
+import { countForeign, foreignRows, registeredMeters } from '../../pipeline/stores/registered.js'
 import { createStaging, stagingOf } from '../../pipeline/stores/staging.js'
 import type { Registration } from '../../schemas/registration.js'
 import { customerAt, migratedStore, publishReads, toReadRows } from './registering.js'
@@ -222,7 +222,14 @@ t.test('rows of meters that nobody registered can be told and counted', async (t
   await createStaging(store, 3)
   const table = stagingOf(3).reads
   await store.insert(table, toReadRows(3, reads))
-  t.same(await store.rows(countUnregistered(table)), [{ rows: '2', quantity: '2' }])
+  const isForeign = await foreignRows(
+    store,
+    { ingestion: 'registered' },
+    {
+      columns: ['meter_id'],
+    },
+  )
+  t.same(await store.rows(countForeign(table, isForeign)), [{ rows: '2', quantity: '2' }])
   t.equal(await count(`${table} WHERE meter_id IN (${registeredMeters})`), 1)
 })
 

@@ -33,6 +33,8 @@ test('companies and zone are enough: everything else has the documented default'
       rejectedShareMax: 0.01,
       lateAfterHours: 36,
     },
+    rates: { quietMinutes: 10 },
+    termination: { graceDays: 30 },
     sources: [{ kind: 'folder', name: 'inbox', path: 'inbox', pollSeconds: 5, settlePolls: 2 }],
     limits: {
       fileBytesMax: 107_374_182_400,

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { test } from 'tap'
+import { trimBlanks } from '../../schemas/field.js'
 import { formatQuantity, isPlainDecimal, parseQuantity } from '../../schemas/quantity.js'
 import {
   judgeUsageRow,
   type RejectCode,
   rejectCodes,
-  trimBlanks,
   type UsageRules,
 } from '../../schemas/usage-row.js'
 import { createZone } from '../../schemas/zone.js'

@@ -201,3 +201,41 @@ if (isReal) {
     t.equal(rows.length, 104, 'as many as were announced')
   })
 }
+
+/** Of four cycles in turn, 26 months each; both ends belong to a period. */
+function monthlyRows(toRow: (cycle: number, first: string, last: string) => string) {
+  return Array.from({ length: 104 }, (_, at) => {
+    const [cycle, month] = [Math.floor(at / 26) + 1, at % 26]
+    const day = (plus: number, of: number) => new Date(Date.UTC(2015, 11 + month + plus, of))
+    return toRow(cycle, day(0, 1).toISOString().slice(0, 10), day(1, 0).toISOString().slice(0, 10))
+  })
+}
+
+const standIns = {
+  Billing: [
+    'ContractAccount,ExternalSiteID,MeterID,BillingStartDate,BillingEndDate,TotalConsumption,UsageValue,Cost,TaxAmount,MeterEffectiveDate',
+    ...monthlyRows(
+      (cycle, first, last) =>
+        `91002008757${cycle},S${cycle},M${cycle},${first},${last},725.1,725.1,,,`,
+    ),
+  ],
+  BillingCycles: [
+    'BillingCycleID,StartDate,EndDate',
+    ...monthlyRows((cycle, first, last) => `${cycle},${first},${last}`),
+  ],
+} as const
+
+t.test('their bills and their cycles load whole', async (t) => {
+  for (const [feed, rows] of Object.entries(standIns)) {
+    const name = `ILPC_08022018_${feed}.csv`
+    const receipt = isReal
+      ? await story.load(join(folder, name))
+      : await story.loadBytes(name, `${rows.join('\n')}\n`)
+    t.match(receipt, { status: 'published', feed, rows: { read: 104, accepted: 104 } })
+  }
+  const bills = await story.reader.rows({ sql: 'SELECT * FROM billing_period' })
+  const cycles = await story.reader.rows({
+    sql: 'SELECT * FROM billing_cycle WHERE last_date = end_date',
+  })
+  t.same([bills.length, cycles.length], [104, 104], 'both ends belong to a period')
+})

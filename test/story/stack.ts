@@ -27,6 +27,8 @@ export interface StoryStack {
   load(path: string, options?: { readonly again?: boolean }): Promise<Receipt>
   /** Writes a file to the desk and loads it. */
   loadBytes(name: string, bytes: string | Buffer): Promise<Receipt>
+  /** Writes files to the desk and loads them together. */
+  loadAll(files: Readonly<Record<string, string>>): Promise<readonly Receipt[]>
   /** Puts a file into the inbox as a sender does: written under another name, then renamed. */
   send(name: string, bytes: string | Buffer): Promise<void>
   /** The receipt in the outbox, once it is there. */
@@ -93,6 +95,13 @@ export async function createStory(options: StoryOptions = {}): Promise<StoryStac
     loadBytes: async (name, bytes) => {
       await writeFile(join(desk, name), bytes)
       return load(join(desk, name))
+    },
+    loadAll: async (files) => {
+      for (const [name, bytes] of Object.entries(files)) await writeFile(join(desk, name), bytes)
+      const arrivals = await handOver.handOverAll(
+        Object.keys(files).map((name) => join(desk, name)),
+      )
+      return Promise.all(arrivals.map(({ arrival }) => follow(handOver, arrival)))
     },
     send: (name, bytes) => sendTo(home.inbox, name, bytes),
     receiptOf: async (name) => {

@@ -65,5 +65,39 @@ t.test('what cannot be read is a fault', async (t) => {
   t.match(gone, { code: 1, stderr: /SOURCE_UNREACHABLE/ })
   const folder = t.testdir({ 'DEMO_02072025_Electric.csv': {} })
   const none = await tieline('check', join(folder, 'DEMO_02072025_Electric.csv'))
-  t.match(none, { code: 1, stderr: /is not a file/ })
+  t.match(none, { code: 1, stderr: /holds no file to check/ })
+})
+
+t.test('a folder is read as a set, whatever feeds it holds', async (t) => {
+  const codes = 'RateCode,Description,RateType\nRES,Residential,TOU\n'
+  const tou = (code: string) =>
+    `RateCode,Name,Amount,StartHour,EndHour,RateStartDate,RateEndDate\n${code},Peak,0.2,14,19,--01-01,--12-31\n${code},Off-Peak,0.1,19,14,--01-01,--12-31\n`
+  const cycles =
+    'BillingCycleID,StartDate,EndDate\n7,2026-01-05,2026-02-03\n7,2026-02-04,2026-03-05\n'
+  const folder = t.testdir({
+    good: {
+      'DEMO_02072025_RateCodes.csv': codes,
+      'DEMO_02072025_RateTou.csv': tou('RES'),
+      'DEMO_02072025_BillingCycles.csv': cycles,
+      'DEMO_02072025_Electric.csv': good,
+      'DEMO_02072025_Rates.done': '',
+    },
+    bad: { 'DEMO_02072025_RateCodes.csv': codes, 'DEMO_02072025_RateTou.csv': tou('RSE') },
+    lone: { 'DEMO_02072025_RateTou.csv': tou('RSE') },
+  })
+  const all = await tieline('check', join(folder, 'good'), '--json')
+  t.equal(all.code, 0, all.stderr + all.stdout)
+  t.equal(JSON.parse(all.stdout).length, 4)
+  const wrong = await tieline('check', join(folder, 'bad'), '--json')
+  t.equal(wrong.code, 2)
+  for (const { receipt } of JSON.parse(wrong.stdout)) {
+    t.match(receiptSchema.parse(receipt), {
+      status: 'quarantined',
+      reason: /DEMO_02072025_RateTou.csv has rate code RSE.* DEMO_02072025_RateCodes.csv/,
+    })
+  }
+  const [, { badRows }] = JSON.parse(wrong.stdout)
+  t.match(badRows, [{ line: 2, column: 'RateCode', code: 'NO_RATE_CODE' }, { line: 3 }])
+  const lone = await tieline('check', join(folder, 'lone'))
+  t.equal(lone.code, 0, 'what is not there may be in force')
 })

@@ -1,0 +1,120 @@
+import { feedNames, recordFeedOf } from '../schemas/feed.js'
+import { parseFileName } from '../schemas/file-name.js'
+import type { LintInput, PlacedRow } from '../schemas/lint/finding.js'
+import { lintSet } from '../schemas/lint/lint.js'
+import type { Receipt } from '../schemas/receipt.js'
+import type { SetName } from '../schemas/record-feed.js'
+import { type Checked, type CheckOptions, check } from './check.js'
+import { type FileFindings, refuseSchedule, tellFinding, toFindings } from './records/findings.js'
+import type { BadRow } from './row-reading.js'
+import { noRows } from './stores/file-state.js'
+
+/**
+ * Checks files as the receiver would judge them had they come together: each by itself, then the
+ * complete schedules of one company and day as the set that they are. Of a feed without a file here
+ * nothing is known, and nothing is said.
+ */
+export async function checkAll(
+  paths: readonly string[],
+  optionsOf: (path: string) => CheckOptions,
+): Promise<readonly Checked[]> {
+  const checked: Checked[] = []
+  for (const path of paths) checked.push(await check(path, optionsOf(path)))
+  const sets = new Map<string, Checked[]>()
+  for (const one of checked) {
+    const key = setKey(one)
+    if (key !== undefined) sets.set(key, [...(sets.get(key) ?? []), one])
+  }
+  const judged = new Map<Checked, Checked>()
+  for (const members of sets.values()) {
+    for (const [at, one] of judgeSet(members).entries()) judged.set(members[at] as Checked, one)
+  }
+  return checked.map((one) => judged.get(one) ?? one)
+}
+
+function setKey({ receipt: { fileName, feed } }: Checked): string | undefined {
+  const set = recordFeedOf(feed ?? '')?.schedule?.set
+  if (set === undefined) return undefined
+  const { companyCode, fileDate } = parseFileName(fileName)
+  return [set, companyCode, fileDate].join('_')
+}
+
+function judgeSet(members: readonly Checked[]): readonly Checked[] {
+  const [first] = members as readonly [Checked]
+  const set = recordFeedOf(first.receipt.feed ?? '')?.schedule?.set as SetName
+  const { errors, warnings } = lintSet(set, inputOf(set, members))
+  const findings = toFindings(errors)
+  const refused = members.filter(({ receipt }) => receipt.status === 'quarantined')
+  const reasons = [
+    ...refused.map(({ receipt }) => `${receipt.fileName} is quarantined: ${receipt.reason}`),
+    ...members
+      .filter(({ receipt }) => !refused.some((one) => one.receipt === receipt))
+      .flatMap(tellRejected),
+    ...errors.map(tellFinding),
+  ]
+  return members.map((member) => {
+    if (refused.includes(member)) return member
+    const found = findings.get(member.receipt.fileName) ?? new Map()
+    return reasons.length > 0
+      ? refuse(member, found, { reasons, warnings })
+      : note(member, warnings)
+  })
+}
+
+function inputOf(set: SetName, members: readonly Checked[]): LintInput {
+  const rows: Record<string, readonly PlacedRow[]> = {}
+  for (const { receipt, rows: own = [] } of members) {
+    const feed = receipt.feed ?? ''
+    rows[feed] = [...(rows[feed] ?? []), ...own]
+  }
+  const unknown = feedNames.filter((name) => {
+    return recordFeedOf(name)?.schedule?.set === set && rows[name] === undefined
+  })
+  const { fileDate } = parseFileName(members[0]?.receipt.fileName ?? '')
+  return {
+    rows,
+    unknown,
+    registered: { rates: [], cycles: [] },
+    fileDate,
+  }
+}
+
+function tellRejected({ receipt: { fileName, rows } }: Checked): readonly string[] {
+  return rows.rejected > 0
+    ? [`${fileName} has ${rows.rejected} rows that are no use, see its rejects`]
+    : []
+}
+
+function note(member: Checked, warnings: readonly string[]): Checked {
+  return { ...member, receipt: withNotes(member.receipt, warnings) }
+}
+
+function withNotes(receipt: Receipt, warnings: readonly string[]): Receipt {
+  const notes = [...(receipt.notes ?? []), ...warnings]
+  return notes.length === 0 ? receipt : { ...receipt, notes }
+}
+
+function refuse(
+  { receipt, badRows, rows: placed = [] }: Checked,
+  found: FileFindings,
+  why: { readonly reasons: readonly string[]; readonly warnings: readonly string[] },
+): Checked {
+  const { fault, reason } = refuseSchedule(why.reasons)
+  const bad: BadRow[] = [...found].map(([line, finding]) => {
+    const row = placed.find((one) => one.line === line)?.row ?? {}
+    return { line, ...finding, row: Object.values(row).join(',') }
+  })
+  const rejected = receipt.rows.rejected + found.size
+  const { read } = receipt.rows
+  const rows = { ...noRows, read: rejected, rejected }
+  return {
+    receipt: {
+      ...withNotes(receipt, why.warnings),
+      status: 'quarantined',
+      reason: `${fault}: ${reason}`,
+      rows,
+      withheld: { rows: read - rejected, quantity: '0' },
+    },
+    badRows: [...badRows, ...bad].sort((a, b) => a.line - b.line),
+  }
+}

@@ -1,0 +1,87 @@
+import { type FeedKind, type FeedName, feeds } from '../schemas/feed.js'
+import type { Line } from './line.js'
+import type { LoadTask, Reading } from './load-task.js'
+import { recordKind } from './records/kind.js'
+import type { Store } from './stores/clickhouse.js'
+import type { FileState, LandedChunk } from './stores/file-state.js'
+import type { ChunkReceipt } from './stores/ledger.js'
+import type { StagingTotals } from './stores/shapes.js'
+import { usageKind } from './usage-kind.js'
+
+/** What the bytes of a chunk show before it lands. */
+export interface Measured
+  extends Pick<LandedChunk, 'lines' | 'rows' | 'micros' | 'shape' | 'crlf' | 'repeats'> {
+  /** Rows whose quantity has more decimals than are kept. */
+  readonly rounded: number
+}
+
+/** What is known of a file when its header has been read. */
+export interface Opened {
+  readonly arrival: number
+  readonly feed: FeedName
+  /** The columns that it has. */
+  readonly header: readonly string[]
+  /** Its first bytes behind the header, as many as have come. */
+  readonly head: () => Buffer
+}
+
+/** How a file is taken in, chunk by chunk. */
+export interface Intake {
+  measure(bytes: Buffer): Measured
+  /** What a load has to know of the file; asked for when the first chunk is full. */
+  reading(): Reading
+  /** Makes ready what the load of a chunk looks up; called before it is queued. */
+  prepare(): Promise<void>
+}
+
+/** What stands in the staging of a file when all its chunks are loaded. */
+export interface StagedSums {
+  readonly rows: number
+  readonly quantity: string
+  /** Of usage: the shape of its meters, and the rows of the hour that the clock repeats. */
+  readonly shapes?: StagingTotals
+  readonly repeated?: number
+}
+
+/** A file whose bytes, receipts and staging agree. */
+export interface Proved {
+  readonly state: FileState
+  readonly receipts: readonly ChunkReceipt[]
+  readonly staged: StagedSums
+}
+
+/** What a kind of feed does in its own way, step by step; all else is the line's. */
+export interface Kind {
+  createStaging(store: Store, file: Pick<FileState, 'arrival' | 'feed'>): Promise<void>
+  emptyStaging(store: Store, file: Pick<FileState, 'arrival' | 'feed'>): Promise<void>
+  open(line: Line, file: Opened): Intake
+  /** Counts the bytes of a chunk again, as they were counted when the file was opened. */
+  recount(state: FileState): (bytes: Buffer) => Pick<Measured, 'lines' | 'rows' | 'micros'>
+  /** Brings one landed chunk into staging and returns its receipt; repeating it changes nothing. */
+  load(line: Line, task: LoadTask): Promise<ChunkReceipt>
+  sumStaged(line: Line, state: FileState): Promise<StagedSums>
+  /**
+   * Decides what becomes of files that are published together, mostly of a single one; `ended` are
+   * those of them of which it is decided already.
+   */
+  weigh(
+    line: Line,
+    files: readonly Proved[],
+    ended: readonly FileState[],
+  ): Promise<readonly FileState[]>
+  /** Brings the rows of a decided file into the target, where nobody sees them yet. */
+  attach(line: Line, state: FileState): Promise<void>
+  /** Takes the rows of a file that could not be published out of the target again. */
+  detach(line: Line, state: FileState): Promise<void>
+  /** Undoes what `attach` held back, when the ledger says what has become of the file. */
+  release(line: Line, state: FileState): Promise<void>
+  /** Takes from a published file what it tells of other things; repeating it changes nothing. */
+  learn(line: Line, state: FileState): Promise<void>
+}
+
+const kinds: Readonly<Record<FeedKind, Kind>> = { usage: usageKind, records: recordKind }
+
+/** How the feed of a file that was taken in goes down the line. */
+export function kindOf({ feed }: { readonly feed: string }): Kind {
+  return kinds[feeds[feed as FeedName].kind]
+}

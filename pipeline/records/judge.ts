@@ -1,0 +1,35 @@
+import type { Quantity } from '../../schemas/quantity.js'
+import { judgeRecord, type RecordFeed, type RecordVerdict } from '../../schemas/record-feed.js'
+import { rejectCodes } from '../../schemas/usage-row.js'
+import { parseRow } from '../csv.js'
+import { columnQuantity } from './measure.js'
+
+export interface RecordRules {
+  readonly feed: RecordFeed
+  /** The columns that the file has. */
+  readonly header: readonly string[]
+  readonly rowBytesMax: number
+}
+
+/** Where the column by which a feed is proved stands in a file; -1 where there is none. */
+export function totalColumn({ total }: RecordFeed, header: readonly string[]): number {
+  return total === undefined ? -1 : header.indexOf(total)
+}
+
+/** Judges a row as it stands in a file, and says what it counts with, usable or not. */
+export function judgeRawRecord(
+  raw: string,
+  { feed, header, rowBytesMax }: RecordRules,
+): RecordVerdict & Quantity {
+  const isTooLong = raw.length * 3 > rowBytesMax && Buffer.byteLength(raw) > rowBytesMax
+  const fields = parseRow(raw)
+  const quantity = columnQuantity(fields, totalColumn(feed, header))
+  const verdict =
+    isTooLong || fields === undefined ? unreadable(isTooLong) : judgeRecord(feed, header, fields)
+  return { ...verdict, ...quantity }
+}
+
+function unreadable(isTooLong: boolean): RecordVerdict {
+  const code = isTooLong ? 'ROW_TOO_LONG' : 'BAD_QUOTES'
+  return { outcome: 'rejected', code, column: '', detail: rejectCodes[code].detail }
+}

@@ -1,0 +1,63 @@
+import { recordFeedOf } from '../../schemas/feed.js'
+import type { RecordFeed } from '../../schemas/record-feed.js'
+import type { Kind } from '../kind.js'
+import { renewAll } from '../registrations.js'
+import {
+  attachRecords,
+  countRecords,
+  createRecordStaging,
+  detachRecords,
+  rowsTable,
+} from '../stores/records.js'
+import { metersTold } from '../stores/registrations.js'
+import { recordVersion } from '../stores/schedules.js'
+import { dropStaging } from '../stores/staging.js'
+import { totalColumn } from './judge.js'
+import { loadRecords } from './load.js'
+import { measureRecords } from './measure.js'
+import { weighRecords } from './weigh.js'
+
+/** Rows that people and billing systems write, judged one by one by the schema of their feed. */
+export const recordKind: Kind = {
+  createStaging: (store, { arrival, feed }) => createRecordStaging(store, recordOf(feed), arrival),
+  emptyStaging: async (store, { arrival, feed }) => {
+    await dropStaging(store, arrival)
+    await createRecordStaging(store, recordOf(feed), arrival)
+  },
+  open: (_, { feed, header }) => {
+    const total = totalColumn(recordOf(feed), header)
+    return {
+      measure: (bytes) => measureRecords(bytes, total),
+      reading: () => ({ seconds: 0, format: null, columns: header }),
+      prepare: async () => undefined,
+    }
+  },
+  recount: ({ feed, manifest }) => {
+    const record = recordOf(feed)
+    const total = totalColumn(record, manifest.columns ?? record.columns)
+    return (bytes) => measureRecords(bytes, total)
+  },
+  load: loadRecords,
+  sumStaged: ({ store }, { arrival, feed }) => countRecords(store, recordOf(feed), { arrival }),
+  weigh: weighRecords,
+  attach: async ({ store }, state) => {
+    const feed = recordOf(state.feed)
+    const { attaches: table } = state
+    if (feed.schedule !== undefined) await store.command(recordVersion(feed, { ...state, table }))
+    await attachRecords(store, feed, table)
+  },
+  detach: async ({ store }, { arrival, feed }) => {
+    for (const statement of detachRecords(recordOf(feed), arrival)) await store.command(statement)
+  },
+  release: async () => undefined,
+  learn: async (line, { feed: name, arrival }) => {
+    const feed = recordOf(name)
+    if (feed.tells === undefined) return
+    const told = { table: rowsTable(feed), arrival, tells: feed.tells }
+    await renewAll(line, await metersTold(line.store, told))
+  },
+}
+
+export function recordOf(feed: string): RecordFeed {
+  return recordFeedOf(feed) as RecordFeed
+}

@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { recordFeedOf } from '../../schemas/feed.js'
+import { formatQuantity } from '../../schemas/quantity.js'
+import type { RecordFeed, RecordRow } from '../../schemas/record-feed.js'
+import { chunkName, landedFolder } from '../landing.js'
+import type { Line } from '../line.js'
+import type { LoadTask } from '../load-task.js'
+import { batch, escapeTab, toRejectRow } from '../odd-rows.js'
+import { splitRows } from '../rows.js'
+import type { ChunkReceipt } from '../stores/ledger.js'
+import { countRecords, insertRecords } from '../stores/records.js'
+import { onceSettings, versionOf } from '../stores/staging.js'
+import { judgeRawRecord } from './judge.js'
+
+const rejectBatch = 5_000
+
+/**
+ * Loads one chunk of records into the staging table of its file: every row is judged, the good ones
+ * travel in one insert under one token, the bad ones are written down with line, column, code and
+ * what was expected. The receipt says what the store counts.
+ */
+export async function loadRecords(line: Line, task: LoadTask): Promise<ChunkReceipt> {
+  const { arrival, chunk } = task
+  const feed = recordFeedOf(task.feed) as RecordFeed
+  const path = join(landedFolder(line.folders.landing, arrival), chunkName(chunk.chunk))
+  const judged = createJudged(line, { task, feed, bytes: await readFile(path) })
+  await line.store.command(
+    {
+      sql: insertRecords(feed, arrival),
+      settings: onceSettings(`records-${arrival}-${chunk.line}-${chunk.rows}`),
+    },
+    Readable.from(batch(judged.accepted()), { objectMode: false }),
+  )
+  const rejected = await judged.rejected()
+  const stored = await countRecords(line.store, feed, chunkOf(task))
+  return {
+    chunk: chunk.chunk,
+    rowsRead: stored.rows + rejected.rows,
+    rowsAccepted: stored.rows,
+    rowsRejected: rejected.rows,
+    quantityAccepted: stored.quantity,
+    quantityRejected: formatQuantity(rejected.micros),
+  }
+}
+
+function chunkOf({ arrival, chunk: { line, lines } }: LoadTask) {
+  return { arrival, line, lines }
+}
+
+interface Judging {
+  readonly task: LoadTask
+  readonly feed: RecordFeed
+  readonly bytes: Buffer
+}
+
+/** Judges the rows of a chunk as the store asks for them; what is no use goes to `reject`. */
+function createJudged({ store, profile }: Line, { task, feed, bytes }: Judging) {
+  const rules = {
+    feed,
+    header: task.columns ?? feed.columns,
+    rowBytesMax: profile.limits.rowBytesMax,
+  }
+  const counted = { rows: 0, micros: 0n }
+  const rejects: object[] = []
+  const flush = () => store.insert('reject', rejects.splice(0))
+  return {
+    accepted: async function* (): AsyncGenerator<string> {
+      for (const row of splitRows(bytes, task.chunk.line)) {
+        const verdict = judgeRawRecord(row.raw, rules)
+        if (verdict.outcome === 'accepted') {
+          yield toStagingRow(feed, verdict.row, versionOf(task.arrival, row.line))
+          continue
+        }
+        counted.rows++
+        counted.micros += verdict.micros
+        rejects.push(toRejectRow(task.arrival, row, verdict))
+        if (rejects.length >= rejectBatch) await flush()
+      }
+    },
+    rejected: async () => {
+      if (rejects.length > 0) await flush()
+      return counted
+    },
+  }
+}
+
+/** Tab-separated, in the order of the feed's columns, the version last. */
+function toStagingRow(feed: RecordFeed, row: RecordRow, version: bigint): string {
+  let text = ''
+  for (const column of feed.columns) {
+    const value = row[column]
+    text += value == null ? '\\N\t' : `${escapeTab(value)}\t`
+  }
+  return `${text}${version}\n`
+}

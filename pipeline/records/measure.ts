@@ -1,0 +1,90 @@
+import { trimBlanks } from '../../schemas/field.js'
+import { parseQuantity, type Quantity } from '../../schemas/quantity.js'
+import { parseRow } from '../csv.js'
+import type { Measured } from '../kind.js'
+import { rowSpan } from '../rows.js'
+
+const newline = 10
+const carriageReturn = 13
+const comma = 44
+const quote = 34
+
+/**
+ * Counts the rows of a chunk and sums the column by which its feed is proved, -1 where it is by none,
+ * from the bytes alone: the judge of rows is held against it.
+ */
+export function measureRecords(bytes: Buffer, total: number): Measured {
+  const counted = bytes.includes(quote) ? measureQuoted(bytes, total) : measureLines(bytes, total)
+  return { ...counted, micros: counted.micros.toString(), crlf: false, repeats: false }
+}
+
+function measureLines(bytes: Buffer, total: number) {
+  let lines = 0
+  let rows = 0
+  const sum = createSum()
+  for (let start = 0, at = 0; start < bytes.length; start = at + 1) {
+    const found = bytes.indexOf(newline, start)
+    at = found === -1 ? bytes.length : found
+    lines++
+    const end = at > start && bytes[at - 1] === carriageReturn ? at - 1 : at
+    if (end === start) continue
+    rows++
+    if (total >= 0) sum.add(fieldOf(bytes, { start, end }, total))
+  }
+  return { lines, rows, ...sum.ended(), shape: 'lines' as const }
+}
+
+function measureQuoted(bytes: Buffer, total: number) {
+  let lines = 0
+  let rows = 0
+  const sum = createSum()
+  for (let start = 0; start < bytes.length; ) {
+    const span = rowSpan(bytes, start)
+    lines += span.lines
+    if (span.end > start) {
+      rows++
+      if (total >= 0) sum.add(parseRow(bytes.toString('utf8', start, span.end))?.[total])
+    }
+    start = span.next
+  }
+  return { lines, rows, ...sum.ended(), shape: 'odd' as const }
+}
+
+const nothing: Quantity = { micros: 0n, rounded: false }
+
+/** What a row counts with in the sums of a receipt, whatever becomes of it. */
+export function columnQuantity(fields: readonly string[] | undefined, total: number): Quantity {
+  return toQuantity(fields?.[total])
+}
+
+function toQuantity(text: string | undefined): Quantity {
+  return (text === undefined ? undefined : parseQuantity(trimBlanks(text))) ?? nothing
+}
+
+function createSum() {
+  const sum = { micros: 0n, rounded: 0 }
+  return {
+    add: (text: string | undefined): void => {
+      const { micros, rounded } = toQuantity(text)
+      sum.micros += micros
+      if (rounded) sum.rounded++
+    },
+    ended: () => sum,
+  }
+}
+
+/** The text between two commas of a row without quotes; undefined where it has fewer columns. */
+function fieldOf(
+  bytes: Buffer,
+  { start, end }: { readonly start: number; readonly end: number },
+  column: number,
+): string | undefined {
+  let from = start
+  for (let passed = 0; passed < column; passed++) {
+    const found = bytes.indexOf(comma, from)
+    if (found === -1 || found >= end) return undefined
+    from = found + 1
+  }
+  const to = bytes.indexOf(comma, from)
+  return bytes.toString('latin1', from, to === -1 || to > end ? end : to)
+}

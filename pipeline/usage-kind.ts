@@ -1,0 +1,86 @@
+import type { Commodity } from '../schemas/feed.js'
+import { lengthsOf } from '../schemas/profile.js'
+import type { Intake, Kind, Opened } from './kind.js'
+import type { Line } from './line.js'
+import { rulesOf } from './load-task.js'
+import { measure } from './measure.js'
+import { keepStamps } from './plain-rows.js'
+import { learnStarts } from './registrations.js'
+import { type Sample, sampleFile } from './sample.js'
+import { createStampTexts, type StampTexts } from './stamp-texts.js'
+import { explainStamp } from './stamps.js'
+import { recordRestatements } from './stores/overlap.js'
+import { resolveRepeats } from './stores/repeats.js'
+import { totalShapes } from './stores/shapes.js'
+import {
+  attach,
+  countRows,
+  createStaging,
+  detach,
+  emptyStaging,
+  freeMerges,
+  holdMerges,
+  stagingOf,
+} from './stores/staging.js'
+import { loadUsage } from './usage-load.js'
+import { weighUsage } from './weigh.js'
+
+/** Reads of meters: millions of rows, which the engine judges. */
+export const usageKind: Kind = {
+  createStaging: (store, { arrival }) => createStaging(store, arrival),
+  emptyStaging: (store, { arrival }) => emptyStaging(store, arrival),
+  open,
+  load: loadUsage,
+  sumStaged: async ({ store }, { arrival, manifest }) => {
+    const { reads, repeats } = stagingOf(arrival)
+    const repeated = await countRows(store, repeats)
+    if (repeated > 0) await store.command(resolveRepeats(arrival))
+    const shapes = await totalShapes(store, reads, manifest.seconds)
+    return { rows: shapes.rows, quantity: shapes.quantity, shapes, repeated }
+  },
+  weigh: async (line, files) => Promise.all(files.map((file) => weighUsage(line, file))),
+  attach: async ({ store }, state) => {
+    if (state.restates) {
+      await store.command(recordRestatements(state.arrival))
+      await store.command(holdMerges)
+    }
+    await store.command(attach('usage_read', state.attaches))
+  },
+  detach: async ({ store }, { arrival }) => {
+    for (const statement of detach(arrival)) await store.command(statement)
+  },
+  release: async ({ store }, state) => {
+    if (state.restates) await store.command(freeMerges)
+  },
+  learn: (line, state) => learnStarts(line, state.arrival),
+  recount: () => (bytes) => {
+    const { micros, ...counted } = measure(bytes, unseen)
+    return { ...counted, micros: micros.toString() }
+  },
+}
+
+const unseen: StampTexts = { see: () => undefined, hadRepeats: () => false, fresh: () => [] }
+
+function open(line: Line, { arrival, feed, head }: Opened): Intake {
+  const { usage } = line.profile
+  let sample: Sample | undefined
+  const reading = () => {
+    const lengths = lengthsOf(line.profile, feed as Commodity)
+    sample ??= sampleFile(head(), { ...usage, zone: line.zone }, lengths)
+    return sample
+  }
+  let texts: StampTexts | undefined
+  const stamps = () => {
+    const rules = rulesOf(line, { feed, ...reading() })
+    texts ??= createStampTexts((text) => explainStamp(text, rules))
+    return texts
+  }
+  return {
+    reading,
+    measure: (bytes) => {
+      const { micros, ...measured } = measure(bytes, stamps())
+      return { ...measured, micros: micros.toString(), repeats: stamps().hadRepeats() }
+    },
+    prepare: () => keepStamps(line.store, arrival, stamps().fresh()),
+  }
+}

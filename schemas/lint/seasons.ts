@@ -1,0 +1,84 @@
+import { fromDays, type PlacedRow, toDays } from './finding.js'
+
+/** A stretch of days on which the same rows hold; both ends belong to it. */
+export interface Season {
+  readonly from: number
+  readonly to: number
+  readonly rows: readonly PlacedRow[]
+}
+
+interface Stretch {
+  readonly from: number
+  readonly to: number
+  readonly row: PlacedRow
+}
+
+/** Ranges without an end, or of every year, are looked at for so many years behind the last date. */
+const yearsAhead = 1
+const endless = Number.POSITIVE_INFINITY
+
+/**
+ * Cuts time where rows of one rate begin or end to hold, in order. Between the first and the last
+ * there may be seasons of no rows at all.
+ */
+export function toSeasons(rows: readonly PlacedRow[]): readonly Season[] {
+  const years = yearsOf(rows)
+  const stretches = rows.flatMap((row) => toStretches(row, years))
+  const cuts = new Set<number>()
+  for (const { from, to } of stretches) {
+    cuts.add(from)
+    if (to !== endless) cuts.add(to + 1)
+  }
+  const sorted = [...cuts].sort((a, b) => a - b)
+  const seasons = sorted.map((from, at) => ({
+    from,
+    to: (sorted[at + 1] ?? endless) - 1,
+    rows: stretches.filter((one) => one.from <= from && one.to >= from).map(({ row }) => row),
+  }))
+  const last = seasons.findLastIndex((season) => season.rows.length > 0)
+  return seasons.slice(0, last + 1)
+}
+
+interface Years {
+  readonly first: number
+  readonly last: number
+}
+
+/** Where no row has a year, a leap year and the one after show all that there is to see. */
+function yearsOf(rows: readonly PlacedRow[]): Years {
+  const years = rows
+    .flatMap(({ row }) => [row['RateStartDate'] ?? '', row['RateEndDate'] ?? ''])
+    .filter((date) => /^\d/.test(date))
+    .map((date) => Number(date.slice(0, 4)))
+  if (years.length === 0) return { first: 2024, last: 2024 + yearsAhead }
+  return { first: Math.min(...years), last: Math.max(...years) + yearsAhead }
+}
+
+function toStretches(row: PlacedRow, { first, last }: Years): readonly Stretch[] {
+  const from = row.row['RateStartDate'] ?? ''
+  const to = row.row['RateEndDate'] ?? ''
+  if (!from.startsWith('--'))
+    return [{ from: toDays(from), to: to === '' ? endless : toDays(to), row }]
+  const overYearEnd = to < from ? 1 : 0
+  return Array.from({ length: last - first + 1 + overYearEnd }, (_, at) => {
+    const year = first - overYearEnd + at
+    return {
+      from: Math.max(onDay(year, from), onDay(first, '--01-01')),
+      to: Math.min(onDay(year + overYearEnd, to), onDay(last, '--12-31')),
+      row,
+    }
+  })
+}
+
+/** That day of a year; 29 February is the 28th where the year has none. */
+function onDay(year: number, day: string): number {
+  const days = toDays(`${year}-${day.slice(2)}`)
+  return Number.isNaN(days) || fromDays(days).slice(5) !== day.slice(2)
+    ? toDays(`${year}-02-28`)
+    : days
+}
+
+/** `2026-06-01 to 2026-09-30`, or `from 2026-06-01 on`. */
+export function spellSeason({ from, to }: Pick<Season, 'from' | 'to'>): string {
+  return Number.isFinite(to) ? `${fromDays(from)} to ${fromDays(to)}` : `${fromDays(from)} on`
+}

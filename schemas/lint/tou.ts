@@ -1,0 +1,110 @@
+import { type Finding, groupRows, type PlacedRow } from './finding.js'
+import { type Season, spellSeason, toSeasons } from './seasons.js'
+
+const quarters = 96
+
+/** The kinds of day and the day types of the rows that hold on them (decision 29). */
+const kindsOfDay = [
+  { words: 'working days', types: ['Weekday', 'All'] },
+  { words: 'weekends', types: ['Weekend', 'WeekendHoliday', 'All'] },
+  { words: 'holidays', types: ['Holiday', 'WeekendHoliday', 'All'] },
+] as const
+type KindOfDay = (typeof kindsOfDay)[number]
+
+/** Whether a row is the one that fills the hours of its season that no other covers. */
+export function isOffPeak({ row }: PlacedRow): boolean {
+  return (row['Name'] ?? '').replace(/[^A-Za-z]/g, '').toLowerCase() === 'offpeak'
+}
+
+/**
+ * Judges time-of-use rows (decision 28): in each component of a rate code every hour of every kind
+ * of day is covered once, an off-peak row filling what is left.
+ */
+export function lintTou(rows: readonly PlacedRow[]): {
+  readonly errors: readonly Finding[]
+  readonly warnings: readonly string[]
+} {
+  const errors: Finding[] = []
+  const warnings: string[] = []
+  for (const rate of groupRows(rows, 'RateCode', 'Component')) {
+    const seasons = toSeasons(rate)
+    for (const kind of kindsOfDay) errors.push(...judgeKind(seasons, kind))
+    for (const season of seasons) {
+      if (season.rows.length === 0)
+        warnings.push(`no season of ${nameOf(rate)} covers ${spellSeason(season)}`)
+    }
+  }
+  return { errors, warnings }
+}
+
+function nameOf(rate: readonly PlacedRow[]): string {
+  const { RateCode, Component } = rate[0]?.row ?? {}
+  return `${RateCode} ${Component}`
+}
+
+interface Flaw extends Finding {
+  readonly season: Season
+}
+
+/** What is wrong with one kind of day in all seasons; neighbours with the same flaw are one. */
+function judgeKind(seasons: readonly Season[], kind: KindOfDay): readonly Finding[] {
+  const flaws: Flaw[] = []
+  for (const season of seasons) {
+    if (season.rows.length === 0) continue
+    for (const finding of judgeDay(season.rows, kind)) {
+      const at = flaws.findIndex(
+        (one) => one.detail === finding.detail && one.season.to + 1 === season.from,
+      )
+      const before = flaws[at]
+      if (before === undefined) flaws.push({ ...finding, season })
+      else flaws[at] = { ...before, season: { ...before.season, to: season.to } }
+    }
+  }
+  return flaws.map(({ season, ...finding }) => ({
+    ...finding,
+    detail: `${finding.detail}, ${spellSeason(season)}`,
+  }))
+}
+
+function judgeDay(rows: readonly PlacedRow[], { words, types }: KindOfDay): readonly Finding[] {
+  const own = rows.filter(({ row }) => (types as readonly string[]).includes(row['DayType'] ?? ''))
+  const covered: PlacedRow[][] = Array.from({ length: quarters }, () => [])
+  for (const one of own) for (const quarter of quartersOf(one)) covered[quarter]?.push(one)
+  const filler = rows.some(isOffPeak)
+  const found: Finding[] = []
+  const name = nameOf(rows)
+  for (const { from, to } of stretches((at) => !filler && covered[at]?.length === 0)) {
+    const detail = `${name} has no price on ${words} from ${clock(from)} to ${clock(to)}`
+    const at = own[0] ?? (rows[0] as PlacedRow)
+    found.push({ at, column: 'StartHour', code: 'HOUR_UNCOVERED', detail })
+  }
+  for (const { from, to } of stretches((at) => (covered[at]?.length ?? 0) > 1)) {
+    const [first, second] = covered[from] as [PlacedRow, PlacedRow]
+    const detail = `${name} has two prices on ${words} from ${clock(from)} to ${clock(to)}, in line ${first.line} and line ${second.line}`
+    found.push({ at: second, column: 'StartHour', code: 'HOUR_TWICE', detail })
+  }
+  return found
+}
+
+/** The quarter hours of a row; start after end goes over midnight. */
+function* quartersOf({ row }: PlacedRow): Generator<number> {
+  const from = Number(row['StartHour']) * 4
+  const to = Number(row['EndHour']) * 4
+  const length = to > from ? to - from : to - from + quarters
+  for (let at = 0; at < length; at++) yield (from + at) % quarters
+}
+
+function stretches(isIn: (quarter: number) => boolean): readonly { from: number; to: number }[] {
+  const found: { from: number; to: number }[] = []
+  for (let at = 0; at < quarters; at++) {
+    const last = found.at(-1)
+    if (!isIn(at)) continue
+    if (last?.to === at) last.to = at + 1
+    else found.push({ from: at, to: at + 1 })
+  }
+  return found
+}
+
+function clock(quarter: number): string {
+  return `${Math.floor(quarter / 4)}:${String((quarter % 4) * 15).padStart(2, '0')}`
+}

@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { trimBlanks } from './field.js'
+import type { RecordValue, RowJudge, ValueJudge, ValueProblem } from './record-value.js'
+
+/** A usable row: column by column as the store takes it. */
+export type RecordRow = Readonly<Record<string, RecordValue>>
+
+/** What differs between the feeds of records; everything else is one line of steps for all. */
+export interface RecordFeed {
+  readonly name: string
+  readonly kind: 'records'
+  /** In the order of the header. */
+  readonly columns: readonly string[]
+  /** Those that a header may leave out. */
+  readonly bracketed: readonly string[]
+  /** Judges a row of trimmed texts by column. */
+  readonly row: z.ZodType<RecordRow, Readonly<Record<string, string>>>
+  /** The view that data engineers query; the rows behind it lie in the table `<view>_row`. */
+  readonly view: string
+  /** The columns that a later row of the same values replaces. */
+  readonly key: readonly string[]
+  /** The column whose sum is proved from the bytes to the store. */
+  readonly total?: string
+  /** What its rows tell of who held a meter when. */
+  readonly tells?: 'starts' | 'ends'
+  /** There where each file is complete and replaces the one before. */
+  readonly schedule?: Schedule
+}
+
+/** The sets of complete schedules. */
+export type SetName = 'cycles' | 'rates'
+
+export interface Schedule {
+  /** Files of one set, company and day are judged and published as one. */
+  readonly set: SetName
+  /** The columns of a row's first and last day; a row without them ends with its file. */
+  readonly starts?: string
+  readonly ends?: string
+}
+
+export type RecordFeedOptions = Omit<RecordFeed, 'kind' | 'columns' | 'bracketed' | 'row'> & {
+  /** How each column of the header is judged, in their order. */
+  readonly columns: Readonly<Record<string, ValueJudge>>
+  readonly bracketed?: readonly string[]
+  /** What no column tells alone. */
+  readonly rules?: readonly RowJudge[]
+  /** What a usable row says without spelling it. */
+  readonly fill?: (row: RecordRow) => RecordRow
+}
+
+/**
+ * Makes a feed of what is its own. Its row schema goes through the columns from left to right and
+ * ends at the first that is wrong; one step for the whole row, since a file has millions of them.
+ */
+export function recordFeed(options: RecordFeedOptions): RecordFeed {
+  const { columns, rules = [], fill = asItIs, ...own } = options
+  const judges = Object.entries(columns)
+  const row = z.custom<Readonly<Record<string, string>>>().transform((texts, context) => {
+    const refuse = (column: string, { code, expected: message }: ValueProblem) => {
+      const input = texts[column]
+      context.issues.push({ code: 'custom', params: { code }, message, input, path: [column] })
+      return z.NEVER
+    }
+    const values: Record<string, RecordValue> = {}
+    for (const [name, judge] of judges) {
+      const found = judge(texts[name] ?? '')
+      if (found !== null && typeof found !== 'string') return refuse(name, found)
+      values[name] = found
+    }
+    for (const judge of rules) {
+      const found = judge(values)
+      if (found !== undefined) return refuse(found.column, found)
+    }
+    return fill(values)
+  })
+  return { bracketed: [], ...own, kind: 'records', columns: Object.keys(columns), row }
+}
+
+function asItIs(row: RecordRow): RecordRow {
+  return row
+}
+
+const renamed: Readonly<Record<string, string>> = { ContractAccount: 'account_number' }
+
+/** The store's name of a column: snake_case, `ExternalSiteID` being `external_site_id`. */
+export function storeColumn(name: string): string {
+  const snake = name.replace(/ID$/, 'Id').replace(/(?!^)[A-Z]/g, (letter) => `_${letter}`)
+  return renamed[name] ?? snake.toLowerCase()
+}
+
+/** The columns of a header, which may leave out those in brackets; undefined if it is another's. */
+export function matchHeader(
+  feed: { readonly columns: readonly string[]; readonly bracketed?: readonly string[] },
+  found: readonly string[],
+): readonly string[] | undefined {
+  const names = found.map((name) => name.trim().toLowerCase())
+  const matched: string[] = []
+  for (const column of feed.columns) {
+    if (names[matched.length] === column.toLowerCase()) matched.push(column)
+    else if (!feed.bracketed?.includes(column)) return undefined
+  }
+  return matched.length === names.length ? matched : undefined
+}
+
+export type RecordVerdict =
+  | { readonly outcome: 'accepted'; readonly row: RecordRow }
+  | {
+      readonly outcome: 'rejected'
+      readonly code: string
+      readonly column: string
+      readonly detail: string
+    }
+
+/**
+ * Judges one row whose fields are unquoted but untrimmed, by the columns from left to right; the
+ * first wrong column decides. `header` are the columns that the file has.
+ */
+export function judgeRecord(
+  feed: RecordFeed,
+  header: readonly string[],
+  fields: readonly string[],
+): RecordVerdict {
+  if (fields.length !== header.length) {
+    const code = fields.length < header.length ? 'TOO_FEW_COLUMNS' : 'TOO_MANY_COLUMNS'
+    const detail = `expected ${header.length} columns, found ${fields.length}`
+    return { outcome: 'rejected', code, column: '', detail }
+  }
+  const texts: Record<string, string> = {}
+  for (const [at, name] of header.entries()) texts[name] = trimBlanks(fields[at] as string)
+  const judged = feed.row.safeParse(texts)
+  if (judged.success) return { outcome: 'accepted', row: judged.data }
+  const [issue] = judged.error.issues
+  return {
+    outcome: 'rejected',
+    code: String((issue as { params?: { code?: string } }).params?.code),
+    column: String(issue?.path[0] ?? ''),
+    detail: issue?.message ?? '',
+  }
+}

@@ -1,0 +1,145 @@
+import { judgeIdentifier } from './field.js'
+import { formatQuantity, isPlainDecimal, parseQuantity } from './quantity.js'
+import { isCalendarDay } from './time-stamp.js'
+
+/** What a column of a record holds, in the store's own spelling; null where it is absent. */
+export type RecordValue = string | null
+
+/** Judges the trimmed text of one column, which is empty where it is absent. */
+export type ValueJudge = (text: string) => RecordValue | ValueProblem
+
+/** Judges a row whose columns are each usable; a problem names the column. */
+export type RowJudge = (
+  row: Readonly<Record<string, RecordValue>>,
+) => (ValueProblem & { readonly column: string }) | undefined
+
+/** Why a value is no use, and what was expected. */
+export interface ValueProblem {
+  readonly code: RecordCode
+  readonly expected: string
+}
+
+/** Every way in which a row of a record feed is no use, beside those of its quotes and columns. */
+export const recordCodes = {
+  EMPTY: 'value is missing',
+  TOO_LONG: 'longer than 64 characters',
+  TEXT_TOO_LONG: 'longer than 500 characters',
+  SPREADSHEET_NUMBER: 'identifier was rounded by a spreadsheet',
+  NOT_A_DATE: 'expected a date written YYYY-MM-DD',
+  NOT_A_DAY: 'expected a date written YYYY-MM-DD, or --MM-DD for every year',
+  NOT_A_NUMBER: 'expected a plain decimal number',
+  TOO_LARGE: 'expected at most 12 digits before the point',
+  NEGATIVE: 'expected no negative number',
+  NOT_A_COUNT: 'expected a whole number from 0 to 4294967295',
+  NOT_AN_HOUR: 'expected H or H:MM from 0 to 24, in quarters of an hour',
+  NOT_LISTED: 'expected one of',
+  ENDS_BEFORE_START: 'expected no earlier date than in',
+  YEAR_IN_ONE: 'expected --MM-DD in both dates or in neither',
+} as const
+
+export type RecordCode = keyof typeof recordCodes
+
+export function problem(code: RecordCode, more = ''): ValueProblem {
+  return { code, expected: recordCodes[code] + more }
+}
+
+/** A column that may be empty. */
+export function maybe(judge: ValueJudge, absent: RecordValue = null): ValueJudge {
+  return (text) => (text === '' ? absent : judge(text))
+}
+
+export function identifier(text: string): RecordValue | ValueProblem {
+  const code = judgeIdentifier(text)
+  return code === undefined ? text : problem(code)
+}
+
+const textCharactersMax = 500
+
+export function words(text: string): RecordValue | ValueProblem {
+  if (text === '') return problem('EMPTY')
+  return text.length > textCharactersMax ? problem('TEXT_TOO_LONG') : text
+}
+
+const isoDay = /^(\d{4})-(\d\d)-(\d\d)$/
+const knownDays = new Set<string>()
+const knownDaysMax = 50_000
+
+export function isDay(text: string): boolean {
+  if (knownDays.has(text)) return true
+  const found = isoDay.exec(text)
+  const isKnown =
+    found !== null && isCalendarDay(Number(found[1]), Number(found[2]), Number(found[3]))
+  if (isKnown && knownDays.size < knownDaysMax) knownDays.add(text)
+  return isKnown
+}
+
+export function day(text: string): RecordValue | ValueProblem {
+  if (text === '') return problem('EMPTY')
+  return isDay(text) ? text : problem('NOT_A_DATE')
+}
+
+/** A decimal; digits beyond the sixth decimal are rounded half to even, as in a usage file. */
+export function decimal(text: string): RecordValue | ValueProblem {
+  if (text === '') return problem('EMPTY')
+  const quantity = parseQuantity(text)
+  if (quantity !== undefined) return formatQuantity(quantity.micros)
+  return problem(isPlainDecimal(text) ? 'TOO_LARGE' : 'NOT_A_NUMBER')
+}
+
+export function notNegative(text: string): RecordValue | ValueProblem {
+  return text.startsWith('-') ? problem('NEGATIVE') : decimal(text)
+}
+
+/** A day, or `--MM-DD` for that day of every year. */
+export function dayOfYear(text: string): RecordValue | ValueProblem {
+  // A leap year has all days of every year.
+  if (text === '') return problem('EMPTY')
+  return isDay(text.replace(/^--/, '2024-')) ? text : problem('NOT_A_DAY')
+}
+
+/** `H` or `H:MM` as hours: `19:30` is 19.5. */
+export function hour(text: string): RecordValue | ValueProblem {
+  if (text === '') return problem('EMPTY')
+  const found = /^(\d{1,2})(?::(00|15|30|45))?$/.exec(text)
+  const hours = Number(found?.[1]) + Number(found?.[2] ?? 0) / 60
+  return hours <= 24 ? String(hours) : problem('NOT_AN_HOUR')
+}
+
+export function count(text: string): RecordValue | ValueProblem {
+  if (text === '') return problem('EMPTY')
+  return /^\d{1,10}$/.test(text) && Number(text) < 2 ** 32
+    ? String(Number(text))
+    : problem('NOT_A_COUNT')
+}
+
+/** One of some words, whatever their case. */
+export function oneOf(known: readonly string[]): ValueJudge {
+  const spelled = new Map(known.map((word) => [word.toLowerCase(), word]))
+  const wrong = problem('NOT_LISTED', ` ${known.join(', ')}`)
+  return (text) => {
+    if (text === '') return problem('EMPTY')
+    return spelled.get(text.toLowerCase()) ?? wrong
+  }
+}
+
+/** Refuses a row whose last day lies before its first. */
+export function inOrder(start: string, end: string): RowJudge {
+  return (row) => {
+    const [from, to] = [row[start], row[end]]
+    if (from == null || to == null || from <= to) return undefined
+    return { ...problem('ENDS_BEFORE_START', ` ${start}`), column: end }
+  }
+}
+
+/** The same where both days may be those of every year: then the range may go over its end. */
+export function inYearOrder(start: string, end: string): RowJudge {
+  const inOne = inOrder(start, end)
+  return (row) => {
+    const [from, to] = [row[start] ?? '', row[end] ?? '']
+    const isYearly = from.startsWith('--')
+    if (isYearly !== to.startsWith('--') && (isYearly || to !== '')) {
+      return { ...problem('YEAR_IN_ONE'), column: end }
+    }
+    return isYearly || to === '' ? undefined : inOne(row)
+  }
+}
