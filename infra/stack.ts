@@ -9,6 +9,7 @@ import { createGatewayProcess, type GatewayDetail } from './gateway-process.js'
 import type { Home } from './home.js'
 import { migrate } from './migrate.js'
 import { claimHome, type RunState, readRun, writeRun } from './run-state.js'
+import { collectSecrets } from './secrets.js'
 import { type Closer, type ServerOptions, type StackPart, startServers, timed } from './servers.js'
 import { createWorkerProcess } from './worker-process.js'
 
@@ -58,6 +59,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           store: store.store,
           ...(embedded && { storeLandingPath: landing }),
           redisUrl: redis.redisUrl,
+          secrets: collectSecrets(profile.sources, options.secret ?? noSecret),
         },
         logsPath: home.logs,
         onEvent: (event) => options.log.warn(event),
@@ -156,12 +158,13 @@ function placeFiles(profile: Profile, home: Home): Profile {
   return { ...profile, ...(place({ gateway, identity, cis, ami }) as Partial<Profile>) }
 }
 
-/** A source's relative path lies in the data folder. */
+/** A source's relative path on this machine lies in the data folder. */
 function placeSources(profile: Profile, home: Home): Profile {
-  const sources = profile.sources.map((source) => ({
-    ...source,
-    path: resolve(home.path, source.path),
-  }))
+  const place = (path: string) => resolve(home.path, path)
+  const sources = profile.sources.map((source) => {
+    if (source.kind === 'folder') return { ...source, path: place(source.path) }
+    return source
+  })
   return { ...profile, sources }
 }
 

@@ -1,9 +1,12 @@
 import type { createWorker } from '../pipeline/worker.js'
 import { createChild } from './child.js'
+import type { Secrets } from './secrets.js'
 import type { Supervised } from './supervise.js'
 
 /** What the worker runs with, apart from its log, which it opens itself. */
-export type WorkerOptions = Omit<Parameters<typeof createWorker>[0], 'log'>
+export interface WorkerOptions extends Omit<Parameters<typeof createWorker>[0], 'log' | 'secret'> {
+  readonly secrets: Secrets
+}
 
 export interface WorkerProcessOptions {
   readonly options: WorkerOptions

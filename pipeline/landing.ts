@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Fault } from '../schemas/fault.js'
 import { measure } from './measure.js'
 import { cutPoint, lastRow } from './rows.js'
-import { attempt } from './sources/folder.js'
+import { attempt } from './sources/disk.js'
 import type { StampTexts } from './stamp-texts.js'
 import type { LandedChunk } from './stores/file-state.js'
 

@@ -1,3 +1,4 @@
+import { begin } from './forward.js'
 import type { Line } from './line.js'
 import type { Listed } from './sources/source.js'
 
@@ -10,13 +11,14 @@ const restingMs = 60_000
 /**
  * Lists one source and queues a receive job for each file that is finished: its sender says so, it
  * has rested, or its size and time stood still over `settlePolls` polls. A settled file has left the
- * source before it was called so: one that stands there again, time and all, has come again.
+ * source before it was called so: one that stands there again, time and all, has come again. Where
+ * the source keeps its files, one that was settled is known by its path, size and time.
  */
 export async function poll(line: Line, name: string, stillness: Stillness): Promise<void> {
   const source = line.sources.get(name)
   const profile = line.profile.sources.find((one) => one.name === name)
   if (source === undefined || profile === undefined) return
-  const known = new Set((await line.ledger.unsettledOf(name)).map(keyOf))
+  const known = new Set((await line.ledger.knownOf(source)).map(keyOf))
   const listed = await source.list()
   const present = new Set(listed.map((one) => one.path))
   for (const path of stillness.keys()) if (!present.has(path)) stillness.delete(path)
@@ -26,7 +28,7 @@ export async function poll(line: Line, name: string, stillness: Stillness): Prom
     await replaceWaiting(line, one)
     const { announced: _, ...entry } = one
     const { arrival } = await line.ledger.claim({ ...entry, force: false })
-    await line.queues.add('receive', { v: 1, arrival })
+    await begin(line, { arrival, source: name })
   }
 }
 

@@ -14,7 +14,7 @@ import type { Line } from './line.js'
 import { rulesOf } from './load-task.js'
 import { keepStamps } from './plain-rows.js'
 import { type Sample, sampleBytes, sampleFile } from './sample.js'
-import { attempt } from './sources/folder.js'
+import { attempt } from './sources/disk.js'
 import type { Source } from './sources/source.js'
 import { createStampTexts, type StampTexts } from './stamp-texts.js'
 import { explainStamp } from './stamps.js'
@@ -50,6 +50,7 @@ async function takeIn(line: Line, arrival: Arrival): Promise<FileState> {
     const name = parseFileName(arrival.name)
     state = { ...state, companyCode: name.companyCode, fileDate: name.fileDate, feed: name.feed }
     state = { ...state, notes: companyNotes(line, arrival, name) }
+    await refuseSize(line, arrival)
     return await land(line, arrival, { name, state })
   } catch (error) {
     if (!(error instanceof Fault)) throw error
@@ -59,6 +60,17 @@ async function takeIn(line: Line, arrival: Arrival): Promise<FileState> {
     if (isHandOver(arrival)) return wrong
     return { ...wrong, status: 'replaced', settledAt: line.now() }
   }
+}
+
+/** Refuses what can be told of a file before any of its bytes is here. */
+export async function admit(line: Line, arrival: Arrival): Promise<void> {
+  companyNotes(line, arrival, parseFileName(arrival.name))
+  await refuseSize(line, arrival)
+}
+
+async function refuseSize(line: Line, arrival: Arrival): Promise<void> {
+  await refuseFullDisk(line, arrival)
+  refuseLarge(line.profile.limits, arrival.bytes)
 }
 
 function isHandOver(arrival: Arrival): boolean {
@@ -80,9 +92,6 @@ interface Named {
 
 async function land(line: Line, arrival: Arrival, named: Named): Promise<FileState> {
   const { name, state } = named
-  const { limits } = line.profile
-  await refuseFullDisk(line, arrival)
-  refuseLarge(limits, arrival.bytes)
   const source = line.sources.get(arrival.source)
   if (source === undefined) {
     throw new Fault(

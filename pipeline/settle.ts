@@ -2,11 +2,12 @@ import { createWriteStream } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { plainName } from '../schemas/file-name.js'
 import { landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import { toReceipt } from './receipt.js'
 import { learnStarts } from './registrations.js'
-import { attempt } from './sources/folder.js'
+import { attempt } from './sources/disk.js'
 import type { FileState } from './stores/file-state.js'
 import { dropStaging } from './stores/staging.js'
 
@@ -52,8 +53,8 @@ async function receiptOf(line: Line, state: FileState) {
 
 /** A name from the sender is a name only: whatever it holds, the file lies in the outbox. */
 function outboxName(state: FileState): string {
-  const name = basename(state.fileName).replace(/[^A-Za-z0-9._-]/g, '_')
-  return /^[A-Za-z0-9]/.test(name) ? name.slice(0, 200) : `arrival-${state.arrival}`
+  const name = plainName(basename(state.fileName))
+  return /^[A-Za-z0-9]/.test(name) ? name : `arrival-${state.arrival}`
 }
 
 /** Two arrivals of one name may be settled at the same time: each has a part of its own. */

@@ -1,7 +1,9 @@
 import type { Logger } from 'pino'
 import { Fault } from '../schemas/fault.js'
 import type { Profile } from '../schemas/profile.js'
+import type { SecretReference } from '../schemas/secret.js'
 import { createZone } from '../schemas/zone.js'
+import { fetch } from './fetch.js'
 import type { Folders, Line } from './line.js'
 import { load } from './load.js'
 import { poll, type Stillness } from './poll.js'
@@ -12,8 +14,7 @@ import { giveUp, reconcile } from './reconcile.js'
 import { register } from './registrations.js'
 import { keepRepeating } from './repeat.js'
 import { settle } from './settle.js'
-import { createFolder, createHandOverSource } from './sources/folder.js'
-import type { Source } from './sources/source.js'
+import { createSources } from './sources/drivers.js'
 import { createStore, type StoreAddress } from './stores/clickhouse.js'
 import { createLedger } from './stores/ledger.js'
 import { sweep } from './sweep.js'
@@ -25,12 +26,16 @@ export interface WorkerOptions {
   /** The landing folder as the store sees it; chunks travel in request bodies without it. */
   readonly storeLandingPath?: string
   readonly redisUrl: string
+  /** The secrets that the sources of the profile refer to. */
+  readonly secret: (reference: SecretReference) => string
   readonly log: Logger
 }
 
 /** Loads that run at once: the engine works on each with one thread. */
 const loadsAtOnce = 2
 const registersAtOnce = 4
+/** A slow source does not hold up the others. */
+const fetchesAtOnce = 4
 
 /** Everything that happens to files, one consumer for each queue. */
 export async function createWorker(options: WorkerOptions): Promise<{ close(): Promise<void> }> {
@@ -43,6 +48,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       stillness.set(source, seen)
       await poll(line, source, seen)
     },
+    fetch: ({ arrival }) => fetch(line, arrival),
     receive: ({ arrival }) => receive(line, arrival),
     load: ({ v: _, ...task }) => load(line, task),
     reconcile: ({ arrival }) => reconcile(line, arrival),
@@ -67,7 +73,9 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       },
     })
   await line.queues.runAlone('reconcile')
+  await line.queues.runAlone('poll')
   const consumers = [
+    consume('fetch', fetchesAtOnce),
     consume('receive', 1),
     consume('load', loadsAtOnce),
     consume('reconcile', 1),
@@ -82,6 +90,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     close: async () => {
       await repeating.close()
       await Promise.all(consumers.map((consumer) => consumer.close()))
+      await Promise.all([...line.sources.values()].map((source) => source.close()))
       await line.queues.close()
       await line.store.close()
     },
@@ -89,14 +98,9 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
 }
 
 function createLine(options: WorkerOptions): Line {
-  const { profile, folders, log } = options
+  const { profile, folders, secret, log } = options
   const now = () => new Date()
   const store = createStore(options.store)
-  const sources = new Map<string, Source>([['hand-over', createHandOverSource()]])
-  for (const { name, path } of profile.sources) {
-    const { archive, quarantine } = folders
-    sources.set(name, createFolder({ name, path, archive, quarantine }))
-  }
   return {
     profile,
     zone: createZone(profile.timeZone),
@@ -104,7 +108,7 @@ function createLine(options: WorkerOptions): Line {
     store,
     ledger: createLedger(store, now),
     queues: createQueues({ redisUrl: options.redisUrl, prefix: profile.database }),
-    sources,
+    sources: createSources(profile.sources, { ...folders, secret }),
     storeLanding: options.storeLandingPath,
     now,
     log,

@@ -45,7 +45,7 @@ const jobOptions = {
 } as const
 
 /** Steps that have to run again when they are queued again, however soon: done, they leave no id. */
-const forgotten: readonly JobName[] = ['reconcile', 'register']
+const forgotten: readonly JobName[] = ['fetch', 'reconcile', 'register']
 
 function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
   const { removeOnComplete } = jobOptions

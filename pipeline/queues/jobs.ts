@@ -15,6 +15,7 @@ const count = z.int().nonnegative()
  */
 export const jobSchemas = {
   poll: z.strictObject({ ...version, source: z.string() }),
+  fetch: z.strictObject({ ...version, arrival }),
   receive: z.strictObject({ ...version, arrival }),
   load: z.strictObject({
     v: z.literal(2),

@@ -36,8 +36,11 @@ export interface Ledger {
   /** Claims the next number for a file. Two claimers never get the same one. */
   claim(entry: Entry): Promise<Arrival>
   arrival(arrival: number): Promise<Arrival | undefined>
-  /** Arrivals of a source that are not settled, by which a listing is told from what is known. */
-  unsettledOf(source: string): Promise<readonly Arrival[]>
+  /**
+   * Arrivals by which a listing of a source is told from what is known: those that are not settled,
+   * and the settled ones too where the source keeps them.
+   */
+  knownOf(source: { readonly name: string; readonly keeps: boolean }): Promise<readonly Arrival[]>
   /** Arrivals that no state was recorded for, and states that are not settled. */
   unfinished(): Promise<{ arrivals: readonly Arrival[]; states: readonly FileState[] }>
   state(arrival: number): Promise<FileState | undefined>
@@ -71,11 +74,12 @@ export function createLedger(store: Store, now: () => Date): Ledger {
   return {
     claim: (entry) => claim(store, entry, now),
     arrival: async (arrival) => (await arrivals('arrival = {arrival:UInt32}', { arrival }))[0],
-    unsettledOf: (source) =>
+    knownOf: ({ name, keeps }) =>
       arrivals(
-        `source = {source:String}
-          AND arrival NOT IN (SELECT arrival FROM file_state WHERE settled_at IS NOT NULL)`,
-        { source },
+        `source = {name:String} AND arrival NOT IN (
+          SELECT arrival FROM file_state
+          WHERE settled_at IS NOT NULL AND (status = 'replaced' OR NOT {keeps:Bool}))`,
+        { name, keeps },
       ),
     unfinished: async () => {
       const [unread, unsettled] = await Promise.all([

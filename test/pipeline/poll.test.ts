@@ -41,11 +41,13 @@ const ledger = createLedger(store, now)
 let shown: Listed[] = []
 const inMemory: Source = {
   name: 'inbox',
+  keeps: false,
   list: async () => shown,
   read: () => {
     throw new Error('poll reads nothing')
   },
   settle: async () => undefined,
+  close: async () => undefined,
 }
 const line: Line = {
   profile,

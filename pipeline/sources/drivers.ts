@@ -1,0 +1,48 @@
+import type { SecretReference } from '../../schemas/secret.js'
+import type { SettingsOf, SourceKind, SourceSettings } from '../../schemas/source.js'
+import { createFolder, createHandOverSource } from './folder.js'
+import type { Place } from './place.js'
+import { createRemote } from './remote.js'
+import { connectSftp } from './sftp.js'
+import type { Source } from './source.js'
+
+export interface SourceOptions {
+  readonly landing: string
+  readonly archive: string
+  readonly quarantine: string
+  readonly secret: (reference: SecretReference) => string
+}
+
+type Driver<K extends SourceKind> = (settings: SettingsOf<K>, options: SourceOptions) => Source
+
+type Connect<K extends SourceKind> = (
+  settings: SettingsOf<K>,
+  secret: SourceOptions['secret'],
+) => Promise<Place>
+
+const drivers: { readonly [K in SourceKind]: Driver<K> } = {
+  folder: (settings, options) => createFolder({ settings, ...options }),
+  sftp: remote(connectSftp),
+}
+
+function remote<K extends SourceKind>(connect: Connect<K>): Driver<K> {
+  return (settings, options) =>
+    createRemote({ settings, ...options, connect: () => connect(settings, options.secret) })
+}
+
+/** The sources of a profile by their names, and that of files that a person names. */
+export function createSources(
+  all: readonly SourceSettings[],
+  options: SourceOptions,
+): ReadonlyMap<string, Source> {
+  const sources = all.map((settings) => createSource(settings, options))
+  return new Map([createHandOverSource(), ...sources].map((source) => [source.name, source]))
+}
+
+export function createSource<K extends SourceKind>(
+  settings: SettingsOf<K>,
+  options: SourceOptions,
+): Source {
+  const driver = drivers[settings.kind as K]
+  return driver(settings, options)
+}

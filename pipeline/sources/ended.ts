@@ -1,0 +1,40 @@
+import type { SourceSettings } from '../../schemas/source.js'
+import type { Arrival } from '../stores/ledger.js'
+import { isSame, type Place, type PlacedFile } from './place.js'
+import type { Settlement } from './source.js'
+
+/** What of a place is needed to tell it that a file has ended. */
+export type Told = Pick<Place, 'look' | 'write' | 'move' | 'remove'>
+
+export type Ending = Pick<SourceSettings, 'ended' | 'receipts'>
+
+type End = (place: Told, file: PlacedFile, name: string) => Promise<void>
+
+const endings: Readonly<Record<Ending['ended'], End>> = {
+  take: (place, file) => place.remove(file.path),
+  rename: (place, file, name) => place.move(file, name),
+  mark: (place, file) => place.write(`${file.name}.ended`, Buffer.alloc(0)),
+  leave: async () => undefined,
+}
+
+/**
+ * Puts receipt and rejects beside a file and does with it what the profile says. One that has gone
+ * needs no more, and one that is another by now is not touched.
+ */
+export async function endFile(
+  place: Told,
+  settled: { readonly arrival: Arrival; readonly settlement: Settlement; readonly as: string },
+  { ended, receipts }: Ending,
+): Promise<void> {
+  const { arrival, settlement, as } = settled
+  const { receipt, rejectsPath } = settlement
+  if (receipts) {
+    await place.write(`${arrival.name}.receipt.json`, Buffer.from(receipt))
+    if (rejectsPath) await place.write(`${arrival.name}.rejects.csv`, { path: rejectsPath })
+    else await place.remove(`${arrival.path}.rejects.csv`)
+  }
+  const found = await place.look(arrival.path)
+  if (found !== undefined && !isSame(found, arrival)) return
+  if (found !== undefined) await endings[ended](place, found, as)
+  if (ended === 'take' || ended === 'rename') await place.remove(`${arrival.path}.done`)
+}

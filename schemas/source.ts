@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { secretReference } from './secret.js'
+
+/** The name of a source, which stands in job ids and in the ledger. */
+export const sourceName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, 'use up to 63 letters, digits, - and _')
+
+const folderName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,200}$/, 'use letters, digits, . _ - and /')
+  .refine((name) => !name.split('/').includes('..'), 'leave .. out of it')
+
+/** What every source has; those that are not on this machine are asked less often. */
+const shared = (usual: { readonly pollSeconds: number; readonly receipts: boolean }) => ({
+  name: sourceName,
+  pollSeconds: z.int().min(1).max(86_400).default(usual.pollSeconds),
+  settlePolls: z.int().min(1).max(100).default(2),
+  /**
+   * What becomes of a file that has ended. take: it is taken away, `archive/` has it; rename: it goes
+   * to `endedFolder` there; mark: an empty `<name>.ended` beside it; leave: nothing.
+   */
+  ended: z.enum(['take', 'rename', 'mark', 'leave']).default('take'),
+  endedFolder: folderName.default('ended'),
+  /** Whether receipt and rejects are also written beside the file. */
+  receipts: z.boolean().default(usual.receipts),
+})
+
+const folder = z
+  .strictObject({
+    kind: z.literal('folder'),
+    path: z.string().min(1, 'name a folder'),
+    ...shared({ pollSeconds: 5, receipts: false }),
+  })
+  .readonly()
+
+const away = { pollSeconds: 60, receipts: true } as const
+const host = z.string().regex(/^[A-Za-z0-9.:_-]{1,253}$/, 'use a host name or an address')
+const port = (usual: number) => z.int().min(1).max(65_535).default(usual)
+const user = z.string().min(1, 'name a user').max(200)
+const timeoutMs = z.int().min(100).max(600_000).default(20_000)
+const remotePath = z
+  .string()
+  .min(1, 'name a folder')
+  .regex(/^\P{Cc}*$/u, 'leave control characters out of it')
+
+const fingerprint = z
+  .string()
+  .regex(
+    /^SHA256:[A-Za-z0-9+/]{43}$/,
+    'use SHA256:..., which `ssh-keyscan HOST | ssh-keygen -lf -` shows; ask the operator for it',
+  )
+
+const sftp = z
+  .strictObject({
+    kind: z.literal('sftp'),
+    host,
+    port: port(22),
+    user,
+    /** A private key in OpenSSH's or PEM form; or a password. */
+    key: secretReference.optional(),
+    passphrase: secretReference.optional(),
+    password: secretReference.optional(),
+    /** Fingerprints of the keys that the server may show; any other ends the connection. */
+    hostKeys: z.array(fingerprint).min(1, 'pin at least one fingerprint').readonly(),
+    path: remotePath,
+    timeoutMs,
+    ...shared(away),
+  })
+  .refine(({ key, password }) => key !== undefined || password !== undefined, {
+    path: ['key'],
+    error: 'missing: write key or password',
+  })
+  .readonly()
+
+/** Where files come from, by kind. */
+export const sourceSettings = z.discriminatedUnion('kind', [folder, sftp])
+
+export type SourceSettings = z.output<typeof sourceSettings>
+export type SourceKind = SourceSettings['kind']
+export type SettingsOf<K extends SourceKind> = Extract<SourceSettings, { readonly kind: K }>
