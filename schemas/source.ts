@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { secretReference } from './secret.js'
+import { serverUrl } from './server-url.js'
 
 /** The name of a source, which stands in job ids and in the ledger. */
 export const sourceName = z
@@ -73,8 +74,42 @@ const sftp = z
   })
   .readonly()
 
+const bucket = z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'use the name of a bucket')
+
+const s3 = z
+  .strictObject({
+    kind: z.literal('s3'),
+    bucket,
+    /** Where in the bucket: the keys right below it are the files. */
+    prefix: z
+      .string()
+      .regex(/^([^/\p{Cc}]+\/)*$/u, 'end it with /, and begin it with none')
+      .max(500)
+      .default(''),
+    region: z
+      .string()
+      .regex(/^[a-z0-9-]{1,40}$/, 'use a region such as us-east-2')
+      .default('us-east-1'),
+    /** Of a server other than Amazon's. */
+    endpoint: serverUrl.optional(),
+    /** Whether the bucket stands in the path, not in the host's name. */
+    pathStyle: z.boolean().default(false),
+    /** Without both, the role of the machine. */
+    accessKeyId: secretReference.optional(),
+    secretAccessKey: secretReference.optional(),
+    /** The bucket of `endedFolder`, where that is another. */
+    endedBucket: bucket.optional(),
+    timeoutMs,
+    ...shared(away),
+  })
+  .refine((value) => (value.accessKeyId === undefined) === (value.secretAccessKey === undefined), {
+    path: ['secretAccessKey'],
+    error: 'write accessKeyId and secretAccessKey, or neither',
+  })
+  .readonly()
+
 /** Where files come from, by kind. */
-export const sourceSettings = z.discriminatedUnion('kind', [folder, sftp])
+export const sourceSettings = z.discriminatedUnion('kind', [folder, sftp, s3])
 
 export type SourceSettings = z.output<typeof sourceSettings>
 export type SourceKind = SourceSettings['kind']

@@ -3,6 +3,7 @@ import type { SettingsOf, SourceKind, SourceSettings } from '../../schemas/sourc
 import { createFolder, createHandOverSource } from './folder.js'
 import type { Place } from './place.js'
 import { createRemote } from './remote.js'
+import { connectS3 } from './s3.js'
 import { connectSftp } from './sftp.js'
 import type { Source } from './source.js'
 
@@ -23,6 +24,7 @@ type Connect<K extends SourceKind> = (
 const drivers: { readonly [K in SourceKind]: Driver<K> } = {
   folder: (settings, options) => createFolder({ settings, ...options }),
   sftp: remote(connectSftp),
+  s3: remote(connectS3),
 }
 
 function remote<K extends SourceKind>(connect: Connect<K>): Driver<K> {
