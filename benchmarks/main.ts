@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { check } from './check.js'
 import { gateway } from './gateway/main.js'
+import { sources } from './sources/main.js'
 import { usage } from './usage.js'
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
@@ -43,6 +44,16 @@ program
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
     await gateway({ ...options, print })
+  })
+
+program
+  .command('sources')
+  .description('fetch one usage file by SFTP beside sftp -b, and from S3 beside the SDK alone')
+  .option('--customers <n>', 'meters, each with 96 rows', toCount, 100_000)
+  .option('--rounds <n>', 'rounds measured', toCount, 3)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await sources({ ...options, print })
   })
 
 await program.parseAsync()

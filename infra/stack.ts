@@ -163,6 +163,7 @@ function placeSources(profile: Profile, home: Home): Profile {
   const place = (path: string) => resolve(home.path, path)
   const sources = profile.sources.map((source) => {
     if (source.kind === 'folder') return { ...source, path: place(source.path) }
+    if (source.kind === 'ftp' && source.caFile) return { ...source, caFile: place(source.caFile) }
     return source
   })
   return { ...profile, sources }

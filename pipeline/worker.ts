@@ -6,7 +6,8 @@ import { createZone } from '../schemas/zone.js'
 import { fetch } from './fetch.js'
 import type { Folders, Line } from './line.js'
 import { load } from './load.js'
-import { poll, type Stillness } from './poll.js'
+import type { Stillness } from './poll.js'
+import { pollWhenDue } from './poll-when-due.js'
 import { createConsumer, createQueues } from './queues/bullmq.js'
 import { idsOf, type JobData, type JobIds, type JobName } from './queues/jobs.js'
 import { receive } from './receive.js'
@@ -46,7 +47,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     poll: async ({ source }) => {
       const seen = stillness.get(source) ?? new Map()
       stillness.set(source, seen)
-      await poll(line, source, seen)
+      await pollWhenDue(line, source, seen)
     },
     fetch: ({ arrival }) => fetch(line, arrival),
     receive: ({ arrival }) => receive(line, arrival),

@@ -74,6 +74,23 @@ const sftp = z
   })
   .readonly()
 
+const ftp = z
+  .strictObject({
+    kind: z.literal('ftp'),
+    host,
+    port: port(21),
+    user,
+    password: secretReference,
+    /** explicit: AUTH TLS; implicit: TLS from the first byte; off: everything in the clear. */
+    tls: z.enum(['explicit', 'implicit', 'off']).default('explicit'),
+    /** Authorities that the server's certificate may come from; without it, those Node knows. */
+    caFile: z.string().min(1).optional(),
+    path: remotePath,
+    timeoutMs,
+    ...shared(away),
+  })
+  .readonly()
+
 const bucket = z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'use the name of a bucket')
 
 const s3 = z
@@ -109,7 +126,7 @@ const s3 = z
   .readonly()
 
 /** Where files come from, by kind. */
-export const sourceSettings = z.discriminatedUnion('kind', [folder, sftp, s3])
+export const sourceSettings = z.discriminatedUnion('kind', [folder, sftp, ftp, s3])
 
 export type SourceSettings = z.output<typeof sourceSettings>
 export type SourceKind = SourceSettings['kind']

@@ -1,5 +1,7 @@
 import { createQueues, type QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
+import { readSources, type SourceState } from '../../pipeline/stores/sources.js'
+import type { Profile } from '../../schemas/profile.js'
 import { type Context, exitCodes } from '../context.js'
 import { type Column, grouped, renderTable } from '../table.js'
 import { type InUse, useStack } from '../use-stack.js'
@@ -20,7 +22,20 @@ interface Freshness {
   readonly late: boolean
 }
 
+/** A source of the profile: polled, paused, or failing and why. */
+interface SourceShown {
+  readonly name: string
+  readonly kind: string
+  readonly state: 'polled' | 'paused' | 'failing'
+  readonly since: string
+  readonly failures: number
+  readonly code: string
+  readonly detail: string
+  readonly retryAt: string
+}
+
 export interface Status {
+  readonly sources: readonly SourceShown[]
   readonly files: readonly FileState[]
   readonly queues: QueueCounts
   readonly freshness: readonly Freshness[]
@@ -32,6 +47,19 @@ const fileColumns: readonly Column<FileState>[] = [
   { title: 'rows', right: true, cell: (row) => grouped(row.rows) },
   { title: 'latest received', cell: (row) => row.newest },
 ]
+const sourceColumns: readonly Column<SourceShown>[] = [
+  { title: 'source', cell: (row) => row.name },
+  { title: 'kind', cell: (row) => row.kind },
+  { title: 'state', cell: (row) => row.state },
+  { title: 'since', cell: (row) => row.since },
+  {
+    title: 'failures',
+    right: true,
+    cell: (row) => (row.failures === 0 ? '' : grouped(row.failures)),
+  },
+  { title: 'tried again', cell: (row) => row.retryAt },
+  { title: 'why', cell: (row) => row.code },
+]
 const freshnessColumns: readonly Column<Freshness>[] = [
   { title: 'company', cell: (row) => row.company_code },
   { title: 'commodity', cell: (row) => row.commodity },
@@ -40,7 +68,7 @@ const freshnessColumns: readonly Column<Freshness>[] = [
   { title: 'late', cell: (row) => (row.late ? 'late' : '') },
 ]
 
-/** Prints files by state, jobs by queue and the age of the newest interval. */
+/** Prints files by state, how the sources do, jobs by queue and the age of the newest interval. */
 export async function status(
   context: Context,
   options: { readonly json: boolean },
@@ -55,6 +83,7 @@ async function readStatus(stack: InUse): Promise<Status> {
   const queues = createQueues({ redisUrl: stack.redisUrl, prefix: stack.profile.database })
   try {
     return {
+      sources: showSources(stack.profile, await readSources(store)),
       files: await store.rows<FileState>({ sql: filesSql }),
       queues: await queues.counts(),
       freshness: await store.rows<Freshness>({
@@ -66,6 +95,27 @@ async function readStatus(stack: InUse): Promise<Status> {
     await queues.close()
     await store.close()
   }
+}
+
+function showSources(
+  { sources }: Profile,
+  states: ReadonlyMap<string, SourceState>,
+): readonly SourceShown[] {
+  const text = (at: Date | undefined) => at?.toISOString().slice(0, 19).replace('T', ' ') ?? ''
+  return sources.map(({ name, kind }) => {
+    const { pausedAt, failure } = states.get(name) ?? {}
+    const failing = failure === undefined ? 'polled' : 'failing'
+    return {
+      name,
+      kind,
+      state: pausedAt === undefined ? failing : 'paused',
+      since: text(pausedAt ?? failure?.since),
+      failures: failure?.failures ?? 0,
+      code: failure?.code ?? '',
+      detail: failure?.detail ?? '',
+      retryAt: pausedAt === undefined ? text(failure?.retryAt) : '',
+    }
+  })
 }
 
 const filesSql = `SELECT status, toString(count()) AS files, toString(sum(rows_read)) AS rows,
@@ -96,6 +146,10 @@ const queueColumns: readonly Column<[string, Readonly<Record<string, number>>]>[
 function render(now: Status): string {
   return [
     renderTable(fileColumns, now.files),
+    renderTable(sourceColumns, now.sources),
+    ...now.sources
+      .filter(({ detail }) => detail !== '')
+      .map(({ name, detail }) => `${name}: ${detail}`),
     renderTable(queueColumns, Object.entries(now.queues)),
     renderTable(freshnessColumns, now.freshness),
   ].join('\n\n')

@@ -1,6 +1,7 @@
 import type { SecretReference } from '../../schemas/secret.js'
 import type { SettingsOf, SourceKind, SourceSettings } from '../../schemas/source.js'
 import { createFolder, createHandOverSource } from './folder.js'
+import { connectFtp } from './ftp.js'
 import type { Place } from './place.js'
 import { createRemote } from './remote.js'
 import { connectS3 } from './s3.js'
@@ -19,17 +20,18 @@ type Driver<K extends SourceKind> = (settings: SettingsOf<K>, options: SourceOpt
 type Connect<K extends SourceKind> = (
   settings: SettingsOf<K>,
   secret: SourceOptions['secret'],
-) => Promise<Place>
+) => () => Promise<Place>
 
 const drivers: { readonly [K in SourceKind]: Driver<K> } = {
   folder: (settings, options) => createFolder({ settings, ...options }),
   sftp: remote(connectSftp),
+  ftp: remote(connectFtp),
   s3: remote(connectS3),
 }
 
 function remote<K extends SourceKind>(connect: Connect<K>): Driver<K> {
   return (settings, options) =>
-    createRemote({ settings, ...options, connect: () => connect(settings, options.secret) })
+    createRemote({ settings, ...options, connect: connect(settings, options.secret) })
 }
 
 /** The sources of a profile by their names, and that of files that a person names. */

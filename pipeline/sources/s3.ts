@@ -25,11 +25,11 @@ const copyBytesMax = 5 * 1024 ** 3
  * A bucket of Amazon's S3 or of a server that speaks it. The keys right below the prefix are the
  * files; what belongs to one state of an object is asked for under its ETag.
  */
-export async function connectS3(
+export function connectS3(
   settings: S3,
   secret: (reference: SecretReference) => string,
-): Promise<Place> {
-  return createPlace(settings, createClient(settings, secret))
+): () => Promise<Place> {
+  return async () => createPlace(settings, createClient(settings, secret))
 }
 
 function createClient(settings: S3, secret: (reference: SecretReference) => string): S3Client {

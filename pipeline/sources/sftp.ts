@@ -10,6 +10,7 @@ import { isPlain, type Place, type PlacedFile } from './place.js'
 import { readAhead } from './read-ahead.js'
 
 type Sftp = SettingsOf<'sftp'>
+type Secret = (reference: SecretReference) => string
 
 /** Bytes asked for at once, and how often before the first has come: what a far server needs. */
 const blockBytes = 131_072
@@ -19,10 +20,11 @@ const blocksAhead = 32
  * Connects to an SFTP server whose key is one that the profile pins. Another key ends the connection
  * before a password or a signature is sent, with a fault that shows its fingerprint.
  */
-export async function connectSftp(
-  settings: Sftp,
-  secret: (reference: SecretReference) => string,
-): Promise<Place> {
+export function connectSftp(settings: Sftp, secret: Secret): () => Promise<Place> {
+  return () => connect(settings, secret)
+}
+
+async function connect(settings: Sftp, secret: Secret): Promise<Place> {
   const where = `${settings.host}:${settings.port}`
   const told: { shown?: string; level?: string } = {}
   let isOpen = true

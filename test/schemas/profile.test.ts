@@ -107,7 +107,7 @@ test('every problem is reported at once, each with its path and remedy', async (
     'usage.intervals.Gas: name at least one interval',
     'usage.unit.Gas: use ccf or cm',
     'usage.negative: write a section of settings',
-    'sources[0].kind: use folder or sftp or s3',
+    'sources[0].kind: use folder or sftp or ftp or s3',
     'sources[1].pollSeconds: use at least 1',
     'sources[3].name: use up to 63 letters, digits, - and _',
     'sources: give every source a name of its own',

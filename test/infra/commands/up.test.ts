@@ -36,10 +36,19 @@ t.test('commands share the stack that runs on their data folder', async (t) => {
   t.match(loaded, { code: 0, stdout: /published +960/ })
   const status = await tieline('status', '--json', '--home', home)
   t.match(JSON.parse(status.stdout), {
+    sources: [{ name: 'inbox', kind: 'folder', state: 'polled' }],
     files: [{ status: 'published', files: '1', rows: '960' }],
     freshness: [{ company_code: 'DEMO', commodity: 'Electric', late: true }],
   })
   t.match((await tieline('status', '--home', home)).stdout, /published +1 +960/)
+  t.match(await tieline('pause', 'inbox', '--home', home), { code: 0, stdout: /resume inbox/ })
+  t.match((await tieline('status', '--home', home)).stdout, /inbox +folder +paused/)
+  t.match(await tieline('resume', 'inbox', '--home', home), { code: 0 })
+  t.match((await tieline('status', '--home', home)).stdout, /inbox +folder +polled/)
+  t.match(await tieline('pause', 'outbox', '--home', home), {
+    code: 1,
+    stderr: 'tieline: CONFIG: the profile has no source outbox; it has inbox\n',
+  })
   t.match(await tieline('sql', 'SELECT 1 +', '--home', home), {
     code: 1,
     stderr: /^tieline: STORE_REFUSED: [^\n]+\n$/,

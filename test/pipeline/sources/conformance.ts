@@ -278,6 +278,7 @@ export function conformAway(t: Test, prepare: (t: Test) => Promise<Away>): void 
     const arrival = await arrive('big.csv')
     proxy.holdAfter(cutBytes)
     await t.rejects(fetch(arrival), { code: 'SOURCE_UNREACHABLE' })
+    proxy.holdAfter(0)
     await t.rejects(source.list(), { code: 'SOURCE_UNREACHABLE' })
     proxy.pass()
     await fetch(arrival)
