@@ -66,8 +66,10 @@ async function count(
     const denial = byAttempt[Math.min(Math.max(2 - attemptsRemaining, 0), 2)] ?? 'locked'
     return { kind: 'denied', denial, subject, reason }
   }
-  const attempt = await attempts.count({ clientId, token, reason })
+  const isOurs = locked === undefined
+  const isLocked = () => isOurs && locks.has(clientId)
+  const attempt = await attempts.count({ clientId, token, reason, isLocked })
   const denial = byAttempt[attempt - 1] ?? 'locked'
-  if (denial === 'locked' && locked === undefined) locks.add(clientId)
+  if (denial === 'locked' && isOurs) locks.add(clientId)
   return { kind: 'denied', denial, subject, reason }
 }

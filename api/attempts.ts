@@ -8,6 +8,8 @@ export interface Attempt {
   readonly clientId: string
   readonly token: string
   readonly reason: string
+  /** Whether the customer has been locked here meanwhile: then there is nothing left to count. */
+  readonly isLocked: () => boolean
 }
 
 export interface AttemptsOptions {
@@ -51,7 +53,8 @@ export function createAttempts(options: AttemptsOptions): Attempts {
 
 async function claim(options: AttemptsOptions, attempt: Attempt): Promise<number> {
   const { store, key, now } = options
-  const { clientId, reason } = attempt
+  const { clientId, reason, isLocked } = attempt
+  if (isLocked()) return attemptsMax
   const tokenHash = createHmac('sha256', key).update(attempt.token).digest('hex')
   const id = randomUUID()
   for (let tries = 0; tries <= attemptsMax; tries++) {

@@ -12,7 +12,7 @@ export function createBasicAuth({
   users,
 }: BindSettings): (request: GatewayRequest) => Promise<boolean> {
   return async (request) => {
-    const field = scheme.exec(request.headers.get('authorization') ?? '')?.[1]
+    const field = scheme.exec(request.authorization ?? '')?.[1]
     if (field === undefined) return false
     const text = Buffer.from(field, 'base64').toString('utf8')
     const colon = text.indexOf(':')

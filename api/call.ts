@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
@@ -8,10 +9,16 @@ export interface CallerOptions {
   readonly fault: FaultCode
   /** What is called, for the fault's detail. */
   readonly name: string
-  /** From the first byte sent to the last received. */
+  /** From the call to the last byte received. */
   readonly timeoutMs: number
+  /**
+   * The time begins when a call has its connection: waiting for one of the pool is no failure of the
+   * server's. Only where whoever waits for the call has a limit of his own.
+   */
+  readonly mayQueue?: boolean
   readonly connectionsMax: number
   readonly answerBytesMax: number
+  /** Authorities that are trusted instead of the system's, PEM. */
   readonly caFile?: string | undefined
 }
 
@@ -38,10 +45,11 @@ export interface Caller {
 /**
  * Calls one server of the utility's over a pool of connections that are kept. Redirects are not
  * followed, and an answer is cut off where it passes its limit or its time; either is a fault.
+ * Throws `PROFILE` where caFile cannot be used.
  */
 export function createCaller(options: CallerOptions): Caller {
   const pool = { keepAlive: true, maxSockets: options.connectionsMax, maxFreeSockets: 64 }
-  const ca = options.caFile === undefined ? {} : { ca: readFileSync(options.caFile) }
+  const ca = options.caFile === undefined ? {} : { ca: readAuthorities(options.caFile) }
   const agents = { 'http:': new PlainAgent(pool), 'https:': new SecureAgent({ ...pool, ...ca }) }
   return {
     call: async (call) => {
@@ -60,6 +68,18 @@ export function createCaller(options: CallerOptions): Caller {
     close: () => {
       for (const agent of Object.values(agents)) agent.destroy()
     },
+  }
+}
+
+/** Read once: a file that holds no certificate would be a refusal of every server, without a word. */
+function readAuthorities(path: string): string {
+  try {
+    const pem = readFileSync(path, 'utf8')
+    new X509Certificate(pem)
+    return pem
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new Fault('PROFILE', `caFile: ${path} holds no certificate (${reason})`, { cause })
   }
 }
 
@@ -82,9 +102,14 @@ function exchange(url: URL, call: Call, options: Exchange): Promise<Called> {
         ...call.headers,
       },
     })
-    const late = setTimeout(() => {
-      request.destroy(new Error(`not within ${options.timeoutMs} ms`))
-    }, options.timeoutMs)
+    let late: NodeJS.Timeout | undefined
+    const watch = () => {
+      late = setTimeout(() => {
+        request.destroy(new Error(`not within ${options.timeoutMs} ms`))
+      }, options.timeoutMs)
+    }
+    if (options.mayQueue) request.once('socket', watch)
+    else watch()
     const end = (settle: () => void) => {
       clearTimeout(late)
       settle()

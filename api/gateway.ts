@@ -13,17 +13,17 @@ import { createBind, createBindOutcome } from './bind.js'
 import { createCis } from './cis/drivers.js'
 import { guardCis } from './cis/guard.js'
 import { createCustomer } from './customer.js'
-import { createHandle, type RequestEntry } from './handle.js'
+import { createHandling, type RequestEntry } from './handle.js'
 import { createIdentity } from './identity/drivers.js'
 import { createHttpsListener } from './listeners/https.js'
 import type { Listener } from './listeners/listener.js'
-import { createRenewal } from './listeners/renewal.js'
 import { createUwsListener } from './listeners/uws.js'
 import { createLocks } from './locks.js'
 import { createLogin } from './login.js'
 import { toOpenApi } from './openapi.js'
 import { renderReference } from './reference.js'
 import { createRegister } from './register.js'
+import { createRenewal } from './renewal.js'
 import { createRequestIds } from './request.js'
 import type { Route, Run } from './route.js'
 import { createCustomers } from './standing.js'
@@ -58,7 +58,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   if (gateway === undefined) throw new Fault('PROFILE', 'gateway: missing: write a section')
   const parts = createParts(options)
   await warm(parts, onFailure)
-  const handle = createHandle({
+  const handling = createHandling({
     routes: parts.routes,
     versions: gateway.versions,
     errorStyle: profile.errorStyle,
@@ -70,7 +70,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   })
   const { limits, requestsPerSecondMax } = gateway
   const requestId = createRequestIds(randomBytes(6).toString('hex'))
-  const shared = { limits, requestsPerSecondMax, handle, requestId, now: Date.now, onFailure }
+  const shared = { ...handling, limits, requestsPerSecondMax, requestId, onFailure }
   const listeners: Listener[] = []
   const renewals: { close(): void }[] = []
   const serve = (listener: Listener, tls: object | undefined) => {
@@ -78,7 +78,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const files = Object.values(tls ?? {}) as readonly string[]
     const everyMs = gateway.certificateSeconds * 1_000
     const onFault = (fault: Fault) => onFailure(fault, '')
-    renewals.push(createRenewal({ listener, files, everyMs, onFailure: onFault }))
+    const renew = () => listener.renewCertificate()
+    renewals.push(createRenewal({ renew, files, everyMs, onFailure: onFault }))
   }
   const close = async () => {
     for (const renewal of renewals) renewal.close()
@@ -124,7 +125,7 @@ function createParts(options: GatewayOptions): Parts {
   }
   const onFault = (fault: Fault) => onFailure(fault, '')
   const now = Date.now
-  const store = createStore(options.store)
+  const store = createStore(options.store, 'discreet')
   const queues = createQueues({ redisUrl: options.redisUrl, prefix: profile.database })
   const identity = createIdentity(identitySettings, {
     subject: createSubject(key),

@@ -1,7 +1,7 @@
 import { Fault } from '../schemas/fault.js'
 import type { ErrorStyle, GatewayVersion } from '../schemas/gateway.js'
 import { type Answer, type ErrorStyleOf, type Rendered, render } from './answer.js'
-import type { GatewayRequest, GatewayResponse, Handle } from './request.js'
+import type { GatewayRequest, GatewayResponse, Handle, Refuse } from './request.js'
 import { createMatch, type Route } from './route.js'
 import { versionHeaders } from './version.js'
 
@@ -28,14 +28,18 @@ export interface HandleOptions {
   readonly onFailure: (error: unknown, requestId: string) => void
 }
 
-const unmatched = { name: 'none', keepsCode: false } as const
 const breakerRetrySeconds = 5
+
+export interface Handling {
+  readonly handle: Handle
+  readonly refuse: Refuse
+}
 
 /**
  * The way of every request: match, authenticate, parse, resolve, respond. It is the only place that
- * turns a failure into a status, and whatever happens it answers.
+ * turns a failure into a status, and whatever happens it answers and leaves a line in the log.
  */
-export function createHandle(options: HandleOptions): Handle {
+export function createHandling(options: HandleOptions): Handling {
   const match = createMatch(
     options.routes,
     options.versions.map(({ name }) => name),
@@ -53,29 +57,30 @@ export function createHandle(options: HandleOptions): Handle {
     const passing = error.retry ? { retrySeconds: breakerRetrySeconds } : {}
     return { kind: 'outage', reason: error.code, ...passing }
   }
-  const respond = (request: GatewayRequest, at: Started, answer: Answer): GatewayResponse => {
-    const { route, version } = at
+  const respond = (
+    request: Begun,
+    { route, version }: Reached,
+    answer: Answer,
+  ): GatewayResponse => {
     const rendered = render(answer, route.keepsCode ? styles.kept : styles.chosen)
     options.log({
       route: route.name,
       status: rendered.status,
       errorCode: rendered.errorCode,
-      ms: performance.now() - at.startedAt,
+      ms: performance.now() - request.startedAt,
       requestId: request.id,
       subject: answer.subject,
       reason: answer.reason,
     })
     return toResponse(rendered, notices.get(version) ?? none, request.id)
   }
-  return (request) => {
-    const startedAt = performance.now()
+  const handle: Handle = (request) => {
     const found = match(request)
     if (found.kind !== 'route') {
-      return respond(request, { route: unmatched, version: '', startedAt }, toAnswer(found))
+      return respond(request, nowhere, toAnswer(found))
     }
-    const at = { route: found.route, version: found.version, startedAt }
     if (inFlight >= options.requestsInFlightMax) {
-      return respond(request, at, fail(overload(options), request.id))
+      return respond(request, found, fail(overload(options), request.id))
     }
     let answer: Answer | Promise<Answer>
     try {
@@ -83,22 +88,27 @@ export function createHandle(options: HandleOptions): Handle {
     } catch (error) {
       answer = fail(error, request.id)
     }
-    if (!(answer instanceof Promise)) return respond(request, at, answer)
+    if (!(answer instanceof Promise)) return respond(request, found, answer)
     inFlight++
     return within(answer, options.answerMsMax)
       .catch((error: unknown) => fail(error, request.id))
-      .then((settled) => respond(request, at, settled))
+      .then((settled) => respond(request, found, settled))
       .finally(() => {
         inFlight--
       })
   }
+  const refuse: Refuse = (status, request) => respond(request, nowhere, { kind: 'bare', status })
+  return { handle, refuse }
 }
 
-interface Started {
+type Begun = Pick<GatewayRequest, 'id' | 'startedAt'>
+
+interface Reached {
   readonly route: { readonly name: string; readonly keepsCode: boolean }
   readonly version: string
-  readonly startedAt: number
 }
+
+const nowhere: Reached = { route: { name: 'none', keepsCode: false }, version: '' }
 
 const none: GatewayResponse['headers'] = []
 

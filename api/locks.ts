@@ -23,19 +23,14 @@ export interface Locks {
 export function createLocks({ store, everyMs, onFailure }: LocksOptions): Locks {
   const closing = new AbortController()
   let locked: ReadonlySet<string> | undefined
-  let added = new Set<string>()
+  const added = new Set<string>()
   const read = async (): Promise<void> => {
-    const addedBefore = added
-    added = new Set()
-    try {
-      const rows = await store.rows<{ client_id: string }>({
-        sql: 'SELECT client_id FROM login_lock',
-      })
-      locked = new Set(rows.map(({ client_id }) => client_id))
-    } catch (error) {
-      added = new Set([...addedBefore, ...added])
-      throw error
-    }
+    const addedBefore = [...added]
+    const rows = await store.rows<{ client_id: string }>({
+      sql: 'SELECT client_id FROM login_lock',
+    })
+    locked = new Set(rows.map(({ client_id }) => client_id))
+    for (const clientId of addedBefore) added.delete(clientId)
   }
   const keepReading = async (): Promise<void> => {
     while (!closing.signal.aborted) {

@@ -4,13 +4,15 @@ export interface GatewayRequest {
   readonly method: string
   /** Without the query, which is never looked at. */
   readonly path: string
-  /** Names in lower case; a field that was sent twice has both values, joined by a comma. */
-  readonly headers: ReadonlyMap<string, string>
+  /** `Authorization`; where it was sent twice both values, joined by a comma. */
+  readonly authorization: string | undefined
   readonly body: string
   /** `X-Request-Id` of the request if it is sane, else one of our own. */
   readonly id: string
   /** Whether the client showed a certificate that is trusted. */
   readonly isMutual: boolean
+  /** When its header was there, `performance.now()`. */
+  readonly startedAt: number
 }
 
 export interface GatewayResponse {
@@ -18,21 +20,36 @@ export interface GatewayResponse {
   readonly headers: readonly (readonly [name: string, value: string])[]
   /** Empty where there is none. */
   readonly body: string
-  /** For `X-Request-Id`; empty where the request was refused before it had one. */
+  /** For `X-Request-Id`. */
   readonly id: string
 }
 
 /** Answers a request; never rejects and never throws. */
 export type Handle = (request: GatewayRequest) => GatewayResponse | Promise<GatewayResponse>
 
+/** The answer to a request that a listener cannot take for a whole one, or from its address. */
+export type Refuse = (
+  status: number,
+  request: Pick<GatewayRequest, 'id' | 'startedAt'>,
+) => GatewayResponse
+
 const sane = /^[A-Za-z0-9._-]{1,64}$/
+
+/** The last digits of ids, made beforehand: a number becomes text once in a thousand requests. */
+const endings = Array.from({ length: 1_000 }, (_, at) => String(at).padStart(3, '0'))
 
 /** Names requests: what the client called it where that is sane, else a number of this process. */
 export function createRequestIds(prefix: string): (given: string | undefined) => string {
+  let thousands = 0
   let count = 0
+  let start = `${prefix}-0`
   return (given) => {
     if (given !== undefined && sane.test(given)) return given
-    count++
-    return `${prefix}-${count.toString(36)}`
+    if (count === endings.length) {
+      count = 0
+      thousands++
+      start = `${prefix}-${thousands.toString(36)}`
+    }
+    return start + endings[count++]
   }
 }

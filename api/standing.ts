@@ -45,6 +45,7 @@ export function createCustomers(options: CustomersOptions): Customers {
   const { cis, now, standingSeconds, standingsMax } = options
   let kept = new Map<string, Kept>()
   const keep = (clientId: string, record: CisRecord | undefined): Standing => {
+    if (record !== undefined) expectOwn(clientId, record)
     const standing = toStanding(record, options.closedStatuses)
     if (kept.size >= standingsMax) kept = new Map()
     if (standingSeconds > 0) {
@@ -68,6 +69,17 @@ export function createCustomers(options: CustomersOptions): Customers {
   }
 }
 
+/** What an empty document or another's record says of a customer is no reason to let one in. */
+function expectOwn(clientId: string, { record }: CisRecord): void {
+  const { clientId: named, customerSites } = record
+  if (named === undefined && customerSites === undefined) {
+    throw new Fault('CIS_ANSWER', 'a record of the CIS has neither clientId nor customerSites')
+  }
+  if (named !== undefined && named !== clientId) {
+    throw new Fault('CIS_ANSWER', 'the CIS answered with another clientId than it was asked for')
+  }
+}
+
 function toStanding(found: CisRecord | undefined, closedStatuses: readonly string[]): Standing {
   if (found === undefined) return unknown
   const { record, locked, attemptsRemaining } = found
@@ -75,15 +87,12 @@ function toStanding(found: CisRecord | undefined, closedStatuses: readonly strin
   return { isKnown: true, locked, attemptsRemaining, isClosed }
 }
 
-/** A whole customer or a fault that names the fields, never half of one and never another's. */
+/** A whole customer or a fault that names the fields, never half of one. */
 function toCustomer(clientId: string, record: unknown, rules: CustomerRules): Customer {
   const { customer, problems } = judgeCustomer({ clientId, ...(record as object) }, rules)
   if (problems !== undefined) {
     const shown = problems.slice(0, 10).map(({ field, reason }) => `${field || 'record'} ${reason}`)
     throw new Fault('CIS_ANSWER', `a record of the CIS is not whole: ${shown.join('; ')}`)
-  }
-  if (customer.clientId !== clientId) {
-    throw new Fault('CIS_ANSWER', 'the CIS answered with another clientId than it was asked for')
   }
   return customer
 }

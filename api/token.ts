@@ -12,7 +12,7 @@ const scheme = 'bearer '
  * from. Two fields arrive joined by a comma, which no driver takes for a token.
  */
 export function readToken(request: GatewayRequest, tokenBytesMax: number): TokenReading {
-  const field = request.headers.get('authorization')
+  const field = request.authorization
   if (field === undefined) return { problem: 'no token' }
   if (field.length > tokenBytesMax + scheme.length) return { problem: 'token too long' }
   if (!hasScheme(field)) return { problem: 'other scheme' }

@@ -1,6 +1,8 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { check } from './check.js'
 import { gateway } from './gateway/main.js'
+import { memory } from './gateway/memory.js'
+import { slowCis } from './gateway/slow-cis.js'
 import { sources } from './sources/main.js'
 import { usage } from './usage.js'
 
@@ -41,9 +43,13 @@ program
   .option('--tokens <n>', 'tokens signed beforehand', toCount, 100_000)
   .option('--seconds <n>', 'length of a round of one server', toCount, 8)
   .option('--connections <n>', 'connections at once', toCount, 64)
+  .option('--memory', 'instead: memory over many requests with more tokens than are remembered')
+  .option('--requests <n>', 'requests that --memory sends', toCount, 2_000_000)
+  .option('--slow-cis', 'instead: login beside 2,000 customer calls at once, the CIS slow')
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
-    await gateway({ ...options, print })
+    const measure = options.memory ? memory : options.slowCis ? slowCis : gateway
+    await measure({ ...options, print })
   })
 
 program

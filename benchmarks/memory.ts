@@ -2,9 +2,18 @@ import { readFileSync, writeFileSync } from 'node:fs'
 
 /** Peak resident memory of a process in MB (10^6 bytes), undefined where it has ended. */
 export function peakMb(pid: number | undefined): number | undefined {
+  return readMb(pid, /^VmHWM:\s+(\d+) kB$/m)
+}
+
+/** Resident memory of a process now, as `peakMb`. */
+export function residentMb(pid: number | undefined): number | undefined {
+  return readMb(pid, /^VmRSS:\s+(\d+) kB$/m)
+}
+
+function readMb(pid: number | undefined, line: RegExp): number | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-    const kib = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]
+    const kib = line.exec(status)?.[1]
     return kib === undefined ? undefined : (Number(kib) * 1_024) / 1e6
   } catch (error) {
     if (isGone(error)) return undefined

@@ -95,7 +95,6 @@ async function measure(rig: Rig, options: UsageOptions): Promise<UsageFigures> {
         await load('clock', clock)
       }
       if (options.again) note('again', await loadAgain(tieline, clean.path))
-      if (round > 1) continue
       const naive = await runNaively({ path: clean.path, store: rig.stack.store })
       naivePeaks.push(naive.peakMb)
       note('naive', naive.seconds)

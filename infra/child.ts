@@ -13,6 +13,7 @@ export type ChildRequest<O> =
 /** From child to parent; `detail` of one that is ready is what it has to say of itself. */
 export type ChildAnswer =
   | { readonly type: 'ready'; readonly detail: unknown }
+  | { readonly type: 'told'; readonly text: string }
   | {
       readonly type: 'failed'
       readonly code: FaultCode | undefined
@@ -33,6 +34,8 @@ export interface ChildOptions<O> {
   readonly nodeOptions?: readonly string[]
   readonly stopMsMax: number
   readonly onEvent?: (event: string) => void
+  /** Hears what the child wants a person to know. */
+  readonly onTold?: (text: string) => void
 }
 
 export interface Child extends Supervised {
@@ -52,7 +55,7 @@ export async function createChild<O>(options: ChildOptions<O>): Promise<Child> {
     start: () => startChild(options),
     ready: async (child) => {
       const request: ChildRequest<O> = { type: 'start', options: options.options, logPath }
-      detail = await untilReady(child, request, options.name)
+      detail = await untilReady(child, request, options)
     },
     stop: (child) => {
       if (child.connected) child.send({ type: 'stop' } satisfies ChildRequest<O>)
@@ -86,14 +89,16 @@ function startChild<O>(options: ChildOptions<O>): ChildProcess {
   return child
 }
 
+/** What the child tells is passed on for as long as it lives. */
 function untilReady<O>(
   child: ChildProcess,
   request: ChildRequest<O>,
-  name: string,
+  { name, onTold }: Pick<ChildOptions<O>, 'name' | 'onTold'>,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    child.once('message', (answer: ChildAnswer) => {
-      if (answer.type === 'ready') resolve(answer.detail)
+    child.on('message', (answer: ChildAnswer) => {
+      if (answer.type === 'told') onTold?.(answer.text)
+      else if (answer.type === 'ready') resolve(answer.detail)
       else if (answer.code !== undefined) reject(new Fault(answer.code, answer.detail))
       else reject(new Error(`the ${name} did not start: ${answer.detail}`))
     })

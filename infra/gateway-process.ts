@@ -33,6 +33,8 @@ export interface GatewayChild {
 
 /** Requests leave much behind that dies young; collecting it is cheaper the more may gather, MB. */
 const youngMb = 64
+/** A header up to this many times its limit is read all the same, so that its refusal is logged. */
+const overlong = 2
 /** A stop answers what is in flight first, which limits.stopMsMax bounds; then this runs out. */
 const stopMsMax = 15_000
 
@@ -42,7 +44,7 @@ const stopMsMax = 15_000
  */
 export async function createGatewayProcess(child: GatewayChild): Promise<Child> {
   const { profile } = child.options
-  const headerBytesMax = profile.gateway?.limits.headerBytesMax ?? 0
+  const headerBytesMax = (profile.gateway?.limits.headerBytesMax ?? 0) * overlong
   return createChild<GatewayProcessOptions>({
     name: 'gateway',
     options: { ...child.options, secrets: collectSecrets(profile, child.secret) },

@@ -8,7 +8,7 @@ import { createRequestLog } from './request-log.js'
 import { revealFrom } from './secrets.js'
 import { serveParent } from './serve-parent.js'
 
-serveParent<GatewayProcessOptions>('gateway', async (options, log) => {
+serveParent<GatewayProcessOptions>('gateway', async (options, { log }) => {
   const { profile, secrets, requestLogPath } = options
   const requests = createRequestLog(requestLogPath, (path) => renameSync(path, `${path}.1`))
   const gateway = await createGateway({

@@ -19,11 +19,13 @@ export const homeFolders = [
   'landing',
   'archive',
   'quarantine',
+  'backfill',
   'clickhouse',
   'redis',
   'logs',
 ] as const
 
+const secretsName = 'secrets.json'
 const secretsSchema = z.object({ writer: z.string(), reader: z.string(), redis: z.string() })
 
 /** Passwords of the embedded servers; made once for each data folder. */
@@ -47,10 +49,15 @@ export function openHome(path: string): Home {
     const real = realpathSync(wanted)
     const paths = homeFolders.map((name) => [name, makeFolder(join(real, name))] as const)
     const named = Object.fromEntries(paths) as Record<(typeof homeFolders)[number], string>
-    return { path: real, ...named, secrets: openSecrets(join(real, 'secrets.json')) }
+    return { path: real, ...named, secrets: openSecrets(join(real, secretsName)) }
   } catch (cause) {
     throw toFault(wanted, cause)
   }
+}
+
+/** Whether a folder has been opened as a data folder before. */
+export function isHome(path: string): boolean {
+  return existsSync(join(path, secretsName))
 }
 
 /** With its parents, one by one: in places such as /proc Node's own recursive way never ends. */

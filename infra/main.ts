@@ -14,6 +14,7 @@ import { status } from './commands/status.js'
 import { unlock } from './commands/unlock.js'
 import { up } from './commands/up.js'
 import { type Context, exitCodes } from './context.js'
+import { packageVersion } from './package-root.js'
 import { createSecretReader } from './secrets.js'
 
 interface GlobalOptions {
@@ -36,13 +37,16 @@ process.stdout.on('error', (error) => ending.abort(error))
 
 const program = new Command('tieline')
   .description("Loads a utility's files into ClickHouse, and answers login, customer and bind.")
+  .version(packageVersion())
+  .configureHelp({ showGlobalOptions: true })
   .addOption(
     new Option('--home <dir>', 'data folder').env('TIELINE_HOME').default('./data', './data'),
   )
   .addOption(
-    new Option('--profile <file>', "the utility's profile (YAML)")
-      .env('TIELINE_PROFILE')
-      .default(undefined, 'what the data folder was last started with, else the demo utility'),
+    new Option(
+      '--profile <file>',
+      "the utility's profile (YAML); without it the one that the data folder was last started with, else the demo's",
+    ).env('TIELINE_PROFILE'),
   )
   .option('--debug', 'show where an error comes from', false)
   .addHelpText(

@@ -25,7 +25,8 @@ interface Applied {
 /**
  * Brings the profile's database up to date and returns the names of what was applied. Each
  * migration is recorded after its last statement, and each statement may run twice, so a crash at
- * any point only repeats. A profile that changes a view's values (the units) applies it again.
+ * any point only repeats. A profile that changes a view's values (the units) applies it again, and
+ * all migrations behind it, which may have changed the same view since.
  * Throws `STORE_REFUSED` when an applied file was changed, `CONFIG` when the time zone was.
  */
 export async function migrate(store: Store, profile: Profile): Promise<readonly string[]> {
@@ -37,6 +38,7 @@ export async function migrate(store: Store, profile: Profile): Promise<readonly 
   const applied = await readApplied(store)
   refuseOtherZone(applied, profile, database)
   const names: string[] = []
+  let isChanged = false
   for (const migration of await readMigrations(placeholders(database, profile))) {
     const known = applied.find((one) => one.name === migration.name)
     if (known !== undefined && known.hash !== migration.hash) {
@@ -45,7 +47,8 @@ export async function migrate(store: Store, profile: Profile): Promise<readonly 
         `migration ${migration.name} was applied to ${database} with other content; put its file back and add a new one`,
       )
     }
-    if (known?.rendered_hash === migration.renderedHash) continue
+    if (known?.rendered_hash === migration.renderedHash && !isChanged) continue
+    isChanged ||= known !== undefined
     for (const sql of migration.statements) await store.command({ sql })
     await record(store, migration, profile)
     names.push(migration.name)

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -14,4 +14,10 @@ export function packageRoot(moduleUrl: string): string {
     folder = parent
   }
   return folder
+}
+
+/** The version that package.json states. */
+export function packageVersion(): string {
+  const text = readFileSync(join(packageRoot(import.meta.url), 'package.json'), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
 }

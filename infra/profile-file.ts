@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { Fault } from '../schemas/fault.js'
@@ -12,10 +12,16 @@ export const demoProfilePath = join(packageRoot(import.meta.url), 'infra/profile
 
 /**
  * The profile that a command works by: the one that is named, else the one that the data folder was
- * last started with, else the demo's.
+ * last started with, else the demo's. Throws `PROFILE` where the second has gone.
  */
 export function profilePathOf(named: string | undefined, homePath: string): string {
-  return named ?? rememberedProfile(homePath) ?? demoProfilePath
+  if (named !== undefined) return named
+  const remembered = rememberedProfile(homePath)
+  if (remembered === undefined || existsSync(remembered)) return remembered ?? demoProfilePath
+  throw new Fault(
+    'PROFILE',
+    `${remembered} is not there, with which ${homePath} was last started; put it back, or name the profile with --profile`,
+  )
 }
 
 /** Writes down what a data folder was started with, so that later commands need not be told. */
@@ -46,16 +52,52 @@ export function readOwnProfile(named: string | undefined, homePath: string): Pro
   )
 }
 
-/** Reads a utility's YAML file. Throws `PROFILE` with every problem at once, each with its path. */
+/**
+ * Reads a utility's YAML file. Throws `PROFILE` with the path, and with every problem at once, each
+ * with its place.
+ */
 export function readProfile(path: string): Profile {
-  let value: unknown
+  const text = readText(path)
   try {
-    const text = readFileSync(path, 'utf8')
-    if (text.length > profileBytesMax) throw new Error('it is larger than 1 MB')
-    value = parse(text)
+    return parseProfile(parse(text))
   } catch (cause) {
+    if (cause instanceof Fault) {
+      throw new Fault('PROFILE', `${path} is not valid:\n${cause.detail}`, { cause })
+    }
     const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause)
-    throw new Fault('PROFILE', `${path} cannot be read: ${reason}`, { cause })
+    throw new Fault('PROFILE', `${path} is not YAML: ${reason}`, { cause })
   }
-  return parseProfile(value)
+}
+
+function readText(path: string): string {
+  try {
+    const { size } = statSync(path)
+    if (size > profileBytesMax) throw new Fault('PROFILE', `${path} is larger than 1 MB`)
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause
+    const { code = String(cause) } = cause as NodeJS.ErrnoException
+    const what = remedies[code] ?? `cannot be read (${code}); name a YAML file with --profile`
+    throw new Fault('PROFILE', `${resolve(path)} ${what}`, { cause })
+  }
+}
+
+/** What to do about a profile that the operating system does not give. */
+const remedies: Readonly<Record<string, string>> = {
+  ENOENT: `is not there; name another with --profile, or begin with a copy of ${demoProfilePath}`,
+  EACCES: 'may not be read by this user; give the right to it with chmod or chown',
+  EISDIR: 'is a folder; name the YAML file in it with --profile',
+}
+
+/** A relative path of a certificate that a section names lies in the data folder. */
+export function placeFiles(profile: Profile, homePath: string): Profile {
+  const place = (value: unknown, name = ''): unknown => {
+    if (Array.isArray(value)) return value.map((one) => place(one, name))
+    if (typeof value === 'string') return /Files?$/.test(name) ? resolve(homePath, value) : value
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, place(part, key)]))
+  }
+  const { gateway, identity, cis, ami, backfill, sources } = profile
+  const placed = place({ gateway, identity, cis, ami, backfill, sources })
+  return { ...profile, ...(placed as Partial<Profile>) }
 }

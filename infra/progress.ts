@@ -2,7 +2,9 @@ import { SingleBar } from 'cli-progress'
 import { bytesText, grouped } from './table.js'
 
 export interface Bar {
-  /** `done` of `total` bytes, with rows loaded so far and a word on what is going on. */
+  /** Whether somebody sees it. */
+  readonly isShown: boolean
+  /** `done` of `total` bytes, with rows loaded so far and some words on what is going on. */
   update(state: BarState): void
   stop(): void
 }
@@ -14,11 +16,15 @@ export interface BarState {
   readonly status: string
 }
 
+/** The usual words of a status; it stands first, so that a narrow terminal cuts off the rest. */
+const statusWidth = 11
+
 /** A progress bar on standard error where that is a terminal, nothing where it is not. */
 export function createBar(): Bar {
-  if (!process.stderr.isTTY) return { update: () => undefined, stop: () => undefined }
+  if (!process.stderr.isTTY)
+    return { isShown: false, update: () => undefined, stop: () => undefined }
   const bar = new SingleBar({
-    format: '  {bar} {percentage} %  {bytes}  {rows} rows  {status}',
+    format: '  {status}  {bar} {percentage} %  {bytes}  {rows} rows',
     barCompleteChar: '█',
     barIncompleteChar: '░',
     barsize: 32,
@@ -27,14 +33,15 @@ export function createBar(): Bar {
     autopadding: true,
     fps: 10,
   })
-  bar.start(1, 0, { bytes: '', rows: 0, status: 'starting' })
+  bar.start(1, 0, { bytes: '', rows: 0, status: 'starting'.padEnd(statusWidth) })
   return {
+    isShown: true,
     update: (state) => {
       bar.setTotal(Math.max(state.bytesTotal, 1))
       bar.update(Math.min(state.bytesDone, state.bytesTotal), {
         bytes: `${bytesText(state.bytesDone)} of ${bytesText(state.bytesTotal)}`,
         rows: grouped(state.rowsLoaded),
-        status: state.status,
+        status: state.status.padEnd(statusWidth),
       })
     },
     stop: () => bar.stop(),

@@ -14,7 +14,7 @@ const bytesMax = 100 * 1024 * 1024
 /**
  * One JSON line for each request, handed to the system in batches: writing each on its own would
  * cost more than answering. What a killed process leaves out is the last fifth of a second. A file
- * that passes 100 MB begins anew, and the one before is kept.
+ * that passes 100 MB begins anew, and the one before is kept. All of a line is ASCII.
  */
 export function createRequestLog(path: string, rotate: (path: string) => void): RequestLog {
   let stream = createWriteStream(path, { flags: 'a', mode: 0o600 })
@@ -22,7 +22,7 @@ export function createRequestLog(path: string, rotate: (path: string) => void): 
   let written = 0
   const flush = () => {
     if (lines === '') return
-    stream.write(lines)
+    stream.write(lines, 'latin1')
     written += lines.length
     lines = ''
     if (written < bytesMax) return
@@ -31,11 +31,12 @@ export function createRequestLog(path: string, rotate: (path: string) => void): 
     stream = createWriteStream(path, { flags: 'a', mode: 0o600 })
     written = 0
   }
+  const begin = createBeginning()
   const timer = setInterval(flush, flushMs)
   timer.unref()
   return {
     write: (entry) => {
-      lines += toLine(entry)
+      lines += begin(Date.now(), entry) + rest(entry)
       if (lines.length > charactersMax) flush()
     },
     close: () => {
@@ -46,20 +47,30 @@ export function createRequestLog(path: string, rotate: (path: string) => void): 
   }
 }
 
-/** No field needs escaping: routes and reasons are ours, request ids and hashes are plain. */
-function toLine({
-  route,
-  status,
-  errorCode,
-  ms,
-  requestId,
-  subject,
-  reason,
-}: RequestEntry): string {
-  const code = errorCode === undefined ? '' : `,"errorCode":${errorCode}`
-  const who = subject === undefined ? '' : `,"subject":"${subject}"`
-  const why = reason === undefined ? '' : `,"reason":${JSON.stringify(reason)}`
-  return `{"time":${Date.now()},"route":"${route}","status":${status}${code},"ms":${thousandths(Math.round(ms * 1_000))},"requestId":"${requestId}"${who}${why}}\n`
+/**
+ * The line up to its milliseconds, which is the same for all requests of one moment that ended
+ * alike. No field needs escaping: routes and reasons are ours, request ids and hashes are plain.
+ */
+function createBeginning(): (time: number, entry: RequestEntry) => string {
+  let text = ''
+  let at = 0
+  let of: Pick<RequestEntry, 'route' | 'status' | 'errorCode'> | undefined
+  return (time, entry) => {
+    const { route, status, errorCode } = entry
+    const isSame = time === at && route === of?.route && status === of.status
+    if (isSame && errorCode === of?.errorCode) return text
+    const code = errorCode === undefined ? '' : `,"errorCode":${errorCode}`
+    at = time
+    of = entry
+    text = `{"time":${time},"route":"${route}","status":${status}${code},"ms":`
+    return text
+  }
+}
+
+function rest({ ms, requestId, subject, reason }: RequestEntry): string {
+  const who = subject === undefined ? '' : `","subject":"${subject}`
+  const why = reason === undefined ? '' : `","reason":"${JSON.stringify(reason).slice(1, -1)}`
+  return `${thousandths(Math.round(ms * 1_000))},"requestId":"${requestId}${who}${why}"}\n`
 }
 
 /** A whole number of thousandths as a decimal, in a fraction of the time that a float takes. */

@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { Fault } from '../schemas/fault.js'
+import type { Profile } from '../schemas/profile.js'
 import type { Home } from './home.js'
 
 const runSchema = z.object({
@@ -15,6 +16,8 @@ const runSchema = z.object({
   /** False for a stack that ends with the command that needed it. */
   stays: z.boolean(),
   database: z.string(),
+  /** What the stack works by, every default filled in; a profile holds no secret. */
+  profile: z.custom<Profile>((value) => typeof value === 'object' && value !== null),
   /** HTTP address without credentials. */
   clickhouse: z.object({ url: z.string(), embedded: z.boolean() }),
   /** `redis://` address without credentials. */

@@ -8,16 +8,24 @@ export interface Served {
   close(): Promise<void>
 }
 
+/** What a child is given besides its options. */
+export interface ChildTools {
+  readonly log: Log
+  /** Says a line where a person sees it who watches the parent. */
+  readonly tell: (text: string) => void
+}
+
 /**
  * The child's side of `createChild`: it waits for its options from its parent, runs until it is told
  * to stop, and ends at once when its parent is gone.
  */
 export function serveParent<O>(
   name: string,
-  create: (options: O, log: Log) => Promise<Served>,
+  create: (options: O, tools: ChildTools) => Promise<Served>,
 ): void {
   let stop: () => Promise<void> = async () => undefined
   const answer = (message: ChildAnswer): void => void process.send?.(message)
+  const tell = (text: string): void => answer({ type: 'told', text })
   const start = async (request: Extract<ChildRequest<O>, { type: 'start' }>): Promise<void> => {
     const log = createLog(request.logPath, name)
     process.on('uncaughtException', (error) => {
@@ -25,7 +33,7 @@ export function serveParent<O>(
       process.exit(1)
     })
     try {
-      const { close, detail } = await create(request.options, log)
+      const { close, detail } = await create(request.options, { log, tell })
       stop = close
       answer({ type: 'ready', detail })
     } catch (error) {

@@ -1,13 +1,15 @@
 import { createHmac } from 'node:crypto'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { createStore } from '../pipeline/stores/clickhouse.js'
 import { Fault } from '../schemas/fault.js'
 import type { Profile } from '../schemas/profile.js'
 import type { SecretReference } from '../schemas/secret.js'
+import { findSharedFolders } from '../schemas/source-folders.js'
 import { type Addresses, addressesOf, type External, withoutPassword } from './addresses.js'
 import { createGatewayProcess, type GatewayDetail } from './gateway-process.js'
 import type { Home } from './home.js'
 import { migrate } from './migrate.js'
+import { placeFiles } from './profile-file.js'
 import { claimHome, type RunState, readRun, writeRun } from './run-state.js'
 import { collectSecrets } from './secrets.js'
 import { type Closer, type ServerOptions, type StackPart, startServers, timed } from './servers.js'
@@ -40,7 +42,8 @@ export interface Stack extends Addresses {
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { home, profile } = options
-  const { inbox, outbox, landing, archive, quarantine } = home
+  const { inbox, outbox, landing, archive, quarantine, backfill } = home
+  const placed = placeSources(placeFiles(profile, home.path), home)
   const claim = await claimHome(home)
   const closers: Closer[] = [claim.release]
   try {
@@ -54,15 +57,16 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const worker = await timed(options, { name: 'worker', detail: () => '' }, () =>
       createWorkerProcess({
         options: {
-          profile: placeSources(profile, home),
-          folders: { inbox, outbox, landing, archive, quarantine },
+          profile: placed,
+          folders: { inbox, outbox, landing, archive, quarantine, backfill },
           store: store.store,
           ...(embedded && { storeLandingPath: landing }),
           redisUrl: redis.redisUrl,
-          secrets: collectSecrets(profile.sources, options.secret ?? noSecret),
+          secrets: collectSecrets([profile.sources, profile.backfill], options.secret ?? noSecret),
         },
         logsPath: home.logs,
         onEvent: (event) => options.log.warn(event),
+        onTold: (text) => (options.stays ?? true) && options.say?.(text.replace(/\p{C}/gu, '?')),
       }),
     )
     closers.unshift(worker.close)
@@ -72,6 +76,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       command: options.command ?? 'up',
       stays: options.stays ?? true,
       database: profile.database,
+      profile,
       clickhouse: { url: store.store.url, embedded },
       redis: { url: withoutPassword(redis.redisUrl), embedded: redis.part !== undefined },
       ...(gateway && { gateway: gateway.detail() }),
@@ -127,7 +132,7 @@ async function startGateway(options: StackOptions, at: Pick<Addresses, 'store' |
     const child = await createGatewayProcess({
       options: {
         ...at,
-        profile: placeFiles(profile, home),
+        profile: placeFiles(profile, home.path),
         key: createHmac('sha256', home.secrets.writer).update('gateway').digest('hex'),
         requestLogPath: join(home.logs, 'requests.log'),
       },
@@ -143,29 +148,21 @@ function noSecret(): never {
   throw new Fault('CONFIG', 'the profile refers to a secret, and nothing here can read one')
 }
 
-/** A relative path of a file that the gateway reads lies in the data folder. */
-function placeFiles(profile: Profile, home: Home): Profile {
-  const place = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(place)
-    if (typeof value !== 'object' || value === null) return value
-    const entries = Object.entries(value).map(([name, part]) => [
-      name,
-      /File$/.test(name) && typeof part === 'string' ? resolve(home.path, part) : place(part),
-    ])
-    return Object.fromEntries(entries)
-  }
-  const { gateway, identity, cis, ami } = profile
-  return { ...profile, ...(place({ gateway, identity, cis, ami }) as Partial<Profile>) }
-}
-
-/** A source's relative path on this machine lies in the data folder. */
+/**
+ * The path of a folder of this machine lies in the data folder where it is relative. Throws `PROFILE`
+ * where an absolute one leads to what is not a sender's.
+ */
 function placeSources(profile: Profile, home: Home): Profile {
-  const place = (path: string) => resolve(home.path, path)
-  const sources = profile.sources.map((source) => {
-    if (source.kind === 'folder') return { ...source, path: place(source.path) }
-    if (source.kind === 'ftp' && source.caFile) return { ...source, caFile: place(source.caFile) }
-    return source
-  })
+  const sources = profile.sources.map((source) =>
+    source.kind === 'folder' ? { ...source, path: resolve(home.path, source.path) } : source,
+  )
+  const inHome = sources.map((source) =>
+    source.kind === 'folder' ? { ...source, path: relative(home.path, source.path) } : source,
+  )
+  const [problem] = findSharedFolders(inHome)
+  if (problem !== undefined) {
+    throw new Fault('PROFILE', `sources[${problem.index}].path: ${problem.message}`)
+  }
   return { ...profile, sources }
 }
 

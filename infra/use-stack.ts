@@ -1,12 +1,14 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { Fault } from '../schemas/fault.js'
 import type { Profile } from '../schemas/profile.js'
 import type { Addresses } from './addresses.js'
 import type { Context } from './context.js'
-import { type Home, openHome } from './home.js'
+import { type Home, isHome, openHome } from './home.js'
 import { createLog } from './log.js'
 import { profilePathOf, readOwnProfile, rememberProfile } from './profile-file.js'
+import { type RunState, readRun } from './run-state.js'
 import { attachStack, type Stack, startStack } from './stack.js'
 
 export interface InUse extends Addresses {
@@ -27,17 +29,23 @@ export async function useStack<T>(
   command: string,
   use: (stack: InUse) => Promise<T>,
 ): Promise<T> {
-  const profile = readOwnProfile(context.profilePath, context.homePath)
-  const home = openHome(context.homePath)
-  const own = { home, profile }
+  const { homePath, profilePath } = context
+  const readProfile = () => readOwnProfile(profilePath, homePath)
+  // A profile that is wrong makes no data folder.
+  if (readRun({ path: homePath }) === undefined) readProfile()
+  const home = openHome(homePath)
   for (let waitedMs = 0; ; waitedMs += lookMs) {
     const attached = attachStack(home, context.external)
-    if (attached?.run.stays) return untilEnding(context, use({ ...attached, ...own }))
+    if (attached?.run.stays) {
+      if (profilePath !== undefined) refuseOther(readProfile(), profilePath, attached.run)
+      return untilEnding(context, use({ ...attached, home, profile: attached.run.profile }))
+    }
     if (attached === undefined) {
       context.say('starting what this command needs')
+      const own = { home, profile: readProfile() }
       const stack = await startFor(context, { ...own, command }, waitedMs >= waitMsMax)
       if (stack !== undefined) {
-        rememberProfile(home.path, profilePathOf(context.profilePath, home.path))
+        rememberProfile(home.path, profilePathOf(profilePath, homePath))
         return untilEnding(context, use({ ...stack, ...own })).finally(() => stack.close())
       }
     }
@@ -45,6 +53,34 @@ export async function useStack<T>(
     if (waitedMs === 0) context.say(`waiting for the command that uses ${home.path}`)
     await sleep(lookMs, undefined, { signal: context.ending })
   }
+}
+
+/**
+ * The same for a command that only reads: a data folder in which nothing ever ran has nothing to
+ * tell, so that its name must be a slip. Throws `CONFIG`.
+ */
+export function useData<T>(
+  context: Context,
+  command: string,
+  use: (stack: InUse) => Promise<T>,
+): Promise<T> {
+  const { homePath, external } = context
+  if (external.clickhouseUrl === undefined && !isHome(homePath)) {
+    throw new Fault(
+      'CONFIG',
+      `${resolve(homePath)} holds no data of Tieline; name the data folder with --home, or begin one with tieline up or tieline load`,
+    )
+  }
+  return useStack(context, command, use)
+}
+
+/** A profile that is named for a stack that works by another would go unheard. */
+function refuseOther(profile: Profile, profilePath: string, run: RunState): void {
+  if (isDeepStrictEqual(run.profile, JSON.parse(JSON.stringify(profile)))) return
+  throw new Fault(
+    'CONFIG',
+    `pid ${run.pid} runs on this data folder by another profile than ${resolve(profilePath)}, or by this one before it was changed; leave --profile out, or stop pid ${run.pid} and start it with this profile`,
+  )
 }
 
 /** A stack of this command's own; undefined where another process was first and may be waited for. */

@@ -4,7 +4,9 @@ import type { Secrets } from './secrets.js'
 import type { Supervised } from './supervise.js'
 
 /** What the worker runs with, apart from its log, which it opens itself. */
-export interface WorkerOptions extends Omit<Parameters<typeof createWorker>[0], 'log' | 'secret'> {
+export interface WorkerOptions
+  extends Omit<Parameters<typeof createWorker>[0], 'log' | 'tell' | 'mdm' | 'secret'> {
+  /** The secrets that the sources and the section backfill of the profile refer to. */
   readonly secrets: Secrets
 }
 
@@ -13,6 +15,8 @@ export interface WorkerProcessOptions {
   /** Folder for worker.log (structured) and worker.out (whatever else the process writes). */
   readonly logsPath: string
   readonly onEvent?: (event: string) => void
+  /** Hears of each file that is quarantined, in one line. */
+  readonly onTold?: (text: string) => void
 }
 
 /**

@@ -1,8 +1,12 @@
+import { createRestMdm } from '../api/mdm/rest.js'
 import { createWorker } from '../pipeline/worker.js'
 import { revealFrom } from './secrets.js'
 import { serveParent } from './serve-parent.js'
 import type { WorkerOptions } from './worker-process.js'
 
-serveParent<WorkerOptions>('worker', (options, log) =>
-  createWorker({ ...options, secret: revealFrom(options.secrets), log }),
-)
+serveParent<WorkerOptions>('worker', ({ secrets, ...options }, { log, tell }) => {
+  const { backfill } = options.profile
+  const secret = revealFrom(secrets)
+  const mdm = backfill && createRestMdm(backfill, secret)
+  return createWorker({ ...options, secret, mdm, log, tell })
+})

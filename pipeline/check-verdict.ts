@@ -1,8 +1,10 @@
 import { lengthsOf, type Profile } from '../schemas/profile.js'
 import { formatQuantity } from '../schemas/quantity.js'
 import { isDayFormat } from '../schemas/time-stamp.js'
-import { rejectCodes } from '../schemas/usage-row.js'
+import { trimBlanks } from '../schemas/usage-row.js'
 import { createZone, daySeconds } from '../schemas/zone.js'
+import { parseRow } from './csv.js'
+import { lengthDetail } from './lengths.js'
 import { type MeterTally, tallyMeters } from './meter-tally.js'
 import { shownRow } from './odd-rows.js'
 import type { Piece } from './pieces.js'
@@ -11,7 +13,15 @@ import { placeRepeats } from './repeated-hour.js'
 import type { BadRow, Reading } from './row-reading.js'
 import { splitRows } from './rows.js'
 import type { FileState } from './stores/file-state.js'
-import { dateNotes, refuseDates, refuseShare, withRejected } from './verdict.js'
+import type { Closest } from './stores/repair.js'
+import {
+  dateNotes,
+  noteLengths,
+  refuseDates,
+  refuseShare,
+  withhold,
+  withRejected,
+} from './verdict.js'
 
 export interface Judged {
   readonly profile: Profile
@@ -24,6 +34,8 @@ export interface Judged {
 export interface Decided {
   readonly state: FileState
   readonly badRows: readonly BadRow[]
+  /** What shows of the meters of some bad rows that no length fits, by line. */
+  readonly closest: ReadonlyMap<number, Closest>
 }
 
 /** What becomes of a file that was read to its end, in the order in which `reconcile` decides. */
@@ -36,25 +48,26 @@ export async function decide(state: FileState, judged: Judged): Promise<Decided>
   const dated = withRejected({ ...state, notes }, toCounted(reading.rejected))
   const misdated = refuseDates(notes, dateOrder)
   if (misdated !== undefined) {
-    return { state: { ...dated, status: 'quarantined', ...misdated }, badRows: reading.badRows }
+    return { state: withhold(dated, misdated), badRows: reading.badRows, closest: new Map() }
   }
   await placeRepeats(repeats, reads, reading.secondStarts)
   const tally = await tallyMeters(reads.sorted(), rulesOf(state, judged))
   const counted = withRejected(
-    dated,
+    { ...dated, notes: noteLengths(notes, tally.rejectedMeters) },
     toCounted({
       rows: reading.rejected.rows + tally.rejected.rows,
       micros: reading.rejected.micros + tally.rejected.micros,
     }),
   )
-  const badRows = [...reading.badRows, ...tally.rejectedLines.map(lengthless)]
+  const closest = new Map(tally.rejectedLines.map((one) => [one.line, one.closest]))
+  const badRows = [...reading.badRows, ...[...closest.keys()].map(lengthless)]
     .sort((a, b) => a.line - b.line)
     .slice(0, badRowsMax)
   const tooMany = refuseShare(counted.rows, rejectedShareMax)
   if (tooMany !== undefined) {
-    return { state: { ...counted, status: 'quarantined', ...tooMany }, badRows }
+    return { state: withhold(counted, tooMany), badRows, closest }
   }
-  return { state: published(counted, tally), badRows }
+  return { state: published(counted, tally), badRows, closest }
 }
 
 function rulesOf({ manifest, feed }: FileState, { profile, badRowsMax }: Judged) {
@@ -70,10 +83,9 @@ function toCounted({ rows, micros }: { readonly rows: number; readonly micros: b
   return { rows, quantity: formatQuantity(micros) }
 }
 
-/** A row whose meter has no usable length; its text is looked up when it is shown. */
+/** A row whose meter has no usable length; the meter is looked up when the row is shown. */
 function lengthless(line: number): BadRow {
-  const code = 'INTERVAL_LENGTH'
-  return { line, column: 'TimeStamp', code, detail: rejectCodes[code].detail, row: '' }
+  return { line, column: 'TimeStamp', code: 'INTERVAL_LENGTH', detail: '', row: '' }
 }
 
 function published(state: FileState, tally: MeterTally): FileState {
@@ -96,24 +108,27 @@ function published(state: FileState, tally: MeterTally): FileState {
   }
 }
 
-/** Fills in the text of those bad rows that were found by their line only. */
+/** Fills in text and detail of those bad rows that were found by their line only. */
 export async function withRows(
-  badRows: readonly BadRow[],
+  { badRows, closest }: Decided,
   again: () => AsyncGenerator<Piece>,
+  allowed: readonly number[],
 ): Promise<readonly BadRow[]> {
-  const wanted = new Set(badRows.filter((bad) => bad.code === 'INTERVAL_LENGTH').map(lineOf))
+  const wanted = new Set(badRows.flatMap(({ line }) => (closest.has(line) ? [line] : [])))
   if (wanted.size === 0) return badRows
   const found = new Map<number, string>()
   for await (const { bytes, line } of again()) {
     for (const row of splitRows(bytes, line)) {
-      if (wanted.has(row.line)) found.set(row.line, shownRow(row.raw))
+      if (wanted.has(row.line)) found.set(row.line, row.raw)
       if (found.size === wanted.size) break
     }
     if (found.size === wanted.size) break
   }
-  return badRows.map((bad) => ({ ...bad, row: found.get(bad.line) ?? bad.row }))
-}
-
-function lineOf({ line }: BadRow): number {
-  return line
+  return badRows.map((bad) => {
+    const raw = found.get(bad.line)
+    if (raw === undefined) return bad
+    const meterId = trimBlanks(parseRow(raw)?.[2] ?? '')
+    const detail = lengthDetail(meterId, closest.get(bad.line), allowed)
+    return { ...bad, detail, row: shownRow(raw) }
+  })
 }

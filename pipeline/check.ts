@@ -23,7 +23,7 @@ import { attempt } from './sources/disk.js'
 import { createHandOverSource } from './sources/folder.js'
 import { type FileState, noQuantity, noRows } from './stores/file-state.js'
 import type { Arrival } from './stores/ledger.js'
-import { isCutShort, noRowsRefusal, type Refusal, truncatedRefusal, unjudged } from './verdict.js'
+import { isCutShort, noRowsRefusal, type Refusal, truncatedRefusal, withhold } from './verdict.js'
 
 export interface CheckOptions {
   readonly profile: Profile
@@ -55,9 +55,9 @@ const recordsMaxUsual = 2 ** 18
 const repeatsMax = 2 ** 16
 
 /**
- * Judges a file as the receiver would, row by row, without a store: the second opinion to the
- * engine's. What the receiver quarantines is a receipt too; what may pass by itself, such as a file
- * that changes meanwhile, is thrown as the fault that it is.
+ * Judges a file as the receiver would that finds it in a source, row by row, without a store: the
+ * second opinion to the engine's. What the receiver quarantines is a receipt too; what may pass by
+ * itself, such as a file that changes meanwhile, is thrown as the fault that it is.
  */
 export async function check(path: string, options: CheckOptions): Promise<Checked> {
   const origin = await originOf(resolve(path))
@@ -69,7 +69,7 @@ export async function check(path: string, options: CheckOptions): Promise<Checke
     return await judge({ options, origin, name }, state)
   } catch (error) {
     if (!(error instanceof Fault) || error.retry) throw error
-    const refused = unjudged(state, { fault: error.code, reason: error.detail })
+    const refused = withhold(state, { fault: error.code, reason: error.detail })
     return { receipt: toReceipt({ ...refused, settledAt: options.now() }), badRows: [] }
   }
 }
@@ -79,7 +79,7 @@ async function originOf(path: string): Promise<Arrival> {
   if (!found.isFile()) throw new Fault('CONFIG', `${path} is not a file`)
   return {
     arrival: 0,
-    source: 'hand-over',
+    source: 'check',
     name: basename(path),
     path,
     bytes: found.size,
@@ -112,14 +112,15 @@ async function judge(checking: Checking, blank: FileState): Promise<Checked> {
       manifest: { chunks: [], ...sample, ended },
       rows: { ...noRows, read: reading.rows },
       quantity: { ...noQuantity, read: formatQuantity(reading.micros) },
+      notes: { ...blank.notes, roundedRows: reading.rounded },
     }
     const wrong = refusalOf(reading, feeds[name.feed].columns)
     if (wrong !== undefined) {
-      const refused = { ...unjudged(state, wrong), settledAt: now() }
+      const refused = { ...withhold(state, wrong), settledAt: now() }
       return { receipt: toReceipt(refused), badRows: [] }
     }
     const decided = await decide(state, { profile, reading, reads, repeats, badRowsMax })
-    const badRows = await withRows(decided.badRows, () => piecesOf(checking))
+    const badRows = await withRows(decided, () => piecesOf(checking), lengthsOf(profile, name.feed))
     return { receipt: toReceipt({ ...decided.state, settledAt: now() }), badRows }
   } finally {
     await reads.close()

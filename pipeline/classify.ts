@@ -17,7 +17,7 @@ import {
   storeHasDays,
 } from './stores/overlap.js'
 import { countUnregistered, keepRegistered } from './stores/registered.js'
-import { type Move, recordRepairs, repairMeters } from './stores/repair.js'
+import { type Move, recordRepairs, repairMeters, type Useless } from './stores/repair.js'
 import { type StagingTotals, totalShapes } from './stores/shapes.js'
 import { stagingOf } from './stores/staging.js'
 import { addQuantities, subtractQuantities } from './sums.js'
@@ -26,7 +26,7 @@ import { addQuantities, subtractQuantities } from './sums.js'
 export interface Usable {
   readonly table: string
   readonly totals: StagingTotals
-  readonly rejected: Counted
+  readonly rejected: Useless
   /** Rows of the table whose key no later row repeats. */
   readonly survivors: number
   /** When the last interval ends, epoch seconds. */
@@ -54,7 +54,7 @@ export async function settleLengths(
   const repairs = isRegular ? [] : await findRepairs(line, state, byShape)
   if (repairs.length === 0) {
     const lastEnd = intervalEnd(totals.lastIntervalStart, seconds, line.zone)
-    return { table: reads, totals, rejected: none, survivors, lastEnd }
+    return { table: reads, totals, rejected: { ...none, meters: 0 }, survivors, lastEnd }
   }
   await recordRepairs(store, state.arrival, repairs)
   const rejected = await rejectLengths(line, state)

@@ -1,5 +1,5 @@
 import type { Line } from './line.js'
-import type { LoadTask } from './load-task.js'
+import { type LoadTask, toLoadTask } from './load-task.js'
 import type { FileState } from './stores/file-state.js'
 import type { Arrival } from './stores/ledger.js'
 
@@ -11,13 +11,7 @@ export function begin(line: Line, { arrival, source }: Pick<Arrival, 'arrival' |
 
 /** The loads of a file as its manifest has them. */
 export function loadTasks(state: FileState): readonly LoadTask[] {
-  return state.manifest.chunks.map((chunk) => ({
-    arrival: state.arrival,
-    feed: state.feed as LoadTask['feed'],
-    seconds: state.manifest.seconds,
-    format: state.manifest.format,
-    chunk,
-  }))
+  return state.manifest.chunks.map((chunk) => toLoadTask(state, state.manifest, chunk))
 }
 
 /**
@@ -32,6 +26,6 @@ export async function forward(line: Line, state: FileState): Promise<void> {
   if (state.fault !== '' || state.duplicateOf !== 0) {
     return line.queues.add('reconcile', { v: 1, arrival })
   }
-  const loads = loadTasks(state).map((task) => ({ v: 2 as const, ...task }))
+  const loads = loadTasks(state).map((task) => ({ v: 3 as const, ...task }))
   return line.queues.addFlow({ v: 1, arrival }, loads)
 }

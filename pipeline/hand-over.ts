@@ -3,8 +3,9 @@ import { basename, resolve } from 'node:path'
 import { Fault } from '../schemas/fault.js'
 import type { Profile } from '../schemas/profile.js'
 import type { Receipt } from '../schemas/receipt.js'
-import { createCompletions, createQueues } from './queues/bullmq.js'
+import { createCompletions, createQueues, type Queues } from './queues/bullmq.js'
 import { jobId } from './queues/jobs.js'
+import { type Held, holdUp, passingFault } from './queues/wait.js'
 import { toReceipt } from './receipt.js'
 import { createStore, type StoreAddress } from './stores/clickhouse.js'
 import type { FileStatus } from './stores/file-state.js'
@@ -21,15 +22,20 @@ export interface Progress {
   readonly rowsLoaded: number
   /** Rows of the file, once it has been read to its end. */
   readonly rowsTotal: number | undefined
+  /** What holds the file up just now, if anything does. */
+  readonly wait: Held | undefined
   /** There when the file has ended and everything about it is put away. */
   readonly receipt: Receipt | undefined
 }
 
 /** The way in for files that a person names: they are handed over as finished. */
 export interface HandOver {
-  /** Claims an arrival and queues it. Faults: `PERMISSION`, `SOURCE_UNREACHABLE`, `QUEUE_UNREACHABLE`. */
+  /**
+   * Claims an arrival and queues it; while Redis is away the claim is enough, for the sweep queues
+   * what it finds. Faults: `SOURCE_UNREACHABLE`, `STORE_UNREACHABLE`.
+   */
   handOver(path: string, options?: { readonly again?: boolean }): Promise<{ arrival: number }>
-  /** How the file comes along, until it is settled; a store that is away is asked again. */
+  /** How the file comes along, until it is settled; servers that are away are asked again. */
   follow(arrival: number): AsyncGenerator<Progress>
   close(): Promise<void>
 }
@@ -38,7 +44,7 @@ const pollMs = 1_000
 
 export async function createHandOver(options: HandOverOptions): Promise<HandOver> {
   const { redisUrl, profile } = options
-  const store = createStore(options.store)
+  const store = createStore(options.store, 'discreet')
   const ledger = createLedger(store, () => new Date())
   const queues = createQueues({ redisUrl, prefix: profile.database })
   const settled = new Map<string, () => void>()
@@ -61,16 +67,17 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
         modifiedMs: Math.trunc(found.mtimeMs),
         force: again,
       })
-      await queues.add('receive', { v: 1, arrival })
+      await queues.add('receive', { v: 1, arrival }).catch(letPass)
       return { arrival }
     },
     follow: async function* (arrival) {
       const id = jobId('settle', { v: 1, arrival })
+      let progress = unseen
       for (;;) {
         const woken = new Promise<void>((wake) => settled.set(id, wake))
-        const progress = await lookUp(ledger, arrival).catch(letPass)
-        if (progress !== undefined) yield progress
-        if (progress?.receipt !== undefined) break
+        progress = await look({ ledger, queues }, arrival, progress)
+        yield progress
+        if (progress.receipt !== undefined) break
         await Promise.race([woken, new Promise((wake) => setTimeout(wake, pollMs))])
       }
       settled.delete(id)
@@ -83,6 +90,33 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
   }
 }
 
+const unseen: Progress = {
+  status: 'arrived',
+  rowsLoaded: 0,
+  rowsTotal: undefined,
+  wait: undefined,
+  receipt: undefined,
+}
+
+interface Servers {
+  readonly ledger: Ledger
+  readonly queues: Queues
+}
+
+/** What the servers tell; one that does not answer is what the file waits for. */
+async function look(servers: Servers, arrival: number, before: Progress): Promise<Progress> {
+  try {
+    const seen = await lookUp(servers.ledger, arrival)
+    if (seen.receipt !== undefined) return seen
+    const wait = (await servers.queues.waits()).find((one) => one.arrival === arrival)
+    return { ...seen, wait }
+  } catch (error) {
+    const fault = passingFault(error)
+    if (fault === undefined) throw error
+    return { ...before, wait: holdUp(fault, before.wait) }
+  }
+}
+
 async function lookUp(ledger: Ledger, arrival: number): Promise<Progress> {
   const [state, receipts] = await Promise.all([ledger.state(arrival), ledger.receipts(arrival)])
   const first =
@@ -90,12 +124,13 @@ async function lookUp(ledger: Ledger, arrival: number): Promise<Progress> {
   return {
     status: state?.status ?? 'arrived',
     rowsLoaded: receipts.reduce((sum, receipt) => sum + receipt.rowsRead, 0),
-    rowsTotal: state?.rows.read,
+    rowsTotal: state && state.rows.read + state.withheld.rows,
+    wait: undefined,
     receipt: state?.settledAt === undefined ? undefined : toReceipt(state, first),
   }
 }
 
 /** A fault that passes says nothing of the file. */
 function letPass(error: unknown): undefined {
-  if (!(error instanceof Fault) || !error.retry) throw error
+  if (passingFault(error) === undefined) throw error
 }

@@ -43,7 +43,11 @@ export function proveHeader(line: string, columns: readonly string[]): void {
 
 const shownMax = 120
 
+/** Where the header is missing a row stands in its place, whose numbers are nobody's business. */
 function printable(text: string): string {
-  const shown = text.slice(0, shownMax).replace(/[^\x20-\x7E]/g, '?')
+  const shown = text
+    .slice(0, shownMax)
+    .replace(/[^\x20-\x7E]/g, '?')
+    .replace(/\d+/g, '#')
   return text.length > shownMax ? `${shown}... (${text.length} characters)` : shown || 'nothing'
 }

@@ -33,9 +33,18 @@ export interface LandingOptions {
 
 export interface Landing {
   add(bytes: Buffer): Promise<void>
-  /** Writes what is left and returns all chunks, and the last row where it has no line end. */
-  end(): Promise<{ chunks: readonly LandedChunk[]; unendedRow: string | undefined }>
+  /** Writes what is left. */
+  end(): Promise<Landed>
   close(): Promise<void>
+}
+
+/** A file whose rows all lie in the landing. */
+export interface Landed {
+  readonly chunks: readonly LandedChunk[]
+  /** Rows whose quantity has more decimals than are kept. */
+  readonly roundedRows: number
+  /** The last row where it has no line end. */
+  readonly unendedRow: string | undefined
 }
 
 /**
@@ -49,6 +58,7 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
   await onDisk(() => rm(options.folder, { recursive: true, force: true }))
   await onDisk(() => mkdir(options.folder, { recursive: true, mode: 0o700 }))
   const chunks: LandedChunk[] = []
+  let roundedRows = 0
   let filling = Buffer.allocUnsafeSlow(options.chunkBytes)
   let spare = Buffer.allocUnsafeSlow(options.chunkBytes)
   let aim = Math.min(firstChunkBytes, options.chunkBytes)
@@ -69,7 +79,8 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
   const land = async (length: number) => {
     const bytes = filling.subarray(0, length)
     const place = { chunk: chunks.length, line }
-    const chunk = describe(bytes, place, options.stamps())
+    const { chunk, rounded } = describe(bytes, place, options.stamps())
+    roundedRows += rounded
     line += chunk.lines
     chunks.push(chunk)
     await writing
@@ -101,7 +112,7 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
       const unendedRow = cut && lastRow(cut)
       if (used > 0) await land(used)
       await writing
-      return { chunks, unendedRow }
+      return { chunks, roundedRows, unendedRow }
     },
     close: () => writing.catch(() => undefined),
   }
@@ -131,16 +142,12 @@ function describe(
   bytes: Buffer,
   place: Pick<LandedChunk, 'chunk' | 'line'>,
   stamps: StampTexts,
-): LandedChunk {
+): { readonly chunk: LandedChunk; readonly rounded: number } {
   proveText(bytes, place.line)
-  const { micros, ...measured } = measure(bytes, stamps)
-  return {
-    ...place,
-    ...measured,
-    bytes: bytes.length,
-    micros: micros.toString(),
-    repeats: stamps.hadRepeats(),
-  }
+  const { micros, rounded, ...measured } = measure(bytes, stamps)
+  const repeats = stamps.hadRepeats()
+  const chunk = { ...place, ...measured, bytes: bytes.length, micros: micros.toString(), repeats }
+  return { chunk, rounded }
 }
 
 /** Whether a chunk lies in the landing as it was counted there. */

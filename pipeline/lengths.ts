@@ -14,8 +14,15 @@ import { toLength } from './sample.js'
 import type { Store } from './stores/clickhouse.js'
 import type { FileState } from './stores/file-state.js'
 import { oddMeters, storedLengths } from './stores/lengths.js'
-import type { Counted } from './stores/overlap.js'
-import { countUseless, type MeterRepair, uselessLines } from './stores/repair.js'
+import {
+  type Closest,
+  closestOfUseless,
+  countUseless,
+  type MeterRepair,
+  type Useless,
+  uselessLines,
+} from './stores/repair.js'
+import { toMicros } from './sums.js'
 
 /**
  * The meters of a file whose reads are not of the length that its sample showed (decision 16): the
@@ -59,42 +66,73 @@ export function meterLength(
 const batchRows = 50_000
 
 /** Writes down the rows of meters whose length is not usable, and counts them. */
-export async function rejectLengths(line: Line, state: FileState): Promise<Counted> {
+export async function rejectLengths(line: Line, state: FileState): Promise<Useless> {
   const { store, folders } = line
-  const [found] = await store.rows<Counted>(countUseless(state.arrival))
-  const counted = { rows: Number(found?.rows ?? 0), quantity: found?.quantity ?? '0' }
+  const { arrival } = state
+  const counted = await countUseless(store, arrival)
   if (counted.rows === 0) return counted
   await ensureLanded(line, state)
-  const folder = landedFolder(folders.landing, state.arrival)
+  const closest = await closestOfUseless(store, arrival)
+  const allowed = lengthsOf(line.profile, state.feed)
+  const detailOf = (meterId: string) => lengthDetail(meterId, closest.get(meterId), allowed)
+  const folder = landedFolder(folders.landing, arrival)
   for (const { chunk } of loadTasks(state)) {
     const rows: RawRow[] = []
+    const flush = () => rejectUseless(store, arrival, { rows: rows.splice(0), detailOf })
     for (const row of splitRows(await readFile(join(folder, chunkName(chunk.chunk))), chunk.line)) {
-      if (rows.push(row) === batchRows) await rejectUseless(store, state.arrival, rows.splice(0))
+      if (rows.push(row) === batchRows) await flush()
     }
-    if (rows.length > 0) await rejectUseless(store, state.arrival, rows)
+    if (rows.length > 0) await flush()
   }
   return counted
+}
+
+interface Suspects {
+  readonly rows: readonly RawRow[]
+  readonly detailOf: (meterId: string) => string
 }
 
 async function rejectUseless(
   store: Store,
   arrival: number,
-  rows: readonly RawRow[],
+  { rows, detailOf }: Suspects,
 ): Promise<void> {
   const first = rows[0]?.line ?? 0
-  const found = await store.rows<{ line: number; micros: string }>(
+  const found = await store.rows<{ line: number; meter_id: string; quantity: string }>(
     uselessLines(arrival, first, (rows.at(-1)?.line ?? 0) - first + 1),
   )
-  const micros = new Map(found.map((row) => [row.line, BigInt(row.micros)]))
+  const useless = new Map(found.map((row) => [row.line, row]))
   const rejects = rows.flatMap((row) => {
-    const energy = micros.get(row.line)
-    return energy === undefined ? [] : [toRejectRow(arrival, row, lengthless(energy))]
+    const { meter_id: meterId, quantity } = useless.get(row.line) ?? {}
+    if (meterId === undefined || quantity === undefined) return []
+    return [toRejectRow(arrival, row, lengthless(detailOf(meterId), quantity))]
   })
   if (rejects.length > 0) await store.insert('reject', rejects)
 }
 
-function lengthless(micros: bigint): RejectedRow {
+function lengthless(detail: string, quantity: string): RejectedRow {
+  const micros = toMicros(quantity)
   const code = 'INTERVAL_LENGTH'
-  const { detail } = rejectCodes[code]
-  return { outcome: 'rejected', code, column: 'TimeStamp', detail, micros }
+  return { outcome: 'rejected', code, column: 'TimeStamp', detail, micros, rounded: false }
+}
+
+/**
+ * Why no row of a meter is usable, for the person who is to mend them: one stray time is enough to
+ * bring two so close that no length of the profile fits.
+ */
+export function lengthDetail(
+  meterId: string,
+  { gap, lines: [line, next] }: Closest = { gap: 0, lines: [0, 0] },
+  allowed: readonly number[],
+): string {
+  const { detail } = rejectCodes.INTERVAL_LENGTH
+  const named = allowed.map(spellLength).join(', ')
+  if (gap === 0) return `${detail} (${named}): meter ${meterId} has one time only`
+  return `${detail} (${named}): lines ${line} and ${next} of meter ${meterId} are ${spellLength(toLength(gap))} apart; mend a stray time, or name the length`
+}
+
+function spellLength(seconds: number): string {
+  if (seconds % daySeconds === 0)
+    return seconds === daySeconds ? 'a day' : `${seconds / daySeconds} days`
+  return seconds % 60 === 0 ? `${seconds / 60} minutes` : `${seconds} seconds`
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Mdm } from '../schemas/history.js'
 import type { Profile } from '../schemas/profile.js'
 import type { Zone } from '../schemas/zone.js'
 import type { Queues } from './queues/bullmq.js'
@@ -13,6 +14,8 @@ export interface Folders {
   readonly landing: string
   readonly archive: string
   readonly quarantine: string
+  /** Files that were made of the MDM's answers. */
+  readonly backfill: string
 }
 
 /** All that the steps of the file line work with; built once, passed down. */
@@ -29,6 +32,10 @@ export interface Line {
    * body of the request.
    */
   readonly storeLanding: string | undefined
+  /** Whom the history of meters is asked of; undefined where nobody is. */
+  readonly mdm: Mdm | undefined
   readonly now: () => Date
   readonly log: Logger
+  /** Tells a person who watches of a file that was quarantined, in one line. */
+  readonly tell: (text: string) => void
 }

@@ -1,11 +1,13 @@
+import type { Quantity } from '../schemas/quantity.js'
 import { parseRow } from './csv.js'
-import { lastMicros, rowSpan } from './rows.js'
+import { lastQuantity, rowSpan } from './rows.js'
 import type { StampTexts } from './stamp-texts.js'
 import type { ChunkShape } from './stores/file-state.js'
 
 const newline = 10
 const carriageReturn = 13
 const blank = 32
+const tab = 9
 const comma = 44
 const quote = 34
 const point = 46
@@ -19,6 +21,8 @@ export interface Measure {
   readonly rows: number
   /** Sum of the last column of every row where it reads as a plain decimal, in millionths. */
   readonly micros: bigint
+  /** Rows whose last column has more decimals than are kept. */
+  readonly rounded: number
   readonly shape: ChunkShape
   /** Whether some row ends in CR LF. */
   readonly crlf: boolean
@@ -44,6 +48,7 @@ function measureLines(bytes: Buffer, stamps: StampTexts): Measure {
   let rows = 0
   let sum = 0
   let micros = 0n
+  let rounded = 0
   let isPlain = !finePrint.some((text) => bytes.includes(text))
   let crlf = false
   for (let start = 0, at = 0; start < bytes.length; start = at + 1) {
@@ -58,7 +63,9 @@ function measureLines(bytes: Buffer, stamps: StampTexts): Measure {
     const last = lastComma(bytes, start, end)
     const value = last < start ? undefined : plainMicros(bytes, last + 1, end)
     if (value === undefined) {
-      micros += lastMicros(bytes.toString('utf8', start, end))
+      const quantity = lastQuantity(bytes.toString('utf8', start, end))
+      micros += quantity.micros
+      if (quantity.rounded) rounded++
       isPlain = false
     } else sum += value
     if (sum > sumMax || sum < -sumMax) {
@@ -69,7 +76,7 @@ function measureLines(bytes: Buffer, stamps: StampTexts): Measure {
     rows++
   }
   const shape = isPlain ? 'plain' : 'lines'
-  return { lines, rows, micros: micros + BigInt(sum), shape, crlf }
+  return { lines, rows, micros: micros + BigInt(sum), rounded, shape, crlf }
 }
 
 /**
@@ -82,30 +89,48 @@ function measureQuoted(bytes: Buffer, stamps: StampTexts): Measure {
   let lines = 0
   let rows = 0
   let micros = 0n
+  let rounded = 0
   let isWhole = true
   let crlf = false
   for (let start = 0; start < bytes.length; ) {
     const span = rowSpan(bytes, start)
     const { end } = span
     lines += span.lines
-    isWhole &&= span.whole
+    isWhole &&= span.whole && !isReadOtherwise(bytes, span)
     crlf ||= bytes[end] === carriageReturn
     if (end > start) {
-      const value = quotedMicros(bytes, start, end)
-      micros += value === undefined ? lastMicros(bytes.toString('utf8', start, end)) : BigInt(value)
+      const quantity =
+        quotedQuantity(bytes, start, end) ?? lastQuantity(bytes.toString('utf8', start, end))
+      micros += quantity.micros
+      if (quantity.rounded) rounded++
       if (rows % stampStride === 0) seeStamp(bytes, span, stamps)
       rows++
     }
     start = span.next
   }
-  return { lines, rows, micros, shape: isWhole && rows === lines ? 'quoted' : 'odd', crlf }
+  const shape = isWhole && rows === lines ? 'quoted' : 'odd'
+  return { lines, rows, micros, rounded, shape, crlf }
 }
 
-function quotedMicros(bytes: Buffer, start: number, end: number): number | undefined {
+/**
+ * The engine takes a comma at the end of a row for no column, and a carriage return at its start
+ * for a part of the line end before; the row judge takes both for what they are.
+ */
+function isReadOtherwise(
+  bytes: Buffer,
+  { start, end }: { readonly start: number; readonly end: number },
+): boolean {
+  let at = end - 1
+  while (at > start && (bytes[at] === blank || bytes[at] === tab)) at--
+  return bytes[at] === comma || bytes[start] === carriageReturn
+}
+
+function quotedQuantity(bytes: Buffer, start: number, end: number): Quantity | undefined {
   const from = lastComma(bytes, start, end) + 1
   if (from === start) return undefined
   const isQuoted = end - from > 2 && bytes[from] === quote && bytes[end - 1] === quote
-  return isQuoted ? plainMicros(bytes, from + 1, end - 1) : plainMicros(bytes, from, end)
+  const micros = isQuoted ? plainMicros(bytes, from + 1, end - 1) : plainMicros(bytes, from, end)
+  return micros === undefined ? undefined : { micros: BigInt(micros), rounded: false }
 }
 
 /** Shows the timestamp of a row, if it has the five columns. */

@@ -2,6 +2,7 @@ import { intervalEnd, intervalStart } from '../schemas/stamp.js'
 import type { Zone } from '../schemas/zone.js'
 import { meterLength } from './lengths.js'
 import { lineSlot, microsSlot, ownerSlot, recordSlots, startSlot } from './read-record.js'
+import type { Closest } from './stores/repair.js'
 
 export interface TallyRules {
   readonly zone: Zone
@@ -26,11 +27,20 @@ export interface MeterTally {
   readonly read: Counts
   readonly duplicate: Counts
   readonly superseded: Counts
-  /** Rows of meters whose length the profile does not name, and their lines, ascending. */
+  /** Rows of meters whose length the profile does not name, and how many meters that are. */
   readonly rejected: Counts
-  readonly rejectedLines: readonly number[]
+  readonly rejectedMeters: number
+  /** The first of those rows, by their lines. */
+  readonly rejectedLines: readonly RejectedLine[]
   readonly firstStart: number
   readonly lastEnd: number
+}
+
+/** A row whose meter has no usable length. */
+export interface RejectedLine {
+  readonly line: number
+  /** What shows it of the meter. */
+  readonly closest: Closest
 }
 
 const none: Counts = { rows: 0, micros: 0n }
@@ -41,6 +51,7 @@ const emptyTally: MeterTally = {
   duplicate: none,
   superseded: none,
   rejected: none,
+  rejectedMeters: 0,
   rejectedLines: [],
   firstStart: Number.POSITIVE_INFINITY,
   lastEnd: 0,
@@ -74,8 +85,7 @@ interface MeterFound {
   readonly read: Counts
   readonly duplicate: Counts
   readonly superseded: Counts
-  /** Smallest gap between two starts, 0 where there is one only. */
-  readonly gap: number
+  readonly closest: Closest
   readonly firstStart: number
   readonly lastStart: number
   readonly lines: readonly number[]
@@ -88,7 +98,8 @@ function createMeter(linesMax: number) {
   const duplicate = { rows: 0, micros: 0n }
   const superseded = { rows: 0, micros: 0n }
   const lines = createFirstLines(linesMax)
-  let gap = 0
+  let closest: Closest = { gap: 0, lines: [0, 0] }
+  let lastLine = 0
   let firstStart = 0
   let lastStart = 0
   let survivor = 0n
@@ -103,14 +114,19 @@ function createMeter(linesMax: number) {
     },
     add: (records: Uint32Array, at: number, micros: bigint): void => {
       const start = records[at + startSlot] as number
-      lines.add(records[at + lineSlot] as number)
+      const line = records[at + lineSlot] as number
+      lines.add(line)
       if (read.rows === 0) {
         for (let slot = 0; slot < startSlot; slot++) name[slot] = records[at + slot] as number
         firstStart = start
       }
       if (read.rows === 0 || start !== lastStart) {
-        if (read.rows > 0 && (gap === 0 || start - lastStart < gap)) gap = start - lastStart
+        const gap = start - lastStart
+        if (read.rows > 0 && (closest.gap === 0 || gap < closest.gap)) {
+          closest = { gap, lines: [lastLine, line] }
+        }
         lastStart = start
+        lastLine = line
         survivor = micros
         owner[0] = records[at + ownerSlot] as number
         owner[1] = records[at + ownerSlot + 1] as number
@@ -128,7 +144,7 @@ function createMeter(linesMax: number) {
     },
     found: (): MeterFound => {
       const counted = { read, duplicate, superseded }
-      return { ...counted, gap, firstStart, lastStart, lines: lines.ascending() }
+      return { ...counted, closest, firstStart, lastStart, lines: lines.ascending() }
     },
   }
 }
@@ -150,12 +166,15 @@ function createFirstLines(linesMax: number) {
 
 function addMeter(tally: MeterTally, meter: MeterFound, rules: TallyRules): MeterTally {
   if (meter.read.rows === 0) return tally
-  const seconds = meterLength(meter.gap, rules)
+  const { closest } = meter
+  const seconds = meterLength(closest.gap, rules)
   if (seconds === 0) {
-    const lines = [...tally.rejectedLines, ...meter.lines].sort((a, b) => a - b)
+    const own = meter.lines.map((line): RejectedLine => ({ line, closest }))
+    const lines = [...tally.rejectedLines, ...own].sort((a, b) => a.line - b.line)
     return {
       ...tally,
       rejected: addCounts(tally.rejected, meter.read),
+      rejectedMeters: tally.rejectedMeters + 1,
       rejectedLines: lines.slice(0, rules.linesMax),
     }
   }

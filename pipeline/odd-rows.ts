@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { setImmediate as others } from 'node:timers/promises'
 import { formatQuantity } from '../schemas/quantity.js'
 import type { StampReader } from '../schemas/stamp.js'
 import {
@@ -19,7 +20,7 @@ import { chunkName, landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import { type LoadTask, rulesOf } from './load-task.js'
 import { keepStamps } from './plain-rows.js'
-import { lastMicros, linePicker, type RawRow, splitRows } from './rows.js'
+import { lastQuantity, linePicker, type RawRow, splitRows } from './rows.js'
 import { explainStamp, rememberStamps, toLocalStart } from './stamps.js'
 import type { Reader } from './stores/judge.js'
 import { missingLines, onceSettings, stagingOf, versionOf } from './stores/staging.js'
@@ -28,8 +29,6 @@ export interface OddRows {
   readonly accepted: number
   readonly rejected: number
   readonly rejectedMicros: bigint
-  /** Accepted rows whose quantity had more than six decimals. */
-  readonly rounded: number
 }
 
 const rawCharactersMax = 1_000
@@ -50,7 +49,7 @@ export async function judgeOddRows(
   const bytes = await readFile(path)
   const pages =
     reader === undefined ? [splitRows(bytes, task.chunk.line)] : missingRows(line, task, bytes)
-  const counted = { accepted: 0, rejected: 0, rejectedMicros: 0n, rounded: 0 }
+  const counted = { accepted: 0, rejected: 0, rejectedMicros: 0n }
   const rules = rulesOf(line, task)
   const remembered = rememberStamps(rules)
   const texts = new Set<string>()
@@ -66,7 +65,6 @@ export async function judgeOddRows(
         const verdict = judgeParsedRow({ raw: row.raw, fields }, rules, remembered)
         if (verdict.outcome === 'accepted') {
           counted.accepted++
-          if (verdict.rounded) counted.rounded++
           const staged = toStagingRow(task, row.line, { verdict, zone: line.zone })
           if (verdict.starts.length > 1) {
             repeats.push(staged)
@@ -142,15 +140,19 @@ export function judgeParsedRow(
   const isTooLong = raw.length * 3 > rules.rowBytesMax && Buffer.byteLength(raw) > rules.rowBytesMax
   const verdict =
     isTooLong || fields === undefined ? unreadable(isTooLong) : judgeUsageRow(fields, rules, read)
-  return verdict.outcome === 'accepted' ? verdict : { ...verdict, micros: lastMicros(raw) }
+  return verdict.outcome === 'accepted' ? verdict : { ...verdict, ...lastQuantity(raw) }
 }
 
 function unreadable(isTooLong: boolean): RejectedRow {
   const code = isTooLong ? 'ROW_TOO_LONG' : 'BAD_QUOTES'
-  return { outcome: 'rejected', code, column: '', detail: rejectCodes[code].detail, micros: 0n }
+  const { detail } = rejectCodes[code]
+  return { outcome: 'rejected', code, column: '', detail, micros: 0n, rounded: false }
 }
 
-/** Tab-separated values have no quotes to go wrong: backslash, tab and line end are escaped. */
+/**
+ * Tab-separated values have no quotes to go wrong: backslash, tab and line end are escaped. Seconds
+ * have ten digits: four alone are a year to the engine.
+ */
 function toStagingRow(
   task: LoadTask,
   line: number,
@@ -161,7 +163,7 @@ function toStagingRow(
   const values = [
     verdict.meterId,
     task.feed,
-    String(startsAt),
+    String(startsAt).padStart(10, '0'),
     String(task.seconds),
     localDay,
     String(localHour),
@@ -217,13 +219,17 @@ async function storeAccepted(line: Line, task: LoadTask, accepted: Accepted): Pr
 
 const batchCharacters = 65_536
 
-/** Glues rows into pieces that are worth a write. */
+/**
+ * Glues rows into pieces that are worth a write. Behind each the thread is free for a moment: jobs
+ * whose locks are not renewed meanwhile would run twice.
+ */
 async function* batch(rows: Accepted['rows']): AsyncGenerator<string> {
   let piece = ''
   for await (const row of rows) {
     piece += row
     if (piece.length < batchCharacters) continue
     yield piece
+    await others()
     piece = ''
   }
   if (piece !== '') yield piece

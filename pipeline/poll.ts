@@ -22,10 +22,13 @@ export async function poll(line: Line, name: string, stillness: Stillness): Prom
   const listed = await source.list()
   const present = new Set(listed.map((one) => one.path))
   for (const path of stillness.keys()) if (!present.has(path)) stillness.delete(path)
-  for (const one of listed) {
-    if (known.has(keyOf(one))) continue
-    if (!isFinished(line, one, { stillness, settlePolls: profile.settlePolls })) continue
-    await replaceWaiting(line, one)
+  const { settlePolls } = profile
+  const finished = listed.filter(
+    (one) => !known.has(keyOf(one)) && isFinished(line, one, { stillness, settlePolls }),
+  )
+  if (finished.length === 0) return
+  await replaceWaiting(line, finished)
+  for (const one of finished) {
     const { announced: _, ...entry } = one
     const { arrival } = await line.ledger.claim({ ...entry, force: false })
     await begin(line, { arrival, source: name })
@@ -51,11 +54,12 @@ function isFinished(
   return polls >= settlePolls
 }
 
-/** A file that waits for its rest is let go when the source shows another state of it. */
-async function replaceWaiting(line: Line, file: Listed): Promise<void> {
+/** Files that wait for their rest are let go when the source shows another state of them. */
+async function replaceWaiting(line: Line, files: readonly Listed[]): Promise<void> {
+  const paths = new Set(files.map((file) => file.path))
   const { states } = await line.ledger.unfinished()
   for (const state of states) {
-    if (state.status !== 'waiting' || state.path !== file.path) continue
+    if (state.status !== 'waiting' || !paths.has(state.path)) continue
     await line.ledger.record({ ...state, status: 'replaced', settledAt: line.now() })
   }
 }

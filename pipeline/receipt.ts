@@ -4,7 +4,6 @@ import type { FileState } from './stores/file-state.js'
 
 /** The receipt as the sender gets it; `first` is the published file that a duplicate repeats. */
 export function toReceipt(state: FileState, first?: FileState): Receipt {
-  const shown = first ?? state
   const ended = state.publishedAt ?? state.settledAt ?? state.receivedAt
   return {
     fileName: state.fileName,
@@ -12,19 +11,21 @@ export function toReceipt(state: FileState, first?: FileState): Receipt {
     feed: state.feed === '' ? null : (state.feed as FeedName),
     status: statusOf(state),
     reason: reasonOf(state, first),
-    rows: shown.rows,
-    quantity: shown.quantity,
-    restated: shown.restated,
-    meters: shown.meters,
-    firstIntervalStart: shown.firstIntervalStart?.toISOString() ?? null,
-    lastIntervalEnd: shown.lastIntervalEnd?.toISOString() ?? null,
-    timestampFormat: shown.notes.timestampFormat ?? null,
-    dateOrder: shown.notes.dateOrder ?? null,
-    dateOrderProof: shown.notes.dateOrderProof ?? null,
-    repeatedHourRows: shown.notes.repeatedHourRows ?? null,
+    rows: state.rows,
+    quantity: state.quantity,
+    withheld: state.withheld,
+    restated: state.restated,
+    meters: state.meters,
+    firstIntervalStart: state.firstIntervalStart?.toISOString() ?? null,
+    lastIntervalEnd: state.lastIntervalEnd?.toISOString() ?? null,
+    timestampFormat: state.notes.timestampFormat ?? null,
+    dateOrder: state.notes.dateOrder ?? null,
+    dateOrderProof: state.notes.dateOrderProof ?? null,
+    repeatedHourRows: state.notes.repeatedHourRows ?? null,
+    roundedRows: state.notes.roundedRows ?? null,
     notes: notesOf(state),
     receivedAt: state.receivedAt.toISOString(),
-    publishedAt: shown.publishedAt?.toISOString() ?? null,
+    publishedAt: (first ?? state).publishedAt?.toISOString() ?? null,
     seconds: Math.max(0, ended.getTime() - state.receivedAt.getTime()) / 1_000,
   }
 }

@@ -11,7 +11,7 @@ import { afterHeader } from './header.js'
 import { inflate } from './inflate.js'
 import { createLanding, isLanded, landedFolder } from './landing.js'
 import type { Line } from './line.js'
-import { rulesOf } from './load-task.js'
+import { rulesOf, toLoadTask } from './load-task.js'
 import { keepStamps } from './plain-rows.js'
 import { type Sample, sampleBytes, sampleFile } from './sample.js'
 import { attempt } from './sources/disk.js'
@@ -101,7 +101,12 @@ async function land(line: Line, arrival: Arrival, named: Named): Promise<FileSta
   }
   await createStaging(line.store, arrival.arrival)
   const hold = !arrival.force && (await line.ledger.resembles(arrival.name, arrival.bytes))
-  const { fileId, truncated, ...manifest } = await landFrom(line, { arrival, source, name, hold })
+  const { fileId, truncated, roundedRows, ...manifest } = await landFrom(line, {
+    arrival,
+    source,
+    name,
+    hold,
+  })
   const same = arrival.force ? undefined : await line.ledger.published(arrival.name, fileId)
   const { chunks } = manifest
   const micros = chunks.reduce((sum, chunk) => sum + BigInt(chunk.micros), 0n)
@@ -110,6 +115,7 @@ async function land(line: Line, arrival: Arrival, named: Named): Promise<FileSta
     ...state,
     fileId,
     manifest,
+    notes: { ...state.notes, roundedRows },
     duplicateOf: same?.arrival ?? 0,
     rows: { ...noRows, read: rows },
     quantity: { ...noQuantity, read: formatQuantity(micros) },
@@ -134,12 +140,13 @@ interface Origin {
   readonly hold: boolean
 }
 
-interface Landed extends Manifest {
+interface Taken extends Manifest {
   readonly truncated: boolean
+  readonly roundedRows: number
 }
 
 /** Lands the rows of a file from the bytes that its source holds. */
-async function landFrom(line: Line, origin: Origin): Promise<Landed & { fileId: string }> {
+async function landFrom(line: Line, origin: Origin): Promise<Taken & { fileId: string }> {
   const { arrival, source, name } = origin
   const { limits } = line.profile
   const hash = createHash('sha256')
@@ -180,7 +187,7 @@ async function landRows(
   line: Line,
   { arrival, name, hold }: Origin,
   input: AsyncGenerator<Buffer>,
-): Promise<Landed> {
+): Promise<Taken> {
   const feed = feeds[name.feed]
   const { limits, usage } = line.profile
   let head = Buffer.alloc(0)
@@ -202,8 +209,8 @@ async function landRows(
     onChunk: async (chunk) => {
       await keepStamps(line.store, arrival.arrival, stamps().fresh())
       if (hold) return
-      const task = { arrival: arrival.arrival, feed: feed.name, ...sampled(), chunk }
-      await line.queues.add('load', { v: 2, ...task })
+      const file = { arrival: arrival.arrival, feed: feed.name }
+      await line.queues.add('load', { v: 3, ...toLoadTask(file, sampled(), chunk) })
     },
   })
   try {
@@ -211,10 +218,10 @@ async function landRows(
       if (head.length < sampleBytes) head = Buffer.concat([head, bytes.subarray(0, sampleBytes)])
       await landing.add(bytes)
     }
-    const { chunks, unendedRow } = await landing.end()
+    const { chunks, roundedRows, unendedRow } = await landing.end()
     const ended = unendedRow === undefined
     const truncated = isCutShort(unendedRow, feed.columns)
-    return { chunks, ...sampled(), ended, truncated }
+    return { chunks, ...sampled(), ended, truncated, roundedRows }
   } finally {
     await landing.close()
   }
@@ -273,6 +280,7 @@ export function blankState(line: Pick<Line, 'now'>, arrival: Arrival): FileState
     duplicateOf: 0,
     rows: noRows,
     quantity: noQuantity,
+    withheld: { rows: 0, quantity: '0' },
     restated: { rows: 0, netQuantity: '0' },
     meters: 0,
     firstIntervalStart: undefined,

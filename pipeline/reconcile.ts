@@ -1,10 +1,12 @@
 import { Fault } from '../schemas/fault.js'
 import { balance } from '../schemas/receipt.js'
 import { classify, dropUnregistered, settleLengths } from './classify.js'
+import { logFailure, toRefusal } from './failure.js'
 import { forward, loadTasks } from './forward.js'
 import type { Line } from './line.js'
 import { load } from './load.js'
-import { publish } from './publish.js'
+import { publish, takeBack } from './publish.js'
+import type { JobName } from './queues/jobs.js'
 import { blankState, ensureLanded } from './receive.js'
 import type { FileState, Notes } from './stores/file-state.js'
 import type { ChunkReceipt } from './stores/ledger.js'
@@ -13,7 +15,15 @@ import { resolveRepeats } from './stores/repeats.js'
 import { type StagingTotals, totalShapes } from './stores/shapes.js'
 import { countRows, emptyStaging, forgetRejects, stagingOf } from './stores/staging.js'
 import { addQuantities } from './sums.js'
-import { dateNotes, refuseDates, refuseShare, unjudged, withRejected } from './verdict.js'
+import {
+  dateNotes,
+  noteLengths,
+  refuseDates,
+  refuseShare,
+  toDuplicate,
+  withhold,
+  withRejected,
+} from './verdict.js'
 
 const waitingMsMax = 24 * 3_600_000
 
@@ -23,20 +33,31 @@ const waitingMsMax = 24 * 3_600_000
  * verdict is carried out at once; after a crash it only rolls forward.
  */
 export async function reconcile(line: Line, arrival: number): Promise<void> {
-  await publishPending(line, arrival)
   const state = await line.ledger.state(arrival)
   if (state === undefined) return
   if (state.status === 'publishing') return publish(line, state)
   if (state.status !== 'received' && !isOverdue(line, state)) return forward(line, state)
-  const decided = await decide(line, state)
+  await publishPending(line, arrival)
+  const valid = await recordFirst(line, await decide(line, state), state)
+  if (valid.status === 'publishing') return publish(line, valid)
+  await forward(line, valid)
+}
+
+/**
+ * Records a verdict unless there is one, and returns the one that holds: a reconcile whose lock has
+ * run out may run a second time beside itself, and each takes tables from under the other.
+ */
+async function recordFirst(line: Line, decided: FileState, before: FileState): Promise<FileState> {
+  const now = await line.ledger.state(decided.arrival)
+  if (now !== undefined && now.status !== before.status) return now
   await line.ledger.record(decided)
-  if (decided.status === 'publishing') return publish(line, decided)
-  await forward(line, decided)
+  return (await line.ledger.state(decided.arrival)) ?? decided
 }
 
 /**
  * A file that was being published when its worker died comes first: its reads may be in the way.
- * Where it cannot be published the other waits, and is not blamed for it.
+ * Where it cannot be published the other waits, and is not blamed for it: in the end that one is
+ * published or given up, and either lets the other go.
  */
 async function publishPending(line: Line, arrival: number): Promise<void> {
   const { states } = await line.ledger.unfinished()
@@ -56,9 +77,7 @@ async function isPublished(line: Line, state: FileState): Promise<boolean> {
     return true
   } catch (error) {
     if (error instanceof Fault && error.retry) throw error
-    const ids = { job: 'reconcile', arrival: state.arrival }
-    if (error instanceof Fault) line.log.warn({ ...ids, code: error.code }, error.detail)
-    else line.log.error({ ...ids, err: error }, 'a file could not be published')
+    logFailure(line.log, { job: 'reconcile', arrival: state.arrival }, error)
     return false
   }
 }
@@ -70,36 +89,45 @@ function isOverdue(line: Line, state: FileState): boolean {
 }
 
 async function decide(line: Line, state: FileState): Promise<FileState> {
-  if (state.duplicateOf !== 0) return { ...state, status: 'duplicate' }
-  if (state.fault !== '') return unjudged(state, state)
-  const first = await publishedMeanwhile(line, state)
-  if (first !== undefined) return { ...state, status: 'duplicate', duplicateOf: first.arrival }
+  if (state.fault !== '') return withhold(state, state)
+  const first = await firstOf(line, state)
+  if (first !== undefined) return toDuplicate(state, first)
   try {
     return await weigh(line, state, await prove(line, state))
   } catch (error) {
     if (!(error instanceof Fault) || (error.retry && error.code !== 'SOURCE_CHANGED')) throw error
-    return unjudged(state, { fault: error.code, reason: error.detail })
+    return withhold(state, { fault: error.code, reason: error.detail })
   }
 }
 
-/** The same file, where it arrived a moment earlier and was published while this one loaded. */
-async function publishedMeanwhile(line: Line, state: FileState): Promise<FileState | undefined> {
+/**
+ * The same file, where it is published: it was when this one came in, or it arrived a moment earlier
+ * and was published while this one loaded.
+ */
+async function firstOf(line: Line, state: FileState): Promise<FileState | undefined> {
+  if (state.duplicateOf !== 0) return line.ledger.state(state.duplicateOf)
   const same = await line.ledger.published(state.fileName, state.fileId)
   if (same === undefined) return undefined
   return (await line.ledger.arrival(state.arrival))?.force ? undefined : same
 }
 
-/** Ends a file that could not be loaded, or not even be read, whatever was tried. */
-export async function giveUp(line: Line, number: number, error: unknown): Promise<void> {
-  const arrival = await line.ledger.arrival(number)
+/**
+ * Ends a file that could not be read, loaded or published, whatever was tried. Once it is decided
+ * only the job that publishes it may say so: a load that comes late says nothing.
+ */
+export async function giveUp(
+  line: Line,
+  step: { readonly job: JobName; readonly arrival: number },
+  error: unknown,
+): Promise<void> {
+  const arrival = await line.ledger.arrival(step.arrival)
   if (arrival === undefined) return
-  const state = (await line.ledger.state(number)) ?? blankState(line, arrival)
+  const state = (await line.ledger.state(step.arrival)) ?? blankState(line, arrival)
+  if (state.status === 'publishing' && step.job === 'reconcile') {
+    return takeBack(line, withhold(state, toRefusal(error)))
+  }
   if (state.status !== 'received') return
-  const fault = error instanceof Fault ? error : undefined
-  const decided = unjudged(state, {
-    fault: fault?.code ?? 'ATTEMPTS',
-    reason: fault?.detail ?? 'loading failed again and again; the log tells how',
-  })
+  const decided = withhold(state, toRefusal(error))
   await line.ledger.record(decided)
   await forward(line, decided)
 }
@@ -175,15 +203,16 @@ async function weigh(line: Line, state: FileState, proved: Proved): Promise<File
   )
   const { dateOrder, rejectedShareMax } = line.profile.usage
   const misdated = refuseDates(notes, dateOrder)
-  if (misdated !== undefined) return { ...dated, status: 'quarantined', ...misdated }
+  if (misdated !== undefined) return withhold(dated, misdated)
   const usable = await settleLengths(line, state, staged)
   const rejected = refused + usable.rejected.rows
-  const counted = withRejected(dated, {
+  const told = { ...dated, notes: noteLengths(notes, usable.rejected.meters) }
+  const counted = withRejected(told, {
     rows: rejected,
     quantity: addQuantities(dated.quantity.rejected, usable.rejected.quantity),
   })
   const tooMany = refuseShare(counted.rows, rejectedShareMax)
-  if (tooMany !== undefined) return { ...counted, status: 'quarantined', ...tooMany }
+  if (tooMany !== undefined) return withhold(counted, tooMany)
   const kept = await dropUnregistered(line, counted, usable)
   const decided = await classify(line, withUnregistered(counted, kept.unregistered), kept)
   await proveOutcomes(line, decided)
@@ -221,7 +250,7 @@ function withUnregistered(state: FileState, { rows, quantity }: Counted): FileSt
 async function proveDates(line: Line, state: FileState): Promise<Notes> {
   const { texts, stamps } = stagingOf(state.arrival)
   const rows = await line.store.rows<{ date: string }>({
-    sql: `SELECT DISTINCT extract(text, '^\\s*(\\d{1,2}/\\d{1,2}/\\d{4})(?:\\D|$)') AS date
+    sql: `SELECT DISTINCT extract(text, '^[ \\t]*(\\d{1,2}/\\d{1,2}/\\d{4})(?:\\D|$)') AS date
       FROM (SELECT text FROM ${texts} UNION ALL SELECT text FROM ${stamps})
       WHERE date != '' LIMIT ${datesMax}`,
   })

@@ -34,7 +34,7 @@ export interface Registered {
   readonly meters: number
 }
 
-/** Meters that are looked at together; their ids travel in the address of a request. */
+/** Meters that are looked at together; all facts of theirs are in memory. */
 const metersMax = 1_000
 
 /**

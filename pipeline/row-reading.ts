@@ -36,6 +36,8 @@ export interface Reading {
   readonly micros: bigint
   readonly rejected: { readonly rows: number; readonly micros: bigint }
   readonly repeated: number
+  /** Rows whose quantity has more decimals than are kept. */
+  readonly rounded: number
   /** Standard time for each start in daylight time that the file has. */
   readonly secondStarts: ReadonlyMap<number, number>
   /** The different dates with slashes. */
@@ -57,7 +59,7 @@ export async function readRows(
   const secondStarts = new Map<number, number>()
   const seeDate = createDates()
   const badRows: BadRow[] = []
-  const counted = { rows: 0, micros: 0n, repeated: 0 }
+  const counted = { rows: 0, micros: 0n, repeated: 0, rounded: 0 }
   const rejected = { rows: 0, micros: 0n }
   let unendedRow: string | undefined
   let judge: ReturnType<typeof createJudge> | undefined
@@ -80,6 +82,7 @@ export async function readRows(
       if (fields?.length === 5) seeDate.see(fields[3] as string)
       counted.rows++
       counted.micros += verdict.micros
+      if (verdict.rounded) counted.rounded++
       if (verdict.outcome === 'accepted') {
         const spilled = keep(row.line, verdict)
         if (spilled !== undefined) await spilled

@@ -1,4 +1,4 @@
-import { parseQuantity } from '../schemas/quantity.js'
+import { parseQuantity, type Quantity } from '../schemas/quantity.js'
 
 const newline = 10
 const carriageReturn = 13
@@ -159,13 +159,14 @@ export function cutPoint(bytes: Buffer): number {
   return cut === 0 ? lastLineEnd : cut
 }
 
-const lastColumn = /(?:^|,)[ \t]*(?:"[ \t]*([0-9.-]+)[ \t]*"[ \t]*\r?|([0-9.-]+)[ \t]*)$/
+const lastColumn = /(?:^|,)[ \t]*(?:"[ \t]*([0-9.-]+)[ \t]*"|([0-9.-]+))[ \t]*\r?$/
 
 /**
  * The quantity that a row counts with in the sums of a receipt, whatever becomes of it: its last
- * column in millionths, 0 where that does not read as a plain decimal.
+ * column, 0 where that does not read as a plain decimal. A carriage return at the end is let stand
+ * as the CSV parser lets it: a good row counts with the quantity it is stored with.
  */
-export function lastMicros(raw: string): bigint {
+export function lastQuantity(raw: string): Quantity {
   const found = lastColumn.exec(raw)
-  return parseQuantity(found?.[1] ?? found?.[2] ?? '')?.micros ?? 0n
+  return parseQuantity(found?.[1] ?? found?.[2] ?? '') ?? { micros: 0n, rounded: false }
 }

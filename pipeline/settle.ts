@@ -1,10 +1,10 @@
 import { createWriteStream } from 'node:fs'
-import { rename, rm, writeFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { plainName } from '../schemas/file-name.js'
 import { landedFolder } from './landing.js'
 import type { Line } from './line.js'
+import { arrivalPaths, latestPaths } from './outbox.js'
 import { toReceipt } from './receipt.js'
 import { learnStarts } from './registrations.js'
 import { attempt } from './sources/disk.js'
@@ -22,9 +22,7 @@ export async function settle(line: Line, arrival: number): Promise<void> {
   const origin = await line.ledger.arrival(arrival)
   const settledAt = line.now()
   const receipt = `${JSON.stringify(await receiptOf(line, { ...state, settledAt }), null, 2)}\n`
-  const path = join(line.folders.outbox, outboxName(state))
-  const rejectsPath = await writeRejects(line, state, `${path}.rejects.csv`)
-  await writeWhole(`${path}.receipt.json`, state, (part) => writeFile(part, receipt))
+  const rejectsPath = await handOut(line, state, receipt)
   const source = line.sources.get(state.source)
   if (origin !== undefined && source !== undefined) {
     const { status } = state
@@ -38,11 +36,13 @@ export async function settle(line: Line, arrival: number): Promise<void> {
 }
 
 /** One line for each file that has ended; the receipt has the reason in words. */
-function tell({ log }: Line, { arrival, fileName, status, fault, rows }: FileState): void {
+function tell(line: Line, { arrival, fileName, status, fault, reason, rows }: FileState): void {
   const { read, accepted, rejected } = rows
   const fields = { arrival, file: fileName, status, read, accepted, rejected }
-  if (status === 'quarantined') log.warn({ ...fields, code: fault }, 'a file is quarantined')
-  else log.info(fields, 'a file has ended')
+  if (status === 'quarantined') {
+    line.log.warn({ ...fields, code: fault }, 'a file is quarantined')
+    line.tell(`${fileName} is quarantined: ${fault}: ${reason}`)
+  } else line.log.info(fields, 'a file has ended')
 }
 
 /** The receipt of a file; a duplicate's tells what became of the first. */
@@ -51,10 +51,28 @@ async function receiptOf(line: Line, state: FileState) {
   return toReceipt(state, first)
 }
 
-/** A name from the sender is a name only: whatever it holds, the file lies in the outbox. */
-function outboxName(state: FileState): string {
-  const name = plainName(basename(state.fileName))
-  return /^[A-Za-z0-9]/.test(name) ? name : `arrival-${state.arrival}`
+/**
+ * Writes receipt and rejects under the number of the arrival, then the same under the file's name,
+ * where the latest arrival of the name is found. Returns the path of the rejects, if there are some.
+ */
+async function handOut(line: Line, state: FileState, receipt: string): Promise<string | undefined> {
+  const { outbox } = line.folders
+  const own = arrivalPaths(outbox, state)
+  const latest = latestPaths(outbox, state)
+  const folder = dirname(own.receipt)
+  await attempt(folder, () => mkdir(folder, { recursive: true, mode: 0o700 }))
+  const isTold = state.status !== 'duplicate'
+  const hasRejects = isTold && state.rows.rejected > 0
+  if (hasRejects) {
+    await writeWhole(own.rejects, state, (part) => writeRejects(line, state, part))
+    await writeWhole(latest.rejects, state, (part) => copyFile(own.rejects, part))
+  } else if (isTold) {
+    await attempt(latest.rejects, () => rm(latest.rejects, { force: true }))
+  }
+  for (const path of [own.receipt, latest.receipt]) {
+    await writeWhole(path, state, (part) => writeFile(part, receipt))
+  }
+  return hasRejects ? own.rejects : undefined
 }
 
 /** Two arrivals of one name may be settled at the same time: each has a part of its own. */
@@ -70,25 +88,14 @@ async function writeWhole(
   })
 }
 
-/** The rejects of a file; those of an earlier file of its name are taken away where it has none. */
-async function writeRejects(
-  line: Line,
-  state: FileState,
-  path: string,
-): Promise<string | undefined> {
-  if (state.status === 'duplicate') return undefined
-  if (state.rows.rejected === 0) {
-    await attempt(path, () => rm(path, { force: true }))
-    return undefined
-  }
+async function writeRejects(line: Line, { arrival }: FileState, path: string): Promise<void> {
   const rows = await line.store.stream(
     {
       sql: `SELECT line AS Line, column_name AS Column, code AS Code, detail AS Detail, raw AS Row
         FROM reject FINAL WHERE arrival = {arrival:UInt32} ORDER BY line`,
-      parameters: { arrival: state.arrival },
+      parameters: { arrival },
     },
     'CSVWithNames',
   )
-  await writeWhole(path, state, (part) => pipeline(rows, createWriteStream(part)))
-  return path
+  await pipeline(rows, createWriteStream(path))
 }

@@ -1,5 +1,6 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { queueOpenHistory } from './backfill.js'
 import { begin, forward } from './forward.js'
 import type { Line } from './line.js'
 import { areMergesHeld, dropStaging, freeMerges, stagedArrivals } from './stores/staging.js'
@@ -16,6 +17,7 @@ export async function sweep(line: Line): Promise<void> {
       await line.queues.add('reconcile', { v: 1, arrival: state.arrival })
     } else await forward(line, state)
   }
+  await queueOpenHistory(line)
   await resumeMerges(line)
   await dropDeadStaging(line)
   await dropDeadLandings(line)

@@ -4,7 +4,7 @@ import { type TimeStampFormat, timeStampNames } from '../schemas/time-stamp.js'
 import { parseRow } from './csv.js'
 import { type FileState, type Notes, noQuantity, noRows } from './stores/file-state.js'
 import type { Counted } from './stores/overlap.js'
-import { subtractQuantities } from './sums.js'
+import { addQuantities, subtractQuantities } from './sums.js'
 
 /** Why a file is not published: a fault's code and what the receipt says. */
 export interface Refusal {
@@ -30,25 +30,63 @@ export function isCutShort(unendedRow: string | undefined, columns: readonly str
   return (parseRow(unendedRow)?.length ?? 0) < columns.length
 }
 
-/** A file that is refused as a whole: none of its rows was told apart, so none is counted. */
-export function unjudged(state: FileState, { fault, reason: why }: Refusal): FileState {
-  const rows = state.rows.read === 0 ? '' : `; it has ${state.rows.read} rows`
-  const none = { rows: noRows, quantity: noQuantity }
-  return { ...state, ...none, status: 'quarantined', fault, reason: `${why}${rows}` }
+/**
+ * A file that is refused as a whole: its rejected rows are told, all others are withheld, so that
+ * nothing is called accepted which nobody can read.
+ */
+export function withhold(state: FileState, { fault, reason }: Refusal): FileState {
+  const { rows, quantity } = state
+  return {
+    ...state,
+    status: 'quarantined',
+    fault,
+    reason,
+    rows: { ...noRows, read: rows.rejected, rejected: rows.rejected },
+    quantity: { ...noQuantity, read: quantity.rejected, rejected: quantity.rejected },
+    withheld: {
+      rows: rows.read - rows.rejected,
+      quantity: subtractQuantities(quantity.read, quantity.rejected),
+    },
+    restated: { rows: 0, netQuantity: '0' },
+    meters: 0,
+    firstIntervalStart: undefined,
+    lastIntervalEnd: undefined,
+  }
 }
 
-/** A state whose rows add up before it is known what becomes of the usable ones. */
+/** A file that is published already: what was accepted of the first is a duplicate now. */
+export function toDuplicate(state: FileState, first: FileState): FileState {
+  const { rows, quantity, meters, firstIntervalStart, lastIntervalEnd } = first
+  const duplicate = {
+    rows: rows.accepted + rows.duplicate,
+    quantity: addQuantities(quantity.accepted, quantity.duplicate),
+  }
+  return {
+    ...state,
+    status: 'duplicate',
+    duplicateOf: first.arrival,
+    rows: { ...rows, accepted: 0, duplicate: duplicate.rows },
+    quantity: { ...quantity, accepted: '0', duplicate: duplicate.quantity },
+    ...{ meters, firstIntervalStart, lastIntervalEnd },
+    notes: { ...first.notes, ...state.notes },
+  }
+}
+
+/** A state of which it is known which rows are no use, not yet what becomes of the others. */
 export function withRejected(state: FileState, rejected: Counted): FileState {
   const { rows, quantity } = state
   return {
     ...state,
-    rows: { ...rows, rejected: rejected.rows, accepted: rows.read - rejected.rows },
-    quantity: {
-      ...quantity,
-      rejected: rejected.quantity,
-      accepted: subtractQuantities(quantity.read, rejected.quantity),
-    },
+    rows: { ...rows, rejected: rejected.rows },
+    quantity: { ...quantity, rejected: rejected.quantity },
   }
+}
+
+/** Says how many meters none of whose rows are usable; the receipt itself names no meter. */
+export function noteLengths(notes: Notes, meters: number): Notes {
+  if (meters === 0) return notes
+  const warning = `meters of which all rows are rejected (INTERVAL_LENGTH): ${meters}; the rejects file names each, and the two lines that show why`
+  return { ...notes, warnings: [...(notes.warnings ?? []), warning] }
 }
 
 export interface Dated {

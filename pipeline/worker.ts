@@ -1,15 +1,19 @@
 import type { Logger } from 'pino'
-import { Fault } from '../schemas/fault.js'
+import type { Mdm } from '../schemas/history.js'
 import type { Profile } from '../schemas/profile.js'
+import type { Registration } from '../schemas/registration.js'
 import type { SecretReference } from '../schemas/secret.js'
+import { sourceSettings } from '../schemas/source.js'
 import { createZone } from '../schemas/zone.js'
+import { backfill, backfillSource, giveUpHistory, openHistory } from './backfill.js'
+import { logFailure } from './failure.js'
 import { fetch } from './fetch.js'
 import type { Folders, Line } from './line.js'
 import { load } from './load.js'
 import type { Stillness } from './poll.js'
 import { pollWhenDue } from './poll-when-due.js'
 import { createConsumer, createQueues } from './queues/bullmq.js'
-import { idsOf, type JobData, type JobIds, type JobName } from './queues/jobs.js'
+import { idsOf, type JobData, type JobName } from './queues/jobs.js'
 import { receive } from './receive.js'
 import { giveUp, reconcile } from './reconcile.js'
 import { register } from './registrations.js'
@@ -29,7 +33,10 @@ export interface WorkerOptions {
   readonly redisUrl: string
   /** The secrets that the sources of the profile refer to. */
   readonly secret: (reference: SecretReference) => string
+  /** Whom the history of meters is asked of; the worker closes it. */
+  readonly mdm?: Mdm | undefined
   readonly log: Logger
+  readonly tell?: (text: string) => void
 }
 
 /** Loads that run at once: the engine works on each with one thread. */
@@ -37,6 +44,7 @@ const loadsAtOnce = 2
 const registersAtOnce = 4
 /** A slow source does not hold up the others. */
 const fetchesAtOnce = 4
+const historiesAtOnce = 4
 
 /** Everything that happens to files, one consumer for each queue. */
 export async function createWorker(options: WorkerOptions): Promise<{ close(): Promise<void> }> {
@@ -55,7 +63,8 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     reconcile: ({ arrival }) => reconcile(line, arrival),
     settle: ({ arrival }) => settle(line, arrival),
     sweep: () => sweep(line),
-    register: async ({ customer }) => void (await register(line, [customer])),
+    register: ({ customer }) => registerOne(line, customer),
+    backfill: ({ meterId }) => backfill(line, meterId),
   }
   const consume = <N extends JobName>(name: N, concurrency: number) =>
     createConsumer<N>({
@@ -66,7 +75,8 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       attemptsMax: profile.limits.attemptsMax,
       run: steps[name],
       giveUp: async (data, error) => {
-        if ('arrival' in data) await giveUp(line, data.arrival, error)
+        if ('arrival' in data) await giveUp(line, { job: name, arrival: data.arrival }, error)
+        if ('meterId' in data) await giveUpHistory(line, data.meterId, error)
       },
       onFailure: (ids, error, attempts) => logFailure(log, { job: name, ...ids, attempts }, error),
       onDone: (data, ms) => {
@@ -84,6 +94,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('poll', 1),
     consume('sweep', 1),
     consume('register', registersAtOnce),
+    consume('backfill', historiesAtOnce),
   ]
   await sweep(line)
   const repeating = await keepRepeating(line)
@@ -92,6 +103,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       await repeating.close()
       await Promise.all(consumers.map((consumer) => consumer.close()))
       await Promise.all([...line.sources.values()].map((source) => source.close()))
+      await line.mdm?.close()
       await line.queues.close()
       await line.store.close()
     },
@@ -101,7 +113,9 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
 function createLine(options: WorkerOptions): Line {
   const { profile, folders, secret, log } = options
   const now = () => new Date()
-  const store = createStore(options.store)
+  const store = createStore(options.store, 'discreet')
+  const answers = { kind: 'folder', name: backfillSource, path: folders.backfill }
+  const sources = [...profile.sources, sourceSettings.parse(answers)]
   return {
     profile,
     zone: createZone(profile.timeZone),
@@ -109,20 +123,20 @@ function createLine(options: WorkerOptions): Line {
     store,
     ledger: createLedger(store, now),
     queues: createQueues({ redisUrl: options.redisUrl, prefix: profile.database }),
-    sources: createSources(profile.sources, { ...folders, secret }),
+    sources: createSources(sources, { ...folders, secret }),
     storeLanding: options.storeLandingPath,
+    mdm: options.mdm,
     now,
     log,
+    tell: options.tell ?? (() => undefined),
   }
 }
 
-interface FailedJob extends JobIds {
-  readonly job: JobName
-  readonly attempts: number
-}
-
-/** Codes and ids only: what a fault says of a file is in the ledger, what stands in a row nowhere. */
-function logFailure(log: Logger, job: FailedJob, error: unknown): void {
-  if (error instanceof Fault) log.warn({ ...job, code: error.code }, error.detail)
-  else log.error({ ...job, err: error }, 'a job failed unexpectedly')
+/** The history of a meter is asked for when it is known, so that none of its rows are dropped. */
+async function registerOne(line: Line, customer: Registration): Promise<void> {
+  await register(line, [customer])
+  if (line.mdm === undefined) return
+  for (const meterId of await openHistory(line, [customer])) {
+    await line.queues.add('backfill', { v: 1, meterId })
+  }
 }

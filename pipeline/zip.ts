@@ -57,7 +57,7 @@ async function findEntry(file: FileHandle): Promise<Packed> {
     }
     return { entry, start: local.fileDataStart }
   } catch (error) {
-    throw toRefusal(error)
+    throw toArchiveFault(error)
   }
 }
 
@@ -113,7 +113,7 @@ async function* unpack(file: FileHandle, { entry, start }: Packed): AsyncGenerat
         yield piece
       }
     } catch (error) {
-      throw toRefusal(error)
+      throw toArchiveFault(error)
     } finally {
       packed.destroy()
       bytes.destroy()
@@ -135,7 +135,7 @@ function refusal(found: string, cause?: unknown): Fault {
 }
 
 /** What the library found wrong with the bytes; what the operating system refuses stays that. */
-function toRefusal(error: unknown): Fault {
+function toArchiveFault(error: unknown): Fault {
   if (error instanceof Fault) return error
   const { message, syscall } = error as NodeJS.ErrnoException
   return syscall === undefined ? refusal(message, error) : toFault('the zip', error)

@@ -17,7 +17,7 @@ interface SlashDate {
 }
 
 const orders = ['MDY', 'DMY'] as const
-const slashes = /^(\d{1,2})\/(\d{1,2})\/(\d{4})(?!\d)/
+const slashes = /^[ \t]*((\d{1,2})\/(\d{1,2})\/(\d{4}))(?!\d)/
 const monthMax = 12
 
 /**
@@ -49,9 +49,8 @@ export function slashDateOf(text: string): string | undefined {
 function readDates(texts: Iterable<string>): readonly SlashDate[] {
   const found = new Map<string, SlashDate>()
   for (const text of texts) {
-    const match = slashes.exec(text.trim())
-    if (match === null || found.has(match[0])) continue
-    const [date, first, second, year] = match
+    const [, date, first, second, year] = slashes.exec(text) ?? []
+    if (date === undefined || found.has(date)) continue
     found.set(date, {
       text: date,
       first: Number(first),

@@ -73,7 +73,7 @@ export const faultCodes = {
   FILE_AHEAD: {
     retry: true,
     meaning:
-      'A file ahead of this one cannot be published. Remove the cause that the log names for it.',
+      'A file ahead of this one is not published. file_load says why; this one goes on after it.',
   },
   ATTEMPTS: {
     retry: false,
@@ -160,6 +160,14 @@ export const faultCodes = {
   AMI_ANSWER: {
     retry: false,
     meaning: 'The AMI head-end answered what is not understood. Mend ami in the profile.',
+  },
+  MDM_UNREACHABLE: {
+    retry: true,
+    meaning: 'The MDM does not answer in time. Check that it is up and that backfill.url is right.',
+  },
+  MDM_ANSWER: {
+    retry: false,
+    meaning: 'The MDM answered what is no usage. Mend its answer, or backfill in the profile.',
   },
   OVERLOAD: {
     retry: true,

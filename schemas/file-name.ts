@@ -2,7 +2,7 @@ import { Fault } from './fault.js'
 import { type FeedName, feedNames, feeds } from './feed.js'
 import { isCalendarDay } from './time-stamp.js'
 
-/** What the name of a usage or other feed file says. `fileDate` is `YYYY-MM-DD`. */
+/** What the name of a file says. `fileDate` is `YYYY-MM-DD`. */
 export interface FileName {
   readonly name: string
   readonly companyCode: string

@@ -60,6 +60,8 @@ const oidc = z
     staleSeconds: z.int().min(1).max(604_800).default(21_600),
     /** How soon an unknown key id may cause another fetch. */
     unknownKeySeconds: z.int().min(1).max(3_600).default(30),
+    /** Authorities that are trusted instead of the system's, PEM. */
+    caFile: z.string().min(1).optional(),
   })
   .readonly()
 
@@ -75,12 +77,42 @@ const introspection = z
     /** How long an active token is not asked for again; a revoked one is taken that much longer. */
     cacheSeconds: z.int().min(0).max(300).default(0),
     timeoutMs,
+    /** Authorities that are trusted instead of the system's, PEM. */
+    caFile: z.string().min(1).optional(),
   })
   .readonly()
 
-export const identitySettings = z.discriminatedUnion('kind', [oidc, introspection])
+const text = z.string().min(1).max(1_000)
+const texts = (remedy: string) =>
+  z
+    .union([text, z.array(text).min(1).max(20)], remedy)
+    .transform((names): readonly string[] => (typeof names === 'string' ? [names] : names))
+
+const saml = z
+  .strictObject({
+    kind: z.literal('saml'),
+    /** NameID, or the Name of an attribute with one value. */
+    claim: claimName.default('NameID'),
+    /** The provider's entity id. */
+    issuer: text,
+    /** What the assertion must be meant for; one of them is enough. */
+    audience: texts('name the audience'),
+    /** Addresses of assertion consumers that the response may have been made for. */
+    recipient: texts('name the address of the assertion consumer'),
+    /** PEM files with the provider's signing certificates; old and new ones while they change. */
+    certFiles: z.array(z.string().min(1)).min(1, 'name at least one file').max(20).readonly(),
+    /** How often the files are looked at; new ones need no restart. */
+    certificateSeconds: z.int().min(1).max(86_400).default(10),
+    clockToleranceSeconds,
+    /** How long after it was issued an assertion is taken, whatever it says itself. */
+    ageSecondsMax: z.int().min(60).max(86_400).default(3_600),
+  })
+  .readonly()
+
+export const identitySettings = z.discriminatedUnion('kind', [oidc, introspection, saml])
 
 export type IdentitySettings = z.output<typeof identitySettings>
 export type OidcSettings = z.output<typeof oidc>
 export type IssuerSettings = OidcSettings['issuers'][number]
 export type IntrospectionSettings = z.output<typeof introspection>
+export type SamlSettings = z.output<typeof saml>

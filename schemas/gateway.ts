@@ -65,6 +65,8 @@ interface Sections {
   readonly cis?: unknown
   readonly ami?: unknown
   readonly bind?: unknown
+  readonly ingestion?: string
+  readonly backfill?: unknown
 }
 
 interface Gap {
@@ -77,6 +79,12 @@ export function findGaps(sections: Sections): readonly Gap[] {
   const { gateway, identity, cis, ami, bind } = sections
   const gaps: Gap[] = []
   const need = (name: string, message: string) => void gaps.push({ path: [name], message })
+  if (sections.ingestion === 'backfill' && sections.backfill === undefined) {
+    need('backfill', 'ingestion: backfill needs it')
+  }
+  if (sections.ingestion !== 'backfill' && sections.backfill !== undefined) {
+    need('ingestion', 'write backfill, or leave the section backfill out')
+  }
   if (gateway !== undefined && identity === undefined) need('identity', 'the gateway needs it')
   if (gateway !== undefined && cis === undefined) need('cis', 'the gateway needs it')
   if (bind !== undefined && ami === undefined) need('ami', 'bind needs a head-end')

@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { byteSize } from './byte-size.js'
 import { Fault } from './fault.js'
 import { findGaps, gatewaySettings } from './gateway.js'
+import { backfillSettings } from './history.js'
 import { listProblems, remedy } from './problem.js'
 import { sourceSettings } from './source.js'
+import { findSharedFolders } from './source-folders.js'
 import { createZone, daySeconds } from './zone.js'
 
 export { type SecretReference, secretReference } from './secret.js'
@@ -75,6 +77,11 @@ const sources = z
     error: 'give every source a name of its own',
     when: ({ value }) => Array.isArray(value),
   })
+  .superRefine((list, context) => {
+    for (const { index, message } of findSharedFolders(list)) {
+      context.addIssue({ code: 'custom', path: [index, 'path'], message })
+    }
+  })
   .readonly()
   .prefault([{ kind: 'folder', name: 'inbox', path: 'inbox' }])
 
@@ -114,6 +121,7 @@ const profile = z
     sources,
     limits,
     retention,
+    backfill: backfillSettings.optional(),
     ...gatewaySettings,
   })
   .superRefine((value, context) => {

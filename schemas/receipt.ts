@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type FeedName, feedNames } from './feed.js'
 import { parseTotal } from './quantity.js'
 
-/** Where a row that was read can end; each row ends in exactly one (decisions 21 and 22). */
+/** Where a row that a receipt tells of can end: in exactly one of these (decisions 21 and 22). */
 export const outcomes = {
   accepted: { meaning: 'published as the current read of its meter and interval' },
   duplicate: { meaning: 'equal to a row of this file or to the read already published' },
@@ -33,7 +33,9 @@ const instant = z.iso.datetime()
 /**
  * The receipt of one arrival, `<file name>.receipt.json` (file layouts). Instants are ISO 8601 in
  * UTC, quantities decimal strings as sent. What is not known, or not of this feed, is null or left
- * out; `reason` is a fault's code and detail, or names the first receipt of a duplicate.
+ * out; `reason` is a fault's code and detail, or names the first receipt of a duplicate. Only what
+ * is published is accepted: of a quarantined file `rows` tell of the rejected ones, and `withheld`
+ * of all others that it holds. `roundedRows` had more decimals than are kept, whatever became of them.
  */
 export const receiptSchema = z
   .strictObject({
@@ -47,6 +49,7 @@ export const receiptSchema = z
     reason: z.string().nullish(),
     rows: sixOf(count),
     quantity: sixOf(quantity).nullish(),
+    withheld: z.strictObject({ rows: count, quantity }).readonly().nullish(),
     restated: z.strictObject({ rows: count, netQuantity: quantity }).readonly().nullish(),
     meters: count.nullish(),
     firstIntervalStart: instant.nullish(),
@@ -55,11 +58,13 @@ export const receiptSchema = z
     dateOrder: z.enum(['MDY', 'DMY']).nullish(),
     dateOrderProof: z.string().nullish(),
     repeatedHourRows: count.nullish(),
+    roundedRows: count.nullish(),
     notes: z.array(z.string()).readonly().optional(),
     receivedAt: instant,
     publishedAt: instant.nullish(),
     seconds: z.number().min(0).nullish(),
   })
+  .refine(({ status, rows }) => status === 'published' || rows.accepted === 0)
   .readonly()
 
 export type Receipt = z.output<typeof receiptSchema>

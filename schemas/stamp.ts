@@ -36,7 +36,12 @@ export function readStamp(text: string, rules: StampRules): readonly number[] | 
     ? dayStarts(toDay(parsed.wall), rules.zone)
     : instantsOf(parsed, rules).map((instant) => startOf(instant, rules))
   if (starts.length === 0) return 'NONEXISTENT_TIME'
-  return starts.every((start) => start > 0) ? starts : 'NOT_A_TIME'
+  return starts.every((start) => isStorable(start, rules.zone)) ? starts : 'NOT_A_TIME'
+}
+
+/** The store holds neither instants nor local days before 1970. */
+function isStorable(start: number, zone: Zone): boolean {
+  return start > 0 && zone.toWall(start).year >= 1970
 }
 
 /** None for a day that the zone skipped whole. */

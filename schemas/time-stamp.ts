@@ -11,7 +11,7 @@ const seconds = String.raw`:(?<seconds>\d\d)`
 const offset = String.raw`(?:Z|(?<sign>[+-])(?<offsetHour>\d\d):?(?<offsetMinute>\d\d))`
 
 /**
- * The shapes of a time stamp in a usage file, one blank between its parts; no text has two of them.
+ * The shapes of a timestamp in a usage file, one blank between its parts; no text has two of them.
  * Month and day stand in the order of the file where the shape has slashes.
  */
 export const timeStampFormats = {
@@ -51,7 +51,7 @@ export function detectFormat(text: string): TimeStampFormat | undefined {
   return timeStampFormatNames.find((name) => timeStampFormats[name].test(text))
 }
 
-/** A time stamp as it stands, with its seconds east of Greenwich where the stamp says them. */
+/** A timestamp as it stands, with its seconds east of Greenwich where the stamp says them. */
 export interface TimeStamp {
   readonly wall: Wall
   readonly offsetSeconds?: number

@@ -4,7 +4,8 @@ import { readStamp, type StampReader, type StampRules } from './stamp.js'
 
 /**
  * Why a row is rejected, in the order of judgement, with the words that stand in the rejects file.
- * Behind the details of the column counts stands a blank and the number of columns found.
+ * Behind the details of the column counts stands a blank and the number of columns found, behind that
+ * of the length which lines of which meter show it.
  */
 export const rejectCodes = {
   ROW_TOO_LONG: { detail: 'the row is longer than limits.rowBytesMax' },
@@ -55,6 +56,7 @@ export interface RejectedRow {
   readonly column: UsageColumn | ''
   readonly detail: string
   readonly micros: bigint
+  readonly rounded: boolean
 }
 
 export type UsageVerdict = AcceptedRow | RejectedRow
@@ -78,9 +80,10 @@ export function judgeUsageRow(
 ): UsageVerdict {
   const values = fields.map(trimBlanks)
   const quantity = parseQuantity(values.at(-1) ?? '')
-  const micros = quantity?.micros ?? 0n
+  const { micros, rounded } = quantity ?? { micros: 0n, rounded: false }
   const reject = (code: RejectCode, column: UsageColumn | '', found = ''): RejectedRow => {
-    return { outcome: 'rejected', code, column, detail: rejectCodes[code].detail + found, micros }
+    const detail = rejectCodes[code].detail + found
+    return { outcome: 'rejected', code, column, detail, micros, rounded }
   }
   const count = values.length
   if (count < columns.length) return reject('TOO_FEW_COLUMNS', '', ` ${count}`)
@@ -101,7 +104,7 @@ export function judgeUsageRow(
     meterId,
     starts,
     micros,
-    rounded: quantity?.rounded === true,
+    rounded,
   }
 }
 

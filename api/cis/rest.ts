@@ -12,7 +12,12 @@ export function createRestCis(
   settings: RestCisSettings,
   headers: Readonly<Record<string, string>>,
 ): Cis {
-  const caller = createCaller({ ...settings, fault: 'CIS_UNREACHABLE', name: 'the CIS' })
+  const caller = createCaller({
+    ...settings,
+    fault: 'CIS_UNREACHABLE',
+    name: 'the CIS',
+    mayQueue: true,
+  })
   const base = settings.url.replace(/\/$/, '')
   return {
     fetch: async (clientId) => {

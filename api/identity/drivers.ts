@@ -3,6 +3,7 @@ import type { SecretReference } from '../../schemas/secret.js'
 import type { Identity } from './identity.js'
 import { createIntrospection } from './introspection.js'
 import { createOidc, type OidcOptions } from './oidc.js'
+import { createSaml } from './saml.js'
 
 export type IdentityOptions = Omit<OidcOptions, 'settings'> & {
   readonly secret: (reference: SecretReference) => string
@@ -21,6 +22,7 @@ const drivers: Drivers = {
   oidc: (settings, options) => createOidc({ settings, ...options }),
   introspection: (settings, { secret, ...options }) =>
     createIntrospection({ settings, clientSecret: secret(settings.clientSecret), ...options }),
+  saml: (settings, options) => createSaml({ settings, ...options }),
 }
 
 export function createIdentity(settings: IdentitySettings, options: IdentityOptions): Identity {

@@ -34,6 +34,7 @@ export function createIntrospection(options: IntrospectionOptions): Identity {
     fault: 'IDENTITY_UNREACHABLE',
     name: 'the introspection endpoint',
     timeoutMs: settings.timeoutMs,
+    caFile: settings.caFile,
     connectionsMax: 64,
     answerBytesMax,
   })

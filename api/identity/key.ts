@@ -61,7 +61,8 @@ function importKey(jwk: JsonWebKey): KeyObject | undefined {
   }
 }
 
-function isStrong(key: KeyObject): boolean {
+/** RSA of at least 2,048 bits with an exponent of at least 65,537, or another kind of key. */
+export function isStrong(key: KeyObject): boolean {
   if (key.asymmetricKeyType !== 'rsa') return true
   const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
   return modulusLength >= rsaBitsMin && publicExponent >= exponentMin

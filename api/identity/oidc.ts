@@ -44,6 +44,7 @@ export function createOidc(options: OidcOptions): Identity {
     fault: 'IDENTITY_UNREACHABLE',
     name: 'the identity provider',
     timeoutMs: settings.timeoutMs,
+    caFile: settings.caFile,
     connectionsMax: 4,
     answerBytesMax: keyAnswerBytesMax,
   })

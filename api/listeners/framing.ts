@@ -1,3 +1,5 @@
+import type { Fields } from './fields.js'
+
 /** Whether a body follows the header, and how it ends. */
 export type Framing =
   | { readonly kind: 'none' }
@@ -10,9 +12,8 @@ const none: Framing = { kind: 'none' }
  * Judges how a request says where it ends (RFC 9112, section 6). Whatever two servers might read
  * differently is refused: a length twice, a length beside an encoding, any encoding but chunked.
  */
-export function bodyOf(headers: ReadonlyMap<string, string>, bodyBytesMax: number): Framing {
-  const length = headers.get('content-length')
-  const encoding = headers.get('transfer-encoding')
+export function bodyOf(fields: Readonly<Fields>, bodyBytesMax: number): Framing {
+  const { contentLength: length, transferEncoding: encoding } = fields
   if (length === undefined && encoding === undefined) return none
   if (encoding !== undefined) {
     if (length !== undefined || encoding !== 'chunked') return { kind: 'refused', status: 400 }

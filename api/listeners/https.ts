@@ -5,23 +5,17 @@ import { createServer, type ServerOptions } from 'node:https'
 import { createSecureContext, type TLSSocket } from 'node:tls'
 import { Fault } from '../../schemas/fault.js'
 import type { GatewayLimits, MutualSettings } from '../../schemas/gateway-listener.js'
-import type { GatewayResponse, Handle } from '../request.js'
+import type { GatewayResponse } from '../request.js'
 import { createAllow } from './allow.js'
+import { createFieldReader, type Fields } from './fields.js'
 import { bodyOf } from './framing.js'
-import type { Listener } from './listener.js'
+import { createDrain } from './https-drain.js'
+import { answerMalformed } from './https-malformed.js'
+import type { Listener, ListenerOptions } from './listener.js'
 import { createPace } from './pace.js'
 
-export interface HttpsOptions {
-  readonly settings: MutualSettings
-  readonly limits: GatewayLimits
-  readonly requestsPerSecondMax: number
-  readonly handle: Handle
-  readonly requestId: (given: string | undefined) => string
-  readonly now: () => number
-  readonly onFailure: (error: unknown, requestId: string) => void
-}
+export type HttpsOptions = ListenerOptions<MutualSettings>
 
-const refuse = (status: number): GatewayResponse => ({ status, headers: [], body: '', id: '' })
 const minVersion = 'TLSv1.2'
 
 /**
@@ -37,6 +31,7 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
     rejectUnauthorized: true,
     minVersion,
     maxHeaderSize: limits.headerBytesMax,
+    handshakeTimeout: limits.bodyMsMax,
     headersTimeout: limits.bodyMsMax,
     requestTimeout: limits.bodyMsMax * 2,
     connectionsCheckingInterval: 1_000,
@@ -45,9 +40,10 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
   server.on('secureConnection', (socket: TLSSocket) => {
     if (!allow(socket.remoteAddress ?? '')) socket.destroy()
   })
+  answerMalformed(server, options)
   const serve = createServe(options)
-  let isClosing = false
-  server.on('request', (request, response) => void serve(request, response, () => isClosing))
+  const drain = createDrain(server, limits.stopMsMax)
+  server.on('request', (request, response) => void serve(request, response, drain.isClosing))
   server.listen({ host: settings.host, port: settings.port })
   await once(server, 'listening').catch((cause: unknown) => {
     throw toFault(settings, cause)
@@ -58,13 +54,7 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
     address: `https://${settings.host}:${port}`,
     port,
     renewCertificate: async () => server.setSecureContext({ ...readFiles(settings), minVersion }),
-    close: async () => {
-      isClosing = true
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      const late = setTimeout(() => server.closeAllConnections(), limits.stopMsMax)
-      await closed
-      clearTimeout(late)
-    },
+    close: drain.close,
   }
 }
 
@@ -75,22 +65,25 @@ type Serve = (
 ) => Promise<void>
 
 function createServe(options: HttpsOptions): Serve {
-  const { limits, handle, requestId, onFailure } = options
-  const pace = createPace(options.requestsPerSecondMax, options.now)
+  const { limits, handle, refuse, requestId, onFailure } = options
+  const pace = createPace(options.requestsPerSecondMax)
   const answer = async (request: IncomingMessage): Promise<GatewayResponse> => {
-    const headers = toHeaders(request.rawHeaders)
-    const id = requestId(headers.get('x-request-id'))
+    const startedAt = performance.now()
+    const fields = readFields(request.rawHeaders)
+    const { authorization } = fields
+    const at = { id: requestId(fields.requestId), startedAt }
     try {
-      if (!pace(() => request.socket.remoteAddress ?? '')) return refuse(429)
-      const framing = bodyOf(headers, limits.bodyBytesMax)
-      if (framing.kind === 'refused') return refuse(framing.status)
+      if (!pace(startedAt, () => request.socket.remoteAddress ?? '')) return refuse(429, at)
+      const framing = bodyOf(fields, limits.bodyBytesMax)
+      if (framing.kind === 'refused') return refuse(framing.status, at)
       const body = framing.kind === 'body' ? await readBody(request, limits) : ''
-      if (typeof body !== 'string') return body
+      if (typeof body !== 'string') return refuse(body, at)
       const [path = ''] = (request.url ?? '').split('?')
-      return await handle({ method: request.method ?? '', path, headers, body, id, isMutual: true })
+      const method = request.method ?? ''
+      return await handle({ ...at, method, path, authorization, body, isMutual: true })
     } catch (error) {
-      onFailure(error, id)
-      return refuse(500)
+      onFailure(error, at.id)
+      return refuse(500, at)
     }
   }
   return async (request, response, isClosing) => {
@@ -100,23 +93,23 @@ function createServe(options: HttpsOptions): Serve {
     if (isCut || isClosing()) response.setHeader('Connection', 'close')
     response.statusCode = status
     for (const [name, value] of headers) response.setHeader(name, value)
-    if (id !== '') response.setHeader('X-Request-Id', id)
+    response.setHeader('X-Request-Id', id)
     response.setHeader('Content-Length', Buffer.byteLength(body))
     response.end(body)
     if (isCut) response.once('finish', () => request.socket.destroySoon())
   }
 }
 
-/** The body, or what is answered where it is too long or too late. */
+/** The body, or the status where it is too long, too late or cut off. */
 async function readBody(
   request: IncomingMessage,
   { bodyBytesMax, bodyMsMax }: GatewayLimits,
-): Promise<string | GatewayResponse> {
+): Promise<string | 400 | 408 | 413> {
   const pieces: Buffer[] = []
   let bytes = 0
   return new Promise((resolve) => {
-    const late = setTimeout(() => resolve(refuse(408)), bodyMsMax)
-    const end = (outcome: string | GatewayResponse) => {
+    const late = setTimeout(() => resolve(408), bodyMsMax)
+    const end = (outcome: string | 400 | 408 | 413) => {
       clearTimeout(late)
       resolve(outcome)
     }
@@ -124,26 +117,21 @@ async function readBody(
       bytes += piece.length
       if (bytes > bodyBytesMax) {
         request.pause()
-        return end(refuse(413))
+        return end(413)
       }
       pieces.push(piece)
     })
     request.once('end', () => end(Buffer.concat(pieces).toString('utf8')))
-    request.once('error', () => end(refuse(400)))
-    request.once('close', () => end(refuse(400)))
+    request.once('error', () => end(400))
+    request.once('close', () => end(400))
   })
 }
 
-/** Fields that came twice are joined, as the other listener does. */
-function toHeaders(raw: readonly string[]): ReadonlyMap<string, string> {
-  const headers = new Map<string, string>()
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const name = (raw[at] ?? '').toLowerCase()
-    const value = raw[at + 1] ?? ''
-    const before = headers.get(name)
-    headers.set(name, before === undefined ? value : `${before}, ${value}`)
-  }
-  return headers
+function readFields(raw: readonly string[]): Readonly<Fields> {
+  const { fields, see } = createFieldReader()
+  for (let at = 0; at + 1 < raw.length; at += 2)
+    see((raw[at] ?? '').toLowerCase(), raw[at + 1] ?? '')
+  return fields
 }
 
 function readFiles({ tls }: MutualSettings): Pick<ServerOptions, 'cert' | 'key' | 'ca'> {

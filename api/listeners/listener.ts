@@ -1,3 +1,17 @@
+import type { GatewayLimits } from '../../schemas/gateway-listener.js'
+import type { Handle, Refuse } from '../request.js'
+
+/** What every listener is made of; `S` are the settings of its own. */
+export interface ListenerOptions<S> {
+  readonly settings: S
+  readonly limits: GatewayLimits
+  readonly requestsPerSecondMax: number
+  readonly handle: Handle
+  readonly refuse: Refuse
+  readonly requestId: (given: string | undefined) => string
+  readonly onFailure: (error: unknown, requestId: string) => void
+}
+
 /** A listener that serves. */
 export interface Listener {
   /** `https://127.0.0.1:8443`, or the path of a Unix socket. */

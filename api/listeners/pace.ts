@@ -1,5 +1,7 @@
-/** Whether one more request is within its address's requests a second. */
-export type Pace = (address: () => string | number) => boolean
+/**
+ * Whether one more request is within its address's requests a second; `at` is `performance.now()`.
+ */
+export type Pace = (at: number, address: () => string | number) => boolean
 
 const addressesMax = 100_000
 /** How long addresses are told apart after a second in which that was needed, seconds. */
@@ -10,13 +12,13 @@ const watchSeconds = 60
  * within the limit no address can be above it, and none is asked for; the first second that passes
  * it begins to count there, so that only in that one an address may have up to twice its due.
  */
-export function createPace(requestsPerSecondMax: number, now: () => number): Pace {
+export function createPace(requestsPerSecondMax: number): Pace {
   let second = 0
   let total = 0
   let watchUntil = 0
   let counts = new Map<string | number, number>()
-  return (address) => {
-    const at = Math.floor(now() / 1_000)
+  return (ms, address) => {
+    const at = Math.floor(ms / 1_000)
     if (at !== second || counts.size > addressesMax) {
       second = at
       total = 0

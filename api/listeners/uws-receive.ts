@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { GatewayRequest, GatewayResponse, Handle } from '../request.js'
 import { type Allow, createAllow } from './allow.js'
+import { createFieldReader, type FieldReader } from './fields.js'
 import { bodyOf } from './framing.js'
 import { createPace, type Pace } from './pace.js'
 import type { UwsOptions } from './uws.js'
@@ -20,44 +21,40 @@ interface Exchange {
   isAborted: boolean
 }
 
-const refuse = (status: number): GatewayResponse => ({ status, headers: [], body: '', id: '' })
-const forbidden = refuse(403)
-const tooMany = refuse(429)
-const broken = refuse(500)
-const headerTooLong = refuse(431)
-/** A colon, a blank and the end of the line. */
-const separatorBytes = 4
-
 /**
  * Captures a request before the callback returns, has it handled, and writes the answer once: at
- * once where the handler answers at once, else corked, and never to a client that has left.
+ * once where the handler answers at once, else corked, and never to a client that has left. A body
+ * that breaks off is a 400 in the log, which nobody is left to be told.
  */
 export function createReceive(options: UwsOptions, state: ReceiveState) {
-  const { handle, requestId, limits, onFailure, settings } = options
+  const { handle, refuse, limits, onFailure, settings } = options
   const allow = settings.allow.length === 0 ? undefined : createAllow(settings.allow)
-  const pace = createPace(options.requestsPerSecondMax, options.now)
+  const pace = createPace(options.requestsPerSecondMax)
+  const reader = createFieldReader()
   const finish = (response: UwsResponse, answer: GatewayResponse, closes = false) => {
     write(response, answer, closes || state.isClosing)
     if (state.isClosing) state.lastAt = performance.now()
   }
-  const later = (response: UwsResponse, exchange: Exchange, answer: Promise<GatewayResponse>) => {
-    answer
-      .catch((error: unknown) => {
-        onFailure(error, '')
-        return broken
-      })
-      .then((settled) => {
-        state.inFlight--
-        if (!exchange.isAborted) response.cork(() => finish(response, settled))
-      })
+  const fail = (error: unknown, request: GatewayRequest): GatewayResponse => {
+    onFailure(error, request.id)
+    return refuse(500, request)
   }
   const attempt: Handle = (request) => {
     try {
-      return handle(request)
+      const answer = handle(request)
+      return answer instanceof Promise ? answer.catch((error) => fail(error, request)) : answer
     } catch (error) {
-      onFailure(error, request.id)
-      return broken
+      return fail(error, request)
     }
+  }
+  const later = async (
+    response: UwsResponse,
+    exchange: Exchange,
+    answer: GatewayResponse | Promise<GatewayResponse>,
+  ) => {
+    const settled = await answer
+    state.inFlight--
+    if (!exchange.isAborted) response.cork(() => finish(response, settled))
   }
   const receiveBody = (response: UwsResponse, request: GatewayRequest) => {
     const pieces: Buffer[] = []
@@ -65,13 +62,15 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
     let isWhole = false
     const exchange = watch(response, () => {
       clearTimeout(late)
-      if (!isWhole) state.inFlight--
+      if (isWhole) return
+      state.inFlight--
+      refuse(400, request)
     })
     const end = (status: number) => {
       clearTimeout(late)
       isWhole = true
       state.inFlight--
-      response.cork(() => finish(response, refuse(status), true))
+      response.cork(() => finish(response, refuse(status, request), true))
     }
     const late = setTimeout(() => end(408), limits.bodyMsMax)
     state.inFlight++
@@ -87,36 +86,31 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
       clearTimeout(late)
       isWhole = true
       const body = Buffer.concat(pieces).toString('utf8')
-      later(response, exchange, Promise.resolve(attempt({ ...request, body })))
+      void later(response, exchange, attempt({ ...request, body }))
     })
   }
   const proceed = (response: UwsResponse, request: GatewayRequest) => {
     const answer = attempt(request)
     if (answer instanceof Promise) {
       state.inFlight++
-      later(
+      void later(
         response,
         watch(response, () => undefined),
         answer,
       )
     } else finish(response, answer)
   }
-  const judge = (
-    response: UwsResponse,
-    request: GatewayRequest,
-    refusal: GatewayResponse | undefined,
-  ) => {
-    const framing = bodyOf(request.headers, limits.bodyBytesMax)
-    if (framing.kind === 'refused') finish(response, refuse(framing.status), true)
-    else if (refusal !== undefined) finish(response, refusal, framing.kind === 'body')
+  return (response: UwsResponse, raw: UwsRequest): void => {
+    const request = capture(raw, reader, options)
+    const { fields } = reader
+    const framing = bodyOf(fields, limits.bodyBytesMax)
+    const status = judgeAddress(response, request.startedAt, { allow, pace })
+    const bytes = request.path.length + fields.bytes
+    if (bytes > limits.headerBytesMax) finish(response, refuse(431, request), true)
+    else if (framing.kind === 'refused') finish(response, refuse(framing.status, request), true)
+    else if (status !== 200) finish(response, refuse(status, request), framing.kind === 'body')
     else if (framing.kind === 'body') receiveBody(response, request)
     else proceed(response, request)
-  }
-  return (response: UwsResponse, raw: UwsRequest): void => {
-    const refusal = judgeAddress(response, { allow, pace })
-    const request = capture(raw, requestId, limits.headerBytesMax)
-    if (request === undefined) finish(response, headerTooLong, true)
-    else judge(response, request, refusal)
   }
 }
 
@@ -133,13 +127,14 @@ function watch(response: UwsResponse, onLeave: () => void): Exchange {
 /** Asking for an address is a system call, which is done only where something hangs on it. */
 function judgeAddress(
   response: UwsResponse,
+  at: number,
   { allow, pace }: { readonly allow: Allow | undefined; readonly pace: Pace },
-): GatewayResponse | undefined {
+): 200 | 403 | 429 {
   if (allow !== undefined) {
     const address = Buffer.from(response.getRemoteAddressAsText()).toString('latin1')
-    if (!allow(address)) return forbidden
+    if (!allow(address)) return 403
   }
-  return pace(() => addressKey(response.getRemoteAddress())) ? undefined : tooMany
+  return pace(at, () => addressKey(response.getRemoteAddress())) ? 200 : 429
 }
 
 /** Four bytes as a number; longer ones as text, and none, as on a Unix socket, as 0. */
@@ -149,30 +144,36 @@ function addressKey(address: ArrayBuffer): number | string {
   return Buffer.from(address).toString('latin1')
 }
 
-/** The request, or undefined where its header is longer than it may be. */
+/** The request but for its body; the other header fields are left in the reader. */
 function capture(
   raw: UwsRequest,
-  requestId: UwsOptions['requestId'],
-  headerBytesMax: number,
-): GatewayRequest | undefined {
-  const headers = new Map<string, string>()
-  const path = raw.getUrl()
-  let bytes = path.length
-  raw.forEach((name, value) => {
-    bytes += name.length + value.length + separatorBytes
-    const before = headers.get(name)
-    headers.set(name, before === undefined ? value : `${before}, ${value}`)
-  })
-  if (bytes > headerBytesMax) return undefined
-  const id = requestId(headers.get('x-request-id'))
-  return { method: raw.getCaseSensitiveMethod(), path, headers, body: '', id, isMutual: false }
+  { clear, see, fields }: FieldReader,
+  { requestId }: UwsOptions,
+): GatewayRequest {
+  const startedAt = performance.now()
+  clear()
+  raw.forEach(see)
+  return {
+    method: raw.getCaseSensitiveMethod(),
+    path: raw.getUrl(),
+    authorization: fields.authorization,
+    body: '',
+    id: requestId(fields.requestId),
+    isMutual: false,
+    startedAt,
+  }
 }
 
+/**
+ * All header fields go out in one step: into native code each costs as much as finding the answer.
+ * Names and values are ours, and an id is plain, so that none can begin a line of its own.
+ */
 function write(response: UwsResponse, answer: GatewayResponse, closes: boolean): void {
   const { status, headers, body, id } = answer
+  let fields = id
+  for (const field of headers) fields += `\r\n${field[0]}: ${field[1]}`
+  if (closes) fields += '\r\nConnection: close'
   if (status !== 200) response.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`)
-  for (const [name, value] of headers) response.writeHeader(name, value)
-  if (id !== '') response.writeHeader('X-Request-Id', id)
-  if (closes) response.writeHeader('Connection', 'close')
+  response.writeHeader('X-Request-Id', fields)
   response.end(body, closes)
 }

@@ -5,21 +5,12 @@ import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createSecureContext } from 'node:tls'
 import { Fault } from '../../schemas/fault.js'
-import type { GatewayLimits, ListenSettings } from '../../schemas/gateway-listener.js'
-import type { Handle } from '../request.js'
-import type { Listener } from './listener.js'
+import type { ListenSettings } from '../../schemas/gateway-listener.js'
+import type { Listener, ListenerOptions } from './listener.js'
 import { createReceive, type ReceiveState } from './uws-receive.js'
 import type { UwsApp, UwsSocket } from './uws-types.js'
 
-export interface UwsOptions {
-  readonly settings: ListenSettings
-  readonly limits: GatewayLimits
-  readonly requestsPerSecondMax: number
-  readonly handle: Handle
-  readonly requestId: (given: string | undefined) => string
-  readonly now: () => number
-  readonly onFailure: (error: unknown, requestId: string) => void
-}
+export type UwsOptions = ListenerOptions<ListenSettings>
 
 /** Connections that are idle when a stop begins may still send for so long. */
 const quietMs = 250

@@ -20,14 +20,30 @@ export type Target = 'bare' | 'limit' | 'fastifyCold' | 'fastifyWarm' | 'warm' |
 
 export interface GatewayRig {
   readonly urls: Readonly<Record<Target, string>>
-  /** Lua files for wrk: one static request, and a request with each token in turn. */
-  readonly scripts: { readonly same: string; readonly each: string }
+  readonly scripts: Scripts
   readonly token: string
   readonly cisUrl: string
+  /** Of the gateway that remembers tokens. */
+  warmPid(): number | undefined
   close(): Promise<void>
 }
 
+/** Lua files for wrk. */
+interface Scripts {
+  /** One static request. */
+  readonly same: string
+  /** The same from each connection every 20 ms. */
+  readonly paced: string
+  /** A request with each token in turn, from a token anywhere on. */
+  readonly each: string
+  /** One such request from each connection, all at once, and no more. */
+  readonly burst: string
+}
+
 const path = '/v1/gateway/login'
+
+/** Requests of a burst. */
+export const burstCount = 2_000
 
 /** Everything that is measured, each server a process of its own, on loopback. */
 export async function createGatewayRig(tokenCount: number): Promise<GatewayRig> {
@@ -47,19 +63,22 @@ export async function createGatewayRig(tokenCount: number): Promise<GatewayRig> 
     return `http://127.0.0.1:${port}${path}`
   }
   const { gateway, cisUrl } = await startGateways(folder, idp.url, closers)
+  const warm = await gateway(100_000)
+  const cold = await gateway(0)
   const urls = {
     bare: await start('bare'),
     limit: await start('limit'),
     fastifyCold: await start('fastifyCold'),
     fastifyWarm: await start('fastifyWarm'),
-    warm: await gateway(100_000),
-    cold: await gateway(0),
+    warm: warm.url,
+    cold: cold.url,
   }
   return {
     urls,
     scripts: writeScripts(folder, tokens),
     token: tokens[0] ?? '',
     cisUrl,
+    warmPid: warm.pid,
     close: async () => {
       for (const close of closers) await close()
       rmSync(folder, { recursive: true, force: true })
@@ -100,7 +119,7 @@ async function startGateways(folder: string, issuer: string, closers: (() => Pro
   const log = createLog(join(home.logs, 'bench.log'), 'bench')
   const stack = await startStack({ home, profile: { ...pipeline, gateway: undefined }, log })
   closers.unshift(stack.close)
-  const gateway = async (tokensCachedMax: number): Promise<string> => {
+  const gateway = async (tokensCachedMax: number) => {
     const port = await freePort()
     const logsPath = join(folder, `gateway-${tokensCachedMax}`)
     const own = openHome(logsPath)
@@ -116,29 +135,42 @@ async function startGateways(folder: string, issuer: string, closers: (() => Pro
       logsPath: own.logs,
     })
     closers.unshift(child.close)
-    return `${(child.detail() as GatewayDetail).addresses[0]}${path}`
+    const { addresses } = child.detail() as GatewayDetail
+    return { url: `${addresses[0]}${path}`, pid: child.pid }
   }
   return { gateway, cisUrl }
 }
 
-function writeScripts(folder: string, tokens: readonly string[]): GatewayRig['scripts'] {
-  const same = join(folder, 'same.lua')
-  const each = join(folder, 'each.lua')
+function writeScripts(folder: string, tokens: readonly string[]): Scripts {
   const list = join(folder, 'tokens')
   writeFileSync(list, tokens.join('\n'))
-  writeFileSync(same, 'wrk.method = "POST"\n')
-  writeFileSync(
-    each,
-    `local tokens = {}
+  const write = (name: keyof Scripts, text: string): string => {
+    const file = join(folder, `${name}.lua`)
+    writeFileSync(file, text)
+    return file
+  }
+  const same = 'wrk.method = "POST"\n'
+  const each = `math.randomseed(os.time())
+local tokens = {}
 for line in io.lines(${JSON.stringify(list)}) do tokens[#tokens + 1] = "Bearer " .. line end
-local at = 0
+local at = math.random(#tokens)
 function request()
   at = at % #tokens + 1
   return wrk.format("POST", nil, { ["Authorization"] = tokens[at] })
 end
-`,
-  )
-  return { same, each }
+`
+  const once = `local sent = 0
+function delay()
+  sent = sent + 1
+  return sent > ${burstCount} and 3600000 or 0
+end
+`
+  return {
+    same: write('same', same),
+    paced: write('paced', `${same}function delay() return 20 end\n`),
+    each: write('each', each),
+    burst: write('burst', each + once),
+  }
 }
 
 async function freePort(): Promise<number> {

@@ -13,6 +13,7 @@ export interface WrkOptions {
 }
 
 export interface WrkFigures {
+  readonly requests: number
   /** Answers a second. */
   readonly rps: number
   readonly p50Ms: number
@@ -39,6 +40,7 @@ export async function wrk(options: WrkOptions): Promise<WrkFigures> {
   const socket = /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(stdout)
   const broken = socket?.slice(1).reduce((sum, count) => sum + Number(count), 0) ?? 0
   return {
+    requests: Number(/(\d+) requests in/.exec(stdout)?.[1] ?? 0),
     rps: Number(/Requests\/sec: +([\d.]+)/.exec(stdout)?.[1] ?? 0),
     p50Ms: toMs(/50% +([\d.]+)(us|ms|s)/.exec(stdout)),
     p99Ms: toMs(/99% +([\d.]+)(us|ms|s)/.exec(stdout)),

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
@@ -72,5 +73,13 @@ function profile(context: Context): Finding {
   const path = profilePathOf(context.profilePath, context.homePath)
   const found = readProfile(path)
   const companies = found.companyCodes.join(', ')
-  return good(`${resolve(path)}: ${companies}, ${found.timeZone}, ${found.database}`)
+  const detail = `${resolve(path)}: ${companies}, ${found.timeZone}, ${found.database}`
+  const home = resolve(context.homePath)
+  // A data folder that is not made yet gets its inbox when it is.
+  const folders = found.sources.flatMap((source) =>
+    source.kind === 'folder' ? [resolve(home, source.path)] : [],
+  )
+  const absent = folders.find((folder) => !existsSync(folder) && existsSync(home))
+  if (absent === undefined) return good(detail)
+  return bad(`${detail}\na source is at ${absent}, which is not there`, 'make it, or mend sources')
 }

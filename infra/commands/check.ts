@@ -21,7 +21,9 @@ export async function check(
   files: readonly string[],
   options: CheckOptions,
 ): Promise<number> {
-  const profile = readProfile(profilePathOf(context.profilePath, context.homePath))
+  const profilePath = profilePathOf(context.profilePath, context.homePath)
+  const profile = readProfile(profilePath)
+  context.say(`judging by the profile ${profilePath}`)
   const bar = createBar()
   const checked: Checked[] = []
   let rowsBefore = 0

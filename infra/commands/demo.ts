@@ -93,15 +93,13 @@ async function showGateway(context: Context, stack: Stack, office: Office): Prom
 
 async function show(context: Context, stack: InUse): Promise<void> {
   await sendFiles(context, stack)
-  const receipts = await followFiles(
-    stack,
-    demoFileNames.map((name) => ({
-      name,
-      bytes: statSync(join(stack.home.inbox, name), { throwIfNoEntry: false })?.size ?? 0,
-      arrive: () => untilArrived(stack, name),
-    })),
-  )
-  context.print(`${renderReceipts(receipts)}\n`)
+  const arriving = demoFileNames.map((name) => ({
+    name,
+    bytes: statSync(join(stack.home.inbox, name), { throwIfNoEntry: false })?.size ?? 0,
+    arrive: () => untilArrived(stack, name),
+  }))
+  const ended = await followFiles(stack, arriving, context.say)
+  context.print(`${renderReceipts(ended.map(({ receipt }) => receipt))}\n`)
   context.print('A first query: the day on which the clock was set back has 25 hours\n')
   context.print(`${firstQuery}\n`)
   await printResult(stack, { statement: firstQuery, format: 'PrettyCompact' })

@@ -1,5 +1,6 @@
 import { Fault, faultCodes } from '../../schemas/fault.js'
 import { bad, type Check, type Finding } from '../checks/check.js'
+import { fileChecks } from '../checks/files.js'
 import { machineChecks } from '../checks/machine.js'
 import { serverChecks } from '../checks/servers.js'
 import { type Context, exitCodes } from '../context.js'
@@ -11,7 +12,7 @@ const marks = { good: '✓', warning: '!', bad: '✗' } as const
  * is not good what to do. The exit code is 1 when something is bad.
  */
 export async function doctor(context: Context): Promise<number> {
-  const checks = [...machineChecks, ...serverChecks]
+  const checks = [...machineChecks, ...serverChecks, ...fileChecks]
   const findings = await Promise.all(checks.map((check) => examine(check, context)))
   for (const [index, finding] of findings.entries()) {
     context.print(lineOf(checks[index]?.name ?? '', finding))
@@ -31,6 +32,7 @@ async function examine(check: Check, context: Context): Promise<Finding> {
 }
 
 function lineOf(name: string, finding: Finding): string {
-  const line = `${marks[finding.state]} ${name.padEnd(12)} ${finding.detail}`
-  return finding.todo === undefined ? line : `${line}\n  ${' '.repeat(12)} → ${finding.todo}`
+  const below = `\n${' '.repeat(15)}`
+  const line = `${marks[finding.state]} ${name.padEnd(12)} ${finding.detail.replaceAll('\n', below)}`
+  return finding.todo === undefined ? line : `${line}${below}→ ${finding.todo}`
 }

@@ -1,9 +1,12 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
+import { arrivalPaths } from '../../pipeline/outbox.js'
 import { Fault } from '../../schemas/fault.js'
+import type { Receipt } from '../../schemas/receipt.js'
 import { type Context, exitCodes } from '../context.js'
-import { followFiles } from '../follow.js'
-import { renderReceipts } from '../receipts.js'
+import { type Arriving, followFiles } from '../follow.js'
+import type { Home } from '../home.js'
+import { type EndedFile, renderEnded } from '../receipts.js'
 import { useStack } from '../use-stack.js'
 
 export interface LoadOptions {
@@ -24,19 +27,43 @@ export async function load(
 ): Promise<number> {
   const paths = files.map(readable)
   const { again } = options
-  const receipts = await useStack(context, 'load', (stack) =>
-    followFiles(
-      stack,
-      paths.map((path) => ({
-        name: basename(path),
-        bytes: statSync(path).size,
-        arrive: async (handOver) => (await handOver.handOver(path, { again })).arrival,
-      })),
-    ),
-  )
-  context.print(options.json ? JSON.stringify(receipts, undefined, 2) : renderReceipts(receipts))
-  const good = receipts.every(({ status }) => status === 'published' || status === 'duplicate')
+  const handed: string[] = []
+  const toArriving = (path: string): Arriving => ({
+    name: basename(path),
+    bytes: statSync(path).size,
+    arrive: async (handOver) => {
+      const { arrival } = await handOver.handOver(path, { again })
+      handed.push(`${path}, arrival ${arrival}`)
+      return arrival
+    },
+  })
+  const told = () => context.say(tellHanded(handed))
+  context.ending.addEventListener('abort', told, { once: true })
+  const ended = await useStack(context, 'load', async (stack) => {
+    const followed = await followFiles(stack, paths.map(toArriving), context.say)
+    return followed.map(({ arrival, receipt }) => putAway(stack.home, arrival, receipt))
+  })
+  context.ending.removeEventListener('abort', told)
+  context.print(options.json ? JSON.stringify(ended, undefined, 2) : renderEnded(ended))
+  const good = ended.every(({ status }) => status === 'published' || status === 'duplicate')
   return good ? exitCodes.good : exitCodes.quarantined
+}
+
+/** What a person who does not wait any longer should know. */
+function tellHanded(handed: readonly string[]): string {
+  if (handed.length === 0) return 'nothing was handed over'
+  return [
+    'handed over, and loaded by the stack that runs on this data folder or by the next that does:',
+    ...handed.map((one) => `  ${one}`),
+    'leave the files where they are until tieline status shows that they have ended',
+  ].join('\n')
+}
+
+function putAway(home: Home, arrival: number, receipt: Receipt): EndedFile {
+  const named = { arrival, fileName: receipt.fileName }
+  const { receipt: receiptPath, rejects } = arrivalPaths(home.outbox, named)
+  const hasRejects = receipt.status !== 'duplicate' && receipt.rows.rejected > 0
+  return { ...receipt, receiptPath, ...(hasRejects && { rejectsPath: rejects }) }
 }
 
 /** The absolute path of a file that can be read. Throws `CONFIG` or `PERMISSION`. */

@@ -5,7 +5,7 @@ import { judgeCustomer } from '../../schemas/customer.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/profile.js'
 import { type Context, exitCodes } from '../context.js'
-import { profilePathOf, readProfile } from '../profile-file.js'
+import { placeFiles, profilePathOf, readProfile } from '../profile-file.js'
 
 export type ProbeName = keyof typeof probes
 
@@ -45,7 +45,10 @@ export async function probe(
     context.print(`${outcome.mark} ${title.padEnd(20)} ${ms} ms  ${outcome.text}`)
   }
   await probes[name]({
-    profile: readProfile(profilePathOf(context.profilePath, context.homePath)),
+    profile: placeFiles(
+      readProfile(profilePathOf(context.profilePath, context.homePath)),
+      context.homePath,
+    ),
     subject,
     context,
     step,

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { openHistory } from '../../pipeline/backfill.js'
 import { type Registered, register as registerCustomers } from '../../pipeline/registrations.js'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
 import { type CustomerProblem, type CustomerRules, judgeCustomer } from '../../schemas/customer.js'
@@ -57,7 +58,9 @@ async function registerFile(stack: InUse, { file, options, say }: Task): Promise
   const batch: Registration[] = []
   let summary: Summary = { customers: 0, changed: 0, meters: 0, bad: 0 }
   const handOver = async (bytesDone: number) => {
-    const { customers, changed, meters } = await registerCustomers(context, batch.splice(0))
+    const registered = batch.splice(0)
+    const { customers, changed, meters } = await registerCustomers(context, registered)
+    if (stack.profile.backfill !== undefined) await openHistory(context, registered)
     summary = {
       customers: summary.customers + customers,
       changed: summary.changed + changed,

@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
 import type { Addresses } from '../addresses.js'
 import { type Context, exitCodes } from '../context.js'
-import { useStack } from '../use-stack.js'
+import { useData } from '../use-stack.js'
 
 /** Runs one statement as the reader and writes its result to standard output as it comes. */
 export async function sql(
@@ -10,7 +10,7 @@ export async function sql(
   statement: string,
   options: { readonly format: string },
 ): Promise<number> {
-  await useStack(context, 'sql', (stack) => printResult(stack, { statement, ...options }))
+  await useData(context, 'sql', (stack) => printResult(stack, { statement, ...options }))
   return exitCodes.good
 }
 

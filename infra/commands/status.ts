@@ -3,8 +3,9 @@ import { createStore } from '../../pipeline/stores/clickhouse.js'
 import { readSources, type SourceState } from '../../pipeline/stores/sources.js'
 import type { Profile } from '../../schemas/profile.js'
 import { type Context, exitCodes } from '../context.js'
+import { readStanding, renderStuck, type Standing } from '../standing.js'
 import { type Column, grouped, renderTable } from '../table.js'
-import { type InUse, useStack } from '../use-stack.js'
+import { type InUse, useData } from '../use-stack.js'
 
 interface FileState {
   readonly status: string
@@ -34,10 +35,10 @@ interface SourceShown {
   readonly retryAt: string
 }
 
-export interface Status {
+export interface Status extends Standing {
   readonly sources: readonly SourceShown[]
   readonly files: readonly FileState[]
-  readonly queues: QueueCounts
+  readonly queues: Partial<QueueCounts>
   readonly freshness: readonly Freshness[]
 }
 
@@ -68,31 +69,41 @@ const freshnessColumns: readonly Column<Freshness>[] = [
   { title: 'late', cell: (row) => (row.late ? 'late' : '') },
 ]
 
-/** Prints files by state, how the sources do, jobs by queue and the age of the newest interval. */
+/**
+ * Prints files by state, how the sources do, what holds files up or kept them out, jobs by queue and
+ * the age of the newest interval. The exit code is 1 where a server does not answer.
+ */
 export async function status(
   context: Context,
   options: { readonly json: boolean },
 ): Promise<number> {
-  const now = await useStack(context, 'status', readStatus)
+  const now = await useData(context, 'status', readStatus)
   context.print(options.json ? JSON.stringify(now, undefined, 2) : render(now))
-  return exitCodes.good
+  return now.away.length === 0 ? exitCodes.good : exitCodes.fault
 }
 
 async function readStatus(stack: InUse): Promise<Status> {
-  const store = createStore(stack.store)
-  const queues = createQueues({ redisUrl: stack.redisUrl, prefix: stack.profile.database })
+  const standing = await readStanding(stack)
+  const isAway = (code: string) => standing.away.some((one) => one.code === code)
+  const ledger = isAway('STORE_UNREACHABLE') ? nothing : await readLedger(stack)
+  const queues = isAway('QUEUE_UNREACHABLE') ? {} : await countJobs(stack)
+  return { ...ledger, queues, ...standing }
+}
+
+const nothing = { sources: [], files: [], freshness: [] }
+
+async function readLedger({ store: address, profile }: InUse) {
+  const store = createStore(address)
   try {
     return {
-      sources: showSources(stack.profile, await readSources(store)),
+      sources: showSources(profile, await readSources(store)),
       files: await store.rows<FileState>({ sql: filesSql }),
-      queues: await queues.counts(),
       freshness: await store.rows<Freshness>({
         sql: freshnessSql,
-        parameters: { lateAfterHours: stack.profile.usage.lateAfterHours },
+        parameters: { lateAfterHours: profile.usage.lateAfterHours },
       }),
     }
   } finally {
-    await queues.close()
     await store.close()
   }
 }
@@ -116,6 +127,15 @@ function showSources(
       retryAt: pausedAt === undefined ? text(failure?.retryAt) : '',
     }
   })
+}
+
+async function countJobs({ redisUrl, profile }: InUse): Promise<QueueCounts> {
+  const queues = createQueues({ redisUrl, prefix: profile.database })
+  try {
+    return await queues.counts()
+  } finally {
+    await queues.close()
+  }
 }
 
 const filesSql = `SELECT status, toString(count()) AS files, toString(sum(rows_read)) AS rows,
@@ -145,11 +165,14 @@ const queueColumns: readonly Column<[string, Readonly<Record<string, number>>]>[
 
 function render(now: Status): string {
   return [
+    ...now.away.map(({ code, detail }) => `✗ ${code}: ${detail}; files wait until it answers`),
     renderTable(fileColumns, now.files),
     renderTable(sourceColumns, now.sources),
     ...now.sources
       .filter(({ detail }) => detail !== '')
       .map(({ name, detail }) => `${name}: ${detail}`),
+    ...renderStuck('waiting', now.waiting),
+    ...renderStuck('quarantined', now.quarantined),
     renderTable(queueColumns, Object.entries(now.queues)),
     renderTable(freshnessColumns, now.freshness),
   ].join('\n\n')

@@ -1,11 +1,11 @@
 import { unlock as unlockCustomer } from '../../api/attempts.js'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
 import { type Context, exitCodes } from '../context.js'
-import { useStack } from '../use-stack.js'
+import { useData } from '../use-stack.js'
 
 /** Takes the lock of a customer away; gateways hear of it within seconds. */
 export async function unlock(context: Context, clientId: string): Promise<number> {
-  const wasLocked = await useStack(context, 'unlock', async (stack) => {
+  const wasLocked = await useData(context, 'unlock', async (stack) => {
     const store = createStore(stack.store)
     try {
       return await unlockCustomer(store, clientId, new Date())

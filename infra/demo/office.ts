@@ -5,7 +5,7 @@ import type { Home } from '../home.js'
 import { isPortFree } from '../port.js'
 import { type Certificates, demoCertificates } from './certificates.js'
 
-export type OfficeSystem = 'idp' | 'cis' | 'ami'
+export type OfficeSystem = 'idp' | 'cis' | 'ami' | 'mdm'
 
 export interface OfficeOptions {
   readonly system: OfficeSystem
@@ -26,6 +26,7 @@ const portsWanted = {
   idp: 9_101,
   cis: 9_102,
   ami: 9_103,
+  mdm: 9_104,
   listen: 8_443,
   mutual: 8_444,
   operations: 9_464,
@@ -33,7 +34,7 @@ const portsWanted = {
 /** What the demo's service account is called and knows; there is nothing behind it to protect. */
 export const demoAccount = { name: 'platform', password: 'demo' } as const
 
-/** Starts identity provider, CIS and head-end of the simulated utility. */
+/** Starts identity provider, CIS, head-end and MDM of the simulated utility. */
 export async function startOffice(home: Home): Promise<Office> {
   const children: Child[] = []
   const start = async (system: OfficeSystem): Promise<string> => {
@@ -50,8 +51,20 @@ export async function startOffice(home: Home): Promise<Office> {
   }
   const close = async () => void (await Promise.all(children.map((child) => child.close())))
   try {
-    const [idp, cis, ami] = await Promise.all([start('idp'), start('cis'), start('ami')])
-    return { idp, cis, ami, certificates: demoCertificates(`${home.path}/certificates`), close }
+    const [idp, cis, ami, mdm] = await Promise.all([
+      start('idp'),
+      start('cis'),
+      start('ami'),
+      start('mdm'),
+    ])
+    return {
+      idp,
+      cis,
+      ami,
+      mdm,
+      certificates: demoCertificates(`${home.path}/certificates`),
+      close,
+    }
   } catch (error) {
     await close()
     throw error

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { FlowProducer, type Job, Queue, QueueEvents, UnrecoverableError, Worker } from 'bullmq'
 import { Fault } from '../../schemas/fault.js'
 import {
@@ -10,6 +11,7 @@ import {
   parseJob,
 } from './jobs.js'
 import { createProducerConnection, createWorkerConnection } from './redis.js'
+import { fromProgress, holdUp, passingFault, type Wait } from './wait.js'
 
 export interface QueueOptions {
   readonly redisUrl: string
@@ -29,6 +31,8 @@ export interface Queues {
   /** Lets one job of the queue run at a time, however many workers there are. */
   runAlone(name: JobName): Promise<void>
   counts(): Promise<QueueCounts>
+  /** Jobs of arrivals that a fault of the world holds up, at most 200 of each queue. */
+  waits(): Promise<readonly Wait[]>
   close(): Promise<void>
 }
 
@@ -36,6 +40,23 @@ const keepSeconds = 60
 /** World faults are tried again for as long as they last; other failures end after `attemptsMax`. */
 const worldAttemptsMax = 1_000_000
 const backoffMsMax = 10_000
+/** A connection that was never made would be waited for without end. */
+const reachMsMax = 10_000
+/** Queues whose jobs are steps of an arrival. */
+const steps: readonly JobName[] = ['fetch', 'receive', 'load', 'reconcile', 'settle']
+/** Jobs of one queue that are looked at for what they wait for. */
+const waitsMax = 200
+/**
+ * How long the job of a worker that died stays its own: the next look for such jobs, `stalledMs`
+ * later at most, gives it to another. A worker that lives renews its lock every half of that time.
+ * What could keep it from that for so long, a Redis that is away or a machine at a standstill, has
+ * the job run a second time beside the first, in any worker with room. Every step bears that:
+ * inserts carry tokens, receipts overwrite themselves, and of two verdicts the first holds. Steps
+ * leave the thread free in between: what keeps it longest is to measure a chunk of 64 MB, a second at
+ * most; with ten times more to do than the machine has cores no lock ran out.
+ */
+const lockMs = 10_000
+const stalledMs = 3_000
 
 const jobOptions = {
   attempts: worldAttemptsMax,
@@ -45,7 +66,7 @@ const jobOptions = {
 } as const
 
 /** Steps that have to run again when they are queued again, however soon: done, they leave no id. */
-const forgotten: readonly JobName[] = ['fetch', 'reconcile', 'register']
+const forgotten: readonly JobName[] = ['fetch', 'reconcile', 'register', 'backfill']
 
 function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
   const { removeOnComplete } = jobOptions
@@ -67,13 +88,19 @@ export function createQueues(options: QueueOptions): Queues {
   const queue = (name: JobName) => queues.get(name) as Queue
 
   const reach = async <T>(run: () => Promise<T>): Promise<T> => {
+    const waited = new AbortController()
+    const late = sleep(reachMsMax, undefined, { signal: waited.signal }).then(() => {
+      throw new Error(`no answer in ${reachMsMax / 1_000} s`)
+    })
     try {
-      return await run()
+      return await Promise.race([run(), late])
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      throw new Fault('QUEUE_UNREACHABLE', `Redis did not take the job (${reason})`, {
+      throw new Fault('QUEUE_UNREACHABLE', `Redis does not do what is asked of it (${reason})`, {
         cause: error,
       })
+    } finally {
+      waited.abort()
     }
   }
   return {
@@ -112,6 +139,11 @@ export function createQueues(options: QueueOptions): Queues {
       reach(async () => {
         const entries = [...queues].map(async ([name, queue]) => [name, await queue.getJobCounts()])
         return Object.fromEntries(await Promise.all(entries)) as QueueCounts
+      }),
+    waits: () =>
+      reach(async () => {
+        const held = steps.map((name) => queue(name).getDelayed(0, waitsMax - 1))
+        return (await Promise.all(held)).flat().flatMap(toWait)
       }),
     close: async () => {
       await Promise.all([...queues.values()].map((queue) => queue.close()))
@@ -156,18 +188,18 @@ export function createConsumer<N extends JobName>(
       } catch (error) {
         options.onFailure(idsOf(job.data), error, job.attemptsMade + 1)
         if (data !== undefined) {
-          if (await isTriedAgain(job, error, options.attemptsMax)) throw error
+          if (await isTriedAgain(job, error, options.attemptsMax)) throw new Error(codeOf(error))
           await options.giveUp(data, error)
         }
-        throw new UnrecoverableError(error instanceof Fault ? error.code : 'unexpected failure')
+        throw new UnrecoverableError(codeOf(error))
       }
     },
     {
       connection,
       prefix: options.prefix,
       concurrency: options.concurrency,
-      lockDuration: 30_000,
-      stalledInterval: 5_000,
+      lockDuration: lockMs,
+      stalledInterval: stalledMs,
       maxStalledCount: worldAttemptsMax,
       settings: { backoffStrategy: (attempts) => Math.min(100 * 2 ** attempts, backoffMsMax) },
     },
@@ -181,20 +213,32 @@ export function createConsumer<N extends JobName>(
   }
 }
 
+/** What BullMQ keeps of a failure in Redis: nothing of what failed may turn up there. */
+function codeOf(error: unknown): string {
+  return error instanceof Fault ? error.code : 'unexpected failure'
+}
+
 /**
  * Counts the failures of a job in its progress, for BullMQ counts the passing faults among its
  * attempts: an outage must not use up what a job may fail on its own.
  */
 async function isTriedAgain(job: Job, error: unknown, attemptsMax: number): Promise<boolean> {
-  if (error instanceof Fault && error.retry) return true
-  const failures = failuresOf(job) + 1
+  const before = fromProgress(job.progress)
+  const passing = passingFault(error)
+  if (passing !== undefined) {
+    await job.updateProgress({ ...before, wait: holdUp(passing, before.wait) })
+    return true
+  }
+  const failures = before.failures + 1
   await job.updateProgress({ failures })
   return failures < attemptsMax
 }
 
-function failuresOf({ progress }: Job): number {
-  const counted = typeof progress === 'object' && 'failures' in progress ? progress.failures : 0
-  return typeof counted === 'number' ? counted : 0
+function toWait(job: Job): readonly Wait[] {
+  const { wait } = fromProgress(job.progress)
+  const { arrival } = idsOf(job.data)
+  if (wait === undefined || arrival === undefined) return []
+  return [{ ...wait, job: job.name as JobName, arrival }]
 }
 
 /** Calls back when a job of the queue has completed; the caller polls besides, for lost events. */

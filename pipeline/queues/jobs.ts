@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { identifier } from '../../schemas/customer.js'
 import { Fault } from '../../schemas/fault.js'
 import { registrationSchema } from '../../schemas/registration.js'
 import { timeStampFormatNames } from '../../schemas/time-stamp.js'
@@ -18,7 +19,7 @@ export const jobSchemas = {
   fetch: z.strictObject({ ...version, arrival }),
   receive: z.strictObject({ ...version, arrival }),
   load: z.strictObject({
-    v: z.literal(2),
+    v: z.literal(3),
     arrival,
     feed: z.enum(['Electric', 'Gas']),
     seconds: z.int().positive(),
@@ -29,7 +30,6 @@ export const jobSchemas = {
       lines: count,
       rows: count,
       bytes: count,
-      micros: z.string().regex(/^-?\d+$/),
       shape: z.enum(chunkShapes),
       crlf: z.boolean(),
       repeats: z.boolean(),
@@ -39,6 +39,7 @@ export const jobSchemas = {
   settle: z.strictObject({ ...version, arrival }),
   sweep: z.strictObject({ ...version }),
   register: z.strictObject({ ...version, customer: registrationSchema }),
+  backfill: z.strictObject({ ...version, meterId: identifier }),
 } as const
 
 export type JobName = keyof typeof jobSchemas
@@ -80,6 +81,7 @@ export function jobId<N extends JobName>(name: N, data: JobData<N>): string {
   if ('arrival' in data) parts.push(data.arrival)
   if ('chunk' in data) parts.push(data.chunk.chunk)
   if ('customer' in data) parts.push(hashOf(data.customer))
+  if ('meterId' in data) parts.push(hashOf(data.meterId))
   return parts.join('-').replaceAll(':', '_')
 }
 

@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs'
-import { copyFile, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 
@@ -42,17 +42,20 @@ export function copyWhole(from: string, to: string): Promise<void> {
   })
 }
 
-/** Writes a receipt beside a file that was put away. */
-export function putBeside(path: string, receipt: string): Promise<void> {
+/** Writes a receipt beside a file that was put away, at once or not at all. */
+export function putBeside(file: string, receipt: string): Promise<void> {
+  const path = `${file}.receipt.json`
   return attempt(path, async () => {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    await writeFile(`${path}.receipt.json`, receipt)
+    await writeFile(`${path}.part`, receipt)
+    await rename(`${path}.part`, path)
   })
 }
 
-export async function statIfThere(path: string): Promise<Stats | undefined> {
+/** What a look at a file found; undefined where there is none. */
+export async function ifThere(looking: Promise<Stats>): Promise<Stats | undefined> {
   try {
-    return await stat(path)
+    return await looking
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error

@@ -17,6 +17,9 @@ const endings: Readonly<Record<Ending['ended'], End>> = {
   leave: async () => undefined,
 }
 
+/** A name that is longer leaves no room for an ending behind it. */
+const nameBytesMax = 230
+
 /**
  * Puts receipt and rejects beside a file and does with it what the profile says. One that has gone
  * needs no more, and one that is another by now is not touched.
@@ -28,7 +31,8 @@ export async function endFile(
 ): Promise<void> {
   const { arrival, settlement, as } = settled
   const { receipt, rejectsPath } = settlement
-  if (receipts) {
+  const hasRoom = Buffer.byteLength(arrival.name) <= nameBytesMax
+  if (receipts && hasRoom) {
     await place.write(`${arrival.name}.receipt.json`, Buffer.from(receipt))
     if (rejectsPath) await place.write(`${arrival.name}.rejects.csv`, { path: rejectsPath })
     else await place.remove(`${arrival.path}.rejects.csv`)
@@ -36,5 +40,6 @@ export async function endFile(
   const found = await place.look(arrival.path)
   if (found !== undefined && !isSame(found, arrival)) return
   if (found !== undefined) await endings[ended](place, found, as)
-  if (ended === 'take' || ended === 'rename') await place.remove(`${arrival.path}.done`)
+  const isGone = ended === 'take' || ended === 'rename'
+  if (isGone && hasRoom) await place.remove(`${arrival.path}.done`)
 }

@@ -1,9 +1,9 @@
-import { readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { lstat, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { plainName } from '../../schemas/file-name.js'
 import type { SettingsOf } from '../../schemas/source.js'
 import type { Arrival } from '../stores/ledger.js'
-import { attempt, copyWhole, moveFile, putBeside, readLocal, statIfThere } from './disk.js'
+import { attempt, copyWhole, ifThere, moveFile, putBeside, readLocal } from './disk.js'
 import { endFile, type Told } from './ended.js'
 import { isSame, type PlacedFile, refuseChanged, toListed } from './place.js'
 import type { Source } from './source.js'
@@ -16,7 +16,8 @@ export interface FolderOptions {
 
 /**
  * A folder of this machine that senders write into. Files are read where they lie; one that has ended
- * is moved to the archive or the quarantine, or copied there where the folder keeps it.
+ * is moved to the archive or the quarantine, or copied there where the folder keeps it. Links are left
+ * alone like folders: a sender would have files read that are not his.
  */
 export function createFolder({ settings, archive, quarantine }: FolderOptions): Source {
   const told = toldFolder(settings)
@@ -24,7 +25,7 @@ export function createFolder({ settings, archive, quarantine }: FolderOptions): 
     name: settings.name,
     keeps: settings.ended === 'mark' || settings.ended === 'leave',
     list: async () => toListed(settings.name, await listFolder(settings.path)),
-    read: readUnchanged,
+    read: (arrival) => readUnchanged(arrival, look),
     settle: async (arrival, settlement) => {
       const as = `${arrival.arrival}-${plainName(arrival.name)}`
       const isBad = settlement.outcome === 'quarantined'
@@ -40,13 +41,13 @@ export function createFolder({ settings, archive, quarantine }: FolderOptions): 
   }
 }
 
-/** Files that a person named: they are read where they lie and left there. */
+/** Files that a person named, links too: they are read where they lie and left there. */
 export function createHandOverSource(): Source {
   return {
     name: 'hand-over',
     keeps: true,
     list: async () => [],
-    read: readUnchanged,
+    read: (arrival) => readUnchanged(arrival, lookThrough),
     settle: async () => undefined,
     close: async () => undefined,
   }
@@ -77,14 +78,21 @@ async function listFolder(folder: string): Promise<readonly PlacedFile[]> {
   return files
 }
 
-async function look(path: string): Promise<PlacedFile | undefined> {
-  const found = await attempt(path, () => statIfThere(path))
-  if (!found?.isFile()) return undefined
-  return { name: basename(path), path, bytes: found.size, modifiedMs: Math.trunc(found.mtimeMs) }
+type Look = (path: string) => Promise<PlacedFile | undefined>
+
+const look = lookBy(lstat)
+const lookThrough = lookBy(stat)
+
+function lookBy(status: typeof stat | typeof lstat): Look {
+  return async (path) => {
+    const found = await attempt(path, () => ifThere(status(path)))
+    if (!found?.isFile()) return undefined
+    return { name: basename(path), path, bytes: found.size, modifiedMs: Math.trunc(found.mtimeMs) }
+  }
 }
 
 /** A folder that cannot be looked into, such as one that is not mounted, has not lost its files. */
-async function* readUnchanged(arrival: Arrival): AsyncIterable<Buffer> {
+async function* readUnchanged(arrival: Arrival, look: Look): AsyncIterable<Buffer> {
   const prove = async () => {
     const found = await look(arrival.path)
     const folder = dirname(arrival.path)

@@ -42,6 +42,11 @@ export interface Store {
   close(): Promise<void>
 }
 
+/**
+ * `wait_end_of_query` holds an answer back until the statement has ended: what fails half way is an
+ * error from the start, never a shorter answer, for streams too. A connection that breaks while the
+ * answer comes ends its stream with an error.
+ */
 const settingsAlways = { async_insert: 0, wait_end_of_query: 1 } as const
 
 /** As JSON numbers they would be rounded beyond 2^53, some 9 billion with six decimals. */
@@ -57,10 +62,17 @@ const passingCodes = new Set(['159', '202', '209', '210', '236', '241', '252', '
 const notEnoughSpace = '243'
 const fullDisk = /no space left on device|ENOSPC/i
 
-/** Codes of data that do not parse: their messages quote the values of rows. */
-const quotingCodes = new Set(['26', '27', '33', '38', '41', '53', '72', '117'])
+/**
+ * How much of the engine's words a fault repeats. They quote rows, parameters and constraints, under
+ * many codes: what logs, queues or writes receipts is `discreet` and tells code and name alone.
+ * `verbatim` is for a person who asks the store himself.
+ */
+export type Wording = 'verbatim' | 'discreet'
 
-export function createStore(address: StoreAddress): Store {
+/** In characters as JSON; as much as leaves room in the request line of any proxy. */
+const urlParametersMax = 4_096
+
+export function createStore(address: StoreAddress, wording: Wording = 'verbatim'): Store {
   const client = createClient({
     url: address.url,
     username: address.username,
@@ -82,8 +94,20 @@ export function createStore(address: StoreAddress): Store {
     try {
       return await run()
     } catch (error) {
-      throw toFault(what, error)
+      throw toFault(what, { error, wording })
     }
+  }
+  /** A long list of parameters is a mistake of the program's, hence no fault of the store's. */
+  const exec = async <T>(
+    statement: Statement,
+    take: (stream: Readable) => T | Promise<T>,
+    body: { readonly values?: Readable } = {},
+  ): Promise<T> => {
+    refuseLong(statement)
+    return attempt(statement.sql, async () => {
+      const { stream } = await client.exec({ ...bound(statement), ...body })
+      return take(stream)
+    })
   }
   return {
     address,
@@ -97,12 +121,14 @@ export function createStore(address: StoreAddress): Store {
         return result.json()
       }),
     command: (statement, body) =>
-      attempt(statement.sql, async () => {
-        const values = body === undefined ? {} : { values: body as Readable }
-        const { stream } = await client.exec({ ...bound(statement), ...values })
-        stream.resume()
-        await finished(stream)
-      }),
+      exec(
+        statement,
+        async (stream) => {
+          stream.resume()
+          await finished(stream)
+        },
+        body === undefined ? {} : { values: body as Readable },
+      ),
     insert: (table, values, settings) =>
       attempt(`INSERT INTO ${table}`, async () => {
         await client.insert({
@@ -117,27 +143,39 @@ export function createStore(address: StoreAddress): Store {
         })
       }),
     stream: (statement, format) =>
-      attempt(statement.sql, async () => {
-        const { stream } = await client.exec({
-          ...bound({ ...statement, sql: `${statement.sql} FORMAT ${format}` }),
-        })
-        return stream
-      }),
+      exec({ ...statement, sql: `${statement.sql} FORMAT ${format}` }, (stream) => stream),
     ping: async () => (await client.ping()).success,
     close: () => client.close(),
   }
 }
 
-/** What is wrong with the world when ClickHouse fails; the statement is named, never its values. */
-export function toFault(statement: string, error: unknown): Fault {
-  const named = statement.replace(/\s+/g, ' ').slice(0, 120)
-  if (!(error instanceof ClickHouseError)) {
-    const reason = error instanceof Error ? error.message : String(error)
-    return new Fault('STORE_UNREACHABLE', `ClickHouse did not answer (${reason}): ${named}`, {
-      cause: error,
-    })
+/** The client sends parameters in the body for `rows` only: a long list belongs into a table. */
+function refuseLong({ sql, parameters = {} }: Statement): void {
+  const { length } = JSON.stringify(parameters)
+  if (length <= urlParametersMax) return
+  const most = `at most ${urlParametersMax} go into the URL: put them into a table`
+  throw new TypeError(`${length} characters of parameters, ${most}; in: ${shownOf(sql)}`)
+}
+
+/**
+ * What is wrong with the world when ClickHouse fails; the statement is named, never its parameters.
+ * A discreet fault has no cause either: a log would print it.
+ */
+export function toFault(
+  statement: string,
+  { error, wording }: { readonly error: unknown; readonly wording: Wording },
+): Fault {
+  const named = shownOf(statement)
+  const cause = wording === 'verbatim' ? { cause: error } : {}
+  if (error instanceof ClickHouseError) {
+    return new Fault(codeOf(error), `${reasonOf(error, wording)}; in: ${named}`, cause)
   }
-  return new Fault(codeOf(error), `${reasonOf(error)}; in: ${named}`, { cause: error })
+  const reason = wording === 'verbatim' ? String(error) : nameOf(error)
+  return new Fault('STORE_UNREACHABLE', `ClickHouse did not answer (${reason}): ${named}`, cause)
+}
+
+function shownOf(sql: string): string {
+  return sql.replace(/\s+/g, ' ').slice(0, 120)
 }
 
 function codeOf({ code, message }: ClickHouseError): FaultCode {
@@ -145,7 +183,14 @@ function codeOf({ code, message }: ClickHouseError): FaultCode {
   return passingCodes.has(code) ? 'STORE_UNREACHABLE' : 'STORE_REFUSED'
 }
 
-function reasonOf({ code, type, message }: ClickHouseError): string {
-  if (quotingCodes.has(code)) return type === undefined ? code : `${type} (${code})`
-  return `${type ?? code}: ${message.slice(0, 300)}`
+function reasonOf({ code, type, message }: ClickHouseError, wording: Wording): string {
+  if (wording === 'verbatim') return `${type ?? code}: ${message.slice(0, 300)}`
+  return type === undefined ? code : `${type} (${code})`
+}
+
+/** An answer that is no JSON is quoted by the error that says so. */
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error
+  if (error.message.startsWith('Timeout')) return 'time-out'
+  return (error as NodeJS.ErrnoException).code ?? error.name
 }

@@ -1,16 +1,17 @@
 import type { TimeStampFormat } from '../../schemas/time-stamp.js'
+import type { Counted } from './overlap.js'
 
 /**
  * How a chunk can be read. `plain`: no quotes, every row ends in a plain decimal and no identifier
- * needs the fine print. `lines`: no quotes, a line is a row. `quoted`: every line is one row and its
- * quotes match. `odd`: some row goes over several lines, some line is blank, or some quotes do not
- * match: row by row only.
+ * needs the fine print. `lines`: no quotes, a line is a row. `quoted`: every line is one row, its
+ * quotes match and the engine reads it as RFC 4180 has it. `odd`: some row goes over several lines,
+ * some line is blank, or some row is read otherwise: row by row only.
  */
 export const chunkShapes = ['plain', 'lines', 'quoted', 'odd'] as const
 export type ChunkShape = (typeof chunkShapes)[number]
 
-/** A chunk in the landing as it was counted in the bytes on arrival. */
-export interface LandedChunk {
+/** Where a chunk of a file lies and how it can be read: all that loading it takes. */
+export interface Chunk {
   /** Number of the chunk in the file, from 0. */
   readonly chunk: number
   /** Physical line of its first row; the header is line 1. */
@@ -18,13 +19,17 @@ export interface LandedChunk {
   readonly lines: number
   readonly rows: number
   readonly bytes: number
-  /** Sum of the last column where it reads as a decimal, in millionths. */
-  readonly micros: string
   readonly shape: ChunkShape
   /** Whether some row ends in CR LF. */
   readonly crlf: boolean
   /** Whether some timestamp is known to lie in the hour that the clock repeats. */
   readonly repeats: boolean
+}
+
+/** A chunk in the landing as it was counted in the bytes on arrival. */
+export interface LandedChunk extends Chunk {
+  /** Sum of the last column where it reads as a decimal, in millionths. */
+  readonly micros: string
 }
 
 export interface Manifest {
@@ -55,6 +60,7 @@ export interface Notes {
   readonly dateOrder?: 'MDY' | 'DMY'
   readonly dateOrderProof?: string
   readonly repeatedHourRows?: number
+  readonly roundedRows?: number
 }
 
 /** Rows or quantities by what became of them; the five others add up to `read`. */
@@ -85,6 +91,8 @@ export interface FileState {
   readonly duplicateOf: number
   readonly rows: Outcomes<number>
   readonly quantity: Outcomes<string>
+  /** Rows of a quarantined file that were not rejected: none of them is published. */
+  readonly withheld: Counted
   readonly restated: { readonly rows: number; readonly netQuantity: string }
   readonly meters: number
   readonly firstIntervalStart: Date | undefined
@@ -157,6 +165,8 @@ export function toStateRow(state: FileState): StateRow {
     duplicate_of: state.duplicateOf,
     ...flat('rows', state.rows),
     ...flat('quantity', state.quantity),
+    rows_withheld: state.withheld.rows,
+    quantity_withheld: state.withheld.quantity,
     restated_rows: state.restated.rows,
     restated_net_quantity: state.restated.netQuantity,
     meters: state.meters,
@@ -196,6 +206,7 @@ export function fromStateRow(row: StateRow): FileState {
     duplicateOf: Number(row['duplicate_of']),
     rows: gather('rows', Number),
     quantity: gather('quantity', String),
+    withheld: { rows: Number(row['rows_withheld']), quantity: text('quantity_withheld') },
     restated: { rows: Number(row['restated_rows']), netQuantity: text('restated_net_quantity') },
     meters: Number(row['meters']),
     firstIntervalStart: instant('first_interval_start'),

@@ -1,6 +1,6 @@
 import { stampsMax } from '../stamp-texts.js'
 import type { Statement } from './clickhouse.js'
-import type { LandedChunk } from './file-state.js'
+import type { Chunk } from './file-state.js'
 import { lineBounds, stagingOf, versionOf } from './staging.js'
 
 /**
@@ -54,12 +54,13 @@ function plain(reader: Reader, options: JudgeOptions): string {
   const needles = reader === 'lines' ? `'+', 'E-', 'e-'` : `'+', 'E-', 'e-', '\\r'`
   const whole = reader === 'lines' ? 'line' : 'concat(c1, c2, c3)'
   const sign = negativeAllowed ? '-?' : ''
+  const end = reader === 'lines' ? '\\r?' : ''
   return [
     'length(p) = 5',
     ...ids,
     `multiSearchAny(${whole}, [${needles}]) = 0`,
     `stamp != 0`,
-    `match(p[5], '^${sign}(\\\\d{1,9}\\\\.?\\\\d{0,6}|\\\\.\\\\d{1,6})\\r?$')`,
+    `match(p[5], '^${sign}(\\\\d{1,9}\\\\.?\\\\d{0,6}|\\\\.\\\\d{1,6})${end}$')`,
     'abs(q) <= {quantityMax:Decimal(18, 6)}',
   ].join('\n    AND ')
 }
@@ -97,7 +98,7 @@ function from(reader: Reader, handing: Handing): string {
 
 export interface JudgeOptions {
   readonly arrival: number
-  readonly chunk: LandedChunk
+  readonly chunk: Chunk
   readonly reader: Reader
   readonly handing: Handing
   readonly commodity: string
@@ -160,7 +161,7 @@ WHERE ${plain(reader, options)}${options.again ? left(into) : ''}${formatTail(re
  */
 export function gatherStamps(options: {
   readonly arrival: number
-  readonly chunk: LandedChunk
+  readonly chunk: Chunk
   readonly reader: Reader
   readonly handing: Handing
 }): Statement {

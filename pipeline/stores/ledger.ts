@@ -25,7 +25,6 @@ export interface ChunkReceipt {
   readonly rowsRejected: number
   readonly quantityAccepted: string
   readonly quantityRejected: string
-  readonly notes: string
 }
 
 /**
@@ -191,7 +190,6 @@ interface ReceiptRow {
   readonly rows_rejected: string
   readonly quantity_accepted: string
   readonly quantity_rejected: string
-  readonly notes: string
 }
 
 function fromReceiptRow(row: ReceiptRow): ChunkReceipt {
@@ -202,7 +200,6 @@ function fromReceiptRow(row: ReceiptRow): ChunkReceipt {
     rowsRejected: Number(row.rows_rejected),
     quantityAccepted: String(row.quantity_accepted),
     quantityRejected: String(row.quantity_rejected),
-    notes: row.notes,
   }
 }
 
@@ -215,6 +212,5 @@ function toReceiptRow(arrival: number, receipt: ChunkReceipt): object {
     rows_rejected: receipt.rowsRejected,
     quantity_accepted: receipt.quantityAccepted,
     quantity_rejected: receipt.quantityRejected,
-    notes: receipt.notes,
   }
 }

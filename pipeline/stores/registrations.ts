@@ -115,7 +115,7 @@ export async function metersWithEarlierStart(
         FROM usage_read
         WHERE version >= {from:UInt64} AND version < {to:UInt64} AND meter_id IN (${moved})
         GROUP BY meter_id, external_site_id, account_number
-      ) AS staged
+      ) AS shown
       INNER JOIN (
         SELECT meter_id, external_site_id, account_number,
           minIf(at, kind = 'usage') AS known_at, countIf(kind = 'usage') AS known

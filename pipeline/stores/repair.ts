@@ -1,5 +1,6 @@
 import type { LocalStart } from '../stamps.js'
 import type { Statement, Store } from './clickhouse.js'
+import type { Counted } from './overlap.js'
 import { createReads, lineBounds, stagingOf } from './staging.js'
 
 /** A meter that the staged rows must not keep as they are. */
@@ -89,18 +90,62 @@ const useless = (arrival: number) => {
   return `${reads} WHERE meter_id IN (SELECT meter_id FROM ${repairs} WHERE seconds = 0)`
 }
 
+/** Rows that are not usable because their meters are not, and how many meters that are. */
+export interface Useless extends Counted {
+  readonly meters: number
+}
+
 /** Rows and energy of the meters whose rows are not usable. */
-export function countUseless(arrival: number): Statement {
+export async function countUseless(store: Store, arrival: number): Promise<Useless> {
+  const [found] = await store.rows<Useless>({
+    sql: `SELECT count() AS rows, toString(sum(quantity)) AS quantity,
+        uniqExact(meter_id) AS meters FROM ${useless(arrival)}`,
+  })
   return {
-    sql: `SELECT count() AS rows, toString(sum(quantity)) AS quantity FROM ${useless(arrival)}`,
+    rows: Number(found?.rows ?? 0),
+    quantity: found?.quantity ?? '0',
+    meters: Number(found?.meters ?? 0),
   }
+}
+
+/** The closest two times of a meter, the earliest such pair. */
+export interface Closest {
+  /** Seconds; 0 where the meter has one time only. */
+  readonly gap: number
+  /** The last line of each. */
+  readonly lines: readonly [number, number]
+}
+
+/** What shows of each meter that its rows are not usable. */
+export async function closestOfUseless(
+  store: Store,
+  arrival: number,
+): Promise<ReadonlyMap<string, Closest>> {
+  const rows = await store.rows<{ meter_id: string; gap: number; line: number; next: number }>({
+    sql: `WITH arrayPopFront(arrayDifference(times.1)) AS gaps, indexOf(gaps, arrayMin(gaps)) AS at
+      SELECT meter_id, toUInt32(arrayMin(gaps)) AS gap,
+        toUInt32(times[at].2) AS line, toUInt32(times[at + 1].2) AS next
+      FROM (
+        SELECT meter_id, arraySort(groupArray((start, line))) AS times
+        FROM (
+          SELECT meter_id, toUnixTimestamp(starts_at) AS start,
+            bitAnd(max(version), 4294967295) AS line
+          FROM ${useless(arrival)}
+          GROUP BY meter_id, start
+        )
+        GROUP BY meter_id
+      )`,
+  })
+  return new Map(
+    rows.map(({ meter_id, gap, line, next }) => [meter_id, { gap, lines: [line, next] }]),
+  )
 }
 
 /** Their lines and quantities among `lines` physical lines from `line` on, in no order. */
 export function uselessLines(arrival: number, line: number, lines: number): Statement {
   return {
-    sql: `SELECT toUInt32(bitAnd(version, 4294967295)) AS line,
-        toString(toInt128(quantity * 1000000)) AS micros
+    sql: `SELECT toUInt32(bitAnd(version, 4294967295)) AS line, meter_id,
+        toString(quantity) AS quantity
       FROM ${useless(arrival)} AND version >= {from:UInt64} AND version < {to:UInt64}`,
     parameters: lineBounds(arrival, line, lines),
   }

@@ -6,9 +6,9 @@ import type { Statement, Store } from './clickhouse.js'
  * the rows of the hour that the clock repeats until all of them are there. `stamps` holds what each
  * timestamp of the file means, so that the engine looks it up instead of parsing it, `texts` all
  * timestamps of the chunks that held others. The others are built only where not all of `reads` is
- * published as it stands: `fixed` from the meters in `repairs` and, where their starts move, `moves`, `registered` without the meters that no customer has,
- * `final` from what `days` and
- * `overlaps` say of the reads that the store has already.
+ * published as it stands: `fixed` from the meters in `repairs` and, where their starts move, `moves`;
+ * `registered` without the meters that no customer has; `final` from what `days` and `overlaps` say
+ * of the reads that the store has already.
  */
 export interface Staging {
   readonly reads: string
@@ -175,6 +175,19 @@ export function missingLines(arrival: number, line: number, lines: number): Stat
 /** Gives the target all rows of a staging table at once: the parts are linked, nothing is copied. */
 export function attach(table: string): Statement {
   return { sql: `ALTER TABLE usage_read ATTACH PARTITION tuple() FROM ${table}` }
+}
+
+/** Takes the reads of an arrival out of the target again, and what was written down of them. */
+export function detach(arrival: number): readonly Statement[] {
+  const parameters = {
+    from: versionOf(arrival, 0).toString(),
+    to: versionOf(arrival + 1, 0).toString(),
+  }
+  const within = (version: string) => `${version} >= {from:UInt64} AND ${version} < {to:UInt64}`
+  return [
+    { sql: `DELETE FROM usage_read WHERE ${within('version')}`, parameters },
+    { sql: `DELETE FROM restatement WHERE ${within('new_version')}`, parameters },
+  ]
 }
 
 const mergeLimits = [

@@ -1,5 +1,11 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { t } from 'tap'
-import { basic, callMutual, createRig, post, type Rig } from './rig.js'
+import { hashPassword } from '../../api/password.js'
+import { createDemoAmi } from '../../infra/demo/back-office/ami.js'
+import { basic, callMutual, createRig, passwordHash, people, post, type Rig } from './rig.js'
+
+const otherHash = await hashPassword('another password')
 
 const wanted = {
   hemProfileId: '5f0d2f0e-7a30-4b4e-9d7e-2b1f7c0f6a11',
@@ -37,6 +43,40 @@ t.test('a hub is bound once, however often it is asked for, and released', async
   t.match(await bind(rig, { actionCode: 0 }), { status: 200, body: { message: /released/ } })
   t.match(await bind(rig), { status: 200 }, 'bound again after it was released')
   t.equal((await actionsOf(rig)).length, 3)
+  t.same(rig.failures, [])
+  const wrongCheck = { ...wanted, installCode: '83FED3407A939723A5C639B26916D505B5C3' }
+  const other = { macAddress: '00:11:22:AA:BB:EE', accountSlid: 'SLID-5113000001' }
+  t.match(await bind(rig, { ...wrongCheck, ...other }), { status: 200 }, 'a wrong check passes')
+  t.match(rig.failures.map(String), [/AMI_ANSWER: an install code has a wrong check/], 'noted')
+})
+
+t.test('the profile says who may bind, by which addresses and which install codes', async (t) => {
+  const users = [
+    { name: 'platform', passwordHash },
+    { name: 'second', passwordHash: otherHash },
+  ]
+  const rules = { users, eui64: true, installCodeCrc: 'enforce' }
+  const rig = await createRig(t, { profile: { bind: rules } })
+  const eight = { macAddress: '00:11:22:aa:bb:cc:dd:ee' }
+  t.match(await bind(rig, eight), { status: 200 })
+  t.same(await outcome(rig, eight.macAddress), { status: 200, state: 'success' })
+  const code = { installCode: '83FED3407A939723A5C639B26916D505B5C3' }
+  const next = { macAddress: '00:11:22:aa:bb:01', accountSlid: 'SLID-5113000001' }
+  t.match(await bind(rig, { ...next, ...code }), {
+    status: 400,
+    body: { detail: /installCode has a wrong check/ },
+  })
+  t.equal((await actionsOf(rig)).length, 1, 'the head-end has not heard of it')
+  const as = async (name: string, password: string) => {
+    const account = Buffer.from(`${name}:${password}`).toString('base64')
+    const headers = { authorization: `Basic ${account}` }
+    return (
+      await callMutual(rig, 'bind', { body: JSON.stringify({ ...wanted, ...next }), headers })
+    ).status
+  }
+  t.equal(await as('second', 'a password'), 401, "another's password")
+  t.equal(await as('platform', 'another password'), 401)
+  t.equal(await as('second', 'another password'), 200)
 })
 
 t.test(
@@ -91,6 +131,57 @@ t.test('a wrong body is answered with the field and what to do', async (t) => {
   t.equal(tooLong.status, 413)
   t.same(await actionsOf(rig), [])
 })
+
+t.test('the log names the field where the answer may not', async (t) => {
+  const rig = await createRig(t, { profile: { errorStyle: 'status' } })
+  t.same(await bind(rig, { installCode: 'XYZ' }), { status: 400, body: '' })
+  t.match(rig.entries.at(-1), { route: 'bind', status: 400, reason: /^installCode use/ })
+  const unknown = { accountSlid: 'SLID-0' }
+  t.same(await bind(rig, unknown), { status: 400, body: '' })
+  t.match(rig.entries.at(-1), { reason: /^accountSlid is not known/ })
+})
+
+t.test('a head-end that answers twice is heard once', async (t) => {
+  const ami = await createDemoAmi({ port: 0, ...people })
+  const echo = await createTwice(ami.url)
+  t.teardown(() => Promise.all([ami.close(), echo.close()]))
+  const rig = await createRig(t, { profile: { ami: { kind: 'rest', url: echo.url } } })
+  for (let at = 0; at < 4; at++) {
+    const hub = { macAddress: `00:11:22:AA:BB:0${at}`, accountSlid: `SLID-511300000${at}` }
+    t.match(await bind(rig, hub), { status: 200, body: { status: 'success' } })
+    t.same(await outcome(rig, hub.macAddress), { status: 200, state: 'success' })
+  }
+  const { actions } = (await (await fetch(`${ami.url}/actions`)).json()) as { actions: string[] }
+  t.equal(new Set(actions).size, 4)
+  t.equal(actions.length, 4)
+})
+
+/** Passes each request on and sends each answer back twice, on a connection that stays open. */
+async function createTwice(url: string) {
+  const server = createServer((socket) => {
+    let text = ''
+    socket.on('error', () => undefined)
+    socket.on('data', async (piece) => {
+      text += piece
+      const end = text.indexOf('\r\n\r\n')
+      const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0)
+      if (end < 0 || text.length < end + 4 + length) return
+      const [method = '', path = ''] = text.split(' ')
+      const body = text.slice(end + 4)
+      text = ''
+      const answer = await fetch(url + path, { method, ...(body && { body }) })
+      const said = await answer.text()
+      const head = `HTTP/1.1 ${answer.status} OK\r\nContent-Type: application/json\r\n`
+      socket.write(`${head}Content-Length: ${said.length}\r\n\r\n${said}`.repeat(2))
+    })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () => new Promise((resolve) => server.close(resolve)),
+  }
+}
 
 t.test('only the platform may bind: its certificate, its name and its password', async (t) => {
   const rig = await createRig(t)

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs'
 import https from 'node:https'
+import { join } from 'node:path'
 import type { Test } from 'tap'
 import { createDemoAmi } from '../../infra/demo/back-office/ami.js'
 import { createDemoCis } from '../../infra/demo/back-office/cis.js'
 import { createDemoIdp } from '../../infra/demo/back-office/idp.js'
 import type { OfficeServer } from '../../infra/demo/back-office/server.js'
 import { type Certificates, demoCertificates } from '../../infra/demo/certificates.js'
+import { createGatewayProcess, type GatewayDetail } from '../../infra/gateway-process.js'
 import { onFreePort } from '../../infra/port.js'
 import { createRedis } from '../../infra/redis/start.js'
 import { createQueues, type Queues } from '../../pipeline/queues/bullmq.js'
@@ -15,7 +17,7 @@ import { createFolder } from '../folder.js'
 import { migratedStore } from '../pipeline/registering.js'
 
 // The limit of the header is read when the native module is loaded.
-process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = '16384'
+process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = '32768'
 const { createGateway } = await import('../../api/gateway.js')
 const { hashPassword } = await import('../../api/password.js')
 
@@ -34,6 +36,8 @@ export interface Rig {
   readonly failures: unknown[]
   token(clientId: string, more?: object): Promise<string>
   ask(path: string, token?: string): Promise<Asked>
+  /** Starts another gateway on the same store, in a process of its own; its address. */
+  another(): Promise<string>
 }
 
 export interface Asked {
@@ -83,6 +87,7 @@ export async function createRig(t: Test, options: RigOptions = {}): Promise<Rig>
     timeZone: 'America/Detroit',
     gateway: {
       listen: { port: 0 },
+      operations: { port: 0 },
       mutual: { port: 0, tls: serverFiles(certificates) },
       ...options.gateway,
     },
@@ -112,7 +117,9 @@ export async function createRig(t: Test, options: RigOptions = {}): Promise<Rig>
     },
   })
   const queues = createQueues({ redisUrl: redis.url, prefix: profile.database })
+  const others: (() => Promise<void>)[] = []
   t.teardown(async () => {
+    await Promise.all(others.map((close) => close()))
     await gateway.close()
     await queues.close()
     await Promise.all([idp.close(), cis.close(), ami.close(), redis.close()])
@@ -120,7 +127,7 @@ export async function createRig(t: Test, options: RigOptions = {}): Promise<Rig>
   const url = gateway.listeners[0]?.address ?? ''
   return {
     url,
-    mutualUrl: gateway.listeners[1]?.address ?? '',
+    mutualUrl: gateway.listeners.at(-1)?.address ?? '',
     certificates,
     ami,
     idp,
@@ -132,6 +139,22 @@ export async function createRig(t: Test, options: RigOptions = {}): Promise<Rig>
     token: async (clientId, more) => {
       const { access_token } = await post(`${idp.url}/token`, { clientId, ...more })
       return String(access_token)
+    },
+    another: async () => {
+      const logsPath = createFolder(t)
+      const child = await createGatewayProcess({
+        options: {
+          profile,
+          store: store.address,
+          redisUrl: redis.url,
+          key,
+          requestLogPath: join(logsPath, 'requests.log'),
+        },
+        secret: () => 'secret',
+        logsPath,
+      })
+      others.push(child.close)
+      return (child.detail() as GatewayDetail).addresses[0] ?? ''
     },
     ask: async (path, token) => {
       const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` }

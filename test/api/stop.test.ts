@@ -1,12 +1,20 @@
-import { Agent, request as httpRequest } from 'node:http'
+import { readFileSync } from 'node:fs'
+import { Agent, request as httpRequest, type RequestOptions } from 'node:http'
+import { request as httpsRequest, Agent as SecureAgent } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
+import { createHttpsListener } from '../../api/listeners/https.js'
+import type { Listener } from '../../api/listeners/listener.js'
 import { createUwsListener } from '../../api/listeners/uws.js'
 import { createRequestIds } from '../../api/request.js'
+import { demoCertificates } from '../../infra/demo/certificates.js'
+import { createFolder } from '../folder.js'
 import { freePort } from './identity/provider.js'
-import { echo, limits } from './listeners/conformance.js'
+import { echo, limits, refuse } from './listeners/conformance.js'
 
 const stops = 100
+/** A stop waits more than it works: so many go on at once. */
+const lanes = 5
 const clients = 12
 
 /** What a client knows of one request: when it was sent in full, and whether it was answered. */
@@ -15,70 +23,100 @@ interface Sent {
   status: number | undefined
 }
 
-t.test(
-  'no request that came in full before a stop goes unanswered, in 100 stops under load',
-  async (t) => {
-    const lost: number[] = []
-    let answered = 0
-    for (let stop = 0; stop < stops; stop++) {
-      const port = await freePort()
-      const listener = await createUwsListener({
-        settings: { host: '127.0.0.1', port, allow: [] },
-        limits: { ...limits, stopMsMax: 10_000 },
-        requestsPerSecondMax: 1_000_000,
-        handle: (request) =>
-          request.path === '/soon' ? sleep(5).then(() => echo(request)) : echo(request),
-        requestId: createRequestIds('stop'),
-        now: Date.now,
-        onFailure: () => undefined,
-      })
-      const agent = new Agent({ keepAlive: true, maxSockets: clients })
-      const sent: Sent[] = []
-      let isOver = false
-      const drive = async (path: string) => {
-        while (!isOver) await ask({ port, agent, path }, sent)
-      }
-      const driven = Array.from({ length: clients }, (_, at) => drive(at % 2 ? '/soon' : '/now'))
-      await sleep(20 + (stop % 10))
-      // What the clients have handed to the system by now is read before the listener closes.
-      const asked = performance.now()
-      await sleep(2)
-      const closed = listener.close()
-      await closed
-      isOver = true
-      await Promise.all(driven)
-      agent.destroy()
-      const before = sent.filter(({ at }) => at < asked)
-      answered += before.filter(({ status }) => status === 200).length
-      lost.push(before.filter(({ status }) => status !== 200).length)
-    }
-    t.equal(
-      lost.reduce((sum, count) => sum + count, 0),
-      0,
-    )
-    t.ok(answered > stops * clients, `${answered} were answered`)
-  },
-)
-
-interface Where {
-  readonly port: number
+interface Kind {
   readonly agent: Agent
-  readonly path: string
+  listen(): Promise<Listener>
+  request: typeof httpRequest
 }
 
-function ask({ port, agent, path }: Where, sent: Sent[]): Promise<void> {
+const shared = {
+  limits: { ...limits, stopMsMax: 10_000 },
+  requestsPerSecondMax: 1_000_000,
+  handle: (request: Parameters<typeof echo>[0]) =>
+    request.path === '/soon' ? sleep(5).then(() => echo(request)) : echo(request),
+  refuse,
+  requestId: createRequestIds('stop'),
+  onFailure: () => undefined,
+}
+const pool = { keepAlive: true, maxSockets: clients }
+const { certFile, keyFile, caFile, clientCertFile, clientKeyFile } = demoCertificates(
+  createFolder(t),
+)
+const certificate = {
+  ca: readFileSync(caFile),
+  cert: readFileSync(clientCertFile),
+  key: readFileSync(clientKeyFile),
+}
+
+const kinds: Readonly<Record<string, () => Promise<Kind>>> = {
+  uWebSockets: async () => {
+    const settings = { host: '127.0.0.1', port: await freePort(), allow: [] }
+    return {
+      agent: new Agent(pool),
+      listen: () => createUwsListener({ settings, ...shared }),
+      request: httpRequest,
+    }
+  },
+  'node:https': async () => {
+    const tls = { certFile, keyFile, clientCaFile: caFile }
+    const settings = { host: '127.0.0.1', port: 0, allow: [], tls }
+    return {
+      agent: new SecureAgent({ ...pool, ...certificate }),
+      listen: () => createHttpsListener({ settings, ...shared }),
+      request: httpsRequest as typeof httpRequest,
+    }
+  },
+}
+
+for (const [name, create] of Object.entries(kinds)) {
+  t.test(`${name}: no request that came in full before a stop goes unanswered`, async (t) => {
+    let [lost, answered, begun] = [0, 0, 0]
+    const lane = async () => {
+      while (begun < stops) {
+        const sent = await stopUnderLoad(await create(), begun++)
+        const good = sent.filter(({ status }) => status === 200).length
+        answered += good
+        lost += sent.length - good
+      }
+    }
+    await Promise.all(Array.from({ length: lanes }, lane))
+    t.equal(lost, 0)
+    t.ok(answered > stops * clients, `${answered} were answered`)
+  })
+}
+
+/** The requests that were sent in full before the listener was told to stop. */
+async function stopUnderLoad(kind: Kind, stop: number): Promise<readonly Sent[]> {
+  const listener = await kind.listen()
+  const sent: Sent[] = []
+  let isOver = false
+  const drive = async (path: string) => {
+    while (!isOver) await ask(kind, { port: listener.port, path }, sent)
+  }
+  const driven = Array.from({ length: clients }, (_, at) => drive(at % 2 ? '/soon' : '/now'))
+  while (sent.length < 2 * clients) await sleep(5)
+  await sleep(stop % 10)
+  const asked = performance.now()
+  await listener.close()
+  isOver = true
+  await Promise.all(driven)
+  kind.agent.destroy()
+  return sent.filter(({ at }) => at < asked)
+}
+
+function ask({ agent, request }: Kind, where: RequestOptions, sent: Sent[]): Promise<void> {
   return new Promise((resolve) => {
-    const request = httpRequest({ host: '127.0.0.1', port, agent, path }, (response) => {
+    const one: Sent = { at: Number.POSITIVE_INFINITY, status: undefined }
+    const asked = request({ host: '127.0.0.1', agent, ...where }, (response) => {
       one.status = response.statusCode
       response.resume()
       response.once('close', resolve)
     })
-    const one: Sent = { at: Number.POSITIVE_INFINITY, status: undefined }
-    request.once('error', () => setTimeout(resolve, 1))
-    request.once('finish', () => {
+    asked.once('error', () => setTimeout(resolve, 1))
+    asked.once('finish', () => {
       one.at = performance.now()
       sent.push(one)
     })
-    request.end()
+    asked.end()
   })
 }

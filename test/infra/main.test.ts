@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t } from 'tap'
+import { createFolder } from '../folder.js'
 import { tieline } from './command-line.js'
 
 t.test(
@@ -21,7 +22,7 @@ t.test(
     const nowhere = await tieline('up', '--home', '/proc/none')
     t.match(nowhere, { code: 1, stderr: aLineEach })
     writeFileSync(join(folder, 'torn.yaml'), 'a: [1')
-    const torn = await tieline('status', '--home', home, '--profile', join(folder, 'torn.yaml'))
+    const torn = await tieline('up', '--home', home, '--profile', join(folder, 'torn.yaml'))
     t.match(torn, { code: 1, stderr: aLineEach })
   },
 )
@@ -31,8 +32,19 @@ t.test('help tells what each command does', async (t) => {
   t.equal(help.code, 0)
   for (const name of ['up', 'load', 'sql', 'status', 'doctor', 'demo']) {
     t.match(help.stdout, new RegExp(`^  ${name} `, 'm'))
-    t.equal((await tieline(name, '--help')).code, 0)
+    const own = await tieline(name, '--help')
+    t.match(own, { code: 0, stdout: /--home <dir>[\s\S]*--profile <file>/ })
   }
+  t.match(await tieline('--version'), { code: 0, stdout: /^\d+\.\d+\.\d+\n$/ })
   t.equal((await tieline('load')).code, 1)
   t.equal((await tieline('no-such-command')).code, 1)
+})
+
+t.test('a command that only reads makes no data folder where a name is a slip', async (t) => {
+  const home = join(createFolder(t), 'dtaa')
+  for (const command of [['status'], ['sql', 'SELECT 1'], ['unlock', '7']]) {
+    const run = await tieline(...command, '--home', home)
+    t.match(run, { code: 1, stderr: `CONFIG: ${home} holds no data of Tieline` })
+  }
+  t.notOk(existsSync(home))
 })

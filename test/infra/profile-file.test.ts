@@ -1,8 +1,15 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t } from 'tap'
 import { packageRoot } from '../../infra/package-root.js'
-import { demoProfilePath, readProfile } from '../../infra/profile-file.js'
+import {
+  demoProfilePath,
+  profilePathOf,
+  readProfile,
+  rememberProfile,
+} from '../../infra/profile-file.js'
 import { parseProfile } from '../../schemas/profile.js'
+import { createFolder } from '../folder.js'
 
 t.test('the example holds every setting, at its default unless its comment says so', async (t) => {
   const { sources, ...example } = readProfile(demoProfilePath)
@@ -50,4 +57,24 @@ t.test('a file that is no profile says in one line what is wrong with it', async
   for (const name of ['torn.yaml', 'list.yaml', 'empty.yaml', 'absent.yaml']) {
     t.throws(() => readProfile(join(folder, name)), { code: 'PROFILE' }, name)
   }
+})
+
+t.test('a profile that cannot be had is named, with what to do', async (t) => {
+  const folder = createFolder(t)
+  const at = (name: string) => join(folder, name)
+  t.throws(() => readProfile(at('absent.yaml')), {
+    message: `PROFILE: ${at('absent.yaml')} is not there; name another with --profile, or begin with a copy of ${demoProfilePath}`,
+  })
+  t.throws(() => readProfile(folder), { message: `${folder} is a folder` })
+  writeFileSync(at('torn.yaml'), 'a: [1')
+  t.throws(() => readProfile(at('torn.yaml')), { message: `${at('torn.yaml')} is not YAML: ` })
+  writeFileSync(at('wrong.yaml'), 'companyCodes: [ACME]')
+  t.throws(() => readProfile(at('wrong.yaml')), {
+    message: `${at('wrong.yaml')} is not valid:\ntimeZone: missing`,
+  })
+  rememberProfile(folder, at('gone.yaml'))
+  t.throws(() => profilePathOf(undefined, folder), {
+    message: `PROFILE: ${at('gone.yaml')} is not there, with which ${folder} was last started`,
+  })
+  t.equal(profilePathOf(at('wrong.yaml'), folder), at('wrong.yaml'))
 })

@@ -3,12 +3,14 @@ import { join } from 'node:path'
 import { t } from 'tap'
 import { openHome } from '../../infra/home.js'
 import { claimHome, readRun, writeRun } from '../../infra/run-state.js'
+import { parseProfile } from '../../schemas/profile.js'
 import { createFolder } from '../folder.js'
 
 const run = {
   command: 'up',
   stays: true,
   database: 'tieline',
+  profile: parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' }),
   clickhouse: { url: 'http://127.0.0.1:8123', embedded: true },
   redis: { url: 'redis://127.0.0.1:6379', embedded: true },
 }

@@ -12,6 +12,7 @@ import { askRedis } from '../../infra/redis/ask.js'
 import type { ServerOptions } from '../../infra/servers.js'
 import { attachStack, startStack } from '../../infra/stack.js'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
+import type { Profile } from '../../schemas/profile.js'
 import { createFolder } from '../folder.js'
 
 const profile = readProfile(demoProfilePath)
@@ -32,6 +33,17 @@ const until = async (reached: () => boolean): Promise<boolean> => {
   for (let look = 0; look < 600 && !reached(); look++) await sleep(50)
   return reached()
 }
+
+t.test('a source that leads into the data folder is refused before anything starts', async (t) => {
+  const home = openHome(createFolder(t))
+  const [source] = profile.sources
+  const sources = [{ ...(source as Profile['sources'][number]), path: home.archive }]
+  await t.rejects(start(home, { profile: { ...profile, sources } }), {
+    code: 'PROFILE',
+    message: 'sources[0].path: archive of source inbox lies in archive',
+  })
+  t.notOk(existsSync(join(home.path, 'run.json')))
+})
 
 t.test('a stack can be found, keeps its data folder to itself, and leaves nothing', async (t) => {
   const home = openHome(createFolder(t))

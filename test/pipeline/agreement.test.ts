@@ -31,7 +31,7 @@ const bare = {
   ].concat([long, "'A1'", '\\N', 'NULL', 'A\\t1', '\u00a0', 'A 1', '=1', 'a\rb', '\ufeffA', '😀']),
   stamp: ['3/4/2024 0:00', '3/4/2024', '03/04/2024 00:15', '3/4/2024 13:45:00', '3/4/2024 1:45 PM']
     .concat(['2024-03-04T05:00', '2024-03-04 05:00:00', '2024-03-04T05:00:00Z', '2024-03-04'])
-    .concat(['2024-03-04T05:00:00+05:30', ' 3/4/2024 0:15 ', '3/10/2024 2:30', '11/3/2024 1:30'])
+    .concat(['2024-03-04T05:00:00+05:30', ' 3/4/2024 0:15 ', '3/31/2024 0:30', '10/27/2024 0:30'])
     .concat(['13/13/2024', '2/30/2024', '3/4/24', '', 'x', '1/1/1970', '12/31/2105 23:59'])
     .concat(['3/4/2024 24:00', '3/4/2024  0:00', '1/1/2106', '3/4/2024 0:00 pm', '0']),
   quantity: ['1.5', '-2', '0', '-0', '.5', '5.', '', '1e3', '+1', '0.1234565', '0.1234575', ' 3 ']
@@ -43,15 +43,34 @@ const bare = {
 /** Fields with quotes that stand on one line and match. */
 const quoted = {
   id: ['"A1"', '"A,1"', '"A""1"', '""', '" A1 "', '"A1" ', ' "A1"', '"\'"', '"\\N"', '"9.1E+11"'],
-  stamp: ['"3/4/2024 0:00"', '"3/4/2024"', '" 3/4/2024 0:15"', '""', '"3/10/2024 2:30"'],
+  stamp: ['"3/4/2024 0:00"', '"3/4/2024"', '" 3/4/2024 0:15"', '""', '"3/31/2024 0:30"'],
   quantity: ['"7"', '"7.5" ', '" 8 "', '"1,5"', '""', '"-3"', '"0.1234567"', '"1e3"', '"+1"'],
 } as const
 
 /** Fields whose quotes do not match, stand where they are no quotes, or hold line ends. */
 const broken = {
-  id: ['"A1', '"A1"x', 'A"1', '6"', '"A\n1"', '"A\r\n1"', '"', '"""', 'A""1', '"A\n\n1"', '"a\rb"'],
+  id: ['"A1', '"A1"x', 'A"1', '6"', '"A\n1"', '"A\r\n1"', '"', '"""', 'A""1', '"A\n\n1"'].concat([
+    '"a\rb"',
+    '\u00a0"A1"',
+    '"A1"\u00a0',
+    '\v"A,1"',
+    '\ufeff"A1"',
+    '\ufeffA1',
+  ]),
   stamp: ['"3/4/2024 0:00', '3/4/2024" 0:00', '"3/4/2024\n0:00"', '3/4/2024"'],
-  quantity: ['"7', '7"', '"7\n"', '"7"8', '7""', '"7"\r'],
+  quantity: [
+    '"7',
+    '7"',
+    '"7\n"',
+    '"7"8',
+    '7""',
+    '"7"\r',
+    '7\r',
+    '7\r\r',
+    '"7"\u00a0',
+    '\u00a0"7"',
+    '\f"7"',
+  ],
 } as const
 
 /** Fields in which the bytes alone show nothing that needs the fine print. */
@@ -72,8 +91,8 @@ const plain = {
   stamp: [
     '3/4/2024',
     '2024-03-04T05:00',
-    '3/10/2024 2:30',
-    '11/3/2024 1:30',
+    '3/31/2024 0:30',
+    '10/27/2024 0:30',
     '13/13/2024',
     'x',
     '',
@@ -117,23 +136,23 @@ const rowOf = (mode: Mode): fc.Arbitrary<string> => {
   const five = fc
     .tuple(pick('id', mode), pick('id', mode), pick('stamp', mode), pick('quantity', mode))
     .map(([account, site, stamp, quantity]) => [account, site, '#', stamp, quantity].join(','))
-  const other = fc.constantFrom(
-    ...['', '  ', ',', ',,,,', 'A,S,#,3/4/2024', 'A,S,#,3/4/2024,1,', '7'],
-  )
   if (mode === 'plain') return five
-  const odd = mode === 'bare' ? other : fc.oneof(other, fc.constantFrom('""', '"",""', '"x'))
+  const others = ['  ', 'A,S,#,3/4/2024', 'A,S,#,3/4/2024 0:00,1,2', '7']
+  const empty = ['', ',', ',,,,', 'A,S,#,3/4/2024 0:00,1,', 'A,S,#,3/4/2024 0:00,"1" , ']
+  const quotes = ['""', '"",""']
+  const more = { bare: empty, quoted: quotes, broken: [...empty, ...quotes, '"x'] }
+  const odd = fc.constantFrom(...others, ...more[mode])
   return fc.oneof({ weight: 12, arbitrary: five }, { weight: 1, arbitrary: odd })
 }
 
-const file = fc.constantFrom<Mode>('bare', 'quoted', 'broken', 'plain').chain((mode) =>
+const fileOf = (mode: Mode) =>
   fc.record({
     mode: fc.constant(mode),
     feed: fc.constantFrom('Electric' as const, 'Gas' as const),
     rows: fc.array(rowOf(mode), { minLength: 20, maxLength: 80 }),
     end: fc.constantFrom('\n', '\r\n'),
     ended: fc.boolean(),
-  }),
-)
+  })
 
 interface SampleFile {
   readonly name: string
@@ -142,20 +161,25 @@ interface SampleFile {
   readonly mode: Mode
 }
 
-const files: readonly SampleFile[] = fc
-  .sample(file, { numRuns: filesCount, seed })
+const modes = Object.keys(odds) as readonly Mode[]
+const files: readonly SampleFile[] = modes
+  .flatMap((mode) => fc.sample(fileOf(mode), { numRuns: filesCount / modes.length, seed }))
   .map(({ mode, feed, rows, end, ended }, index): SampleFile => {
     const own = rows.map((row, at) => row.replaceAll('#', `M${index}-${at}`))
-    const whole = [...own, `A,S,M${index},3/4/2024 0:00,1`].join(end) + (ended ? end : '')
+    const early = mode === 'plain' ? [] : [` A,S,N${index},1/1/1970 0:00,1`]
+    const last = `A,S,M${index},3/4/2024 0:00,1`
+    const whole = [...own, ...early, last].join(end) + (ended ? end : '')
     return { name: `DEMO_05032024_${feed}_${index}.csv`, feed, body: whole, mode }
   })
 
-const profile = { usage: { rejectedShareMax: 1 } }
+/** So near to Greenwich that the first instants of 1970 have few digits. */
+const timeZone = 'Atlantic/Azores'
+const profile = { timeZone, usage: { rejectedShareMax: 1 } }
 const story = await createStory({ profile })
 t.teardown(story.close)
 
 const { usage, limits } = storyProfile({ profile })
-const zone = createZone('America/Detroit')
+const zone = createZone(timeZone)
 
 /** What the row judge says of every row of a file, in the shape of the store's answers. */
 function judged({ feed, body }: SampleFile) {

@@ -12,13 +12,25 @@ t.test('a row is taken apart as RFC 4180 has it', async (t) => {
     ['""', ['']],
     ['6" pipe,b', ['6" pipe', 'b']],
     [' "a" ,b', ['a', 'b']],
+    ['\u00a0"a,b"', ['\u00a0"a', 'b"']],
+    ['\v"a"', ['\v"a"']],
+    ['\uFEFF"a",b', ['\uFEFF"a"', 'b']],
+    ['\uFEFFa,"b"', ['\uFEFFa', 'b']],
   ]
   for (const [raw, columns] of rows) t.same(parseRow(raw), columns, JSON.stringify(raw))
 })
 
 t.test('quotes that do not make one row are no row', async (t) => {
-  for (const raw of ['"a', '"a"b,c', 'a,"b', '"', 'a"\nb,c', '"a",b\nc,"d"']) {
+  const broken = ['"a', '"a"b,c', 'a,"b', '"', 'a"\nb,c', '"a",b\nc,"d"', '"a"\u00a0,b', 'a,"b"\f']
+  for (const raw of broken) {
     t.equal(parseRow(raw), undefined, JSON.stringify(raw))
   }
   t.same(parseRow('a,b'), ['a', 'b'], 'and leave nothing behind for the next')
+})
+
+t.test('a row longer than any profile takes is not taken apart', async (t) => {
+  const most = 1_048_576
+  t.same(parseRow(`"a",${'x'.repeat(most - 4)}`)?.length, 2)
+  t.equal(parseRow(`"a",${'x'.repeat(most - 3)}`), undefined)
+  t.equal(parseRow(','.repeat(most + 1)), undefined)
 })

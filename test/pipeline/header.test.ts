@@ -30,7 +30,7 @@ t.test('any other header is refused, saying what was expected and what was found
   t.throws(() => proveHeader('', columns), { code: 'HEADER', detail: /found nothing/ })
   t.throws(
     () => proveHeader('\u001b[2Jé', columns),
-    { code: 'HEADER', detail: /found \?\[2J\?/ },
+    { code: 'HEADER', detail: /found \?\[#J\?/ },
     'nothing unseen',
   )
   t.throws(() => proveHeader('x'.repeat(500), columns), {

@@ -65,8 +65,10 @@ const line: Line = {
   queues,
   sources: new Map([['inbox', inMemory]]),
   storeLanding: undefined,
+  mdm: undefined,
   now,
   log,
+  tell: () => undefined,
 }
 const stillness: Stillness = new Map()
 
@@ -209,6 +211,23 @@ t.test('a settled file that its source keeps has not come again; changed, it has
   await ledger.record({ ...blankState(line, first), status: 'published', settledAt: now() })
   t.same(await arrivalsOf(file), [])
   t.match(await arrivalsOf({ ...file, bytes: 11 }), [{ bytes: 11 }])
+})
+
+t.test('the ledger is asked once for all files of a listing', async (t) => {
+  const files = ['one.csv', 'two.csv', 'three.csv'].map((name) => listed(name, { announced: true }))
+  let asked = 0
+  const unfinished = () => {
+    asked++
+    return ledger.unfinished()
+  }
+  const counting = { ...ledger, unfinished }
+  shown = files
+  await poll({ ...line, ledger: counting }, 'inbox', stillness)
+  t.equal(asked, 1)
+  await poll({ ...line, ledger: counting }, 'inbox', stillness)
+  t.equal(asked, 1, 'and not at all where nothing is new')
+  const names = (await ledger.unfinished()).arrivals.map((arrival) => arrival.name)
+  t.ok(files.every((file) => names.includes(file.name)))
 })
 
 t.test('a source that the profile does not name is left alone', async (t) => {

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { toReceipt } from '../../pipeline/receipt.js'
 import { type FileState, noQuantity, noRows } from '../../pipeline/stores/file-state.js'
-import { receiptSchema } from '../../schemas/receipt.js'
+import { toDuplicate, withhold } from '../../pipeline/verdict.js'
+import { balance, receiptSchema } from '../../schemas/receipt.js'
 
 const blank: FileState = {
   arrival: 7,
@@ -20,6 +21,7 @@ const blank: FileState = {
   duplicateOf: 0,
   rows: noRows,
   quantity: noQuantity,
+  withheld: { rows: 0, quantity: '0' },
   restated: { rows: 0, netQuantity: '0' },
   meters: 0,
   firstIntervalStart: undefined,
@@ -71,13 +73,37 @@ t.test(
   },
 )
 
-t.test('a duplicate shows what became of the first, and names it', async (t) => {
-  const again: FileState = { ...blank, status: 'duplicate', fault: '', duplicateOf: 3 }
-  t.match(toReceipt(again, published), {
+t.test('a duplicate names the first, and calls duplicate what was accepted of it', async (t) => {
+  const again: FileState = { ...blank, status: 'received', fault: '', reason: '' }
+  const receipt = toReceipt(toDuplicate(again, published), published)
+  t.doesNotThrow(() => receiptSchema.parse(receipt))
+  t.match(receipt, {
     status: 'duplicate',
     reason: 'the same file was published as arrival 3 on 2024-03-05T00:00:01.000Z',
-    rows: published.rows,
-    quantity: published.quantity,
+    rows: { read: 4, accepted: 0, duplicate: 3, rejected: 1 },
+    quantity: { read: '4', accepted: '0', duplicate: '3', rejected: '1' },
+    meters: 3,
     publishedAt: '2024-03-05T00:00:01.000Z',
   })
+  t.ok(balance(receipt))
 })
+
+t.test(
+  'of a file that is not published the rejected rows are told, the others withheld',
+  async (t) => {
+    const received: FileState = {
+      ...blank,
+      rows: { ...noRows, read: 4, rejected: 3 },
+      quantity: { ...noQuantity, read: '4.5', rejected: '3' },
+    }
+    const receipt = toReceipt(withhold(received, { fault: 'TOO_MANY_REJECTED', reason: '3 of 4' }))
+    t.doesNotThrow(() => receiptSchema.parse(receipt))
+    t.match(receipt, {
+      reason: 'TOO_MANY_REJECTED: 3 of 4',
+      rows: { read: 3, accepted: 0, rejected: 3 },
+      quantity: { read: '3', accepted: '0', rejected: '3' },
+      withheld: { rows: 1, quantity: '1.5' },
+    })
+    t.ok(balance(receipt))
+  },
+)

@@ -1,74 +1,26 @@
-import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
-import { pino } from 'pino'
-import t, { type Test } from 'tap'
+import { readdirSync, rmSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
 import { chunkName, landedFolder } from '../../pipeline/landing.js'
-import type { Line } from '../../pipeline/line.js'
 import { load } from '../../pipeline/load.js'
 import type { LoadTask } from '../../pipeline/load-task.js'
-import type { Queues } from '../../pipeline/queues/bullmq.js'
 import { receive } from '../../pipeline/receive.js'
 import { reconcile } from '../../pipeline/reconcile.js'
-import { createHandOverSource } from '../../pipeline/sources/folder.js'
-import { createLedger } from '../../pipeline/stores/ledger.js'
-import { createZone } from '../../schemas/zone.js'
-import { migratedStore, profile } from './registering.js'
+import { createLineByHand } from './by-hand.js'
 
 const rows = Array.from({ length: 40_000 }, (_, index) => {
   const quarter = index % 96
   const time = `${Math.floor(quarter / 4)}:${String((quarter % 4) * 15).padStart(2, '0')}`
   return `A1,S1,M${Math.floor(index / 96)},3/4/2026 ${time},0.5`
 })
-const chunkBytes = 200_000
-
-/** A line whose jobs are run by hand, one after the other, on a real store. */
-async function createLine(t: Test) {
-  const store = await migratedStore(t)
-  const folder = t.testdir({ in: {}, landing: {} })
-  const loads: LoadTask[] = []
-  const queues: Queues = {
-    add: async (name, data) => {
-      if (name === 'load') loads.push(data as unknown as LoadTask)
-    },
-    addFlow: async () => undefined,
-    repeat: async () => undefined,
-    runAlone: async () => undefined,
-    counts: async () => ({}) as never,
-    close: async () => undefined,
-  }
-  const line: Line = {
-    profile: { ...profile, limits: { ...profile.limits, chunkBytes, freeDiskBytesMin: 0 } },
-    zone: createZone(profile.timeZone),
-    folders: {
-      inbox: join(folder, 'in'),
-      outbox: join(folder, 'outbox'),
-      landing: join(folder, 'landing'),
-      archive: join(folder, 'archive'),
-      quarantine: join(folder, 'quarantine'),
-    },
-    store,
-    ledger: createLedger(store, () => new Date()),
-    queues,
-    sources: new Map([['hand-over', createHandOverSource()]]),
-    storeLanding: join(folder, 'landing'),
-    now: () => new Date(),
-    log: pino({ level: 'silent' }),
-  }
-  const path = join(folder, 'in', 'DEMO_05032026_Electric.csv')
-  writeFileSync(
-    path,
-    `AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit\n${rows.join('\n')}\n`,
-  )
-  const { size: bytes, mtimeMs } = statSync(path)
-  const entry = { source: 'hand-over', name: basename(path), path, bytes, force: false }
-  const { arrival } = await line.ledger.claim({ ...entry, modifiedMs: Math.trunc(mtimeMs) })
-  return { line, loads, path, arrival }
-}
+const name = 'DEMO_05032026_Electric.csv'
+const limits = { chunkBytes: 200_000 }
 
 t.test(
   'a chunk that was loaded leaves the landing; one that is spoilt is landed again',
   async (t) => {
-    const { line, loads, arrival } = await createLine(t)
+    const { line, loads, arrive } = await createLineByHand(t, { limits })
+    const { arrival } = await arrive(name, rows)
     await receive(line, arrival)
     t.ok(loads.length > 5, `${loads.length} chunks`)
     const landed = landedFolder(line.folders.landing, arrival)
@@ -90,10 +42,27 @@ t.test(
   },
 )
 
+t.test('a load whose chunk another one takes away meanwhile has not failed', async (t) => {
+  const { line, loads, arrive } = await createLineByHand(t, { limits })
+  const { arrival } = await arrive(name, rows)
+  await receive(line, arrival)
+  const [first] = loads as [LoadTask]
+  const path = join(landedFolder(line.folders.landing, arrival), chunkName(first.chunk.chunk))
+  const command: typeof line.store.command = async (statement, body) => {
+    rmSync(path, { force: true })
+    return line.store.command(statement, body)
+  }
+  await load({ ...line, store: { ...line.store, command } }, first)
+  t.same(await line.ledger.receipts(arrival), [], 'it says nothing of what it did not see')
+  await reconcile(line, arrival)
+  t.match(await line.ledger.state(arrival), { status: 'published', rows: { accepted: 40_000 } })
+})
+
 t.test(
   'a file that is no longer there to be landed again is refused, not half loaded',
   async (t) => {
-    const { line, loads, arrival, path } = await createLine(t)
+    const { line, loads, arrive } = await createLineByHand(t, { limits })
+    const { arrival, path } = await arrive(name, rows)
     await receive(line, arrival)
     const landed = landedFolder(line.folders.landing, arrival)
     rmSync(join(landed, chunkName((loads[1] as LoadTask).chunk.chunk)))

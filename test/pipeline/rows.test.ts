@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { measure } from '../../pipeline/measure.js'
-import { cutPoint, lastMicros, linePicker, splitRows } from '../../pipeline/rows.js'
+import { cutPoint, lastQuantity, linePicker, splitRows } from '../../pipeline/rows.js'
 import { createStampTexts } from '../../pipeline/stamp-texts.js'
 
 const rowsOf = (text: string, line = 2) => [...splitRows(Buffer.from(text), line)]
@@ -63,6 +63,10 @@ t.test('the quantity of a row is its last column, wherever that stands', async (
     ['a,b,c,d, 2 ', 2_000_000n],
     ['a,b,c,d,"3"', 3_000_000n],
     ['a,b,c,d," 3 " ', 3_000_000n],
+    ['"a",b,c,d,3\r', 3_000_000n],
+    ['a,b,c,d,"3"\r', 3_000_000n],
+    ['a,b,c,d,"3"\u00a0', 0n],
+    ['a,b,c,d,\u00a0"3"', 0n],
     ['5', 5_000_000n],
     ['a,b,c,d,.5', 500_000n],
     ['a,b,c,d,5.', 5_000_000n],
@@ -75,7 +79,7 @@ t.test('the quantity of a row is its last column, wherever that stands', async (
     ['a,b,c,d,0.1234565', 123_456n],
     ['a,b,c,d,9999999999999', 0n],
   ]
-  for (const [raw, micros] of cases) t.equal(lastMicros(raw), micros, raw)
+  for (const [raw, micros] of cases) t.equal(lastQuantity(raw).micros, micros, raw)
 })
 
 t.test('a chunk measured as bytes holds the rows and the energy of its rows', async () => {
@@ -99,9 +103,15 @@ t.test('a chunk measured as bytes holds the rows and the energy of its rows', as
         createStampTexts(() => undefined),
       )
       const rows = [...splitRows(bytes, 2)]
-      const micros = rows.reduce((sum, { raw }) => sum + lastMicros(raw), 0n)
+      const micros = rows.reduce((sum, { raw }) => sum + lastQuantity(raw).micros, 0n)
+      const rounded = rows.filter(({ raw }) => lastQuantity(raw).rounded).length
       const lines = text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
-      return found.rows === rows.length && found.micros === micros && found.lines === lines
+      return (
+        found.rows === rows.length &&
+        found.micros === micros &&
+        found.rounded === rounded &&
+        found.lines === lines
+      )
     }),
     { numRuns: 3_000, seed: 20_261_120, verbose: 1 },
   )

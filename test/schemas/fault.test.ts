@@ -24,6 +24,7 @@ test('only what the world may mend by itself is worth a retry', async (t) => {
     'DISK_FULL',
     'FILE_AHEAD',
     'IDENTITY_UNREACHABLE',
+    'MDM_UNREACHABLE',
     'OVERLOAD',
     'PERMISSION',
     'QUEUE_UNREACHABLE',

@@ -77,7 +77,7 @@ test('every problem is reported at once, each with its path and remedy', async (
   const zoneProblem =
     'unknown zone "America/Detriot": use an IANA name such as America/Detroit, spelled so'
   const always = Object.keys(parseProfile(least))
-  const optional = ['gateway', 'identity', 'cis', 'ami', 'bind']
+  const optional = ['backfill', 'gateway', 'identity', 'cis', 'ami', 'bind']
   const sections = always.toSpliced(always.indexOf('retention') + 1, 0, ...optional)
   const found = problems({
     companyCodes: [123, 'A', 'A', 'B-C'],
@@ -116,6 +116,20 @@ test('every problem is reported at once, each with its path and remedy', async (
     'retention: write a section of settings',
     `top level: unknown retentions: remove or respell; known are ${sections.join(', ')}`,
   ])
+})
+
+test('a source has a folder of its own, which is none of those that Tieline keeps', async (t) => {
+  const sources = (...paths: readonly string[]) =>
+    paths.map((path, index) => ({ kind: 'folder', name: `s${index}`, path }))
+  const found = (...paths: readonly string[]) => problems({ ...least, sources: sources(...paths) })
+  t.same(found('inbox', 'inbox/gas', '/srv/in', '../in', '/archive'), [])
+  t.same(found('inbox', './inbox/', '/srv/a/../in', '/srv//in'), [
+    'sources[1].path: ./inbox/ of source s1 is the folder of source s0 too (inbox); give each source its own',
+    'sources[3].path: /srv//in of source s3 is the folder of source s2 too (/srv/a/../in); give each source its own',
+  ])
+  for (const path of ['archive', 'quarantine/', './outbox/x', 'a/../landing', 'logs'])
+    t.match(found(path), [`sources[0].path: ${path} of source s0 lies in `], path)
+  t.match(found('.'), ['sources[0].path: . of source s0 is the data folder itself'])
 })
 
 test('a profile is a map of settings, and two of them are always asked for', async (t) => {

@@ -20,6 +20,7 @@ const whole: Receipt = {
   status: 'published',
   rows,
   quantity,
+  withheld: { rows: 0, quantity: '0' },
   restated: { rows: 1, netQuantity: '-0.000001' },
   meters: 2,
   firstIntervalStart: '2018-02-07T05:00:00Z',
@@ -28,6 +29,7 @@ const whole: Receipt = {
   dateOrder: 'MDY',
   dateOrderProof: '1/31/2018',
   repeatedHourRows: 0,
+  roundedRows: 1,
   notes: ['the last row has no line end'],
   receivedAt: '2018-02-08T06:00:00.123Z',
   publishedAt: '2018-02-08T06:00:01Z',
@@ -65,6 +67,8 @@ test('a receipt with a field too many, too few or out of its type is none', asyn
     { quantity: { ...quantity, read: 1.5 } },
     { fileName: undefined },
     { seconds: -1 },
+    { status: 'quarantined' },
+    { status: 'duplicate' },
   ]
   for (const change of wrong)
     t.notOk(receiptSchema.safeParse({ ...whole, ...change }).success, JSON.stringify(change))

@@ -79,9 +79,16 @@ t.test('the file goes to the archive under the number of its arrival', async (t)
   t.same(readdirSync(story.home.inbox), [], 'the inbox is empty')
   t.same(
     readdirSync(story.home.outbox).filter((name) => !/\.(receipt\.json|rejects\.csv)$/.test(name)),
-    [],
+    ['arrivals'],
     'the outbox holds nothing unfinished',
   )
+  for (const end of ['receipt.json', 'rejects.csv']) {
+    t.equal(
+      readFileSync(story.outbox(`arrivals/1-DEMO_05032024_Electric.csv.${end}`), 'utf8'),
+      readFileSync(story.outbox(`DEMO_05032024_Electric.csv.${end}`), 'utf8'),
+      'and keeps both under the number too',
+    )
+  }
 })
 
 t.test('a data engineer finds the reads in usage', async (t) => {

@@ -1,10 +1,12 @@
 import {
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
 } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
@@ -49,6 +51,27 @@ t.test('a name that is none is quarantined, and leads nowhere outside the outbox
   for (const name of readdirSync(story.home.outbox)) t.match(name, /^[A-Za-z0-9][A-Za-z0-9._-]*$/)
 })
 
+t.test('a name that is none takes the place of no receipt', async (t) => {
+  const name = 'DEMO_04032024_Gas.csv'
+  await story.loadBytes(name, textOf(1, 'bad'))
+  for (const like of ['DEMO 04032024_Gas.csv', 'DEMO_04032024?Gas.csv']) {
+    t.match(await story.loadBytes(like, textOf(1)), { status: 'quarantined' })
+  }
+  t.match(await story.receiptOf(name), { fileName: name, status: 'published' })
+  t.ok(existsSync(story.outbox(`${name}.rejects.csv`)), 'nor does it take its rejects away')
+})
+
+t.test('the longest names a file can have leave the inbox, links and folders stay', async (t) => {
+  const { inbox, quarantine } = story.home
+  const names = [`${'x'.repeat(251)}.csv`, `${'y'.repeat(236)}.csv`, 'é'.repeat(127)]
+  symlinkSync(join(story.desk, 'DEMO_04032024_Gas.csv'), join(inbox, 'DEMO_03032024_Gas.csv'))
+  mkdirSync(join(inbox, 'DEMO_02032024_Gas.csv'))
+  for (const name of names) await writeFile(join(inbox, name), textOf(1))
+  await until(() => names.every((name) => !existsSync(join(inbox, name))))
+  t.same(readdirSync(inbox).sort(), ['DEMO_02032024_Gas.csv', 'DEMO_03032024_Gas.csv'])
+  await until(() => readdirSync(quarantine).length === 2 * names.length)
+})
+
 t.test('a name with a path in it is a file of that path, and no more', async (t) => {
   await writeFile(join(story.home.path, 'DEMO_05032024_Gas.csv'), textOf(1))
   const receipt = await story.load(join(story.desk, '..', 'data', 'DEMO_05032024_Gas.csv'))
@@ -79,7 +102,7 @@ t.test('the same file later is a duplicate that changes nothing and names the fi
     status: 'duplicate',
     fileId: first.fileId,
     reason: /^the same file was published as arrival \d+ on 20/,
-    rows: first.rows,
+    rows: { ...first.rows, accepted: 0, duplicate: first.rows.accepted },
     publishedAt: first.publishedAt,
   })
   t.equal(readFileSync(story.outbox(`${name}.rejects.csv`), 'utf8'), rejects)
@@ -123,6 +146,16 @@ t.test('other bytes under the same name are a new file, and the later one counts
   const mended = await story.loadBytes(name, textOf(4, 5.5, 6.5))
   t.match(mended, { status: 'published', rows: { rejected: 0 }, restated: { rows: 1 } })
   t.notOk(existsSync(story.outbox(`${name}.rejects.csv`)), 'no rejects of the earlier one are left')
+  const kept = readdirSync(story.outbox('arrivals')).filter((one) => one.includes(name))
+  const statuses = kept
+    .filter((one) => one.endsWith('.receipt.json'))
+    .map((one) => JSON.parse(readFileSync(story.outbox(`arrivals/${one}`), 'utf8')).status)
+  t.same(statuses.sort(), ['duplicate', 'duplicate', ...Array(3).fill('published')])
+  t.equal(
+    kept.filter((one) => one.endsWith('.rejects.csv')).length,
+    1,
+    'each arrival keeps its own',
+  )
 })
 
 t.test('a file that is sent again with the time of the first gets its receipt', async (t) => {

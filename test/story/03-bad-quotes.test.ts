@@ -72,3 +72,43 @@ t.test('the last row may hold a line end and lack its own', async (t) => {
   const receipt = await story.loadBytes('DEMO_09032024_Electric.csv', text)
   t.match(receipt, { status: 'published', rows: { read: 2, accepted: 2 } })
 })
+
+t.test('what the engine lets pass beside quotes the row judge tells all the same', async (t) => {
+  const rows = [
+    '"A",S,U-1,3/4/2024 0:00,1',
+    'A,S,U-2,3/4/2024 0:00,2,',
+    'A,S,U-3,3/4/2024 0:00,"3" , ',
+    'A,S,U-4,3/4/2024 0:00,4\r',
+    'A,S,\f"U-5",3/4/2024 0:00,5',
+    '"A"\u00a0,S,U-6,3/4/2024 0:00,6',
+    'A,S,U-7,3/4/2024 0:00,\u00a0"7"',
+    '\r"A",S,U-8,3/4/2024 0:00,8',
+  ]
+  const files = [
+    { chosen: rows, rejected: 6 },
+    { chosen: [rows[0], rows[3], rows[4]], rejected: 1 },
+    { chosen: [rows[0], rows[7]], rejected: 1 },
+  ]
+  for (const [index, { chosen, rejected }] of files.entries()) {
+    const name = `DEMO_1${index}032024_Electric.csv`
+    const receipt = await story.loadBytes(name, `${header}\n${chosen.join('\r\n')}\n`)
+    t.match(receipt, { status: 'published', rows: { read: chosen.length, rejected } })
+    t.ok(balance(receipt))
+  }
+  const found = await story.reader.rows({
+    sql: `SELECT line, code, column_name FROM rejected_row
+      WHERE file_name = 'DEMO_10032024_Electric.csv' ORDER BY line`,
+  })
+  t.same(found, [
+    { line: 3, code: 'TOO_MANY_COLUMNS', column_name: '' },
+    { line: 4, code: 'TOO_MANY_COLUMNS', column_name: '' },
+    { line: 5, code: 'NOT_A_NUMBER', column_name: 'TotalUnit' },
+    { line: 7, code: 'BAD_QUOTES', column_name: '' },
+    { line: 8, code: 'NOT_A_NUMBER', column_name: 'TotalUnit' },
+    { line: 9, code: 'BAD_QUOTES', column_name: '' },
+  ])
+  const kept = await story.reader.rows({
+    sql: `SELECT meter_id FROM usage WHERE match(meter_id, 'U-') ORDER BY meter_id`,
+  })
+  t.same(kept, [{ meter_id: '\f"U-5"' }, { meter_id: 'U-1' }])
+})

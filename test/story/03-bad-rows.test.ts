@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
-import { balance } from '../../schemas/receipt.js'
+import { createProducerConnection } from '../../pipeline/queues/redis.js'
+import { balance, type Receipt } from '../../schemas/receipt.js'
 import { type RejectCode, rejectCodes } from '../../schemas/usage-row.js'
-import { createStory, header } from './stack.js'
+import { createStory, dumpOf, header } from './stack.js'
 
 const story = await createStory()
 t.teardown(story.close)
@@ -30,7 +32,7 @@ const cases: readonly Case[] = [
   ['NONEXISTENT_TIME', 'TimeStamp', 'A,S,M,3/10/2024 2:30,1'],
   ['TIME_FORMAT', 'TimeStamp', 'A,S,M,3/4/2024,1'],
   ['INTERVAL_LENGTH', 'TimeStamp', 'A,S,L,3/4/2024 0:00,1'],
-  ['INTERVAL_LENGTH', 'TimeStamp', 'A,S,L,3/4/2024 2:00,1'],
+  ['INTERVAL_LENGTH', 'TimeStamp', 'A,S,L,3/4/2024 2:00,9999999.5'],
   ['NOT_A_NUMBER', 'TotalUnit', 'A,S,M,3/4/2024 0:00,1e3'],
   ['NOT_A_NUMBER', 'TotalUnit', 'A,S,M,3/4/2024 0:00,"1,5"'],
   ['NEGATIVE', 'TotalUnit', 'A,S,M,3/4/2024 0:00,-1'],
@@ -79,6 +81,7 @@ t.test('the largest quantity and the longest identifier are still good', async (
   const receipt = await story.loadBytes('DEMO_05032024_Electric.csv', textOf(rows))
   t.match(receipt, {
     status: 'published',
+    roundedRows: 2,
     rows: { read: 5, accepted: 5 },
     quantity: { read: '0.000003', accepted: '0.000003' },
   })
@@ -96,8 +99,9 @@ t.test('ten bad rows are always allowed, the eleventh quarantines a small file',
   t.match(eleven, {
     status: 'quarantined',
     reason: /^TOO_MANY_REJECTED: 11 of 1011 rows .*usage\.rejectedShareMax allows 1 %/,
-    rows: { read: 1_011, rejected: 11 },
-    quantity: { read: '1011', rejected: '11' },
+    rows: { read: 11, accepted: 0, rejected: 11 },
+    quantity: { read: '11', accepted: '0', rejected: '11' },
+    withheld: { rows: 1_000, quantity: '1000' },
   })
   t.ok(balance(eleven), 'its receipt tells of every row')
   const [visible] = await story.reader.rows({
@@ -120,7 +124,27 @@ t.test('one row in a hundred is allowed, one more is not', async (t) => {
     'DEMO_09032024_Gas.csv',
     textOf([...good(1_187, 'I'), ...bad(12)]),
   )
-  t.match(above, { status: 'quarantined', rows: { read: 1_199, rejected: 12 } })
+  t.match(above, { status: 'quarantined', rows: { rejected: 12 }, withheld: { rows: 1_187 } })
+})
+
+t.test('what file_load calls accepted is what can be read', async (t) => {
+  const name = 'DEMO_06032024_Gas.csv'
+  t.match(await story.load(join(story.desk, name)), { status: 'duplicate', rows: { accepted: 0 } })
+  const [told] = await story.reader.rows({
+    sql: `SELECT sum(rows_accepted) AS rows, sum(quantity_accepted) AS quantity FROM file_load`,
+  })
+  const [visible] = await story.reader.rows({
+    sql: `SELECT count() AS rows, sum(quantity) AS quantity FROM usage`,
+  })
+  t.same(told, visible)
+})
+
+t.test('rows whose quantity has more digits than the store keeps are counted', async (t) => {
+  const rows = ['"1.0000000"', '"1.00000001"', '-2.0000005', '1.00000009 ', '1.0000000001e1'].map(
+    (quantity, index) => `A,S,R-${index},3/4/2024 0:00,${quantity}`,
+  )
+  const receipt = await story.loadBytes('DEMO_09032024_Electric.csv', textOf(rows))
+  t.match(receipt, { status: 'published', roundedRows: 3, rows: { rejected: 1 } })
 })
 
 t.test('sums beyond what a floating number holds stay exact', async (t) => {
@@ -139,4 +163,31 @@ t.test('a number of hundreds of noughts is a number', async (t) => {
   ]
   const receipt = await story.loadBytes('DEMO_11032024_Electric.csv', textOf(rows))
   t.match(receipt, { status: 'published', quantity: { accepted: '7' } })
+})
+
+t.test('no value of a row is told of a fault: not in logs, queues or receipts', async (t) => {
+  const canaries = ['70070070071', '98765.4321', '98765432100']
+  const constraint = `CHECK account_number != '${canaries[0]}' AND quantity != ${canaries[1]}`
+  await story.store.command({ sql: `ALTER TABLE usage_read ADD CONSTRAINT canary ${constraint}` })
+  const seen: string[] = []
+  const redis = createProducerConnection(story.stack.redisUrl)
+  t.teardown(() => redis.disconnect())
+  const files = [
+    `${header}\n${canaries[0]},S,CAGE,3/4/2024 0:00,${canaries[1]}\n`,
+    `${header}\n"${canaries[0]}",S,CAGE,3/4/2024 0:00," ${canaries[1]}"\n`,
+    `${canaries[0]},S,CAGE,3/4/2024 0:00,${canaries[1]}\n`,
+  ]
+  const reasons = [/STORE_REFUSED: VIOLATED_CONSTRAINT \(469\)/, /VIOLATED_CONSTRAINT/, /HEADER/]
+  for (const [index, file] of files.entries()) {
+    const name = `DEMO_1203202${index}_Electric.csv`
+    const loading = story.loadBytes(name, file)
+    let receipt: Receipt | undefined
+    void loading.then((one) => (receipt = one))
+    while (receipt === undefined) seen.push(await dumpOf(redis))
+    t.match(await loading, { status: 'quarantined', reason: reasons[index] })
+    seen.push(JSON.stringify({ ...receipt, quantity: [], withheld: [] }))
+  }
+  const told = [...seen, story.logs()].join('\n').replaceAll(/"time":"[^"]*"/g, '')
+  t.match(told, /STORE_REFUSED/, 'they tell of the faults')
+  for (const canary of canaries) t.notOk(told.includes(canary), canary)
 })

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { createStory, header } from './stack.js'
 
@@ -31,6 +32,25 @@ t.test('each meter of a file has its own interval length', async (t) => {
     rejects,
     [9, 10, 11].map((line) => ({ line, code: 'INTERVAL_LENGTH', column_name: 'TimeStamp' })),
   )
+})
+
+t.test('a stray time takes its meter out, and the rejects say which meter and why', async (t) => {
+  const rows = ['0:00', '0:15', '0:22', '0:30'].map((at) => `A,S,N,7/18/2025 ${at},1`)
+  const others = ['0:00', '0:15', '0:30'].map((at) => `A,S,R,7/18/2025 ${at},1`)
+  const receipt = await story.loadBytes('DEMO_19072025_Electric.csv', text([...rows, ...others]))
+  t.match(receipt, {
+    status: 'published',
+    rows: { accepted: 3, rejected: 4 },
+    notes: [
+      'meters of which all rows are rejected (INTERVAL_LENGTH): 1; the rejects file names each, and the two lines that show why',
+    ],
+  })
+  const rejects = readFileSync(story.outbox('DEMO_19072025_Electric.csv.rejects.csv'), 'utf8')
+  t.match(
+    rejects,
+    'the meter is read at a length that usage.intervals does not name (15 minutes, 60 minutes): lines 3 and 4 of meter N are 7 minutes apart; mend a stray time, or name the length',
+  )
+  t.notMatch(story.logs(), /meter N/)
 })
 
 t.test('a single read takes the length that is stored for its meter', async (t) => {

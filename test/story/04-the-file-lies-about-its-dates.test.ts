@@ -11,7 +11,12 @@ const daily = (meter: string, days: readonly string[]) =>
 t.test('a file whose dates are day first is quarantined with the proof', async (t) => {
   const days = ['11/4/2017', '12/4/2017', '13/4/2017', '14/4/2017']
   const receipt = await story.loadBytes('DEMO_15042017_Gas.csv', text(daily('G1', days)))
-  t.match(receipt, { status: 'quarantined', dateOrder: 'DMY', rows: { accepted: 2, rejected: 2 } })
+  t.match(receipt, {
+    status: 'quarantined',
+    dateOrder: 'DMY',
+    rows: { read: 2, accepted: 0, rejected: 2 },
+    withheld: { rows: 2, quantity: '3' },
+  })
   t.match(receipt.reason, /DATE_ORDER: .*13\/4\/2017 has a first number above 12/)
 })
 

@@ -18,9 +18,7 @@ const text = [header, ...rows, 'A,S,M,never,1', ''].join('\n')
 t.test('a profile that stores only registered customers drops and counts all others', async (t) => {
   const path = join(story.desk, 'customer.json')
   writeFileSync(path, JSON.stringify(sampleCustomer()))
-  const profile = join(story.desk, 'profile.yaml')
-  writeFileSync(profile, 'companyCodes: [DEMO]\ntimeZone: America/Detroit\ndatabase: story\n')
-  const run = await tieline('--home', story.home.path, '--profile', profile, 'register', path)
+  const run = await tieline('--home', story.home.path, 'register', path)
   t.match(run, { code: 0 })
   const receipt = await story.loadBytes('DEMO_02032024_Electric.csv', text)
   t.match(receipt, {

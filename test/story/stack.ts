@@ -7,6 +7,7 @@ import { type Home, openHome } from '../../infra/home.js'
 import { createLog } from '../../infra/log.js'
 import { type Stack, type StackOptions, startStack } from '../../infra/stack.js'
 import { createHandOver, type HandOver } from '../../pipeline/hand-over.js'
+import type { createProducerConnection } from '../../pipeline/queues/redis.js'
 import { createStore, type Store } from '../../pipeline/stores/clickhouse.js'
 import { parseProfile } from '../../schemas/profile.js'
 import { type Receipt, receiptSchema } from '../../schemas/receipt.js'
@@ -148,4 +149,16 @@ export function readAll(folder: string): string {
   return readdirSync(folder)
     .map((name) => readFileSync(join(folder, name), 'utf8'))
     .join('')
+}
+
+/** All that Redis holds but for sets of ids, as text. */
+export async function dumpOf(redis: ReturnType<typeof createProducerConnection>): Promise<string> {
+  const kept: string[] = []
+  for (const key of await redis.keys('*')) {
+    const type = await redis.type(key)
+    if (type === 'hash') kept.push(JSON.stringify(await redis.hgetall(key)))
+    if (type === 'stream') kept.push(JSON.stringify(await redis.xrange(key, '-', '+')))
+    if (type === 'string') kept.push((await redis.get(key)) ?? '')
+  }
+  return kept.join('\n')
 }

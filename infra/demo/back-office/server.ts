@@ -34,7 +34,10 @@ export interface OfficeRequest {
 
 export interface OfficeAnswer {
   readonly status: number
+  /** An object is sent as JSON, a text as it is. */
   readonly body: unknown
+  /** Of a text. */
+  readonly type?: string
 }
 
 export interface OfficeServer {
@@ -112,11 +115,11 @@ async function spoil(response: ServerResponse, fault: OfficeFault): Promise<bool
   }
 }
 
-function send(response: ServerResponse, { status, body }: OfficeAnswer): void {
+function send(response: ServerResponse, { status, body, type }: OfficeAnswer): void {
   if (response.destroyed || response.writableEnded) return
   response.statusCode = status
-  response.setHeader('Content-Type', 'application/json')
-  response.end(JSON.stringify(body))
+  response.setHeader('Content-Type', type ?? 'application/json')
+  response.end(type === undefined ? JSON.stringify(body) : String(body))
 }
 
 async function readJson(request: IncomingMessage): Promise<unknown> {

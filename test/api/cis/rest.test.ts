@@ -121,3 +121,15 @@ t.test('an answer that is no customer is a fault of the CIS, never a customer', 
   await post(`${server.url}/faults`, { kind: 'none' })
   t.match(await cis.fetch('C-1'), { record: { clientId: 'C-1' } })
 })
+
+t.test('a call that waits for its turn is not late', async (t) => {
+  const server = await createOfficeServer(0, () => ({ status: 404, body: {} }))
+  const cis = createRestCis(settingsOf({ url: server.url, connectionsMax: 2 }), {})
+  t.teardown(() => Promise.all([cis.close(), server.close()]))
+  await post(`${server.url}/faults`, { kind: 'slow', ms: 100 })
+  const ids = Array.from({ length: 20 }, (_, at) => `C-${at}`)
+  t.same(
+    await Promise.all(ids.map((id) => cis.fetch(id))),
+    ids.map(() => undefined),
+  )
+})

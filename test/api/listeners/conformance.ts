@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { Listener } from '../../../api/listeners/listener.js'
-import type { GatewayRequest, GatewayResponse, Handle } from '../../../api/request.js'
+import type { GatewayRequest, GatewayResponse, Handle, Refuse } from '../../../api/request.js'
 import { createRaw, type RawClient, type RawServer } from './raw.js'
 
 export interface Served {
@@ -13,7 +13,7 @@ export const limits = {
   headerBytesMax: 16_384,
   bodyBytesMax: 16_384,
   tokenBytesMax: 16_384,
-  bodyMsMax: 600,
+  bodyMsMax: 2_000,
   answerMsMax: 5_000,
   requestsInFlightMax: 1_000,
   tokensCachedMax: 10,
@@ -28,8 +28,15 @@ export const echo: Handle = (request) => {
   return answerTo(request)
 }
 
-function answerTo({ method, path, headers, body, id }: GatewayRequest): GatewayResponse {
-  const said = JSON.stringify({ method, path, body, token: headers.get('authorization') })
+/** What was refused, as the log would have it. */
+const refused: string[] = []
+export const refuse: Refuse = (status, { id }) => {
+  refused.push(`${status} ${id}`)
+  return { status, headers: [], body: '', id }
+}
+
+function answerTo({ method, path, authorization, body, id }: GatewayRequest): GatewayResponse {
+  const said = JSON.stringify({ method, path, body, token: authorization })
   return { status: 200, headers: [['Content-Type', 'application/json']], body: said, id }
 }
 
@@ -118,7 +125,7 @@ export async function conform(
     const [long] = await ask(get('/now', `Authorization: Bearer ${'a'.repeat(12_000)}`))
     t.equal(statusOf(long), 200, 'a token of 12,000 characters')
     const [longer] = await ask(get('/now', `Authorization: Bearer ${'a'.repeat(20_000)}`))
-    t.ok(longer === undefined || statusOf(longer) === 431, 'one of 20,000')
+    t.equal(statusOf(longer), 431, 'one of 20,000')
     const [announced] = await ask(postOf('', 'Content-Length: 20000'))
     t.equal(statusOf(announced), 413, 'a body that is announced as too long')
     const piece = `1000\r\n${'x'.repeat(4_096)}\r\n`
@@ -128,11 +135,33 @@ export async function conform(
     t.equal(statusOf(least), 200, 'a body of exactly the limit')
   })
 
+  t.test('what is refused has a request id, and a line in the log', async (t) => {
+    const wrong: readonly (readonly [number, string])[] = [
+      [431, get('/now', `Authorization: Bearer ${'a'.repeat(20_000)}`)],
+      [413, postOf('', 'Content-Length: 20000')],
+      [400, postOf('0\r\n\r\n', 'Transfer-Encoding: gzip, chunked')],
+    ]
+    for (const [status, text] of wrong) {
+      refused.length = 0
+      const [answer] = await ask(text)
+      t.equal(statusOf(answer), status)
+      const id = /x-request-id: (\S+)/i.exec(answer ?? '')?.[1]
+      t.same(refused, [`${status} ${id}`])
+    }
+    const client = await open()
+    refused.length = 0
+    client.send(postOf('zz\r\nabc', 'Transfer-Encoding: chunked'))
+    await client.closed()
+    t.match(refused, [/^400 \S/], 'a body that breaks off')
+  })
+
   t.test('a client that is slow with its body is sent away', async (t) => {
     const client = await open()
+    refused.length = 0
     client.send(postOf('hel', 'Content-Length: 5'))
     const [answer] = await client.answers()
     t.equal(statusOf(answer), 408)
+    t.match(refused, [/^408 \S/])
     await client.closed()
   })
 
@@ -204,13 +233,17 @@ export async function conform(
   })
 
   t.test('a stop answers what has come in and closes what is idle', async (t) => {
-    const { listener: ending, tls } = await serve(echo)
+    let came = 0
+    const { listener: ending, tls } = await serve((request) => {
+      came++
+      return echo(request)
+    })
     const idle = await createRaw({ port: ending.port, tls })
     const busy = await Promise.all(
       Array.from({ length: 20 }, () => createRaw({ port: ending.port, tls })),
     )
     for (const client of busy) client.send(get('/late'))
-    await sleep(50)
+    while (came < busy.length) await sleep(5)
     const closed = ending.close()
     const answers = await Promise.all(busy.map((client) => client.answers()))
     t.ok(answers.every(([answer]) => statusOf(answer) === 200))

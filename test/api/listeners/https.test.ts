@@ -5,7 +5,7 @@ import { createHttpsListener } from '../../../api/listeners/https.js'
 import { createRequestIds, type Handle } from '../../../api/request.js'
 import { demoCertificates } from '../../../infra/demo/certificates.js'
 import { createFolder } from '../../folder.js'
-import { conform, echo, limits } from './conformance.js'
+import { conform, echo, limits, refuse } from './conformance.js'
 import { createRaw } from './raw.js'
 
 const folder = createFolder(t)
@@ -33,7 +33,7 @@ const listen = async (
     requestsPerSecondMax: more.requestsPerSecondMax ?? 100_000,
     handle,
     requestId: createRequestIds('test'),
-    now: Date.now,
+    refuse,
     onFailure: () => undefined,
   })
   t.teardown(listener.close)

@@ -5,21 +5,21 @@ import { connect } from 'node:tls'
 import { t } from 'tap'
 import { createHttpsListener } from '../../../api/listeners/https.js'
 import type { Listener } from '../../../api/listeners/listener.js'
-import { createRenewal } from '../../../api/listeners/renewal.js'
 import { createUwsListener } from '../../../api/listeners/uws.js'
+import { createRenewal } from '../../../api/renewal.js'
 import { createRequestIds } from '../../../api/request.js'
 import { type Certificates, demoCertificates } from '../../../infra/demo/certificates.js'
 import type { Fault } from '../../../schemas/fault.js'
 import { createFolder } from '../../folder.js'
 import { freePort } from '../identity/provider.js'
-import { echo, limits } from './conformance.js'
+import { echo, limits, refuse } from './conformance.js'
 
 const shared = {
   limits,
   requestsPerSecondMax: 1_000,
   handle: echo,
   requestId: createRequestIds('test'),
-  now: Date.now,
+  refuse,
   onFailure: () => undefined,
 }
 // A port that the system chose is not shared, so that the app for a new certificate could not have it.
@@ -59,7 +59,7 @@ for (const [name, listen] of Object.entries(listeners)) {
       const listener = await listen(files)
       t.teardown(listener.close)
       const renewal = createRenewal({
-        listener,
+        renew: () => listener.renewCertificate(),
         files: [files.certFile, files.keyFile],
         everyMs: 50,
         onFailure: (fault) => faults.push(fault),

@@ -7,11 +7,11 @@ import type { Handle } from '../../../api/request.js'
 import { createRequestIds } from '../../../api/request.js'
 import { demoCertificates } from '../../../infra/demo/certificates.js'
 import { createFolder } from '../../folder.js'
-import { conform, echo, limits } from './conformance.js'
+import { conform, echo, limits, refuse } from './conformance.js'
 import { createRaw } from './raw.js'
 
 // The limit of the header is read when the native module is loaded.
-process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(limits.headerBytesMax)
+process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(2 * limits.headerBytesMax)
 const { createUwsListener } = await import('../../../api/listeners/uws.js')
 
 const folder = createFolder(t)
@@ -29,7 +29,7 @@ const listen = async (
     requestsPerSecondMax: more.requestsPerSecondMax ?? 100_000,
     handle,
     requestId: createRequestIds('test'),
-    now: Date.now,
+    refuse,
     onFailure: () => undefined,
   })
   t.teardown(listener.close)

@@ -18,6 +18,7 @@ t.test('files are checked where they lie, without any server', async (t) => {
     'DEMO_02072025_Electric.csv': good,
     'DEMO_02072025_Electric_2.csv': bad,
     'DEMO_02072025_Electric_3.csv.gz': gzipSync(`${good}\nA1,S1,M1,7/2/2`),
+    'OTHER_02072025_Electric.csv': good,
     'usage.csv': good,
   })
   const at = (name: string) => join(folder, name)
@@ -51,6 +52,11 @@ t.test('files are checked where they lie, without any server', async (t) => {
 
   const cut = await tieline('check', at('DEMO_02072025_Electric_3.csv.gz'))
   t.match(cut, { code: 2, stdout: /TRUNCATED/ })
+  const foreign = await tieline('check', at('OTHER_02072025_Electric.csv'))
+  t.match(foreign, {
+    code: 2,
+    stdout: /quarantined[\s\S]*COMPANY_CODE: OTHER is not in companyCodes/,
+  })
   t.match(await tieline('check', at('usage.csv')), { code: 2, stdout: /FILE_NAME/ })
 })
 

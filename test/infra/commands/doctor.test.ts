@@ -11,7 +11,7 @@ t.test('doctor says what is not good and what to do, and starts nothing', async 
   t.match(good.stdout, /✓ profile .*DEMO/)
   const bad = await tieline('doctor', '--home', home, '--profile', join(folder, 'profile.yaml'))
   t.equal(bad.code, 1)
-  t.match(bad.stdout, /✗ profile .*timeZone/)
+  t.match(bad.stdout, /✗ profile .*profile\.yaml is not valid:\n {15}timeZone: missing/)
   t.match(bad.stdout, /→ /)
   t.notOk(existsSync(home), 'the data folder is not made')
 })

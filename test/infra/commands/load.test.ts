@@ -1,9 +1,10 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t } from 'tap'
 import { numberedMeters } from '../../../infra/demo/customers.js'
 import { usageFile } from '../../../infra/demo/usage-file.js'
 import { createFolder } from '../../folder.js'
+import { header } from '../../story/stack.js'
 import { tieline } from '../command-line.js'
 
 const oneDay = {
@@ -16,10 +17,14 @@ const oneDay = {
 }
 
 t.test('a command starts what it needs for the time it takes', async (t) => {
-  const folder = t.testdir({ 'DEMO_02072025_Electric_2.csv': 'Not,The,Header\n1,2,3\n' })
+  const folder = t.testdir({
+    'DEMO_02072025_Electric_2.csv': 'Not,The,Header\n1,2,3\n',
+    'OTHER_02072025_Gas.csv': `${header}\nA,S,M,7/1/2025,few\nA,S,M,7/1/2025,1`,
+  })
   const home = join(folder, 'data')
   const good = join(folder, 'DEMO_02072025_Electric.csv')
   const foreign = join(folder, 'DEMO_02072025_Electric_2.csv')
+  const poor = join(folder, 'OTHER_02072025_Gas.csv')
   await usageFile(good, oneDay)
 
   const loaded = await tieline('load', good, '--home', home, '--json')
@@ -33,6 +38,14 @@ t.test('a command starts what it needs for the time it takes', async (t) => {
   t.match(both.stdout, /DEMO_02072025_Electric_2\.csv +quarantined/)
   t.match(both.stdout, /HEADER/)
 
+  const noted = await tieline('load', poor, '--home', home)
+  t.match(noted.stdout, /OTHER_02072025_Gas\.csv: OTHER is not in companyCodes/, 'its notes')
+  t.match(noted.stdout, /OTHER_02072025_Gas\.csv: the last row has no line end/)
+  const [, receipt = ''] = /^receipt {2}(.*)$/m.exec(noted.stdout) ?? []
+  t.match(JSON.parse(readFileSync(receipt, 'utf8')), { status: 'published', rows: { rejected: 1 } })
+  const [, rejects = ''] = /^rejects {2}(.*)$/m.exec(noted.stdout) ?? []
+  t.match(readFileSync(rejects, 'utf8'), /NOT_A_NUMBER/)
+
   const counted = await tieline(
     'sql',
     'SELECT count() FROM usage;',
@@ -41,7 +54,7 @@ t.test('a command starts what it needs for the time it takes', async (t) => {
     '--home',
     home,
   )
-  t.match(counted, { code: 0, stdout: '960\n' })
+  t.match(counted, { code: 0, stdout: '961\n' })
 })
 
 t.test('two loads at once take turns', async (t) => {

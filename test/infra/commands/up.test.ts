@@ -1,9 +1,10 @@
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t } from 'tap'
 import { numberedMeters } from '../../../infra/demo/customers.js'
 import { usageFile } from '../../../infra/demo/usage-file.js'
+import { demoProfilePath } from '../../../infra/profile-file.js'
 import { createFolder } from '../../folder.js'
 import { startTieline, tieline } from '../command-line.js'
 
@@ -34,13 +35,24 @@ t.test('commands share the stack that runs on their data folder', async (t) => {
   t.match(doctor.stdout, new RegExp(`✓ stack +pid ${up.pid} `))
   const loaded = await tieline('load', file, '--home', home)
   t.match(loaded, { code: 0, stdout: /published +960/ })
+  const other = join(folder, 'other.yaml')
+  writeFileSync(other, `${readFileSync(demoProfilePath, 'utf8')}\nclosedStatuses: [F]\n`)
+  t.match(await tieline('load', file, '--home', home, '--profile', other), {
+    code: 1,
+    stderr: new RegExp(
+      `CONFIG: pid ${up.pid} .*another profile than ${other}.*leave --profile out`,
+    ),
+  })
   const status = await tieline('status', '--json', '--home', home)
   t.match(JSON.parse(status.stdout), {
     sources: [{ name: 'inbox', kind: 'folder', state: 'polled' }],
     files: [{ status: 'published', files: '1', rows: '960' }],
     freshness: [{ company_code: 'DEMO', commodity: 'Electric', late: true }],
   })
-  t.match((await tieline('status', '--home', home)).stdout, /published +1 +960/)
+  t.match(
+    (await tieline('status', '--home', home, '--profile', demoProfilePath)).stdout,
+    /published +1 +960/,
+  )
   t.match(await tieline('pause', 'inbox', '--home', home), { code: 0, stdout: /resume inbox/ })
   t.match((await tieline('status', '--home', home)).stdout, /inbox +folder +paused/)
   t.match(await tieline('resume', 'inbox', '--home', home), { code: 0 })

@@ -12,7 +12,7 @@ import type { JobIds, JobName } from '../../../pipeline/queues/jobs.js'
 import { createProducerConnection } from '../../../pipeline/queues/redis.js'
 import { Fault } from '../../../schemas/fault.js'
 import { createFolder } from '../../folder.js'
-import { until } from '../../story/stack.js'
+import { dumpOf, until } from '../../story/stack.js'
 
 const dataPath = createFolder(t)
 const redis = await onFreePort(17_379 + Math.floor(Math.random() * 10_000), (port) =>
@@ -70,6 +70,43 @@ t.test('only failures of its own end a job, however long the world was away', as
   t.equal(runs, 7, 'four passing faults and three failures')
   t.equal(failed.length, 7)
   t.same(givenUp, [{ v: 1, arrival: 7 }])
+})
+
+t.test('what a failure says stays out of Redis', async (t) => {
+  const { options, queues } = newQueues(t)
+  const connection = createProducerConnection(options.redisUrl)
+  t.teardown(() => connection.disconnect())
+  const dumps: string[] = []
+  const { givenUp } = consume(t, {
+    ...options,
+    name: 'receive',
+    run: async () => {
+      dumps.push(await dumpOf(connection))
+      if (dumps.length === 1) throw new Fault('STORE_UNREACHABLE', 'away', { cause: 'CANARY' })
+      throw new Error('CANARY', { cause: 'CANARY' })
+    },
+  })
+  await queues.add('receive', { v: 1, arrival: 7 })
+  await until(() => givenUp.length > 0)
+  dumps.push(await dumpOf(connection))
+  t.match(dumps[1], /STORE_UNREACHABLE/, 'the first failure is there by its code')
+  t.match(dumps[2], /unexpected failure/)
+  t.notMatch(dumps.join(), /CANARY/)
+})
+
+t.test('the job of a worker that died is taken up by another within seconds', async (t) => {
+  const { options, queues } = newQueues(t)
+  const connection = createProducerConnection(options.redisUrl)
+  t.teardown(() => connection.disconnect())
+  let lockedMs = 0
+  const run = async () => {
+    const [lock = ''] = await connection.keys(`${options.prefix}:*:lock`)
+    lockedMs = await connection.pttl(lock)
+  }
+  consume(t, { ...options, name: 'reconcile', run })
+  await queues.add('reconcile', { v: 1, arrival: 7 })
+  await until(() => lockedMs !== 0)
+  t.ok(lockedMs > 0 && lockedMs <= 10_000, `${lockedMs} ms`)
 })
 
 t.test('a job of an unknown format is logged by its ids and frees its own', async (t) => {
@@ -146,8 +183,8 @@ t.test('two workers never run a queue that runs alone at once', async (t) => {
 })
 
 function loadOf(chunk: number) {
-  const counted = { chunk, line: 2, lines: 1, rows: 1, bytes: 10, micros: '0' }
+  const counted = { chunk, line: 2, lines: 1, rows: 1, bytes: 10 }
   const kind = { shape: 'plain', crlf: false, repeats: false } as const
   const file = { arrival: 7, feed: 'Gas', seconds: 86_400, format: 'slashDate' } as const
-  return { v: 2, ...file, chunk: { ...counted, ...kind } } as const
+  return { v: 3, ...file, chunk: { ...counted, ...kind } } as const
 }

@@ -7,18 +7,18 @@ const chunk = {
   lines: 4,
   rows: 4,
   bytes: 100,
-  micros: '-5',
   shape: 'lines',
   crlf: false,
   repeats: false,
 } as const
-const load = { v: 2, arrival: 7, feed: 'Gas', seconds: 86_400, format: 'slashDate', chunk } as const
+const load = { v: 3, arrival: 7, feed: 'Gas', seconds: 86_400, format: 'slashDate', chunk } as const
 
 t.test('an id says what the job does, the same each time, and holds no colon', async (t) => {
   t.equal(jobId('receive', { v: 1, arrival: 7 }), 'receive-7')
   t.equal(jobId('load', load), 'load-7-3')
   t.equal(jobId('poll', { v: 1, source: 'a:b' }), 'poll-a_b')
   t.equal(jobId('sweep', { v: 1 }), 'sweep')
+  t.match(jobId('backfill', { v: 1, meterId: '55000001' }), /^backfill-[0-9a-f]{32}$/)
 })
 
 t.test('the data of a job comes back as it went in', async (t) => {
@@ -31,7 +31,7 @@ t.test('data of another format, or with anything of a row in it, is refused', as
     { ...load, v: 1 },
     { ...load, raw: 'A,S,M,3/4/2024,1' },
     { ...load, chunk: { ...chunk, name: 'x' } },
-    { ...load, chunk: { ...chunk, micros: '1.5' } },
+    { ...load, chunk: { ...chunk, micros: '5' } },
     { ...load, arrival: 0 },
     undefined,
   ]

@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs'
-import { Fault } from '../../schemas/fault.js'
-import type { Listener } from './listener.js'
+import { Fault } from '../schemas/fault.js'
 
 export interface RenewalOptions {
-  readonly listener: Listener
-  /** Certificate files that the listener serves from. */
+  /** Takes what the files hold now; faults where they cannot be used. */
+  readonly renew: () => Promise<void>
+  /** Certificate files that are in use. */
   readonly files: readonly string[]
   readonly everyMs: number
   readonly onFailure: (fault: Fault) => void
@@ -13,18 +13,18 @@ export interface RenewalOptions {
 /**
  * Looks at certificate files and has them taken when they have changed and stood still for one look,
  * so that a pair that is half written is not. Files that cannot be used are told of, once each
- * change, and what is served stays.
+ * change, and what is in use stays.
  */
 export function createRenewal(options: RenewalOptions): { close(): void } {
-  const { listener, files, onFailure } = options
-  let served = stampOf(files)
-  let seen = served
+  const { renew, files, onFailure } = options
+  let taken = stampOf(files)
+  let seen = taken
   const look = async (): Promise<void> => {
     const before = seen
     seen = stampOf(files)
-    if (seen === served || seen !== before) return
-    served = seen
-    await listener.renewCertificate().catch((error: unknown) => {
+    if (seen === taken || seen !== before) return
+    taken = seen
+    await renew().catch((error: unknown) => {
       if (!(error instanceof Fault)) throw error
       onFailure(error)
     })

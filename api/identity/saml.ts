@@ -1,0 +1,104 @@
+import type { KeyObject } from 'node:crypto'
+import { identifier } from '../../schemas/customer.js'
+import type { Fault } from '../../schemas/fault.js'
+import type { SamlSettings } from '../../schemas/gateway-identity.js'
+import type { Subject } from '../subject.js'
+import type { Identified, Identity } from './identity.js'
+import { isCanonical } from './jwt.js'
+import { readAssertion } from './saml-assertion.js'
+import { openResponse } from './saml-response.js'
+import { createSigningKeys } from './signing-keys.js'
+import { createTokenCache } from './token-cache.js'
+
+export interface SamlOptions {
+  readonly settings: SamlSettings
+  readonly subject: Subject
+  /** Verified responses that are remembered, at most. */
+  readonly tokensCachedMax: number
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  readonly onFailure: (fault: Fault) => void
+}
+
+interface Kept {
+  readonly identified: Identified
+  readonly expiresAt: number
+  readonly key: KeyObject
+}
+
+/**
+ * Judges SAML 2.0 responses, sent as the base64url of their XML (decision 6). The assertion must be
+ * signed itself, and everything that is believed of it is read from the bytes that were signed. The
+ * gateway asks for no assertions and sees one with each login and each customer call, so that it can
+ * neither know the request that one answers nor take it once only: like any bearer token it is taken
+ * until it expires.
+ */
+export function createSaml(options: SamlOptions): Identity {
+  const { settings, now, onFailure } = options
+  const keys = createSigningKeys({
+    files: settings.certFiles,
+    everyMs: settings.certificateSeconds * 1_000,
+    onFailure,
+  })
+  const cache = createTokenCache<Kept>(options.tokensCachedMax)
+  return {
+    identify: (token) => {
+      const known = cache.get(token)
+      const isTrusted = known !== undefined && keys.current().includes(known.key)
+      if (isTrusted && known.expiresAt > now()) return known.identified
+      if (known !== undefined) cache.delete(token)
+      const judged = judge(token, keys.current(), options)
+      if ('kind' in judged) return judged
+      if (judged.identified.kind === 'customer') cache.set(token, judged)
+      return judged.identified
+    },
+    ready: async () => undefined,
+    close: async () => keys.close(),
+  }
+}
+
+/**
+ * Judges in the order of the other drivers: the form, the signature, the times, whom it names, and
+ * last whether it is meant for us, which alone is a failed attempt of that customer's.
+ */
+function judge(
+  token: string,
+  keys: readonly KeyObject[],
+  { settings, subject, now }: SamlOptions,
+): Kept | Identified {
+  const text = decode(token)
+  if (text === undefined) return refused('malformed token')
+  const opened = openResponse(text, settings)
+  if (opened.problem !== undefined) return refused(opened.problem)
+  const proven = opened.prove(keys)
+  if (proven === undefined) return refused('signature')
+  const read = readAssertion(proven.element, {
+    ...settings,
+    now: now(),
+    inResponseTo: opened.inResponseTo,
+  })
+  if (read.problem !== undefined) return refused(read.problem)
+  const named = identifier.safeParse(read.claim)
+  if (!named.success) return refused('no customer claim')
+  const known = { clientId: named.data, subject: subject(named.data) }
+  const { expiresAt } = read
+  if (!read.isMeant) {
+    // What is signed, not what was sent: around it anybody may write the same differently.
+    const counted = { kind: 'counted', ...known, reason: 'audience', token: proven.text } as const
+    return { identified: counted, expiresAt, key: proven.key }
+  }
+  return { identified: { kind: 'customer', ...known }, expiresAt, key: proven.key }
+}
+
+function decode(token: string): string | undefined {
+  if (!isCanonical(token)) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(token, 'base64url'))
+  } catch {
+    return undefined
+  }
+}
+
+function refused(reason: string): Identified {
+  return { kind: 'refused', reason }
+}

@@ -1,0 +1,42 @@
+import { Fault } from '../../schemas/fault.js'
+import type { BackfillSettings, HistoryAnswer, Mdm } from '../../schemas/history.js'
+import type { SecretReference } from '../../schemas/secret.js'
+import { createCaller } from '../call.js'
+import { revealHeaders } from '../reveal.js'
+
+const formats: Readonly<Record<string, HistoryAnswer['format']>> = {
+  'text/csv': 'csv',
+  'application/csv': 'csv',
+  'application/x-ndjson': 'ndjson',
+  'application/ndjson': 'ndjson',
+  'application/jsonl': 'ndjson',
+}
+
+/** An MDM over HTTP; 204 and 404 say that there is no history. No fault names the meter. */
+export function createRestMdm(
+  settings: BackfillSettings,
+  secret: (reference: SecretReference) => string,
+): Mdm {
+  const caller = createCaller({ ...settings, fault: 'MDM_UNREACHABLE', name: 'the MDM' })
+  const headers = {
+    Accept: 'text/csv, application/x-ndjson',
+    ...revealHeaders(settings.headers, secret),
+  }
+  return {
+    history: async ({ meterId, from, to }) => {
+      const url = new URL(settings.url)
+      for (const [name, value] of Object.entries({ meterId, from, to })) {
+        url.searchParams.set(name, value)
+      }
+      const { status, type, text } = await caller.call({ method: 'GET', url: url.href, headers })
+      if (status === 204 || status === 404) return undefined
+      if (status !== 200) {
+        throw new Fault('MDM_UNREACHABLE', `the MDM at ${url.origin} answered ${status}`)
+      }
+      const format = formats[type.split(';')[0]?.trim().toLowerCase() ?? '']
+      if (format !== undefined) return { format, text }
+      throw new Fault('MDM_ANSWER', `the MDM at ${url.origin} answered neither CSV nor NDJSON`)
+    },
+    close: async () => caller.close(),
+  }
+}

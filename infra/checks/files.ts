@@ -1,0 +1,32 @@
+import { resolve } from 'node:path'
+import type { Context } from '../context.js'
+import { openHome } from '../home.js'
+import { readRun } from '../run-state.js'
+import { attachStack } from '../stack.js'
+import { readStanding } from '../standing.js'
+import { bad, type Check, type Finding, good, warning } from './check.js'
+
+/** Checks of what came in: asked of the stack that runs on the data folder. */
+export const fileChecks: readonly Check[] = [{ name: 'files', look: files }]
+
+async function files({ homePath, external }: Context): Promise<Finding> {
+  const path = resolve(homePath)
+  const attached = readRun({ path }) && attachStack(openHome(path), external)
+  if (attached === undefined) return good('not asked, for nothing runs on this data folder')
+  const { waiting, quarantined, away } = await readStanding({
+    ...attached,
+    profile: attached.run.profile,
+  })
+  if (away.length > 0) {
+    const lines = away.map(({ code, detail }) => `${code}: ${detail}`)
+    return bad(lines.join('\n'), `files wait until it answers; ${path}/logs tells more`)
+  }
+  const lines = [
+    ...waiting.map(
+      ({ file, since, code, reason }) => `${file} waits since ${since}: ${code}: ${reason}`,
+    ),
+    ...quarantined.map(({ file, code, reason }) => `${file} is quarantined: ${code}: ${reason}`),
+  ]
+  if (lines.length === 0) return good('none waits, none is quarantined')
+  return warning(lines.join('\n'), 'tieline status says what to do about each')
+}

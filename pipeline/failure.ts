@@ -1,0 +1,30 @@
+import type { Logger } from 'pino'
+import { Fault } from '../schemas/fault.js'
+import type { JobIds, JobName } from './queues/jobs.js'
+import type { Refusal } from './verdict.js'
+
+export interface FailedJob extends JobIds {
+  readonly job: JobName
+  readonly attempts?: number
+}
+
+/**
+ * Logs a failure by what may be known of it: ids, a fault's code and detail. An error that nobody
+ * foresaw may quote what it choked on, a value of a row, hence only its name and where it was thrown.
+ */
+export function logFailure(log: Logger, job: FailedJob, error: unknown): void {
+  if (error instanceof Fault) log.warn({ ...job, code: error.code }, error.detail)
+  else log.error({ ...job, ...placeOf(error) }, 'a job failed unexpectedly')
+}
+
+function placeOf(error: unknown): { readonly error: string; readonly at?: readonly string[] } {
+  if (!(error instanceof Error)) return { error: typeof error }
+  const lines = error.stack?.split('\n') ?? []
+  return { error: error.name, at: lines.filter((line) => /^\s+at /.test(line)) }
+}
+
+/** Why a file ends that was tried again and again. */
+export function toRefusal(error: unknown): Refusal {
+  if (error instanceof Fault) return { fault: error.code, reason: error.detail }
+  return { fault: 'ATTEMPTS', reason: 'it failed again and again; the log tells where' }
+}

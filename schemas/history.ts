@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import { byteSize } from './byte-size.js'
+import { Fault } from './fault.js'
+import { headers } from './gateway-cis.js'
+import { serverUrl } from './server-url.js'
+
+/** The MDM that is asked for the history of a meter when it is first registered. */
+export const backfillSettings = z
+  .strictObject({
+    /** Asked with `meterId`, `from` and `to` (days of the meters' zone, both included). */
+    url: serverUrl,
+    headers,
+    /** How far back. */
+    days: z.int().min(1).max(3_650).default(400),
+    timeoutMs: z.int().min(10).max(600_000).default(60_000),
+    connectionsMax: z.int().min(1).max(100).default(4),
+    answerBytesMax: byteSize('32 MB', { min: '1 KB', max: '256 MB' }),
+    caFile: z.string().min(1).optional(),
+  })
+  .readonly()
+export type BackfillSettings = z.output<typeof backfillSettings>
+
+export interface HistoryAsked {
+  readonly meterId: string
+  /** Local days, `YYYY-MM-DD`, both included. */
+  readonly from: string
+  readonly to: string
+}
+
+/** What an MDM answers: the usage layout (specification 2.8), or its names as NDJSON. */
+export interface HistoryAnswer {
+  readonly format: 'csv' | 'ndjson'
+  readonly text: string
+}
+
+/** A driver for an MDM. Faults: `MDM_UNREACHABLE`, `MDM_ANSWER`. */
+export interface Mdm {
+  /** Undefined where it has none of this meter. */
+  history(asked: HistoryAsked): Promise<HistoryAnswer | undefined>
+  close(): Promise<void>
+}
+
+const columns = ['AccountNumber', 'ExternalSiteID', 'MeterID', 'TimeStamp', 'TotalUnit'] as const
+const value = z.union([z.string(), z.number().transform(String)])
+const row = z.object({
+  AccountNumber: value.default(''),
+  ExternalSiteID: value,
+  MeterID: value,
+  TimeStamp: value,
+  TotalUnit: value,
+})
+
+/**
+ * An answer as the text of a usage file; undefined where it holds no row. CSV is passed on as it is,
+ * for the rows are judged where those of every file are. Faults: `MDM_ANSWER`, with the line.
+ */
+export function toUsageText({ format, text }: HistoryAnswer): string | undefined {
+  if (format === 'csv') return /\n[^\r\n]/.test(text.trimStart()) ? text : undefined
+  const rows = text.split('\n').flatMap((line, at) => (line.trim() === '' ? [] : [toRow(line, at)]))
+  return rows.length === 0 ? undefined : `${columns.join(',')}\n${rows.join('\n')}\n`
+}
+
+function toRow(line: string, at: number): string {
+  const parsed = row.safeParse(parseJson(line))
+  if (parsed.success) return columns.map((column) => toField(parsed.data[column])).join(',')
+  const field = parsed.error.issues[0]?.path.join('.') || 'JSON'
+  throw new Fault('MDM_ANSWER', `line ${at + 1} of the MDM's answer has no usable ${field}`)
+}
+
+function toField(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

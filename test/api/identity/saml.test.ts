@@ -1,0 +1,147 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { t } from 'tap'
+import { createSaml } from '../../../api/identity/saml.js'
+import { createSubject } from '../../../api/subject.js'
+import { createAuthority } from '../../../infra/demo/x509.js'
+import { identitySettings, type SamlSettings } from '../../../schemas/gateway-identity.js'
+import { createFolder } from '../../folder.js'
+import {
+  type AssertionParts,
+  acsUrl,
+  assertionOf,
+  createSamlSigner,
+  encode,
+  entityId,
+  instant,
+  responseOf,
+  signXml,
+} from './saml-provider.js'
+import { other, signed, signer, wrapped, wrong } from './saml-responses.js'
+
+const open = (t: Test, more: object = {}) => {
+  const file = join(createFolder(t), 'idp.pem')
+  writeFileSync(file, signer.publicKey)
+  const settings = identitySettings.parse({
+    kind: 'saml',
+    issuer: entityId,
+    audience: 'tieline',
+    recipient: acsUrl,
+    certFiles: [file],
+    ...more,
+  }) as SamlSettings
+  let clock = Date.now()
+  const identity = createSaml({
+    settings,
+    subject: createSubject('key'),
+    tokensCachedMax: 100,
+    now: () => clock,
+    onFailure: (fault) => t.fail(fault.message),
+  })
+  t.teardown(identity.close)
+  return { identity, file, pass: (seconds: number) => (clock += seconds * 1_000) }
+}
+
+const good = { kind: 'customer', clientId: 'C-1' }
+
+t.test('a signed assertion names its customer until it expires', async (t) => {
+  const { identity, pass } = open(t)
+  const token = encode(signed())
+  t.match(identity.identify(token), good)
+  t.match(identity.identify(token), good, 'login and customer send the same one')
+  const both = signXml(signed(), signer, { element: 'Response' })
+  t.match(identity.identify(encode(both)), good, 'the response signed too')
+  t.match(identity.identify(encode(`<?xml version="1.0" encoding="UTF-8"?>\r\n${signed()}`)), good)
+  const answered = `<saml:SubjectConfirmationData InResponseTo="_q" Recipient="${acsUrl}" NotOnOrAfter="${instant(Date.now() + 60_000)}"/>`
+  const answer = { attributes: 'InResponseTo="_q"' }
+  const parts = { assertion: { confirmationData: answered }, response: answer }
+  t.match(identity.identify(encode(signed(parts))), good, 'in response to one request')
+  pass(329)
+  t.match(identity.identify(token), good, 'within the tolerance')
+  pass(2)
+  t.match(identity.identify(token), { kind: 'refused', reason: 'expired' })
+  await identity.ready()
+})
+
+t.test('the customer is the NameID or one value of an attribute', async (t) => {
+  const value = (text: string) => `<saml:AttributeValue>${text}</saml:AttributeValue>`
+  const attributes = (...values: string[]) =>
+    `<saml:AttributeStatement><saml:Attribute Name="partner">${values.map(value).join('')}</saml:Attribute></saml:AttributeStatement>`
+  const { identity } = open(t, { claim: 'partner' })
+  const named = (assertion: AssertionParts) => identity.identify(encode(signed({ assertion })))
+  t.match(named({ attributes: attributes('C-7') }), { kind: 'customer', clientId: 'C-7' })
+  const nobody = { kind: 'refused', reason: 'no customer claim' }
+  t.match(named({ attributes: attributes('C-7', 'C-8') }), nobody, 'two')
+  t.match(named({}), nobody)
+  t.match(named({ attributes: attributes('<b>C-7</b>') }), nobody)
+})
+
+t.test('a comment cannot cut a name short', async (t) => {
+  const { identity } = open(t)
+  const nameId = '<saml:NameID>C-1.evil</saml:NameID>'
+  const text = signed({ assertion: { nameId } })
+  t.match(identity.identify(encode(text)), { clientId: 'C-1.evil' })
+  const cut = text.replace('C-1.evil', 'C-1<!-- -->.evil')
+  t.match(identity.identify(encode(cut)), { kind: 'refused', reason: 'malformed token' })
+})
+
+t.test('no wrapping makes a signature speak for another assertion', async (t) => {
+  const { identity } = open(t)
+  for (const [name, text] of Object.entries(wrapped())) {
+    t.match(identity.identify(encode(text)), { kind: 'refused' }, name)
+  }
+})
+
+t.test('a response that proves nothing is refused, and counts against nobody', async (t) => {
+  const { identity } = open(t)
+  for (const [name, [text, reason]] of Object.entries(wrong)) {
+    t.same(identity.identify(encode(text)), { kind: 'refused', reason }, name)
+  }
+  const malformed = { kind: 'refused', reason: 'malformed token' }
+  const plain = Buffer.from(signed()).toString('base64')
+  t.same(identity.identify(`${plain.replaceAll('=', '')}+`), malformed, 'base64')
+  t.same(identity.identify(`${encode(signed())}=`), malformed, 'padding')
+  t.same(identity.identify('a.b.c'), malformed, 'a JWT')
+  const latin = Buffer.from(signed().replace('ID="_r1"', 'ID="_r1" Consent="Ü"'), 'latin1')
+  t.same(identity.identify(latin.toString('base64url')), malformed, 'no UTF-8')
+})
+
+t.test('an assertion for somebody else is one attempt, however it is written down', async (t) => {
+  const { identity } = open(t)
+  const text = signed({ assertion: { audience: 'other' } })
+  const first = identity.identify(encode(text))
+  t.match(first, { kind: 'counted', clientId: 'C-1', reason: 'audience' })
+  const again = identity.identify(encode(text.replace('<samlp:Status>', '<samlp:Status >')))
+  t.same(again, first)
+})
+
+t.test(
+  'a certificate is exchanged without a restart, and what it proved is forgotten',
+  async (t) => {
+    const { identity, file } = open(t, { certificateSeconds: 1 })
+    const [old, young] = [encode(signed()), encode(signXml(responseOf(assertionOf()), other))]
+    const kind = async (token: string) => (await identity.identify(token)).kind
+    t.same([await kind(old), await kind(young)], ['customer', 'refused'])
+    writeFileSync(file, other.publicKey)
+    for (let look = 0; look < 400 && (await kind(young)) === 'refused'; look++) await sleep(20)
+    t.same([await kind(old), await kind(young)], ['refused', 'customer'])
+  },
+)
+
+t.test('certificates that cannot be trusted are told of at the start', async (t) => {
+  const folder = createFolder(t)
+  const weak = join(folder, 'weak.pem')
+  const curve = join(folder, 'curve.pem')
+  writeFileSync(weak, createSamlSigner(1_024).publicKey)
+  writeFileSync(curve, createAuthority('idp').cert)
+  const cases: readonly (readonly [string, RegExp])[] = [
+    [join(folder, 'none.pem'), /none.pem cannot be read/],
+    [weak, /weak.pem holds a key that is not RSA of at least 2048 bits/],
+    [curve, /curve.pem holds a key that is not RSA/],
+  ]
+  for (const [file, detail] of cases) {
+    t.throws(() => open(t, { certFiles: [file] }), { code: 'PROFILE', detail })
+  }
+})

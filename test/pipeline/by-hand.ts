@@ -1,0 +1,94 @@
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { type Logger, pino } from 'pino'
+import type { Test } from 'tap'
+import type { Line } from '../../pipeline/line.js'
+import { load } from '../../pipeline/load.js'
+import type { LoadTask } from '../../pipeline/load-task.js'
+import type { Queues } from '../../pipeline/queues/bullmq.js'
+import { receive } from '../../pipeline/receive.js'
+import { createHandOverSource } from '../../pipeline/sources/folder.js'
+import { createLedger } from '../../pipeline/stores/ledger.js'
+import type { Profile } from '../../schemas/profile.js'
+import { createZone } from '../../schemas/zone.js'
+import { createFolder } from '../folder.js'
+import { migratedStore, profile } from './registering.js'
+
+export interface LineByHand {
+  readonly line: Line
+  /** The loads that were queued so far. */
+  readonly loads: LoadTask[]
+  /** Writes a file of these rows and claims its arrival. */
+  arrive(name: string, rows: readonly string[]): Promise<{ arrival: number; path: string }>
+  /** Takes a file in and loads its chunks, so that only its verdict is left. */
+  takeIn(name: string, rows: readonly string[]): Promise<number>
+}
+
+export interface ByHandOptions {
+  readonly limits?: Partial<Profile['limits']>
+  readonly log?: Logger
+}
+
+/** A line whose jobs are run by hand, one after the other, on a real store. */
+export async function createLineByHand(t: Test, options: ByHandOptions = {}): Promise<LineByHand> {
+  const store = await migratedStore(t)
+  const folder = createFolder(t)
+  const at = (name: string) => {
+    mkdirSync(join(folder, name))
+    return join(folder, name)
+  }
+  const loads: LoadTask[] = []
+  const queues: Queues = {
+    add: async (name, data) => {
+      if (name === 'load') loads.push(data as unknown as LoadTask)
+    },
+    addFlow: async () => undefined,
+    repeat: async () => undefined,
+    runAlone: async () => undefined,
+    counts: async () => ({}) as never,
+    waits: async () => [],
+    close: async () => undefined,
+  }
+  const landing = at('landing')
+  const line: Line = {
+    profile: { ...profile, limits: { ...profile.limits, freeDiskBytesMin: 0, ...options.limits } },
+    zone: createZone(profile.timeZone),
+    folders: {
+      inbox: at('in'),
+      outbox: at('outbox'),
+      landing,
+      archive: at('archive'),
+      quarantine: at('quarantine'),
+      backfill: at('backfill'),
+    },
+    store,
+    ledger: createLedger(store, () => new Date()),
+    queues,
+    sources: new Map([['hand-over', createHandOverSource()]]),
+    storeLanding: landing,
+    now: () => new Date(),
+    mdm: undefined,
+    log: options.log ?? pino({ level: 'silent' }),
+    tell: () => undefined,
+  }
+  const arrive: LineByHand['arrive'] = async (name, rows) => {
+    const path = join(line.folders.inbox, name)
+    const header = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit'
+    writeFileSync(path, `${header}\n${rows.join('\n')}\n`)
+    const { size: bytes, mtimeMs } = statSync(path)
+    const entry = { source: 'hand-over', name: basename(path), path, bytes, force: false }
+    const { arrival } = await line.ledger.claim({ ...entry, modifiedMs: Math.trunc(mtimeMs) })
+    return { arrival, path }
+  }
+  return {
+    line,
+    loads,
+    arrive,
+    takeIn: async (name, rows) => {
+      const { arrival } = await arrive(name, rows)
+      await receive(line, arrival)
+      for (const task of loads.filter((one) => one.arrival === arrival)) await load(line, task)
+      return arrival
+    },
+  }
+}
