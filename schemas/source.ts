@@ -19,7 +19,8 @@ const shared = (usual: { readonly pollSeconds: number; readonly receipts: boolea
   settlePolls: z.int().min(1).max(100).default(2),
   /**
    * What becomes of a file that has ended. take: it is taken away, `archive/` has it; rename: it goes
-   * to `endedFolder` there; mark: an empty `<name>.ended` beside it; leave: nothing.
+   * to `endedFolder` there; mark: `<name>.ended` with its outcome beside it;
+   * leave: nothing.
    */
   ended: z.enum(['take', 'rename', 'mark', 'leave']).default('take'),
   endedFolder: folderName.default('ended'),

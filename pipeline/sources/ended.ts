@@ -8,12 +8,19 @@ export type Told = Pick<Place, 'look' | 'write' | 'move' | 'remove'>
 
 export type Ending = Pick<SourceSettings, 'ended' | 'receipts'>
 
-type End = (place: Told, file: PlacedFile, name: string) => Promise<void>
+type End = (place: Told, file: PlacedFile, ended: Ended) => Promise<void>
+
+interface Ended {
+  /** What the file is called where it is put away. */
+  readonly as: string
+  readonly outcome: Settlement['outcome']
+}
 
 const endings: Readonly<Record<Ending['ended'], End>> = {
   take: (place, file) => place.remove(file.path),
-  rename: (place, file, name) => place.move(file, name),
-  mark: (place, file) => place.write(`${file.name}.ended`, Buffer.alloc(0)),
+  rename: (place, file, { as }) => place.move(file, as),
+  mark: (place, file, { outcome }) =>
+    place.write(`${file.name}.ended`, Buffer.from(`${outcome}\n`)),
   leave: async () => undefined,
 }
 
@@ -39,7 +46,7 @@ export async function endFile(
   }
   const found = await place.look(arrival.path)
   if (found !== undefined && !isSame(found, arrival)) return
-  if (found !== undefined) await endings[ended](place, found, as)
+  if (found !== undefined) await endings[ended](place, found, { as, outcome: settlement.outcome })
   const isGone = ended === 'take' || ended === 'rename'
   if (isGone && hasRoom) await place.remove(`${arrival.path}.done`)
 }

@@ -28,6 +28,7 @@ export async function createProxy({ target, port = 0 }: ProxyOptions): Promise<B
   let passed = 0
   let bytesMax = Number.POSITIVE_INFINITY
   let isHeld = false
+  const isSilent = () => isHeld && passed >= bytesMax
   const cut = () => {
     for (const socket of sockets) socket.destroy()
   }
@@ -40,6 +41,7 @@ export async function createProxy({ target, port = 0 }: ProxyOptions): Promise<B
       socket.on('error', () => undefined)
       socket.on('close', () => {
         sockets.delete(socket)
+        if (socket === far && isSilent()) return
         near.destroy()
         far.destroy()
       })
@@ -47,7 +49,7 @@ export async function createProxy({ target, port = 0 }: ProxyOptions): Promise<B
     near.pipe(far)
     far.on('data', (bytes) => {
       passed += bytes.length
-      if (passed >= bytesMax && isHeld) return void far.pause()
+      if (isSilent()) return void far.pause()
       if (passed >= bytesMax) {
         bytesMax = 0
         return cut()
@@ -57,7 +59,7 @@ export async function createProxy({ target, port = 0 }: ProxyOptions): Promise<B
         near.once('drain', () => far.resume())
       }
     })
-    far.on('end', () => near.end())
+    far.on('end', () => isSilent() || near.end())
   })
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { demoCertificates } from '../../../infra/demo/certificates.js'
-import { freePort } from '../../api/identity/provider.js'
 import { ensureProgram } from '../../debian.js'
 import { untilListening } from './listening.js'
 
@@ -27,6 +26,9 @@ export interface VsftpdOptions {
 }
 
 const dataPortCount = 8
+/** Below those that the system gives to connections, which come and go while a test runs. */
+const portMin = 10_000
+const portCount = 8_000
 
 /** Debian's vsftpd on a port of its own, with the rights of who starts it. */
 export async function createVsftpd(options: VsftpdOptions): Promise<Vsftpd> {
@@ -36,8 +38,7 @@ export async function createVsftpd(options: VsftpdOptions): Promise<Vsftpd> {
   const password = 'correct-horse'
   const passwords = join(path, 'passwords')
   writeFileSync(passwords, `${password}\n`, { mode: 0o600 })
-  const port = await freePort()
-  const first = 42_000 + Math.floor(Math.random() * 15_000)
+  const port = portMin + Math.floor(Math.random() * portCount)
   const settings: Readonly<Record<string, string | number>> = {
     listen: 'YES',
     background: 'NO',
@@ -55,8 +56,8 @@ export async function createVsftpd(options: VsftpdOptions): Promise<Vsftpd> {
     secure_email_list_enable: 'YES',
     email_password_file: passwords,
     use_localtime: 'NO',
-    pasv_min_port: first,
-    pasv_max_port: first + dataPortCount - 1,
+    pasv_min_port: port + 1,
+    pasv_max_port: port + dataPortCount,
     ...(tls !== 'off' && {
       ssl_enable: 'YES',
       allow_anon_ssl: 'YES',
@@ -73,12 +74,12 @@ export async function createVsftpd(options: VsftpdOptions): Promise<Vsftpd> {
   const config = join(path, 'vsftpd.conf')
   const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`)
   writeFileSync(config, lines.join(''))
-  const child = spawn(program, [config], { stdio: ['ignore', 'inherit', 'inherit'] })
+  const child = spawn(program, [config], { stdio: 'ignore' })
   await untilListening(port, host)
   return {
     host,
     port,
-    dataPorts: Array.from({ length: dataPortCount }, (_, index) => first + index),
+    dataPorts: Array.from({ length: dataPortCount }, (_, index) => port + 1 + index),
     user: 'anonymous',
     password,
     caFile,
