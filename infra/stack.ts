@@ -42,7 +42,7 @@ export interface Stack extends Addresses {
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { home, profile } = options
-  const { inbox, outbox, landing, archive, quarantine, backfill } = home
+  const { inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed } = home
   const placed = placeSources(placeFiles(profile, home.path), home)
   const claim = await claimHome(home)
   const closers: Closer[] = [claim.release]
@@ -58,7 +58,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       createWorkerProcess({
         options: {
           profile: placed,
-          folders: { inbox, outbox, landing, archive, quarantine, backfill },
+          folders: { inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed },
           store: store.store,
           ...(embedded && { storeLandingPath: landing }),
           redisUrl: redis.redisUrl,
@@ -133,6 +133,7 @@ async function startGateway(options: StackOptions, at: Pick<Addresses, 'store' |
       options: {
         ...at,
         profile: placeFiles(profile, home.path),
+        folders: { uploads: home.uploads, pushed: home.pushed },
         key: createHmac('sha256', home.secrets.writer).update('gateway').digest('hex'),
         requestLogPath: join(home.logs, 'requests.log'),
       },

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { statfs } from 'node:fs/promises'
 import { Fault } from '../schemas/fault.js'
 import { feeds } from '../schemas/feed.js'
 import { type FileName, parseFileName } from '../schemas/file-name.js'
@@ -7,6 +6,7 @@ import { lengthsOf, type Profile } from '../schemas/profile.js'
 import { formatQuantity } from '../schemas/quantity.js'
 import type { StampRules } from '../schemas/stamp.js'
 import { forward } from './forward.js'
+import { refuseFullDisk } from './free-disk.js'
 import { afterHeader } from './header.js'
 import { inflate } from './inflate.js'
 import { createLanding, isLanded, landedFolder } from './landing.js'
@@ -14,7 +14,6 @@ import type { Line } from './line.js'
 import { rulesOf, toLoadTask } from './load-task.js'
 import { keepStamps } from './plain-rows.js'
 import { type Sample, sampleBytes, sampleFile } from './sample.js'
-import { attempt } from './sources/disk.js'
 import type { Source } from './sources/source.js'
 import { createStampTexts, type StampTexts } from './stamp-texts.js'
 import { explainStamp } from './stamps.js'
@@ -69,8 +68,9 @@ export async function admit(line: Line, arrival: Arrival): Promise<void> {
 }
 
 async function refuseSize(line: Line, arrival: Arrival): Promise<void> {
-  await refuseFullDisk(line, arrival)
-  refuseLarge(line.profile.limits, arrival.bytes)
+  const { limits } = line.profile
+  await refuseFullDisk(line.folders.landing, arrival, limits.freeDiskBytesMin)
+  refuseLarge(limits, arrival.bytes)
 }
 
 function isHandOver(arrival: Arrival): boolean {
@@ -247,17 +247,6 @@ export function refuseLarge({ fileBytesMax }: Profile['limits'], bytes: number):
   throw new Fault(
     'FILE_TOO_LARGE',
     `${bytes} bytes, limits.fileBytesMax is ${fileBytesMax}; split it, or raise the limit`,
-  )
-}
-
-async function refuseFullDisk(line: Line, arrival: Arrival): Promise<void> {
-  const { landing } = line.folders
-  const { bavail, bsize } = await attempt(landing, () => statfs(landing))
-  const free = bavail * bsize
-  if (free - arrival.bytes >= line.profile.limits.freeDiskBytesMin) return
-  throw new Fault(
-    'DISK_FULL',
-    `${landing} has ${free} bytes free; ${arrival.name} has ${arrival.bytes} and limits.freeDiskBytesMin is ${line.profile.limits.freeDiskBytesMin}`,
   )
 }
 

@@ -2,10 +2,11 @@ import { Fault } from '../schemas/fault.js'
 import type { Line } from './line.js'
 
 const sweepMs = 15_000
+const retainMs = 3_600_000
 const lookMs = 5_000
 
 /**
- * Repeats the sweep and the poll of each source, and tells the queues every few seconds anew, also
+ * Repeats the sweep, the retention and the poll of each source, and tells the queues every few seconds anew, also
  * that reconcile and poll run alone: a Redis that was emptied forgets that too, and nothing would be found
  * any more.
  */
@@ -14,6 +15,7 @@ export async function keepRepeating(line: Line): Promise<{ close(): Promise<void
     await line.queues.runAlone('reconcile')
     await line.queues.runAlone('poll')
     await line.queues.repeat('sweep', { v: 1 }, sweepMs)
+    await line.queues.repeat('retain', { v: 1 }, retainMs)
     for (const { name, pollSeconds } of line.profile.sources) {
       await line.queues.repeat('poll', { v: 1, source: name }, pollSeconds * 1_000)
     }

@@ -8,6 +8,7 @@ import { createZone } from '../schemas/zone.js'
 import { backfill, backfillSource, giveUpHistory, openHistory } from './backfill.js'
 import { logFailure } from './failure.js'
 import { fetch } from './fetch.js'
+import { pushSource, uploadSource } from './intake/arrive.js'
 import type { Folders, Line } from './line.js'
 import { load } from './load.js'
 import type { Stillness } from './poll.js'
@@ -18,6 +19,7 @@ import { receive } from './receive.js'
 import { giveUp, reconcile } from './reconcile.js'
 import { register } from './registrations.js'
 import { keepRepeating } from './repeat.js'
+import { retain } from './retention.js'
 import { settle } from './settle.js'
 import { createSources } from './sources/drivers.js'
 import { createStore, type StoreAddress } from './stores/clickhouse.js'
@@ -63,6 +65,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     reconcile: ({ arrival }) => reconcile(line, arrival),
     settle: ({ arrival }) => settle(line, arrival),
     sweep: () => sweep(line),
+    retain: () => retain(line),
     register: ({ customer }) => registerOne(line, customer),
     backfill: ({ meterId }) => backfill(line, meterId),
   }
@@ -93,6 +96,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('settle', 2),
     consume('poll', 1),
     consume('sweep', 1),
+    consume('retain', 1),
     consume('register', registersAtOnce),
     consume('backfill', historiesAtOnce),
   ]
@@ -114,8 +118,11 @@ function createLine(options: WorkerOptions): Line {
   const { profile, folders, secret, log } = options
   const now = () => new Date()
   const store = createStore(options.store, 'discreet')
-  const answers = { kind: 'folder', name: backfillSource, path: folders.backfill }
-  const sources = [...profile.sources, sourceSettings.parse(answers)]
+  const own = [
+    { name: backfillSource, path: folders.backfill },
+    { name: uploadSource, path: folders.uploads },
+    { name: pushSource, path: folders.pushed },
+  ].map((folder) => sourceSettings.parse({ kind: 'folder', ...folder }))
   return {
     profile,
     zone: createZone(profile.timeZone),
@@ -123,7 +130,7 @@ function createLine(options: WorkerOptions): Line {
     store,
     ledger: createLedger(store, now),
     queues: createQueues({ redisUrl: options.redisUrl, prefix: profile.database }),
-    sources: createSources(sources, { ...folders, secret }),
+    sources: createSources([...profile.sources, ...own], { ...folders, secret }),
     storeLanding: options.storeLandingPath,
     mdm: options.mdm,
     now,

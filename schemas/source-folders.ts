@@ -1,5 +1,16 @@
 /** What the data folder holds besides the inbox: nothing of it may be taken for a sender's file. */
-const ownFolders = ['outbox', 'landing', 'archive', 'quarantine', 'clickhouse', 'redis', 'logs']
+const ownFolders = [
+  'outbox',
+  'landing',
+  'archive',
+  'quarantine',
+  'backfill',
+  'uploads',
+  'pushed',
+  'clickhouse',
+  'redis',
+  'logs',
+]
 
 interface Placed {
   readonly kind: string

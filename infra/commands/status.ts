@@ -1,10 +1,11 @@
+import { freeBytes } from '../../pipeline/free-disk.js'
 import { createQueues, type QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
 import { readSources, type SourceState } from '../../pipeline/stores/sources.js'
 import type { Profile } from '../../schemas/profile.js'
 import { type Context, exitCodes } from '../context.js'
 import { readStanding, renderStuck, type Standing } from '../standing.js'
-import { type Column, grouped, renderTable } from '../table.js'
+import { bytesText, type Column, grouped, renderTable } from '../table.js'
 import { type InUse, useData } from '../use-stack.js'
 
 interface FileState {
@@ -35,7 +36,15 @@ interface SourceShown {
   readonly retryAt: string
 }
 
+/** What is free where files land; below the limit nothing new is received. */
+interface Disk {
+  readonly folder: string
+  readonly freeBytes: number
+  readonly freeBytesMin: number
+}
+
 export interface Status extends Standing {
+  readonly disk: Disk
   readonly sources: readonly SourceShown[]
   readonly files: readonly FileState[]
   readonly queues: Partial<QueueCounts>
@@ -87,7 +96,20 @@ async function readStatus(stack: InUse): Promise<Status> {
   const isAway = (code: string) => standing.away.some((one) => one.code === code)
   const ledger = isAway('STORE_UNREACHABLE') ? nothing : await readLedger(stack)
   const queues = isAway('QUEUE_UNREACHABLE') ? {} : await countJobs(stack)
-  return { ...ledger, queues, ...standing }
+  return { ...ledger, queues, disk: await lookAtDisk(stack), ...standing }
+}
+
+async function lookAtDisk({ home, profile }: InUse): Promise<Disk> {
+  const folder = home.landing
+  const freeBytesMin = profile.limits.freeDiskBytesMin
+  return { folder, freeBytes: await freeBytes(folder), freeBytesMin }
+}
+
+function renderDisk({ folder, freeBytes, freeBytesMin }: Disk): readonly string[] {
+  if (freeBytes >= freeBytesMin) return []
+  const free = `${folder} has ${bytesText(freeBytes)} free`
+  const limit = `limits.freeDiskBytesMin is ${bytesText(freeBytesMin)}`
+  return [`✗ DISK_FULL: ${free}, ${limit}; nothing new is received until some is freed`]
 }
 
 const nothing = { sources: [], files: [], freshness: [] }
@@ -166,6 +188,7 @@ const queueColumns: readonly Column<[string, Readonly<Record<string, number>>]>[
 function render(now: Status): string {
   return [
     ...now.away.map(({ code, detail }) => `✗ ${code}: ${detail}; files wait until it answers`),
+    ...renderDisk(now.disk),
     renderTable(fileColumns, now.files),
     renderTable(sourceColumns, now.sources),
     ...now.sources

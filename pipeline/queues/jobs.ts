@@ -38,6 +38,7 @@ export const jobSchemas = {
   reconcile: z.strictObject({ ...version, arrival }),
   settle: z.strictObject({ ...version, arrival }),
   sweep: z.strictObject({ ...version }),
+  retain: z.strictObject({ ...version }),
   register: z.strictObject({ ...version, customer: registrationSchema }),
   backfill: z.strictObject({ ...version, meterId: identifier }),
 } as const

@@ -35,6 +35,8 @@ export interface Ledger {
   /** Claims the next number for a file. Two claimers never get the same one. */
   claim(entry: Entry): Promise<Arrival>
   arrival(arrival: number): Promise<Arrival | undefined>
+  /** The latest arrival of a file at a path, or of a name. */
+  latest(of: { readonly path: string } | { readonly name: string }): Promise<Arrival | undefined>
   /**
    * Arrivals by which a listing of a source is told from what is known: those that are not settled,
    * and the settled ones too where the source keeps them.
@@ -73,6 +75,10 @@ export function createLedger(store: Store, now: () => Date): Ledger {
   return {
     claim: (entry) => claim(store, entry, now),
     arrival: async (arrival) => (await arrivals('arrival = {arrival:UInt32}', { arrival }))[0],
+    latest: async (of) => {
+      const [column, value] = 'path' in of ? ['path', of.path] : ['name', of.name]
+      return (await arrivals(`${column} = {value:String}`, { value })).at(-1)
+    },
     knownOf: ({ name, keeps }) =>
       arrivals(
         `source = {name:String} AND arrival NOT IN (

@@ -46,6 +46,7 @@ t.test('commands share the stack that runs on their data folder', async (t) => {
   const status = await tieline('status', '--json', '--home', home)
   t.match(JSON.parse(status.stdout), {
     sources: [{ name: 'inbox', kind: 'folder', state: 'polled' }],
+    disk: { folder: join(home, 'landing'), freeBytesMin: 1_000_000_000 },
     files: [{ status: 'published', files: '1', rows: '960' }],
     freshness: [{ company_code: 'DEMO', commodity: 'Electric', late: true }],
   })

@@ -1,0 +1,71 @@
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Line } from './line.js'
+import { arrivalsFolder } from './outbox.js'
+import { attempt, ifThere } from './sources/disk.js'
+
+const dayMs = 86_400_000
+
+/**
+ * Removes what has been kept for as long as the profile's retention says: files in the archive and
+ * the quarantine, receipts and rejects in the outbox, rejected rows in the store, and parts of uploads
+ * that nobody goes on with. A file that has not ended is in none of these places.
+ */
+export async function retain(line: Line): Promise<void> {
+  const { archive, quarantine, outbox, uploads } = line.folders
+  const { archiveDays, rejectsDays, stagingDays } = line.profile.retention
+  const before = (days: number) => new Date(line.now().getTime() - days * dayMs)
+  for (const folder of [archive, quarantine]) await removeEnded(line, folder, before(archiveDays))
+  for (const folder of [outbox, join(outbox, arrivalsFolder)]) {
+    await removeWritten(folder, before(rejectsDays), /\.(receipt\.json|rejects\.csv)$/)
+  }
+  await removeWritten(uploads, before(stagingDays), /\.part$/)
+  await line.store.command({
+    sql: `DELETE FROM reject WHERE arrival IN (
+      SELECT arrival FROM file_state FINAL
+      WHERE settled_at < fromUnixTimestamp64Milli({before:Int64}))`,
+    parameters: { before: String(before(rejectsDays).getTime()) },
+  })
+}
+
+/** Files that bear the number of an arrival: their own time is the sender's and says nothing here. */
+async function removeEnded({ store }: Line, folder: string, before: Date): Promise<void> {
+  const numbered = (await listFolder(folder)).flatMap((name) => {
+    const number = /^(\d+)-/.exec(name)?.[1]
+    return number === undefined ? [] : [{ name, arrival: Number(number) }]
+  })
+  if (numbered.length === 0) return
+  const rows = await store.rows<{ arrival: number }>({
+    sql: `SELECT arrival FROM file_state FINAL WHERE arrival >= {from:UInt32}
+      AND settled_at < fromUnixTimestamp64Milli({before:Int64})`,
+    parameters: {
+      from: numbered.reduce(
+        (least, { arrival }) => Math.min(least, arrival),
+        Number.MAX_SAFE_INTEGER,
+      ),
+      before: String(before.getTime()),
+    },
+  })
+  const due = new Set(rows.map(({ arrival }) => arrival))
+  for (const { name, arrival } of numbered) if (due.has(arrival)) await remove(join(folder, name))
+}
+
+/** Files that were written here, by the time at which they were. */
+async function removeWritten(folder: string, before: Date, names: RegExp): Promise<void> {
+  for (const name of await listFolder(folder)) {
+    const path = join(folder, name)
+    if (!names.test(name)) continue
+    const found = await attempt(path, () => ifThere(stat(path)))
+    if (found !== undefined && found.mtime < before) await remove(path)
+  }
+}
+
+function remove(path: string): Promise<void> {
+  return attempt(path, () => rm(path, { force: true }))
+}
+
+/** A folder that nothing was put into yet need not be there. */
+async function listFolder(folder: string): Promise<readonly string[]> {
+  const found = await attempt(folder, () => ifThere(stat(folder)))
+  return found === undefined ? [] : attempt(folder, () => readdir(folder))
+}
