@@ -1,12 +1,12 @@
-import type { Customer } from '../schemas/customer.js'
 import { type AdmitOptions, admit, authenticate, isNamed } from './admit.js'
+import type { Register } from './register.js'
 import type { Run } from './route.js'
 import type { Customers } from './standing.js'
 
 export interface CustomerOptions extends AdmitOptions {
   readonly customers: Customers
-  /** Told of each customer that is answered; it must not throw, and nobody waits for it. */
-  readonly register: (customer: Customer) => void
+  /** Told of each customer that is answered. */
+  readonly register: Pick<Register, 'add'>
 }
 
 /**
@@ -21,7 +21,7 @@ export function createCustomer(options: CustomerOptions): Run {
     const refusal = await admit(options, named, found.standing)
     if (refusal !== undefined) return refusal
     const customer = found.customer()
-    options.register(customer)
+    options.register.add(customer)
     return { kind: 'good', body: JSON.stringify(customer), subject: named.subject }
   }
 }

@@ -179,7 +179,7 @@ function createParts(options: GatewayOptions): Parts {
       await Promise.all([identity.ready(), locks.ready()])
     },
     close: async () => {
-      await locks.close()
+      await Promise.all([locks.close(), register.close()])
       await Promise.all([identity.close(), cis.close(), queues.close(), binding.close()])
       await store.close()
     },

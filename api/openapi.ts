@@ -76,7 +76,10 @@ export function toOpenApi(options: OpenApiOptions): Json {
       schemas: toComponents(),
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
-        ...(hasMutual && { mutual: { type: 'mutualTLS' }, basic: { type: 'http', scheme: 'basic' } }),
+        ...(hasMutual && {
+          mutual: { type: 'mutualTLS' },
+          basic: { type: 'http', scheme: 'basic' },
+        }),
       },
     },
   }
@@ -161,8 +164,9 @@ function denied({ errorStyle, unknownStatus }: OpenApiOptions): Json {
 function toComponents(): Json {
   const outputs = Object.values(bodies).map((schema) => z.toJSONSchema(schema, { io: 'output' }))
   const all = [...outputs, z.toJSONSchema(bindRequestSchema, { io: 'input' })]
+  // One that other schemas refer to is found among its own definitions, and the rest has no id.
   const named = all.flatMap(({ $schema: _, $defs = {}, id, ...schema }) => [
-    [String(id), schema] as const,
+    ...(id === undefined ? [] : [[id, schema] as const]),
     ...Object.entries($defs),
   ])
   const text = JSON.stringify(Object.fromEntries(named), (key, value: unknown) =>

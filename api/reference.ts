@@ -4,18 +4,24 @@ const operation = z.object({
   operationId: z.string(),
   summary: z.string(),
   deprecated: z.boolean().optional(),
+  security: z.array(z.record(z.string(), z.unknown())).default([]),
   requestBody: z.unknown().optional(),
   responses: z.record(
     z.string(),
     z.object({ description: z.string(), content: z.unknown().optional() }),
   ),
 })
+const scheme = z.object({ type: z.string(), scheme: z.string().optional() })
 const documentSchema = z.object({
   info: z.object({ title: z.string() }),
   servers: z.array(z.object({ url: z.string() })),
   paths: z.record(z.string(), z.record(z.string(), operation)),
-  components: z.object({ schemas: z.record(z.string(), z.unknown()) }),
+  components: z.object({
+    schemas: z.record(z.string(), z.unknown()),
+    securitySchemes: z.record(z.string(), scheme),
+  }),
 })
+type Schemes = Readonly<Record<string, z.output<typeof scheme>>>
 
 const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
 code,pre{font:14px/1.4 ui-monospace,monospace}pre{background:#f4f4f4;padding:1rem;overflow:auto}
@@ -27,7 +33,7 @@ export function renderReference(document: unknown): string {
   const base = servers[0]?.url ?? ''
   const sections = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, one]) =>
-      renderOperation(`${method.toUpperCase()} ${base}${path}`, one),
+      renderOperation(`${method.toUpperCase()} ${base}${path}`, one, components.securitySchemes),
     ),
   )
   const schemas = Object.entries(components.schemas).map(
@@ -40,15 +46,32 @@ export function renderReference(document: unknown): string {
 ${sections.join('\n')}<h2>Schemas</h2>${schemas.join('\n')}</html>\n`
 }
 
-function renderOperation(title: string, one: z.output<typeof operation>): string {
-  const rows = Object.entries(one.responses).map(([status, { description, content }]) => {
-    const body = /#\/components\/schemas\/(\w+)/.exec(JSON.stringify(content ?? ''))?.[1]
-    const link = body === undefined ? 'none' : `<a href="#${htmlText(body)}">${htmlText(body)}</a>`
-    return `<tr><td>${htmlText(status)}</td><td>${htmlText(description)}</td><td>${link}</td></tr>`
-  })
+function renderOperation(title: string, one: z.output<typeof operation>, schemes: Schemes): string {
+  const rows = Object.entries(one.responses).map(
+    ([status, { description, content }]) =>
+      `<tr><td>${htmlText(status)}</td><td>${htmlText(description)}</td><td>${renderBody(content)}</td></tr>`,
+  )
   const old = one.deprecated ? ' (deprecated)' : ''
+  const shown = one.security
+    .flatMap((all) => Object.keys(all))
+    .map((name) => toWords(schemes[name]))
   return `<h2><code>${htmlText(title)}</code>${old}</h2><p>${htmlText(one.summary)}</p>
+<p>To be sent: ${htmlText(shown.join(' and '))}; body: ${renderBody(one.requestBody)}</p>
 <table><tr><th>Status</th><th>Meaning</th><th>Body</th></tr>${rows.join('')}</table>`
+}
+
+function renderBody(content: unknown): string {
+  const name = /#\/components\/schemas\/(\w+)/.exec(JSON.stringify(content ?? ''))?.[1]
+  return name === undefined ? 'none' : `<a href="#${htmlText(name)}">${htmlText(name)}</a>`
+}
+
+const credentials: Readonly<Record<string, string>> = {
+  bearer: 'Authorization: Bearer, with the token of the customer',
+  basic: 'Authorization: Basic, with the service account',
+}
+
+function toWords(one: Schemes[string] | undefined): string {
+  return credentials[one?.scheme ?? ''] ?? 'a client certificate'
 }
 
 function htmlText(text: string): string {

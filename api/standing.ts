@@ -1,6 +1,7 @@
 import { type Customer, type CustomerRules, judgeCustomer } from '../schemas/customer.js'
 import { Fault } from '../schemas/fault.js'
 import type { Cis, CisRecord } from './cis/cis.js'
+import { createTurns } from './turns.js'
 
 /** How a customer stands with the utility, without anything of the person. */
 export interface Standing {
@@ -43,6 +44,7 @@ interface Kept {
 
 export function createCustomers(options: CustomersOptions): Customers {
   const { cis, now, standingSeconds, standingsMax } = options
+  const turns = createTurns()
   let kept = new Map<string, Kept>()
   const keep = (clientId: string, record: CisRecord | undefined): Standing => {
     if (record !== undefined) expectOwn(clientId, record)
@@ -60,7 +62,9 @@ export function createCustomers(options: CustomersOptions): Customers {
       return cis.fetch(clientId).then((record) => keep(clientId, record))
     },
     read: async (clientId) => {
+      await turns()
       const record = await cis.fetch(clientId)
+      await turns()
       return {
         standing: keep(clientId, record),
         customer: () => toCustomer(clientId, record?.record, options.rules),

@@ -46,12 +46,17 @@ export async function createRig(options: RigOptions): Promise<Rig> {
   const ports = { clickhouse, redis: clickhouse + portsApart }
   const log = createLog(join(home.logs, 'tieline.log'), options.name)
   const { say, secret } = options
-  const stack = await startStack({ home, profile, log, ports, say, ...(secret && { secret }) }).catch(
-    (error) => {
-      remove()
-      throw error
-    },
-  )
+  const stack = await startStack({
+    home,
+    profile,
+    log,
+    ports,
+    say,
+    ...(secret && { secret }),
+  }).catch((error) => {
+    remove()
+    throw error
+  })
   const store = createStore(stack.store)
   return {
     home,

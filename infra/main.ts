@@ -124,9 +124,14 @@ program
   .action((clientId) => run((context) => unlock(context, clientId)))
 program
   .command('probe')
-  .description("make one call to the profile's identity provider, CIS or head-end, step by step")
-  .addArgument(new Argument('<what>', 'which').choices(['login', 'customer', 'bind']))
-  .argument('[subject]', 'login: a file with a token; customer: a clientId; bind: an accountSlid')
+  .description(
+    "make one call to the profile's identity provider, CIS, head-end or MDM, step by step",
+  )
+  .addArgument(new Argument('<what>', 'which').choices(['login', 'customer', 'bind', 'backfill']))
+  .argument(
+    '[subject]',
+    'login: a file with a token; customer: a clientId; bind: an accountSlid; backfill: a meterId',
+  )
   .addHelpText('after', '\nExit code: 0 all is well, 1 a step failed. Nothing is changed anywhere.')
   .action((what, subject) => run((context) => probe(context, what, subject)))
 program

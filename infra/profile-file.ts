@@ -89,11 +89,14 @@ const remedies: Readonly<Record<string, string>> = {
   EISDIR: 'is a folder; name the YAML file in it with --profile',
 }
 
+/** Settings that name certificates and keys. */
+const fileSettings = /^(cert|key|ca|clientCa)Files?$/
+
 /** A relative path of a certificate that a section names lies in the data folder. */
 export function placeFiles(profile: Profile, homePath: string): Profile {
   const place = (value: unknown, name = ''): unknown => {
     if (Array.isArray(value)) return value.map((one) => place(one, name))
-    if (typeof value === 'string') return /Files?$/.test(name) ? resolve(homePath, value) : value
+    if (typeof value === 'string') return fileSettings.test(name) ? resolve(homePath, value) : value
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, place(part, key)]))
   }

@@ -1,7 +1,7 @@
 import type { Checked } from '../pipeline/check.js'
 import type { BadRow } from '../pipeline/row-reading.js'
 import type { Receipt } from '../schemas/receipt.js'
-import { type Column, grouped, renderTable } from './table.js'
+import { type Column, grouped, printable, renderTable } from './table.js'
 
 const columns: readonly Column<Receipt>[] = [
   { title: 'file', cell: (receipt) => receipt.fileName },
@@ -19,7 +19,7 @@ const columns: readonly Column<Receipt>[] = [
 /** The receipts as a table, below it why files were not published and what else is said of them. */
 export function renderReceipts(receipts: readonly Receipt[]): string {
   const lines = receipts.flatMap(({ fileName, reason, notes = [] }) =>
-    [...(reason ? [reason] : []), ...notes].map((line) => `${fileName}: ${line}`),
+    [...(reason ? [reason] : []), ...notes].map((line) => printable(`${fileName}: ${line}`)),
   )
   return [renderTable(columns, receipts), ...lines].join('\n')
 }
@@ -34,8 +34,8 @@ export interface EndedFile extends Receipt {
 /** The receipts of files that were handed over, and where to read on. */
 export function renderEnded(ended: readonly EndedFile[]): string {
   const paths = ended.flatMap(({ receiptPath, rejectsPath }) => [
-    `receipt  ${receiptPath}`,
-    ...(rejectsPath === undefined ? [] : [`rejects  ${rejectsPath}`]),
+    `receipt  ${printable(receiptPath)}`,
+    ...(rejectsPath === undefined ? [] : [`rejects  ${printable(rejectsPath)}`]),
   ])
   return [renderReceipts(ended), '', ...paths].join('\n')
 }
@@ -44,7 +44,7 @@ const badRowColumns: readonly Column<BadRow>[] = [
   { title: 'line', right: true, cell: ({ line }) => grouped(line) },
   { title: 'column', cell: ({ column }) => column },
   { title: 'code', cell: ({ code }) => code },
-  { title: 'row', cell: ({ row }) => printable(row) },
+  { title: 'row', cell: ({ row }) => shorten(row) },
   { title: 'detail', cell: ({ detail }) => detail },
 ]
 
@@ -52,11 +52,11 @@ const badRowColumns: readonly Column<BadRow>[] = [
 export function renderChecked(checked: readonly Checked[]): string {
   const receipts = renderReceipts(checked.map(({ receipt }) => receipt))
   const proofs = checked.flatMap(({ receipt: { fileName, dateOrderProof } }) =>
-    dateOrderProof ? [`${fileName}: ${dateOrderProof}`] : [],
+    dateOrderProof ? [printable(`${fileName}: ${dateOrderProof}`)] : [],
   )
   const bad = checked.flatMap(({ receipt: { fileName, rows }, badRows }) => {
     if (badRows.length === 0) return []
-    const title = `${fileName}: ${badRows.length} of ${grouped(rows.rejected)} bad rows`
+    const title = `${printable(fileName)}: ${badRows.length} of ${grouped(rows.rejected)} bad rows`
     return [`\n${title}`, renderTable(badRowColumns, badRows)]
   })
   return [receipts, ...proofs, ...bad].join('\n')
@@ -64,8 +64,6 @@ export function renderChecked(checked: readonly Checked[]): string {
 
 const shownMax = 100
 
-/** A sender's text on a terminal: unseen characters could steer it. */
-function printable(text: string): string {
-  const shown = text.slice(0, shownMax).replace(/\p{C}/gu, '?')
-  return text.length > shownMax ? `${shown}...` : shown
+function shorten(text: string): string {
+  return text.length > shownMax ? `${text.slice(0, shownMax)}...` : text
 }

@@ -13,6 +13,7 @@ import { placeFiles } from './profile-file.js'
 import { claimHome, type RunState, readRun, writeRun } from './run-state.js'
 import { collectSecrets } from './secrets.js'
 import { type Closer, type ServerOptions, type StackPart, startServers, timed } from './servers.js'
+import { printable } from './table.js'
 import { createWorkerProcess } from './worker-process.js'
 
 export interface StackOptions extends ServerOptions {
@@ -66,7 +67,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         },
         logsPath: home.logs,
         onEvent: (event) => options.log.warn(event),
-        onTold: (text) => (options.stays ?? true) && options.say?.(text.replace(/\p{C}/gu, '?')),
+        onTold: (text) => (options.stays ?? true) && options.say?.(printable(text)),
       }),
     )
     closers.unshift(worker.close)

@@ -3,6 +3,7 @@ import { passingFault, type Wait } from '../pipeline/queues/wait.js'
 import { createStore, type Store } from '../pipeline/stores/clickhouse.js'
 import { createLedger } from '../pipeline/stores/ledger.js'
 import { type Fault, type FaultCode, faultCodes } from '../schemas/fault.js'
+import { printable } from './table.js'
 import type { InUse } from './use-stack.js'
 
 /** A file that did not come through, or not yet: what is the matter and what to do about it. */
@@ -137,5 +138,5 @@ export function renderStuck(title: string, files: readonly StuckFile[]): readonl
     `    ${code}: ${reason}`,
     `    → ${todo}`,
   ])
-  return [[title, ...lines].join('\n').replace(/[^\P{C}\n]/gu, '?')]
+  return [[title, ...lines.map(printable)].join('\n')]
 }

@@ -7,7 +7,7 @@ export interface Column<T> {
 
 /** A table for a terminal: a heading, a rule, one line a row, widths as needed. */
 export function renderTable<T>(columns: readonly Column<T>[], rows: readonly T[]): string {
-  const grid = rows.map((row) => columns.map((column) => column.cell(row)))
+  const grid = rows.map((row) => columns.map((column) => printable(column.cell(row))))
   const widths = columns.map((column, index) =>
     Math.max(column.title.length, ...grid.map((cells) => cells[index]?.length ?? 0)),
   )
@@ -37,6 +37,11 @@ export function bytesText(bytes: number): string {
     unit++
   }
   return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`
+}
+
+/** A sender's text on a terminal: unseen characters could steer it, or break its line. */
+export function printable(text: string): string {
+  return text.replace(/\p{C}/gu, '?')
 }
 
 function pad(text: string, width: number, right: boolean): string {

@@ -4,9 +4,12 @@ import { join } from 'node:path'
 import { Fault } from '../schemas/fault.js'
 import { type HistoryAsked, toUsageText } from '../schemas/history.js'
 import type { Registration } from '../schemas/registration.js'
+import { trimBlanks } from '../schemas/usage-row.js'
 import { addDays, toDay } from '../schemas/zone.js'
+import { parseRow } from './csv.js'
 import type { Line } from './line.js'
 import type { RegisterContext } from './registrations.js'
+import { splitRows } from './rows.js'
 import { attempt } from './sources/disk.js'
 import {
   findArrivalSince,
@@ -18,6 +21,9 @@ import {
 
 /** The source that files made of answers come in by. */
 export const backfillSource = 'backfill'
+
+/** Place of MeterID in a row (specification 2.8). */
+const meterColumn = 2
 
 /** Requests that one sweep queues; the next one goes on with the rest. */
 const sweptMax = 10_000
@@ -70,6 +76,7 @@ export async function backfill(line: Line, meterId: string): Promise<void> {
   const answer = await line.mdm.history(askedOf(line, request))
   const text = answer === undefined ? undefined : toUsageText(answer)
   if (text === undefined) return end(line, request, { state: 'empty' })
+  expectOwnRows(text, meterId)
   await writeWhole(path, text)
   const { size, mtimeMs } = await attempt(path, () => stat(path))
   const { arrival } = await line.ledger.claim({
@@ -82,6 +89,23 @@ export async function backfill(line: Line, meterId: string): Promise<void> {
   })
   await end(line, request, { state: 'answered', arrival })
   await line.queues.add('receive', { v: 1, arrival })
+}
+
+/**
+ * A row of another meter was not asked for: whose it is nobody has looked at, and its reads would
+ * replace what the files have said. Rows without a meter are left to the judge of every row.
+ */
+function expectOwnRows(text: string, meterId: string): void {
+  const [, ...rows] = splitRows(Buffer.from(text), 1)
+  const foreign = rows.findIndex(({ raw }) => {
+    const found = parseRow(raw)?.[meterColumn]
+    return found !== undefined && trimBlanks(found) !== meterId
+  })
+  if (foreign === -1) return
+  throw new Fault(
+    'MDM_ANSWER',
+    `row ${foreign + 1} of the MDM's answer is of another meter than it was asked for`,
+  )
 }
 
 /** Ends a request that failed for good; it is opened again when its customer next calls. */

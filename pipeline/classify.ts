@@ -87,7 +87,7 @@ async function lookAgain(
 
 /**
  * Leaves out the rows of meters that no registered customer has, where the profile stores only
- * registered ones (decision 21), and counts them.
+ * registered ones (decision 21), and counts them by what is left: customers register meanwhile.
  */
 export async function dropUnregistered(
   line: Line,
@@ -97,11 +97,15 @@ export async function dropUnregistered(
   const { store, profile } = line
   if (profile.ingestion === 'full') return { ...usable, unregistered: none }
   const [found] = await store.rows<Counted>(countUnregistered(usable.table))
-  const unregistered = { rows: Number(found?.rows ?? 0), quantity: found?.quantity ?? '0' }
-  if (unregistered.rows === 0) return { ...usable, unregistered }
+  if (Number(found?.rows ?? 0) === 0) return { ...usable, unregistered: none }
   const { registered } = stagingOf(state.arrival)
   for (const statement of keepRegistered(usable.table, registered)) await store.command(statement)
-  return { ...usable, ...(await lookAgain(line, state, registered)), unregistered }
+  const kept = await lookAgain(line, state, registered)
+  const unregistered = {
+    rows: usable.totals.rows - kept.totals.rows,
+    quantity: subtractQuantities(usable.totals.quantity, kept.totals.quantity),
+  }
+  return { ...usable, ...kept, unregistered }
 }
 
 const none: Counted = { rows: 0, quantity: '0' }

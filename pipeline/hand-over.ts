@@ -7,6 +7,7 @@ import { createCompletions, createQueues, type Queues } from './queues/bullmq.js
 import { jobId } from './queues/jobs.js'
 import { type Held, holdUp, passingFault } from './queues/wait.js'
 import { toReceipt } from './receipt.js'
+import { attempt } from './sources/disk.js'
 import { createStore, type StoreAddress } from './stores/clickhouse.js'
 import type { FileStatus } from './stores/file-state.js'
 import { createLedger, type Ledger } from './stores/ledger.js'
@@ -55,9 +56,7 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
   return {
     handOver: async (path, { again = false } = {}) => {
       const absolute = resolve(path)
-      const found = await stat(absolute).catch((error: NodeJS.ErrnoException) => {
-        throw new Fault('SOURCE_UNREACHABLE', `${path}: ${error.code ?? 'unreadable'}`)
-      })
+      const found = await attempt(absolute, () => stat(absolute))
       if (!found.isFile()) throw new Fault('SOURCE_UNREACHABLE', `${path} is not a file`)
       const { arrival } = await ledger.claim({
         source: 'hand-over',

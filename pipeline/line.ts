@@ -39,6 +39,6 @@ export interface Line {
   readonly mdm: Mdm | undefined
   readonly now: () => Date
   readonly log: Logger
-  /** Tells a person who watches of a file that was quarantined, in one line. */
+  /** Tells a person who watches of a quarantined file or a source that is away, in one line. */
   readonly tell: (text: string) => void
 }

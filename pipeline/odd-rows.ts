@@ -9,7 +9,9 @@ import {
   type AcceptedRow,
   judgeUsageRow,
   type RejectedRow,
+  type RepeatedPlace,
   rejectCodes,
+  repeatedPlaceOf,
   trimBlanks,
   type UsageRules,
   type UsageVerdict,
@@ -56,7 +58,11 @@ export async function judgeOddRows(
   const twice = new Set<string>()
   const repeats: string[] = []
   const rejects: object[] = []
-  const flush = () => line.store.insert('reject', rejects.splice(0))
+  const held: object[] = []
+  const flush = async () => {
+    if (held.length > 0) await line.store.insert(stagingOf(task.arrival).held, held.splice(0))
+    await line.store.insert('reject', rejects.splice(0))
+  }
   async function* acceptedRows(): AsyncGenerator<string> {
     for await (const rows of pages) {
       for (const row of rows) {
@@ -74,6 +80,8 @@ export async function judgeOddRows(
           counted.rejected++
           counted.rejectedMicros += verdict.micros
           rejects.push(toRejectRow(task.arrival, row, verdict))
+          const place = fields && repeatedPlaceOf(fields, remembered)
+          if (place !== undefined) held.push(toHeldRow(task.arrival, row.line, place))
           if (rejects.length >= rejectBatch) await flush()
         }
       }
@@ -200,6 +208,11 @@ export function toRejectRow(arrival: number, row: RawRow, verdict: RejectedRow):
     raw: shownRow(row.raw),
     quantity: formatQuantity(verdict.micros),
   }
+}
+
+/** A row of the staging table `held`. */
+function toHeldRow(arrival: number, line: number, { meterId, start }: RepeatedPlace): object {
+  return { meter_id: meterId, starts_at: start, version: versionOf(arrival, line).toString() }
 }
 
 interface Accepted {

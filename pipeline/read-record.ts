@@ -23,6 +23,9 @@ export const ownerSlot = 6
 /** Place of the quantity in a record that is seen as numbers of 64 bits. */
 export const microsSlot = 4
 
+/** The quantity of a record that only holds a place in the repeated hour; no row has it. */
+export const heldMicros = -(2n ** 63n)
+
 export interface RecordPlace {
   readonly records: Uint32Array
   readonly at: number

@@ -6,9 +6,9 @@ const retainMs = 3_600_000
 const lookMs = 5_000
 
 /**
- * Repeats the sweep, the retention and the poll of each source, and tells the queues every few seconds anew, also
- * that reconcile and poll run alone: a Redis that was emptied forgets that too, and nothing would be found
- * any more.
+ * Repeats the sweep, the retention and the poll of each source, and tells the queues every few seconds
+ * anew, also that reconcile and poll run alone: a Redis that was emptied forgets that too, and nothing
+ * would be found any more.
  */
 export async function keepRepeating(line: Line): Promise<{ close(): Promise<void> }> {
   const repeat = async () => {

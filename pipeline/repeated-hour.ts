@@ -1,4 +1,5 @@
 import {
+  heldMicros,
   lineSlot,
   microsSlot,
   ownerSlot,
@@ -10,7 +11,8 @@ import type { RecordSorter } from './record-sorter.js'
 
 /**
  * Gives the rows of the repeated hour their starts: of a meter's rows with one timestamp the first
- * in the file is daylight time, every later one standard time (decision 15).
+ * in the file is daylight time, every later one standard time (decision 15); a rejected row holds
+ * its place among them.
  */
 export async function placeRepeats(
   repeats: RecordSorter,
@@ -19,6 +21,7 @@ export async function placeRepeats(
 ): Promise<void> {
   let later: ReadRecord | undefined
   const put = async (record: ReadRecord, start: number) => {
+    if (record.micros === heldMicros) return
     reads.add({ ...record, start })
     if (reads.isFull()) await reads.spill()
   }

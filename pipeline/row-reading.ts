@@ -1,9 +1,15 @@
 import { slashDateOf } from '../schemas/date-order.js'
-import type { AcceptedRow, RejectCode, UsageColumn } from '../schemas/usage-row.js'
+import {
+  type AcceptedRow,
+  type RejectCode,
+  type RepeatedPlace,
+  repeatedPlaceOf,
+  type UsageColumn,
+} from '../schemas/usage-row.js'
 import { parseRow } from './csv.js'
 import { judgeParsedRow, type RawRowRules, shownRow } from './odd-rows.js'
 import type { Piece } from './pieces.js'
-import { createNameHasher } from './read-record.js'
+import { createNameHasher, heldMicros } from './read-record.js'
 import type { RecordSorter } from './record-sorter.js'
 import { type RawRow, splitRows } from './rows.js'
 import { rememberStamps } from './stamps.js'
@@ -23,7 +29,7 @@ export interface ReadingOptions {
   readonly rules: () => RawRowRules
   /** Takes the usable rows. */
   readonly reads: RecordSorter
-  /** Takes those of the hour that the clock repeats, by their first start. */
+  /** Takes those of the hour that the clock repeats, by their first start, and what rejected rows hold there. */
   readonly repeats: RecordSorter
   readonly badRowsMax: number
   /** Called every few thousand rows, so that other things can go on meanwhile. */
@@ -74,11 +80,16 @@ export async function readRows(
     sorter.add({ meter, owner, start, line, micros: row.micros })
     return sorter.isFull() ? sorter.spill() : undefined
   }
+  const hold = (line: number, place: RepeatedPlace): Promise<void> | undefined => {
+    const { meter, owner } = namesOf({ accountNumber: '', externalSiteId: '', ...place })
+    repeats.add({ meter, owner, start: place.start, line, micros: heldMicros })
+    return repeats.isFull() ? repeats.spill() : undefined
+  }
   for await (const piece of pieces) {
     judge ??= createJudge(options.rules())
     unendedRow = piece.unendedRow
     for (const row of splitRows(piece.bytes, piece.line)) {
-      const { fields, verdict } = judge(row)
+      const { fields, verdict, held } = judge(row)
       if (fields?.length === 5) seeDate.see(fields[3] as string)
       counted.rows++
       counted.micros += verdict.micros
@@ -89,6 +100,7 @@ export async function readRows(
       } else {
         rejected.rows++
         rejected.micros += verdict.micros
+        if (held !== undefined) await hold(row.line, held)
         const { column, code, detail } = verdict
         if (badRows.length < badRowsMax) {
           badRows.push({ line: row.line, column, code, detail, row: shownRow(row.raw) })
@@ -104,7 +116,9 @@ function createJudge(rules: RawRowRules) {
   const read = rememberStamps(rules)
   return ({ raw }: RawRow) => {
     const fields = parseRow(raw)
-    return { fields, verdict: judgeParsedRow({ raw, fields }, rules, read) }
+    const verdict = judgeParsedRow({ raw, fields }, rules, read)
+    const isHeld = verdict.outcome === 'rejected' && fields !== undefined
+    return { fields, verdict, held: isHeld ? repeatedPlaceOf(fields, read) : undefined }
   }
 }
 

@@ -1,8 +1,9 @@
-import { readdir, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { queueOpenHistory } from './backfill.js'
 import { begin, forward } from './forward.js'
 import type { Line } from './line.js'
+import { attempt } from './sources/disk.js'
 import { areMergesHeld, dropStaging, freeMerges, stagedArrivals } from './stores/staging.js'
 
 /**
@@ -39,10 +40,17 @@ async function dropDeadStaging(line: Line): Promise<void> {
   }
 }
 
-/** Chunks, copies and parts of copies that a settled file left behind in the same way. */
+/**
+ * Chunks, copies and parts of copies that a settled file left behind in the same way. The folder
+ * itself is made again where somebody removed it: what was in it is landed again.
+ */
 async function dropDeadLandings(line: Line): Promise<void> {
   const { landing } = line.folders
-  for (const name of await readdir(landing)) {
+  const names = await attempt(landing, async () => {
+    await mkdir(landing, { recursive: true, mode: 0o700 })
+    return readdir(landing)
+  })
+  for (const name of names) {
     const number = /^(\d+)(\.file.*)?$/.exec(name)?.[1]
     const state = number === undefined ? undefined : await line.ledger.state(Number(number))
     if (state?.settledAt === undefined) continue

@@ -107,9 +107,13 @@ export function dateNotes(texts: Iterable<string>, dated: Dated): Notes {
   }
 }
 
-/** Refuses a file whose dates prove another order than the profile's (decision 13). */
+/** Refuses a file whose dates prove another order than the profile's, or both (decision 13). */
 export function refuseDates(notes: Notes, dateOrder: DateOrder): Refusal | undefined {
   if (notes.dateOrder === dateOrder) return undefined
+  if (notes.dateOrder === 'mixed') {
+    const reason = `the file has dates of both orders: ${notes.dateOrderProof}; export it in one`
+    return { fault: 'DATE_ORDER', reason }
+  }
   const reason = `the file is written ${notes.dateOrder}, usage.dateOrder says ${dateOrder}: ${notes.dateOrderProof}`
   return { fault: 'DATE_ORDER', reason }
 }

@@ -66,7 +66,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     settle: ({ arrival }) => settle(line, arrival),
     sweep: () => sweep(line),
     retain: () => retain(line),
-    register: ({ customer }) => registerOne(line, customer),
+    register: ({ customers }) => registerAll(line, customers),
     backfill: ({ meterId }) => backfill(line, meterId),
   }
   const consume = <N extends JobName>(name: N, concurrency: number) =>
@@ -118,6 +118,7 @@ function createLine(options: WorkerOptions): Line {
   const { profile, folders, secret, log } = options
   const now = () => new Date()
   const store = createStore(options.store, 'discreet')
+  const tell = options.tell ?? (() => undefined)
   const own = [
     { name: backfillSource, path: folders.backfill },
     { name: uploadSource, path: folders.uploads },
@@ -130,20 +131,20 @@ function createLine(options: WorkerOptions): Line {
     store,
     ledger: createLedger(store, now),
     queues: createQueues({ redisUrl: options.redisUrl, prefix: profile.database }),
-    sources: createSources([...profile.sources, ...own], { ...folders, secret }),
+    sources: createSources([...profile.sources, ...own], { ...folders, secret, tell }),
     storeLanding: options.storeLandingPath,
     mdm: options.mdm,
     now,
     log,
-    tell: options.tell ?? (() => undefined),
+    tell,
   }
 }
 
 /** The history of a meter is asked for when it is known, so that none of its rows are dropped. */
-async function registerOne(line: Line, customer: Registration): Promise<void> {
-  await register(line, [customer])
+async function registerAll(line: Line, customers: readonly Registration[]): Promise<void> {
+  await register(line, customers)
   if (line.mdm === undefined) return
-  for (const meterId of await openHistory(line, [customer])) {
+  for (const meterId of await openHistory(line, customers)) {
     await line.queues.add('backfill', { v: 1, meterId })
   }
 }

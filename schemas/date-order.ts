@@ -3,8 +3,8 @@ import { addDays } from './zone.js'
 
 /** What the timestamps of a whole file say about the order of day and month. */
 export interface DateOrderProof {
-  /** The order that is proved; undefined where the file says nothing, or says both. */
-  readonly proved: DateOrder | undefined
+  /** The order that is proved, `mixed` where dates of both orders stand in the file, if any. */
+  readonly proved: DateOrder | 'mixed' | undefined
   /** The evidence in words. */
   readonly proof: string
 }
@@ -23,14 +23,17 @@ const monthMax = 12
 /**
  * Proves the date order of a file from all its different timestamps (decision 13): a component
  * above 12, a date later than the file's own plus one day under one order only, or three dates that
- * are consecutive days under one order only. Never guesses.
+ * are consecutive days under one order only. Never guesses. Components above 12 in both places say
+ * that the file is mixed; where weaker evidence says both, nothing is proved.
  */
 export function proveDateOrder(texts: Iterable<string>, fileDate: string): DateOrderProof {
   const dates = readDates(texts)
   if (dates.length === 0) return { proved: undefined, proof: 'dates are written year first' }
-  const evidence = [byComponent(dates), byFileDate(dates, fileDate), byNeighbours(dates)].flat()
+  const components = byComponent(dates)
+  if (components.length === 2) return { proved: 'mixed', proof: spell(components) }
+  const evidence = [components, byFileDate(dates, fileDate), byNeighbours(dates)].flat()
   const proved = orders.filter((order) => evidence.some((one) => one.order === order))
-  const proof = evidence.map((one) => one.words).join('; ')
+  const proof = spell(evidence)
   if (proved.length === 1) return { proved: proved[0], proof }
   if (proved.length === 2) return { proved: undefined, proof: `contradictory: ${proof}` }
   return { proved: undefined, proof: 'every date can be read both ways' }
@@ -39,6 +42,10 @@ export function proveDateOrder(texts: Iterable<string>, fileDate: string): DateO
 interface Evidence {
   readonly order: DateOrder
   readonly words: string
+}
+
+function spell(evidence: readonly Evidence[]): string {
+  return evidence.map(({ words }) => words).join('; ')
 }
 
 /** The date with slashes that a timestamp starts with, if the calendar has it in either order. */

@@ -55,7 +55,7 @@ export const receiptSchema = z
     firstIntervalStart: instant.nullish(),
     lastIntervalEnd: instant.nullish(),
     timestampFormat: z.string().nullish(),
-    dateOrder: z.enum(['MDY', 'DMY']).nullish(),
+    dateOrder: z.enum(['MDY', 'DMY', 'mixed']).nullish(),
     dateOrderProof: z.string().nullish(),
     repeatedHourRows: count.nullish(),
     roundedRows: count.nullish(),

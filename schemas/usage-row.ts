@@ -108,6 +108,29 @@ export function judgeUsageRow(
   }
 }
 
+/** Where a row stands in the hour that the clock repeats. */
+export interface RepeatedPlace {
+  readonly meterId: string
+  /** Its start in daylight time, epoch seconds. */
+  readonly start: number
+}
+
+/**
+ * The place in the repeated hour that a row holds, whatever else is wrong with it: were a rejected
+ * row passed over, the next one of its meter would be taken for the first.
+ */
+export function repeatedPlaceOf(
+  fields: readonly string[],
+  read: StampReader,
+): RepeatedPlace | undefined {
+  if (fields.length !== columns.length) return undefined
+  const [, , meterId = '', time = ''] = fields.map(trimBlanks)
+  if (judgeIdentifier(meterId) !== undefined) return undefined
+  const starts = read(time)
+  if (typeof starts === 'string' || starts.length < 2) return undefined
+  return { meterId, start: starts[0] as number }
+}
+
 /** A field without the blanks and tabs around it: the only trimming that a usage file gets. */
 export function trimBlanks(field: string): string {
   let start = 0

@@ -35,7 +35,9 @@ export function createReaders(
   const seenMeters = new Set<string>()
   let isOpen = true
   let looks = 0
-  const readRegistered = async (file: SentFile, family: readonly SentFile[]) => {
+  /** Asked for behind a look: what it shows may have been sent since the one before. */
+  const familyOf = (file: SentFile) => files.filter((one) => one.family === file.family)
+  const readRegistered = async (file: SentFile) => {
     const before = file.usage.meters
       .map(({ meterId }) => meterId)
       .filter((one) => seenMeters.has(one))
@@ -45,7 +47,7 @@ export function createReaders(
     const shown = [...sights].map(([meterId, { rows, micros }]) => `${meterId} ${rows} ${micros}`)
     const gone = before.filter((meterId) => !sights.has(meterId))
     for (const meterId of sights.keys()) seenMeters.add(meterId)
-    if (isWhole(sights, family) && gone.length === 0) return
+    if (isWhole(sights, familyOf(file)) && gone.length === 0) return
     ownWrongs.push(`registered: seen ${shown.join(', ')}, gone ${gone.join(', ') || 'none'}`)
   }
   const read = async (reader: number) => {
@@ -54,12 +56,12 @@ export function createReaders(
       const back = draw(options.seed + reader, stream, turn) % recent
       const file = files.at(-1 - back) ?? files.at(-1)
       if (file === undefined) continue
-      const family = files.filter((one) => one.family === file.family)
-      await readRegistered(file, family)
+      await readRegistered(file)
       const wasSeen = seen.has(file.family)
       const sights = await look(store, file)
       if (sights === undefined) continue
       looks++
+      const family = familyOf(file)
       const judged = judge(sights, family)
       if (judged === 'partly') wrongs.push(describe(sights, family))
       else if (judged !== 'nothing') seen.add(file.family)

@@ -51,7 +51,15 @@ export async function createRemotes(seed: number): Promise<Remotes> {
   const served = { endpoint: `http://${host}:${s3Proxy.port}`, pathStyle: true }
   return {
     sources: [
-      { kind: 'sftp', name: 'mdm', host, port: sftpProxy.port, ...login, path: outgoing, ...polled },
+      {
+        kind: 'sftp',
+        name: 'mdm',
+        host,
+        port: sftpProxy.port,
+        ...login,
+        path: outgoing,
+        ...polled,
+      },
       { kind: 's3', name: 'lake', bucket: Bucket, ...served, ...key, ...polled },
     ],
     secret: (reference) => ('file' in reference ? readFileSync(reference.file, 'utf8') : 'chaos'),

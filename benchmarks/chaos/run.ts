@@ -6,8 +6,8 @@ import { createFeeder, type Feeder } from './feeder.js'
 import { createKiller, type Killer } from './killer.js'
 import { chaosZone } from './plan.js'
 import { createReaders } from './readers.js'
-import { createRemotes, type Remotes } from './remotes.js'
 import { createRegistrar, type Registrar } from './registrar.js'
+import { createRemotes, type Remotes } from './remotes.js'
 import { type ChaosResult, toResult } from './result.js'
 
 export interface ChaosOptions {
@@ -34,8 +34,8 @@ const profileOf = ({ sources }: Remotes) => ({
 
 /**
  * Kills worker, ClickHouse and Redis and cuts the connections to an SFTP and an S3 server while files
- * load, customers register and readers read, then holds the store against what was written. Two more files follow the last emptying of Redis, with no kill behind
- * it that would start anything anew.
+ * load, customers register and readers read, then holds the store against what was written. Two more
+ * files follow the last emptying of Redis, with no kill behind it that would start anything anew.
  */
 export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
   const from = performance.now()

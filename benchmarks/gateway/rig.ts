@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createChild } from '../../infra/child.js'
 import { createOfficeServer } from '../../infra/demo/back-office/server.js'
@@ -12,6 +13,7 @@ import { createGatewayProcess, type GatewayDetail } from '../../infra/gateway-pr
 import { openHome } from '../../infra/home.js'
 import { createLog } from '../../infra/log.js'
 import { startStack } from '../../infra/stack.js'
+import { createQueues } from '../../pipeline/queues/bullmq.js'
 import { parseProfile } from '../../schemas/profile.js'
 import type { BenchServer } from './server-process.js'
 import { people, signTokens } from './tokens.js'
@@ -23,6 +25,8 @@ export interface GatewayRig {
   readonly scripts: Scripts
   readonly token: string
   readonly cisUrl: string
+  /** Resolves when no customer waits to be registered. */
+  settled(): Promise<void>
   /** Of the gateway that remembers tokens. */
   warmPid(): number | undefined
   close(): Promise<void>
@@ -41,6 +45,7 @@ interface Scripts {
 }
 
 const path = '/v1/gateway/login'
+const settleMs = 500
 
 /** Requests of a burst. */
 export const burstCount = 2_000
@@ -62,7 +67,7 @@ export async function createGatewayRig(tokenCount: number): Promise<GatewayRig> 
     await once(child, 'message')
     return `http://127.0.0.1:${port}${path}`
   }
-  const { gateway, cisUrl } = await startGateways(folder, idp.url, closers)
+  const { gateway, cisUrl, settled } = await startGateways(folder, idp.url, closers)
   const warm = await gateway(100_000)
   const cold = await gateway(0)
   const urls = {
@@ -78,6 +83,7 @@ export async function createGatewayRig(tokenCount: number): Promise<GatewayRig> 
     scripts: writeScripts(folder, tokens),
     token: tokens[0] ?? '',
     cisUrl,
+    settled,
     warmPid: warm.pid,
     close: async () => {
       for (const close of closers) await close()
@@ -138,7 +144,17 @@ async function startGateways(folder: string, issuer: string, closers: (() => Pro
     const { addresses } = child.detail() as GatewayDetail
     return { url: `${addresses[0]}${path}`, pid: child.pid }
   }
-  return { gateway, cisUrl }
+  const queues = createQueues({ redisUrl: stack.redisUrl, prefix: pipeline.database })
+  closers.unshift(queues.close)
+  const settled = async () => {
+    const isBusy = async () => {
+      const { active = 0, waiting = 0 } = (await queues.counts()).register
+      return active + waiting > 0
+    }
+    do await sleep(settleMs)
+    while (await isBusy())
+  }
+  return { gateway, cisUrl, settled }
 }
 
 function writeScripts(folder: string, tokens: readonly string[]): Scripts {

@@ -65,8 +65,10 @@ async function measure(rig: GatewayRig, options: SlowCisBenchmark): Promise<Roun
   await setFault(rig, { kind: 'none' })
   const alone = await login(rig, options)
   const [quick] = await beside(rig, options)
+  await rig.settled()
   await setFault(rig, { kind: 'slow', ms: slowMs })
   const [slow, customers] = await beside(rig, options)
+  await rig.settled()
   return { alone, quick, slow, customers }
 }
 

@@ -4,6 +4,7 @@ import { openHome } from '../home.js'
 import { readRun } from '../run-state.js'
 import { attachStack } from '../stack.js'
 import { readStanding } from '../standing.js'
+import { printable } from '../table.js'
 import { bad, type Check, type Finding, good, warning } from './check.js'
 
 /** Checks of what came in: asked of the stack that runs on the data folder. */
@@ -28,5 +29,5 @@ async function files({ homePath, external }: Context): Promise<Finding> {
     ...quarantined.map(({ file, code, reason }) => `${file} is quarantined: ${code}: ${reason}`),
   ]
   if (lines.length === 0) return good('none waits, none is quarantined')
-  return warning(lines.join('\n'), 'tieline status says what to do about each')
+  return warning(lines.map(printable).join('\n'), 'tieline status says what to do about each')
 }

@@ -77,6 +77,7 @@ async function run(
     context.print('\nEverything is stopped; npm start finds the data again.')
     return
   }
+  context.print(`Try     npx tieline probe customer 7000000002 --home ${own.home.path}`)
   context.print('\nCtrl-C stops everything')
   await untilAsked(context, stack)
 }
@@ -88,7 +89,6 @@ async function showGateway(context: Context, stack: Stack, office: Office): Prom
   for (const { curl, answer } of await callGateway(office, stack.gateway.detail())) {
     context.print(`${curl}${answer === '' ? '' : `\n\n    ${answer}\n`}`)
   }
-  context.print(`Try     npx tieline probe customer 7000000002 --profile ${context.profilePath}`)
 }
 
 async function show(context: Context, stack: InUse): Promise<void> {
@@ -104,8 +104,9 @@ async function show(context: Context, stack: InUse): Promise<void> {
   context.print(`${firstQuery}\n`)
   await printResult(stack, { statement: firstQuery, format: 'PrettyCompact' })
   context.print(`\n${describe(stack)}`)
-  context.print('\nTry     npx tieline sql "SELECT * FROM usage LIMIT 5"')
-  context.print('        npx tieline status')
+  const { path } = stack.home
+  context.print(`\nTry     npx tieline sql "SELECT * FROM usage LIMIT 5" --home ${path}`)
+  context.print(`        npx tieline status --home ${path}`)
 }
 
 /** Writes what is neither in the inbox nor taken in by an earlier start, even one that was cut off. */

@@ -4,6 +4,7 @@ import { createIdentity } from '../../api/identity/drivers.js'
 import { judgeCustomer } from '../../schemas/customer.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/profile.js'
+import { askMdm } from '../checks/mdm.js'
 import { type Context, exitCodes } from '../context.js'
 import { placeFiles, profilePathOf, readProfile } from '../profile-file.js'
 
@@ -18,11 +19,11 @@ interface Probe {
   step(name: string, run: () => Promise<string>): Promise<void>
 }
 
-const probes = { login, customer, bind } as const
+const probes = { login, customer, bind, backfill } as const
 
 /**
- * Makes one call against the identity provider, the CIS or the head-end of a profile, without a
- * gateway or a store, and says of each step how long it took and what was wrong. Exit code 1 where
+ * Makes one call against the identity provider, the CIS, the head-end or the MDM of a profile, without
+ * a gateway or a store, and says of each step how long it took and what was wrong. Exit code 1 where
  * a step failed; nothing is bound.
  */
 export async function probe(
@@ -56,7 +57,7 @@ export async function probe(
   return failed === 0 ? exitCodes.good : exitCodes.fault
 }
 
-/** Keys of the provider and, with a token in the variable or file that `subject` names, its customer. */
+/** Keys of the provider and, with a token in the file that `subject` names, its customer. */
 async function login({ profile, subject, context, step }: Probe): Promise<void> {
   const identity = createIdentity(section(profile, 'identity'), {
     subject: () => '',
@@ -71,12 +72,22 @@ async function login({ profile, subject, context, step }: Probe): Promise<void> 
   })
   if (subject !== undefined) {
     await step('token', async () => {
-      const identified = await identity.identify(context.secret({ file: subject }))
+      const identified = await identity.identify(readToken(context, subject))
       if (identified.kind === 'customer') return `names customer ${identified.clientId}`
       throw new Fault('CONFIG', `the token is refused: ${identified.reason}`)
     })
   }
   await identity.close()
+}
+
+/** A token that was typed instead of its file's name is not shown again. */
+function readToken({ secret }: Context, path: string): string {
+  try {
+    return secret({ file: path })
+  } catch (cause) {
+    const detail = 'no token can be read; name a file that holds one behind probe login'
+    throw new Fault('CONFIG', detail, { cause })
+  }
 }
 
 async function customer({ profile, subject, context, step }: Probe): Promise<void> {
@@ -124,6 +135,11 @@ async function bind({ profile, subject, context, step }: Probe): Promise<void> {
     })
   }
   await ami.close()
+}
+
+async function backfill({ profile, subject, context, step }: Probe): Promise<void> {
+  const meterId = named(subject, 'a meterId')
+  await step('MDM', () => askMdm(profile, { meterId, secret: context.secret }))
 }
 
 function section<N extends 'identity' | 'cis' | 'ami'>(

@@ -166,9 +166,11 @@ FROM file_load
 GROUP BY status
 ORDER BY status`
 
+/** A read of a time to come is none of the newest: it would call the data fresh until then. */
 const freshnessSql = `SELECT company_code, feed AS commodity,
-    formatDateTime(max(last_interval_end), '%F %T') AS newest,
-    toInt32(dateDiff('hour', max(last_interval_end), now())) AS age_hours,
+    max(least(last_interval_end, received_at)) AS newest_end,
+    formatDateTime(newest_end, '%F %T') AS newest,
+    toInt32(dateDiff('hour', newest_end, now())) AS age_hours,
     age_hours > {lateAfterHours:Float64} AS late
 FROM file_load
 WHERE status = 'published' AND last_interval_end IS NOT NULL

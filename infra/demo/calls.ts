@@ -40,7 +40,10 @@ export async function callGateway(
   const body = JSON.stringify(hub)
   const answer = await send(url, { ca, ...client, auth }, body)
   const files = `--cacert ${caFile} --cert ${clientCertFile} \\\n  --key ${clientKeyFile}`
-  calls.push({ curl: `curl -s ${files} -u ${auth} \\\n  -d '${body}' \\\n  ${url}`, answer })
+  calls.push({
+    curl: `curl -s ${files} -u ${auth} \\\n  -H 'Content-Type: application/json' \\\n  -d '${body}' \\\n  ${url}`,
+    answer,
+  })
   return calls
 }
 

@@ -9,6 +9,8 @@ import { chunkShapes } from '../stores/file-state.js'
 const version = { v: z.literal(1) }
 const arrival = z.int().positive()
 const count = z.int().nonnegative()
+/** Customers of one `register` job, at most. */
+export const registrationsMax = 100
 
 /**
  * What the data of each queue's jobs may hold: ids, offsets and codes, never anything of a row.
@@ -39,7 +41,10 @@ export const jobSchemas = {
   settle: z.strictObject({ ...version, arrival }),
   sweep: z.strictObject({ ...version }),
   retain: z.strictObject({ ...version }),
-  register: z.strictObject({ ...version, customer: registrationSchema }),
+  register: z.strictObject({
+    v: z.literal(2),
+    customers: z.array(registrationSchema).min(1).max(registrationsMax),
+  }),
   backfill: z.strictObject({ ...version, meterId: identifier }),
 } as const
 
@@ -81,7 +86,7 @@ export function jobId<N extends JobName>(name: N, data: JobData<N>): string {
   if ('source' in data) parts.push(data.source)
   if ('arrival' in data) parts.push(data.arrival)
   if ('chunk' in data) parts.push(data.chunk.chunk)
-  if ('customer' in data) parts.push(hashOf(data.customer))
+  if ('customers' in data) parts.push(hashOf(data.customers))
   if ('meterId' in data) parts.push(hashOf(data.meterId))
   return parts.join('-').replaceAll(':', '_')
 }

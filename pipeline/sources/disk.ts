@@ -85,5 +85,6 @@ export function toFault(path: string, error: unknown): Fault {
       cause: error,
     })
   }
-  return new Fault('SOURCE_UNREACHABLE', `${path}: ${code}`, { cause: error })
+  const found = code === 'ENOENT' ? ' is not there' : `: ${code}`
+  return new Fault('SOURCE_UNREACHABLE', `${path}${found}`, { cause: error })
 }

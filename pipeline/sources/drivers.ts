@@ -7,6 +7,7 @@ import { createRemote } from './remote.js'
 import { connectS3 } from './s3.js'
 import { connectSftp } from './sftp.js'
 import type { Source } from './source.js'
+import { watched } from './watched.js'
 
 export interface SourceOptions {
   readonly landing: string
@@ -37,9 +38,9 @@ function remote<K extends SourceKind>(connect: Connect<K>): Driver<K> {
 /** The sources of a profile by their names, and that of files that a person names. */
 export function createSources(
   all: readonly SourceSettings[],
-  options: SourceOptions,
+  options: SourceOptions & { readonly tell: (text: string) => void },
 ): ReadonlyMap<string, Source> {
-  const sources = all.map((settings) => createSource(settings, options))
+  const sources = all.map((settings) => watched(createSource(settings, options), options.tell))
   return new Map([createHandOverSource(), ...sources].map((source) => [source.name, source]))
 }
 

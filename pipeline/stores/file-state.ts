@@ -57,7 +57,7 @@ export type FileStatus = (typeof fileStatuses)[number]
 export interface Notes {
   readonly warnings?: readonly string[]
   readonly timestampFormat?: string
-  readonly dateOrder?: 'MDY' | 'DMY'
+  readonly dateOrder?: 'MDY' | 'DMY' | 'mixed'
   readonly dateOrderProof?: string
   readonly repeatedHourRows?: number
   readonly roundedRows?: number

@@ -3,16 +3,18 @@ import type { Statement, Store } from './clickhouse.js'
 /**
  * The staging tables of one file. `reads` and `repeats` have the structure of the target and are
  * never merged, so that no row is folded into another before it has been counted; `repeats` holds
- * the rows of the hour that the clock repeats until all of them are there. `stamps` holds what each
- * timestamp of the file means, so that the engine looks it up instead of parsing it, `texts` all
- * timestamps of the chunks that held others. The others are built only where not all of `reads` is
- * published as it stands: `fixed` from the meters in `repairs` and, where their starts move, `moves`;
- * `registered` without the meters that no customer has; `final` from what `days` and `overlaps` say
- * of the reads that the store has already.
+ * the rows of the hour that the clock repeats until all of them are there, and `held` the places in
+ * it that rejected rows hold. `stamps` holds what each timestamp of the file means, so that the
+ * engine looks it up instead of parsing it, `texts` all timestamps of the chunks that held others.
+ * The others are built only where not all of `reads` is published as it stands: `fixed` from the
+ * meters in `repairs` and, where their starts move, `moves`; `registered` without the meters that
+ * no customer has; `final` from what `days` and `overlaps` say of the reads that the store has
+ * already.
  */
 export interface Staging {
   readonly reads: string
   readonly repeats: string
+  readonly held: string
   readonly stamps: string
   readonly texts: string
   readonly repairs: string
@@ -27,6 +29,7 @@ export interface Staging {
 const kinds = {
   reads: 'read',
   repeats: 'repeat',
+  held: 'held',
   stamps: 'stamp',
   texts: 'text',
   repairs: 'repair',
@@ -60,20 +63,28 @@ export function createReads(table: string, verb = 'CREATE TABLE IF NOT EXISTS'):
 }
 
 export async function createStaging(store: Store, arrival: number): Promise<void> {
-  const { reads, repeats, stamps, texts } = stagingOf(arrival)
+  const { reads, repeats, held, stamps, texts } = stagingOf(arrival)
   const tables: readonly Statement[] = [
     createReads(reads),
     createReads(repeats),
+    {
+      sql: `CREATE TABLE IF NOT EXISTS ${held} (
+          meter_id String, starts_at DateTime('UTC'), version UInt64
+        ) ENGINE = MergeTree ORDER BY (meter_id, starts_at)
+        SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+    },
     {
       sql: `CREATE TABLE IF NOT EXISTS ${stamps} (
           text String,
           starts_at UInt32, local_day Date, local_hour UInt8,
           second_at UInt32, second_day Date, second_hour UInt8
-        ) ENGINE = ReplacingMergeTree ORDER BY text`,
+        ) ENGINE = ReplacingMergeTree ORDER BY text
+        SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
     },
     {
       sql: `CREATE TABLE IF NOT EXISTS ${texts} (text String, chunk UInt32)
-        ENGINE = MergeTree ORDER BY text`,
+        ENGINE = MergeTree ORDER BY text
+        SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
     },
   ]
   await Promise.all(tables.map((table) => store.command(table)))

@@ -45,17 +45,3 @@ t.test(
     t.match(await rig.ask('customer', token), { status: 503, text: '' }, "never another's record")
   },
 )
-
-t.test('login.unknown and errorStyle say how refusals are told', async (t) => {
-  const profile = { errorStyle: 'status', login: { unknown: 404 } }
-  const rig = await createRig(t, { profile })
-  const both = async (clientId: string) => {
-    const token = await rig.token(clientId)
-    const [login, customer] = [await rig.ask('login', token), await rig.ask('customer', token)]
-    return [login.status, login.text, customer.status, customer.text]
-  }
-  t.same(await both(people.unknown), [404, '{"errorCode":1}', 404, ''])
-  t.same(await both(people.locked), [401, '{"errorCode":4}', 403, ''])
-  t.same(await both(people.closed), [401, '{"errorCode":86}', 403, ''])
-  t.match(await rig.ask('customer', 'a.b.c'), { status: 401, text: '' })
-})

@@ -25,6 +25,15 @@ t.test(
     t.match(await callMutual(rig, 'bind', { body }), { status: 200, text: /"success"/ })
     const withToken = await callMutual(rig, 'bind', { body, headers })
     t.match(withToken, { status: 401 }, 'a token is no password')
+    const get = { method: 'GET' }
+    const outcome = await callMutual(rig, 'bind/00:11:22:AA:BB:CC', get)
+    t.match(outcome, { status: 200, text: /"state":"success"/ })
+    const openapi = await callMutual(rig, '../openapi.json', get)
+    t.match(JSON.parse(openapi.text), { openapi: /^3\.1/ })
+    t.match(await callMutual(rig, '../reference', get), { status: 200, text: /<title>/ })
+    t.match(await callMutual(rig, 'logout'), { status: 404, text: '' })
+    const wrongMethod = await callMutual(rig, 'login', get)
+    t.match([wrongMethod.status, wrongMethod.headers.get('allow')], [405, 'POST'])
 
     const theirs = demoCertificates(createFolder(t))
     const clients = {
@@ -33,10 +42,12 @@ t.test(
     }
     const before = rig.entries.length
     for (const [name, client] of Object.entries(clients)) {
-      for (const path of ['login', 'customer', 'bind']) {
+      for (const path of ['login', 'customer', 'bind', '../openapi.json']) {
         await t.rejects(callMutual(rig, path, { body, headers, client }), `${name}, ${path}`)
       }
     }
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL@SECLEVEL=0' } as const
+    await t.rejects(callMutual(rig, 'login', { headers, tls: old }), /alert|protocol/, 'TLS 1.1')
     t.equal(rig.entries.length, before, 'no handler heard of them')
   },
 )

@@ -54,12 +54,26 @@ t.test('it says what the schemas say', async (t) => {
     [],
   )
   t.notMatch(text, /\$defs/)
+  t.same(known.sort(), [
+    'BindOutcome',
+    'BindRequest',
+    'BindResult',
+    'Customer',
+    'CustomerSite',
+    'ErrorModel',
+    'LoginResult',
+    'Meter',
+    'WrongRequest',
+  ])
 })
 
 t.test('the page for people loads nothing from anywhere', async (t) => {
   const page = renderReference(toOpenApi(usual))
   t.match(page, /POST \/v1\/gateway\/login/)
   t.match(page, /PUT \/v1\/files\/\{name\}/)
+  t.match(page, /To be sent: Authorization: Bearer, with the token of the customer; body: none/)
+  t.match(page, /a client certificate and Authorization: Basic, .*; body: <a href="#BindRequest">/)
+  t.match(page, /<h3 id="BindRequest">BindRequest<\/h3><pre>\{\n {2}&quot;type&quot;: &quot;object/)
   t.notMatch(page, /<script|https?:\/\/|src=|@import/)
 })
 

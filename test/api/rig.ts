@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import https from 'node:https'
 import { join } from 'node:path'
+import type { SecureContextOptions } from 'node:tls'
 import type { Test } from 'tap'
 import { createDemoAmi } from '../../infra/demo/back-office/ami.js'
 import { createDemoCis } from '../../infra/demo/back-office/cis.js'
@@ -175,6 +176,7 @@ export interface MutualCall {
   readonly headers?: Readonly<Record<string, string>>
   /** Files of another client; none at all for `{}`. */
   readonly client?: { readonly cert?: string; readonly key?: string }
+  readonly tls?: SecureContextOptions
 }
 
 /** A call that shows the client's certificate. */
@@ -191,6 +193,7 @@ export function callMutual(
       {
         method: call.method ?? 'POST',
         agent: false,
+        ...call.tls,
         ca: readFileSync(caFile),
         ...(client.cert && { cert: readFileSync(client.cert) }),
         ...(client.key && { key: readFileSync(client.key) }),

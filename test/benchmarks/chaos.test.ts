@@ -2,7 +2,7 @@ import { t } from 'tap'
 import { render } from '../../benchmarks/chaos/result.js'
 import { chaos } from '../../benchmarks/chaos/run.js'
 
-t.setTimeout(230_000)
+t.setTimeout(600_000)
 
 const zeros = [
   'restatements missing 0, beyond the corrections 0',

@@ -4,6 +4,7 @@ import { t } from 'tap'
 import { packageRoot } from '../../infra/package-root.js'
 import {
   demoProfilePath,
+  placeFiles,
   profilePathOf,
   readProfile,
   rememberProfile,
@@ -77,4 +78,45 @@ t.test('a profile that cannot be had is named, with what to do', async (t) => {
     message: `PROFILE: ${at('gone.yaml')} is not there, with which ${folder} was last started`,
   })
   t.equal(profilePathOf(at('wrong.yaml'), folder), at('wrong.yaml'))
+})
+
+t.test('relative paths of certificates lie in the data folder, wherever one is', async (t) => {
+  const tls = { certFile: 'certificates/server.pem', keyFile: '/etc/tls/server.key' }
+  const url = 'https://utility.example.com'
+  const caFile = 'certificates/ca.pem'
+  const profile = parseProfile({
+    companyCodes: ['DEMO'],
+    timeZone: 'America/Detroit',
+    gateway: {
+      listen: { tls },
+      mutual: { tls: { ...tls, clientCaFile: '../platform-ca.pem' } },
+    },
+    identity: {
+      kind: 'saml',
+      issuer: 'utility',
+      audience: 'tieline',
+      recipient: url,
+      certFiles: ['idp.pem', '/etc/idp-next.pem'],
+    },
+    cis: { kind: 'rest', url, caFile, headers: { 'X-File': 'customers' } },
+    ami: { kind: 'rest', url, caFile },
+    ingestion: 'backfill',
+    backfill: { url, caFile },
+  })
+  const placed = { certFile: '/srv/data/certificates/server.pem', keyFile: '/etc/tls/server.key' }
+  const placedCa = { caFile: '/srv/data/certificates/ca.pem' }
+  const { gateway, identity, cis, ami, backfill, sources } = placeFiles(profile, '/srv/data')
+  t.same(gateway?.listen?.tls, placed)
+  t.same(gateway?.mutual?.tls, { ...placed, clientCaFile: '/srv/platform-ca.pem' })
+  const certFiles = ['/srv/data/idp.pem', '/etc/idp-next.pem']
+  t.same(identity, { ...profile.identity, certFiles })
+  t.same(cis, { ...profile.cis, ...placedCa }, 'a header keeps its value')
+  t.same(
+    [ami, backfill],
+    [
+      { ...profile.ami, ...placedCa },
+      { ...profile.backfill, ...placedCa },
+    ],
+  )
+  t.same(sources, profile.sources)
 })

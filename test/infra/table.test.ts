@@ -20,6 +20,11 @@ t.test('a table stands in columns, numbers to the right', async (t) => {
   ])
 })
 
+t.test('what would steer a terminal, or break a line, is shown as a question mark', async (t) => {
+  const text = renderTable([{ title: 'file', cell: (name: string) => name }], ['a\n\x1b[2J.csv'])
+  t.equal(text, `file\n${'─'.repeat(10)}\na??[2J.csv`)
+})
+
 t.test('numbers are grouped before the point only', async (t) => {
   t.same(['0', '999', '1000', '-1234567.123456', '12345.6'].map(grouped), [
     '0',

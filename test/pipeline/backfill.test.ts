@@ -11,7 +11,7 @@ import type { Queues } from '../../pipeline/queues/bullmq.js'
 import { readHistoryRequests } from '../../pipeline/stores/history-requests.js'
 import { createLedger, type Ledger } from '../../pipeline/stores/ledger.js'
 import { Fault } from '../../schemas/fault.js'
-import { backfillSettings } from '../../schemas/history.js'
+import { backfillSettings, type HistoryAnswer } from '../../schemas/history.js'
 import { parseProfile } from '../../schemas/profile.js'
 import { createZone } from '../../schemas/zone.js'
 import { post } from '../api/rig.js'
@@ -59,7 +59,7 @@ interface Outside {
 
 /** A line whose jobs are run by hand; `queued` has what it queued. */
 function createLine(t: Test, outside: Outside = {}) {
-  const backfillOf = { url: `${mdm.url}${outside.path ?? '/usage'}`, timeoutMs: 500 }
+  const backfillOf = { url: `${mdm.url}${outside.path ?? '/usage'}`, timeoutMs: 10_000 }
   const section = { ...backfillOf, ...outside.settings }
   const profile = parseProfile({
     companyCodes: ['DEMO'],
@@ -148,7 +148,7 @@ t.test('whoever dies at any step is followed by one who ends it, with one arriva
 })
 
 t.test('an MDM that is away is asked again, and its wrong answers are told apart', async (t) => {
-  const { line } = createLine(t, { settings: { answerBytesMax: '1 MB' } })
+  const { line } = createLine(t, { settings: { answerBytesMax: '1 MB', timeoutMs: 500 } })
   const meterId = meterIds[7] ?? ''
   await openHistory(line, [customer(7)])
   const faults = {
@@ -182,6 +182,37 @@ t.test('an MDM that is away is asked again, and its wrong answers are told apart
   t.equal(await askedFor(meterId), times, 'and is not asked again')
   t.same(await openHistory(line, [customer(7)]), [])
   await post(`${mdm.url}/faults`, { kind: 'none' })
+})
+
+t.test('an answer that holds rows of other meters is refused as a whole', async (t) => {
+  const header = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit'
+  const meterId = meterIds[9] ?? ''
+  const csv = (...meters: readonly string[]) =>
+    [header, ...meters.map((meter) => `A,S,${meter},1/2/2026 0:00,1`), ''].join('\r\n')
+  const ndjson = (meter: string) =>
+    JSON.stringify({ ExternalSiteID: 'S', MeterID: meter, TimeStamp: '1/2/2026', TotalUnit: 1 })
+  const foreign: readonly (readonly [HistoryAnswer, number])[] = [
+    [{ format: 'csv', text: csv(meterId, meterId, 'M-other') }, 3],
+    [{ format: 'csv', text: csv(`"${meterId}"`, '"M-other"') }, 2],
+    [{ format: 'csv', text: csv(`0${meterId}`) }, 1],
+    [{ format: 'ndjson', text: `${ndjson(meterId)}\n\n${ndjson('M-other')}\n` }, 2],
+  ]
+  await openHistory(createLine(t).line, [customer(9)])
+  for (const [answer, row] of foreign) {
+    const mdm = { history: async () => answer, close: async () => undefined }
+    await t.rejects(backfill(createLine(t, { line: { mdm } }).line, meterId), {
+      code: 'MDM_ANSWER',
+      detail: `row ${row} of the MDM's answer is of another meter than it was asked for`,
+    })
+  }
+  t.match(await stateOf(9), { state: 'open' }, 'nothing was handed over')
+  const text = csv(`"${meterId}"`, ` ${meterId} `)
+  const mdm = {
+    history: async () => ({ format: 'csv', text }) as const,
+    close: async () => undefined,
+  }
+  await backfill(createLine(t, { line: { mdm } }).line, meterId)
+  t.match(await stateOf(9), { state: 'answered' }, 'quotes and blanks are no difference')
 })
 
 t.test('NDJSON becomes the rows of a usage file', async (t) => {

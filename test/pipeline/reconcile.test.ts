@@ -4,10 +4,12 @@ import t from 'tap'
 import type { Line } from '../../pipeline/line.js'
 import { receive } from '../../pipeline/receive.js'
 import { giveUp, reconcile } from '../../pipeline/reconcile.js'
+import { register } from '../../pipeline/registrations.js'
 import { settle } from '../../pipeline/settle.js'
 import { areMergesHeld, dropStaging, stagingOf } from '../../pipeline/stores/staging.js'
 import { Fault } from '../../schemas/fault.js'
 import { createLineByHand } from './by-hand.js'
+import { customerAt } from './registering.js'
 
 const logged: { arrival: number; code?: string }[] = []
 const log = pino({}, { write: (text: string) => void logged.push(JSON.parse(text)) })
@@ -129,6 +131,31 @@ t.test('of two that decide on a file at once the first verdict holds', async (t)
   await reconcile(overtaken, arrival)
   t.ok(isBeside)
   t.match(await ledger.state(arrival), { status: 'published', rows: { accepted: 1 } })
+})
+
+t.test('a customer who registers while a file is decided on costs it nothing', async (t) => {
+  const registered: Line = { ...line, profile: { ...line.profile, ingestion: 'registered' } }
+  const known = (meterId: string) =>
+    register(line, [customerAt({ clientId: meterId, accountNumber: 'A', meterId })])
+  await known('F')
+  const file = [...rows('F', '1'), ...rows('G', '2'), ...rows('H', '3')]
+  const arrival = await takeIn(nameOf(), file)
+  const overtaken: Line = {
+    ...registered,
+    store: {
+      ...store,
+      command: async (statement, body) => {
+        if (statement.sql.includes(stagingOf(arrival).registered)) await known('G')
+        return store.command(statement, body)
+      },
+    },
+  }
+  await reconcile(overtaken, arrival)
+  t.match(await ledger.state(arrival), {
+    status: 'published',
+    rows: { read: 6, accepted: 4, unregistered: 2 },
+    quantity: { read: '12', accepted: '6', unregistered: '6' },
+  })
 })
 
 t.test('a file that is quarantined or whose source is gone holds nobody up', async (t) => {

@@ -84,6 +84,15 @@ t.test('a file ends well although the queues are emptied', async (t) => {
   t.match(await story.receiptOf('DEMO_07032024_Electric.csv'), published, 'the inbox is looked at')
 })
 
+t.test('a file ends well although the landing is removed and the worker dies', async (t) => {
+  const name = 'DEMO_08032024_Electric.csv'
+  rmSync(story.home.landing, { recursive: true })
+  story.stack.worker.kill()
+  await story.send(name, textOf('LANDING'))
+  t.match(await story.receiptOf(name), published)
+  t.ok(await isWhole('LANDING'), 'every row is there once')
+})
+
 t.test('a server that is not there at the start is named in one line', async (t) => {
   const free = createServer().listen(0, '127.0.0.1')
   await new Promise((listening) => free.once('listening', listening))

@@ -74,6 +74,34 @@ t.test(
   },
 )
 
+t.test('a rejected row of the repeated hour holds its place', async (t) => {
+  const story = await storyOf('America/Detroit')
+  const stamps = ['1/2025 23:00', '2/2025 0:00', '2/2025 1:00', '2/2025 1:00'].map(
+    (at) => `11/${at}`,
+  )
+  const spoilt = (meter: string, at: number) =>
+    rowsOf(meter, stamps).map((row, index) => (index === at ? row.replace(/\d+$/, 'n/a') : row))
+  const name = 'DEMO_03112025_Electric_3.csv'
+  const receipt = await story.loadBytes(
+    name,
+    text([...spoilt('NOFIRST', 2), ...spoilt('NOSECOND', 3)]),
+  )
+  t.match(receipt, { rows: { accepted: 6, rejected: 2 }, repeatedHourRows: 2 })
+  const hours = async (meter: string) => (await readsOf(story, meter)).map(({ at }) => at.slice(6))
+  t.same(await hours('NOFIRST'), ['03:00', '04:00', '06:00'])
+  t.same(await hours('NOSECOND'), ['03:00', '04:00', '05:00'])
+  const checked = await check(join(story.desk, name), {
+    profile: storyProfile(),
+    folder: story.home.path,
+    now: () => new Date(),
+  })
+  const { rows, lastIntervalEnd } = checked.receipt
+  t.same(
+    { rows, lastIntervalEnd },
+    { rows: receipt.rows, lastIntervalEnd: '2025-11-02T07:00:00.000Z' },
+  )
+})
+
 t.test('the clocks go forward: the skipped hour is rejected, the day has 23 hours', async (t) => {
   const story = await storyOf('America/Detroit')
   const stamps = ['1:00', '2:00', '3:00'].map((time) => `3/9/2025 ${time}`)

@@ -20,6 +20,13 @@ t.test('a file whose dates are day first is quarantined with the proof', async (
   t.match(receipt.reason, /DATE_ORDER: .*13\/4\/2017 has a first number above 12/)
 })
 
+t.test('a file with dates of both orders is quarantined, whichever the profile has', async (t) => {
+  const days = ['1/13/2017', '1/14/2017', '14/1/2017', '2/1/2017']
+  const receipt = await story.loadBytes('DEMO_15042017_Gas_2.csv', text(daily('G5', days)))
+  t.match(receipt, { status: 'quarantined', dateOrder: 'mixed', rows: { accepted: 0 } })
+  t.match(receipt.reason, /both orders: 1\/13\/2017 has a second .*; 14\/1\/2017 has a first/)
+})
+
 t.test('a date after the file itself proves the other order', async (t) => {
   const days = ['2/3/2017', '12/3/2017']
   const receipt = await story.loadBytes('DEMO_05042017_Gas.csv', text(daily('G2', days)))

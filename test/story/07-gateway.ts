@@ -7,7 +7,7 @@ import { type Certificates, demoCertificates } from '../../infra/demo/certificat
 import { freePort } from '../api/identity/provider.js'
 import { type Asked, passwordHash, people, post, serverFiles } from '../api/rig.js'
 import { createFolder } from '../folder.js'
-import { createStory, type StoryStack } from './stack.js'
+import { createStory, type StoryOptions, type StoryStack } from './stack.js'
 
 /** A whole stack with its gateway, before a simulated back office. */
 export interface GatewayStory {
@@ -21,7 +21,10 @@ export interface GatewayStory {
   token(clientId: string, more?: object): Promise<string>
 }
 
-export async function createGatewayStory(t: Test, more: object = {}): Promise<GatewayStory> {
+export async function createGatewayStory(
+  t: Test,
+  { profile, ...more }: StoryOptions = {},
+): Promise<GatewayStory> {
   const [idp, cis, ami] = await Promise.all([
     createDemoIdp(0),
     createDemoCis({ port: 0, ...people }),
@@ -29,6 +32,7 @@ export async function createGatewayStory(t: Test, more: object = {}): Promise<Ga
   ])
   const certificates = demoCertificates(`${createFolder(t)}/certificates`)
   const story = await createStory({
+    ...more,
     profile: {
       gateway: {
         listen: { port: await freePort() },
@@ -39,7 +43,7 @@ export async function createGatewayStory(t: Test, more: object = {}): Promise<Ga
       cis: { kind: 'rest', url: cis.url, standingSeconds: 1 },
       ami: { kind: 'rest', url: ami.url, timeoutMs: 2_000 },
       bind: { users: [{ name: 'platform', passwordHash }] },
-      ...more,
+      ...profile,
     },
   })
   t.teardown(async () => {

@@ -8,7 +8,7 @@ import { createGatewayStory } from './07-gateway.js'
 import { header, until } from './stack.js'
 
 const { story, certificates, mutualUrl } = await createGatewayStory(t, {
-  intake: { users: [{ name: 'platform', passwordHash }], gatherSeconds: 1 },
+  profile: { intake: { users: [{ name: 'platform', passwordHash }], gatherSeconds: 1 } },
 })
 
 interface Call {

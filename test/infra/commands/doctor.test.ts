@@ -1,6 +1,10 @@
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t } from 'tap'
+import { createDemoMdm } from '../../../infra/demo/back-office/mdm.js'
+import { demoCustomers } from '../../../infra/demo/customers.js'
+import { post } from '../../api/rig.js'
+import { createFolder } from '../../folder.js'
 import { tieline } from '../command-line.js'
 
 t.test('doctor says what is not good and what to do, and starts nothing', async (t) => {
@@ -14,4 +18,23 @@ t.test('doctor says what is not good and what to do, and starts nothing', async 
   t.match(bad.stdout, /✗ profile .*profile\.yaml is not valid:\n {15}timeZone: missing/)
   t.match(bad.stdout, /→ /)
   t.notOk(existsSync(home), 'the data folder is not made')
+})
+
+t.test('doctor asks the MDM of a profile, and so does its probe', async (t) => {
+  const mdm = await createDemoMdm({ port: 0, seed: 20_251_102, count: 20 })
+  t.teardown(mdm.close)
+  const folder = createFolder(t)
+  const profile = join(folder, 'profile.yaml')
+  const lines = ['companyCodes: [DEMO]', 'timeZone: America/Detroit', 'ingestion: backfill']
+  writeFileSync(profile, [...lines, `backfill: { url: "${mdm.url}/usage" }`].join('\n'))
+  const at = ['--home', join(folder, 'data'), '--profile', profile]
+  const good = await tieline('doctor', ...at)
+  t.match(good, { code: 0, stdout: /✓ MDM +http:\S+ answers: no reads of this meter/ })
+  const [customer] = demoCustomers(20_251_102, 1)
+  const probed = await tieline('probe', 'backfill', customer?.meters[0]?.meterId ?? '', ...at)
+  t.match(probed, { code: 0, stdout: /✓ MDM +\d+ ms +answers: 72 rows/ })
+  await post(`${mdm.url}/faults`, { kind: 'html' })
+  const bad = await tieline('doctor', ...at)
+  t.match(bad, { code: 1, stdout: /✗ MDM +MDM_ANSWER: .* neither CSV nor NDJSON\n +→ / })
+  t.match(await tieline('probe', 'backfill', 'M', ...at), { code: 1, stdout: /✗ MDM .*MDM_ANSWER/ })
 })

@@ -21,7 +21,7 @@ t.test('what the demo prints can be pasted, and its profile serves every command
   while (!seen.includes('Ctrl-C')) await once(demo.stdout as NodeJS.ReadableStream, 'data')
   const lines = seen.slice(seen.indexOf('TOKEN=')).split('\n')
   const script = lines
-    .filter((line) => /^(TOKEN=|curl | {2}(https|--key|-d) ?)/.test(line))
+    .filter((line) => /^(TOKEN=|curl | {2}(https|--key|-d|-H) ?)/.test(line))
     .join('\n')
   const { stdout } = await run('sh', ['-c', script])
   t.match(stdout, /^{"clientId":"7000000001"}{"clientId":"7000000001","firstName"/)
@@ -43,6 +43,9 @@ t.test('what the demo prints can be pasted, and its profile serves every command
     code: 1,
     stdout: /✗ token +\d+ ms +CONFIG: the token is refused: malformed token/,
   })
+  const typed = await tieline('probe', 'login', 'a.b.c', '--profile', profile)
+  t.match(typed, { code: 1, stdout: /✗ token .*CONFIG: no token can be read; name a file/ })
+  t.notMatch(typed.stdout, /a\.b\.c/)
   const bind = await tieline('probe', 'bind', 'SLID-5113000000', '--profile', profile)
   t.match(bind, { code: 0, stdout: /has meter 55000000[\s\S]*is an AMI meter, a hub is bound/ })
   const unlocked = await tieline('unlock', '7000000001', '--home', home, '--profile', profile)

@@ -6,6 +6,7 @@ import { numberedMeters } from '../../../infra/demo/customers.js'
 import { usageFile } from '../../../infra/demo/usage-file.js'
 import { demoProfilePath } from '../../../infra/profile-file.js'
 import { createFolder } from '../../folder.js'
+import { header } from '../../story/stack.js'
 import { startTieline, tieline } from '../command-line.js'
 
 const oneDay = {
@@ -43,16 +44,23 @@ t.test('commands share the stack that runs on their data folder', async (t) => {
       `CONFIG: pid ${up.pid} .*another profile than ${other}.*leave --profile out`,
     ),
   })
-  const status = await tieline('status', '--json', '--home', home)
-  t.match(JSON.parse(status.stdout), {
+  const early = join(folder, 'DEMO_02072025_Gas.csv')
+  writeFileSync(early, `${header}\nA,S,M,7/1/2025,1\nA,S,M2,12/31/2105,1\n`)
+  t.match(await tieline('load', early, '--home', home), { code: 0 })
+  const status = JSON.parse((await tieline('status', '--json', '--home', home)).stdout)
+  t.match(status, {
     sources: [{ name: 'inbox', kind: 'folder', state: 'polled' }],
     disk: { folder: join(home, 'landing'), freeBytesMin: 1_000_000_000 },
-    files: [{ status: 'published', files: '1', rows: '960' }],
-    freshness: [{ company_code: 'DEMO', commodity: 'Electric', late: true }],
+    files: [{ status: 'published', files: '2', rows: '962' }],
+    freshness: [
+      { company_code: 'DEMO', commodity: 'Electric', late: true },
+      { company_code: 'DEMO', commodity: 'Gas', late: false },
+    ],
   })
+  t.ok(status.freshness[1].age_hours >= 0, 'no read is newer than the file it came with')
   t.match(
     (await tieline('status', '--home', home, '--profile', demoProfilePath)).stdout,
-    /published +1 +960/,
+    /published +2 +962/,
   )
   t.match(await tieline('pause', 'inbox', '--home', home), { code: 0, stdout: /resume inbox/ })
   t.match((await tieline('status', '--home', home)).stdout, /inbox +folder +paused/)

@@ -48,6 +48,9 @@ t.test(
     })
 
     await t.test('up names a quarantined file and its reason in one line', async (t) => {
+      writeFileSync(join(home, 'inbox', 'two\nlines\x1b[2J.csv'), 'x')
+      writeFileSync(join(home, 'inbox', 'two\nlines\x1b[2J.csv.done'), '')
+      await up.said(/^two\?lines\?\[2J\.csv is quarantined: FILE_NAME: /m)
       writeFileSync(join(home, 'inbox', 'report.csv'), 'x')
       writeFileSync(join(home, 'inbox', 'report.csv.done'), '')
       await up.said(/^report\.csv is quarantined: FILE_NAME: .* is not <CompanyCode>_.*$/m)
@@ -68,6 +71,7 @@ t.test(
       const doctor = await tieline('doctor', '--home', home)
       t.match(doctor.stdout, /! files +DEMO_02072025_Gas\.csv waits since 20\S+Z: DISK_FULL: /)
       t.match(doctor.stdout, /\n +report\.csv is quarantined: FILE_NAME: /)
+      t.match(doctor.stdout, /\n +two\?lines\?\[2J\.csv is quarantined: FILE_NAME: /)
     })
     up.child.kill('SIGINT')
     await once(up.child, 'close')

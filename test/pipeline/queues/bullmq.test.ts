@@ -145,7 +145,7 @@ t.test('a reconcile and a registration can be queued again as soon as they are d
   }
   for (const turn of [1, 2]) {
     await queues.add('reconcile', { v: 1, arrival: 7 })
-    await queues.add('register', { v: 1, customer })
+    await queues.add('register', { v: 2, customers: [customer] })
     await until(async () => done.length >= 2 * turn && (await idle()), 5)
   }
   t.equal(done.length, 4)

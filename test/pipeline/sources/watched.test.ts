@@ -1,0 +1,30 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { createFolder as createSource } from '../../../pipeline/sources/folder.js'
+import { watched } from '../../../pipeline/sources/watched.js'
+import { createFolder } from '../../folder.js'
+import { parseSource } from './settings.js'
+
+t.test('a folder that goes away is told once, and once that it is back', async (t) => {
+  const home = createFolder(t)
+  const path = join(home, 'inbox')
+  const told: string[] = []
+  const settings = parseSource({ kind: 'folder', name: 'inbox', path })
+  const options = { settings, archive: join(home, 'a'), quarantine: join(home, 'q') }
+  const source = watched(createSource(options), (text) => told.push(text))
+  mkdirSync(path)
+  t.same(await source.list(), [])
+  rmSync(path, { recursive: true })
+  for (let look = 0; look < 3; look++) {
+    await t.rejects(source.list(), { code: 'SOURCE_UNREACHABLE', message: /inbox is not there/ })
+  }
+  mkdirSync(path)
+  writeFileSync(join(path, 'a.csv'), 'x')
+  t.equal((await source.list()).length, 1)
+  await source.list()
+  t.same(told, [
+    `source inbox waits: SOURCE_UNREACHABLE: ${path} is not there`,
+    'source inbox is looked at again',
+  ])
+})

@@ -1,0 +1,152 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { createOfficeServer } from '../../infra/demo/back-office/server.js'
+import { callMutual, people } from '../api/rig.js'
+import { tieline } from '../infra/command-line.js'
+import { createGatewayStory } from './07-gateway.js'
+import { until } from './stack.js'
+
+/** Canaries stand in every field of a person, in every token and in what the systems say of failures. */
+const canary = (name: string) => `canary${name}7f3a`
+
+/** A head-end that refuses, fails and answers nonsense in turn, with words of its own. */
+const outcomes = [409, 500, 200, 503]
+const headEnd = await createOfficeServer(0, ({ method, path }) => {
+  const meterId = path.split('/').at(-1)
+  const said = { message: canary('headend'), state: canary('state') }
+  if (method === 'POST') return { status: outcomes.shift() ?? 200, body: said }
+  if (path.startsWith('/locations/')) return { status: 200, body: { meterId: 'M-1' } }
+  return { status: 200, body: { meterId, isAMI: true, note: canary('meter') } }
+})
+t.teardown(headEnd.close)
+const gateway = await createGatewayStory(t, {
+  profile: { ami: { kind: 'rest', url: headEnd.url } },
+})
+const { home, store } = gateway.story
+
+const hub = {
+  hemProfileId: canary('profile'),
+  accountSlid: canary('slid'),
+  macAddress: '00:11:22:AA:BB:CC',
+  installCode: '83FED3407A939723A5C639B26916D505C3B5',
+}
+const name = { firstName: canary('first'), lastName: canary('last') }
+const whole = JSON.parse((await gateway.ask('customer', await gateway.token(people.active))).text)
+const [wholeSite] = whole.customerSites
+const site = { ...wholeSite, ...name, address1: canary('street'), city: canary('city') }
+const person = { ...whole, ...name, businessName: canary('business'), customerSites: [site] }
+const put = (body: unknown) =>
+  fetch(`${gateway.cis.url}/customers/${people.active}`, {
+    method: 'PUT',
+    body: JSON.stringify(body),
+  })
+
+const token = await gateway.token(people.active)
+const foreign = await gateway.token(people.active, { audience: canary('audience') })
+/** What came back and must not hold any of it. */
+const seen: string[] = []
+
+t.test('a customer passes through, and registers', async (t) => {
+  await put(person)
+  t.match((await gateway.ask('customer', token)).text, /canarystreet/)
+  t.match(await gateway.ask('login', token), { status: 200 })
+  await until(async () => (await store.rows({ sql: 'SELECT 1 FROM registration_fact' })).length > 0)
+})
+
+t.test('a refused token is not repeated', async (t) => {
+  for (const one of [foreign, `${token}x`, `${canary('token')}.a.b`, canary('token')]) {
+    for (const path of ['login', 'customer']) {
+      const { status, text } = await gateway.ask(path, one)
+      t.equal(status, 401)
+      seen.push(text)
+    }
+  }
+})
+
+t.test('a record of the CIS that is no use is not quoted', async (t) => {
+  const records: readonly unknown[] = [
+    { ...person, customerSites: [{ ...site, postalCode: canary('code') }] },
+    { ...person, customerSites: [{ ...site, state: canary('state') }] },
+    { ...person, firstName: { text: canary('nested') } },
+    { ...person, clientId: canary('client') },
+    { ...person, customerSites: canary('sites') },
+    { ...person, customerSites: [{ ...site, meters: [{ meterId: canary('meter') }] }] },
+    { error: canary('error') },
+    canary('text'),
+    [canary('list')],
+  ]
+  const profile = join(home.path, 'cis.yaml')
+  const sections = { companyCodes: ['DEMO'], timeZone: 'America/Detroit' }
+  writeFileSync(
+    profile,
+    JSON.stringify({ ...sections, cis: { kind: 'rest', url: gateway.cis.url } }),
+  )
+  for (const record of records) {
+    await put(record)
+    const { status, text } = await gateway.ask('customer', token)
+    t.equal(status, 503, JSON.stringify(record).slice(0, 60))
+    seen.push(text)
+  }
+  for (const record of [person, records[0]]) {
+    await put(record)
+    seen.push((await tieline('probe', 'customer', people.active, '--profile', profile)).stdout)
+  }
+  t.match(seen.at(-1), /postalCode/, 'the field is named')
+})
+
+t.test('what the head-end says of a bind stays there', async (t) => {
+  const bind = async (more: object, headers = {}) => {
+    const body = JSON.stringify({ ...hub, ...more })
+    const { status, text } = await callMutual(gateway, 'bind', { body, headers })
+    seen.push(text)
+    return status
+  }
+  const expected = [400, 503, 503, 503]
+  for (const [at, status] of expected.entries()) {
+    t.equal(await bind({ macAddress: `00:11:22:AA:BB:0${at}` }), status)
+  }
+  for (const field of ['hemProfileId', 'accountSlid', 'macAddress', 'installCode', 'meterId']) {
+    t.equal(await bind({ [field]: canary(field).padEnd(200, 'x') }), 400, field)
+  }
+  const account = Buffer.from(`${canary('user')}:${canary('password')}`).toString('base64')
+  t.equal(await bind({}, { authorization: `Basic ${account}` }), 401)
+})
+
+t.test('none of it stands in an answer, a table, a log, Redis or the folder', async (t) => {
+  const operations = gateway.story.stack.gateway?.detail().operations
+  seen.push(await (await fetch(`${operations}/health/ready`)).text())
+  const sql = "SELECT name FROM system.tables WHERE database = 'story' AND engine LIKE '%MergeTree'"
+  for (const table of await store.rows<{ name: string }>({ sql })) {
+    seen.push(JSON.stringify(await store.rows({ sql: `SELECT * FROM ${table.name}` })))
+  }
+  await gateway.story.stack.gateway?.kill()
+  const folders = [
+    'logs',
+    'redis',
+    'clickhouse',
+    'inbox',
+    'outbox',
+    'landing',
+    'archive',
+    'backfill',
+  ]
+  const kept = folders.map((folder) => readTree(join(home.path, folder)))
+  const [, , signature = ''] = token.split('.')
+  const secrets = [/canary/i, token, foreign, signature, hub.installCode, 'a password']
+  for (const [place, text] of Object.entries({ seen: seen.join(), kept: kept.join() })) {
+    for (const secret of secrets) {
+      const at = text.search(secret)
+      t.equal(at, -1, `${place}: ${String(secret).slice(0, 20)} ${text.slice(at - 80, at + 80)}`)
+    }
+  }
+  const log = readFileSync(join(home.logs, 'requests.log'), 'utf8')
+  t.notMatch(log, people.active, 'identifiers stand in the log as hashes only')
+})
+
+function readTree(folder: string): string {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+    .join('\n')
+}
