@@ -8,8 +8,8 @@ export type PushedText =
 
 /**
  * Rows that were pushed as lines of a usage file, each with its line end. What could reach into the
- * rows of another call is refused, for they come to stand in one file: a quote in CSV, a row of other
- * columns. Everything else is judged where the rows of every file are.
+ * rows of another call is refused, for they come to stand in one file: a quote in CSV, a line break in
+ * a value, a row of other columns. Everything else is judged where the rows of every file are.
  */
 export function toPushedText({ feed, format, text }: PushedRows): PushedText {
   const columns = Object.hasOwn(feeds, feed) ? feeds[feed as keyof typeof feeds].columns : undefined
@@ -53,6 +53,7 @@ function readNdjson(lines: readonly string[]): readonly string[] | string {
     if (line.trim() === '') continue
     const read = readUsageRow(line)
     if ('field' in read) return `line ${at + 1} has no usable ${read.field}; mend it and push again`
+    if (/[\r\n]/.test(read.row)) return `line ${at + 1} has a line break in a value; leave it out`
     rows.push(read.row)
   }
   return rows

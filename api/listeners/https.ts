@@ -111,14 +111,17 @@ function only(values: readonly string[] | undefined): string | undefined {
   return values?.length === 1 ? values[0] : undefined
 }
 
-/** The body as it comes; it ends where the client goes, or says nothing for too long. */
+/**
+ * The body as it comes; it ends where the client goes, or says nothing for too long. Who has read
+ * enough of it can still be answered.
+ */
 async function* readStream(
   request: IncomingMessage,
   { bodyMsMax }: GatewayLimits,
 ): AsyncGenerator<Buffer> {
   request.setTimeout(bodyMsMax, () => request.destroy())
   try {
-    yield* request as AsyncIterable<Buffer>
+    yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
   } catch (error) {
     if (!request.destroyed) throw error
   } finally {

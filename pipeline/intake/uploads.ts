@@ -70,10 +70,10 @@ async function fill({ upload, path }: Placed, bytes: AsyncIterable<Buffer>) {
   try {
     let at = from
     for await (const piece of bytes) {
-      if (at + piece.length > upload.bytes) break
-      await attempt(part, () => write(file, piece, at))
+      if (at + piece.length <= upload.bytes) await attempt(part, () => write(file, piece, at))
       hash.update(piece)
       at += piece.length
+      if (at > upload.bytes) break
     }
     await attempt(part, () => file.sync())
     if (at < upload.bytes) return { kind: 'part', bytes: at } as const

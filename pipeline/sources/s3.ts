@@ -118,6 +118,7 @@ async function listAll(
   do {
     const asked = new ListObjectsV2Command({ ...folder, Delimiter: '/', ContinuationToken })
     const page = await client.send(asked)
+    if (page.IsTruncated === undefined) throw new Error('the answer is no listing')
     for (const object of page.Contents ?? []) {
       const file = toFile(folder.Prefix, object)
       if (isPlain(file.name)) files.push(file)

@@ -77,7 +77,7 @@ test('every problem is reported at once, each with its path and remedy', async (
   const zoneProblem =
     'unknown zone "America/Detriot": use an IANA name such as America/Detroit, spelled so'
   const always = Object.keys(parseProfile(least))
-  const optional = ['backfill', 'gateway', 'identity', 'cis', 'ami', 'bind']
+  const optional = ['backfill', 'gateway', 'identity', 'cis', 'ami', 'bind', 'intake']
   const sections = always.toSpliced(always.indexOf('retention') + 1, 0, ...optional)
   const found = problems({
     companyCodes: [123, 'A', 'A', 'B-C'],

@@ -123,7 +123,32 @@ t.test('what is not what it says is refused, with the remedy', async (t) => {
   wrong(await put('ACME_07032024_Electric.csv', fileOf(6)), /not in companyCodes/)
   const authorization = 'Basic eDp5'
   t.match(await put(name, fileOf(6), { headers: { authorization } }), { status: 401 })
-  t.match(await call('files/999', { method: 'GET' }), { status: 404 })
+  wrong(await put('..%2f..%2fpasswords', 'x'), /<CompanyCode>/)
+  const text = fileOf(6)
+  const last = text.length - 1
+  for (const range of [
+    'bytes 0-9/5',
+    `bytes 0-${last - 1}/${last + 1}`,
+    `bytes 0-${last}/*`,
+    `bytes -${last}/${last + 1}`,
+    'rows 0-1/2',
+    `bytes 0-${last}/${'9'.repeat(16)}`,
+  ]) {
+    wrong(await put(name, text, { headers: { 'content-range': range } }), /send Content-Length, or/)
+  }
+  const longer = { body: `${text}x`, headers: { 'content-range': `bytes 0-${last}/${last + 1}` } }
+  wrong(await put(name, text, longer), /not those of Repr-Digest/)
+  for (const of of [
+    '999',
+    '9'.repeat(30),
+    '1e0',
+    '..%2f',
+    '%00',
+    'a.csv',
+    `${'a'.repeat(99)}.csv`,
+  ]) {
+    t.match(await call(`files/${of}`, { method: 'GET' }), { status: 404 }, of)
+  }
   t.match(await call(`files/${name}`, { method: 'DELETE' }), { status: 405 })
   t.same(readdirSync(story.home.uploads), [], 'and nothing of it is kept')
 })
@@ -172,6 +197,12 @@ t.test('rows that could harm those of others are refused', async (t) => {
   for (const [body, more, detail] of cases) {
     t.match(await push(body, more), { status: 400, text: detail }, String(detail))
   }
+  const broken = Buffer.concat([Buffer.from(`${header}\nA,S,M`), Buffer.from([0xe4, 0xff])])
+  t.match(await call('usage', { method: 'POST', body: broken, headers: { ...csv, feed: 'Gas' } }), {
+    status: 400,
+    text: /not UTF-8/,
+  })
+  t.match(await push(pushed(1).repeat(200)), { status: 413 })
 })
 
 t.test('a process that dies gathering loses no row that was answered', async (t) => {

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import {
   CopyObjectCommand,
   CreateBucketCommand,
@@ -151,4 +153,35 @@ t.test('an object written anew in the same second, as long as before, is another
 t.test('a bucket that is not there is told', async (t) => {
   const { source } = await createRig(t, (t) => prepare(t, 'path', { bucket: 'nobodys-bucket' }))
   await t.rejects(source.list(), { code: 'SOURCE_REFUSED', detail: /nobodys-bucket/ })
+})
+
+t.test('what a server refuses, or says amiss, is told and is no empty folder', async (t) => {
+  let answer: readonly [number, string] = [200, '']
+  const other = createServer((_, response) => {
+    const [status, body] = answer
+    response.writeHead(status, { 'content-type': 'application/xml' }).end(body)
+  })
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => other.close())
+  const { port } = other.address() as AddressInfo
+  const { source } = await createRig(t, (t) =>
+    prepare(t, 'path', { endpoint: `http://127.0.0.1:${port}` }),
+  )
+  const refusal = (code: string) => `<Error><Code>${code}</Code><Message>no</Message></Error>`
+  const listing = (rows: string) => `<ListBucketResult>${rows}</ListBucketResult>`
+  const cases: readonly (readonly [number, string, string, RegExp])[] = [
+    [401, refusal('Unauthorized'), 'SOURCE_LOGIN', /Unauthorized/],
+    [403, refusal('SignatureDoesNotMatch'), 'PERMISSION', /SignatureDoesNotMatch/],
+    [400, refusal('InvalidRequest'), 'SOURCE_REFUSED', /InvalidRequest/],
+    [503, refusal('SlowDown'), 'SOURCE_UNREACHABLE', /SlowDown/],
+    [200, '<html>a proxy says welcome</html>', 'SOURCE_UNREACHABLE', /no listing/],
+    [200, 'no XML', 'SOURCE_UNREACHABLE', /bucket drop-/],
+    [200, listing('<IsTruncated>true</IsTruncated>'), 'SOURCE_UNREACHABLE', /without a token/],
+  ]
+  for (const [status, body, code, detail] of cases) {
+    answer = [status, body]
+    await t.rejects(source.list(), { code, detail }, `${status} ${body}`)
+  }
+  answer = [200, listing('<IsTruncated>false</IsTruncated>')]
+  t.same(await source.list(), [])
 })
