@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createQueues } from '../pipeline/queues/bullmq.js'
 import { createStore, type Store, type StoreAddress } from '../pipeline/stores/clickhouse.js'
 import { Fault } from '../schemas/fault.js'
+import type { Intake } from '../schemas/intake.js'
 import type { Profile } from '../schemas/profile.js'
 import type { SecretReference } from '../schemas/secret.js'
 import { createActions } from './actions.js'
@@ -28,6 +29,7 @@ import { createRequestIds } from './request.js'
 import type { Route, Run } from './route.js'
 import { createCustomers } from './standing.js'
 import { createSubject } from './subject.js'
+import { createIntakeRoutes } from './upload.js'
 
 export interface GatewayOptions {
   readonly profile: Profile
@@ -36,6 +38,8 @@ export interface GatewayOptions {
   /** Hashes identifiers for logs and tokens for the count of attempts. */
   readonly key: string
   readonly secret: (reference: SecretReference) => string
+  /** Takes what is sent here; undefined where the profile does not let anything be sent. */
+  readonly intake?: Intake | undefined
   readonly onRequest: (entry: RequestEntry) => void
   /** A fault of the world or a broken program; `requestId` is empty outside of requests. */
   readonly onFailure: (error: unknown, requestId: string) => void
@@ -152,6 +156,7 @@ function createParts(options: GatewayOptions): Parts {
   return {
     routes: [
       ...binding.routes,
+      ...createSentRoutes(options),
       ...createReferenceRoutes(profile),
       {
         name: 'login',
@@ -181,6 +186,11 @@ function createParts(options: GatewayOptions): Parts {
   }
 }
 
+function createSentRoutes({ profile, intake }: GatewayOptions): readonly Route[] {
+  if (profile.intake === undefined || intake === undefined) return []
+  return createIntakeRoutes({ intake, isServiceAccount: createBasicAuth(profile.intake) })
+}
+
 /** The document that describes the gateway, for programs and for people. */
 function createReferenceRoutes(profile: Profile): readonly Route[] {
   const documents = new Map(
@@ -192,6 +202,7 @@ function createReferenceRoutes(profile: Profile): readonly Route[] {
         errorStyle: profile.errorStyle,
         unknownStatus: profile.login.unknown,
         hasBind: profile.bind !== undefined,
+        hasIntake: profile.intake !== undefined,
       }),
     ]),
   )

@@ -4,6 +4,7 @@ import { feeds } from './feeds.js'
 import { gateway } from './gateway/main.js'
 import { memory } from './gateway/memory.js'
 import { slowCis } from './gateway/slow-cis.js'
+import { sources } from './sources/main.js'
 import { usage } from './usage.js'
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
@@ -60,6 +61,16 @@ program
   .action(async (options) => {
     const measure = options.memory ? memory : options.slowCis ? slowCis : gateway
     await measure({ ...options, print })
+  })
+
+program
+  .command('sources')
+  .description('fetch one usage file by SFTP beside sftp -b, and from S3 beside the SDK alone')
+  .option('--customers <n>', 'meters, each with 96 rows', toCount, 100_000)
+  .option('--rounds <n>', 'rounds measured', toCount, 3)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await sources({ ...options, print })
   })
 
 await program.parseAsync()

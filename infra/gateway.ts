@@ -1,5 +1,6 @@
 import { renameSync } from 'node:fs'
 import { createGateway } from '../api/gateway.js'
+import { createIntake } from '../pipeline/intake/intake.js'
 import { Fault } from '../schemas/fault.js'
 import type { GatewayDetail, GatewayProcessOptions } from './gateway-process.js'
 import { createHealth } from './health.js'
@@ -11,8 +12,12 @@ import { serveParent } from './serve-parent.js'
 serveParent<GatewayProcessOptions>('gateway', async (options, { log }) => {
   const { profile, secrets, requestLogPath } = options
   const requests = createRequestLog(requestLogPath, (path) => renameSync(path, `${path}.1`))
+  const onFailure = (error: unknown) => logFailure(log, error, '')
+  const intake =
+    options.folders && (await createIntake({ ...options, folders: options.folders, onFailure }))
   const gateway = await createGateway({
     ...options,
+    intake,
     secret: revealFrom(secrets),
     onRequest: requests.write,
     onFailure: (error, requestId) => logFailure(log, error, requestId),
@@ -30,6 +35,7 @@ serveParent<GatewayProcessOptions>('gateway', async (options, { log }) => {
     close: async () => {
       health.drain()
       await gateway.close()
+      await intake?.close()
       await health.close()
       await requests.close()
     },

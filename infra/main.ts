@@ -6,6 +6,7 @@ import { demo } from './commands/demo.js'
 import { doctor } from './commands/doctor.js'
 import { load } from './commands/load.js'
 import { password } from './commands/password.js'
+import { pause, resume } from './commands/pause.js'
 import { probe } from './commands/probe.js'
 import { register } from './commands/register.js'
 import { sql } from './commands/sql.js'
@@ -103,9 +104,19 @@ program
   .action((statement, options) => run((context) => sql(context, statement, options)))
 program
   .command('status')
-  .description('files by state, queues, freshness of the data')
+  .description('files by state, sources, queues, freshness of the data')
   .option('--json', 'print as JSON', false)
   .action((options) => run((context) => status(context, options)))
+program
+  .command('pause')
+  .description('take nothing new from a source until it is resumed')
+  .argument('<source>', 'its name in the profile')
+  .action((source) => run((context) => pause(context, source)))
+program
+  .command('resume')
+  .description('poll a source again that was paused or fails')
+  .argument('<source>', 'its name in the profile')
+  .action((source) => run((context) => resume(context, source)))
 program
   .command('unlock')
   .description('take away the lock of a customer who had three failed attempts')

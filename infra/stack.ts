@@ -43,7 +43,7 @@ export interface Stack extends Addresses {
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { home, profile } = options
-  const { inbox, outbox, landing, archive, quarantine, backfill } = home
+  const { inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed } = home
   const placed = placeSources(placeFiles(profile, home.path), home)
   const claim = await claimHome(home)
   const closers: Closer[] = [claim.release]
@@ -59,11 +59,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       createWorkerProcess({
         options: {
           profile: placed,
-          folders: { inbox, outbox, landing, archive, quarantine, backfill },
-          secrets: collectSecrets(profile.backfill, options.secret ?? noSecret),
+          folders: { inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed },
           store: store.store,
           ...(embedded && { storeLandingPath: landing }),
           redisUrl: redis.redisUrl,
+          secrets: collectSecrets([profile.sources, profile.backfill], options.secret ?? noSecret),
         },
         logsPath: home.logs,
         onEvent: (event) => options.log.warn(event),
@@ -134,6 +134,7 @@ async function startGateway(options: StackOptions, at: Pick<Addresses, 'store' |
       options: {
         ...at,
         profile: placeFiles(profile, home.path),
+        folders: { uploads: home.uploads, pushed: home.pushed },
         key: createHmac('sha256', home.secrets.writer).update('gateway').digest('hex'),
         requestLogPath: join(home.logs, 'requests.log'),
       },
@@ -150,15 +151,16 @@ function noSecret(): never {
 }
 
 /**
- * A source's relative path lies in the data folder. Throws `PROFILE` where an absolute one leads to
- * what is not a sender's.
+ * The path of a folder of this machine lies in the data folder where it is relative. Throws `PROFILE`
+ * where an absolute one leads to what is not a sender's.
  */
 function placeSources(profile: Profile, home: Home): Profile {
-  const sources = profile.sources.map((source) => ({
-    ...source,
-    path: resolve(home.path, source.path),
-  }))
-  const inHome = sources.map(({ name, path }) => ({ name, path: relative(home.path, path) }))
+  const sources = profile.sources.map((source) =>
+    source.kind === 'folder' ? { ...source, path: resolve(home.path, source.path) } : source,
+  )
+  const inHome = sources.map((source) =>
+    source.kind === 'folder' ? { ...source, path: relative(home.path, source.path) } : source,
+  )
   const [problem] = findSharedFolders(inHome)
   if (problem !== undefined) {
     throw new Fault('PROFILE', `sources[${problem.index}].path: ${problem.message}`)

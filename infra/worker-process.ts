@@ -5,8 +5,8 @@ import type { Supervised } from './supervise.js'
 
 /** What the worker runs with, apart from its log, which it opens itself. */
 export interface WorkerOptions
-  extends Omit<Parameters<typeof createWorker>[0], 'log' | 'tell' | 'mdm'> {
-  /** The secrets that the section backfill of the profile refers to. */
+  extends Omit<Parameters<typeof createWorker>[0], 'log' | 'tell' | 'mdm' | 'secret'> {
+  /** The secrets that the sources and the section backfill of the profile refer to. */
   readonly secrets: Secrets
 }
 

@@ -6,6 +6,7 @@ import type { WorkerOptions } from './worker-process.js'
 
 serveParent<WorkerOptions>('worker', ({ secrets, ...options }, { log, tell }) => {
   const { backfill } = options.profile
-  const mdm = backfill && createRestMdm(backfill, revealFrom(secrets))
-  return createWorker({ ...options, mdm, log, tell })
+  const secret = revealFrom(secrets)
+  const mdm = backfill && createRestMdm(backfill, secret)
+  return createWorker({ ...options, secret, mdm, log, tell })
 })

@@ -54,6 +54,16 @@ export function isUnfinished(name: string): boolean {
   return name.startsWith('.') || /\.(part|tmp|filepart)$/i.test(name)
 }
 
+/** Whether a name is one that Tieline writes beside a file: receipt, rejects, or a mark. */
+export function isOwn(name: string): boolean {
+  return /\.(receipt\.json|rejects\.csv|ended)$/.test(name)
+}
+
+/** A sender's name made fit to stand in a name of ours, whatever it holds. */
+export function plainName(name: string): string {
+  return name.replace(/[^A-Za-z0-9._-]/g, '_').slice(0, 200)
+}
+
 function isFeedName(text: string): text is FeedName {
   return Object.hasOwn(feeds, text)
 }

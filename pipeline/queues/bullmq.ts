@@ -43,7 +43,7 @@ const backoffMsMax = 10_000
 /** A connection that was never made would be waited for without end. */
 const reachMsMax = 10_000
 /** Queues whose jobs are steps of an arrival. */
-const steps: readonly JobName[] = ['receive', 'load', 'reconcile', 'settle']
+const steps: readonly JobName[] = ['fetch', 'receive', 'load', 'reconcile', 'settle']
 /** Jobs of one queue that are looked at for what they wait for. */
 const waitsMax = 200
 /**
@@ -66,7 +66,7 @@ const jobOptions = {
 } as const
 
 /** Steps that have to run again when they are queued again, however soon: done, they leave no id. */
-const forgotten: readonly JobName[] = ['reconcile', 'retain', 'register', 'backfill']
+const forgotten: readonly JobName[] = ['fetch', 'reconcile', 'retain', 'register', 'backfill']
 
 function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
   const { removeOnComplete } = jobOptions

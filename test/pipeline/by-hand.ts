@@ -60,6 +60,8 @@ export async function createLineByHand(t: Test, options: ByHandOptions = {}): Pr
       archive: at('archive'),
       quarantine: at('quarantine'),
       backfill: at('backfill'),
+      uploads: at('uploads'),
+      pushed: at('pushed'),
     },
     store,
     ledger: createLedger(store, () => new Date()),
