@@ -100,9 +100,9 @@ function refuse(
   why: { readonly reasons: readonly string[]; readonly warnings: readonly string[] },
 ): Checked {
   const { fault, reason } = refuseSchedule(why.reasons)
-  const bad: BadRow[] = [...found].map(([line, finding]) => {
-    const row = placed.find((one) => one.line === line)?.row ?? {}
-    return { line, ...finding, row: Object.values(row).join(',') }
+  const raws = new Map(placed.map(({ line, raw }) => [line, raw]))
+  const bad = [...found].map(([line, finding]): BadRow => {
+    return { line, ...finding, row: raws.get(line) ?? '' }
   })
   const rejected = receipt.rows.rejected + found.size
   const { read } = receipt.rows

@@ -45,7 +45,12 @@ export interface Checked {
   readonly receipt: Receipt
   readonly badRows: readonly BadRow[]
   /** The usable rows of a complete schedule, by which it is judged with others of its set. */
-  readonly rows?: readonly PlacedRow[]
+  readonly rows?: readonly CheckedRow[]
+}
+
+export interface CheckedRow extends PlacedRow {
+  /** As it is shown. */
+  readonly raw: string
 }
 
 export const badRowsMaxUsual = 20

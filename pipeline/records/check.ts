@@ -1,10 +1,15 @@
 import { createHash, hash } from 'node:crypto'
 import { setImmediate as others } from 'node:timers/promises'
 import { recordFeedOf } from '../../schemas/feed.js'
-import type { PlacedRow } from '../../schemas/lint/finding.js'
 import { formatQuantity } from '../../schemas/quantity.js'
 import type { RecordFeed, RecordRow } from '../../schemas/record-feed.js'
-import { badRowsMaxUsual, type Checked, recordsMaxUsual, refusalOf } from '../check.js'
+import {
+  badRowsMaxUsual,
+  type Checked,
+  type CheckedRow,
+  recordsMaxUsual,
+  refusalOf,
+} from '../check.js'
 import { type Checking, piecesOf } from '../check-source.js'
 import { shownRow } from '../odd-rows.js'
 import { lineSlot, microsSlot, ownerSlot, recordSlots, startSlot } from '../read-record.js'
@@ -56,7 +61,7 @@ export async function checkRecords(checking: Checking, blank: FileState): Promis
 const pauseRows = 16_384
 
 async function readRecords(checking: Checking, feed: RecordFeed, records: RecordSorter) {
-  const { options } = checking
+  const { options, origin } = checking
   const { badRowsMax = badRowsMaxUsual, profile, onProgress, signal } = options
   const digest = createHash('sha256')
   let header: readonly string[] = feed.columns
@@ -65,7 +70,7 @@ async function readRecords(checking: Checking, feed: RecordFeed, records: Record
   const rejected = { rows: 0, micros: 0n }
   const badRows: BadRow[] = []
   const meters = new Set<string>()
-  const placed: PlacedRow[] = []
+  const placed: CheckedRow[] = []
   const pieces = piecesOf(checking, {
     packed: (bytes) => {
       digest.update(bytes)
@@ -86,7 +91,7 @@ async function readRecords(checking: Checking, feed: RecordFeed, records: Record
       if (verdict.outcome === 'accepted') {
         const { row } = verdict
         meters.add(row['MeterID'] ?? '')
-        if (feed.schedule) placed.push({ fileName: checking.origin.name, line, row })
+        if (feed.schedule) placed.push({ fileName: origin.name, line, row, raw: shownRow(raw) })
         records.add({ ...hashesOf(feed, row), start: 0, line, micros: verdict.micros })
         if (records.isFull()) await records.spill()
       } else {

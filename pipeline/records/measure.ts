@@ -1,6 +1,6 @@
 import { trimBlanks } from '../../schemas/field.js'
 import { parseQuantity, type Quantity } from '../../schemas/quantity.js'
-import { parseRow } from '../csv.js'
+import { parseRow, rowCharactersMax } from '../csv.js'
 import type { Measured } from '../kind.js'
 import { rowSpan } from '../rows.js'
 
@@ -73,12 +73,16 @@ function createSum() {
   }
 }
 
-/** The text between two commas of a row without quotes; undefined where it has fewer columns. */
+/**
+ * The text between two commas of a row without quotes; undefined where it has fewer columns. A row
+ * that may be too long is taken apart as its judge does it.
+ */
 function fieldOf(
   bytes: Buffer,
   { start, end }: { readonly start: number; readonly end: number },
   column: number,
 ): string | undefined {
+  if (end - start > rowCharactersMax) return parseRow(bytes.toString('utf8', start, end))?.[column]
   let from = start
   for (let passed = 0; passed < column; passed++) {
     const found = bytes.indexOf(comma, from)

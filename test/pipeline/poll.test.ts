@@ -213,6 +213,29 @@ t.test('a settled file that its source keeps has not come again; changed, it has
   t.match(await arrivalsOf({ ...file, bytes: 11 }), [{ bytes: 11 }])
 })
 
+t.test(
+  'the files of a set are taken together when none has changed for quietMinutes',
+  async (t) => {
+    const codes = listed('DEMO_01012026_RateCodes.csv', { announced: true })
+    const quietMs = profile.rates.quietMinutes * 60_000
+    const isTaken = async (...files: readonly Listed[]) =>
+      (await look(...files)).some((name) => name.startsWith('DEMO_01012026_Rate'))
+    t.notOk(await isTaken(codes), 'more of the set may follow, whatever is said of one file')
+    clockMs += quietMs - 2_000
+    t.notOk(await isTaken(codes), 'a second is left')
+    const tou = listed('DEMO_01012026_RateTou.csv', { announced: true })
+    t.notOk(await isTaken(codes, tou), 'what joins the set begins the wait again')
+    clockMs += quietMs - 2_000
+    const other = { ...codes, bytes: 20 }
+    t.notOk(await isTaken(other, tou), 'so does another size')
+    clockMs += quietMs - 2_000
+    t.notOk(await isTaken(other, tou))
+    t.ok(await isTaken(other, tou))
+    const names = (await ledger.unfinished()).arrivals.map((arrival) => arrival.name)
+    t.ok([codes, tou].every(({ name }) => names.includes(name)))
+  },
+)
+
 t.test('the ledger is asked once for all files of a listing', async (t) => {
   const files = ['one.csv', 'two.csv', 'three.csv'].map((name) => listed(name, { announced: true }))
   let asked = 0

@@ -98,6 +98,7 @@ t.test('a folder is read as a set, whatever feeds it holds', async (t) => {
   }
   const [, { badRows }] = JSON.parse(wrong.stdout)
   t.match(badRows, [{ line: 2, column: 'RateCode', code: 'NO_RATE_CODE' }, { line: 3 }])
+  t.equal(badRows[0].row, 'RSE,Peak,0.2,14,19,--01-01,--12-31', 'as it stands in the file')
   const lone = await tieline('check', join(folder, 'lone'))
   t.equal(lone.code, 0, 'what is not there may be in force')
 })
