@@ -1,3 +1,5 @@
+import { pushedColumns } from '../schemas/pushed-rows.js'
+
 type Json = Readonly<Record<string, unknown>>
 
 const inHeader = (name: string, isRequired: boolean, description: string): Json => ({
@@ -66,7 +68,7 @@ export function toIntakePaths({ isDeprecated }: { readonly isDeprecated: boolean
         ...mutual,
         operationId: 'push',
         summary: 'Push rows of usage, which are gathered into files',
-        parameters: [inHeader('Feed', true, 'Electric or Gas')],
+        parameters: [inHeader('Feed', true, [...pushedColumns.keys()].join(' or '))],
         requestBody: {
           required: true,
           content: {

@@ -42,7 +42,7 @@ export async function receive(line: Line, number: number): Promise<void> {
 async function takeIn(line: Line, arrival: Arrival): Promise<FileState> {
   let state = blankState(line, arrival)
   try {
-    const name = parseFileName(arrival.name)
+    const name = parseFileName(arrival.name, line.profile)
     state = { ...state, companyCode: name.companyCode, fileDate: name.fileDate, feed: name.feed }
     state = { ...state, notes: companyNotes(line, arrival, name) }
     await refuseSize(line, arrival)
@@ -59,7 +59,7 @@ async function takeIn(line: Line, arrival: Arrival): Promise<FileState> {
 
 /** Refuses what can be told of a file before any of its bytes is here. */
 export async function admit(line: Line, arrival: Arrival): Promise<void> {
-  companyNotes(line, arrival, parseFileName(arrival.name))
+  companyNotes(line, arrival, parseFileName(arrival.name, line.profile))
   await refuseSize(line, arrival)
 }
 
@@ -171,7 +171,7 @@ export async function ensureLanded(line: Line, state: FileState): Promise<void> 
   const arrival = await line.ledger.arrival(state.arrival)
   const source = line.sources.get(state.source)
   if (arrival === undefined || source === undefined) throw sourceChanged(state)
-  const name = parseFileName(arrival.name)
+  const name = parseFileName(arrival.name, line.profile)
   const { fileId } = await landFrom(line, { arrival, source, name, hold: true })
   if (fileId !== state.fileId) throw sourceChanged(state)
 }

@@ -3,6 +3,7 @@ import { byteSize } from './byte-size.js'
 import { Fault } from './fault.js'
 import { findGaps, gatewaySettings } from './gateway.js'
 import { backfillSettings } from './history.js'
+import { fileNames } from './name-pattern.js'
 import { listProblems, remedy } from './problem.js'
 import { sourceSettings } from './source.js'
 import { findSharedFolders } from './source-folders.js'
@@ -130,6 +131,7 @@ const profile = z
       .min(1, 'name at least one company code')
       .refine(isDistinct, { error: 'name each company code once', when: () => true })
       .readonly(),
+    fileNames,
     timeZone,
     database: database.default('tieline'),
     ingestion: z.enum(['full', 'registered', 'backfill']).default('full'),

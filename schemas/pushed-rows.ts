@@ -1,4 +1,4 @@
-import { feedNames, feeds } from './feed.js'
+import { feeds } from './feed.js'
 import { readUsageRow } from './history.js'
 import type { PushedRows } from './intake.js'
 
@@ -6,17 +6,23 @@ export type PushedText =
   | { readonly rows: number; readonly text: string; readonly problem?: undefined }
   | { readonly problem: string }
 
+/** The header of each feed that rows may be pushed of, by the feed's name: those of usage. */
+export const pushedColumns: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.values(feeds).flatMap(({ kind, name, columns }) =>
+    kind === 'usage' ? [[name, columns] as const] : [],
+  ),
+)
+
 /**
  * Rows that were pushed as lines of a usage file, each with its line end. What could reach into the
  * rows of another call is refused, for they come to stand in one file: a quote in CSV, a line break in
  * a value, a row of other columns. Everything else is judged where the rows of every file are.
  */
 export function toPushedText({ feed, format, text }: PushedRows): PushedText {
-  const columns = Object.hasOwn(feeds, feed) ? feeds[feed as keyof typeof feeds].columns : undefined
+  const columns = pushedColumns.get(feed)
   if (columns === undefined) {
-    return {
-      problem: `name the feed of the rows in the header field Feed: ${feedNames.join(', ')}`,
-    }
+    const names = [...pushedColumns.keys()].join(' or ')
+    return { problem: `name the feed of the rows in the header field Feed: ${names}` }
   }
   if (text.includes('\uFFFD')) return { problem: 'the body is not UTF-8; encode it as UTF-8' }
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)

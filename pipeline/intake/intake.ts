@@ -44,7 +44,7 @@ export async function createIntake(options: IntakeOptions): Promise<Intake | und
     onFailure,
   })
   return {
-    take: createUploads({ folder: folders.uploads, companyCodes, limits, arrive }),
+    take: createUploads({ folder: folders.uploads, naming: profile, limits, arrive }),
     push: pushes.push,
     receipt: async (of) => (await receiptOf(ledger, of)) ?? gatheringOf(folders.pushed, of),
     close: async () => {

@@ -1,8 +1,7 @@
 import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { feeds } from '../../schemas/feed.js'
 import type { Intake } from '../../schemas/intake.js'
-import { toPushedText } from '../../schemas/pushed-rows.js'
+import { pushedColumns, toPushedText } from '../../schemas/pushed-rows.js'
 import { toDay, type Zone } from '../../schemas/zone.js'
 import { refuseFullDisk } from '../free-disk.js'
 import { attempt, readLocal } from '../sources/disk.js'
@@ -47,7 +46,9 @@ const fileBytesMax = 64_000_000
  */
 export async function createPushes(options: PushOptions): Promise<Pushes> {
   await mendParts(options.folder)
-  const gatherers = new Map(Object.keys(feeds).map((feed) => [feed, createGatherer(options, feed)]))
+  const gatherers = new Map(
+    [...pushedColumns].map(([feed, columns]) => [feed, createGatherer(options, { feed, columns })]),
+  )
   const handOver = async () => {
     for (const gatherer of gatherers.values()) await gatherer.end()
     await claimAll(options)
@@ -78,7 +79,13 @@ interface Gatherer {
   end(): Promise<void>
 }
 
-function createGatherer(options: PushOptions, feed: string): Gatherer {
+/** What the files of one gatherer have in common. */
+interface PushedFeed {
+  readonly feed: string
+  readonly columns: readonly string[]
+}
+
+function createGatherer(options: PushOptions, of: PushedFeed): Gatherer {
   let waiting: Waiting[] = []
   let gathering: Gathering | undefined
   let working: Promise<void> = Promise.resolve()
@@ -99,7 +106,7 @@ function createGatherer(options: PushOptions, feed: string): Gatherer {
     waiting = []
     if (calls.length === 0) return
     try {
-      gathering ??= await begin(options, feed)
+      gathering ??= await begin(options, of)
       const { name } = gathering
       await append(options, gathering, calls.map(({ text }) => text).join(''))
       if (gathering.bytes >= fileBytesMax) await end()
@@ -125,11 +132,11 @@ function createGatherer(options: PushOptions, feed: string): Gatherer {
 }
 
 /** A new file with its header; its number is the millisecond of the day, or the next that is free. */
-async function begin(options: PushOptions, feed: string): Promise<Gathering> {
+async function begin(options: PushOptions, { feed, columns }: PushedFeed): Promise<Gathering> {
   const at = options.now().getTime()
   const [year, month, day] = toDay(options.zone.toWall(Math.floor(at / 1_000))).split('-')
   const stem = `${options.companyCode}_${day}${month}${year}_${feed}`
-  const header = `${feeds[feed as keyof typeof feeds].columns.join(',')}\n`
+  const header = `${columns.join(',')}\n`
   for (let number = at % 86_400_000; ; number++) {
     const name = `${stem}_${number}.csv`
     const path = join(options.folder, `${name}.part`)

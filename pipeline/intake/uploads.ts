@@ -4,13 +4,14 @@ import { join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { parseFileName } from '../../schemas/file-name.js'
 import type { Intake, Taken, Upload } from '../../schemas/intake.js'
+import type { Naming } from '../../schemas/name-pattern.js'
 import { refuseFullDisk } from '../free-disk.js'
 import { attempt, ifThere, readLocal } from '../sources/disk.js'
 import { type Arrive, uploadSource } from './arrive.js'
 
 export interface UploadOptions {
   readonly folder: string
-  readonly companyCodes: readonly string[]
+  readonly naming: Naming
   readonly limits: { readonly fileBytesMax: number; readonly freeDiskBytesMin: number }
   readonly arrive: Arrive
 }
@@ -100,9 +101,10 @@ async function sizeOf(path: string): Promise<number> {
 }
 
 function findProblem({ name, bytes, from = 0 }: Upload, options: UploadOptions) {
-  const { companyCodes, limits } = options
+  const { naming, limits } = options
   try {
-    const { companyCode } = parseFileName(name)
+    const { companyCode } = parseFileName(name, naming)
+    const { companyCodes } = naming
     if (!companyCodes.includes(companyCode)) {
       return `${companyCode} is not in companyCodes (${companyCodes.join(', ')})`
     }

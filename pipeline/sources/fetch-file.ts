@@ -8,6 +8,8 @@ import { type Place, type PlacedFile, refuseChanged } from './place.js'
 
 /** Bytes that a power cut may cost of a copy that is not complete. */
 const syncBytes = 67_108_864
+/** Bytes that are written at once, while the next of them come. */
+const writeBytes = 1_048_576
 
 /**
  * Copies a file from its place to `path`, which is there only when it is whole and on the disk. An
@@ -77,9 +79,12 @@ interface Part {
 async function openPart(path: string, mark: string): Promise<Part> {
   const nameOf = (bytes: number) => `${path}.${mark}.${bytes}.part`
   let flushed = await findPart(path, mark)
-  let at = flushed
-  const file = await attempt(path, () => open(nameOf(at), at === 0 ? 'w' : 'r+', 0o600))
-  await attempt(path, () => file.truncate(at))
+  let [came, written] = [flushed, flushed]
+  const file = await attempt(path, () => open(nameOf(flushed), flushed === 0 ? 'w' : 'r+', 0o600))
+  await attempt(path, () => file.truncate(flushed))
+  let held: Buffer[] = []
+  let heldBytes = 0
+  let writing: Promise<void> | undefined
   let flushing: Promise<void> | undefined
   const flush = async (bytes: number) => {
     await file.datasync()
@@ -87,22 +92,37 @@ async function openPart(path: string, mark: string): Promise<Part> {
     flushed = bytes
     flushing = undefined
   }
+  const write = async (bytes: Buffer) => {
+    await writeAll(file, bytes, written)
+    written += bytes.length
+    if (written - flushed < syncBytes || flushing !== undefined) return
+    flushing = flush(written)
+    flushing.catch(() => undefined)
+  }
+  const writeHeld = async () => {
+    await writing
+    writing = write(Buffer.concat(held))
+    writing.catch(() => undefined)
+    held = []
+    heldBytes = 0
+  }
   return {
     add: (bytes) =>
       attempt(path, async () => {
-        await writeAll(file, bytes, at)
-        at += bytes.length
-        if (at - flushed < syncBytes || flushing !== undefined) return
-        flushing = flush(at)
-        flushing.catch(() => undefined)
+        held.push(bytes)
+        came += bytes.length
+        heldBytes += bytes.length
+        if (heldBytes >= writeBytes) await writeHeld()
       }),
-    bytes: () => at,
+    bytes: () => came,
     path: () => nameOf(flushed),
     close: () =>
       attempt(path, async () => {
         try {
+          await writeHeld()
+          await writing
           await flushing
-          if (at !== flushed) await flush(at)
+          if (written !== flushed) await flush(written)
         } finally {
           await file.close()
         }

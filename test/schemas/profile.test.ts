@@ -28,6 +28,7 @@ const folderDefaults = {
 test('companies and zone are enough: everything else has the documented default', async (t) => {
   t.strictSame(parseProfile(least), {
     ...least,
+    fileNames: [],
     database: 'tieline',
     ingestion: 'full',
     usage: {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { toPushedText } from '../../schemas/pushed-rows.js'
+import { pushedColumns, toPushedText } from '../../schemas/pushed-rows.js'
 
 const header = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit'
 const csv = (text: string) => toPushedText({ feed: 'Electric', format: 'csv', text })
@@ -36,9 +36,10 @@ t.test('what could reach into the rows of another call is refused with its line'
   for (const [read, problem] of cases) t.match(read, { problem }, String(problem))
 })
 
-t.test('rows of a feed that is not named, or is none, are refused', async (t) => {
-  for (const feed of ['', 'Water', 'constructor', '__proto__', 'electric']) {
+t.test('rows of a feed that is not named, is none, or is not of usage, are refused', async (t) => {
+  t.same([...pushedColumns.keys()], ['Electric', 'Gas'])
+  for (const feed of ['', 'Water', 'Billing', 'constructor', '__proto__', 'electric']) {
     const read = toPushedText({ feed, format: 'ndjson', text: json({}) })
-    t.match(read, { problem: /header field Feed: Electric, Gas/ }, feed)
+    t.match(read, { problem: /header field Feed: Electric or Gas$/ }, feed)
   }
 })

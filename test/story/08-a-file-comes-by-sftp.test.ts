@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { readSources } from '../../pipeline/stores/sources.js'
@@ -90,6 +90,37 @@ t.test('a file of no feed is put away with a receipt that says why', async (t) =
   t.match(JSON.parse(readFileSync(beside, 'utf8')), { status: 'quarantined', reason: /FILE_NAME/ })
   await until(() => !readdirSync(outgoing).includes('passwords.txt'))
   t.ok(readdirSync(story.home.quarantine).some((name) => name.endsWith('passwords.txt')))
+})
+
+t.test('the vendor renames its files: refused with the remedy, which is one line', async (t) => {
+  const name = 'usage-el_2024-03-08.csv'
+  const beside = join(outgoing, `${name}.receipt.json`)
+  put(name, fileOf(7))
+  await until(() => readIfThere(beside) !== undefined)
+  const refused = receiptSchema.parse(JSON.parse(readFileSync(beside, 'utf8')))
+  t.match(refused, {
+    status: 'quarantined',
+    reason: /"usage-el_.*" is not <Company.* fileNames in/,
+  })
+  await until(() => !readdirSync(outgoing).includes(name))
+  const kept = readdirSync(story.home.quarantine).find((one) => one.endsWith(name)) ?? ''
+
+  await story.restart({
+    fileNames: [{ like: 'usage-el_<YYYY>-<MM>-<DD>', feed: 'Electric' }],
+  })
+  rmSync(beside)
+  put(name, readFileSync(join(story.home.quarantine, kept), 'utf8'))
+  put(nameOf(8), fileOf(8))
+  for (const loaded of [name, nameOf(8)]) {
+    const receipt = join(outgoing, `${loaded}.receipt.json`)
+    await until(() => readIfThere(receipt) !== undefined)
+    t.match(JSON.parse(readFileSync(receipt, 'utf8')), {
+      fileName: loaded,
+      feed: 'Electric',
+      status: 'published',
+      rows: { read: meters, accepted: meters },
+    })
+  }
 })
 
 t.test('no key and no row is in the logs', async (t) => {

@@ -50,7 +50,7 @@ t.test('commands share the stack that runs on their data folder', async (t) => {
   const status = JSON.parse((await tieline('status', '--json', '--home', home)).stdout)
   t.match(status, {
     sources: [{ name: 'inbox', kind: 'folder', state: 'polled' }],
-    disk: { folder: join(home, 'landing'), freeBytesMin: 1_000_000_000 },
+    disk: { folder: join(home, 'landing'), freeBytesMin: 1_073_741_824 },
     files: [{ status: 'published', files: '2', rows: '962' }],
     freshness: [
       { company_code: 'DEMO', commodity: 'Electric', late: true },

@@ -23,7 +23,7 @@ function createRig(t: Test, limits: Partial<UploadOptions['limits']> = {}) {
   const claimed: string[] = []
   const take = createUploads({
     folder,
-    companyCodes: ['DEMO'],
+    naming: { companyCodes: ['DEMO'], fileNames: [] },
     limits: { fileBytesMax: 1_000, freeDiskBytesMin: 0, ...limits },
     arrive: {
       find: async (path) => (claimed.includes(path) ? claimed.indexOf(path) + 1 : undefined),

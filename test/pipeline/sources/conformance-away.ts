@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import type { Test } from 'tap'
 import type { Arrival } from '../../../pipeline/stores/ledger.js'
-import { createRig, type Prepared, readAll } from './conformance.js'
+import { bytesOf, createRig, type Prepared, readAll } from './conformance.js'
 import type { Between } from './proxy.js'
 
 export interface Away extends Prepared {
@@ -19,7 +19,7 @@ export function conformAway(t: Test, prepare: (t: Test) => Promise<Away>): void 
     const rig = await createRig(t, prepare)
     return { ...rig, fetch: async (arrival: Arrival) => rig.source.fetch?.(arrival) }
   }
-  const bytes = Buffer.from(Uint8Array.from({ length: bigBytes }, (_, at) => (at * 31) >> 5))
+  const bytes = bytesOf(bigBytes)
 
   t.test('a fetch that is cut off goes on where it was', async (t) => {
     const { source, put, arrive, proxy, landing, fetch } = await createAway(t)

@@ -60,6 +60,18 @@ function toArrival({ announced: _, ...entry }: Listed, arrival: number): Arrival
   return { ...entry, force: false, arrival, arrivedAt: new Date() }
 }
 
+/** A file that is nowhere alike, made in a moment. */
+export function bytesOf(length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(length)
+  for (let at = 0; at < length; at++) bytes[at] = (at * 31) >> 5
+  return bytes
+}
+
+/** Thousands of names as one value, which is compared at once. */
+export function textOf(names: readonly string[]): string {
+  return names.toSorted().join('\n')
+}
+
 export async function readAll(source: Source, arrival: Arrival): Promise<Buffer> {
   await source.fetch?.(arrival)
   const pieces: Buffer[] = []
@@ -110,7 +122,7 @@ export function conform(t: Test, prepare: (t: Test) => Promise<Prepared>): void 
 
   t.test('the bytes are those of the file, an empty one too', async (t) => {
     const { source, put, arrive } = await createRig(t, prepare)
-    const bytes = Buffer.from(Uint8Array.from({ length: 3_000_000 }, (_, at) => (at * 7) >> 3))
+    const bytes = bytesOf(3_000_000)
     await put('big.csv', bytes)
     await put('empty.csv', '')
     t.ok((await readAll(source, await arrive('big.csv'))).equals(bytes))

@@ -13,7 +13,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { interceptLocalhostDns } from 'fauxqs'
 import t, { type Test } from 'tap'
-import { conform, createRig, readAll } from './conformance.js'
+import { conform, createRig, readAll, textOf } from './conformance.js'
 import { type Away, conformAway } from './conformance-away.js'
 import { createProxy } from './proxy.js'
 import { partBytes, putObject } from './s3-put.js'
@@ -93,16 +93,16 @@ t.test('it is one whose bucket stands in the host name', async (t) =>
 )
 t.test('it is a source on another machine', async (t) => conformAway(t, prepare))
 
-t.test('a bucket of 1,234 objects is listed to the last; keys further down are not', async (t) => {
+t.test('a bucket of 1,010 objects is listed to the last; keys further down are not', async (t) => {
   const { source, put } = await createRig(t, prepare)
-  const names = Array.from({ length: 1_234 }, (_, index) => `DEMO_05032024_Gas_${index}.csv`)
+  const names = Array.from({ length: 1_010 }, (_, index) => `DEMO_05032024_Gas_${index}.csv`)
   for (let at = 0; at < names.length; at += 100) {
     await Promise.all(names.slice(at, at + 100).map((name) => put(name, name)))
   }
   await put('DEMO/other.csv', 'x')
   const listed = await source.list()
-  t.same(new Set(listed.map(({ name }) => name)), new Set(names))
   t.equal(listed.length, names.length)
+  t.equal(textOf(listed.map(({ name }) => name)), textOf(names))
 })
 
 t.test('an object that is sent in parts is not there before its last', async (t) => {
