@@ -5,6 +5,7 @@ import { findGaps, gatewaySettings } from './gateway.js'
 import { backfillSettings } from './history.js'
 import { listProblems, remedy } from './problem.js'
 import { findSharedFolders } from './source-folders.js'
+import { workerSettings } from './worker.js'
 import { createZone, daySeconds } from './zone.js'
 
 export { type SecretReference, secretReference } from './secret.js'
@@ -135,6 +136,7 @@ const profile = z
     limits,
     retention,
     backfill: backfillSettings.optional(),
+    worker: workerSettings,
     ...gatewaySettings,
   })
   .superRefine((value, context) => {

@@ -53,6 +53,7 @@ export function createSaml(options: SamlOptions): Identity {
       return judged.identified
     },
     ready: async () => undefined,
+    figures: () => ({ cache: cache.counts(), keys: [] }),
     close: async () => keys.close(),
   }
 }
