@@ -103,7 +103,7 @@ export const catalogue = {
     of: ['worker'],
     labels: ['queue', 'state'],
     help: "Jobs in a queue by BullMQ's state; delayed are those that wait for their next attempt, or for their time.",
-    bound: `${perQueue}, by eight states`,
+    bound: `${perQueue}, by seven states`,
   },
   tieline_queue_oldest_seconds: {
     type: 'gauge',

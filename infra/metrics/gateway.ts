@@ -2,7 +2,7 @@ import type { GatewayFigures } from '../../api/gateway.js'
 import type { RequestEntry } from '../../api/handle.js'
 import type { Scrape } from '../health.js'
 import { tellBuild } from './build.js'
-import { failureCode } from './failure-code.js'
+import { failureCode, unexpected } from './failure-code.js'
 import { createRegistry, type Metrics } from './registry.js'
 
 export interface GatewayMetrics {
@@ -15,6 +15,7 @@ export interface GatewayMetrics {
 export function createGatewayMetrics(figures: () => GatewayFigures): GatewayMetrics {
   const metrics = createRegistry('gateway')
   tellBuild(metrics)
+  metrics.total('tieline_failures_total', { code: unexpected }, 0)
   return {
     answered: ({ route, status, errorCode, ms }) => {
       const labels = { route, status: String(status), error_code: String(errorCode ?? '') }

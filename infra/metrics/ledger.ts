@@ -32,6 +32,8 @@ interface Group extends Sums {
 
 const unfinished: readonly string[] = ['received', 'waiting', 'publishing']
 const ended: readonly string[] = ['published', 'quarantined']
+/** All states; those without a file are told too, or the first file in one would not be a change. */
+const statuses = [...unfinished, ...ended, 'duplicate', 'replaced'] as const
 
 /**
  * Files, rows, quantities and freshness as the ledger has them: one pass over it, which has a row for
@@ -69,10 +71,9 @@ export async function readLedger(
 function tellFiles(groups: readonly Group[]): readonly Sample[] {
   const open = groups.filter(({ status }) => unfinished.includes(status))
   const oldest = Math.min(...open.map((group) => Number(group.oldest) * 1_000), Date.now())
+  const files = sumBy(groups, ({ status }) => status, 'files')
   return [
-    ...[...sumBy(groups, ({ status }) => status, 'files')].map(([status, files]) =>
-      sample('tieline_files', { status }, files),
-    ),
+    ...statuses.map((status) => sample('tieline_files', { status }, files.get(status) ?? 0)),
     sample('tieline_oldest_file_seconds', {}, (Date.now() - oldest) / 1_000),
   ]
 }

@@ -5,7 +5,7 @@ import { createStore, type StoreAddress } from '../../pipeline/stores/clickhouse
 import type { Profile } from '../../schemas/profile.js'
 import type { Scrape } from '../health.js'
 import { tellBuild } from './build.js'
-import { failureCode } from './failure-code.js'
+import { failureCode, unexpected } from './failure-code.js'
 import { readCycles, readLedger } from './ledger.js'
 import { createLook, keepFor } from './look.js'
 import { createRegistry } from './registry.js'
@@ -43,6 +43,7 @@ export function createWorkerMetrics(options: WorkerMetricsOptions): WorkerMetric
   const { profile, reader, redisUrl, landing } = options
   const metrics = createRegistry('worker')
   tellBuild(metrics)
+  metrics.total('tieline_failures_total', { code: unexpected }, 0)
   const store = createStore(reader, 'discreet')
   const queues = createQueues({ redisUrl, prefix: profile.database })
   const look = createLook(metrics, options.onFailure)
