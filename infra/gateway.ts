@@ -5,6 +5,7 @@ import { Fault } from '../schemas/fault.js'
 import type { GatewayDetail, GatewayProcessOptions } from './gateway-process.js'
 import { createHealth } from './health.js'
 import type { Log } from './log.js'
+import { createGatewayMetrics } from './metrics/gateway.js'
 import { createRequestLog } from './request-log.js'
 import { revealFrom } from './secrets.js'
 import { serveParent } from './serve-parent.js'
@@ -15,16 +16,25 @@ serveParent<GatewayProcessOptions>('gateway', async (options, { log }) => {
   const onFailure = (error: unknown) => logFailure(log, error, '')
   const intake =
     options.folders && (await createIntake({ ...options, folders: options.folders, onFailure }))
+  const metrics = createGatewayMetrics(() => gateway.figures())
   const gateway = await createGateway({
     ...options,
     intake,
     secret: revealFrom(secrets),
-    onRequest: requests.write,
-    onFailure: (error, requestId) => logFailure(log, error, requestId),
+    onRequest: (entry) => {
+      requests.write(entry)
+      metrics.answered(entry)
+    },
+    onFailure: (error, requestId) => {
+      logFailure(log, error, requestId)
+      metrics.failed(error)
+    },
   })
   const health = await createHealth({
     ...(profile.gateway?.operations ?? { host: '127.0.0.1', port: 0 }),
+    setting: 'gateway.operations',
     ready: gateway.ready,
+    metrics: metrics.scrape,
   })
   const detail: GatewayDetail = {
     addresses: gateway.listeners.map(({ address }) => address),

@@ -2,6 +2,7 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../schemas/fault.js'
 import { check } from './commands/check.js'
+import { ddl } from './commands/ddl.js'
 import { demo } from './commands/demo.js'
 import { doctor } from './commands/doctor.js'
 import { load } from './commands/load.js'
@@ -143,6 +144,11 @@ program
   .description('check what is installed, reachable and configured, without starting anything')
   .action(() => run((context) => doctor(context)))
 program
+  .command('ddl')
+  .description("print the statements that make the profile's database")
+  .option('--cluster <name>', 'for a replicated and sharded cluster of this name', toClusterName)
+  .action((options) => run((context) => ddl(context, options)))
+program
   .command('demo')
   .description("start everything and load a demo utility's files")
   .option('--once', 'end after the first query instead of running on', false)
@@ -180,6 +186,11 @@ function surroundings(options: GlobalOptions): Context {
     print: (text) => void process.stdout.write(`${text}\n`),
     say: (text) => void process.stderr.write(`${text}\n`),
   }
+}
+
+function toClusterName(text: string): string {
+  if (/^[A-Za-z0-9_-]{1,63}$/.test(text)) return text
+  throw new InvalidArgumentError('use up to 63 letters, digits, - and _')
 }
 
 function toPort(text: string): number {

@@ -39,6 +39,9 @@ export interface WorkerOptions {
   readonly mdm?: Mdm | undefined
   readonly log: Logger
   readonly tell?: (text: string) => void
+  /** Hears how long each step took that came to its end. */
+  readonly onDone?: (step: JobName, ms: number) => void
+  readonly onFailure?: (error: unknown) => void
 }
 
 /** Loads that run at once: the engine works on each with one thread. */
@@ -81,8 +84,12 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
         if ('arrival' in data) await giveUp(line, { job: name, arrival: data.arrival }, error)
         if ('meterId' in data) await giveUpHistory(line, data.meterId, error)
       },
-      onFailure: (ids, error, attempts) => logFailure(log, { job: name, ...ids, attempts }, error),
+      onFailure: (ids, error, attempts) => {
+        logFailure(log, { job: name, ...ids, attempts }, error)
+        options.onFailure?.(error)
+      },
       onDone: (data, ms) => {
+        options.onDone?.(name, ms)
         if ('arrival' in data) log.info({ job: name, ...idsOf(data), ms: Math.round(ms) }, 'done')
       },
     })

@@ -7,6 +7,7 @@ import { fileNames } from './name-pattern.js'
 import { listProblems, remedy } from './problem.js'
 import { sourceSettings } from './source.js'
 import { findSharedFolders } from './source-folders.js'
+import { workerSettings } from './worker.js'
 import { createZone, daySeconds } from './zone.js'
 
 export { type SecretReference, secretReference } from './secret.js'
@@ -142,6 +143,7 @@ const profile = z
     limits,
     retention,
     backfill: backfillSettings.optional(),
+    worker: workerSettings,
     ...gatewaySettings,
   })
   .superRefine((value, context) => {

@@ -91,6 +91,10 @@ export function createOidc(options: OidcOptions): Identity {
     ready: async () => {
       await Promise.all([...issuers.values()].map(({ keys }) => keys.ready()))
     },
+    figures: () => ({
+      cache: cache.counts(),
+      keys: [...issuers].map(([issuer, { keys }]) => ({ issuer, fetchedAt: keys.fetchedAt() })),
+    }),
     close: async () => {
       for (const { keys } of issuers.values()) keys.close()
       caller.close()

@@ -58,6 +58,7 @@ export function createSaml(options: SamlOptions): Identity {
       return turns()?.then(() => judgeAndKeep(token)) ?? judgeAndKeep(token)
     },
     ready: async () => undefined,
+    figures: () => ({ cache: cache.counts(), keys: [] }),
     close: async () => keys.close(),
   }
 }

@@ -31,6 +31,8 @@ export interface Queues {
   /** Lets one job of the queue run at a time, however many workers there are. */
   runAlone(name: JobName): Promise<void>
   counts(): Promise<QueueCounts>
+  /** When the job was queued that has waited longest, by queue; milliseconds since 1970. */
+  oldest(): Promise<Readonly<Partial<Record<JobName, number>>>>
   /** Jobs of arrivals that a fault of the world holds up, at most 200 of each queue. */
   waits(): Promise<readonly Wait[]>
   close(): Promise<void>
@@ -139,6 +141,14 @@ export function createQueues(options: QueueOptions): Queues {
       reach(async () => {
         const entries = [...queues].map(async ([name, queue]) => [name, await queue.getJobCounts()])
         return Object.fromEntries(await Promise.all(entries)) as QueueCounts
+      }),
+    oldest: () =>
+      reach(async () => {
+        const looks = [...queues].map(async ([name, queue]) => {
+          const [job] = await queue.getJobs(['wait'], 0, 0, true)
+          return job === undefined ? [] : [[name, job.timestamp] as const]
+        })
+        return Object.fromEntries((await Promise.all(looks)).flat())
       }),
     waits: () =>
       reach(async () => {
