@@ -29,6 +29,8 @@ interface Traced {
 export type Answer = Traced &
   (
     | { readonly kind: 'good'; readonly body: string }
+    /** 202: it is durable, and `location` tells what becomes of it. */
+    | { readonly kind: 'accepted'; readonly body: string; readonly location: string }
     | { readonly kind: 'denied'; readonly denial: Denial }
     /** The request is wrong; `detail` names the field and the remedy. */
     | { readonly kind: 'wrong'; readonly detail: string }
@@ -62,6 +64,10 @@ export function render(answer: Answer, { style, unknownStatus }: ErrorStyleOf): 
   switch (answer.kind) {
     case 'good':
       return { status: 200, body: answer.body, headers: json, errorCode: undefined }
+    case 'accepted': {
+      const headers: Headers = [...json, ['Location', answer.location]]
+      return { status: 202, body: answer.body, headers, errorCode: undefined }
+    }
     case 'denied': {
       const { errorCode, tableStatus, bareStatus } = denials[answer.denial]
       if (style === 'status') return { status: bareStatus, body: '', headers: none, errorCode }

@@ -3,18 +3,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createQueues } from '../pipeline/queues/bullmq.js'
 import { createStore, type Store, type StoreAddress } from '../pipeline/stores/clickhouse.js'
 import { Fault } from '../schemas/fault.js'
+import type { Intake } from '../schemas/intake.js'
 import type { Profile } from '../schemas/profile.js'
 import type { SecretReference } from '../schemas/secret.js'
 import { createActions } from './actions.js'
 import { createAmi } from './ami/drivers.js'
+import { watchAmi } from './ami/watch.js'
 import { createAttempts } from './attempts.js'
 import { createBasicAuth } from './basic-auth.js'
 import { createBind, createBindOutcome } from './bind.js'
 import { createCis } from './cis/drivers.js'
-import { guardCis } from './cis/guard.js'
+import { type GuardedCis, guardCis } from './cis/guard.js'
 import { createCustomer } from './customer.js'
 import { createHandling, type RequestEntry } from './handle.js'
 import { createIdentity } from './identity/drivers.js'
+import type { IdentityFigures } from './identity/identity.js'
 import { createHttpsListener } from './listeners/https.js'
 import type { Listener } from './listeners/listener.js'
 import { createUwsListener } from './listeners/uws.js'
@@ -28,6 +31,7 @@ import { createRequestIds } from './request.js'
 import type { Route, Run } from './route.js'
 import { createCustomers } from './standing.js'
 import { createSubject } from './subject.js'
+import { createIntakeRoutes } from './upload.js'
 
 export interface GatewayOptions {
   readonly profile: Profile
@@ -36,6 +40,8 @@ export interface GatewayOptions {
   /** Hashes identifiers for logs and tokens for the count of attempts. */
   readonly key: string
   readonly secret: (reference: SecretReference) => string
+  /** Takes what is sent here; undefined where the profile does not let anything be sent. */
+  readonly intake?: Intake | undefined
   readonly onRequest: (entry: RequestEntry) => void
   /** A fault of the world or a broken program; `requestId` is empty outside of requests. */
   readonly onFailure: (error: unknown, requestId: string) => void
@@ -45,7 +51,16 @@ export interface Gateway {
   readonly listeners: readonly Listener[]
   /** Faults while login and customer cannot be answered. */
   ready(): Promise<void>
+  figures(): GatewayFigures
   close(): Promise<void>
+}
+
+/** What a gateway tells of its parts to those who watch it. */
+export interface GatewayFigures {
+  readonly identity: IdentityFigures
+  readonly cis: ReturnType<GuardedCis['breaker']>
+  /** Calls to the head-end that failed in a row; undefined where there is none. */
+  readonly amiFailures: number | undefined
 }
 
 const locksMs = 5_000
@@ -99,7 +114,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await close()
     throw error
   }
-  return { listeners, ready: parts.ready, close }
+  return { listeners, ready: parts.ready, figures: parts.figures, close }
 }
 
 /** What can be read beforehand is; a gateway starts all the same while the world is away. */
@@ -114,6 +129,7 @@ async function warm(parts: Parts, onFailure: GatewayOptions['onFailure']): Promi
 interface Parts {
   readonly routes: readonly Route[]
   ready(): Promise<void>
+  figures(): GatewayFigures
   close(): Promise<void>
 }
 
@@ -152,6 +168,7 @@ function createParts(options: GatewayOptions): Parts {
   return {
     routes: [
       ...binding.routes,
+      ...createSentRoutes(options),
       ...createReferenceRoutes(profile),
       {
         name: 'login',
@@ -173,12 +190,22 @@ function createParts(options: GatewayOptions): Parts {
     ready: async () => {
       await Promise.all([identity.ready(), locks.ready()])
     },
+    figures: () => ({
+      identity: identity.figures(),
+      cis: cis.breaker(),
+      amiFailures: binding.amiFailures(),
+    }),
     close: async () => {
       await Promise.all([locks.close(), register.close()])
       await Promise.all([identity.close(), cis.close(), queues.close(), binding.close()])
       await store.close()
     },
   }
+}
+
+function createSentRoutes({ profile, intake }: GatewayOptions): readonly Route[] {
+  if (profile.intake === undefined || intake === undefined) return []
+  return createIntakeRoutes({ intake, isServiceAccount: createBasicAuth(profile.intake) })
 }
 
 /** The document that describes the gateway, for programs and for people. */
@@ -192,6 +219,7 @@ function createReferenceRoutes(profile: Profile): readonly Route[] {
         errorStyle: profile.errorStyle,
         unknownStatus: profile.login.unknown,
         hasBind: profile.bind !== undefined,
+        hasIntake: profile.intake !== undefined,
       }),
     ]),
   )
@@ -211,13 +239,17 @@ function createReferenceRoutes(profile: Profile): readonly Route[] {
 /** A claim may be this much older than the call that it waits for. */
 const claimMs = 5_000
 
-function createBindParts(options: GatewayOptions, store: Store): Omit<Parts, 'ready'> {
+interface BindParts extends Pick<Parts, 'routes' | 'close'> {
+  amiFailures(): number | undefined
+}
+
+function createBindParts(options: GatewayOptions, store: Store): BindParts {
   const { profile, key, onFailure } = options
   const { ami: amiSettings, bind } = profile
   if (amiSettings === undefined || bind === undefined) {
-    return { routes: [], close: async () => undefined }
+    return { routes: [], amiFailures: () => undefined, close: async () => undefined }
   }
-  const ami = createAmi(amiSettings, options.secret)
+  const ami = watchAmi(createAmi(amiSettings, options.secret))
   const now = () => new Date()
   const binding = {
     ami,
@@ -237,6 +269,7 @@ function createBindParts(options: GatewayOptions, store: Store): Omit<Parts, 're
       { ...post, run: createBind(binding) },
       { ...get, run: createBindOutcome(binding) },
     ],
+    amiFailures: () => ami.failures(),
     close: () => ami.close(),
   }
 }

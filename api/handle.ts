@@ -1,7 +1,7 @@
 import { Fault } from '../schemas/fault.js'
 import type { ErrorStyle, GatewayVersion } from '../schemas/gateway.js'
 import { type Answer, type ErrorStyleOf, type Rendered, render } from './answer.js'
-import type { GatewayRequest, GatewayResponse, Handle, Refuse } from './request.js'
+import type { GatewayRequest, GatewayResponse, Handle, IsStreamed, Refuse } from './request.js'
 import { createMatch, type Route } from './route.js'
 import { versionHeaders } from './version.js'
 
@@ -33,6 +33,7 @@ const breakerRetrySeconds = 5
 export interface Handling {
   readonly handle: Handle
   readonly refuse: Refuse
+  readonly isStreamed: IsStreamed
 }
 
 /**
@@ -90,7 +91,8 @@ export function createHandling(options: HandleOptions): Handling {
     }
     if (!(answer instanceof Promise)) return respond(request, found, answer)
     inFlight++
-    return within(answer, options.answerMsMax)
+    const timely = found.route.isStreamed ? answer : within(answer, options.answerMsMax)
+    return timely
       .catch((error: unknown) => fail(error, request.id))
       .then((settled) => respond(request, found, settled))
       .finally(() => {
@@ -98,7 +100,11 @@ export function createHandling(options: HandleOptions): Handling {
       })
   }
   const refuse: Refuse = (status, request) => respond(request, nowhere, { kind: 'bare', status })
-  return { handle, refuse }
+  const isStreamed: IsStreamed = (request) => {
+    const found = match(request)
+    return found.kind === 'route' && found.route.isStreamed === true
+  }
+  return { handle, refuse, isStreamed }
 }
 
 type Begun = Pick<GatewayRequest, 'id' | 'startedAt'>

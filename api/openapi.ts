@@ -3,6 +3,7 @@ import { bindRequestSchema } from '../schemas/bind-request.js'
 import { customerSchema, identifier } from '../schemas/customer.js'
 import type { ErrorStyle } from '../schemas/gateway.js'
 import { denials } from './answer.js'
+import { toIntakePaths } from './openapi-intake.js'
 
 export interface OpenApiOptions {
   /** The first segment of every path. */
@@ -11,6 +12,8 @@ export interface OpenApiOptions {
   readonly errorStyle: ErrorStyle
   readonly unknownStatus: 401 | 404
   readonly hasBind: boolean
+  /** Whether files and rows may be sent. */
+  readonly hasIntake: boolean
 }
 
 type Json = Readonly<Record<string, unknown>>
@@ -41,7 +44,8 @@ const bodies = { customerSchema, loginResult, bindResult, bindOutcome, errorMode
 
 /** The gateway as OpenAPI 3.1 (its schemas are JSON Schema 2020-12, made of the zod schemas). */
 export function toOpenApi(options: OpenApiOptions): Json {
-  const { version, hasBind, isDeprecated } = options
+  const { version, hasBind, hasIntake, isDeprecated } = options
+  const hasMutual = hasBind || hasIntake
   const bearer = { security: [{ bearer: [] }], ...(isDeprecated && { deprecated: true }) }
   const login = denied({ ...options, errorStyle: 'table' })
   return {
@@ -66,12 +70,16 @@ export function toOpenApi(options: OpenApiOptions): Json {
         },
       },
       ...(hasBind && toBindPaths(options)),
+      ...(hasIntake && toIntakePaths(options)),
     },
     components: {
       schemas: toComponents(),
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
-        ...(hasBind && { mutual: { type: 'mutualTLS' }, basic: { type: 'http', scheme: 'basic' } }),
+        ...(hasMutual && {
+          mutual: { type: 'mutualTLS' },
+          basic: { type: 'http', scheme: 'basic' },
+        }),
       },
     },
   }

@@ -7,6 +7,13 @@ export interface GatewayRequest {
   /** `Authorization`; where it was sent twice both values, joined by a comma. */
   readonly authorization: string | undefined
   readonly body: string
+  /**
+   * The bytes as they come, instead of `body`, where the route asks for that; they end early where
+   * the client goes.
+   */
+  readonly stream?: AsyncIterable<Buffer> | undefined
+  /** Any other header field by its name in lower case, unless it was sent twice. */
+  readonly field?: (name: string) => string | undefined
   /** `X-Request-Id` of the request if it is sane, else one of our own. */
   readonly id: string
   /** Whether the client showed a certificate that is trusted. */
@@ -26,6 +33,9 @@ export interface GatewayResponse {
 
 /** Answers a request; never rejects and never throws. */
 export type Handle = (request: GatewayRequest) => GatewayResponse | Promise<GatewayResponse>
+
+/** Whether a request's body is read as it comes. */
+export type IsStreamed = (request: Pick<GatewayRequest, 'method' | 'path' | 'isMutual'>) => boolean
 
 /** The answer to a request that a listener cannot take for a whole one, or from its address. */
 export type Refuse = (

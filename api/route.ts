@@ -12,13 +12,15 @@ export interface Place {
 
 export interface Route {
   readonly name: string
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PUT'
   /** Behind the version; a `*` at its end takes one more segment. */
   readonly path: string
   /** bearer: the listener for tokens. mutual: only where the client has shown a certificate. */
   readonly access: 'bearer' | 'mutual'
   /** Whether failures always carry their code, whatever the profile's error style. */
   readonly keepsCode: boolean
+  /** Whether its body is read as it comes, for however long that takes. */
+  readonly isStreamed?: boolean
   readonly run: Run
 }
 
@@ -39,7 +41,7 @@ export type Match =
 export function createMatch(
   routes: readonly Route[],
   versions: readonly string[],
-): (request: GatewayRequest) => Match {
+): (request: Pick<GatewayRequest, 'method' | 'path' | 'isMutual'>) => Match {
   const exact = new Map<string, Map<string, Match>>()
   for (const version of versions) {
     for (const route of routes) {

@@ -2,22 +2,28 @@
 const callsATurn = 8
 
 /**
- * Gives the calls that wait here a few at a time to each turn of the event loop, in the order in
- * which they came: what is answered at once waits for a few of a burst, not for all of it.
+ * Lets a few calls go on in each turn of the event loop, the others in the turns that follow and in
+ * the order in which they came: what is answered at once waits for a few of a burst, not for all of
+ * it. Undefined lets a call go on at once.
  */
-export function createTurns(): () => Promise<void> {
+export function createTurns(): () => Promise<void> | undefined {
   const waiting: (() => void)[] = []
-  let isDue = false
-  const run = () => {
-    for (const go of waiting.splice(0, callsATurn)) go()
-    isDue = waiting.length > 0
-    if (isDue) setImmediate(run)
+  /** Calls that went on in this turn; 0 while no next turn is awaited. */
+  let gone = 0
+  const next = () => {
+    const due = waiting.splice(0, callsATurn)
+    gone = due.length
+    for (const go of due) go()
+    if (gone > 0) setImmediate(next)
   }
-  return () =>
-    new Promise((resolve) => {
-      waiting.push(resolve)
-      if (isDue) return
-      isDue = true
-      setImmediate(run)
-    })
+  return () => {
+    if (gone >= callsATurn || waiting.length > 0) {
+      return new Promise((resolve) => {
+        waiting.push(resolve)
+      })
+    }
+    if (gone === 0) setImmediate(next)
+    gone++
+    return undefined
+  }
 }

@@ -5,6 +5,7 @@ import { feeds } from './feeds.js'
 import { gateway } from './gateway/main.js'
 import { memory } from './gateway/memory.js'
 import { slowCis } from './gateway/slow-cis.js'
+import { sources } from './sources/main.js'
 import { usage } from './usage.js'
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
@@ -61,7 +62,11 @@ program
   .command('gateway')
   .description('login and customer beside a bare server, jose alone and Fastify; needs wrk')
   .option('--rounds <n>', 'rounds measured', toCount, 3)
-  .option('--tokens <n>', 'tokens signed beforehand', toCount, 100_000)
+  .option(
+    '--tokens <n>',
+    'tokens signed beforehand (default: 100000; 200000 for --memory)',
+    toCount,
+  )
   .option('--seconds <n>', 'length of a round of one server', toCount, 8)
   .option('--connections <n>', 'connections at once', toCount, 64)
   .option('--memory', 'instead: memory over many requests with more tokens than are remembered')
@@ -70,7 +75,18 @@ program
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
     const measure = options.memory ? memory : options.slowCis ? slowCis : gateway
-    await measure({ ...options, print })
+    const tokens = options.tokens ?? (options.memory ? 200_000 : 100_000)
+    await measure({ ...options, tokens, print })
+  })
+
+program
+  .command('sources')
+  .description('fetch one usage file by SFTP beside sftp -b, and from S3 beside the SDK alone')
+  .option('--customers <n>', 'meters, each with 96 rows', toCount, 100_000)
+  .option('--rounds <n>', 'rounds measured', toCount, 3)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await sources({ ...options, print })
   })
 
 await program.parseAsync()

@@ -6,12 +6,15 @@ import { createLog } from '../infra/log.js'
 import { type Stack, startStack } from '../infra/stack.js'
 import { createStore, type Store } from '../pipeline/stores/clickhouse.js'
 import { type Profile, parseProfile } from '../schemas/profile.js'
+import type { SecretReference } from '../schemas/secret.js'
 
 export interface RigOptions {
   /** Prefix of the temporary data folder's name. */
   readonly name: string
   /** What differs from the defaults of a profile. */
   readonly profile: Readonly<Record<string, unknown>>
+  /** The secrets that the profile refers to. */
+  readonly secret?: (reference: SecretReference) => string
   readonly say: (line: string) => void
 }
 
@@ -42,7 +45,15 @@ export async function createRig(options: RigOptions): Promise<Rig> {
   const clickhouse = portFirst + (process.pid % portsApart)
   const ports = { clickhouse, redis: clickhouse + portsApart }
   const log = createLog(join(home.logs, 'tieline.log'), options.name)
-  const stack = await startStack({ home, profile, log, ports, say: options.say }).catch((error) => {
+  const { say, secret } = options
+  const stack = await startStack({
+    home,
+    profile,
+    log,
+    ports,
+    say,
+    ...(secret && { secret }),
+  }).catch((error) => {
     remove()
     throw error
   })

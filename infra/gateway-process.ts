@@ -9,6 +9,8 @@ export interface GatewayProcessOptions {
   readonly profile: Profile
   readonly store: StoreAddress
   readonly redisUrl: string
+  /** Where uploaded files and those made of pushed rows lie; without it nothing can be sent. */
+  readonly folders?: { readonly uploads: string; readonly pushed: string }
   /** Hashes identifiers and tokens. */
   readonly key: string
   /** One line for each request. */

@@ -1,9 +1,11 @@
 import { renameSync } from 'node:fs'
 import { createGateway } from '../api/gateway.js'
+import { createIntake } from '../pipeline/intake/intake.js'
 import { Fault } from '../schemas/fault.js'
 import type { GatewayDetail, GatewayProcessOptions } from './gateway-process.js'
 import { createHealth } from './health.js'
 import type { Log } from './log.js'
+import { createGatewayMetrics } from './metrics/gateway.js'
 import { createRequestLog } from './request-log.js'
 import { revealFrom } from './secrets.js'
 import { serveParent } from './serve-parent.js'
@@ -11,15 +13,28 @@ import { serveParent } from './serve-parent.js'
 serveParent<GatewayProcessOptions>('gateway', async (options, { log }) => {
   const { profile, secrets, requestLogPath } = options
   const requests = createRequestLog(requestLogPath, (path) => renameSync(path, `${path}.1`))
+  const onFailure = (error: unknown) => logFailure(log, error, '')
+  const intake =
+    options.folders && (await createIntake({ ...options, folders: options.folders, onFailure }))
+  const metrics = createGatewayMetrics(() => gateway.figures())
   const gateway = await createGateway({
     ...options,
+    intake,
     secret: revealFrom(secrets),
-    onRequest: requests.write,
-    onFailure: (error, requestId) => logFailure(log, error, requestId),
+    onRequest: (entry) => {
+      requests.write(entry)
+      metrics.answered(entry)
+    },
+    onFailure: (error, requestId) => {
+      logFailure(log, error, requestId)
+      metrics.failed(error)
+    },
   })
   const health = await createHealth({
     ...(profile.gateway?.operations ?? { host: '127.0.0.1', port: 0 }),
+    setting: 'gateway.operations',
     ready: gateway.ready,
+    metrics: metrics.scrape,
   })
   const detail: GatewayDetail = {
     addresses: gateway.listeners.map(({ address }) => address),
@@ -30,6 +45,7 @@ serveParent<GatewayProcessOptions>('gateway', async (options, { log }) => {
     close: async () => {
       health.drain()
       await gateway.close()
+      await intake?.close()
       await health.close()
       await requests.close()
     },

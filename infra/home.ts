@@ -20,6 +20,8 @@ export const homeFolders = [
   'archive',
   'quarantine',
   'backfill',
+  'uploads',
+  'pushed',
   'clickhouse',
   'redis',
   'logs',

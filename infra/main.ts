@@ -3,10 +3,12 @@ import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../schemas/fault.js'
 import { bill } from './commands/bill.js'
 import { check } from './commands/check.js'
+import { ddl } from './commands/ddl.js'
 import { demo } from './commands/demo.js'
 import { doctor } from './commands/doctor.js'
 import { load } from './commands/load.js'
 import { password } from './commands/password.js'
+import { pause, resume } from './commands/pause.js'
 import { probe } from './commands/probe.js'
 import { register } from './commands/register.js'
 import { sql } from './commands/sql.js'
@@ -112,9 +114,19 @@ program
   .action((statement, options) => run((context) => sql(context, statement, options)))
 program
   .command('status')
-  .description('files by state, queues, freshness of the data')
+  .description('files by state, sources, queues, freshness of the data')
   .option('--json', 'print as JSON', false)
   .action((options) => run((context) => status(context, options)))
+program
+  .command('pause')
+  .description('take nothing new from a source until it is resumed')
+  .argument('<source>', 'its name in the profile')
+  .action((source) => run((context) => pause(context, source)))
+program
+  .command('resume')
+  .description('poll a source again that was paused or fails')
+  .argument('<source>', 'its name in the profile')
+  .action((source) => run((context) => resume(context, source)))
 program
   .command('unlock')
   .description('take away the lock of a customer who had three failed attempts')
@@ -140,6 +152,11 @@ program
   .command('doctor')
   .description('check what is installed, reachable and configured, without starting anything')
   .action(() => run((context) => doctor(context)))
+program
+  .command('ddl')
+  .description("print the statements that make the profile's database")
+  .option('--cluster <name>', 'for a replicated and sharded cluster of this name', toClusterName)
+  .action((options) => run((context) => ddl(context, options)))
 program
   .command('demo')
   .description("start everything and load a demo utility's files")
@@ -178,6 +195,11 @@ function surroundings(options: GlobalOptions): Context {
     print: (text) => void process.stdout.write(`${text}\n`),
     say: (text) => void process.stderr.write(`${text}\n`),
   }
+}
+
+function toClusterName(text: string): string {
+  if (/^[A-Za-z0-9_-]{1,63}$/.test(text)) return text
+  throw new InvalidArgumentError('use up to 63 letters, digits, - and _')
 }
 
 function toPort(text: string): number {

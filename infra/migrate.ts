@@ -56,19 +56,35 @@ export async function migrate(store: Store, profile: Profile): Promise<readonly 
   return names
 }
 
+/** Every statement that makes a profile's database, in order, for whoever runs them himself. */
+export async function readStatements(profile: Profile): Promise<readonly string[]> {
+  const { database } = profile
+  const migrations = await readMigrations(placeholders(database, profile))
+  return [
+    databaseOf(database),
+    migrationsOf(database),
+    ...migrations.flatMap(({ statements }) => statements),
+  ]
+}
+
 /** ClickHouse refuses any statement in a database that does not exist, so this one runs elsewhere. */
 async function createDatabase(store: Store): Promise<void> {
   const outside = createStore({ ...store.address, database: 'default' })
   const { database } = store.address
   try {
-    await outside.command({
-      sql: `CREATE DATABASE IF NOT EXISTS ${database} COMMENT 'Meter reads and bills, loaded by Tieline'`,
-    })
+    await outside.command({ sql: databaseOf(database) })
   } finally {
     await outside.close()
   }
-  await store.command({
-    sql: `CREATE TABLE IF NOT EXISTS ${database}.schema_migration
+  await store.command({ sql: migrationsOf(database) })
+}
+
+function databaseOf(database: string): string {
+  return `CREATE DATABASE IF NOT EXISTS ${database} COMMENT 'Meter reads and bills, loaded by Tieline'`
+}
+
+function migrationsOf(database: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${database}.schema_migration
 (
     name String COMMENT 'file name of the migration',
     hash String COMMENT 'sha256 of the file, hexadecimal',
@@ -79,8 +95,7 @@ async function createDatabase(store: Store): Promise<void> {
 ENGINE = ReplacingMergeTree(applied_at)
 ORDER BY name
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'Migrations that this database has'`,
-  })
+COMMENT 'Migrations that this database has'`
 }
 
 function readApplied(store: Store): Promise<readonly Applied[]> {

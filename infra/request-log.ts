@@ -69,8 +69,16 @@ function createBeginning(): (time: number, entry: RequestEntry) => string {
 
 function rest({ ms, requestId, subject, reason }: RequestEntry): string {
   const who = subject === undefined ? '' : `","subject":"${subject}`
-  const why = reason === undefined ? '' : `","reason":"${JSON.stringify(reason).slice(1, -1)}`
+  const why = reason === undefined ? '' : `","reason":"${escaped(reason)}`
   return `${thousandths(Math.round(ms * 1_000))},"requestId":"${requestId}${who}${why}"}\n`
+}
+
+const reasonCharactersMax = 1_000
+
+/** A reason may quote the name of a field as the client wrote it; as ASCII it stays one string. */
+function escaped(reason: string): string {
+  const text = JSON.stringify(reason.slice(0, reasonCharactersMax)).slice(1, -1)
+  return text.replace(/[^ -~]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** A whole number of thousandths as a decimal, in a fraction of the time that a float takes. */

@@ -22,6 +22,8 @@ const runSchema = z.object({
   clickhouse: z.object({ url: z.string(), embedded: z.boolean() }),
   /** `redis://` address without credentials. */
   redis: z.object({ url: z.string(), embedded: z.boolean() }),
+  /** Where the worker tells of itself; nowhere in a stack that ends with its command. */
+  worker: z.object({ operations: z.string().optional() }).optional(),
   /** Where the gateway listens, if one runs. */
   gateway: z
     .object({ addresses: z.array(z.string()).readonly(), operations: z.string() })

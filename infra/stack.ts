@@ -14,7 +14,7 @@ import { claimHome, type RunState, readRun, writeRun } from './run-state.js'
 import { collectSecrets } from './secrets.js'
 import { type Closer, type ServerOptions, type StackPart, startServers, timed } from './servers.js'
 import { printable } from './table.js'
-import { createWorkerProcess } from './worker-process.js'
+import { createWorkerProcess, type WorkerDetail } from './worker-process.js'
 
 export interface StackOptions extends ServerOptions {
   /** The secrets that the profile refers to; without it a profile may refer to none. */
@@ -29,7 +29,7 @@ export interface Stack extends Addresses {
   /** Undefined where CLICKHOUSE_URL or REDIS_URL name a server that is run elsewhere. */
   readonly clickhouse: StackPart | undefined
   readonly redis: StackPart | undefined
-  readonly worker: StackPart
+  readonly worker: StackPart & { readonly detail: () => WorkerDetail }
   /** Undefined where the profile describes none, or the stack ends with its command. */
   readonly gateway: (StackPart & { readonly detail: () => GatewayDetail }) | undefined
   /** Stops gateway, worker, Redis and ClickHouse in this order and gives the data folder free. */
@@ -43,7 +43,7 @@ export interface Stack extends Addresses {
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { home, profile } = options
-  const { inbox, outbox, landing, archive, quarantine, backfill } = home
+  const { inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed } = home
   const placed = placeSources(placeFiles(profile, home.path), home)
   const claim = await claimHome(home)
   const closers: Closer[] = [claim.release]
@@ -55,31 +55,36 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     }
     await timed(options, migrations, () => migrateStore(store.store, profile))
     const embedded = store.part !== undefined
-    const worker = await timed(options, { name: 'worker', detail: () => '' }, () =>
-      createWorkerProcess({
+    const stays = options.stays ?? true
+    const worker = await timed(options, { name: 'worker', detail: () => '' }, async () => {
+      const child = await createWorkerProcess({
         options: {
           profile: placed,
-          folders: { inbox, outbox, landing, archive, quarantine, backfill },
-          secrets: collectSecrets(profile.backfill, options.secret ?? noSecret),
+          folders: { inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed },
           store: store.store,
+          reader: store.reader,
+          isWatched: stays,
           ...(embedded && { storeLandingPath: landing }),
           redisUrl: redis.redisUrl,
+          secrets: collectSecrets([profile.sources, profile.backfill], options.secret ?? noSecret),
         },
         logsPath: home.logs,
         onEvent: (event) => options.log.warn(event),
-        onTold: (text) => (options.stays ?? true) && options.say?.(printable(text)),
-      }),
-    )
+        onTold: (text) => stays && options.say?.(printable(text)),
+      })
+      return { ...child, detail: () => child.detail() as WorkerDetail }
+    })
     closers.unshift(worker.close)
     const gateway = await startGateway(options, { store: store.store, redisUrl: redis.redisUrl })
     if (gateway !== undefined) closers.unshift(gateway.close)
     writeRun(home, {
       command: options.command ?? 'up',
-      stays: options.stays ?? true,
+      stays,
       database: profile.database,
       profile,
       clickhouse: { url: store.store.url, embedded },
       redis: { url: withoutPassword(redis.redisUrl), embedded: redis.part !== undefined },
+      worker: worker.detail(),
       ...(gateway && { gateway: gateway.detail() }),
     })
     return {
@@ -134,6 +139,7 @@ async function startGateway(options: StackOptions, at: Pick<Addresses, 'store' |
       options: {
         ...at,
         profile: placeFiles(profile, home.path),
+        folders: { uploads: home.uploads, pushed: home.pushed },
         key: createHmac('sha256', home.secrets.writer).update('gateway').digest('hex'),
         requestLogPath: join(home.logs, 'requests.log'),
       },
@@ -150,15 +156,16 @@ function noSecret(): never {
 }
 
 /**
- * A source's relative path lies in the data folder. Throws `PROFILE` where an absolute one leads to
- * what is not a sender's.
+ * The path of a folder of this machine lies in the data folder where it is relative. Throws `PROFILE`
+ * where an absolute one leads to what is not a sender's.
  */
 function placeSources(profile: Profile, home: Home): Profile {
-  const sources = profile.sources.map((source) => ({
-    ...source,
-    path: resolve(home.path, source.path),
-  }))
-  const inHome = sources.map(({ name, path }) => ({ name, path: relative(home.path, path) }))
+  const sources = profile.sources.map((source) =>
+    source.kind === 'folder' ? { ...source, path: resolve(home.path, source.path) } : source,
+  )
+  const inHome = sources.map((source) =>
+    source.kind === 'folder' ? { ...source, path: relative(home.path, source.path) } : source,
+  )
   const [problem] = findSharedFolders(inHome)
   if (problem !== undefined) {
     throw new Fault('PROFILE', `sources[${problem.index}].path: ${problem.message}`)

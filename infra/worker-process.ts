@@ -1,13 +1,26 @@
+import type { StoreAddress } from '../pipeline/stores/clickhouse.js'
 import type { createWorker } from '../pipeline/worker.js'
-import { createChild } from './child.js'
+import { type Child, createChild } from './child.js'
 import type { Secrets } from './secrets.js'
-import type { Supervised } from './supervise.js'
 
 /** What the worker runs with, apart from its log, which it opens itself. */
 export interface WorkerOptions
-  extends Omit<Parameters<typeof createWorker>[0], 'log' | 'tell' | 'mdm'> {
-  /** The secrets that the section backfill of the profile refers to. */
+  extends Omit<
+    Parameters<typeof createWorker>[0],
+    'log' | 'tell' | 'mdm' | 'secret' | 'onDone' | 'onFailure'
+  > {
+  /** The secrets that the sources and the section backfill of the profile refer to. */
   readonly secrets: Secrets
+  /** Who may read only: what watches the store. */
+  readonly reader: StoreAddress
+  /** Whether it listens for health and metrics. */
+  readonly isWatched: boolean
+}
+
+/** What the worker's process says of itself. */
+export interface WorkerDetail {
+  /** Address of its operations port, where it has one. */
+  readonly operations?: string | undefined
 }
 
 export interface WorkerProcessOptions {
@@ -23,6 +36,6 @@ export interface WorkerProcessOptions {
  * Runs the pipeline's worker as a supervised child process. Rejects with the fault that kept the
  * first start from succeeding.
  */
-export function createWorkerProcess(options: WorkerProcessOptions): Promise<Supervised> {
+export function createWorkerProcess(options: WorkerProcessOptions): Promise<Child> {
   return createChild({ name: 'worker', stopMsMax: 20_000, ...options })
 }

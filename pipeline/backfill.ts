@@ -10,7 +10,7 @@ import { parseRow } from './csv.js'
 import type { Line } from './line.js'
 import type { RegisterContext } from './registrations.js'
 import { splitRows } from './rows.js'
-import { attempt } from './sources/folder.js'
+import { attempt } from './sources/disk.js'
 import {
   findArrivalSince,
   type HistoryRequest,

@@ -2,6 +2,7 @@ import { feedNames, recordFeedOf } from '../schemas/feed.js'
 import { parseFileName } from '../schemas/file-name.js'
 import type { LintInput, PlacedRow } from '../schemas/lint/finding.js'
 import { lintSet } from '../schemas/lint/lint.js'
+import type { Naming } from '../schemas/name-pattern.js'
 import type { Receipt } from '../schemas/receipt.js'
 import type { SetName } from '../schemas/record-feed.js'
 import { type Checked, type CheckOptions, check } from './check.js'
@@ -16,33 +17,35 @@ import { noRows } from './stores/file-state.js'
  */
 export async function checkAll(
   paths: readonly string[],
+  naming: Naming,
   optionsOf: (path: string) => CheckOptions,
 ): Promise<readonly Checked[]> {
   const checked: Checked[] = []
   for (const path of paths) checked.push(await check(path, optionsOf(path)))
   const sets = new Map<string, Checked[]>()
   for (const one of checked) {
-    const key = setKey(one)
+    const key = setKey(one, naming)
     if (key !== undefined) sets.set(key, [...(sets.get(key) ?? []), one])
   }
   const judged = new Map<Checked, Checked>()
   for (const members of sets.values()) {
-    for (const [at, one] of judgeSet(members).entries()) judged.set(members[at] as Checked, one)
+    const found = judgeSet(members, naming)
+    for (const [at, one] of found.entries()) judged.set(members[at] as Checked, one)
   }
   return checked.map((one) => judged.get(one) ?? one)
 }
 
-function setKey({ receipt: { fileName, feed } }: Checked): string | undefined {
+function setKey({ receipt: { fileName, feed } }: Checked, naming: Naming): string | undefined {
   const set = recordFeedOf(feed ?? '')?.schedule?.set
   if (set === undefined) return undefined
-  const { companyCode, fileDate } = parseFileName(fileName)
+  const { companyCode, fileDate } = parseFileName(fileName, naming)
   return [set, companyCode, fileDate].join('_')
 }
 
-function judgeSet(members: readonly Checked[]): readonly Checked[] {
+function judgeSet(members: readonly Checked[], naming: Naming): readonly Checked[] {
   const [first] = members as readonly [Checked]
   const set = recordFeedOf(first.receipt.feed ?? '')?.schedule?.set as SetName
-  const { errors, warnings } = lintSet(set, inputOf(set, members))
+  const { errors, warnings } = lintSet(set, inputOf(set, members, naming))
   const findings = toFindings(errors)
   const refused = members.filter(({ receipt }) => receipt.status === 'quarantined')
   const reasons = [
@@ -61,7 +64,7 @@ function judgeSet(members: readonly Checked[]): readonly Checked[] {
   })
 }
 
-function inputOf(set: SetName, members: readonly Checked[]): LintInput {
+function inputOf(set: SetName, members: readonly Checked[], naming: Naming): LintInput {
   const rows: Record<string, readonly PlacedRow[]> = {}
   for (const { receipt, rows: own = [] } of members) {
     const feed = receipt.feed ?? ''
@@ -70,7 +73,7 @@ function inputOf(set: SetName, members: readonly Checked[]): LintInput {
   const unknown = feedNames.filter((name) => {
     return recordFeedOf(name)?.schedule?.set === set && rows[name] === undefined
   })
-  const { fileDate } = parseFileName(members[0]?.receipt.fileName ?? '')
+  const { fileDate } = parseFileName(members[0]?.receipt.fileName ?? '', naming)
   return {
     rows,
     unknown,

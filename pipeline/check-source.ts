@@ -8,7 +8,8 @@ import { afterHeader } from './header.js'
 import { inflate } from './inflate.js'
 import { cutPieces, type Piece } from './pieces.js'
 import { tap } from './receive.js'
-import { attempt, createHandOverSource } from './sources/folder.js'
+import { attempt } from './sources/disk.js'
+import { createHandOverSource } from './sources/folder.js'
 import type { Arrival } from './stores/ledger.js'
 
 /** A file that is checked where it lies. */

@@ -66,7 +66,7 @@ export async function check(path: string, options: CheckOptions): Promise<Checke
   const origin = await originOf(resolve(path))
   let state = blankState(options, origin)
   try {
-    const name = parseFileName(origin.name)
+    const name = parseFileName(origin.name, options.profile)
     state = { ...state, companyCode: name.companyCode, fileDate: name.fileDate, feed: name.feed }
     state = { ...state, notes: companyNotes(options, origin, name) }
     const checking = { options, origin, name }

@@ -1,6 +1,13 @@
 import type { Line } from './line.js'
 import { type LoadTask, toLoadTask } from './load-task.js'
 import type { FileState } from './stores/file-state.js'
+import type { Arrival } from './stores/ledger.js'
+
+/** Queues the first step of an arrival: a file that lies elsewhere is fetched before it is received. */
+export function begin(line: Line, { arrival, source }: Pick<Arrival, 'arrival' | 'source'>) {
+  const isHere = line.sources.get(source)?.fetch === undefined
+  return line.queues.add(isHere ? 'receive' : 'fetch', { v: 1, arrival })
+}
 
 /** The loads of a file as its manifest has them. */
 export function loadTasks(state: FileState): readonly LoadTask[] {

@@ -7,7 +7,7 @@ import { createCompletions, createQueues, type Queues } from './queues/bullmq.js
 import { jobId } from './queues/jobs.js'
 import { type Held, holdUp, passingFault } from './queues/wait.js'
 import { toReceipt } from './receipt.js'
-import { attempt } from './sources/folder.js'
+import { attempt } from './sources/disk.js'
 import { createStore, type StoreAddress } from './stores/clickhouse.js'
 import type { FileStatus } from './stores/file-state.js'
 import { type Arrival, createLedger, type Entry, type Ledger } from './stores/ledger.js'

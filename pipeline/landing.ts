@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Fault } from '../schemas/fault.js'
 import type { Measured } from './kind.js'
 import { cutPoint, lastRow } from './rows.js'
-import { attempt } from './sources/folder.js'
+import { attempt } from './sources/disk.js'
 import type { LandedChunk } from './stores/file-state.js'
 
 /** Where the chunks of an arrival lie, below the landing folder. */

@@ -16,6 +16,9 @@ export interface Folders {
   readonly quarantine: string
   /** Files that were made of the MDM's answers. */
   readonly backfill: string
+  /** Files that were uploaded, and those that pushed rows were gathered into. */
+  readonly uploads: string
+  readonly pushed: string
 }
 
 /** All that the steps of the file line work with; built once, passed down. */

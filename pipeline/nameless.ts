@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { attempt } from './sources/folder.js'
+import { attempt } from './sources/disk.js'
 
 /**
  * A file to write and read in a folder in which it no longer stands: its bytes are gone once it is

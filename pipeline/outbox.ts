@@ -1,4 +1,5 @@
 import { basename, join } from 'node:path'
+import { plainName } from '../schemas/file-name.js'
 
 /** Where the receipt of an arrival lies, and its rejects if it has some. */
 export interface OutboxPaths {
@@ -33,8 +34,6 @@ function pathsOf(stem: string): OutboxPaths {
  * has to be written otherwise bears its arrival, or it could take the place of another's receipt.
  */
 function outboxName({ arrival, fileName }: Named): string {
-  const name = basename(fileName)
-    .replace(/[^A-Za-z0-9._-]/g, '_')
-    .slice(0, 200)
+  const name = plainName(basename(fileName))
   return name === fileName && /^[A-Za-z0-9]/.test(name) ? name : `arrival-${arrival}-${name}`
 }

@@ -1,4 +1,5 @@
 import { rateSetOf } from '../schemas/file-name.js'
+import { begin } from './forward.js'
 import type { Line } from './line.js'
 import type { Listed } from './sources/source.js'
 import type { Entry } from './stores/ledger.js'
@@ -15,13 +16,14 @@ const restingMs = 60_000
 /**
  * Lists one source and queues a receive job for each file that is finished: its sender says so, it
  * has rested, or its size and time stood still over `settlePolls` polls. A settled file has left the
- * source before it was called so: one that stands there again, time and all, has come again.
+ * source before it was called so: one that stands there again, time and all, has come again. Where
+ * the source keeps its files, one that was settled is known by its path, size and time.
  */
 export async function poll(line: Line, name: string, stillness: Stillness): Promise<void> {
   const source = line.sources.get(name)
   const profile = line.profile.sources.find((one) => one.name === name)
   if (source === undefined || profile === undefined) return
-  const known = new Set((await line.ledger.unsettledOf(name)).map(keyOf))
+  const known = new Set((await line.ledger.knownOf(source)).map(keyOf))
   const listed = await source.list()
   const present = new Set(listed.map((one) => one.path))
   for (const path of stillness.keys()) if (!present.has(path)) stillness.delete(path)
@@ -35,7 +37,7 @@ export async function poll(line: Line, name: string, stillness: Stillness): Prom
   await replaceWaiting(line, groups.flat())
   for (const group of groups) {
     const arrivals = await line.ledger.claimAll(group.map(toEntry))
-    for (const { arrival } of arrivals) await line.queues.add('receive', { v: 1, arrival })
+    for (const arrival of arrivals) await begin(line, arrival)
   }
 }
 

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { statfs } from 'node:fs/promises'
 import { Fault } from '../schemas/fault.js'
 import { feeds, isSchedule } from '../schemas/feed.js'
 import { type FileName, parseFileName } from '../schemas/file-name.js'
 import type { Profile } from '../schemas/profile.js'
 import { formatQuantity } from '../schemas/quantity.js'
 import { forward } from './forward.js'
+import { refuseFullDisk } from './free-disk.js'
 import { afterHeader } from './header.js'
 import { inflate } from './inflate.js'
 import { type Intake, kindOf } from './kind.js'
@@ -13,7 +13,6 @@ import { createLanding, isLanded, landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import { toLoadTask } from './load-task.js'
 import { sampleBytes } from './sample.js'
-import { attempt } from './sources/folder.js'
 import type { Source } from './sources/source.js'
 import {
   type FileState,
@@ -43,9 +42,10 @@ export async function receive(line: Line, number: number): Promise<void> {
 async function takeIn(line: Line, arrival: Arrival): Promise<FileState> {
   let state = blankState(line, arrival)
   try {
-    const name = parseFileName(arrival.name)
+    const name = parseFileName(arrival.name, line.profile)
     state = { ...state, companyCode: name.companyCode, fileDate: name.fileDate, feed: name.feed }
     state = { ...state, notes: companyNotes(line, arrival, name) }
+    await refuseSize(line, arrival)
     return await land(line, arrival, { name, state })
   } catch (error) {
     if (!(error instanceof Fault)) throw error
@@ -55,6 +55,18 @@ async function takeIn(line: Line, arrival: Arrival): Promise<FileState> {
     if (isHandOver(arrival)) return wrong
     return { ...wrong, status: 'replaced', settledAt: line.now() }
   }
+}
+
+/** Refuses what can be told of a file before any of its bytes is here. */
+export async function admit(line: Line, arrival: Arrival): Promise<void> {
+  companyNotes(line, arrival, parseFileName(arrival.name, line.profile))
+  await refuseSize(line, arrival)
+}
+
+async function refuseSize(line: Line, arrival: Arrival): Promise<void> {
+  const { limits } = line.profile
+  await refuseFullDisk(line.folders.landing, arrival, limits.freeDiskBytesMin)
+  refuseLarge(limits, arrival.bytes)
 }
 
 function isHandOver(arrival: Arrival): boolean {
@@ -76,9 +88,6 @@ interface Named {
 
 async function land(line: Line, arrival: Arrival, named: Named): Promise<FileState> {
   const { name, state } = named
-  const { limits } = line.profile
-  await refuseFullDisk(line, arrival)
-  refuseLarge(limits, arrival.bytes)
   const source = line.sources.get(arrival.source)
   if (source === undefined) {
     throw new Fault(
@@ -162,7 +171,7 @@ export async function ensureLanded(line: Line, state: FileState): Promise<void> 
   const arrival = await line.ledger.arrival(state.arrival)
   const source = line.sources.get(state.source)
   if (arrival === undefined || source === undefined) throw sourceChanged(state)
-  const name = parseFileName(arrival.name)
+  const name = parseFileName(arrival.name, line.profile)
   const { fileId } = await landFrom(line, { arrival, source, name, hold: true })
   if (fileId !== state.fileId) throw sourceChanged(state)
 }
@@ -231,17 +240,6 @@ export function refuseLarge({ fileBytesMax }: Profile['limits'], bytes: number):
   throw new Fault(
     'FILE_TOO_LARGE',
     `${bytes} bytes, limits.fileBytesMax is ${fileBytesMax}; split it, or raise the limit`,
-  )
-}
-
-async function refuseFullDisk(line: Line, arrival: Arrival): Promise<void> {
-  const { landing } = line.folders
-  const { bavail, bsize } = await attempt(landing, () => statfs(landing))
-  const free = bavail * bsize
-  if (free - arrival.bytes >= line.profile.limits.freeDiskBytesMin) return
-  throw new Fault(
-    'DISK_FULL',
-    `${landing} has ${free} bytes free; ${arrival.name} has ${arrival.bytes} and limits.freeDiskBytesMin is ${line.profile.limits.freeDiskBytesMin}`,
   )
 }
 

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import { compareRecords, recordSlots } from './read-record.js'
-import { toFault } from './sources/folder.js'
+import { toFault } from './sources/disk.js'
 
 /** Sorted records in a file, from byte to byte. */
 export interface Run {

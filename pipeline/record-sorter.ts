@@ -10,7 +10,7 @@ import {
   startSlot,
 } from './read-record.js'
 import { mergeRuns, type Run } from './record-merge.js'
-import { attempt } from './sources/folder.js'
+import { attempt } from './sources/disk.js'
 
 /** Sorts records in bounded memory, see `compareRecords`. */
 export interface RecordSorter {

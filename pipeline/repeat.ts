@@ -7,12 +7,13 @@ const lookMs = 5_000
 
 /**
  * Repeats the sweep, what retention asks for, and the poll of each source, and tells the queues every
- * few seconds anew, also that reconcile runs alone: a Redis that was emptied forgets that too, and
- * nothing would be found any more.
+ * few seconds anew, also that reconcile and poll run alone: a Redis that was emptied forgets that too,
+ * and nothing would be found any more.
  */
 export async function keepRepeating(line: Line): Promise<{ close(): Promise<void> }> {
   const repeat = async () => {
     await line.queues.runAlone('reconcile')
+    await line.queues.runAlone('poll')
     await line.queues.repeat('sweep', { v: 1 }, sweepMs)
     await line.queues.repeat('retain', { v: 1 }, retainMs)
     for (const { name, pollSeconds } of line.profile.sources) {

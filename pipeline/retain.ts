@@ -1,65 +1,88 @@
-import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eraseDue } from './erase.js'
 import type { Line } from './line.js'
 import { arrivalsFolder } from './outbox.js'
-import { attempt } from './sources/folder.js'
+import { attempt, ifThere } from './sources/disk.js'
 import { dropStaging, stagedArrivals } from './stores/staging.js'
 
 const dayMs = 86_400_000
 
 /**
- * Removes what was kept for as long as the profile says: by `retention` (decision 32), and accounts
- * that were terminated (decision 30).
+ * Removes what has been kept for as long as the profile says: by `retention` (decision 32) files in the
+ * archive and the quarantine, receipts and rejects in the outbox, rejected rows in the store, staging
+ * and parts of uploads that nobody goes on with, and accounts that were terminated (decision 30).
  */
 export async function retain(line: Line): Promise<void> {
-  const { archiveDays, rejectsDays } = line.profile.retention
-  const { archive, quarantine, outbox } = line.folders
-  await removeOlder(line, archive, { days: archiveDays })
-  await removeOlder(line, quarantine, { days: archiveDays })
+  const { archive, quarantine, outbox, uploads } = line.folders
+  const { archiveDays, rejectsDays, stagingDays } = line.profile.retention
+  const before = (days: number) => new Date(line.now().getTime() - days * dayMs)
+  for (const folder of [archive, quarantine]) await removeEnded(line, folder, before(archiveDays))
   for (const folder of [outbox, join(outbox, arrivalsFolder)]) {
-    await removeOlder(line, folder, { days: rejectsDays, ending: '.rejects.csv' })
+    await removeWritten(folder, before(rejectsDays), /\.(receipt\.json|rejects\.csv)$/)
   }
-  await forgetRejects(line)
-  await dropDeadStaging(line)
+  await removeWritten(uploads, before(stagingDays), /\.part$/)
+  await forgetRejects(line, before(rejectsDays))
+  await dropDeadStaging(line, before(stagingDays))
   await eraseDue(line)
 }
 
-interface Old {
-  readonly days: number
-  readonly ending?: string
-}
-
-/** Files by the time at which they were put away or written. */
-async function removeOlder(line: Line, folder: string, { days, ending = '' }: Old): Promise<void> {
-  const before = line.now().getTime() - days * dayMs
-  await attempt(folder, () => mkdir(folder, { recursive: true, mode: 0o700 }))
-  for (const name of await attempt(folder, () => readdir(folder))) {
-    if (!name.endsWith(ending)) continue
-    const path = join(folder, name)
-    const found = await stat(path).catch(() => undefined)
-    if (found?.isFile() && found.ctimeMs < before)
-      await attempt(path, () => rm(path, { force: true }))
-  }
-}
-
-async function forgetRejects({ store, profile, now }: Line): Promise<void> {
-  const before = new Date(now().getTime() - profile.retention.rejectsDays * dayMs)
+async function forgetRejects({ store }: Line, before: Date): Promise<void> {
   const old = `arrival IN (SELECT arrival FROM file_state FINAL
-    WHERE settled_at < {before:DateTime64(3)}) AND arrival IN (SELECT arrival FROM reject)`
-  const parameters = { before: before.toISOString().replace('T', ' ').replace('Z', '') }
+    WHERE settled_at < fromUnixTimestamp64Milli({before:Int64}))`
+  const parameters = { before: String(before.getTime()) }
   const found = await store.rows({ sql: `SELECT 1 FROM reject WHERE ${old} LIMIT 1`, parameters })
-  if (found.length === 0) return
-  await store.command({ sql: `DELETE FROM reject WHERE ${old}`, parameters })
+  if (found.length > 0) await store.command({ sql: `DELETE FROM reject WHERE ${old}`, parameters })
 }
 
 /** Staging of arrivals that have not ended for long: it is built anew should they go on. */
-async function dropDeadStaging({ store, ledger, profile, now }: Line): Promise<void> {
-  const before = now().getTime() - profile.retention.stagingDays * dayMs
+async function dropDeadStaging({ store, ledger }: Line, before: Date): Promise<void> {
   for (const arrival of await stagedArrivals(store)) {
     const found = await ledger.arrival(arrival)
     const state = await ledger.state(arrival)
     if (state?.status === 'publishing' || state?.status === 'received') continue
-    if (found === undefined || found.arrivedAt.getTime() < before) await dropStaging(store, arrival)
+    if (found === undefined || found.arrivedAt < before) await dropStaging(store, arrival)
   }
+}
+
+/** Files that bear the number of an arrival: their own time is the sender's and says nothing here. */
+async function removeEnded({ store }: Line, folder: string, before: Date): Promise<void> {
+  const numbered = (await listFolder(folder)).flatMap((name) => {
+    const number = /^(\d+)-/.exec(name)?.[1]
+    return number === undefined ? [] : [{ name, arrival: Number(number) }]
+  })
+  if (numbered.length === 0) return
+  const rows = await store.rows<{ arrival: number }>({
+    sql: `SELECT arrival FROM file_state FINAL WHERE arrival >= {from:UInt32}
+      AND settled_at < fromUnixTimestamp64Milli({before:Int64})`,
+    parameters: {
+      from: numbered.reduce(
+        (least, { arrival }) => Math.min(least, arrival),
+        Number.MAX_SAFE_INTEGER,
+      ),
+      before: String(before.getTime()),
+    },
+  })
+  const due = new Set(rows.map(({ arrival }) => arrival))
+  for (const { name, arrival } of numbered) if (due.has(arrival)) await remove(join(folder, name))
+}
+
+/** Files that were written here, by the time at which they were. */
+async function removeWritten(folder: string, before: Date, names: RegExp): Promise<void> {
+  for (const name of await listFolder(folder)) {
+    const path = join(folder, name)
+    if (!names.test(name)) continue
+    const found = await attempt(path, () => ifThere(stat(path)))
+    if (found !== undefined && found.mtime < before) await remove(path)
+  }
+}
+
+function remove(path: string): Promise<void> {
+  return attempt(path, () => rm(path, { force: true }))
+}
+
+/** A folder that nothing was put into yet need not be there. */
+async function listFolder(folder: string): Promise<readonly string[]> {
+  const found = await attempt(folder, () => ifThere(stat(folder)))
+  return found === undefined ? [] : attempt(folder, () => readdir(folder))
 }

@@ -81,9 +81,9 @@ function skipBlanks(bytes: Buffer, from: number): number {
 }
 
 function toSpan(bytes: Buffer, span: Omit<RowSpan, 'next'>): RowSpan {
-  const { start, end } = span
+  const { start, end, lines, whole } = span
   const trimmed = end > start && bytes[end - 1] === carriageReturn ? end - 1 : end
-  return { ...span, end: trimmed, next: end + 1 }
+  return { start, end: trimmed, next: end + 1, lines, whole }
 }
 
 function lineEnd(bytes: Buffer, start: number): number {

@@ -7,7 +7,7 @@ import { landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import { arrivalPaths, latestPaths } from './outbox.js'
 import { toReceipt } from './receipt.js'
-import { attempt } from './sources/folder.js'
+import { attempt } from './sources/disk.js'
 import type { FileState } from './stores/file-state.js'
 import { dropStaging } from './stores/staging.js'
 

@@ -1,9 +1,9 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { queueOpenHistory } from './backfill.js'
-import { forward } from './forward.js'
-import { landedFolder } from './landing.js'
+import { begin, forward } from './forward.js'
 import type { Line } from './line.js'
-import { attempt } from './sources/folder.js'
+import { attempt } from './sources/disk.js'
 import { areMergesHeld, dropStaging, freeMerges, stagedArrivals } from './stores/staging.js'
 
 /**
@@ -12,7 +12,7 @@ import { areMergesHeld, dropStaging, freeMerges, stagedArrivals } from './stores
  */
 export async function sweep(line: Line): Promise<void> {
   const { arrivals, states } = await line.ledger.unfinished()
-  for (const { arrival } of arrivals) await line.queues.add('receive', { v: 1, arrival })
+  for (const arrival of arrivals) await begin(line, arrival)
   for (const state of states) {
     if (state.status === 'waiting') {
       await line.queues.add('reconcile', { v: 1, arrival: state.arrival })
@@ -41,8 +41,8 @@ async function dropDeadStaging(line: Line): Promise<void> {
 }
 
 /**
- * Chunks that a settled file left behind in the same way. The folder itself is made again where
- * somebody removed it: what was in it is landed again.
+ * Chunks, copies and parts of copies that a settled file left behind in the same way. The folder
+ * itself is made again where somebody removed it: what was in it is landed again.
  */
 async function dropDeadLandings(line: Line): Promise<void> {
   const { landing } = line.folders
@@ -51,8 +51,9 @@ async function dropDeadLandings(line: Line): Promise<void> {
     return readdir(landing)
   })
   for (const name of names) {
-    const state = /^\d+$/.test(name) ? await line.ledger.state(Number(name)) : undefined
+    const number = /^(\d+)(\.file.*)?$/.exec(name)?.[1]
+    const state = number === undefined ? undefined : await line.ledger.state(Number(number))
     if (state?.settledAt === undefined) continue
-    await rm(landedFolder(landing, Number(name)), { recursive: true, force: true })
+    await rm(join(landing, name), { recursive: true, force: true })
   }
 }

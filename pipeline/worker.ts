@@ -2,12 +2,17 @@ import type { Logger } from 'pino'
 import type { Mdm } from '../schemas/history.js'
 import type { Profile } from '../schemas/profile.js'
 import type { Registration } from '../schemas/registration.js'
+import type { SecretReference } from '../schemas/secret.js'
+import { sourceSettings } from '../schemas/source.js'
 import { createZone } from '../schemas/zone.js'
 import { backfill, backfillSource, giveUpHistory, openHistory } from './backfill.js'
 import { logFailure } from './failure.js'
+import { fetch } from './fetch.js'
+import { pushSource, uploadSource } from './intake/arrive.js'
 import type { Folders, Line } from './line.js'
 import { load } from './load.js'
-import { poll, type Stillness } from './poll.js'
+import type { Stillness } from './poll.js'
+import { pollWhenDue } from './poll-when-due.js'
 import { createConsumer, createQueues } from './queues/bullmq.js'
 import { idsOf, type JobData, type JobName } from './queues/jobs.js'
 import { receive } from './receive.js'
@@ -16,9 +21,7 @@ import { register } from './registrations.js'
 import { keepRepeating } from './repeat.js'
 import { retain } from './retain.js'
 import { settle } from './settle.js'
-import { createFolder, createHandOverSource } from './sources/folder.js'
-import type { Source } from './sources/source.js'
-import { watched } from './sources/watched.js'
+import { createSources } from './sources/drivers.js'
 import { createStore, type StoreAddress } from './stores/clickhouse.js'
 import { createLedger } from './stores/ledger.js'
 import { sweep } from './sweep.js'
@@ -30,15 +33,22 @@ export interface WorkerOptions {
   /** The landing folder as the store sees it; chunks travel in request bodies without it. */
   readonly storeLandingPath?: string
   readonly redisUrl: string
+  /** The secrets that the sources of the profile refer to. */
+  readonly secret: (reference: SecretReference) => string
   /** Whom the history of meters is asked of; the worker closes it. */
   readonly mdm?: Mdm | undefined
   readonly log: Logger
   readonly tell?: (text: string) => void
+  /** Hears how long each step took that came to its end. */
+  readonly onDone?: (step: JobName, ms: number) => void
+  readonly onFailure?: (error: unknown) => void
 }
 
 /** Loads that run at once: the engine works on each with one thread. */
 const loadsAtOnce = 2
 const registersAtOnce = 4
+/** A slow source does not hold up the others. */
+const fetchesAtOnce = 4
 const historiesAtOnce = 4
 
 /** Everything that happens to files, one consumer for each queue. */
@@ -50,8 +60,9 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     poll: async ({ source }) => {
       const seen = stillness.get(source) ?? new Map()
       stillness.set(source, seen)
-      await poll(line, source, seen)
+      await pollWhenDue(line, source, seen)
     },
+    fetch: ({ arrival }) => fetch(line, arrival),
     receive: ({ arrival }) => receive(line, arrival),
     load: ({ v: _, ...task }) => load(line, task),
     reconcile: ({ arrival }) => reconcile(line, arrival),
@@ -73,13 +84,19 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
         if ('arrival' in data) await giveUp(line, { job: name, arrival: data.arrival }, error)
         if ('meterId' in data) await giveUpHistory(line, data.meterId, error)
       },
-      onFailure: (ids, error, attempts) => logFailure(log, { job: name, ...ids, attempts }, error),
+      onFailure: (ids, error, attempts) => {
+        logFailure(log, { job: name, ...ids, attempts }, error)
+        options.onFailure?.(error)
+      },
       onDone: (data, ms) => {
+        options.onDone?.(name, ms)
         if ('arrival' in data) log.info({ job: name, ...idsOf(data), ms: Math.round(ms) }, 'done')
       },
     })
   await line.queues.runAlone('reconcile')
+  await line.queues.runAlone('poll')
   const consumers = [
+    consume('fetch', fetchesAtOnce),
     consume('receive', 1),
     consume('load', loadsAtOnce),
     consume('reconcile', 1),
@@ -96,6 +113,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     close: async () => {
       await repeating.close()
       await Promise.all(consumers.map((consumer) => consumer.close()))
+      await Promise.all([...line.sources.values()].map((source) => source.close()))
       await line.mdm?.close()
       await line.queues.close()
       await line.store.close()
@@ -104,16 +122,15 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
 }
 
 function createLine(options: WorkerOptions): Line {
-  const { profile, folders, log } = options
+  const { profile, folders, secret, log } = options
   const now = () => new Date()
   const store = createStore(options.store, 'discreet')
   const tell = options.tell ?? (() => undefined)
-  const sources = new Map<string, Source>([['hand-over', createHandOverSource()]])
-  const { backfill: path, archive, quarantine } = folders
-  for (const { name, path } of profile.sources) {
-    sources.set(name, watched(createFolder({ name, path, archive, quarantine }), tell))
-  }
-  sources.set(backfillSource, createFolder({ name: backfillSource, path, archive, quarantine }))
+  const own = [
+    { name: backfillSource, path: folders.backfill },
+    { name: uploadSource, path: folders.uploads },
+    { name: pushSource, path: folders.pushed },
+  ].map((folder) => sourceSettings.parse({ kind: 'folder', ...folder }))
   return {
     profile,
     zone: createZone(profile.timeZone),
@@ -121,7 +138,7 @@ function createLine(options: WorkerOptions): Line {
     store,
     ledger: createLedger(store, now),
     queues: createQueues({ redisUrl: options.redisUrl, prefix: profile.database }),
-    sources,
+    sources: createSources([...profile.sources, ...own], { ...folders, secret, tell }),
     storeLanding: options.storeLandingPath,
     mdm: options.mdm,
     now,

@@ -4,7 +4,7 @@ import { crc32, createInflateRaw } from 'node:zlib'
 import { type Entry, fromFdPromise, type ZipFile } from 'yauzl'
 import { Fault } from '../schemas/fault.js'
 import { openNameless } from './nameless.js'
-import { attempt, toFault } from './sources/folder.js'
+import { attempt, toFault } from './sources/disk.js'
 
 export interface UnzipOptions {
   /** Where the archive lies while it is read: its directory stands at its end. */

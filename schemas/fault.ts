@@ -93,6 +93,19 @@ export const faultCodes = {
     retry: true,
     meaning: 'The file changed while it was read. It is read again once it stands still.',
   },
+  SOURCE_LOGIN: {
+    retry: true,
+    meaning: 'The source refuses the login. Mend user, key or password of the source.',
+  },
+  SOURCE_IDENTITY: {
+    retry: true,
+    meaning:
+      'The server is not the one that the profile trusts. Ask its operator before anything else.',
+  },
+  SOURCE_REFUSED: {
+    retry: true,
+    meaning: 'The source refused a request. Mend what the message names; it is tried again.',
+  },
   STORE_UNREACHABLE: {
     retry: true,
     meaning: 'ClickHouse does not answer. Check that it is up and that its address is right.',

@@ -1,5 +1,6 @@
 import { Fault } from './fault.js'
 import { type FeedName, feedNames, feeds, recordFeedOf } from './feed.js'
+import { matchPatterns, type Naming } from './name-pattern.js'
 import { isCalendarDay } from './time-stamp.js'
 
 /** What the name of a file says. `fileDate` is `YYYY-MM-DD`. */
@@ -14,8 +15,10 @@ export interface FileName {
 
 const nameBytesMax = 255
 const expected = '<CompanyCode>_<DDMMYYYY>_<Feed>[_<n>].csv[.gz|.zip]'
-const stem = String.raw`(?<company>[A-Za-z0-9]{1,32})_(?<date>\d{8})_(?<feed>[A-Za-z]+)`
+const date = String.raw`(?<day>\d{2})(?<month>\d{2})(?<year>\d{4})`
+const stem = `(?<company>[A-Za-z0-9]{1,32})_${date}_(?<feed>[A-Za-z]+)`
 const shape = new RegExp(String.raw`^${stem}(?:_(?<suffix>\d{1,9}))?(?<ending>(?:\.[a-z]+)+)$`)
+const remedy = 'fileNames in the profile says how else files may be named'
 const endings: ReadonlyMap<string, FileName['compression']> = new Map([
   ['.csv', 'none'],
   ['.csv.gz', 'gzip'],
@@ -24,21 +27,23 @@ const endings: ReadonlyMap<string, FileName['compression']> = new Map([
 ])
 
 /**
- * Takes a file's name apart (specification section 2.8, file layouts). Throws Fault `FILE_NAME`,
- * saying what was expected, for any other name: paths, dot names and control characters too.
+ * Takes a file's name apart: one that the profile describes, or the usual one (specification section
+ * 2.8, file layouts). Throws Fault `FILE_NAME`, saying what was expected, for any other name: paths,
+ * dot names and control characters too.
  */
-export function parseFileName(name: string): FileName {
+export function parseFileName(name: string, naming: Naming): FileName {
   if (Buffer.byteLength(name) > nameBytesMax)
     throw refusal(name, `it is longer than ${nameBytesMax} bytes`)
-  const groups = shape.exec(name)?.groups
-  if (groups === undefined) throw refusal(name, 'it has another shape')
-  const { company = '', date = '', feed = '', suffix, ending = '' } = groups
+  const groups = matchPatterns(name, naming) ?? shape.exec(name)?.groups
+  if (groups === undefined) throw refusal(name, `it has another shape; ${remedy}`)
+  const { company = '', day = '', month = '', year = '' } = groups
+  const { feed = '', suffix, ending = '' } = groups
   const compression = endings.get(ending)
   if (compression === undefined) throw refusal(name, `it ends in none of ${[...endings.keys()]}`)
-  if (!isFeedName(feed)) throw refusal(name, `its feed is none of ${feedNames.join(', ')}`)
-  const [day, month, year] = [date.slice(0, 2), date.slice(2, 4), date.slice(4)]
+  if (!isFeedName(feed))
+    throw refusal(name, `its feed is none of ${feedNames.join(', ')}; ${remedy}`)
   if (!isCalendarDay(Number(year), Number(month), Number(day)))
-    throw refusal(name, `${date} is no day written DDMMYYYY`)
+    throw refusal(name, `${day}${month}${year} is no day written DDMMYYYY`)
   return {
     name,
     companyCode: company,
@@ -52,6 +57,16 @@ export function parseFileName(name: string): FileName {
 /** Whether a name says that its sender is not done yet: `.part`, `.tmp`, `.filepart`, dot names. */
 export function isUnfinished(name: string): boolean {
   return name.startsWith('.') || /\.(part|tmp|filepart)$/i.test(name)
+}
+
+/** Whether a name is one that Tieline writes beside a file: receipt, rejects, or a mark. */
+export function isOwn(name: string): boolean {
+  return /\.(receipt\.json|rejects\.csv|ended)$/.test(name)
+}
+
+/** A sender's name made fit to stand in a name of ours, whatever it holds. */
+export function plainName(name: string): string {
+  return name.replace(/[^A-Za-z0-9._-]/g, '_').slice(0, 200)
 }
 
 function isFeedName(text: string): text is FeedName {

@@ -44,13 +44,16 @@ const passwordHash = z
     'write the line that tieline password prints',
   )
 
+/** Service accounts, for basic authentication. */
+export const serviceUsers = z
+  .array(z.strictObject({ name: z.string().regex(/^[^:\s]{1,64}$/), passwordHash }).readonly())
+  .min(1, 'name at least one user')
+  .readonly()
+
 export const bindSettings = z
   .strictObject({
     /** The service accounts that may bind. */
-    users: z
-      .array(z.strictObject({ name: z.string().regex(/^[^:\s]{1,64}$/), passwordHash }).readonly())
-      .min(1, 'name at least one user')
-      .readonly(),
+    users: serviceUsers,
     eui64: z.boolean().default(false),
     installCodeCrc: z.enum(['off', 'warn', 'enforce']).default('warn'),
   })

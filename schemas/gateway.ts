@@ -3,6 +3,7 @@ import { amiSettings, bindSettings } from './gateway-bind.js'
 import { cisSettings } from './gateway-cis.js'
 import { identitySettings } from './gateway-identity.js'
 import { listenerSettings } from './gateway-listener.js'
+import { intakeSettings } from './intake.js'
 
 /** Days between a version's deprecation and its end, at least (specification section 9). */
 const overlapDaysMin = 90
@@ -43,6 +44,7 @@ export const gatewaySettings = {
   cis: cisSettings.optional(),
   ami: amiSettings.optional(),
   bind: bindSettings.optional(),
+  intake: intakeSettings.optional(),
   /** Whether failures of customer and bind are told by table (section 7) or by status alone. */
   errorStyle: z.enum(['table', 'status']).default('table'),
   /** Account states that are answered with 86 (decision 5). */
@@ -65,6 +67,7 @@ interface Sections {
   readonly cis?: unknown
   readonly ami?: unknown
   readonly bind?: unknown
+  readonly intake?: unknown
   readonly ingestion?: string
   readonly backfill?: unknown
 }
@@ -90,6 +93,9 @@ export function findGaps(sections: Sections): readonly Gap[] {
   if (bind !== undefined && ami === undefined) need('ami', 'bind needs a head-end')
   if (bind !== undefined && gateway?.mutual === undefined) {
     gaps.push({ path: ['gateway', 'mutual'], message: 'bind needs a listener with mutual TLS' })
+  }
+  if (sections.intake !== undefined && gateway?.mutual === undefined) {
+    gaps.push({ path: ['gateway', 'mutual'], message: 'intake needs a listener with mutual TLS' })
   }
   if (gateway?.mutualTls === 'all' && gateway.mutual === undefined) {
     gaps.push({ path: ['gateway', 'mutual'], message: 'mutualTls: all needs it' })

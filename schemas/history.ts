@@ -61,10 +61,16 @@ export function toUsageText({ format, text }: HistoryAnswer): string | undefined
 }
 
 function toRow(line: string, at: number): string {
+  const read = readUsageRow(line)
+  if ('row' in read) return read.row
+  throw new Fault('MDM_ANSWER', `line ${at + 1} of the MDM's answer has no usable ${read.field}`)
+}
+
+/** A line of NDJSON as a row of a usage file, or the field that it lacks. */
+export function readUsageRow(line: string): { readonly row: string } | { readonly field: string } {
   const parsed = row.safeParse(parseJson(line))
-  if (parsed.success) return columns.map((column) => toField(parsed.data[column])).join(',')
-  const field = parsed.error.issues[0]?.path.join('.') || 'JSON'
-  throw new Fault('MDM_ANSWER', `line ${at + 1} of the MDM's answer has no usable ${field}`)
+  if (!parsed.success) return { field: parsed.error.issues[0]?.path.join('.') || 'JSON' }
+  return { row: columns.map((column) => toField(parsed.data[column])).join(',') }
 }
 
 function toField(text: string): string {

@@ -4,16 +4,15 @@ import { byteSize } from './byte-size.js'
 import { Fault } from './fault.js'
 import { findGaps, gatewaySettings } from './gateway.js'
 import { backfillSettings } from './history.js'
+import { fileNames } from './name-pattern.js'
 import { listProblems, remedy } from './problem.js'
+import { sourceSettings } from './source.js'
 import { findSharedFolders } from './source-folders.js'
+import { workerSettings } from './worker.js'
 import { createZone, daySeconds } from './zone.js'
 
 export { type SecretReference, secretReference } from './secret.js'
-
-/** The name of a source, which stands in job ids and in the ledger. */
-export const sourceName = z
-  .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, 'use up to 63 letters, digits, - and _')
+export { sourceName } from './source.js'
 
 const companyCode = z.string().regex(/^[A-Za-z0-9]{1,32}$/, 'use 1 to 32 letters and digits')
 
@@ -75,18 +74,8 @@ const usage = z
   .readonly()
   .prefault({})
 
-const folderSource = z
-  .strictObject({
-    kind: z.literal('folder'),
-    name: sourceName,
-    path: z.string().min(1, 'name a folder'),
-    pollSeconds: z.int().min(1).max(86_400).default(5),
-    settlePolls: z.int().min(1).max(100).default(2),
-  })
-  .readonly()
-
 const sources = z
-  .array(z.discriminatedUnion('kind', [folderSource]))
+  .array(sourceSettings)
   .refine((list) => isDistinct(list.map((source) => source?.name)), {
     error: 'give every source a name of its own',
     when: ({ value }) => Array.isArray(value),
@@ -144,6 +133,7 @@ const profile = z
       .min(1, 'name at least one company code')
       .refine(isDistinct, { error: 'name each company code once', when: () => true })
       .readonly(),
+    fileNames,
     timeZone,
     database: database.default('tieline'),
     ingestion: z.enum(['full', 'registered', 'backfill']).default('full'),
@@ -155,6 +145,7 @@ const profile = z
     limits,
     retention,
     backfill: backfillSettings.optional(),
+    worker: workerSettings,
     ...gatewaySettings,
   })
   .superRefine((value, context) => {

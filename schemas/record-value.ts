@@ -78,9 +78,13 @@ export function day(text: string): RecordValue | ValueProblem {
   return isDay(text) ? text : problem('NOT_A_DATE')
 }
 
+/** What parsing and formatting would leave as it is; most are. */
+const canonical = /^(?:0|-?[1-9]\d{0,11}|-?(?:0|[1-9]\d{0,11})\.\d{0,5}[1-9])$/
+
 /** A decimal; digits beyond the sixth decimal are rounded half to even, as in a usage file. */
 export function decimal(text: string): RecordValue | ValueProblem {
   if (text === '') return problem('EMPTY')
+  if (canonical.test(text)) return text
   const quantity = parseQuantity(text)
   if (quantity !== undefined) return formatQuantity(quantity.micros)
   return problem(isPlainDecimal(text) ? 'TOO_LARGE' : 'NOT_A_NUMBER')

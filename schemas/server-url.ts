@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+const loopback = /^(([a-z0-9-]+\.)*localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 /**
  * Address of a server of the utility's: https, or http on loopback. User and password do not belong

@@ -1,9 +1,21 @@
 /** What the data folder holds besides the inbox: nothing of it may be taken for a sender's file. */
-const ownFolders = ['outbox', 'landing', 'archive', 'quarantine', 'clickhouse', 'redis', 'logs']
+const ownFolders = [
+  'outbox',
+  'landing',
+  'archive',
+  'quarantine',
+  'backfill',
+  'uploads',
+  'pushed',
+  'clickhouse',
+  'redis',
+  'logs',
+]
 
 interface Placed {
+  readonly kind: string
   readonly name: string
-  readonly path: string
+  readonly path?: string
 }
 
 /** What is wrong with the folder of one source of a list. */
@@ -14,12 +26,15 @@ export interface FolderProblem {
 
 /**
  * The sources whose folder is another source's, for both would take each file, and those that lie
- * where the data folder keeps its own. A relative path lies in the data folder.
+ * where the data folder keeps its own. A relative path lies in the data folder. Folders of other
+ * machines are not looked at.
  */
 export function findSharedFolders(sources: readonly Placed[]): readonly FolderProblem[] {
-  return sources.flatMap(({ name, path }, index) => {
+  return sources.flatMap(({ kind, name, path = '' }, index) => {
+    if (kind !== 'folder') return []
     const folder = normalize(path)
-    const other = sources.slice(0, index).find((one) => normalize(one.path) === folder)
+    const isShared = (one: Placed) => one.kind === 'folder' && normalize(one.path ?? '') === folder
+    const other = sources.slice(0, index).find(isShared)
     const message =
       other === undefined
         ? refuseOwn(folder)

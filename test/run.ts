@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { packageRoot } from '../infra/package-root.js'
 import { ensureRedis } from '../infra/redis/install.js'
 import { Fault } from '../schemas/fault.js'
+import { ensurePrometheus } from './prometheus.js'
 import { type Counts, createReader } from './report.js'
 
 const root = packageRoot(import.meta.url)
@@ -27,6 +28,7 @@ async function main(): Promise<void> {
   let counts: Counts = { passed: 0, failed: 1, skipped: 0 }
   try {
     await ensureRedis({ forced: process.env['TIELINE_INSTALL'] === '1', say })
+    await ensurePrometheus(say)
     const run = await runTests(process.argv.slice(2))
     const isSilent = run.code !== 0 && run.counts.failed === 0
     counts = { ...run.counts, failed: run.counts.failed + (isSilent ? 1 : 0) }

@@ -8,11 +8,17 @@ export interface GuardOptions {
   readonly now: () => number
 }
 
+/** A CIS with what is known of how it answers. */
+export interface GuardedCis extends Cis {
+  /** Failures in a row, and whether it is not asked for them. */
+  breaker(): { readonly failures: number; readonly isOpen: boolean }
+}
+
 /**
  * Stands before a driver: a customer that is asked for by several at once is fetched once, and after
  * `breakerFailures` failures in a row nobody asks for `breakerSeconds`, after which one tries first.
  */
-export function guardCis(cis: Cis, options: GuardOptions): Cis {
+export function guardCis(cis: Cis, options: GuardOptions): GuardedCis {
   const { breakerFailures, breakerSeconds, now } = options
   const fetching = new Map<string, Promise<CisRecord | undefined>>()
   let failures = 0
@@ -48,6 +54,7 @@ export function guardCis(cis: Cis, options: GuardOptions): Cis {
       fetching.set(clientId, fetched)
       return fetched
     },
+    breaker: () => ({ failures, isOpen: failures >= breakerFailures && now() < openUntil }),
     close: () => cis.close(),
   }
 }

@@ -1,3 +1,5 @@
+import type { CacheCounts } from './token-cache.js'
+
 /** What a token proves. */
 export type Identified =
   | { readonly kind: 'customer'; readonly clientId: string; readonly subject: string }
@@ -24,5 +26,13 @@ export interface Identity {
   identify(token: string): Identified | Promise<Identified>
   /** Resolves when tokens can be judged; faults while they cannot. */
   ready(): Promise<void>
+  figures(): IdentityFigures
   close(): Promise<void>
+}
+
+/** What a driver tells of itself to those who watch it. */
+export interface IdentityFigures {
+  readonly cache: CacheCounts
+  /** When the keys of each issuer were last fetched, milliseconds since 1970; 0 for never. */
+  readonly keys: readonly { readonly issuer: string; readonly fetchedAt: number }[]
 }

@@ -58,6 +58,7 @@ export function createIntrospection(options: IntrospectionOptions): Identity {
       return kept !== undefined && kept.until > now() ? kept.identified : identify(token)
     },
     ready: async () => void (await ask('ready')),
+    figures: () => ({ cache: cache.counts(), keys: [] }),
     close: async () => caller.close(),
   }
 }

@@ -27,6 +27,8 @@ export interface KeySet {
   /** Whether a key is still one of the provider's. */
   has(key: TrustedKey): boolean
   ready(): Promise<void>
+  /** When the keys were last fetched, milliseconds since 1970; 0 where they never were. */
+  fetchedAt(): number
   close(): void
 }
 
@@ -110,6 +112,7 @@ export function createKeySet(options: KeySetOptions): KeySet {
     },
     has: (key) => state.keys.has(key.id) && isUsable(),
     ready: require,
+    fetchedAt: () => Math.max(0, state.goodAt),
     close: () => clearInterval(background),
   }
 }

@@ -3,6 +3,7 @@ import type { Fault } from '../../schemas/fault.js'
 import type { IssuerSettings, OidcSettings } from '../../schemas/gateway-identity.js'
 import { createCaller } from '../call.js'
 import type { Subject } from '../subject.js'
+import { createTurns } from '../turns.js'
 import type { Identified, Identity } from './identity.js'
 import { claimAt, findGrantProblem, isIdToken, mayBeAccess, readClaims, readHeader } from './jwt.js'
 import type { TrustedKey } from './key.js'
@@ -71,11 +72,14 @@ export function createOidc(options: OidcOptions): Identity {
     return verified.identified
   }
   const judging = { ...options, issuers }
-  const verify = (token: string): Identified | Promise<Identified> => {
+  const judgeAndKeep = (token: string): Identified | Promise<Identified> => {
     const verified = judge(token, judging)
     if (verified instanceof Promise) return verified.then((one) => keep(token, one))
     return verified
   }
+  const turns = createTurns()
+  const verify = (token: string): Identified | Promise<Identified> =>
+    turns()?.then(() => judgeAndKeep(token)) ?? judgeAndKeep(token)
   return {
     identify: (token) => {
       const known = cache.get(token)
@@ -87,6 +91,10 @@ export function createOidc(options: OidcOptions): Identity {
     ready: async () => {
       await Promise.all([...issuers.values()].map(({ keys }) => keys.ready()))
     },
+    figures: () => ({
+      cache: cache.counts(),
+      keys: [...issuers].map(([issuer, { keys }]) => ({ issuer, fetchedAt: keys.fetchedAt() })),
+    }),
     close: async () => {
       for (const { keys } of issuers.values()) keys.close()
       caller.close()

@@ -3,6 +3,7 @@ import { identifier } from '../../schemas/customer.js'
 import type { Fault } from '../../schemas/fault.js'
 import type { SamlSettings } from '../../schemas/gateway-identity.js'
 import type { Subject } from '../subject.js'
+import { createTurns } from '../turns.js'
 import type { Identified, Identity } from './identity.js'
 import { isCanonical } from './jwt.js'
 import { readAssertion } from './saml-assertion.js'
@@ -41,18 +42,23 @@ export function createSaml(options: SamlOptions): Identity {
     onFailure,
   })
   const cache = createTokenCache<Kept>(options.tokensCachedMax)
+  const turns = createTurns()
+  const judgeAndKeep = (token: string): Identified => {
+    const judged = judge(token, keys.current(), options)
+    if ('kind' in judged) return judged
+    if (judged.identified.kind === 'customer') cache.set(token, judged)
+    return judged.identified
+  }
   return {
     identify: (token) => {
       const known = cache.get(token)
       const isTrusted = known !== undefined && keys.current().includes(known.key)
       if (isTrusted && known.expiresAt > now()) return known.identified
       if (known !== undefined) cache.delete(token)
-      const judged = judge(token, keys.current(), options)
-      if ('kind' in judged) return judged
-      if (judged.identified.kind === 'customer') cache.set(token, judged)
-      return judged.identified
+      return turns()?.then(() => judgeAndKeep(token)) ?? judgeAndKeep(token)
     },
     ready: async () => undefined,
+    figures: () => ({ cache: cache.counts(), keys: [] }),
     close: async () => keys.close(),
   }
 }

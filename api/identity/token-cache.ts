@@ -1,7 +1,17 @@
 import { hash } from 'node:crypto'
 
 /** A bounded memory of tokens. */
-export interface TokenCache<T> {
+export interface TokenCache<T> extends Memory<T> {
+  /** How often a token was looked for, and found or not, since the start. */
+  counts(): CacheCounts
+}
+
+export interface CacheCounts {
+  readonly hits: number
+  readonly misses: number
+}
+
+interface Memory<T> {
   get(token: string): T | undefined
   set(token: string, value: T): void
   delete(token: string): void
@@ -19,17 +29,33 @@ const endLength = 16
  */
 export function createTokenCache<T>(entriesMax: number): TokenCache<T> {
   if (entriesMax === 0) {
-    return { get: () => undefined, set: () => undefined, delete: () => undefined }
+    let misses = 0
+    return {
+      get: () => {
+        misses++
+        return undefined
+      },
+      set: () => undefined,
+      delete: () => undefined,
+      counts: () => ({ hits: 0, misses }),
+    }
   }
   const hashed = createGenerations<T>(entriesMax, () => 1)
   const recent = createGenerations<Recent<T>>(recentCharactersMax, ({ token }) => token.length)
+  const counts = { hits: 0, misses: 0 }
+  const find = (token: string): T | undefined => {
+    const end = token.slice(-endLength)
+    const known = recent.get(end)
+    if (known !== undefined && known.token === token) return known.value
+    const value = hashed.get(keyOf(token))
+    if (value !== undefined) recent.set(end, { token, value })
+    return value
+  }
   return {
     get: (token) => {
-      const end = token.slice(-endLength)
-      const known = recent.get(end)
-      if (known !== undefined && known.token === token) return known.value
-      const value = hashed.get(keyOf(token))
-      if (value !== undefined) recent.set(end, { token, value })
+      const value = find(token)
+      if (value === undefined) counts.misses++
+      else counts.hits++
       return value
     },
     set: (token, value) => {
@@ -40,6 +66,7 @@ export function createTokenCache<T>(entriesMax: number): TokenCache<T> {
       recent.delete(token.slice(-endLength))
       hashed.delete(keyOf(token))
     },
+    counts: () => ({ ...counts }),
   }
 }
 
@@ -53,7 +80,7 @@ function keyOf(token: string): string {
 }
 
 /** Two generations, the older of which is forgotten once the younger weighs half of `weightMax`. */
-function createGenerations<T>(weightMax: number, weigh: (value: T) => number): TokenCache<T> {
+function createGenerations<T>(weightMax: number, weigh: (value: T) => number): Memory<T> {
   const halfMax = Math.ceil(weightMax / 2)
   let young = new Map<string, T>()
   let old = new Map<string, T>()

@@ -5,7 +5,7 @@ import { createServer, type ServerOptions } from 'node:https'
 import { createSecureContext, type TLSSocket } from 'node:tls'
 import { Fault } from '../../schemas/fault.js'
 import type { GatewayLimits, MutualSettings } from '../../schemas/gateway-listener.js'
-import type { GatewayResponse } from '../request.js'
+import type { GatewayResponse, IsStreamed } from '../request.js'
 import { createAllow } from './allow.js'
 import { createFieldReader, type Fields } from './fields.js'
 import { bodyOf } from './framing.js'
@@ -14,7 +14,10 @@ import { answerMalformed } from './https-malformed.js'
 import type { Listener, ListenerOptions } from './listener.js'
 import { createPace } from './pace.js'
 
-export type HttpsOptions = ListenerOptions<MutualSettings>
+export interface HttpsOptions extends ListenerOptions<MutualSettings> {
+  /** Which bodies are handed on as they come; none by default. */
+  readonly isStreamed?: IsStreamed
+}
 
 const minVersion = 'TLSv1.2'
 
@@ -33,7 +36,7 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
     maxHeaderSize: limits.headerBytesMax,
     handshakeTimeout: limits.bodyMsMax,
     headersTimeout: limits.bodyMsMax,
-    requestTimeout: limits.bodyMsMax * 2,
+    requestTimeout: 0,
     connectionsCheckingInterval: 1_000,
     requireHostHeader: true,
   })
@@ -65,7 +68,7 @@ type Serve = (
 ) => Promise<void>
 
 function createServe(options: HttpsOptions): Serve {
-  const { limits, handle, refuse, requestId, onFailure } = options
+  const { limits, handle, refuse, isStreamed = () => false, requestId, onFailure } = options
   const pace = createPace(options.requestsPerSecondMax)
   const answer = async (request: IncomingMessage): Promise<GatewayResponse> => {
     const startedAt = performance.now()
@@ -74,13 +77,17 @@ function createServe(options: HttpsOptions): Serve {
     const at = { id: requestId(fields.requestId), startedAt }
     try {
       if (!pace(startedAt, () => request.socket.remoteAddress ?? '')) return refuse(429, at)
-      const framing = bodyOf(fields, limits.bodyBytesMax)
+      const [path = ''] = (request.url ?? '').split('?')
+      const field = (name: string) => only(request.headersDistinct[name])
+      const method = request.method ?? ''
+      const asked = { ...at, method, path, authorization, field, isMutual: true }
+      const streamed = isStreamed(asked)
+      const framing = bodyOf(fields, streamed ? Number.MAX_SAFE_INTEGER : limits.bodyBytesMax)
       if (framing.kind === 'refused') return refuse(framing.status, at)
+      if (streamed) return await handle({ ...asked, body: '', stream: readStream(request, limits) })
       const body = framing.kind === 'body' ? await readBody(request, limits) : ''
       if (typeof body !== 'string') return refuse(body, at)
-      const [path = ''] = (request.url ?? '').split('?')
-      const method = request.method ?? ''
-      return await handle({ ...at, method, path, authorization, body, isMutual: true })
+      return await handle({ ...asked, body })
     } catch (error) {
       onFailure(error, at.id)
       return refuse(500, at)
@@ -97,6 +104,28 @@ function createServe(options: HttpsOptions): Serve {
     response.setHeader('Content-Length', Buffer.byteLength(body))
     response.end(body)
     if (isCut) response.once('finish', () => request.socket.destroySoon())
+  }
+}
+
+function only(values: readonly string[] | undefined): string | undefined {
+  return values?.length === 1 ? values[0] : undefined
+}
+
+/**
+ * The body as it comes; it ends where the client goes, or says nothing for too long. Who has read
+ * enough of it can still be answered.
+ */
+async function* readStream(
+  request: IncomingMessage,
+  { bodyMsMax }: GatewayLimits,
+): AsyncGenerator<Buffer> {
+  request.setTimeout(bodyMsMax, () => request.destroy())
+  try {
+    yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
+  } catch (error) {
+    if (!request.destroyed) throw error
+  } finally {
+    request.setTimeout(0)
   }
 }
 

@@ -9,6 +9,7 @@ import { createHandOver } from '../../pipeline/hand-over.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Rig } from '../rig.js'
 import { type PlannedFile, planFile } from './plan.js'
+import type { Remotes } from './remotes.js'
 import { sentRows } from './rows.js'
 import { heldIn, noSum, plus, type Sum, total } from './sums.js'
 
@@ -33,7 +34,7 @@ export interface Feeder {
 
 const retryMs = 200
 
-export async function createFeeder(rig: Rig, seed: number): Promise<Feeder> {
+export async function createFeeder(rig: Rig, remotes: Remotes, seed: number): Promise<Feeder> {
   const { store, redisUrl } = rig.stack
   const handOver = await createHandOver({ store, redisUrl, profile: rig.profile })
   const files: SentFile[] = []
@@ -52,6 +53,7 @@ export async function createFeeder(rig: Rig, seed: number): Promise<Feeder> {
   }
   const send = async (path: string, file: PlannedFile) => {
     if (file.way === 'hand-over') return hand(path)
+    if (file.way === 'sftp' || file.way === 's3') return remotes.put(file.way, path, file.name)
     const final = join(rig.home.inbox, file.name)
     await copyFile(path, join(rig.home.inbox, `.${file.name}.part`))
     await rename(join(rig.home.inbox, `.${file.name}.part`), final)

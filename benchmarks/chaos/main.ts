@@ -4,7 +4,9 @@ import { render } from './result.js'
 import { chaos } from './run.js'
 
 const program = new Command('chaos')
-  .description('Kills worker, ClickHouse and Redis while files load, and counts what was harmed.')
+  .description(
+    'Kills worker, ClickHouse and Redis and cuts connections while files load; counts the harm.',
+  )
   .option('--kills <n>', 'how often', toCount, 20)
   .option('--seed <n>', 'what is drawn: files, targets, moments', toCount, 1)
   .option('--json <file>', 'write the result to a file')

@@ -7,6 +7,8 @@ export interface ChaosResult {
   readonly seed: number
   readonly kills: Readonly<Record<Target, number>>
   readonly flushes: number
+  /** Connections to servers that files are pulled from that were cut. */
+  readonly cuts: number
   /** Kills by the moment at which they fell. */
   readonly moments: Readonly<Record<string, number>>
   /** Kills of the worker after which the ledger still showed the step that was aimed at. */
@@ -44,6 +46,7 @@ export interface Gathered {
   readonly seconds: number
   readonly looks: number
   readonly flushes: number
+  readonly cuts: number
   readonly wrongs: readonly string[]
   readonly ownWrongs: readonly string[]
   readonly missing: readonly string[]
@@ -83,6 +86,7 @@ export function toResult(gathered: Gathered): ChaosResult {
       targets.map((target) => [target, count(target)]),
     ) as ChaosResult['kills'],
     flushes: gathered.flushes,
+    cuts: gathered.cuts,
     moments,
     killsProven: killer.kills.filter((kill) => kill.isProven).length,
     files: files.length,
@@ -104,7 +108,7 @@ export function render(result: ChaosResult): readonly string[] {
   const kills = targets.map((target) => `${target} ${result.kills[target]}`).join(', ')
   const moments = Object.entries(result.moments).map(([moment, count]) => `${moment} ${count}`)
   return [
-    `seed ${result.seed}; kills: ${kills}; Redis emptied ${result.flushes} times`,
+    `seed ${result.seed}; kills: ${kills}; Redis emptied ${result.flushes} times; ${result.cuts} connections cut`,
     `killed ${moments.join(', ')}; ${result.killsProven} of the worker's in a step that the ledger still showed`,
     `${result.files} files, ${grouped(result.rows)} rows, ${grouped(result.looks)} queries of readers, ${result.seconds.toFixed(0)} seconds`,
     `${grouped(result.corrections)} reads corrected, ${grouped(result.repeats)} repeated; ${result.customers} customers, ${grouped(result.calls)} calls to register`,

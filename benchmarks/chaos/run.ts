@@ -7,6 +7,7 @@ import { createKiller, type Killer } from './killer.js'
 import { chaosZone } from './plan.js'
 import { createReaders } from './readers.js'
 import { createRegistrar, type Registrar } from './registrar.js'
+import { createRemotes, type Remotes } from './remotes.js'
 import { type ChaosResult, toResult } from './result.js'
 
 export interface ChaosOptions {
@@ -22,30 +23,44 @@ const filesForEachKill = 1.2
 const endMsMax = 90_000
 const lookMs = 100
 
-const profile = {
+const inbox = { kind: 'folder', name: 'inbox', path: 'inbox', pollSeconds: 1, settlePolls: 2 }
+
+const profileOf = ({ sources }: Remotes) => ({
   companyCodes: ['CHAOS'],
   timeZone: chaosZone,
-  sources: [{ kind: 'folder', name: 'inbox', path: 'inbox', pollSeconds: 1, settlePolls: 2 }],
+  sources: [inbox, ...sources],
   limits: { chunkBytes: '1 MB' },
-}
+})
 
 /**
- * Kills worker, ClickHouse and Redis while files load, customers register and readers read, then holds the store
- * against what was written. Two more files follow the last emptying of Redis, with no kill behind
- * it that would start anything anew.
+ * Kills worker, ClickHouse and Redis and cuts the connections to an SFTP and an S3 server while files
+ * load, customers register and readers read, then holds the store against what was written. Two more
+ * files follow the last emptying of Redis, with no kill behind it that would start anything anew.
  */
 export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
   const from = performance.now()
-  const rig = await createRig({ name: 'chaos', profile, say: options.say })
+  const remotes = await createRemotes(options.seed)
+  try {
+    return await harm(remotes, options, from)
+  } finally {
+    await remotes.close()
+  }
+}
+
+async function harm(remotes: Remotes, options: ChaosOptions, from: number): Promise<ChaosResult> {
+  const { secret } = remotes
+  const { say } = options
+  const rig = await createRig({ name: 'chaos', profile: profileOf(remotes), secret, say })
   let isGood = false
   try {
-    const feeder = await createFeeder(rig, options.seed)
+    const feeder = await createFeeder(rig, remotes, options.seed)
     const { files } = feeder
     const readers = createReaders(rig, files, { seed: options.seed, count: 2 })
     const acknowledgements = createAcknowledgements(rig, files)
     const registrar = createRegistrar(rig, files)
     const killer = createKiller(rig, options.seed)
     await Promise.all([feed(feeder, killer, options), murder(killer, options)])
+    await remotes.rest()
     await killer.flush()
     await feeder.sendNext('inbox')
     await feeder.sendNext('hand-over')
@@ -57,6 +72,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
       seconds: (performance.now() - from) / 1_000,
       looks: readers.looks(),
       flushes: killer.flushes(),
+      cuts: remotes.cuts(),
       wrongs: readers.wrongs,
       ownWrongs: readers.ownWrongs,
       customers: registrar.count(),

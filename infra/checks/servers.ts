@@ -76,7 +76,9 @@ function profile(context: Context): Finding {
   const detail = `${resolve(path)}: ${companies}, ${found.timeZone}, ${found.database}`
   const home = resolve(context.homePath)
   // A data folder that is not made yet gets its inbox when it is.
-  const folders = found.sources.map((source) => resolve(home, source.path))
+  const folders = found.sources.flatMap((source) =>
+    source.kind === 'folder' ? [resolve(home, source.path)] : [],
+  )
   const absent = folders.find((folder) => !existsSync(folder) && existsSync(home))
   if (absent === undefined) return good(detail)
   return bad(`${detail}\na source is at ${absent}, which is not there`, 'make it, or mend sources')

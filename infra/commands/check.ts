@@ -31,7 +31,7 @@ export async function check(
   const paths = files.flatMap(filesIn)
   let rowsBefore = 0
   let rowsDone = 0
-  const checked = await checkAll(paths, (path) => {
+  const checked = await checkAll(paths, profile, (path) => {
     const bytesTotal = statSync(path, { throwIfNoEntry: false })?.size ?? 0
     rowsBefore += rowsDone
     rowsDone = 0

@@ -1,8 +1,11 @@
+import { freeBytes } from '../../pipeline/free-disk.js'
 import { createQueues, type QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
+import { readSources, type SourceState } from '../../pipeline/stores/sources.js'
+import type { Profile } from '../../schemas/profile.js'
 import { type Context, exitCodes } from '../context.js'
 import { readStanding, renderStuck, type Standing } from '../standing.js'
-import { type Column, grouped, renderTable } from '../table.js'
+import { bytesText, type Column, grouped, renderTable } from '../table.js'
 import { type InUse, useData } from '../use-stack.js'
 
 interface FileState {
@@ -21,7 +24,28 @@ interface Freshness {
   readonly late: boolean
 }
 
+/** A source of the profile: polled, paused, or failing and why. */
+interface SourceShown {
+  readonly name: string
+  readonly kind: string
+  readonly state: 'polled' | 'paused' | 'failing'
+  readonly since: string
+  readonly failures: number
+  readonly code: string
+  readonly detail: string
+  readonly retryAt: string
+}
+
+/** What is free where files land; below the limit nothing new is received. */
+interface Disk {
+  readonly folder: string
+  readonly freeBytes: number
+  readonly freeBytesMin: number
+}
+
 export interface Status extends Standing {
+  readonly disk: Disk
+  readonly sources: readonly SourceShown[]
   readonly files: readonly FileState[]
   readonly queues: Partial<QueueCounts>
   readonly freshness: readonly Freshness[]
@@ -33,6 +57,19 @@ const fileColumns: readonly Column<FileState>[] = [
   { title: 'rows', right: true, cell: (row) => grouped(row.rows) },
   { title: 'latest received', cell: (row) => row.newest },
 ]
+const sourceColumns: readonly Column<SourceShown>[] = [
+  { title: 'source', cell: (row) => row.name },
+  { title: 'kind', cell: (row) => row.kind },
+  { title: 'state', cell: (row) => row.state },
+  { title: 'since', cell: (row) => row.since },
+  {
+    title: 'failures',
+    right: true,
+    cell: (row) => (row.failures === 0 ? '' : grouped(row.failures)),
+  },
+  { title: 'tried again', cell: (row) => row.retryAt },
+  { title: 'why', cell: (row) => row.code },
+]
 const freshnessColumns: readonly Column<Freshness>[] = [
   { title: 'company', cell: (row) => row.company_code },
   { title: 'commodity', cell: (row) => row.commodity },
@@ -42,8 +79,8 @@ const freshnessColumns: readonly Column<Freshness>[] = [
 ]
 
 /**
- * Prints files by state, what holds files up or kept them out, jobs by queue and the age of the
- * newest interval. The exit code is 1 where a server does not answer.
+ * Prints files by state, how the sources do, what holds files up or kept them out, jobs by queue and
+ * the age of the newest interval. The exit code is 1 where a server does not answer.
  */
 export async function status(
   context: Context,
@@ -59,15 +96,29 @@ async function readStatus(stack: InUse): Promise<Status> {
   const isAway = (code: string) => standing.away.some((one) => one.code === code)
   const ledger = isAway('STORE_UNREACHABLE') ? nothing : await readLedger(stack)
   const queues = isAway('QUEUE_UNREACHABLE') ? {} : await countJobs(stack)
-  return { ...ledger, queues, ...standing }
+  return { ...ledger, queues, disk: await lookAtDisk(stack), ...standing }
 }
 
-const nothing = { files: [], freshness: [] }
+async function lookAtDisk({ home, profile }: InUse): Promise<Disk> {
+  const folder = home.landing
+  const freeBytesMin = profile.limits.freeDiskBytesMin
+  return { folder, freeBytes: await freeBytes(folder), freeBytesMin }
+}
+
+function renderDisk({ folder, freeBytes, freeBytesMin }: Disk): readonly string[] {
+  if (freeBytes >= freeBytesMin) return []
+  const free = `${folder} has ${bytesText(freeBytes)} free`
+  const limit = `limits.freeDiskBytesMin is ${bytesText(freeBytesMin)}`
+  return [`✗ DISK_FULL: ${free}, ${limit}; nothing new is received until some is freed`]
+}
+
+const nothing = { sources: [], files: [], freshness: [] }
 
 async function readLedger({ store: address, profile }: InUse) {
   const store = createStore(address)
   try {
     return {
+      sources: showSources(profile, await readSources(store)),
       files: await store.rows<FileState>({ sql: filesSql }),
       freshness: await store.rows<Freshness>({
         sql: freshnessSql,
@@ -77,6 +128,27 @@ async function readLedger({ store: address, profile }: InUse) {
   } finally {
     await store.close()
   }
+}
+
+function showSources(
+  { sources }: Profile,
+  states: ReadonlyMap<string, SourceState>,
+): readonly SourceShown[] {
+  const text = (at: Date | undefined) => at?.toISOString().slice(0, 19).replace('T', ' ') ?? ''
+  return sources.map(({ name, kind }) => {
+    const { pausedAt, failure } = states.get(name) ?? {}
+    const failing = failure === undefined ? 'polled' : 'failing'
+    return {
+      name,
+      kind,
+      state: pausedAt === undefined ? failing : 'paused',
+      since: text(pausedAt ?? failure?.since),
+      failures: failure?.failures ?? 0,
+      code: failure?.code ?? '',
+      detail: failure?.detail ?? '',
+      retryAt: pausedAt === undefined ? text(failure?.retryAt) : '',
+    }
+  })
 }
 
 async function countJobs({ redisUrl, profile }: InUse): Promise<QueueCounts> {
@@ -118,7 +190,12 @@ const queueColumns: readonly Column<[string, Readonly<Record<string, number>>]>[
 function render(now: Status): string {
   return [
     ...now.away.map(({ code, detail }) => `✗ ${code}: ${detail}; files wait until it answers`),
+    ...renderDisk(now.disk),
     renderTable(fileColumns, now.files),
+    renderTable(sourceColumns, now.sources),
+    ...now.sources
+      .filter(({ detail }) => detail !== '')
+      .map(({ name, detail }) => `${name}: ${detail}`),
     ...renderStuck('waiting', now.waiting),
     ...renderStuck('quarantined', now.quarantined),
     renderTable(queueColumns, Object.entries(now.queues)),

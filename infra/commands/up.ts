@@ -64,7 +64,7 @@ export async function untilAsked(context: Context, stack: Stack): Promise<void> 
 }
 
 /** The addresses of everything, without passwords. */
-export function describe(stack: InUse & Partial<Pick<Stack, 'gateway'>>): string {
+export function describe(stack: InUse & Partial<Pick<Stack, 'gateway' | 'worker'>>): string {
   const { home } = stack
   return [
     `ClickHouse  ${stack.store.url}  database ${stack.store.database}, user ${stack.reader.username}`,
@@ -75,9 +75,15 @@ export function describe(stack: InUse & Partial<Pick<Stack, 'gateway'>>): string
           `health      ${stack.gateway.detail().operations}/health/ready`,
         ]
       : []),
+    ...(stack.worker ? [`metrics     ${metricsOf(stack).join(', ')}`] : []),
     `inbox       ${home.inbox}`,
     `outbox      ${home.outbox}`,
     `passwords   ${join(home.path, 'secrets.json')}`,
     `logs        ${home.logs}`,
   ].join('\n')
+}
+
+function metricsOf({ worker, gateway }: Partial<Pick<Stack, 'gateway' | 'worker'>>) {
+  const ports = [gateway?.detail().operations, worker?.detail().operations]
+  return ports.flatMap((port) => (port === undefined ? [] : [`${port}/metrics`]))
 }

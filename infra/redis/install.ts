@@ -44,13 +44,9 @@ export async function ensureRedis(options: InstallOptions): Promise<void> {
     throw new Fault('MISSING_PROGRAM', `no redis-server found: ${howTo}`)
   }
   options.say('redis-server is not here: installing it from the Debian package')
-  const sudo = root ? [] : ['sudo', '-n']
   try {
-    await withoutServices(root, async () => {
-      await apt(sudo, 'update')
-      await apt(sudo, 'install', '-y', '--no-install-recommends', 'redis-server')
-    })
-    await leaveNoService(sudo).catch(() => {
+    await installPackage('redis-server')
+    await leaveNoService(toRoot()).catch(() => {
       options.say("the package's own service may start at the next boot: disable redis-server")
     })
   } catch (cause) {
@@ -59,6 +55,20 @@ export async function ensureRedis(options: InstallOptions): Promise<void> {
       cause,
     })
   }
+}
+
+/** Installs one Debian package without a service of it being started; needs root, or sudo. */
+export async function installPackage(name: string): Promise<void> {
+  const sudo = toRoot()
+  await withoutServices(sudo.length === 0, async () => {
+    await apt(sudo, 'update')
+    await apt(sudo, 'install', '-y', '--no-install-recommends', name)
+  })
+}
+
+/** What a command is put behind that needs root. */
+function toRoot(): readonly string[] {
+  return process.getuid?.() === 0 ? [] : ['sudo', '-n']
 }
 
 async function apt(sudo: readonly string[], ...args: readonly string[]): Promise<void> {

@@ -31,6 +31,8 @@ export interface Queues {
   /** Lets one job of the queue run at a time, however many workers there are. */
   runAlone(name: JobName): Promise<void>
   counts(): Promise<QueueCounts>
+  /** When the job was queued that has waited longest, by queue; milliseconds since 1970. */
+  oldest(): Promise<Readonly<Partial<Record<JobName, number>>>>
   /** Jobs of arrivals that a fault of the world holds up, at most 200 of each queue. */
   waits(): Promise<readonly Wait[]>
   close(): Promise<void>
@@ -43,7 +45,7 @@ const backoffMsMax = 10_000
 /** A connection that was never made would be waited for without end. */
 const reachMsMax = 10_000
 /** Queues whose jobs are steps of an arrival. */
-const steps: readonly JobName[] = ['receive', 'load', 'reconcile', 'settle']
+const steps: readonly JobName[] = ['fetch', 'receive', 'load', 'reconcile', 'settle']
 /** Jobs of one queue that are looked at for what they wait for. */
 const waitsMax = 200
 /**
@@ -66,7 +68,7 @@ const jobOptions = {
 } as const
 
 /** Steps that have to run again when they are queued again, however soon: done, they leave no id. */
-const forgotten: readonly JobName[] = ['reconcile', 'retain', 'register', 'backfill']
+const forgotten: readonly JobName[] = ['fetch', 'reconcile', 'retain', 'register', 'backfill']
 
 function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
   const { removeOnComplete } = jobOptions
@@ -139,6 +141,14 @@ export function createQueues(options: QueueOptions): Queues {
       reach(async () => {
         const entries = [...queues].map(async ([name, queue]) => [name, await queue.getJobCounts()])
         return Object.fromEntries(await Promise.all(entries)) as QueueCounts
+      }),
+    oldest: () =>
+      reach(async () => {
+        const looks = [...queues].map(async ([name, queue]) => {
+          const [job] = await queue.getJobs(['wait'], 0, 0, true)
+          return job === undefined ? [] : [[name, job.timestamp] as const]
+        })
+        return Object.fromEntries((await Promise.all(looks)).flat())
       }),
     waits: () =>
       reach(async () => {

@@ -19,6 +19,7 @@ export const registrationsMax = 100
  */
 export const jobSchemas = {
   poll: z.strictObject({ ...version, source: z.string() }),
+  fetch: z.strictObject({ ...version, arrival }),
   receive: z.strictObject({ ...version, arrival }),
   load: z.strictObject({
     v: z.literal(3),

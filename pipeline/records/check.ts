@@ -21,7 +21,7 @@ import { splitRows } from '../rows.js'
 import { type FileState, noQuantity, noRows } from '../stores/file-state.js'
 import { subtractQuantities } from '../sums.js'
 import { refuseShare, withhold, withRejected } from '../verdict.js'
-import { judgeRawRecord } from './judge.js'
+import { judgeRawRecord, rawQuantity } from './judge.js'
 
 /** Judges a file of records as the receiver would, row by row, without a store. */
 export async function checkRecords(checking: Checking, blank: FileState): Promise<Checked> {
@@ -85,18 +85,19 @@ async function readRecords(checking: Checking, feed: RecordFeed, records: Record
     const rules = { feed, header, rowBytesMax: profile.limits.rowBytesMax }
     for (const { line, raw } of splitRows(piece.bytes, piece.line)) {
       const verdict = judgeRawRecord(raw, rules)
+      const { micros, rounded } = rawQuantity(raw, rules)
       counted.rows++
-      counted.micros += verdict.micros
-      if (verdict.rounded) counted.rounded++
+      counted.micros += micros
+      if (rounded) counted.rounded++
       if (verdict.outcome === 'accepted') {
         const { row } = verdict
         meters.add(row['MeterID'] ?? '')
         if (feed.schedule) placed.push({ fileName: origin.name, line, row, raw: shownRow(raw) })
-        records.add({ ...hashesOf(feed, row), start: 0, line, micros: verdict.micros })
+        records.add({ ...hashesOf(feed, row), start: 0, line, micros })
         if (records.isFull()) await records.spill()
       } else {
         rejected.rows++
-        rejected.micros += verdict.micros
+        rejected.micros += micros
         const { column, code, detail } = verdict
         if (badRows.length < badRowsMax) {
           badRows.push({ line, column, code, detail, row: shownRow(raw) })

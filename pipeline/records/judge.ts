@@ -16,17 +16,19 @@ export function totalColumn({ total }: RecordFeed, header: readonly string[]): n
   return total === undefined ? -1 : header.indexOf(total)
 }
 
-/** Judges a row as it stands in a file, and says what it counts with, usable or not. */
+/** Judges a row as it stands in a file. */
 export function judgeRawRecord(
   raw: string,
   { feed, header, rowBytesMax }: RecordRules,
-): RecordVerdict & Quantity {
-  const isTooLong = raw.length * 3 > rowBytesMax && Buffer.byteLength(raw) > rowBytesMax
+): RecordVerdict {
+  if (raw.length * 3 > rowBytesMax && Buffer.byteLength(raw) > rowBytesMax) return unreadable(true)
   const fields = parseRow(raw)
-  const quantity = columnQuantity(fields, totalColumn(feed, header))
-  const verdict =
-    isTooLong || fields === undefined ? unreadable(isTooLong) : judgeRecord(feed, header, fields)
-  return { ...verdict, ...quantity }
+  return fields === undefined ? unreadable(false) : judgeRecord(feed, header, fields)
+}
+
+/** What a row counts with in the sums, usable or not. */
+export function rawQuantity(raw: string, { feed, header }: RecordRules): Quantity {
+  return columnQuantity(parseRow(raw), totalColumn(feed, header))
 }
 
 function unreadable(isTooLong: boolean): RecordVerdict {

@@ -12,7 +12,7 @@ import { splitRows } from '../rows.js'
 import type { ChunkReceipt } from '../stores/ledger.js'
 import { countRecords, insertRecords } from '../stores/records.js'
 import { onceSettings, versionOf } from '../stores/staging.js'
-import { judgeRawRecord } from './judge.js'
+import { judgeRawRecord, rawQuantity } from './judge.js'
 
 const rejectBatch = 5_000
 
@@ -73,9 +73,10 @@ function createJudged({ store, profile }: Line, { task, feed, bytes }: Judging) 
           yield toStagingRow(feed, verdict.row, versionOf(task.arrival, row.line))
           continue
         }
+        const { micros } = rawQuantity(row.raw, rules)
         counted.rows++
-        counted.micros += verdict.micros
-        rejects.push(toRejectRow(task.arrival, row, verdict))
+        counted.micros += micros
+        rejects.push(toRejectRow(task.arrival, row, { ...verdict, micros }))
         if (rejects.length >= rejectBatch) await flush()
       }
     },

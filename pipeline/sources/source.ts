@@ -22,13 +22,24 @@ export interface Settlement {
  */
 export interface Source {
   readonly name: string
+  /** Whether a file that was settled goes on standing there: then it has not come again. */
+  readonly keeps: boolean
   /** All files that could be taken, oldest first; unfinished names are left out. */
   list(): Promise<readonly Listed[]>
+  /**
+   * Brings a file onto this machine, durably, going on where an earlier attempt was cut off. Absent
+   * where files lie here already. `SOURCE_CHANGED` if it is no longer what was listed.
+   */
+  fetch?(arrival: Arrival): Promise<void>
   /**
    * The bytes as they stand now, each piece good until the next is asked for; `SOURCE_CHANGED` if
    * they are no longer what was listed.
    */
   read(arrival: Arrival): AsyncIterable<Buffer>
-  /** Puts the file away and hands back receipt and rejects; repeating it changes nothing. */
+  /**
+   * Puts the file away, hands back receipt and rejects and tells the source that it has ended;
+   * repeating it changes nothing, and a file that was replaced meanwhile is left alone.
+   */
   settle(arrival: Arrival, settlement: Settlement): Promise<void>
+  close(): Promise<void>
 }

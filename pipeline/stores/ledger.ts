@@ -41,8 +41,13 @@ export interface Ledger {
     arrival: number,
   ): Promise<{ arrivals: readonly Arrival[]; states: readonly FileState[] }>
   arrival(arrival: number): Promise<Arrival | undefined>
-  /** Arrivals of a source that are not settled, by which a listing is told from what is known. */
-  unsettledOf(source: string): Promise<readonly Arrival[]>
+  /** The latest arrival of a file at a path, or of a name. */
+  latest(of: { readonly path: string } | { readonly name: string }): Promise<Arrival | undefined>
+  /**
+   * Arrivals by which a listing of a source is told from what is known: those that are not settled,
+   * and the settled ones too where the source keeps them.
+   */
+  knownOf(source: { readonly name: string; readonly keeps: boolean }): Promise<readonly Arrival[]>
   /** Arrivals that no state was recorded for, and states that are not settled. */
   unfinished(): Promise<{ arrivals: readonly Arrival[]; states: readonly FileState[] }>
   state(arrival: number): Promise<FileState | undefined>
@@ -88,11 +93,16 @@ export function createLedger(store: Store, now: () => Date): Ledger {
       return { arrivals: unread, states: known }
     },
     arrival: async (arrival) => (await arrivals('arrival = {arrival:UInt32}', { arrival }))[0],
-    unsettledOf: (source) =>
+    latest: async (of) => {
+      const [column, value] = 'path' in of ? ['path', of.path] : ['name', of.name]
+      return (await arrivals(`${column} = {value:String}`, { value })).at(-1)
+    },
+    knownOf: ({ name, keeps }) =>
       arrivals(
-        `source = {source:String}
-          AND arrival NOT IN (SELECT arrival FROM file_state WHERE settled_at IS NOT NULL)`,
-        { source },
+        `source = {name:String} AND arrival NOT IN (
+          SELECT arrival FROM file_state
+          WHERE settled_at IS NOT NULL AND (status = 'replaced' OR NOT {keeps:Bool}))`,
+        { name, keeps },
       ),
     unfinished: async () => {
       const [unread, unsettled] = await Promise.all([

@@ -11,6 +11,7 @@ const usual: OpenApiOptions = {
   errorStyle: 'table',
   unknownStatus: 401,
   hasBind: true,
+  hasIntake: true,
 }
 
 t.test('the document is valid OpenAPI 3.1, whatever the profile', async (t) => {
@@ -19,6 +20,8 @@ t.test('the document is valid OpenAPI 3.1, whatever the profile', async (t) => {
     { errorStyle: 'status' },
     { unknownStatus: 404 },
     { hasBind: false },
+    { hasIntake: false },
+    { hasBind: false, hasIntake: false },
     { isDeprecated: true, version: 'v2' },
   ]
   for (const variant of variants) {
@@ -67,6 +70,7 @@ t.test('it says what the schemas say', async (t) => {
 t.test('the page for people loads nothing from anywhere', async (t) => {
   const page = renderReference(toOpenApi(usual))
   t.match(page, /POST \/v1\/gateway\/login/)
+  t.match(page, /PUT \/v1\/files\/\{name\}/)
   t.match(page, /To be sent: Authorization: Bearer, with the token of the customer; body: none/)
   t.match(page, /a client certificate and Authorization: Basic, .*; body: <a href="#BindRequest">/)
   t.match(page, /<h3 id="BindRequest">BindRequest<\/h3><pre>\{\n {2}&quot;type&quot;: &quot;object/)

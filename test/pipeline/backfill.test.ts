@@ -18,6 +18,16 @@ import { post } from '../api/rig.js'
 import { createFolder } from '../folder.js'
 import { customerAt, migratedStore } from './registering.js'
 
+const noFolders = {
+  inbox: '',
+  outbox: '',
+  landing: '',
+  archive: '',
+  quarantine: '',
+  uploads: '',
+  pushed: '',
+}
+
 const office = { seed: 20_251_102, count: 20 }
 const meterIds = demoCustomers(office.seed, office.count).map(({ meters }) => meters[0]?.meterId)
 const customer = (index: number) =>
@@ -64,7 +74,7 @@ function createLine(t: Test, outside: Outside = {}) {
   const line: Line = {
     profile,
     zone: createZone(profile.timeZone),
-    folders: { inbox: '', outbox: '', landing: '', archive: '', quarantine: '', backfill: folder },
+    folders: { ...noFolders, backfill: folder },
     store,
     ledger: createLedger(store, () => new Date()),
     queues: queues as unknown as Queues,

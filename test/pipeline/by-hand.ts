@@ -46,6 +46,7 @@ export async function createLineByHand(t: Test, options: ByHandOptions = {}): Pr
     repeat: async () => undefined,
     runAlone: async () => undefined,
     counts: async () => ({}) as never,
+    oldest: async () => ({}),
     waits: async () => [],
     close: async () => undefined,
   }
@@ -60,6 +61,8 @@ export async function createLineByHand(t: Test, options: ByHandOptions = {}): Pr
       archive: at('archive'),
       quarantine: at('quarantine'),
       backfill: at('backfill'),
+      uploads: at('uploads'),
+      pushed: at('pushed'),
     },
     store,
     ledger: createLedger(store, () => new Date()),

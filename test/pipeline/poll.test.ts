@@ -5,12 +5,15 @@ import { migrate } from '../../infra/migrate.js'
 import { startServers } from '../../infra/servers.js'
 import type { Line } from '../../pipeline/line.js'
 import { poll, type Stillness } from '../../pipeline/poll.js'
+import { pollWhenDue } from '../../pipeline/poll-when-due.js'
 import { createQueues } from '../../pipeline/queues/bullmq.js'
 import { blankState } from '../../pipeline/receive.js'
 import type { Listed, Source } from '../../pipeline/sources/source.js'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
 import type { FileState } from '../../pipeline/stores/file-state.js'
 import { createLedger } from '../../pipeline/stores/ledger.js'
+import { readSources, recordPause } from '../../pipeline/stores/sources.js'
+import { Fault } from '../../schemas/fault.js'
 import { createZone } from '../../schemas/zone.js'
 import { createFolder } from '../folder.js'
 import { storyProfile } from '../story/stack.js'
@@ -39,13 +42,19 @@ let clockMs = Date.UTC(2024, 2, 5)
 const now = () => new Date(clockMs)
 const ledger = createLedger(store, now)
 let shown: Listed[] = []
+let failing: Fault | undefined
 const inMemory: Source = {
   name: 'inbox',
-  list: async () => shown,
+  keeps: false,
+  list: async () => {
+    if (failing !== undefined) throw failing
+    return shown
+  },
   read: () => {
     throw new Error('poll reads nothing')
   },
   settle: async () => undefined,
+  close: async () => undefined,
 }
 const line: Line = {
   profile,
@@ -140,6 +149,68 @@ t.test('a settled file that stands there again has come again, time and all', as
   if (first === undefined) throw new Error('it has not arrived')
   await ledger.record({ ...blankState(line, first), status: 'published', settledAt: now() })
   t.ok((await look(file)).includes('back.csv'))
+})
+
+t.test('a failing source is left alone for longer each time, and says how', async (t) => {
+  const due = () => pollWhenDue(line, 'inbox', stillness)
+  const state = async () => (await readSources(store)).get('inbox')
+  const detail = 'mdm.example.com:22: connect ECONNREFUSED'
+  failing = new Fault('SOURCE_UNREACHABLE', detail)
+  const since = now()
+  for (const [failures, pauseMs] of [1_000, 2_000, 4_000, 8_000].entries()) {
+    await t.rejects(due(), failing)
+    t.match((await state())?.failure, {
+      failures: failures + 1,
+      code: 'SOURCE_UNREACHABLE',
+      detail,
+      since,
+      retryAt: new Date(clockMs + pauseMs),
+    })
+    clockMs += pauseMs - 1
+    await t.resolves(due(), 'it is not tried a moment too early')
+    clockMs += 1
+  }
+  failing = undefined
+  await due()
+  t.equal(await state(), undefined, 'it answers again')
+})
+
+t.test('a fault that is not its own is not held against a source', async (t) => {
+  failing = new Fault('STORE_UNREACHABLE', 'away')
+  await t.rejects(pollWhenDue(line, 'inbox', stillness), failing)
+  failing = undefined
+  t.notOk((await readSources(store)).has('inbox'))
+})
+
+t.test('nothing is taken from a paused source', async (t) => {
+  const due = () => pollWhenDue(line, 'inbox', stillness)
+  const names = async () => (await ledger.unfinished()).arrivals.map((one) => one.name)
+  shown = [listed('paused.csv', { announced: true })]
+  await recordPause(store, 'inbox', { active: true, at: now() })
+  await due()
+  t.notOk((await names()).includes('paused.csv'))
+  t.same((await readSources(store)).get('inbox')?.pausedAt, now())
+  clockMs += 1
+  await recordPause(store, 'inbox', { active: false, at: now() })
+  await due()
+  t.ok((await names()).includes('paused.csv'))
+})
+
+t.test('a settled file that its source keeps has not come again; changed, it has', async (t) => {
+  const kept: Source = { ...inMemory, keeps: true }
+  const keeping: Line = { ...line, sources: new Map([['inbox', kept]]) }
+  const file = listed('kept.csv', { announced: true })
+  const arrivalsOf = async (one: Listed) => {
+    shown = [one]
+    await poll(keeping, 'inbox', stillness)
+    const { arrivals } = await ledger.unfinished()
+    return arrivals.filter(({ name }) => name === 'kept.csv')
+  }
+  const [first] = await arrivalsOf(file)
+  if (first === undefined) throw new Error('it has not arrived')
+  await ledger.record({ ...blankState(line, first), status: 'published', settledAt: now() })
+  t.same(await arrivalsOf(file), [])
+  t.match(await arrivalsOf({ ...file, bytes: 11 }), [{ bytes: 11 }])
 })
 
 t.test(

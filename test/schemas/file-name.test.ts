@@ -5,10 +5,12 @@ import { feedNames } from '../../schemas/feed.js'
 import { isUnfinished, parseFileName } from '../../schemas/file-name.js'
 import { sampled } from './sampled.js'
 
+const usual = { companyCodes: ['ILPC'], fileNames: [] }
+
 /** The message of the fault that a name meets; undefined where the name is taken. */
 function refusal(name: string): string | undefined {
   try {
-    parseFileName(name)
+    parseFileName(name, usual)
     return undefined
   } catch (error) {
     return error instanceof Fault && error.code === 'FILE_NAME' ? error.message : String(error)
@@ -28,7 +30,8 @@ test('a file name says company, day, feed, suffix and compression', async (t) =>
       { companyCode: '1', fileDate: '2016-02-29', feed: 'Gas', suffix: 10, compression: 'gzip' },
     ],
   ]
-  for (const [name, expected] of rows) t.strictSame(parseFileName(name), { name, ...expected })
+  for (const [name, expected] of rows)
+    t.strictSame(parseFileName(name, usual), { name, ...expected })
 })
 
 test('a name that is not of the pattern is refused with the pattern and the reason', async (t) => {
@@ -99,7 +102,7 @@ test('a name is made again from what it says, or refused in printable words', as
       const message = refusal(text)
       if (message !== undefined)
         return message.startsWith('FILE_NAME: ') && !/\p{Cc}/u.test(message)
-      const { companyCode, fileDate, feed, suffix, compression } = parseFileName(text)
+      const { companyCode, fileDate, feed, suffix, compression } = parseFileName(text, usual)
       const [year, month, day] = fileDate.split('-')
       const made = `${companyCode}_${day}${month}${year}_${feed}`
       return (

@@ -17,9 +17,18 @@ function problems(value: unknown): readonly string[] {
   }
 }
 
+const folderDefaults = {
+  pollSeconds: 5,
+  settlePolls: 2,
+  ended: 'take',
+  endedFolder: 'ended',
+  receipts: false,
+}
+
 test('companies and zone are enough: everything else has the documented default', async (t) => {
   t.strictSame(parseProfile(least), {
     ...least,
+    fileNames: [],
     database: 'tieline',
     ingestion: 'full',
     usage: {
@@ -35,7 +44,7 @@ test('companies and zone are enough: everything else has the documented default'
     },
     rates: { quietMinutes: 10 },
     termination: { graceDays: 30 },
-    sources: [{ kind: 'folder', name: 'inbox', path: 'inbox', pollSeconds: 5, settlePolls: 2 }],
+    sources: [{ kind: 'folder', name: 'inbox', path: 'inbox', ...folderDefaults }],
     limits: {
       fileBytesMax: 107_374_182_400,
       rowBytesMax: 65_536,
@@ -61,9 +70,7 @@ test('what is written stands, what is not written keeps its default', async (t) 
   t.same(profile.usage.negative, { Electric: true, Gas: true })
   t.same(profile.usage.intervals, { Electric: ['day', 300], Gas: ['day', 3_600] })
   t.equal(profile.usage.dateOrder, 'MDY')
-  t.same(profile.sources, [
-    { kind: 'folder', name: 'inbox', path: '/srv/in', pollSeconds: 5, settlePolls: 2 },
-  ])
+  t.same(profile.sources, [{ kind: 'folder', name: 'inbox', path: '/srv/in', ...folderDefaults }])
   t.equal(profile.limits.fileBytesMax, 1_073_741_824)
   t.equal(profile.limits.chunkBytes, 8_388_608)
 })
@@ -73,7 +80,7 @@ test('every problem is reported at once, each with its path and remedy', async (
   const zoneProblem =
     'unknown zone "America/Detriot": use an IANA name such as America/Detroit, spelled so'
   const always = Object.keys(parseProfile(least))
-  const optional = ['backfill', 'gateway', 'identity', 'cis', 'ami', 'bind']
+  const optional = ['backfill', 'gateway', 'identity', 'cis', 'ami', 'bind', 'intake']
   const sections = always.toSpliced(always.indexOf('retention') + 1, 0, ...optional)
   const found = problems({
     companyCodes: [123, 'A', 'A', 'B-C'],
@@ -103,7 +110,7 @@ test('every problem is reported at once, each with its path and remedy', async (
     'usage.intervals.Gas: name at least one interval',
     'usage.unit.Gas: use ccf or cm',
     'usage.negative: write a section of settings',
-    'sources[0].kind: use folder',
+    'sources[0].kind: use folder or sftp or ftp or s3',
     'sources[1].pollSeconds: use at least 1',
     'sources[3].name: use up to 63 letters, digits, - and _',
     'sources: give every source a name of its own',

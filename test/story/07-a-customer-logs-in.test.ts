@@ -3,6 +3,7 @@ import { askRedis } from '../../infra/redis/ask.js'
 import { callMutual, people, post } from '../api/rig.js'
 import { tieline } from '../infra/command-line.js'
 import { createGatewayStory, type GatewayStory } from './07-gateway.js'
+import { readMetrics } from './07-metrics.js'
 import { until } from './stack.js'
 
 const hub = {
@@ -49,6 +50,9 @@ t.test(
       async () => (await rows("SELECT 1 FROM tenancy_event WHERE kind = 'move'")).length > 0,
     )
     t.pass('the next tenant is seen to have moved in')
+    await t.test('and Prometheus is told of all this, and of a file', (t) =>
+      readMetrics(t, gateway),
+    )
   },
 )
 

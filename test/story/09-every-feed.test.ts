@@ -19,7 +19,7 @@ t.comment(`seed ${seed}`)
 
 const files = new Map(
   readdirSync(golden).map((name) => [
-    parseFileName(name).feed,
+    parseFileName(name, storyProfile()).feed,
     readFileSync(join(golden, name), 'utf8'),
   ]),
 )

@@ -9,7 +9,7 @@ import { type Stack, type StackOptions, startStack } from '../../infra/stack.js'
 import { createHandOver, type HandOver } from '../../pipeline/hand-over.js'
 import type { createProducerConnection } from '../../pipeline/queues/redis.js'
 import { createStore, type Store } from '../../pipeline/stores/clickhouse.js'
-import { parseProfile } from '../../schemas/profile.js'
+import { type Profile, parseProfile } from '../../schemas/profile.js'
 import { type Receipt, receiptSchema } from '../../schemas/receipt.js'
 
 /** The real parts on a folder of their own, and what a story does with them. */
@@ -34,6 +34,8 @@ export interface StoryStack {
   /** The receipt in the outbox, once it is there. */
   receiptOf(name: string): Promise<Receipt>
   outbox(name: string): string
+  /** Stops everything and starts it again on the same folder, with what differs in the profile. */
+  restart(profile: Readonly<Record<string, unknown>>): Promise<void>
   /** All that the logs hold. */
   logs(): string
   close(): Promise<void>
@@ -68,14 +70,16 @@ export async function createStory(options: StoryOptions = {}): Promise<StoryStac
   const desk = join(path, 'desk')
   mkdirSync(desk)
   const profile = storyProfile(options)
+  const start = (profile: Profile) =>
+    startStack({
+      home,
+      profile,
+      log: createLog(join(home.logs, 'tieline.log'), 'story'),
+      ports: { clickhouse: port, redis: port + 1_000 },
+      ...options.stack,
+    })
   const port = 20_000 + Math.floor(Math.random() * 20_000)
-  const stack = await startStack({
-    home,
-    profile,
-    log: createLog(join(home.logs, 'tieline.log'), 'story'),
-    ports: { clickhouse: port, redis: port + 1_000 },
-    ...options.stack,
-  })
+  let stack = await start(profile)
   const store = createStore(stack.store)
   const reader = createStore(stack.reader)
   const handOver = await createHandOver({ store: stack.store, redisUrl: stack.redisUrl, profile })
@@ -86,7 +90,9 @@ export async function createStory(options: StoryOptions = {}): Promise<StoryStac
   }
   return {
     home,
-    stack,
+    get stack() {
+      return stack
+    },
     store,
     reader,
     handOver,
@@ -110,6 +116,10 @@ export async function createStory(options: StoryOptions = {}): Promise<StoryStac
       return receiptSchema.parse(JSON.parse(readFileSync(receipt, 'utf8')))
     },
     outbox,
+    restart: async (more) => {
+      await stack.close()
+      stack = await start(storyProfile({ ...options, profile: { ...options.profile, ...more } }))
+    },
     logs: () => readAll(home.logs),
     close: async () => {
       await handOver.close()

@@ -49,19 +49,22 @@ const good = { kind: 'customer', clientId: 'C-1' }
 t.test('a signed assertion names its customer until it expires', async (t) => {
   const { identity, pass } = open(t)
   const token = encode(signed())
-  t.match(identity.identify(token), good)
-  t.match(identity.identify(token), good, 'login and customer send the same one')
+  t.match(await identity.identify(token), good)
+  t.match(await identity.identify(token), good, 'login and customer send the same one')
   const both = signXml(signed(), signer, { element: 'Response' })
-  t.match(identity.identify(encode(both)), good, 'the response signed too')
-  t.match(identity.identify(encode(`<?xml version="1.0" encoding="UTF-8"?>\r\n${signed()}`)), good)
+  t.match(await identity.identify(encode(both)), good, 'the response signed too')
+  t.match(
+    await identity.identify(encode(`<?xml version="1.0" encoding="UTF-8"?>\r\n${signed()}`)),
+    good,
+  )
   const answered = `<saml:SubjectConfirmationData InResponseTo="_q" Recipient="${acsUrl}" NotOnOrAfter="${instant(Date.now() + 60_000)}"/>`
   const answer = { attributes: 'InResponseTo="_q"' }
   const parts = { assertion: { confirmationData: answered }, response: answer }
-  t.match(identity.identify(encode(signed(parts))), good, 'in response to one request')
+  t.match(await identity.identify(encode(signed(parts))), good, 'in response to one request')
   pass(329)
-  t.match(identity.identify(token), good, 'within the tolerance')
+  t.match(await identity.identify(token), good, 'within the tolerance')
   pass(2)
-  t.match(identity.identify(token), { kind: 'refused', reason: 'expired' })
+  t.match(await identity.identify(token), { kind: 'refused', reason: 'expired' })
   await identity.ready()
 })
 
@@ -71,49 +74,49 @@ t.test('the customer is the NameID or one value of an attribute', async (t) => {
     `<saml:AttributeStatement><saml:Attribute Name="partner">${values.map(value).join('')}</saml:Attribute></saml:AttributeStatement>`
   const { identity } = open(t, { claim: 'partner' })
   const named = (assertion: AssertionParts) => identity.identify(encode(signed({ assertion })))
-  t.match(named({ attributes: attributes('C-7') }), { kind: 'customer', clientId: 'C-7' })
+  t.match(await named({ attributes: attributes('C-7') }), { kind: 'customer', clientId: 'C-7' })
   const nobody = { kind: 'refused', reason: 'no customer claim' }
-  t.match(named({ attributes: attributes('C-7', 'C-8') }), nobody, 'two')
-  t.match(named({}), nobody)
-  t.match(named({ attributes: attributes('<b>C-7</b>') }), nobody)
+  t.match(await named({ attributes: attributes('C-7', 'C-8') }), nobody, 'two')
+  t.match(await named({}), nobody)
+  t.match(await named({ attributes: attributes('<b>C-7</b>') }), nobody)
 })
 
 t.test('a comment cannot cut a name short', async (t) => {
   const { identity } = open(t)
   const nameId = '<saml:NameID>C-1.evil</saml:NameID>'
   const text = signed({ assertion: { nameId } })
-  t.match(identity.identify(encode(text)), { clientId: 'C-1.evil' })
+  t.match(await identity.identify(encode(text)), { clientId: 'C-1.evil' })
   const cut = text.replace('C-1.evil', 'C-1<!-- -->.evil')
-  t.match(identity.identify(encode(cut)), { kind: 'refused', reason: 'malformed token' })
+  t.match(await identity.identify(encode(cut)), { kind: 'refused', reason: 'malformed token' })
 })
 
 t.test('no wrapping makes a signature speak for another assertion', async (t) => {
   const { identity } = open(t)
   for (const [name, text] of Object.entries(wrapped())) {
-    t.match(identity.identify(encode(text)), { kind: 'refused' }, name)
+    t.match(await identity.identify(encode(text)), { kind: 'refused' }, name)
   }
 })
 
 t.test('a response that proves nothing is refused, and counts against nobody', async (t) => {
   const { identity } = open(t)
   for (const [name, [text, reason]] of Object.entries(wrong)) {
-    t.same(identity.identify(encode(text)), { kind: 'refused', reason }, name)
+    t.same(await identity.identify(encode(text)), { kind: 'refused', reason }, name)
   }
   const malformed = { kind: 'refused', reason: 'malformed token' }
   const plain = Buffer.from(signed()).toString('base64')
-  t.same(identity.identify(`${plain.replaceAll('=', '')}+`), malformed, 'base64')
-  t.same(identity.identify(`${encode(signed())}=`), malformed, 'padding')
-  t.same(identity.identify('a.b.c'), malformed, 'a JWT')
+  t.same(await identity.identify(`${plain.replaceAll('=', '')}+`), malformed, 'base64')
+  t.same(await identity.identify(`${encode(signed())}=`), malformed, 'padding')
+  t.same(await identity.identify('a.b.c'), malformed, 'a JWT')
   const latin = Buffer.from(signed().replace('ID="_r1"', 'ID="_r1" Consent="Ü"'), 'latin1')
-  t.same(identity.identify(latin.toString('base64url')), malformed, 'no UTF-8')
+  t.same(await identity.identify(latin.toString('base64url')), malformed, 'no UTF-8')
 })
 
 t.test('an assertion for somebody else is one attempt, however it is written down', async (t) => {
   const { identity } = open(t)
   const text = signed({ assertion: { audience: 'other' } })
-  const first = identity.identify(encode(text))
+  const first = await identity.identify(encode(text))
   t.match(first, { kind: 'counted', clientId: 'C-1', reason: 'audience' })
-  const again = identity.identify(encode(text.replace('<samlp:Status>', '<samlp:Status >')))
+  const again = await identity.identify(encode(text.replace('<samlp:Status>', '<samlp:Status >')))
   t.same(again, first)
 })
 

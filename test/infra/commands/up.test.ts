@@ -49,6 +49,8 @@ t.test('commands share the stack that runs on their data folder', async (t) => {
   t.match(await tieline('load', early, '--home', home), { code: 0 })
   const status = JSON.parse((await tieline('status', '--json', '--home', home)).stdout)
   t.match(status, {
+    sources: [{ name: 'inbox', kind: 'folder', state: 'polled' }],
+    disk: { folder: join(home, 'landing'), freeBytesMin: 1_073_741_824 },
     files: [{ status: 'published', files: '2', rows: '962' }],
     freshness: [
       { company_code: 'DEMO', commodity: 'Electric', late: true },
@@ -60,6 +62,14 @@ t.test('commands share the stack that runs on their data folder', async (t) => {
     (await tieline('status', '--home', home, '--profile', demoProfilePath)).stdout,
     /published +2 +962/,
   )
+  t.match(await tieline('pause', 'inbox', '--home', home), { code: 0, stdout: /resume inbox/ })
+  t.match((await tieline('status', '--home', home)).stdout, /inbox +folder +paused/)
+  t.match(await tieline('resume', 'inbox', '--home', home), { code: 0 })
+  t.match((await tieline('status', '--home', home)).stdout, /inbox +folder +polled/)
+  t.match(await tieline('pause', 'outbox', '--home', home), {
+    code: 1,
+    stderr: 'tieline: CONFIG: the profile has no source outbox; it has inbox\n',
+  })
   t.match(await tieline('sql', 'SELECT 1 +', '--home', home), {
     code: 1,
     stderr: /^tieline: STORE_REFUSED: [^\n]+\n$/,

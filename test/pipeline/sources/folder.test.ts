@@ -3,13 +3,26 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createFolder as createSource } from '../../../pipeline/sources/folder.js'
 import { createFolder } from '../../folder.js'
+import { conform } from './conformance.js'
+import { placeAt } from './folder-place.js'
+import { parseSource } from './settings.js'
+
+conform(t, async (t) => {
+  const path = createFolder(t)
+  return {
+    settings: parseSource({ kind: 'folder', name: 'inbox', path }),
+    secret: () => '',
+    ...placeAt(path),
+  }
+})
 
 t.test('the receipt beside a quarantined file is written when it can be, and whole', async (t) => {
   const folder = createFolder(t)
   const at = (name: string) => join(folder, name)
   mkdirSync(at('inbox'))
   const [archive, quarantine, path] = [at('archive'), at('quarantine'), at('inbox/a.csv')]
-  const source = createSource({ name: 'inbox', path: at('inbox'), archive, quarantine })
+  const settings = parseSource({ kind: 'folder', name: 'inbox', path: at('inbox') })
+  const source = createSource({ settings, archive, quarantine })
   writeFileSync(path, 'bytes')
   const { size: bytes, mtimeMs } = statSync(path)
   const entry = { source: 'inbox', name: 'a.csv', path, bytes, force: false }

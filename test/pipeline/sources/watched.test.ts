@@ -4,12 +4,14 @@ import t from 'tap'
 import { createFolder as createSource } from '../../../pipeline/sources/folder.js'
 import { watched } from '../../../pipeline/sources/watched.js'
 import { createFolder } from '../../folder.js'
+import { parseSource } from './settings.js'
 
 t.test('a folder that goes away is told once, and once that it is back', async (t) => {
   const home = createFolder(t)
   const path = join(home, 'inbox')
   const told: string[] = []
-  const options = { name: 'inbox', path, archive: join(home, 'a'), quarantine: join(home, 'q') }
+  const settings = parseSource({ kind: 'folder', name: 'inbox', path })
+  const options = { settings, archive: join(home, 'a'), quarantine: join(home, 'q') }
   const source = watched(createSource(options), (text) => told.push(text))
   mkdirSync(path)
   t.same(await source.list(), [])

@@ -1,0 +1,41 @@
+import { createStore } from '../../pipeline/stores/clickhouse.js'
+import { recordFailure, recordPause } from '../../pipeline/stores/sources.js'
+import { Fault } from '../../schemas/fault.js'
+import { type Context, exitCodes } from '../context.js'
+import { type InUse, useStack } from '../use-stack.js'
+
+/** Takes nothing new from a source until it is resumed; what has arrived goes on to its end. */
+export async function pause(context: Context, source: string): Promise<number> {
+  await change(context, { source, active: true })
+  context.print(`${source} is paused; tieline resume ${source} goes on`)
+  return exitCodes.good
+}
+
+/** Polls a source again, at once also where it failed before. */
+export async function resume(context: Context, source: string): Promise<number> {
+  await change(context, { source, active: false })
+  context.print(`${source} is polled again`)
+  return exitCodes.good
+}
+
+function change(
+  context: Context,
+  { source, active }: { readonly source: string; readonly active: boolean },
+): Promise<void> {
+  return useStack(context, active ? 'pause' : 'resume', async (stack) => {
+    refuseUnknown(stack, source)
+    const store = createStore(stack.store)
+    try {
+      await recordPause(store, source, { active, at: new Date() })
+      if (!active) await recordFailure(store, source, undefined)
+    } finally {
+      await store.close()
+    }
+  })
+}
+
+function refuseUnknown({ profile }: InUse, source: string): void {
+  const names = profile.sources.map(({ name }) => name)
+  if (names.includes(source)) return
+  throw new Fault('CONFIG', `the profile has no source ${source}; it has ${names.join(', ')}`)
+}

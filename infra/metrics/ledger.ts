@@ -1,0 +1,155 @@
+import type { Store } from '../../pipeline/stores/clickhouse.js'
+import { feedNames } from '../../schemas/feed.js'
+import type { Profile } from '../../schemas/profile.js'
+import { type Sample, sample } from './sample.js'
+
+/** What one statement may cost: one thread for two seconds, 256 MiB. */
+const settings = {
+  max_execution_time: 2,
+  max_threads: 1,
+  max_memory_usage: 256 * 1024 * 1024,
+} as const
+
+const outcomes = [
+  'accepted',
+  'duplicate',
+  'superseded',
+  'rejected',
+  'unregistered',
+  'withheld',
+] as const
+
+type Sums = Readonly<Record<`${'rows' | 'quantity'}_${(typeof outcomes)[number]}`, string>>
+
+interface Group extends Sums {
+  readonly status: string
+  readonly feed: string
+  readonly company: string
+  readonly files: string
+  readonly oldest: string
+  readonly newest: string
+}
+
+const unfinished: readonly string[] = ['received', 'waiting', 'publishing']
+const ended: readonly string[] = ['published', 'quarantined']
+/** All states; those without a file are told too, or the first file in one would not be a change. */
+const statuses = [...unfinished, ...ended, 'duplicate', 'replaced'] as const
+
+/**
+ * Files, rows, quantities and freshness as the ledger has them: one pass over it, which has a row for
+ * each arrival, some 20,000 a year.
+ */
+export async function readLedger(
+  store: Store,
+  { companyCodes }: Pick<Profile, 'companyCodes'>,
+): Promise<readonly Sample[]> {
+  const groups = await store.rows<Group>({
+    sql: `SELECT status,
+        if(has({feeds:Array(String)}, feed), toString(feed), 'other') AS feed,
+        if(has({companies:Array(String)}, company_code), toString(company_code), '') AS company,
+        count() AS files, toUnixTimestamp(min(received_at)) AS oldest,
+        toUnixTimestamp(ifNull(max(last_interval_end), toDateTime(0, 'UTC'))) AS newest,
+        ${outcomes.map((one) => `sum(rows_${one}) AS rows_${one}, sum(quantity_${one}) AS quantity_${one}`).join(', ')}
+      FROM file_state FINAL
+      GROUP BY status, feed, company`,
+    parameters: { feeds: feedNames, companies: companyCodes },
+    settings,
+  })
+  const arrived = await store.rows<{ files: string }>({
+    sql: `SELECT count() AS files FROM arrival
+      WHERE arrival NOT IN (SELECT arrival FROM file_state)`,
+    settings,
+  })
+  return [
+    sample('tieline_files', { status: 'arrived' }, Number(arrived[0]?.files)),
+    ...tellFiles(groups),
+    ...tellRows(groups),
+    ...tellFreshness(groups),
+  ]
+}
+
+function tellFiles(groups: readonly Group[]): readonly Sample[] {
+  const open = groups.filter(({ status }) => unfinished.includes(status))
+  const oldest = Math.min(...open.map((group) => Number(group.oldest) * 1_000), Date.now())
+  const files = sumBy(groups, ({ status }) => status, 'files')
+  return [
+    ...statuses.map((status) => sample('tieline_files', { status }, files.get(status) ?? 0)),
+    sample('tieline_oldest_file_seconds', {}, (Date.now() - oldest) / 1_000),
+  ]
+}
+
+/** Of a file that is not published nothing was accepted, whatever was counted on the way. */
+function tellRows(groups: readonly Group[]): readonly Sample[] {
+  const settled = groups.filter(({ status }) => ended.includes(status))
+  return outcomes.flatMap((outcome) => {
+    const told = settled.filter(({ status }) => outcome !== 'accepted' || status === 'published')
+    const byFeed = (key: keyof Sums) => [...sumBy(told, ({ feed }) => feed, key)]
+    return [
+      ...byFeed(`rows_${outcome}`).map(([feed, rows]) =>
+        sample('tieline_rows', { feed, outcome }, rows),
+      ),
+      ...byFeed(`quantity_${outcome}`).map(([feed, quantity]) =>
+        sample('tieline_quantity', { feed, outcome }, quantity),
+      ),
+    ]
+  })
+}
+
+function tellFreshness(groups: readonly Group[]): readonly Sample[] {
+  return groups
+    .filter(({ status, company }) => status === 'published' && company !== '')
+    .filter(({ newest }) => Number(newest) > 0)
+    .map(({ company, feed, newest }) =>
+      sample('tieline_newest_interval_timestamp_seconds', { company, feed }, Number(newest)),
+    )
+}
+
+function sumBy(
+  groups: readonly Group[],
+  keyOf: (group: Group) => string,
+  value: keyof Sums | 'files',
+): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>()
+  for (const group of groups) {
+    const key = keyOf(group)
+    sums.set(key, (sums.get(key) ?? 0) + Number(group[value]))
+  }
+  return sums
+}
+
+const metersOfCycle = 4
+const cyclesMax = 64
+
+/**
+ * How new the reads of each billing cycle are, by a few of its meters: the reads lie by day and
+ * meter, so that a week of 256 meters is found by the key, 256 * 7 granules at most.
+ */
+export async function readCycles(store: Store): Promise<readonly Sample[]> {
+  const rows = await store.rows<{ cycle: string; commodity: string; newest: string }>({
+    sql: `WITH picked AS
+      (
+        SELECT meter_id, toString(billing_cycle_id) AS cycle, toString(meter_type) AS commodity
+        FROM tenancy FINAL
+        WHERE valid_to IS NULL AND billing_cycle_id != ''
+        ORDER BY cycle, commodity, meter_id
+        LIMIT {meters:UInt32} BY cycle, commodity
+        LIMIT {picked:UInt32}
+      )
+      SELECT cycle, commodity,
+        toUnixTimestamp(greatest(max(newest), toDateTime(today() - 7, 'UTC'))) AS newest
+      FROM picked
+      LEFT JOIN
+      (
+        SELECT meter_id, max(starts_at + seconds) AS newest
+        FROM usage_read
+        WHERE local_day >= today() - 7 AND meter_id IN (SELECT meter_id FROM picked)
+        GROUP BY meter_id
+      ) AS reads ON reads.meter_id = picked.meter_id
+      GROUP BY cycle, commodity`,
+    parameters: { meters: metersOfCycle, picked: metersOfCycle * cyclesMax },
+    settings,
+  })
+  return rows.map(({ cycle, commodity, newest }) =>
+    sample('tieline_cycle_newest_interval_timestamp_seconds', { cycle, commodity }, Number(newest)),
+  )
+}

@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Fault } from '../../schemas/fault.js'
+import type { MetricName } from './catalogue.js'
+import type { Metrics } from './registry.js'
+import type { Sample } from './sample.js'
+
+export interface Look {
+  /** What it tells; none of them is told where it fails. */
+  readonly names: readonly MetricName[]
+  /** Tells whether it could be told. */
+  readonly up?: 'tieline_store_up' | 'tieline_queue_up'
+  read(): Promise<readonly Sample[]>
+}
+
+/** Less than the 10 s after which Prometheus gives a scrape up. */
+const answerMsMax = 4_000
+
+/** Makes of a look what takes it for a scrape: it never rejects, and ends within 4 seconds. */
+export function createLook(
+  metrics: Metrics,
+  onFailure: (error: unknown) => void,
+): (look: Look) => () => Promise<void> {
+  return ({ names, up, read }) =>
+    async () => {
+      const samples = await within(read()).catch((error: unknown) => {
+        onFailure(error)
+        return undefined
+      })
+      for (const name of names) metrics.clear(name)
+      for (const one of samples ?? []) metrics.tell(one)
+      if (up !== undefined) metrics.set(up, {}, Number(samples !== undefined))
+    }
+}
+
+async function within<T>(asked: Promise<T>): Promise<T> {
+  const waited = new AbortController()
+  const late = sleep(answerMsMax, undefined, { signal: waited.signal }).then(() => {
+    throw new Fault('OVERLOAD', `no answer to a scrape within ${answerMsMax} ms`)
+  })
+  try {
+    return await Promise.race([asked, late])
+  } finally {
+    waited.abort()
+  }
+}
+
+/** Asks once in a stretch of time and tells that again; a failure is not kept. */
+export function keepFor<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
+  let kept: Promise<T> | undefined
+  let askedAt = 0
+  return () => {
+    if (kept !== undefined && performance.now() - askedAt < ms) return kept
+    askedAt = performance.now()
+    const asked = ask()
+    kept = asked
+    asked.catch(() => {
+      if (kept === asked) kept = undefined
+    })
+    return asked
+  }
+}

@@ -1,0 +1,44 @@
+import { entriesOf } from './catalogue.js'
+
+const preface = `# Metrics
+
+Made of \`catalogue.ts\`; a test holds this page to it.
+
+Prometheus scrapes two addresses: the gateway's, \`gateway.operations\` of the profile (default
+\`127.0.0.1:9464\`), and the worker's, \`worker.operations\` (default loopback, the first free port from
+9465; name one for Prometheus). \`tieline up\` prints both. Neither asks for a password: keep them on
+loopback or in a network of your own. No label holds anything of a person, a token or a file.
+
+\`\`\`yaml
+scrape_configs:
+  - job_name: tieline
+    scrape_interval: 15s
+    static_configs: [{ targets: ["127.0.0.1:9464", "127.0.0.1:9465"] }]
+rule_files: [alerts.yaml]
+\`\`\`
+
+\`alerts.yaml\` has the rules, \`dashboard.json\` a dashboard to import into Grafana; both count on
+\`job="tieline"\`. A test runs each of their expressions in Prometheus over a scrape of a running stack.
+
+What a scrape costs: the gateway asks nobody. The worker asks Redis for two things of each queue, and
+ClickHouse for one pass over the ledger (a row for each file) every 5 seconds at most and for the
+newest reads of at most 256 meters every 5 minutes at most, as a reader, on one thread, 2 seconds and
+256 MiB at most, however many scrape. What is not answered within 4 seconds is left out, and
+\`tieline_store_up\` or \`tieline_queue_up\` is 0.
+
+Besides those below both processes tell Node's own: \`process_*\` and \`nodejs_*\`, event-loop lag among
+them (\`nodejs_eventloop_lag_p99_seconds\`).
+`
+
+/** The reference of all metrics, as Markdown. */
+export function renderReference(): string {
+  const sections = entriesOf().map(([name, { type, of, labels, help, bound }]) => {
+    const named = labels.length === 0 ? 'no labels' : `by ${labels.map(code).join(', ')}`
+    return `## ${name}\n\n${help}\n\n${type} of the ${of.join(' and the ')}, ${named}. Series: ${bound}.\n`
+  })
+  return [preface, ...sections].join('\n')
+}
+
+function code(text: string): string {
+  return `\`${text}\``
+}

@@ -1,0 +1,44 @@
+import { stat } from 'node:fs/promises'
+import type { Queues } from '../queues/bullmq.js'
+import { passingFault } from '../queues/wait.js'
+import { attempt } from '../sources/disk.js'
+import type { Ledger } from '../stores/ledger.js'
+
+/** The sources that uploaded files and those made of pushed rows come in by. */
+export const uploadSource = 'upload'
+export const pushSource = 'push'
+
+/** How a file that lies here whole becomes an arrival. */
+export interface Arrive {
+  /** The latest arrival of a file at a path, unless it has ended and was not taken. */
+  find(path: string): Promise<number | undefined>
+  claim(source: string, file: { readonly name: string; readonly path: string }): Promise<number>
+}
+
+/** Claims and queues; while Redis is away the claim is enough, for the sweep queues what it finds. */
+export function createArrive(ledger: Ledger, queues: Pick<Queues, 'add'>): Arrive {
+  return {
+    find: async (path) => {
+      const found = await ledger.latest({ path })
+      if (found === undefined) return undefined
+      const state = await ledger.state(found.arrival)
+      const isRefused = state?.status === 'quarantined' || state?.status === 'replaced'
+      return isRefused && state.settledAt !== undefined ? undefined : found.arrival
+    },
+    claim: async (source, { name, path }) => {
+      const { size, mtimeMs } = await attempt(path, () => stat(path))
+      const { arrival } = await ledger.claim({
+        source,
+        name,
+        path,
+        bytes: size,
+        modifiedMs: Math.trunc(mtimeMs),
+        force: false,
+      })
+      await queues.add('receive', { v: 1, arrival }).catch((error: unknown) => {
+        if (passingFault(error) === undefined) throw error
+      })
+      return arrival
+    },
+  }
+}

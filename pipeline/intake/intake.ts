@@ -1,0 +1,79 @@
+import { mkdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Intake } from '../../schemas/intake.js'
+import type { Profile } from '../../schemas/profile.js'
+import { createZone } from '../../schemas/zone.js'
+import { createQueues } from '../queues/bullmq.js'
+import { toReceipt } from '../receipt.js'
+import { attempt, ifThere } from '../sources/disk.js'
+import { createStore, type StoreAddress } from '../stores/clickhouse.js'
+import { createLedger, type Ledger } from '../stores/ledger.js'
+import { createArrive } from './arrive.js'
+import { createPushes } from './pushes.js'
+import { createUploads } from './uploads.js'
+
+export interface IntakeOptions {
+  readonly profile: Profile
+  readonly store: StoreAddress
+  readonly redisUrl: string
+  readonly folders: { readonly uploads: string; readonly pushed: string }
+  readonly onFailure: (error: unknown) => void
+}
+
+/** The way in for files and rows that are sent here; undefined where the profile opens none. */
+export async function createIntake(options: IntakeOptions): Promise<Intake | undefined> {
+  const { profile, folders, onFailure } = options
+  if (profile.intake === undefined) return undefined
+  for (const folder of Object.values(folders)) {
+    await attempt(folder, () => mkdir(folder, { recursive: true, mode: 0o700 }))
+  }
+  const { companyCodes, limits } = profile
+  const now = () => new Date()
+  const store = createStore(options.store, 'discreet')
+  const ledger = createLedger(store, now)
+  const queues = createQueues({ redisUrl: options.redisUrl, prefix: profile.database })
+  const arrive = createArrive(ledger, queues)
+  const pushes = await createPushes({
+    folder: folders.pushed,
+    companyCode: companyCodes[0] ?? '',
+    zone: createZone(profile.timeZone),
+    gatherSeconds: profile.intake.gatherSeconds,
+    freeDiskBytesMin: limits.freeDiskBytesMin,
+    arrive,
+    now,
+    onFailure,
+  })
+  return {
+    take: createUploads({ folder: folders.uploads, naming: profile, limits, arrive }),
+    push: pushes.push,
+    receipt: async (of) => (await receiptOf(ledger, of)) ?? gatheringOf(folders.pushed, of),
+    close: async () => {
+      await pushes.close()
+      await queues.close()
+      await store.close()
+    },
+  }
+}
+
+/** Pushed rows have no arrival while they are gathered. */
+async function gatheringOf(folder: string, name: string): Promise<string | undefined> {
+  if (!/^\w{1,80}\.csv$/.test(name)) return undefined
+  const path = join(folder, name)
+  const found = await attempt(path, async () => {
+    return (await ifThere(stat(`${path}.part`))) ?? (await ifThere(stat(path)))
+  })
+  return found && JSON.stringify({ fileName: name, status: 'gathering' })
+}
+
+/** Before a file has ended there is only its status to tell. */
+async function receiptOf(ledger: Ledger, of: string): Promise<string | undefined> {
+  const isNumber = /^\d{1,9}$/.test(of)
+  const arrival = isNumber ? await ledger.arrival(Number(of)) : await ledger.latest({ name: of })
+  if (arrival === undefined) return undefined
+  const state = await ledger.state(arrival.arrival)
+  if (state?.settledAt === undefined) {
+    return JSON.stringify({ fileName: arrival.name, status: state?.status ?? 'arrived' })
+  }
+  const first = state.duplicateOf === 0 ? undefined : await ledger.state(state.duplicateOf)
+  return JSON.stringify(toReceipt(state, first))
+}

@@ -1,0 +1,205 @@
+import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Intake } from '../../schemas/intake.js'
+import { pushedColumns, toPushedText } from '../../schemas/pushed-rows.js'
+import { toDay, type Zone } from '../../schemas/zone.js'
+import { refuseFullDisk } from '../free-disk.js'
+import { attempt, readLocal } from '../sources/disk.js'
+import { type Arrive, pushSource } from './arrive.js'
+
+export interface PushOptions {
+  readonly folder: string
+  readonly companyCode: string
+  readonly zone: Zone
+  readonly gatherSeconds: number
+  readonly freeDiskBytesMin: number
+  readonly arrive: Arrive
+  readonly now: () => Date
+  readonly onFailure: (error: unknown) => void
+}
+
+export interface Pushes {
+  readonly push: Intake['push']
+  /** Hands over what was gathered. */
+  close(): Promise<void>
+}
+
+/** Rows of one call that wait for the disk. */
+interface Waiting {
+  readonly text: string
+  readonly done: (fileName: string) => void
+  readonly failed: (error: unknown) => void
+}
+
+interface Gathering {
+  readonly name: string
+  readonly file: FileHandle
+  bytes: number
+}
+
+const fileBytesMax = 64_000_000
+
+/**
+ * Gathers pushed rows into files. The rows of all calls that come while the disk is busy are written
+ * and flushed together, and only then are the calls answered. A file that has been gathered long
+ * enough gets its name and becomes an arrival; what a process left behind does so at the next start.
+ */
+export async function createPushes(options: PushOptions): Promise<Pushes> {
+  await mendParts(options.folder)
+  const gatherers = new Map(
+    [...pushedColumns].map(([feed, columns]) => [feed, createGatherer(options, { feed, columns })]),
+  )
+  const handOver = async () => {
+    for (const gatherer of gatherers.values()) await gatherer.end()
+    await claimAll(options)
+  }
+  let working: Promise<void> = claimAll(options).catch(options.onFailure)
+  const work = () => {
+    working = working.then(handOver).catch(options.onFailure)
+  }
+  const timer = setInterval(work, options.gatherSeconds * 1_000)
+  return {
+    push: async (rows) => {
+      const read = toPushedText(rows)
+      if (read.problem !== undefined) return { kind: 'wrong', detail: read.problem }
+      const fileName = (await gatherers.get(rows.feed)?.add(read.text)) ?? ''
+      return { kind: 'gathered', fileName, rows: read.rows }
+    },
+    close: async () => {
+      clearInterval(timer)
+      work()
+      await working
+    },
+  }
+}
+
+interface Gatherer {
+  /** Resolves with the name of the file when the rows are on the disk. */
+  add(text: string): Promise<string>
+  end(): Promise<void>
+}
+
+/** What the files of one gatherer have in common. */
+interface PushedFeed {
+  readonly feed: string
+  readonly columns: readonly string[]
+}
+
+function createGatherer(options: PushOptions, of: PushedFeed): Gatherer {
+  let waiting: Waiting[] = []
+  let gathering: Gathering | undefined
+  let working: Promise<void> = Promise.resolve()
+  const end = async () => {
+    if (gathering === undefined) return
+    const { name, file, bytes } = gathering
+    gathering = undefined
+    const path = join(options.folder, name)
+    await attempt(path, async () => {
+      await file.truncate(bytes)
+      await file.sync()
+      await file.close()
+      await rename(`${path}.part`, path)
+    })
+  }
+  const flush = async () => {
+    const calls = waiting
+    waiting = []
+    if (calls.length === 0) return
+    try {
+      gathering ??= await begin(options, of)
+      const { name } = gathering
+      await append(options, gathering, calls.map(({ text }) => text).join(''))
+      if (gathering.bytes >= fileBytesMax) await end()
+      for (const call of calls) call.done(name)
+    } catch (error) {
+      for (const call of calls) call.failed(error)
+      await end().catch(options.onFailure)
+    }
+  }
+  const next = (run: () => Promise<void>) => {
+    const result = working.then(run)
+    working = result.catch(() => undefined)
+    return result
+  }
+  return {
+    add: (text) =>
+      new Promise((done, failed) => {
+        waiting.push({ text, done, failed })
+        if (waiting.length === 1) void next(flush)
+      }),
+    end: () => next(end),
+  }
+}
+
+/** A new file with its header; its number is the millisecond of the day, or the next that is free. */
+async function begin(options: PushOptions, { feed, columns }: PushedFeed): Promise<Gathering> {
+  const at = options.now().getTime()
+  const [year, month, day] = toDay(options.zone.toWall(Math.floor(at / 1_000))).split('-')
+  const stem = `${options.companyCode}_${day}${month}${year}_${feed}`
+  const header = `${columns.join(',')}\n`
+  for (let number = at % 86_400_000; ; number++) {
+    const name = `${stem}_${number}.csv`
+    const path = join(options.folder, `${name}.part`)
+    const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') return attempt(path, () => Promise.reject(error))
+      return undefined
+    })
+    if (file === undefined) continue
+    const gathering = { name, file, bytes: 0 }
+    await append(options, gathering, header)
+    return gathering
+  }
+}
+
+async function append(
+  { folder, freeDiskBytesMin }: PushOptions,
+  gathering: Gathering,
+  text: string,
+): Promise<void> {
+  const bytes = Buffer.from(text)
+  const { name, file } = gathering
+  await refuseFullDisk(folder, { name, bytes: bytes.length }, freeDiskBytesMin)
+  await attempt(join(folder, name), async () => {
+    for (let done = 0; done < bytes.length; ) {
+      const at = gathering.bytes + done
+      done += (await file.write(bytes, done, bytes.length - done, at)).bytesWritten
+    }
+    await file.datasync()
+  })
+  gathering.bytes += bytes.length
+}
+
+/** Gives every gathered file that has no arrival yet one. */
+async function claimAll({ folder, arrive }: PushOptions): Promise<void> {
+  for (const name of await attempt(folder, () => readdir(folder))) {
+    if (!name.endsWith('.csv')) continue
+    const path = join(folder, name)
+    if ((await arrive.find(path)) === undefined) await arrive.claim(pushSource, { name, path })
+  }
+}
+
+/**
+ * What a process that died was gathering ends with the last whole row: a call whose row is cut off
+ * was not answered.
+ */
+async function mendParts(folder: string): Promise<void> {
+  for (const name of await attempt(folder, () => readdir(folder))) {
+    if (!name.endsWith('.part')) continue
+    const path = join(folder, name)
+    let [bytes, wholeBytes, lines] = [0, 0, 0]
+    for await (const piece of readLocal(path)) {
+      const end = piece.lastIndexOf(10)
+      if (end >= 0) wholeBytes = bytes + end + 1
+      lines += piece.reduce((count, byte) => count + (byte === 10 ? 1 : 0), 0)
+      bytes += piece.length
+    }
+    await attempt(path, async () => {
+      if (lines < 2) return rm(path)
+      const file = await open(path, 'r+')
+      await file.truncate(wholeBytes)
+      await file.sync()
+      await file.close()
+      await rename(path, path.replace(/\.part$/, ''))
+    })
+  }
+}

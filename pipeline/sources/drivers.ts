@@ -1,0 +1,53 @@
+import type { SecretReference } from '../../schemas/secret.js'
+import type { SettingsOf, SourceKind, SourceSettings } from '../../schemas/source.js'
+import { createFolder, createHandOverSource } from './folder.js'
+import { connectFtp } from './ftp.js'
+import type { Place } from './place.js'
+import { createRemote } from './remote.js'
+import { connectS3 } from './s3.js'
+import { connectSftp } from './sftp.js'
+import type { Source } from './source.js'
+import { watched } from './watched.js'
+
+export interface SourceOptions {
+  readonly landing: string
+  readonly archive: string
+  readonly quarantine: string
+  readonly secret: (reference: SecretReference) => string
+}
+
+type Driver<K extends SourceKind> = (settings: SettingsOf<K>, options: SourceOptions) => Source
+
+type Connect<K extends SourceKind> = (
+  settings: SettingsOf<K>,
+  secret: SourceOptions['secret'],
+) => () => Promise<Place>
+
+const drivers: { readonly [K in SourceKind]: Driver<K> } = {
+  folder: (settings, options) => createFolder({ settings, ...options }),
+  sftp: remote(connectSftp),
+  ftp: remote(connectFtp),
+  s3: remote(connectS3),
+}
+
+function remote<K extends SourceKind>(connect: Connect<K>): Driver<K> {
+  return (settings, options) =>
+    createRemote({ settings, ...options, connect: connect(settings, options.secret) })
+}
+
+/** The sources of a profile by their names, and that of files that a person names. */
+export function createSources(
+  all: readonly SourceSettings[],
+  options: SourceOptions & { readonly tell: (text: string) => void },
+): ReadonlyMap<string, Source> {
+  const sources = all.map((settings) => watched(createSource(settings, options), options.tell))
+  return new Map([createHandOverSource(), ...sources].map((source) => [source.name, source]))
+}
+
+export function createSource<K extends SourceKind>(
+  settings: SettingsOf<K>,
+  options: SourceOptions,
+): Source {
+  const driver = drivers[settings.kind as K]
+  return driver(settings, options)
+}

@@ -1,0 +1,189 @@
+import { readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import type { ConnectionOptions } from 'node:tls'
+import { Client, type FileInfo, FTPError } from 'basic-ftp'
+import { Fault, type FaultCode } from '../../schemas/fault.js'
+import type { SecretReference } from '../../schemas/secret.js'
+import type { SettingsOf } from '../../schemas/source.js'
+import { isPlain, type Place, type PlacedFile } from './place.js'
+
+type Ftp = SettingsOf<'ftp'>
+
+const readBytes = 1 << 20
+
+/**
+ * Times that were asked for, by path. A listing often shows minutes only, so each file is asked for
+ * its time once, and again when its line in the listing is another.
+ */
+type Times = Map<string, { readonly line: string; readonly modifiedMs: number }>
+
+type Secret = (reference: SecretReference) => string
+
+/**
+ * Connects to an FTP server, over TLS unless the profile says otherwise: the certificate is checked,
+ * and a server that offers no TLS is refused before the password is sent.
+ */
+export function connectFtp(settings: Ftp, secret: Secret): () => Promise<Place> {
+  const times: Times = new Map()
+  return async () => createPlace(settings, { client: await connect(settings, secret), times })
+}
+
+async function connect(settings: Ftp, secret: Secret): Promise<Client> {
+  const { host, port, user, tls, caFile, timeoutMs } = settings
+  const client = new Client(timeoutMs)
+  try {
+    const ca = caFile && readFileSync(caFile)
+    const options: ConnectionOptions = { host, minVersion: 'TLSv1.2', ...(ca && { ca }) }
+    if (tls === 'implicit') await client.connectImplicitTLS(host, port, options)
+    else await client.connect(host, port)
+    if (tls === 'explicit') await client.useTLS(options).catch(refuseClear(settings))
+    await client.login(user, secret(settings.password))
+    await client.useDefaultSettings()
+  } catch (error) {
+    client.close()
+    throw toFault(settings, '', error)
+  }
+  return client
+}
+
+/** What a server that does not know AUTH TLS answers to it is no word on the password. */
+function refuseClear({ host, port }: Ftp): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof FTPError)) throw error
+    const detail = `${host}:${port} offers no TLS (${error.message}); tls: off sends all in the clear`
+    throw new Fault('SOURCE_REFUSED', detail, { cause: error })
+  }
+}
+
+interface Connected {
+  readonly client: Client
+  readonly times: Times
+}
+
+function createPlace(settings: Ftp, { client, times }: Connected): Place {
+  const folder = settings.path
+  const at = (name: string) => posix.join(folder, name)
+  const ask = <T>(path: string, run: () => Promise<T>) =>
+    run().catch((error: unknown) => {
+      throw toFault(settings, path, error)
+    })
+  const look = (path: string) =>
+    ask(path, async () => {
+      try {
+        const bytes = await client.size(path)
+        const modifiedMs = (await client.lastMod(path)).getTime()
+        const line = times.get(path)?.line
+        if (line !== undefined) times.set(path, { line, modifiedMs })
+        return { name: posix.basename(path), path, bytes, modifiedMs }
+      } catch (error) {
+        if (isGone(error)) return undefined
+        throw error
+      }
+    })
+  const timed = async ({ name, size, modifiedAt, rawModifiedAt }: FileInfo) => {
+    const path = at(name)
+    if (modifiedAt) return { name, path, bytes: size, modifiedMs: modifiedAt.getTime() }
+    const line = `${size} ${rawModifiedAt}`
+    const known = times.get(path)
+    if (known?.line === line) return { name, path, bytes: size, modifiedMs: known.modifiedMs }
+    const found = await look(path)
+    if (found !== undefined) times.set(path, { line, modifiedMs: found.modifiedMs })
+    return found
+  }
+  return {
+    list: () =>
+      ask(folder, async () => {
+        const shown = (await client.list(folder)).filter((one) => one.isFile && isPlain(one.name))
+        const paths = new Set(shown.map(({ name }) => at(name)))
+        for (const path of times.keys()) if (!paths.has(path)) times.delete(path)
+        const files: PlacedFile[] = []
+        for (const one of shown) {
+          const file = await timed(one)
+          if (file !== undefined) files.push(file)
+        }
+        return files
+      }),
+    look,
+    open: ({ path }, offset) => download(client, { settings, path, offset }),
+    write: async (name, content) => {
+      const part = at(`${name}.part`)
+      const source = 'path' in content ? content.path : Readable.from([content])
+      await ask(part, async () => {
+        await client.uploadFrom(source, part)
+        await client.rename(part, at(name))
+      })
+    },
+    move: async (file, name) => {
+      const ended = at(settings.endedFolder)
+      await ask(ended, async () => {
+        const before = await client.pwd()
+        await client.ensureDir(ended)
+        await client.cd(before)
+        await client.rename(file.path, posix.join(ended, name))
+      })
+    },
+    remove: (path) =>
+      ask(path, async () => {
+        await client.remove(path).catch((error: unknown) => {
+          if (!isGone(error)) throw error
+        })
+      }),
+    isOpen: () => !client.closed,
+    close: async () => client.close(),
+  }
+}
+
+/** One that is not read to its end closes the connection, which cannot be used before it. */
+async function* download(
+  client: Client,
+  asked: { readonly settings: Ftp; readonly path: string; readonly offset: number },
+): AsyncGenerator<Buffer> {
+  const { settings, path, offset } = asked
+  const through = new PassThrough({ highWaterMark: readBytes })
+  let isDone = false
+  const done = client.downloadTo(through, path, offset).then(
+    () => {
+      isDone = true
+    },
+    (error: Error) => void through.destroy(error),
+  )
+  try {
+    for await (const bytes of through) yield bytes as Buffer
+    await done
+  } catch (error) {
+    throw toFault(settings, path, error)
+  } finally {
+    if (!isDone) client.close()
+    through.destroy()
+  }
+}
+
+/** 550: not there, or not to be had. */
+function isGone(error: unknown): boolean {
+  return error instanceof FTPError && error.code === 550
+}
+
+const codes: Readonly<Record<number, FaultCode>> = {
+  530: 'SOURCE_LOGIN',
+  532: 'SOURCE_LOGIN',
+  550: 'PERMISSION',
+  553: 'PERMISSION',
+}
+
+const certificateCodes = /^(CERT_|ERR_TLS_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|HOSTNAME_)/
+
+function toFault({ host, port, user }: Ftp, path: string, error: unknown): Fault {
+  if (error instanceof Fault) return error
+  const { message, code } = error as Error & { readonly code?: string | number }
+  const where = `${host}:${port} ${path}`.trim()
+  if (error instanceof FTPError) {
+    const fault = codes[error.code] ?? (error.code < 500 ? 'SOURCE_UNREACHABLE' : 'SOURCE_REFUSED')
+    return new Fault(fault, `${where} answers ${user}: ${message}`, { cause: error })
+  }
+  if (certificateCodes.test(String(code))) {
+    const detail = `${where}: its certificate is not trusted (${message}); name its authority in caFile`
+    return new Fault('SOURCE_IDENTITY', detail, { cause: error })
+  }
+  return new Fault('SOURCE_UNREACHABLE', `${where}: ${message}`, { cause: error })
+}

@@ -1,0 +1,85 @@
+import { Fault } from '../../schemas/fault.js'
+import { isOwn, isUnfinished, rateSetOf } from '../../schemas/file-name.js'
+import type { Arrival } from '../stores/ledger.js'
+import type { Listed } from './source.js'
+
+/** A file as a place shows it. */
+export interface PlacedFile {
+  readonly name: string
+  /** How the place itself names it. */
+  readonly path: string
+  readonly bytes: number
+  readonly modifiedMs: number
+  /** Another for other bytes, where the place has such a thing. */
+  readonly tag?: string | undefined
+}
+
+/**
+ * A connection to the folder of a source: what differs between protocols, and nothing else. Every
+ * failure is a Fault: `SOURCE_UNREACHABLE`, `SOURCE_LOGIN`, `SOURCE_IDENTITY`, `PERMISSION`,
+ * `SOURCE_REFUSED`.
+ */
+export interface Place {
+  /** Every plain file of the folder, to the last one. */
+  list(): Promise<readonly PlacedFile[]>
+  look(path: string): Promise<PlacedFile | undefined>
+  /** The bytes of a file from an offset on, which lies before its end. */
+  open(file: PlacedFile, offset: number): AsyncIterable<Buffer>
+  /** Writes a file of ours into the folder, at once or not at all. */
+  write(name: string, content: Content): Promise<void>
+  /** Moves a file to the folder of those that have ended, under another name. */
+  move(file: PlacedFile, name: string): Promise<void>
+  /** A file that is gone already is no failure. */
+  remove(path: string): Promise<void>
+  isOpen(): boolean
+  close(): Promise<void>
+}
+
+/** A short text, or a file of this machine. */
+export type Content = Buffer | { readonly path: string }
+
+/** The files that could be taken, oldest first. */
+export function toListed(source: string, files: readonly PlacedFile[]): readonly Listed[] {
+  const present = new Set(files.map((file) => file.name))
+  return files
+    .filter(({ name }) => !isUnfinished(name) && !isOwn(name) && !name.endsWith('.done'))
+    .map(({ name, path, bytes, modifiedMs }) => ({
+      source,
+      name,
+      path,
+      bytes,
+      modifiedMs,
+      ...announcementOf(name, present),
+    }))
+    .sort((a, b) => a.modifiedMs - b.modifiedMs || (a.name < b.name ? -1 : 1))
+}
+
+function announcementOf(name: string, present: ReadonlySet<string>) {
+  const set = rateSetOf(name)
+  const setAnnounced = set !== undefined && present.has(set.done)
+  return { announced: setAnnounced || present.has(`${name}.done`), setAnnounced }
+}
+
+/**
+ * Whether a name that a server shows is that of a file in its folder: one that leads elsewhere or
+ * that would end a command is not asked for.
+ */
+export function isPlain(name: string): boolean {
+  return name !== '' && name !== '.' && name !== '..' && !/[/\p{Cc}]/u.test(name)
+}
+
+/** Whether a file is still what it was when it arrived. */
+export function isSame(found: PlacedFile | undefined, arrival: Arrival): boolean {
+  return found?.bytes === arrival.bytes && found.modifiedMs === arrival.modifiedMs
+}
+
+export function refuseChanged(found: PlacedFile | undefined, arrival: Arrival): PlacedFile {
+  if (found === undefined) {
+    throw new Fault('SOURCE_CHANGED', `${arrival.name} is gone from its source; send it again`)
+  }
+  if (isSame(found, arrival)) return found
+  throw new Fault(
+    'SOURCE_CHANGED',
+    `${arrival.name} changed while it was read: ${arrival.bytes} bytes when listed, ${found.bytes} now`,
+  )
+}

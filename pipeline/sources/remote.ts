@@ -1,0 +1,64 @@
+import { join } from 'node:path'
+import { Fault } from '../../schemas/fault.js'
+import { plainName } from '../../schemas/file-name.js'
+import type { SourceSettings } from '../../schemas/source.js'
+import type { Arrival } from '../stores/ledger.js'
+import { moveFile, putBeside, readLocal } from './disk.js'
+import { endFile } from './ended.js'
+import { fetchFile, isThere } from './fetch-file.js'
+import { createLink } from './link.js'
+import { type Place, toListed } from './place.js'
+import type { Source } from './source.js'
+
+export interface RemoteOptions {
+  readonly settings: Pick<SourceSettings, 'name' | 'ended' | 'receipts'>
+  readonly landing: string
+  readonly archive: string
+  readonly quarantine: string
+  readonly connect: () => Promise<Place>
+}
+
+/** Where the copy of a file that came from elsewhere lies until it has ended. */
+export function copyOf(landing: string, arrival: number): string {
+  return join(landing, `${arrival}.file`)
+}
+
+/**
+ * A source on another machine. A file is copied to the landing, whole and durable, before it is read;
+ * the copy becomes the archive's. Only then is the file at the source taken away.
+ */
+export function createRemote(options: RemoteOptions): Source {
+  const { settings, landing } = options
+  const link = createLink(options.connect)
+  const fetch = (arrival: Arrival) =>
+    link.use((place) => fetchFile(place, arrival, copyOf(landing, arrival.arrival)))
+  return {
+    name: settings.name,
+    keeps: settings.ended === 'mark' || settings.ended === 'leave',
+    list: () => link.use(async (place) => toListed(settings.name, await place.list())),
+    fetch,
+    read: (arrival) => readCopy(arrival),
+    settle: async (arrival, settlement) => {
+      const folder = settlement.outcome === 'quarantined' ? options.quarantine : options.archive
+      const as = `${arrival.arrival}-${plainName(arrival.name)}`
+      const away = join(folder, as)
+      const copy = copyOf(landing, arrival.arrival)
+      if (settings.ended === 'take' && !(await isThere(away))) await fetch(arrival).catch(letGo)
+      if (await isThere(copy)) await moveFile(copy, away)
+      if (settlement.outcome === 'quarantined') await putBeside(away, settlement.receipt)
+      await link.use((place) => endFile(place, { arrival, settlement, as }, settings))
+    },
+    close: link.close,
+  }
+
+  async function* readCopy(arrival: Arrival): AsyncIterable<Buffer> {
+    const copy = copyOf(landing, arrival.arrival)
+    if (!(await isThere(copy))) await fetch(arrival)
+    yield* readLocal(copy)
+  }
+}
+
+/** What has gone from the source, or is another file by now, cannot be kept and is not touched. */
+function letGo(error: unknown): void {
+  if (!(error instanceof Fault) || error.code !== 'SOURCE_CHANGED') throw error
+}

@@ -1,0 +1,214 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { posix } from 'node:path'
+import { promisify } from 'node:util'
+import type { FileEntryWithStats, SFTPWrapper, Stats } from 'ssh2'
+import Client from 'ssh2-sftp-client'
+import { Fault, type FaultCode } from '../../schemas/fault.js'
+import type { SecretReference } from '../../schemas/secret.js'
+import type { SettingsOf } from '../../schemas/source.js'
+import { isPlain, type Place, type PlacedFile } from './place.js'
+import { readAhead } from './read-ahead.js'
+
+type Sftp = SettingsOf<'sftp'>
+type Secret = (reference: SecretReference) => string
+
+/** Bytes asked for at once, and how often before the first has come: what a far server needs. */
+const blockBytes = 131_072
+const blocksAhead = 32
+
+/**
+ * Connects to an SFTP server whose key is one that the profile pins. Another key ends the connection
+ * before a password or a signature is sent, with a fault that shows its fingerprint.
+ */
+export function connectSftp(settings: Sftp, secret: Secret): () => Promise<Place> {
+  return () => connect(settings, secret)
+}
+
+async function connect(settings: Sftp, secret: Secret): Promise<Place> {
+  const where = `${settings.host}:${settings.port}`
+  const told: { shown?: string; level?: string } = {}
+  let isOpen = true
+  const client = new Client(where, {
+    error: () => undefined,
+    end: () => undefined,
+    close: () => undefined,
+  })
+  client.on('error', (error: { level?: string }) => {
+    told.level ??= error.level ?? ''
+  })
+  client.on('close', () => {
+    isOpen = false
+  })
+  const open = async () => {
+    const { key, passphrase, password } = settings
+    return client.connect({
+      host: settings.host,
+      port: settings.port,
+      username: settings.user,
+      ...(key && { privateKey: secret(key) }),
+      ...(passphrase && { passphrase: secret(passphrase) }),
+      ...(password && { password: secret(password) }),
+      readyTimeout: settings.timeoutMs,
+      keepaliveInterval: Math.ceil(settings.timeoutMs / 4),
+      keepaliveCountMax: 3,
+      hostVerifier: (key: Buffer) => {
+        told.shown = fingerprintOf(key)
+        return settings.hostKeys.some((pinned) => isEqual(pinned, told.shown ?? ''))
+      },
+    })
+  }
+  const sftp = await open().catch(async (error: Error) => {
+    await client.end().catch(() => undefined)
+    throw refusal(settings, told, error)
+  })
+  return createPlace(settings, { client, sftp, isOpen: () => isOpen })
+}
+
+/** A key's fingerprint as OpenSSH writes it. */
+function fingerprintOf(key: Buffer): string {
+  return `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
+}
+
+function isEqual(a: string, b: string): boolean {
+  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+}
+
+function refusal(
+  settings: Sftp,
+  told: { readonly shown?: string; readonly level?: string },
+  cause: Error,
+): Fault {
+  const { host, port, user, hostKeys } = settings
+  const { shown, level } = told
+  if (shown !== undefined && !hostKeys.some((pinned) => isEqual(pinned, shown))) {
+    return new Fault(
+      'SOURCE_IDENTITY',
+      `${host}:${port} shows the key ${shown}, which is not in hostKeys (${hostKeys.join(', ')}); ask its operator, and pin it only if it is theirs`,
+      { cause },
+    )
+  }
+  if (level === 'client-authentication') {
+    const detail = `${host}:${port} refuses ${user}: the key or password is not his there`
+    return new Fault('SOURCE_LOGIN', detail, { cause })
+  }
+  if (/privateKey|passphrase/.test(cause.message) && shown === undefined) {
+    const detail = `the private key for ${user}@${host} cannot be read: ${cause.message}`
+    return new Fault('SOURCE_LOGIN', detail, { cause })
+  }
+  return new Fault('SOURCE_UNREACHABLE', `${host}:${port}: ${cause.message}`, { cause })
+}
+
+interface Connected {
+  readonly client: Client
+  readonly sftp: SFTPWrapper
+  readonly isOpen: () => boolean
+}
+
+function createPlace(settings: Sftp, { client, sftp, isOpen }: Connected): Place {
+  const folder = settings.path
+  const at = (name: string) => posix.join(folder, name)
+  const ask = <T>(what: string, run: () => Promise<T>) =>
+    run().catch((error: Error & { code?: number | string }) => {
+      throw toFault(settings, what, error)
+    })
+  const replace = (from: string, to: string) =>
+    ask(to, async () => {
+      await client.posixRename(from, to)
+    })
+  return {
+    list: () =>
+      ask(folder, async () => {
+        const entries = await promisify<string, FileEntryWithStats[]>(sftp.readdir.bind(sftp))(
+          folder,
+        )
+        return entries
+          .filter(({ filename, attrs }) => attrs.isFile() && isPlain(filename))
+          .map(({ filename, attrs }) => toFile(at(filename), attrs))
+      }),
+    look: (path) =>
+      ask(path, async () => {
+        const found = await promisify<string, Stats>(sftp.lstat.bind(sftp))(path).catch(unlessGone)
+        return found?.isFile() ? toFile(path, found) : undefined
+      }),
+    open: async function* (file, offset) {
+      const { path, bytes } = file
+      const handle = await ask(path, () => promisify(openFile)(sftp, path))
+      const read = (from: number, length: number) =>
+        ask(path, () => readBlock(sftp, handle, { from, length }))
+      try {
+        yield* readAhead(read, { from: offset, to: bytes, blockBytes, blocksAhead })
+      } finally {
+        if (isOpen()) sftp.close(handle, () => undefined)
+      }
+    },
+    write: async (name, content) => {
+      const part = at(`${name}.part`)
+      await ask(part, () => client.put('path' in content ? content.path : content, part))
+      await replace(part, at(name))
+    },
+    move: async (file, name) => {
+      const ended = at(settings.endedFolder)
+      await ask(ended, async () => (await client.exists(ended)) || client.mkdir(ended, true))
+      await replace(file.path, posix.join(ended, name))
+    },
+    remove: (path) =>
+      ask(path, async () => {
+        await client.delete(path, true)
+      }),
+    isOpen,
+    close: async () => {
+      if (isOpen()) await client.end().catch(() => undefined)
+    },
+  }
+}
+
+function toFile(path: string, { size, mtime }: Pick<Stats, 'size' | 'mtime'>): PlacedFile {
+  return { name: posix.basename(path), path, bytes: size, modifiedMs: mtime * 1_000 }
+}
+
+function openFile(
+  sftp: SFTPWrapper,
+  path: string,
+  done: (error: Error | null | undefined, handle: Buffer) => void,
+): void {
+  sftp.open(path, 'r', done)
+}
+
+/** As many bytes as the file has there; a server may give fewer than asked for. */
+function readBlock(
+  sftp: SFTPWrapper,
+  handle: Buffer,
+  { from, length }: { readonly from: number; readonly length: number },
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const block = Buffer.allocUnsafe(length)
+    const read = (filled: number) => {
+      sftp.read(handle, block, filled, length - filled, from + filled, (error, count) => {
+        if (error) reject(error)
+        else if (count === 0 || filled + count === length)
+          resolve(block.subarray(0, filled + count))
+        else read(filled + count)
+      })
+    }
+    read(0)
+  })
+}
+
+const noSuchFile = 2
+const permissionDenied = 3
+
+function unlessGone(error: Error & { code?: number }): undefined {
+  if (error.code !== noSuchFile) throw error
+}
+
+function toFault(settings: Sftp, what: string, error: Error & { code?: number | string }): Fault {
+  const where = `${settings.host} ${what}`
+  const { code } = error
+  const [fault, detail]: readonly [FaultCode, string] =
+    code === permissionDenied
+      ? ['PERMISSION', `${where}: access denied; give ${settings.user} the right to it there`]
+      : typeof code === 'number'
+        ? ['SOURCE_REFUSED', `${where}: ${error.message}`]
+        : ['SOURCE_UNREACHABLE', `${where}: ${error.message}`]
+  return error instanceof Fault ? error : new Fault(fault, detail, { cause: error })
+}

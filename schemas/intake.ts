@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { serviceUsers } from './gateway-bind.js'
+
+/** Who may upload files and push rows over mutual TLS, and how rows are gathered into files. */
+export const intakeSettings = z
+  .strictObject({
+    users: serviceUsers,
+    /** How long rows are gathered into one file. */
+    gatherSeconds: z.int().min(1).max(3_600).default(10),
+  })
+  .readonly()
+export type IntakeSettings = z.output<typeof intakeSettings>
+
+/** A file that a sender uploads, in one go or several. */
+export interface Upload {
+  readonly name: string
+  /** SHA-256 of the whole file, hexadecimal. */
+  readonly hash: string
+  readonly bytes: number
+  /** Where what is sent begins; undefined asks how much is here. */
+  readonly from: number | undefined
+}
+
+export type Taken =
+  | { readonly kind: 'arrived'; readonly arrival: number }
+  /** Not all of it is here: the sender goes on from `bytes`. */
+  | { readonly kind: 'part'; readonly bytes: number }
+  | { readonly kind: 'wrong'; readonly detail: string }
+
+export interface PushedRows {
+  readonly feed: string
+  readonly format: 'csv' | 'ndjson'
+  readonly text: string
+}
+
+export type Gathered =
+  | { readonly kind: 'gathered'; readonly fileName: string; readonly rows: number }
+  | { readonly kind: 'wrong'; readonly detail: string }
+
+/**
+ * What takes in files and rows that are sent here. Whatever it says is taken is on the disk by then.
+ * Faults: `DISK_FULL`, `PERMISSION`, `STORE_UNREACHABLE`.
+ */
+export interface Intake {
+  take(upload: Upload, bytes: AsyncIterable<Buffer>): Promise<Taken>
+  push(rows: PushedRows): Promise<Gathered>
+  /** The receipt of an arrival, or of the latest of a name, as JSON; undefined where there is none. */
+  receipt(of: string): Promise<string | undefined>
+  close(): Promise<void>
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { feedNames } from './feed.js'
+
+/** What the marks in the pattern of a name stand for, and under which name each is found. */
+const marks: Readonly<Record<string, string>> = {
+  CompanyCode: '(?<company>[A-Za-z0-9]{1,32})',
+  DD: String.raw`(?<day>\d{2})`,
+  MM: String.raw`(?<month>\d{2})`,
+  YYYY: String.raw`(?<year>\d{4})`,
+  Feed: '(?<feed>[A-Za-z]+)',
+  n: String.raw`(?<suffix>\d{1,9})`,
+}
+const dateMarks = ['DD', 'MM', 'YYYY'] as const
+const known = Object.keys(marks).map((mark) => `<${mark}>`)
+
+const fileNamePattern = z
+  .strictObject({
+    /** The name without `.csv` and what follows, its parts as marks. */
+    like: z
+      .string()
+      .max(200)
+      .regex(/^[A-Za-z0-9<][A-Za-z0-9<> ._-]*$/, 'use letters, digits, blanks, . _ - and marks'),
+    /** What its files carry, where the name has no `<Feed>`. */
+    feed: z.enum(feedNames).optional(),
+  })
+  .superRefine(({ like, feed }, context) => {
+    const used = marksOf(like)
+    const refuse = (message: string) => {
+      context.addIssue({ code: 'custom', path: ['like'], message })
+    }
+    if (/[<>]/.test(like.replace(/<\w+>/g, '')) || used.some((mark) => !Object.hasOwn(marks, mark)))
+      refuse(`the marks are ${known.join(', ')}`)
+    if (new Set(used).size < used.length) refuse('use each mark once')
+    if (!dateMarks.every((mark) => used.includes(mark)))
+      refuse('it lacks one of <DD>, <MM>, <YYYY>')
+    if (used.includes('Feed') === (feed !== undefined))
+      refuse('write <Feed> in it, or feed beside it')
+  })
+  .readonly()
+
+/** How a vendor's files are named where that is not the usual way; the first that fits is taken. */
+export const fileNames = z.array(fileNamePattern).max(100).readonly().default([])
+
+export interface Naming {
+  /** The first is that of a name which has none. */
+  readonly companyCodes: readonly string[]
+  readonly fileNames: z.output<typeof fileNames>
+}
+
+/** The parts of a name that is like one of the profile's patterns, with its ending. */
+export function matchPatterns(
+  name: string,
+  { companyCodes, fileNames }: Naming,
+): Readonly<Record<string, string | undefined>> | undefined {
+  for (const { like, feed } of fileNames) {
+    const stem = like.replaceAll('.', String.raw`\.`).replace(/<(\w+)>/g, toGroup)
+    const groups = new RegExp(String.raw`^${stem}(?<ending>(?:\.[a-z]+)+)$`).exec(name)?.groups
+    if (groups !== undefined) return { company: companyCodes[0], feed, ...groups }
+  }
+  return undefined
+}
+
+function marksOf(like: string): readonly string[] {
+  return Array.from(like.matchAll(/<(\w+)>/g), ([, mark = '']) => mark)
+}
+
+function toGroup(_: string, mark: string): string {
+  return marks[mark] ?? ''
+}

@@ -1,0 +1,167 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { parseAllDocuments } from 'yaml'
+import { z } from 'zod'
+import { packageRoot } from '../../infra/package-root.js'
+import { readProfile } from '../../infra/profile-file.js'
+import { findProgram } from '../../infra/redis/install.js'
+
+const run = promisify(execFile)
+const root = packageRoot(import.meta.url)
+const folder = join(root, 'infra', 'deploy')
+
+const labels = z.record(z.string(), z.string())
+const named = z.looseObject({ name: z.string() })
+const confined = z.object({
+  allowPrivilegeEscalation: z.literal(false),
+  readOnlyRootFilesystem: z.literal(true),
+  capabilities: z.object({ drop: z.tuple([z.literal('ALL')]) }),
+})
+const probe = z.object({ httpGet: z.object({ path: z.string(), port: z.string() }) }).loose()
+const container = z.looseObject({
+  securityContext: confined,
+  volumeMounts: z.array(named),
+  resources: z.object({ requests: labels, limits: z.looseObject({ memory: z.string() }) }),
+})
+const served = container.extend({
+  ports: z.array(z.object({ name: z.string().max(15), containerPort: z.int() })),
+  startupProbe: probe,
+  livenessProbe: probe,
+  readinessProbe: probe,
+})
+const deployment = z.object({
+  kind: z.literal('Deployment'),
+  metadata: named,
+  spec: z.object({
+    replicas: z.int().min(2),
+    selector: z.object({ matchLabels: labels }),
+    strategy: z.object({ rollingUpdate: z.object({ maxUnavailable: z.literal(0) }).loose() }),
+    template: z.object({
+      metadata: z.looseObject({ labels }),
+      spec: z.looseObject({
+        automountServiceAccountToken: z.literal(false),
+        securityContext: z.looseObject({ runAsNonRoot: z.literal(true), runAsUser: z.int() }),
+        initContainers: z.array(container),
+        containers: z.array(served),
+        volumes: z.array(named),
+      }),
+    }),
+  }),
+})
+const selecting = z.looseObject({ spec: z.looseObject({ selector: z.unknown() }) })
+
+const manifests = readdirSync(join(folder, 'kubernetes'))
+  .filter((name) => name.endsWith('.yaml') && !name.endsWith('-profile.yaml'))
+  .flatMap((name) => {
+    const text = readFileSync(join(folder, 'kubernetes', name), 'utf8')
+    return parseAllDocuments(text).map((document) => {
+      const [error] = document.errors
+      if (error !== undefined) throw error
+      return document.toJS({ maxAliasCount: 10 }) as { kind: string }
+    })
+  })
+const ofKind = (kind: string) => manifests.filter((one) => one.kind === kind)
+const deployments = ofKind('Deployment').map((one) => deployment.parse(one))
+
+t.test('pods are confined, and what they name is there', async (t) => {
+  t.equal(deployments.length, 2)
+  for (const { metadata, spec } of deployments) {
+    const { template, selector } = spec
+    const pod = template.spec
+    t.same(selector.matchLabels, template.metadata.labels, metadata.name)
+    const volumes = pod.volumes.map(({ name }) => name)
+    for (const { volumeMounts } of [...pod.containers, ...pod.initContainers]) {
+      t.same(
+        volumeMounts.map(({ name }) => name).filter((name) => !volumes.includes(name)),
+        [],
+      )
+    }
+    for (const { ports, startupProbe, livenessProbe, readinessProbe } of pod.containers) {
+      const names = ports.map(({ name }) => name)
+      for (const { httpGet } of [startupProbe, livenessProbe, readinessProbe]) {
+        t.ok(names.includes(httpGet.port), `${metadata.name} has the port ${httpGet.port}`)
+        t.match(httpGet.path, /^\/health\/(live|ready)$/)
+      }
+    }
+  }
+})
+
+t.test('services and disruption budgets find pods, and the autoscaler its workers', async (t) => {
+  const sets = deployments.map(({ spec }) => spec.template.metadata.labels)
+  const finds = (wanted: Readonly<Record<string, string>>) =>
+    sets.some((one) => Object.entries(wanted).every(([key, value]) => one[key] === value))
+  for (const one of [...ofKind('Service'), ...ofKind('PodDisruptionBudget')]) {
+    const { selector } = selecting.parse(one).spec
+    const { matchLabels } = selector as { matchLabels?: Record<string, string> }
+    t.ok(finds(matchLabels ?? (selector as Record<string, string>)), one.kind)
+  }
+  t.equal(ofKind('PodDisruptionBudget').length, deployments.length)
+  const scaled = z
+    .looseObject({ spec: z.looseObject({ scaleTargetRef: named }) })
+    .parse(ofKind('HorizontalPodAutoscaler')[0])
+  t.ok(deployments.some(({ metadata }) => metadata.name === scaled.spec.scaleTargetRef.name))
+})
+
+t.test(
+  'the profiles of the pods are valid, with ports where the manifests have them',
+  async (t) => {
+    const gateway = readProfile(join(folder, 'kubernetes', 'gateway-profile.yaml'))
+    const worker = readProfile(join(folder, 'kubernetes', 'worker-profile.yaml'))
+    t.equal(worker.gateway, undefined)
+    t.equal(gateway.database, worker.database)
+    const ports = [
+      gateway.gateway?.listen?.port,
+      gateway.gateway?.mutual?.port,
+      gateway.gateway?.operations.port,
+      gateway.worker.operations.port,
+    ]
+    const [first] = deployments[0]?.spec.template.spec.containers ?? []
+    t.same(
+      first?.ports.map(({ containerPort }) => containerPort),
+      ports,
+    )
+  },
+)
+
+t.test('the image runs as nobody, compose too, each with a root that is read only', async (t) => {
+  const image = readFileSync(join(folder, 'Dockerfile'), 'utf8')
+  t.match(image, /^USER 65534:65534$/m)
+  for (const [, from = '', path = ''] of image.matchAll(/^COPY (--from=build )?(\S+)/gm)) {
+    const names = from === '' ? [path, 'package-lock.json', 'tsconfig.json'] : []
+    for (const name of names) t.ok(readdirSync(root).includes(name.replace('./', '')), name)
+  }
+  const compose = readFileSync(join(folder, 'compose.yaml'), 'utf8')
+  const [document] = parseAllDocuments(compose).map((one) => one.toJS())
+  t.match(document.services.tieline, {
+    user: '65534:65534',
+    read_only: true,
+    cap_drop: ['ALL'],
+    security_opt: ['no-new-privileges:true'],
+  })
+  t.same(Object.keys(document.services), ['tieline', 'clickhouse', 'redis'])
+})
+
+t.test('systemd takes the unit and finds little exposed', async (t) => {
+  const unit = join(folder, 'systemd', 'tieline.service')
+  const text = readFileSync(unit, 'utf8')
+  const wanted = [
+    'DynamicUser=yes',
+    'NoNewPrivileges=yes',
+    'ProtectSystem=strict',
+    'KillMode=mixed',
+  ]
+  for (const line of wanted) t.ok(text.includes(`\n${line}\n`), line)
+  if ((await findProgram('systemd-analyze')) === undefined) {
+    t.comment('systemd-analyze is not here: the unit was only read')
+    return
+  }
+  const verified = await run('systemd-analyze', ['verify', '--man=no', unit])
+  t.equal(verified.stderr.replace(/^.*is not executable.*\n/gm, ''), '')
+  const judged = await run('systemd-analyze', ['security', '--offline=true', unit])
+  const [, exposure = '10'] =
+    /exposure level for tieline.service: ([\d.]+)/.exec(judged.stdout) ?? []
+  t.ok(Number(exposure) < 2, exposure)
+})

@@ -1,0 +1,93 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createPushes, type PushOptions } from '../../../pipeline/intake/pushes.js'
+import { createZone } from '../../../schemas/zone.js'
+import { createFolder } from '../../folder.js'
+
+const header = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit'
+const rowOf = (meter: number) => `A,S,M${meter},3/4/2024 0:00,1`
+const pushed = (meter: number) => {
+  const text = `${header}\n${rowOf(meter)}\n`
+  return { feed: 'Electric', format: 'csv', text } as const
+}
+/** Late in the evening of the 4th where the utility is. */
+const nowMs = Date.UTC(2024, 2, 5, 4, 30)
+const stem = `DEMO_04032024_Electric_${nowMs % 86_400_000}`
+
+async function createRig(t: Test, more: Partial<PushOptions> = {}) {
+  const folder = more.folder ?? createFolder(t)
+  const claimed: string[] = []
+  const failures: unknown[] = []
+  const pushes = await createPushes({
+    folder,
+    companyCode: 'DEMO',
+    zone: createZone('America/Detroit'),
+    gatherSeconds: 3_600,
+    freeDiskBytesMin: 0,
+    arrive: {
+      find: async (path) => (claimed.includes(path) ? 1 : undefined),
+      claim: async (_, { path }) => claimed.push(path),
+    },
+    now: () => new Date(nowMs),
+    onFailure: (error) => failures.push(error),
+    ...more,
+  })
+  return { pushes, folder, claimed, failures }
+}
+
+t.test('the rows of many calls make one file, each of them there when it is said', async (t) => {
+  const { pushes, folder, claimed, failures } = await createRig(t)
+  const part = join(folder, `${stem}.csv.part`)
+  const calls = Array.from({ length: 1_000 }, async (_, meter) => {
+    t.match(await pushes.push(pushed(meter)), { kind: 'gathered', fileName: `${stem}.csv` })
+    if (!readFileSync(part, 'utf8').includes(`\n${rowOf(meter)}\n`)) throw new Error(`${meter}`)
+  })
+  await Promise.all(calls)
+  t.same(claimed, [], 'it is no arrival while it is gathered')
+  await pushes.close()
+  t.same(readdirSync(folder), [`${stem}.csv`])
+  t.same(claimed, [join(folder, `${stem}.csv`)])
+  const lines = readFileSync(join(folder, `${stem}.csv`), 'utf8').split('\n')
+  t.equal(lines[0], header)
+  t.equal(new Set(lines).size, 1_002)
+  t.same(failures, [])
+})
+
+t.test('what a dead process gathered ends with its last whole row', async (t) => {
+  const folder = createFolder(t)
+  const at = (name: string) => join(folder, name)
+  writeFileSync(at('a.csv.part'), `${header}\n${rowOf(1)}\n${rowOf(2)}\nA,S,M3,3/`)
+  writeFileSync(at('b.csv.part'), `${header}\nA,S`)
+  writeFileSync(at('c.csv.part'), '')
+  writeFileSync(at('d.csv'), `${header}\n${rowOf(4)}\n`)
+  const { pushes, claimed } = await createRig(t, { folder })
+  await pushes.close()
+  t.same(readdirSync(folder).sort(), ['a.csv', 'd.csv'])
+  t.equal(readFileSync(at('a.csv'), 'utf8'), `${header}\n${rowOf(1)}\n${rowOf(2)}\n`)
+  t.same(claimed.sort(), [at('a.csv'), at('d.csv')])
+})
+
+t.test('a name that is taken is not written over', async (t) => {
+  const { pushes, folder } = await createRig(t)
+  writeFileSync(join(folder, `${stem}.csv.part`), 'of another')
+  const gathered = await pushes.push(pushed(1))
+  await pushes.close()
+  t.equal(readFileSync(join(folder, `${stem}.csv.part`), 'utf8'), 'of another')
+  t.match(gathered, { kind: 'gathered' })
+  t.notMatch(gathered, { fileName: `${stem}.csv` })
+})
+
+t.test('rows that do not reach the disk are not answered with yes', async (t) => {
+  const full = await createRig(t, { freeDiskBytesMin: Number.MAX_SAFE_INTEGER })
+  await t.rejects(full.pushes.push(pushed(1)), { code: 'DISK_FULL' })
+  await full.pushes.close()
+  const folder = join(createFolder(t), 'pushed')
+  mkdirSync(folder)
+  const gone = await createRig(t, { folder })
+  rmSync(folder, { recursive: true })
+  await t.rejects(gone.pushes.push(pushed(1)), { code: 'SOURCE_UNREACHABLE' })
+  mkdirSync(folder)
+  t.match(await gone.pushes.push(pushed(2)), { kind: 'gathered' }, 'and the next are taken again')
+  await gone.pushes.close()
+})

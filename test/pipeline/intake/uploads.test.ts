@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createUploads, type UploadOptions } from '../../../pipeline/intake/uploads.js'
+import { createFolder } from '../../folder.js'
+
+const name = 'DEMO_05032024_Electric.csv'
+const text = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit\nA,S,M,3/4/2024 0:00,1\n'
+const hash = createHash('sha256').update(text).digest('hex')
+const whole = { name, hash, bytes: text.length, from: 0 }
+
+/** Sends pieces; the last may be a failure of the connection. */
+async function* sent(...pieces: readonly (string | Error)[]): AsyncGenerator<Buffer> {
+  for (const piece of pieces) {
+    if (piece instanceof Error) throw piece
+    yield Buffer.from(piece)
+  }
+}
+
+function createRig(t: Test, limits: Partial<UploadOptions['limits']> = {}) {
+  const folder = createFolder(t)
+  const claimed: string[] = []
+  const take = createUploads({
+    folder,
+    naming: { companyCodes: ['DEMO'], fileNames: [] },
+    limits: { fileBytesMax: 1_000, freeDiskBytesMin: 0, ...limits },
+    arrive: {
+      find: async (path) => (claimed.includes(path) ? claimed.indexOf(path) + 1 : undefined),
+      claim: async (_, { path }) => {
+        t.ok(readdirSync(folder).length > 0, 'nothing is claimed that is not on the disk')
+        return claimed.push(path)
+      },
+    },
+  })
+  return { take, folder, claimed }
+}
+
+t.test('a name, a size or an offset that cannot be is refused before a byte is read', async (t) => {
+  const { take, folder } = createRig(t)
+  const unread = () => {
+    throw new Error('the body was read')
+  }
+  const cases: readonly (readonly [object, RegExp])[] = [
+    [{ name: '../DEMO_05032024_Electric.csv' }, /"\.\.\/DEMO_05032024_Electric\.csv" is not </],
+    [{ name: '..%2fDEMO_05032024_Electric.csv' }, /is not <CompanyCode>/],
+    [{ name: '.part' }, /is not <CompanyCode>/],
+    [{ name: '' }, /"" is not <CompanyCode>/],
+    [{ name: `DEMO_05032024_Electric_${'1'.repeat(300)}.csv` }, /longer than 255 bytes/],
+    [{ name: 'DEMO_31022024_Electric.csv' }, /31022024 is no day/],
+    [{ name: 'DEMO_05032024_Water.csv' }, /its feed is none of Electric/],
+    [{ name: 'ACME_05032024_Gas.csv' }, /ACME is not in companyCodes \(DEMO\)/],
+    [{ bytes: 1_001 }, /1001 bytes, limits\.fileBytesMax is 1000; split the file/],
+    [{ from: text.length + 1 }, /it has 79 bytes and cannot go on from 80/],
+  ]
+  for (const [more, detail] of cases) {
+    const taken = await take({ ...whole, ...more }, { [Symbol.asyncIterator]: unread })
+    t.match(taken, { kind: 'wrong', detail }, String(detail))
+  }
+  t.same(readdirSync(folder), [])
+})
+
+t.test('bytes that are others, too many, or of another hash leave nothing behind', async (t) => {
+  const { take, folder, claimed } = createRig(t)
+  const detail = /not those of Repr-Digest; send the whole file again/
+  for (const bytes of [text.replace('1\n', '2\n'), `${text}x`, `${text}${text}`]) {
+    t.match(await take(whole, sent(bytes)), { kind: 'wrong', detail })
+  }
+  t.match(await take(whole, sent(text, 'x')), { kind: 'wrong', detail }, 'in two pieces too')
+  t.same(readdirSync(folder), [])
+  t.same(claimed, [])
+})
+
+t.test('what comes short is kept, and gone on with from its end only', async (t) => {
+  const { take, folder, claimed } = createRig(t)
+  const part = (bytes: number) => ({ kind: 'part', bytes })
+  t.same(await take(whole, sent(text.slice(0, 30))), part(30))
+  t.same(await take({ ...whole, from: undefined }, sent('x')), part(30), 'asking adds nothing')
+  t.same(await take({ ...whole, from: 29 }, sent(text.slice(29))), part(30))
+  t.same(await take({ ...whole, from: 31 }, sent(text.slice(31))), part(30))
+  await t.rejects(take({ ...whole, from: 30 }, sent(text.slice(30, 40), new Error('cut'))))
+  t.same(await take({ ...whole, from: undefined }, sent()), part(40))
+  t.same(await take({ ...whole, from: 40 }, sent(text.slice(40))), { kind: 'arrived', arrival: 1 })
+  t.same(readdirSync(folder), [`${hash}-${name}`])
+  t.equal(readFileSync(join(folder, `${hash}-${name}`), 'utf8'), text)
+  t.same(await take(whole, sent('anything')), { kind: 'arrived', arrival: 1 }, 'it is here')
+  t.equal(claimed.length, 1)
+})
+
+t.test('two that send the same file at once do not write into each other', async (t) => {
+  const { take } = createRig(t)
+  const answers = await Promise.all([take(whole, sent(text)), take(whole, sent(text))])
+  t.same(answers.map(({ kind }) => kind).sort(), ['arrived', 'part'])
+})
+
+t.test('with less free disk than the limit nothing is taken', async (t) => {
+  const { take, folder } = createRig(t, { freeDiskBytesMin: Number.MAX_SAFE_INTEGER })
+  const detail =
+    /DEMO_05032024_Electric\.csv has 79 and limits\.freeDiskBytesMin is 9007199254740991/
+  await t.rejects(take(whole, sent(text)), { code: 'DISK_FULL', detail })
+  t.same(readdirSync(folder), [])
+})

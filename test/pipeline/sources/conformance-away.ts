@@ -1,0 +1,88 @@
+import { readdirSync } from 'node:fs'
+import type { Test } from 'tap'
+import type { Arrival } from '../../../pipeline/stores/ledger.js'
+import { bytesOf, createRig, type Prepared, readAll } from './conformance.js'
+import type { Between } from './proxy.js'
+
+export interface Away extends Prepared {
+  readonly proxy: Pick<Between, 'passed' | 'cutAfter' | 'holdAfter' | 'pass' | 'down'>
+}
+
+const bigBytes = 12_000_000
+const cutBytes = 5_000_000
+/** What a protocol may send besides the bytes of the file. */
+const talkBytesMax = 200_000
+
+/** What is promised besides of a source on another machine, whose connection may fail. */
+export function conformAway(t: Test, prepare: (t: Test) => Promise<Away>): void {
+  const createAway = async (t: Test) => {
+    const rig = await createRig(t, prepare)
+    return { ...rig, fetch: async (arrival: Arrival) => rig.source.fetch?.(arrival) }
+  }
+  const bytes = bytesOf(bigBytes)
+
+  t.test('a fetch that is cut off goes on where it was', async (t) => {
+    const { source, put, arrive, proxy, landing, fetch } = await createAway(t)
+    await put('big.csv', bytes)
+    const arrival = await arrive('big.csv')
+    proxy.cutAfter(cutBytes)
+    await t.rejects(fetch(arrival), { code: 'SOURCE_UNREACHABLE' })
+    const parts = readdirSync(landing)
+    t.equal(parts.length, 1, parts.join())
+    const [, had] = /^1\.file\.[0-9a-f]{16}\.(\d{6,})\.part$/.exec(parts[0] ?? '') ?? []
+    t.ok(had, 'its name says how far it came')
+    proxy.pass()
+    await fetch(arrival)
+    t.ok(proxy.passed() < bigBytes - Number(had) + talkBytesMax, `${proxy.passed()} came anew`)
+    t.same(readdirSync(landing), ['1.file'])
+    t.ok((await readAll(source, arrival)).equals(bytes))
+  })
+
+  t.test('a part of an earlier state of the file is not gone on with', async (t) => {
+    const { source, put, arrive, proxy, landing, fetch } = await createAway(t)
+    await put('big.csv', bytes)
+    const first = await arrive('big.csv')
+    proxy.cutAfter(cutBytes)
+    await t.rejects(fetch(first), { code: 'SOURCE_UNREACHABLE' })
+    proxy.pass()
+    const other = Buffer.alloc(bigBytes - 1, 'x')
+    await put('big.csv', other)
+    const second = { ...(await arrive('big.csv')), arrival: first.arrival }
+    await fetch(second)
+    t.ok((await readAll(source, second)).equals(other))
+    t.same(readdirSync(landing), ['1.file'])
+  })
+
+  t.test('a file that changes while it is fetched leaves nothing behind', async (t) => {
+    const { put, arrive, landing, fetch } = await createAway(t)
+    await put('big.csv', bytes)
+    const arrival = await arrive('big.csv')
+    await put('big.csv', bytes.subarray(1))
+    await t.rejects(fetch(arrival), { code: 'SOURCE_CHANGED' })
+    t.same(readdirSync(landing), [])
+  })
+
+  t.test('a server that falls silent in the middle is given up', async (t) => {
+    const { put, arrive, proxy, fetch, source } = await createAway(t)
+    await put('big.csv', bytes)
+    const arrival = await arrive('big.csv')
+    proxy.holdAfter(cutBytes)
+    await t.rejects(fetch(arrival), { code: 'SOURCE_UNREACHABLE' })
+    proxy.holdAfter(0)
+    await t.rejects(source.list(), { code: 'SOURCE_UNREACHABLE' })
+    proxy.pass()
+    await fetch(arrival)
+    t.ok((await readAll(source, arrival)).equals(bytes))
+  })
+
+  t.test('a server that is away is unreachable, and found again when it is back', async (t) => {
+    const { source, put, proxy } = await createAway(t)
+    await put('a.csv', 'a')
+    t.equal((await source.list()).length, 1)
+    proxy.down()
+    await t.rejects(source.list(), { code: 'SOURCE_UNREACHABLE' })
+    await t.rejects(source.list(), { code: 'SOURCE_UNREACHABLE' })
+    proxy.pass()
+    t.equal((await source.list()).length, 1)
+  })
+}

@@ -1,0 +1,130 @@
+import { utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createFolder } from '../../folder.js'
+import { conform, createRig, readAll } from './conformance.js'
+import { type Away, conformAway } from './conformance-away.js'
+import { placeAt } from './folder-place.js'
+import { type Between, createProxy } from './proxy.js'
+import { parseSource } from './settings.js'
+import { createVsftpd, type Vsftpd } from './vsftpd.js'
+
+const servers = {
+  off: await createVsftpd({ path: createFolder(t), tls: 'off', host: '127.0.0.2' }),
+  explicit: await createVsftpd({ path: createFolder(t), tls: 'explicit' }),
+  implicit: await createVsftpd({ path: createFolder(t), tls: 'implicit' }),
+}
+for (const server of Object.values(servers)) t.teardown(() => server.close())
+
+type Tls = keyof typeof servers
+
+function settingsOf(server: Vsftpd, more: object) {
+  return parseSource({
+    kind: 'ftp',
+    name: 'mdm',
+    host: '127.0.0.1',
+    port: server.port,
+    user: server.user,
+    password: { env: 'PASSWORD' },
+    tls: 'off',
+    timeoutMs: 2_000,
+    ...more,
+  })
+}
+
+/** The control connection and all data connections lead through proxies on the same ports. */
+async function createProxies(server: Vsftpd): Promise<Away['proxy']> {
+  const { host } = server
+  const proxies: Between[] = []
+  for (const port of [server.port, ...server.dataPorts]) {
+    const proxy = await createProxy({ target: { host, port }, port })
+    t.teardown(() => proxy.close())
+    proxies.push(proxy)
+  }
+  const data = proxies.slice(1)
+  const each = (some: readonly Between[], tell: (proxy: Between) => void) => {
+    for (const proxy of some) tell(proxy)
+  }
+  return {
+    passed: () => data.reduce((sum, proxy) => sum + proxy.passed(), 0),
+    cutAfter: (bytes) => each(data, (proxy) => proxy.cutAfter(bytes)),
+    holdAfter: (bytes) => each(data, (proxy) => proxy.holdAfter(bytes)),
+    pass: () => each(proxies, (proxy) => proxy.pass()),
+    down: () => each(proxies, (proxy) => proxy.down()),
+  }
+}
+
+const proxy = await createProxies(servers.off)
+
+async function prepare(t: Test): Promise<Away> {
+  const folder = createFolder(t)
+  const settings = settingsOf(servers.off, { path: folder })
+  return { settings, proxy, secret: () => servers.off.password, ...placeAt(folder) }
+}
+
+async function prepareTls(t: Test, tls: Exclude<Tls, 'off'>, more: object = {}) {
+  const server = servers[tls]
+  const folder = createFolder(t)
+  const { host, caFile } = server
+  const settings = settingsOf(server, { path: folder, host, tls, caFile, ...more })
+  return { settings, secret: () => server.password, ...placeAt(folder) }
+}
+
+t.test('it is a source', async (t) => conform(t, prepare))
+t.test('it is a source on another machine', async (t) => conformAway(t, prepare))
+t.test('it is one over TLS', async (t) => conform(t, (t) => prepareTls(t, 'explicit')))
+
+t.test('TLS from the first byte', async (t) => {
+  const { source, put, arrive } = await createRig(t, (t) => prepareTls(t, 'implicit'))
+  await put('a.csv', 'bytes')
+  t.equal((await readAll(source, await arrive('a.csv'))).toString(), 'bytes')
+})
+
+t.test('a certificate of an authority that is not trusted ends it', async (t) => {
+  const more = { caFile: servers.implicit.caFile }
+  const { source } = await createRig(t, (t) => prepareTls(t, 'explicit', more))
+  await t.rejects(source.list(), { code: 'SOURCE_IDENTITY', detail: /caFile/ })
+})
+
+t.test('a server without TLS is not given the password', async (t) => {
+  const { host, port, caFile } = { ...servers.off, caFile: servers.explicit.caFile }
+  const more = { host, port, caFile }
+  const { source } = await createRig(t, (t) => prepareTls(t, 'explicit', more))
+  await t.rejects(source.list(), { code: 'SOURCE_REFUSED' })
+})
+
+t.test('a wrong password is told, and not shown', async (t) => {
+  const { source } = await createRig(t, async (t) => ({
+    ...(await prepare(t)),
+    secret: () => 'wrong-horse',
+  }))
+  await t.rejects(source.list(), { code: 'SOURCE_LOGIN', detail: /answers anonymous/ })
+  const shown = await source.list().catch(String)
+  t.notMatch(shown, /wrong-horse/)
+})
+
+t.test('a file that changes within a minute, as long as before, is seen to', async (t) => {
+  const folder = createFolder(t)
+  const settings = settingsOf(servers.explicit, {
+    path: folder,
+    host: servers.explicit.host,
+    tls: 'explicit',
+    caFile: servers.explicit.caFile,
+  })
+  const { source, arrive } = await createRig(t, async () => ({
+    settings,
+    secret: () => servers.explicit.password,
+    ...placeAt(folder),
+  }))
+  const path = join(folder, 'a.csv')
+  const write = (text: string, second: number) => {
+    const at = new Date(Date.UTC(2024, 2, 5, 6, 7, second))
+    writeFileSync(path, text)
+    utimesSync(path, at, at)
+  }
+  write('one', 8)
+  const first = await arrive('a.csv')
+  write('two', 9)
+  await t.rejects(readAll(source, first), { code: 'SOURCE_CHANGED' })
+  t.equal((await readAll(source, await arrive('a.csv'))).toString(), 'two')
+})

@@ -1,0 +1,89 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createFolder } from '../../folder.js'
+import { conform, createRig, textOf } from './conformance.js'
+import { type Away, conformAway } from './conformance-away.js'
+import { placeAt } from './folder-place.js'
+import { createProxy } from './proxy.js'
+import { parseSource } from './settings.js'
+import { createSshd } from './sshd.js'
+
+const sshd = await createSshd(createFolder(t))
+t.teardown(() => sshd.close())
+
+async function prepare(t: Test, more: object = {}): Promise<Away & { readonly folder: string }> {
+  const proxy = await createProxy({ target: { host: '127.0.0.1', port: sshd.port } })
+  t.teardown(() => proxy.close())
+  const folder = createFolder(t)
+  const settings = parseSource({
+    kind: 'sftp',
+    name: 'mdm',
+    host: '127.0.0.1',
+    port: proxy.port,
+    user: sshd.user,
+    key: { file: sshd.keyPath },
+    hostKeys: [sshd.fingerprint],
+    path: folder,
+    timeoutMs: 2_000,
+    ...more,
+  })
+  const secret = (reference: object) =>
+    'file' in reference ? readFileSync(String(reference.file), 'utf8') : 'secret'
+  return { settings, secret, folder, proxy, ...placeAt(folder) }
+}
+
+t.test('it is a source', async (t) => conform(t, prepare))
+t.test('it is a source on another machine', async (t) => conformAway(t, prepare))
+
+t.test('a server with another key is refused, and the key that it shows is told', async (t) => {
+  const other = `SHA256:${'A'.repeat(43)}`
+  const { source } = await createRig(t, (t) => prepare(t, { hostKeys: [other] }))
+  await t.rejects(source.list(), {
+    code: 'SOURCE_IDENTITY',
+    detail: `shows the key ${sshd.fingerprint}`,
+  })
+  const both = await createRig(t, (t) => prepare(t, { hostKeys: [other, sshd.fingerprint] }))
+  t.same(await both.source.list(), [], 'one of several is enough')
+})
+
+t.test('a login that fails says whose, and not with what', async (t) => {
+  const key = { key: { file: sshd.otherKeyPath } }
+  const { source } = await createRig(t, (t) => prepare(t, key))
+  const detail = new RegExp(`refuses ${sshd.user}`)
+  await t.rejects(source.list(), { code: 'SOURCE_LOGIN', detail })
+  const none = await createRig(t, (t) => prepare(t, { key: { env: 'NONE' } }))
+  await t.rejects(none.source.list(), { code: 'SOURCE_LOGIN', detail: /cannot be read/ })
+})
+
+t.test('a folder of 10,000 files is listed to the last', async (t) => {
+  const { source, folder } = await createRig(t, prepare)
+  const names = Array.from({ length: 10_000 }, (_, index) => `DEMO_05032024_Gas_${index}.csv`)
+  for (const name of names) writeFileSync(join(folder, name), name)
+  const listed = await source.list()
+  t.equal(listed.length, 10_000)
+  t.equal(textOf(listed.map(({ name }) => name)), textOf(names))
+})
+
+t.test('links and folders are no files', async (t) => {
+  const { source, folder } = await createRig(t, prepare)
+  mkdirSync(join(folder, 'folder.csv'))
+  symlinkSync('/etc/passwd', join(folder, 'link.csv'))
+  t.same(await source.list(), [])
+})
+
+t.test('a folder that is not there is told', async (t) => {
+  const gone = await createRig(t, (t) => prepare(t, { path: '/nowhere/at/all' }))
+  await t.rejects(gone.source.list(), { code: 'SOURCE_REFUSED', detail: /\/nowhere\/at\/all/ })
+})
+
+t.test('the fingerprint is the one that ssh-keyscan shows', async (t) => {
+  const scanned = execFileSync(
+    'sh',
+    ['-c', `ssh-keyscan -p ${sshd.port} 127.0.0.1 2>/dev/null | ssh-keygen -lf -`],
+    { encoding: 'utf8' },
+  )
+  t.ok(scanned.includes(sshd.fingerprint))
+  t.ok(existsSync(sshd.keyPath))
+})

@@ -1,0 +1,69 @@
+import { test } from 'tap'
+import { parseFileName } from '../../schemas/file-name.js'
+import { parseProfile } from '../../schemas/profile.js'
+
+const least = { companyCodes: ['ILPC', 'B'], timeZone: 'America/Detroit' }
+const parse = (name: string, ...fileNames: readonly object[]) =>
+  parseFileName(name, parseProfile({ ...least, fileNames }))
+
+test('a name like a pattern of the profile says what the usual one does', async (t) => {
+  const electric = { companyCode: 'ILPC', fileDate: '2018-02-08', feed: 'Electric' }
+  const rows: [string, object, object][] = [
+    [
+      'mdm usage.el-2018-02-08.csv.gz',
+      { like: 'mdm usage.el-<YYYY>-<MM>-<DD>', feed: 'Electric' },
+      { ...electric, compression: 'gzip' },
+    ],
+    [
+      'Gas.B.08.02.18.2018.zip',
+      { like: '<Feed>.<CompanyCode>.<DD>.<MM>.18.<YYYY>' },
+      { ...electric, companyCode: 'B', feed: 'Gas', compression: 'zip' },
+    ],
+    [
+      '201802083.csv',
+      { like: '<YYYY><MM><DD><n>', feed: 'Electric' },
+      { ...electric, suffix: 3, compression: 'none' },
+    ],
+  ]
+  for (const [name, pattern, expected] of rows) t.same(parse(name, pattern), { name, ...expected })
+})
+
+test('the first pattern that fits is taken, and the usual one after all', async (t) => {
+  const american = { like: '<CompanyCode>_<MM><DD><YYYY>_<Feed>' }
+  const short = { like: '<CompanyCode>_<DD><MM><YYYY>_EL', feed: 'Electric' }
+  t.match(parse('ILPC_08022018_Gas.csv', american, short), { fileDate: '2018-08-02' })
+  t.match(parse('ILPC_08022018_EL.csv', short, american), { fileDate: '2018-02-08' })
+  t.match(parse('ILPC_08022018_Gas.csv', short), { fileDate: '2018-02-08', feed: 'Gas' })
+})
+
+test('a name that is nearly like a pattern is refused', async (t) => {
+  const pattern = { like: 'el.<YYYY><MM><DD>', feed: 'Electric' }
+  for (const name of ['el-20180208.csv', 'el.20180208', 'xel.20180208.csv', 'el.20180208.csv\n']) {
+    t.throws(() => parse(name, pattern), { code: 'FILE_NAME', detail: /fileNames in the profile/ })
+  }
+  t.throws(() => parse('el.20180230.csv', pattern), {
+    code: 'FILE_NAME',
+    detail: /30022018 is no day/,
+  })
+  t.throws(() => parse('el.20180208.xls', pattern), {
+    code: 'FILE_NAME',
+    detail: /it ends in none of/,
+  })
+})
+
+test('a pattern that could not be read is refused with the remedy', async (t) => {
+  const rows: [object, RegExp][] = [
+    [{ like: '<YYYY><MM><DD>' }, /fileNames\[0\]\.like: write <Feed> in it, or feed beside it/],
+    [{ like: '<YYYY><MM><DD><Feed>', feed: 'Gas' }, /write <Feed> in it, or feed beside it/],
+    [{ like: '<YYYY><MM><Feed>' }, /it lacks one of <DD>, <MM>, <YYYY>/],
+    [{ like: '<YYYY><MM><DD><DD><Feed>' }, /use each mark once/],
+    [{ like: '<YYYY><MM><DD><Feed><Hour>' }, /the marks are <CompanyCode>, <DD>,/],
+    [{ like: '<YYYY><MM><DD><Feed><toString>' }, /the marks are/],
+    [{ like: '<YYYY><MM><DD><Feed' }, /the marks are/],
+    [{ like: '../<YYYY><MM><DD><Feed>' }, /use letters, digits, blanks/],
+    [{ like: '<YYYY><MM><DD>(a+)+<Feed>' }, /use letters, digits, blanks/],
+    [{ like: '<YYYY><MM><DD>', feed: 'Water' }, /feed: use Electric or Gas/],
+  ]
+  for (const [pattern, detail] of rows)
+    t.throws(() => parse('', pattern), { code: 'PROFILE', detail })
+})

@@ -1,0 +1,45 @@
+import t from 'tap'
+import { pushedColumns, toPushedText } from '../../schemas/pushed-rows.js'
+
+const header = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit'
+const csv = (text: string) => toPushedText({ feed: 'Electric', format: 'csv', text })
+const ndjson = (text: string) => toPushedText({ feed: 'Gas', format: 'ndjson', text })
+const value = { AccountNumber: 'A', ExternalSiteID: 'S', MeterID: 'M', TimeStamp: '3/4/2024' }
+const json = (more: object) => JSON.stringify({ ...value, TotalUnit: 1.5, ...more })
+
+t.test('rows become lines of a usage file, whatever their line ends', async (t) => {
+  const text = 'A,S,M,3/4/2024,1.5\n'
+  t.same(csv(`\uFEFF${header}\r\nA,S,M,3/4/2024,1.5`), { rows: 1, text })
+  t.same(csv(`${header.toLowerCase()}\n\nA,S,M,3/4/2024,1.5\n\n`), { rows: 1, text })
+  t.same(ndjson(`${json({})}\r\n\n${json({ TotalUnit: '1.5' })}`), { rows: 2, text: text + text })
+  t.same(ndjson(json({ MeterID: 'M,"1' })), { rows: 1, text: 'A,S,"M,""1",3/4/2024,1.5\n' })
+})
+
+t.test('what could reach into the rows of another call is refused with its line', async (t) => {
+  const cases: readonly (readonly [ReturnType<typeof csv>, RegExp])[] = [
+    [csv(''), /first line is not the header AccountNumber,/],
+    [csv('A,S,M,3/4/2024,1'), /first line is not the header/],
+    [csv(header), /holds no row/],
+    [csv(`${header}\nA,S,M,3/4/2024,1\nA,S,"M,3/4/2024,1`), /^line 3 has a quote; push .* NDJSON/],
+    [csv(`${header}\nA,S,M,3/4/2024,1,2`), /^line 2 has 6 columns, not 5/],
+    [csv(`${header}\nA,S,M\uFFFD,3/4/2024,1`), /not UTF-8/],
+    [ndjson(''), /holds no row/],
+    [ndjson('[1]'), /^line 1 has no usable JSON/],
+    [ndjson(`${json({})}\n{"MeterID":`), /^line 2 has no usable JSON/],
+    [ndjson('{}'), /^line 1 has no usable ExternalSiteID/],
+    [ndjson('null'), /^line 1 has no usable JSON/],
+    [ndjson(json({ TotalUnit: null })), /no usable TotalUnit/],
+    [ndjson(json({ MeterID: { toString: 'M' } })), /no usable MeterID/],
+    [ndjson(json({ MeterID: 'M\nA,S,M2,3/4/2024,9' })), /^line 1 has a line break in a value/],
+    [ndjson(json({ AccountNumber: 'A\r' })), /^line 1 has a line break in a value/],
+  ]
+  for (const [read, problem] of cases) t.match(read, { problem }, String(problem))
+})
+
+t.test('rows of a feed that is not named, is none, or is not of usage, are refused', async (t) => {
+  t.same([...pushedColumns.keys()], ['Electric', 'Gas'])
+  for (const feed of ['', 'Water', 'Billing', 'constructor', '__proto__', 'electric']) {
+    const read = toPushedText({ feed, format: 'ndjson', text: json({}) })
+    t.match(read, { problem: /header field Feed: Electric or Gas$/ }, feed)
+  }
+})

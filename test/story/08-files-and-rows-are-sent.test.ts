@@ -1,0 +1,229 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import https from 'node:https'
+import { join } from 'node:path'
+import t from 'tap'
+import { basic, passwordHash } from '../api/rig.js'
+import { createGatewayStory } from './07-gateway.js'
+import { header, until } from './stack.js'
+
+const { story, certificates, mutualUrl } = await createGatewayStory(t, {
+  profile: { intake: { users: [{ name: 'platform', passwordHash }], gatherSeconds: 1 } },
+})
+
+interface Call {
+  readonly method: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Buffer
+  /** Sends so many bytes, and ends the connection when some have come. */
+  readonly cutAfter?: number
+}
+
+interface Answered {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly text: string
+}
+
+function call(path: string, { method, headers, body = '', cutAfter }: Call): Promise<Answered> {
+  const { caFile, clientCertFile, clientKeyFile } = certificates
+  return new Promise((resolve, reject) => {
+    const request = https.request(`${mutualUrl}/v1/${path}`, {
+      method,
+      agent: false,
+      ca: readFileSync(caFile),
+      cert: readFileSync(clientCertFile),
+      key: readFileSync(clientKeyFile),
+      headers: { authorization: basic, 'content-length': body.length, ...headers },
+    })
+    request.once('error', reject)
+    request.once('response', async (response) => {
+      let text = ''
+      for await (const piece of response) text += piece
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, text })
+    })
+    if (cutAfter === undefined) request.end(body)
+    else {
+      request.write(body.slice(0, cutAfter))
+      void until(() => partBytes() > 0).then(() => request.destroy())
+    }
+  })
+}
+
+const partBytes = () =>
+  readdirSync(story.home.uploads)
+    .filter((name) => name.endsWith('.part'))
+    .reduce((sum, name) => sum + statSync(join(story.home.uploads, name)).size, 0)
+
+const digestOf = (text: string) => `sha-256=:${createHash('sha256').update(text).digest('base64')}:`
+
+const put = (name: string, text: string, more: Partial<Call> = {}) =>
+  call(`files/${name}`, {
+    method: 'PUT',
+    body: text,
+    ...more,
+    headers: { 'repr-digest': digestOf(text), ...more.headers },
+  })
+
+const rowsOf = (day: number, meters: number) =>
+  Array.from({ length: meters }, (_, at) => `A${at},S${at},M${at},3/${day}/2024 0:00,1`)
+const fileOf = (day: number, meters = 3) => `${[header, ...rowsOf(day, meters)].join('\n')}\n`
+
+const receiptAt = async (location: unknown) =>
+  JSON.parse((await call(String(location).slice(4), { method: 'GET' })).text)
+
+const ended = async (location: unknown) => {
+  await until(async () => 'rows' in (await receiptAt(location)))
+  return receiptAt(location)
+}
+
+t.test('a file that is sent is loaded, and the answer says where its receipt is', async (t) => {
+  const answer = await put('DEMO_05032024_Electric.csv', fileOf(4))
+  t.match(answer, { status: 202, headers: { location: /^\/v1\/files\/\d+$/ } })
+  const { arrival, fileId } = JSON.parse(answer.text)
+  t.equal(fileId, createHash('sha256').update(fileOf(4)).digest('hex'))
+  const receipt = await ended(answer.headers['location'])
+  t.match(receipt, { status: 'published', fileId, rows: { read: 3, accepted: 3 } })
+  t.ok(readdirSync(story.home.archive).includes(`${arrival}-DEMO_05032024_Electric.csv`))
+  const again = await put('DEMO_05032024_Electric.csv', fileOf(4))
+  t.equal(again.headers['location'], answer.headers['location'], 'sent again it is the same')
+})
+
+t.test('a file whose sending was cut off goes on where it was', async (t) => {
+  const [name, text] = ['DEMO_06032024_Electric.csv', fileOf(5, 40_000)]
+  await t.rejects(put(name, text, { cutAfter: 700_000 }))
+  const ask = () =>
+    put(name, text, { body: '', headers: { 'content-range': `bytes */${text.length}` } })
+  let offset = 0
+  await until(async () => {
+    const asked = await ask()
+    offset = Number(asked.headers['upload-offset'])
+    return asked.status === 409 && offset > 0
+  })
+  t.ok(offset < text.length)
+  const from = (at: number) =>
+    put(name, text, {
+      body: text.slice(at),
+      headers: { 'content-range': `bytes ${at}-${text.length - 1}/${text.length}` },
+    })
+  t.match(await from(1), { status: 409, headers: { 'upload-offset': String(offset) } })
+  const answer = await from(offset)
+  t.equal(answer.status, 202)
+  t.match(await ended(answer.headers['location']), { status: 'published', rows: { read: 40_000 } })
+})
+
+t.test('what is not what it says is refused, with the remedy', async (t) => {
+  const name = 'DEMO_07032024_Electric.csv'
+  const wrong = (answer: Answered, detail: RegExp) =>
+    t.match(answer, { status: 400, text: detail }, String(detail))
+  const other = { 'repr-digest': digestOf('other') }
+  wrong(await put(name, fileOf(6), { headers: other }), /not those of Repr-Digest/)
+  wrong(await put(name, fileOf(6), { headers: { 'repr-digest': '' } }), /Repr-Digest: sha-256/)
+  wrong(await put('passwords.txt', 'x'), /<CompanyCode>/)
+  wrong(await put('ACME_07032024_Electric.csv', fileOf(6)), /not in companyCodes/)
+  const authorization = 'Basic eDp5'
+  t.match(await put(name, fileOf(6), { headers: { authorization } }), { status: 401 })
+  wrong(await put('..%2f..%2fpasswords', 'x'), /<CompanyCode>/)
+  const text = fileOf(6)
+  const last = text.length - 1
+  for (const range of [
+    'bytes 0-9/5',
+    `bytes 0-${last - 1}/${last + 1}`,
+    `bytes 0-${last}/*`,
+    `bytes -${last}/${last + 1}`,
+    'rows 0-1/2',
+    `bytes 0-${last}/${'9'.repeat(16)}`,
+  ]) {
+    wrong(await put(name, text, { headers: { 'content-range': range } }), /send Content-Length, or/)
+  }
+  const longer = { body: `${text}x`, headers: { 'content-range': `bytes 0-${last}/${last + 1}` } }
+  wrong(await put(name, text, longer), /not those of Repr-Digest/)
+  for (const of of [
+    '999',
+    '9'.repeat(30),
+    '1e0',
+    '..%2f',
+    '%00',
+    'a.csv',
+    `${'a'.repeat(99)}.csv`,
+  ]) {
+    t.match(await call(`files/${of}`, { method: 'GET' }), { status: 404 }, of)
+  }
+  t.match(await call(`files/${name}`, { method: 'DELETE' }), { status: 405 })
+  t.same(readdirSync(story.home.uploads), [], 'and nothing of it is kept')
+})
+
+const push = (body: string, more: Readonly<Record<string, string>> = {}) =>
+  call('usage', {
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/x-ndjson', feed: 'Electric', ...more },
+  })
+
+const pushed = (meter: number) =>
+  `${JSON.stringify({ AccountNumber: 'A', ExternalSiteID: `P${meter}`, MeterID: `P${meter}`, TimeStamp: '3/8/2024 0:00', TotalUnit: 2 })}\n`
+
+t.test(
+  'rows that are pushed are gathered into files, and are durable when it is said',
+  async (t) => {
+    const calls = Array.from({ length: 60 }, (_, at) => push(pushed(at)))
+    const csv = { 'content-type': 'text/csv; charset=utf-8' }
+    calls.push(push(`${header}\r\nA,P60,P60,3/8/2024 0:00,2\r\n`, csv))
+    const answers = await Promise.all(calls)
+    t.ok(answers.every(({ status }) => status === 202))
+    const files = new Set(answers.map(({ headers }) => headers['location']))
+    t.ok(files.size <= 5, `61 calls make ${files.size} files`)
+    let accepted = 0
+    for (const file of files) accepted += (await ended(file)).rows.accepted
+    t.equal(accepted, 61)
+    const [found] = await story.reader.rows<{ rows: string }>({
+      sql: "SELECT count() AS rows FROM usage WHERE meter_id LIKE 'P%' AND quantity = 2",
+    })
+    t.equal(Number(found?.rows), 61)
+  },
+)
+
+t.test('rows that could harm those of others are refused', async (t) => {
+  const csv = { 'content-type': 'text/csv' }
+  const cases: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
+    [pushed(1), { feed: '' }, /field Feed: Electric/],
+    [pushed(1), { 'content-type': 'application/json' }, /send as text\/csv or/],
+    ['{"MeterID":1}\n', {}, /line 1 has no usable ExternalSiteID/],
+    ['\n', {}, /holds no row/],
+    ['a,b\n1,2\n', csv, /not the header AccountNumber/],
+    [`${header}\nA,"S,M,3/8/2024 0:00,2\n`, csv, /line 2 has a quote/],
+    [`${header}\nA,S,M,3/8/2024 0:00\n`, csv, /line 2 has 4 columns, not 5/],
+  ]
+  for (const [body, more, detail] of cases) {
+    t.match(await push(body, more), { status: 400, text: detail }, String(detail))
+  }
+  const broken = Buffer.concat([Buffer.from(`${header}\nA,S,M`), Buffer.from([0xe4, 0xff])])
+  t.match(await call('usage', { method: 'POST', body: broken, headers: { ...csv, feed: 'Gas' } }), {
+    status: 400,
+    text: /not UTF-8/,
+  })
+  t.match(await push(pushed(1).repeat(200)), { status: 413 })
+})
+
+t.test('a process that dies gathering loses no row that was answered', async (t) => {
+  const answer = await push(pushed(70))
+  story.stack.gateway?.kill()
+  t.match(await endedLater(answer.headers['location']), {
+    status: 'published',
+    rows: { read: 1, accepted: 1 },
+  })
+})
+
+/** The gateway is started again meanwhile. */
+async function endedLater(location: unknown): Promise<unknown> {
+  let receipt: object = {}
+  await until(async () => {
+    receipt = await receiptAt(location).catch(() => ({}))
+    return 'rows' in receipt
+  })
+  return receipt
+}
+
+t.test('no row is in the logs', async (t) => {
+  t.notMatch(story.logs(), /3\/\d\/2024|correct|a password/)
+})
