@@ -56,7 +56,30 @@ const columns: readonly Column<Reason>[] = [
 ]
 const reasonsShown = 20
 
-function render({ cycleId, first, last, bills, total, reasons, seconds }: BillSummary): string {
+type CauseFound = NonNullable<BillSummary['variance']>['causes'][number]
+
+const causeColumns: readonly Column<CauseFound>[] = [
+  { title: 'cause', cell: (row) => row.cause },
+  { title: 'bills', right: true, cell: (row) => grouped(row.bills) },
+  { title: 'dollars', right: true, cell: (row) => grouped(row.dollars) },
+]
+
+/** How many bills are what was billed, and why the others are not. */
+function renderVariance(variance: BillSummary['variance']): readonly string[] {
+  if (variance === undefined) return ['nothing of the period was billed yet']
+  const { billed, quantity, cost, causes } = variance
+  const spell = (counts: Readonly<Record<string, number>>) =>
+    Object.entries(counts)
+      .map(([status, bills]) => `${status} ${grouped(bills)}`)
+      .join(', ')
+  return [
+    `held against ${grouped(billed)} billed: quantity ${spell(quantity)}; cost ${spell(cost)}`,
+    ...(causes.length > 0 ? ['', renderTable(causeColumns, causes)] : []),
+  ]
+}
+
+function render(summary: BillSummary): string {
+  const { cycleId, first, last, bills, total, reasons, seconds, variance } = summary
   const count = Object.values(bills).reduce((sum, one) => sum + one, 0)
   const all = Object.values(seconds).reduce((sum, one) => sum + one, 0)
   const more = reasons.length - reasonsShown
@@ -64,5 +87,6 @@ function render({ cycleId, first, last, bills, total, reasons, seconds }: BillSu
     `cycle ${cycleId}, ${first} to ${last}: ${grouped(bills.billed ?? 0)} of ${grouped(count)} bills, ${total} dollars in all, ${all.toFixed(1)} s`,
     ...(reasons.length > 0 ? ['', renderTable(columns, reasons.slice(0, reasonsShown))] : []),
     ...(more > 0 ? [`and ${grouped(more)} more reasons`] : []),
+    ...renderVariance(variance),
   ].join('\n')
 }

@@ -164,3 +164,70 @@ FROM
 )
 WHERE kind != 'Minimum' OR amount != 0
 COMMENT 'The lines of projected bills; they add up to the total';
+
+CREATE TABLE IF NOT EXISTS {database}.bill_variance_row
+(
+    run String COMMENT 'the run' CODEC(ZSTD),
+    account_number String COMMENT 'contract account',
+    external_site_id String COMMENT 'premise',
+    meter_id String COMMENT 'permanent and unique meter identifier',
+    start_date Date COMMENT 'first day of the computed bill',
+    last_date Date COMMENT 'last day of the computed bill',
+    billed_start_date Date COMMENT 'first day that was billed, as sent',
+    billed_end_date Date COMMENT 'last day that was billed, as sent',
+    document_numbers Array(String) COMMENT 'billing documents, empty texts where not given',
+    unit LowCardinality(String) COMMENT 'unit of the quantities',
+    bill_status LowCardinality(String) COMMENT 'status of the computed bill',
+    quantity_billed Decimal(18, 6) COMMENT 'energy that was billed',
+    quantity_computed Decimal(18, 6) COMMENT 'energy of the reads',
+    quantity_status LowCardinality(String) COMMENT 'match, differs, incomplete or noUsage',
+    quantity_causes Map(LowCardinality(String), Decimal(18, 6)) COMMENT 'the difference by cause',
+    cost_billed Nullable(Decimal(18, 6)) COMMENT 'dollars that were billed, NULL where not given',
+    cost_computed Nullable(Decimal(18, 6)) COMMENT 'dollars of the computed bill, NULL where there is none',
+    cost_status LowCardinality(String) COMMENT 'match, differs, incomplete, notBilled or notComputed',
+    cost_causes Map(LowCardinality(String), Decimal(18, 6)) COMMENT 'the difference by cause'
+)
+ENGINE = MergeTree
+ORDER BY (run, account_number, meter_id, start_date)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Storage behind bill_variance: computed and billed of every run';
+
+CREATE OR REPLACE VIEW {database}.bill_variance
+(
+    account_number String COMMENT 'contract account',
+    external_site_id String COMMENT 'premise',
+    meter_id String COMMENT 'permanent and unique meter identifier',
+    billing_cycle_id String COMMENT 'billing cycle, as text',
+    start_date Date COMMENT 'first day of the computed bill',
+    last_date Date COMMENT 'last day of the computed bill',
+    billed_start_date Date COMMENT 'first day that was billed, as sent',
+    billed_end_date Date COMMENT 'last day that was billed, as sent',
+    document_numbers Array(String) COMMENT 'billing documents, empty texts where not given',
+    unit String COMMENT 'unit of the quantities',
+    bill_status String COMMENT 'status of the computed bill',
+    quantity_billed Decimal(18, 6) COMMENT 'energy that was billed',
+    quantity_computed Decimal(18, 6) COMMENT 'energy of the reads',
+    quantity_difference Decimal(18, 6) COMMENT 'computed minus billed',
+    quantity_status String COMMENT 'match: within the larger of 0.6 units and 0.5 %; differs; incomplete: less than 98 % of the intervals are there; noUsage',
+    quantity_causes Map(String, Decimal(18, 6)) COMMENT 'the difference by cause: missingIntervals, periodBoundary (a day earlier or later), rounding, unexplained; they add up to it',
+    cost_billed Nullable(Decimal(18, 6)) COMMENT 'dollars that were billed, NULL where not given',
+    cost_computed Nullable(Decimal(18, 6)) COMMENT 'dollars of the computed bill, NULL where there is none',
+    cost_difference Nullable(Decimal(18, 6)) COMMENT 'computed minus billed',
+    cost_status String COMMENT 'match: within the larger of 5 cents and 0.5 %; differs; incomplete; notBilled: no cost was given; notComputed: bill_status says why',
+    cost_causes Map(String, Decimal(18, 6)) COMMENT 'the difference by cause: those of the quantity, rateVersion, tierDays, taxAndFees; they add up to it',
+    run String COMMENT 'the run that computed it',
+    published_at DateTime64(3, 'UTC') COMMENT 'when it became visible'
+)
+AS SELECT
+    v.account_number AS account_number, v.external_site_id AS external_site_id, v.meter_id AS meter_id,
+    r.billing_cycle_id AS billing_cycle_id, v.start_date AS start_date, v.last_date AS last_date,
+    v.billed_start_date AS billed_start_date, v.billed_end_date AS billed_end_date, v.document_numbers AS document_numbers,
+    toString(v.unit) AS unit, toString(v.bill_status) AS bill_status,
+    v.quantity_billed AS quantity_billed, v.quantity_computed AS quantity_computed,
+    v.quantity_computed - v.quantity_billed AS quantity_difference, toString(v.quantity_status) AS quantity_status, v.quantity_causes AS quantity_causes,
+    v.cost_billed AS cost_billed, v.cost_computed AS cost_computed,
+    v.cost_computed - v.cost_billed AS cost_difference, toString(v.cost_status) AS cost_status, v.cost_causes AS cost_causes,
+    v.run AS run, r.published_at AS published_at
+FROM {database}.bill_variance_row AS v
+INNER JOIN {database}.bill_run_current AS r ON r.run = v.run
+COMMENT 'Computed bills held against what was billed, of the latest run of each cycle and period, with the causes of the difference';

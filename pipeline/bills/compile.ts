@@ -1,11 +1,15 @@
-import type { BillingRules } from '../../schemas/billing.js'
 import { fromDays } from '../../schemas/lint/finding.js'
 import { formatQuantity } from '../../schemas/quantity.js'
-import { type Classes, createClasses, maskOf } from '../../schemas/rating/classes.js'
+import {
+  type Classes,
+  createClasses,
+  type Labelling,
+  maskOf,
+} from '../../schemas/rating/classes.js'
 import type { EnergyLine, Unpriced } from '../../schemas/rating/kind.js'
-import { createPlan, type Plan } from '../../schemas/rating/plan.js'
-import type { RateBook } from '../../schemas/rating/rate-book.js'
+import { createPlan, type Plan, type PlanContext } from '../../schemas/rating/plan.js'
 import type { Slots } from '../../schemas/rating/slots.js'
+import { createVariant, pricingsOf, shifts } from '../../schemas/rating/variant.js'
 import type { NumberedPlan } from './members.js'
 
 /** How the reads of a meter are picked: by meter alone, or one by one where it has several owners. */
@@ -19,16 +23,50 @@ export interface CompiledPlan {
 export interface Compilation {
   readonly slots: Slots
   readonly plans: readonly CompiledPlan[]
+  /** What variants of the plans tell apart besides. */
+  readonly labellings: readonly PlanLabelling[]
 }
 
-export function compilePlans(
-  context: { readonly book: RateBook; readonly slots: Slots; readonly rules: BillingRules },
-  plans: readonly NumberedPlan[],
-): Compilation {
+interface PlanLabelling {
+  readonly isWhole: boolean
+  readonly labels: Labelling
+}
+
+export function compilePlans(context: PlanContext, plans: readonly NumberedPlan[]): Compilation {
   return {
     slots: context.slots,
     plans: plans.map((days) => ({ days, plan: createPlan(context, days) })),
+    labellings: [],
   }
+}
+
+/** The widest variant of which all days have prices tells apart what the narrower ones do. */
+const widest = [
+  [-1, 1],
+  [-1, 0],
+  [0, 1],
+  [0, 0],
+].map(([start, end]) => shifts.findIndex((one) => one[0] === start && one[1] === end))
+
+/** Tells apart what variants do too, so that they can be priced from the same reads. */
+export function labelVariants(compilation: Compilation, context: PlanContext): Compilation {
+  const labellings = compilation.plans.flatMap(({ days }) => {
+    const variants = pricingsOf(context.book, days).map((pricing) => {
+      const plans = widest.map((shift) => createVariant(context, days, { shift, pricing, tier: 0 }))
+      return plans.find((plan) => 'components' in plan)
+    })
+    return [
+      edgesLabelling(compilation, days),
+      ...variants.flatMap((plan) => plan?.components.map(({ segmentOf }) => segmentOf) ?? []),
+    ].map((labels) => ({ isWhole: days.isWhole, labels }))
+  })
+  return { ...compilation, labellings }
+}
+
+/** The days around the ends of a plan, each by itself. */
+function edgesLabelling({ slots }: Compilation, { from, to }: NumberedPlan): Labelling {
+  const edges = [from - 1, from, to, to + 1]
+  return Uint8Array.from(slots.periodDay, (day) => edges.indexOf(day) + 1)
 }
 
 /** Of each slot 1 where it lies in the days of a plan, else 0. */
@@ -43,13 +81,15 @@ function daysLabelling({ slots }: Compilation, { from, to }: NumberedPlan): Uint
 
 /** The classes that tell apart what any plan of a pass does. */
 export function classesOf(compilation: Compilation, pass: number): Classes {
+  const isOfPass = ({ isWhole }: { readonly isWhole: boolean }) => pass === passes.odd || isWhole
   const labellings = compilation.plans
-    .filter(({ days }) => pass === passes.odd || days.isWhole)
+    .filter(({ days }) => isOfPass(days))
     .flatMap(({ days, plan }) => [
       daysLabelling(compilation, days),
       ...('components' in plan ? plan.components.map(({ segmentOf }) => segmentOf) : []),
     ])
-  return createClasses(compilation.slots.count, labellings)
+  const variants = compilation.labellings.filter(isOfPass).map(({ labels }) => labels)
+  return createClasses(compilation.slots.count, [...labellings, ...variants])
 }
 
 /** A limit that nothing reaches: the ends of Int64. */

@@ -12,6 +12,12 @@ export interface RunTables {
   readonly vectors: string
   /** The classes of each line of a plan. */
   readonly masks: string
+  /** What was billed. */
+  readonly billed: string
+  /** The plans by which bills may have been computed otherwise. */
+  readonly variants: string
+  /** What bills come to when one cause after the other is neutralised. */
+  readonly steps: string
 }
 
 export function tablesOf(run: string): RunTables {
@@ -19,6 +25,9 @@ export function tablesOf(run: string): RunTables {
     members: `bill_member_${run}`,
     vectors: `bill_vector_${run}`,
     masks: `bill_mask_${run}`,
+    billed: `bill_billed_${run}`,
+    variants: `bill_variant_${run}`,
+    steps: `bill_step_${run}`,
   }
 }
 
@@ -40,8 +49,8 @@ export async function gatherMembers(
         (at -> toInt32(toDate(at, {zone:String}))) AS day_of,
         arrayFilter((c, i) -> i = 1 OR c.2 != told[i - 1].2, told, arrayEnumerate(told)) AS changes,
         arrayMap((c, i) -> (c.2,
-            greatest(if(i = 1, first_day, c.1), first_day),
-            least(if(i = length(changes), last_day, changes[i + 1].1 - 1), last_day)),
+            toInt32(greatest(if(i = 1, first_day, c.1), first_day)),
+            toInt32(least(if(i = length(changes), last_day, changes[i + 1].1 - 1), last_day))),
           changes, arrayEnumerate(changes)) AS cut,
         if(empty(told), [(toString(rate_code), first_day, last_day)], arrayFilter(r -> r.2 <= r.3, cut)) AS rates
       SELECT meter_id, external_site_id, account_number, client_id, client_ids, held_from, held_to,

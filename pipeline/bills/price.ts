@@ -29,15 +29,17 @@ export interface Pricing {
   readonly firstDay: number
 }
 
+/** Who is priced by what: subqueries or tables. */
+export interface Priced {
+  /** Rows of members, with the number of a plan and the unit of the meter as `meter_unit`. */
+  readonly members: string
+  readonly plans: string
+}
+
 /** Members with their plans, masks and vectors, one row each; those without reads have no vector. */
-function joined({ run, tables }: Pricing): string {
-  const { members, vectors, masks } = tables
+export function joined({ vectors, masks }: RunTables, { members, plans }: Priced): string {
   const odd = `pass = ${passes.odd}`
-  return `SELECT * FROM (
-        SELECT meter_id, external_site_id, account_number, client_id, client_ids, unit AS meter_unit,
-          first_day, last_day, plan
-        FROM ${members}
-      ) AS m
+  return `SELECT * FROM (${members}) AS m
       ANY LEFT JOIN (
         SELECT meter_id AS u_meter, external_site_id AS u_site, account_number AS u_account,
           client_id AS u_client, pass, seconds, present, negative, vector
@@ -46,28 +48,22 @@ function joined({ run, tables }: Pricing): string {
       ) AS u ON u_meter = meter_id AND u_site = external_site_id
         AND u_account = account_number AND u_client = client_id
       ANY LEFT JOIN (
-        SELECT plan AS p_plan, status AS plan_status, reason AS plan_reason, unit, resolution, taxable,
+        SELECT plan AS p_plan, status AS plan_status, reason AS plan_reason, unit, resolution, kinds, taxable,
           prices, amounts, percents, minimum
-        FROM bill_plan WHERE run = '${run}'
+        FROM ${plans}
       ) AS p ON p_plan = plan
       ANY LEFT JOIN (SELECT plan AS k_plan, pass AS k_pass, whole, through, before, lower, upper FROM ${masks}) AS k
         ON k_plan = plan AND k_pass = pass`
 }
 
 /**
- * Prices all bills of a run in one statement and exact decimals: the energy of a line is what its
- * slots hold within its limits, less what was used before; percents go by the taxable lines as
- * rounded. A bill that cannot be computed is a row with its reason.
+ * The exact decimals of a bill: the energy of a line is what its slots hold within its limits, less
+ * what was used before; percents go by the taxable lines as rounded. To stand behind WITH.
  */
-export function priceBills(pricing: Pricing): Statement {
-  const { run, rules, dayStarts, firstDay } = pricing
+export function amountsOf({ rules, dayStarts, firstDay }: Pricing): string {
   const line = rules.rounding === 'line' ? 2 : 6
   const total = rules.rounding === 'none' ? 6 : 2
-  return {
-    sql: `INSERT INTO bill_row (run, plan, account_number, external_site_id, meter_id, client_ids, start_date, last_date,
-        status, reason, seconds, intervals_expected, intervals_present, nem, quantity, quantities, line_amounts, total)
-      WITH
-        [${dayStarts.join(',')}] AS day_starts,
+  return `[${dayStarts.join(',')}] AS day_starts,
         seconds = 0 AS is_empty,
         (meter_unit = 'Wh' AND unit = 'kWh') AS is_wh,
         if(is_wh, 1000000000, 1000000) AS divisor,
@@ -91,7 +87,29 @@ export function priceBills(pricing: Pricing): Statement {
         arraySum(arrayMap((amount, is_taxable) -> amount * is_taxable, untaxed, arraySlice(taxable, 1, length(untaxed)))) AS taxed,
         arrayConcat(untaxed, arrayMap(percent -> toDecimal128(round(taxed * percent * toDecimal64('0.01', 2), ${line}), 6), percents)) AS charged,
         arraySum(charged) AS due,
-        if(minimum IS NULL, [], [greatest(toDecimal128(0, 6), toDecimal128(round(assumeNotNull(minimum), ${line}), 6) - due)]) AS missing
+        if(minimum IS NULL, [], [greatest(toDecimal128(0, 6), toDecimal128(round(assumeNotNull(minimum), ${line}), 6) - due)]) AS missing,
+        if(is_empty OR empty(whole), 0, round(toDecimal128(arrayDotProduct(vector, whole), 9) / divisor, 6)) AS used,
+        if(is_priced, round(due + arraySum(missing), ${total}), NULL) AS dollars`
+}
+
+/** How many rows with vectors are worked on together. */
+export const blocks = { max_block_size: rowsAtOnce, max_joined_block_size_rows: rowsAtOnce }
+
+/**
+ * Prices all bills of a run in one statement. A bill that cannot be computed is a row with its reason.
+ */
+export function priceBills(pricing: Pricing): Statement {
+  const { run, tables } = pricing
+  const source = joined(tables, {
+    members: `SELECT meter_id, external_site_id, account_number, client_id, client_ids, unit AS meter_unit,
+          first_day, last_day, plan
+        FROM ${tables.members}`,
+    plans: `bill_plan WHERE run = '${run}'`,
+  })
+  return {
+    sql: `INSERT INTO bill_row (run, plan, account_number, external_site_id, meter_id, client_ids, start_date, last_date,
+        status, reason, seconds, intervals_expected, intervals_present, nem, quantity, quantities, line_amounts, total)
+      WITH ${amountsOf(pricing)}
       SELECT '${run}', plan, account_number, external_site_id, meter_id, client_ids,
         toDate(first_day), toDate(last_day), outcome,
         multiIf(
@@ -101,13 +119,11 @@ export function priceBills(pricing: Pricing): Statement {
           outcome = 'notProjectable', concat('intervals of ', toString(seconds), ' seconds cannot be told apart by a rate whose price changes within them'),
           outcome = 'incomplete', concat(toString(present), ' of ', toString(expected), ' intervals are there'),
           '') AS reason,
-        seconds, expected, present, negative > 0,
-        if(is_empty OR empty(whole), 0, round(toDecimal128(arrayDotProduct(vector, whole), 9) / divisor, 6)) AS quantity,
-        energy, if(is_priced, arrayConcat(charged, missing), []),
-        if(is_priced, round(due + arraySum(missing), ${total}), NULL)
-      FROM (${joined(pricing)})
+        seconds, expected, present, negative > 0, used,
+        energy, if(is_priced, arrayConcat(charged, missing), []), dollars
+      FROM (${source})
       ORDER BY account_number, meter_id, first_day`,
-    settings: { max_block_size: rowsAtOnce, max_joined_block_size_rows: rowsAtOnce },
+    settings: blocks,
   }
 }
 

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { toDays } from '../../schemas/lint/finding.js'
 import type { Profile } from '../../schemas/profile.js'
+import type { Classes } from '../../schemas/rating/classes.js'
 import type { BillStatus } from '../../schemas/rating/kind.js'
+import type { PlanContext } from '../../schemas/rating/plan.js'
 import { createSlots } from '../../schemas/rating/slots.js'
 import type { Zone } from '../../schemas/zone.js'
 import type { Store } from '../stores/clickhouse.js'
@@ -10,14 +12,17 @@ import {
   type Compilation,
   classesOf,
   compilePlans,
+  labelVariants,
   passes,
   toMaskRows,
   toPlanRow,
 } from './compile.js'
 import { gatherMembers, type RunTables, readPlans, tablesOf } from './members.js'
 import { findPeriod, type Period } from './period.js'
-import { createMasks, priceBills } from './price.js'
+import { createMasks, type Pricing, priceBills } from './price.js'
+import { reconcile, type VarianceSummary } from './reconcile.js'
 import { countOdd, createVectors, dayStarts, scanOdd, scanWhole, slotsOf } from './scan.js'
+import { gatherBilled } from './variance.js'
 
 /** What bills are computed with; a `Line` is one. */
 export interface BillContext {
@@ -35,6 +40,8 @@ export interface BillRequest {
   readonly asOf?: Date
 }
 
+const runSteps = ['compile', 'scan', 'price', 'reconcile', 'publish'] as const
+
 export interface BillSummary {
   readonly run: string
   readonly cycleId: string
@@ -45,7 +52,9 @@ export interface BillSummary {
   readonly total: string
   /** Why bills could not be computed or are incomplete, and how many; the most frequent first. */
   readonly reasons: readonly { status: BillStatus; reason: string; bills: number }[]
-  readonly seconds: Readonly<Record<'compile' | 'scan' | 'price' | 'publish', number>>
+  /** Computed held against billed; undefined where nothing of the period was billed yet. */
+  readonly variance?: VarianceSummary
+  readonly seconds: Readonly<Record<(typeof runSteps)[number], number>>
 }
 
 /**
@@ -78,7 +87,7 @@ async function drop(store: Store, tables: readonly string[]): Promise<void> {
 async function dropLeft(store: Store): Promise<void> {
   const left = await store.rows<{ name: string }>({
     sql: `SELECT name FROM system.tables
-      WHERE database = currentDatabase() AND match(name, '^bill_(member|vector|mask)_[0-9]')
+      WHERE database = currentDatabase() AND match(name, '^bill_(member|vector|mask|billed|variant|step)_[0-9]')
         AND metadata_modification_time < now() - INTERVAL 1 DAY`,
   })
   await drop(
@@ -100,24 +109,33 @@ async function compute(context: BillContext, run: Run): Promise<BillSummary> {
   const clock = createClock()
   const inputs = { usageVersion: await newestArrival(store), rates: await ratesOf(context) }
   await gatherMembers(store, tables, { period, profile })
-  const compilation = await compile(context, run, inputs.rates)
-  const seconds = { compile: clock(), scan: 0, price: 0, publish: 0 }
-  await scan(context, run, compilation)
+  const seconds = { compile: clock(), scan: 0, price: 0, reconcile: 0, publish: 0 }
+  await store.command(gatherBilled(tables))
+  const [billed] = await store.rows<{ n: string }>({
+    sql: `SELECT toString(count()) AS n FROM ${tables.billed}`,
+  })
+  const isBilled = billed?.n !== '0'
+  seconds.reconcile = clock()
+  const { plans, compilation } = await compile(context, run, { ...inputs.rates, isBilled })
+  seconds.compile += clock()
+  const classes = await scan(context, run, compilation)
   seconds.scan = clock()
-  await store.command(
-    priceBills({
-      run: run.run,
-      tables,
-      rules: profile.billing,
-      dayStarts: [...dayStarts(compilation.slots), compilation.slots.count],
-      firstDay: compilation.slots.periodDay[0] as number,
-    }),
-  )
+  const pricing: Pricing = {
+    run: run.run,
+    tables,
+    rules: profile.billing,
+    dayStarts: [...dayStarts(compilation.slots), compilation.slots.count],
+    firstDay: compilation.slots.periodDay[0] as number,
+  }
+  await store.command(priceBills(pricing))
   seconds.price = clock()
+  const reconciliation = { store, pricing, compilation, context: plans, classes }
+  const variance = isBilled ? { variance: await reconcile(reconciliation) } : {}
+  seconds.reconcile += clock()
   const told = await publish(context, run, inputs)
   seconds.publish = clock()
   const { cycleId, first, last } = period
-  return { run: run.run, cycleId, first, last, ...told, seconds }
+  return { run: run.run, cycleId, first, last, ...told, ...variance, seconds }
 }
 
 type Rates = Awaited<ReturnType<typeof readRates>>
@@ -126,28 +144,38 @@ function ratesOf({ store, profile }: BillContext): Promise<Rates> {
   return readRates(store, profile.companyCodes)
 }
 
-/** The plans of all members, written down with the run. */
-async function compile(context: BillContext, run: Run, { book }: Rates): Promise<Compilation> {
+/** The plans of all members, written down with the run, and what they were made from. */
+async function compile(
+  context: BillContext,
+  run: Run,
+  { book, isBilled }: Rates & { readonly isBilled: boolean },
+): Promise<{ readonly plans: PlanContext; readonly compilation: Compilation }> {
   const { store, profile, zone } = context
   const days = { from: toDays(run.period.first) - 1, to: toDays(run.period.last) + 1 }
   const slots = createSlots(zone, days, profile.billing.periodClock)
-  const plans = await readPlans(store, run.tables, run.period)
-  const compilation = compilePlans({ book, slots, rules: profile.billing }, plans)
+  const plans = { book, slots, rules: profile.billing }
+  const compilation = compilePlans(plans, await readPlans(store, run.tables, run.period))
   await store.insert(
     'bill_plan',
     compilation.plans.map((plan) => toPlanRow(run.run, plan)),
   )
-  return compilation
+  return { plans, compilation: isBilled ? labelVariants(compilation, plans) : compilation }
 }
 
 /** Brings the reads of all members into vectors: in one pass, and odd meters in a second. */
-async function scan(context: BillContext, run: Run, compilation: Compilation): Promise<void> {
+async function scan(
+  context: BillContext,
+  run: Run,
+  compilation: Compilation,
+): Promise<ReadonlyMap<number, Classes>> {
   const { store } = context
   const { tables, period, request } = run
   const { slots } = compilation
   const days = { from: toDays(period.first), to: toDays(period.last) }
+  const classesByPass = new Map<number, Classes>()
   const scanOf = async (pass: number) => {
     const classes = classesOf(compilation, pass)
+    classesByPass.set(pass, classes)
     await store.insert(tables.masks, toMaskRows(compilation, pass, classes))
     const asOf = request.asOf === undefined ? {} : { asOf: clickHouseTime(request.asOf) }
     return { tables, slots, classes, period: slotsOf(slots, days), ...asOf }
@@ -157,6 +185,7 @@ async function scan(context: BillContext, run: Run, compilation: Compilation): P
   await store.command(scanWhole(await scanOf(passes.whole)))
   const [odd] = await store.rows<{ odd: string }>(countOdd(tables))
   if (odd?.odd !== '0') await store.command(scanOdd(await scanOf(passes.odd)))
+  return classesByPass
 }
 
 async function publish(

@@ -176,6 +176,7 @@ function targets(): readonly Target[] {
     },
     ...records,
     { table: 'bill_row', where: ofMeter, account: 'account_number' },
+    { table: 'bill_variance_row', where: ofMeter, account: 'account_number' },
     rejects(pending),
     { table: 'registration_fact', where: ofMeter, account: 'account_number' },
     { table: 'tenancy', where: ofMeter, account: 'account_number' },

@@ -41,6 +41,8 @@ export interface Stretch {
   readonly to: number
   readonly holidays: ReadonlySet<number>
   readonly tierLimitRounding: 'none' | 'unit'
+  /** Days that limits of tiers are longer than the stretch. */
+  readonly moreTierDays: number
   /** Whether percents apply to energy of a component. */
   readonly isTaxed: (component: string) => boolean
 }

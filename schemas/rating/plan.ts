@@ -13,6 +13,8 @@ export interface PlanDays {
   readonly from: number
   readonly to: number
   readonly rates: readonly RateDays[]
+  /** Days that limits of tiers are longer than the bill; none where not given. */
+  readonly moreTierDays?: number
 }
 
 export interface RateDays {
@@ -54,7 +56,8 @@ export function createPlan(context: PlanContext, days: PlanDays): Plan | Unprice
     }
     units.add(code['UnitOfMeasure'] ?? '')
     commodity = code['Commodity'] ?? ''
-    const compiled = compileCode(context, { rateCode, from, to })
+    const moreTierDays = to === days.to ? (days.moreTierDays ?? 0) : 0
+    const compiled = compileCode(context, { rateCode, from, to }, moreTierDays)
     if ('reason' in compiled) {
       return { ...compiled, reason: `rate code ${rateCode}: ${compiled.reason}` }
     }
@@ -81,11 +84,13 @@ export function createPlan(context: PlanContext, days: PlanDays): Plan | Unprice
 function compileCode(
   { book, slots, rules }: PlanContext,
   { rateCode, from, to }: RateDays,
+  moreTierDays: number,
 ): readonly Component[] | Unpriced {
   const { tierLimitRounding } = rules
   const isTaxed = (component: string) => !rules.untaxed.includes(component)
   const holidays = book.holidays(rateCode)
-  const stretch: Stretch = { slots, from, to, holidays, tierLimitRounding, isTaxed }
+  const limits = { tierLimitRounding, moreTierDays }
+  const stretch: Stretch = { slots, from, to, holidays, isTaxed, ...limits }
   const type = book.codes.get(rateCode)?.row['RateType'] ?? ''
   const components: Component[] = []
   const energy: Component[] = []

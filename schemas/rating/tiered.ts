@@ -48,17 +48,19 @@ function inOrder(rows: readonly RateRow[]): readonly RateRow[] {
 const million = 1_000_000n
 
 /** The upper limit of each tier but the last over all days of the stretch, millionths of a unit. */
-function limitsOf({ seasons }: CutDays, { tierLimitRounding }: Stretch): readonly bigint[] {
+function limitsOf({ seasons }: CutDays, stretch: Stretch): readonly bigint[] {
+  const { tierLimitRounding, moreTierDays } = stretch
   const most = Math.max(0, ...seasons.map(({ rows }) => rows.length - 1))
   return Array.from({ length: most }, (_, index) => {
     let limit = 0n
-    for (const { rows, from, to } of seasons) {
+    for (const [at, { rows, from, to }] of seasons.entries()) {
       const row = inOrder(rows)[index]?.row
       if (row?.['PeriodLimit'] != null) {
         limit = microsOf(row['PeriodLimit'])
         break
       }
-      limit += microsOf(row?.['DailyProrateFactor']) * BigInt(to - from + 1)
+      const days = to - from + 1 + (at === seasons.length - 1 ? moreTierDays : 0)
+      limit += microsOf(row?.['DailyProrateFactor']) * BigInt(days)
     }
     return tierLimitRounding === 'unit' ? divideRounded(limit, million) * million : limit
   })
