@@ -6,6 +6,7 @@ import { check } from './commands/check.js'
 import { ddl } from './commands/ddl.js'
 import { demo } from './commands/demo.js'
 import { doctor } from './commands/doctor.js'
+import { explain } from './commands/explain.js'
 import { load } from './commands/load.js'
 import { password } from './commands/password.js'
 import { pause, resume } from './commands/pause.js'
@@ -102,6 +103,13 @@ program
   .option('--as-of <instant>', 'take reads as they were known then, 2026-02-05T12:00:00Z')
   .option('--json', 'print the summary as JSON', false)
   .action((options) => run((context) => bill(context, options)))
+program
+  .command('explain')
+  .description('tell one bill: lines, reads, and why another was billed')
+  .requiredOption('--account <number>', 'contract account')
+  .requiredOption('--period <start>', 'first day of the bill')
+  .option('--json', 'print the bill as JSON', false)
+  .action((options) => run((context) => explain(context, options)))
 program
   .command('sql')
   .description('run one query as the reader and print its result')

@@ -1,4 +1,6 @@
 import t from 'tap'
+import { renderBill } from '../../../infra/commands/explain.js'
+import { type Explanation, explain } from '../../../pipeline/bills/explain.js'
 import { customerAt } from '../registering.js'
 import { billRig, steady } from './rig.js'
 
@@ -170,6 +172,34 @@ t.test('the causes add up to the difference', async (t) => {
         OR (cost_difference IS NOT NULL AND arraySum(mapValues(cost_causes)) != cost_difference)`,
   })
   t.same(wrong, [])
+})
+
+t.test('one bill is told as a person reads it', async (t) => {
+  const [bill] = await explain(rig.store, { account: 'Aboth', start: '2026-01-01' })
+  t.same(renderBill(bill as Explanation).split('\n'), [
+    'account Aboth, meter both, cycle 7',
+    '2026-01-01 to 2026-01-31, 31 days, rate TAXED',
+    '744 kWh, 2,976 of 2,976 intervals (100.0 %)',
+    '',
+    'line            part        from        to          kWh  price  dollars',
+    '──────────────  ──────────  ──────────  ──────────  ───  ─────  ───────',
+    'Flat            Energy      2026-01-01  2026-01-15  360    0.1    36.00',
+    'Flat            Energy      2026-01-16  2026-01-31  384    0.2    76.80',
+    'Service charge  Service     2026-01-01  2026-01-31                 8.50',
+    'Tax             TaxPercent  2026-01-01  2026-01-31         4 %     4.85',
+    '',
+    'computed 126.15',
+    'billed 82.90, 744 kWh, 2026-01-01 to 2026-01-31',
+    '',
+    'quantity match, computed minus billed 0 kWh',
+    'cost differs, computed minus billed 43.25',
+    '  rateVersion 39.93',
+    '  taxAndFees 3.32',
+  ])
+  await t.rejects(
+    explain(rig.store, { account: 'Aboth', start: '2026-01-02' }),
+    /no bill that begins on 2026-01-02; its bills begin on 2026-01-01/,
+  )
 })
 
 t.test('a run leaves no table of its own behind', async (t) => {
