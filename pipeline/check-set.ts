@@ -84,7 +84,7 @@ function inputOf(set: SetName, members: readonly Checked[], naming: Naming): Lin
 
 function tellRejected({ receipt: { fileName, rows } }: Checked): readonly string[] {
   return rows.rejected > 0
-    ? [`${fileName} has ${rows.rejected} rows that are no use, see its rejects`]
+    ? [`${fileName} has rejected rows (${rows.rejected}), see its rejects`]
     : []
 }
 

@@ -71,7 +71,7 @@ export async function weighSet(
 
 const isRefused = ({ status }: FileState) => status === 'quarantined'
 const tellRejected = ({ state, rejected }: Member) =>
-  `${state.fileName} has ${rejected} rows that are no use, see its rejects`
+  `${state.fileName} has rejected rows (${rejected}), see its rejects`
 
 async function toMember(line: Line, { state, receipts }: Proved): Promise<Member> {
   const { store, ledger } = line
