@@ -6,7 +6,7 @@ import type { Naming } from '../schemas/name-pattern.js'
 import type { Receipt } from '../schemas/receipt.js'
 import type { SetName } from '../schemas/record-feed.js'
 import { type Checked, type CheckOptions, check } from './check.js'
-import { type FileFindings, refuseSchedule, tellFinding, toFindings } from './records/findings.js'
+import { type FileFindings, reasonsOf, refuseSchedule, toFindings } from './records/findings.js'
 import type { BadRow } from './row-reading.js'
 import { noRows } from './stores/file-state.js'
 
@@ -48,13 +48,15 @@ function judgeSet(members: readonly Checked[], naming: Naming): readonly Checked
   const { errors, warnings } = lintSet(set, inputOf(set, members, naming))
   const findings = toFindings(errors)
   const refused = members.filter(({ receipt }) => receipt.status === 'quarantined')
-  const reasons = [
-    ...refused.map(({ receipt }) => `${receipt.fileName} is quarantined: ${receipt.reason}`),
-    ...members
-      .filter(({ receipt }) => !refused.some((one) => one.receipt === receipt))
-      .flatMap(tellRejected),
-    ...errors.map(tellFinding),
-  ]
+  const rejected = members.flatMap((member) => {
+    const { fileName, rows } = member.receipt
+    return refused.includes(member) ? [] : [{ fileName, rows: rows.rejected }]
+  })
+  const reasons = reasonsOf({
+    quarantined: refused.map(({ receipt }) => receipt),
+    rejected,
+    errors,
+  })
   return members.map((member) => {
     if (refused.includes(member)) return member
     const found = findings.get(member.receipt.fileName) ?? new Map()
@@ -80,12 +82,6 @@ function inputOf(set: SetName, members: readonly Checked[], naming: Naming): Lin
     registered: { rates: [], cycles: [] },
     fileDate,
   }
-}
-
-function tellRejected({ receipt: { fileName, rows } }: Checked): readonly string[] {
-  return rows.rejected > 0
-    ? [`${fileName} has ${rows.rejected} rows that are no use, see its rejects`]
-    : []
 }
 
 function note(member: Checked, warnings: readonly string[]): Checked {

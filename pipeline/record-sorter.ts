@@ -10,7 +10,7 @@ import {
   startSlot,
 } from './read-record.js'
 import { mergeRuns, type Run } from './record-merge.js'
-import { attempt } from './sources/disk.js'
+import { attempt, writeAll } from './sources/disk.js'
 
 /** Sorts records in bounded memory, see `compareRecords`. */
 export interface RecordSorter {
@@ -57,14 +57,8 @@ export function createRecordSorter({ folder, recordsMax }: SorterOptions): Recor
     let to = from
     for (const block of sortedBlocks(records, count)) {
       const bytes = new Uint8Array(block.buffer, block.byteOffset, block.byteLength)
-      for (let at = 0; at < bytes.length; ) {
-        const left = bytes.subarray(at)
-        const { bytesWritten } = await attempt(folder, () =>
-          (file as FileHandle).write(left, 0, left.length, to),
-        )
-        at += bytesWritten
-        to += bytesWritten
-      }
+      await attempt(folder, () => writeAll(file as FileHandle, bytes, to))
+      to += bytes.length
     }
     runs.push({ from, to })
     count = 0

@@ -87,8 +87,8 @@ function refusal(name: string, reason: string): Fault {
 export function rateSetOf(
   name: string,
 ): { readonly key: string; readonly done: string } | undefined {
-  const groups = shape.exec(name)?.groups
-  if (recordFeedOf(groups?.['feed'] ?? '')?.schedule?.set !== 'rates') return undefined
-  const key = `${groups?.['company']}_${groups?.['date']}_Rates`
+  const { company, day, month, year, feed = '' } = shape.exec(name)?.groups ?? {}
+  if (recordFeedOf(feed)?.schedule?.set !== 'rates') return undefined
+  const key = `${company}_${day}${month}${year}_Rates`
   return { key, done: `${key}.done` }
 }

@@ -1,4 +1,4 @@
-import { statfs } from 'node:fs/promises'
+import { freeBytes } from '../../pipeline/free-disk.js'
 import { createQueues, type Queues } from '../../pipeline/queues/bullmq.js'
 import type { JobName } from '../../pipeline/queues/jobs.js'
 import { createStore, type StoreAddress } from '../../pipeline/stores/clickhouse.js'
@@ -106,6 +106,5 @@ async function readQueues(queues: Queues): Promise<readonly Sample[]> {
 }
 
 async function readDisk(path: string): Promise<readonly Sample[]> {
-  const { bavail, bsize } = await statfs(path)
-  return [sample('tieline_disk_free_bytes', {}, bavail * bsize)]
+  return [sample('tieline_disk_free_bytes', {}, await freeBytes(path))]
 }

@@ -4,7 +4,7 @@ import type { Intake } from '../../schemas/intake.js'
 import { pushedColumns, toPushedText } from '../../schemas/pushed-rows.js'
 import { toDay, type Zone } from '../../schemas/zone.js'
 import { refuseFullDisk } from '../free-disk.js'
-import { attempt, readLocal } from '../sources/disk.js'
+import { attempt, readLocal, writeAll } from '../sources/disk.js'
 import { type Arrive, pushSource } from './arrive.js'
 
 export interface PushOptions {
@@ -160,10 +160,7 @@ async function append(
   const { name, file } = gathering
   await refuseFullDisk(folder, { name, bytes: bytes.length }, freeDiskBytesMin)
   await attempt(join(folder, name), async () => {
-    for (let done = 0; done < bytes.length; ) {
-      const at = gathering.bytes + done
-      done += (await file.write(bytes, done, bytes.length - done, at)).bytesWritten
-    }
+    await writeAll(file, bytes, gathering.bytes)
     await file.datasync()
   })
   gathering.bytes += bytes.length

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
+import { open, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { parseFileName } from '../../schemas/file-name.js'
 import type { Intake, Taken, Upload } from '../../schemas/intake.js'
 import type { Naming } from '../../schemas/name-pattern.js'
 import { refuseFullDisk } from '../free-disk.js'
-import { attempt, ifThere, readLocal } from '../sources/disk.js'
+import { attempt, ifThere, readLocal, writeAll } from '../sources/disk.js'
 import { type Arrive, uploadSource } from './arrive.js'
 
 export interface UploadOptions {
@@ -71,7 +71,7 @@ async function fill({ upload, path }: Placed, bytes: AsyncIterable<Buffer>) {
   try {
     let at = from
     for await (const piece of bytes) {
-      if (at + piece.length <= upload.bytes) await attempt(part, () => write(file, piece, at))
+      if (at + piece.length <= upload.bytes) await attempt(part, () => writeAll(file, piece, at))
       hash.update(piece)
       at += piece.length
       if (at > upload.bytes) break
@@ -88,12 +88,6 @@ async function fill({ upload, path }: Placed, bytes: AsyncIterable<Buffer>) {
   }
   await attempt(path, () => rename(part, path))
   return undefined
-}
-
-async function write(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
-  for (let done = 0; done < bytes.length; ) {
-    done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten
-  }
 }
 
 async function sizeOf(path: string): Promise<number> {

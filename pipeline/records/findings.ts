@@ -21,8 +21,31 @@ export function toFindings(errors: readonly Finding[]): ReadonlyMap<string, File
   return files
 }
 
+/** What keeps a set from being published. */
+export interface Obstacles {
+  /** Files of it that are quarantined already, and why. */
+  readonly quarantined: readonly {
+    readonly fileName: string
+    readonly reason?: string | null | undefined
+  }[]
+  /** How many rows of its other files are no use by themselves. */
+  readonly rejected: readonly { readonly fileName: string; readonly rows: number }[]
+  readonly errors: readonly Finding[]
+}
+
+/** Every reason not to publish a set; none where it is good. */
+export function reasonsOf({ quarantined, rejected, errors }: Obstacles): readonly string[] {
+  return [
+    ...quarantined.map(({ fileName, reason }) => `${fileName} is quarantined: ${reason}`),
+    ...rejected
+      .filter(({ rows }) => rows > 0)
+      .map(({ fileName, rows }) => `${fileName} has rejected rows (${rows}), see its rejects`),
+    ...errors.map(tellFinding),
+  ]
+}
+
 /** A finding as a reason; a row that is in force stands on no line. */
-export function tellFinding({ at, detail }: Finding): string {
+function tellFinding({ at, detail }: Finding): string {
   return at.line === 0 ? `${at.fileName}: ${detail}` : `${at.fileName} line ${at.line}: ${detail}`
 }
 

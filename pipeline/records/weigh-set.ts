@@ -22,7 +22,7 @@ import {
 } from '../stores/schedules.js'
 import { stagingOf } from '../stores/staging.js'
 import { sumReceipts, withhold, withRejected } from '../verdict.js'
-import { type FileFindings, refuseSchedule, tellFinding, toFindings } from './findings.js'
+import { type FileFindings, reasonsOf, refuseSchedule, toFindings } from './findings.js'
 
 /** A file of a set with all that is judged of it. */
 interface Member {
@@ -49,11 +49,11 @@ export async function weighSet(
   for (const file of files) members.push(await toMember(line, file))
   const linted = await lint(line, members)
   const findings = toFindings(linted.errors)
-  const reasons = [
-    ...ended.filter(isRefused).map((one) => `${one.fileName} is quarantined: ${one.reason}`),
-    ...members.filter(({ rejected }) => rejected > 0).map(tellRejected),
-    ...linted.errors.map(tellFinding),
-  ]
+  const reasons = reasonsOf({
+    quarantined: ended.filter(isRefused),
+    rejected: members.map(({ state, rejected }) => ({ fileName: state.fileName, rows: rejected })),
+    errors: linted.errors,
+  })
   const isGood = reasons.length === 0
   const decided: FileState[] = []
   for (const member of members) {
@@ -70,8 +70,6 @@ export async function weighSet(
 }
 
 const isRefused = ({ status }: FileState) => status === 'quarantined'
-const tellRejected = ({ state, rejected }: Member) =>
-  `${state.fileName} has ${rejected} rows that are no use, see its rejects`
 
 async function toMember(line: Line, { state, receipts }: Proved): Promise<Member> {
   const { store, ledger } = line

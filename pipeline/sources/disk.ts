@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs'
-import { copyFile, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 
@@ -17,6 +17,18 @@ export async function* readLocal(path: string): AsyncIterable<Buffer> {
     }
   } finally {
     await file.close()
+  }
+}
+
+/** Writes all of some bytes at a position; the system may take fewer of them at once. */
+export async function writeAll(
+  file: FileHandle,
+  bytes: Uint8Array,
+  position: number,
+): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done)
+    done += bytesWritten
   }
 }
 

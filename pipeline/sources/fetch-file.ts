@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import type { Arrival } from '../stores/ledger.js'
-import { attempt } from './disk.js'
+import { attempt, writeAll } from './disk.js'
 import { type Place, type PlacedFile, refuseChanged } from './place.js'
 
 /** Bytes that a power cut may cost of a copy that is not complete. */
@@ -127,13 +127,6 @@ async function openPart(path: string, mark: string): Promise<Part> {
           await file.close()
         }
       }),
-  }
-}
-
-async function writeAll(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
-  for (let done = 0; done < bytes.length; ) {
-    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done)
-    done += bytesWritten
   }
 }
 

@@ -12,9 +12,12 @@ import { readAhead } from './read-ahead.js'
 type Sftp = SettingsOf<'sftp'>
 type Secret = (reference: SecretReference) => string
 
-/** Bytes asked for at once, and how often before the first has come: what a far server needs. */
-const blockBytes = 131_072
-const blocksAhead = 32
+/**
+ * Bytes asked for at once, the most that OpenSSH gives, and how often before the first has come: what
+ * the library's window of 2 MB lets be under way.
+ */
+const blockBytes = 261_120
+const blocksAhead = 8
 
 /**
  * Connects to an SFTP server whose key is one that the profile pins. Another key ends the connection

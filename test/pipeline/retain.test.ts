@@ -4,6 +4,7 @@ import t from 'tap'
 import { blankState } from '../../pipeline/receive.js'
 import { retain } from '../../pipeline/retain.js'
 import { createLedger } from '../../pipeline/stores/ledger.js'
+import { createZone } from '../../schemas/zone.js'
 import { createFolder } from '../folder.js'
 import { storyProfile } from '../story/stack.js'
 import { migratedStore } from './registering.js'
@@ -30,7 +31,10 @@ t.test('what has been kept long enough is removed, and nothing else', async (t) 
   const profile = storyProfile({
     profile: { retention: { archiveDays: 10, rejectsDays: 20, stagingDays: 1 } },
   })
-  const line = { profile, folders, store, ledger, now } as unknown as Parameters<typeof retain>[0]
+  const zone = createZone(profile.timeZone)
+  const line = { profile, folders, store, ledger, now, zone } as unknown as Parameters<
+    typeof retain
+  >[0]
 
   /** A file of the archive that ended so many days ago; the sender's time of it is years back. */
   const archived = async (days: number | undefined) => {

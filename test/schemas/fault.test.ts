@@ -29,6 +29,9 @@ test('only what the world may mend by itself is worth a retry', async (t) => {
     'PERMISSION',
     'QUEUE_UNREACHABLE',
     'SOURCE_CHANGED',
+    'SOURCE_IDENTITY',
+    'SOURCE_LOGIN',
+    'SOURCE_REFUSED',
     'SOURCE_UNREACHABLE',
     'STORE_UNREACHABLE',
   ])

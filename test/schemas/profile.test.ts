@@ -44,6 +44,7 @@ test('companies and zone are enough: everything else has the documented default'
     },
     rates: { quietMinutes: 10 },
     termination: { graceDays: 30 },
+    worker: { operations: { host: '127.0.0.1' } },
     sources: [{ kind: 'folder', name: 'inbox', path: 'inbox', ...folderDefaults }],
     limits: {
       fileBytesMax: 107_374_182_400,
@@ -80,8 +81,10 @@ test('every problem is reported at once, each with its path and remedy', async (
   const zoneProblem =
     'unknown zone "America/Detriot": use an IANA name such as America/Detroit, spelled so'
   const always = Object.keys(parseProfile(least))
-  const optional = ['backfill', 'gateway', 'identity', 'cis', 'ami', 'bind', 'intake']
-  const sections = always.toSpliced(always.indexOf('retention') + 1, 0, ...optional)
+  const optional = ['gateway', 'identity', 'cis', 'ami', 'bind', 'intake']
+  const sections = always
+    .toSpliced(always.indexOf('worker') + 1, 0, ...optional)
+    .toSpliced(always.indexOf('worker'), 0, 'backfill')
   const found = problems({
     companyCodes: [123, 'A', 'A', 'B-C'],
     timeZone: 'America/Detriot',

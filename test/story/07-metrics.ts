@@ -63,12 +63,18 @@ export async function readMetrics(t: Test, gateway: GatewayStory): Promise<void>
 
 async function evaluate(t: Test, ports: readonly string[]): Promise<void> {
   const prometheus = await createPrometheus(t, ports)
-  await until(async () => (await prometheus.ask('sum(rate(tieline_files[5m])) >= 0')).length > 0)
+  const isTold = async (expression: string) => (await prometheus.ask(expression)).length > 0
   for (const expression of dashboardExpressions()) {
-    t.ok((await prometheus.ask(expression)).length > 0, expression)
+    await t.resolves(
+      until(() => isTold(expression)),
+      expression,
+    )
   }
   for (const { expr, left } of alertExpressions()) {
     await t.resolves(prometheus.ask(expr), expr)
-    t.ok((await prometheus.ask(left)).length > 0, left)
+    await t.resolves(
+      until(() => isTold(left)),
+      left,
+    )
   }
 }

@@ -1,12 +1,42 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { register } from '../../pipeline/registrations.js'
+import { createFolder } from '../folder.js'
 import { customerAt } from '../pipeline/registering.js'
+import { createSshd } from '../pipeline/sources/sshd.js'
 import { createStory, header, until } from './stack.js'
 
-const story = await createStory()
+const sshd = await createSshd(createFolder(t))
+t.teardown(() => sshd.close())
+/** Where the utility puts its files on its SFTP server. */
+const outgoing = createFolder(t)
+
+const story = await createStory({
+  profile: {
+    sources: [
+      {
+        kind: 'sftp',
+        name: 'utility',
+        host: '127.0.0.1',
+        port: sshd.port,
+        user: sshd.user,
+        key: { file: sshd.keyPath },
+        hostKeys: [sshd.fingerprint],
+        path: outgoing,
+        pollSeconds: 1,
+        receipts: false,
+      },
+    ],
+  },
+  stack: { secret: (reference) => readFileSync('file' in reference ? reference.file : '', 'utf8') },
+})
 t.teardown(story.close)
+
+function send(name: string, text: string): void {
+  writeFileSync(join(outgoing, `${name}.part`), text)
+  renameSync(join(outgoing, `${name}.part`), join(outgoing, name))
+}
 
 const lines = (...rows: readonly string[]) => `${rows.join('\n')}\n`
 const find = (sql: string) => story.reader.rows<Record<string, unknown>>({ sql })
@@ -63,10 +93,10 @@ t.test('rates, holidays and cycles come first, each schedule whole', async (t) =
     Holidays: lines('Date,Name', '2025-07-04,Independence Day', '2026-01-01,New Year'),
   }
   for (const [feed, text] of Object.entries(files)) {
-    await story.send(`DEMO_01022026_${feed}.csv`, text)
+    send(`DEMO_01022026_${feed}.csv`, text)
   }
-  await story.send('DEMO_01022026_Rates.done', '')
-  await story.send(
+  send('DEMO_01022026_Rates.done', '')
+  send(
     'DEMO_01022026_BillingCycles.csv',
     lines(
       'BillingCycleID,StartDate,EndDate',
@@ -83,8 +113,8 @@ t.test('rates, holidays and cycles come first, each schedule whole', async (t) =
 })
 
 t.test('13 months of billing, then usage, beside registered customers', async (t) => {
-  await story.send('DEMO_01022026_Billing.csv', billing)
-  await story.send('DEMO_01022026_Electric.csv', usage)
+  send('DEMO_01022026_Billing.csv', billing)
+  send('DEMO_01022026_Electric.csv', usage)
   t.match(await story.receiptOf('DEMO_01022026_Billing.csv'), {
     status: 'published',
     rows: { read: 260, accepted: 260 },
@@ -95,7 +125,7 @@ t.test('13 months of billing, then usage, beside registered customers', async (t
     status: 'published',
     rows: { accepted: 480 },
   })
-  await until(() => readdirSync(story.home.inbox).length === 0)
+  await until(() => readdirSync(outgoing).length === 0)
   const known = customers.map(customerAt)
   await register({ store: story.store, now: () => new Date() }, known)
   t.same(
@@ -141,17 +171,17 @@ t.test('a payment-plan file arrives daily: what is new is told from what stands'
 })
 
 t.test('the vendor renames its files: nothing counts twice', async (t) => {
-  await story.send('DEMO_02022026_Billing_1.csv', billing)
+  send('DEMO_02022026_Billing_1.csv', billing)
   t.match(await story.receiptOf('DEMO_02022026_Billing_1.csv'), {
     status: 'published',
     rows: { read: 260, accepted: 0, duplicate: 260 },
   })
-  await story.send('Billing-2026-02-02.csv', billing)
+  send('Billing-2026-02-02.csv', billing)
   const outbox = () => readdirSync(story.home.outbox).filter((name) => name.includes('Billing-'))
   await until(() => outbox().length > 0)
   t.match(await find(`SELECT fault FROM file_load WHERE file_name = 'Billing-2026-02-02.csv'`), [
     { fault: 'FILE_NAME' },
   ])
-  t.notOk(existsSync(join(story.home.inbox, 'Billing-2026-02-02.csv')), 'it is put away')
+  t.notOk(existsSync(join(outgoing, 'Billing-2026-02-02.csv')), 'it is put away')
   t.same(await find('SELECT toString(count()) AS bills FROM billing_period'), [{ bills: '260' }])
 })
