@@ -6,7 +6,7 @@ import type { BillStatus } from '../../schemas/rating/kind.js'
 import type { PlanContext } from '../../schemas/rating/plan.js'
 import { createSlots } from '../../schemas/rating/slots.js'
 import type { Zone } from '../../schemas/zone.js'
-import type { Store } from '../stores/clickhouse.js'
+import type { Statement, Store } from '../stores/clickhouse.js'
 import { readRates } from '../stores/rates.js'
 import {
   type Compilation,
@@ -21,7 +21,16 @@ import { gatherMembers, type RunTables, readPlans, tablesOf } from './members.js
 import { findPeriod, type Period } from './period.js'
 import { createMasks, type Pricing, priceBills } from './price.js'
 import { reconcile, type VarianceSummary } from './reconcile.js'
-import { countOdd, createVectors, dayStarts, scanOdd, scanWhole, slotsOf } from './scan.js'
+import {
+  countLeft,
+  countOdd,
+  createVectors,
+  dayStarts,
+  scanLeft,
+  scanOdd,
+  scanWhole,
+  slotsOf,
+} from './scan.js'
 import { gatherBilled } from './variance.js'
 
 /** What bills are computed with; a `Line` is one. */
@@ -162,7 +171,7 @@ async function compile(
   return { plans, compilation: isBilled ? labelVariants(compilation, plans) : compilation }
 }
 
-/** Brings the reads of all members into vectors: in one pass, and odd meters in a second. */
+/** Brings the reads of all members into vectors: nearly all in one pass, then the few that it leaves. */
 async function scan(
   context: BillContext,
   run: Run,
@@ -182,10 +191,17 @@ async function scan(
   }
   await store.command(createVectors(tables))
   await store.command(createMasks(tables))
-  await store.command(scanWhole(await scanOf(passes.whole)))
-  const [odd] = await store.rows<{ odd: string }>(countOdd(tables))
-  if (odd?.odd !== '0') await store.command(scanOdd(await scanOf(passes.odd)))
+  const whole = await scanOf(passes.whole)
+  await store.command(scanWhole(whole))
+  if (await hasMeters(store, countLeft(tables))) await store.command(scanLeft(whole))
+  if (await hasMeters(store, countOdd(tables)))
+    await store.command(scanOdd(await scanOf(passes.odd)))
   return classesByPass
+}
+
+async function hasMeters(store: Store, count: Statement): Promise<boolean> {
+  const [found] = await store.rows<{ meters: string }>(count)
+  return found?.meters !== '0'
 }
 
 async function publish(

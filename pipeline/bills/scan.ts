@@ -25,57 +25,104 @@ export interface Scan {
   readonly asOf?: string
 }
 
+/** What `usage_read.series` holds of the reads of an account at a premise. */
+const seriesOf = (account: string, site: string) => `cityHash64(${account}, ${site}, seconds)`
+
+/** Quarter hours without a class ahead of the first: the days asked for begin less than one earlier. */
+const slotsAhead = 96
+
 /**
- * Reads as both scans take them; what a day's read has lies around its noon. In 32 bits, which divide
- * fast, a second before the first slot wraps to one far behind the last.
+ * Reads as all scans take them; what a day's read has lies around its noon. A read outside the slots
+ * is of class 0, which no vector takes.
  */
 function readsOf({ slots, classes, asOf }: Scan): string {
-  const codes = Array.from(classes.classOf, (one) => one + 1)
+  const codes = [...new Uint8Array(slotsAhead), ...Array.from(classes.classOf, (one) => one + 1)]
+  const series = asOf === undefined ? 'series' : seriesOf('account_number', 'external_site_id')
   const source = asOf === undefined ? 'usage_current' : `usage_as_of(known_at = '${asOf}')`
   const day = (slot: number) => slots.day[Math.min(Math.max(slot, 0), slots.count - 1)] as number
   return `
-    WITH [${codes.join(',')}] AS classes,
-      toUInt32(toUInt32(starts_at) + toUInt32(seconds >= 86400) * 43200 - ${slots.startsAt}) AS second
-    SELECT meter_id, external_site_id, account_number, starts_at, local_day, seconds,
-      reinterpret(quantity, 'Int64') AS micros, intDiv(second, ${slotSeconds}) AS slot, classes[slot + 1] AS class
+    WITH [${codes.join(',')}] AS classes
+    SELECT meter_id, external_site_id, account_number, starts_at, local_day, seconds, ${series} AS series,
+      reinterpret(quantity, 'Int64') AS micros,
+      intDiv(toUInt32(starts_at), ${slotSeconds}) + (seconds >= 86400) * 48 - ${slots.startsAt / slotSeconds} AS slot,
+      classes[slot + ${slotsAhead + 1}] AS class
     FROM ${source}
-    WHERE local_day BETWEEN toDate(${day(0)}) AND toDate(${day(slots.count)})
-      AND second < ${slots.count * slotSeconds}`
+    WHERE local_day BETWEEN toDate(${day(0)}) AND toDate(${day(slots.count)})`
 }
 
-/** The energy of some reads by class; a class 0 would be a slot that nobody has thought of. */
-function sumsOf({ classes }: Scan, isPresent: string): string {
+/** The energy of some reads by class. */
+function sumsOf({ classes }: Scan): string {
   return `sumResample(1, ${classes.count + 1}, 1)(micros, class) AS vector,
-          toUInt32(countIf(micros < 0)) AS negative,
-          intDiv(sumIf(seconds, ${isPresent}), max(seconds)) + throwIf(min(class) = 0, 'a read lies in no class') AS present`
+          toUInt32(countIf(micros < 0)) AS negative`
+}
+
+/** The same of reads of one length, with how many of them the period has. */
+function countedSumsOf(scan: Scan): string {
+  const { from, to } = scan.period
+  return `${sumsOf(scan)}, toUInt32(countIf(slot >= ${from} AND slot < ${to})) AS present`
 }
 
 const columns =
   'meter_id, external_site_id, account_number, client_id, pass, seconds, vector, present, negative'
 
+const owner = 'm.meter_id, m.external_site_id, m.account_number, m.client_id'
+
+/** The meters that one tenancy has had alone and whose reads no scan has summed yet. */
+function leftMeters({ members, vectors }: RunTables): string {
+  return `SELECT meter_id FROM ${members}
+    WHERE NOT is_odd AND meter_id NOT IN (SELECT meter_id FROM ${vectors})`
+}
+
+export function countLeft(tables: RunTables): Statement {
+  return { sql: `SELECT count() AS meters FROM (${leftMeters(tables)})` }
+}
+
 /**
- * The one pass over the reads of meters that one tenancy has had alone. An account that is known
- * elsewhere, or another premise, is not the member's (decision 11).
+ * The one pass over the reads of meters that one tenancy has had alone. It takes those whose reads are
+ * all of one series, the member's own or that of no account, and never looks at their text.
  */
 export function scanWhole(scan: Scan): Statement {
   const { members, vectors } = scan.tables
   return {
     sql: `INSERT INTO ${vectors} (${columns})
-      SELECT m.meter_id, m.external_site_id, m.account_number, m.client_id, ${passes.whole}, seconds,
-        sumForEach(vector), sum(present), sum(negative)
+      SELECT ${owner}, ${passes.whole}, seconds, vector, present, negative
+      FROM (
+        SELECT meter_id, any(seconds) AS seconds, min(series) AS least, max(series) AS most,
+          ${countedSumsOf(scan)}
+        FROM (${readsOf(scan)} AND meter_id IN (SELECT meter_id FROM ${members} WHERE NOT is_odd))
+        GROUP BY meter_id
+      ) AS u
+      INNER JOIN (SELECT * FROM ${members} WHERE NOT is_odd) AS m ON m.meter_id = u.meter_id
+      WHERE least = most AND least IN (
+        ${seriesOf('m.account_number', 'm.external_site_id')}, ${seriesOf("''", 'm.external_site_id')})`,
+    settings: inMemory,
+  }
+}
+
+/**
+ * The reads of meters that one tenancy has had alone and that are of several series. An account that
+ * is known elsewhere, or another premise, is not the member's (decision 11).
+ */
+export function scanLeft(scan: Scan): Statement {
+  const { members, vectors } = scan.tables
+  return {
+    sql: `INSERT INTO ${vectors} (${columns})
+      SELECT ${owner}, ${passes.whole}, seconds, sumForEach(vector), sum(present), sum(negative)
       FROM (
         SELECT meter_id, external_site_id, account_number, seconds,
-          ${sumsOf(scan, `slot >= ${scan.period.from} AND slot < ${scan.period.to}`)}
-        FROM (${readsOf(scan)} AND meter_id IN (SELECT meter_id FROM ${members} WHERE NOT is_odd))
+          ${countedSumsOf(scan)}
+        FROM (${readsOf(scan)} AND meter_id IN (${leftMeters(scan.tables)}))
         GROUP BY meter_id, external_site_id, account_number, seconds
       ) AS u
       INNER JOIN (SELECT * FROM ${members} WHERE NOT is_odd) AS m ON m.meter_id = u.meter_id
       WHERE NOT (u.external_site_id != m.external_site_id) AND (u.account_number = m.account_number
         OR u.account_number NOT IN (SELECT account_number FROM tenancy WHERE account_number != ''))
-      GROUP BY m.meter_id, m.external_site_id, m.account_number, m.client_id, seconds`,
-    settings: { max_bytes_before_external_group_by: 0 },
+      GROUP BY ${owner}, seconds`,
+    settings: inMemory,
   }
 }
+
+const inMemory = { max_bytes_before_external_group_by: 0 }
 
 /** The meters whose reads are picked one by one: several tenancies, or series of several lengths. */
 function oddMeters({ members, vectors }: RunTables): string {
@@ -85,7 +132,7 @@ function oddMeters({ members, vectors }: RunTables): string {
 }
 
 export function countOdd(tables: RunTables): Statement {
-  return { sql: `SELECT count() AS odd FROM (${oddMeters(tables)})` }
+  return { sql: `SELECT count() AS meters FROM (${oddMeters(tables)})` }
 }
 
 /**
@@ -106,7 +153,7 @@ export function scanOdd(scan: Scan): Statement {
       FROM (
         SELECT m.meter_id AS meter_id, m.external_site_id AS external_site_id,
           m.account_number AS account_number, m.client_id AS client_id, max(seconds) AS longest,
-          ${sumsOf(scan, isPresent)}
+          intDiv(sumIf(seconds, ${isPresent}), longest) AS present, ${sumsOf(scan)}
         FROM (
           SELECT *, min(seconds) OVER (PARTITION BY meter_id, local_day) AS finest
           FROM (${readsOf(scan)} AND meter_id IN (${oddMeters(scan.tables)}))
@@ -116,7 +163,7 @@ export function scanOdd(scan: Scan): Statement {
         WHERE u.seconds = u.finest AND NOT (u.external_site_id != m.external_site_id)
           AND (u.account_number = m.account_number OR (u.starts_at >= m.held_from AND u.starts_at < m.held_to
             AND u.account_number NOT IN (SELECT account_number FROM tenancy WHERE account_number != '')))
-        GROUP BY m.meter_id, m.external_site_id, m.account_number, m.client_id
+        GROUP BY ${owner}
       )`,
   }
 }

@@ -15,10 +15,14 @@ export function createClasses(slots: number, labellings: Iterable<Labelling>): C
   const classOf = new Uint16Array(slots)
   for (const labels of labellings) {
     const found = new Map<number, number>()
+    let [last, known] = [-1, 0]
     for (let slot = 0; slot < slots; slot++) {
       const key = (classOf[slot] as number) * 65_536 + (labels[slot] as number)
-      const known = found.get(key) ?? found.size
-      found.set(key, known)
+      if (key !== last) {
+        known = found.get(key) ?? found.size
+        found.set(key, known)
+        last = key
+      }
       classOf[slot] = known
     }
     count = found.size
@@ -33,6 +37,7 @@ export function maskOf(
   segments: readonly number[],
 ): Uint8Array {
   const mask = new Uint8Array(count)
+  if (segments.length === 0) return mask
   const wanted = new Set(segments)
   for (let slot = 0; slot < classOf.length; slot++) {
     if (wanted.has(segmentOf[slot] as number)) mask[classOf[slot] as number] = 1

@@ -113,10 +113,13 @@ function compileCode(
 
 /** The first day that no component of the rate's own kind prices. */
 function findHole(energy: readonly Component[], { slots, from, to }: Stretch): string | undefined {
+  const isPriced = new Uint8Array(slots.count)
+  for (const { segmentOf } of energy) {
+    for (let slot = 0; slot < slots.count; slot++) isPriced[slot] ||= segmentOf[slot] === 0 ? 0 : 1
+  }
   for (let slot = 0; slot < slots.count; slot++) {
     const periodDay = slots.periodDay[slot] as number
-    if (periodDay < from || periodDay > to) continue
-    if (energy.some(({ segmentOf }) => segmentOf[slot] !== 0)) continue
+    if (periodDay < from || periodDay > to || isPriced[slot] === 1) continue
     return `no price on ${fromDays(slots.day[slot] as number)}`
   }
   return undefined

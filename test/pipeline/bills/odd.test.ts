@@ -39,3 +39,35 @@ t.test(
     ])
   },
 )
+
+t.test(
+  'reads without an account, or with one that nobody knows, are of who has the meter alone',
+  async (t) => {
+    for (const [at, name] of ['mixed', 'unnamed', 'unknown', 'elsewhere'].entries()) {
+      const customer = { clientId: `1${at}`, accountNumber: `C-${name}`, meterId: name }
+      await rig.register(customerAt({ ...customer, rateCode: 'FLAT' }))
+    }
+    const tenDays = { quantities: steady('1', 960) }
+    const from = { first: january, second: '2026-01-11T05:00:00Z', third: '2026-01-21T05:00:00Z' }
+    const mixed = { meter: 'mixed', ...tenDays }
+    await rig.read({ ...mixed, account: 'C-mixed', from: from.first })
+    await rig.read({ ...mixed, account: 'nobody', from: from.second })
+    await rig.read({ ...mixed, account: 'C-elsewhere', from: from.third })
+    await rig.read({ meter: 'unnamed', account: '', from: from.first, ...tenDays })
+    const premises = { meter: 'unknown', account: 'nobody', ...tenDays }
+    await rig.read({ ...premises, from: from.first })
+    await rig.read({ ...premises, site: 'another', from: from.second })
+    await rig.bill({ start: '2026-01-01' })
+    t.same(
+      (await rig.bills('account_number, status, toString(quantity) AS quantity')).filter((one) =>
+        (one as { account_number: string }).account_number.startsWith('C-'),
+      ),
+      [
+        { account_number: 'C-elsewhere', status: 'noUsage', quantity: '0' },
+        { account_number: 'C-mixed', status: 'incomplete', quantity: '1920' },
+        { account_number: 'C-unknown', status: 'incomplete', quantity: '960' },
+        { account_number: 'C-unnamed', status: 'incomplete', quantity: '960' },
+      ],
+    )
+  },
+)
