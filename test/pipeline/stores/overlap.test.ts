@@ -1,6 +1,6 @@
 import t from 'tap'
 import { compareWithStore } from '../../../pipeline/stores/overlap.js'
-import { createStaging, stagingOf } from '../../../pipeline/stores/staging.js'
+import { attach, createStaging, stagingOf } from '../../../pipeline/stores/staging.js'
 import { migratedStore, publishReads, type ReadAt, toReadRows } from '../registering.js'
 
 const store = await migratedStore(t)
@@ -53,4 +53,20 @@ t.test('nothing is written down where no earlier arrival of the feed is undecide
   await arrive(6, 'Electric')
   t.match(await stage(6, [read(3, '30')]), { duplicate: { rows: 1 } })
   t.same(await count(), [{ n: '0' }])
+})
+
+t.test('staging that is older than a column of its target is published all the same', async (t) => {
+  const { reads } = stagingOf(7)
+  await createStaging(store, 7)
+  await store.command({ sql: `ALTER TABLE ${reads} DROP COLUMN series` })
+  await store.insert(reads, toReadRows(7, [read(5, '50'), read(6, '60')]))
+  await attach(store, 'usage_read', reads)
+  const found = await store.rows({
+    sql: `SELECT quantity, series = cityHash64(account_number, external_site_id, seconds) AS isSame
+      FROM usage_read WHERE version >= bitShiftLeft(toUInt64(7), 32) ORDER BY starts_at`,
+  })
+  t.match(found, [
+    { quantity: '50', isSame: 1 },
+    { quantity: '60', isSame: 1 },
+  ])
 })
