@@ -39,6 +39,15 @@ export function* billInputs(customers: number): Generator<Statement> {
   yield* schedules()
 }
 
+/** What was billed: as computed, but for one customer in ten, who was billed 3 dollars more. */
+export const billedInputs: Statement = {
+  sql: `INSERT INTO billing_period_row (account_number, external_site_id, meter_id, billing_start_date, billing_end_date,
+      total_consumption, cost, version)
+    SELECT account_number, external_site_id, meter_id, start_date, last_date, quantity,
+      total + if(cityHash64(meter_id) % 10 = 0, 3, 0), 4294967296 + row_number() OVER (ORDER BY meter_id)
+    FROM projected_bill`,
+}
+
 function* schedules(): Generator<Statement> {
   const feeds = ['BillingCycles', 'RateCodes', 'RateTou', 'RateTiers', 'RateFlat', 'RateFixed']
   const version = '4294967296 + number AS version'
