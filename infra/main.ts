@@ -122,7 +122,7 @@ program
   .action((statement, options) => run((context) => sql(context, statement, options)))
 program
   .command('status')
-  .description('files by state, sources, queues, freshness of the data')
+  .description('files by state, sources, queues, freshness of the data, bills of each cycle')
   .option('--json', 'print as JSON', false)
   .action((options) => run((context) => status(context, options)))
 program

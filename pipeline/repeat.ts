@@ -1,21 +1,27 @@
 import { Fault } from '../schemas/fault.js'
 import type { Line } from './line.js'
+import type { JobName } from './queues/jobs.js'
+
+/** Queues of which one job runs at a time: verdicts, listings, and runs that use the whole engine. */
+export const alone = ['reconcile', 'poll', 'due', 'bill'] as const satisfies JobName[]
 
 const sweepMs = 15_000
+const dueMs = 15_000
 const retainMs = 3_600_000
 const lookMs = 5_000
 
 /**
- * Repeats the sweep, what retention asks for, and the poll of each source, and tells the queues every
- * few seconds anew, also that reconcile and poll run alone: a Redis that was emptied forgets that too,
+ * Repeats the sweep, what retention asks for, the look for bills that are due, and the poll of each
+ * source, and tells the queues every few seconds anew, also which of them have one job run at a time: a
+ * Redis that was emptied forgets that too,
  * and nothing would be found any more.
  */
 export async function keepRepeating(line: Line): Promise<{ close(): Promise<void> }> {
   const repeat = async () => {
-    await line.queues.runAlone('reconcile')
-    await line.queues.runAlone('poll')
+    for (const name of alone) await line.queues.runAlone(name)
     await line.queues.repeat('sweep', { v: 1 }, sweepMs)
     await line.queues.repeat('retain', { v: 1 }, retainMs)
+    await line.queues.repeat('due', { v: 1 }, dueMs)
     for (const { name, pollSeconds } of line.profile.sources) {
       await line.queues.repeat('poll', { v: 1, source: name }, pollSeconds * 1_000)
     }

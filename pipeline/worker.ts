@@ -6,6 +6,7 @@ import type { SecretReference } from '../schemas/secret.js'
 import { sourceSettings } from '../schemas/source.js'
 import { createZone } from '../schemas/zone.js'
 import { backfill, backfillSource, giveUpHistory, openHistory } from './backfill.js'
+import { billWhenDue, queueDue } from './bills/when-due.js'
 import { logFailure } from './failure.js'
 import { fetch } from './fetch.js'
 import { pushSource, uploadSource } from './intake/arrive.js'
@@ -18,7 +19,7 @@ import { idsOf, type JobData, type JobName } from './queues/jobs.js'
 import { receive } from './receive.js'
 import { giveUp, reconcile } from './reconcile.js'
 import { register } from './registrations.js'
-import { keepRepeating } from './repeat.js'
+import { alone, keepRepeating } from './repeat.js'
 import { retain } from './retain.js'
 import { settle } from './settle.js'
 import { createSources } from './sources/drivers.js'
@@ -71,6 +72,8 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     retain: () => retain(line),
     register: ({ customers }) => registerAll(line, customers),
     backfill: ({ meterId }) => backfill(line, meterId),
+    due: () => queueDue(line),
+    bill: ({ v: _, ...period }) => billWhenDue(line, period),
   }
   const consume = <N extends JobName>(name: N, concurrency: number) =>
     createConsumer<N>({
@@ -93,8 +96,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
         if ('arrival' in data) log.info({ job: name, ...idsOf(data), ms: Math.round(ms) }, 'done')
       },
     })
-  await line.queues.runAlone('reconcile')
-  await line.queues.runAlone('poll')
+  for (const name of alone) await line.queues.runAlone(name)
   const consumers = [
     consume('fetch', fetchesAtOnce),
     consume('receive', 1),
@@ -106,6 +108,8 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('retain', 1),
     consume('register', registersAtOnce),
     consume('backfill', historiesAtOnce),
+    consume('due', 1),
+    consume('bill', 1),
   ]
   await sweep(line)
   const repeating = await keepRepeating(line)

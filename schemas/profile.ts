@@ -122,6 +122,8 @@ const retention = z
     archiveDays: days.default(400),
     stagingDays: days.default(1),
     rejectsDays: days.default(400),
+    /** Runs of each billing period whose bills are kept, the latest among them. */
+    billRuns: z.int().min(1).max(1_000).default(3),
   })
   .readonly()
   .prefault({})

@@ -5,6 +5,7 @@ import { createZone } from '../../schemas/zone.js'
 import { type Context, exitCodes } from '../context.js'
 import { type Column, grouped, renderTable } from '../table.js'
 import { useData } from '../use-stack.js'
+import { expectPeriod } from './day.js'
 
 export interface BillOptions {
   readonly cycle: string
@@ -19,9 +20,7 @@ export interface BillOptions {
 /** Computes the bills of a cycle's period and prints how many there are and why some are not. */
 export async function bill(context: Context, options: BillOptions): Promise<number> {
   const { cycle, period } = options
-  if (period !== undefined && !/^\d{4}-\d\d-\d\d$/.test(period)) {
-    throw new Fault('CONFIG', `--period ${period} is no day; write YYYY-MM-DD, its first day`)
-  }
+  if (period !== undefined) expectPeriod(period)
   const asOf = toInstant(options.asOf)
   const summary = await useData(context, 'bill', async ({ store: address, profile }) => {
     const store = createStore(address)
@@ -82,9 +81,10 @@ function render(summary: BillSummary): string {
   const { cycleId, first, last, bills, total, reasons, seconds, variance } = summary
   const count = Object.values(bills).reduce((sum, one) => sum + one, 0)
   const all = Object.values(seconds).reduce((sum, one) => sum + one, 0)
+  const whole = (bills.billed ?? 0) + (bills.projected ?? 0)
   const more = reasons.length - reasonsShown
   return [
-    `cycle ${cycleId}, ${first} to ${last}: ${grouped(bills.billed ?? 0)} of ${grouped(count)} bills, ${total} dollars in all, ${all.toFixed(1)} s`,
+    `cycle ${cycleId}, ${first} to ${last}: ${grouped(whole)} of ${grouped(count)} bills, ${total} dollars in all, ${all.toFixed(1)} s`,
     ...(reasons.length > 0 ? ['', renderTable(columns, reasons.slice(0, reasonsShown))] : []),
     ...(more > 0 ? [`and ${grouped(more)} more reasons`] : []),
     ...renderVariance(variance),

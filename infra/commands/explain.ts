@@ -5,10 +5,10 @@ import {
   explain as readBills,
 } from '../../pipeline/bills/explain.js'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
-import { Fault } from '../../schemas/fault.js'
 import { type Context, exitCodes } from '../context.js'
 import { type Column, grouped, renderTable } from '../table.js'
 import { useData } from '../use-stack.js'
+import { expectPeriod } from './day.js'
 
 export interface ExplainOptions {
   readonly account: string
@@ -20,9 +20,7 @@ export interface ExplainOptions {
 /** Prints the bills of an account as a person reads them: lines, reads, and why another was billed. */
 export async function explain(context: Context, options: ExplainOptions): Promise<number> {
   const { account, period: start } = options
-  if (!/^\d{4}-\d\d-\d\d$/.test(start)) {
-    throw new Fault('CONFIG', `--period ${start} is no day; write YYYY-MM-DD, its first day`)
-  }
+  expectPeriod(start)
   const bills = await useData(context, 'explain', async ({ store: address }) => {
     const store = createStore(address)
     try {
@@ -40,11 +38,12 @@ export async function explain(context: Context, options: ExplainOptions): Promis
 /** A bill for a terminal. */
 export function renderBill(bill: Explanation): string {
   const { lines, total, unit, quantity, expected, present, billed } = bill
+  const projected = bill.projected === 0 ? '' : `, ${bill.projected} projected (${bill.method})`
   const share = expected === 0 ? 0 : (100 * present) / expected
   const reads = `${grouped(quantity)} ${unit}, ${grouped(present)} of ${grouped(expected)} intervals (${share.toFixed(1)} %)`
   return [
     `account ${bill.account}, meter ${bill.meter}, cycle ${bill.cycleId}`,
-    `${bill.first} to ${bill.last}, ${bill.days} days, rate ${bill.rateCodes.join(', then ')}`,
+    `${bill.first} to ${bill.last}, ${bill.days} days${projected}, rate ${bill.rateCodes.join(', then ')}`,
     reads,
     ...(bill.reason === '' ? [] : [`${bill.status}: ${bill.reason}`]),
     ...(lines.length === 0 ? [] : ['', renderTable(lineColumns(unit), lines)]),

@@ -3,6 +3,7 @@ import { createQueues, type QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
 import { readSources, type SourceState } from '../../pipeline/stores/sources.js'
 import type { Profile } from '../../schemas/profile.js'
+import { type BillsShown, billColumns, readBills } from '../bill-status.js'
 import { type Context, exitCodes } from '../context.js'
 import { readStanding, renderStuck, type Standing } from '../standing.js'
 import { bytesText, type Column, grouped, renderTable } from '../table.js'
@@ -49,6 +50,7 @@ export interface Status extends Standing {
   readonly files: readonly FileState[]
   readonly queues: Partial<QueueCounts>
   readonly freshness: readonly Freshness[]
+  readonly bills: readonly BillsShown[]
 }
 
 const fileColumns: readonly Column<FileState>[] = [
@@ -79,8 +81,8 @@ const freshnessColumns: readonly Column<Freshness>[] = [
 ]
 
 /**
- * Prints files by state, how the sources do, what holds files up or kept them out, jobs by queue and
- * the age of the newest interval. The exit code is 1 where a server does not answer.
+ * Prints files by state, how the sources do, what holds files up or kept them out, jobs by queue,
+ * the age of the newest interval and the bills of each cycle. The exit code is 1 where a server does not answer.
  */
 export async function status(
   context: Context,
@@ -112,7 +114,7 @@ function renderDisk({ folder, freeBytes, freeBytesMin }: Disk): readonly string[
   return [`✗ DISK_FULL: ${free}, ${limit}; nothing new is received until some is freed`]
 }
 
-const nothing = { sources: [], files: [], freshness: [] }
+const nothing = { sources: [], files: [], freshness: [], bills: [] }
 
 async function readLedger({ store: address, profile }: InUse) {
   const store = createStore(address)
@@ -124,6 +126,7 @@ async function readLedger({ store: address, profile }: InUse) {
         sql: freshnessSql,
         parameters: { lateAfterHours: profile.usage.lateAfterHours },
       }),
+      bills: await readBills(store, profile),
     }
   } finally {
     await store.close()
@@ -200,5 +203,15 @@ function render(now: Status): string {
     ...renderStuck('quarantined', now.quarantined),
     renderTable(queueColumns, Object.entries(now.queues)),
     renderTable(freshnessColumns, now.freshness),
+    ...renderBills(now.bills),
   ].join('\n\n')
+}
+
+function renderBills(bills: readonly BillsShown[]): readonly string[] {
+  if (bills.length === 0) return []
+  const whys = bills.filter(({ detail }) => detail !== '')
+  const lines = whys.map(
+    ({ cycle, first, detail }) => `cycle ${cycle} ${first}`.trim() + `: ${detail}`,
+  )
+  return [renderTable(billColumns, bills), ...lines]
 }

@@ -8,6 +8,7 @@ CREATE TABLE IF NOT EXISTS {database}.bill_run
     bills Map(String, UInt64) COMMENT 'number of bills by status',
     total Decimal(38, 6) COMMENT 'sum of the bills, dollars',
     usage_version UInt32 COMMENT 'highest arrival of a published file when the run began',
+    known_at DateTime64(3, 'UTC') COMMENT 'when the newest file was published that the run has seen',
     rate_file_ids Array(String) COMMENT 'sha256 of the files whose rates and holidays were used',
     cycle_file_id String COMMENT 'sha256 of the file that the period stands in',
     settings String COMMENT 'JSON: the profile''s billing settings',
@@ -60,11 +61,13 @@ CREATE TABLE IF NOT EXISTS {database}.bill_row
     last_date Date COMMENT 'last day of the bill',
     status LowCardinality(String) COMMENT 'billed, incomplete, or why there is no bill',
     reason String COMMENT 'the same in words, empty where all is well',
+    method LowCardinality(String) COMMENT 'how days that are yet to come were told: recent, lastYear, none where nothing tells them; empty where the bill has none',
+    days_projected UInt16 COMMENT 'days of the bill that are projected',
     seconds UInt32 COMMENT 'length of the intervals, 0 where there are none',
-    intervals_expected UInt32 COMMENT 'intervals of that length in the days of the bill',
+    intervals_expected UInt32 COMMENT 'intervals of that length in the days of the bill that are not projected',
     intervals_present UInt32 COMMENT 'intervals that are there',
     nem Bool COMMENT 'whether energy was fed in: some interval is negative',
-    quantity Decimal(18, 6) COMMENT 'energy in the days of the bill',
+    quantity Decimal(18, 6) COMMENT 'energy in the days of the bill, projected ones too',
     quantities Array(Decimal(18, 6)) COMMENT 'energy of each line of energy',
     line_amounts Array(Decimal(18, 6)) COMMENT 'dollars of each line',
     total Nullable(Decimal(18, 6)) COMMENT 'dollars; NULL where there is no bill'
@@ -97,16 +100,19 @@ CREATE OR REPLACE VIEW {database}.projected_bill
     last_date Date COMMENT 'last day of the bill',
     commodity String COMMENT 'Electric or Gas, empty where the rate is not known',
     rate_codes Array(String) COMMENT 'rate codes in the order of their days',
-    status String COMMENT 'billed; incomplete: less than 98 % of the intervals are there; else why there is no bill: noUsage, noRate, noPrice, unit, notProjectable',
+    status String COMMENT 'billed; projected: of a period that has not ended; incomplete: less than 98 % of the intervals are there; else why there is no bill: sparse (fewer than the profile''s billing.presentShareMin are there), noUsage, noRate, noPrice, unit, notProjectable',
     reason String COMMENT 'the same in words, empty where all is well',
-    quantity Decimal(18, 6) COMMENT 'energy in the days of the bill, in unit',
+    quantity Decimal(18, 6) COMMENT 'energy in the days of the bill, projected ones too, in unit',
     unit String COMMENT 'unit of the quantity and of the prices',
     total Nullable(Decimal(18, 6)) COMMENT 'dollars; NULL where there is no bill',
     interval_seconds UInt32 COMMENT 'length of the intervals, 0 where there are none',
-    intervals_expected UInt32 COMMENT 'intervals of that length in the days of the bill',
+    intervals_expected UInt32 COMMENT 'intervals of that length in the days of the bill that are not projected',
     intervals_present UInt32 COMMENT 'intervals that are there',
     completeness Float64 COMMENT 'share of the intervals that are there',
     days UInt16 COMMENT 'days of the bill',
+    days_actual UInt16 COMMENT 'days of the bill that are behind',
+    days_projected UInt16 COMMENT 'days of the bill that are projected',
+    method String COMMENT 'how those were told: recent, by the same hours of the same kind of days of the last 28; lastYear, by the same days 52 weeks earlier; none; empty where there are none',
     nem Bool COMMENT 'whether energy was fed in: some interval is negative',
     run String COMMENT 'the run that computed it, with its inputs in bill_run',
     published_at DateTime64(3, 'UTC') COMMENT 'when it became visible'
@@ -118,7 +124,8 @@ AS SELECT
     b.quantity AS quantity, toString(p.unit) AS unit, b.total AS total, b.seconds AS interval_seconds,
     b.intervals_expected AS intervals_expected, b.intervals_present AS intervals_present,
     if(b.intervals_expected = 0, 0, b.intervals_present / b.intervals_expected) AS completeness,
-    toUInt16(b.last_date - b.start_date + 1) AS days, b.nem AS nem, b.run AS run, r.published_at AS published_at
+    toUInt16(b.last_date - b.start_date + 1) AS days, toUInt16(days - b.days_projected) AS days_actual, b.days_projected AS days_projected, toString(b.method) AS method,
+    b.nem AS nem, b.run AS run, r.published_at AS published_at
 FROM {database}.bill_row AS b
 INNER JOIN {database}.bill_run_current AS r ON r.run = b.run
 ANY LEFT JOIN {database}.bill_plan AS p ON p.run = b.run AND p.plan = b.plan

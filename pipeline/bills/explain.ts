@@ -10,6 +10,9 @@ export interface Explanation {
   readonly first: string
   readonly last: string
   readonly days: number
+  /** Those of them that are projected, and by what. */
+  readonly projected: number
+  readonly method: string
   readonly rateCodes: readonly string[]
   readonly status: string
   readonly reason: string
@@ -66,7 +69,7 @@ export async function explain(store: Store, wanted: BillWanted): Promise<readonl
   const where = 'WHERE account_number = {account:String} AND start_date = {start:Date}'
   const found = await store.rows<Found>({
     sql: `SELECT account_number AS account, meter_id AS meter, external_site_id AS site, billing_cycle_id AS cycleId,
-        toString(start_date) AS first, toString(last_date) AS last, days, rate_codes AS rateCodes, status, reason,
+        toString(start_date) AS first, toString(last_date) AS last, days, days_projected AS projected, method, rate_codes AS rateCodes, status, reason,
         toString(quantity) AS quantity, unit, toString(total) AS total, intervals_expected AS expected,
         intervals_present AS present
       FROM projected_bill ${where} ORDER BY meter`,

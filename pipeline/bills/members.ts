@@ -10,6 +10,9 @@ export interface RunTables {
   readonly members: string
   /** Their energy by class. */
   readonly vectors: string
+  /** The same with what is projected of an open period, and what last year tells of it. */
+  readonly projected: string
+  readonly lastYear: string
   /** The classes of each line of a plan. */
   readonly masks: string
   /** What was billed. */
@@ -24,6 +27,8 @@ export function tablesOf(run: string): RunTables {
   return {
     members: `bill_member_${run}`,
     vectors: `bill_vector_${run}`,
+    projected: `bill_projected_${run}`,
+    lastYear: `bill_last_${run}`,
     masks: `bill_mask_${run}`,
     billed: `bill_billed_${run}`,
     variants: `bill_variant_${run}`,

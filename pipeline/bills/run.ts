@@ -1,36 +1,28 @@
 import { randomBytes } from 'node:crypto'
 import { toDays } from '../../schemas/lint/finding.js'
 import type { Profile } from '../../schemas/profile.js'
-import type { Classes } from '../../schemas/rating/classes.js'
 import type { BillStatus } from '../../schemas/rating/kind.js'
 import type { PlanContext } from '../../schemas/rating/plan.js'
+import {
+  createProjection,
+  type Days,
+  type Projection,
+  pastDays,
+} from '../../schemas/rating/projection.js'
+import type { RateBook } from '../../schemas/rating/rate-book.js'
 import { createSlots } from '../../schemas/rating/slots.js'
 import type { Zone } from '../../schemas/zone.js'
-import type { Statement, Store } from '../stores/clickhouse.js'
+import type { Store } from '../stores/clickhouse.js'
 import { readRates } from '../stores/rates.js'
-import {
-  type Compilation,
-  classesOf,
-  compilePlans,
-  labelVariants,
-  passes,
-  toMaskRows,
-  toPlanRow,
-} from './compile.js'
+import { type Compilation, compilePlans, labelVariants, toPlanRow } from './compile.js'
 import { gatherMembers, type RunTables, readPlans, tablesOf } from './members.js'
 import { findPeriod, type Period } from './period.js'
-import { createMasks, type Pricing, priceBills } from './price.js'
+import { type Pricing, priceBills } from './price.js'
+import { daysAhead } from './project.js'
+import { type Inputs, newestFile, publish } from './publish.js'
 import { reconcile, type VarianceSummary } from './reconcile.js'
-import {
-  countLeft,
-  countOdd,
-  createVectors,
-  dayStarts,
-  scanLeft,
-  scanOdd,
-  scanWhole,
-  slotsOf,
-} from './scan.js'
+import { dayStarts, newestDay } from './scan.js'
+import { sumReads, toClickHouseTime } from './sum-reads.js'
 import { gatherBilled } from './variance.js'
 
 /** What bills are computed with; a `Line` is one. */
@@ -96,7 +88,7 @@ async function drop(store: Store, tables: readonly string[]): Promise<void> {
 async function dropLeft(store: Store): Promise<void> {
   const left = await store.rows<{ name: string }>({
     sql: `SELECT name FROM system.tables
-      WHERE database = currentDatabase() AND match(name, '^bill_(member|vector|mask|billed|variant|step)_[0-9]')
+      WHERE database = currentDatabase() AND match(name, '^bill_(member|vector|projected|last|mask|billed|variant|step)_[0-9]')
         AND metadata_modification_time < now() - INTERVAL 1 DAY`,
   })
   await drop(
@@ -105,7 +97,8 @@ async function dropLeft(store: Store): Promise<void> {
   )
 }
 
-interface Run {
+/** A run of one period, with what it works in. */
+export interface Run {
   readonly request: BillRequest
   readonly period: Period
   readonly run: string
@@ -116,22 +109,26 @@ async function compute(context: BillContext, run: Run): Promise<BillSummary> {
   const { store, profile } = context
   const { tables, period } = run
   const clock = createClock()
-  const inputs = { usageVersion: await newestArrival(store), rates: await ratesOf(context) }
+  const rates = await readRates(store, profile.companyCodes)
+  const inputs: Inputs = { ...(await newestFile(store)), rates }
   await gatherMembers(store, tables, { period, profile })
   const seconds = { compile: clock(), scan: 0, price: 0, reconcile: 0, publish: 0 }
   await store.command(gatherBilled(tables))
   const [billed] = await store.rows<{ n: string }>({
     sql: `SELECT toString(count()) AS n FROM ${tables.billed}`,
   })
-  const isBilled = billed?.n !== '0'
+  const ahead = await findAhead(context, run)
+  const isBilled = billed?.n !== '0' && ahead === undefined
   seconds.reconcile = clock()
-  const { plans, compilation } = await compile(context, run, { ...inputs.rates, isBilled })
+  const compiled = await compile(context, run, { ...rates, isBilled, ahead })
+  const { plans, compilation, projection } = compiled
   seconds.compile += clock()
-  const classes = await scan(context, run, compilation)
+  const classes = await sumReads(context, run, compiled)
   seconds.scan = clock()
   const pricing: Pricing = {
     run: run.run,
-    tables,
+    tables: projection === undefined ? tables : { ...tables, vectors: tables.projected },
+    lastActual: ahead === undefined ? toDays(period.last) : ahead.from - 1,
     rules: profile.billing,
     dayStarts: [...dayStarts(compilation.slots), compilation.slots.count],
     firstDay: compilation.slots.periodDay[0] as number,
@@ -147,20 +144,44 @@ async function compute(context: BillContext, run: Run): Promise<BillSummary> {
   return { run: run.run, cycleId, first, last, ...told, ...variance, seconds }
 }
 
-type Rates = Awaited<ReturnType<typeof readRates>>
-
-function ratesOf({ store, profile }: BillContext): Promise<Rates> {
-  return readRates(store, profile.companyCodes)
+/** The days that are yet to come, or of which no read has come; undefined where a period has ended. */
+async function findAhead(
+  { store, zone, now }: BillContext,
+  { tables, period, request }: Run,
+): Promise<Days | undefined> {
+  const { asOf } = request
+  const today = localDay({ zone, now: () => asOf ?? now() })
+  if (period.last < today) return undefined
+  const days = { from: toDays(period.first), to: toDays(period.last) }
+  const past = { from: days.from, to: toDays(today) - 1 }
+  const [newest] = await store.rows<{ day: number }>(
+    newestDay(tables, past, asOf && toClickHouseTime(asOf)),
+  )
+  return daysAhead(days, newest?.day ?? 0)
 }
 
-/** The plans of all members, written down with the run, and what they were made from. */
+interface Compiling {
+  readonly book: RateBook
+  readonly isBilled: boolean
+  readonly ahead: Days | undefined
+}
+
+interface Compiled {
+  readonly plans: PlanContext
+  readonly compilation: Compilation
+  readonly projection: Projection | undefined
+}
+
+/** The plans of all members, written down with the run. */
 async function compile(
   context: BillContext,
   run: Run,
-  { book, isBilled }: Rates & { readonly isBilled: boolean },
-): Promise<{ readonly plans: PlanContext; readonly compilation: Compilation }> {
+  { book, isBilled, ahead }: Compiling,
+): Promise<Compiled> {
   const { store, profile, zone } = context
-  const days = { from: toDays(run.period.first) - 1, to: toDays(run.period.last) + 1 }
+  const first = toDays(run.period.first) - 1
+  const from = ahead === undefined ? first : Math.min(first, ahead.from - pastDays.all)
+  const days = { from, to: toDays(run.period.last) + 1 }
   const slots = createSlots(zone, days, profile.billing.periodClock)
   const plans = { book, slots, rules: profile.billing }
   const compilation = compilePlans(plans, await readPlans(store, run.tables, run.period))
@@ -168,89 +189,13 @@ async function compile(
     'bill_plan',
     compilation.plans.map((plan) => toPlanRow(run.run, plan)),
   )
-  return { plans, compilation: isBilled ? labelVariants(compilation, plans) : compilation }
-}
-
-/** Brings the reads of all members into vectors: nearly all in one pass, then the few that it leaves. */
-async function scan(
-  context: BillContext,
-  run: Run,
-  compilation: Compilation,
-): Promise<ReadonlyMap<number, Classes>> {
-  const { store } = context
-  const { tables, period, request } = run
-  const { slots } = compilation
-  const days = { from: toDays(period.first), to: toDays(period.last) }
-  const classesByPass = new Map<number, Classes>()
-  const scanOf = async (pass: number) => {
-    const classes = classesOf(compilation, pass)
-    classesByPass.set(pass, classes)
-    await store.insert(tables.masks, toMaskRows(compilation, pass, classes))
-    const asOf = request.asOf === undefined ? {} : { asOf: clickHouseTime(request.asOf) }
-    return { tables, slots, classes, period: slotsOf(slots, days), ...asOf }
+  if (ahead === undefined) {
+    const labelled = isBilled ? labelVariants(compilation, plans) : compilation
+    return { plans, compilation: labelled, projection: undefined }
   }
-  await store.command(createVectors(tables))
-  await store.command(createMasks(tables))
-  const whole = await scanOf(passes.whole)
-  await store.command(scanWhole(whole))
-  if (await hasMeters(store, countLeft(tables))) await store.command(scanLeft(whole))
-  if (await hasMeters(store, countOdd(tables)))
-    await store.command(scanOdd(await scanOf(passes.odd)))
-  return classesByPass
-}
-
-async function hasMeters(store: Store, count: Statement): Promise<boolean> {
-  const [found] = await store.rows<{ meters: string }>(count)
-  return found?.meters !== '0'
-}
-
-async function publish(
-  { store, profile, now }: BillContext,
-  { run, period, request }: Run,
-  inputs: { readonly usageVersion: number; readonly rates: Rates },
-): Promise<Pick<BillSummary, 'bills' | 'total' | 'reasons'>> {
-  const found = await store.rows<{ status: BillStatus; reason: string; n: string; sum: string }>({
-    sql: `SELECT toString(status) AS status, if(status = 'incomplete', '', reason) AS reason,
-        toString(count()) AS n, toString(sum(ifNull(total, toDecimal64(0, 6)))) AS sum
-      FROM bill_row WHERE run = {run:String}
-      GROUP BY status, reason ORDER BY count() DESC, status, reason`,
-    parameters: { run },
-  })
-  const bills: Partial<Record<BillStatus, number>> = {}
-  for (const { status, n } of found) bills[status] = (bills[status] ?? 0) + Number(n)
-  const [sums] = await store.rows<{ total: string }>({
-    sql: `SELECT toString(sum(ifNull(total, toDecimal64(0, 6)))) AS total FROM bill_row
-      WHERE run = {run:String}`,
-    parameters: { run },
-  })
-  const total = sums?.total ?? '0'
-  await store.insert('bill_run', [
-    {
-      run,
-      billing_cycle_id: period.cycleId,
-      start_date: period.first,
-      last_date: period.last,
-      as_of: request.asOf?.toISOString() ?? null,
-      bills,
-      total,
-      usage_version: inputs.usageVersion,
-      rate_file_ids: inputs.rates.fileIds,
-      cycle_file_id: period.fileId,
-      settings: JSON.stringify(profile.billing),
-      published_at: now().toISOString(),
-    },
-  ])
-  const reasons = found
-    .filter(({ status }) => status !== 'billed')
-    .map(({ status, reason, n }) => ({ status, reason, bills: Number(n) }))
-  return { bills, total, reasons }
-}
-
-async function newestArrival(store: Store): Promise<number> {
-  const [found] = await store.rows<{ arrival: number }>({
-    sql: `SELECT max(arrival) AS arrival FROM file_state WHERE status = 'published'`,
-  })
-  return found?.arrival ?? 0
+  const projection = createProjection(slots, ahead, book.holidays(''))
+  const labellings = [{ isWhole: true, labels: projection.labels }]
+  return { plans, compilation: { ...compilation, labellings }, projection }
 }
 
 /** Sorts by time: of two runs of one period the later one counts. */
@@ -258,13 +203,10 @@ function nameRun(now: Date): string {
   return `${now.toISOString().replace(/\D/g, '')}_${randomBytes(4).toString('hex')}`
 }
 
-function localDay({ zone, now }: BillContext): string {
+/** The day on the wall. */
+export function localDay({ zone, now }: Pick<BillContext, 'zone' | 'now'>): string {
   const { year, month, day } = zone.toWall(Math.floor(now().getTime() / 1_000))
   return new Date(Date.UTC(year, month - 1, day)).toISOString().slice(0, 10)
-}
-
-function clickHouseTime(at: Date): string {
-  return at.toISOString().replace('T', ' ').replace('Z', '')
 }
 
 /** Seconds since it was last asked. */

@@ -86,15 +86,27 @@ export function latestSteps({ run, tables }: Pricing): string {
 
 /** Bills whose days are to be moved: by quantity they are another than was billed, or lack reads. */
 export function openByQuantity(pricing: Pricing): string {
-  return `SELECT * FROM (${latestSteps(pricing)})
-      WHERE intervals_present < intervals_expected OR NOT ${isQuantity('own_quantity', 'billed_quantity')}`
+  return openWhere(
+    pricing,
+    `intervals_present < intervals_expected OR NOT ${isQuantity('own_quantity', 'billed_quantity')}`,
+  )
 }
 
 /** Bills whose price is to be told: by cost they are another than was billed. */
 export function openByCost(pricing: Pricing): string {
-  return `SELECT * FROM (${latestSteps(pricing)})
-      WHERE billed_cost IS NOT NULL AND own_total IS NOT NULL
-        AND NOT ${isCost('assumeNotNull(own_total)', 'assumeNotNull(billed_cost)')}`
+  return openWhere(
+    pricing,
+    `billed_cost IS NOT NULL AND own_total IS NOT NULL
+        AND NOT ${isCost('assumeNotNull(own_total)', 'assumeNotNull(billed_cost)')}`,
+  )
+}
+
+/** Where an account's meters share their tiers, all of them are priced when one of them is. */
+function openWhere(pricing: Pricing, where: string): string {
+  const latest = latestSteps(pricing)
+  if (pricing.rules.tierScope === 'meter') return `SELECT * FROM (${latest}) WHERE ${where}`
+  return `SELECT * FROM (${latest})
+      WHERE (account_number, base) IN (SELECT account_number, base FROM (${latest}) WHERE ${where})`
 }
 
 /** A variant of a plan, for bills whose days are moved already, and the number of its own plan. */
@@ -119,8 +131,7 @@ function priced(pricing: Pricing, open: string, variants: readonly NumberedVaria
           ON o.meter_id = m.meter_id AND o.account_number = m.account_number AND o.first_day = m.first_day
         INNER JOIN (SELECT arrayJoin([${list.join(',')}]) AS v) AS c ON c.v.1 = o.base AND c.v.2 = o.shift`
   const scaled = `if(present > 0 AND present < intervals_expected, arrayMap(v -> toInt64(intDiv(toInt128(v) * intervals_expected, present)), vector), vector)`
-  return `SELECT * REPLACE (${scaled} AS vector)
-      FROM (${joined(tables, { members, plans: tables.variants })})`
+  return joined(pricing, { members, plans: tables.variants, vector: scaled })
 }
 
 /**

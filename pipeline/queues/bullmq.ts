@@ -68,7 +68,14 @@ const jobOptions = {
 } as const
 
 /** Steps that have to run again when they are queued again, however soon: done, they leave no id. */
-const forgotten: readonly JobName[] = ['fetch', 'reconcile', 'retain', 'register', 'backfill']
+const forgotten: readonly JobName[] = [
+  'fetch',
+  'reconcile',
+  'retain',
+  'register',
+  'backfill',
+  'bill',
+]
 
 function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
   const { removeOnComplete } = jobOptions

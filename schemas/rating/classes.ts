@@ -44,3 +44,16 @@ export function maskOf(
   }
   return mask
 }
+
+/** How many slots of a kind each class has. */
+export function classSizes(
+  { count, classOf }: Classes,
+  isMeant: (slot: number) => boolean,
+): readonly number[] {
+  const sizes = new Array<number>(count).fill(0)
+  for (let slot = 0; slot < classOf.length; slot++) {
+    const at = classOf[slot] as number
+    if (isMeant(slot)) sizes[at] = (sizes[at] ?? 0) + 1
+  }
+  return sizes
+}

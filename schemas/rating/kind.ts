@@ -50,7 +50,9 @@ export interface Stretch {
 /** What became of a bill. Those that could not be computed have no amounts. */
 export const billStatuses = [
   'billed',
+  'projected',
   'incomplete',
+  'sparse',
   'noUsage',
   'noRate',
   'noPrice',

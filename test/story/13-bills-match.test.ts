@@ -1,11 +1,16 @@
 import t from 'tap'
+import { bill as billCommand } from '../../infra/commands/bill.js'
+import { explain } from '../../infra/commands/explain.js'
+import { status } from '../../infra/commands/status.js'
+import type { Context } from '../../infra/context.js'
 import { type BillRequest, bill } from '../../pipeline/bills/run.js'
 import { register } from '../../pipeline/registrations.js'
+import { recordPeriod } from '../../pipeline/stores/bill-periods.js'
 import { createZone } from '../../schemas/zone.js'
 import { customerAt } from '../pipeline/registering.js'
-import type { Case, Found } from './bill-case.js'
+import { type Case, type Found, own } from './bill-case.js'
 import { cases, isThere } from './published-bills.js'
-import { createStory, header, storyProfile } from './stack.js'
+import { createStory, header, storyProfile, until } from './stack.js'
 
 t.comment(isThere ? 'with the published bills' : 'without the published bills')
 
@@ -112,3 +117,117 @@ t.test('every period is billed by a run of its own', async (t) => {
 for (const one of cases) {
   t.test(`bills under ${one.rate}`, async () => one.check(await billsOf(one)))
 }
+
+/** 20 kWh on each day; the correction of the last one adds 100 at 20 cents. */
+t.test('a correction changes the bill, and not what was known before it came', async (t) => {
+  const [start] = own.periods[0] as readonly [string, string]
+  const rowsOf = (run: string) =>
+    story.store.rows({
+      sql: 'SELECT * EXCEPT run FROM bill_row WHERE run = {run:String}',
+      parameters: { run },
+    })
+  const before = await run(own, { start })
+  const asOf = new Date()
+  const correction = `A${own.rate},S,${meterOf(own)},1/31/2026,120`
+  const receipt = await story.loadBytes('DEMO_02022026_Electric.csv', file(header, correction))
+  t.match(receipt, { status: 'published', restated: { rows: 1, netQuantity: '100' } })
+  const after = await run(own, { start })
+  const known = await run(own, { start, asOf })
+  t.match([before.total, after.total, known.total], ['105.56', '126.36', '105.56'])
+  t.same(await rowsOf(known.run), await rowsOf(before.run), 'byte for byte')
+  t.match(await billsOf(own), [{ total: 126.36 }], 'the bill in force is that of today')
+})
+
+const surroundings: Omit<Context, 'print'> = {
+  homePath: story.home.path,
+  profilePath: undefined,
+  external: {},
+  secret: () => '',
+  installs: false,
+  ending: new AbortController().signal,
+  say: () => undefined,
+}
+
+t.test('a person asks for bills by command, and is told what to mend', async (t) => {
+  const printed: string[] = []
+  const context: Context = { ...surroundings, print: (text) => printed.push(text) }
+  const json = false
+  const asked = { cycle: own.rate, period: '2026-01-01', json }
+  t.equal(await billCommand(context, asked), 0)
+  t.equal(await explain(context, { account: 'AOWN', period: '2026-01-01', json }), 0)
+  t.match(printed, [
+    /^cycle OWN, 2026-01-01 to 2026-01-31: 1 of 1 bills, 126.36 dollars in all, .*\nnothing of the period was billed yet$/,
+    /^account AOWN, meter MOWN, cycle OWN\n[\s\S]*computed 126.36\nnothing was billed yet$/,
+  ])
+  const wrong: readonly [() => Promise<number>, RegExp][] = [
+    [
+      () => billCommand(context, { ...asked, cycle: '99' }),
+      /^CONFIG: .*cycle 99 .*BillingCycles file/,
+    ],
+    [
+      () => billCommand(context, { ...asked, period: '1/1/2026' }),
+      /--period 1\/1\/2026 is no day; write/,
+    ],
+    [
+      () => billCommand(context, { ...asked, period: '2026-02-30' }),
+      /--period 2026-02-30 is no day/,
+    ],
+    [
+      () => billCommand(context, { ...asked, period: '2026-01-02' }),
+      /from 2026-01-01 to 2026-01-31/,
+    ],
+    [
+      () => billCommand(context, { ...asked, asOf: '2026-02-05' }),
+      /--as-of 2026-02-05 is no instant/,
+    ],
+    [
+      () => explain(context, { account: 'AOWN', period: '2026-02-30', json }),
+      /2026-02-30 is no day/,
+    ],
+    [
+      () => explain(context, { account: 'AOWN', period: '2026-02-01', json }),
+      /begin on 2026-01-01$/,
+    ],
+    [
+      () => explain(context, { account: 'Z', period: '2026-01-01', json }),
+      /Z has no bill .*none at all/,
+    ],
+  ]
+  for (const [command, message] of wrong) await t.rejects(command(), { message })
+})
+
+t.test(
+  'status tells of the bills of each cycle, and of one without a period for today',
+  async (t) => {
+    const printed: string[] = []
+    const context: Context = { ...surroundings, print: (text) => printed.push(text) }
+    const failing = { cycleId: own.rate, first: '2026-01-01', knownAt: 0 }
+    const failure = { failures: 2, code: 'STORE_REFUSED', detail: 'why', since: 0, retryAt: 60_000 }
+    await recordPeriod(story.store, failing, failure)
+    await status(context, { json: true })
+    await status(context, { json: false })
+    const bills: readonly object[] = JSON.parse(printed[0] ?? '').bills
+    const ownBills = bills.filter((one) => 'cycle' in one && one.cycle === own.rate)
+    const period = { first: '2026-01-01', last: '2026-01-31' }
+    const none = /no period of cycle OWN for today, and 1 meters have no bill: load a newer/
+    t.match(ownBills, [
+      { state: 'no period', code: 'NO_PERIOD', detail: none },
+      { ...period, state: 'failing', failures: 2, code: 'STORE_REFUSED', detail: 'why' },
+      { ...period, state: 'published', billed: '1', bills: '1' },
+    ])
+    t.match(printed[1], /\ncycle OWN: the schedule has no period/)
+  },
+)
+
+t.test('what arrives for a period that has ended has it billed again, whoever dies', async (t) => {
+  await story.restart({ billing: { quietMinutes: 0, daysBackMax: 36_500 } })
+  const correction = `A${own.rate},S,${meterOf(own)},1/31/2026,220`
+  await story.loadBytes('DEMO_03022026_Electric.csv', file(header, correction))
+  await story.stack.worker.kill()
+  // 310 x 0.10 + 510 x 0.20 + 8.50, and 4 %
+  await until(async () => (await billsOf(own))[0]?.total === 147.16)
+  const [found] = await story.reader.rows<{ runs: string }>({
+    sql: `SELECT count() AS runs FROM bill_run WHERE total = 147.16`,
+  })
+  t.equal(found?.runs, '1')
+})

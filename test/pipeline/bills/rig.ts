@@ -14,6 +14,8 @@ import { migratedStore } from '../registering.js'
 
 export interface BillRig {
   readonly store: Store
+  /** What bills are computed with, by the profile's rules. */
+  context(rules?: object): BillContext
   /** Publishes rows as the files of a new arrival each. */
   publish(files: RateFiles): Promise<void>
   register(...customers: readonly Registration[]): Promise<void>
@@ -63,6 +65,7 @@ export async function billRig(t: Test): Promise<BillRig> {
   })
   return {
     store,
+    context,
     publish: async (files) => {
       for (const [name, lines] of Object.entries(files)) {
         const feed = recordFeedOf(name) as RecordFeed

@@ -17,9 +17,14 @@ await rig.publish({
     'GAS,Gas,Flat,Gas,ccf',
     'EMPTY,Nothing,TOU,,',
     'ENDED,Ended,Flat,,',
+    'HOLE,An hour without a price,TOU,,',
   ],
   RateFlat: ['FLAT,0.1,2025-01-01,,', 'GAS,0.9,2025-01-01,,', 'ENDED,0.1,2025-01-01,2026-01-10,'],
-  RateTou: ['TOU,Peak,0.2,14,19,--01-01,--12-31,,', 'TOU,Off-Peak,0.08,19,14,--01-01,--12-31,,'],
+  RateTou: [
+    'TOU,Peak,0.2,14,19,--01-01,--12-31,,',
+    'TOU,Off-Peak,0.08,19,14,--01-01,--12-31,,',
+    'HOLE,Day,0.2,0,23,--01-01,--12-31,All,',
+  ],
   RateTiers: ['TIER,1,10,0.1,2025-01-01,,,', 'TIER,2,,0.2,2025-01-01,,,'],
   RateFixed: [
     'TOU,Service charge,Service,PerMonth,8.5,true,2025-01-01,',
@@ -79,26 +84,26 @@ t.test('a bill that cannot be computed says why, and harms no other', async (t) 
     ended: 'ENDED',
     daily: 'TOU',
     half: 'FLAT',
+    gaps: 'FLAT',
+    hole: 'HOLE',
     silent: 'FLAT',
     ccf: 'GAS',
   }
   await rig.register(...Object.entries(bad).map(([meter, rate]) => customer(meter, rate)))
-  for (const meter of ['unknown', 'unnamed', 'ended', 'ccf']) {
+  for (const meter of ['unknown', 'unnamed', 'ended', 'ccf', 'hole']) {
     await rig.read({ meter, ...january, quantities: steady('0.25', january.quarters) })
   }
   await rig.read({ meter: 'half', ...january, quantities: steady('0.25', january.quarters / 2) })
-  await rig.read({
-    meter: 'daily',
-    seconds: 86_400,
-    from: january.from,
-    quantities: steady('24', 31),
-  })
+  await rig.read({ meter: 'gaps', ...january, quantities: steady('0.25', 2_400) })
+  const days = { seconds: 86_400, from: january.from }
+  await rig.read({ meter: 'daily', ...days, quantities: steady('24', 31) })
   const summary = await rig.bill({ start: '2026-01-01' })
   t.same(summary.bills, {
     billed: 5,
     incomplete: 1,
+    sparse: 1,
     noRate: 2,
-    noPrice: 1,
+    noPrice: 2,
     noUsage: 1,
     unit: 1,
     notProjectable: 1,
@@ -128,10 +133,22 @@ t.test('a bill that cannot be computed says why, and harms no other', async (t) 
         total: null,
       },
       {
-        meter: 'half',
+        meter: 'gaps',
         status: 'incomplete',
-        reason: '1488 of 2976 intervals are there',
-        total: '37.2',
+        reason: '2400 of 2976 intervals are there',
+        total: '60',
+      },
+      {
+        meter: 'half',
+        status: 'sparse',
+        reason: '1488 of 2976 intervals are there; billing.presentShareMin asks for 60 %',
+        total: null,
+      },
+      {
+        meter: 'hole',
+        status: 'noPrice',
+        reason: 'rate code HOLE: no price on 2026-01-01 at 23:00',
+        total: null,
       },
       {
         meter: 'silent',
@@ -167,12 +184,16 @@ t.test('a run is repeated to the byte, and says what it was made from', async (t
   const before = await bills()
   const summary = await rig.bill({ start: '2026-01-01' })
   t.same(await bills(), before)
-  t.equal(before.length, 12)
+  t.equal(before.length, 14)
+  const rowsOf = (run: string) =>
+    rig.store.rows({ sql: `SELECT * EXCEPT run FROM bill_row WHERE run = '${run}'` })
+  const known = await rig.bill({ start: '2026-01-01', asOf: new Date(Date.now() + 1_000) })
+  t.same(await rowsOf(known.run), await rowsOf(summary.run), 'as it is known now')
   const [run] = await rig.store.rows({
     sql: `SELECT toString(total) AS total, length(rate_file_ids) AS files, cycle_file_id != '' AS cycle,
         usage_version > 0 AS usage FROM bill_run WHERE run = '${summary.run}'`,
   })
-  t.match(run, { total: '459.6', cycle: 1, usage: 1 })
+  t.match(run, { total: '482.4', cycle: 1, usage: 1 })
   const [sums] = await rig.store.rows({
     sql: `SELECT countIf(b.total != l.amount) AS wrong, count() AS bills FROM projected_bill AS b
       INNER JOIN (SELECT meter_id, sum(amount) AS amount FROM projected_bill_line GROUP BY meter_id) AS l

@@ -37,6 +37,8 @@ interface Made {
   /** BillingStartDate to TaxAmount, as they stand in a file. */
   readonly billed: string
   readonly reads?: readonly string[]
+  /** Of its lines the number, type, description, quantity, price and amount. */
+  readonly lines?: readonly string[]
   readonly wanted: object
 }
 
@@ -95,6 +97,13 @@ const made: Readonly<Record<string, Made>> = {
     billed: `${whole},744,744,123.30,2.00`,
     wanted: { ...differs, costCauses: { taxAndFees: '2.85' } },
   },
+  // Of 126.15 the charges are 13.35; 9.20 were billed.
+  fees: {
+    rate: 'TAXED',
+    billed: `${whole},744,744,122.00,0.20`,
+    lines: ['1,Energy,Usage,744,,112.80', '2,Fixed,Service,,,9.00', '3,Tax,Tax,,,0.20'],
+    wanted: { ...differs, costCauses: { taxAndFees: '4.15' } },
+  },
   // (74.40 + 8.50) x 1.04 = 86.22 at the old price, of which 3.32 are tax.
   both: {
     rate: 'TAXED',
@@ -142,6 +151,9 @@ t.test('each bill is held against the billed one, and the causes are told apart'
   }
   await rig.publish({
     Billing: Object.entries(made).map(([meter, { billed }]) => `A${meter},S,${meter},${billed},`),
+    BillingLines: Object.entries(made).flatMap(([meter, { lines = [] }]) =>
+      lines.map((line) => `A${meter},${meter},2026-01-01,${line}`),
+    ),
   })
   const { variance } = await rig.bill({ start: '2026-01-01' })
   const found = await rig.store.rows<{ meter: string }>({
@@ -155,9 +167,9 @@ t.test('each bill is held against the billed one, and the causes are told apart'
     t.same(own, wanted, name)
   }
   t.match(variance, {
-    billed: 13,
-    quantity: { match: 11, differs: 1, incomplete: 1 },
-    cost: { match: 3, differs: 7, incomplete: 1, notBilled: 1, notComputed: 1 },
+    billed: 14,
+    quantity: { match: 12, differs: 1, incomplete: 1 },
+    cost: { match: 3, differs: 8, incomplete: 1, notBilled: 1, notComputed: 1 },
   })
   t.match(variance?.causes.slice(0, 2), [
     { cause: 'rateVersion', bills: 2, dollars: '78.33' },

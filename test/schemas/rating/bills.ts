@@ -1,4 +1,4 @@
-import type { BillingRules } from '../../../schemas/billing.js'
+import { type BillingRules, billingSettings } from '../../../schemas/billing.js'
 import { toDays } from '../../../schemas/lint/finding.js'
 import { divideRounded } from '../../../schemas/rating/amount.js'
 import type { EnergyLine } from '../../../schemas/rating/kind.js'
@@ -8,14 +8,7 @@ import { createSlots, type PeriodClock, type Slots } from '../../../schemas/rati
 import { createZone } from '../../../schemas/zone.js'
 import { placed } from '../lint/placed.js'
 
-export const rules: BillingRules = {
-  rounding: 'line',
-  monthDays: 30,
-  prorateMonths: 'odd',
-  tierLimitRounding: 'none',
-  untaxed: [],
-  periodClock: 'wall',
-}
+export const rules = billingSettings.parse({})
 
 /** Rows of rate files by feed, as they stand in the files. */
 export type RateFiles = Readonly<Record<string, readonly string[]>>
