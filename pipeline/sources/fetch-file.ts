@@ -82,8 +82,8 @@ async function openPart(path: string, mark: string): Promise<Part> {
   let [came, written] = [flushed, flushed]
   const file = await attempt(path, () => open(nameOf(flushed), flushed === 0 ? 'w' : 'r+', 0o600))
   await attempt(path, () => file.truncate(flushed))
-  let held: Buffer[] = []
-  let heldBytes = 0
+  let [filling, spare] = [Buffer.allocUnsafeSlow(writeBytes), Buffer.allocUnsafeSlow(writeBytes)]
+  let held = 0
   let writing: Promise<void> | undefined
   let flushing: Promise<void> | undefined
   const flush = async (bytes: number) => {
@@ -101,18 +101,21 @@ async function openPart(path: string, mark: string): Promise<Part> {
   }
   const writeHeld = async () => {
     await writing
-    writing = write(Buffer.concat(held))
+    writing = write(filling.subarray(0, held))
     writing.catch(() => undefined)
-    held = []
-    heldBytes = 0
+    ;[filling, spare] = [spare, filling]
+    held = 0
   }
   return {
     add: (bytes) =>
       attempt(path, async () => {
-        held.push(bytes)
-        came += bytes.length
-        heldBytes += bytes.length
-        if (heldBytes >= writeBytes) await writeHeld()
+        for (let taken = 0; taken < bytes.length; ) {
+          const count = bytes.copy(filling, held, taken)
+          taken += count
+          held += count
+          came += count
+          if (held === writeBytes) await writeHeld()
+        }
       }),
     bytes: () => came,
     path: () => nameOf(flushed),

@@ -23,7 +23,10 @@ export interface Place {
   /** Every plain file of the folder, to the last one. */
   list(): Promise<readonly PlacedFile[]>
   look(path: string): Promise<PlacedFile | undefined>
-  /** The bytes of a file from an offset on, which lies before its end. */
+  /**
+   * The bytes of a file from an offset on, which lies before its end. What is yielded holds them until
+   * the next is asked for.
+   */
   open(file: PlacedFile, offset: number): AsyncIterable<Buffer>
   /** Writes a file of ours into the folder, at once or not at all. */
   write(name: string, content: Content): Promise<void>
