@@ -170,7 +170,10 @@ t.test('a failing source is left alone for longer each time, and says how', asyn
     await t.resolves(due(), 'it is not tried a moment too early')
     clockMs += 1
   }
+  clockMs -= 86_400_000
+  await t.rejects(due(), failing, 'a clock that was ahead holds nothing up')
   failing = undefined
+  clockMs += 86_400_000
   await due()
   t.equal(await state(), undefined, 'it answers again')
 })
