@@ -1,6 +1,7 @@
 import { Fault } from './fault.js'
 import { type FeedName, feedNames, feeds, recordFeedOf } from './feed.js'
 import { matchPatterns, type Naming } from './name-pattern.js'
+import type { SetName } from './record-feed.js'
 import { isCalendarDay } from './time-stamp.js'
 
 /** What the name of a file says. `fileDate` is `YYYY-MM-DD`. */
@@ -34,7 +35,7 @@ const endings: ReadonlyMap<string, FileName['compression']> = new Map([
 export function parseFileName(name: string, naming: Naming): FileName {
   if (Buffer.byteLength(name) > nameBytesMax)
     throw refusal(name, `it is longer than ${nameBytesMax} bytes`)
-  const groups = matchPatterns(name, naming) ?? shape.exec(name)?.groups
+  const groups = partsOf(name, naming)
   if (groups === undefined) throw refusal(name, `it has another shape; ${remedy}`)
   const { company = '', day = '', month = '', year = '' } = groups
   const { feed = '', suffix, ending = '' } = groups
@@ -80,15 +81,36 @@ function refusal(name: string, reason: string): Fault {
   return new Fault('FILE_NAME', `${shown} is not ${expected}: ${reason}`)
 }
 
-/**
- * The set of rate files that a name belongs to, and the done-file by which its sender says that all
- * of it is there (decision 27); undefined for a file that stands alone.
- */
-export function rateSetOf(
-  name: string,
-): { readonly key: string; readonly done: string } | undefined {
-  const { company, day, month, year, feed = '' } = shape.exec(name)?.groups ?? {}
-  if (recordFeedOf(feed)?.schedule?.set !== 'rates') return undefined
-  const key = `${company}_${day}${month}${year}_Rates`
-  return { key, done: `${key}.done` }
+/** A set of complete schedules, as the name of one of its files tells it. */
+export interface NamedSet {
+  readonly set: SetName
+  /** The same for all files of the set, whatever names the profile gives them. */
+  readonly key: string
+  /** The file by which the sender says that all rate files are there (decision 27). */
+  readonly done: string
+}
+
+function partsOf(name: string, naming: Naming) {
+  return matchPatterns(name, naming) ?? shape.exec(name)?.groups
+}
+
+/** The day in a file's name, `YYYY-MM-DD`; empty where it is no file's name. */
+export function dayOfName(name: string, naming: Naming): string {
+  const { day, month, year } = partsOf(name, naming) ?? {}
+  return year === undefined ? '' : `${year}-${month}-${day}`
+}
+
+/** The set that a file belongs to by its name; undefined for one that stands alone. */
+export function setOfName(name: string, naming: Naming): NamedSet | undefined {
+  const { company, day, month, year, feed = '' } = partsOf(name, naming) ?? {}
+  const set = recordFeedOf(feed)?.schedule?.set
+  if (set === undefined) return undefined
+  const stem = `${company}_${day}${month}${year}`
+  return { set, key: `${stem}_${set}`, done: `${stem}_Rates.done` }
+}
+
+/** The same of rate files, which come together; undefined for any other. */
+export function rateSetOf(name: string, naming: Naming): NamedSet | undefined {
+  const found = setOfName(name, naming)
+  return found?.set === 'rates' ? found : undefined
 }

@@ -1,4 +1,5 @@
 import { rateSetOf } from '../../schemas/file-name.js'
+import type { Naming } from '../../schemas/name-pattern.js'
 import type { SourceSettings } from '../../schemas/source.js'
 import type { Arrival } from '../stores/ledger.js'
 import { isSame, type Place, type PlacedFile } from './place.js'
@@ -7,7 +8,7 @@ import type { Settlement } from './source.js'
 /** What of a place is needed to tell it that a file has ended. */
 export type Told = Pick<Place, 'look' | 'write' | 'move' | 'remove'>
 
-export type Ending = Pick<SourceSettings, 'ended' | 'receipts'>
+export type Ending = Pick<SourceSettings, 'ended' | 'receipts'> & { readonly naming: Naming }
 
 type End = (place: Told, file: PlacedFile, ended: Ended) => Promise<void>
 
@@ -35,7 +36,7 @@ const nameBytesMax = 230
 export async function endFile(
   place: Told,
   settled: { readonly arrival: Arrival; readonly settlement: Settlement; readonly as: string },
-  { ended, receipts }: Ending,
+  { ended, receipts, naming }: Ending,
 ): Promise<void> {
   const { arrival, settlement, as } = settled
   const { receipt, rejectsPath } = settlement
@@ -47,13 +48,15 @@ export async function endFile(
   }
   const found = await place.look(arrival.path)
   if (found !== undefined && !isSame(found, arrival)) return
-  if (found !== undefined) await endings[ended](place, found, { as, outcome: settlement.outcome })
-  if (ended === 'take' || ended === 'rename') await removeDone(place, arrival)
+  const canEnd = hasRoom || ended !== 'mark'
+  if (found !== undefined && canEnd)
+    await endings[ended](place, found, { as, outcome: settlement.outcome })
+  if (ended === 'take' || ended === 'rename') await removeDone(place, arrival, naming)
 }
 
 /** Takes away the sender's signs; a name that leaves no room for one had none. */
-async function removeDone(place: Told, { name, path }: Arrival): Promise<void> {
+async function removeDone(place: Told, { name, path }: Arrival, naming: Naming): Promise<void> {
   if (Buffer.byteLength(name) <= nameBytesMax) await place.remove(`${path}.done`)
-  const set = rateSetOf(name)
+  const set = rateSetOf(name, naming)
   if (set !== undefined) await place.remove(`${path.slice(0, -name.length)}${set.done}`)
 }

@@ -1,5 +1,6 @@
 import { Fault } from '../../schemas/fault.js'
-import { isOwn, isUnfinished, rateSetOf } from '../../schemas/file-name.js'
+import { dayOfName, isOwn, isUnfinished, rateSetOf } from '../../schemas/file-name.js'
+import type { Naming } from '../../schemas/name-pattern.js'
 import type { Arrival } from '../stores/ledger.js'
 import type { Listed } from './source.js'
 
@@ -41,10 +42,17 @@ export interface Place {
 /** A short text, or a file of this machine. */
 export type Content = Buffer | { readonly path: string }
 
-/** The files that could be taken, oldest first. */
-export function toListed(source: string, files: readonly PlacedFile[]): readonly Listed[] {
+/**
+ * The files that could be taken, each once though it be shown twice: oldest first, and of those that
+ * came in one moment, as after an outage, that of the earlier day first.
+ */
+export function toListed(
+  { source, naming }: { readonly source: string; readonly naming: Naming },
+  files: readonly PlacedFile[],
+): readonly Listed[] {
+  const once = new Map(files.map((file) => [file.path, file]))
   const present = new Set(files.map((file) => file.name))
-  return files
+  return [...once.values()]
     .filter(({ name }) => !isUnfinished(name) && !isOwn(name) && !name.endsWith('.done'))
     .map(({ name, path, bytes, modifiedMs }) => ({
       source,
@@ -52,23 +60,31 @@ export function toListed(source: string, files: readonly PlacedFile[]): readonly
       path,
       bytes,
       modifiedMs,
-      ...announcementOf(name, present),
+      ...announcementOf(name, present, naming),
     }))
-    .sort((a, b) => a.modifiedMs - b.modifiedMs || (a.name < b.name ? -1 : 1))
+    .sort((a, b) => a.modifiedMs - b.modifiedMs || compare(orderOf(a), orderOf(b)))
+
+  function orderOf({ name }: Listed): string {
+    return `${dayOfName(name, naming)} ${name}`
+  }
 }
 
-function announcementOf(name: string, present: ReadonlySet<string>) {
-  const set = rateSetOf(name)
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b)
+}
+
+function announcementOf(name: string, present: ReadonlySet<string>, naming: Naming) {
+  const set = rateSetOf(name, naming)
   const setAnnounced = set !== undefined && present.has(set.done)
   return { announced: setAnnounced || present.has(`${name}.done`), setAnnounced }
 }
 
 /**
- * Whether a name that a server shows is that of a file in its folder: one that leads elsewhere or
- * that would end a command is not asked for.
+ * Whether a name that a server shows is that of a file in its folder: one that leads elsewhere, that
+ * would end a command, or that is not UTF-8 and so can never be named again, is not asked for.
  */
 export function isPlain(name: string): boolean {
-  return name !== '' && name !== '.' && name !== '..' && !/[/\p{Cc}]/u.test(name)
+  return name !== '' && name !== '.' && name !== '..' && !/[/\p{Cc}\uFFFD]/u.test(name)
 }
 
 /** Whether a file is still what it was when it arrived. */

@@ -33,13 +33,15 @@ type Ending = Partial<Pick<SourceSettings, 'ended' | 'receipts'>>
 export async function createRig<P extends Prepared>(
   t: Test,
   prepare: (t: Test) => Promise<P>,
-  ending: Ending = {},
+  { freeDiskBytesMin = 0, ...ending }: Ending & { readonly freeDiskBytesMin?: number } = {},
 ): Promise<Rig<P>> {
   const prepared = await prepare(t)
   const [landing, archive, quarantine] = [createFolder(t), createFolder(t), createFolder(t)]
   const settings = { ...prepared.settings, ...ending }
   const { secret } = prepared
-  const source = createSource(settings, { landing, archive, quarantine, secret })
+  const folders = { landing, archive, quarantine }
+  const naming = { companyCodes: ['DEMO'], fileNames: [] }
+  const source = createSource(settings, { ...folders, freeDiskBytesMin, naming, secret })
   t.teardown(() => source.close())
   let arrivals = 0
   return {

@@ -169,6 +169,9 @@ t.test('what a server refuses, or says amiss, is told and is no empty folder', a
   )
   const refusal = (code: string) => `<Error><Code>${code}</Code><Message>no</Message></Error>`
   const listing = (rows: string) => `<ListBucketResult>${rows}</ListBucketResult>`
+  const more = '<IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken>'
+  const object = '<Contents><Key>out/usage/a.csv</Key><Size>1</Size></Contents>'
+  const objects = `${object}<Contents><Key>out/usage/..</Key></Contents>${object}`
   const cases: readonly (readonly [number, string, string, RegExp])[] = [
     [401, refusal('Unauthorized'), 'SOURCE_LOGIN', /Unauthorized/],
     [403, refusal('SignatureDoesNotMatch'), 'PERMISSION', /SignatureDoesNotMatch/],
@@ -177,6 +180,7 @@ t.test('what a server refuses, or says amiss, is told and is no empty folder', a
     [200, '<html>a proxy says welcome</html>', 'SOURCE_UNREACHABLE', /no listing/],
     [200, 'no XML', 'SOURCE_UNREACHABLE', /bucket drop-/],
     [200, listing('<IsTruncated>true</IsTruncated>'), 'SOURCE_UNREACHABLE', /without a token/],
+    [200, listing(`${more}${objects}`), 'SOURCE_UNREACHABLE', /goes in a circle/],
   ]
   for (const [status, body, code, detail] of cases) {
     answer = [status, body]
@@ -184,4 +188,7 @@ t.test('what a server refuses, or says amiss, is told and is no empty folder', a
   }
   answer = [200, listing('<IsTruncated>false</IsTruncated>')]
   t.same(await source.list(), [])
+  answer = [200, listing(`<IsTruncated>false</IsTruncated>${objects}`)]
+  t.match(await source.list(), [{ name: 'a.csv' }])
+  t.equal((await source.list()).length, 1, 'what is shown twice is there once')
 })

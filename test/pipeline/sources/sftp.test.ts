@@ -73,6 +73,12 @@ t.test('links and folders are no files', async (t) => {
   t.same(await source.list(), [])
 })
 
+t.test('a name that is not UTF-8 cannot be asked for and is no file', async (t) => {
+  const { source, folder } = await createRig(t, prepare)
+  writeFileSync(Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9])]), 'x')
+  t.same(await source.list(), [])
+})
+
 t.test('a folder that is not there is told', async (t) => {
   const gone = await createRig(t, (t) => prepare(t, { path: '/nowhere/at/all' }))
   await t.rejects(gone.source.list(), { code: 'SOURCE_REFUSED', detail: /\/nowhere\/at\/all/ })
