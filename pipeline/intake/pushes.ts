@@ -146,8 +146,14 @@ async function begin(options: PushOptions, { feed, columns }: PushedFeed): Promi
     })
     if (file === undefined) continue
     const gathering = { name, file, bytes: 0 }
-    await append(options, gathering, header)
-    return gathering
+    try {
+      await append(options, gathering, header)
+      return gathering
+    } catch (error) {
+      await file.close()
+      await rm(path, { force: true })
+      throw error
+    }
   }
 }
 

@@ -81,6 +81,7 @@ t.test('a name that is taken is not written over', async (t) => {
 t.test('rows that do not reach the disk are not answered with yes', async (t) => {
   const full = await createRig(t, { freeDiskBytesMin: Number.MAX_SAFE_INTEGER })
   await t.rejects(full.pushes.push(pushed(1)), { code: 'DISK_FULL' })
+  t.same(readdirSync(full.folder), [], 'and nothing of them is left')
   await full.pushes.close()
   const folder = join(createFolder(t), 'pushed')
   mkdirSync(folder)
