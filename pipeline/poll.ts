@@ -30,7 +30,7 @@ export async function poll(line: Line, name: string, stillness: Stillness): Prom
   const { settlePolls } = profile
   const fresh = listed.filter((one) => !known.has(keyOf(one)))
   const finished = new Set(fresh.filter((one) => isFinished(line, one, { stillness, settlePolls })))
-  const groups = groupSets(fresh).filter(
+  const groups = groupSets(line, fresh).filter(
     (group) => group.every((one) => finished.has(one)) && isComplete(line, group, stillness),
   )
   if (groups.length === 0) return
@@ -46,10 +46,10 @@ function toEntry({ announced: _, setAnnounced: __, ...entry }: Listed): Entry {
 }
 
 /** Each file by itself, but for those of a set, which are taken together (decision 27). */
-function groupSets(listed: readonly Listed[]): readonly (readonly Listed[])[] {
+function groupSets({ profile }: Line, listed: readonly Listed[]): readonly (readonly Listed[])[] {
   const groups = new Map<string, Listed[]>()
   for (const one of listed) {
-    const key = rateSetOf(one.name)?.key ?? `/${one.path}`
+    const key = rateSetOf(one.name, profile)?.key ?? `/${one.path}`
     groups.set(key, [...(groups.get(key) ?? []), one])
   }
   return [...groups.values()]
@@ -58,7 +58,8 @@ function groupSets(listed: readonly Listed[]): readonly (readonly Listed[])[] {
 /** A set is complete when its sender says so, or when nothing of it has changed for a while. */
 function isComplete(line: Line, group: readonly Listed[], stillness: Stillness): boolean {
   const [first] = group
-  if (first === undefined || rateSetOf(first.name) === undefined || first.setAnnounced) return true
+  if (first === undefined || rateSetOf(first.name, line.profile) === undefined) return true
+  if (group.some((one) => one.setAnnounced)) return true
   const now = line.now().getTime()
   const latest = Math.max(...group.map(({ path }) => stillness.get(path)?.since ?? now))
   return now - latest >= line.profile.rates.quietMinutes * 60_000

@@ -1,4 +1,4 @@
-import { recordFeedOf } from '../schemas/feed.js'
+import { setKeyOf, skimFileName } from '../schemas/file-name.js'
 import type { Line } from './line.js'
 import type { FileState } from './stores/file-state.js'
 
@@ -9,20 +9,13 @@ import type { FileState } from './stores/file-state.js'
  * another state comes again.
  */
 export async function membersOf(line: Line, state: FileState): Promise<readonly FileState[]> {
-  const set = setOf(state.feed)
-  if (set === undefined) return [state]
+  const key = setKeyOf(state)
+  if (key === undefined) return [state]
   const { arrivals, states } = await line.ledger.claimedWith(state.arrival)
-  const isOfSet = (name: string) => sameSet(name, state)
-  if (arrivals.some(({ name }) => isOfSet(name))) return []
-  return states.filter(({ fileName, status }) => isOfSet(fileName) && status !== 'replaced')
-}
-
-export function setOf(feed: string): string | undefined {
-  return recordFeedOf(feed)?.schedule?.set
-}
-
-function sameSet(name: string, { fileName, feed }: FileState): boolean {
-  const [company, date, other = ''] = name.split(/[_.]/)
-  const [ownCompany, ownDate] = fileName.split(/[_.]/)
-  return company === ownCompany && date === ownDate && setOf(other) === setOf(feed)
+  const isAwaited = arrivals.some(({ name }) => {
+    const skimmed = skimFileName(name, line.profile)
+    return skimmed !== undefined && setKeyOf(skimmed) === key
+  })
+  if (isAwaited) return []
+  return states.filter((one) => setKeyOf(one) === key && one.status !== 'replaced')
 }

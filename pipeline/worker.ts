@@ -138,7 +138,12 @@ function createLine(options: WorkerOptions): Line {
     store,
     ledger: createLedger(store, now),
     queues: createQueues({ redisUrl: options.redisUrl, prefix: profile.database }),
-    sources: createSources([...profile.sources, ...own], { ...folders, secret, tell }),
+    sources: createSources([...profile.sources, ...own], {
+      ...folders,
+      naming: profile,
+      secret,
+      tell,
+    }),
     storeLanding: options.storeLandingPath,
     mdm: options.mdm,
     now,

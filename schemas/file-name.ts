@@ -16,8 +16,8 @@ export interface FileName {
 const nameBytesMax = 255
 const expected = '<CompanyCode>_<DDMMYYYY>_<Feed>[_<n>].csv[.gz|.zip]'
 const date = String.raw`(?<day>\d{2})(?<month>\d{2})(?<year>\d{4})`
-const stem = `(?<company>[A-Za-z0-9]{1,32})_${date}_(?<feed>[A-Za-z]+)`
-const shape = new RegExp(String.raw`^${stem}(?:_(?<suffix>\d{1,9}))?(?<ending>(?:\.[a-z]+)+)$`)
+const stem = String.raw`(?<before>(?<company>[A-Za-z0-9]{1,32})_${date}_)(?<feed>[A-Za-z]+)(?<after>(?:_(?<suffix>\d{1,9}))?)`
+const shape = new RegExp(String.raw`^${stem}(?<ending>(?:\.[a-z]+)+)$`)
 const remedy = 'fileNames in the profile says how else files may be named'
 const endings: ReadonlyMap<string, FileName['compression']> = new Map([
   ['.csv', 'none'],
@@ -34,7 +34,7 @@ const endings: ReadonlyMap<string, FileName['compression']> = new Map([
 export function parseFileName(name: string, naming: Naming): FileName {
   if (Buffer.byteLength(name) > nameBytesMax)
     throw refusal(name, `it is longer than ${nameBytesMax} bytes`)
-  const groups = matchPatterns(name, naming) ?? shape.exec(name)?.groups
+  const groups = partsOf(name, naming)
   if (groups === undefined) throw refusal(name, `it has another shape; ${remedy}`)
   const { company = '', day = '', month = '', year = '' } = groups
   const { feed = '', suffix, ending = '' } = groups
@@ -59,9 +59,12 @@ export function isUnfinished(name: string): boolean {
   return name.startsWith('.') || /\.(part|tmp|filepart)$/i.test(name)
 }
 
-/** Whether a name is one that Tieline writes beside a file: receipt, rejects, or a mark. */
-export function isOwn(name: string): boolean {
-  return /\.(receipt\.json|rejects\.csv|ended)$/.test(name)
+/** What Tieline writes beside a file (receipt, rejects, a mark) and a sender to say that it is done. */
+const beside = /\.(receipt\.json|rejects\.csv|ended|done)$/
+
+/** Whether a name in a sender's folder is that of a file to be taken. */
+export function isToBeTaken(name: string): boolean {
+  return !isUnfinished(name) && !beside.test(name)
 }
 
 /** A sender's name made fit to stand in a name of ours, whatever it holds. */
@@ -80,15 +83,52 @@ function refusal(name: string, reason: string): Fault {
   return new Fault('FILE_NAME', `${shown} is not ${expected}: ${reason}`)
 }
 
+/** What the name of a file says, whether or not it is a good one. */
+export interface Skimmed {
+  readonly companyCode: string
+  readonly fileDate: string
+  readonly feed: string
+}
+
+/** Reads a name without judging it; undefined for one that has no shape of those that are known. */
+export function skimFileName(name: string, naming: Naming): Skimmed | undefined {
+  const parts = partsOf(name, naming)
+  if (parts === undefined) return undefined
+  const { company = '', day, month, year, feed = '' } = parts
+  return { companyCode: company, fileDate: `${year}-${month}-${day}`, feed }
+}
+
 /**
- * The set of rate files that a name belongs to, and the done-file by which its sender says that all
- * of it is there (decision 27); undefined for a file that stands alone.
+ * What the files have in common that are judged as one (decision 27): set, company and day; undefined
+ * for a file that stands alone.
  */
-export function rateSetOf(
-  name: string,
-): { readonly key: string; readonly done: string } | undefined {
-  const { company, day, month, year, feed = '' } = shape.exec(name)?.groups ?? {}
+export function setKeyOf(file: {
+  readonly companyCode: string
+  readonly fileDate: string | undefined
+  readonly feed: string
+}): string | undefined {
+  const set = recordFeedOf(file.feed)?.schedule?.set
+  return set && `${set} ${file.companyCode} ${file.fileDate}`
+}
+
+/** Rate files of one company and day, and the done-file by which their sender says that all are there. */
+export interface RateSet {
+  readonly key: string
+  /** Its names: the usual one, and the file's own with `Rates` in the place of its feed. */
+  readonly done: readonly string[]
+}
+
+/** The rate files that a file is taken with; undefined for any other file. */
+export function rateSetOf(name: string, naming: Naming): RateSet | undefined {
+  const { company, day, month, year, feed = '', before, after } = partsOf(name, naming) ?? {}
   if (recordFeedOf(feed)?.schedule?.set !== 'rates') return undefined
   const key = `${company}_${day}${month}${year}_Rates`
-  return { key, done: `${key}.done` }
+  const own = after === undefined ? [] : [`${before}Rates${after}.done`]
+  return { key, done: [...new Set([`${key}.done`, ...own])] }
+}
+
+type Parts = Readonly<Record<string, string | undefined>>
+
+function partsOf(name: string, naming: Naming): Parts | undefined {
+  return matchPatterns(name, naming) ?? shape.exec(name)?.groups
 }

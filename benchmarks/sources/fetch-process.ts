@@ -41,6 +41,7 @@ async function fetchSource({ settings }: Extract<FetchRequest, { what: 'source' 
     landing: path,
     archive: path,
     quarantine: path,
+    naming: { companyCodes: [], fileNames: [] },
     secret: (reference) => ('file' in reference ? readFileSync(reference.file, 'utf8') : 'secret'),
   })
   const [listed] = await source.list()

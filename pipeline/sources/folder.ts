@@ -1,6 +1,7 @@
 import { lstat, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { plainName } from '../../schemas/file-name.js'
+import type { Naming } from '../../schemas/name-pattern.js'
 import type { SettingsOf } from '../../schemas/source.js'
 import type { Arrival } from '../stores/ledger.js'
 import { attempt, copyWhole, ifThere, moveFile, putBeside, readLocal } from './disk.js'
@@ -12,6 +13,7 @@ export interface FolderOptions {
   readonly settings: SettingsOf<'folder'>
   readonly archive: string
   readonly quarantine: string
+  readonly naming: Naming
 }
 
 /**
@@ -19,12 +21,13 @@ export interface FolderOptions {
  * is moved to the archive or the quarantine, or copied there where the folder keeps it. Links are left
  * alone like folders: a sender would have files read that are not his.
  */
-export function createFolder({ settings, archive, quarantine }: FolderOptions): Source {
+export function createFolder(options: FolderOptions): Source {
+  const { settings, archive, quarantine } = options
   const told = toldFolder(settings)
   return {
     name: settings.name,
     keeps: settings.ended === 'mark' || settings.ended === 'leave',
-    list: async () => toListed(settings.name, await listFolder(settings.path)),
+    list: async () => toListed(options, await listFolder(settings.path)),
     read: (arrival) => readUnchanged(arrival, look),
     settle: async (arrival, settlement) => {
       const as = `${arrival.arrival}-${plainName(arrival.name)}`
@@ -35,7 +38,7 @@ export function createFolder({ settings, archive, quarantine }: FolderOptions): 
         else await copyWhole(arrival.path, away)
       }
       if (isBad) await putBeside(away, settlement.receipt)
-      await endFile(told, { arrival, settlement, as }, settings)
+      await endFile(told, { arrival, settlement, as }, options)
     },
     close: async () => undefined,
   }

@@ -1,5 +1,6 @@
 import { Fault } from '../../schemas/fault.js'
-import { isOwn, isUnfinished, rateSetOf } from '../../schemas/file-name.js'
+import { isToBeTaken, type RateSet, rateSetOf } from '../../schemas/file-name.js'
+import type { Naming } from '../../schemas/name-pattern.js'
 import type { Arrival } from '../stores/ledger.js'
 import type { Listed } from './source.js'
 
@@ -38,25 +39,35 @@ export interface Place {
 /** A short text, or a file of this machine. */
 export type Content = Buffer | { readonly path: string }
 
-/** The files that could be taken, oldest first. */
-export function toListed(source: string, files: readonly PlacedFile[]): readonly Listed[] {
+interface Named {
+  readonly settings: { readonly name: string }
+  readonly naming: Naming
+}
+
+/** The files of a source that could be taken, oldest first. */
+export function toListed(
+  { settings, naming }: Named,
+  files: readonly PlacedFile[],
+): readonly Listed[] {
   const present = new Set(files.map((file) => file.name))
   return files
-    .filter(({ name }) => !isUnfinished(name) && !isOwn(name) && !name.endsWith('.done'))
+    .filter(({ name }) => isToBeTaken(name))
     .map(({ name, path, bytes, modifiedMs }) => ({
-      source,
+      source: settings.name,
       name,
       path,
       bytes,
       modifiedMs,
-      ...announcementOf(name, present),
+      ...announcementOf(rateSetOf(name, naming), { name, present }),
     }))
     .sort((a, b) => a.modifiedMs - b.modifiedMs || (a.name < b.name ? -1 : 1))
 }
 
-function announcementOf(name: string, present: ReadonlySet<string>) {
-  const set = rateSetOf(name)
-  const setAnnounced = set !== undefined && present.has(set.done)
+function announcementOf(
+  set: RateSet | undefined,
+  { name, present }: { readonly name: string; readonly present: ReadonlySet<string> },
+) {
+  const setAnnounced = set?.done.some((done) => present.has(done)) ?? false
   return { announced: setAnnounced || present.has(`${name}.done`), setAnnounced }
 }
 

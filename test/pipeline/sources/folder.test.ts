@@ -22,7 +22,8 @@ t.test('the receipt beside a quarantined file is written when it can be, and who
   mkdirSync(at('inbox'))
   const [archive, quarantine, path] = [at('archive'), at('quarantine'), at('inbox/a.csv')]
   const settings = parseSource({ kind: 'folder', name: 'inbox', path: at('inbox') })
-  const source = createSource({ settings, archive, quarantine })
+  const naming = { companyCodes: ['DEMO'], fileNames: [] }
+  const source = createSource({ settings, archive, quarantine, naming })
   writeFileSync(path, 'bytes')
   const { size: bytes, mtimeMs } = statSync(path)
   const entry = { source: 'inbox', name: 'a.csv', path, bytes, force: false }

@@ -11,7 +11,12 @@ t.test('a folder that goes away is told once, and once that it is back', async (
   const path = join(home, 'inbox')
   const told: string[] = []
   const settings = parseSource({ kind: 'folder', name: 'inbox', path })
-  const options = { settings, archive: join(home, 'a'), quarantine: join(home, 'q') }
+  const options = {
+    settings,
+    archive: join(home, 'a'),
+    quarantine: join(home, 'q'),
+    naming: { companyCodes: [], fileNames: [] },
+  }
   const source = watched(createSource(options), (text) => told.push(text))
   mkdirSync(path)
   t.same(await source.list(), [])
