@@ -45,7 +45,7 @@ async function weighFile(line: Line, { state, receipts, staged }: Proved): Promi
     columns: feed.columns.map(storeColumn),
   })
   const found = await classifyRecords(store, feed, { arrival, isForeign })
-  const confirms = found.duplicate.rows > 0 && (await isAhead(store, arrival))
+  const confirms = found.duplicate.rows > 0 && (await isAhead(store, state, profile))
   const without = withoutOf(confirms)
   const left = without.reduce((rows, kind) => rows - found[kind].rows, staged.rows)
   const { reads, final } = stagingOf(arrival)
