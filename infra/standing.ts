@@ -1,4 +1,4 @@
-import { createQueues } from '../pipeline/queues/bullmq.js'
+import { createQueues, type Queues } from '../pipeline/queues/bullmq.js'
 import { passingFault, type Wait } from '../pipeline/queues/wait.js'
 import { createStore, type Store } from '../pipeline/stores/clickhouse.js'
 import { createLedger } from '../pipeline/stores/ledger.js'
@@ -36,6 +36,16 @@ export async function readStanding(
 ): Promise<Standing> {
   const store = createStore(stack.store)
   const queues = createQueues({ redisUrl: stack.redisUrl, prefix: stack.profile.database })
+  try {
+    return await readStandingOf({ store, queues })
+  } finally {
+    await queues.close()
+    await store.close()
+  }
+}
+
+/** The same over connections that are there. */
+export async function readStandingOf({ store, queues }: Connected): Promise<Standing> {
   const away: Pick<Fault, 'code' | 'detail'>[] = []
   const unlessAway = async <T>(look: Promise<T>): Promise<T | undefined> => {
     try {
@@ -47,17 +57,17 @@ export async function readStanding(
       return undefined
     }
   }
-  try {
-    const [files, waits] = await Promise.all([
-      unlessAway(readFiles(store)),
-      unlessAway(queues.waits()),
-    ])
-    const waiting = listWaiting(files?.unfinished ?? [], waits)
-    return { waiting, quarantined: files?.quarantined ?? [], away }
-  } finally {
-    await queues.close()
-    await store.close()
-  }
+  const [files, waits] = await Promise.all([
+    unlessAway(readFiles(store)),
+    unlessAway(queues.waits()),
+  ])
+  const waiting = listWaiting(files?.unfinished ?? [], waits)
+  return { waiting, quarantined: files?.quarantined ?? [], away }
+}
+
+interface Connected {
+  readonly store: Store
+  readonly queues: Pick<Queues, 'waits'>
 }
 
 interface Unfinished {
