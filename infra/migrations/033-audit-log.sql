@@ -5,7 +5,7 @@ CREATE TABLE IF NOT EXISTS {database}.audit_log
     who String COMMENT 'the authenticated user; on the command line the user of the machine; loopback for whoever is on the machine; tieline for what the service does by the profile',
     via LowCardinality(String) COMMENT 'page, command, gateway or worker',
     act LowCardinality(String) COMMENT 'retry, release, register, unlock, bind, erase or profile',
-    subject String COMMENT 'what it was done to: the arrival of a file, an identifier, the hash of a profile',
+    subject String COMMENT 'what it was done to: the arrival of a file, the name of a file of customers, a client, the id of a bind action, the hash of a profile; of an erasure the instant by which its tombstones are found',
     detail String COMMENT 'the same in words',
     claim String COMMENT 'who wrote the entry: a random id',
     before String COMMENT 'hash of the entry before, empty for the first',

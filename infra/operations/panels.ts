@@ -21,12 +21,12 @@ export function createPanels(source: PanelSource): readonly Panel[] {
   }
   return [
     panel('files', 5, readToday),
-    panel('held', 5, readHeld),
-    panel('minutes', 5, readMinutes),
+    panel('held', 10, readHeld),
+    panel('minutes', 10, readMinutes),
     panel('freshness', 30, readFreshness),
     panel('completeness', 300, readCompleteness),
     panel('cycles', 300, readCycleDays),
-    panel('sources', 5, readSourceHealth),
+    panel('sources', 15, readSourceHealth),
     panel('queues', 5, readWork),
     panel('gateway', 5, createGatewayPanel(source.profile)),
   ]

@@ -6,6 +6,7 @@ import { createOperationsPage } from '../../infra/operations/operations.js'
 import { arrivalPaths } from '../../pipeline/outbox.js'
 import { followChain, recordAct } from '../../pipeline/stores/audit.js'
 import { createBrowser } from '../chromium.js'
+import { tieline } from '../infra/command-line.js'
 import { createStory, follow, header, storyProfile, until } from './stack.js'
 
 const story = await createStory()
@@ -147,6 +148,25 @@ t.test('an order is carried out once, also where all that followed it was lost',
   t.equal(Number(found?.arrivals), 1)
 })
 
+t.test('a person does the same by command, and is told why where it may not be', async (t) => {
+  const name = 'DEMO_06032024_Electric.csv'
+  const text = `${[header, ...good.map((row) => row.replace('G-', 'C-')), ...poor].join('\n')}\n`
+  await story.send(name, text)
+  t.match(await story.receiptOf(name), { status: 'quarantined' })
+  const home = ['--home', story.home.path]
+  const retried = await tieline('retry', 'DEMO_01012020_Electric.csv', ...home)
+  t.match(retried, { code: 1, stderr: /no file came in as DEMO_01012020_Electric\.csv/ })
+  const published = await tieline('retry', 'DEMO_05032024_Electric.csv', ...home)
+  t.match(published, { code: 1, stderr: /only quarantined files are taken up/ })
+  const released = await tieline('release', name, ...home)
+  t.match(released, { code: 0, stdout: /DEMO_06032024_Electric\.csv +published/ })
+  const written = await story.store.rows({
+    sql: 'SELECT via, act, detail FROM audit_log ORDER BY number',
+  })
+  t.match(written.at(0), { via: 'command', act: 'profile' }, 'the first start told its profile')
+  t.match(written.at(-1), { via: 'command', act: 'release', detail: /^DEMO_06032024/ })
+})
+
 t.test('100,000 rejected rows of a file are shown page by page', async (t) => {
   const arrival = await arrivalOf(markup)
   await story.store.command({
@@ -167,10 +187,20 @@ t.test('100,000 rejected rows of a file are shown page by page', async (t) => {
 })
 
 t.test('Bull Board stands under the page, to look at, and has no data but ids', async (t) => {
+  const rows = good.map((row) => row.replace('G-', 'B-'))
+  await story.loadBytes('DEMO_07032024_Electric.csv', `${[header, ...rows].join('\n')}\n`)
   const { page, errors } = await open('/queues/queue/settle?status=completed')
-  await until(async () => /settle-1/.test((await page.locator('#root').textContent()) ?? ''))
+  await until(async () => /settle-\d+/.test((await page.locator('#root').textContent()) ?? ''))
   const job = await fetch(`${address}/queues/api/queues?activeQueue=settle&status=completed`)
-  const { queues } = (await job.json()) as { queues: { name: string; readOnlyMode: boolean }[] }
+  const text = await job.text()
+  const { queues } = JSON.parse(text) as { queues: { name: string; readOnlyMode: boolean }[] }
+  t.match(text, /"data":\{"arrival":\d+\}/, 'of the data of a job its ids are shown')
+  t.notMatch(text, /"v":/, 'and nothing else')
+  const emptied = await fetch(`${address}/queues/api/queues/settle/clean/completed`, {
+    method: 'PUT',
+    headers: { origin: address },
+  })
+  t.equal(emptied.status, 404, 'nothing is done there')
   t.ok(queues.length > 5)
   t.ok(queues.every(({ readOnlyMode }) => readOnlyMode))
   t.same(

@@ -49,7 +49,13 @@ function shown(value: number | null | undefined): string {
   return value === null || value === undefined ? '–' : rough(value)
 }
 
-/** uPlot needs to know how wide it may be; it is told again whenever that changes. */
+/** Ticks that are less than a minute apart show seconds. */
+function clocks(_: unknown, ticks: number[]): string[] {
+  const [first = 0, second = first + 60] = ticks
+  return ticks.map((at) => clock(at, second - first < 60))
+}
+
+/** uPlot needs to know how wide it may be; it is told whenever that changes, and when it has gone. */
 function draw(place: HTMLElement, { at, lines }: Chart): void {
   const style = getComputedStyle(document.documentElement)
   const color = (name: string) => style.getPropertyValue(name).trim()
@@ -63,6 +69,10 @@ function draw(place: HTMLElement, { at, lines }: Chart): void {
   let drawn: InstanceType<typeof uPlot> | undefined
   const watcher = new ResizeObserver(() => {
     const width = Math.floor(place.clientWidth)
+    if (!place.isConnected) {
+      drawn?.destroy()
+      watcher.disconnect()
+    }
     if (width === 0) return
     if (drawn !== undefined) return drawn.setSize({ width, height: heightPx })
     const options = {
@@ -70,10 +80,13 @@ function draw(place: HTMLElement, { at, lines }: Chart): void {
       height: heightPx,
       cursor: { drag: { x: false, y: false } },
       scales: {
-        y: { range: (_: unknown, __: number, max: number) => [0, max || 1] as [number, number] },
+        y: {
+          range: (_: unknown, min: number, max: number) =>
+            [Math.min(0, min), Math.max(0, max) || 1] as [number, number],
+        },
       },
       axes: [
-        { ...axis, values: (_: unknown, ticks: number[]) => ticks.map(clock) },
+        { ...axis, values: clocks },
         { ...axis, size: 76, values: (_: unknown, ticks: number[]) => ticks.map(rough) },
       ],
       series: [

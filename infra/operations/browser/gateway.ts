@@ -14,44 +14,10 @@ export function gateway({ address, moments, answers }: GatewayShown): readonly N
     latest === undefined
       ? 'Looking for the first time.'
       : `${rough(latest.perSecond)} requests a second just now.`
-  const at = moments.map((moment) => moment.at)
-  const milliseconds = (value: number | null) => (value === null ? null : value * 1_000)
   const bad = answers.filter(({ status }) => !status.startsWith('2'))
   return [
     el('p', {}, `${count(total)} requests since the process at ${address} began. ${rate}`),
-    ...(moments.length < 2
-      ? []
-      : [
-          chart({
-            title: 'Requests a second',
-            summary: 'Requests a second, while somebody watches.',
-            at,
-            lines: [
-              {
-                label: 'requests/s',
-                color: '--line-1',
-                values: moments.map((one) => one.perSecond),
-              },
-            ],
-          }),
-          chart({
-            title: 'Milliseconds to an answer',
-            summary: 'Milliseconds that half and 95 % of the requests stayed below.',
-            at,
-            lines: [
-              {
-                label: '95 %',
-                color: '--line-2',
-                values: moments.map((one) => milliseconds(one.slow)),
-              },
-              {
-                label: 'half',
-                color: '--line-1',
-                values: moments.map((one) => milliseconds(one.median)),
-              },
-            ],
-          }),
-        ]),
+    ...drawn(moments),
     bad.length === 0
       ? el('p', { class: 'nothing' }, 'Every request was answered with success.')
       : table(
@@ -64,5 +30,33 @@ export function gateway({ address, moments, answers }: GatewayShown): readonly N
           ],
           [...bad].sort((a, b) => b.requests - a.requests).slice(0, 40),
         ),
+  ]
+}
+
+/** Rates need two looks, latencies a request between them. */
+function drawn(moments: GatewayShown['moments']): readonly Node[] {
+  const at = moments.map((moment) => moment.at)
+  const milliseconds = (value: number | null) => (value === null ? null : value * 1_000)
+  const rates = moments.map((moment) => moment.perSecond)
+  const slow = moments.map((moment) => milliseconds(moment.slow))
+  const median = moments.map((moment) => milliseconds(moment.median))
+  const rate = chart({
+    title: 'Requests a second',
+    summary: 'Requests a second, while somebody watches.',
+    at,
+    lines: [{ label: 'requests/s', color: '--line-1', values: rates }],
+  })
+  const latency = chart({
+    title: 'Milliseconds to an answer',
+    summary: 'Milliseconds that half and 95 % of the requests stayed below.',
+    at,
+    lines: [
+      { label: '95 %', color: '--line-2', values: slow },
+      { label: 'half', color: '--line-1', values: median },
+    ],
+  })
+  return [
+    ...(moments.length < 2 ? [] : [rate]),
+    ...(slow.filter((value) => value !== null).length < 2 ? [] : [latency]),
   ]
 }

@@ -16,9 +16,9 @@ export function instant(at: string | number): string {
   return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
-/** Hours and minutes of seconds since 1970, UTC. */
-export function clock(at: number): string {
-  return new Date(at * 1_000).toISOString().slice(11, 16)
+/** Hours and minutes of seconds since 1970, UTC, with seconds where they matter. */
+export function clock(at: number, isExact = false): string {
+  return new Date(at * 1_000).toISOString().slice(11, isExact ? 19 : 16)
 }
 
 /** A sender's name without characters that are not seen and might turn what is. */

@@ -1,11 +1,16 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { request as ask, createServer } from 'node:http'
+import { request as askTls } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { hashPassword } from '../../../api/password.js'
+import { demoCertificates } from '../../../infra/demo/certificates.js'
+import { createHealth } from '../../../infra/health.js'
 import { type Admission, createAdmit, isOwn } from '../../../infra/operations/access.js'
 import { parseProfile } from '../../../schemas/profile.js'
+import { createFolder } from '../../folder.js'
 
 const passwordHash = await hashPassword('a long password')
 const users = [{ name: 'ann', passwordHash }]
@@ -67,6 +72,45 @@ t.test(
     }
   },
 )
+
+const noHealth = {
+  host: '127.0.0.1',
+  port: 0,
+  setting: 'worker.operations',
+  ready: async () => undefined,
+  metrics: { type: 'text/plain', text: async () => '' },
+}
+
+t.test('over TLS a client certificate opens the page, and probes need none', async (t) => {
+  const files = demoCertificates(createFolder(t))
+  const tls = { certFile: files.certFile, keyFile: files.keyFile, clientCaFile: files.caFile }
+  const admit = createAdmit(operations({ host: '0.0.0.0', tls }))
+  const health = await createHealth({
+    ...noHealth,
+    tls,
+    page: (request, response) => {
+      void admit(request).then((admission) => response.end(JSON.stringify(admission)))
+    },
+  })
+  t.teardown(health.close)
+  const get = async (path: string, certified: boolean) => {
+    const { clientCertFile, clientKeyFile } = files
+    const own = { cert: readFileSync(clientCertFile), key: readFileSync(clientKeyFile) }
+    const ca = readFileSync(files.caFile)
+    const request = askTls(`${health.address}${path}`, { ca, ...(certified && own) })
+    request.end()
+    const [response] = await once(request, 'response')
+    return json(response)
+  }
+  t.match(health.address, /^https:/)
+  t.match(await get('/health/live', false), { status: 'live' })
+  t.match(await get('/', false), { status: 403 })
+  t.match(await get('/', true), { who: 'platform' })
+  await t.rejects(createHealth({ ...noHealth, tls: { ...tls, keyFile: 'nowhere.key' } }), {
+    code: 'LISTENER',
+    message: /worker\.operations\.tls: nowhere\.key cannot be read/,
+  })
+})
 
 t.test('only the page itself may ask for something to be done', async (t) => {
   const knock = await createDoor(t, {})
