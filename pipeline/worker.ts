@@ -25,6 +25,7 @@ import { createSources } from './sources/drivers.js'
 import { createStore, type StoreAddress } from './stores/clickhouse.js'
 import { createLedger } from './stores/ledger.js'
 import { sweep } from './sweep.js'
+import { quarantineSource, takeUp } from './take-up.js'
 
 export interface WorkerOptions {
   readonly profile: Profile
@@ -67,6 +68,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     load: ({ v: _, ...task }) => load(line, task),
     reconcile: ({ arrival }) => reconcile(line, arrival),
     settle: ({ arrival }) => settle(line, arrival),
+    takeUp: ({ arrival }) => takeUp(line, arrival),
     sweep: () => sweep(line),
     retain: () => retain(line),
     register: ({ customers }) => registerAll(line, customers),
@@ -81,7 +83,8 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       attemptsMax: profile.limits.attemptsMax,
       run: steps[name],
       giveUp: async (data, error) => {
-        if ('arrival' in data) await giveUp(line, { job: name, arrival: data.arrival }, error)
+        if ('arrival' in data && name !== 'takeUp')
+          await giveUp(line, { job: name, arrival: data.arrival }, error)
         if ('meterId' in data) await giveUpHistory(line, data.meterId, error)
       },
       onFailure: (ids, error, attempts) => {
@@ -95,12 +98,14 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     })
   await line.queues.runAlone('reconcile')
   await line.queues.runAlone('poll')
+  await line.queues.runAlone('takeUp')
   const consumers = [
     consume('fetch', fetchesAtOnce),
     consume('receive', 1),
     consume('load', loadsAtOnce),
     consume('reconcile', 1),
     consume('settle', 2),
+    consume('takeUp', 1),
     consume('poll', 1),
     consume('sweep', 1),
     consume('retain', 1),
@@ -130,6 +135,7 @@ function createLine(options: WorkerOptions): Line {
     { name: backfillSource, path: folders.backfill },
     { name: uploadSource, path: folders.uploads },
     { name: pushSource, path: folders.pushed },
+    { name: quarantineSource, path: folders.quarantine },
   ].map((folder) => sourceSettings.parse({ kind: 'folder', ...folder }))
   return {
     profile,
