@@ -5,6 +5,7 @@ import { feeds } from './feeds.js'
 import { gateway } from './gateway/main.js'
 import { memory } from './gateway/memory.js'
 import { slowCis } from './gateway/slow-cis.js'
+import { page } from './page.js'
 import { sources } from './sources/main.js'
 import { usage } from './usage.js'
 
@@ -87,6 +88,16 @@ program
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
     await sources({ ...options, print })
+  })
+
+program
+  .command('page')
+  .description('the figures of the operations page over a ledger of a year and many jobs')
+  .option('--files <n>', 'files in the ledger', toCount, 20_000)
+  .option('--jobs <n>', 'jobs in Redis', toCount, 100_000)
+  .option('--rounds <n>', 'rounds measured', toCount, 7)
+  .action(async (options) => {
+    await page({ ...options, print })
   })
 
 await program.parseAsync()

@@ -14,6 +14,7 @@ import { probe } from './commands/probe.js'
 import { register } from './commands/register.js'
 import { sql } from './commands/sql.js'
 import { status } from './commands/status.js'
+import { takeUp } from './commands/take-up.js'
 import { unlock } from './commands/unlock.js'
 import { up } from './commands/up.js'
 import { type Context, exitCodes } from './context.js'
@@ -125,6 +126,17 @@ program
   .description('files by state, sources, queues, freshness of the data, bills of each cycle')
   .option('--json', 'print as JSON', false)
   .action((options) => run((context) => status(context, options)))
+for (const [act, what] of [
+  ['retry', 'judge a quarantined file once more, after what was wrong has been mended'],
+  ['release', 'publish the good rows of a file that has too many rejected ones'],
+] as const) {
+  program
+    .command(act)
+    .description(what)
+    .argument('<file>', 'its name, or the number of its arrival')
+    .addHelpText('after', '\nExit code: 0 published, 2 quarantined or a duplicate, 1 a fault.')
+    .action((file) => run((context) => takeUp(context, act, file)))
+}
 program
   .command('pause')
   .description('take nothing new from a source until it is resumed')

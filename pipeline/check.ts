@@ -19,7 +19,7 @@ import { checkRecords } from './records/check.js'
 import { type BadRow, type Reading, type ReadingOptions, readRows } from './row-reading.js'
 import { type Sample, sampleBytes, sampleFile } from './sample.js'
 import { type FileState, noQuantity, noRows } from './stores/file-state.js'
-import { isCutShort, noRowsRefusal, type Refusal, truncatedRefusal, withhold } from './verdict.js'
+import { isCutShort, type Refusal, refuseRows, truncatedRefusal, withhold } from './verdict.js'
 
 export interface CheckOptions {
   readonly profile: Profile
@@ -98,7 +98,7 @@ async function judge(checking: Checking, blank: FileState): Promise<Checked> {
       quantity: { ...noQuantity, read: formatQuantity(reading.micros) },
       notes: { ...blank.notes, roundedRows: reading.rounded },
     }
-    const wrong = refusalOf(reading, feeds[name.feed].columns)
+    const wrong = refusalOf(reading, feeds[name.feed])
     if (wrong !== undefined) {
       const refused = { ...withhold(state, wrong), settledAt: now() }
       return { receipt: toReceipt(refused), badRows: [] }
@@ -115,9 +115,10 @@ async function judge(checking: Checking, blank: FileState): Promise<Checked> {
 /** Why a file is refused that was read to its end. */
 export function refusalOf(
   reading: Pick<Reading, 'rows' | 'unendedRow'>,
-  columns: readonly string[],
+  { name, columns }: { readonly name: string; readonly columns: readonly string[] },
 ): Refusal | undefined {
-  if (reading.rows === 0) return noRowsRefusal
+  const refusal = refuseRows(name, reading.rows)
+  if (refusal !== undefined) return refusal
   return isCutShort(reading.unendedRow, columns) ? truncatedRefusal : undefined
 }
 

@@ -21,3 +21,24 @@ export async function refuseFullDisk(
     `${folder} has ${free} bytes free; ${file.name} has ${file.bytes} and limits.freeDiskBytesMin is ${freeDiskBytesMin}`,
   )
 }
+
+/** Bytes that may be written before free disk is asked for again: others write there, too. */
+const lookBytes = 67_108_864
+
+/**
+ * Refuses the rest of a file, as it is written, as soon as it would leave less than the limit free.
+ * Throws `DISK_FULL`.
+ */
+export function createDiskWatch(options: {
+  readonly folder: string
+  readonly name: string
+  readonly freeDiskBytesMin: number
+}): (bytesLeft: number) => Promise<void> {
+  const { folder, name, freeDiskBytesMin } = options
+  let nextLeft = Number.POSITIVE_INFINITY
+  return async (bytes) => {
+    if (bytes > nextLeft) return
+    nextLeft = bytes - lookBytes
+    await refuseFullDisk(folder, { name, bytes }, freeDiskBytesMin)
+  }
+}

@@ -21,7 +21,7 @@ const pauseMsMax = 300_000
 export async function pollWhenDue(line: Line, name: string, stillness: Stillness): Promise<void> {
   const { pausedAt, failure } = (await readSources(line.store)).get(name) ?? {}
   if (pausedAt !== undefined) return
-  if (failure !== undefined && failure.retryAt > line.now()) return
+  if (failure !== undefined && isLeftAlone(failure, line.now())) return
   try {
     await poll(line, name, stillness)
     if (failure !== undefined) await recordFailure(line.store, name, undefined)
@@ -31,6 +31,12 @@ export async function pollWhenDue(line: Line, name: string, stillness: Stillness
     }
     throw error
   }
+}
+
+/** A pause that is longer than any was written when the clock was wrong. */
+function isLeftAlone({ retryAt }: SourceFailure, now: Date): boolean {
+  const leftMs = retryAt.getTime() - now.getTime()
+  return leftMs > 0 && leftMs <= pauseMsMax
 }
 
 function nextFailure(

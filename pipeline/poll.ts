@@ -2,7 +2,9 @@ import { rateSetOf } from '../schemas/file-name.js'
 import { begin } from './forward.js'
 import type { Line } from './line.js'
 import type { Listed } from './sources/source.js'
+import type { FileState } from './stores/file-state.js'
 import type { Entry } from './stores/ledger.js'
+import { membersOf } from './together.js'
 
 /** What the last polls of a source showed: how often in a row each file stood still, and since when. */
 export type Stillness = Map<
@@ -30,12 +32,13 @@ export async function poll(line: Line, name: string, stillness: Stillness): Prom
   const { settlePolls } = profile
   const fresh = listed.filter((one) => !known.has(keyOf(one)))
   const finished = new Set(fresh.filter((one) => isFinished(line, one, { stillness, settlePolls })))
-  const groups = groupSets(fresh).filter(
+  const groups = groupSets(line, fresh).filter(
     (group) => group.every((one) => finished.has(one)) && isComplete(line, group, stillness),
   )
   if (groups.length === 0) return
-  await replaceWaiting(line, groups.flat())
+  const awaited = await replaceWaiting(line, name, groups.flat())
   for (const group of groups) {
+    if (group.some((one) => awaited.has(rateSetOf(one.name, line.profile)?.key))) continue
     const arrivals = await line.ledger.claimAll(group.map(toEntry))
     for (const arrival of arrivals) await begin(line, arrival)
   }
@@ -46,10 +49,10 @@ function toEntry({ announced: _, setAnnounced: __, ...entry }: Listed): Entry {
 }
 
 /** Each file by itself, but for those of a set, which are taken together (decision 27). */
-function groupSets(listed: readonly Listed[]): readonly (readonly Listed[])[] {
+function groupSets({ profile }: Line, listed: readonly Listed[]): readonly (readonly Listed[])[] {
   const groups = new Map<string, Listed[]>()
   for (const one of listed) {
-    const key = rateSetOf(one.name)?.key ?? `/${one.path}`
+    const key = rateSetOf(one.name, profile)?.key ?? `/${one.path}`
     groups.set(key, [...(groups.get(key) ?? []), one])
   }
   return [...groups.values()]
@@ -58,7 +61,8 @@ function groupSets(listed: readonly Listed[]): readonly (readonly Listed[])[] {
 /** A set is complete when its sender says so, or when nothing of it has changed for a while. */
 function isComplete(line: Line, group: readonly Listed[], stillness: Stillness): boolean {
   const [first] = group
-  if (first === undefined || rateSetOf(first.name) === undefined || first.setAnnounced) return true
+  if (first === undefined || rateSetOf(first.name, line.profile) === undefined) return true
+  if (group.some((one) => one.setAnnounced)) return true
   const now = line.now().getTime()
   const latest = Math.max(...group.map(({ path }) => stillness.get(path)?.since ?? now))
   return now - latest >= line.profile.rates.quietMinutes * 60_000
@@ -83,12 +87,32 @@ function isFinished(
   return before.polls + 1 >= settlePolls
 }
 
-/** Files that wait for their rest are let go when the source shows another state of them. */
-async function replaceWaiting(line: Line, files: readonly Listed[]): Promise<void> {
+/**
+ * Files that wait for their rest are let go when the source shows another state of them, and with
+ * them those of their set. Returns the sets of which files stand there that come again only at the
+ * next poll: all of such a set is then taken together.
+ */
+async function replaceWaiting(
+  line: Line,
+  source: string,
+  files: readonly Listed[],
+): Promise<ReadonlySet<string | undefined>> {
   const paths = new Set(files.map((file) => file.path))
   const { states } = await line.ledger.unfinished()
+  const awaited = new Set<string | undefined>()
   for (const state of states) {
-    if (state.status !== 'waiting' || !paths.has(state.path)) continue
-    await line.ledger.record({ ...state, status: 'replaced', settledAt: line.now() })
+    if (state.status !== 'waiting' || state.source !== source || !paths.has(state.path)) continue
+    const members = await membersOf(line, state)
+    const undecided = members.filter(({ status }) => status === 'received' || status === 'waiting')
+    const settledAt = line.now()
+    await line.ledger.record(
+      ...[state, ...undecided.filter(({ arrival }) => arrival !== state.arrival)].map(
+        (one): FileState => ({ ...one, status: 'replaced', settledAt }),
+      ),
+    )
+    for (const { path, fileName } of undecided) {
+      if (!paths.has(path)) awaited.add(rateSetOf(fileName, line.profile)?.key)
+    }
   }
+  return awaited
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { rm } from 'node:fs/promises'
 import { Fault } from '../schemas/fault.js'
 import { feeds, isSchedule } from '../schemas/feed.js'
 import { type FileName, parseFileName } from '../schemas/file-name.js'
@@ -9,7 +10,7 @@ import { refuseFullDisk } from './free-disk.js'
 import { afterHeader } from './header.js'
 import { inflate } from './inflate.js'
 import { type Intake, kindOf } from './kind.js'
-import { createLanding, isLanded, landedFolder } from './landing.js'
+import { createLanding, isLanded, type Landing, landedFolder } from './landing.js'
 import type { Line } from './line.js'
 import { toLoadTask } from './load-task.js'
 import { sampleBytes } from './sample.js'
@@ -22,7 +23,7 @@ import {
   noRows,
 } from './stores/file-state.js'
 import type { Arrival } from './stores/ledger.js'
-import { isCutShort, noRowsRefusal, truncatedRefusal } from './verdict.js'
+import { isCutShort, refuseRows, truncatedRefusal } from './verdict.js'
 
 /**
  * Takes in one file in a single pass: hashes the bytes, proves the header, cuts the rows into
@@ -118,15 +119,16 @@ async function land(line: Line, arrival: Arrival, named: Named): Promise<FileSta
     quantity: { ...noQuantity, read: formatQuantity(micros) },
   }
   if (received.duplicateOf !== 0) return received
-  if (rows === 0) {
-    return { ...received, ...noRowsRefusal }
-  }
-  return truncated ? refuseTruncated(arrival, received) : received
+  const refusal = refuseRows(state.feed, rows)
+  if (refusal !== undefined) return { ...received, ...refusal }
+  return truncated ? refuseTruncated(line, received) : received
 }
 
-function refuseTruncated(arrival: Arrival, state: FileState): FileState {
+/** Of a file in a source the rest may still come; what was handed over or sent here is all there is. */
+function refuseTruncated({ profile }: Line, state: FileState): FileState {
   const refused = { ...state, ...truncatedRefusal }
-  return isHandOver(arrival) ? refused : { ...refused, status: 'waiting' }
+  const mayGrow = profile.sources.some(({ name }) => name === state.source)
+  return mayGrow ? { ...refused, status: 'waiting' } : refused
 }
 
 interface Origin {
@@ -183,11 +185,12 @@ function sourceChanged(state: FileState): Fault {
 
 async function landRows(
   line: Line,
-  { arrival: { arrival }, name, hold }: Origin,
+  { arrival: { arrival, name: fileName }, name, hold }: Origin,
   input: AsyncGenerator<Buffer>,
 ): Promise<Taken> {
   const feed = feeds[name.feed]
-  const { chunkBytes, rowBytesMax } = line.profile.limits
+  const { chunkBytes, rowBytesMax, freeDiskBytesMin } = line.profile.limits
+  const folder = landedFolder(line.folders.landing, arrival)
   let head = Buffer.alloc(0)
   let header: readonly string[] = feed.columns
   let opened: Intake | undefined
@@ -197,11 +200,13 @@ async function landRows(
   }
   const state = { arrival, feed: name.feed }
   const landing = await createLanding({
-    folder: landedFolder(line.folders.landing, arrival),
+    folder,
     chunkBytes,
     firstLine: 2,
     measure: (bytes) => intake().measure(bytes),
     onChunk: async (chunk) => {
+      const { bytes } = chunk
+      await refuseFullDisk(line.folders.landing, { name: fileName, bytes }, freeDiskBytesMin)
       await intake().prepare()
       if (hold) return
       await line.queues.add('load', { v: 3, ...toLoadTask(state, intake().reading(), chunk) })
@@ -219,9 +224,18 @@ async function landRows(
     const ended = unendedRow === undefined
     const truncated = isCutShort(unendedRow, header)
     return { chunks, ...intake().reading(), ended, truncated, roundedRows }
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'DISK_FULL') await dropLanded(landing, folder)
+    throw error
   } finally {
     await landing.close()
   }
+}
+
+/** What of a file has no room to be landed leaves its room to others until it is tried again. */
+async function dropLanded(landing: Landing, folder: string): Promise<void> {
+  await landing.close()
+  await rm(folder, { recursive: true, force: true })
 }
 
 /** The same bytes, seen as they pass. */

@@ -11,7 +11,7 @@ import { blankState, ensureLanded } from './receive.js'
 import type { FileState } from './stores/file-state.js'
 import { forgetRejects } from './stores/staging.js'
 import { addQuantities } from './sums.js'
-import { membersOf } from './together.js'
+import { mayGrow, membersOf } from './together.js'
 import { type Refusal, sumReceipts, toDuplicate, withhold } from './verdict.js'
 
 const waitingMsMax = 24 * 3_600_000
@@ -28,6 +28,7 @@ export async function reconcile(line: Line, arrival: number): Promise<void> {
   if (state.status === 'publishing') return publish(line, members.filter(isPublishing))
   if (state.status !== 'received' && !isOverdue(line, state)) return forward(line, state)
   if (members.length === 0 || members.some((one) => isAwaited(line, one))) return
+  if (mayGrow(line, members)) return
   await publishPending(line, arrival)
   const valid = await recordFirst(line, await decide(line, members), members)
   const publishing = valid.filter(isPublishing)

@@ -2,8 +2,11 @@ import { Fault } from '../schemas/fault.js'
 import type { Line } from './line.js'
 import type { JobName } from './queues/jobs.js'
 
-/** Queues of which one job runs at a time: verdicts, listings, and runs that use the whole engine. */
-export const alone = ['reconcile', 'poll', 'due', 'bill'] as const satisfies JobName[]
+/**
+ * Queues of which one job runs at a time: verdicts, listings, files that are taken up again, and runs
+ * that use the whole engine.
+ */
+export const alone = ['reconcile', 'poll', 'takeUp', 'due', 'bill'] as const satisfies JobName[]
 
 const sweepMs = 15_000
 const dueMs = 15_000
@@ -13,8 +16,7 @@ const lookMs = 5_000
 /**
  * Repeats the sweep, what retention asks for, the look for bills that are due, and the poll of each
  * source, and tells the queues every few seconds anew, also which of them have one job run at a time: a
- * Redis that was emptied forgets that too,
- * and nothing would be found any more.
+ * Redis that was emptied forgets that too, and nothing would be found any more.
  */
 export async function keepRepeating(line: Line): Promise<{ close(): Promise<void> }> {
   const repeat = async () => {

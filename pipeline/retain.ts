@@ -21,7 +21,11 @@ export async function retain(line: Line): Promise<void> {
   const before = (days: number) => new Date(line.now().getTime() - days * dayMs)
   for (const folder of [archive, quarantine]) await removeEnded(line, folder, before(archiveDays))
   for (const folder of [outbox, join(outbox, arrivalsFolder)]) {
-    await removeWritten(folder, before(rejectsDays), /\.(receipt\.json|rejects\.csv)$/)
+    await removeWritten(
+      folder,
+      before(rejectsDays),
+      /\.(receipt\.json|rejects\.csv)(\.\d+\.part)?$/,
+    )
   }
   await removeWritten(uploads, before(stagingDays), /\.part$/)
   await forgetRejects(line, before(rejectsDays))

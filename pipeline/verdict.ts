@@ -1,4 +1,5 @@
 import { proveDateOrder } from '../schemas/date-order.js'
+import { isSchedule } from '../schemas/feed.js'
 import type { DateOrder } from '../schemas/time-stamp.js'
 import { type TimeStampFormat, timeStampNames } from '../schemas/time-stamp.js'
 import { parseRow } from './csv.js'
@@ -15,9 +16,22 @@ export interface Refusal {
 
 const rejectedRowsAlways = 10
 
-export const noRowsRefusal: Refusal = {
+const noRowsRefusal: Refusal = {
   fault: 'NO_ROWS',
   reason: 'a header stands alone, no row follows it; send it again with its rows',
+}
+
+/**
+ * A complete schedule is judged in memory: 5,000 reading units have so many periods in eight years.
+ */
+export const scheduleRowsMax = 500_000
+
+/** Why a file with so many rows is not looked at any further. */
+export function refuseRows(feed: string, rows: number): Refusal | undefined {
+  if (rows === 0) return noRowsRefusal
+  if (!isSchedule(feed) || rows <= scheduleRowsMax) return undefined
+  const reason = `it has ${rows} rows, a complete schedule ${scheduleRowsMax} at most; leave out what has long ended`
+  return { fault: 'SCHEDULE', reason }
 }
 
 export const truncatedRefusal: Refusal = {

@@ -26,6 +26,7 @@ import { createSources } from './sources/drivers.js'
 import { createStore, type StoreAddress } from './stores/clickhouse.js'
 import { createLedger } from './stores/ledger.js'
 import { sweep } from './sweep.js'
+import { quarantineSource, takeUp } from './take-up.js'
 
 export interface WorkerOptions {
   readonly profile: Profile
@@ -68,6 +69,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     load: ({ v: _, ...task }) => load(line, task),
     reconcile: ({ arrival }) => reconcile(line, arrival),
     settle: ({ arrival }) => settle(line, arrival),
+    takeUp: ({ arrival }) => takeUp(line, arrival),
     sweep: () => sweep(line),
     retain: () => retain(line),
     register: ({ customers }) => registerAll(line, customers),
@@ -84,7 +86,8 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       attemptsMax: profile.limits.attemptsMax,
       run: steps[name],
       giveUp: async (data, error) => {
-        if ('arrival' in data) await giveUp(line, { job: name, arrival: data.arrival }, error)
+        if ('arrival' in data && name !== 'takeUp')
+          await giveUp(line, { job: name, arrival: data.arrival }, error)
         if ('meterId' in data) await giveUpHistory(line, data.meterId, error)
       },
       onFailure: (ids, error, attempts) => {
@@ -103,6 +106,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('load', loadsAtOnce),
     consume('reconcile', 1),
     consume('settle', 2),
+    consume('takeUp', 1),
     consume('poll', 1),
     consume('sweep', 1),
     consume('retain', 1),
@@ -134,6 +138,7 @@ function createLine(options: WorkerOptions): Line {
     { name: backfillSource, path: folders.backfill },
     { name: uploadSource, path: folders.uploads },
     { name: pushSource, path: folders.pushed },
+    { name: quarantineSource, path: folders.quarantine },
   ].map((folder) => sourceSettings.parse({ kind: 'folder', ...folder }))
   return {
     profile,
@@ -142,7 +147,13 @@ function createLine(options: WorkerOptions): Line {
     store,
     ledger: createLedger(store, now),
     queues: createQueues({ redisUrl: options.redisUrl, prefix: profile.database }),
-    sources: createSources([...profile.sources, ...own], { ...folders, secret, tell }),
+    sources: createSources([...profile.sources, ...own], {
+      ...folders,
+      freeDiskBytesMin: profile.limits.freeDiskBytesMin,
+      naming: profile,
+      secret,
+      tell,
+    }),
     storeLanding: options.storeLandingPath,
     mdm: options.mdm,
     now,

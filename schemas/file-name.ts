@@ -1,6 +1,7 @@
 import { Fault } from './fault.js'
 import { type FeedName, feedNames, feeds, recordFeedOf } from './feed.js'
 import { matchPatterns, type Naming } from './name-pattern.js'
+import type { SetName } from './record-feed.js'
 import { isCalendarDay } from './time-stamp.js'
 
 /** What the name of a file says. `fileDate` is `YYYY-MM-DD`. */
@@ -16,8 +17,8 @@ export interface FileName {
 const nameBytesMax = 255
 const expected = '<CompanyCode>_<DDMMYYYY>_<Feed>[_<n>].csv[.gz|.zip]'
 const date = String.raw`(?<day>\d{2})(?<month>\d{2})(?<year>\d{4})`
-const stem = `(?<company>[A-Za-z0-9]{1,32})_${date}_(?<feed>[A-Za-z]+)`
-const shape = new RegExp(String.raw`^${stem}(?:_(?<suffix>\d{1,9}))?(?<ending>(?:\.[a-z]+)+)$`)
+const stem = String.raw`(?<before>(?<company>[A-Za-z0-9]{1,32})_${date}_)(?<feed>[A-Za-z]+)(?<after>(?:_(?<suffix>\d{1,9}))?)`
+const shape = new RegExp(String.raw`^${stem}(?<ending>(?:\.[a-z]+)+)$`)
 const remedy = 'fileNames in the profile says how else files may be named'
 const endings: ReadonlyMap<string, FileName['compression']> = new Map([
   ['.csv', 'none'],
@@ -34,7 +35,7 @@ const endings: ReadonlyMap<string, FileName['compression']> = new Map([
 export function parseFileName(name: string, naming: Naming): FileName {
   if (Buffer.byteLength(name) > nameBytesMax)
     throw refusal(name, `it is longer than ${nameBytesMax} bytes`)
-  const groups = matchPatterns(name, naming) ?? shape.exec(name)?.groups
+  const groups = partsOf(name, naming)
   if (groups === undefined) throw refusal(name, `it has another shape; ${remedy}`)
   const { company = '', day = '', month = '', year = '' } = groups
   const { feed = '', suffix, ending = '' } = groups
@@ -55,13 +56,16 @@ export function parseFileName(name: string, naming: Naming): FileName {
 }
 
 /** Whether a name says that its sender is not done yet: `.part`, `.tmp`, `.filepart`, dot names. */
-export function isUnfinished(name: string): boolean {
+function isUnfinished(name: string): boolean {
   return name.startsWith('.') || /\.(part|tmp|filepart)$/i.test(name)
 }
 
-/** Whether a name is one that Tieline writes beside a file: receipt, rejects, or a mark. */
-export function isOwn(name: string): boolean {
-  return /\.(receipt\.json|rejects\.csv|ended)$/.test(name)
+/** What Tieline writes beside a file (receipt, rejects, a mark) and a sender to say that it is done. */
+const beside = /\.(receipt\.json|rejects\.csv|ended|done)$/
+
+/** Whether a name in a sender's folder is that of a file to be taken. */
+export function isToBeTaken(name: string): boolean {
+  return !isUnfinished(name) && !beside.test(name)
 }
 
 /** A sender's name made fit to stand in a name of ours, whatever it holds. */
@@ -80,15 +84,50 @@ function refusal(name: string, reason: string): Fault {
   return new Fault('FILE_NAME', `${shown} is not ${expected}: ${reason}`)
 }
 
-/**
- * The set of rate files that a name belongs to, and the done-file by which its sender says that all
- * of it is there (decision 27); undefined for a file that stands alone.
- */
-export function rateSetOf(
-  name: string,
-): { readonly key: string; readonly done: string } | undefined {
-  const { company, day, month, year, feed = '' } = shape.exec(name)?.groups ?? {}
-  if (recordFeedOf(feed)?.schedule?.set !== 'rates') return undefined
-  const key = `${company}_${day}${month}${year}_Rates`
-  return { key, done: `${key}.done` }
+/** What the name of a file says of it, whether or not it is a good one. */
+export interface Skimmed {
+  readonly fileDate: string
+  readonly feed: string
+}
+
+/** Reads a name without judging it; undefined for one that has no shape of those that are known. */
+export function skimFileName(name: string, naming: Naming): Skimmed | undefined {
+  const parts = partsOf(name, naming)
+  if (parts === undefined) return undefined
+  const { day, month, year, feed = '' } = parts
+  return { fileDate: `${year}-${month}-${day}`, feed }
+}
+
+/** A set of complete schedules, as the name of one of its files tells it (decision 27). */
+export interface NamedSet {
+  readonly set: SetName
+  /** The same for all files of the set, whatever names the profile gives them. */
+  readonly key: string
+  /**
+   * The files by which the sender says that all rate files are there: the usual one, and the file's
+   * own name with `Rates` in the place of its feed.
+   */
+  readonly done: readonly string[]
+}
+
+/** The set that a file belongs to by its name; undefined for one that stands alone. */
+export function setOfName(name: string, naming: Naming): NamedSet | undefined {
+  const { company, day, month, year, feed = '', before, after } = partsOf(name, naming) ?? {}
+  const set = recordFeedOf(feed)?.schedule?.set
+  if (set === undefined) return undefined
+  const stem = `${company}_${day}${month}${year}`
+  const own = after === undefined ? [] : [`${before}Rates${after}.done`]
+  return { set, key: `${stem}_${set}`, done: [...new Set([`${stem}_Rates.done`, ...own])] }
+}
+
+/** The same of rate files, which come together; undefined for any other. */
+export function rateSetOf(name: string, naming: Naming): NamedSet | undefined {
+  const found = setOfName(name, naming)
+  return found?.set === 'rates' ? found : undefined
+}
+
+type Parts = Readonly<Record<string, string | undefined>>
+
+function partsOf(name: string, naming: Naming): Parts | undefined {
+  return matchPatterns(name, naming) ?? shape.exec(name)?.groups
 }

@@ -16,7 +16,7 @@ export const pushedColumns: ReadonlyMap<string, readonly string[]> = new Map(
 /**
  * Rows that were pushed as lines of a usage file, each with its line end. What could reach into the
  * rows of another call is refused, for they come to stand in one file: a quote in CSV, a line break in
- * a value, a row of other columns. Everything else is judged where the rows of every file are.
+ * a value, a row of other columns, a NUL, by which a whole file is no text. Everything else is judged where the rows of every file are.
  */
 export function toPushedText({ feed, format, text }: PushedRows): PushedText {
   const columns = pushedColumns.get(feed)
@@ -28,6 +28,9 @@ export function toPushedText({ feed, format, text }: PushedRows): PushedText {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
   const read = format === 'csv' ? readCsv(lines, columns) : readNdjson(lines)
   if (!Array.isArray(read)) return { problem: String(read) }
+  if (read.some((row) => row.includes('\0'))) {
+    return { problem: 'a value holds a NUL character; leave it out' }
+  }
   if (read.length === 0) return { problem: 'the body holds no row; send at least one' }
   return { rows: read.length, text: `${read.join('\n')}\n` }
 }

@@ -25,7 +25,7 @@ export const recordCodes = {
   TOO_LONG: 'longer than 64 characters',
   TEXT_TOO_LONG: 'longer than 500 characters',
   SPREADSHEET_NUMBER: 'identifier was rounded by a spreadsheet',
-  NOT_A_DATE: 'expected a date written YYYY-MM-DD',
+  NOT_A_DATE: 'expected a date from 1970 to 2105 written YYYY-MM-DD',
   NOT_A_DAY: 'expected a date written YYYY-MM-DD, or --MM-DD for every year',
   NOT_A_NUMBER: 'expected a plain decimal number',
   TOO_LARGE: 'expected at most 12 digits before the point',

@@ -41,6 +41,8 @@ async function fetchSource({ settings }: Extract<FetchRequest, { what: 'source' 
     landing: path,
     archive: path,
     quarantine: path,
+    freeDiskBytesMin: 0,
+    naming: { companyCodes: [], fileNames: [] },
     secret: (reference) => ('file' in reference ? readFileSync(reference.file, 'utf8') : 'secret'),
   })
   const [listed] = await source.list()

@@ -1,10 +1,10 @@
 import { freeBytes } from '../../pipeline/free-disk.js'
 import { createQueues, type QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
-import { readSources, type SourceState } from '../../pipeline/stores/sources.js'
-import type { Profile } from '../../schemas/profile.js'
+import { readSources } from '../../pipeline/stores/sources.js'
 import { type BillsShown, billColumns, readBills } from '../bill-status.js'
 import { type Context, exitCodes } from '../context.js'
+import { type SourceShown, showSources } from '../sources-shown.js'
 import { readStanding, renderStuck, type Standing } from '../standing.js'
 import { bytesText, type Column, grouped, renderTable } from '../table.js'
 import { type InUse, useData } from '../use-stack.js'
@@ -23,18 +23,6 @@ interface Freshness {
   readonly age_hours: number
   /** Older than the profile's `usage.lateAfterHours`. */
   readonly late: boolean
-}
-
-/** A source of the profile: polled, paused, or failing and why. */
-interface SourceShown {
-  readonly name: string
-  readonly kind: string
-  readonly state: 'polled' | 'paused' | 'failing'
-  readonly since: string
-  readonly failures: number
-  readonly code: string
-  readonly detail: string
-  readonly retryAt: string
 }
 
 /** What is free where files land; below the limit nothing new is received. */
@@ -131,27 +119,6 @@ async function readLedger({ store: address, profile }: InUse) {
   } finally {
     await store.close()
   }
-}
-
-function showSources(
-  { sources }: Profile,
-  states: ReadonlyMap<string, SourceState>,
-): readonly SourceShown[] {
-  const text = (at: Date | undefined) => at?.toISOString().slice(0, 19).replace('T', ' ') ?? ''
-  return sources.map(({ name, kind }) => {
-    const { pausedAt, failure } = states.get(name) ?? {}
-    const failing = failure === undefined ? 'polled' : 'failing'
-    return {
-      name,
-      kind,
-      state: pausedAt === undefined ? failing : 'paused',
-      since: text(pausedAt ?? failure?.since),
-      failures: failure?.failures ?? 0,
-      code: failure?.code ?? '',
-      detail: failure?.detail ?? '',
-      retryAt: pausedAt === undefined ? text(failure?.retryAt) : '',
-    }
-  })
 }
 
 async function countJobs({ redisUrl, profile }: InUse): Promise<QueueCounts> {

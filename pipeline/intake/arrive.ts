@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { isSchedule } from '../../schemas/feed.js'
 import type { Queues } from '../queues/bullmq.js'
 import { passingFault } from '../queues/wait.js'
 import { attempt } from '../sources/disk.js'
@@ -10,7 +11,10 @@ export const pushSource = 'push'
 
 /** How a file that lies here whole becomes an arrival. */
 export interface Arrive {
-  /** The latest arrival of a file at a path, unless it has ended and was not taken. */
+  /**
+   * The latest arrival of a file at a path, unless it has ended and was not taken. A schedule that has
+   * ended may have been replaced since and comes back into force.
+   */
   find(path: string): Promise<number | undefined>
   claim(source: string, file: { readonly name: string; readonly path: string }): Promise<number>
 }
@@ -22,8 +26,9 @@ export function createArrive(ledger: Ledger, queues: Pick<Queues, 'add'>): Arriv
       const found = await ledger.latest({ path })
       if (found === undefined) return undefined
       const state = await ledger.state(found.arrival)
-      const isRefused = state?.status === 'quarantined' || state?.status === 'replaced'
-      return isRefused && state.settledAt !== undefined ? undefined : found.arrival
+      if (state?.settledAt === undefined) return found.arrival
+      const isRefused = state.status === 'quarantined' || state.status === 'replaced'
+      return isRefused || isSchedule(state.feed) ? undefined : found.arrival
     },
     claim: async (source, { name, path }) => {
       const { size, mtimeMs } = await attempt(path, () => stat(path))

@@ -1,10 +1,12 @@
-import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Fault } from '../../schemas/fault.js'
 import type { Intake } from '../../schemas/intake.js'
 import { pushedColumns, toPushedText } from '../../schemas/pushed-rows.js'
 import { toDay, type Zone } from '../../schemas/zone.js'
 import { refuseFullDisk } from '../free-disk.js'
-import { attempt, readLocal, writeAll } from '../sources/disk.js'
+import { attempt, ifThere, readLocal, syncFolder, writeAll } from '../sources/disk.js'
 import { type Arrive, pushSource } from './arrive.js'
 
 export interface PushOptions {
@@ -42,18 +44,19 @@ const fileBytesMax = 64_000_000
 /**
  * Gathers pushed rows into files. The rows of all calls that come while the disk is busy are written
  * and flushed together, and only then are the calls answered. A file that has been gathered long
- * enough gets its name and becomes an arrival; what a process left behind does so at the next start.
+ * enough gets its name and becomes an arrival; what a process left behind does so by the hand of any
+ * other that gathers in the same folder.
  */
 export async function createPushes(options: PushOptions): Promise<Pushes> {
-  await mendParts(options.folder)
   const gatherers = new Map(
     [...pushedColumns].map(([feed, columns]) => [feed, createGatherer(options, { feed, columns })]),
   )
   const handOver = async () => {
     for (const gatherer of gatherers.values()) await gatherer.end()
+    await mendParts(options)
     await claimAll(options)
   }
-  let working: Promise<void> = claimAll(options).catch(options.onFailure)
+  let working: Promise<void> = handOver().catch(options.onFailure)
   const work = () => {
     working = working.then(handOver).catch(options.onFailure)
   }
@@ -139,15 +142,24 @@ async function begin(options: PushOptions, { feed, columns }: PushedFeed): Promi
   const header = `${columns.join(',')}\n`
   for (let number = at % 86_400_000; ; number++) {
     const name = `${stem}_${number}.csv`
-    const path = join(options.folder, `${name}.part`)
+    const whole = join(options.folder, name)
+    if ((await attempt(whole, () => ifThere(stat(whole)))) !== undefined) continue
+    const path = `${whole}.part`
     const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') return attempt(path, () => Promise.reject(error))
       return undefined
     })
     if (file === undefined) continue
     const gathering = { name, file, bytes: 0 }
-    await append(options, gathering, header)
-    return gathering
+    try {
+      await append(options, gathering, header)
+      await attempt(options.folder, () => syncFolder(options.folder))
+      return gathering
+    } catch (error) {
+      await file.close()
+      await rm(path, { force: true })
+      throw error
+    }
   }
 }
 
@@ -163,7 +175,19 @@ async function append(
     await writeAll(file, bytes, gathering.bytes)
     await file.datasync()
   })
+  await proveOwn(join(folder, name), file)
   gathering.bytes += bytes.length
+}
+
+/** Another process may have taken the file over: what is written into it from then on may be cut off. */
+async function proveOwn(path: string, file: FileHandle): Promise<void> {
+  const own = await file.stat()
+  const there = await attempt(path, () => ifThere(stat(`${path}.part`)))
+  if (there?.ino === own.ino) return
+  throw new Fault(
+    'SOURCE_CHANGED',
+    `${path} was handed over by another process; push the rows again`,
+  )
 }
 
 /** Gives every gathered file that has no arrival yet one. */
@@ -177,26 +201,39 @@ async function claimAll({ folder, arrive }: PushOptions): Promise<void> {
 
 /**
  * What a process that died was gathering ends with the last whole row: a call whose row is cut off
- * was not answered.
+ * was not answered. A file that is still gathered grows or ends within `gatherSeconds`; one that
+ * stood still for twice as long is taken over, under a name of its own first, so that its maker, if
+ * it lives after all, sees that it has lost it.
  */
-async function mendParts(folder: string): Promise<void> {
-  for (const name of await attempt(folder, () => readdir(folder))) {
-    if (!name.endsWith('.part')) continue
-    const path = join(folder, name)
-    let [bytes, wholeBytes, lines] = [0, 0, 0]
-    for await (const piece of readLocal(path)) {
-      const end = piece.lastIndexOf(10)
-      if (end >= 0) wholeBytes = bytes + end + 1
-      lines += piece.reduce((count, byte) => count + (byte === 10 ? 1 : 0), 0)
-      bytes += piece.length
-    }
-    await attempt(path, async () => {
-      if (lines < 2) return rm(path)
-      const file = await open(path, 'r+')
-      await file.truncate(wholeBytes)
-      await file.sync()
-      await file.close()
-      await rename(path, path.replace(/\.part$/, ''))
+async function mendParts({ folder, gatherSeconds }: PushOptions): Promise<void> {
+  for (const found of await attempt(folder, () => readdir(folder))) {
+    const name = /^(\w+\.csv)(\.[\w-]+)?\.part$/.exec(found)?.[1]
+    if (name === undefined) continue
+    const part = join(folder, found)
+    const state = await attempt(part, () => ifThere(stat(part)))
+    const stillMs = Math.abs(Date.now() - (state?.mtimeMs ?? 0))
+    if (state === undefined || stillMs < 2_000 * gatherSeconds) continue
+    const own = join(folder, `${name}.${randomUUID()}.part`)
+    await attempt(part, async () => {
+      await rename(part, own)
+      await endPart(own, join(folder, name))
     })
   }
+}
+
+/** Gives the whole rows of a part their name, if there are any. */
+async function endPart(part: string, path: string): Promise<void> {
+  let [bytes, wholeBytes, lines] = [0, 0, 0]
+  for await (const piece of readLocal(part)) {
+    const end = piece.lastIndexOf(10)
+    if (end >= 0) wholeBytes = bytes + end + 1
+    lines += piece.reduce((count, byte) => count + (byte === 10 ? 1 : 0), 0)
+    bytes += piece.length
+  }
+  if (lines < 2) return rm(part)
+  const file = await open(part, 'r+')
+  await file.truncate(wholeBytes)
+  await file.sync()
+  await file.close()
+  await rename(part, path)
 }

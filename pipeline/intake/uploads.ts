@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto'
-import { open, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { createHash, randomUUID } from 'node:crypto'
+import { open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { parseFileName } from '../../schemas/file-name.js'
 import type { Intake, Taken, Upload } from '../../schemas/intake.js'
 import type { Naming } from '../../schemas/name-pattern.js'
-import { refuseFullDisk } from '../free-disk.js'
-import { attempt, ifThere, readLocal, writeAll } from '../sources/disk.js'
+import { createDiskWatch } from '../free-disk.js'
+import { attempt, ifThere, readLocal, syncFolder, writeAll } from '../sources/disk.js'
 import { type Arrive, uploadSource } from './arrive.js'
 
 export interface UploadOptions {
@@ -27,7 +27,7 @@ export function createUploads(options: UploadOptions): Intake['take'] {
     const problem = findProblem(upload, options)
     if (problem !== undefined) return { kind: 'wrong', detail: problem }
     const path = join(options.folder, `${upload.hash}-${upload.name}`)
-    if (underWay.has(path)) return { kind: 'part', bytes: await sizeOf(`${path}.part`) }
+    if (underWay.has(path)) return { kind: 'part', bytes: (await findParts(path))[0]?.bytes ?? 0 }
     underWay.add(path)
     try {
       return await takeOne(options, { upload, path }, bytes)
@@ -50,24 +50,43 @@ async function takeOne(
   const known = await arrive.find(path)
   if (known !== undefined) return { kind: 'arrived', arrival: known }
   if ((await attempt(path, () => ifThere(stat(path)))) === undefined) {
-    const rest = upload.bytes - (upload.from ?? 0)
-    await refuseFullDisk(folder, { name: upload.name, bytes: rest }, limits.freeDiskBytesMin)
-    const taken = await fill({ upload, path }, bytes)
+    const { name } = upload
+    const { freeDiskBytesMin } = limits
+    const watch = createDiskWatch({ folder, name, freeDiskBytesMin })
+    await watch(upload.bytes - (upload.from ?? 0))
+    const taken = await fill({ upload, path }, watched(bytes, upload, watch))
     if (taken !== undefined) return taken
   }
   return { kind: 'arrived', arrival: await arrive.claim(uploadSource, { name: upload.name, path }) }
 }
 
+/** The same bytes; each is asked for only while there is room for all that follow. */
+async function* watched(
+  bytes: AsyncIterable<Buffer>,
+  upload: Upload,
+  watch: (bytesLeft: number) => Promise<void>,
+): AsyncGenerator<Buffer> {
+  let left = upload.bytes - (upload.from ?? 0)
+  for await (const piece of bytes) {
+    await watch(left)
+    yield piece
+    left -= piece.length
+  }
+}
+
 /** Adds what was sent to the part; undefined once the file is whole and proved. */
 async function fill({ upload, path }: Placed, bytes: AsyncIterable<Buffer>) {
-  const part = `${path}.part`
   const { from } = upload
-  const had = await sizeOf(part)
-  if (from === undefined || (from !== 0 && from !== had))
-    return { kind: 'part', bytes: had } as const
+  const [found = { path, bytes: 0 }] = await findParts(path)
+  if (from === undefined || (from !== 0 && from !== found.bytes))
+    return { kind: 'part', bytes: found.bytes } as const
+  const part = `${path}.${randomUUID().slice(0, 8)}.part`
   const hash = createHash('sha256')
-  if (from > 0) for await (const piece of readLocal(part)) hash.update(piece)
-  const file = await attempt(part, () => open(part, from === 0 ? 'w' : 'r+', 0o600))
+  if (from > 0) {
+    await attempt(part, () => rename(found.path, part))
+    for await (const piece of readLocal(part)) hash.update(piece)
+  }
+  const file = await attempt(part, () => open(part, from === 0 ? 'wx' : 'r+', 0o600))
   try {
     let at = from
     for await (const piece of bytes) {
@@ -87,15 +106,37 @@ async function fill({ upload, path }: Placed, bytes: AsyncIterable<Buffer>) {
     return { kind: 'wrong', detail } as const
   }
   await attempt(path, () => rename(part, path))
+  await attempt(path, () => syncFolder(dirname(path)))
+  for (const { path: other } of await findParts(path)) await rm(other, { force: true })
   return undefined
 }
 
-async function sizeOf(path: string): Promise<number> {
-  return (await attempt(path, () => ifThere(stat(path))))?.size ?? 0
+interface Part {
+  readonly path: string
+  readonly bytes: number
 }
+
+/**
+ * The parts of a file, the longest first. Each attempt writes into one of its own, new or taken over
+ * by renaming it: two processes never write into each other's.
+ */
+async function findParts(path: string): Promise<readonly Part[]> {
+  const parts: Part[] = []
+  for (const name of await attempt(path, () => readdir(dirname(path)))) {
+    if (!name.startsWith(`${basename(path)}.`)) continue
+    const part = join(dirname(path), name)
+    const found = await attempt(part, () => ifThere(stat(part)))
+    if (found !== undefined) parts.push({ path: part, bytes: found.size })
+  }
+  return parts.sort((a, b) => b.bytes - a.bytes)
+}
+
+/** Behind the hash and before the ending of a part there is so much room for a name. */
+const nameBytesMax = 170
 
 function findProblem({ name, bytes, from = 0 }: Upload, options: UploadOptions) {
   const { naming, limits } = options
+  const nameBytes = Buffer.byteLength(name)
   try {
     const { companyCode } = parseFileName(name, naming)
     const { companyCodes } = naming
@@ -105,6 +146,9 @@ function findProblem({ name, bytes, from = 0 }: Upload, options: UploadOptions) 
   } catch (error) {
     if (error instanceof Fault) return error.detail
     throw error
+  }
+  if (nameBytes > nameBytesMax) {
+    return `its name has ${nameBytes} bytes, ${nameBytesMax} are taken here; shorten it`
   }
   if (bytes > limits.fileBytesMax) {
     return `${bytes} bytes, limits.fileBytesMax is ${limits.fileBytesMax}; split the file`

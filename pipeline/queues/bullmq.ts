@@ -33,6 +33,8 @@ export interface Queues {
   counts(): Promise<QueueCounts>
   /** When the job was queued that has waited longest, by queue; milliseconds since 1970. */
   oldest(): Promise<Readonly<Partial<Record<JobName, number>>>>
+  /** The queues as BullMQ has them, for a board that shows them. */
+  readonly each: readonly Queue[]
   /** Jobs of arrivals that a fault of the world holds up, at most 200 of each queue. */
   waits(): Promise<readonly Wait[]>
   close(): Promise<void>
@@ -75,6 +77,7 @@ const forgotten: readonly JobName[] = [
   'register',
   'backfill',
   'bill',
+  'takeUp',
 ]
 
 function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
@@ -113,6 +116,7 @@ export function createQueues(options: QueueOptions): Queues {
     }
   }
   return {
+    each: [...queues.values()],
     add: (name, data) =>
       reach(async () => {
         await queue(name).add(name, data, optionsOf(name, data))

@@ -20,7 +20,7 @@ import type { BadRow } from '../row-reading.js'
 import { splitRows } from '../rows.js'
 import { type FileState, noQuantity, noRows } from '../stores/file-state.js'
 import { subtractQuantities } from '../sums.js'
-import { refuseShare, withhold, withRejected } from '../verdict.js'
+import { refuseShare, scheduleRowsMax, withhold, withRejected } from '../verdict.js'
 import { judgeRawRecord, rawQuantity } from './judge.js'
 
 /** Judges a file of records as the receiver would, row by row, without a store. */
@@ -42,7 +42,7 @@ export async function checkRecords(checking: Checking, blank: FileState): Promis
       notes: { ...blank.notes, roundedRows: read.rounded },
     }
     const end = (ended: FileState) => toReceipt({ ...ended, settledAt: options.now() })
-    const wrong = refusalOf(read, header)
+    const wrong = refusalOf(read, { name: feed.name, columns: header })
     if (wrong !== undefined) return { receipt: end(withhold(state, wrong)), badRows: [] }
     const counted = withRejected(state, {
       rows: rejected.rows,
@@ -92,7 +92,9 @@ async function readRecords(checking: Checking, feed: RecordFeed, records: Record
       if (verdict.outcome === 'accepted') {
         const { row } = verdict
         meters.add(row['MeterID'] ?? '')
-        if (feed.schedule) placed.push({ fileName: origin.name, line, row, raw: shownRow(raw) })
+        if (feed.schedule && counted.rows <= scheduleRowsMax) {
+          placed.push({ fileName: origin.name, line, row, raw: shownRow(raw) })
+        }
         records.add({ ...hashesOf(feed, row), start: 0, line, micros })
         if (records.isFull()) await records.spill()
       } else {

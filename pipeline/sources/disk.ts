@@ -1,4 +1,5 @@
 import type { Stats } from 'node:fs'
+import { constants } from 'node:fs'
 import { copyFile, type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
@@ -32,6 +33,16 @@ export async function writeAll(
   }
 }
 
+/** Flushes a folder: a name that was given in it outlives a power cut from then on. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path)
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
 /** Moves a file, over the border of a file system too, where it is copied under another name first. */
 export function moveFile(from: string, to: string): Promise<void> {
   return attempt(to, async () => {
@@ -61,6 +72,23 @@ export function putBeside(file: string, receipt: string): Promise<void> {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     await writeFile(`${path}.part`, receipt)
     await rename(`${path}.part`, path)
+  })
+}
+
+/**
+ * Writes a file into a folder that others write into too, at once or not at all: as a new file, for
+ * what stands there under that name may be a link that leads elsewhere.
+ */
+export function writeAmongOthers(
+  path: string,
+  content: Buffer | { readonly path: string },
+): Promise<void> {
+  const part = `${path}.part`
+  return attempt(path, async () => {
+    await rm(part, { force: true })
+    if ('path' in content) await copyFile(content.path, part, constants.COPYFILE_EXCL)
+    else await writeFile(part, content, { flag: 'wx' })
+    await rename(part, path)
   })
 }
 

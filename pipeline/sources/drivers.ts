@@ -1,3 +1,4 @@
+import type { Naming } from '../../schemas/name-pattern.js'
 import type { SecretReference } from '../../schemas/secret.js'
 import type { SettingsOf, SourceKind, SourceSettings } from '../../schemas/source.js'
 import { createFolder, createHandOverSource } from './folder.js'
@@ -13,6 +14,9 @@ export interface SourceOptions {
   readonly landing: string
   readonly archive: string
   readonly quarantine: string
+  readonly freeDiskBytesMin: number
+  /** How files are named, by which those of a set are known. */
+  readonly naming: Naming
   readonly secret: (reference: SecretReference) => string
 }
 

@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
+import { createDiskWatch } from '../free-disk.js'
 import type { Arrival } from '../stores/ledger.js'
 import { attempt, writeAll } from './disk.js'
 import { type Place, type PlacedFile, refuseChanged } from './place.js'
@@ -14,18 +15,31 @@ const writeBytes = 1_048_576
 /**
  * Copies a file from its place to `path`, which is there only when it is whole and on the disk. An
  * attempt that is cut off leaves a part behind, from which the next goes on if the file is still the
- * same: its name says of which file it is and how many of its bytes are on the disk.
+ * same: its name says of which file it is and how many of its bytes are on the disk. Two attempts at
+ * once do not write into each other's parts. Throws `DISK_FULL` before less than the limit is free.
  */
-export async function fetchFile(place: Place, arrival: Arrival, path: string): Promise<void> {
+export async function fetchFile(
+  place: Place,
+  arrival: Arrival,
+  { path, freeDiskBytesMin }: { readonly path: string; readonly freeDiskBytesMin: number },
+): Promise<void> {
   if (await isThere(path)) return
   const file = refuseChanged(await place.look(arrival.path), arrival)
   const part = await openPart(path, markOf(file))
+  const { name } = arrival
+  const watch = createDiskWatch({ folder: dirname(path), name, freeDiskBytesMin })
   try {
-    await fill(part, place, file)
+    for await (const bytes of bytesOf(place, file, part.bytes())) {
+      await watch(file.bytes - part.bytes())
+      await part.add(bytes)
+      if (part.bytes() > file.bytes) break
+    }
+    refuseLength(part, file)
     const after = refuseChanged(await place.look(arrival.path), arrival)
     if (after.tag !== file.tag) refuseChanged(undefined, arrival)
   } catch (error) {
     await part.close()
+    if (part.bytes() === 0) await rm(part.path(), { force: true })
     if (error instanceof Fault && error.code === 'SOURCE_CHANGED') await dropCopies(path)
     throw error
   }
@@ -45,13 +59,12 @@ export async function isThere(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined)) !== undefined
 }
 
-async function fill(part: Part, place: Place, file: PlacedFile): Promise<void> {
-  if (part.bytes() < file.bytes) {
-    for await (const bytes of place.open(file, part.bytes())) {
-      await part.add(bytes)
-      if (part.bytes() > file.bytes) break
-    }
-  }
+/** What is left of a file; nothing is asked for behind its end. */
+async function* bytesOf(place: Place, file: PlacedFile, offset: number): AsyncIterable<Buffer> {
+  if (offset < file.bytes) yield* place.open(file, offset)
+}
+
+function refuseLength(part: Part, file: PlacedFile): void {
   if (part.bytes() === file.bytes) return
   if (part.bytes() > file.bytes) {
     throw new Fault('SOURCE_CHANGED', `${file.name} grew while it was read; it is read again`)
@@ -77,13 +90,16 @@ interface Part {
 }
 
 async function openPart(path: string, mark: string): Promise<Part> {
-  const nameOf = (bytes: number) => `${path}.${mark}.${bytes}.part`
-  let flushed = await findPart(path, mark)
+  const attemptId = randomUUID().slice(0, 8)
+  const nameOf = (bytes: number) => `${path}.${mark}.${bytes}.${attemptId}.part`
+  const found = await findPart(path, mark)
+  let flushed = found?.bytes ?? 0
+  if (found !== undefined) await attempt(path, () => rename(found.path, nameOf(flushed)))
   let [came, written] = [flushed, flushed]
-  const file = await attempt(path, () => open(nameOf(flushed), flushed === 0 ? 'w' : 'r+', 0o600))
+  const file = await attempt(path, () => open(nameOf(flushed), found ? 'r+' : 'wx', 0o600))
   await attempt(path, () => file.truncate(flushed))
-  let held: Buffer[] = []
-  let heldBytes = 0
+  let [filling, spare] = [Buffer.allocUnsafeSlow(writeBytes), Buffer.allocUnsafeSlow(writeBytes)]
+  let held = 0
   let writing: Promise<void> | undefined
   let flushing: Promise<void> | undefined
   const flush = async (bytes: number) => {
@@ -101,18 +117,21 @@ async function openPart(path: string, mark: string): Promise<Part> {
   }
   const writeHeld = async () => {
     await writing
-    writing = write(Buffer.concat(held))
+    writing = write(filling.subarray(0, held))
     writing.catch(() => undefined)
-    held = []
-    heldBytes = 0
+    ;[filling, spare] = [spare, filling]
+    held = 0
   }
   return {
     add: (bytes) =>
       attempt(path, async () => {
-        held.push(bytes)
-        came += bytes.length
-        heldBytes += bytes.length
-        if (heldBytes >= writeBytes) await writeHeld()
+        for (let taken = 0; taken < bytes.length; ) {
+          const count = bytes.copy(filling, held, taken)
+          taken += count
+          held += count
+          came += count
+          if (held === writeBytes) await writeHeld()
+        }
       }),
     bytes: () => came,
     path: () => nameOf(flushed),
@@ -130,15 +149,20 @@ async function openPart(path: string, mark: string): Promise<Part> {
   }
 }
 
-/** How much there is of a part of this state of the file; parts of others are removed. */
-async function findPart(path: string, mark: string): Promise<number> {
+/**
+ * The part of this state of the file of which most is on the disk; parts of others are removed. One
+ * of which nothing is may be another attempt's, which has just begun: it is left to that.
+ */
+async function findPart(path: string, mark: string) {
   const own = `${basename(path)}.`
-  let found = 0
+  let found: { readonly path: string; readonly bytes: number } | undefined
   for (const name of await attempt(path, () => readdir(dirname(path)))) {
     if (!name.startsWith(own)) continue
-    const [, of, bytes] = /^([0-9a-f]{16})\.(\d+)\.part$/.exec(name.slice(own.length)) ?? []
-    if (of === mark && Number(bytes) > found) found = Number(bytes)
-    else if (of !== mark) await rm(join(dirname(path), name), { force: true })
+    const part = join(dirname(path), name)
+    const [, of, text] = /^([0-9a-f]{16})\.(\d+)\.\w+\.part$/.exec(name.slice(own.length)) ?? []
+    const bytes = Number(text)
+    if (of === mark && bytes > (found?.bytes ?? 0)) found = { path: part, bytes }
+    else if (of !== mark) await rm(part, { force: true })
   }
   return found
 }

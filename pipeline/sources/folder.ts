@@ -1,9 +1,18 @@
-import { lstat, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { lstat, readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { plainName } from '../../schemas/file-name.js'
+import type { Naming } from '../../schemas/name-pattern.js'
 import type { SettingsOf } from '../../schemas/source.js'
 import type { Arrival } from '../stores/ledger.js'
-import { attempt, copyWhole, ifThere, moveFile, putBeside, readLocal } from './disk.js'
+import {
+  attempt,
+  copyWhole,
+  ifThere,
+  moveFile,
+  putBeside,
+  readLocal,
+  writeAmongOthers,
+} from './disk.js'
 import { endFile, type Told } from './ended.js'
 import { isSame, type PlacedFile, refuseChanged, toListed } from './place.js'
 import type { Source } from './source.js'
@@ -12,6 +21,7 @@ export interface FolderOptions {
   readonly settings: SettingsOf<'folder'>
   readonly archive: string
   readonly quarantine: string
+  readonly naming: Naming
 }
 
 /**
@@ -19,12 +29,13 @@ export interface FolderOptions {
  * is moved to the archive or the quarantine, or copied there where the folder keeps it. Links are left
  * alone like folders: a sender would have files read that are not his.
  */
-export function createFolder({ settings, archive, quarantine }: FolderOptions): Source {
+export function createFolder(options: FolderOptions): Source {
+  const { settings, archive, quarantine } = options
   const told = toldFolder(settings)
   return {
     name: settings.name,
     keeps: settings.ended === 'mark' || settings.ended === 'leave',
-    list: async () => toListed(settings.name, await listFolder(settings.path)),
+    list: async () => toListed(options, await listFolder(settings.path)),
     read: (arrival) => readUnchanged(arrival, look),
     settle: async (arrival, settlement) => {
       const as = `${arrival.arrival}-${plainName(arrival.name)}`
@@ -35,7 +46,7 @@ export function createFolder({ settings, archive, quarantine }: FolderOptions): 
         else await copyWhole(arrival.path, away)
       }
       if (isBad) await putBeside(away, settlement.receipt)
-      await endFile(told, { arrival, settlement, as }, settings)
+      await endFile(told, { arrival, settlement, as }, options)
     },
     close: async () => undefined,
   }
@@ -56,14 +67,7 @@ export function createHandOverSource(): Source {
 function toldFolder({ path: folder, endedFolder }: SettingsOf<'folder'>): Told {
   return {
     look,
-    write: async (name, content) => {
-      const path = join(folder, name)
-      if ('path' in content) return copyWhole(content.path, path)
-      await attempt(path, async () => {
-        await writeFile(`${path}.part`, content)
-        await rename(`${path}.part`, path)
-      })
-    },
+    write: (name, content) => writeAmongOthers(join(folder, name), content),
     move: (file, name) => moveFile(file.path, join(folder, endedFolder, name)),
     remove: (path) => attempt(path, () => rm(path, { force: true })),
   }

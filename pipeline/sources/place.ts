@@ -1,5 +1,6 @@
 import { Fault } from '../../schemas/fault.js'
-import { isOwn, isUnfinished, rateSetOf } from '../../schemas/file-name.js'
+import { isToBeTaken, type NamedSet, rateSetOf, skimFileName } from '../../schemas/file-name.js'
+import type { Naming } from '../../schemas/name-pattern.js'
 import type { Arrival } from '../stores/ledger.js'
 import type { Listed } from './source.js'
 
@@ -23,7 +24,10 @@ export interface Place {
   /** Every plain file of the folder, to the last one. */
   list(): Promise<readonly PlacedFile[]>
   look(path: string): Promise<PlacedFile | undefined>
-  /** The bytes of a file from an offset on, which lies before its end. */
+  /**
+   * The bytes of a file from an offset on, which lies before its end. What is yielded holds them until
+   * the next is asked for.
+   */
   open(file: PlacedFile, offset: number): AsyncIterable<Buffer>
   /** Writes a file of ours into the folder, at once or not at all. */
   write(name: string, content: Content): Promise<void>
@@ -38,34 +42,56 @@ export interface Place {
 /** A short text, or a file of this machine. */
 export type Content = Buffer | { readonly path: string }
 
-/** The files that could be taken, oldest first. */
-export function toListed(source: string, files: readonly PlacedFile[]): readonly Listed[] {
+interface Named {
+  readonly settings: { readonly name: string }
+  readonly naming: Naming
+}
+
+/**
+ * The files that could be taken, each once though it be shown twice: oldest first, and of those that
+ * came in one moment, as after an outage, that of the earlier day first.
+ */
+export function toListed(
+  { settings, naming }: Named,
+  files: readonly PlacedFile[],
+): readonly Listed[] {
+  const once = new Map(files.map((file) => [file.path, file]))
   const present = new Set(files.map((file) => file.name))
-  return files
-    .filter(({ name }) => !isUnfinished(name) && !isOwn(name) && !name.endsWith('.done'))
+  return [...once.values()]
+    .filter(({ name }) => isToBeTaken(name))
     .map(({ name, path, bytes, modifiedMs }) => ({
-      source,
+      source: settings.name,
       name,
       path,
       bytes,
       modifiedMs,
-      ...announcementOf(name, present),
+      ...announcementOf(rateSetOf(name, naming), { name, present }),
     }))
-    .sort((a, b) => a.modifiedMs - b.modifiedMs || (a.name < b.name ? -1 : 1))
+    .sort((a, b) => a.modifiedMs - b.modifiedMs || compare(orderOf(a), orderOf(b)))
+
+  function orderOf({ name }: Listed): string {
+    return `${skimFileName(name, naming)?.fileDate ?? ''} ${name}`
+  }
 }
 
-function announcementOf(name: string, present: ReadonlySet<string>) {
-  const set = rateSetOf(name)
-  const setAnnounced = set !== undefined && present.has(set.done)
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b)
+}
+
+function announcementOf(
+  set: NamedSet | undefined,
+  { name, present }: { readonly name: string; readonly present: ReadonlySet<string> },
+) {
+  const setAnnounced = set?.done.some((done) => present.has(done)) ?? false
   return { announced: setAnnounced || present.has(`${name}.done`), setAnnounced }
 }
 
 /**
- * Whether a name that a server shows is that of a file in its folder: one that leads elsewhere or
- * that would end a command is not asked for.
+ * Whether a name that a server shows is that of a file in its folder: one that leads elsewhere, that
+ * would end a command, or that is not UTF-8 and so can never be named again, is not asked for.
  */
 export function isPlain(name: string): boolean {
-  return name !== '' && name !== '.' && name !== '..' && !/[/\p{Cc}]/u.test(name)
+  return name !== '' && name !== '.' && name !== '..' && !/[/\p{Cc}\uFFFD]/u.test(name)
 }
 
 /** Whether a file is still what it was when it arrived. */

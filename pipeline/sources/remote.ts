@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { plainName } from '../../schemas/file-name.js'
+import type { Naming } from '../../schemas/name-pattern.js'
 import type { SourceSettings } from '../../schemas/source.js'
 import type { Arrival } from '../stores/ledger.js'
 import { moveFile, putBeside, readLocal } from './disk.js'
@@ -15,6 +16,9 @@ export interface RemoteOptions {
   readonly landing: string
   readonly archive: string
   readonly quarantine: string
+  /** Bytes that stay free where copies land. */
+  readonly freeDiskBytesMin: number
+  readonly naming: Naming
   readonly connect: () => Promise<Place>
 }
 
@@ -28,14 +32,17 @@ export function copyOf(landing: string, arrival: number): string {
  * the copy becomes the archive's. Only then is the file at the source taken away.
  */
 export function createRemote(options: RemoteOptions): Source {
-  const { settings, landing } = options
+  const { settings, landing, freeDiskBytesMin } = options
   const link = createLink(options.connect)
   const fetch = (arrival: Arrival) =>
-    link.use((place) => fetchFile(place, arrival, copyOf(landing, arrival.arrival)))
+    link.use((place) => {
+      const path = copyOf(landing, arrival.arrival)
+      return fetchFile(place, arrival, { path, freeDiskBytesMin })
+    })
   return {
     name: settings.name,
     keeps: settings.ended === 'mark' || settings.ended === 'leave',
-    list: () => link.use(async (place) => toListed(settings.name, await place.list())),
+    list: () => link.use(async (place) => toListed(options, await place.list())),
     fetch,
     read: (arrival) => readCopy(arrival),
     settle: async (arrival, settlement) => {
@@ -46,7 +53,7 @@ export function createRemote(options: RemoteOptions): Source {
       if (settings.ended === 'take' && !(await isThere(away))) await fetch(arrival).catch(letGo)
       if (await isThere(copy)) await moveFile(copy, away)
       if (settlement.outcome === 'quarantined') await putBeside(away, settlement.receipt)
-      await link.use((place) => endFile(place, { arrival, settlement, as }, settings))
+      await link.use((place) => endFile(place, { arrival, settlement, as }, options))
     },
     close: link.close,
   }

@@ -109,13 +109,21 @@ function createPlace(settings: S3, client: S3Client): Place {
   }
 }
 
+/** Of 1,000 keys each. */
+const pagesMax = 10_000
+
 async function listAll(
   client: S3Client,
   folder: { readonly Bucket: string; readonly Prefix: string },
 ): Promise<readonly PlacedFile[]> {
   const files: PlacedFile[] = []
+  const tokens = new Set<string | undefined>()
   let ContinuationToken: string | undefined
   do {
+    if (tokens.has(ContinuationToken)) throw new Error('the listing goes in a circle')
+    if (tokens.add(ContinuationToken).size > pagesMax) {
+      throw new Error(`the listing has more than ${pagesMax} pages; take what has ended away`)
+    }
     const asked = new ListObjectsV2Command({ ...folder, Delimiter: '/', ContinuationToken })
     const page = await client.send(asked)
     if (page.IsTruncated === undefined) throw new Error('the answer is no listing')

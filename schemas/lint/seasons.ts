@@ -26,6 +26,8 @@ interface Days {
 /**
  * Cuts time where rows of one rate begin or end to hold, in order. Between the first and the last
  * there may be seasons of no rows at all. Rows of every year are laid out for the years of `days` too.
+ * The first season in which more rows hold than `rowsAtOnceMax` is the last: some of them are for the
+ * same hours, and there would be no end of it.
  */
 export function toSeasons<R extends PlacedRow>(
   rows: readonly R[],
@@ -39,13 +41,34 @@ export function toSeasons<R extends PlacedRow>(
     if (to !== endless) cuts.add(to + 1)
   }
   const sorted = [...cuts].sort((a, b) => a - b)
-  const seasons = sorted.map((from, at) => ({
-    from,
-    to: (sorted[at + 1] ?? endless) - 1,
-    rows: stretches.filter((one) => one.from <= from && one.to >= from).map(({ row }) => row),
-  }))
+  const seasons = cutAt(sorted, stretches)
   const last = seasons.findLastIndex((season) => season.rows.length > 0)
   return seasons.slice(0, last + 1)
+}
+
+/** More than the quarter hours of a day by the five types of days. */
+const rowsAtOnceMax = 500
+
+function cutAt<R extends PlacedRow>(
+  cuts: readonly number[],
+  stretches: readonly Stretch<R>[],
+): readonly Season<R>[] {
+  const inOrder = stretches.map((stretch, at) => ({ ...stretch, at }))
+  inOrder.sort((a, b) => a.from - b.from)
+  const seasons: Season<R>[] = []
+  let begun = 0
+  let holding: typeof inOrder = []
+  for (const [at, from] of cuts.entries()) {
+    holding = holding.filter((one) => one.to >= from)
+    while ((inOrder[begun]?.from ?? endless) <= from) {
+      const next = inOrder[begun++]
+      if (next !== undefined && next.to >= from) holding.push(next)
+    }
+    const rows = [...holding].sort((a, b) => a.at - b.at).map(({ row }) => row)
+    seasons.push({ from, to: (cuts[at + 1] ?? endless) - 1, rows })
+    if (rows.length > rowsAtOnceMax) break
+  }
+  return seasons
 }
 
 interface Years {

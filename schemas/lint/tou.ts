@@ -50,15 +50,18 @@ interface Flaw extends Finding {
 /** What is wrong with one kind of day in all seasons; neighbours with the same flaw are one. */
 function judgeKind(seasons: readonly Season[], kind: KindOfDay): readonly Finding[] {
   const flaws: Flaw[] = []
+  const latest = new Map<string, number>()
   for (const season of seasons) {
     if (season.rows.length === 0) continue
     for (const finding of judgeDay(season.rows, kind)) {
-      const at = flaws.findIndex(
-        (one) => one.detail === finding.detail && one.season.to + 1 === season.from,
-      )
+      const at = latest.get(finding.detail) ?? flaws.length
       const before = flaws[at]
-      if (before === undefined) flaws.push({ ...finding, season })
-      else flaws[at] = { ...before, season: { ...before.season, to: season.to } }
+      if (before?.season.to === season.from - 1) {
+        flaws[at] = { ...before, season: { ...before.season, to: season.to } }
+      } else {
+        latest.set(finding.detail, flaws.length)
+        flaws.push({ ...finding, season })
+      }
     }
   }
   return flaws.map(({ season, ...finding }) => ({
@@ -67,14 +70,16 @@ function judgeKind(seasons: readonly Season[], kind: KindOfDay): readonly Findin
   }))
 }
 
+/** Of more rows than a day has quarter hours, so many and one tell that some hour has two prices. */
 function judgeDay(rows: readonly PlacedRow[], { words, types }: KindOfDay): readonly Finding[] {
   const own = rows.filter(({ row }) => (types as readonly string[]).includes(row['DayType'] ?? ''))
   const covered: PlacedRow[][] = Array.from({ length: quarters }, () => [])
-  for (const one of own) for (const quarter of quartersOf(one)) covered[quarter]?.push(one)
-  const filler = rows.some(isOffPeak)
+  for (const one of own.slice(0, quarters + 1))
+    for (const quarter of quartersOf(one)) covered[quarter]?.push(one)
+  const isFilled = own.length > quarters || rows.some(isOffPeak)
   const found: Finding[] = []
   const name = nameOf(rows)
-  for (const { from, to } of stretches((at) => !filler && covered[at]?.length === 0)) {
+  for (const { from, to } of stretches((at) => !isFilled && covered[at]?.length === 0)) {
     const detail = `${name} has no price on ${words} from ${clock(from)} to ${clock(to)}`
     const at = own[0] ?? (rows[0] as PlacedRow)
     found.push({ at, column: 'StartHour', code: 'HOUR_UNCOVERED', detail })

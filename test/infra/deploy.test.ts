@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { parseAllDocuments } from 'yaml'
 import { z } from 'zod'
+import { homeFolders } from '../../infra/home.js'
 import { packageRoot } from '../../infra/package-root.js'
 import { readProfile } from '../../infra/profile-file.js'
 import { findProgram } from '../../infra/redis/install.js'
@@ -85,6 +86,17 @@ t.test('pods are confined, and what they name is there', async (t) => {
         t.ok(names.includes(httpGet.port), `${metadata.name} has the port ${httpGet.port}`)
         t.match(httpGet.path, /^\/health\/(live|ready)$/)
       }
+    }
+  }
+})
+
+t.test('whatever one pod puts down for another lies where all find it', async (t) => {
+  const own = ['clickhouse', 'redis', 'logs']
+  const shared = homeFolders.filter((name) => !own.includes(name)).map((name) => `/data/${name}`)
+  for (const { metadata, spec } of deployments) {
+    for (const { volumeMounts } of spec.template.spec.containers) {
+      const files = volumeMounts.filter(({ name }) => name === 'files')
+      t.same(files.map(({ mountPath }) => mountPath).sort(), shared.toSorted(), metadata.name)
     }
   }
 })

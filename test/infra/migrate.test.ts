@@ -50,32 +50,31 @@ WHERE database = currentDatabase() ORDER BY name`,
     t.same(await tablesOf(store), tables)
   })
 
-  t.test('a run that broke off anywhere is finished by the next', async (t) => {
-    const whole = open('whole')
-    await migrate(whole, profile)
-    const tables = (await tablesOf(whole)).length
-    const statements: string[] = []
-    const counting = {
-      ...whole,
-      command: async ({ sql }: { sql: string }) => void statements.push(sql),
-    }
-    await whole.command({ sql: 'TRUNCATE TABLE whole.schema_migration' })
-    await migrate(counting, profile)
-    for (let survived = 1; survived <= statements.length; survived += 2) {
-      const store = open(`broken_${survived}`)
-      let left = survived
+  t.test(
+    'a run that breaks off after each statement in turn is finished by the next',
+    async (t) => {
+      const whole = open('whole')
+      await migrate(whole, profile)
+      const broken = open('broken')
+      const tried = new Set<string>()
       const breaking: Store = {
-        ...store,
+        ...broken,
         command: async (statement) => {
-          if (left-- === 0) throw new Error('power cut')
-          await store.command(statement)
+          await broken.command(statement)
+          if (tried.has(statement.sql)) return
+          tried.add(statement.sql)
+          throw new Error('power cut')
         },
       }
-      await migrate(breaking, profile).catch(() => undefined)
-      await migrate(store, profile)
-      t.equal((await tablesOf(store)).length, tables, `after ${survived} statements`)
-    }
-  })
+      let breaks = 0
+      for (; !(await migrate(breaking, profile).catch(() => undefined)); breaks++);
+      t.ok(breaks > 50, `${breaks} breaks`)
+      const named = (await tablesOf(whole)).map((table) =>
+        JSON.parse(JSON.stringify(table).replaceAll('whole.', 'broken.')),
+      )
+      t.same(await tablesOf(broken), named)
+    },
+  )
 
   t.test('an applied migration whose file changed is refused by name', async (t) => {
     const store = open('changed')

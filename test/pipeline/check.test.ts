@@ -10,7 +10,7 @@ import { createStory, follow, type StoryStack, storyProfile } from '../story/sta
 import { type MixedFile, mixedFiles } from './mixed-file.js'
 
 const seed = Number(process.argv[2] ?? Date.now() & 0x7fffffff)
-const filesCount = 16
+const filesCount = 10
 /** Every run takes two of these, by its seed. */
 const utilities = [
   { timeZone: 'America/Detroit', usage: { rejectedShareMax: 1 } },

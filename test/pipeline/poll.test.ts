@@ -142,6 +142,17 @@ t.test('a waiting file is let go when the source shows another state of it', asy
   t.match(again, { bytes: 99 })
 })
 
+t.test('a file that waits is not let go for one that another source has there', async (t) => {
+  await look(listed('shared.csv', { announced: true }))
+  const { arrivals } = await ledger.unfinished()
+  const arrival = arrivals.find((one) => one.name === 'shared.csv')
+  if (arrival === undefined) throw new Error('it has not arrived')
+  const waiting: FileState = { ...blankState(line, arrival), status: 'waiting', source: 'other' }
+  await ledger.record(waiting)
+  await look(listed('shared.csv', { announced: true, bytes: 99 }))
+  t.match(await ledger.state(arrival.arrival), { status: 'waiting' })
+})
+
 t.test('a settled file that stands there again has come again, time and all', async (t) => {
   const file = listed('back.csv', { announced: true })
   await look(file)
@@ -170,7 +181,10 @@ t.test('a failing source is left alone for longer each time, and says how', asyn
     await t.resolves(due(), 'it is not tried a moment too early')
     clockMs += 1
   }
+  clockMs -= 86_400_000
+  await t.rejects(due(), failing, 'a clock that was ahead holds nothing up')
   failing = undefined
+  clockMs += 86_400_000
   await due()
   t.equal(await state(), undefined, 'it answers again')
 })

@@ -73,3 +73,21 @@ t.test(
     t.same(await line.store.rows({ sql: 'SELECT 1 FROM usage LIMIT 1' }), [])
   },
 )
+
+t.test('a file for whose rows the disk has no room gives back what it took', async (t) => {
+  const { line, arrive } = await createLineByHand(t, { limits })
+  const { arrival } = await arrive(name, rows)
+  let looks = 0
+  const filling = {
+    ...line.profile.limits,
+    get freeDiskBytesMin() {
+      return looks++ === 0 ? 0 : Number.MAX_SAFE_INTEGER
+    },
+  }
+  const full = { ...line, profile: { ...line.profile, limits: filling } }
+  await t.rejects(receive(full, arrival), { code: 'DISK_FULL', detail: /DEMO_05032026_Electric/ })
+  t.same(readdirSync(line.folders.landing), [])
+  await receive(line, arrival)
+  await reconcile(line, arrival)
+  t.match(await line.ledger.state(arrival), { status: 'published', rows: { accepted: 40_000 } })
+})

@@ -46,7 +46,7 @@ t.test('a billing file in the inbox is published, its bad rows named', async (t)
     readFileSync(story.outbox(`${name}.rejects.csv`), 'utf8'),
     [
       '"Line","Column","Code","Detail","Row"',
-      `5,"BillingStartDate","NOT_A_DATE","expected a date written YYYY-MM-DD","${bad[0]}"`,
+      `5,"BillingStartDate","NOT_A_DATE","expected a date from 1970 to 2105 written YYYY-MM-DD","${bad[0]}"`,
       `6,"TotalConsumption","NOT_A_NUMBER","expected a plain decimal number","${bad[1]}"`,
       `7,"ContractAccount","SPREADSHEET_NUMBER","identifier was rounded by a spreadsheet","${bad[2]}"`,
       `8,"BillingEndDate","ENDS_BEFORE_START","expected no earlier date than in BillingStartDate","${bad[3]}"`,

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createPushes, type PushOptions } from '../../../pipeline/intake/pushes.js'
@@ -61,11 +61,42 @@ t.test('what a dead process gathered ends with its last whole row', async (t) =>
   writeFileSync(at('b.csv.part'), `${header}\nA,S`)
   writeFileSync(at('c.csv.part'), '')
   writeFileSync(at('d.csv'), `${header}\n${rowOf(4)}\n`)
+  for (const name of ['a', 'b', 'c']) utimesSync(at(`${name}.csv.part`), 0, 0)
   const { pushes, claimed } = await createRig(t, { folder })
   await pushes.close()
   t.same(readdirSync(folder).sort(), ['a.csv', 'd.csv'])
   t.equal(readFileSync(at('a.csv'), 'utf8'), `${header}\n${rowOf(1)}\n${rowOf(2)}\n`)
   t.same(claimed.sort(), [at('a.csv'), at('d.csv')])
+})
+
+t.test('what one process gathers is not handed over by another that begins', async (t) => {
+  const first = await createRig(t)
+  const { folder } = first
+  await first.pushes.push(pushed(1))
+  const second = await createRig(t, { folder })
+  await second.pushes.push(pushed(2))
+  await second.pushes.close()
+  t.match(second.claimed, [/_Electric_\d+\.csv$/])
+  await first.pushes.push(pushed(3))
+  await first.pushes.close()
+  const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
+  const one = (...meters: number[]) => `${[header, ...meters.map(rowOf)].join('\n')}\n`
+  t.same(texts.sort(), [one(1, 3), one(2)])
+})
+
+t.test('a process whose file another took over loses no row that it has answered', async (t) => {
+  const slow = await createRig(t)
+  const { folder } = slow
+  await slow.pushes.push(pushed(1))
+  utimesSync(join(folder, `${stem}.csv.part`), 0, 0)
+  await (await createRig(t, { folder })).pushes.close()
+  t.equal(readFileSync(join(folder, `${stem}.csv`), 'utf8'), `${header}\n${rowOf(1)}\n`)
+  await t.rejects(slow.pushes.push(pushed(2)), { code: 'SOURCE_CHANGED', detail: /push the rows/ })
+  t.match(await slow.pushes.push(pushed(3)), { kind: 'gathered' })
+  await slow.pushes.close()
+  const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
+  t.match(files.join(''), rowOf(1))
+  t.match(files.join(''), rowOf(3))
 })
 
 t.test('a name that is taken is not written over', async (t) => {
@@ -80,7 +111,13 @@ t.test('a name that is taken is not written over', async (t) => {
 
 t.test('rows that do not reach the disk are not answered with yes', async (t) => {
   const full = await createRig(t, { freeDiskBytesMin: Number.MAX_SAFE_INTEGER })
-  await t.rejects(full.pushes.push(pushed(1)), { code: 'DISK_FULL' })
+  const open = () => readdirSync('/proc/self/fd').length
+  const before = open()
+  for (let at = 0; at < 20; at++) {
+    await t.rejects(full.pushes.push(pushed(at)), { code: 'DISK_FULL' })
+  }
+  t.ok(open() < before + 20, 'no file is left open')
+  t.same(readdirSync(full.folder), [], 'nor left behind')
   await full.pushes.close()
   const folder = join(createFolder(t), 'pushed')
   mkdirSync(folder)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createUploads, type UploadOptions } from '../../../pipeline/intake/uploads.js'
 import { createFolder } from '../../folder.js'
@@ -18,12 +19,18 @@ async function* sent(...pieces: readonly (string | Error)[]): AsyncGenerator<Buf
   }
 }
 
-function createRig(t: Test, limits: Partial<UploadOptions['limits']> = {}) {
-  const folder = createFolder(t)
+function createRig(
+  t: Test,
+  limits: Partial<UploadOptions['limits']> = {},
+  folder: string = createFolder(t),
+) {
   const claimed: string[] = []
   const take = createUploads({
     folder,
-    naming: { companyCodes: ['DEMO'], fileNames: [] },
+    naming: {
+      companyCodes: ['DEMO'],
+      fileNames: [{ like: `${'x'.repeat(188)}<DD><MM><YYYY>`, feed: 'Gas' }],
+    },
     limits: { fileBytesMax: 1_000, freeDiskBytesMin: 0, ...limits },
     arrive: {
       find: async (path) => (claimed.includes(path) ? claimed.indexOf(path) + 1 : undefined),
@@ -41,6 +48,7 @@ t.test('a name, a size or an offset that cannot be is refused before a byte is r
   const unread = () => {
     throw new Error('the body was read')
   }
+  const long = `${'x'.repeat(188)}05032024.csv`
   const cases: readonly (readonly [object, RegExp])[] = [
     [{ name: '../DEMO_05032024_Electric.csv' }, /"\.\.\/DEMO_05032024_Electric\.csv" is not </],
     [{ name: '..%2fDEMO_05032024_Electric.csv' }, /is not <CompanyCode>/],
@@ -48,6 +56,7 @@ t.test('a name, a size or an offset that cannot be is refused before a byte is r
     [{ name: '' }, /"" is not <CompanyCode>/],
     [{ name: `DEMO_05032024_Electric_${'1'.repeat(300)}.csv` }, /longer than 255 bytes/],
     [{ name: 'DEMO_31022024_Electric.csv' }, /31022024 is no day/],
+    [{ name: long }, /its name has 200 bytes, 170 are taken here; shorten it/],
     [{ name: 'DEMO_05032024_Water.csv' }, /its feed is none of Electric/],
     [{ name: 'ACME_05032024_Gas.csv' }, /ACME is not in companyCodes \(DEMO\)/],
     [{ bytes: 1_001 }, /1001 bytes, limits\.fileBytesMax is 1000; split the file/],
@@ -91,6 +100,26 @@ t.test('two that send the same file at once do not write into each other', async
   const { take } = createRig(t)
   const answers = await Promise.all([take(whole, sent(text)), take(whole, sent(text))])
   t.same(answers.map(({ kind }) => kind).sort(), ['arrived', 'part'])
+})
+
+t.test('two processes that take the same file at once do not write into each other', async (t) => {
+  const { take, folder } = createRig(t)
+  const other = createRig(t, {}, folder)
+  let goOn: () => void = () => undefined
+  const middle = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  async function* slowly() {
+    yield Buffer.from(text.slice(0, 40))
+    await middle
+    yield Buffer.from(text.slice(40))
+  }
+  const first = take(whole, slowly())
+  while (readdirSync(folder).length === 0) await sleep(1)
+  t.match(await other.take(whole, sent(text.slice(0, 20))), { kind: 'part' })
+  goOn()
+  t.match(await first, { kind: 'arrived' })
+  t.equal(readFileSync(join(folder, `${hash}-${name}`), 'utf8'), text)
 })
 
 t.test('with less free disk than the limit nothing is taken', async (t) => {

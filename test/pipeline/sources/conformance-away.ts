@@ -1,4 +1,6 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { Arrival } from '../../../pipeline/stores/ledger.js'
 import { bytesOf, createRig, type Prepared, readAll } from './conformance.js'
@@ -29,7 +31,7 @@ export function conformAway(t: Test, prepare: (t: Test) => Promise<Away>): void 
     await t.rejects(fetch(arrival), { code: 'SOURCE_UNREACHABLE' })
     const parts = readdirSync(landing)
     t.equal(parts.length, 1, parts.join())
-    const [, had] = /^1\.file\.[0-9a-f]{16}\.(\d{6,})\.part$/.exec(parts[0] ?? '') ?? []
+    const [, had] = /^1\.file\.[0-9a-f]{16}\.(\d{6,})\.\w{8}\.part$/.exec(parts[0] ?? '') ?? []
     t.ok(had, 'its name says how far it came')
     proxy.pass()
     await fetch(arrival)
@@ -62,6 +64,38 @@ export function conformAway(t: Test, prepare: (t: Test) => Promise<Away>): void 
     t.same(readdirSync(landing), [])
   })
 
+  t.test('a second fetch beside the first takes nothing from under it', async (t) => {
+    const { put, arrive, landing, fetch } = await createAway(t)
+    await put('big.csv', bytes)
+    const arrival = await arrive('big.csv')
+    let wholes = 0
+    const look = async () => {
+      await fetch(arrival)
+      if (readFileSync(join(landing, '1.file')).equals(bytes)) wholes++
+    }
+    const first = look()
+    while (!readdirSync(landing).some((name) => sizeOf(join(landing, name)) > 0)) await sleep(1)
+    await Promise.all([first, look()])
+    t.equal(wholes, 2)
+  })
+
+  t.test(
+    'what would leave too little disk free is not brought here, to be put away neither',
+    async (t) => {
+      const rig = await createRig(t, prepare, { freeDiskBytesMin: Number.MAX_SAFE_INTEGER })
+      await rig.put('a.csv', 'bytes')
+      const arrival = await rig.arrive('a.csv')
+      const outcome = 'quarantined' as const
+      const settlement = { outcome, receipt: '{}', rejectsPath: undefined }
+      await t.rejects(rig.source.settle(arrival, settlement), {
+        code: 'DISK_FULL',
+        detail: /a\.csv has 5/,
+      })
+      t.same(await rig.names(), ['a.csv'])
+      t.same(readdirSync(rig.quarantine), [])
+    },
+  )
+
   t.test('a server that falls silent in the middle is given up', async (t) => {
     const { put, arrive, proxy, fetch, source } = await createAway(t)
     await put('big.csv', bytes)
@@ -85,4 +119,9 @@ export function conformAway(t: Test, prepare: (t: Test) => Promise<Away>): void 
     proxy.pass()
     t.equal((await source.list()).length, 1)
   })
+}
+
+/** Bytes of a file that may be gone a moment later. */
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }

@@ -1,8 +1,18 @@
-import { mkdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import t from 'tap'
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join } from 'node:path'
+import t, { type Test } from 'tap'
 import { createFolder as createSource } from '../../../pipeline/sources/folder.js'
 import { createFolder } from '../../folder.js'
+import { storyProfile } from '../../story/stack.js'
 import { conform } from './conformance.js'
 import { placeAt } from './folder-place.js'
 import { parseSource } from './settings.js'
@@ -22,7 +32,7 @@ t.test('the receipt beside a quarantined file is written when it can be, and who
   mkdirSync(at('inbox'))
   const [archive, quarantine, path] = [at('archive'), at('quarantine'), at('inbox/a.csv')]
   const settings = parseSource({ kind: 'folder', name: 'inbox', path: at('inbox') })
-  const source = createSource({ settings, archive, quarantine })
+  const source = createSource({ settings, archive, quarantine, naming: storyProfile() })
   writeFileSync(path, 'bytes')
   const { size: bytes, mtimeMs } = statSync(path)
   const entry = { source: 'inbox', name: 'a.csv', path, bytes, force: false }
@@ -36,4 +46,44 @@ t.test('the receipt beside a quarantined file is written when it can be, and who
   await source.settle(arrival, settlement)
   t.equal(readFileSync(receipt, 'utf8'), '{}')
   t.equal(readFileSync(at('quarantine/7-a.csv'), 'utf8'), 'bytes')
+})
+
+/** A folder source that hands receipts back, with a file in it and what became of that. */
+function createHandedBack(t: Test, name: string, more: object = {}) {
+  const folder = createFolder(t)
+  const at = (...names: string[]) => join(folder, ...names)
+  mkdirSync(at('inbox'))
+  const path = at('inbox', name)
+  writeFileSync(path, 'bytes')
+  const { size: bytes, mtimeMs } = statSync(path)
+  const times = { modifiedMs: Math.trunc(mtimeMs), arrivedAt: new Date() }
+  const arrival = { source: 'inbox', name, path, bytes, force: false, arrival: 7, ...times }
+  const settings = parseSource({ kind: 'folder', name: 'inbox', path: at('inbox'), ...more })
+  const away = { archive: at('archive'), quarantine: at('quarantine'), naming: storyProfile() }
+  writeFileSync(at('rejects'), 'a rejected row')
+  const outcome = 'published' as const
+  const settlement = { outcome, receipt: '{}', rejectsPath: at('rejects') }
+  const source = createSource({ settings, ...away })
+  return { at, path, settle: () => source.settle(arrival, settlement) }
+}
+
+t.test('what is handed back is not written where a link of the sender leads', async (t) => {
+  const { at, settle } = createHandedBack(t, 'a.csv', { receipts: true, ended: 'mark' })
+  const endings = ['receipt.json', 'rejects.csv', 'ended']
+  for (const ending of endings) {
+    writeFileSync(at(ending), "another's")
+    symlinkSync(at(ending), at('inbox', `a.csv.${ending}.part`))
+  }
+  await settle()
+  for (const ending of endings) {
+    t.equal(readFileSync(at(ending), 'utf8'), "another's", ending)
+    t.ok(lstatSync(at('inbox', `a.csv.${ending}`)).isFile(), ending)
+  }
+})
+
+t.test('a name that leaves no room for a mark is ended without one', async (t) => {
+  const { at, path, settle } = createHandedBack(t, `${'x'.repeat(251)}.csv`, { ended: 'mark' })
+  await settle()
+  t.same(readdirSync(at('inbox')), [basename(path)])
+  t.equal(readdirSync(at('archive')).length, 1)
 })

@@ -13,6 +13,9 @@ import {
 } from '@aws-sdk/client-s3'
 import { interceptLocalhostDns } from 'fauxqs'
 import t, { type Test } from 'tap'
+import type { PlacedFile } from '../../../pipeline/sources/place.js'
+import { connectS3 } from '../../../pipeline/sources/s3.js'
+import type { SettingsOf } from '../../../schemas/source.js'
 import { conform, createRig, readAll, textOf } from './conformance.js'
 import { type Away, conformAway } from './conformance-away.js'
 import { createProxy } from './proxy.js'
@@ -137,6 +140,21 @@ t.test(
   },
 )
 
+t.test(
+  'an object that S3 copies only in parts is not renamed, which says what to do',
+  async (t) => {
+    const { settings, put } = await prepare(t)
+    await put('a.csv', 'rows')
+    const place = await connectS3(settings as SettingsOf<'s3'>, () => 'secret')()
+    t.teardown(place.close)
+    const found = (await place.list())[0] as PlacedFile
+    const large = { ...found, bytes: 5 * 1024 ** 3 + 1 }
+    const detail = /a\.csv has 5368709121 bytes .* use ended: take, mark or leave/
+    await t.rejects(place.move(large, '1-a.csv'), { code: 'SOURCE_REFUSED', detail })
+    t.same(await place.list(), [found])
+  },
+)
+
 t.test('an object written anew in the same second, as long as before, is another', async (t) => {
   const rig = await createRig(t, prepare)
   await rig.put('a.csv', 'x'.repeat(8_000_000))
@@ -169,6 +187,9 @@ t.test('what a server refuses, or says amiss, is told and is no empty folder', a
   )
   const refusal = (code: string) => `<Error><Code>${code}</Code><Message>no</Message></Error>`
   const listing = (rows: string) => `<ListBucketResult>${rows}</ListBucketResult>`
+  const more = '<IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken>'
+  const object = '<Contents><Key>out/usage/a.csv</Key><Size>1</Size></Contents>'
+  const objects = `${object}<Contents><Key>out/usage/..</Key></Contents>${object}`
   const cases: readonly (readonly [number, string, string, RegExp])[] = [
     [401, refusal('Unauthorized'), 'SOURCE_LOGIN', /Unauthorized/],
     [403, refusal('SignatureDoesNotMatch'), 'PERMISSION', /SignatureDoesNotMatch/],
@@ -177,6 +198,7 @@ t.test('what a server refuses, or says amiss, is told and is no empty folder', a
     [200, '<html>a proxy says welcome</html>', 'SOURCE_UNREACHABLE', /no listing/],
     [200, 'no XML', 'SOURCE_UNREACHABLE', /bucket drop-/],
     [200, listing('<IsTruncated>true</IsTruncated>'), 'SOURCE_UNREACHABLE', /without a token/],
+    [200, listing(`${more}${objects}`), 'SOURCE_UNREACHABLE', /goes in a circle/],
   ]
   for (const [status, body, code, detail] of cases) {
     answer = [status, body]
@@ -184,4 +206,7 @@ t.test('what a server refuses, or says amiss, is told and is no empty folder', a
   }
   answer = [200, listing('<IsTruncated>false</IsTruncated>')]
   t.same(await source.list(), [])
+  answer = [200, listing(`<IsTruncated>false</IsTruncated>${objects}`)]
+  t.match(await source.list(), [{ name: 'a.csv' }])
+  t.equal((await source.list()).length, 1, 'what is shown twice is there once')
 })

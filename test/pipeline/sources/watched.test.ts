@@ -4,6 +4,7 @@ import t from 'tap'
 import { createFolder as createSource } from '../../../pipeline/sources/folder.js'
 import { watched } from '../../../pipeline/sources/watched.js'
 import { createFolder } from '../../folder.js'
+import { storyProfile } from '../../story/stack.js'
 import { parseSource } from './settings.js'
 
 t.test('a folder that goes away is told once, and once that it is back', async (t) => {
@@ -11,7 +12,8 @@ t.test('a folder that goes away is told once, and once that it is back', async (
   const path = join(home, 'inbox')
   const told: string[] = []
   const settings = parseSource({ kind: 'folder', name: 'inbox', path })
-  const options = { settings, archive: join(home, 'a'), quarantine: join(home, 'q') }
+  const folders = { archive: join(home, 'a'), quarantine: join(home, 'q') }
+  const options = { settings, ...folders, naming: storyProfile() }
   const source = watched(createSource(options), (text) => told.push(text))
   mkdirSync(path)
   t.same(await source.list(), [])

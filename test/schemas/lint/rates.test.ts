@@ -139,3 +139,13 @@ t.test('a year with time-of-use rates and without holidays is warned of', async 
   const { warnings } = lint({ RateCodes: codes, RateTou, Holidays: holidays })
   t.same(warnings, ['2027 has time-of-use rates and no holidays'])
 })
+
+t.test('a sheet whose rows never end is refused as soon as that is plain', async (t) => {
+  const dayOf = (at: number) => new Date(at * 86_400_000).toISOString().slice(0, 10)
+  const days = Array.from({ length: 5_000 }, (_, at) => dayOf(at))
+  const { errors } = tou(...days.map((day, at) => `RES,Price ${at},0.2,0,24,${day},,All`))
+  t.match(errors[0], [3, 'HOUR_TWICE', /two prices on working days from 0:00 to 24:00, in line 2/])
+  const flat = placed('RateFlat', ...days.map((day) => `RES,0.2,${day},`))
+  const refused = lint({ RateCodes: codes, RateFlat: flat }).errors
+  t.match(refused[0], [3, 'DATES_TWICE', /RES Energy stands in line 2 and line 3/])
+})
