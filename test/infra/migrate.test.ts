@@ -61,7 +61,7 @@ WHERE database = currentDatabase() ORDER BY name`,
     }
     await whole.command({ sql: 'TRUNCATE TABLE whole.schema_migration' })
     await migrate(counting, profile)
-    for (let survived = 1; survived <= statements.length; survived += 2) {
+    for (let survived = 1; survived <= statements.length; survived += 3) {
       const store = open(`broken_${survived}`)
       let left = survived
       const breaking: Store = {
