@@ -3,6 +3,7 @@ import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../schemas/fault.js'
 import { bill } from './commands/bill.js'
 import { check } from './commands/check.js'
+import { compare } from './commands/compare.js'
 import { ddl } from './commands/ddl.js'
 import { demo } from './commands/demo.js'
 import { doctor } from './commands/doctor.js'
@@ -103,6 +104,11 @@ program
   .option('--as-of <instant>', 'take reads as they were known then, 2026-02-05T12:00:00Z')
   .option('--json', 'print the summary as JSON', false)
   .action((options) => run((context) => bill(context, options)))
+program
+  .command('compare')
+  .description('tell what the last 12 months of each meter would have cost under every rate')
+  .option('--json', 'print the summary as JSON', false)
+  .action((options) => run((context) => compare(context, options)))
 program
   .command('explain')
   .description('tell one bill: lines, reads, and why another was billed')

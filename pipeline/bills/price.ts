@@ -64,7 +64,7 @@ export function amountsOf({ rules, dayStarts, firstDay }: Pricing): string {
   const line = rules.rounding === 'line' ? 2 : 6
   const total = rules.rounding === 'none' ? 6 : 2
   return `[${dayStarts.join(',')}] AS day_starts,
-        seconds = 0 AS is_empty,
+        (seconds = 0 OR present = 0) AS is_empty,
         (meter_unit = 'Wh' AND unit = 'kWh') AS is_wh,
         if(is_wh, 1000000000, 1000000) AS divisor,
         if(is_wh, 1000, 1) AS scale,
@@ -92,6 +92,15 @@ export function amountsOf({ rules, dayStarts, firstDay }: Pricing): string {
         if(is_priced, round(due + arraySum(missing), ${total}), NULL) AS dollars`
 }
 
+/** The outcome of `amountsOf` in words, empty where all is well. */
+export const why = `multiIf(
+          plan_status != '', plan_reason,
+          outcome = 'unit', concat('the meter is read in ', meter_unit, ', the rate is priced in ', unit),
+          outcome = 'noUsage', 'no interval of the period is there',
+          outcome = 'notProjectable', concat('intervals of ', toString(seconds), ' seconds cannot be told apart by a rate whose price changes within them'),
+          outcome = 'incomplete', concat(toString(present), ' of ', toString(expected), ' intervals are there'),
+          '')`
+
 /** How many rows with vectors are worked on together. */
 export const blocks = { max_block_size: rowsAtOnce, max_joined_block_size_rows: rowsAtOnce }
 
@@ -112,14 +121,8 @@ export function priceBills(pricing: Pricing): Statement {
       WITH ${amountsOf(pricing)}
       SELECT '${run}', plan, account_number, external_site_id, meter_id, client_ids,
         toDate(first_day), toDate(last_day), outcome,
-        multiIf(
-          plan_status != '', plan_reason,
-          outcome = 'unit', concat('the meter is read in ', meter_unit, ', the rate is priced in ', unit),
-          outcome = 'noUsage', 'no interval of the period is there',
-          outcome = 'notProjectable', concat('intervals of ', toString(seconds), ' seconds cannot be told apart by a rate whose price changes within them'),
-          outcome = 'incomplete', concat(toString(present), ' of ', toString(expected), ' intervals are there'),
-          '') AS reason,
-        seconds, expected, present, negative > 0, used,
+        ${why} AS reason,
+        if(is_empty, 0, seconds), expected, present, negative > 0, used,
         energy, if(is_priced, arrayConcat(charged, missing), []), dollars
       FROM (${source})
       ORDER BY account_number, meter_id, first_day`,

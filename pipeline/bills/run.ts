@@ -88,15 +88,15 @@ export async function bill(context: BillContext, request: BillRequest): Promise<
   }
 }
 
-async function drop(store: Store, tables: readonly string[]): Promise<void> {
+export async function drop(store: Store, tables: readonly string[]): Promise<void> {
   for (const table of tables) await store.command({ sql: `DROP TABLE IF EXISTS ${table} SYNC` })
 }
 
 /** No run lasts a day: what is that old was left by one that crashed. */
-async function dropLeft(store: Store): Promise<void> {
+export async function dropLeft(store: Store): Promise<void> {
   const left = await store.rows<{ name: string }>({
     sql: `SELECT name FROM system.tables
-      WHERE database = currentDatabase() AND match(name, '^bill_(member|vector|mask|billed|variant|step)_[0-9]')
+      WHERE database = currentDatabase() AND match(name, '^bill_(member|vector|mask|billed|variant|step|compared)_[0-9]')
         AND metadata_modification_time < now() - INTERVAL 1 DAY`,
   })
   await drop(
@@ -105,7 +105,7 @@ async function dropLeft(store: Store): Promise<void> {
   )
 }
 
-interface Run {
+export interface Run {
   readonly request: BillRequest
   readonly period: Period
   readonly run: string
@@ -172,7 +172,7 @@ async function compile(
 }
 
 /** Brings the reads of all members into vectors: nearly all in one pass, then the few that it leaves. */
-async function scan(
+export async function scan(
   context: BillContext,
   run: Run,
   compilation: Compilation,
@@ -246,7 +246,7 @@ async function publish(
   return { bills, total, reasons }
 }
 
-async function newestArrival(store: Store): Promise<number> {
+export async function newestArrival(store: Store): Promise<number> {
   const [found] = await store.rows<{ arrival: number }>({
     sql: `SELECT max(arrival) AS arrival FROM file_state WHERE status = 'published'`,
   })
@@ -254,11 +254,11 @@ async function newestArrival(store: Store): Promise<number> {
 }
 
 /** Sorts by time: of two runs of one period the later one counts. */
-function nameRun(now: Date): string {
+export function nameRun(now: Date): string {
   return `${now.toISOString().replace(/\D/g, '')}_${randomBytes(4).toString('hex')}`
 }
 
-function localDay({ zone, now }: BillContext): string {
+export function localDay({ zone, now }: BillContext): string {
   const { year, month, day } = zone.toWall(Math.floor(now().getTime() / 1_000))
   return new Date(Date.UTC(year, month - 1, day)).toISOString().slice(0, 10)
 }
