@@ -6,6 +6,7 @@ import { check } from './commands/check.js'
 import { compare } from './commands/compare.js'
 import { ddl } from './commands/ddl.js'
 import { demo } from './commands/demo.js'
+import { dictionary } from './commands/dictionary.js'
 import { doctor } from './commands/doctor.js'
 import { explain } from './commands/explain.js'
 import { load } from './commands/load.js'
@@ -170,7 +171,13 @@ program
   .command('ddl')
   .description("print the statements that make the profile's database")
   .option('--cluster <name>', 'for a replicated and sharded cluster of this name', toClusterName)
+  .option('--grants', 'print the statements that make a role for readers instead', false)
+  .option('--definer <user>', 'the user that Tieline works as on the server', toUserName, 'tieline')
   .action((options) => run((context) => ddl(context, options)))
+program
+  .command('dictionary')
+  .description('print the published views with what each column holds, as Markdown')
+  .action(() => run((context) => dictionary(context)))
 program
   .command('demo')
   .description("start everything and load a demo utility's files")
@@ -214,6 +221,11 @@ function surroundings(options: GlobalOptions): Context {
 function toClusterName(text: string): string {
   if (/^[A-Za-z0-9_-]{1,63}$/.test(text)) return text
   throw new InvalidArgumentError('use up to 63 letters, digits, - and _')
+}
+
+function toUserName(text: string): string {
+  if (/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(text)) return text
+  throw new InvalidArgumentError('use up to 63 letters, digits and _, no digit first')
 }
 
 function toPort(text: string): number {
