@@ -3,8 +3,10 @@ import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../schemas/fault.js'
 import { bill } from './commands/bill.js'
 import { check } from './commands/check.js'
+import { compare } from './commands/compare.js'
 import { ddl } from './commands/ddl.js'
 import { demo } from './commands/demo.js'
+import { dictionary } from './commands/dictionary.js'
 import { doctor } from './commands/doctor.js'
 import { explain } from './commands/explain.js'
 import { load } from './commands/load.js'
@@ -105,6 +107,11 @@ program
   .option('--json', 'print the summary as JSON', false)
   .action((options) => run((context) => bill(context, options)))
 program
+  .command('compare')
+  .description('tell what the last 12 months of each meter would have cost under every rate')
+  .option('--json', 'print the summary as JSON', false)
+  .action((options) => run((context) => compare(context, options)))
+program
   .command('explain')
   .description('tell one bill: lines, reads, and why another was billed')
   .requiredOption('--account <number>', 'contract account')
@@ -176,7 +183,13 @@ program
   .command('ddl')
   .description("print the statements that make the profile's database")
   .option('--cluster <name>', 'for a replicated and sharded cluster of this name', toClusterName)
+  .option('--grants', 'print the statements that make a role for readers instead', false)
+  .option('--definer <user>', 'the user that Tieline works as on the server', toUserName, 'tieline')
   .action((options) => run((context) => ddl(context, options)))
+program
+  .command('dictionary')
+  .description('print the published views with what each column holds, as Markdown')
+  .action(() => run((context) => dictionary(context)))
 program
   .command('demo')
   .description("start everything and load a demo utility's files")
@@ -220,6 +233,11 @@ function surroundings(options: GlobalOptions): Context {
 function toClusterName(text: string): string {
   if (/^[A-Za-z0-9_-]{1,63}$/.test(text)) return text
   throw new InvalidArgumentError('use up to 63 letters, digits, - and _')
+}
+
+function toUserName(text: string): string {
+  if (/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(text)) return text
+  throw new InvalidArgumentError('use up to 63 letters, digits and _, no digit first')
 }
 
 function toPort(text: string): number {

@@ -1,4 +1,5 @@
 import { Fault } from '../../schemas/fault.js'
+import { fromDays, toDays } from '../../schemas/lint/finding.js'
 import type { Store } from '../stores/clickhouse.js'
 
 /** A period of a billing cycle; local days, both inclusive. */
@@ -43,3 +44,42 @@ export async function findPeriod(
       : `the schedule has it from ${earliest.first} to ${latest.last}: name a period's first day with --period, or load a newer BillingCycles file`
   throw new Fault('CONFIG', `billing cycle ${cycleId} has no period ${which}; ${known}`)
 }
+
+/** A cycle that registered meters have, with its periods of the last 12 months, the latest last. */
+export interface CycleYear {
+  readonly cycleId: string
+  readonly meters: number
+  /** None where the schedule in force has none that has ended. */
+  readonly periods: readonly Period[]
+}
+
+/** Finds the last 12 months of every cycle: the periods whose middle lies in the year that ends with the latest ended one. */
+export async function findYears(
+  store: Store,
+  companyCodes: readonly string[],
+  today: string,
+): Promise<readonly CycleYear[]> {
+  const cycles = await store.rows<{ cycleId: string; meters: string }>({
+    sql: `SELECT toString(billing_cycle_id) AS cycleId, toString(uniqExact(meter_id)) AS meters
+      FROM tenancy FINAL GROUP BY cycleId ORDER BY cycleId`,
+  })
+  const periods = await store.rows<Period>({
+    sql: `SELECT billing_cycle_id AS cycleId, toString(start_date) AS first, toString(last_date) AS last, file_id AS fileId
+      FROM billing_cycle
+      WHERE company_code IN {companyCodes:Array(String)} AND last_date < {today:Date}
+      ORDER BY start_date`,
+    parameters: { companyCodes, today },
+  })
+  return cycles.map(({ cycleId, meters }) => {
+    const ended = periods.filter((one) => one.cycleId === cycleId)
+    const before = yearBefore(ended.at(-1)?.last ?? '')
+    const year = ended.filter((one) => middleOf(one) > before)
+    return { cycleId, meters: Number(meters), periods: year }
+  })
+}
+
+const middleOf = ({ first, last }: Period) =>
+  fromDays(Math.floor((toDays(first) + toDays(last)) / 2))
+
+/** The same day a year earlier, to be compared as text. */
+const yearBefore = (day: string) => `${Number(day.slice(0, 4)) - 1}${day.slice(4)}`

@@ -112,7 +112,7 @@ export function amountsOf(pricing: Pricing): string {
   const line = rules.rounding === 'line' ? 2 : 6
   const total = rules.rounding === 'none' ? 6 : 2
   return `[${dayStarts.join(',')}] AS day_starts,
-        seconds = 0 AS is_empty,
+        (seconds = 0 OR present = 0) AS is_empty,
         (meter_unit = 'Wh' AND unit = 'kWh') AS is_wh,
         if(is_wh, 1000000000, 1000000) AS divisor,
         if(is_wh, 1000, 1) AS scale,
@@ -142,6 +142,19 @@ export function amountsOf(pricing: Pricing): string {
         if(is_priced, round(due + arraySum(missing), ${total}), NULL) AS dollars`
 }
 
+/** The outcome of `amountsOf` in words, empty where all is well. */
+export function whyOf(rules: BillingRules): string {
+  return `multiIf(
+          plan_status != '', plan_reason,
+          outcome = 'unit', concat('the meter is read in ', meter_unit, ', the rate is priced in ', unit),
+          outcome = 'noUsage', 'no interval of the period is there',
+          outcome = 'notProjectable' AND method = 'none', 'the days ahead cannot be told: ${untold}',
+          outcome = 'notProjectable', concat('intervals of ', toString(seconds), ' seconds cannot be told apart by a rate whose price changes within them'),
+          present < expected * ${completenessMin} AND outcome != 'sparse', concat(toString(present), ' of ', toString(expected), ' intervals are there'),
+          outcome = 'sparse', concat(toString(present), ' of ', toString(expected), ' intervals are there; ${toShortfall(rules).sparse}'),
+          '')`
+}
+
 /** How many rows with vectors are worked on together. */
 export const blocks = { max_block_size: rowsAtOnce, max_joined_block_size_rows: rowsAtOnce }
 
@@ -162,16 +175,8 @@ export function priceBills(pricing: Pricing): Statement {
       WITH ${amountsOf(pricing)}
       SELECT '${run}', plan, account_number, external_site_id, meter_id, client_ids,
         toDate(first_day), toDate(last_day), outcome,
-        multiIf(
-          plan_status != '', plan_reason,
-          outcome = 'unit', concat('the meter is read in ', meter_unit, ', the rate is priced in ', unit),
-          outcome = 'noUsage', 'no interval of the period is there',
-          outcome = 'notProjectable' AND method = 'none', 'the days ahead cannot be told: ${untold}',
-          outcome = 'notProjectable', concat('intervals of ', toString(seconds), ' seconds cannot be told apart by a rate whose price changes within them'),
-          present < expected * ${completenessMin} AND outcome != 'sparse', concat(toString(present), ' of ', toString(expected), ' intervals are there'),
-          outcome = 'sparse', concat(toString(present), ' of ', toString(expected), ' intervals are there; ${toShortfall(rules).sparse}'),
-          '') AS reason,
-        method, if(outcome = 'projected', last_day - greatest(first_day - 1, actual_day), 0), seconds, expected, present, negative > 0, used,
+        ${whyOf(rules)} AS reason,
+        method, if(outcome = 'projected', last_day - greatest(first_day - 1, actual_day), 0), if(is_empty, 0, seconds), expected, present, negative > 0, used,
         energy, if(is_priced, arrayConcat(charged, missing), []), dollars
       FROM (${source})
       ORDER BY account_number, meter_id, first_day`,

@@ -80,15 +80,15 @@ export async function bill(context: BillContext, request: BillRequest): Promise<
   }
 }
 
-async function drop(store: Store, tables: readonly string[]): Promise<void> {
+export async function drop(store: Store, tables: readonly string[]): Promise<void> {
   for (const table of tables) await store.command({ sql: `DROP TABLE IF EXISTS ${table} SYNC` })
 }
 
 /** No run lasts a day: what is that old was left by one that crashed. */
-async function dropLeft(store: Store): Promise<void> {
+export async function dropLeft(store: Store): Promise<void> {
   const left = await store.rows<{ name: string }>({
     sql: `SELECT name FROM system.tables
-      WHERE database = currentDatabase() AND match(name, '^bill_(member|vector|projected|last|mask|billed|variant|step)_[0-9]')
+      WHERE database = currentDatabase() AND match(name, '^bill_(member|vector|projected|last|mask|billed|variant|step|compared)_[0-9]')
         AND metadata_modification_time < now() - INTERVAL 1 DAY`,
   })
   await drop(
@@ -199,7 +199,7 @@ async function compile(
 }
 
 /** Sorts by time: of two runs of one period the later one counts. */
-function nameRun(now: Date): string {
+export function nameRun(now: Date): string {
   return `${now.toISOString().replace(/\D/g, '')}_${randomBytes(4).toString('hex')}`
 }
 

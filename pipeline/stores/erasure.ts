@@ -177,6 +177,7 @@ function targets(): readonly Target[] {
     ...records,
     { table: 'bill_row', where: ofMeter, account: 'account_number' },
     { table: 'bill_variance_row', where: ofMeter, account: 'account_number' },
+    { table: 'rate_comparison_row', where: ofMeter, account: 'account_number' },
     rejects(pending),
     { table: 'registration_fact', where: ofMeter, account: 'account_number' },
     { table: 'tenancy', where: ofMeter, account: 'account_number' },

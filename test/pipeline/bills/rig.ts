@@ -14,13 +14,13 @@ import { migratedStore } from '../registering.js'
 
 export interface BillRig {
   readonly store: Store
-  /** What bills are computed with, by the profile's rules. */
-  context(rules?: object): BillContext
   /** Publishes rows as the files of a new arrival each. */
   publish(files: RateFiles): Promise<void>
   register(...customers: readonly Registration[]): Promise<void>
   /** Publishes reads of one meter, one after the other from an instant on. */
   read(reads: Reads): Promise<void>
+  /** What runs are given, with `billing` of the profile. */
+  context(rules?: object): BillContext
   bill(request?: Partial<Parameters<typeof bill>[1]>, rules?: object): ReturnType<typeof bill>
   /** Columns of the current bills, by meter. */
   bills(columns: string): Promise<readonly Readonly<Record<string, unknown>>[]>
@@ -50,10 +50,15 @@ function toColumn([name, value]: readonly [string, string | null]): [string, unk
 export async function billRig(t: Test): Promise<BillRig> {
   const store = await migratedStore(t)
   let arrival = 0
-  const publishAs = async (feed: string) => {
+  const publishAs = async (feed: string, more: object = {}) => {
     const published_at = new Date().toISOString()
+    const file = {
+      file_id: `f${arrival}`,
+      file_name: `${feed}_${arrival}.csv`,
+      company_code: 'DEMO',
+    }
     await store.insert('file_state', [
-      { arrival, rank: 55, status: 'published', feed, file_id: `f${arrival}`, published_at },
+      { arrival, rank: 55, status: 'published', feed, ...file, published_at, ...more },
     ])
   }
   const versionOf = (line: number) => String(BigInt(arrival) * 2n ** 32n + BigInt(line))
@@ -65,7 +70,6 @@ export async function billRig(t: Test): Promise<BillRig> {
   })
   return {
     store,
-    context,
     publish: async (files) => {
       for (const [name, lines] of Object.entries(files)) {
         const feed = recordFeedOf(name) as RecordFeed
@@ -105,8 +109,11 @@ export async function billRig(t: Test): Promise<BillRig> {
         }
       })
       await store.insert('usage_read', rows)
-      await publishAs(reads.commodity ?? 'Electric')
+      const end = new Date((from + rows.length * seconds) * 1_000).toISOString()
+      const times = { last_interval_end: end, received_at: new Date().toISOString() }
+      await publishAs(reads.commodity ?? 'Electric', times)
     },
+    context,
     bill: (request = {}, rules) => bill(context(rules), { cycleId: '7', ...request }),
     bills: (columns) =>
       store.rows({ sql: `SELECT ${columns} FROM projected_bill ORDER BY meter_id, start_date` }),
