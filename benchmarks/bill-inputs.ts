@@ -1,38 +1,46 @@
 import type { Statement } from '../pipeline/stores/clickhouse.js'
 
-/** Quarter hours of the 30 days of the period. */
-export const rowsEach = 2_880
+/** A period without a change of clocks, which began when the offset was five hours. */
+export const period = { cycleId: '7', first: '2026-02-04', last: '2026-03-05', days: 30 } as const
+/** Quarter hours of the period. */
+export const rowsEach = 96 * period.days
 const rateCodes = 40
-const days = 30
 
 /**
  * Statements that fill a store with what bills are made of: reads day by day as daily files bring
  * them, registered customers, a cycle, and 40 rate codes: half time-of-use, a quarter each tiered
- * and flat. Arrival 1 stands for all files.
+ * and flat. Arrival 1 stands for all files. The meters are those of `numberedMeters`.
  */
-export function* billInputs(customers: number): Generator<Statement> {
-  const meter = `concat('M', leftPad(toString(number), 9, '0'))`
-  const account = `concat('A', leftPad(toString(number), 9, '0'))`
+export function* billInputs(customers: number, days: number = period.days): Generator<Statement> {
+  const of = (number: string) => ({
+    account: `toString(910020000000 + ${number})`,
+    site: `toString(5113000000 + ${number})`,
+    meter: `toString(55000000 + ${number})`,
+  })
+  const { account, site, meter } = of('number')
   yield {
-    sql: `INSERT INTO file_state (arrival, rank, status, feed, file_id, company_code, published_at)
-      SELECT 1, 55, 'published', 'Electric', 'bench', 'BENCH', now64(3)`,
+    sql: `INSERT INTO arrival (arrival, claim, name, arrived_at) SELECT 1, 'bench', 'bench', now64(3)`,
+  }
+  yield {
+    sql: `INSERT INTO file_state (arrival, rank, status, feed, file_id, company_code, manifest, published_at, settled_at)
+      SELECT 1, 60, 'published', 'Electric', 'bench', 'BENCH', '{}', now64(3), now64(3)`,
   }
   yield {
     sql: `INSERT INTO tenancy (meter_id, external_site_id, account_number, client_ids, meter_type, unit_of_measure,
         rate_code, billing_cycle_id, started_by, version, published_at)
-      SELECT ${meter}, 'S', ${account}, [toString(number)], 'Electric', 'kWh',
-        concat('R', toString(number % ${rateCodes})), '7', 'first', 1, now64(3) FROM numbers(${customers})`,
+      SELECT ${meter}, ${site}, ${account}, [toString(number)], 'Electric', 'kWh',
+        concat('R', toString(number % ${rateCodes})), '${period.cycleId}', 'first', 1, now64(3) FROM numbers(${customers})`,
   }
   for (let day = 0; day < days; day++) {
     yield {
       sql: `INSERT INTO usage_read (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
           account_number, external_site_id, version)
         WITH intDiv(number, 96) AS customer, number % 96 AS quarter
-        SELECT concat('M', leftPad(toString(customer), 9, '0')), 'Electric',
-          toDateTime('2026-01-01 05:00:00', 'UTC') + ${day * 86_400} + quarter * 900, 900,
-          toDate('2026-01-01') + ${day}, intDiv(quarter, 4),
+        SELECT ${of('customer').meter}, 'Electric',
+          toDateTime('${period.first} 05:00:00', 'UTC') + ${day * 86_400} + quarter * 900, 900,
+          toDate('${period.first}') + ${day}, intDiv(quarter, 4),
           toDecimal64((cityHash64(number, ${day}) % 1000) / 1000, 6),
-          concat('A', leftPad(toString(customer), 9, '0')), 'S', bitShiftLeft(toUInt64(1), 32) + number
+          ${of('customer').account}, ${of('customer').site}, bitShiftLeft(toUInt64(1), 32) + number
         FROM numbers(${customers * 96})`,
     }
   }
@@ -58,7 +66,7 @@ function* schedules(): Generator<Statement> {
   }
   yield {
     sql: `INSERT INTO billing_cycle_row (billing_cycle_id, start_date, end_date, version)
-      SELECT '7', '2026-01-01', '2026-01-30', 4294967297`,
+      SELECT '${period.cycleId}', '${period.first}', '${period.last}', 4294967297`,
   }
   yield {
     sql: `INSERT INTO rate_code_row (rate_code, description, rate_type, commodity, unit_of_measure, version)

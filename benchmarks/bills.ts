@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { grouped } from '../infra/table.js'
 import { bill } from '../pipeline/bills/run.js'
 import { createZone } from '../schemas/zone.js'
-import { billedInputs, billInputs, rowsEach } from './bill-inputs.js'
+import { billedInputs, billInputs, period, rowsEach } from './bill-inputs.js'
 import { verdict } from './check.js'
 import { peakMb, resetPeak } from './memory.js'
 import { createRig, type Rig } from './rig.js'
@@ -69,7 +69,7 @@ async function measure(rig: Rig, options: BillsOptions): Promise<BillsFigures> {
     resetPeak(rig.stack.clickhouse?.pid())
     let reconciled = 0
     const all = await time(async () => {
-      const summary = await bill(context, { cycleId: '7', start: '2026-01-01' })
+      const summary = await bill(context, { cycleId: period.cycleId, start: period.first })
       if (summary.bills.billed !== customers) throw new Error(JSON.stringify(summary))
       reconciled = summary.seconds.reconcile
       print(`    ${spell(summary.seconds)}`)
@@ -96,7 +96,7 @@ async function measure(rig: Rig, options: BillsOptions): Promise<BillsFigures> {
 
 const bareScan = `INSERT INTO FUNCTION null('meter_id String, quantity Decimal(38, 6)')
   SELECT meter_id, sum(quantity) FROM usage_read FINAL
-  WHERE local_day BETWEEN '2026-01-01' AND '2026-01-30' GROUP BY meter_id`
+  WHERE local_day BETWEEN '${period.first}' AND '${period.last}' GROUP BY meter_id`
 
 function spell(seconds: Readonly<Record<string, number>>): string {
   return Object.entries(seconds)

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { bills } from './bills.js'
 import { check } from './check.js'
+import { cycleDay } from './cycle-day.js'
 import { feeds } from './feeds.js'
 import { gateway } from './gateway/main.js'
 import { memory } from './gateway/memory.js'
@@ -57,6 +58,17 @@ program
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
     await bills({ ...options, print })
+  })
+
+program
+  .command('cycle-day')
+  .description(
+    'a whole day of a cycle: its files from the inbox, then its bills and their variance',
+  )
+  .option('--customers <n>', 'customers, each with a meter of 15-minute reads', toCount, 100_000)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await cycleDay({ ...options, print })
   })
 
 program
