@@ -13,7 +13,7 @@ const preface = `# Data dictionary
 Made of the comments in the database by \`tieline dictionary\`; a test holds this page to them.
 
 Every view has \`published_at\`, by which increments are pulled. Within a major version names and types
-only gain. Instants are UTC, days are the utility's. [Questions and their queries](queries.md)
+only gain. Instants are UTC, days are the utility's. [Questions and their queries](../guides/query.md)
 `
 
 /** All published views with their columns and what each holds, as Markdown. */

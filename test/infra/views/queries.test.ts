@@ -14,7 +14,7 @@ t.teardown(() => reader.close())
 type Row = Readonly<Record<string, unknown>>
 
 /** Title and statement of each question on the page. */
-const page = readFileSync(join(packageRoot(import.meta.url), 'infra/views/queries.md'), 'utf8')
+const page = readFileSync(join(packageRoot(import.meta.url), 'infra/guides/query.md'), 'utf8')
 const questions = page
   .split(/^## /m)
   .slice(1)
