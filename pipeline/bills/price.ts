@@ -112,7 +112,7 @@ export function amountsOf(pricing: Pricing): string {
   const line = rules.rounding === 'line' ? 2 : 6
   const total = rules.rounding === 'none' ? 6 : 2
   return `[${dayStarts.join(',')}] AS day_starts,
-        (seconds = 0 OR present = 0) AS is_empty,
+        (seconds = 0 OR present = 0 AND method = '') AS is_empty,
         (meter_unit = 'Wh' AND unit = 'kWh') AS is_wh,
         if(is_wh, 1000000000, 1000000) AS divisor,
         if(is_wh, 1000, 1) AS scale,
