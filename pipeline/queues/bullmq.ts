@@ -1,5 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FlowProducer, type Job, Queue, QueueEvents, UnrecoverableError, Worker } from 'bullmq'
+import {
+  FlowProducer,
+  type Job,
+  type JobType,
+  Queue,
+  QueueEvents,
+  UnrecoverableError,
+  Worker,
+} from 'bullmq'
 import { Fault } from '../../schemas/fault.js'
 import {
   idsOf,
@@ -35,7 +43,7 @@ export interface Queues {
   oldest(): Promise<Readonly<Partial<Record<JobName, number>>>>
   /** The queues as BullMQ has them, for a board that shows them. */
   readonly each: readonly Queue[]
-  /** Jobs of arrivals that a fault of the world holds up, at most 200 of each queue. */
+  /** Jobs of arrivals that a fault of the world holds up, at most 200 of each queue and state. */
   waits(): Promise<readonly Wait[]>
   close(): Promise<void>
 }
@@ -48,8 +56,12 @@ const backoffMsMax = 10_000
 const reachMsMax = 10_000
 /** Queues whose jobs are steps of an arrival. */
 const steps: readonly JobName[] = ['fetch', 'receive', 'load', 'reconcile', 'settle']
-/** Jobs of one queue that are looked at for what they wait for. */
+/** Jobs of one queue and state that are looked at for what they wait for. */
 const waitsMax = 200
+/** A job that is held up is tried again and again: between two pauses it is queued and running. */
+const whileTried: JobType[] = ['delayed', 'waiting', 'active']
+/** A try that has lasted so long is taken for one that goes on well. */
+const tryMsMax = 30_000
 /**
  * How long the job of a worker that died stays its own: the next look for such jobs, `stalledMs`
  * later at most, gives it to another. A worker that lives renews its lock every half of that time.
@@ -163,7 +175,7 @@ export function createQueues(options: QueueOptions): Queues {
       }),
     waits: () =>
       reach(async () => {
-        const held = steps.map((name) => queue(name).getDelayed(0, waitsMax - 1))
+        const held = steps.map((name) => queue(name).getJobs(whileTried, 0, waitsMax - 1))
         return (await Promise.all(held)).flat().flatMap(toWait)
       }),
     close: async () => {
@@ -259,6 +271,8 @@ function toWait(job: Job): readonly Wait[] {
   const { wait } = fromProgress(job.progress)
   const { arrival } = idsOf(job.data)
   if (wait === undefined || arrival === undefined) return []
+  const isTried = job.delay === 0 && job.processedOn !== undefined
+  if (isTried && Date.now() - (job.processedOn ?? 0) > tryMsMax) return []
   return [{ ...wait, job: job.name as JobName, arrival }]
 }
 

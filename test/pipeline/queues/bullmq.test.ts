@@ -72,6 +72,22 @@ t.test('only failures of its own end a job, however long the world was away', as
   t.same(givenUp, [{ v: 1, arrival: 7 }])
 })
 
+t.test('what is held up is told while it is tried once more, too', async (t) => {
+  const { options, queues } = newQueues(t)
+  let runs = 0
+  const told: unknown[] = []
+  const run = async () => {
+    runs++
+    told.push((await queues.waits()).map(({ code, arrival }) => `${code} ${arrival}`))
+    if (runs < 3) throw new Fault('STORE_UNREACHABLE', 'away')
+  }
+  consume(t, { ...options, name: 'receive', run })
+  await queues.add('receive', { v: 1, arrival: 7 })
+  await until(() => runs === 3)
+  t.same(told, [[], ['STORE_UNREACHABLE 7'], ['STORE_UNREACHABLE 7']])
+  await until(async () => (await queues.waits()).length === 0)
+})
+
 t.test('what a failure says stays out of Redis', async (t) => {
   const { options, queues } = newQueues(t)
   const connection = createProducerConnection(options.redisUrl)
