@@ -1,6 +1,6 @@
 import type { Statement } from '../stores/clickhouse.js'
 import type { RunTables } from './members.js'
-import { amountsOf, blocks, joined, type Pricing, whyOf } from './price.js'
+import { amounts, blocks, joined, type Pricing, whyOf } from './price.js'
 
 /** The table in which the periods of a cycle are gathered, until they are summed. */
 export function createCompared(compared: string): Statement {
@@ -38,11 +38,10 @@ export function priceRates(pricing: Pricing, compared: string): Statement {
   return {
     sql: `INSERT INTO ${compared} (meter_id, external_site_id, account_number, client_id, client_ids, rate_code,
         own_rate_code, first_day, last_day, status, reason, expected, present, quantity, unit, total)
-      WITH ${amountsOf(pricing)}
       SELECT meter_id, external_site_id, account_number, client_id, client_ids, rate_code,
         own_rate_code, first_day, last_day, outcome, ${whyOf(rules)}, expected, present,
         used / if(meter_unit = 'Wh' AND NOT is_wh, 1000, 1), if(meter_unit = 'Wh', 'kWh', meter_unit), dollars
-      FROM (${joined(pricing, { members: tried(tables), plans: tables.variants })})`,
+      FROM (${amounts(pricing, joined(pricing, { members: tried(tables), plans: tables.variants }))})`,
     settings: blocks,
   }
 }

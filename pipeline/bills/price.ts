@@ -100,26 +100,24 @@ function energyOf({ rules }: Pricing): string {
   const names = isAccount ? ['all', 'used', 'own'] : ['t', 'b']
   const arrays = isAccount ? ['all_before', 'used_until', 'own_used'] : ['through', 'before']
   const priced = [...arrays, 'lower', 'upper'].map((name) => `if(is_priced, ${name}, [])`)
-  return `arrayMap((${names.join(', ')}, low, high) -> round(toDecimal128(clip(${through}, low, high) - clip(${before}, low, high), 9) / divisor, 6),
+  const clip = (sum: string) =>
+    `least(greatest(${sum}, if(low = ${lowest}, low, low * scale)), if(high = ${highest}, high, high * scale))`
+  return `arrayMap((${names.join(', ')}, low, high) -> round(toDecimal128(${clip(through)} - ${clip(before)}, 9) / divisor, 6),
           ${priced.join(', ')}) AS energy`
 }
 
-/**
- * The exact decimals of a bill; percents go by the taxable lines as rounded. To stand behind WITH.
- */
-export function amountsOf(pricing: Pricing): string {
-  const { rules, dayStarts, firstDay, lastActual } = pricing
-  const line = rules.rounding === 'line' ? 2 : 6
-  const total = rules.rounding === 'none' ? 6 : 2
-  return `[${dayStarts.join(',')}] AS day_starts,
-        (seconds = 0 OR present = 0 AND method = '') AS is_empty,
-        (meter_unit = 'Wh' AND unit = 'kWh') AS is_wh,
-        if(is_wh, 1000000000, 1000000) AS divisor,
+/** Which bills can be priced, and how many intervals they should have. */
+function outcomesOf({ rules, dayStarts, firstDay, lastActual }: Pricing): readonly string[] {
+  return [
+    `[${dayStarts.join(',')}] AS day_starts,
+        seconds = 0 OR present = 0 AND method = '' AS is_empty,
+        meter_unit = 'Wh' AND unit = 'kWh' AS is_wh,
+        least(last_day, ${lastActual}) AS actual_day`,
+    `if(is_wh, 1000000000, 1000000) AS divisor,
         if(is_wh, 1000, 1) AS scale,
-        least(last_day, ${lastActual}) AS actual_day,
-        day_starts[actual_day - ${firstDay} + 2] - day_starts[first_day - ${firstDay} + 1] AS slots,
-        toUInt32(multiIf(is_empty OR actual_day < first_day, 0, seconds >= 86400, actual_day - first_day + 1, intDiv(slots * 900, seconds))) AS expected,
-        multiIf(
+        day_starts[actual_day - ${firstDay} + 2] - day_starts[first_day - ${firstDay} + 1] AS slots`,
+    'toUInt32(multiIf(is_empty OR actual_day < first_day, 0, seconds >= 86400, actual_day - first_day + 1, intDiv(slots * 900, seconds))) AS expected',
+    `multiIf(
           plan_status != '', plan_status,
           meter_unit != unit AND NOT is_wh, 'unit',
           is_empty, 'noUsage',
@@ -127,22 +125,37 @@ export function amountsOf(pricing: Pricing): string {
           present < expected * ${rules.presentShareMin}, 'sparse',
           method != '', 'projected',
           present < expected * ${completenessMin}, 'incomplete',
-          'billed') AS outcome,
-        outcome IN ('billed', 'incomplete', 'projected') AS is_priced,
-        ((sum, low, high) -> least(greatest(sum, if(low = ${lowest}, low, low * scale)), if(high = ${highest}, high, high * scale))) AS clip,
-        ${energyOf(pricing)},
-        arrayConcat(
-          arrayMap((q, price) -> toDecimal128(round(q * price, ${line}), 6), energy, if(is_priced, prices, [])),
-          arrayMap(amount -> toDecimal128(round(amount, ${line}), 6), amounts)) AS untaxed,
-        arraySum(arrayMap((amount, is_taxable) -> amount * is_taxable, untaxed, arraySlice(taxable, 1, length(untaxed)))) AS taxed,
-        arrayConcat(untaxed, arrayMap(percent -> toDecimal128(round(taxed * percent * toDecimal64('0.01', 2), ${line}), 6), percents)) AS charged,
-        arraySum(charged) AS due,
-        if(minimum IS NULL, [], [greatest(toDecimal128(0, 6), toDecimal128(round(assumeNotNull(minimum), ${line}), 6) - due)]) AS missing,
-        if(is_empty OR empty(whole), 0, round(toDecimal128(arrayDotProduct(vector, whole), 9) / divisor, 6)) AS used,
-        if(is_priced, round(due + arraySum(missing), ${total}), NULL) AS dollars`
+          'billed') AS outcome`,
+    `outcome IN ('billed', 'incomplete', 'projected') AS is_priced`,
+  ]
 }
 
-/** The outcome of `amountsOf` in words, empty where all is well. */
+/**
+ * The exact decimals of bills beside the columns of `joined`; percents go by the taxable lines as
+ * rounded. Each stage is a query over the one before: names that stand for expressions would be
+ * put in one into the other, and the statement would take seconds to be understood.
+ */
+export function amounts(pricing: Pricing, source: string): string {
+  const { rules } = pricing
+  const line = rules.rounding === 'line' ? 2 : 6
+  const total = rules.rounding === 'none' ? 6 : 2
+  const stages = [
+    ...outcomesOf(pricing),
+    energyOf(pricing),
+    `arrayConcat(
+          arrayMap((q, price) -> toDecimal128(round(q * price, ${line}), 6), energy, if(is_priced, prices, [])),
+          arrayMap(amount -> toDecimal128(round(amount, ${line}), 6), amounts)) AS untaxed`,
+    'arraySum(arrayMap((amount, is_taxable) -> amount * is_taxable, untaxed, arraySlice(taxable, 1, length(untaxed)))) AS taxed',
+    `arrayConcat(untaxed, arrayMap(percent -> toDecimal128(round(taxed * percent * toDecimal64('0.01', 2), ${line}), 6), percents)) AS charged`,
+    'arraySum(charged) AS due',
+    `if(minimum IS NULL, [], [greatest(toDecimal128(0, 6), toDecimal128(round(assumeNotNull(minimum), ${line}), 6) - due)]) AS missing,
+        if(is_empty OR empty(whole), 0, round(toDecimal128(arrayDotProduct(vector, whole), 9) / divisor, 6)) AS used`,
+    `if(is_priced, round(due + arraySum(missing), ${total}), NULL) AS dollars`,
+  ]
+  return stages.reduce((inner, stage) => `SELECT *, ${stage} FROM (${inner})`, source)
+}
+
+/** The outcome of `amounts` in words, empty where all is well. */
 export function whyOf(rules: BillingRules): string {
   return `multiIf(
           plan_status != '', plan_reason,
@@ -172,13 +185,12 @@ export function priceBills(pricing: Pricing): Statement {
   return {
     sql: `INSERT INTO bill_row (run, plan, account_number, external_site_id, meter_id, client_ids, start_date, last_date,
         status, reason, method, days_projected, seconds, intervals_expected, intervals_present, nem, quantity, quantities, line_amounts, total)
-      WITH ${amountsOf(pricing)}
       SELECT '${run}', plan, account_number, external_site_id, meter_id, client_ids,
         toDate(first_day), toDate(last_day), outcome,
         ${whyOf(rules)} AS reason,
         method, if(outcome = 'projected', last_day - greatest(first_day - 1, actual_day), 0), if(is_empty, 0, seconds), expected, present, negative > 0, used,
         energy, if(is_priced, arrayConcat(charged, missing), []), dollars
-      FROM (${source})
+      FROM (${amounts(pricing, source)})
       ORDER BY account_number, meter_id, first_day`,
     settings: blocks,
   }

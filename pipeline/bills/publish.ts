@@ -15,23 +15,19 @@ export async function publish(
   { run, period, request }: Run,
   inputs: Inputs,
 ): Promise<Pick<BillSummary, 'bills' | 'total' | 'reasons'>> {
-  const found = await store.rows<{ status: BillStatus; reason: string; n: string; sum: string }>({
+  const found = await store.rows<{ status: BillStatus; reason: string; n: string; all: string }>({
     sql: `SELECT toString(status) AS status, {shortfall:Map(String, String)} AS shortfall,
         multiIf(mapContains(shortfall, status), shortfall[status],
           status = 'projected' AND bill_row.reason != '', shortfall['incomplete'], bill_row.reason) AS reason,
-        toString(count()) AS n, toString(sum(ifNull(total, toDecimal64(0, 6)))) AS sum
+        toString(count()) AS n,
+        toString(sum(sum(ifNull(bill_row.total, toDecimal64(0, 6)))) OVER ()) AS all
       FROM bill_row WHERE run = {run:String}
       GROUP BY status, reason ORDER BY count() DESC, status, reason`,
     parameters: { run, shortfall: toShortfall(profile.billing) },
   })
   const bills: Partial<Record<BillStatus, number>> = {}
   for (const { status, n } of found) bills[status] = (bills[status] ?? 0) + Number(n)
-  const [sums] = await store.rows<{ total: string }>({
-    sql: `SELECT toString(sum(ifNull(total, toDecimal64(0, 6)))) AS total FROM bill_row
-      WHERE run = {run:String}`,
-    parameters: { run },
-  })
-  const total = sums?.total ?? '0'
+  const total = found[0]?.all ?? '0'
   await store.insert('bill_run', [
     {
       run,

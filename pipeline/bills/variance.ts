@@ -1,7 +1,7 @@
 import type { Variant } from '../../schemas/rating/variant.js'
 import type { Statement } from '../stores/clickhouse.js'
 import type { RunTables } from './members.js'
-import { amountsOf, blocks, completenessMin, joined, type Pricing } from './price.js'
+import { amounts, blocks, completenessMin, joined, type Pricing } from './price.js'
 
 /** Why a computed bill is another than the billed one, in the order in which causes are neutralised. */
 export const causes = [
@@ -143,17 +143,20 @@ export function neutraliseDays(pricing: Pricing, variants: readonly NumberedVari
     sql: `INSERT INTO ${pricing.tables.steps} (meter_id, account_number, first_day, stage, shift, quantity, total)
       SELECT meter_id, account_number, first_day, step.1, step.2.1, step.2.2, step.2.3
       FROM (
-        SELECT meter_id, account_number, first_day, any(billed_quantity) AS billed, groupArray((shift, q, d)) AS found,
-          arrayFirst(x -> x.1 = 0, found) AS own,
-          arraySort(x -> (abs(x.2 - billed), x.1), arrayFilter(x -> isNull(x.3) = isNull(own.3), found))[1] AS nearest,
-          arrayJoin(arrayConcat([(${stageOf('missingIntervals')}, own)],
+        SELECT *, arrayJoin(arrayConcat([(${stageOf('missingIntervals')}, own)],
             if(NOT ${isQuantity('own.2', 'billed')} AND ${isQuantity('nearest.2', 'billed')}, [(${stageOf('periodBoundary')}, nearest)], []))) AS step
         FROM (
-          WITH ${amountsOf(pricing)}
-          SELECT meter_id, account_number, first_day, billed_quantity, shift, used AS q, dollars AS d
-          FROM (${priced(pricing, openByQuantity(pricing), variants)})
+          SELECT *, arraySort(x -> (abs(x.2 - billed), x.1), arrayFilter(x -> isNull(x.3) = isNull(own.3), found))[1] AS nearest
+          FROM (
+            SELECT meter_id, account_number, first_day, any(billed_quantity) AS billed, groupArray((shift, q, d)) AS found,
+              arrayFirst(x -> x.1 = 0, found) AS own
+            FROM (
+              SELECT meter_id, account_number, first_day, billed_quantity, shift, used AS q, dollars AS d
+              FROM (${amounts(pricing, priced(pricing, openByQuantity(pricing), variants))})
+            )
+            GROUP BY meter_id, account_number, first_day
+          )
         )
-        GROUP BY meter_id, account_number, first_day
       )`,
     settings: blocks,
   }
@@ -176,27 +179,34 @@ export function neutralisePrices(
     sql: `INSERT INTO ${pricing.tables.steps} (meter_id, account_number, first_day, stage, shift, quantity, total)
       SELECT meter_id, account_number, first_day, step.1, shift, quantity, step.2
       FROM (
-        SELECT meter_id, account_number, first_day, any(shift) AS shift, any(q) AS quantity,
-          any(assumeNotNull(billed_cost)) AS billed, any(billed_tax) AS tax, any(billed_fees) AS fees,
-          groupArray((pricing, tier, d, taxes, charges)) AS found,
-          arrayFlatten(arrayMap(x -> arrayMap(e -> (x.1, x.2, e, (x.1 != 0) + (x.2 != 0) + (e != x.3)), ${endsOf('x')}), found)) AS ways,
-          arraySort(x -> (x.4, abs(x.3 - billed)), arrayFilter(x -> ${isCost('x.3', 'billed')}, ways)) AS matching,
-          arrayFirst(x -> x.1 = 0 AND x.2 = 0, found) AS own,
-          if(empty(matching), (0, 0, ${endsOf('own')}[1], 0), matching[1]) AS way,
-          arrayJoin([
+        SELECT *, arrayJoin([
             (${stageOf('rateVersion')}, arrayFirst(x -> x.1 = way.1 AND x.2 = 0, found).3),
             (${stageOf('tierDays')}, arrayFirst(x -> x.1 = way.1 AND x.2 = way.2, found).3),
             (${stageOf('taxAndFees')}, way.3)]) AS step
         FROM (
-          WITH ${amountsOf(pricing)}
-          SELECT meter_id, account_number, first_day, shift, pricing, tier, used AS q, billed_cost, billed_tax, billed_fees,
-            assumeNotNull(dollars) AS d,
-            arraySum(arrayMap((amount, kind) -> amount * (${isTax}), charged, arraySlice(kinds, 1, length(charged)))) AS taxes,
-            arraySum(arrayMap((amount, kind) -> amount * (kind != 'Energy'), charged, arraySlice(kinds, 1, length(charged)))) + arraySum(missing) AS charges
-          FROM (${priced(pricing, openByCost(pricing), variants)})
-          WHERE is_priced
+          SELECT *, if(empty(matching), (0, 0, ${endsOf('own')}[1], 0), matching[1]) AS way
+          FROM (
+            SELECT *, arrayFirst(x -> x.1 = 0 AND x.2 = 0, found) AS own,
+              arraySort(x -> (x.4, abs(x.3 - billed)), arrayFilter(x -> ${isCost('x.3', 'billed')}, ways)) AS matching
+            FROM (
+              SELECT *, arrayFlatten(arrayMap(x -> arrayMap(e -> (x.1, x.2, e, (x.1 != 0) + (x.2 != 0) + (e != x.3)), ${endsOf('x')}), found)) AS ways
+              FROM (
+                SELECT meter_id, account_number, first_day, any(shift) AS shift, any(q) AS quantity,
+                  any(assumeNotNull(billed_cost)) AS billed, any(billed_tax) AS tax, any(billed_fees) AS fees,
+                  groupArray((pricing, tier, d, taxes, charges)) AS found
+                FROM (
+                  SELECT meter_id, account_number, first_day, shift, pricing, tier, used AS q, billed_cost, billed_tax, billed_fees,
+                    assumeNotNull(dollars) AS d,
+                    arraySum(arrayMap((amount, kind) -> amount * (${isTax}), charged, arraySlice(kinds, 1, length(charged)))) AS taxes,
+                    arraySum(arrayMap((amount, kind) -> amount * (kind != 'Energy'), charged, arraySlice(kinds, 1, length(charged)))) + arraySum(missing) AS charges
+                  FROM (${amounts(pricing, priced(pricing, openByCost(pricing), variants))})
+                  WHERE is_priced
+                )
+                GROUP BY meter_id, account_number, first_day
+              )
+            )
+          )
         )
-        GROUP BY meter_id, account_number, first_day
       )`,
     settings: blocks,
   }
