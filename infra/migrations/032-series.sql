@@ -1,5 +1,8 @@
 ALTER TABLE {database}.usage_read
-    ADD COLUMN IF NOT EXISTS series UInt64 MATERIALIZED cityHash64(account_number, external_site_id, seconds) COMMENT 'number of the account, premise and interval length together: reads of a meter with one number belong to one customer and can be added up';
+    ADD COLUMN IF NOT EXISTS series UInt64 MATERIALIZED bitOr(
+        bitAnd(cityHash64(meter_id), 18446744069414584320),
+        bitAnd(cityHash64(meter_id, account_number, external_site_id, seconds), 4294967295))
+    COMMENT 'number of the meter, account, premise and interval length together, of which the upper half tells the meter: reads with one number belong to one customer and can be added up';
 
 CREATE OR REPLACE VIEW {database}.usage_current
 AS SELECT *, series, toUInt32(bitShiftRight(version, 32)) AS arrival

@@ -29,8 +29,12 @@ export interface Scan {
   readonly asOf?: string
 }
 
-/** What `usage_read.series` holds of the reads of an account at a premise. */
-const seriesOf = (account: string, site: string) => `cityHash64(${account}, ${site}, seconds)`
+/** What `usage_read.series` holds of the reads of a meter that were sent for an account at a premise. */
+const seriesOf = (meter: string, account: string, site: string) =>
+  `bitOr(${upperHalf(`cityHash64(${meter})`)}, bitAnd(cityHash64(${meter}, ${account}, ${site}, seconds), ${2n ** 32n - 1n}))`
+
+/** The part of a series by which those of one meter are found. */
+const upperHalf = (series: string) => `bitAnd(${series}, ${2n ** 64n - 2n ** 32n})`
 
 /** Quarter hours without a class ahead of the first: the days asked for begin less than one earlier. */
 const slotsAhead = 96
@@ -39,11 +43,11 @@ const slotsAhead = 96
  * Reads as all scans take them; what a day's read has lies around its noon. A read outside the slots
  * is of class 0, which no vector takes.
  */
-function readsOf({ slots, classes, asOf }: Scan, meters: string, back?: Back): string {
+function readsOf({ slots, classes, asOf }: Scan, which: string, back?: Back): string {
   const codes = [...new Uint8Array(slotsAhead), ...Array.from(classes.classOf, (one) => one + 1)]
   const day = (slot: number) => slots.day[Math.min(Math.max(slot, 0), slots.count - 1)] as number
   const { from, to, days } = back ?? { from: day(0), to: day(slots.count), days: 0 }
-  const where = `local_day BETWEEN toDate(${from - days}) AND toDate(${to - days}) AND meter_id IN (${meters})`
+  const where = `local_day BETWEEN toDate(${from - days}) AND toDate(${to - days}) AND ${which}`
   return `
     WITH [${codes.join(',')}] AS classes
     SELECT meter_id, external_site_id, account_number, starts_at, local_day, seconds, toUInt64(seconds) AS length, series,
@@ -52,6 +56,8 @@ function readsOf({ slots, classes, asOf }: Scan, meters: string, back?: Back): s
       classes[slot + ${slotsAhead + 1}] AS class
     FROM (${readsWhere(where, asOf)})`
 }
+
+const ofMeters = (meters: string) => `meter_id IN (${meters})`
 
 /** Reads of days that are taken for later ones, so many days earlier. */
 interface Back extends Days {
@@ -77,7 +83,7 @@ export function newestDay(tables: RunTables, days: Days, asOf?: string): Stateme
 function knownReads(asOf: string, where: string): string {
   const published = (at: string) => `SELECT toUInt64(arrival) FROM file_state FINAL
       WHERE status = 'published' AND published_at ${at} toDateTime64('${asOf}', 3, 'UTC')`
-  const series = seriesOf('old_account_number', 'old_external_site_id')
+  const series = seriesOf('meter_id', 'old_account_number', 'old_external_site_id')
   return `SELECT meter_id, external_site_id, account_number, starts_at, local_day, seconds, series, quantity
       FROM usage_current WHERE toUInt64(arrival) IN (${published('<=')}) AND ${where}
       UNION ALL
@@ -123,22 +129,28 @@ export function countLeft(tables: RunTables): Statement {
 
 /**
  * The one pass over the reads of meters that one tenancy has had alone. It takes those whose reads are
- * all of one series, the member's own or that of no account, and never looks at their text.
+ * all of one series, the member's own or that of no account, and never looks at their text: meters are
+ * told by half of a number, which two may share, and then neither is taken here.
  */
 export function scanWhole(scan: Scan): Statement {
   const { members, vectors } = scan.tables
+  const alone = `SELECT meter_id FROM ${members} WHERE NOT is_odd`
+  const bySeries = `indexHint(meter_id IN (${alone})) AND ${upperHalf('series')} IN (SELECT ${upperHalf('cityHash64(meter_id)')} FROM (${alone}))`
+  const which = scan.asOf === undefined ? bySeries : ofMeters(alone)
   return {
     sql: `INSERT INTO ${vectors} (${columns})
       SELECT ${owner}, ${passes.whole}, seconds, vector, present, negative, covered, seen
       FROM (
-        SELECT meter_id, any(seconds) AS seconds, min(series) AS least, max(series) AS most,
-          ${countedSumsOf(scan)}
-        FROM (${readsOf(scan, `SELECT meter_id FROM ${members} WHERE NOT is_odd`)})
-        GROUP BY meter_id
+        SELECT *, ${upperHalf('series')} AS meter, count() OVER (PARTITION BY meter) AS found
+        FROM (
+          SELECT series, any(seconds) AS seconds, ${countedSumsOf(scan)}
+          FROM (${readsOf(scan, which)})
+          GROUP BY series
+        )
       ) AS u
-      INNER JOIN (SELECT * FROM ${members} WHERE NOT is_odd) AS m ON m.meter_id = u.meter_id
-      WHERE least = most AND least IN (
-        ${seriesOf('m.account_number', 'm.external_site_id')}, ${seriesOf("''", 'm.external_site_id')})`,
+      INNER JOIN (SELECT *, ${upperHalf('cityHash64(meter_id)')} AS meter FROM ${members} WHERE NOT is_odd) AS m ON m.meter = u.meter
+      WHERE found = 1 AND series IN (
+        ${seriesOf('m.meter_id', 'm.account_number', 'm.external_site_id')}, ${seriesOf('m.meter_id', "''", 'm.external_site_id')})`,
     settings: inMemory,
   }
 }
@@ -156,7 +168,7 @@ export function scanLeft(scan: Scan): Statement {
       FROM (
         SELECT meter_id, external_site_id, account_number, seconds,
           ${countedSumsOf(scan)}
-        FROM (${readsOf(scan, leftMeters(scan.tables))})
+        FROM (${readsOf(scan, ofMeters(leftMeters(scan.tables)))})
         GROUP BY meter_id, external_site_id, account_number, seconds
       ) AS u
       INNER JOIN (SELECT * FROM ${members} WHERE NOT is_odd) AS m ON m.meter_id = u.meter_id
@@ -223,7 +235,7 @@ function pickReads(scan: Scan, { meters, into, from, to, back }: Picked): Statem
           intDiv(sumIf(seconds, ${isPresent}), longest) AS present, ${sumsOf(scan)}
         FROM (
           SELECT *, min(seconds) OVER (PARTITION BY meter_id, local_day) AS finest
-          FROM (${readsOf(scan, meters, back)})
+          FROM (${readsOf(scan, ofMeters(meters), back)})
         ) AS u
         INNER JOIN (SELECT * FROM ${tables.members} WHERE meter_id IN (${meters})) AS m
           ON m.meter_id = u.meter_id

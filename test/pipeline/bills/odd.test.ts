@@ -74,6 +74,31 @@ t.test(
   },
 )
 
+t.test('meters whose numbers begin alike keep their reads apart', async (t) => {
+  const [alike] = await rig.store.rows<{ meters: readonly [string, string] }>({
+    sql: `SELECT groupArray(2)(toString(number)) AS meters FROM numbers(300000)
+      GROUP BY bitShiftRight(cityHash64(toString(number)), 32) HAVING count() > 1
+      ORDER BY meters LIMIT 1`,
+  })
+  const meters = alike?.meters ?? []
+  t.equal(meters.length, 2, 'such meters are found')
+  for (const [at, meterId] of meters.entries()) {
+    const customer = { clientId: `2${at}`, accountNumber: `F${at}`, meterId }
+    await rig.register(customerAt({ ...customer, rateCode: 'FLAT' }))
+    const quantities = steady(`${at + 1}`, 2_976)
+    await rig.read({ meter: meterId, account: '', from: january, quantities })
+  }
+  await rig.bill({ start: '2026-01-01' })
+  const bills = await rig.bills('account_number AS account, toString(quantity) AS quantity')
+  t.same(
+    bills.filter((one) => (one as { account: string }).account.startsWith('F')),
+    [
+      { account: 'F0', quantity: '2976' },
+      { account: 'F1', quantity: '5952' },
+    ],
+  )
+})
+
 t.test('a rate code that changes inside the period prices its own days', async (t) => {
   const at = { clientId: '4', accountNumber: 'D1', meterId: 'changed' }
   for (const [day, rateCode] of [
