@@ -132,6 +132,7 @@ function gridlab(days: number, expected: number): Case {
   return {
     rate: `GLD${days}`,
     type: 'Tiered',
+    rules: { presentShareMin: 0 },
     rows: {
       RateTiers: ['0.5,6', '1,12', '2,18', '4,'].map((text, at) => {
         const [price, limit] = text.split(',')
