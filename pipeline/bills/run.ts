@@ -81,7 +81,9 @@ export async function bill(context: BillContext, request: BillRequest): Promise<
 }
 
 export async function drop(store: Store, tables: readonly string[]): Promise<void> {
-  for (const table of tables) await store.command({ sql: `DROP TABLE IF EXISTS ${table} SYNC` })
+  await Promise.all(
+    tables.map((table) => store.command({ sql: `DROP TABLE IF EXISTS ${table} SYNC` })),
+  )
 }
 
 /** No run lasts a day: what is that old was left by one that crashed. */
@@ -109,9 +111,13 @@ async function compute(context: BillContext, run: Run): Promise<BillSummary> {
   const { store, profile } = context
   const { tables, period } = run
   const clock = createClock()
-  const rates = await readRates(store, profile.companyCodes)
-  const inputs: Inputs = { ...(await newestFile(store)), rates }
-  await gatherMembers(store, tables, { period, profile })
+  // Of what is published from here on the run may know or not, and it is taken for not known.
+  const newest = await newestFile(store)
+  const [rates] = await Promise.all([
+    readRates(store, profile.companyCodes),
+    gatherMembers(store, tables, { period, profile }),
+  ])
+  const inputs: Inputs = { ...newest, rates }
   const seconds = { compile: clock(), scan: 0, price: 0, reconcile: 0, publish: 0 }
   await store.command(gatherBilled(tables))
   const [billed] = await store.rows<{ n: string }>({

@@ -47,8 +47,9 @@ export async function sumReads(
     const past = projection === undefined ? {} : { past: projection.past }
     return { tables, slots, classes, period: days, ...asOf, ...past }
   }
-  await store.command(createVectors(tables.vectors))
-  await store.command(createMasks(tables))
+  await Promise.all(
+    [createVectors(tables.vectors), createMasks(tables)].map((one) => store.command(one)),
+  )
   const whole = await scanOf(passes.whole)
   await store.command(scanWhole(whole))
   if (await hasMeters(store, countLeft(tables))) await store.command(scanLeft(whole))
