@@ -17,6 +17,7 @@ const scripts = [
   'overview',
   'views',
   'gateway',
+  'bills',
   'tables',
   'charts',
   'elements',

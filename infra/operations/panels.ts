@@ -9,6 +9,7 @@ import { readHeld } from './panels/held.js'
 import { readMinutes } from './panels/minutes.js'
 import { readWork } from './panels/queues.js'
 import { readSourceHealth } from './panels/sources.js'
+import { readVariance } from './panels/variance.js'
 
 /** All panels of the page: a query, its pace, and a view of the same name in the browser. */
 export function createPanels(source: PanelSource): readonly Panel[] {
@@ -26,6 +27,7 @@ export function createPanels(source: PanelSource): readonly Panel[] {
     panel('freshness', 30, readFreshness),
     panel('completeness', 300, readCompleteness),
     panel('cycles', 300, readCycleDays),
+    panel('variance', 300, readVariance),
     panel('sources', 15, readSourceHealth),
     panel('queues', 5, readWork),
     panel('gateway', 5, createGatewayPanel(source.profile)),

@@ -55,6 +55,7 @@ t.test('with no data at all the page says so', async (t) => {
   await shows(overview, 'freshness', /No usage is published/)
   await shows(overview, 'completeness', /No reads/)
   await shows(overview, 'cycles', /No billing cycle/)
+  await shows(overview, 'variance', /No computed bill was held/)
   await shows(overview, 'gateway', /No gateway runs/)
   await shows(overview, 'sources', /inbox\s*folder\s*polled/)
   await shows(overview, 'queues', /are free where files land/)
@@ -166,6 +167,56 @@ t.test('a person does the same by command, and is told why where it may not be',
   t.match(written.at(0), { via: 'command', act: 'profile' }, 'the first start told its profile')
   t.match(written.at(-1), { via: 'command', act: 'release', detail: /^DEMO_06032024/ })
 })
+
+t.test(
+  'the latest run that was held against billed bills is told by dollars and causes',
+  async (t) => {
+    const runs = ['1', '2', '3'].map(
+      (run) =>
+        `('${run}', '7', '2024-02-01', '2024-02-29', map(), 0, 0, now64(3), [], '', '{}', now64(3))`,
+    )
+    await story.store.command({
+      sql: `INSERT INTO bill_run (run, billing_cycle_id, start_date, last_date, bills, total, usage_version, known_at,
+        rate_file_ids, cycle_file_id, settings, published_at) VALUES ${runs.join(', ')}`,
+    })
+    await story.store.command({
+      sql: `INSERT INTO bill_variance_row (run, account_number, meter_id, cost_billed, cost_computed, cost_status, cost_causes)
+      VALUES ('1', 'A-1', 'M-1', 10, 900, 'differs', map('unexplained', 890)),
+        ('2', 'A-1', 'M-1', 10, 12.5, 'differs', map('rateVersion', 2, 'rounding', 0.5)),
+        ('2', 'A-2', 'M-2', 10, 10.01, 'match', map('rounding', 0.01)),
+        ('2', 'A-3', 'M-3', 999, 1, 'differs', map('missingIntervals', -998)),
+        ('2', 'A-4', 'M-4', NULL, 7, 'notBilled', map()),
+        ('4', 'A-1', 'M-1', 10, 900, 'differs', map('unexplained', 890))`,
+    })
+    await overview.close()
+    const { page, errors } = await open('/')
+    await shows(
+      page,
+      'variance',
+      /Cycle 7, 2024-02-01 to 2024-02-29.*: 2 differs, 1 match, 1 notBilled\./,
+    )
+    const tables = page.locator('[data-panel="variance"] table')
+    const cells = (at: number) => tables.nth(at).locator('tbody tr').allInnerTexts()
+    const trimmed = (rows: readonly string[]) => rows.map((row) => row.trim().split(/\s*\t\s*/))
+    t.same(
+      trimmed(await cells(0)).filter(([, bills]) => bills !== '0'),
+      [
+        ['below -100', '1'],
+        ['-0.05 to 0.05', '1'],
+        ['1 to 5', '1'],
+      ],
+    )
+    t.same(trimmed(await cells(1)), [
+      ['missingIntervals', '-998.00', '1'],
+      ['rateVersion', '2.00', '1'],
+      ['rounding', '0.51', '2'],
+    ])
+    t.notMatch(await panelText(page, 'variance'), /A-\d|M-\d/, 'no customer is named')
+    t.ok(await fitsWidth(page))
+    t.same(errors, [])
+    await page.close()
+  },
+)
 
 t.test('100,000 rejected rows of a file are shown page by page', async (t) => {
   const arrival = await arrivalOf(markup)

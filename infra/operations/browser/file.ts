@@ -245,7 +245,7 @@ async function showRejects({ rejectKinds }: FileDetail, after: number): Promise<
         { title: 'line', right: true, cell: ({ line }) => count(line) },
         { title: 'column', cell: ({ column }) => column },
         { title: 'code', cell: ({ code }) => code },
-        { title: 'why', cell: ({ detail }) => detail },
+        { title: 'why', cell: ({ detail }) => el('span', { class: 'words' }, detail) },
         { title: 'row', cell: ({ raw }) => el('code', {}, raw) },
       ],
       page.rejects,

@@ -6,6 +6,7 @@ import type { Today } from '../panels/files.js'
 import type { Freshness } from '../panels/freshness.js'
 import type { Minutes } from '../panels/minutes.js'
 import type { Works } from '../panels/queues.js'
+import { variance } from './bills.js'
 import { chart } from './charts.js'
 import { badge, bar, el, nothing } from './elements.js'
 import { gateway } from './gateway.js'
@@ -23,6 +24,7 @@ export const views: Readonly<Record<string, View>> = {
   freshness,
   completeness,
   cycles,
+  variance,
   gateway,
   sources,
   queues,
