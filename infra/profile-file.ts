@@ -100,7 +100,7 @@ export function placeFiles(profile: Profile, homePath: string): Profile {
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, place(part, key)]))
   }
-  const { gateway, identity, cis, ami, backfill, sources } = profile
-  const placed = place({ gateway, identity, cis, ami, backfill, sources })
+  const { gateway, identity, cis, ami, backfill, alerts, sources } = profile
+  const placed = place({ gateway, identity, cis, ami, backfill, alerts, sources })
   return { ...profile, ...(placed as Partial<Profile>) }
 }

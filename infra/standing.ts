@@ -78,10 +78,12 @@ async function readFiles(store: Store) {
     const { arrival, fileName: file, receivedAt: since, reason } = state
     return { arrival, file, since, fault: state.status === 'waiting' ? state.fault : '', reason }
   })
-  return { unfinished: [...unread, ...read], quarantined: await readQuarantined(store) }
+  const quarantined = await readQuarantined(store, quarantinedMax)
+  return { unfinished: [...unread, ...read], quarantined }
 }
 
-async function readQuarantined(store: Store): Promise<readonly StuckFile[]> {
+/** The latest quarantined files, of whose name no later one was published; so many at most. */
+export async function readQuarantined(store: Store, max: number): Promise<readonly StuckFile[]> {
   const rows = await store.rows<Omit<StuckFile, 'todo'>>({
     sql: `SELECT arrival, file_name AS file, fault AS code, reason,
         formatDateTime(coalesce(settled_at, received_at), '%FT%TZ') AS since
@@ -91,8 +93,8 @@ async function readQuarantined(store: Store): Promise<readonly StuckFile[]> {
         WHERE status = 'published' GROUP BY file_name
       ) AS p ON p.file_name = f.file_name
       WHERE status = 'quarantined' AND arrival > p.latest
-      ORDER BY arrival DESC LIMIT {quarantinedMax:UInt32}`,
-    parameters: { quarantinedMax },
+      ORDER BY arrival DESC LIMIT {max:UInt32}`,
+    parameters: { max },
   })
   return rows.map((row) => ({ ...row, todo: todoOf(row.code) }))
 }
@@ -105,6 +107,7 @@ function listWaiting(
   const files = new Map(unfinished.map((one) => [one.arrival, one]))
   const held = new Map<number, StuckFile>()
   for (const { arrival, code, detail, since } of waits ?? []) {
+    if (arrival === undefined) continue
     const file = files.get(arrival)?.file ?? `arrival ${arrival}`
     held.set(arrival, toStuck({ arrival, file, since, fault: code, reason: detail }))
   }

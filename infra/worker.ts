@@ -1,6 +1,7 @@
 import { createRestMdm } from '../api/mdm/rest.js'
 import { createWorker } from '../pipeline/worker.js'
 import type { Profile } from '../schemas/profile.js'
+import { createAlerts } from './alerts/alerts.js'
 import { createHealth, type Health, type HealthOptions } from './health.js'
 import { failureCode } from './metrics/failure-code.js'
 import { createWorkerMetrics } from './metrics/worker.js'
@@ -22,7 +23,30 @@ serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { l
   const secret = revealFrom(secrets)
   const mdm = profile.backfill && createRestMdm(profile.backfill, secret)
   const { done: onDone, failed: onFailure } = metrics
-  const worker = await createWorker({ ...options, secret, mdm, log, tell, onDone, onFailure })
+  const { alerts: settings } = profile
+  const alerts =
+    settings &&
+    createAlerts({
+      profile,
+      settings,
+      store: options.store,
+      redisUrl,
+      landing: folders.landing,
+      secret,
+      log,
+      onFailure,
+    })
+  const alert = alerts?.look
+  const worker = await createWorker({
+    ...options,
+    secret,
+    mdm,
+    alert,
+    log,
+    tell,
+    onDone,
+    onFailure,
+  })
   const health = options.isWatched
     ? await createOperations(profile, { ready: metrics.ready, metrics: metrics.scrape })
     : undefined
@@ -32,6 +56,7 @@ serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { l
     close: async () => {
       health?.drain()
       await worker.close()
+      await alerts?.close()
       await health?.close()
       await metrics.close()
     },

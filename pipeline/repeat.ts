@@ -7,15 +7,18 @@ const lookMs = 5_000
 
 /**
  * Repeats the sweep, what retention asks for, and the poll of each source, and tells the queues every
- * few seconds anew, also that reconcile and poll run alone: a Redis that was emptied forgets that too,
+ * few seconds anew, also which run alone: a Redis that was emptied forgets that too,
  * and nothing would be found any more.
  */
 export async function keepRepeating(line: Line): Promise<{ close(): Promise<void> }> {
   const repeat = async () => {
-    await line.queues.runAlone('reconcile')
-    await line.queues.runAlone('poll')
+    await runOneByOne(line)
     await line.queues.repeat('sweep', { v: 1 }, sweepMs)
     await line.queues.repeat('retain', { v: 1 }, retainMs)
+    const { alerts } = line.profile
+    if (alerts !== undefined) {
+      await line.queues.repeat('alert', { v: 1 }, alerts.lookSeconds * 1_000)
+    }
     for (const { name, pollSeconds } of line.profile.sources) {
       await line.queues.repeat('poll', { v: 1, source: name }, pollSeconds * 1_000)
     }
@@ -34,4 +37,9 @@ export async function keepRepeating(line: Line): Promise<{ close(): Promise<void
       await looking
     },
   }
+}
+
+/** Of these queues one job runs at a time, however many workers there are. */
+export async function runOneByOne({ queues }: Pick<Line, 'queues'>): Promise<void> {
+  for (const name of ['reconcile', 'poll', 'alert'] as const) await queues.runAlone(name)
 }

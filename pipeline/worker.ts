@@ -18,7 +18,7 @@ import { idsOf, type JobData, type JobName } from './queues/jobs.js'
 import { receive } from './receive.js'
 import { giveUp, reconcile } from './reconcile.js'
 import { register } from './registrations.js'
-import { keepRepeating } from './repeat.js'
+import { keepRepeating, runOneByOne } from './repeat.js'
 import { retain } from './retain.js'
 import { settle } from './settle.js'
 import { createSources } from './sources/drivers.js'
@@ -37,6 +37,8 @@ export interface WorkerOptions {
   readonly secret: (reference: SecretReference) => string
   /** Whom the history of meters is asked of; the worker closes it. */
   readonly mdm?: Mdm | undefined
+  /** Looks for alerts and sends them; without it nobody does. */
+  readonly alert?: (() => Promise<void>) | undefined
   readonly log: Logger
   readonly tell?: (text: string) => void
   /** Hears how long each step took that came to its end. */
@@ -69,6 +71,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     settle: ({ arrival }) => settle(line, arrival),
     sweep: () => sweep(line),
     retain: () => retain(line),
+    alert: async () => options.alert?.(),
     register: ({ customers }) => registerAll(line, customers),
     backfill: ({ meterId }) => backfill(line, meterId),
   }
@@ -93,8 +96,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
         if ('arrival' in data) log.info({ job: name, ...idsOf(data), ms: Math.round(ms) }, 'done')
       },
     })
-  await line.queues.runAlone('reconcile')
-  await line.queues.runAlone('poll')
+  await runOneByOne(line)
   const consumers = [
     consume('fetch', fetchesAtOnce),
     consume('receive', 1),
@@ -104,6 +106,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('poll', 1),
     consume('sweep', 1),
     consume('retain', 1),
+    consume('alert', 1),
     consume('register', registersAtOnce),
     consume('backfill', historiesAtOnce),
   ]

@@ -1,9 +1,11 @@
 import { freeBytes } from '../../pipeline/free-disk.js'
 import { createQueues, type QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
-import { readSources, type SourceState } from '../../pipeline/stores/sources.js'
-import type { Profile } from '../../schemas/profile.js'
+import { readSources } from '../../pipeline/stores/sources.js'
+import { readStandingAlerts, type StandingAlert } from '../alerts/told.js'
 import { type Context, exitCodes } from '../context.js'
+import { type Freshness, readFreshness } from '../freshness.js'
+import { type SourceShown, showSources } from '../source-standing.js'
 import { readStanding, renderStuck, type Standing } from '../standing.js'
 import { bytesText, type Column, grouped, renderTable } from '../table.js'
 import { type InUse, useData } from '../use-stack.js'
@@ -13,27 +15,6 @@ interface FileState {
   readonly files: string
   readonly rows: string
   readonly newest: string
-}
-
-interface Freshness {
-  readonly company_code: string
-  readonly commodity: string
-  readonly newest: string
-  readonly age_hours: number
-  /** Older than the profile's `usage.lateAfterHours`. */
-  readonly late: boolean
-}
-
-/** A source of the profile: polled, paused, or failing and why. */
-interface SourceShown {
-  readonly name: string
-  readonly kind: string
-  readonly state: 'polled' | 'paused' | 'failing'
-  readonly since: string
-  readonly failures: number
-  readonly code: string
-  readonly detail: string
-  readonly retryAt: string
 }
 
 /** What is free where files land; below the limit nothing new is received. */
@@ -49,6 +30,8 @@ export interface Status extends Standing {
   readonly files: readonly FileState[]
   readonly queues: Partial<QueueCounts>
   readonly freshness: readonly Freshness[]
+  /** What the receiver of alerts was told and is not over. */
+  readonly alerts: readonly StandingAlert[]
 }
 
 const fileColumns: readonly Column<FileState>[] = [
@@ -76,6 +59,14 @@ const freshnessColumns: readonly Column<Freshness>[] = [
   { title: 'newest interval ends (UTC)', cell: (row) => row.newest },
   { title: 'age, hours', right: true, cell: (row) => grouped(row.age_hours) },
   { title: 'late', cell: (row) => (row.late ? 'late' : '') },
+]
+const alertColumns: readonly Column<StandingAlert>[] = [
+  { title: 'alert', cell: (row) => row.key },
+  { title: 'state', cell: (row) => row.state },
+  { title: 'told', cell: (row) => row.toldAt.slice(0, 19).replace('T', ' ') },
+  { title: 'outcome', cell: (row) => row.outcome },
+  { title: 'attempts', right: true, cell: (row) => grouped(row.attempts) },
+  { title: 'answer', right: true, cell: (row) => (row.status === 0 ? '' : String(row.status)) },
 ]
 
 /**
@@ -112,7 +103,7 @@ function renderDisk({ folder, freeBytes, freeBytesMin }: Disk): readonly string[
   return [`✗ DISK_FULL: ${free}, ${limit}; nothing new is received until some is freed`]
 }
 
-const nothing = { sources: [], files: [], freshness: [] }
+const nothing = { sources: [], files: [], freshness: [], alerts: [] }
 
 async function readLedger({ store: address, profile }: InUse) {
   const store = createStore(address)
@@ -120,35 +111,12 @@ async function readLedger({ store: address, profile }: InUse) {
     return {
       sources: showSources(profile, await readSources(store)),
       files: await store.rows<FileState>({ sql: filesSql }),
-      freshness: await store.rows<Freshness>({
-        sql: freshnessSql,
-        parameters: { lateAfterHours: profile.usage.lateAfterHours },
-      }),
+      freshness: await readFreshness(store, profile),
+      alerts: await readStandingAlerts(store),
     }
   } finally {
     await store.close()
   }
-}
-
-function showSources(
-  { sources }: Profile,
-  states: ReadonlyMap<string, SourceState>,
-): readonly SourceShown[] {
-  const text = (at: Date | undefined) => at?.toISOString().slice(0, 19).replace('T', ' ') ?? ''
-  return sources.map(({ name, kind }) => {
-    const { pausedAt, failure } = states.get(name) ?? {}
-    const failing = failure === undefined ? 'polled' : 'failing'
-    return {
-      name,
-      kind,
-      state: pausedAt === undefined ? failing : 'paused',
-      since: text(pausedAt ?? failure?.since),
-      failures: failure?.failures ?? 0,
-      code: failure?.code ?? '',
-      detail: failure?.detail ?? '',
-      retryAt: pausedAt === undefined ? text(failure?.retryAt) : '',
-    }
-  })
 }
 
 async function countJobs({ redisUrl, profile }: InUse): Promise<QueueCounts> {
@@ -165,17 +133,6 @@ const filesSql = `SELECT status, toString(count()) AS files, toString(sum(rows_r
 FROM file_load
 GROUP BY status
 ORDER BY status`
-
-/** A read of a time to come is none of the newest: it would call the data fresh until then. */
-const freshnessSql = `SELECT company_code, feed AS commodity,
-    max(least(last_interval_end, received_at)) AS newest_end,
-    formatDateTime(newest_end, '%F %T') AS newest,
-    toInt32(dateDiff('hour', newest_end, now())) AS age_hours,
-    age_hours > {lateAfterHours:Float64} AS late
-FROM file_load
-WHERE status = 'published' AND last_interval_end IS NOT NULL
-GROUP BY company_code, feed
-ORDER BY company_code, feed`
 
 const jobStates = ['waiting', 'active', 'delayed', 'failed'] as const
 const queueColumns: readonly Column<[string, Readonly<Record<string, number>>]>[] = [
@@ -200,5 +157,6 @@ function render(now: Status): string {
     ...renderStuck('quarantined', now.quarantined),
     renderTable(queueColumns, Object.entries(now.queues)),
     renderTable(freshnessColumns, now.freshness),
+    ...(now.alerts.length === 0 ? [] : [renderTable(alertColumns, now.alerts)]),
   ].join('\n\n')
 }

@@ -33,7 +33,7 @@ export interface Queues {
   counts(): Promise<QueueCounts>
   /** When the job was queued that has waited longest, by queue; milliseconds since 1970. */
   oldest(): Promise<Readonly<Partial<Record<JobName, number>>>>
-  /** Jobs of arrivals that a fault of the world holds up, at most 200 of each queue. */
+  /** Jobs that a fault of the world holds up, at most 200 of each queue. */
   waits(): Promise<readonly Wait[]>
   close(): Promise<void>
 }
@@ -44,8 +44,11 @@ const worldAttemptsMax = 1_000_000
 const backoffMsMax = 10_000
 /** A connection that was never made would be waited for without end. */
 const reachMsMax = 10_000
-/** Queues whose jobs are steps of an arrival. */
-const steps: readonly JobName[] = ['fetch', 'receive', 'load', 'reconcile', 'settle']
+/** Queues whose jobs are tried again until what holds them up has passed. */
+const triedAgain: readonly JobName[] = [
+  ...(['fetch', 'receive', 'load', 'reconcile', 'settle'] as const),
+  ...(['register', 'backfill'] as const),
+]
 /** Jobs of one queue that are looked at for what they wait for. */
 const waitsMax = 200
 /**
@@ -152,7 +155,7 @@ export function createQueues(options: QueueOptions): Queues {
       }),
     waits: () =>
       reach(async () => {
-        const held = steps.map((name) => queue(name).getDelayed(0, waitsMax - 1))
+        const held = triedAgain.map((name) => queue(name).getDelayed(0, waitsMax - 1))
         return (await Promise.all(held)).flat().flatMap(toWait)
       }),
     close: async () => {
@@ -246,9 +249,8 @@ async function isTriedAgain(job: Job, error: unknown, attemptsMax: number): Prom
 
 function toWait(job: Job): readonly Wait[] {
   const { wait } = fromProgress(job.progress)
-  const { arrival } = idsOf(job.data)
-  if (wait === undefined || arrival === undefined) return []
-  return [{ ...wait, job: job.name as JobName, arrival }]
+  if (wait === undefined) return []
+  return [{ ...wait, job: job.name as JobName, arrival: idsOf(job.data).arrival }]
 }
 
 /** Calls back when a job of the queue has completed; the caller polls besides, for lost events. */

@@ -43,6 +43,7 @@ export const jobSchemas = {
   settle: z.strictObject({ ...version, arrival }),
   sweep: z.strictObject({ ...version }),
   retain: z.strictObject({ ...version }),
+  alert: z.strictObject({ ...version }),
   register: z.strictObject({
     v: z.literal(2),
     customers: z.array(registrationSchema).min(1).max(registrationsMax),
