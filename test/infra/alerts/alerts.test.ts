@@ -63,6 +63,12 @@ t.test(
       t.same(due(sights, open, hour - 1), [], 'another may be at it')
       t.same(due(sights, open, hour), [open])
     }
+    const over = { ...open, state: 'resolved' } as const
+    t.same(
+      due(sees(source), over, hour),
+      [over],
+      'that it is over is said before it is raised again',
+    )
     t.same(due(sees(), open, -48 * hour), [open], 'a clock that was ahead holds nothing up')
   },
 )

@@ -37,6 +37,7 @@ t.test(
   async (t) => {
     const early: ExpectedFile = { ...daily, by: '02:30' }
     t.equal(latestAt(early, '2026-03-08T12:00:00Z'), '2026-03-08T07:30:00.000Z')
+    t.equal(latestAt(daily, '2026-03-08T12:00:00Z'), '2026-03-08T10:00:00.000Z')
     const repeated: ExpectedFile = { ...daily, by: '01:30' }
     t.equal(latestAt(repeated, '2026-11-01T12:00:00Z'), '2026-11-01T05:30:00.000Z')
   },
