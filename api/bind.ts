@@ -8,7 +8,10 @@ import type { Subject } from './subject.js'
 
 export interface BindOptions extends CarryOutOptions {
   readonly rules: BindRules
-  readonly isServiceAccount: (request: GatewayRequest) => Promise<boolean>
+  /** The service account whose name and password a request carries. */
+  readonly whose: (request: GatewayRequest) => Promise<string | undefined>
+  /** Writes down who began an action. */
+  readonly audit: (who: string, action: Action) => Promise<void>
   readonly subject: Subject
   /** Hears of an install code whose check is wrong and that was let through. */
   readonly onWrongCheck: (requestId: string) => void
@@ -22,7 +25,8 @@ export interface BindOptions extends CarryOutOptions {
 export function createBind(options: BindOptions): Run {
   const underWay = new Map<string, Promise<Answer>>()
   return async (request) => {
-    if (!(await options.isServiceAccount(request))) {
+    const who = await options.whose(request)
+    if (who === undefined) {
       return { kind: 'denied', denial: 'token', reason: 'basic authentication' }
     }
     const { request: wanted, detail, checkFails } = read(request, options)
@@ -32,7 +36,11 @@ export function createBind(options: BindOptions): Run {
     const hash = options.actions.hashOf(wanted)
     const same = underWay.get(hash)
     if (same !== undefined) return same
-    const answer = carryOut(options, wanted).then((outcome) => ({ ...toAnswer(outcome), subject }))
+    const onClaimed = (action: Action) => options.audit(who, action)
+    const answer = carryOut({ ...options, onClaimed }, wanted).then((outcome) => ({
+      ...toAnswer(outcome),
+      subject,
+    }))
     underWay.set(hash, answer)
     return answer.finally(() => underWay.delete(hash))
   }
@@ -47,7 +55,7 @@ function read(request: GatewayRequest, { rules }: BindOptions) {
 /** `GET /gateway/bind/<macAddress>`: the state of the hub's latest action. */
 export function createBindOutcome(options: BindOptions): Run {
   return async (request, { rest }) => {
-    if (!(await options.isServiceAccount(request))) {
+    if ((await options.whose(request)) === undefined) {
       return { kind: 'denied', denial: 'token', reason: 'basic authentication' }
     }
     const macAddress = decodeMac(rest)

@@ -9,6 +9,8 @@ export interface CarryOutOptions {
   /** How long an action that somebody else claimed counts as being in flight, milliseconds. */
   readonly inFlightMs: number
   readonly now: () => Date
+  /** Hears of an action that is begun, before the head-end does. */
+  readonly onClaimed?: (action: Action) => Promise<void>
 }
 
 /** What is wrong with a request that was understood; told as a 400. */
@@ -47,6 +49,7 @@ export async function carryOut(
   if (action === undefined) {
     throw new Fault('OVERLOAD', 'another request for this hub was first; ask for its outcome')
   }
+  await options.onClaimed?.(action)
   if (reached(action, meter)) return actions.record(action, { state: 'success', reason: '' })
   return send(options, wanted, action)
 }

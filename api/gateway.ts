@@ -1,16 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createQueues } from '../pipeline/queues/bullmq.js'
+import { recordAct } from '../pipeline/stores/audit.js'
 import { createStore, type Store, type StoreAddress } from '../pipeline/stores/clickhouse.js'
 import { Fault } from '../schemas/fault.js'
 import type { Intake } from '../schemas/intake.js'
 import type { Profile } from '../schemas/profile.js'
 import type { SecretReference } from '../schemas/secret.js'
-import { createActions } from './actions.js'
+import { type Action, createActions } from './actions.js'
 import { createAmi } from './ami/drivers.js'
 import { watchAmi } from './ami/watch.js'
 import { createAttempts } from './attempts.js'
-import { createBasicAuth } from './basic-auth.js'
+import { createAccounts, createBasicAuth } from './basic-auth.js'
 import { createBind, createBindOutcome } from './bind.js'
 import { createCis } from './cis/drivers.js'
 import { type GuardedCis, guardCis } from './cis/guard.js'
@@ -255,7 +256,8 @@ function createBindParts(options: GatewayOptions, store: Store): BindParts {
     ami,
     actions: createActions({ store, key, now }),
     rules: bind,
-    isServiceAccount: createBasicAuth(bind),
+    whose: createAccounts(bind),
+    audit: (who: string, action: Action) => recordBind(store, who, action),
     subject: createSubject(key),
     inFlightMs: amiSettings.timeoutMs + claimMs,
     now,
@@ -272,6 +274,13 @@ function createBindParts(options: GatewayOptions, store: Store): BindParts {
     amiFailures: () => ami.failures(),
     close: () => ami.close(),
   }
+}
+
+/** Written down before the head-end hears of it; which hub it is stands with the action. */
+async function recordBind(store: Store, who: string, action: Action): Promise<void> {
+  const what = action.actionCode === 1 ? 'bind' : 'unbind'
+  const detail = `${what} at meter ${action.meterId}`
+  await recordAct(store, { who, via: 'gateway' }, { act: 'bind', subject: action.claim, detail })
 }
 
 function wrongCheck(): Fault {

@@ -1,9 +1,12 @@
 import { Command, InvalidArgumentError } from 'commander'
+import { bills } from './bills.js'
 import { check } from './check.js'
+import { cycleDay } from './cycle-day.js'
 import { feeds } from './feeds.js'
 import { gateway } from './gateway/main.js'
 import { memory } from './gateway/memory.js'
 import { slowCis } from './gateway/slow-cis.js'
+import { page } from './page.js'
 import { sources } from './sources/main.js'
 import { usage } from './usage.js'
 
@@ -48,6 +51,27 @@ program
   })
 
 program
+  .command('bills')
+  .description('bill a cycle with 30 days of 15-minute reads, beside the sum of the same rows')
+  .option('--customers <n>', 'meters, each with 2,880 rows', toCount, 100_000)
+  .option('--rounds <n>', 'rounds measured', toCount, 3)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await bills({ ...options, print })
+  })
+
+program
+  .command('cycle-day')
+  .description(
+    'a whole day of a cycle: its files from the inbox, then its bills and their variance',
+  )
+  .option('--customers <n>', 'customers, each with a meter of 15-minute reads', toCount, 100_000)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await cycleDay({ ...options, print })
+  })
+
+program
   .command('gateway')
   .description('login and customer beside a bare server, jose alone and Fastify; needs wrk')
   .option('--rounds <n>', 'rounds measured', toCount, 3)
@@ -76,6 +100,16 @@ program
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
     await sources({ ...options, print })
+  })
+
+program
+  .command('page')
+  .description('the figures of the operations page over a ledger of a year and many jobs')
+  .option('--files <n>', 'files in the ledger', toCount, 20_000)
+  .option('--jobs <n>', 'jobs in Redis', toCount, 100_000)
+  .option('--rounds <n>', 'rounds measured', toCount, 7)
+  .action(async (options) => {
+    await page({ ...options, print })
   })
 
 await program.parseAsync()

@@ -1,6 +1,9 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import { Fault } from '../schemas/fault.js'
+import type { OperationsSettings } from '../schemas/worker.js'
 
 export interface HealthOptions {
   readonly host: string
@@ -11,6 +14,9 @@ export interface HealthOptions {
   readonly ready: () => Promise<void>
   /** What Prometheus is told. */
   readonly metrics: Scrape
+  /** Answers whatever is none of these. */
+  readonly page?: (request: IncomingMessage, response: ServerResponse) => void
+  readonly tls?: OperationsSettings['tls'] | undefined
 }
 
 /** The answer to a scrape; it does not reject for what it cannot ask. */
@@ -28,7 +34,8 @@ export interface Health {
 
 /**
  * The operations port: `/health/live` answers 200 while the process turns, `/health/ready` while it
- * can do its work, else 503 with the fault's code, `/metrics` tells Prometheus. Throws `PORT_TAKEN`.
+ * can do its work, else 503 with the fault's code, `/metrics` tells Prometheus; these name nobody and
+ * are told to whoever reaches the port. Throws `PORT_TAKEN`, or `LISTENER` for a certificate.
  */
 export async function createHealth(options: HealthOptions): Promise<Health> {
   const { host, port, ready, metrics } = options
@@ -43,7 +50,7 @@ export async function createHealth(options: HealthOptions): Promise<Health> {
       return [503, { status: 'not ready', code: error.code }]
     }
   }
-  const server = createServer((request, response) => {
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
     const send = (status: number, type: string, body: string) => {
       response.writeHead(status, { 'Content-Type': type })
       response.end(body)
@@ -55,8 +62,11 @@ export async function createHealth(options: HealthOptions): Promise<Health> {
     if (request.url === '/health/live') answer([200, { status: 'live' }])
     else if (request.url === '/health/ready') void readiness().then(answer)
     else if (request.url === '/metrics') void metrics.text().then(tell)
+    else if (options.page !== undefined) options.page(request, response)
     else answer([404, {}])
-  })
+  }
+  const server =
+    options.tls === undefined ? createServer(serve) : createTlsServer(keyed(options.tls), serve)
   server.listen({ host, port })
   await once(server, 'listening').catch((cause: unknown) => {
     const { code } = cause as NodeJS.ErrnoException
@@ -67,7 +77,7 @@ export async function createHealth(options: HealthOptions): Promise<Health> {
   const place = server.address()
   const taken = typeof place === 'object' && place !== null ? place.port : port
   return {
-    address: `http://${host}:${taken}`,
+    address: `${options.tls === undefined ? 'http' : 'https'}://${host}:${taken}`,
     drain: () => {
       isDraining = true
     },
@@ -75,5 +85,29 @@ export async function createHealth(options: HealthOptions): Promise<Health> {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },
+  }
+}
+
+/** A client may show a certificate; whether it has to is the page's to say, not that of a probe. */
+function keyed({
+  certFile,
+  keyFile,
+  clientCaFile,
+}: NonNullable<OperationsSettings['tls']>): ServerOptions {
+  const read = (path: string) => {
+    try {
+      return readFileSync(path)
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException
+      throw new Fault('LISTENER', `worker.operations.tls: ${path} cannot be read (${code})`, {
+        cause,
+      })
+    }
+  }
+  return {
+    cert: read(certFile),
+    key: read(keyFile),
+    minVersion: 'TLSv1.2',
+    ...(clientCaFile && { ca: read(clientCaFile), requestCert: true, rejectUnauthorized: false }),
   }
 }

@@ -1,10 +1,14 @@
 #!/usr/bin/env node
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../schemas/fault.js'
+import { bill } from './commands/bill.js'
 import { check } from './commands/check.js'
+import { compare } from './commands/compare.js'
 import { ddl } from './commands/ddl.js'
 import { demo } from './commands/demo.js'
+import { dictionary } from './commands/dictionary.js'
 import { doctor } from './commands/doctor.js'
+import { explain } from './commands/explain.js'
 import { load } from './commands/load.js'
 import { password } from './commands/password.js'
 import { pause, resume } from './commands/pause.js'
@@ -12,6 +16,7 @@ import { probe } from './commands/probe.js'
 import { register } from './commands/register.js'
 import { sql } from './commands/sql.js'
 import { status } from './commands/status.js'
+import { takeUp } from './commands/take-up.js'
 import { unlock } from './commands/unlock.js'
 import { up } from './commands/up.js'
 import { type Context, exitCodes } from './context.js'
@@ -94,6 +99,26 @@ program
   .addHelpText('after', '\nExit code: 0 all good, 2 one would be quarantined, 1 a fault.')
   .action((files, options) => run((context) => check(context, files, options)))
 program
+  .command('bill')
+  .description("compute the bills of a cycle's period from usage and rates")
+  .requiredOption('--cycle <id>', 'billing cycle')
+  .option('--period <start>', 'first day of the period; without it the latest that has ended')
+  .option('--as-of <instant>', 'take reads as they were known then, 2026-02-05T12:00:00Z')
+  .option('--json', 'print the summary as JSON', false)
+  .action((options) => run((context) => bill(context, options)))
+program
+  .command('compare')
+  .description('tell what the last 12 months of each meter would have cost under every rate')
+  .option('--json', 'print the summary as JSON', false)
+  .action((options) => run((context) => compare(context, options)))
+program
+  .command('explain')
+  .description('tell one bill: lines, reads, and why another was billed')
+  .requiredOption('--account <number>', 'contract account')
+  .requiredOption('--period <start>', 'first day of the bill')
+  .option('--json', 'print the bill as JSON', false)
+  .action((options) => run((context) => explain(context, options)))
+program
   .command('sql')
   .description('run one query as the reader and print its result')
   .argument('<statement>', 'ClickHouse SQL, for example "SHOW TABLES"')
@@ -105,9 +130,20 @@ program
   .action((statement, options) => run((context) => sql(context, statement, options)))
 program
   .command('status')
-  .description('files by state, sources, queues, freshness of the data')
+  .description('files by state, sources, queues, freshness of the data, bills of each cycle')
   .option('--json', 'print as JSON', false)
   .action((options) => run((context) => status(context, options)))
+for (const [act, what] of [
+  ['retry', 'judge a quarantined file once more, after what was wrong has been mended'],
+  ['release', 'publish the good rows of a file that has too many rejected ones'],
+] as const) {
+  program
+    .command(act)
+    .description(what)
+    .argument('<file>', 'its name, or the number of its arrival')
+    .addHelpText('after', '\nExit code: 0 published, 2 quarantined or a duplicate, 1 a fault.')
+    .action((file) => run((context) => takeUp(context, act, file)))
+}
 program
   .command('pause')
   .description('take nothing new from a source until it is resumed')
@@ -152,7 +188,13 @@ program
   .command('ddl')
   .description("print the statements that make the profile's database")
   .option('--cluster <name>', 'for a replicated and sharded cluster of this name', toClusterName)
+  .option('--grants', 'print the statements that make a role for readers instead', false)
+  .option('--definer <user>', 'the user that Tieline works as on the server', toUserName, 'tieline')
   .action((options) => run((context) => ddl(context, options)))
+program
+  .command('dictionary')
+  .description('print the published views with what each column holds, as Markdown')
+  .action(() => run((context) => dictionary(context)))
 program
   .command('demo')
   .description("start everything and load a demo utility's files")
@@ -196,6 +238,11 @@ function surroundings(options: GlobalOptions): Context {
 function toClusterName(text: string): string {
   if (/^[A-Za-z0-9_-]{1,63}$/.test(text)) return text
   throw new InvalidArgumentError('use up to 63 letters, digits, - and _')
+}
+
+function toUserName(text: string): string {
+  if (/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(text)) return text
+  throw new InvalidArgumentError('use up to 63 letters, digits and _, no digit first')
 }
 
 function toPort(text: string): number {

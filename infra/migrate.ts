@@ -136,6 +136,7 @@ function placeholders(database: string, profile: Profile): Readonly<Record<strin
     timeZone: profile.timeZone,
     electricUnit: profile.usage.unit.Electric,
     gasUnit: profile.usage.unit.Gas,
+    lateAfterSeconds: String(Math.round(profile.usage.lateAfterHours * 3_600)),
   }
   for (const [name, value] of Object.entries(values)) {
     if (/^[A-Za-z0-9_+/-]+$/.test(value)) continue

@@ -5,10 +5,12 @@ import { Fault } from '../schemas/fault.js'
 import type { Profile } from '../schemas/profile.js'
 import type { SecretReference } from '../schemas/secret.js'
 import { findSharedFolders } from '../schemas/source-folders.js'
+import { commandActor } from './actor.js'
 import { type Addresses, addressesOf, type External, withoutPassword } from './addresses.js'
 import { createGatewayProcess, type GatewayDetail } from './gateway-process.js'
 import type { Home } from './home.js'
 import { migrate } from './migrate.js'
+import { recordProfile } from './profile-act.js'
 import { placeFiles } from './profile-file.js'
 import { claimHome, type RunState, readRun, writeRun } from './run-state.js'
 import { collectSecrets } from './secrets.js'
@@ -122,7 +124,9 @@ async function migrateStore(
 ): Promise<readonly string[]> {
   const store = createStore(address)
   try {
-    return await migrate(store, profile)
+    const names = await migrate(store, profile)
+    await recordProfile(store, commandActor(), profile)
+    return names
   } finally {
     await store.close()
   }

@@ -1,7 +1,6 @@
-import { createQueues } from '../pipeline/queues/bullmq.js'
+import { createQueues, type Queues } from '../pipeline/queues/bullmq.js'
 import { passingFault, type Wait } from '../pipeline/queues/wait.js'
 import { createStore, type Store } from '../pipeline/stores/clickhouse.js'
-import { createLedger } from '../pipeline/stores/ledger.js'
 import { type Fault, type FaultCode, faultCodes } from '../schemas/fault.js'
 import { printable } from './table.js'
 import type { InUse } from './use-stack.js'
@@ -29,6 +28,7 @@ export interface Standing {
 }
 
 const quarantinedMax = 20
+const refusedMax = 500
 
 /** Looks at the ledger and at the queues; what cannot be asked is named in `away`. */
 export async function readStanding(
@@ -36,6 +36,16 @@ export async function readStanding(
 ): Promise<Standing> {
   const store = createStore(stack.store)
   const queues = createQueues({ redisUrl: stack.redisUrl, prefix: stack.profile.database })
+  try {
+    return await readStandingOf({ store, queues })
+  } finally {
+    await queues.close()
+    await store.close()
+  }
+}
+
+/** The same over connections that are there. */
+export async function readStandingOf({ store, queues }: Connected): Promise<Standing> {
   const away: Pick<Fault, 'code' | 'detail'>[] = []
   const unlessAway = async <T>(look: Promise<T>): Promise<T | undefined> => {
     try {
@@ -47,17 +57,17 @@ export async function readStanding(
       return undefined
     }
   }
-  try {
-    const [files, waits] = await Promise.all([
-      unlessAway(readFiles(store)),
-      unlessAway(queues.waits()),
-    ])
-    const waiting = listWaiting(files?.unfinished ?? [], waits)
-    return { waiting, quarantined: files?.quarantined ?? [], away }
-  } finally {
-    await queues.close()
-    await store.close()
-  }
+  const [files, waits] = await Promise.all([
+    unlessAway(readFiles(store)),
+    unlessAway(queues.waits()),
+  ])
+  const waiting = listWaiting(files?.unfinished ?? [], waits)
+  return { waiting, quarantined: files?.quarantined ?? [], away }
+}
+
+interface Connected {
+  readonly store: Store
+  readonly queues: Pick<Queues, 'waits'>
 }
 
 interface Unfinished {
@@ -69,32 +79,51 @@ interface Unfinished {
   readonly reason: string
 }
 
+/** Names and reasons alone: the manifests of a year's files are a thousand times as much. */
 async function readFiles(store: Store) {
-  const { arrivals, states } = await createLedger(store, () => new Date()).unfinished()
-  const unread = arrivals.map(({ arrival, name, arrivedAt }): Unfinished => {
-    return { arrival, file: name, since: arrivedAt, fault: '', reason: '' }
-  })
-  const read = states.map((state): Unfinished => {
-    const { arrival, fileName: file, receivedAt: since, reason } = state
-    return { arrival, file, since, fault: state.status === 'waiting' ? state.fault : '', reason }
-  })
-  const quarantined = await readQuarantined(store, quarantinedMax)
-  return { unfinished: [...unread, ...read], quarantined }
+  const [unfinished, quarantined] = await Promise.all([
+    store.rows<Omit<Unfinished, 'since'> & { readonly since: string }>({
+      sql: `SELECT arrival, name AS file, formatDateTime(arrived_at, '%FT%TZ') AS since,
+          '' AS fault, '' AS reason
+        FROM arrival WHERE arrival NOT IN (SELECT arrival FROM file_state)
+        UNION ALL
+        SELECT arrival, file_name, formatDateTime(received_at, '%FT%TZ'),
+          if(status = 'waiting', fault, ''), reason
+        FROM file_state FINAL WHERE settled_at IS NULL`,
+    }),
+    readQuarantined(store, { refusedMax, quarantinedMax }),
+  ])
+  return {
+    unfinished: unfinished.map((one) => ({ ...one, since: new Date(one.since) })),
+    quarantined,
+  }
 }
 
-/** The latest quarantined files, of whose name no later one was published; so many at most. */
-export async function readQuarantined(store: Store, max: number): Promise<readonly StuckFile[]> {
+/**
+ * The latest quarantined files, of whose name no later one was published, looked for among so many that
+ * were quarantined last.
+ */
+export async function readQuarantined(
+  store: Store,
+  parameters: { readonly refusedMax: number; readonly quarantinedMax: number },
+): Promise<readonly StuckFile[]> {
   const rows = await store.rows<Omit<StuckFile, 'todo'>>({
-    sql: `SELECT arrival, file_name AS file, fault AS code, reason,
-        formatDateTime(coalesce(settled_at, received_at), '%FT%TZ') AS since
-      FROM file_load AS f
+    sql: `WITH refused AS (
+        SELECT arrival, file_name, fault, reason, coalesce(settled_at, received_at) AS at
+        FROM file_state FINAL WHERE status = 'quarantined'
+        ORDER BY arrival DESC LIMIT {refusedMax:UInt32}
+      )
+      SELECT arrival, r.file_name AS file, fault AS code, reason,
+        formatDateTime(at, '%FT%TZ') AS since
+      FROM refused AS r
       LEFT JOIN (
-        SELECT file_name, max(arrival) AS latest FROM file_load
-        WHERE status = 'published' GROUP BY file_name
-      ) AS p ON p.file_name = f.file_name
-      WHERE status = 'quarantined' AND arrival > p.latest
-      ORDER BY arrival DESC LIMIT {max:UInt32}`,
-    parameters: { max },
+        SELECT file_name, max(arrival) AS latest FROM file_state FINAL
+        WHERE status = 'published' AND file_name IN (SELECT file_name FROM refused)
+        GROUP BY file_name
+      ) AS p ON p.file_name = r.file_name
+      WHERE arrival > p.latest
+      ORDER BY arrival DESC LIMIT {quarantinedMax:UInt32}`,
+    parameters,
   })
   return rows.map((row) => ({ ...row, todo: todoOf(row.code) }))
 }

@@ -1,10 +1,12 @@
 import { createRestMdm } from '../api/mdm/rest.js'
 import { createWorker } from '../pipeline/worker.js'
+import { Fault } from '../schemas/fault.js'
 import type { Profile } from '../schemas/profile.js'
 import { createAlerts } from './alerts/alerts.js'
 import { createHealth, type Health, type HealthOptions } from './health.js'
 import { failureCode } from './metrics/failure-code.js'
 import { createWorkerMetrics } from './metrics/worker.js'
+import { createOperationsPage } from './operations/operations.js'
 import { onFreePort } from './port.js'
 import { revealFrom } from './secrets.js'
 import { serveParent } from './serve-parent.js'
@@ -47,9 +49,20 @@ serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { l
     onDone,
     onFailure,
   })
-  const health = options.isWatched
-    ? await createOperations(profile, { ready: metrics.ready, metrics: metrics.scrape })
+  const operations = options.isWatched
+    ? createOperationsPage({
+        ...options,
+        reader,
+        onFailure: (error) => log.warn({ code: failureCode(error) }, describe(error)),
+      })
     : undefined
+  const health =
+    operations &&
+    (await createOperations(profile, {
+      ready: metrics.ready,
+      metrics: metrics.scrape,
+      page: operations.page,
+    }))
   const detail: WorkerDetail = { operations: health?.address }
   return {
     detail,
@@ -58,6 +71,7 @@ serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { l
       await worker.close()
       await alerts?.close()
       await health?.close()
+      await operations?.close()
       await metrics.close()
     },
   }
@@ -65,13 +79,18 @@ serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { l
 
 const portWanted = 9_465
 
+/** An error that nobody foresaw may quote what it choked on. */
+function describe(error: unknown): string {
+  return error instanceof Fault ? error.detail : 'the operations page failed unexpectedly'
+}
+
 /** Where the profile names no port, several workers on one machine have one each. */
 function createOperations(
   { worker: { operations } }: Profile,
-  telling: Pick<HealthOptions, 'ready' | 'metrics'>,
+  telling: Pick<HealthOptions, 'ready' | 'metrics' | 'page'>,
 ): Promise<Health> {
-  const { host, port } = operations
+  const { host, port, tls } = operations
   const listen = (port: number) =>
-    createHealth({ host, port, setting: 'worker.operations', ...telling })
+    createHealth({ host, port, tls, setting: 'worker.operations', ...telling })
   return port === undefined ? onFreePort(portWanted, listen) : listen(port)
 }

@@ -1,5 +1,5 @@
 import { feedNames, recordFeedOf } from '../schemas/feed.js'
-import { parseFileName } from '../schemas/file-name.js'
+import { parseFileName, setOfName } from '../schemas/file-name.js'
 import type { LintInput, PlacedRow } from '../schemas/lint/finding.js'
 import { lintSet } from '../schemas/lint/lint.js'
 import type { Naming } from '../schemas/name-pattern.js'
@@ -24,7 +24,8 @@ export async function checkAll(
   for (const path of paths) checked.push(await check(path, optionsOf(path)))
   const sets = new Map<string, Checked[]>()
   for (const one of checked) {
-    const key = setKey(one, naming)
+    const { fileName, feed } = one.receipt
+    const key = feed === null ? undefined : setOfName(fileName, naming)?.key
     if (key !== undefined) sets.set(key, [...(sets.get(key) ?? []), one])
   }
   const judged = new Map<Checked, Checked>()
@@ -33,13 +34,6 @@ export async function checkAll(
     for (const [at, one] of found.entries()) judged.set(members[at] as Checked, one)
   }
   return checked.map((one) => judged.get(one) ?? one)
-}
-
-function setKey({ receipt: { fileName, feed } }: Checked, naming: Naming): string | undefined {
-  const set = recordFeedOf(feed ?? '')?.schedule?.set
-  if (set === undefined) return undefined
-  const { companyCode, fileDate } = parseFileName(fileName, naming)
-  return [set, companyCode, fileDate].join('_')
 }
 
 function judgeSet(members: readonly Checked[], naming: Naming): readonly Checked[] {

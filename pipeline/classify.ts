@@ -130,12 +130,13 @@ export async function classify(line: Line, state: FileState, usable: Usable): Pr
   const { table, totals, survivors } = usable
   const { firstDay, lastDay } = totals
   const repeats = survivors !== totals.rows
-  const staged: Staged = { arrival: state.arrival, table, firstDay, lastDay, repeats }
+  const { arrival, feed } = state
+  const staged: Staged = { arrival, feed, table, firstDay, lastDay, repeats }
   const within = !repeats
     ? { duplicate: none, superseded: none }
     : await repeatsWithin(store, table)
   const overlaps = totals.rows > 0 && (await storeHasDays(store, staged))
-  const overlap = overlaps ? await compareWithStore(store, staged) : noOverlap
+  const overlap = overlaps ? await compareWithStore(store, staged, line.profile) : noOverlap
   const thins = overlap.duplicate.rows + overlap.superseded.rows > 0
   if (thins) for (const statement of keepAccepted(staged)) await store.command(statement)
   const rows = {

@@ -1,7 +1,9 @@
 import type { Line } from './line.js'
 import { renewAll } from './registrations.js'
 import { toLocalStart } from './stamps.js'
+import { type Act, recordAct, tieline } from './stores/audit.js'
 import {
+  type DueTermination,
   dueErasures,
   type Erasure,
   eraseBefore,
@@ -27,6 +29,7 @@ export async function eraseDue(line: Line): Promise<void> {
   const today = toLocalStart(Math.floor(now.getTime() / 1_000), { zone }).localDay
   const due = await dueErasures(store, { today, ...profile.termination, accountsMax })
   if (due.length > 0) {
+    await recordAct(store, tieline, toAct(due, now))
     const starting = await Promise.all(due.map((termination) => toErasure(line, termination, now)))
     await recordErasures(store, starting)
   }
@@ -36,6 +39,15 @@ export async function eraseDue(line: Line): Promise<void> {
   const erased = isErasing ? await erase(line, started) : []
   await eraseRejects(store)
   await finish(line, [...open.filter(({ state }) => state === 'erased'), ...erased])
+}
+
+/**
+ * Nobody orders an erasure: a termination and the days of grace do. The log outlives all accounts and
+ * names none; the tombstones that were started at that instant do.
+ */
+function toAct(due: readonly DueTermination[], startedAt: Date): Act {
+  const detail = `terminated accounts whose days of grace are over: ${due.length}`
+  return { act: 'erase', subject: startedAt.toISOString(), detail }
 }
 
 async function erase(line: Line, started: readonly Erasure[]): Promise<readonly Erasure[]> {

@@ -61,8 +61,8 @@ function groupSets({ profile }: Line, listed: readonly Listed[]): readonly (read
 /** A set is complete when its sender says so, or when nothing of it has changed for a while. */
 function isComplete(line: Line, group: readonly Listed[], stillness: Stillness): boolean {
   const [first] = group
-  if (first === undefined || first.setAnnounced) return true
-  if (rateSetOf(first.name, line.profile) === undefined) return true
+  if (first === undefined || rateSetOf(first.name, line.profile) === undefined) return true
+  if (group.some((one) => one.setAnnounced)) return true
   const now = line.now().getTime()
   const latest = Math.max(...group.map(({ path }) => stillness.get(path)?.since ?? now))
   return now - latest >= line.profile.rates.quietMinutes * 60_000

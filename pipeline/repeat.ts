@@ -1,20 +1,36 @@
 import { Fault } from '../schemas/fault.js'
 import type { Line } from './line.js'
+import type { JobName } from './queues/jobs.js'
+
+/**
+ * Queues of which one job runs at a time: verdicts, listings, files that are taken up again, alerts, and
+ * runs that use the whole engine.
+ */
+export const alone = [
+  'reconcile',
+  'poll',
+  'takeUp',
+  'alert',
+  'due',
+  'bill',
+] as const satisfies JobName[]
 
 const sweepMs = 15_000
+const dueMs = 15_000
 const retainMs = 3_600_000
 const lookMs = 5_000
 
 /**
- * Repeats the sweep, what retention asks for, and the poll of each source, and tells the queues every
- * few seconds anew, also which run alone: a Redis that was emptied forgets that too,
- * and nothing would be found any more.
+ * Repeats the sweep, what retention asks for, the looks for bills that are due and for alerts, and the
+ * poll of each source, and tells the queues every few seconds anew, also which of them have one job run at a time: a
+ * Redis that was emptied forgets that too, and nothing would be found any more.
  */
 export async function keepRepeating(line: Line): Promise<{ close(): Promise<void> }> {
   const repeat = async () => {
-    await runOneByOne(line)
+    for (const name of alone) await line.queues.runAlone(name)
     await line.queues.repeat('sweep', { v: 1 }, sweepMs)
     await line.queues.repeat('retain', { v: 1 }, retainMs)
+    await line.queues.repeat('due', { v: 1 }, dueMs)
     const { alerts } = line.profile
     if (alerts !== undefined) {
       await line.queues.repeat('alert', { v: 1 }, alerts.lookSeconds * 1_000)
@@ -37,9 +53,4 @@ export async function keepRepeating(line: Line): Promise<{ close(): Promise<void
       await looking
     },
   }
-}
-
-/** Of these queues one job runs at a time, however many workers there are. */
-export async function runOneByOne({ queues }: Pick<Line, 'queues'>): Promise<void> {
-  for (const name of ['reconcile', 'poll', 'alert'] as const) await queues.runAlone(name)
 }

@@ -1,5 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { forgetRuns } from './bills/forget.js'
 import { eraseDue } from './erase.js'
 import type { Line } from './line.js'
 import { arrivalsFolder } from './outbox.js'
@@ -11,7 +12,8 @@ const dayMs = 86_400_000
 /**
  * Removes what has been kept for as long as the profile says: by `retention` (decision 32) files in the
  * archive and the quarantine, receipts and rejects in the outbox, rejected rows in the store, staging
- * and parts of uploads that nobody goes on with, and accounts that were terminated (decision 30).
+ * and parts of uploads that nobody goes on with, replaced bills, and accounts that were terminated
+ * (decision 30).
  */
 export async function retain(line: Line): Promise<void> {
   const { archive, quarantine, outbox, uploads } = line.folders
@@ -19,11 +21,16 @@ export async function retain(line: Line): Promise<void> {
   const before = (days: number) => new Date(line.now().getTime() - days * dayMs)
   for (const folder of [archive, quarantine]) await removeEnded(line, folder, before(archiveDays))
   for (const folder of [outbox, join(outbox, arrivalsFolder)]) {
-    await removeWritten(folder, before(rejectsDays), /\.(receipt\.json|rejects\.csv)$/)
+    await removeWritten(
+      folder,
+      before(rejectsDays),
+      /\.(receipt\.json|rejects\.csv)(\.\d+\.part)?$/,
+    )
   }
   await removeWritten(uploads, before(stagingDays), /\.part$/)
   await forgetRejects(line, before(rejectsDays))
   await dropDeadStaging(line, before(stagingDays))
+  await forgetRuns(line.store, { runsKept: line.profile.retention.billRuns, now: line.now() })
   await eraseDue(line)
 }
 

@@ -5,6 +5,7 @@ import { begin, forward } from './forward.js'
 import type { Line } from './line.js'
 import { attempt } from './sources/disk.js'
 import { areMergesHeld, dropStaging, freeMerges, stagedArrivals } from './stores/staging.js'
+import { queueTakeUps } from './take-up.js'
 
 /**
  * Repairs what a lost queue forgot: whatever the ledger does not call finished is queued again by
@@ -19,6 +20,7 @@ export async function sweep(line: Line): Promise<void> {
     } else await forward(line, state)
   }
   await queueOpenHistory(line)
+  await queueTakeUps(line)
   await resumeMerges(line)
   await dropDeadStaging(line)
   await dropDeadLandings(line)

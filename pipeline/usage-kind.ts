@@ -44,7 +44,7 @@ export const usageKind: Kind = {
       await store.command(recordRestatements(state.arrival))
       await store.command(holdMerges)
     }
-    await store.command(attach('usage_read', state.attaches))
+    await attach(store, 'usage_read', state.attaches)
   },
   detach: async ({ store }, { arrival }) => {
     for (const statement of detach(arrival)) await store.command(statement)

@@ -3,6 +3,7 @@ import { balance } from '../schemas/receipt.js'
 import { classify, dropUnregistered, settleLengths } from './classify.js'
 import type { Proved } from './kind.js'
 import type { Line } from './line.js'
+import { isReleased } from './released.js'
 import type { FileState, Notes } from './stores/file-state.js'
 import type { Counted } from './stores/overlap.js'
 import type { StagingTotals } from './stores/shapes.js'
@@ -42,7 +43,7 @@ export async function weighUsage(line: Line, proved: Proved): Promise<FileState>
     quantity: addQuantities(dated.quantity.rejected, usable.rejected.quantity),
   })
   const tooMany = refuseShare(counted.rows, rejectedShareMax)
-  if (tooMany !== undefined) return withhold(counted, tooMany)
+  if (tooMany !== undefined && !(await isReleased(line, state))) return withhold(counted, tooMany)
   const kept = await dropUnregistered(line, counted, usable)
   const decided = await classify(line, withUnregistered(counted, kept.unregistered), kept)
   await proveOutcomes(line, decided)

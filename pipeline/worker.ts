@@ -6,6 +6,7 @@ import type { SecretReference } from '../schemas/secret.js'
 import { sourceSettings } from '../schemas/source.js'
 import { createZone } from '../schemas/zone.js'
 import { backfill, backfillSource, giveUpHistory, openHistory } from './backfill.js'
+import { billWhenDue, queueDue } from './bills/when-due.js'
 import { logFailure } from './failure.js'
 import { fetch } from './fetch.js'
 import { pushSource, uploadSource } from './intake/arrive.js'
@@ -18,13 +19,14 @@ import { idsOf, type JobData, type JobName } from './queues/jobs.js'
 import { receive } from './receive.js'
 import { giveUp, reconcile } from './reconcile.js'
 import { register } from './registrations.js'
-import { keepRepeating, runOneByOne } from './repeat.js'
+import { alone, keepRepeating } from './repeat.js'
 import { retain } from './retain.js'
 import { settle } from './settle.js'
 import { createSources } from './sources/drivers.js'
 import { createStore, type StoreAddress } from './stores/clickhouse.js'
 import { createLedger } from './stores/ledger.js'
 import { sweep } from './sweep.js'
+import { quarantineSource, takeUp } from './take-up.js'
 
 export interface WorkerOptions {
   readonly profile: Profile
@@ -69,11 +71,14 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     load: ({ v: _, ...task }) => load(line, task),
     reconcile: ({ arrival }) => reconcile(line, arrival),
     settle: ({ arrival }) => settle(line, arrival),
+    takeUp: ({ arrival }) => takeUp(line, arrival),
     sweep: () => sweep(line),
     retain: () => retain(line),
     alert: async () => options.alert?.(),
     register: ({ customers }) => registerAll(line, customers),
     backfill: ({ meterId }) => backfill(line, meterId),
+    due: () => queueDue(line),
+    bill: ({ v: _, ...period }) => billWhenDue(line, period),
   }
   const consume = <N extends JobName>(name: N, concurrency: number) =>
     createConsumer<N>({
@@ -84,7 +89,8 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       attemptsMax: profile.limits.attemptsMax,
       run: steps[name],
       giveUp: async (data, error) => {
-        if ('arrival' in data) await giveUp(line, { job: name, arrival: data.arrival }, error)
+        if ('arrival' in data && name !== 'takeUp')
+          await giveUp(line, { job: name, arrival: data.arrival }, error)
         if ('meterId' in data) await giveUpHistory(line, data.meterId, error)
       },
       onFailure: (ids, error, attempts) => {
@@ -96,19 +102,22 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
         if ('arrival' in data) log.info({ job: name, ...idsOf(data), ms: Math.round(ms) }, 'done')
       },
     })
-  await runOneByOne(line)
+  for (const name of alone) await line.queues.runAlone(name)
   const consumers = [
     consume('fetch', fetchesAtOnce),
     consume('receive', 1),
     consume('load', loadsAtOnce),
     consume('reconcile', 1),
     consume('settle', 2),
+    consume('takeUp', 1),
     consume('poll', 1),
     consume('sweep', 1),
     consume('retain', 1),
     consume('alert', 1),
     consume('register', registersAtOnce),
     consume('backfill', historiesAtOnce),
+    consume('due', 1),
+    consume('bill', 1),
   ]
   await sweep(line)
   const repeating = await keepRepeating(line)
@@ -133,6 +142,7 @@ function createLine(options: WorkerOptions): Line {
     { name: backfillSource, path: folders.backfill },
     { name: uploadSource, path: folders.uploads },
     { name: pushSource, path: folders.pushed },
+    { name: quarantineSource, path: folders.quarantine },
   ].map((folder) => sourceSettings.parse({ kind: 'folder', ...folder }))
   return {
     profile,

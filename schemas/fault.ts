@@ -119,6 +119,10 @@ export const faultCodes = {
     retry: true,
     meaning: 'Redis does not answer. Check that it is up and that its address is right.',
   },
+  FILE_STATE: {
+    retry: false,
+    meaning: 'A file is not in a state in which that may be done to it. The detail says why.',
+  },
   DISK_FULL: {
     retry: true,
     meaning: 'The disk has too little free space. Free some, or lower limits.freeDiskBytesMin.',

@@ -17,8 +17,8 @@ export interface FileName {
 const nameBytesMax = 255
 const expected = '<CompanyCode>_<DDMMYYYY>_<Feed>[_<n>].csv[.gz|.zip]'
 const date = String.raw`(?<day>\d{2})(?<month>\d{2})(?<year>\d{4})`
-const stem = `(?<company>[A-Za-z0-9]{1,32})_${date}_(?<feed>[A-Za-z]+)`
-const shape = new RegExp(String.raw`^${stem}(?:_(?<suffix>\d{1,9}))?(?<ending>(?:\.[a-z]+)+)$`)
+const stem = String.raw`(?<before>(?<company>[A-Za-z0-9]{1,32})_${date}_)(?<feed>[A-Za-z]+)(?<after>(?:_(?<suffix>\d{1,9}))?)`
+const shape = new RegExp(String.raw`^${stem}(?<ending>(?:\.[a-z]+)+)$`)
 const remedy = 'fileNames in the profile says how else files may be named'
 const endings: ReadonlyMap<string, FileName['compression']> = new Map([
   ['.csv', 'none'],
@@ -56,13 +56,16 @@ export function parseFileName(name: string, naming: Naming): FileName {
 }
 
 /** Whether a name says that its sender is not done yet: `.part`, `.tmp`, `.filepart`, dot names. */
-export function isUnfinished(name: string): boolean {
+function isUnfinished(name: string): boolean {
   return name.startsWith('.') || /\.(part|tmp|filepart)$/i.test(name)
 }
 
-/** Whether a name is one that Tieline writes beside a file: receipt, rejects, or a mark. */
-export function isOwn(name: string): boolean {
-  return /\.(receipt\.json|rejects\.csv|ended)$/.test(name)
+/** What Tieline writes beside a file (receipt, rejects, a mark) and a sender to say that it is done. */
+const beside = /\.(receipt\.json|rejects\.csv|ended|done)$/
+
+/** Whether a name in a sender's folder is that of a file to be taken. */
+export function isToBeTaken(name: string): boolean {
+  return !isUnfinished(name) && !beside.test(name)
 }
 
 /** A sender's name made fit to stand in a name of ours, whatever it holds. */
@@ -81,36 +84,50 @@ function refusal(name: string, reason: string): Fault {
   return new Fault('FILE_NAME', `${shown} is not ${expected}: ${reason}`)
 }
 
-/** A set of complete schedules, as the name of one of its files tells it. */
+/** What the name of a file says of it, whether or not it is a good one. */
+export interface Skimmed {
+  readonly fileDate: string
+  readonly feed: string
+}
+
+/** Reads a name without judging it; undefined for one that has no shape of those that are known. */
+export function skimFileName(name: string, naming: Naming): Skimmed | undefined {
+  const parts = partsOf(name, naming)
+  if (parts === undefined) return undefined
+  const { day, month, year, feed = '' } = parts
+  return { fileDate: `${year}-${month}-${day}`, feed }
+}
+
+/** A set of complete schedules, as the name of one of its files tells it (decision 27). */
 export interface NamedSet {
   readonly set: SetName
   /** The same for all files of the set, whatever names the profile gives them. */
   readonly key: string
-  /** The file by which the sender says that all rate files are there (decision 27). */
-  readonly done: string
-}
-
-function partsOf(name: string, naming: Naming) {
-  return matchPatterns(name, naming) ?? shape.exec(name)?.groups
-}
-
-/** The day in a file's name, `YYYY-MM-DD`; empty where it is no file's name. */
-export function dayOfName(name: string, naming: Naming): string {
-  const { day, month, year } = partsOf(name, naming) ?? {}
-  return year === undefined ? '' : `${year}-${month}-${day}`
+  /**
+   * The files by which the sender says that all rate files are there: the usual one, and the file's
+   * own name with `Rates` in the place of its feed.
+   */
+  readonly done: readonly string[]
 }
 
 /** The set that a file belongs to by its name; undefined for one that stands alone. */
 export function setOfName(name: string, naming: Naming): NamedSet | undefined {
-  const { company, day, month, year, feed = '' } = partsOf(name, naming) ?? {}
+  const { company, day, month, year, feed = '', before, after } = partsOf(name, naming) ?? {}
   const set = recordFeedOf(feed)?.schedule?.set
   if (set === undefined) return undefined
   const stem = `${company}_${day}${month}${year}`
-  return { set, key: `${stem}_${set}`, done: `${stem}_Rates.done` }
+  const own = after === undefined ? [] : [`${before}Rates${after}.done`]
+  return { set, key: `${stem}_${set}`, done: [...new Set([`${stem}_Rates.done`, ...own])] }
 }
 
 /** The same of rate files, which come together; undefined for any other. */
 export function rateSetOf(name: string, naming: Naming): NamedSet | undefined {
   const found = setOfName(name, naming)
   return found?.set === 'rates' ? found : undefined
+}
+
+type Parts = Readonly<Record<string, string | undefined>>
+
+function partsOf(name: string, naming: Naming): Parts | undefined {
+  return matchPatterns(name, naming) ?? shape.exec(name)?.groups
 }

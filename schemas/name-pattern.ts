@@ -7,7 +7,7 @@ const marks: Readonly<Record<string, string>> = {
   DD: String.raw`(?<day>\d{2})`,
   MM: String.raw`(?<month>\d{2})`,
   YYYY: String.raw`(?<year>\d{4})`,
-  Feed: '(?<feed>[A-Za-z]+)',
+  Feed: '[A-Za-z]+',
   n: String.raw`(?<suffix>\d{1,9})`,
 }
 const dateMarks = ['DD', 'MM', 'YYYY'] as const
@@ -47,13 +47,20 @@ export interface Naming {
   readonly fileNames: z.output<typeof fileNames>
 }
 
-/** The parts of a name that is like one of the profile's patterns, with its ending. */
+/**
+ * The parts of a name that is like one of the profile's patterns, with its ending; `before` and `after`
+ * are what stands around a feed that the name has.
+ */
 export function matchPatterns(
   name: string,
   { companyCodes, fileNames }: Naming,
 ): Readonly<Record<string, string | undefined>> | undefined {
   for (const { like, feed } of fileNames) {
-    const stem = like.replaceAll('.', String.raw`\.`).replace(/<(\w+)>/g, toGroup)
+    const [before = '', after] = like.split('<Feed>').map(toShape)
+    const stem =
+      after === undefined
+        ? before
+        : `(?<before>${before})(?<feed>${marks['Feed']})(?<after>${after})`
     const groups = new RegExp(String.raw`^${stem}(?<ending>(?:\.[a-z]+)+)$`).exec(name)?.groups
     if (groups !== undefined) return { company: companyCodes[0], feed, ...groups }
   }
@@ -64,6 +71,8 @@ function marksOf(like: string): readonly string[] {
   return Array.from(like.matchAll(/<(\w+)>/g), ([, mark = '']) => mark)
 }
 
-function toGroup(_: string, mark: string): string {
-  return marks[mark] ?? ''
+function toShape(like: string): string {
+  return like
+    .replaceAll('.', String.raw`\.`)
+    .replace(/<(\w+)>/g, (_, mark: string) => marks[mark] ?? '')
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { alertSettings } from './alert.js'
+import { billingSettings } from './billing.js'
 import { byteSize } from './byte-size.js'
 import { Fault } from './fault.js'
 import { findGaps, gatewaySettings } from './gateway.js'
@@ -122,6 +123,8 @@ const retention = z
     archiveDays: days.default(400),
     stagingDays: days.default(1),
     rejectsDays: days.default(400),
+    /** Runs of each billing period whose bills are kept, the latest among them. */
+    billRuns: z.int().min(1).max(1_000).default(3),
   })
   .readonly()
   .prefault({})
@@ -138,6 +141,7 @@ const profile = z
     database: database.default('tieline'),
     ingestion: z.enum(['full', 'registered', 'backfill']).default('full'),
     usage,
+    billing: billingSettings,
     rates,
     termination,
     sources,

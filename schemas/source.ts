@@ -19,7 +19,7 @@ const shared = (usual: { readonly pollSeconds: number; readonly receipts: boolea
   settlePolls: z.int().min(1).max(100).default(2),
   /**
    * What becomes of a file that has ended. take: it is taken away, `archive/` has it; rename: it goes
-   * to `endedFolder` there; mark: `<name>.ended` with its outcome beside it;
+   * to `endedFolder` there, on S3 up to 5 GiB; mark: `<name>.ended` with its outcome beside it;
    * leave: nothing.
    */
   ended: z.enum(['take', 'rename', 'mark', 'leave']).default('take'),

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { packageRoot } from '../infra/package-root.js'
 import { ensureRedis } from '../infra/redis/install.js'
 import { Fault } from '../schemas/fault.js'
+import { ensureChromium } from './chromium.js'
 import { ensurePrometheus } from './prometheus.js'
 import { type Counts, createReader } from './report.js'
 
@@ -29,6 +30,7 @@ async function main(): Promise<void> {
   try {
     await ensureRedis({ forced: process.env['TIELINE_INSTALL'] === '1', say })
     await ensurePrometheus(say)
+    await ensureChromium(say)
     const run = await runTests(process.argv.slice(2))
     const isSilent = run.code !== 0 && run.counts.failed === 0
     counts = { ...run.counts, failed: run.counts.failed + (isSilent ? 1 : 0) }

@@ -13,7 +13,7 @@ import { parseFileName } from '../../schemas/file-name.js'
 import type { Profile } from '../../schemas/profile.js'
 import { addDays, createZone } from '../../schemas/zone.js'
 import { readFreshness } from '../freshness.js'
-import { showSources } from '../source-standing.js'
+import { showSources } from '../sources-shown.js'
 import { readQuarantined } from '../standing.js'
 import { daysLookedBack, listDueFiles } from './expected.js'
 
@@ -40,6 +40,7 @@ export interface Surroundings {
 }
 
 const quarantinedMax = 1_000
+const refusedMax = 10_000
 
 /** All that is the matter now, as `tieline status` knows it. Faults: the store's and the queues'. */
 export function lookAround(around: Surroundings): Promise<readonly Sight[]> {
@@ -59,7 +60,7 @@ const beginning = (start: string) => (key: string) => key.startsWith(start)
 
 /** Where there are more than are read, none is known to be over. */
 async function seeQuarantined({ store }: Surroundings): Promise<Sight> {
-  const files = await readQuarantined(store, quarantinedMax)
+  const files = await readQuarantined(store, { refusedMax, quarantinedMax })
   const isWhole = files.length < quarantinedMax
   return {
     covers: (key) => isWhole && key.startsWith('quarantined:'),

@@ -1,4 +1,7 @@
+import { Fault } from '../../schemas/fault.js'
+import type { Profile } from '../../schemas/profile.js'
 import type { Context } from '../context.js'
+import { placeFiles, profilePathOf, readProfile } from '../profile-file.js'
 
 /** What a check found; `todo` says what to do about it where it is not good. */
 export interface Finding {
@@ -23,4 +26,14 @@ export function warning(detail: string, todo: string): Finding {
 
 export function bad(detail: string, todo: string): Finding {
   return { state: 'bad', detail, todo }
+}
+
+/** The profile; undefined for one with faults, which the check of the profile tells. */
+export function readIfValid({ profilePath, homePath }: Context): Profile | undefined {
+  try {
+    return placeFiles(readProfile(profilePathOf(profilePath, homePath)), homePath)
+  } catch (error) {
+    if (error instanceof Fault) return undefined
+    throw error
+  }
 }

@@ -4,8 +4,7 @@ import { toUsageText } from '../../schemas/history.js'
 import type { Profile } from '../../schemas/profile.js'
 import { addDays } from '../../schemas/zone.js'
 import type { Context } from '../context.js'
-import { placeFiles, profilePathOf, readProfile } from '../profile-file.js'
-import { type Check, type Finding, good } from './check.js'
+import { type Check, type Finding, good, readIfValid } from './check.js'
 
 const days = 7
 /** No utility's; an MDM answers 404 or 204 for it. */
@@ -19,16 +18,6 @@ async function mdm(context: Context): Promise<Finding> {
   if (profile?.backfill === undefined) return good('not asked, for the profile has no backfill')
   const found = await askMdm(profile, { meterId: nobodysMeter, secret: context.secret })
   return good(`${new URL(profile.backfill.url).origin} ${found}`)
-}
-
-/** Undefined for a profile with faults: the check of the profile tells them. */
-function readIfValid({ profilePath, homePath }: Context): Profile | undefined {
-  try {
-    return placeFiles(readProfile(profilePathOf(profilePath, homePath)), homePath)
-  } catch (error) {
-    if (error instanceof Fault) return undefined
-    throw error
-  }
 }
 
 /**

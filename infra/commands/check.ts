@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import type { Checked } from '../../pipeline/check.js'
 import { checkAll } from '../../pipeline/check-set.js'
 import { Fault } from '../../schemas/fault.js'
-import { isUnfinished } from '../../schemas/file-name.js'
+import { isToBeTaken } from '../../schemas/file-name.js'
 import { type Context, exitCodes } from '../context.js'
 import { profilePathOf, readProfile } from '../profile-file.js'
 import { createBar } from '../progress.js'
@@ -58,11 +58,11 @@ function shown({ receipt, badRows }: Checked) {
   return { receipt, badRows }
 }
 
-/** A file itself; of a folder all files in it that are not hidden or unfinished, by name. */
+/** A file itself; of a folder all files in it that a source would take, by name. */
 function filesIn(path: string): readonly string[] {
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path]
   const names = readdirSync(path, { withFileTypes: true })
-    .filter((entry) => entry.isFile() && !isUnfinished(entry.name) && !entry.name.endsWith('.done'))
+    .filter((entry) => entry.isFile() && isToBeTaken(entry.name))
     .map((entry) => join(path, entry.name))
     .sort()
   if (names.length > 0) return names

@@ -4,6 +4,7 @@ import { fileChecks } from '../checks/files.js'
 import { machineChecks } from '../checks/machine.js'
 import { mdmChecks } from '../checks/mdm.js'
 import { serverChecks } from '../checks/servers.js'
+import { sourceChecks } from '../checks/sources.js'
 import { type Context, exitCodes } from '../context.js'
 
 const marks = { good: '✓', warning: '!', bad: '✗' } as const
@@ -13,7 +14,7 @@ const marks = { good: '✓', warning: '!', bad: '✗' } as const
  * is not good what to do. The exit code is 1 when something is bad.
  */
 export async function doctor(context: Context): Promise<number> {
-  const checks = [...machineChecks, ...serverChecks, ...mdmChecks, ...fileChecks]
+  const checks = [...machineChecks, ...serverChecks, ...sourceChecks, ...mdmChecks, ...fileChecks]
   const findings = await Promise.all(checks.map((check) => examine(check, context)))
   for (const [index, finding] of findings.entries()) {
     context.print(lineOf(checks[index]?.name ?? '', finding))

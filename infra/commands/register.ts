@@ -1,10 +1,13 @@
 import { statSync } from 'node:fs'
+import { basename } from 'node:path'
 import { openHistory } from '../../pipeline/backfill.js'
 import { type Registered, register as registerCustomers } from '../../pipeline/registrations.js'
+import { recordAct } from '../../pipeline/stores/audit.js'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
 import { type CustomerProblem, type CustomerRules, judgeCustomer } from '../../schemas/customer.js'
 import { Fault } from '../../schemas/fault.js'
 import { type Registration, toRegistration } from '../../schemas/registration.js'
+import { commandActor } from '../actor.js'
 import { type Context, exitCodes } from '../context.js'
 import { readCustomers } from '../customer-file.js'
 import { createBar } from '../progress.js'
@@ -54,6 +57,8 @@ async function registerFile(stack: InUse, { file, options, say }: Task): Promise
   const context = { store, now: () => new Date() }
   const rules: CustomerRules = { required: options.required, permanentIds: true }
   const bytesTotal = statSync(file).size
+  const act = { act: 'register', subject: basename(file), detail: `${bytesTotal} bytes` } as const
+  await recordAct(store, commandActor(), act)
   const bar = createBar()
   const batch: Registration[] = []
   let summary: Summary = { customers: 0, changed: 0, meters: 0, bad: 0 }

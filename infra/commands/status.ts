@@ -3,9 +3,10 @@ import { createQueues, type QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
 import { readSources } from '../../pipeline/stores/sources.js'
 import { readStandingAlerts, type StandingAlert } from '../alerts/told.js'
+import { type BillsShown, billColumns, readBills } from '../bill-status.js'
 import { type Context, exitCodes } from '../context.js'
 import { type Freshness, readFreshness } from '../freshness.js'
-import { type SourceShown, showSources } from '../source-standing.js'
+import { type SourceShown, showSources } from '../sources-shown.js'
 import { readStanding, renderStuck, type Standing } from '../standing.js'
 import { bytesText, type Column, grouped, renderTable } from '../table.js'
 import { type InUse, useData } from '../use-stack.js'
@@ -32,6 +33,7 @@ export interface Status extends Standing {
   readonly freshness: readonly Freshness[]
   /** What the receiver of alerts was told and is not over. */
   readonly alerts: readonly StandingAlert[]
+  readonly bills: readonly BillsShown[]
 }
 
 const fileColumns: readonly Column<FileState>[] = [
@@ -70,8 +72,8 @@ const alertColumns: readonly Column<StandingAlert>[] = [
 ]
 
 /**
- * Prints files by state, how the sources do, what holds files up or kept them out, jobs by queue and
- * the age of the newest interval. The exit code is 1 where a server does not answer.
+ * Prints files by state, how the sources do, what holds files up or kept them out, jobs by queue,
+ * the age of the newest interval and the bills of each cycle. The exit code is 1 where a server does not answer.
  */
 export async function status(
   context: Context,
@@ -103,7 +105,7 @@ function renderDisk({ folder, freeBytes, freeBytesMin }: Disk): readonly string[
   return [`✗ DISK_FULL: ${free}, ${limit}; nothing new is received until some is freed`]
 }
 
-const nothing = { sources: [], files: [], freshness: [], alerts: [] }
+const nothing = { sources: [], files: [], freshness: [], alerts: [], bills: [] }
 
 async function readLedger({ store: address, profile }: InUse) {
   const store = createStore(address)
@@ -113,6 +115,7 @@ async function readLedger({ store: address, profile }: InUse) {
       files: await store.rows<FileState>({ sql: filesSql }),
       freshness: await readFreshness(store, profile),
       alerts: await readStandingAlerts(store),
+      bills: await readBills(store, profile),
     }
   } finally {
     await store.close()
@@ -158,5 +161,15 @@ function render(now: Status): string {
     renderTable(queueColumns, Object.entries(now.queues)),
     renderTable(freshnessColumns, now.freshness),
     ...(now.alerts.length === 0 ? [] : [renderTable(alertColumns, now.alerts)]),
+    ...renderBills(now.bills),
   ].join('\n\n')
+}
+
+function renderBills(bills: readonly BillsShown[]): readonly string[] {
+  if (bills.length === 0) return []
+  const whys = bills.filter(({ detail }) => detail !== '')
+  const lines = whys.map(
+    ({ cycle, first, detail }) => `cycle ${cycle} ${first}`.trim() + `: ${detail}`,
+  )
+  return [renderTable(billColumns, bills), ...lines]
 }

@@ -1,5 +1,7 @@
 import { unlock as unlockCustomer } from '../../api/attempts.js'
+import { recordAct } from '../../pipeline/stores/audit.js'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
+import { commandActor } from '../actor.js'
 import { type Context, exitCodes } from '../context.js'
 import { useData } from '../use-stack.js'
 
@@ -8,6 +10,8 @@ export async function unlock(context: Context, clientId: string): Promise<number
   const wasLocked = await useData(context, 'unlock', async (stack) => {
     const store = createStore(stack.store)
     try {
+      const act = { act: 'unlock', subject: clientId, detail: '' } as const
+      await recordAct(store, commandActor(), act)
       return await unlockCustomer(store, clientId, new Date())
     } finally {
       await store.close()

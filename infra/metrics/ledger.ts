@@ -117,6 +117,13 @@ function sumBy(
   return sums
 }
 
+/** End of the newest interval of a cycle, seconds since 1970. */
+interface CycleNewest {
+  readonly cycle: string
+  readonly commodity: string
+  readonly newest: string
+}
+
 const metersOfCycle = 4
 const cyclesMax = 64
 
@@ -124,8 +131,8 @@ const cyclesMax = 64
  * How new the reads of each billing cycle are, by a few of its meters: the reads lie by day and
  * meter, so that a week of 256 meters is found by the key, 256 * 7 granules at most.
  */
-export async function readCycles(store: Store): Promise<readonly Sample[]> {
-  const rows = await store.rows<{ cycle: string; commodity: string; newest: string }>({
+export function askCycles(store: Store): Promise<readonly CycleNewest[]> {
+  return store.rows<CycleNewest>({
     sql: `WITH picked AS
       (
         SELECT meter_id, toString(billing_cycle_id) AS cycle, toString(meter_type) AS commodity
@@ -149,7 +156,10 @@ export async function readCycles(store: Store): Promise<readonly Sample[]> {
     parameters: { meters: metersOfCycle, picked: metersOfCycle * cyclesMax },
     settings,
   })
-  return rows.map(({ cycle, commodity, newest }) =>
+}
+
+export async function readCycles(store: Store): Promise<readonly Sample[]> {
+  return (await askCycles(store)).map(({ cycle, commodity, newest }) =>
     sample('tieline_cycle_newest_interval_timestamp_seconds', { cycle, commodity }, Number(newest)),
   )
 }

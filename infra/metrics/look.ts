@@ -32,10 +32,11 @@ export function createLook(
     }
 }
 
-async function within<T>(asked: Promise<T>): Promise<T> {
+/** What was asked for, unless it takes longer: `OVERLOAD`. */
+export async function within<T>(asked: Promise<T>, msMax = answerMsMax): Promise<T> {
   const waited = new AbortController()
-  const late = sleep(answerMsMax, undefined, { signal: waited.signal }).then(() => {
-    throw new Fault('OVERLOAD', `no answer to a scrape within ${answerMsMax} ms`)
+  const late = sleep(msMax, undefined, { signal: waited.signal }).then(() => {
+    throw new Fault('OVERLOAD', `no answer within ${msMax} ms`)
   })
   try {
     return await Promise.race([asked, late])

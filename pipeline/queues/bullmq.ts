@@ -33,6 +33,8 @@ export interface Queues {
   counts(): Promise<QueueCounts>
   /** When the job was queued that has waited longest, by queue; milliseconds since 1970. */
   oldest(): Promise<Readonly<Partial<Record<JobName, number>>>>
+  /** The queues as BullMQ has them, for a board that shows them. */
+  readonly each: readonly Queue[]
   /** Jobs that a fault of the world holds up, at most 200 of each queue. */
   waits(): Promise<readonly Wait[]>
   close(): Promise<void>
@@ -71,7 +73,15 @@ const jobOptions = {
 } as const
 
 /** Steps that have to run again when they are queued again, however soon: done, they leave no id. */
-const forgotten: readonly JobName[] = ['fetch', 'reconcile', 'retain', 'register', 'backfill']
+const forgotten: readonly JobName[] = [
+  'fetch',
+  'reconcile',
+  'retain',
+  'register',
+  'backfill',
+  'bill',
+  'takeUp',
+]
 
 function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
   const { removeOnComplete } = jobOptions
@@ -109,6 +119,7 @@ export function createQueues(options: QueueOptions): Queues {
     }
   }
   return {
+    each: [...queues.values()],
     add: (name, data) =>
       reach(async () => {
         await queue(name).add(name, data, optionsOf(name, data))

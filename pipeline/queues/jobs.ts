@@ -41,6 +41,7 @@ export const jobSchemas = {
   }),
   reconcile: z.strictObject({ ...version, arrival }),
   settle: z.strictObject({ ...version, arrival }),
+  takeUp: z.strictObject({ ...version, arrival }),
   sweep: z.strictObject({ ...version }),
   retain: z.strictObject({ ...version }),
   alert: z.strictObject({ ...version }),
@@ -49,6 +50,8 @@ export const jobSchemas = {
     customers: z.array(registrationSchema).min(1).max(registrationsMax),
   }),
   backfill: z.strictObject({ ...version, meterId: identifier }),
+  due: z.strictObject({ ...version }),
+  bill: z.strictObject({ ...version, cycleId: z.string(), start: z.iso.date() }),
 } as const
 
 export type JobName = keyof typeof jobSchemas
@@ -91,6 +94,7 @@ export function jobId<N extends JobName>(name: N, data: JobData<N>): string {
   if ('chunk' in data) parts.push(data.chunk.chunk)
   if ('customers' in data) parts.push(hashOf(data.customers))
   if ('meterId' in data) parts.push(hashOf(data.meterId))
+  if ('cycleId' in data) parts.push(hashOf(data.cycleId), data.start)
   return parts.join('-').replaceAll(':', '_')
 }
 

@@ -4,6 +4,7 @@ import { balance } from '../../schemas/receipt.js'
 import { type RecordFeed, storeColumn } from '../../schemas/record-feed.js'
 import type { Proved } from '../kind.js'
 import type { Line } from '../line.js'
+import { isReleased } from '../released.js'
 import type { FileState } from '../stores/file-state.js'
 import { isAhead } from '../stores/overlap.js'
 import {
@@ -40,12 +41,12 @@ async function weighFile(line: Line, { state, receipts, staged }: Proved): Promi
     quantity: addQuantities(...receipts.map((receipt) => receipt.quantityRejected)),
   })
   const tooMany = refuseShare(counted.rows, profile.usage.rejectedShareMax)
-  if (tooMany !== undefined) return withhold(counted, tooMany)
+  if (tooMany !== undefined && !(await isReleased(line, state))) return withhold(counted, tooMany)
   const isForeign = await foreignRows(store, profile, {
     columns: feed.columns.map(storeColumn),
   })
   const found = await classifyRecords(store, feed, { arrival, isForeign })
-  const confirms = found.duplicate.rows > 0 && (await isAhead(store, arrival))
+  const confirms = found.duplicate.rows > 0 && (await isAhead(store, state, profile))
   const without = withoutOf(confirms)
   const left = without.reduce((rows, kind) => rows - found[kind].rows, staged.rows)
   const { reads, final } = stagingOf(arrival)

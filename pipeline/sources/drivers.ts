@@ -15,6 +15,7 @@ export interface SourceOptions {
   readonly archive: string
   readonly quarantine: string
   readonly freeDiskBytesMin: number
+  /** How files are named, by which those of a set are known. */
   readonly naming: Naming
   readonly secret: (reference: SecretReference) => string
 }

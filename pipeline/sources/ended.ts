@@ -8,7 +8,10 @@ import type { Settlement } from './source.js'
 /** What of a place is needed to tell it that a file has ended. */
 export type Told = Pick<Place, 'look' | 'write' | 'move' | 'remove'>
 
-export type Ending = Pick<SourceSettings, 'ended' | 'receipts'> & { readonly naming: Naming }
+export interface Ending {
+  readonly settings: Pick<SourceSettings, 'ended' | 'receipts'>
+  readonly naming: Naming
+}
 
 type End = (place: Told, file: PlacedFile, ended: Ended) => Promise<void>
 
@@ -18,7 +21,7 @@ interface Ended {
   readonly outcome: Settlement['outcome']
 }
 
-const endings: Readonly<Record<Ending['ended'], End>> = {
+const endings: Readonly<Record<SourceSettings['ended'], End>> = {
   take: (place, file) => place.remove(file.path),
   rename: (place, file, { as }) => place.move(file, as),
   mark: (place, file, { outcome }) =>
@@ -36,10 +39,11 @@ const nameBytesMax = 230
 export async function endFile(
   place: Told,
   settled: { readonly arrival: Arrival; readonly settlement: Settlement; readonly as: string },
-  { ended, receipts, naming }: Ending,
+  { settings, naming }: Ending,
 ): Promise<void> {
   const { arrival, settlement, as } = settled
   const { receipt, rejectsPath } = settlement
+  const { ended, receipts } = settings
   const hasRoom = Buffer.byteLength(arrival.name) <= nameBytesMax
   if (receipts && hasRoom) {
     await place.write(`${arrival.name}.receipt.json`, Buffer.from(receipt))
@@ -57,6 +61,7 @@ export async function endFile(
 /** Takes away the sender's signs; a name that leaves no room for one had none. */
 async function removeDone(place: Told, { name, path }: Arrival, naming: Naming): Promise<void> {
   if (Buffer.byteLength(name) <= nameBytesMax) await place.remove(`${path}.done`)
-  const set = rateSetOf(name, naming)
-  if (set !== undefined) await place.remove(`${path.slice(0, -name.length)}${set.done}`)
+  for (const done of rateSetOf(name, naming)?.done ?? []) {
+    await place.remove(`${path.slice(0, -name.length)}${done}`)
+  }
 }

@@ -29,12 +29,13 @@ export interface FolderOptions {
  * is moved to the archive or the quarantine, or copied there where the folder keeps it. Links are left
  * alone like folders: a sender would have files read that are not his.
  */
-export function createFolder({ settings, archive, quarantine, naming }: FolderOptions): Source {
+export function createFolder(options: FolderOptions): Source {
+  const { settings, archive, quarantine } = options
   const told = toldFolder(settings)
   return {
     name: settings.name,
     keeps: settings.ended === 'mark' || settings.ended === 'leave',
-    list: async () => toListed({ source: settings.name, naming }, await listFolder(settings.path)),
+    list: async () => toListed(options, await listFolder(settings.path)),
     read: (arrival) => readUnchanged(arrival, look),
     settle: async (arrival, settlement) => {
       const as = `${arrival.arrival}-${plainName(arrival.name)}`
@@ -45,7 +46,7 @@ export function createFolder({ settings, archive, quarantine, naming }: FolderOp
         else await copyWhole(arrival.path, away)
       }
       if (isBad) await putBeside(away, settlement.receipt)
-      await endFile(told, { arrival, settlement, as }, { ...settings, naming })
+      await endFile(told, { arrival, settlement, as }, options)
     },
     close: async () => undefined,
   }

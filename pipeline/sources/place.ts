@@ -1,5 +1,5 @@
 import { Fault } from '../../schemas/fault.js'
-import { dayOfName, isOwn, isUnfinished, rateSetOf } from '../../schemas/file-name.js'
+import { isToBeTaken, type NamedSet, rateSetOf, skimFileName } from '../../schemas/file-name.js'
 import type { Naming } from '../../schemas/name-pattern.js'
 import type { Arrival } from '../stores/ledger.js'
 import type { Listed } from './source.js'
@@ -42,30 +42,35 @@ export interface Place {
 /** A short text, or a file of this machine. */
 export type Content = Buffer | { readonly path: string }
 
+interface Named {
+  readonly settings: { readonly name: string }
+  readonly naming: Naming
+}
+
 /**
  * The files that could be taken, each once though it be shown twice: oldest first, and of those that
  * came in one moment, as after an outage, that of the earlier day first.
  */
 export function toListed(
-  { source, naming }: { readonly source: string; readonly naming: Naming },
+  { settings, naming }: Named,
   files: readonly PlacedFile[],
 ): readonly Listed[] {
   const once = new Map(files.map((file) => [file.path, file]))
   const present = new Set(files.map((file) => file.name))
   return [...once.values()]
-    .filter(({ name }) => !isUnfinished(name) && !isOwn(name) && !name.endsWith('.done'))
+    .filter(({ name }) => isToBeTaken(name))
     .map(({ name, path, bytes, modifiedMs }) => ({
-      source,
+      source: settings.name,
       name,
       path,
       bytes,
       modifiedMs,
-      ...announcementOf(name, present, naming),
+      ...announcementOf(rateSetOf(name, naming), { name, present }),
     }))
     .sort((a, b) => a.modifiedMs - b.modifiedMs || compare(orderOf(a), orderOf(b)))
 
   function orderOf({ name }: Listed): string {
-    return `${dayOfName(name, naming)} ${name}`
+    return `${skimFileName(name, naming)?.fileDate ?? ''} ${name}`
   }
 }
 
@@ -73,9 +78,11 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : Number(a > b)
 }
 
-function announcementOf(name: string, present: ReadonlySet<string>, naming: Naming) {
-  const set = rateSetOf(name, naming)
-  const setAnnounced = set !== undefined && present.has(set.done)
+function announcementOf(
+  set: NamedSet | undefined,
+  { name, present }: { readonly name: string; readonly present: ReadonlySet<string> },
+) {
+  const setAnnounced = set?.done.some((done) => present.has(done)) ?? false
   return { announced: setAnnounced || present.has(`${name}.done`), setAnnounced }
 }
 

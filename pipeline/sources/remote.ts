@@ -32,7 +32,7 @@ export function copyOf(landing: string, arrival: number): string {
  * the copy becomes the archive's. Only then is the file at the source taken away.
  */
 export function createRemote(options: RemoteOptions): Source {
-  const { settings, landing, freeDiskBytesMin, naming } = options
+  const { settings, landing, freeDiskBytesMin } = options
   const link = createLink(options.connect)
   const fetch = (arrival: Arrival) =>
     link.use((place) => {
@@ -42,10 +42,7 @@ export function createRemote(options: RemoteOptions): Source {
   return {
     name: settings.name,
     keeps: settings.ended === 'mark' || settings.ended === 'leave',
-    list: () =>
-      link.use(async (place) => {
-        return toListed({ source: settings.name, naming }, await place.list())
-      }),
+    list: () => link.use(async (place) => toListed(options, await place.list())),
     fetch,
     read: (arrival) => readCopy(arrival),
     settle: async (arrival, settlement) => {
@@ -56,8 +53,7 @@ export function createRemote(options: RemoteOptions): Source {
       if (settings.ended === 'take' && !(await isThere(away))) await fetch(arrival).catch(letGo)
       if (await isThere(copy)) await moveFile(copy, away)
       if (settlement.outcome === 'quarantined') await putBeside(away, settlement.receipt)
-      const ending = { ...settings, naming }
-      await link.use((place) => endFile(place, { arrival, settlement, as }, ending))
+      await link.use((place) => endFile(place, { arrival, settlement, as }, options))
     },
     close: link.close,
   }

@@ -91,6 +91,7 @@ function refusal(
   told: { readonly shown?: string; readonly level?: string },
   cause: Error,
 ): Fault {
+  if (cause instanceof Fault) return cause
   const { host, port, user, hostKeys } = settings
   const { shown, level } = told
   if (shown !== undefined && !hostKeys.some((pinned) => isEqual(pinned, shown))) {
@@ -126,7 +127,9 @@ function createPlace(settings: Sftp, { client, sftp, isOpen }: Connected): Place
     })
   const replace = (from: string, to: string) =>
     ask(to, async () => {
-      await client.posixRename(from, to)
+      if (await moveOver(sftp, from, to)) return
+      await client.delete(to, true)
+      await client.rename(from, to)
     })
   return {
     list: () =>
@@ -173,6 +176,20 @@ function createPlace(settings: Sftp, { client, sftp, isOpen }: Connected): Place
       if (isOpen()) await client.end().catch(() => undefined)
     },
   }
+}
+
+/**
+ * Moves a file over what is there, in one step, which servers other than OpenSSH's need not know how
+ * to do: false where this one does not, which the library tells by throwing at once.
+ */
+function moveOver(sftp: SFTPWrapper, from: string, to: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    try {
+      sftp.ext_openssh_rename(from, to, (error) => (error ? reject(error) : resolve(true)))
+    } catch {
+      resolve(false)
+    }
+  })
 }
 
 function toFile(path: string, { size, mtime }: Pick<Stats, 'size' | 'mtime'>): PlacedFile {

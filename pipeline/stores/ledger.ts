@@ -11,6 +11,8 @@ export interface Entry {
   readonly modifiedMs: number
   /** Load it although the same file is published already. */
   readonly force: boolean
+  /** Publish its good rows however many are rejected: a person said so. */
+  readonly release?: boolean
 }
 
 export interface Arrival extends Entry {
@@ -32,8 +34,10 @@ export interface ChunkReceipt {
  * where. Every row is durable before the call returns, and a repeated write changes nothing.
  */
 export interface Ledger {
-  /** Claims the next number for a file. Two claimers never get the same one. */
-  claim(entry: Entry): Promise<Arrival>
+  /** Claims the next number for a file, by an id. Two claimers never get the same number. */
+  claim(entry: Entry, id?: string): Promise<Arrival>
+  /** What was claimed by an id. */
+  claimedAs(id: string): Promise<Arrival | undefined>
   /** Claims numbers in a row for files that came together, all or none. */
   claimAll(entries: readonly Entry[]): Promise<readonly Arrival[]>
   /** What was claimed together with an arrival: without a state, and with one. */
@@ -80,8 +84,9 @@ export function createLedger(store: Store, now: () => Date): Ledger {
     return rows.map(fromArrivalRow)
   }
   return {
-    claim: async (entry) => (await claim(store, [entry], now))[0] as Arrival,
-    claimAll: (entries) => claim(store, entries, now),
+    claim: async (entry, id) => (await claim(store, { entries: [entry], id, now }))[0] as Arrival,
+    claimAll: (entries) => claim(store, { entries, now }),
+    claimedAs: async (id) => (await arrivals('claim = {id:String}', { id }))[0],
     claimedWith: async (arrival) => {
       const same = `arrival IN (SELECT arrival FROM arrival WHERE claim =
         (SELECT any(claim) FROM arrival WHERE arrival = {arrival:UInt32}))`
@@ -151,10 +156,8 @@ export function createLedger(store: Store, now: () => Date): Ledger {
  */
 async function claim(
   store: Store,
-  entries: readonly Entry[],
-  now: () => Date,
+  { entries, id = randomUUID(), now }: Claim,
 ): Promise<readonly Arrival[]> {
-  const id = randomUUID()
   for (let attempt = 0; attempt < claimAttemptsMax; attempt++) {
     const arrivedAt = now()
     const [last] = await store.rows<{ next: number }>({
@@ -177,6 +180,12 @@ async function claim(
   throw new Error(`no arrival number could be claimed in ${claimAttemptsMax} attempts`)
 }
 
+interface Claim {
+  readonly entries: readonly Entry[]
+  readonly id?: string | undefined
+  readonly now: () => Date
+}
+
 interface ArrivalRow {
   readonly arrival: number
   readonly source: string
@@ -185,6 +194,7 @@ interface ArrivalRow {
   readonly bytes: string
   readonly modified_ms: string
   readonly force: boolean
+  readonly release: boolean
   readonly arrived_at: string
 }
 
@@ -197,6 +207,7 @@ function fromArrivalRow(row: ArrivalRow): Arrival {
     bytes: Number(row.bytes),
     modifiedMs: Number(row.modified_ms),
     force: row.force,
+    release: row.release,
     arrivedAt: new Date(`${row.arrived_at.replace(' ', 'T')}Z`),
   }
 }
@@ -211,6 +222,7 @@ function toArrivalRow(arrival: Arrival, claim: string): object {
     bytes: String(arrival.bytes),
     modified_ms: String(Math.trunc(arrival.modifiedMs)),
     force: arrival.force,
+    release: arrival.release ?? false,
     arrived_at: arrival.arrivedAt.toISOString(),
   }
 }

@@ -1,9 +1,12 @@
+import { skimFileName } from '../../schemas/file-name.js'
+import type { Naming } from '../../schemas/name-pattern.js'
 import type { Statement, Store } from './clickhouse.js'
 import { createReads, stagingOf } from './staging.js'
 
 /** The staging table of a file from which it is to be published, and the local days it covers. */
 export interface Staged {
   readonly arrival: number
+  readonly feed: string
   readonly table: string
   readonly firstDay: string
   readonly lastDay: string
@@ -54,14 +57,18 @@ export async function storeHasDays(store: Store, staged: Staged): Promise<boolea
  * day of a meter whether all is equal, and for the others each read with its old value. A file that
  * is sent again is equal almost everywhere, and there a fingerprint of the day settles it.
  */
-export async function compareWithStore(store: Store, staged: Staged): Promise<Overlap> {
+export async function compareWithStore(
+  store: Store,
+  staged: Staged,
+  naming: Naming,
+): Promise<Overlap> {
   const { days, overlaps } = stagingOf(staged.arrival)
   const { arrival, firstDay, lastDay } = staged
   const parameters = { arrival, firstDay, lastDay }
   await store.command({ sql: compareDays(staged, days), parameters, settings: inOrder })
   const rowsCompared = compareRows(staged, { days, overlaps })
   await store.command({ sql: rowsCompared, parameters, settings: inOrder })
-  if (await isAhead(store, arrival)) await store.command(confirm(staged))
+  if (await isAhead(store, staged, naming)) await store.command(confirm(staged))
   const rows = await store.rows<OverlapRow>({
     sql: `SELECT kind, toString(sum(rows)) AS all_rows, toString(sum(quantity)) AS all_quantity,
         toString(sum(net)) AS all_net
@@ -132,15 +139,17 @@ function compareRows(staged: Staged, tables: { days: string; overlaps: string })
 }
 
 /** Whether an earlier arrival of the same feed may still be published. */
-export async function isAhead(store: Store, arrival: number): Promise<boolean> {
-  const feed = `extract(name, '^[^_]*_[^_]*_([A-Za-z]+)')`
-  const rows = await store.rows({
-    sql: `SELECT 1 FROM arrival WHERE arrival < {arrival:UInt32}
-      AND ${feed} = (SELECT any(${feed}) FROM arrival WHERE arrival = {arrival:UInt32})
-      AND arrival NOT IN (SELECT arrival FROM file_state FINAL WHERE status != 'received') LIMIT 1`,
+export async function isAhead(
+  store: Store,
+  { arrival, feed }: { readonly arrival: number; readonly feed: string },
+  naming: Naming,
+): Promise<boolean> {
+  const rows = await store.rows<{ name: string }>({
+    sql: `SELECT DISTINCT name FROM arrival WHERE arrival < {arrival:UInt32}
+      AND arrival NOT IN (SELECT arrival FROM file_state FINAL WHERE status != 'received')`,
     parameters: { arrival },
   })
-  return rows.length > 0
+  return rows.some(({ name }) => skimFileName(name, naming)?.feed === feed)
 }
 
 /**

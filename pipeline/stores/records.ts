@@ -191,7 +191,7 @@ export async function keepRecords(
 }
 
 export function attachRecords(store: Store, feed: RecordFeed, table: string): Promise<void> {
-  return store.command(attach(rowsTable(feed), table))
+  return attach(store, rowsTable(feed), table)
 }
 
 /** Takes the rows of an arrival out again, and what was written down of them as a version. */

@@ -6,7 +6,7 @@ import { rowsTable } from './records.js'
 import { stagingOf, versionOf } from './staging.js'
 
 /** Columns as text under the names of the file, so that they read like rows of it. */
-function asRow({ columns }: RecordFeed): string {
+export function asRow({ columns }: RecordFeed): string {
   return columns.map((column) => `toString(${storeColumn(column)}) AS \`${column}\``).join(', ')
 }
 
@@ -15,9 +15,9 @@ export interface StagedRow {
   readonly row: RecordRow
 }
 
-type Selected = Readonly<Record<string, string | null>>
+export type Selected = Readonly<Record<string, string | null>>
 
-function toRow(feed: RecordFeed, found: Selected): RecordRow {
+export function toRow(feed: RecordFeed, found: Selected): RecordRow {
   return Object.fromEntries(feed.columns.map((column) => [column, found[column] ?? null]))
 }
 

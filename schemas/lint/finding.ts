@@ -69,11 +69,11 @@ export function fromDays(days: number): string {
   return new Date(days * dayMs).toISOString().slice(0, 10)
 }
 
-export function groupRows(
-  rows: readonly PlacedRow[],
+export function groupRows<R extends PlacedRow>(
+  rows: readonly R[],
   ...columns: readonly string[]
-): readonly (readonly PlacedRow[])[] {
-  const groups = new Map<string, PlacedRow[]>()
+): readonly (readonly R[])[] {
+  const groups = new Map<string, R[]>()
   for (const one of rows) {
     const key = columns.map((column) => one.row[column] ?? '').join('\0')
     const group = groups.get(key)

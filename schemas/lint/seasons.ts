@@ -1,29 +1,39 @@
 import { fromDays, type PlacedRow, toDays } from './finding.js'
 
 /** A stretch of days on which the same rows hold; both ends belong to it. */
-export interface Season {
+export interface Season<R extends PlacedRow = PlacedRow> {
   readonly from: number
   readonly to: number
-  readonly rows: readonly PlacedRow[]
+  readonly rows: readonly R[]
 }
 
-interface Stretch {
+interface Stretch<R> {
   readonly from: number
   readonly to: number
-  readonly row: PlacedRow
+  readonly row: R
 }
 
 /** Ranges without an end, or of every year, are looked at for so many years behind the last date. */
 const yearsAhead = 1
 const endless = Number.POSITIVE_INFINITY
 
+/** Days since 1970, both inclusive. */
+interface Days {
+  readonly from: number
+  readonly to: number
+}
+
 /**
  * Cuts time where rows of one rate begin or end to hold, in order. Between the first and the last
- * there may be seasons of no rows at all. The first in which more rows hold than `rowsAtOnceMax` is
- * the last: some of them are for the same hours, and there would be no end of it.
+ * there may be seasons of no rows at all. Rows of every year are laid out for the years of `days` too.
+ * The first season in which more rows hold than `rowsAtOnceMax` is the last: some of them are for the
+ * same hours, and there would be no end of it.
  */
-export function toSeasons(rows: readonly PlacedRow[]): readonly Season[] {
-  const years = yearsOf(rows)
+export function toSeasons<R extends PlacedRow>(
+  rows: readonly R[],
+  days?: Days,
+): readonly Season<R>[] {
+  const years = yearsOf(rows, days)
   const stretches = rows.flatMap((row) => toStretches(row, years))
   const cuts = new Set<number>()
   for (const { from, to } of stretches) {
@@ -39,10 +49,13 @@ export function toSeasons(rows: readonly PlacedRow[]): readonly Season[] {
 /** More than the quarter hours of a day by the five types of days. */
 const rowsAtOnceMax = 500
 
-function cutAt(cuts: readonly number[], stretches: readonly Stretch[]): readonly Season[] {
+function cutAt<R extends PlacedRow>(
+  cuts: readonly number[],
+  stretches: readonly Stretch<R>[],
+): readonly Season<R>[] {
   const inOrder = stretches.map((stretch, at) => ({ ...stretch, at }))
   inOrder.sort((a, b) => a.from - b.from)
-  const seasons: Season[] = []
+  const seasons: Season<R>[] = []
   let begun = 0
   let holding: typeof inOrder = []
   for (const [at, from] of cuts.entries()) {
@@ -64,16 +77,18 @@ interface Years {
 }
 
 /** Where no row has a year, a leap year and the one after show all that there is to see. */
-function yearsOf(rows: readonly PlacedRow[]): Years {
+function yearsOf(rows: readonly PlacedRow[], days?: Days): Years {
+  const asked = days === undefined ? [] : [fromDays(days.from), fromDays(days.to)]
   const years = rows
     .flatMap(({ row }) => [row['RateStartDate'] ?? '', row['RateEndDate'] ?? ''])
+    .concat(asked)
     .filter((date) => /^\d/.test(date))
     .map((date) => Number(date.slice(0, 4)))
   if (years.length === 0) return { first: 2024, last: 2024 + yearsAhead }
   return { first: Math.min(...years), last: Math.max(...years) + yearsAhead }
 }
 
-function toStretches(row: PlacedRow, { first, last }: Years): readonly Stretch[] {
+function toStretches<R extends PlacedRow>(row: R, { first, last }: Years): readonly Stretch<R>[] {
   const from = row.row['RateStartDate'] ?? ''
   const to = row.row['RateEndDate'] ?? ''
   if (!from.startsWith('--'))

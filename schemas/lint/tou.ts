@@ -1,10 +1,11 @@
 import { type Finding, groupRows, type PlacedRow } from './finding.js'
 import { type Season, spellSeason, toSeasons } from './seasons.js'
 
-const quarters = 96
+/** Quarter hours of a day on the clock. */
+export const quarters = 96
 
 /** The kinds of day and the day types of the rows that hold on them (decision 29). */
-const kindsOfDay = [
+export const kindsOfDay = [
   { words: 'working days', types: ['Weekday', 'All'] },
   { words: 'weekends', types: ['Weekend', 'WeekendHoliday', 'All'] },
   { words: 'holidays', types: ['Holiday', 'WeekendHoliday', 'All'] },
@@ -92,7 +93,7 @@ function judgeDay(rows: readonly PlacedRow[], { words, types }: KindOfDay): read
 }
 
 /** The quarter hours of a row; start after end goes over midnight. */
-function* quartersOf({ row }: PlacedRow): Generator<number> {
+export function* quartersOf({ row }: PlacedRow): Generator<number> {
   const from = Number(row['StartHour']) * 4
   const to = Number(row['EndHour']) * 4
   const length = to > from ? to - from : to - from + quarters
@@ -110,6 +111,6 @@ function stretches(isIn: (quarter: number) => boolean): readonly { from: number;
   return found
 }
 
-function clock(quarter: number): string {
+export function clock(quarter: number): string {
   return `${Math.floor(quarter / 4)}:${String((quarter % 4) * 15).padStart(2, '0')}`
 }

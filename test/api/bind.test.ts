@@ -43,6 +43,16 @@ t.test('a hub is bound once, however often it is asked for, and released', async
   t.match(await bind(rig, { actionCode: 0 }), { status: 200, body: { message: /released/ } })
   t.match(await bind(rig), { status: 200 }, 'bound again after it was released')
   t.equal((await actionsOf(rig)).length, 3)
+  const acts = await rig.store.rows<object>({
+    sql: 'SELECT who, via, act, detail FROM audit_log ORDER BY number',
+  })
+  const meter = { who: 'platform', via: 'gateway', act: 'bind' }
+  t.match(acts, [
+    { ...meter, detail: /^bind at meter/ },
+    { ...meter, detail: /^unbind at meter/ },
+    { ...meter, detail: /^bind at meter/ },
+  ])
+  t.equal(acts.length, 3, 'each action is written down once, with who began it')
   t.same(rig.failures, [])
   const wrongCheck = { ...wanted, installCode: '83FED3407A939723A5C639B26916D505B5C3' }
   const other = { macAddress: '00:11:22:AA:BB:EE', accountSlid: 'SLID-5113000001' }

@@ -42,7 +42,7 @@ t.test('help tells what each command does', async (t) => {
 
 t.test('a command that only reads makes no data folder where a name is a slip', async (t) => {
   const home = join(createFolder(t), 'dtaa')
-  for (const command of [['status'], ['sql', 'SELECT 1'], ['unlock', '7']]) {
+  for (const command of [['status'], ['sql', 'SELECT 1'], ['unlock', '7'], ['compare']]) {
     const run = await tieline(...command, '--home', home)
     t.match(run, { code: 1, stderr: `CONFIG: ${home} holds no data of Tieline` })
   }

@@ -46,6 +46,7 @@ export async function createLineByHand(t: Test, options: ByHandOptions = {}): Pr
     repeat: async () => undefined,
     runAlone: async () => undefined,
     counts: async () => ({}) as never,
+    each: [],
     oldest: async () => ({}),
     waits: async () => [],
     close: async () => undefined,

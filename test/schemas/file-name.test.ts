@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { Fault } from '../../schemas/fault.js'
 import { feedNames } from '../../schemas/feed.js'
-import { isUnfinished, parseFileName } from '../../schemas/file-name.js'
+import { isToBeTaken, parseFileName } from '../../schemas/file-name.js'
 import { sampled } from './sampled.js'
 
 const usual = { companyCodes: ['ILPC'], fileNames: [] }
@@ -114,9 +114,11 @@ test('a name is made again from what it says, or refused in printable words', as
   )
 })
 
-test('a file that its sender still writes is known by its name', async (t) => {
+test('a file that its sender still writes is known by its name, and what is beside it', async (t) => {
   for (const name of ['.ILPC.csv', 'a.csv.part', 'a.csv.filepart', 'a.TMP', '.', '..'])
-    t.equal(isUnfinished(name), true, name)
+    t.equal(isToBeTaken(name), false, name)
+  for (const name of ['a.csv.receipt.json', 'a.csv.rejects.csv', 'a.csv.ended', 'a.csv.done'])
+    t.equal(isToBeTaken(name), false, name)
   for (const name of ['ILPC_08022018_Gas.csv', 'part', 'a.part.csv', 'apart', 'a.csv.gz', ''])
-    t.equal(isUnfinished(name), false, name)
+    t.equal(isToBeTaken(name), true, name)
 })

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { parseFileName } from '../../schemas/file-name.js'
+import { parseFileName, rateSetOf } from '../../schemas/file-name.js'
 import { parseProfile } from '../../schemas/profile.js'
 
 const least = { companyCodes: ['ILPC', 'B'], timeZone: 'America/Detroit' }
@@ -66,4 +66,21 @@ test('a pattern that could not be read is refused with the remedy', async (t) =>
   ]
   for (const [pattern, detail] of rows)
     t.throws(() => parse('', pattern), { code: 'PROFILE', detail })
+})
+
+test('the files of a set are known however they are named, and so are its done-files', async (t) => {
+  const setOf = (name: string, ...fileNames: readonly object[]) =>
+    rateSetOf(name, parseProfile({ ...least, fileNames }))
+  const usual = 'ILPC_08022018_Rates.done'
+  const own = { like: '<Feed> of <YYYY>-<MM>-<DD>' }
+  const rates = { set: 'rates', key: 'ILPC_08022018_rates' }
+  t.same(setOf('ILPC_08022018_RateTou.csv'), { ...rates, done: [usual] })
+  t.same(setOf('ILPC_08022018_Holidays_2.zip')?.done, [usual, 'ILPC_08022018_Rates_2.done'])
+  const done = [usual, 'Rates of 2018-02-08.done']
+  t.same(setOf('RateTou of 2018-02-08.csv.gz', own), { ...rates, done })
+  t.same(setOf('ILPC_08022018_RateTou.csv', own), { ...rates, done: [usual] }, 'beside the others')
+  const fixed = { like: 'tariff <YYYY><MM><DD>', feed: 'RateFlat' }
+  t.same(setOf('tariff 20180208.csv', fixed), { ...rates, done: [usual] })
+  t.equal(setOf('Billing of 2018-02-08.csv', own), undefined)
+  t.equal(setOf('RateTou of 2018-02-08.csv'), undefined)
 })

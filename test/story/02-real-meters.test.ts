@@ -4,9 +4,13 @@ import { join } from 'node:path'
 import t from 'tap'
 import { usageFile } from '../../infra/demo/usage-file.js'
 import { packageRoot } from '../../infra/package-root.js'
+import { bill } from '../../pipeline/bills/run.js'
+import { register } from '../../pipeline/registrations.js'
 import { formatQuantity, parseQuantity } from '../../schemas/quantity.js'
 import { balance } from '../../schemas/receipt.js'
-import { createStory } from './stack.js'
+import { createZone } from '../../schemas/zone.js'
+import { customerAt } from '../pipeline/registering.js'
+import { createStory, storyProfile } from './stack.js'
 
 const names = { Electric: 'ILPC_08022018_Electric.csv', Gas: 'ILPC_08022018_Gas.csv' } as const
 const shared = join(packageRoot(import.meta.url), '..', 'shared', 'data', 'real-meters')
@@ -61,9 +65,8 @@ const gas = read(names.Gas)
 const last = new Map(electric.map((row, index) => [`${row.meter} ${row.stamp}`, index]))
 const repeated = electric.filter((row, index) => last.get(`${row.meter} ${row.stamp}`) !== index)
 
-const story = await createStory({
-  profile: { companyCodes: ['ILPC'], timeZone: 'America/Chicago' },
-})
+const zoned = { companyCodes: ['ILPC'], timeZone: 'America/Chicago' }
+const story = await createStory({ profile: zoned })
 t.teardown(story.close)
 
 t.test('all daily gas reads load, and their energy adds up to the file', async (t) => {
@@ -239,3 +242,46 @@ t.test('their bills and their cycles load whole', async (t) => {
   })
   t.same([bills.length, cycles.length], [104, 104], 'both ends belong to a period')
 })
+
+if (isReal) {
+  t.test('computed quantities match the billed ones in every period', async (t) => {
+    const rowsOf = (feed: string) =>
+      readFileSync(join(folder, `ILPC_08022018_${feed}.csv`), 'utf8')
+        .trimEnd()
+        .split(/\r?\n/)
+        .slice(1)
+        .map((row) => row.split(','))
+    const sites = new Map(
+      rowsOf('Billing').map(([accountNumber = '', externalSiteId = '', meterId = '']) => [
+        meterId,
+        { clientId: accountNumber, accountNumber, externalSiteId, meterId },
+      ]),
+    )
+    const cycles = [...sites.values()].map((at, index) => ({ ...at, cycleId: String(index + 1) }))
+    await register(
+      { store: story.store, now: () => new Date() },
+      cycles.map(({ cycleId, ...at }) => {
+        const isGas = at.meterId.startsWith('G')
+        const gas = { meterType: 'Gas', unitOfMeasure: 'ccf' } as const
+        const customer = customerAt({ ...at, ...(isGas && gas) })
+        const meters = customer.meters.map((one) => ({ ...one, billingCycleId: cycleId }))
+        return { ...customer, meters }
+      }),
+    )
+    const profile = storyProfile({ profile: { ...zoned, billing: { periodClock: 'standard' } } })
+    const zone = createZone(profile.timeZone)
+    const context = { store: story.store, profile, zone, now: () => new Date() }
+    const periods = rowsOf('BillingCycles')
+    await Promise.all(
+      cycles.map(async ({ cycleId }) => {
+        const starts = periods.filter(([cycle]) => cycle === cycleId)
+        for (const [, start = ''] of starts) await bill(context, { cycleId, start })
+      }),
+    )
+    const found = await story.reader.rows({
+      sql: `SELECT quantity_status AS quantity, cost_status AS cost, toString(count()) AS periods
+        FROM bill_variance GROUP BY quantity, cost`,
+    })
+    t.same(found, [{ quantity: 'match', cost: 'notBilled', periods: '104' }])
+  })
+}

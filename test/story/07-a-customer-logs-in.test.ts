@@ -84,6 +84,8 @@ t.test(
     t.same(JSON.parse((await gateway.ask('login', good)).text), { errorCode: 4 })
     const unlocked = await tieline('unlock', people.active, '--home', home.path)
     t.match(unlocked, { code: 0, stdout: /is unlocked/ })
+    const written = "SELECT via, act FROM audit_log WHERE act = 'unlock' AND who != ''"
+    t.match(await gateway.story.store.rows({ sql: written }), [{ via: 'command' }])
     await until(async () => (await gateway.ask('login', good)).status === 200)
     t.pass('and is let in again')
   },

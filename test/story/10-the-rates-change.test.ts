@@ -5,7 +5,10 @@ import type { Receipt } from '../../schemas/receipt.js'
 import { createStory, until } from './stack.js'
 
 const story = await createStory({
-  profile: { rates: { quietMinutes: 0.05 } },
+  profile: {
+    rates: { quietMinutes: 0.05 },
+    fileNames: [{ like: '<Feed>-<YYYY>-<MM>-<DD>' }],
+  },
 })
 t.teardown(story.close)
 
@@ -128,6 +131,23 @@ t.test(
     t.same(readdirSync(story.home.inbox), [], 'the done-file goes with them')
   },
 )
+
+t.test('a vendor with other names has them known as one set, too', async (t) => {
+  const names = ['RateCodes', 'RateTou', 'RateFlat'].map((feed) => `${feed}-2026-01-07.csv`)
+  const [first = '', ...others] = names
+  const dearer = goodTou.replace('0.2134', '0.2234')
+  await story.send(first, codes('RES,Households,TOU', 'FLAT,Flat,Flat'))
+  await story.send(others[0] ?? '', dearer)
+  await story.send(others[1] ?? '', flat.replace('0.15', '0.16'))
+  await story.send('Rates-2026-01-07.done', '')
+  for (const name of names) t.match(await story.receiptOf(name), { status: 'published' }, name)
+  t.same(
+    await find(`SELECT count(DISTINCT published_at) AS instants FROM file_load
+      WHERE endsWith(file_name, '-2026-01-07.csv')`),
+    [{ instants: '1' }],
+  )
+  await until(() => readdirSync(story.home.inbox).length === 0)
+})
 
 t.test('a file without its set is judged with what is in force', async (t) => {
   const receipt = await story.loadBytes(

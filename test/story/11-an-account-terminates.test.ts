@@ -118,6 +118,9 @@ t.test('after the days of grace every table has forgotten it, a tombstone stays'
   await queues.add('retain', { v: 1 })
   await until(async () => (await find('SELECT 1 FROM erasure WHERE rank = 3')).length > 0)
   t.same(Object.keys(await holding('GONE-100')), ['erasure'])
+  t.match(await find("SELECT who, via, detail FROM audit_log WHERE act = 'erase'"), [
+    { who: 'tieline', via: 'worker', detail: /^terminated accounts.*: \d+$/ },
+  ])
   t.match(
     await find('SELECT account_number, toString(terminated_on) AS day, counts FROM erasure FINAL'),
     [

@@ -81,6 +81,7 @@ t.test('a folder is read as a set, whatever feeds it holds', async (t) => {
       'DEMO_02072025_BillingCycles.csv': cycles,
       'DEMO_02072025_Electric.csv': good,
       'DEMO_02072025_Rates.done': '',
+      'DEMO_01072025_Electric.csv.receipt.json': '{}',
     },
     bad: { 'DEMO_02072025_RateCodes.csv': codes, 'DEMO_02072025_RateTou.csv': tou('RSE') },
     lone: { 'DEMO_02072025_RateTou.csv': tou('RSE') },

@@ -5,6 +5,7 @@ import { createDemoMdm } from '../../../infra/demo/back-office/mdm.js'
 import { demoCustomers } from '../../../infra/demo/customers.js'
 import { post } from '../../api/rig.js'
 import { createFolder } from '../../folder.js'
+import { createSshd } from '../../pipeline/sources/sshd.js'
 import { createReceiver } from '../alerts/receiver.js'
 import { tieline } from '../command-line.js'
 
@@ -61,3 +62,58 @@ t.test('probe alert sends a signed test to the receiver and says what it answers
   write('short')
   t.match(await probe(), { code: 1, stderr: /CONFIG: alerts.secret has 5 characters; use/ })
 })
+
+t.test('doctor logs in to each source on another machine and says what is wrong', async (t) => {
+  const folder = createFolder(t)
+  const sshd = await createSshd(createFolder(t))
+  t.teardown(() => sshd.close())
+  const outgoing = createFolder(t)
+  writeFileSync(join(outgoing, 'DEMO_05032024_Gas.csv'), 'rows')
+  const host = '127.0.0.1'
+  const { port, user } = sshd
+  const secret = { file: sshd.keyPath }
+  const hostKeys = [sshd.fingerprint]
+  const mdm = { kind: 'sftp', name: 'mdm', host, port, user, key: secret, hostKeys, path: outgoing }
+  const closed = 1
+  const others = [
+    { ...mdm, name: 'moved', path: join(outgoing, 'elsewhere') },
+    { ...mdm, name: 'foreign', hostKeys: [`SHA256:${'A'.repeat(43)}`] },
+    { ...mdm, name: 'locked', key: { file: sshd.otherKeyPath } },
+    { ...mdm, name: 'nameless', key: { env: 'TIELINE_TEST_NO_SUCH_SECRET' } },
+    { kind: 'ftp', name: 'old', host, port: closed, user, password: secret, path: '/' },
+    {
+      kind: 's3',
+      name: 'lake',
+      bucket: 'drop',
+      endpoint: `http://${host}:${closed}`,
+      ...keys(secret),
+    },
+  ]
+  const doctor = (sources: readonly object[]) => {
+    const profile = join(folder, 'profile.yaml')
+    const least = { companyCodes: ['DEMO'], timeZone: 'America/Detroit' }
+    writeFileSync(profile, JSON.stringify({ ...least, sources }))
+    return tieline('doctor', '--home', join(folder, 'data'), '--profile', profile)
+  }
+  const good = await doctor([mdm])
+  t.match(good, { code: 0, stdout: /✓ sources +mdm: sftp answers, 1 files to be taken/ })
+  const { code, stdout } = await doctor([mdm, ...others])
+  t.equal(code, 1)
+  for (const line of [
+    /✗ sources +mdm: sftp answers/,
+    /moved: SOURCE_REFUSED: 127.0.0.1 .*elsewhere/,
+    /foreign: SOURCE_IDENTITY: 127.0.0.1:\d+ shows the key SHA256:/,
+    /locked: SOURCE_LOGIN: 127.0.0.1:\d+ refuses /,
+    /nameless: CONFIG: the profile names the secret env:TIELINE_TEST_NO_SUCH_SECRET/,
+    /old: SOURCE_UNREACHABLE: 127.0.0.1:1/,
+    /lake: SOURCE_UNREACHABLE: bucket drop/,
+    /→ .*Mend user, key or password of the source/,
+  ]) {
+    t.match(stdout, line)
+  }
+  t.notOk(existsSync(join(folder, 'data')), 'the data folder is not made')
+})
+
+function keys(secret: object) {
+  return { accessKeyId: secret, secretAccessKey: secret }
+}

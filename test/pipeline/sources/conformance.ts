@@ -4,6 +4,7 @@ import type { Test } from 'tap'
 import { createSource } from '../../../pipeline/sources/drivers.js'
 import type { Listed, Settlement, Source } from '../../../pipeline/sources/source.js'
 import type { Arrival } from '../../../pipeline/stores/ledger.js'
+import { parseProfile } from '../../../schemas/profile.js'
 import type { SourceSettings } from '../../../schemas/source.js'
 import { createFolder } from '../../folder.js'
 
@@ -27,6 +28,12 @@ export type Rig<P extends Prepared> = P & {
   arrive(name: string): Promise<Arrival>
 }
 
+const naming = parseProfile({
+  companyCodes: ['DEMO'],
+  timeZone: 'America/Detroit',
+  fileNames: [{ like: '<Feed> of <YYYY>-<MM>-<DD>' }],
+})
+
 type Ending = Partial<Pick<SourceSettings, 'ended' | 'receipts'>>
 
 /** A driver on its place, with folders of its own on this machine. */
@@ -40,7 +47,6 @@ export async function createRig<P extends Prepared>(
   const settings = { ...prepared.settings, ...ending }
   const { secret } = prepared
   const folders = { landing, archive, quarantine }
-  const naming = { companyCodes: ['DEMO'], fileNames: [] }
   const source = createSource(settings, { ...folders, freeDiskBytesMin, naming, secret })
   t.teardown(() => source.close())
   let arrivals = 0
@@ -156,6 +162,26 @@ export function conform(t: Test, prepare: (t: Test) => Promise<Prepared>): void 
       t.notOk((await rig.names()).some((name) => name === 'a.csv' || name === 'a.csv.done'))
       t.same(readdirSync(rig.landing), [])
     }
+  })
+
+  t.test('a done-file tells that a set is whole, and goes with its files', async (t) => {
+    const rig = await createRig(t, prepare)
+    const names = ['RateCodes of 2026-01-02.csv', 'DEMO_02012026_RateFlat.csv']
+    const done = ['DEMO_02012026_Rates.done', 'Rates of 2026-01-02.done']
+    for (const name of names) await rig.put(name, 'bytes')
+    const arrivals: Arrival[] = []
+    for (const name of names) arrivals.push(await rig.arrive(name))
+    t.match(await rig.source.list(), [{ setAnnounced: false }, { setAnnounced: false }])
+    for (const name of done) await rig.put(name, '')
+    t.match(await rig.source.list(), [
+      { announced: true, setAnnounced: true },
+      { announced: true, setAnnounced: true },
+    ])
+    for (const arrival of arrivals) {
+      await readAll(rig.source, arrival)
+      await rig.source.settle(arrival, good)
+    }
+    t.notOk((await rig.names()).some((name) => name.endsWith('.done')))
   })
 
   t.test('a file that was never read is kept all the same before it is taken away', async (t) => {

@@ -10,7 +10,7 @@ const fileAt = (name: string, modifiedMs: number) => ({
   modifiedMs,
 })
 const order = (...files: readonly ReturnType<typeof fileAt>[]) =>
-  toListed({ source: 'mdm', naming }, files).map(({ name }) => name)
+  toListed({ settings: { name: 'mdm' }, naming }, files).map(({ name }) => name)
 
 t.test('of files that came in one second that of the earlier day comes first', async (t) => {
   const days = ['DEMO_01032024_Gas.csv', 'DEMO_28022024_Gas.csv', 'u02032024.csv', 'u31122023.csv']

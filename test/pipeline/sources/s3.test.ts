@@ -13,6 +13,9 @@ import {
 } from '@aws-sdk/client-s3'
 import { interceptLocalhostDns } from 'fauxqs'
 import t, { type Test } from 'tap'
+import type { PlacedFile } from '../../../pipeline/sources/place.js'
+import { connectS3 } from '../../../pipeline/sources/s3.js'
+import type { SettingsOf } from '../../../schemas/source.js'
 import { conform, createRig, readAll, textOf } from './conformance.js'
 import { type Away, conformAway } from './conformance-away.js'
 import { createProxy } from './proxy.js'
@@ -134,6 +137,21 @@ t.test(
     await rig.source.settle(arrival, settlement)
     t.same(await rig.names(), [])
     t.same(await namesBelow(third, 'out/usage/ended/'), [`1-${name}`])
+  },
+)
+
+t.test(
+  'an object that S3 copies only in parts is not renamed, which says what to do',
+  async (t) => {
+    const { settings, put } = await prepare(t)
+    await put('a.csv', 'rows')
+    const place = await connectS3(settings as SettingsOf<'s3'>, () => 'secret')()
+    t.teardown(place.close)
+    const found = (await place.list())[0] as PlacedFile
+    const large = { ...found, bytes: 5 * 1024 ** 3 + 1 }
+    const detail = /a\.csv has 5368709121 bytes .* use ended: take, mark or leave/
+    await t.rejects(place.move(large, '1-a.csv'), { code: 'SOURCE_REFUSED', detail })
+    t.same(await place.list(), [found])
   },
 )
 

@@ -84,6 +84,22 @@ t.test('a folder that is not there is told', async (t) => {
   await t.rejects(gone.source.list(), { code: 'SOURCE_REFUSED', detail: /\/nowhere\/at\/all/ })
 })
 
+t.test('a server that moves no file over another is given receipts all the same', async (t) => {
+  const other = await createSshd(createFolder(t), 'posix-rename')
+  t.teardown(() => other.close())
+  const { port, keyPath, fingerprint } = other
+  const more = { port, key: { file: keyPath }, hostKeys: [fingerprint], ended: 'rename' }
+  const { source, put, arrive, names, text } = await createRig(t, (t) => prepare(t, more))
+  for (const receipt of ['{"n":1}', '{"n":2}']) {
+    await put('a.csv', receipt)
+    const arrival = await arrive('a.csv')
+    await source.settle(arrival, { outcome: 'published', receipt, rejectsPath: undefined })
+    t.equal(await text('a.csv.receipt.json'), receipt)
+  }
+  t.same(await names(), ['a.csv.receipt.json'])
+  t.same([...(await names('ended'))].sort(), ['1-a.csv', '2-a.csv'])
+})
+
 t.test('the fingerprint is the one that ssh-keyscan shows', async (t) => {
   const scanned = execFileSync(
     'sh',

@@ -18,8 +18,11 @@ export interface Sshd {
   close(): Promise<void>
 }
 
-/** Debian's OpenSSH server with keys of its own in `path`, on a free port of loopback. */
-export async function createSshd(path: string): Promise<Sshd> {
+/**
+ * Debian's OpenSSH server with keys of its own in `path`, on a free port of loopback; `denied` are
+ * requests that it does not know, as servers of others.
+ */
+export async function createSshd(path: string, denied?: string): Promise<Sshd> {
   const program = ensureProgram('/usr/sbin/sshd', 'openssh-server')
   if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 })
   const keyAt = (name: string) => {
@@ -48,7 +51,7 @@ export async function createSshd(path: string): Promise<Sshd> {
       'UsePAM no',
       'PidFile none',
       'MaxStartups 100',
-      'Subsystem sftp internal-sftp',
+      `Subsystem sftp internal-sftp${denied === undefined ? '' : ` -P ${denied}`}`,
       '',
     ].join('\n'),
   )

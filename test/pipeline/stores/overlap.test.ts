@@ -1,6 +1,7 @@
 import t from 'tap'
 import { compareWithStore } from '../../../pipeline/stores/overlap.js'
-import { createStaging, stagingOf } from '../../../pipeline/stores/staging.js'
+import { attach, createStaging, stagingOf } from '../../../pipeline/stores/staging.js'
+import { storyProfile } from '../../story/stack.js'
 import { migratedStore, publishReads, type ReadAt, toReadRows } from '../registering.js'
 
 const store = await migratedStore(t)
@@ -10,14 +11,21 @@ const read = (hour: number, quantity: string): ReadAt => ({
   startsAt: `2026-03-01T0${hour}:00:00Z`,
   quantity,
 })
-const arrive = (arrival: number, feed: string) =>
-  store.insert('arrival', [{ arrival, name: `DEMO_02032026_${feed}_${arrival}.csv` }])
+const naming = storyProfile({
+  profile: { fileNames: [{ like: 'reads_of_<YYYY>-<MM>-<DD>', feed: 'Electric' }] },
+})
+const arrive = (arrival: number, feed: string, name = `DEMO_02032026_${feed}_${arrival}.csv`) =>
+  store.insert('arrival', [{ arrival, name }])
 const stage = async (arrival: number, reads: readonly ReadAt[]) => {
   await createStaging(store, arrival)
   const table = stagingOf(arrival).reads
   await store.insert(table, toReadRows(arrival, reads))
   const days = { firstDay: '2026-03-01', lastDay: '2026-03-01' }
-  return compareWithStore(store, { arrival, table, ...days, repeats: true })
+  return compareWithStore(
+    store,
+    { arrival, feed: 'Electric', table, ...days, repeats: true },
+    naming,
+  )
 }
 
 await arrive(1, 'Electric')
@@ -53,4 +61,30 @@ t.test('nothing is written down where no earlier arrival of the feed is undecide
   await arrive(6, 'Electric')
   t.match(await stage(6, [read(3, '30')]), { duplicate: { rows: 1 } })
   t.same(await count(), [{ n: '0' }])
+})
+
+t.test('staging that is older than a column of its target is published all the same', async (t) => {
+  const { reads } = stagingOf(7)
+  await createStaging(store, 7)
+  await store.command({ sql: `ALTER TABLE ${reads} DROP COLUMN series` })
+  await store.insert(reads, toReadRows(7, [read(5, '50'), read(6, '60')]))
+  await attach(store, 'usage_read', reads)
+  const found = await store.rows({
+    sql: `SELECT quantity, series = cityHash64(account_number, external_site_id, seconds) AS isSame
+      FROM usage_read WHERE version >= bitShiftLeft(toUInt64(7), 32) ORDER BY starts_at`,
+  })
+  t.match(found, [
+    { quantity: '50', isSame: 1 },
+    { quantity: '60', isSame: 1 },
+  ])
+})
+
+t.test('an earlier arrival of the feed is known however it is named', async (t) => {
+  await publishReads(store, 5, [])
+  await publishReads(store, 6, [])
+  await arrive(7, 'Electric', 'reads_of_2026-03-02.csv')
+  await arrive(8, 'Electric')
+  t.match(await stage(8, [read(3, '30')]), { duplicate: { rows: 1 } })
+  await publishReads(store, 8, [])
+  t.match(await stage(7, [read(3, '31')]), { superseded: { rows: 1 }, restated: { rows: 0 } })
 })

@@ -13,7 +13,7 @@ export interface SourceShown {
   readonly retryAt: string
 }
 
-/** The sources of a profile with what is known of each. */
+/** What is known of each source, for people. */
 export function showSources(
   { sources }: Profile,
   states: ReadonlyMap<string, SourceState>,

@@ -1,0 +1,92 @@
+import { type BillSummary, bill as runBills } from '../../pipeline/bills/run.js'
+import { createStore } from '../../pipeline/stores/clickhouse.js'
+import { Fault } from '../../schemas/fault.js'
+import { createZone } from '../../schemas/zone.js'
+import { type Context, exitCodes } from '../context.js'
+import { type Column, grouped, renderTable } from '../table.js'
+import { useData } from '../use-stack.js'
+import { expectPeriod } from './day.js'
+
+export interface BillOptions {
+  readonly cycle: string
+  /** First day of the period; without it the latest that has ended. */
+  readonly period?: string
+  /** An instant: reads are taken as they were known then. */
+  readonly asOf?: string
+  /** Print the summary as JSON. */
+  readonly json: boolean
+}
+
+/** Computes the bills of a cycle's period and prints how many there are and why some are not. */
+export async function bill(context: Context, options: BillOptions): Promise<number> {
+  const { cycle, period } = options
+  if (period !== undefined) expectPeriod(period)
+  const asOf = toInstant(options.asOf)
+  const summary = await useData(context, 'bill', async ({ store: address, profile }) => {
+    const store = createStore(address)
+    const zone = createZone(profile.timeZone)
+    try {
+      return await runBills(
+        { store, profile, zone, now: () => new Date() },
+        { cycleId: cycle, ...(period && { start: period }), ...(asOf && { asOf }) },
+      )
+    } finally {
+      await store.close()
+    }
+  })
+  context.print(options.json ? JSON.stringify(summary, undefined, 2) : render(summary))
+  return exitCodes.good
+}
+
+function toInstant(text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined
+  const at = new Date(text)
+  const isZoned = /(Z|[+-]\d\d:\d\d)$/.test(text)
+  if (isZoned && !Number.isNaN(at.getTime())) return at
+  throw new Fault('CONFIG', `--as-of ${text} is no instant; write it like 2026-02-05T12:00:00Z`)
+}
+
+type Reason = BillSummary['reasons'][number]
+
+const columns: readonly Column<Reason>[] = [
+  { title: 'not whole', cell: (row) => row.status },
+  { title: 'bills', right: true, cell: (row) => grouped(row.bills) },
+  { title: 'why', cell: (row) => row.reason },
+]
+const reasonsShown = 20
+
+type CauseFound = NonNullable<BillSummary['variance']>['causes'][number]
+
+const causeColumns: readonly Column<CauseFound>[] = [
+  { title: 'cause', cell: (row) => row.cause },
+  { title: 'bills', right: true, cell: (row) => grouped(row.bills) },
+  { title: 'dollars', right: true, cell: (row) => grouped(row.dollars) },
+]
+
+/** How many bills are what was billed, and why the others are not. */
+function renderVariance(variance: BillSummary['variance']): readonly string[] {
+  if (variance === undefined) return ['nothing of the period was billed yet']
+  const { billed, quantity, cost, causes } = variance
+  const spell = (counts: Readonly<Record<string, number>>) =>
+    Object.entries(counts)
+      .map(([status, bills]) => `${status} ${grouped(bills)}`)
+      .join(', ')
+  return [
+    `held against ${grouped(billed)} billed: quantity ${spell(quantity)}; cost ${spell(cost)}`,
+    ...(causes.length > 0 ? ['', renderTable(causeColumns, causes)] : []),
+  ]
+}
+
+function render(summary: BillSummary): string {
+  const { cycleId, first, last, bills, total, reasons, seconds, variance } = summary
+  const count = Object.values(bills).reduce((sum, one) => sum + one, 0)
+  const all = Object.values(seconds).reduce((sum, one) => sum + one, 0)
+  const whole = (bills.billed ?? 0) + (bills.projected ?? 0)
+  const more = reasons.length - reasonsShown
+  return [
+    `cycle ${cycleId}, ${first} to ${last}: ${grouped(whole)} of ${grouped(count)} bills, ${total} dollars in all, ${all.toFixed(1)} s`,
+    ...(reasons.length > 0 ? ['', renderTable(columns, reasons.slice(0, reasonsShown))] : []),
+    ...(more > 0 ? [`and ${grouped(more)} more reasons`] : []),
+    ...renderVariance(variance),
+  ].join('\n')
+}

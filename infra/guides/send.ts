@@ -1,0 +1,137 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import type { Checked } from '../../pipeline/check.js'
+import { checkAll } from '../../pipeline/check-set.js'
+import { parseRow } from '../../pipeline/csv.js'
+import { type Feed, type FeedName, feedNames, feeds, recordFeedOf } from '../../schemas/feed.js'
+import { packageRoot } from '../package-root.js'
+import { demoProfilePath, readProfile } from '../profile-file.js'
+import { type ColumnShown, columnsOf } from './columns.js'
+import { fence, renderMarkdownTable } from './markdown.js'
+import { sendPreface } from './send-preface.js'
+
+/** What is wrong in the bad example of each feed: the good file with one value changed. */
+interface Mistake {
+  /** Physical line, the header being 1. */
+  readonly line: number
+  readonly column: string
+  readonly value: string
+}
+
+const mistakes: Readonly<Record<FeedName, Mistake>> = {
+  Electric: { line: 3, column: 'TimeStamp', value: '3/8/2026 2:15' },
+  Gas: { line: 3, column: 'TotalUnit', value: '-1.982' },
+  Billing: { line: 2, column: 'ContractAccount', value: '9.1002E+11' },
+  BillingLines: { line: 2, column: 'LineNumber', value: '1.0' },
+  Invoices: { line: 2, column: 'Amount', value: '$68.46' },
+  PaymentPlans: { line: 3, column: 'Status', value: 'Open' },
+  Terminations: { line: 2, column: 'TerminationDate', value: '2/3/2026' },
+  BillingCycles: { line: 3, column: 'StartDate', value: '2025-12-20' },
+  RateCodes: { line: 3, column: 'RateType', value: 'Tier' },
+  RateTou: { line: 6, column: 'EndHour', value: '22' },
+  RateTiers: { line: 3, column: 'DailyProrateFactor', value: '12' },
+  RateFlat: { line: 3, column: 'RateStartDate', value: '2026-03-15' },
+  RateFixed: { line: 2, column: 'Taxable', value: 'yes' },
+  Holidays: { line: 2, column: 'Date', value: '1/1/2026' },
+}
+
+const golden = join(packageRoot(import.meta.url), 'test', 'golden')
+const nameOf = (feed: string) => `DEMO_05022026_${feed}.csv`
+const goodText = (feed: string) => readFileSync(join(golden, nameOf(feed)), 'utf8')
+
+/** The guide for those who send files, as Markdown: each example is judged as `check` judges it. */
+export async function renderSend(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'tieline-guide-'))
+  try {
+    const sections: string[] = []
+    for (const name of feedNames) sections.push(await renderFeed(name, join(folder, name)))
+    return [sendPreface, ...sections].join('\n')
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function renderFeed(name: FeedName, folder: string): Promise<string> {
+  const good = goodText(name)
+  const bad = withMistake(good, mistakes[name])
+  const [judgedGood, judgedBad] = [
+    await judge(name, good, join(folder, 'good')),
+    await judge(name, bad, join(folder, 'bad')),
+  ]
+  const [header = [], row = []] = good.split('\n', 2).map(parseRow)
+  const badLine = bad.split('\n')[mistakes[name].line - 1]
+  return [
+    `## ${name}\n`,
+    `${aboutOf(feeds[name])}\n`,
+    renderColumns(columnsOf(feeds[name], { header, row })),
+    `\nGood, \`${nameOf(name)}\`:\n`,
+    fence(good.trimEnd(), 'csv'),
+    `\n${fence(renderVerdict(judgedGood))}`,
+    `\nBad, with line ${mistakes[name].line} as:\n`,
+    fence(badLine ?? '', 'csv'),
+    `\n${fence(renderVerdict(judgedBad))}`,
+    '',
+  ].join('\n')
+}
+
+function withMistake(text: string, { line, column, value }: Mistake): string {
+  const lines = text.split('\n')
+  const at = (parseRow(lines[0] ?? '') ?? []).indexOf(column)
+  const row = [...(parseRow(lines[line - 1] ?? '') ?? [])]
+  row[at] = value
+  const quoted = row.map((one) => (/[",]/.test(one) ? `"${one.replaceAll('"', '""')}"` : one))
+  return lines.with(line - 1, quoted.join(',')).join('\n')
+}
+
+/** A file judged with the other files of its set, where it has one. */
+async function judge(name: FeedName, text: string, folder: string): Promise<Checked> {
+  const set = recordFeedOf(name)?.schedule?.set
+  const others = feedNames.filter(
+    (one) => set !== undefined && one !== name && recordFeedOf(one)?.schedule?.set === set,
+  )
+  mkdirSync(folder, { recursive: true })
+  const paths = [name, ...others].map((one) => join(folder, nameOf(one)))
+  for (const [at, path] of paths.entries()) {
+    writeFileSync(path, at === 0 ? text : readFileSync(join(golden, basename(path))))
+  }
+  const profile = readProfile(demoProfilePath)
+  const options = { profile, folder, now: () => new Date() }
+  const [judged] = await checkAll(paths, profile, () => options)
+  return judged as Checked
+}
+
+function renderVerdict({ receipt, badRows }: Checked): string {
+  const { status, reason, rows, withheld } = receipt
+  const counts = { accepted: rows.accepted, rejected: rows.rejected, withheld: withheld?.rows ?? 0 }
+  const told = Object.entries(counts).map(([name, count]) => `${count} ${name}`)
+  return [
+    `${status}: of its rows ${told.join(', ')}`,
+    ...(reason ? [reason] : []),
+    ...badRows.map(
+      ({ line, column, code, detail }) => `line ${line}, ${column}: ${code}: ${detail}`,
+    ),
+  ].join('\n')
+}
+
+function aboutOf(feed: Feed): string {
+  if (feed.kind === 'usage') {
+    return 'Reads of meters; the rows of a meter stand in the order of time. View `usage`.'
+  }
+  const total = feed.total === undefined ? '' : ` The sum of \`${feed.total}\` is proved.`
+  const whole = 'Complete: each file replaces the one before, or is refused whole.'
+  const added = 'A later row of the same key replaces an earlier one.'
+  return `${feed.schedule === undefined ? added : whole}${total} View \`${feed.view}\`.`
+}
+
+function renderColumns(columns: readonly ColumnShown[]): string {
+  const cells = columns.map(({ name, holds, written, required, isKey, example }) => [
+    `\`${name}\``,
+    holds,
+    written,
+    required,
+    isKey ? 'key' : '',
+    example === '' ? '' : `\`${example}\``,
+  ])
+  return renderMarkdownTable(['column', 'holds', 'written', 'required', 'key', 'example'], cells)
+}

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { packageRoot } from '../package-root.js'
+
+/** A file that the page is made of. */
+export interface Asset {
+  readonly type: string
+  readonly bytes: Buffer
+}
+
+const script = 'text/javascript; charset=utf-8'
+const style = 'text/css; charset=utf-8'
+const html = 'text/html; charset=utf-8'
+
+const scripts = [
+  'overview',
+  'views',
+  'gateway',
+  'tables',
+  'charts',
+  'elements',
+  'text',
+  'file',
+] as const
+
+/** All of them by their paths, read once: what the browser gets comes from this package alone. */
+export function readAssets(): ReadonlyMap<string, Asset> {
+  const root = packageRoot(import.meta.url)
+  const browser = join(root, 'infra', 'operations', 'browser')
+  const compiled = join(root, 'dist', 'infra', 'operations', 'browser')
+  const charts = join(createRequire(import.meta.url).resolve('uplot'), '..')
+  const read = (type: string, ...path: readonly string[]): Asset => {
+    return { type, bytes: readFileSync(join(...path)) }
+  }
+  return new Map([
+    ['/', read(html, browser, 'overview.html')],
+    ['/file', read(html, browser, 'file.html')],
+    ['/page.css', read(style, browser, 'page.css')],
+    ['/icon.svg', read('image/svg+xml', browser, 'icon.svg')],
+    ['/uplot.js', read(script, charts, 'uPlot.iife.min.js')],
+    ['/uplot.css', read(style, charts, 'uPlot.min.css')],
+    ...scripts.map((name) => [`/${name}.js`, read(script, compiled, `${name}.js`)] as const),
+  ])
+}

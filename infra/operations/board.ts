@@ -1,0 +1,32 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createBullBoard } from '@bull-board/api'
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
+import { HonoAdapter } from '@bull-board/hono'
+import { getRequestListener } from '@hono/node-server'
+import { serveStatic } from '@hono/node-server/serve-static'
+import { Hono } from 'hono'
+import type { Queues } from '../../pipeline/queues/bullmq.js'
+import { idsOf } from '../../pipeline/queues/jobs.js'
+
+const path = '/queues'
+
+/**
+ * Bull Board, to look at only: what is done to a job there would stand in no audit log. Of the data of
+ * jobs it shows ids alone, for those of registrations name customers.
+ */
+export function createBoard({
+  each,
+}: Queues): (request: IncomingMessage, response: ServerResponse) => void {
+  const serverAdapter = new HonoAdapter(serveStatic)
+  serverAdapter.setBasePath(path)
+  const queues = each.map((queue) => {
+    const adapter = new BullMQAdapter(queue, { readOnlyMode: true })
+    adapter.setFormatter('data', idsOf)
+    return adapter
+  })
+  const uiConfig = { boardTitle: 'Tieline', hideRedisDetails: true }
+  createBullBoard({ queues, serverAdapter, options: { uiConfig } })
+  // Its first page has no slash at its end.
+  const app = new Hono({ strict: false }).route(path, serverAdapter.registerPlugin())
+  return getRequestListener(app.fetch)
+}

@@ -1,0 +1,108 @@
+import { el } from './elements.js'
+import { type Column, table } from './tables.js'
+import { clock, instant, rough } from './text.js'
+
+export interface Line {
+  readonly label: string
+  /** A colour of the style sheet, `--line-1` and on. */
+  readonly color: string
+  readonly values: readonly (number | null)[]
+  readonly bars?: boolean
+}
+
+export interface Chart {
+  /** What it shows, in a few words: its name for those who do not see it. */
+  readonly title: string
+  /** What there is to see in it. */
+  readonly summary: string
+  /** Seconds since 1970, ascending. */
+  readonly at: readonly number[]
+  readonly lines: readonly Line[]
+}
+
+const heightPx = 170
+const rowsMax = 60
+
+/** A chart over time with its words, and its figures as a table for those who want them. */
+export function chart({ title, summary, at, lines }: Chart): HTMLElement {
+  const place = el('div', { class: 'chart', role: 'img', 'aria-label': `${title}. ${summary}` })
+  const indexes = at.map((_, index) => index).slice(-rowsMax)
+  const columns: readonly Column<number>[] = [
+    { title: 'time', cell: (index) => instant(at[index] ?? 0) },
+    ...lines.map(({ label, values }) => ({
+      title: label,
+      right: true,
+      cell: (index: number) => shown(values[index]),
+    })),
+  ]
+  const figures = el('details', {}, el('summary', {}, `${title}: figures`))
+  figures.addEventListener('toggle', () => {
+    if (figures.open && figures.children.length === 1) {
+      figures.append(table(title, columns, indexes))
+    }
+  })
+  draw(place, { title, summary, at, lines })
+  return el('figure', {}, el('figcaption', {}, summary), place, figures)
+}
+
+function shown(value: number | null | undefined): string {
+  return value === null || value === undefined ? '–' : rough(value)
+}
+
+/** Ticks that are less than a minute apart show seconds. */
+function clocks(_: unknown, ticks: number[]): string[] {
+  const [first = 0, second = first + 60] = ticks
+  return ticks.map((at) => clock(at, second - first < 60))
+}
+
+/** uPlot needs to know how wide it may be; it is told whenever that changes, and when it has gone. */
+function draw(place: HTMLElement, { at, lines }: Chart): void {
+  const style = getComputedStyle(document.documentElement)
+  const color = (name: string) => style.getPropertyValue(name).trim()
+  const axis = {
+    stroke: color('--quiet'),
+    grid: { stroke: color('--rule'), width: 1 },
+    ticks: { stroke: color('--rule'), width: 1 },
+    font: '12px system-ui, sans-serif',
+  }
+  const bars = uPlot.paths.bars?.({ size: [0.8, 24] })
+  let drawn: InstanceType<typeof uPlot> | undefined
+  const watcher = new ResizeObserver(() => {
+    const width = Math.floor(place.clientWidth)
+    if (!place.isConnected) {
+      drawn?.destroy()
+      watcher.disconnect()
+    }
+    if (width === 0) return
+    if (drawn !== undefined) return drawn.setSize({ width, height: heightPx })
+    const options = {
+      width,
+      height: heightPx,
+      cursor: { drag: { x: false, y: false } },
+      scales: {
+        y: {
+          range: (_: unknown, min: number, max: number) =>
+            [Math.min(0, min), Math.max(0, max) || 1] as [number, number],
+        },
+      },
+      axes: [
+        { ...axis, values: clocks },
+        { ...axis, size: 76, values: (_: unknown, ticks: number[]) => ticks.map(rough) },
+      ],
+      series: [
+        { label: 'UTC', value: (_: unknown, at: number | null) => (at === null ? '' : clock(at)) },
+        ...lines.map((line) => ({
+          label: line.label,
+          value: (_: unknown, value: number | null) => shown(value),
+          stroke: color(line.color),
+          width: 2,
+          points: { show: false },
+          ...(line.bars && bars && { paths: bars, fill: color(line.color) }),
+        })),
+      ],
+    }
+    const data = [[...at], ...lines.map(({ values }) => [...values])]
+    drawn = new uPlot(options, data as never, place)
+  })
+  watcher.observe(place)
+}

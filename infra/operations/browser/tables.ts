@@ -1,0 +1,34 @@
+import { el } from './elements.js'
+
+/** A column of a table; numbers stand to the right. */
+export interface Column<T> {
+  readonly title: string
+  readonly right?: boolean
+  readonly cell: (row: T) => Node | string
+}
+
+/** A table that is wider than its place is scrolled, by the keyboard too. */
+export function table<T>(
+  caption: string,
+  columns: readonly Column<T>[],
+  rows: readonly T[],
+): HTMLElement {
+  const head = columns.map(({ title, right }) =>
+    el('th', { scope: 'col', class: right && 'right' }, title),
+  )
+  const body = rows.map((row) =>
+    el(
+      'tr',
+      {},
+      ...columns.map(({ cell, right }) => el('td', { class: right && 'right' }, cell(row))),
+    ),
+  )
+  const inner = el(
+    'table',
+    {},
+    el('caption', {}, caption),
+    el('thead', {}, el('tr', {}, ...head)),
+    el('tbody', {}, ...body),
+  )
+  return el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption }, inner)
+}

@@ -1,0 +1,50 @@
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+const some = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
+
+export function count(value: number): string {
+  return whole.format(value)
+}
+
+/** Three digits, as much as a chart or a sentence needs. */
+export function rough(value: number): string {
+  return some.format(value)
+}
+
+/** An instant as people here write it, UTC: the zone of the utility is told by local days. */
+export function instant(at: string | number): string {
+  const date = new Date(typeof at === 'number' ? at * 1_000 : at)
+  return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+}
+
+/** Hours and minutes of seconds since 1970, UTC, with seconds where they matter. */
+export function clock(at: number, isExact = false): string {
+  return new Date(at * 1_000).toISOString().slice(11, isExact ? 19 : 16)
+}
+
+/** A sender's name without characters that are not seen and might turn what is. */
+export function printable(name: string): string {
+  return name.replace(/\p{C}/gu, '?')
+}
+
+/** The same short: the time alone. */
+export function time(at: string): string {
+  return `${new Date(at).toISOString().slice(11, 19)} UTC`
+}
+
+export function span(milliseconds: number): string {
+  const seconds = milliseconds / 1_000
+  if (seconds < 1) return `${Math.round(milliseconds)} ms`
+  if (seconds < 120) return `${rough(seconds)} s`
+  if (seconds < 7_200) return `${rough(seconds / 60)} min`
+  return seconds < 172_800 ? `${rough(seconds / 3_600)} h` : `${rough(seconds / 86_400)} days`
+}
+
+export function bytes(value: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'] as const
+  const power = value < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(value) / 3))
+  return `${rough(value / 1_000 ** power)} ${units[power]}`
+}
+
+export function percent(share: number): string {
+  return `${(Math.floor(share * 1_000) / 10).toFixed(1)} %`
+}

@@ -1,0 +1,266 @@
+import type { SourceShown } from '../../sources-shown.js'
+import type { Standing, StuckFile } from '../../standing.js'
+import type { CompleteDay } from '../panels/completeness.js'
+import type { CycleDays } from '../panels/cycles.js'
+import type { Today } from '../panels/files.js'
+import type { Freshness } from '../panels/freshness.js'
+import type { Minutes } from '../panels/minutes.js'
+import type { Works } from '../panels/queues.js'
+import { chart } from './charts.js'
+import { badge, bar, el, nothing } from './elements.js'
+import { gateway } from './gateway.js'
+import { table } from './tables.js'
+import { bytes, count, instant, percent, printable, rough, span } from './text.js'
+
+/** How a panel's figures are shown. */
+export type View = (figures: never) => readonly (Node | string)[]
+
+/** A panel of the page is a panel of the server of the same name. */
+export const views: Readonly<Record<string, View>> = {
+  held,
+  files,
+  minutes,
+  freshness,
+  completeness,
+  cycles,
+  gateway,
+  sources,
+  queues,
+}
+
+function fileLink(arrival: number, name: string): HTMLElement {
+  return el('a', { href: `file?arrival=${arrival}`, class: 'file' }, printable(name))
+}
+
+function held({ waiting, quarantined, away }: Standing): readonly Node[] {
+  const listed = (stuck: readonly StuckFile[], state: string) =>
+    stuck
+      .slice(0, 20)
+      .map(({ arrival, file, code, reason, todo, since }) =>
+        el(
+          'li',
+          {},
+          badge(state),
+          ' ',
+          fileLink(arrival, file),
+          el('p', {}, el('strong', {}, code), `: ${reason}`),
+          el('p', { class: 'todo' }, `${todo} Since ${instant(since)}.`),
+        ),
+      )
+  const items = [
+    ...away.map(({ code, detail }) =>
+      el(
+        'li',
+        {},
+        badge('failing'),
+        ' ',
+        el('strong', {}, code),
+        el('p', {}, `${detail} Files wait until it answers.`),
+      ),
+    ),
+    ...listed(waiting, 'waiting'),
+    ...listed(quarantined, 'quarantined'),
+  ]
+  if (items.length === 0) return nothing('Nothing waits, nothing is refused.')
+  return [el('ul', { class: 'held' }, ...items)]
+}
+
+function files({ day, counts, files }: Today): readonly Node[] {
+  if (files.length === 0) return nothing(`No file has come in on ${day} so far.`)
+  const feeds = [...new Set(counts.map(({ feed }) => feed))]
+  const statuses = [...new Set(counts.map(({ status }) => status))]
+  const of = (feed: string, status: string) =>
+    counts.find((one) => one.feed === feed && one.status === status)?.files ?? 0
+  return [
+    table(
+      `Files of ${day} by feed and state`,
+      [
+        { title: 'feed', cell: (feed) => feed || 'not known' },
+        ...statuses.map((status) => ({
+          title: status,
+          right: true,
+          cell: (feed: string) => count(of(feed, status)),
+        })),
+      ],
+      feeds,
+    ),
+    table(
+      files.length === 50 ? 'The newest 50' : 'Each of them, the newest first',
+      [
+        { title: 'file', cell: ({ arrival, name }) => fileLink(arrival, name) },
+        { title: 'state', cell: ({ status }) => badge(status) },
+        { title: 'why', cell: ({ fault }) => fault },
+        { title: 'came, UTC', cell: ({ arrivedAt }) => arrivedAt.slice(11, 16) },
+        {
+          title: 'rows',
+          right: true,
+          cell: (file) => count(Math.max(file.read + file.withheld, file.loaded)),
+        },
+        { title: 'accepted', right: true, cell: ({ accepted }) => count(accepted) },
+        { title: 'rejected', right: true, cell: ({ rejected }) => count(rejected) },
+        { title: 'size', right: true, cell: (file) => bytes(file.bytes) },
+      ],
+      files,
+    ),
+  ]
+}
+
+function minutes({ minutes, rows, energy }: Minutes): readonly Node[] {
+  const all = rows.reduce((sum, one) => sum + one, 0)
+  const most = Math.max(...rows)
+  const kinds = Object.entries(energy).filter(([, values]) => values.some((value) => value !== 0))
+  const sums = kinds.map(([name, values]) => {
+    return `${rough(values.reduce((sum, one) => sum + one, 0))} of ${name}`
+  })
+  const summary =
+    all === 0
+      ? 'No row has gone through in the last hour.'
+      : `${count(all)} rows in the last hour, ${count(most)} in the busiest minute.`
+  return [
+    chart({
+      title: 'Rows in each minute of the last hour',
+      summary,
+      at: minutes,
+      lines: [{ label: 'rows', color: '--line-1', values: rows, bars: true }],
+    }),
+    ...(kinds.length === 0
+      ? []
+      : [
+          chart({
+            title: 'Energy in each minute of the last hour, as sent',
+            summary: `Energy as sent: ${sums.join(', ')}.`,
+            at: minutes,
+            lines: kinds.map(([name, values], index) => ({
+              label: name,
+              color: `--line-${index + 1}`,
+              values,
+              bars: index === 0,
+            })),
+          }),
+        ]),
+  ]
+}
+
+function freshness({ lateAfterHours, ages }: Freshness): readonly Node[] {
+  if (ages.length === 0) return nothing('No usage is published yet.')
+  const now = Date.now() / 1_000
+  const hours = (newest: number) => (now - newest) / 3_600
+  const sorted = [...ages].sort((a, b) => a.newest - b.newest)
+  const late = sorted.filter(({ newest }) => hours(newest) > lateAfterHours).length
+  return [
+    el('p', {}, `${count(late)} of ${count(ages.length)} are older than ${lateAfterHours} hours.`),
+    table(
+      `Age of the newest interval; a full bar is ${lateAfterHours} hours`,
+      [
+        { title: 'of', cell: ({ company, cycle }) => (cycle ? `cycle ${cycle}` : company) },
+        { title: 'commodity', cell: ({ commodity }) => commodity },
+        {
+          title: 'age',
+          right: true,
+          cell: ({ newest, cycle }) =>
+            cycle && hours(newest) > 168 ? 'a week or more' : span(hours(newest) * 3_600_000),
+        },
+        {
+          title: '',
+          cell: ({ newest }) =>
+            bar(hours(newest) / lateAfterHours, hours(newest) > lateAfterHours ? 'bad' : 'good'),
+        },
+        { title: '', cell: ({ newest }) => (hours(newest) > lateAfterHours ? badge('late') : '') },
+      ],
+      sorted,
+    ),
+  ]
+}
+
+function completeness(days: readonly CompleteDay[]): readonly Node[] {
+  if (days.length === 0) return nothing('No reads of the last two weeks.')
+  const least = Math.min(...days.map(({ present, expected }) => present / expected))
+  const meters = new Map(days.map((day) => [day.commodity, day.meters]))
+  const sample = [...meters].map(([commodity, number]) => `${number} of ${commodity}`).join(', ')
+  return [
+    el('p', {}, `By a sample of meters (${sample}); the day with least has ${percent(least)}.`),
+    table(
+      'Intervals that are there, of those that a day should have',
+      [
+        { title: 'day', cell: ({ day }) => day },
+        { title: 'commodity', cell: ({ commodity }) => commodity },
+        { title: 'there', right: true, cell: (day) => percent(day.present / day.expected) },
+        {
+          title: '',
+          cell: ({ present, expected }) =>
+            bar(present / expected, present < 0.9 * expected ? 'warn' : 'good'),
+        },
+      ],
+      [...days].sort(
+        (a, b) => b.day.localeCompare(a.day) || a.commodity.localeCompare(b.commodity),
+      ),
+    ),
+  ]
+}
+
+function cycles({ today, running, cycles }: CycleDays): readonly Node[] {
+  if (cycles.length === 0) return nothing(`No billing cycle has a period around ${today}.`)
+  const ending = cycles.filter(({ to }) => to === today)
+  const summary =
+    ending.length === 0
+      ? `${count(running)} cycles run; none ends today.`
+      : `${count(running)} cycles run; today ends ${ending.map(({ cycle }) => cycle).join(', ')}.`
+  return [
+    el('p', {}, summary),
+    table(
+      'Those that end first',
+      [
+        { title: 'cycle', cell: ({ cycle }) => cycle },
+        { title: 'period', cell: ({ from, to }) => `${from} to ${to}` },
+        { title: 'meters', right: true, cell: (cycle) => count(cycle.meters) },
+        { title: 'day', right: true, cell: ({ day, days }) => `${day} of ${days}` },
+        { title: '', cell: ({ day, days }) => bar(day / days) },
+      ],
+      cycles,
+    ),
+  ]
+}
+
+function sources(shown: readonly SourceShown[]): readonly Node[] {
+  return [
+    table(
+      'Where files come from',
+      [
+        { title: 'source', cell: ({ name }) => name },
+        { title: 'kind', cell: ({ kind }) => kind },
+        { title: 'state', cell: ({ state }) => badge(state) },
+        { title: 'since', cell: ({ since }) => since && `${since} UTC` },
+        {
+          title: 'failures',
+          right: true,
+          cell: ({ failures }) => (failures === 0 ? '' : count(failures)),
+        },
+        { title: 'why', cell: ({ code, detail }) => (code === '' ? '' : `${code}: ${detail}`) },
+      ],
+      shown,
+    ),
+  ]
+}
+
+function queues({ queues, freeBytes, freeBytesMin }: Works): readonly Node[] {
+  const low = freeBytes < freeBytesMin
+  const disk = `${bytes(freeBytes)} are free where files land; below ${bytes(freeBytesMin)} nothing is received.`
+  return [
+    el('p', { class: low ? 'fault' : undefined }, disk),
+    table(
+      'Jobs',
+      [
+        { title: 'queue', cell: ({ queue }) => el('a', { href: `queues/queue/${queue}` }, queue) },
+        { title: 'waiting', right: true, cell: ({ waiting }) => count(waiting) },
+        { title: 'active', right: true, cell: ({ active }) => count(active) },
+        { title: 'delayed', right: true, cell: ({ delayed }) => count(delayed) },
+        {
+          title: 'waits for',
+          right: true,
+          cell: ({ oldestMs }) => (oldestMs === 0 ? '' : span(oldestMs)),
+        },
+      ],
+      queues,
+    ),
+  ]
+}

@@ -1,0 +1,154 @@
+import { toReceipt } from '../../pipeline/receipt.js'
+import { type Entry, readActsOn } from '../../pipeline/stores/audit.js'
+import type { FileState } from '../../pipeline/stores/file-state.js'
+import type { Arrival } from '../../pipeline/stores/ledger.js'
+import {
+  findObstacle,
+  type TakenUp,
+  type TakeUp,
+  type TakeUpDesk,
+  takenUp,
+  takeUps,
+} from '../../pipeline/take-up.js'
+import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
+import type { Profile } from '../../schemas/profile.js'
+import type { Receipt } from '../../schemas/receipt.js'
+import { addDays, daySeconds, toDay, type Zone } from '../../schemas/zone.js'
+
+/** A day of a file on which the clock changes. */
+export interface ClockChange {
+  readonly day: string
+  readonly hours: number
+}
+
+/** Rejected rows of one kind. */
+export interface RejectKind {
+  readonly code: string
+  readonly column: string
+  readonly rows: number
+}
+
+/** All that a file's page shows but for its rejected rows. */
+export interface FileDetail {
+  readonly arrival: number
+  readonly name: string
+  readonly source: string
+  readonly arrivedAt: string
+  readonly status: string
+  readonly fault: string
+  readonly todo: string
+  /** Undefined until it was taken in. */
+  readonly receipt: Receipt | undefined
+  readonly clock: Profile['usage']['clock']
+  readonly clockChanges: readonly ClockChange[]
+  readonly rejectKinds: readonly RejectKind[]
+  /** Why an act is not open; empty where it is. */
+  readonly acts: Readonly<Record<TakeUp, string>>
+  readonly takenUp: TakenUp | undefined
+  readonly entries: readonly Pick<Entry, 'number' | 'at' | 'who' | 'via' | 'act'>[]
+}
+
+export interface FileDesk extends TakeUpDesk {
+  readonly profile: Profile
+  readonly zone: Zone
+}
+
+/** Throws `FILE_STATE` where no file has the number. */
+export async function readFileDetail(desk: FileDesk, number: number): Promise<FileDetail> {
+  const { ledger, store, profile, zone } = desk
+  const [arrival, state] = await Promise.all([ledger.arrival(number), ledger.state(number)])
+  if (arrival === undefined) throw new Fault('FILE_STATE', `there is no arrival ${number}`)
+  const about = { acts: takeUps, subject: String(number) }
+  const [first, rejectKinds, acts, entries, taken] = await Promise.all([
+    state?.duplicateOf ? ledger.state(state.duplicateOf) : undefined,
+    readRejectKinds(desk, number),
+    openActs(desk, state),
+    readActsOn(store, about),
+    takenUp(desk, number),
+  ])
+  const fault = state?.fault ?? ''
+  return {
+    ...shownOf(arrival),
+    status: state?.status ?? 'arrived',
+    fault,
+    todo: fault in faultCodes ? faultCodes[fault as FaultCode].meaning : '',
+    receipt: state && toReceipt(state, first),
+    clock: profile.usage.clock,
+    clockChanges: state === undefined ? [] : clockChanges(state, zone),
+    rejectKinds,
+    acts,
+    takenUp: taken,
+    entries: entries.map(({ number, at, who, via, act }) => ({ number, at, who, via, act })),
+  }
+}
+
+function shownOf({ arrival, name, source, arrivedAt }: Arrival) {
+  return { arrival, name, source, arrivedAt: arrivedAt.toISOString() }
+}
+
+async function openActs(desk: FileDesk, state: FileState | undefined) {
+  const why = async (act: TakeUp) => {
+    if (state === undefined) return 'it was not taken in yet'
+    return (await findObstacle(desk, state, act)) ?? ''
+  }
+  const [retry, release] = await Promise.all([why('retry'), why('release')])
+  return { retry, release }
+}
+
+const daysMax = 800
+
+/** Days between a file's first and last interval that have not 24 hours. */
+function clockChanges(state: FileState, zone: Zone): readonly ClockChange[] {
+  const { firstIntervalStart: from, lastIntervalEnd: to } = state
+  if (from === undefined || to === undefined) return []
+  const dayOf = (at: Date) => toDay(zone.toWall(Math.floor(at.getTime() / 1_000)))
+  const changes: ClockChange[] = []
+  const last = dayOf(new Date(to.getTime() - 1_000))
+  let day = dayOf(from)
+  for (let count = 0; day <= last && count < daysMax; count++) {
+    const seconds = zone.daySeconds(day)
+    if (seconds !== daySeconds) changes.push({ day, hours: seconds / 3_600 })
+    day = addDays(day, 1)
+  }
+  return changes
+}
+
+const bounds = { max_execution_time: 2, max_threads: 1 } as const
+
+function readRejectKinds({ store }: FileDesk, arrival: number) {
+  return store.rows<RejectKind>({
+    sql: `SELECT toString(code) AS code, toString(column_name) AS column,
+        toUInt32(count()) AS rows
+      FROM reject FINAL WHERE arrival = {arrival:UInt32}
+      GROUP BY code, column ORDER BY rows DESC, code, column LIMIT 100`,
+    parameters: { arrival },
+    settings: bounds,
+  })
+}
+
+/** A rejected row as the rejects file has it. */
+export interface Reject {
+  readonly line: number
+  readonly column: string
+  readonly code: string
+  readonly detail: string
+  readonly raw: string
+}
+
+/** Rejected rows of a page. */
+export const rejectsMax = 50
+
+/** The rejected rows of a file behind a line of it, and whether there are more. */
+export async function readRejects(
+  { store }: Pick<FileDesk, 'store'>,
+  { arrival, after }: { readonly arrival: number; readonly after: number },
+): Promise<{ readonly rejects: readonly Reject[]; readonly isLast: boolean }> {
+  const rows = await store.rows<Reject>({
+    sql: `SELECT line, toString(column_name) AS column, toString(code) AS code, detail, raw
+      FROM reject FINAL WHERE arrival = {arrival:UInt32} AND line > {after:UInt32}
+      ORDER BY line LIMIT {max:UInt32}`,
+    parameters: { arrival, after, max: rejectsMax + 1 },
+    settings: bounds,
+  })
+  return { rejects: rows.slice(0, rejectsMax), isLast: rows.length <= rejectsMax }
+}

@@ -1,0 +1,85 @@
+import { Fault, faultCodes } from '../../schemas/fault.js'
+import { failureCode } from '../metrics/failure-code.js'
+import { within } from '../metrics/look.js'
+
+/** One thing that the page shows: what is asked, and how often while somebody watches. */
+export interface Panel {
+  readonly name: string
+  readonly everyMs: number
+  /** Bounded in rows and in time; a fault of it is shown in its place. */
+  read(): Promise<unknown>
+}
+
+/** What a panel says: figures, or why there are none. */
+export interface Told {
+  readonly name: string
+  /** When, ISO 8601. */
+  readonly at: string
+  readonly figures?: unknown
+  readonly fault?: { readonly code: string; readonly detail: string }
+}
+
+export interface Live {
+  /** Hears of each panel at once if something is known of it, and then whenever it was asked. */
+  watch(hear: (told: Told) => void): () => void
+  close(): void
+}
+
+/**
+ * Asks each panel at its pace while somebody watches, once for all who do; nobody watching, nobody
+ * is asked.
+ */
+export function createLive(panels: readonly Panel[], onFailure: (error: unknown) => void): Live {
+  const hearers = new Set<(told: Told) => void>()
+  const known = new Map<string, Told>()
+  const timers = new Map<string, NodeJS.Timeout>()
+  const asking = new Set<string>()
+  const turn = async (panel: Panel): Promise<void> => {
+    if (hearers.size === 0 || asking.has(panel.name)) return
+    asking.add(panel.name)
+    const told = await ask(panel, onFailure)
+    asking.delete(panel.name)
+    known.set(panel.name, told)
+    for (const hear of hearers) hear(told)
+    if (hearers.size === 0) return
+    timers.set(
+      panel.name,
+      setTimeout(() => void turn(panel), panel.everyMs),
+    )
+  }
+  const stop = () => {
+    for (const timer of timers.values()) clearTimeout(timer)
+    timers.clear()
+  }
+  return {
+    watch: (hear) => {
+      hearers.add(hear)
+      for (const told of known.values()) hear(told)
+      if (hearers.size === 1) for (const panel of panels) void turn(panel)
+      return () => {
+        hearers.delete(hear)
+        if (hearers.size === 0) stop()
+      }
+    },
+    close: () => {
+      hearers.clear()
+      stop()
+    },
+  }
+}
+
+/** A fault of the store names its statement, which says nothing to who watches. */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Fault)) return 'the log of the worker tells more'
+  return error.code.startsWith('STORE_') ? faultCodes[error.code].meaning : error.detail
+}
+
+async function ask({ name, read }: Panel, onFailure: (error: unknown) => void): Promise<Told> {
+  const at = () => new Date().toISOString()
+  try {
+    return { name, figures: await within(read()), at: at() }
+  } catch (error) {
+    onFailure(error)
+    return { name, fault: { code: failureCode(error), detail: wordsOf(error) }, at: at() }
+  }
+}

@@ -1,0 +1,52 @@
+import type { Folders } from '../../pipeline/line.js'
+import { createQueues } from '../../pipeline/queues/bullmq.js'
+import { createStore, type StoreAddress } from '../../pipeline/stores/clickhouse.js'
+import { createLedger } from '../../pipeline/stores/ledger.js'
+import type { Profile } from '../../schemas/profile.js'
+import { createZone } from '../../schemas/zone.js'
+import { createAdmit } from './access.js'
+import { createBoard } from './board.js'
+import { createLive } from './live.js'
+import { createPage, type Page } from './page.js'
+import { createPanels } from './panels.js'
+
+export interface OperationsOptions {
+  readonly profile: Profile
+  readonly folders: Folders
+  readonly redisUrl: string
+  /** For what is done; all that is shown is asked by `reader`. */
+  readonly store: StoreAddress
+  readonly reader: StoreAddress
+  /** Hears why something could not be shown or done. */
+  readonly onFailure: (error: unknown) => void
+}
+
+/** The operations page with connections of its own. */
+export function createOperationsPage(options: OperationsOptions): {
+  readonly page: Page
+  close(): Promise<void>
+} {
+  const { profile, folders, redisUrl, onFailure } = options
+  const now = () => new Date()
+  const zone = createZone(profile.timeZone)
+  const reader = createStore(options.reader, 'discreet')
+  const store = createStore(options.store, 'discreet')
+  const queues = createQueues({ redisUrl, prefix: profile.database })
+  const { landing } = folders
+  const source = { store: reader, queues, profile, zone, landing, now }
+  const live = createLive(createPanels(source), onFailure)
+  return {
+    page: createPage({
+      admit: createAdmit(profile.worker.operations),
+      live,
+      desk: { store, ledger: createLedger(store, now), queues, folders, profile, zone },
+      board: createBoard(queues),
+      onFailure,
+    }),
+    close: async () => {
+      live.close()
+      await queues.close()
+      await Promise.all([store.close(), reader.close()])
+    },
+  }
+}

@@ -1,0 +1,163 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Actor } from '../../pipeline/stores/audit.js'
+import { orderTakeUp, type TakeUp } from '../../pipeline/take-up.js'
+import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
+import { type Admit, isOwn } from './access.js'
+import { readAssets } from './assets.js'
+import { type FileDesk, readFileDetail, readRejects } from './file.js'
+import type { Live, Told } from './live.js'
+
+export interface PageOptions {
+  readonly admit: Admit
+  readonly live: Live
+  readonly desk: FileDesk
+  /** The board of queues, which answers what lies under `/queues`. */
+  readonly board: (request: IncomingMessage, response: ServerResponse) => void
+  /** Hears of failures that nobody foresaw. */
+  readonly onFailure: (error: unknown) => void
+}
+
+/** Answers every request that is none for health or metrics. */
+export type Page = (request: IncomingMessage, response: ServerResponse) => void
+
+const watchersMax = 100
+/** Some proxies end what says nothing for a while. */
+const stillMs = 15_000
+
+/** No script or style but those of this package, nothing in a frame, nothing from elsewhere. */
+export const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "font-src 'self'",
+  "base-uri 'self'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+interface Call {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly url: URL
+  readonly who: string
+}
+
+type Answer = (call: Call, parts: readonly string[]) => Promise<void> | void
+
+/** The operations page: its files, its figures as they change, a file's detail, and what may be done. */
+export function createPage(options: PageOptions): Page {
+  const { admit, live, desk, board, onFailure } = options
+  const assets = readAssets()
+  let watchers = 0
+  const routes: readonly (readonly [method: string, path: RegExp, answer: Answer])[] = [
+    ['GET', /^\/live$/, watch],
+    ['GET', /^\/files\/(\d{1,9})$/, detail],
+    ['GET', /^\/files\/(\d{1,9})\/rejects$/, rejects],
+    ['POST', /^\/files\/(\d{1,9})\/(retry|release)$/, act],
+    ['GET', /^\/queues(?:\/.*)?$/, ({ request, response }) => board(request, response)],
+    ['GET', /^\/[\w.-]*$/, asset],
+  ]
+
+  function watch({ response }: Call): void {
+    if (watchers >= watchersMax) {
+      sendJson(response, 503, { detail: 'too many watch' })
+      return
+    }
+    watchers++
+    response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' })
+    response.write('retry: 2000\n\n')
+    const leave = live.watch((told: Told) => response.write(`data: ${JSON.stringify(told)}\n\n`))
+    const still = setInterval(() => response.write(':\n\n'), stillMs)
+    response.once('close', () => {
+      watchers--
+      clearInterval(still)
+      leave()
+    })
+  }
+
+  async function detail({ response }: Call, [arrival]: readonly string[]): Promise<void> {
+    sendJson(response, 200, await readFileDetail(desk, Number(arrival)))
+  }
+
+  async function rejects({ response, url }: Call, [arrival]: readonly string[]): Promise<void> {
+    const after = Number(url.searchParams.get('after') ?? 0)
+    const wanted = Number.isInteger(after) && after >= 0 && after < 2 ** 32 ? after : 0
+    sendJson(response, 200, await readRejects(desk, { arrival: Number(arrival), after: wanted }))
+  }
+
+  async function act({ request, response, who }: Call, parts: readonly string[]): Promise<void> {
+    if (!isOwn(request)) throw new Fault('PERMISSION', 'only the page itself may ask for this')
+    const [arrival, order] = parts
+    const actor: Actor = { who, via: 'page' }
+    await orderTakeUp(desk, actor, { arrival: Number(arrival), act: order as TakeUp })
+    sendJson(response, 202, await readFileDetail(desk, Number(arrival)))
+  }
+
+  function asset({ response, url }: Call): void {
+    const found = assets.get(url.pathname)
+    if (found === undefined) sendJson(response, 404, { detail: `${url.pathname} is not here` })
+    else {
+      response.writeHead(200, { 'Content-Type': found.type, 'Cache-Control': 'no-cache' })
+      response.end(found.bytes)
+    }
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = 'GET' } = request
+    const url = new URL(request.url ?? '/', 'http://page')
+    for (const [name, value] of headers) response.setHeader(name, value)
+    const admitted = await admit(request)
+    const route = routes.find(([verb, path]) => verb === method && path.test(url.pathname))
+    if (!('who' in admitted)) refuse(response, admitted)
+    else if (route === undefined) sendJson(response, 404, { detail: 'there is nothing here' })
+    else {
+      const [, path, run] = route
+      const [, ...parts] = path.exec(url.pathname) ?? []
+      await run({ request, response, url, who: admitted.who }, parts)
+    }
+  }
+
+  return (request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      onFailure(error)
+      if (response.headersSent) response.destroy()
+      else sendFault(response, error)
+    })
+  }
+}
+
+const headers = [
+  ['Content-Security-Policy', policy],
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Referrer-Policy', 'no-referrer'],
+  ['Cross-Origin-Opener-Policy', 'same-origin'],
+] as const
+
+function refuse(
+  response: ServerResponse,
+  { status, text }: { readonly status: number; readonly text: string },
+): void {
+  if (status === 401) response.setHeader('WWW-Authenticate', 'Basic realm="Tieline"')
+  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' })
+  response.end(`${text}\n`)
+}
+
+const statuses: Partial<Record<FaultCode, number>> = { FILE_STATE: 409, PERMISSION: 403 }
+
+/** What is wrong with the world is told with what to do; of a broken program the log tells. */
+function sendFault(response: ServerResponse, error: unknown): void {
+  if (error instanceof Fault) {
+    const { code, detail } = error
+    sendJson(response, statuses[code] ?? 503, { code, detail, todo: faultCodes[code].meaning })
+  } else {
+    const detail = 'this failed unexpectedly; the log of the worker tells more'
+    sendJson(response, 500, { code: 'UNEXPECTED', detail })
+  }
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' })
+  response.end(JSON.stringify(body))
+}

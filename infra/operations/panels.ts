@@ -1,0 +1,33 @@
+import type { Panel } from './live.js'
+import type { PanelSource } from './panels/ask.js'
+import { readCompleteness } from './panels/completeness.js'
+import { readCycleDays } from './panels/cycles.js'
+import { readToday } from './panels/files.js'
+import { readFreshness } from './panels/freshness.js'
+import { createGatewayPanel } from './panels/gateway.js'
+import { readHeld } from './panels/held.js'
+import { readMinutes } from './panels/minutes.js'
+import { readWork } from './panels/queues.js'
+import { readSourceHealth } from './panels/sources.js'
+
+/** All panels of the page: a query, its pace, and a view of the same name in the browser. */
+export function createPanels(source: PanelSource): readonly Panel[] {
+  const panel = (
+    name: string,
+    seconds: number,
+    read: (source: PanelSource) => Promise<unknown>,
+  ) => {
+    return { name, everyMs: seconds * 1_000, read: () => read(source) }
+  }
+  return [
+    panel('files', 5, readToday),
+    panel('held', 10, readHeld),
+    panel('minutes', 10, readMinutes),
+    panel('freshness', 30, readFreshness),
+    panel('completeness', 300, readCompleteness),
+    panel('cycles', 300, readCycleDays),
+    panel('sources', 15, readSourceHealth),
+    panel('queues', 5, readWork),
+    panel('gateway', 5, createGatewayPanel(source.profile)),
+  ]
+}

@@ -1,0 +1,56 @@
+import type { Commodity } from '../../../schemas/feed.js'
+import { ask, type PanelSource } from './ask.js'
+
+const commodities = ['Electric', 'Gas'] as const satisfies readonly Commodity[]
+const minutesShown = 60
+/** Arrivals that are looked at, the latest: the receipts of loads lie by their numbers. */
+const arrivalsMax = 5_000
+
+interface Row {
+  readonly minute: number
+  readonly feed: string
+  readonly rows: number
+  readonly quantity: number
+}
+
+export interface Minutes {
+  /** Starts of minutes, seconds since 1970, ascending. */
+  readonly minutes: readonly number[]
+  readonly rows: readonly number[]
+  /** Energy by commodity, in the unit in which it was sent. */
+  readonly energy: Readonly<Record<string, readonly number[]>>
+}
+
+/** Rows that were judged, and the energy of those that were taken, in each of the last 60 minutes. */
+export async function readMinutes(source: PanelSource): Promise<Minutes> {
+  const last = Math.floor(source.now().getTime() / 60_000)
+  const first = last - minutesShown + 1
+  const found = await ask<Row>(source, {
+    sql: `WITH (SELECT max(arrival) FROM arrival) AS newest
+      SELECT toUInt32(intDiv(toUnixTimestamp(recorded_at), 60)) AS minute, s.feed AS feed,
+        toFloat64(sum(rows_read)) AS rows, toFloat64(sum(quantity_accepted)) AS quantity
+      FROM (
+        SELECT * FROM chunk_receipt FINAL
+        WHERE arrival + {arrivalsMax:UInt32} > newest
+          AND recorded_at >= fromUnixTimestamp({from:Int64})
+      ) AS r
+      LEFT JOIN (
+        SELECT arrival, toString(feed) AS feed FROM file_state FINAL
+        WHERE arrival + {arrivalsMax:UInt32} > newest
+      ) AS s ON s.arrival = r.arrival
+      GROUP BY minute, feed`,
+    parameters: { arrivalsMax, from: String(first * 60) },
+  })
+  const minutes = Array.from({ length: minutesShown }, (_, index) => first + index)
+  const series = (of: readonly Row[], value: 'rows' | 'quantity') => {
+    const sums = new Map<number, number>()
+    for (const row of of) sums.set(row.minute, (sums.get(row.minute) ?? 0) + row[value])
+    return minutes.map((minute) => sums.get(minute) ?? 0)
+  }
+  const ofFeed = (feed: string) => found.filter((row) => row.feed === feed)
+  return {
+    minutes: minutes.map((minute) => minute * 60),
+    rows: series(found, 'rows'),
+    energy: Object.fromEntries(commodities.map((one) => [one, series(ofFeed(one), 'quantity')])),
+  }
+}

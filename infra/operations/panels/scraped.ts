@@ -1,0 +1,54 @@
+/** What of a scrape of the gateway is shown. */
+export interface Scraped {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly answers: readonly {
+    readonly route: string
+    readonly status: string
+    readonly errorCode: string
+    readonly requests: number
+  }[]
+  /** Requests that took no longer, by the bound of the bucket in seconds, ascending. */
+  readonly buckets: readonly (readonly [number, number])[]
+}
+
+const series = /^(tieline_requests_total|tieline_request_seconds_bucket)\{([^}]*)\} (\S+)/
+
+/** Takes requests and latencies from what Prometheus would be told. */
+export function scrapeOf(text: string, at: number): Scraped {
+  const answers: Scraped['answers'][number][] = []
+  const buckets = new Map<number, number>()
+  for (const line of text.split('\n')) {
+    const [, name, labelled = '', value = '0'] = series.exec(line) ?? []
+    if (name === undefined) continue
+    const labels = Object.fromEntries(
+      [...labelled.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, text]) => [key, text ?? '']),
+    )
+    const { route = '', status = '', error_code: errorCode = '', le = '' } = labels
+    if (name === 'tieline_requests_total') {
+      answers.push({ route, status, errorCode, requests: Number(value) })
+    } else {
+      const bound = le === '+Inf' ? Number.POSITIVE_INFINITY : Number(le)
+      buckets.set(bound, (buckets.get(bound) ?? 0) + Number(value))
+    }
+  }
+  return { at, answers, buckets: [...buckets].sort(([a], [b]) => a - b) }
+}
+
+/** What the gateway answered between two scrapes; undefined where it was started anew. */
+export function answeredOf(before: Scraped, now: Scraped) {
+  const seconds = (now.at - before.at) / 1_000
+  const counted = now.buckets.map(([bound, requests]) => {
+    const earlier = before.buckets.find(([one]) => one === bound)?.[1] ?? 0
+    return [bound, requests - earlier] as const
+  })
+  const all = counted.at(-1)?.[1] ?? 0
+  if (seconds <= 0 || all < 0) return undefined
+  const below = (share: number) =>
+    all === 0 ? null : finite(counted.find(([, requests]) => requests >= share * all)?.[0])
+  return { at: now.at / 1_000, perSecond: all / seconds, median: below(0.5), slow: below(0.95) }
+}
+
+function finite(bound: number | undefined): number | null {
+  return bound !== undefined && Number.isFinite(bound) ? bound : null
+}

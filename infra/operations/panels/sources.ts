@@ -1,0 +1,8 @@
+import { readSources } from '../../../pipeline/stores/sources.js'
+import { showSources } from '../../sources-shown.js'
+import type { PanelSource } from './ask.js'
+
+/** The sources of the profile: polled, paused, or failing and why. */
+export async function readSourceHealth({ store, profile }: PanelSource) {
+  return showSources(profile, await readSources(store))
+}

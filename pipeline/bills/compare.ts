@@ -1,0 +1,198 @@
+import { Fault } from '../../schemas/fault.js'
+import { toDays } from '../../schemas/lint/finding.js'
+import type { PlanContext } from '../../schemas/rating/plan.js'
+import { createSlots } from '../../schemas/rating/slots.js'
+import type { Store } from '../stores/clickhouse.js'
+import { type RatesInForce, readRates } from '../stores/rates.js'
+import {
+  type ComparisonCount,
+  countComparisons,
+  createCompared,
+  createPlans,
+  priceRates,
+  sumPeriods,
+} from './comparison.js'
+import { type Compilation, compilePlans, toPlanRow } from './compile.js'
+import { gatherMembers, type NumberedPlan, readPlans, tablesOf } from './members.js'
+import { type CycleYear, findYears, type Period } from './period.js'
+import { newestFile } from './publish.js'
+import { type BillContext, drop, dropLeft, localDay, nameRun } from './run.js'
+import { dayStarts } from './scan.js'
+import { sumReads } from './sum-reads.js'
+
+export interface ComparisonSummary {
+  readonly run: string
+  /** Cycles that were compared, with the first and the last day. */
+  readonly cycles: readonly { cycleId: string; first: string; last: string; periods: number }[]
+  /** Cycles that the schedule in force does not know, or of which no period has ended. */
+  readonly skipped: readonly { cycleId: string; meters: number }[]
+  readonly rateCodes: number
+  readonly meters: number
+  /** Number of comparisons by status. */
+  readonly comparisons: Readonly<Record<string, number>>
+  /** Why there is no total or intervals are missing, the most frequent first. */
+  readonly reasons: readonly ComparisonCount[]
+  readonly seconds: number
+}
+
+interface Comparing {
+  readonly context: BillContext
+  readonly run: string
+  readonly rates: RatesInForce
+  /** Gathers the periods of one cycle. */
+  readonly compared: string
+}
+
+/**
+ * Computes what the last 12 months of every registered meter would have cost under each rate of its
+ * commodity, and publishes all of it at once: the row of the run is written last, and until then
+ * readers see the comparison before. The reads of a period are scanned once for all rates. Throws
+ * `CONFIG` where no cycle of a registered meter has a period that has ended.
+ */
+export async function compare(context: BillContext): Promise<ComparisonSummary> {
+  const { store, profile, now } = context
+  const began = performance.now()
+  const run = nameRun(now())
+  const { arrival: usageVersion } = await newestFile(store)
+  const rates = await readRates(store, profile.companyCodes)
+  const years = await findYears(store, profile.companyCodes, localDay(context))
+  const compared = years.filter(({ periods }) => periods.length > 0)
+  if (compared.length === 0) throw nothingToCompare(years)
+  await dropLeft(store)
+  await dropReplaced(store)
+  for (const [at, year] of compared.entries()) {
+    const gathered = { context, run, rates, compared: `bill_compared_${run}_${at}` }
+    try {
+      await compareCycle(gathered, year)
+    } finally {
+      await drop(store, [gathered.compared])
+    }
+  }
+  const told = await publish(context, { run, rates, years: compared, usageVersion })
+  return {
+    run,
+    cycles: compared.map(spanOf),
+    skipped: years.filter(({ periods }) => periods.length === 0),
+    rateCodes: rates.book.codes.size,
+    ...told,
+    seconds: (performance.now() - began) / 1_000,
+  }
+}
+
+function nothingToCompare(years: readonly CycleYear[]): Fault {
+  const cycles = years.map(({ cycleId }) => JSON.stringify(cycleId)).join(', ')
+  const detail =
+    years.length === 0
+      ? 'no meter is registered: register customers first'
+      : `no period has ended of the cycles that registered meters have, ${cycles}: load their BillingCycles file`
+  return new Fault('CONFIG', `there is nothing to compare; ${detail}`)
+}
+
+function spanOf({ cycleId, periods }: CycleYear) {
+  const [first, last] = [periods[0]?.first ?? '', periods.at(-1)?.last ?? '']
+  return { cycleId, first, last, periods: periods.length }
+}
+
+/** Of the runs before the latest nobody reads any more; one that began earlier is never the latest. */
+async function dropReplaced(store: Store): Promise<void> {
+  const replaced = await store.rows<{ run: string }>({
+    sql: `SELECT DISTINCT run FROM rate_comparison_row WHERE run < (SELECT max(run) FROM comparison_run)`,
+  })
+  for (const { run } of replaced) {
+    await store.command({ sql: `ALTER TABLE rate_comparison_row DROP PARTITION '${run}'` })
+  }
+}
+
+async function compareCycle(comparing: Comparing, { cycleId, periods }: CycleYear): Promise<void> {
+  const { context, run, compared } = comparing
+  await context.store.command(createCompared(compared))
+  for (const period of periods) await comparePeriod(comparing, period)
+  const last = toDays(periods.at(-1)?.last ?? '')
+  await context.store.command(sumPeriods({ run, compared, cycleId, last }))
+}
+
+async function comparePeriod(comparing: Comparing, period: Period): Promise<void> {
+  const { context, rates, compared } = comparing
+  const { store, profile, zone } = context
+  const run = `${comparing.run}_${period.first.replaceAll('-', '')}`
+  const tables = tablesOf(run)
+  try {
+    await gatherMembers(store, tables, { period, profile })
+    const days = { from: toDays(period.first) - 1, to: toDays(period.last) + 1 }
+    const slots = createSlots(zone, days, profile.billing.periodClock)
+    const plans = { book: rates.book, slots, rules: profile.billing }
+    const compilation = compileRates(plans, await readPlans(store, tables, period))
+    if (compilation.plans.length === 0) return
+    await store.command(createPlans(tables))
+    await store.insert(tables.variants, planRows(plans, run, compilation))
+    const request = { cycleId: period.cycleId }
+    const reading = { compilation, projection: undefined }
+    await sumReads(context, { request, period, run, tables }, reading)
+    const firstDay = slots.periodDay[0] as number
+    const starts = [...dayStarts(slots), slots.count]
+    const lastActual = toDays(period.last)
+    const pricing = { run, tables, rules: profile.billing, dayStarts: starts, firstDay, lastActual }
+    await store.command(priceRates(pricing, compared))
+  } finally {
+    await drop(store, Object.values(tables))
+  }
+}
+
+/** Every rate that is known, and those that members have and nobody knows, for all days of members. */
+function compileRates(plans: PlanContext, members: readonly NumberedPlan[]): Compilation {
+  const own = members.map(({ rates }) => rates.at(-1)?.rateCode ?? '')
+  const rateCodes = [...new Set([...plans.book.codes.keys(), ...own])]
+  const days = new Map(members.map((one) => [`${one.from} ${one.to}`, one]))
+  const numbered = [...days.values()].flatMap(({ from, to, isWhole }) =>
+    rateCodes.map((rateCode) => ({ from, to, isWhole, rates: [{ rateCode, from, to }] })),
+  )
+  return compilePlans(
+    plans,
+    numbered.map((one, at) => ({ ...one, plan: at + 1 })),
+  )
+}
+
+/** The rows of plans with the commodity of their rate, also where it has no price. */
+function planRows({ book }: PlanContext, run: string, { plans }: Compilation): readonly object[] {
+  return plans.map((one) => {
+    const code = book.codes.get(one.days.rates[0]?.rateCode ?? '')?.row
+    return { ...toPlanRow(run, one), commodity: code?.['Commodity'] ?? '' }
+  })
+}
+
+interface Made {
+  readonly run: string
+  readonly rates: RatesInForce
+  readonly years: readonly CycleYear[]
+  readonly usageVersion: number
+}
+
+async function publish(
+  { store, profile, now }: BillContext,
+  { run, rates, years, usageVersion }: Made,
+): Promise<Pick<ComparisonSummary, 'meters' | 'comparisons' | 'reasons'>> {
+  const counts = await store.rows<ComparisonCount>(countComparisons(run))
+  const comparisons: Record<string, number> = {}
+  for (const one of counts) {
+    comparisons[one.status] = (comparisons[one.status] ?? 0) + one.comparisons
+  }
+  const [found] = await store.rows<{ meters: string }>({
+    sql: `SELECT toString(uniqExact(meter_id)) AS meters FROM rate_comparison_row WHERE run = {run:String}`,
+    parameters: { run },
+  })
+  const meters = Number(found?.meters)
+  await store.insert('comparison_run', [
+    {
+      run,
+      cycles: years.map(({ cycleId }) => cycleId),
+      rate_codes: [...rates.book.codes.keys()],
+      meters,
+      comparisons,
+      usage_version: usageVersion,
+      rate_file_ids: rates.fileIds,
+      settings: JSON.stringify(profile.billing),
+      published_at: now().toISOString(),
+    },
+  ])
+  return { meters, comparisons, reasons: counts.filter(({ status }) => status !== 'compared') }
+}

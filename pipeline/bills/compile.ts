@@ -1,0 +1,173 @@
+import { fromDays } from '../../schemas/lint/finding.js'
+import { formatQuantity } from '../../schemas/quantity.js'
+import {
+  type Classes,
+  createClasses,
+  type Labelling,
+  maskOf,
+} from '../../schemas/rating/classes.js'
+import type { EnergyLine, Unpriced } from '../../schemas/rating/kind.js'
+import { createPlan, type Plan, type PlanContext } from '../../schemas/rating/plan.js'
+import type { Slots } from '../../schemas/rating/slots.js'
+import { createVariant, pricingsOf, shifts } from '../../schemas/rating/variant.js'
+import type { NumberedPlan } from './members.js'
+
+/** How the reads of a meter are picked: by meter alone, or one by one where it has several owners. */
+export const passes = { whole: 0, odd: 1 } as const
+
+export interface CompiledPlan {
+  readonly days: NumberedPlan
+  readonly plan: Plan | Unpriced
+}
+
+export interface Compilation {
+  readonly slots: Slots
+  readonly plans: readonly CompiledPlan[]
+  /** What variants of the plans tell apart besides. */
+  readonly labellings: readonly PlanLabelling[]
+}
+
+interface PlanLabelling {
+  readonly isWhole: boolean
+  readonly labels: Labelling
+}
+
+export function compilePlans(context: PlanContext, plans: readonly NumberedPlan[]): Compilation {
+  return {
+    slots: context.slots,
+    plans: plans.map((days) => ({ days, plan: createPlan(context, days) })),
+    labellings: [],
+  }
+}
+
+/** The widest variant of which all days have prices tells apart what the narrower ones do. */
+const widest = [
+  [-1, 1],
+  [-1, 0],
+  [0, 1],
+  [0, 0],
+].map(([start, end]) => shifts.findIndex((one) => one[0] === start && one[1] === end))
+
+/** Tells apart what variants do too, so that they can be priced from the same reads. */
+export function labelVariants(compilation: Compilation, context: PlanContext): Compilation {
+  const labellings = compilation.plans.flatMap(({ days }) => {
+    const variants = pricingsOf(context.book, days).map((pricing) => {
+      const plans = widest.map((shift) => createVariant(context, days, { shift, pricing, tier: 0 }))
+      return plans.find((plan) => 'components' in plan)
+    })
+    return [
+      edgesLabelling(compilation, days),
+      ...variants.flatMap((plan) => plan?.components.map(({ segmentOf }) => segmentOf) ?? []),
+    ].map((labels) => ({ isWhole: days.isWhole, labels }))
+  })
+  return { ...compilation, labellings }
+}
+
+/** The days around the ends of a plan, each by itself. */
+function edgesLabelling({ slots }: Compilation, { from, to }: NumberedPlan): Labelling {
+  const edges = [from - 1, from, to, to + 1]
+  return Uint8Array.from(slots.periodDay, (day) => edges.indexOf(day) + 1)
+}
+
+/** Of each slot 1 where it lies in the days of a plan, else 0. */
+function daysLabelling({ slots }: Compilation, { from, to }: NumberedPlan): Uint8Array {
+  const labels = new Uint8Array(slots.count)
+  for (let slot = 0; slot < slots.count; slot++) {
+    const day = slots.periodDay[slot] as number
+    labels[slot] = day >= from && day <= to ? 1 : 0
+  }
+  return labels
+}
+
+/** The classes that tell apart what any plan of a pass does. */
+export function classesOf(compilation: Compilation, pass: number): Classes {
+  const isOfPass = ({ isWhole }: { readonly isWhole: boolean }) => pass === passes.odd || isWhole
+  const labellings = compilation.plans
+    .filter(({ days }) => isOfPass(days))
+    .flatMap(({ days, plan }) => [
+      daysLabelling(compilation, days),
+      ...('components' in plan ? plan.components.map(({ segmentOf }) => segmentOf) : []),
+    ])
+  const variants = compilation.labellings.filter(isOfPass).map(({ labels }) => labels)
+  return createClasses(compilation.slots.count, [...labellings, ...variants])
+}
+
+/** A limit that nothing reaches: the ends of Int64. */
+const unlimited = { lower: -(2n ** 63n), upper: 2n ** 63n - 1n }
+
+/** The classes of each line of energy, as the store multiplies them with a meter's vector. */
+export function toMaskRows(
+  compilation: Compilation,
+  pass: number,
+  classes: Classes,
+): readonly object[] {
+  return compilation.plans
+    .filter(({ days }) => pass === passes.odd || days.isWhole)
+    .map(({ days, plan }) => {
+      const lines = 'components' in plan ? linesOf(plan) : []
+      const mask = (segmentOf: Uint16Array, segments: readonly number[]) => [
+        ...maskOf(classes, segmentOf, segments),
+      ]
+      return {
+        plan: days.plan,
+        pass,
+        whole: [...maskOf(classes, daysLabelling(compilation, days), [1])],
+        through: lines.map(({ segmentOf, line }) => mask(segmentOf, line.through)),
+        before: lines.map(({ segmentOf, line }) => mask(segmentOf, line.before)),
+        lower: lines.map(({ line }) => String(line.lower ?? unlimited.lower)),
+        upper: lines.map(({ line }) => String(line.upper ?? unlimited.upper)),
+      }
+    })
+}
+
+interface PlacedLine {
+  readonly line: EnergyLine
+  readonly segmentOf: Uint16Array
+}
+
+function linesOf(plan: Plan): readonly PlacedLine[] {
+  return plan.components.flatMap(({ lines, segmentOf }) =>
+    lines.map((line) => ({ line, segmentOf })),
+  )
+}
+
+/** What a plan says of its lines, in their order: energy, amounts, percents, the minimum. */
+export function toPlanRow(run: string, { days, plan }: CompiledPlan): object {
+  const own = {
+    run,
+    plan: days.plan,
+    rate_codes: days.rates.map(({ rateCode }) => rateCode),
+    start_date: fromDays(days.from),
+    last_date: fromDays(days.to),
+  }
+  if ('reason' in plan) return { ...own, status: plan.status, reason: plan.reason }
+  const { amounts, percents, minimums } = plan.fixed
+  const energy = linesOf(plan).map(({ line }) => line)
+  const minimum = minimums.slice(-1)
+  const lines = [...energy, ...amounts, ...percents, ...minimum]
+  const least = minimums.reduce((sum, { amount }) => sum + amount, 0n)
+  return {
+    ...own,
+    commodity: plan.commodity,
+    unit: plan.unit,
+    resolution: plan.resolution,
+    components: lines.map((line) => ('component' in line ? line.component : '')),
+    names: lines.map(({ name }) => name),
+    kinds: lines.map(({ kind }) => kind),
+    tiers: lines.map((line) => ('tier' in line ? line.tier : 0)),
+    taxable: lines.map(({ taxable }) => (taxable ? 1 : 0)),
+    file_ids: lines.map(({ fileId }) => fileId),
+    from_dates: lines.map(({ from }) => fromDays(from)),
+    to_dates: lines.map(({ to }) => fromDays(to)),
+    prices: energy.map(({ price }) => formatQuantity(price)),
+    amounts: amounts.map(({ amount }) => formatDollars(amount)),
+    percents: percents.map(({ amount }) => formatQuantity(amount)),
+    minimum: minimum.length === 0 ? null : formatDollars(least),
+  }
+}
+
+/** 10^-12 dollars as the store reads them. */
+function formatDollars(amount: bigint): string {
+  const digits = String(amount < 0n ? -amount : amount).padStart(13, '0')
+  return `${amount < 0n ? '-' : ''}${digits.slice(0, -12)}.${digits.slice(-12)}`
+}

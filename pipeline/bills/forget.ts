@@ -1,0 +1,32 @@
+import type { Store } from '../stores/clickhouse.js'
+
+/** A run whose row is not there after a day has died. */
+const hours = 24
+
+/**
+ * Drops the bills of runs that later ones of their period have replaced but for the latest few, and
+ * what runs have left that died before they were published. Parts are rewritten: nothing of an account
+ * may stay hidden on the disk. The row of a run goes last, so that what is cut short is gone on with.
+ */
+export async function forgetRuns(
+  store: Store,
+  { runsKept, now }: { readonly runsKept: number; readonly now: Date },
+): Promise<void> {
+  const before = new Date(now.getTime() - hours * 3_600_000).toISOString().replace(/\D/g, '')
+  const rows = await store.rows<{ run: string }>({
+    sql: `SELECT run FROM bill_run
+      QUALIFY row_number() OVER (PARTITION BY billing_cycle_id, start_date, as_of IS NULL ORDER BY run DESC) > {runsKept:UInt32}
+      UNION DISTINCT
+      SELECT DISTINCT run FROM (SELECT run FROM bill_plan UNION ALL SELECT run FROM bill_row)
+      WHERE run < {before:String} AND run NOT IN (SELECT run FROM bill_run)`,
+    parameters: { runsKept, before },
+  })
+  if (rows.length === 0) return
+  for (const table of ['bill_variance_row', 'bill_row', 'bill_plan', 'bill_run']) {
+    await store.command({
+      sql: `ALTER TABLE ${table} DELETE WHERE run IN {runs:Array(String)}`,
+      parameters: { runs: rows.map(({ run }) => run) },
+      settings: { mutations_sync: 2 },
+    })
+  }
+}

@@ -1,0 +1,122 @@
+import { toDays } from '../../schemas/lint/finding.js'
+import type { Profile } from '../../schemas/profile.js'
+import type { PlanDays } from '../../schemas/rating/plan.js'
+import type { Store } from '../stores/clickhouse.js'
+import type { Period } from './period.js'
+
+/** The tables that a run works in and drops when it has ended. */
+export interface RunTables {
+  /** Who is billed: one row for each tenancy in the period. */
+  readonly members: string
+  /** Their energy by class. */
+  readonly vectors: string
+  /** The same with what is projected of an open period, and what last year tells of it. */
+  readonly projected: string
+  readonly lastYear: string
+  /** The classes of each line of a plan. */
+  readonly masks: string
+  /** What was billed. */
+  readonly billed: string
+  /** The plans by which bills may have been computed otherwise. */
+  readonly variants: string
+  /** What bills come to when one cause after the other is neutralised. */
+  readonly steps: string
+}
+
+export function tablesOf(run: string): RunTables {
+  return {
+    members: `bill_member_${run}`,
+    vectors: `bill_vector_${run}`,
+    projected: `bill_projected_${run}`,
+    lastYear: `bill_last_${run}`,
+    masks: `bill_mask_${run}`,
+    billed: `bill_billed_${run}`,
+    variants: `bill_variant_${run}`,
+    steps: `bill_step_${run}`,
+  }
+}
+
+/**
+ * Writes down who is billed: the tenancies of the cycle that touch the period, each with its days and
+ * its rate codes by days, as the customer's records told of them. Members with the same days and codes
+ * get the same number of a plan. Odd are those whose meter several tenancies have held, or whose
+ * days are not those of the period: their reads are picked one by one.
+ */
+export async function gatherMembers(
+  store: Store,
+  tables: RunTables,
+  { period, profile }: { readonly period: Period; readonly profile: Profile },
+): Promise<void> {
+  const { Electric, Gas } = profile.usage.unit
+  await store.command({
+    sql: `CREATE TABLE ${tables.members} ENGINE = MergeTree ORDER BY meter_id AS
+      WITH toInt32({first:Date}) AS first, toInt32({last:Date}) AS last,
+        (at -> toInt32(toDate(at, {zone:String}))) AS day_of,
+        arrayFilter((c, i) -> i = 1 OR c.2 != told[i - 1].2, told, arrayEnumerate(told)) AS changes,
+        arrayMap((c, i) -> (c.2,
+            toInt32(greatest(if(i = 1, first_day, c.1), first_day)),
+            toInt32(least(if(i = length(changes), last_day, changes[i + 1].1 - 1), last_day))),
+          changes, arrayEnumerate(changes)) AS cut,
+        if(empty(told), [(toString(rate_code), first_day, last_day)], arrayFilter(r -> r.2 <= r.3, cut)) AS rates
+      SELECT meter_id, external_site_id, account_number, client_id, client_ids, held_from, held_to,
+        multiIf(unit_of_measure != '', toString(unit_of_measure), meter_type = 'Gas', {gas:String}, {electric:String}) AS unit,
+        first_day, last_day, rates,
+        tenancies > 1 OR first_day != first OR last_day != last AS is_odd,
+        toUInt32(dense_rank() OVER (ORDER BY first_day, last_day, rates)) AS plan
+      FROM (
+        SELECT *,
+          ifNull(valid_from, toDateTime(0, 'UTC')) AS held_from,
+          ifNull(valid_to, toDateTime(4294967295, 'UTC')) AS held_to,
+          if(valid_from IS NULL, first, greatest(first, day_of(held_from))) AS first_day,
+          if(valid_to IS NULL, last, least(last, day_of(held_to - 1))) AS last_day,
+          count() OVER (PARTITION BY meter_id) AS tenancies
+        FROM tenancy FINAL
+        WHERE meter_id IN (SELECT meter_id FROM tenancy FINAL WHERE billing_cycle_id = {cycleId:String})
+      ) AS t
+      LEFT JOIN (
+        SELECT meter_id AS m, external_site_id AS s, account_number AS a,
+          arraySort(groupArray((day_of(at), toString(rate_code)))) AS told
+        FROM registration_fact
+        WHERE kind = 'seen'
+        GROUP BY m, s, a
+        HAVING uniqExact(rate_code) > 1
+      ) AS f ON f.m = t.meter_id AND f.s = t.external_site_id AND f.a = t.account_number
+      WHERE billing_cycle_id = {cycleId:String} AND first_day <= last_day AND held_from < held_to`,
+    parameters: {
+      first: period.first,
+      last: period.last,
+      cycleId: period.cycleId,
+      zone: profile.timeZone,
+      electric: Electric,
+      gas: Gas,
+    },
+  })
+}
+
+/** The days of a plan and whether all of its members have the reads of their meter for themselves. */
+export interface NumberedPlan extends PlanDays {
+  readonly plan: number
+  readonly isWhole: boolean
+}
+
+export async function readPlans(
+  store: Store,
+  { members }: RunTables,
+  period: Period,
+): Promise<readonly NumberedPlan[]> {
+  const rows = await store.rows<{
+    plan: number
+    rates: readonly (readonly [string, number, number])[]
+    from: number
+    to: number
+  }>({
+    sql: `SELECT plan, any(rates) AS rates, any(first_day) AS from, any(last_day) AS to
+      FROM ${members} GROUP BY plan ORDER BY plan`,
+  })
+  const [first, last] = [toDays(period.first), toDays(period.last)]
+  return rows.map(({ rates, ...days }) => ({
+    ...days,
+    rates: rates.map(([rateCode, from, to]) => ({ rateCode, from, to })),
+    isWhole: days.from === first && days.to === last,
+  }))
+}

@@ -1,0 +1,188 @@
+import type { BillingRules } from '../../schemas/billing.js'
+import { pastDays } from '../../schemas/rating/projection.js'
+import type { Statement } from '../stores/clickhouse.js'
+import { passes } from './compile.js'
+import type { RunTables } from './members.js'
+
+/** Below this share of its intervals a bill is flagged and no match for reconciliation. */
+export const completenessMin = 0.98
+
+/** What bills that lack reads have in common, in words. */
+export function toShortfall({ presentShareMin }: BillingRules) {
+  return {
+    incomplete: `less than ${completenessMin * 100} % of the intervals are there`,
+    sparse: `billing.presentShareMin asks for ${Number((presentShareMin * 100).toFixed(2))} %`,
+  }
+}
+
+const untold = `of the ${pastDays.all} days before them fewer than ${pastDays.min}, or fewer than ${pastDays.ofTypeMin} of a kind that lies ahead, have reads, nor have the same days of last year`
+
+/** Rows that are priced together: each holds its meter's vector once for every line of its plan. */
+const rowsAtOnce = 2_048
+
+export function createMasks({ masks }: RunTables): Statement {
+  return {
+    sql: `CREATE TABLE ${masks}
+      (
+        plan UInt32, pass UInt8, whole Array(UInt16), through Array(Array(UInt16)),
+        before Array(Array(UInt16)), lower Array(Int64), upper Array(Int64)
+      )
+      ENGINE = MergeTree ORDER BY (pass, plan)`,
+  }
+}
+
+export interface Pricing {
+  readonly run: string
+  readonly tables: RunTables
+  readonly rules: BillingRules
+  /** First slot of each period day, so that the intervals of a bill's days can be counted. */
+  readonly dayStarts: readonly number[]
+  readonly firstDay: number
+  /** The last day whose reads count as there or missing: those behind it are projected. */
+  readonly lastActual: number
+}
+
+/** Who is priced by what: subqueries or tables. */
+export interface Priced {
+  /** Rows of members, with the number of a plan and the unit of the meter as `meter_unit`. */
+  readonly members: string
+  readonly plans: string
+  /** What of the columns there are is taken for the vector, where it is not the vector itself. */
+  readonly vector?: string
+}
+
+/** Members with their plans, masks and vectors, one row each; those without reads have no vector. */
+export function joined({ rules, tables }: Pricing, { members, plans, vector }: Priced): string {
+  const { vectors, masks } = tables
+  const odd = `pass = ${passes.odd}`
+  const source = `SELECT * FROM (${members}) AS m
+      ANY LEFT JOIN (
+        SELECT meter_id AS u_meter, external_site_id AS u_site, account_number AS u_account,
+          client_id AS u_client, pass, seconds, present, negative, vector, method
+        FROM ${vectors}
+        WHERE ${odd} OR meter_id NOT IN (SELECT meter_id FROM ${vectors} WHERE ${odd})
+      ) AS u ON u_meter = meter_id AND u_site = external_site_id
+        AND u_account = account_number AND u_client = client_id
+      ANY LEFT JOIN (
+        SELECT plan AS p_plan, status AS plan_status, reason AS plan_reason, unit, resolution, kinds, taxable,
+          prices, amounts, percents, minimum
+        FROM ${plans}
+      ) AS p ON p_plan = plan
+      ANY LEFT JOIN (SELECT plan AS k_plan, pass AS k_pass, whole, through, before, lower, upper FROM ${masks}) AS k
+        ON k_plan = plan AND k_pass = pass`
+  const taken =
+    vector === undefined ? source : `SELECT * REPLACE (${vector} AS vector) FROM (${source})`
+  return rules.tierScope === 'account' ? withAccounts(taken) : taken
+}
+
+/**
+ * What the meters of an account with the same plan have used together before each line's days, and
+ * in them up to and with each meter: of equal time they fill the tiers one after the other.
+ */
+function withAccounts(source: string): string {
+  return `SELECT *, sumForEach(own_before) OVER account AS all_before,
+        sumForEach(own_used) OVER (account ORDER BY meter_id, first_day ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS used_until
+      FROM (
+        SELECT * EXCEPT (through, before),
+          arrayMap(b -> arrayDotProduct(vector, b), if(empty(vector), [], before)) AS own_before,
+          arrayMap((t, b) -> arrayDotProduct(vector, t) - b, if(empty(vector), [], through), own_before) AS own_used
+        FROM (${source})
+      )
+      WINDOW account AS (PARTITION BY if(account_number = '', meter_id, account_number), plan, meter_unit)`
+}
+
+/** The energy of each line: what its slots hold within its limits, less what was used before. */
+function energyOf({ rules }: Pricing): string {
+  const isAccount = rules.tierScope === 'account'
+  const [through, before] = isAccount
+    ? ['all + used', 'all + used - own']
+    : ['arrayDotProduct(vector, t)', 'arrayDotProduct(vector, b)']
+  const names = isAccount ? ['all', 'used', 'own'] : ['t', 'b']
+  const arrays = isAccount ? ['all_before', 'used_until', 'own_used'] : ['through', 'before']
+  const priced = [...arrays, 'lower', 'upper'].map((name) => `if(is_priced, ${name}, [])`)
+  return `arrayMap((${names.join(', ')}, low, high) -> round(toDecimal128(clip(${through}, low, high) - clip(${before}, low, high), 9) / divisor, 6),
+          ${priced.join(', ')}) AS energy`
+}
+
+/**
+ * The exact decimals of a bill; percents go by the taxable lines as rounded. To stand behind WITH.
+ */
+export function amountsOf(pricing: Pricing): string {
+  const { rules, dayStarts, firstDay, lastActual } = pricing
+  const line = rules.rounding === 'line' ? 2 : 6
+  const total = rules.rounding === 'none' ? 6 : 2
+  return `[${dayStarts.join(',')}] AS day_starts,
+        (seconds = 0 OR present = 0 AND method = '') AS is_empty,
+        (meter_unit = 'Wh' AND unit = 'kWh') AS is_wh,
+        if(is_wh, 1000000000, 1000000) AS divisor,
+        if(is_wh, 1000, 1) AS scale,
+        least(last_day, ${lastActual}) AS actual_day,
+        day_starts[actual_day - ${firstDay} + 2] - day_starts[first_day - ${firstDay} + 1] AS slots,
+        toUInt32(multiIf(is_empty OR actual_day < first_day, 0, seconds >= 86400, actual_day - first_day + 1, intDiv(slots * 900, seconds))) AS expected,
+        multiIf(
+          plan_status != '', plan_status,
+          meter_unit != unit AND NOT is_wh, 'unit',
+          is_empty, 'noUsage',
+          seconds > resolution OR method = 'none', 'notProjectable',
+          present < expected * ${rules.presentShareMin}, 'sparse',
+          method != '', 'projected',
+          present < expected * ${completenessMin}, 'incomplete',
+          'billed') AS outcome,
+        outcome IN ('billed', 'incomplete', 'projected') AS is_priced,
+        ((sum, low, high) -> least(greatest(sum, if(low = ${lowest}, low, low * scale)), if(high = ${highest}, high, high * scale))) AS clip,
+        ${energyOf(pricing)},
+        arrayConcat(
+          arrayMap((q, price) -> toDecimal128(round(q * price, ${line}), 6), energy, if(is_priced, prices, [])),
+          arrayMap(amount -> toDecimal128(round(amount, ${line}), 6), amounts)) AS untaxed,
+        arraySum(arrayMap((amount, is_taxable) -> amount * is_taxable, untaxed, arraySlice(taxable, 1, length(untaxed)))) AS taxed,
+        arrayConcat(untaxed, arrayMap(percent -> toDecimal128(round(taxed * percent * toDecimal64('0.01', 2), ${line}), 6), percents)) AS charged,
+        arraySum(charged) AS due,
+        if(minimum IS NULL, [], [greatest(toDecimal128(0, 6), toDecimal128(round(assumeNotNull(minimum), ${line}), 6) - due)]) AS missing,
+        if(is_empty OR empty(whole), 0, round(toDecimal128(arrayDotProduct(vector, whole), 9) / divisor, 6)) AS used,
+        if(is_priced, round(due + arraySum(missing), ${total}), NULL) AS dollars`
+}
+
+/** The outcome of `amountsOf` in words, empty where all is well. */
+export function whyOf(rules: BillingRules): string {
+  return `multiIf(
+          plan_status != '', plan_reason,
+          outcome = 'unit', concat('the meter is read in ', meter_unit, ', the rate is priced in ', unit),
+          outcome = 'noUsage', 'no interval of the period is there',
+          outcome = 'notProjectable' AND method = 'none', 'the days ahead cannot be told: ${untold}',
+          outcome = 'notProjectable', concat('intervals of ', toString(seconds), ' seconds cannot be told apart by a rate whose price changes within them'),
+          present < expected * ${completenessMin} AND outcome != 'sparse', concat(toString(present), ' of ', toString(expected), ' intervals are there'),
+          outcome = 'sparse', concat(toString(present), ' of ', toString(expected), ' intervals are there; ${toShortfall(rules).sparse}'),
+          '')`
+}
+
+/** How many rows with vectors are worked on together. */
+export const blocks = { max_block_size: rowsAtOnce, max_joined_block_size_rows: rowsAtOnce }
+
+/**
+ * Prices all bills of a run in one statement. A bill that cannot be computed is a row with its reason.
+ */
+export function priceBills(pricing: Pricing): Statement {
+  const { run, tables, rules } = pricing
+  const source = joined(pricing, {
+    members: `SELECT meter_id, external_site_id, account_number, client_id, client_ids, unit AS meter_unit,
+          first_day, last_day, plan
+        FROM ${tables.members}`,
+    plans: `bill_plan WHERE run = '${run}'`,
+  })
+  return {
+    sql: `INSERT INTO bill_row (run, plan, account_number, external_site_id, meter_id, client_ids, start_date, last_date,
+        status, reason, method, days_projected, seconds, intervals_expected, intervals_present, nem, quantity, quantities, line_amounts, total)
+      WITH ${amountsOf(pricing)}
+      SELECT '${run}', plan, account_number, external_site_id, meter_id, client_ids,
+        toDate(first_day), toDate(last_day), outcome,
+        ${whyOf(rules)} AS reason,
+        method, if(outcome = 'projected', last_day - greatest(first_day - 1, actual_day), 0), if(is_empty, 0, seconds), expected, present, negative > 0, used,
+        energy, if(is_priced, arrayConcat(charged, missing), []), dollars
+      FROM (${source})
+      ORDER BY account_number, meter_id, first_day`,
+    settings: blocks,
+  }
+}
+
+const lowest = -(2n ** 63n)
+const highest = 2n ** 63n - 1n

@@ -1,0 +1,71 @@
+import type { BillStatus } from '../../schemas/rating/kind.js'
+import type { Store } from '../stores/clickhouse.js'
+import type { RatesInForce } from '../stores/rates.js'
+import { toShortfall } from './price.js'
+import type { BillContext, BillSummary, Run } from './run.js'
+
+/** What a run was made from. */
+export interface Inputs extends Newest {
+  readonly rates: RatesInForce
+}
+
+/** Sums up the bills of a run and writes its row, last of all: from then on readers see them. */
+export async function publish(
+  { store, profile, now }: BillContext,
+  { run, period, request }: Run,
+  inputs: Inputs,
+): Promise<Pick<BillSummary, 'bills' | 'total' | 'reasons'>> {
+  const found = await store.rows<{ status: BillStatus; reason: string; n: string; sum: string }>({
+    sql: `SELECT toString(status) AS status, {shortfall:Map(String, String)} AS shortfall,
+        multiIf(mapContains(shortfall, status), shortfall[status],
+          status = 'projected' AND bill_row.reason != '', shortfall['incomplete'], bill_row.reason) AS reason,
+        toString(count()) AS n, toString(sum(ifNull(total, toDecimal64(0, 6)))) AS sum
+      FROM bill_row WHERE run = {run:String}
+      GROUP BY status, reason ORDER BY count() DESC, status, reason`,
+    parameters: { run, shortfall: toShortfall(profile.billing) },
+  })
+  const bills: Partial<Record<BillStatus, number>> = {}
+  for (const { status, n } of found) bills[status] = (bills[status] ?? 0) + Number(n)
+  const [sums] = await store.rows<{ total: string }>({
+    sql: `SELECT toString(sum(ifNull(total, toDecimal64(0, 6)))) AS total FROM bill_row
+      WHERE run = {run:String}`,
+    parameters: { run },
+  })
+  const total = sums?.total ?? '0'
+  await store.insert('bill_run', [
+    {
+      run,
+      billing_cycle_id: period.cycleId,
+      start_date: period.first,
+      last_date: period.last,
+      as_of: request.asOf?.toISOString() ?? null,
+      bills,
+      total,
+      usage_version: inputs.arrival,
+      known_at: inputs.publishedAt,
+      rate_file_ids: inputs.rates.fileIds,
+      cycle_file_id: period.fileId,
+      settings: JSON.stringify(profile.billing),
+      published_at: now().toISOString(),
+    },
+  ])
+  const reasons = found
+    .filter(({ reason }) => reason !== '')
+    .map(({ status, reason, n }) => ({ status, reason, bills: Number(n) }))
+  return { bills, total, reasons }
+}
+
+/** Files are published one after the other, so that the newest tells of all of them. */
+interface Newest {
+  readonly arrival: number
+  /** As ClickHouse writes it, UTC. */
+  readonly publishedAt: string
+}
+
+export async function newestFile(store: Store): Promise<Newest> {
+  const [found] = await store.rows<Newest>({
+    sql: `SELECT max(arrival) AS arrival, toString(ifNull(max(published_at), toDateTime64(0, 3, 'UTC'))) AS publishedAt
+      FROM file_state WHERE status = 'published'`,
+  })
+  return found as Newest
+}

@@ -1,0 +1,221 @@
+import { randomBytes } from 'node:crypto'
+import { toDays } from '../../schemas/lint/finding.js'
+import type { Profile } from '../../schemas/profile.js'
+import type { BillStatus } from '../../schemas/rating/kind.js'
+import type { PlanContext } from '../../schemas/rating/plan.js'
+import {
+  createProjection,
+  type Days,
+  type Projection,
+  pastDays,
+} from '../../schemas/rating/projection.js'
+import type { RateBook } from '../../schemas/rating/rate-book.js'
+import { createSlots } from '../../schemas/rating/slots.js'
+import type { Zone } from '../../schemas/zone.js'
+import type { Store } from '../stores/clickhouse.js'
+import { readRates } from '../stores/rates.js'
+import { type Compilation, compilePlans, labelVariants, toPlanRow } from './compile.js'
+import { gatherMembers, type RunTables, readPlans, tablesOf } from './members.js'
+import { findPeriod, type Period } from './period.js'
+import { type Pricing, priceBills } from './price.js'
+import { daysAhead } from './project.js'
+import { type Inputs, newestFile, publish } from './publish.js'
+import { reconcile, type VarianceSummary } from './reconcile.js'
+import { dayStarts, newestDay } from './scan.js'
+import { sumReads, toClickHouseTime } from './sum-reads.js'
+import { gatherBilled } from './variance.js'
+
+/** What bills are computed with; a `Line` is one. */
+export interface BillContext {
+  readonly store: Store
+  readonly profile: Profile
+  readonly zone: Zone
+  readonly now: () => Date
+}
+
+export interface BillRequest {
+  readonly cycleId: string
+  /** First day of the period; without one the latest that has ended. */
+  readonly start?: string
+  /** Reads are taken as they were known then. */
+  readonly asOf?: Date
+}
+
+const runSteps = ['compile', 'scan', 'price', 'reconcile', 'publish'] as const
+
+export interface BillSummary {
+  readonly run: string
+  readonly cycleId: string
+  readonly first: string
+  readonly last: string
+  readonly bills: Readonly<Partial<Record<BillStatus, number>>>
+  /** Sum of the bills, dollars. */
+  readonly total: string
+  /** Why bills could not be computed or are incomplete, and how many; the most frequent first. */
+  readonly reasons: readonly { status: BillStatus; reason: string; bills: number }[]
+  /** Computed held against billed; undefined where nothing of the period was billed yet. */
+  readonly variance?: VarianceSummary
+  readonly seconds: Readonly<Record<(typeof runSteps)[number], number>>
+}
+
+/**
+ * Computes the bills of a cycle's period, of all its customers at once, and publishes them at once:
+ * the row of the run is written last, and until then readers see the bills of the run before. Nothing
+ * of the clock is in a bill, so that a run on the same inputs gives the same bills.
+ */
+export async function bill(context: BillContext, request: BillRequest): Promise<BillSummary> {
+  const { store, profile } = context
+  const period = await findPeriod(store, profile.companyCodes, {
+    cycleId: request.cycleId,
+    today: localDay(context),
+    ...(request.start !== undefined && { start: request.start }),
+  })
+  await dropLeft(store)
+  const run = nameRun(context.now())
+  const tables = tablesOf(run)
+  try {
+    return await compute(context, { request, period, run, tables })
+  } finally {
+    await drop(store, Object.values(tables))
+  }
+}
+
+export async function drop(store: Store, tables: readonly string[]): Promise<void> {
+  for (const table of tables) await store.command({ sql: `DROP TABLE IF EXISTS ${table} SYNC` })
+}
+
+/** No run lasts a day: what is that old was left by one that crashed. */
+export async function dropLeft(store: Store): Promise<void> {
+  const left = await store.rows<{ name: string }>({
+    sql: `SELECT name FROM system.tables
+      WHERE database = currentDatabase() AND match(name, '^bill_(member|vector|projected|last|mask|billed|variant|step|compared)_[0-9]')
+        AND metadata_modification_time < now() - INTERVAL 1 DAY`,
+  })
+  await drop(
+    store,
+    left.map(({ name }) => name),
+  )
+}
+
+/** A run of one period, with what it works in. */
+export interface Run {
+  readonly request: BillRequest
+  readonly period: Period
+  readonly run: string
+  readonly tables: RunTables
+}
+
+async function compute(context: BillContext, run: Run): Promise<BillSummary> {
+  const { store, profile } = context
+  const { tables, period } = run
+  const clock = createClock()
+  const rates = await readRates(store, profile.companyCodes)
+  const inputs: Inputs = { ...(await newestFile(store)), rates }
+  await gatherMembers(store, tables, { period, profile })
+  const seconds = { compile: clock(), scan: 0, price: 0, reconcile: 0, publish: 0 }
+  await store.command(gatherBilled(tables))
+  const [billed] = await store.rows<{ n: string }>({
+    sql: `SELECT toString(count()) AS n FROM ${tables.billed}`,
+  })
+  const ahead = await findAhead(context, run)
+  const isBilled = billed?.n !== '0' && ahead === undefined
+  seconds.reconcile = clock()
+  const compiled = await compile(context, run, { ...rates, isBilled, ahead })
+  const { plans, compilation, projection } = compiled
+  seconds.compile += clock()
+  const classes = await sumReads(context, run, compiled)
+  seconds.scan = clock()
+  const pricing: Pricing = {
+    run: run.run,
+    tables: projection === undefined ? tables : { ...tables, vectors: tables.projected },
+    lastActual: ahead === undefined ? toDays(period.last) : ahead.from - 1,
+    rules: profile.billing,
+    dayStarts: [...dayStarts(compilation.slots), compilation.slots.count],
+    firstDay: compilation.slots.periodDay[0] as number,
+  }
+  await store.command(priceBills(pricing))
+  seconds.price = clock()
+  const reconciliation = { store, pricing, compilation, context: plans, classes }
+  const variance = isBilled ? { variance: await reconcile(reconciliation) } : {}
+  seconds.reconcile += clock()
+  const told = await publish(context, run, inputs)
+  seconds.publish = clock()
+  const { cycleId, first, last } = period
+  return { run: run.run, cycleId, first, last, ...told, ...variance, seconds }
+}
+
+/** The days that are yet to come, or of which no read has come; undefined where a period has ended. */
+async function findAhead(
+  { store, zone, now }: BillContext,
+  { tables, period, request }: Run,
+): Promise<Days | undefined> {
+  const { asOf } = request
+  const today = localDay({ zone, now: () => asOf ?? now() })
+  if (period.last < today) return undefined
+  const days = { from: toDays(period.first), to: toDays(period.last) }
+  const past = { from: days.from, to: toDays(today) - 1 }
+  const [newest] = await store.rows<{ day: number }>(
+    newestDay(tables, past, asOf && toClickHouseTime(asOf)),
+  )
+  return daysAhead(days, newest?.day ?? 0)
+}
+
+interface Compiling {
+  readonly book: RateBook
+  readonly isBilled: boolean
+  readonly ahead: Days | undefined
+}
+
+interface Compiled {
+  readonly plans: PlanContext
+  readonly compilation: Compilation
+  readonly projection: Projection | undefined
+}
+
+/** The plans of all members, written down with the run. */
+async function compile(
+  context: BillContext,
+  run: Run,
+  { book, isBilled, ahead }: Compiling,
+): Promise<Compiled> {
+  const { store, profile, zone } = context
+  const first = toDays(run.period.first) - 1
+  const from = ahead === undefined ? first : Math.min(first, ahead.from - pastDays.all)
+  const days = { from, to: toDays(run.period.last) + 1 }
+  const slots = createSlots(zone, days, profile.billing.periodClock)
+  const plans = { book, slots, rules: profile.billing }
+  const compilation = compilePlans(plans, await readPlans(store, run.tables, run.period))
+  await store.insert(
+    'bill_plan',
+    compilation.plans.map((plan) => toPlanRow(run.run, plan)),
+  )
+  if (ahead === undefined) {
+    const labelled = isBilled ? labelVariants(compilation, plans) : compilation
+    return { plans, compilation: labelled, projection: undefined }
+  }
+  const projection = createProjection(slots, ahead, book.holidays(''))
+  const labellings = [{ isWhole: true, labels: projection.labels }]
+  return { plans, compilation: { ...compilation, labellings }, projection }
+}
+
+/** Sorts by time: of two runs of one period the later one counts. */
+export function nameRun(now: Date): string {
+  return `${now.toISOString().replace(/\D/g, '')}_${randomBytes(4).toString('hex')}`
+}
+
+/** The day on the wall. */
+export function localDay({ zone, now }: Pick<BillContext, 'zone' | 'now'>): string {
+  const { year, month, day } = zone.toWall(Math.floor(now().getTime() / 1_000))
+  return new Date(Date.UTC(year, month - 1, day)).toISOString().slice(0, 10)
+}
+
+/** Seconds since it was last asked. */
+function createClock(): () => number {
+  let last = performance.now()
+  return () => {
+    const now = performance.now()
+    const seconds = (now - last) / 1_000
+    last = now
+    return seconds
+  }
+}

@@ -1,0 +1,257 @@
+import type { Classes } from '../../schemas/rating/classes.js'
+import { type Days, yearDays } from '../../schemas/rating/projection.js'
+import { type Slots, slotSeconds } from '../../schemas/rating/slots.js'
+import type { Statement } from '../stores/clickhouse.js'
+import { passes } from './compile.js'
+import type { RunTables } from './members.js'
+
+export function createVectors(table: string): Statement {
+  return {
+    sql: `CREATE TABLE ${table}
+      (
+        meter_id String, external_site_id String, account_number String, client_id String,
+        pass UInt8, seconds UInt32, vector Array(Int64), present UInt32, negative UInt32,
+        covered Array(UInt64), seen UInt32, method LowCardinality(String)
+      )
+      ENGINE = MergeTree ORDER BY meter_id`,
+  }
+}
+
+export interface Scan {
+  readonly tables: RunTables
+  readonly slots: Slots
+  readonly classes: Classes
+  /** The slots of the period, or of what has passed of it; the second one exclusive. */
+  readonly period: { readonly from: number; readonly to: number }
+  /** Days since 1970 by which the rest of the period is told; undefined where it has ended. */
+  readonly past?: Days
+  /** Reads as they were known at an instant, ISO 8601; the current ones where not given. */
+  readonly asOf?: string
+}
+
+/** What `usage_read.series` holds of the reads of an account at a premise. */
+const seriesOf = (account: string, site: string) => `cityHash64(${account}, ${site}, seconds)`
+
+/** Quarter hours without a class ahead of the first: the days asked for begin less than one earlier. */
+const slotsAhead = 96
+
+/**
+ * Reads as all scans take them; what a day's read has lies around its noon. A read outside the slots
+ * is of class 0, which no vector takes.
+ */
+function readsOf({ slots, classes, asOf }: Scan, meters: string, back?: Back): string {
+  const codes = [...new Uint8Array(slotsAhead), ...Array.from(classes.classOf, (one) => one + 1)]
+  const day = (slot: number) => slots.day[Math.min(Math.max(slot, 0), slots.count - 1)] as number
+  const { from, to, days } = back ?? { from: day(0), to: day(slots.count), days: 0 }
+  const where = `local_day BETWEEN toDate(${from - days}) AND toDate(${to - days}) AND meter_id IN (${meters})`
+  return `
+    WITH [${codes.join(',')}] AS classes
+    SELECT meter_id, external_site_id, account_number, starts_at, local_day, seconds, toUInt64(seconds) AS length, series,
+      reinterpret(quantity, 'Int64') AS micros,
+      intDiv(toUInt32(starts_at), ${slotSeconds}) + (seconds >= 86400) * 48 - ${slots.startsAt / slotSeconds - days * slotsAhead} AS slot,
+      classes[slot + ${slotsAhead + 1}] AS class
+    FROM (${readsWhere(where, asOf)})`
+}
+
+/** Reads of days that are taken for later ones, so many days earlier. */
+interface Back extends Days {
+  readonly days: number
+}
+
+/** Current reads, or those that were known at an instant. */
+function readsWhere(where: string, asOf?: string): string {
+  return asOf === undefined ? `SELECT * FROM usage_current WHERE ${where}` : knownReads(asOf, where)
+}
+
+/** The last day up to one of which some member has reads; 0 where none has. */
+export function newestDay(tables: RunTables, days: Days, asOf?: string): Statement {
+  const where = `local_day BETWEEN toDate(${days.from}) AND toDate(${days.to})
+      AND meter_id IN (SELECT meter_id FROM ${tables.members})`
+  return { sql: `SELECT toUInt32(max(local_day)) AS day FROM (${readsWhere(where, asOf)})` }
+}
+
+/**
+ * Reads as sent, as they were known at an instant: those that had been published then, and instead of
+ * those that came later what they have replaced.
+ */
+function knownReads(asOf: string, where: string): string {
+  const published = (at: string) => `SELECT toUInt64(arrival) FROM file_state FINAL
+      WHERE status = 'published' AND published_at ${at} toDateTime64('${asOf}', 3, 'UTC')`
+  const series = seriesOf('old_account_number', 'old_external_site_id')
+  return `SELECT meter_id, external_site_id, account_number, starts_at, local_day, seconds, series, quantity
+      FROM usage_current WHERE toUInt64(arrival) IN (${published('<=')}) AND ${where}
+      UNION ALL
+      SELECT meter_id, old_external_site_id, old_account_number, starts_at, local_day, seconds, ${series}, old_quantity
+      FROM restatement FINAL WHERE bitShiftRight(old_version, 32) IN (${published('<=')})
+        AND bitShiftRight(new_version, 32) IN (${published('>')}) AND ${where}`
+}
+
+/** The energy of some reads by class. */
+function sumsOf({ classes, past }: Scan): string {
+  const resample = `sumResample(1, ${classes.count + 1}, 1)`
+  const [covered, seen] =
+    past === undefined
+      ? [`CAST([], 'Array(UInt64)')`, 'toUInt32(0)']
+      : [
+          `${resample}(length, class)`,
+          `groupBitOr(if(local_day BETWEEN toDate(${past.from}) AND toDate(${past.to}), bitShiftLeft(toUInt32(1), toUInt8(local_day - toDate(${past.from}))), 0))`,
+        ]
+  return `${resample}(micros, class) AS vector, toUInt32(countIf(micros < 0)) AS negative,
+          ${covered} AS covered, ${seen} AS seen`
+}
+
+/** The same of reads of one length, with how many of them the period has. */
+function countedSumsOf(scan: Scan): string {
+  const { from, to } = scan.period
+  return `${sumsOf(scan)}, toUInt32(countIf(slot >= ${from} AND slot < ${to})) AS present`
+}
+
+const columns =
+  'meter_id, external_site_id, account_number, client_id, pass, seconds, vector, present, negative, covered, seen'
+
+const owner = 'm.meter_id, m.external_site_id, m.account_number, m.client_id'
+
+/** The meters that one tenancy has had alone and whose reads no scan has summed yet. */
+function leftMeters({ members, vectors }: RunTables): string {
+  return `SELECT meter_id FROM ${members}
+    WHERE NOT is_odd AND meter_id NOT IN (SELECT meter_id FROM ${vectors})`
+}
+
+export function countLeft(tables: RunTables): Statement {
+  return { sql: `SELECT count() AS meters FROM (${leftMeters(tables)})` }
+}
+
+/**
+ * The one pass over the reads of meters that one tenancy has had alone. It takes those whose reads are
+ * all of one series, the member's own or that of no account, and never looks at their text.
+ */
+export function scanWhole(scan: Scan): Statement {
+  const { members, vectors } = scan.tables
+  return {
+    sql: `INSERT INTO ${vectors} (${columns})
+      SELECT ${owner}, ${passes.whole}, seconds, vector, present, negative, covered, seen
+      FROM (
+        SELECT meter_id, any(seconds) AS seconds, min(series) AS least, max(series) AS most,
+          ${countedSumsOf(scan)}
+        FROM (${readsOf(scan, `SELECT meter_id FROM ${members} WHERE NOT is_odd`)})
+        GROUP BY meter_id
+      ) AS u
+      INNER JOIN (SELECT * FROM ${members} WHERE NOT is_odd) AS m ON m.meter_id = u.meter_id
+      WHERE least = most AND least IN (
+        ${seriesOf('m.account_number', 'm.external_site_id')}, ${seriesOf("''", 'm.external_site_id')})`,
+    settings: inMemory,
+  }
+}
+
+/**
+ * The reads of meters that one tenancy has had alone and that are of several series. An account that
+ * is known elsewhere, or another premise, is not the member's (decision 11).
+ */
+export function scanLeft(scan: Scan): Statement {
+  const { members, vectors } = scan.tables
+  return {
+    sql: `INSERT INTO ${vectors} (${columns})
+      SELECT ${owner}, ${passes.whole}, seconds, sumForEach(vector), sum(present), sum(negative),
+        sumForEach(covered), groupBitOr(seen)
+      FROM (
+        SELECT meter_id, external_site_id, account_number, seconds,
+          ${countedSumsOf(scan)}
+        FROM (${readsOf(scan, leftMeters(scan.tables))})
+        GROUP BY meter_id, external_site_id, account_number, seconds
+      ) AS u
+      INNER JOIN (SELECT * FROM ${members} WHERE NOT is_odd) AS m ON m.meter_id = u.meter_id
+      WHERE NOT (u.external_site_id != m.external_site_id) AND (u.account_number = m.account_number
+        OR u.account_number NOT IN (SELECT account_number FROM tenancy WHERE account_number != ''))
+      GROUP BY ${owner}, seconds`,
+    settings: inMemory,
+  }
+}
+
+const inMemory = { max_bytes_before_external_group_by: 0 }
+
+/** The meters whose reads are picked one by one: several tenancies, or series of several lengths. */
+function oddMeters({ members, vectors }: RunTables): string {
+  return `SELECT meter_id FROM ${members} WHERE is_odd
+    UNION DISTINCT SELECT meter_id FROM ${vectors} WHERE pass = ${passes.whole}
+      GROUP BY meter_id HAVING uniqExact(seconds) > 1`
+}
+
+export function countOdd(tables: RunTables): Statement {
+  return { sql: `SELECT count() AS meters FROM (${oddMeters(tables)})` }
+}
+
+/** The reads of odd meters. */
+export function scanOdd(scan: Scan): Statement {
+  const { tables } = scan
+  return pickReads(scan, { meters: oddMeters(tables), into: tables.vectors, ...scan.period })
+}
+
+/** What the days ahead had in the year before, for meters of which too little is known otherwise. */
+export function scanLastYear(scan: Scan, meters: string, ahead: Days): Statement {
+  const slots = slotsOf(scan.slots, ahead)
+  const into = scan.tables.lastYear
+  return pickReads(scan, { meters, into, ...slots, back: { ...ahead, days: yearDays } })
+}
+
+interface Picked {
+  readonly meters: string
+  readonly into: string
+  /** The slots of which reads are counted, the second one exclusive. */
+  readonly from: number
+  readonly to: number
+  readonly back?: Back
+}
+
+/**
+ * Each read goes to who held the meter when it begins, and of several series the finest of each day
+ * covered. The days of a member are told by the slots at which period days begin.
+ */
+function pickReads(scan: Scan, { meters, into, from, to, back }: Picked): Statement {
+  const { slots, tables } = scan
+  const firstDay = slots.periodDay[0] as number
+  const starts = [...dayStarts(slots), slots.count]
+  const isPresent = `slot >= greatest(${from}, day_starts[m.first_day - ${firstDay} + 1])
+            AND slot < least(${to}, day_starts[m.last_day - ${firstDay} + 2])`
+  return {
+    sql: `INSERT INTO ${into} (${columns})
+      WITH [${starts.join(',')}] AS day_starts
+      SELECT meter_id, external_site_id, account_number, client_id, ${passes.odd}, longest,
+        vector, present, negative, covered, seen
+      FROM (
+        SELECT m.meter_id AS meter_id, m.external_site_id AS external_site_id,
+          m.account_number AS account_number, m.client_id AS client_id, max(seconds) AS longest,
+          intDiv(sumIf(seconds, ${isPresent}), longest) AS present, ${sumsOf(scan)}
+        FROM (
+          SELECT *, min(seconds) OVER (PARTITION BY meter_id, local_day) AS finest
+          FROM (${readsOf(scan, meters, back)})
+        ) AS u
+        INNER JOIN (SELECT * FROM ${tables.members} WHERE meter_id IN (${meters})) AS m
+          ON m.meter_id = u.meter_id
+        WHERE u.seconds = u.finest AND NOT (u.external_site_id != m.external_site_id)
+          AND (u.account_number = m.account_number OR (u.starts_at >= m.held_from AND u.starts_at < m.held_to
+            AND u.account_number NOT IN (SELECT account_number FROM tenancy WHERE account_number != '')))
+        GROUP BY ${owner}
+      )`,
+  }
+}
+
+/** The first slot of each period day. */
+export function dayStarts(slots: Slots): readonly number[] {
+  const starts: number[] = []
+  for (let slot = 0; slot < slots.count; slot++) {
+    if (slot === 0 || slots.periodDay[slot] !== slots.periodDay[slot - 1]) starts.push(slot)
+  }
+  return starts
+}
+
+/** The slots of some days, the second one exclusive. */
+export function slotsOf(slots: Slots, days: Days) {
+  let [from, to] = [slots.count, 0]
+  for (let slot = 0; slot < slots.count; slot++) {
+    const day = slots.periodDay[slot] as number
+    if (day < days.from || day > days.to) continue
+    from = Math.min(from, slot)
+    to = slot + 1
+  }
+  return { from, to }
+}

@@ -1,0 +1,72 @@
+import { toDays } from '../../schemas/lint/finding.js'
+import type { Classes } from '../../schemas/rating/classes.js'
+import type { Projection } from '../../schemas/rating/projection.js'
+import type { Statement, Store } from '../stores/clickhouse.js'
+import { type Compilation, classesOf, passes, toMaskRows } from './compile.js'
+import { createMasks } from './price.js'
+import { project } from './project.js'
+import type { BillContext, Run } from './run.js'
+import {
+  countLeft,
+  countOdd,
+  createVectors,
+  type Scan,
+  scanLeft,
+  scanOdd,
+  scanWhole,
+  slotsOf,
+} from './scan.js'
+
+export interface Reading {
+  readonly compilation: Compilation
+  /** The rest of the period, where it has not ended. */
+  readonly projection: Projection | undefined
+}
+
+/** The classes by which the vectors of each pass were made. */
+export type ClassesByPass = ReadonlyMap<number, Classes>
+
+/**
+ * Brings the reads of all members into vectors: nearly all in one pass, then the few that it leaves.
+ * Of an open period all have the same classes, so that one rule tells the rest of it.
+ */
+export async function sumReads(
+  { store }: Pick<BillContext, 'store'>,
+  { tables, period, request }: Run,
+  { compilation, projection }: Reading,
+): Promise<ClassesByPass> {
+  const { slots } = compilation
+  const to = projection === undefined ? toDays(period.last) : projection.ahead.from - 1
+  const classesByPass = new Map<number, Classes>()
+  const scanOf = async (pass: number): Promise<Scan> => {
+    const classes = classesOf(compilation, projection === undefined ? pass : passes.odd)
+    classesByPass.set(pass, classes)
+    await store.insert(tables.masks, toMaskRows(compilation, pass, classes))
+    const days = slotsOf(slots, { from: toDays(period.first), to })
+    const asOf = request.asOf === undefined ? {} : { asOf: toClickHouseTime(request.asOf) }
+    const past = projection === undefined ? {} : { past: projection.past }
+    return { tables, slots, classes, period: days, ...asOf, ...past }
+  }
+  await store.command(createVectors(tables.vectors))
+  await store.command(createMasks(tables))
+  const whole = await scanOf(passes.whole)
+  await store.command(scanWhole(whole))
+  if (await hasMeters(store, countLeft(tables))) await store.command(scanLeft(whole))
+  const hasOdd = await hasMeters(store, countOdd(tables))
+  if (hasOdd || projection !== undefined) {
+    const odd = await scanOf(passes.odd)
+    if (hasOdd) await store.command(scanOdd(odd))
+  }
+  if (projection !== undefined) await project(store, { scan: whole, projection })
+  return classesByPass
+}
+
+async function hasMeters(store: Store, count: Statement): Promise<boolean> {
+  const [found] = await store.rows<{ meters: string }>(count)
+  return found?.meters !== '0'
+}
+
+/** An instant as the store reads it in a statement, UTC. */
+export function toClickHouseTime(at: Date): string {
+  return at.toISOString().replace('T', ' ').replace('Z', '')
+}

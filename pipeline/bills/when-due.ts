@@ -1,0 +1,117 @@
+import { Fault } from '../../schemas/fault.js'
+import type { Line } from '../line.js'
+import {
+  type BillFailure,
+  type BillFile,
+  isTouched,
+  type PeriodState,
+  readFilesSince,
+  readPeriods,
+  recordPeriod,
+} from '../stores/bill-periods.js'
+import { bill, localDay } from './run.js'
+
+type DueLine = Pick<Line, 'store' | 'profile' | 'zone' | 'now' | 'queues' | 'log'>
+
+/** A period by its cycle and first day. */
+export interface PeriodNamed {
+  readonly cycleId: string
+  readonly start: string
+}
+
+/** Queues a run for each period whose bills are due; what a lost queue forgot is found so, too. */
+export async function queueDue(line: DueLine): Promise<void> {
+  for (const { cycleId, first: start } of await findDue(line)) {
+    await line.queues.add('bill', { v: 1, cycleId, start })
+  }
+}
+
+/**
+ * Computes the bills of a period if they are due: a job that was queued twice, or that another worker
+ * has ended, changes nothing. A failure is written down and tried again later, twice as late each time.
+ */
+export async function billWhenDue(line: DueLine, { cycleId, start }: PeriodNamed): Promise<void> {
+  const isNamed = (one: PeriodState) => one.cycleId === cycleId && one.first === start
+  const [period] = await findDue(line, isNamed)
+  if (period === undefined) return
+  try {
+    const { bills, total } = await bill(line, { cycleId, start })
+    line.log.info({ job: 'bill', cycle: cycleId, start, bills, total }, 'bills are published')
+  } catch (error) {
+    await recordPeriod(line.store, period, nextFailure(line, period, error))
+    throw error
+  }
+  if (period.failures > 0) await recordPeriod(line.store, period)
+}
+
+const dayMs = 86_400_000
+const minuteMs = 60_000
+
+/**
+ * The periods whose bills are to be computed now. One that has ended is due when files have come with
+ * something of it and some minutes have passed since the first of them; an open one once a day.
+ */
+async function findDue(
+  line: DueLine,
+  isMeant: (period: PeriodState) => boolean = () => true,
+): Promise<readonly PeriodState[]> {
+  const { store, profile } = line
+  const { companyCodes, billing } = profile
+  const now = line.now().getTime()
+  const today = localDay(line)
+  const all = await readPeriods(store, { companyCodes, today, ...billing })
+  const periods = all.filter((one) => isMeant(one) && one.retryAt <= now)
+  const files = await filesOf(line, periods)
+  const daysBehind = billing.periodClock === 'standard' ? 1 : 0
+  const due: PeriodState[] = []
+  for (const period of periods) {
+    if (period.last >= today) {
+      if (isDaily(line, period)) due.push(period)
+      continue
+    }
+    const news = files.filter((file) => mayTouch(file, period))
+    const [earliest, latest] = [news[0], news.at(-1)]
+    if (earliest === undefined || latest === undefined) continue
+    if (earliest.publishedAt + billing.quietMinutes * minuteMs > now) continue
+    if (await isTouched(store, { period, files: news, daysBehind })) due.push(period)
+    else await recordPeriod(store, { ...period, knownAt: latest.publishedAt })
+  }
+  return due
+}
+
+async function filesOf(
+  { store }: DueLine,
+  periods: readonly PeriodState[],
+): Promise<readonly BillFile[]> {
+  if (periods.length === 0) return []
+  return readFilesSince(store, Math.min(...periods.map(({ knownAt }) => knownAt)))
+}
+
+/** An hour of a day may lie in the day before or after of another clock. */
+function mayTouch({ publishedAt, from, to }: BillFile, period: PeriodState): boolean {
+  const [first, last] = [Date.parse(period.first) - dayMs, Date.parse(period.last) + 2 * dayMs]
+  return publishedAt > period.knownAt && from < last + dayMs && to > first
+}
+
+function isDaily({ zone, now, profile }: DueLine, { billedAt }: PeriodState): boolean {
+  const { hour } = zone.toWall(Math.floor(now().getTime() / 1_000))
+  const billedOn = localDay({ zone, now: () => new Date(billedAt) })
+  return hour >= profile.billing.dailyHour && billedOn < localDay({ zone, now })
+}
+
+const pauseMsMax = 3_600_000
+
+function nextFailure(line: DueLine, before: PeriodState, error: unknown): BillFailure {
+  const now = line.now().getTime()
+  const { code, detail } =
+    error instanceof Fault
+      ? error
+      : { code: 'unexpected', detail: 'the log tells where it failed, by the job bill' }
+  return {
+    failures: before.failures + 1,
+    code,
+    detail,
+    since: before.failures > 0 ? before.since : now,
+    retryAt: now + Math.min(minuteMs * 2 ** Math.min(before.failures, 20), pauseMsMax),
+  }
+}

@@ -1,0 +1,142 @@
+import type { BillingRules } from '../billing.js'
+import { fromDays, groupRows } from '../lint/finding.js'
+import { compileFixed, compilePerUnit, type FixedCharges } from './fixed.js'
+import { flat } from './flat.js'
+import type { Component, RateKind, Stretch, Unpriced } from './kind.js'
+import type { RateBook } from './rate-book.js'
+import { type Slots, slotSeconds } from './slots.js'
+import { tiered } from './tiered.js'
+import { tou } from './tou.js'
+
+/** The days of one bill by rate code, since 1970, both inclusive, in order and without gaps. */
+export interface PlanDays {
+  readonly from: number
+  readonly to: number
+  readonly rates: readonly RateDays[]
+  /** Days that limits of tiers are longer than the bill; none where not given. */
+  readonly moreTierDays?: number
+}
+
+export interface RateDays {
+  readonly rateCode: string
+  readonly from: number
+  readonly to: number
+}
+
+/** What the bills of all meters with the same rate codes and days are priced by. */
+export interface Plan {
+  readonly components: readonly Component[]
+  readonly fixed: FixedCharges
+  /** The longest interval whose price is known, seconds: 900, 3,600 or 86,400. */
+  readonly resolution: number
+  readonly commodity: string
+  readonly unit: string
+}
+
+export interface PlanContext {
+  readonly book: RateBook
+  readonly slots: Slots
+  readonly rules: BillingRules
+}
+
+/** The kinds of price, and the `RateType` that each is the energy price of. */
+const kinds: Readonly<Record<string, RateKind>> = { TOU: tou, Tiered: tiered, Flat: flat }
+
+/** Makes the plan of a bill, or says why it has no price. */
+export function createPlan(context: PlanContext, days: PlanDays): Plan | Unpriced {
+  const { book, slots, rules } = context
+  const components: Component[] = []
+  const fixed: FixedCharges[] = []
+  const units = new Set<string>()
+  let commodity = ''
+  for (const { rateCode, from, to } of days.rates) {
+    const code = book.codes.get(rateCode)?.row
+    if (code === undefined) {
+      return { status: 'noRate', reason: `rate code ${JSON.stringify(rateCode)} is not known` }
+    }
+    units.add(code['UnitOfMeasure'] ?? '')
+    commodity = code['Commodity'] ?? ''
+    const moreTierDays = to === days.to ? (days.moreTierDays ?? 0) : 0
+    const compiled = compileCode(context, { rateCode, from, to }, moreTierDays)
+    if ('reason' in compiled) {
+      return { ...compiled, reason: `rate code ${rateCode}: ${compiled.reason}` }
+    }
+    components.push(...compiled)
+    const rows = book.rows('RateFixed', rateCode)
+    fixed.push(compileFixed(rows, { from, to, period: days }, rules))
+  }
+  if (units.size > 1) {
+    return { status: 'unit', reason: `the rate codes are priced in ${[...units].join(' and ')}` }
+  }
+  return {
+    components,
+    fixed: {
+      amounts: fixed.flatMap(({ amounts }) => amounts),
+      percents: fixed.flatMap(({ percents }) => percents),
+      minimums: fixed.flatMap(({ minimums }) => minimums),
+    },
+    resolution: resolutionOf(components, slots),
+    commodity,
+    unit: [...units].join(),
+  }
+}
+
+function compileCode(
+  { book, slots, rules }: PlanContext,
+  { rateCode, from, to }: RateDays,
+  moreTierDays: number,
+): readonly Component[] | Unpriced {
+  const { tierLimitRounding } = rules
+  const isTaxed = (component: string) => !rules.untaxed.includes(component)
+  const holidays = book.holidays(rateCode)
+  const limits = { tierLimitRounding, moreTierDays }
+  const stretch: Stretch = { slots, from, to, holidays, isTaxed, ...limits }
+  const type = book.codes.get(rateCode)?.row['RateType'] ?? ''
+  const components: Component[] = []
+  const energy: Component[] = []
+  for (const [name, kind] of Object.entries(kinds)) {
+    const rows = book.rows(kind.feed, rateCode)
+    for (const own of groupRows(rows, 'Component')) {
+      const component = kind.compile(own, stretch)
+      if ('reason' in component) return component
+      components.push(component)
+      if (name === type) energy.push(component)
+    }
+  }
+  if (energy.length === 0) {
+    return { status: 'noRate', reason: `there is no row of ${kinds[type]?.feed ?? type}` }
+  }
+  const hole = findHole(energy, stretch)
+  if (hole !== undefined) return { status: 'noPrice', reason: hole }
+  return [...components, ...compilePerUnit(book.rows('RateFixed', rateCode), stretch)]
+}
+
+/** The first day that no component of the rate's own kind prices. */
+function findHole(energy: readonly Component[], { slots, from, to }: Stretch): string | undefined {
+  const isPriced = new Uint8Array(slots.count)
+  for (const { segmentOf } of energy) {
+    for (let slot = 0; slot < slots.count; slot++) isPriced[slot] ||= segmentOf[slot] === 0 ? 0 : 1
+  }
+  for (let slot = 0; slot < slots.count; slot++) {
+    const periodDay = slots.periodDay[slot] as number
+    if (periodDay < from || periodDay > to || isPriced[slot] === 1) continue
+    return `no price on ${fromDays(slots.day[slot] as number)}`
+  }
+  return undefined
+}
+
+/** How long an interval may be that has one price wherever it starts. */
+function resolutionOf(components: readonly Component[], slots: Slots): number {
+  let resolution = 86_400
+  for (const { segmentOf } of components) {
+    for (let slot = 1; slot < slots.count; slot++) {
+      if (segmentOf[slot] === segmentOf[slot - 1]) continue
+      const isNewDay = slots.day[slot] !== slots.day[slot - 1]
+      const isNewPeriodDay = slots.periodDay[slot] !== slots.periodDay[slot - 1]
+      if (isNewDay || isNewPeriodDay) continue
+      if ((slots.quarter[slot] as number) % 4 !== 0) return slotSeconds
+      resolution = 3_600
+    }
+  }
+  return resolution
+}

@@ -1,0 +1,17 @@
+import type { PlacedRow } from '../lint/finding.js'
+
+/** A row of a rate file in force, with the file that it stands in. */
+export interface RateRow extends PlacedRow {
+  readonly fileId: string
+}
+
+/** All that is known of a company's rates; the rows are those of the rate feeds. */
+export interface RateBook {
+  readonly codes: ReadonlyMap<string, RateRow>
+  /** Rows of each rate feed by rate code. */
+  readonly rows: (feed: RateFeed, rateCode: string) => readonly RateRow[]
+  /** The holidays of a rate code, days since 1970: its own and those of all. */
+  readonly holidays: (rateCode: string) => ReadonlySet<number>
+}
+
+export type RateFeed = 'RateTou' | 'RateTiers' | 'RateFlat' | 'RateFixed'

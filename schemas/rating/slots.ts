@@ -1,0 +1,54 @@
+import { fromDays } from '../lint/finding.js'
+import type { Zone } from '../zone.js'
+
+/**
+ * The quarter hours of a stretch of time, each with what a rate asks of it. Days are counted from
+ * 1970. Clock changes are settled here: nothing behind this knows of zones.
+ */
+export interface Slots {
+  /** Epoch seconds of the first. */
+  readonly startsAt: number
+  readonly count: number
+  /** The calendar day on the wall, by which prices, seasons and holidays go. */
+  readonly day: Int32Array
+  /** The quarter hour of the clock on the wall, 0 to 95. */
+  readonly quarter: Uint8Array
+  /** The day by which a slot belongs to a billing period: that of standard time where it breaks so. */
+  readonly periodDay: Int32Array
+}
+
+export type PeriodClock = 'wall' | 'standard'
+
+export const slotSeconds = 900
+const dayMs = 86_400_000
+
+/** All slots of the period days `from` to `to`, both inclusive. */
+export function createSlots(
+  zone: Zone,
+  { from, to }: { readonly from: number; readonly to: number },
+  periodClock: PeriodClock,
+): Slots {
+  const startsAt = periodStart(zone, from, periodClock)
+  const count = (periodStart(zone, to + 1, periodClock) - startsAt) / slotSeconds
+  const day = new Int32Array(count)
+  const quarter = new Uint8Array(count)
+  const periodDay = new Int32Array(count)
+  for (let slot = 0; slot < count; slot++) {
+    const instant = startsAt + slot * slotSeconds
+    const wall = zone.toWall(instant)
+    day[slot] = Date.UTC(wall.year, wall.month - 1, wall.day) / dayMs
+    quarter[slot] = wall.hour * 4 + Math.floor(wall.minute / 15)
+    periodDay[slot] =
+      periodClock === 'wall'
+        ? (day[slot] as number)
+        : Math.floor((instant + zone.standardOffsetSeconds(wall.year)) / 86_400)
+  }
+  return { startsAt, count, day, quarter, periodDay }
+}
+
+/** The instant at which a day begins for billing, epoch seconds. */
+export function periodStart(zone: Zone, day: number, periodClock: PeriodClock): number {
+  const text = fromDays(day)
+  if (periodClock === 'wall') return zone.dayStart(text)
+  return day * 86_400 - zone.standardOffsetSeconds(Number(text.slice(0, 4)))
+}

@@ -1,0 +1,67 @@
+import { toSeasons } from '../lint/seasons.js'
+import { divideRounded, microsOf } from './amount.js'
+import type { Component, EnergyLine, RateKind, Stretch } from './kind.js'
+import type { RateRow } from './rate-book.js'
+import { type CutDays, cutDays } from './stretches.js'
+
+/**
+ * Tiers that usage fills in the order of time. A limit is the sum over the days of that day's factor,
+ * or one for the period as it stands; what a change of price falls between is split by what had
+ * been used until then.
+ */
+export const tiered: RateKind = { feed: 'RateTiers', compile }
+
+function compile(rows: readonly RateRow[], stretch: Stretch): Component {
+  const cut = cutDays(toSeasons(rows, stretch), stretch)
+  const limits = limitsOf(cut, stretch)
+  return {
+    name: rows[0]?.row['Component'] ?? '',
+    segmentOf: cut.segmentOf,
+    lines: cut.seasons.flatMap(({ rows, from, to }, at) => {
+      const before = Array.from({ length: at }, (_, earlier) => earlier + 1)
+      return inOrder(rows).map((row, index): EnergyLine => {
+        const upper = limits[index]
+        return {
+          component: row.row['Component'] ?? '',
+          name: `Tier ${row.row['Tier']}`,
+          kind: 'Energy',
+          taxable: stretch.isTaxed(row.row['Component'] ?? ''),
+          tier: index + 1,
+          price: microsOf(row.row['Amount']),
+          fileId: row.fileId,
+          from,
+          to,
+          through: [...before, at + 1],
+          before,
+          lower: index === 0 ? 0n : (limits[index - 1] ?? 0n),
+          ...(index < rows.length - 1 && upper !== undefined && { upper }),
+        }
+      })
+    }),
+  }
+}
+
+function inOrder(rows: readonly RateRow[]): readonly RateRow[] {
+  return [...rows].sort((a, b) => Number(a.row['Tier']) - Number(b.row['Tier']))
+}
+
+const million = 1_000_000n
+
+/** The upper limit of each tier but the last over all days of the stretch, millionths of a unit. */
+function limitsOf({ seasons }: CutDays, stretch: Stretch): readonly bigint[] {
+  const { tierLimitRounding, moreTierDays } = stretch
+  const most = Math.max(0, ...seasons.map(({ rows }) => rows.length - 1))
+  return Array.from({ length: most }, (_, index) => {
+    let limit = 0n
+    for (const [at, { rows, from, to }] of seasons.entries()) {
+      const row = inOrder(rows)[index]?.row
+      if (row?.['PeriodLimit'] != null) {
+        limit = microsOf(row['PeriodLimit'])
+        break
+      }
+      const days = to - from + 1 + (at === seasons.length - 1 ? moreTierDays : 0)
+      limit += microsOf(row?.['DailyProrateFactor']) * BigInt(days)
+    }
+    return tierLimitRounding === 'unit' ? divideRounded(limit, million) * million : limit
+  })
+}

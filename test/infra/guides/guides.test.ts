@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { parse } from 'yaml'
+import { packageRoot } from '../../../infra/package-root.js'
+import { parseProfile } from '../../../schemas/profile.js'
+
+const infra = join(packageRoot(import.meta.url), 'infra')
+const guide = (name: string) => readFileSync(join(infra, 'guides', name), 'utf8')
+
+const least = {
+  companyCodes: ['ACME'],
+  timeZone: 'America/Detroit',
+  gateway: { listen: { port: 8443 } },
+  identity: {
+    kind: 'oidc',
+    claim: 'sub',
+    issuers: [{ issuer: 'https://login.example.com', audience: 'tieline' }],
+  },
+  cis: { kind: 'rest', url: 'https://cis.example.com' },
+}
+
+t.test('the lines of a profile that a guide shows are taken', async (t) => {
+  for (const name of ['install.md', 'connect.md']) {
+    const blocks = [...guide(name).matchAll(/^```yaml\n(.*?)^```$/gms)]
+    t.ok(blocks.length > 0, `${name} shows some`)
+    for (const [, yaml = ''] of blocks) {
+      const sections = parse(yaml) as object
+      t.doesNotThrow(() => parseProfile({ ...least, ...sections }), Object.keys(sections).join())
+    }
+  }
+})
+
+t.test('every alert is told what to do about', async (t) => {
+  const { groups } = parse(readFileSync(join(infra, 'metrics', 'alerts.yaml'), 'utf8')) as {
+    readonly groups: readonly { readonly rules: readonly { readonly alert: string }[] }[]
+  }
+  const told = guide('run.md')
+  const untold = groups
+    .flatMap(({ rules }) => rules.map(({ alert }) => alert))
+    .filter((alert) => !told.includes(`| \`${alert}\` `))
+  t.same(untold, [])
+})

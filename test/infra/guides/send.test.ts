@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { renderSend } from '../../../infra/guides/send.js'
+import { packageRoot } from '../../../infra/package-root.js'
+import { feedNames, feeds } from '../../../schemas/feed.js'
+
+const page = join(packageRoot(import.meta.url), 'infra', 'guides', 'send.md')
+const text = await renderSend()
+
+t.test('the guide says what the feeds and the check say', async (t) => {
+  const remedy = `write it anew: node -e "import('./dist/infra/guides/send.js').then((m) => m.renderSend()).then((text) => process.stdout.write(text))" > infra/guides/send.md`
+  t.ok(readFileSync(page, 'utf8') === text, remedy)
+})
+
+t.test('of each feed the good example is published and the bad one is not whole', async (t) => {
+  for (const name of feedNames) {
+    const section = text.split(`\n## ${name}\n`)[1]?.split('\n## ')[0] ?? ''
+    const [good = '', bad = ''] = section.split('\nBad, ')
+    t.match(good, /^published: of its rows [1-9]\d* accepted, 0 rejected, 0 withheld$/m, name)
+    t.match(bad, /^line \d+, \w*: [A-Z_]+: ./m, name)
+  }
+})
+
+t.test('of each column it is said what it holds and how it is written', async (t) => {
+  for (const name of feedNames) {
+    const table = text.split(`\n## ${name}\n`)[1]?.split('\nGood, ')[0] ?? ''
+    const told = [...table.matchAll(/^\| `(\w+)` *\| [^| ][^|]+\| [^| ][^|]+\| (?:yes|may be) /gm)]
+    t.same(
+      told.map(([, column]) => column),
+      feeds[name].columns,
+      name,
+    )
+  }
+})

@@ -1,0 +1,125 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { request as ask, createServer } from 'node:http'
+import { request as askTls } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { hashPassword } from '../../../api/password.js'
+import { demoCertificates } from '../../../infra/demo/certificates.js'
+import { createHealth } from '../../../infra/health.js'
+import { type Admission, createAdmit, isOwn } from '../../../infra/operations/access.js'
+import { parseProfile } from '../../../schemas/profile.js'
+import { createFolder } from '../../folder.js'
+
+const passwordHash = await hashPassword('a long password')
+const users = [{ name: 'ann', passwordHash }]
+
+function operations(settings: object) {
+  const profile = { companyCodes: ['DEMO'], timeZone: 'America/Detroit' }
+  return parseProfile({ ...profile, worker: { operations: settings } }).worker.operations
+}
+
+/** A port where `admit` says who comes; returns what it says of a request with some headers. */
+async function createDoor(t: Test, settings: object) {
+  const admit = createAdmit(operations(settings))
+  const server = createServer((request, response) => {
+    void admit(request).then((admission) => {
+      response.end(JSON.stringify({ ...admission, isOwn: isOwn(request) }))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  return async (headers: Readonly<Record<string, string>> = {}) => {
+    const request = ask({ port, host: '127.0.0.1', headers })
+    request.end()
+    const [response] = await once(request, 'response')
+    return (await json(response)) as Admission & { isOwn: boolean }
+  }
+}
+
+const basic = (name: string, password: string) => ({
+  authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`,
+})
+
+t.test('on loopback who is on the machine comes in, by a name of loopback', async (t) => {
+  const knock = await createDoor(t, {})
+  t.match(await knock(), { who: 'loopback' })
+  t.match(await knock({ host: 'localhost:9465' }), { who: 'loopback' })
+  t.match(await knock({ host: 'rebound.example.com' }), { status: 403 })
+})
+
+t.test('an address that is not loopback needs users or client certificates', async (t) => {
+  const knock = await createDoor(t, { host: '0.0.0.0' })
+  t.match(await knock(), { status: 403, text: /users or tls.clientCaFile/ })
+  const tls = { certFile: 'a', keyFile: 'b', clientCaFile: 'c' }
+  const certified = await createDoor(t, { host: '0.0.0.0', tls })
+  t.match(await certified(), { status: 403, text: /client certificate/ })
+})
+
+t.test(
+  'users come in by name and password, on loopback too where the profile has some',
+  async (t) => {
+    for (const host of ['0.0.0.0', '127.0.0.1']) {
+      const knock = await createDoor(t, { host, users })
+      t.match(await knock(), { status: 401 })
+      t.match(await knock(basic('ann', 'another password')), { status: 401 })
+      t.match(await knock(basic('bob', 'a long password')), { status: 401 })
+      t.match(await knock(basic('ann', 'a long password')), { who: 'ann' })
+      t.match(await knock(basic('ann', 'a long password')), { who: 'ann' })
+    }
+  },
+)
+
+const noHealth = {
+  host: '127.0.0.1',
+  port: 0,
+  setting: 'worker.operations',
+  ready: async () => undefined,
+  metrics: { type: 'text/plain', text: async () => '' },
+}
+
+t.test('over TLS a client certificate opens the page, and probes need none', async (t) => {
+  const files = demoCertificates(createFolder(t))
+  const tls = { certFile: files.certFile, keyFile: files.keyFile, clientCaFile: files.caFile }
+  const admit = createAdmit(operations({ host: '0.0.0.0', tls }))
+  const health = await createHealth({
+    ...noHealth,
+    tls,
+    page: (request, response) => {
+      void admit(request).then((admission) => response.end(JSON.stringify(admission)))
+    },
+  })
+  t.teardown(health.close)
+  const get = async (path: string, certified: boolean) => {
+    const { clientCertFile, clientKeyFile } = files
+    const own = { cert: readFileSync(clientCertFile), key: readFileSync(clientKeyFile) }
+    const ca = readFileSync(files.caFile)
+    const request = askTls(`${health.address}${path}`, { ca, ...(certified && own) })
+    request.end()
+    const [response] = await once(request, 'response')
+    return json(response)
+  }
+  t.match(health.address, /^https:/)
+  t.match(await get('/health/live', false), { status: 'live' })
+  t.match(await get('/', false), { status: 403 })
+  t.match(await get('/', true), { who: 'platform' })
+  await t.rejects(createHealth({ ...noHealth, tls: { ...tls, keyFile: 'nowhere.key' } }), {
+    code: 'LISTENER',
+    message: /worker\.operations\.tls: nowhere\.key cannot be read/,
+  })
+})
+
+t.test('only the page itself may ask for something to be done', async (t) => {
+  const knock = await createDoor(t, {})
+  const host = 'localhost:9465'
+  t.equal((await knock({ host })).isOwn, false)
+  t.equal((await knock({ host, origin: 'null' })).isOwn, false)
+  t.equal((await knock({ host, origin: 'https://elsewhere.example.com' })).isOwn, false)
+  t.equal((await knock({ host, origin: 'http://localhost:9466' })).isOwn, false)
+  t.equal((await knock({ host, origin: `http://${host}` })).isOwn, true)
+  const crossed = { 'sec-fetch-site': 'cross-site' }
+  t.equal((await knock({ host, origin: `http://${host}`, ...crossed })).isOwn, false)
+})

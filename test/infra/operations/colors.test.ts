@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { packageRoot } from '../../../infra/package-root.js'
+
+const root = packageRoot(import.meta.url)
+const css = readFileSync(join(root, 'infra', 'operations', 'browser', 'page.css'), 'utf8')
+
+/** The colours of a scheme by their names. */
+function colorsOf(block: string): ReadonlyMap<string, string> {
+  const found = [...block.matchAll(/--([\w-]+): (#[0-9a-f]{6});/g)]
+  return new Map(found.map(([, name = '', color = '']) => [name, color]))
+}
+
+/** Relative luminance and contrast as WCAG 2.2 has them. */
+function luminance(color: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5]
+    .map((at) => Number.parseInt(color.slice(at, at + 2), 16) / 255)
+    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+function contrast(one: string, other: string): number {
+  const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b)
+  return (light + 0.05) / (dark + 0.05)
+}
+
+const texts = [
+  ['ink', 'sheet'],
+  ['ink', 'ground'],
+  ['quiet', 'sheet'],
+  ['link', 'sheet'],
+  ['sheet', 'link'],
+  ['good', 'good-ground'],
+  ['good', 'sheet'],
+  ['warn', 'warn-ground'],
+  ['bad', 'bad-ground'],
+  ['bad', 'sheet'],
+] as const
+/** What is drawn needs 3 to 1 beside its ground. */
+const drawings = [
+  ['line-1', 'sheet'],
+  ['line-2', 'sheet'],
+  ['bad', 'rule'],
+] as const
+
+t.test(
+  'text and drawings stand out from their ground as WCAG 2.2 AA asks, light and dark',
+  async (t) => {
+    const schemes = css.split('@media (prefers-color-scheme: dark)')
+    t.equal(schemes.length, 2)
+    for (const scheme of schemes) {
+      const colors = colorsOf(scheme)
+      const ratio = ([one, other]: readonly [string, string]) =>
+        contrast(colors.get(one) ?? '', colors.get(other) ?? '')
+      for (const pair of texts) t.ok(ratio(pair) >= 4.5, `${pair.join(' on ')}: ${ratio(pair)}`)
+      for (const pair of drawings) t.ok(ratio(pair) >= 3, `${pair.join(' on ')}: ${ratio(pair)}`)
+    }
+  },
+)

@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { createLive, type Told } from '../../../infra/operations/live.js'
+import { answeredOf, scrapeOf } from '../../../infra/operations/panels/scraped.js'
+import { Fault } from '../../../schemas/fault.js'
+import { until } from '../../story/stack.js'
+
+t.test('however many watch, each panel is asked once; nobody watching, it is not', async (t) => {
+  let asked = 0
+  const read = async () => ++asked
+  const failures: unknown[] = []
+  const failing = async () => {
+    throw new Fault('STORE_UNREACHABLE', 'ClickHouse did not answer')
+  }
+  const panels = [
+    { name: 'one', everyMs: 20, read },
+    { name: 'away', everyMs: 20, read: failing },
+  ]
+  const live = createLive(panels, (error) => failures.push(error))
+  t.teardown(live.close)
+  await sleep(60)
+  t.equal(asked, 0)
+  const heard: Told[][] = [[], [], []]
+  const leave = heard.map((told) => live.watch((one) => told.push(one)))
+  const figures = (told: readonly Told[] = []) =>
+    told.filter(({ name }) => name === 'one').map((one) => one.figures)
+  await until(() => figures(heard[0]).length >= 3)
+  t.same(figures(heard[1]), figures(heard[0]), 'all hear the same')
+  t.equal(asked <= figures(heard[0]).length + 1, true)
+  t.match(
+    heard[0]?.find(({ name }) => name === 'away'),
+    {
+      fault: { code: 'STORE_UNREACHABLE', detail: /does not answer|Check that/ },
+      figures: undefined,
+    },
+  )
+  t.ok(failures.length > 0)
+  const late: Told[] = []
+  leave.push(live.watch((one) => late.push(one)))
+  t.ok(late.length >= 2, 'who comes later sees at once what is known')
+  for (const go of leave) go()
+  await sleep(40)
+  const before = asked
+  await sleep(80)
+  t.equal(asked, before)
+})
+
+const scraped = (ok: number, failed: number, fast: number) => `# TYPE tieline_requests_total counter
+tieline_requests_total{route="login",status="200",error_code=""} ${ok}
+tieline_requests_total{route="login",status="401",error_code="1"} ${failed}
+tieline_request_seconds_bucket{le="0.001",route="login"} ${fast}
+tieline_request_seconds_bucket{le="0.01",route="login"} ${ok + failed}
+tieline_request_seconds_bucket{le="+Inf",route="login"} ${ok + failed}
+`
+
+t.test('a rate of the gateway is what came between two looks', async (t) => {
+  const before = scrapeOf(scraped(10, 0, 10), 1_000_000)
+  const now = scrapeOf(scraped(100, 10, 70), 1_005_000)
+  t.match(now.answers, [
+    { route: 'login', status: '200', errorCode: '', requests: 100 },
+    { route: 'login', status: '401', errorCode: '1', requests: 10 },
+  ])
+  t.same(answeredOf(before, now), { at: 1_005, perSecond: 20, median: 0.001, slow: 0.01 })
+  t.equal(answeredOf(now, before), undefined, 'a process that was started anew has no rate yet')
+})

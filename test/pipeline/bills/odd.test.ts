@@ -1,0 +1,141 @@
+import t from 'tap'
+import { register } from '../../../pipeline/registrations.js'
+import { customerAt } from '../registering.js'
+import { billRig, steady } from './rig.js'
+
+const rig = await billRig(t)
+await rig.publish({
+  RateCodes: ['FLAT,Flat,Flat,,', 'DEAR,Dear,Flat,,', 'TIER,Tiered,Tiered,,'],
+  RateFlat: ['FLAT,0.1,2025-01-01,,', 'DEAR,0.2,2025-01-01,,'],
+  RateTiers: ['TIER,1,10,0.1,2025-01-01,,,', 'TIER,2,,0.2,2025-01-01,,,'],
+  BillingCycles: ['7,2026-01-01,2026-01-31'],
+})
+const january = '2026-01-01T05:00:00Z'
+const totals = () =>
+  rig.bills(`account_number AS account, toString(start_date) AS first, toString(last_date) AS last,
+    status, toString(quantity) AS quantity, toString(total) AS total`)
+
+t.test('of a daily and a finer series of one meter the finer one counts', async (t) => {
+  await rig.register(
+    customerAt({ clientId: '1', accountNumber: 'Atwo', meterId: 'two', rateCode: 'FLAT' }),
+  )
+  await rig.read({ meter: 'two', from: january, seconds: 86_400, quantities: steady('24', 31) })
+  await rig.read({ meter: 'two', from: january, quantities: steady('0.25', 2_976) })
+  await rig.bill({ start: '2026-01-01' })
+  t.match(await totals(), [{ account: 'Atwo', status: 'billed', quantity: '744', total: '74.4' }])
+})
+
+t.test(
+  'who moves in is billed for the own days, and for no read of who was there before',
+  async (t) => {
+    const at = { meterId: 'moved', rateCode: 'FLAT' }
+    await rig.register(customerAt({ ...at, clientId: '2', accountNumber: 'B1' }))
+    await rig.read({ meter: 'moved', account: 'B1', from: january, quantities: steady('1', 960) })
+    const from = '2026-01-11T05:00:00Z'
+    await rig.read({ meter: 'moved', account: 'B2', from, quantities: steady('0.5', 2_016) })
+    await rig.register(customerAt({ ...at, clientId: '3', accountNumber: 'B2' }))
+    await rig.bill({ start: '2026-01-01' })
+    t.match((await totals()).slice(0, 2), [
+      { account: 'B1', first: '2026-01-01', last: '2026-01-10', quantity: '960', total: '96' },
+      { account: 'B2', first: '2026-01-11', last: '2026-01-31', quantity: '1008', total: '100.8' },
+    ])
+  },
+)
+
+t.test(
+  'reads without an account, or with one that nobody knows, are of who has the meter alone',
+  async (t) => {
+    for (const [at, name] of ['mixed', 'unnamed', 'unknown', 'elsewhere'].entries()) {
+      const customer = { clientId: `1${at}`, accountNumber: `C-${name}`, meterId: name }
+      await rig.register(customerAt({ ...customer, rateCode: 'FLAT' }))
+    }
+    const tenDays = { quantities: steady('1', 960) }
+    const from = { first: january, second: '2026-01-11T05:00:00Z', third: '2026-01-21T05:00:00Z' }
+    const mixed = { meter: 'mixed', ...tenDays }
+    await rig.read({ ...mixed, account: 'C-mixed', from: from.first })
+    await rig.read({ ...mixed, account: 'nobody', from: from.second })
+    await rig.read({ ...mixed, account: 'C-elsewhere', from: from.third })
+    await rig.read({ meter: 'unnamed', account: '', from: from.first, ...tenDays })
+    const premises = { meter: 'unknown', account: 'nobody', ...tenDays }
+    await rig.read({ ...premises, from: from.first })
+    await rig.read({ ...premises, site: 'another', from: from.second })
+    await rig.bill({ start: '2026-01-01' })
+    t.same(
+      (await rig.bills('account_number, status, toString(quantity) AS quantity')).filter((one) =>
+        (one as { account_number: string }).account_number.startsWith('C-'),
+      ),
+      [
+        { account_number: 'C-elsewhere', status: 'noUsage', quantity: '0' },
+        { account_number: 'C-mixed', status: 'incomplete', quantity: '1920' },
+        { account_number: 'C-unknown', status: 'sparse', quantity: '960' },
+        { account_number: 'C-unnamed', status: 'sparse', quantity: '960' },
+      ],
+    )
+  },
+)
+
+t.test('a rate code that changes inside the period prices its own days', async (t) => {
+  const at = { clientId: '4', accountNumber: 'D1', meterId: 'changed' }
+  for (const [day, rateCode] of [
+    ['2025-12-01', 'FLAT'],
+    ['2026-01-16', 'DEAR'],
+  ] as const) {
+    const now = () => new Date(`${day}T05:00:00Z`)
+    await register({ store: rig.store, now }, [customerAt({ ...at, rateCode })])
+  }
+  await rig.read({
+    meter: 'changed',
+    account: 'D1',
+    from: january,
+    quantities: steady('0.25', 2_976),
+  })
+  await rig.bill({ start: '2026-01-01' })
+  const [found] = await rig.store.rows({
+    sql: `SELECT status, toString(total) AS total FROM projected_bill WHERE meter_id = 'changed'`,
+  })
+  t.same(found, { status: 'billed', total: '112.8' })
+  t.same(await rig.lines('changed'), [
+    ['Flat', '360', '36'],
+    ['Flat', '384', '76.8'],
+  ])
+})
+
+t.test(
+  'the meters of an account fill their tiers together where the utility says so',
+  async (t) => {
+    const at = { clientId: '5', accountNumber: 'E1', rateCode: 'TIER' }
+    for (const meterId of ['first', 'second', 'third']) {
+      await rig.register(customerAt({ ...at, meterId }))
+      if (meterId === 'third') continue
+      const quantities = steady('0.075', 2_976)
+      await rig.read({ meter: meterId, account: 'E1', from: january, quantities })
+    }
+    const billed = (meter: string, cost: string) =>
+      `E1,S,${meter},2026-01-01,2026-01-31,223.2,223.2,${cost},,`
+    await rig.publish({ Billing: [billed('first', '25.32'), billed('second', '35.96')] })
+    await rig.bill({ start: '2026-01-01' }, { tierScope: 'account' })
+    // 223.2 kWh each; the limit of 310 is met with 86.8 of the second meter.
+    t.same(await rig.lines('first'), [
+      ['Tier 1', '223.2', '22.32'],
+      ['Tier 2', '0', '0'],
+    ])
+    t.same(await rig.lines('second'), [
+      ['Tier 1', '86.8', '8.68'],
+      ['Tier 2', '136.4', '27.28'],
+    ])
+    const variances = await rig.store.rows({
+      sql: `SELECT meter_id AS meter, cost_status AS status,
+          mapApply((k, v) -> (k, toString(v)), cost_causes) AS causes
+        FROM bill_variance ORDER BY meter`,
+    })
+    t.same(variances, [
+      { meter: 'first', status: 'differs', causes: { unexplained: '-3' } },
+      { meter: 'second', status: 'match', causes: {} },
+    ])
+    await rig.bill({ start: '2026-01-01' })
+    t.same(await rig.lines('second'), [
+      ['Tier 1', '223.2', '22.32'],
+      ['Tier 2', '0', '0'],
+    ])
+  },
+)

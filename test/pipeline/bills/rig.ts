@@ -1,0 +1,131 @@
+import type { Test } from 'tap'
+import { type BillContext, bill } from '../../../pipeline/bills/run.js'
+import { register } from '../../../pipeline/registrations.js'
+import type { Store } from '../../../pipeline/stores/clickhouse.js'
+import { rowsTable } from '../../../pipeline/stores/records.js'
+import { recordFeedOf } from '../../../schemas/feed.js'
+import { parseProfile } from '../../../schemas/profile.js'
+import { type RecordFeed, storeColumn } from '../../../schemas/record-feed.js'
+import type { Registration } from '../../../schemas/registration.js'
+import { createZone, toDay } from '../../../schemas/zone.js'
+import { placed } from '../../schemas/lint/placed.js'
+import type { RateFiles } from '../../schemas/rating/bills.js'
+import { migratedStore } from '../registering.js'
+
+export interface BillRig {
+  readonly store: Store
+  /** Publishes rows as the files of a new arrival each. */
+  publish(files: RateFiles): Promise<void>
+  register(...customers: readonly Registration[]): Promise<void>
+  /** Publishes reads of one meter, one after the other from an instant on. */
+  read(reads: Reads): Promise<void>
+  /** What runs are given, with `billing` of the profile. */
+  context(rules?: object): BillContext
+  bill(request?: Partial<Parameters<typeof bill>[1]>, rules?: object): ReturnType<typeof bill>
+  /** Columns of the current bills, by meter. */
+  bills(columns: string): Promise<readonly Readonly<Record<string, unknown>>[]>
+  lines(meter: string): Promise<readonly (readonly [string, string | null, string])[]>
+}
+
+export interface Reads {
+  readonly meter: string
+  readonly account?: string
+  readonly site?: string
+  /** ISO 8601. */
+  readonly from: string
+  readonly seconds?: number
+  readonly quantities: readonly string[]
+  readonly commodity?: 'Electric' | 'Gas'
+}
+
+export const timeZone = 'America/Detroit'
+const zone = createZone(timeZone)
+
+/** As JSONEachRow has it: the store's name of the column, and truth without quotes. */
+function toColumn([name, value]: readonly [string, string | null]): [string, unknown] {
+  return [storeColumn(name), name === 'Taxable' ? value === 'true' : value]
+}
+
+/** A store with the means to publish what bills are made of. */
+export async function billRig(t: Test): Promise<BillRig> {
+  const store = await migratedStore(t)
+  let arrival = 0
+  const publishAs = async (feed: string, more: object = {}) => {
+    const published_at = new Date().toISOString()
+    const file = {
+      file_id: `f${arrival}`,
+      file_name: `${feed}_${arrival}.csv`,
+      company_code: 'DEMO',
+    }
+    await store.insert('file_state', [
+      { arrival, rank: 55, status: 'published', feed, ...file, published_at, ...more },
+    ])
+  }
+  const versionOf = (line: number) => String(BigInt(arrival) * 2n ** 32n + BigInt(line))
+  const context = (rules: object = {}): BillContext => ({
+    store,
+    zone,
+    profile: parseProfile({ companyCodes: ['DEMO'], timeZone, billing: rules }),
+    now: () => new Date(),
+  })
+  return {
+    store,
+    publish: async (files) => {
+      for (const [name, lines] of Object.entries(files)) {
+        const feed = recordFeedOf(name) as RecordFeed
+        arrival++
+        const rows = placed(name, ...lines).map(({ row, line }) => ({
+          ...Object.fromEntries(Object.entries(row).map(toColumn)),
+          version: versionOf(line),
+        }))
+        await store.insert(rowsTable(feed), rows)
+        if (feed.schedule !== undefined) {
+          const version = { arrival, feed: name, company_code: 'DEMO', first_start: '1970-01-01' }
+          await store.insert('schedule_version', [version])
+        }
+        await publishAs(name)
+      }
+    },
+    register: async (...customers) => {
+      await register({ store, now: () => new Date() }, customers)
+    },
+    read: async ({ meter, account = `A${meter}`, site = 'S', seconds = 900, ...reads }) => {
+      arrival++
+      const from = Date.parse(reads.from) / 1_000
+      const rows = reads.quantities.map((quantity, at) => {
+        const startsAt = from + at * seconds
+        const wall = zone.toWall(startsAt)
+        return {
+          meter_id: meter,
+          commodity: reads.commodity ?? 'Electric',
+          starts_at: new Date(startsAt * 1_000).toISOString(),
+          seconds,
+          local_day: toDay(wall),
+          local_hour: wall.hour,
+          quantity,
+          account_number: account,
+          external_site_id: site,
+          version: versionOf(at + 2),
+        }
+      })
+      await store.insert('usage_read', rows)
+      const end = new Date((from + rows.length * seconds) * 1_000).toISOString()
+      const times = { last_interval_end: end, received_at: new Date().toISOString() }
+      await publishAs(reads.commodity ?? 'Electric', times)
+    },
+    context,
+    bill: (request = {}, rules) => bill(context(rules), { cycleId: '7', ...request }),
+    bills: (columns) =>
+      store.rows({ sql: `SELECT ${columns} FROM projected_bill ORDER BY meter_id, start_date` }),
+    lines: async (meter) => {
+      const rows = await store.rows<{ name: string; quantity: string | null; amount: string }>({
+        sql: `SELECT name, toString(quantity) AS quantity, toString(amount) AS amount
+          FROM projected_bill_line WHERE meter_id = {meter:String} ORDER BY start_date, line_number`,
+        parameters: { meter },
+      })
+      return rows.map(({ name, quantity, amount }) => [name, quantity, amount])
+    },
+  }
+}
+
+export const steady = (quantity: string, count: number) => new Array<string>(count).fill(quantity)

@@ -1,0 +1,233 @@
+import t from 'tap'
+import { bill as billCommand } from '../../infra/commands/bill.js'
+import { explain } from '../../infra/commands/explain.js'
+import { status } from '../../infra/commands/status.js'
+import type { Context } from '../../infra/context.js'
+import { type BillRequest, bill } from '../../pipeline/bills/run.js'
+import { register } from '../../pipeline/registrations.js'
+import { recordPeriod } from '../../pipeline/stores/bill-periods.js'
+import { createZone } from '../../schemas/zone.js'
+import { customerAt } from '../pipeline/registering.js'
+import { type Case, type Found, own } from './bill-case.js'
+import { cases, isThere } from './published-bills.js'
+import { createStory, header, storyProfile, until } from './stack.js'
+
+t.comment(isThere ? 'with the published bills' : 'without the published bills')
+
+const options = {
+  profile: {
+    timeZone: 'America/Phoenix',
+    usage: { intervals: { Electric: ['day', 3_600] } },
+  },
+}
+const story = await createStory(options)
+t.teardown(story.close)
+
+const headers = {
+  RateCodes: 'RateCode,Description,RateType',
+  RateTou: 'RateCode,Name,Amount,StartHour,EndHour,RateStartDate,RateEndDate,DayType,Component',
+  RateTiers:
+    'RateCode,Tier,DailyProrateFactor,Amount,RateStartDate,RateEndDate,PeriodLimit,Component',
+  RateFlat: 'RateCode,Amount,RateStartDate,RateEndDate,Component',
+  RateFixed: 'RateCode,Name,Kind,Basis,Amount,Taxable,RateStartDate,RateEndDate',
+} as const
+const file = (...lines: readonly string[]) => `${lines.join('\n')}\n`
+const meterOf = ({ rate }: Case) => `M${rate}`
+
+t.test('rates, cycles, customers and usage come as they come every day', async (t) => {
+  const rows = Object.entries(headers).map(([feed, columns]): [string, string] => {
+    const own = cases.flatMap(({ rate, type, rows }) =>
+      feed === 'RateCodes'
+        ? [`${rate},${rate},${type}`]
+        : (rows[feed] ?? []).map((row) => `${rate},${row}`),
+    )
+    return [`DEMO_01022026_${feed}.csv`, own.length === 0 ? '' : file(columns, ...own)]
+  })
+  const rates = await story.loadAll(Object.fromEntries(rows.filter(([, text]) => text !== '')))
+  const cycles = cases.flatMap(({ rate, periods }) =>
+    periods.map((days) => `${rate},${days.join(',')}`),
+  )
+  const usage = (isDaily: boolean) =>
+    cases.flatMap((one) =>
+      one.reads
+        .filter(([at]) => isDaily !== at.includes(' '))
+        .map((read) => `A${one.rate},S,${meterOf(one)},${read.join(',')}`),
+    )
+  const other = await story.loadAll({
+    'DEMO_01022026_BillingCycles.csv': file('BillingCycleID,StartDate,EndDate', ...cycles),
+    'DEMO_01022026_Electric.csv': file(header, ...usage(true)),
+    ...(isThere && { 'DEMO_01022026_Electric_2.csv': file(header, ...usage(false)) }),
+  })
+  for (const { status, feed, rows, reason } of [...rates, ...other] as readonly {
+    status: string
+    feed: string
+    rows: { rejected: number }
+    reason?: string
+  }[])
+    t.match(
+      { status, rejected: rows.rejected },
+      { status: 'published', rejected: 0 },
+      `${feed} ${reason}`,
+    )
+  await register(
+    { store: story.store, now: () => new Date() },
+    cases.map((one) => {
+      const at = { clientId: one.rate, accountNumber: `A${one.rate}`, meterId: meterOf(one) }
+      const customer = customerAt({ ...at, rateCode: one.rate })
+      return {
+        ...customer,
+        meters: customer.meters.map((m) => ({ ...m, billingCycleId: one.rate })),
+      }
+    }),
+  )
+})
+
+function run(one: Case, request: Partial<BillRequest> = {}) {
+  const profile = storyProfile({ profile: { ...options.profile, billing: one.rules ?? {} } })
+  const context = { store: story.store, profile, zone: createZone(profile.timeZone) }
+  return bill({ ...context, now: () => new Date() }, { cycleId: one.rate, ...request })
+}
+
+async function billsOf(one: Case): Promise<readonly Found[]> {
+  const bills = await story.reader.rows<Found>({
+    sql: `SELECT toString(b.start_date) AS start, toFloat64(any(b.total)) AS total, any(b.status) AS status,
+        arrayMap(l -> CAST((l.2, l.3, l.4), 'Tuple(name String, quantity Float64, amount Float64)'),
+          arraySort(groupArray((l.line_number, l.name, toFloat64(ifNull(l.quantity, 0)), toFloat64(l.amount))))) AS lines
+      FROM projected_bill AS b
+      INNER JOIN projected_bill_line AS l ON l.meter_id = b.meter_id AND l.start_date = b.start_date
+      WHERE b.meter_id = {meter:String} GROUP BY b.start_date ORDER BY b.start_date`,
+    parameters: { meter: meterOf(one) },
+    settings: { output_format_json_named_tuples_as_objects: 1 },
+  })
+  return bills
+}
+
+/** Runs of different periods do not know of each other. */
+const runsAtOnce = 4
+
+t.test('every period is billed by a run of its own', async (t) => {
+  const runs = cases.flatMap((one) => one.periods.map(([start]) => ({ one, start })))
+  for (let at = 0; at < runs.length; at += runsAtOnce) {
+    const some = runs.slice(at, at + runsAtOnce)
+    const summaries = await Promise.all(some.map(({ one, start }) => run(one, { start })))
+    for (const { bills } of summaries) t.equal((bills.billed ?? 0) + (bills.incomplete ?? 0), 1)
+  }
+})
+
+for (const one of cases) {
+  t.test(`bills under ${one.rate}`, async () => one.check(await billsOf(one)))
+}
+
+/** 20 kWh on each day; the correction of the last one adds 100 at 20 cents. */
+t.test('a correction changes the bill, and not what was known before it came', async (t) => {
+  const [start] = own.periods[0] as readonly [string, string]
+  const rowsOf = (run: string) =>
+    story.store.rows({
+      sql: 'SELECT * EXCEPT run FROM bill_row WHERE run = {run:String}',
+      parameters: { run },
+    })
+  const before = await run(own, { start })
+  const asOf = new Date()
+  const correction = `A${own.rate},S,${meterOf(own)},1/31/2026,120`
+  const receipt = await story.loadBytes('DEMO_02022026_Electric.csv', file(header, correction))
+  t.match(receipt, { status: 'published', restated: { rows: 1, netQuantity: '100' } })
+  const after = await run(own, { start })
+  const known = await run(own, { start, asOf })
+  t.match([before.total, after.total, known.total], ['105.56', '126.36', '105.56'])
+  t.same(await rowsOf(known.run), await rowsOf(before.run), 'byte for byte')
+  t.match(await billsOf(own), [{ total: 126.36 }], 'the bill in force is that of today')
+})
+
+const surroundings: Omit<Context, 'print'> = {
+  homePath: story.home.path,
+  profilePath: undefined,
+  external: {},
+  secret: () => '',
+  installs: false,
+  ending: new AbortController().signal,
+  say: () => undefined,
+}
+
+t.test('a person asks for bills by command, and is told what to mend', async (t) => {
+  const printed: string[] = []
+  const context: Context = { ...surroundings, print: (text) => printed.push(text) }
+  const json = false
+  const asked = { cycle: own.rate, period: '2026-01-01', json }
+  t.equal(await billCommand(context, asked), 0)
+  t.equal(await explain(context, { account: 'AOWN', period: '2026-01-01', json }), 0)
+  t.match(printed, [
+    /^cycle OWN, 2026-01-01 to 2026-01-31: 1 of 1 bills, 126.36 dollars in all, .*\nnothing of the period was billed yet$/,
+    /^account AOWN, meter MOWN, cycle OWN\n[\s\S]*computed 126.36\nnothing was billed yet$/,
+  ])
+  const wrong: readonly [() => Promise<number>, RegExp][] = [
+    [
+      () => billCommand(context, { ...asked, cycle: '99' }),
+      /^CONFIG: .*cycle 99 .*BillingCycles file/,
+    ],
+    [
+      () => billCommand(context, { ...asked, period: '1/1/2026' }),
+      /--period 1\/1\/2026 is no day; write/,
+    ],
+    [
+      () => billCommand(context, { ...asked, period: '2026-02-30' }),
+      /--period 2026-02-30 is no day/,
+    ],
+    [
+      () => billCommand(context, { ...asked, period: '2026-01-02' }),
+      /from 2026-01-01 to 2026-01-31/,
+    ],
+    [
+      () => billCommand(context, { ...asked, asOf: '2026-02-05' }),
+      /--as-of 2026-02-05 is no instant/,
+    ],
+    [
+      () => explain(context, { account: 'AOWN', period: '2026-02-30', json }),
+      /2026-02-30 is no day/,
+    ],
+    [
+      () => explain(context, { account: 'AOWN', period: '2026-02-01', json }),
+      /begin on 2026-01-01$/,
+    ],
+    [
+      () => explain(context, { account: 'Z', period: '2026-01-01', json }),
+      /Z has no bill .*none at all/,
+    ],
+  ]
+  for (const [command, message] of wrong) await t.rejects(command(), { message })
+})
+
+t.test(
+  'status tells of the bills of each cycle, and of one without a period for today',
+  async (t) => {
+    const printed: string[] = []
+    const context: Context = { ...surroundings, print: (text) => printed.push(text) }
+    const failing = { cycleId: own.rate, first: '2026-01-01', knownAt: 0 }
+    const failure = { failures: 2, code: 'STORE_REFUSED', detail: 'why', since: 0, retryAt: 60_000 }
+    await recordPeriod(story.store, failing, failure)
+    await status(context, { json: true })
+    await status(context, { json: false })
+    const bills: readonly object[] = JSON.parse(printed[0] ?? '').bills
+    const ownBills = bills.filter((one) => 'cycle' in one && one.cycle === own.rate)
+    const period = { first: '2026-01-01', last: '2026-01-31' }
+    const none = /no period of cycle OWN for today, and 1 meters have no bill: load a newer/
+    t.match(ownBills, [
+      { state: 'no period', code: 'NO_PERIOD', detail: none },
+      { ...period, state: 'failing', failures: 2, code: 'STORE_REFUSED', detail: 'why' },
+      { ...period, state: 'published', billed: '1', bills: '1' },
+    ])
+    t.match(printed[1], /\ncycle OWN: the schedule has no period/)
+  },
+)
+
+t.test('what arrives for a period that has ended has it billed again, whoever dies', async (t) => {
+  await story.restart({ billing: { quietMinutes: 0, daysBackMax: 36_500 } })
+  const correction = `A${own.rate},S,${meterOf(own)},1/31/2026,220`
+  await story.loadBytes('DEMO_03022026_Electric.csv', file(header, correction))
+  await story.stack.worker.kill()
+  // 310 x 0.10 + 510 x 0.20 + 8.50, and 4 %
+  await until(async () => (await billsOf(own))[0]?.total === 147.16)
+  const [found] = await story.reader.rows<{ runs: string }>({
+    sql: `SELECT count() AS runs FROM bill_run WHERE total = 147.16`,
+  })
+  t.equal(found?.runs, '1')
+})

@@ -1,0 +1,249 @@
+import { existsSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { createHealth } from '../../infra/health.js'
+import { createOperationsPage } from '../../infra/operations/operations.js'
+import { arrivalPaths } from '../../pipeline/outbox.js'
+import { followChain, recordAct } from '../../pipeline/stores/audit.js'
+import { createBrowser } from '../chromium.js'
+import { tieline } from '../infra/command-line.js'
+import { createStory, follow, header, storyProfile, until } from './stack.js'
+
+const story = await createStory()
+t.teardown(story.close)
+const browser = await createBrowser(t)
+const address = story.stack.worker.detail().operations ?? ''
+
+/** A page that hears of every error of its scripts and of everything that its policy refuses. */
+async function open(path: string, from = address) {
+  const page = await browser.newPage({ viewport: { width: 360, height: 800 } })
+  const errors: string[] = []
+  page.on('pageerror', (error) => errors.push(String(error)))
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text())
+  })
+  await page.goto(`${from}${path}`)
+  return { page, errors }
+}
+
+const panelText = (page: Page, panel: string) =>
+  page
+    .locator(`[data-panel="${panel}"]`)
+    .textContent()
+    .then((text) => text ?? '')
+
+/** Waits until a panel of a page that is not reloaded has some text. */
+const shows = (page: Page, panel: string, text: RegExp) =>
+  until(async () => text.test(await panelText(page, panel)))
+
+const fitsWidth = (page: Page) =>
+  page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth')
+
+const rowOf = (meter: string, quantity: string) =>
+  `910020000001,5113000001,${meter},3/4/2024 0:00,${quantity}`
+const good = Array.from({ length: 20 }, (_, at) => rowOf(`G-${at}`, '1.5'))
+const poor = Array.from({ length: 12 }, (_, at) => rowOf(`P-${at}`, 'n/a'))
+const poorName = 'DEMO_05032024_Electric_2.csv'
+const markup = '<img src=x onerror=alert(1)>_05032024_Electric.csv'
+
+const { page: overview, errors: overviewErrors } = await open('/')
+
+t.test('with no data at all the page says so', async (t) => {
+  await shows(overview, 'held', /Nothing waits/)
+  await shows(overview, 'files', /No file has come in/)
+  await shows(overview, 'minutes', /No row has gone through/)
+  await shows(overview, 'freshness', /No usage is published/)
+  await shows(overview, 'completeness', /No reads/)
+  await shows(overview, 'cycles', /No billing cycle/)
+  await shows(overview, 'gateway', /No gateway runs/)
+  await shows(overview, 'sources', /inbox\s*folder\s*polled/)
+  await shows(overview, 'queues', /are free where files land/)
+  t.ok(await fitsWidth(overview), 'it is as wide as the smallest telephone')
+  t.same(overviewErrors, [])
+})
+
+t.test('it follows files without being loaded again', async (t) => {
+  await story.loadBytes('DEMO_05032024_Electric.csv', `${[header, ...good].join('\n')}\n`)
+  const text = `${[header, ...good.map((row) => row.replace('G-', 'R-')), ...poor].join('\n')}\n`
+  t.match(await story.loadBytes(poorName, text), { status: 'quarantined' })
+  await story.loadBytes(markup, text)
+  await shows(overview, 'files', /DEMO_05032024_Electric\.csv/)
+  await shows(overview, 'files', /<img src=x onerror=alert\(1\)>/)
+  await shows(overview, 'held', /TOO_MANY_REJECTED.*12 of 32 rows/)
+  await shows(overview, 'minutes', /\d+ rows in the last hour/)
+  await shows(overview, 'freshness', /DEMO\s*Electric.*late/)
+  t.equal(await overview.locator('main img').count(), 0, 'markup in a name is text')
+  await until(async () => (await overview.locator('[data-panel="minutes"] canvas').count()) > 0)
+  const chart = overview.locator('[data-panel="minutes"] .chart').first()
+  t.match(await chart.getAttribute('aria-label'), /Rows in each minute.*rows in the last hour/)
+  await overview.locator('[data-panel="minutes"] summary').first().click()
+  t.match(await panelText(overview, 'minutes'), /timerows/)
+  t.ok(await fitsWidth(overview))
+  t.same(overviewErrors, [])
+})
+
+const arrivalOf = async (name: string) =>
+  (
+    await story.store.rows<{ arrival: number }>({
+      sql: 'SELECT max(arrival) AS arrival FROM arrival WHERE name = {name:String}',
+      parameters: { name },
+    })
+  )[0]?.arrival ?? 0
+
+const order = (arrival: number, act: string, headers: Readonly<Record<string, string>>) =>
+  fetch(`${address}/files/${arrival}/${act}`, { method: 'POST', headers })
+
+t.test("a file's page proves its dates, shows rejected rows, and what may be done", async (t) => {
+  const arrival = await arrivalOf(poorName)
+  const { page, errors } = await open(`/file?arrival=${arrival}`)
+  const text = async () => (await page.locator('main').textContent()) ?? ''
+  await until(async () => /P-0,3\/4\/2024 0:00,n\/a/.test(await text()))
+  t.match(await text(), /Order of day and month/)
+  t.match(await text(), /Proof\S/)
+  t.match(await text(), /Rows in the repeated hour/)
+  t.match(await text(), /NOT_A_NUMBERTotalUnit12/)
+  t.ok(await fitsWidth(page))
+  t.equal((await order(arrival, 'release', {})).status, 403, 'no other page may ask for it')
+  const elsewhere = { origin: 'https://elsewhere.example.com' }
+  t.equal((await order(arrival, 'release', elsewhere)).status, 403)
+
+  await page.getByRole('button', { name: 'release' }).focus()
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Enter')
+  await until(async () => /came in again as arrival/.test(await text()))
+  const again = await arrivalOf(poorName)
+  t.equal(again, arrival + 2, 'behind the file that came in meanwhile')
+  await until(() =>
+    existsSync(arrivalPaths(story.home.outbox, { arrival: again, fileName: poorName }).receipt),
+  )
+  t.match(await story.receiptOf(poorName), {
+    status: 'published',
+    rows: { read: 32, accepted: 20, rejected: 12 },
+  })
+  await until(async () => /release by loopback \(page\)/.test(await text()))
+  const refused = await order(arrival, 'retry', { origin: address })
+  t.match([refused.status, await refused.json()], [409, { detail: /taken up by release/ }])
+  t.match(await followChain(story.store), { broken: undefined })
+  t.same(errors, [])
+  await page.close()
+})
+
+t.test('an order is carried out once, also where all that followed it was lost', async (t) => {
+  const arrival = await arrivalOf(markup)
+  const act = {
+    act: 'retry',
+    subject: String(arrival),
+    detail: 'written, and nothing queued',
+  } as const
+  const ann = { who: 'ann', via: 'command' } as const
+  await recordAct(story.store, ann, act)
+  await recordAct(story.store, ann, act)
+  await until(async () => (await arrivalOf(markup)) > arrival)
+  const again = await arrivalOf(markup)
+  t.match(await follow(story.handOver, again), { status: 'quarantined', reason: /FILE_NAME/ })
+  const [found] = await story.store.rows<{ arrivals: string }>({
+    sql: `SELECT count() AS arrivals FROM arrival WHERE claim = {claim:String}`,
+    parameters: { claim: `take-up-${arrival}` },
+  })
+  t.equal(Number(found?.arrivals), 1)
+})
+
+t.test('a person does the same by command, and is told why where it may not be', async (t) => {
+  const name = 'DEMO_06032024_Electric.csv'
+  const text = `${[header, ...good.map((row) => row.replace('G-', 'C-')), ...poor].join('\n')}\n`
+  await story.send(name, text)
+  t.match(await story.receiptOf(name), { status: 'quarantined' })
+  const home = ['--home', story.home.path]
+  const retried = await tieline('retry', 'DEMO_01012020_Electric.csv', ...home)
+  t.match(retried, { code: 1, stderr: /no file came in as DEMO_01012020_Electric\.csv/ })
+  const published = await tieline('retry', 'DEMO_05032024_Electric.csv', ...home)
+  t.match(published, { code: 1, stderr: /only quarantined files are taken up/ })
+  const released = await tieline('release', name, ...home)
+  t.match(released, { code: 0, stdout: /DEMO_06032024_Electric\.csv +published/ })
+  const written = await story.store.rows({
+    sql: 'SELECT via, act, detail FROM audit_log ORDER BY number',
+  })
+  t.match(written.at(0), { via: 'command', act: 'profile' }, 'the first start told its profile')
+  t.match(written.at(-1), { via: 'command', act: 'release', detail: /^DEMO_06032024/ })
+})
+
+t.test('100,000 rejected rows of a file are shown page by page', async (t) => {
+  const arrival = await arrivalOf(markup)
+  await story.store.command({
+    sql: `INSERT INTO reject (arrival, line, column_name, code, detail, raw)
+      SELECT {arrival:UInt32}, number + 2, 'TotalUnit', 'NOT_A_NUMBER', 'n/a is no number', 'a,b,c'
+      FROM numbers(100000)`,
+    parameters: { arrival },
+  })
+  const { page, errors } = await open(`/file?arrival=${arrival}`)
+  await until(async () => (await page.getByRole('button', { name: 'further on' }).count()) === 1)
+  const lines = page.locator('#rejects ~ .scroll').last().locator('tbody tr')
+  t.equal(await lines.count(), 50)
+  await page.getByRole('button', { name: 'further on' }).click()
+  await until(async () => /^52/.test((await lines.first().textContent()) ?? ''))
+  t.match(await page.locator('main').textContent(), /100,000/)
+  t.same(errors, [])
+  await page.close()
+})
+
+t.test('Bull Board stands under the page, to look at, and has no data but ids', async (t) => {
+  const rows = good.map((row) => row.replace('G-', 'B-'))
+  await story.loadBytes('DEMO_07032024_Electric.csv', `${[header, ...rows].join('\n')}\n`)
+  const { page, errors } = await open('/queues/queue/settle?status=completed')
+  await until(async () => /settle-\d+/.test((await page.locator('#root').textContent()) ?? ''))
+  const job = await fetch(`${address}/queues/api/queues?activeQueue=settle&status=completed`)
+  const text = await job.text()
+  const { queues } = JSON.parse(text) as { queues: { name: string; readOnlyMode: boolean }[] }
+  t.match(text, /"data":\{"arrival":\d+\}/, 'of the data of a job its ids are shown')
+  t.notMatch(text, /"v":/, 'and nothing else')
+  const emptied = await fetch(`${address}/queues/api/queues/settle/clean/completed`, {
+    method: 'PUT',
+    headers: { origin: address },
+  })
+  t.equal(emptied.status, 404, 'nothing is done there')
+  t.ok(queues.length > 5)
+  t.ok(queues.every(({ readOnlyMode }) => readOnlyMode))
+  t.same(
+    errors.filter((error) => !/fonts\.googleapis\.com|inline style/.test(error)),
+    [],
+    'its scripts run under the policy',
+  )
+  await page.close()
+})
+
+t.test('with ClickHouse and Redis away it says so and stays usable', async (t) => {
+  const nowhere = { url: 'http://127.0.0.1:1', username: 'u', password: 'p', database: 'd' }
+  const away = createOperationsPage({
+    profile: storyProfile(),
+    folders: story.home,
+    redisUrl: 'redis://127.0.0.1:1',
+    store: nowhere,
+    reader: nowhere,
+    onFailure: () => undefined,
+  })
+  t.teardown(away.close)
+  const health = await createHealth({
+    host: '127.0.0.1',
+    port: 0,
+    setting: 'worker.operations',
+    ready: async () => undefined,
+    metrics: { type: 'text/plain', text: async () => '' },
+    page: away.page,
+  })
+  t.teardown(health.close)
+  const { page } = await open('/', health.address)
+  await shows(
+    page,
+    'held',
+    /STORE_UNREACHABLE.*QUEUE_UNREACHABLE|QUEUE_UNREACHABLE.*STORE_UNREACHABLE/,
+  )
+  for (const panel of ['files', 'minutes', 'freshness', 'sources']) {
+    await shows(page, panel, /STORE_UNREACHABLE/)
+  }
+  await shows(page, 'queues', /QUEUE_UNREACHABLE/)
+  await page.goto(`${health.address}/file?arrival=1`)
+  await until(async () =>
+    /STORE_UNREACHABLE/.test((await page.locator('main').textContent()) ?? ''),
+  )
+  await page.close()
+})
