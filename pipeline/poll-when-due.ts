@@ -1,4 +1,5 @@
 import { Fault, type FaultCode } from '../schemas/fault.js'
+import { pauseMsOf } from './back-off.js'
 import type { Line } from './line.js'
 import { poll, type Stillness } from './poll.js'
 import { readSources, recordFailure, type SourceFailure } from './stores/sources.js'
@@ -45,7 +46,7 @@ function nextFailure(
 ): SourceFailure {
   const { pollSeconds = 1 } = line.profile.sources.find((one) => one.name === name) ?? {}
   const failures = (failure?.failures ?? 0) + 1
-  const pauseMs = Math.min(pollSeconds * 1_000 * 2 ** Math.min(failures - 1, 20), pauseMsMax)
+  const pauseMs = pauseMsOf(failures, { firstMs: pollSeconds * 1_000, mostMs: pauseMsMax })
   const at = line.now()
   return {
     failures,

@@ -3,8 +3,8 @@ import { feedNames } from '../../schemas/feed.js'
 import type { Profile } from '../../schemas/profile.js'
 import { type Sample, sample } from './sample.js'
 
-/** What one statement may cost: one thread for two seconds, 256 MiB. */
-const settings = {
+/** What one statement of a scrape or of the operations page may cost: one thread for two seconds, 256 MiB. */
+export const lookBounds = {
   max_execution_time: 2,
   max_threads: 1,
   max_memory_usage: 256 * 1024 * 1024,
@@ -53,12 +53,12 @@ export async function readLedger(
       FROM file_state FINAL
       GROUP BY status, feed, company`,
     parameters: { feeds: feedNames, companies: companyCodes },
-    settings,
+    settings: lookBounds,
   })
   const arrived = await store.rows<{ files: string }>({
     sql: `SELECT count() AS files FROM arrival
       WHERE arrival NOT IN (SELECT arrival FROM file_state)`,
-    settings,
+    settings: lookBounds,
   })
   return [
     sample('tieline_files', { status: 'arrived' }, Number(arrived[0]?.files)),
@@ -154,7 +154,7 @@ export function askCycles(store: Store): Promise<readonly CycleNewest[]> {
       ) AS reads ON reads.meter_id = picked.meter_id
       GROUP BY cycle, commodity`,
     parameters: { meters: metersOfCycle, picked: metersOfCycle * cyclesMax },
-    settings,
+    settings: lookBounds,
   })
 }
 

@@ -1,4 +1,5 @@
 import { Fault } from '../../schemas/fault.js'
+import { pauseMsOf } from '../back-off.js'
 import type { Line } from '../line.js'
 import {
   type BillFailure,
@@ -103,15 +104,16 @@ const pauseMsMax = 3_600_000
 
 function nextFailure(line: DueLine, before: PeriodState, error: unknown): BillFailure {
   const now = line.now().getTime()
+  const failures = before.failures + 1
   const { code, detail } =
     error instanceof Fault
       ? error
       : { code: 'unexpected', detail: 'the log tells where it failed, by the job bill' }
   return {
-    failures: before.failures + 1,
+    failures,
     code,
     detail,
     since: before.failures > 0 ? before.since : now,
-    retryAt: now + Math.min(minuteMs * 2 ** Math.min(before.failures, 20), pauseMsMax),
+    retryAt: now + pauseMsOf(failures, { firstMs: minuteMs, mostMs: pauseMsMax }),
   }
 }

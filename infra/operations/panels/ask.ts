@@ -3,6 +3,7 @@ import type { Statement, Store } from '../../../pipeline/stores/clickhouse.js'
 import { Fault } from '../../../schemas/fault.js'
 import type { Profile } from '../../../schemas/profile.js'
 import type { Zone } from '../../../schemas/zone.js'
+import { lookBounds } from '../../metrics/ledger.js'
 import { within } from '../../metrics/look.js'
 
 /** What panels ask of; the store lets them read only. */
@@ -15,13 +16,6 @@ export interface PanelSource {
   readonly landing: string
   readonly now: () => Date
 }
-
-/** What one statement of the page may cost: one thread for two seconds, 256 MiB. */
-const settings = {
-  max_execution_time: 2,
-  max_threads: 1,
-  max_memory_usage: 256 * 1024 * 1024,
-} as const
 
 const queuesMsMax = 2_500
 
@@ -37,5 +31,5 @@ export async function askQueues<T>(asked: Promise<T>): Promise<T> {
 
 /** Rows of a statement within those bounds. */
 export function ask<T>({ store }: Pick<PanelSource, 'store'>, statement: Statement) {
-  return store.rows<T>({ ...statement, settings: { ...statement.settings, ...settings } })
+  return store.rows<T>({ ...statement, settings: { ...statement.settings, ...lookBounds } })
 }

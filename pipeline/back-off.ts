@@ -1,0 +1,7 @@
+/** Milliseconds to leave alone what has failed so often in a row: twice as long each time, up to a most. */
+export function pauseMsOf(
+  failures: number,
+  { firstMs, mostMs }: { readonly firstMs: number; readonly mostMs: number },
+): number {
+  return Math.min(firstMs * 2 ** Math.min(failures - 1, 20), mostMs)
+}
