@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { parse } from 'yaml'
 import { Fault } from '../schemas/fault.js'
 import { type Profile, parseProfile } from '../schemas/profile.js'
 import { packageRoot } from './package-root.js'
+import { parseYaml } from './yaml.js'
 
 const profileBytesMax = 1024 * 1024
 
@@ -59,7 +59,7 @@ export function readOwnProfile(named: string | undefined, homePath: string): Pro
 export function readProfile(path: string): Profile {
   const text = readText(path)
   try {
-    return parseProfile(parse(text))
+    return parseProfile(parseYaml(text))
   } catch (cause) {
     if (cause instanceof Fault) {
       throw new Fault('PROFILE', `${path} is not valid:\n${cause.detail}`, { cause })

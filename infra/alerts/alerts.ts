@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
+import { pauseMsOf } from '../../pipeline/back-off.js'
 import { createQueues } from '../../pipeline/queues/bullmq.js'
 import { createStore, type StoreAddress } from '../../pipeline/stores/clickhouse.js'
 import type { AlertMessage, AlertSettings } from '../../schemas/alert.js'
@@ -77,7 +78,7 @@ export function listDue(
   const present = new Map(sights.flatMap(({ alerts }) => alerts.map((one) => [one.key, one])))
   const left = [...told.values()].flatMap((last): readonly Told[] => {
     if (last.outcome === 'open') return isLeased(last, rules.now) ? [] : [last]
-    const isOver = !present.has(last.key) && sights.some(({ covers }) => covers(last.key))
+    const isOver = !present.has(last.key) && sights.some(({ covers }) => covers(last))
     return isOver && last.state === 'raised' ? [resolve(last, rules)] : []
   })
   const raised = [...present.values()].flatMap((alert): readonly Told[] => {
@@ -136,9 +137,10 @@ function toTold(said: Said, rules: Rules): Told {
 
 /** Until `retryAt`, twice as far each time, nobody makes one more. */
 function nextAttempt(message: Told, { lookSeconds, timeoutMs }: AlertSettings): Told {
-  const pauseMs = Math.min(lookSeconds * 1_000 * 2 ** Math.min(message.attempts, 20), pauseMsMax)
+  const attempts = message.attempts + 1
+  const pauseMs = pauseMsOf(attempts, { firstMs: lookSeconds * 1_000, mostMs: pauseMsMax })
   const retryAt = new Date(Date.now() + Math.max(pauseMs, timeoutMs + recordMsMax))
-  return { ...message, attempts: message.attempts + 1, retryAt }
+  return { ...message, attempts, retryAt }
 }
 
 /** What became of a claimed message. Undefined where nobody answers: the others need not be tried. */

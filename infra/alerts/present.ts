@@ -16,6 +16,7 @@ import { readFreshness } from '../freshness.js'
 import { showSources } from '../sources-shown.js'
 import { readQuarantined } from '../standing.js'
 import { daysLookedBack, listDueFiles } from './expected.js'
+import type { Told } from './told.js'
 
 /** Something that is the matter now. */
 export interface Alert {
@@ -24,9 +25,9 @@ export interface Alert {
   readonly about: About
 }
 
-/** What one look saw: of the keys that it covers, those that it does not show are over. */
+/** What one look saw: of what it covers, that which it does not show is over. */
 export interface Sight {
-  readonly covers: (key: string) => boolean
+  readonly covers: (told: Pick<Told, 'key' | 'toldAt'>) => boolean
   readonly alerts: readonly Alert[]
 }
 
@@ -56,14 +57,17 @@ const looks: readonly ((around: Surroundings) => Promise<Sight>)[] = [
   seeDisk,
 ]
 
-const beginning = (start: string) => (key: string) => key.startsWith(start)
+const beginning =
+  (start: string): Sight['covers'] =>
+  ({ key }) =>
+    key.startsWith(start)
 
 /** Where there are more than are read, none is known to be over. */
 async function seeQuarantined({ store }: Surroundings): Promise<Sight> {
   const files = await readQuarantined(store, { refusedMax, quarantinedMax })
   const isWhole = files.length < quarantinedMax
   return {
-    covers: (key) => isWhole && key.startsWith('quarantined:'),
+    covers: (told) => isWhole && beginning('quarantined:')(told),
     alerts: files.map(({ arrival, code, since }) => ({
       key: `quarantined:${arrival}`,
       since: new Date(since),
@@ -156,17 +160,30 @@ async function seeRuns({ queues, settings, now }: Surroundings): Promise<Sight> 
   return { covers: beginning('run:'), alerts }
 }
 
-/** Only a worker of the same machine can say that its disk has room again. */
 async function seeDisk({ landing, settings, now }: Surroundings): Promise<Sight> {
   const host = hostname()
-  const key = `disk:${host}`
   const free = await freeBytes(landing)
   const freeBytesMin = settings.freeDiskBytesMin
   const about = { kind: 'disk', host, freeBytes: free, freeBytesMin } as const
   return {
-    covers: (one) => one === key,
-    alerts: free < freeBytesMin ? [{ key, since: now, about }] : [],
+    covers: coversDisks({ host, settings, now }),
+    alerts: free < freeBytesMin ? [{ key: `disk:${host}`, since: now, about }] : [],
   }
+}
+
+/**
+ * Only a worker of the same machine can say that its disk has room again. A machine that has let the
+ * time to repeat pass twice is gone, and its disk with it.
+ */
+export function coversDisks({
+  host,
+  settings,
+  now,
+}: Pick<Surroundings, 'settings' | 'now'> & { readonly host: string }): Sight['covers'] {
+  const silentMs = 2 * settings.repeatHours * 3_600_000 + 60_000 * settings.failingMinutes
+  return ({ key, toldAt }) =>
+    key === `disk:${host}` ||
+    (key.startsWith('disk:') && now.getTime() - toldAt.getTime() > silentMs)
 }
 
 function hasLasted(since: Date, { settings, now }: Pick<Surroundings, 'settings' | 'now'>) {

@@ -114,7 +114,7 @@ async function readLedger({ store: address, profile }: InUse) {
       sources: showSources(profile, await readSources(store)),
       files: await store.rows<FileState>({ sql: filesSql }),
       freshness: await readFreshness(store, profile),
-      alerts: await readStandingAlerts(store),
+      alerts: profile.alerts === undefined ? [] : await readStandingAlerts(store),
       bills: await readBills(store, profile),
     }
   } finally {

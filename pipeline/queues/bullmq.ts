@@ -35,7 +35,7 @@ export interface Queues {
   oldest(): Promise<Readonly<Partial<Record<JobName, number>>>>
   /** The queues as BullMQ has them, for a board that shows them. */
   readonly each: readonly Queue[]
-  /** Jobs that a fault of the world holds up, at most 200 of each queue. */
+  /** Jobs that a fault of the world holds up, at most 200 of each queue and state. */
   waits(): Promise<readonly Wait[]>
   close(): Promise<void>
 }
@@ -51,7 +51,9 @@ const triedAgain: readonly JobName[] = [
   ...(['fetch', 'receive', 'load', 'reconcile', 'settle'] as const),
   ...(['register', 'backfill'] as const),
 ]
-/** Jobs of one queue that are looked at for what they wait for. */
+/** What held a job up does so until an attempt succeeds: also while one is made, or is about to be. */
+const heldStates = ['delayed', 'active', 'wait'] as const
+/** Jobs of one queue and state that are looked at for what they wait for. */
 const waitsMax = 200
 /**
  * How long the job of a worker that died stays its own: the next look for such jobs, `stalledMs`
@@ -166,7 +168,7 @@ export function createQueues(options: QueueOptions): Queues {
       }),
     waits: () =>
       reach(async () => {
-        const held = triedAgain.map((name) => queue(name).getDelayed(0, waitsMax - 1))
+        const held = triedAgain.map((name) => queue(name).getJobs([...heldStates], 0, waitsMax - 1))
         return (await Promise.all(held)).flat().flatMap(toWait)
       }),
     close: async () => {

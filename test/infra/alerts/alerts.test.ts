@@ -1,6 +1,6 @@
 import t from 'tap'
 import { listDue } from '../../../infra/alerts/alerts.js'
-import type { Alert, Sight } from '../../../infra/alerts/present.js'
+import { type Alert, coversDisks, type Sight } from '../../../infra/alerts/present.js'
 import type { Told } from '../../../infra/alerts/told.js'
 import { alertSchema } from '../../../schemas/alert.js'
 import { parseProfile } from '../../../schemas/profile.js'
@@ -22,7 +22,7 @@ const source: Alert = {
   about: { kind: 'source', source: 'mdm', code: 'SOURCE_LOGIN', failures: 3 },
 }
 const sees = (...alerts: readonly Alert[]): readonly Sight[] => [
-  { covers: (key) => key.startsWith('source:'), alerts },
+  { covers: ({ key }) => key.startsWith('source:'), alerts },
 ]
 const rules = (ms: number) => ({ profile, settings, now: new Date(start + ms) })
 const due = (sights: readonly Sight[], last: Told | undefined, ms: number) =>
@@ -77,4 +77,15 @@ t.test('a message that was refused is not told anew before its time', async (t) 
   const refused = ended(first, { outcome: 'refused', status: 400 })
   t.same(due(sees(source), refused, hour), [])
   t.match(due(sees(source), refused, 24 * hour), [{ told: 2 }])
+})
+
+t.test('of a disk only its machine knows, and of a machine that is gone nobody', async (t) => {
+  const covers = (host: string, ms: number) =>
+    coversDisks({ host, settings, now: new Date(start + ms) })({
+      key: 'disk:a',
+      toldAt: new Date(start),
+    })
+  t.ok(covers('a', 0))
+  t.notOk(covers('b', 48 * hour), 'it would have been told again, but for a look or two')
+  t.ok(covers('b', 49 * hour))
 })

@@ -72,6 +72,20 @@ t.test('only failures of its own end a job, however long the world was away', as
   t.same(givenUp, [{ v: 1, arrival: 7 }])
 })
 
+t.test('what held a job up is told of it also while it is tried again', async (t) => {
+  const { options, queues } = newQueues(t)
+  const told: unknown[] = []
+  const run = async () => {
+    told.push(await queues.waits())
+    if (told.length < 2) throw new Fault('MDM_UNREACHABLE', 'away')
+  }
+  consume(t, { ...options, name: 'backfill', run })
+  await queues.add('backfill', { v: 1, meterId: 'M-1' })
+  await until(() => told.length === 2)
+  t.match(told, [[], [{ job: 'backfill', code: 'MDM_UNREACHABLE', arrival: undefined }]])
+  await until(async () => (await queues.waits()).length === 0)
+})
+
 t.test('what a failure says stays out of Redis', async (t) => {
   const { options, queues } = newQueues(t)
   const connection = createProducerConnection(options.redisUrl)
