@@ -68,7 +68,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           isWatched: stays,
           ...(embedded && { storeLandingPath: landing }),
           redisUrl: redis.redisUrl,
-          secrets: collectSecrets([profile.sources, profile.backfill], options.secret ?? noSecret),
+          secrets: collectSecrets(
+            [profile.sources, profile.backfill, profile.alerts],
+            options.secret ?? noSecret,
+          ),
         },
         logsPath: home.logs,
         onEvent: (event) => options.log.warn(event),

@@ -2,6 +2,7 @@ import { createRestMdm } from '../api/mdm/rest.js'
 import { createWorker } from '../pipeline/worker.js'
 import { Fault } from '../schemas/fault.js'
 import type { Profile } from '../schemas/profile.js'
+import { createAlerts } from './alerts/alerts.js'
 import { createHealth, type Health, type HealthOptions } from './health.js'
 import { failureCode } from './metrics/failure-code.js'
 import { createWorkerMetrics } from './metrics/worker.js'
@@ -24,7 +25,30 @@ serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { l
   const secret = revealFrom(secrets)
   const mdm = profile.backfill && createRestMdm(profile.backfill, secret)
   const { done: onDone, failed: onFailure } = metrics
-  const worker = await createWorker({ ...options, secret, mdm, log, tell, onDone, onFailure })
+  const { alerts: settings } = profile
+  const alerts =
+    settings &&
+    createAlerts({
+      profile,
+      settings,
+      store: options.store,
+      redisUrl,
+      landing: folders.landing,
+      secret,
+      log,
+      onFailure,
+    })
+  const alert = alerts?.look
+  const worker = await createWorker({
+    ...options,
+    secret,
+    mdm,
+    alert,
+    log,
+    tell,
+    onDone,
+    onFailure,
+  })
   const operations = options.isWatched
     ? createOperationsPage({
         ...options,
@@ -45,6 +69,7 @@ serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { l
     close: async () => {
       health?.drain()
       await worker.close()
+      await alerts?.close()
       await health?.close()
       await operations?.close()
       await metrics.close()

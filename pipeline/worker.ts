@@ -39,6 +39,8 @@ export interface WorkerOptions {
   readonly secret: (reference: SecretReference) => string
   /** Whom the history of meters is asked of; the worker closes it. */
   readonly mdm?: Mdm | undefined
+  /** Looks for alerts and sends them; without it nobody does. */
+  readonly alert?: (() => Promise<void>) | undefined
   readonly log: Logger
   readonly tell?: (text: string) => void
   /** Hears how long each step took that came to its end. */
@@ -72,6 +74,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     takeUp: ({ arrival }) => takeUp(line, arrival),
     sweep: () => sweep(line),
     retain: () => retain(line),
+    alert: async () => options.alert?.(),
     register: ({ customers }) => registerAll(line, customers),
     backfill: ({ meterId }) => backfill(line, meterId),
     due: () => queueDue(line),
@@ -110,6 +113,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('poll', 1),
     consume('sweep', 1),
     consume('retain', 1),
+    consume('alert', 1),
     consume('register', registersAtOnce),
     consume('backfill', historiesAtOnce),
     consume('due', 1),

@@ -44,6 +44,7 @@ export const jobSchemas = {
   takeUp: z.strictObject({ ...version, arrival }),
   sweep: z.strictObject({ ...version }),
   retain: z.strictObject({ ...version }),
+  alert: z.strictObject({ ...version }),
   register: z.strictObject({
     v: z.literal(2),
     customers: z.array(registrationSchema).min(1).max(registrationsMax),
