@@ -41,7 +41,7 @@ export async function bill(context: Context, options: BillOptions): Promise<numb
 function toInstant(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
   const at = new Date(text)
-  const isZoned = /(Z|[+-]\d\d:\d\d)$/.test(text)
+  const isZoned = /^\d{4}-.*(Z|[+-]\d\d:\d\d)$/.test(text)
   if (isZoned && !Number.isNaN(at.getTime())) return at
   throw new Fault('CONFIG', `--as-of ${text} is no instant; write it like 2026-02-05T12:00:00Z`)
 }

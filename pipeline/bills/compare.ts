@@ -50,9 +50,9 @@ interface Comparing {
  * `CONFIG` where no cycle of a registered meter has a period that has ended.
  */
 export async function compare(context: BillContext): Promise<ComparisonSummary> {
-  const { store, profile, now } = context
+  const { store, profile } = context
   const began = performance.now()
-  const run = nameRun(now())
+  const run = await nameRun(context, 'comparison_run')
   const { arrival: usageVersion } = await newestFile(store)
   const rates = await readRates(store, profile.companyCodes)
   const years = await findYears(store, profile.companyCodes, localDay(context))

@@ -71,7 +71,7 @@ export async function bill(context: BillContext, request: BillRequest): Promise<
     ...(request.start !== undefined && { start: request.start }),
   })
   await dropLeft(store)
-  const run = nameRun(context.now())
+  const run = await nameRun(context, 'bill_run')
   const tables = tablesOf(run)
   try {
     return await compute(context, { request, period, run, tables })
@@ -204,9 +204,20 @@ async function compile(
   return { plans, compilation: { ...compilation, labellings }, projection }
 }
 
-/** Sorts by time: of two runs of one period the later one counts. */
-export function nameRun(now: Date): string {
-  return `${now.toISOString().replace(/\D/g, '')}_${randomBytes(4).toString('hex')}`
+/**
+ * Sorts by when it began: of two runs of one period the later one counts. It sorts behind all that
+ * have been published, also where a clock was ahead then.
+ */
+export async function nameRun(
+  { store, now }: Pick<BillContext, 'store' | 'now'>,
+  table: 'bill_run' | 'comparison_run',
+): Promise<string> {
+  const [latest] = await store.rows<{ stamp: string }>({
+    sql: `SELECT toString(toUInt64OrZero(splitByChar('_', max(run))[1]) + 1) AS stamp FROM ${table}`,
+  })
+  const own = now().toISOString().replace(/\D/g, '')
+  const [last] = [own, (latest?.stamp ?? '').padStart(own.length, '0')].sort().reverse()
+  return `${last}_${randomBytes(4).toString('hex')}`
 }
 
 /** The day on the wall. */

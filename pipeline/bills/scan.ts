@@ -102,14 +102,14 @@ function sumsOf({ classes, past }: Scan): string {
           `${resample}(length, class)`,
           `groupBitOr(if(local_day BETWEEN toDate(${past.from}) AND toDate(${past.to}), bitShiftLeft(toUInt32(1), toUInt8(local_day - toDate(${past.from}))), 0))`,
         ]
-  return `${resample}(micros, class) AS vector, toUInt32(countIf(micros < 0)) AS negative,
-          ${covered} AS covered, ${seen} AS seen`
+  return `${resample}(micros, class) AS vector, ${covered} AS covered, ${seen} AS seen`
 }
 
-/** The same of reads of one length, with how many of them the period has. */
+/** The same of reads of one length, with how many of them the period has and how many are below 0. */
 function countedSumsOf(scan: Scan): string {
-  const { from, to } = scan.period
-  return `${sumsOf(scan)}, toUInt32(countIf(slot >= ${from} AND slot < ${to})) AS present`
+  const isPresent = `slot >= ${scan.period.from} AND slot < ${scan.period.to}`
+  return `${sumsOf(scan)}, toUInt32(countIf(${isPresent})) AS present,
+          toUInt32(countIf(micros < 0 AND ${isPresent})) AS negative`
 }
 
 const columns =
@@ -232,7 +232,8 @@ function pickReads(scan: Scan, { meters, into, from, to, back }: Picked): Statem
       FROM (
         SELECT m.meter_id AS meter_id, m.external_site_id AS external_site_id,
           m.account_number AS account_number, m.client_id AS client_id, max(seconds) AS longest,
-          intDiv(sumIf(seconds, ${isPresent}), longest) AS present, ${sumsOf(scan)}
+          intDiv(sumIf(seconds, ${isPresent}), longest) AS present,
+          toUInt32(countIf(micros < 0 AND ${isPresent})) AS negative, ${sumsOf(scan)}
         FROM (
           SELECT *, min(seconds) OVER (PARTITION BY meter_id, local_day) AS finest
           FROM (${readsOf(scan, ofMeters(meters), back)})

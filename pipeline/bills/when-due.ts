@@ -1,5 +1,5 @@
 import { Fault } from '../../schemas/fault.js'
-import { pauseMsOf } from '../back-off.js'
+import { isLeftAlone, pauseMsOf } from '../back-off.js'
 import type { Line } from '../line.js'
 import {
   type BillFailure,
@@ -19,6 +19,12 @@ export interface PeriodNamed {
   readonly cycleId: string
   readonly start: string
 }
+
+/**
+ * Periods that one look queues, the latest first. Where all of the past are due, as when bills are
+ * computed for the first time, the others wait for the next looks, and what files bring goes between.
+ */
+export const queuedMax = 16
 
 /** Queues a run for each period whose bills are due; what a lost queue forgot is found so, too. */
 export async function queueDue(line: DueLine): Promise<void> {
@@ -47,10 +53,13 @@ export async function billWhenDue(line: DueLine, { cycleId, start }: PeriodNamed
 
 const dayMs = 86_400_000
 const minuteMs = 60_000
+/** What changed so long before bills were published may have come too late for their run. */
+const runMsMax = 10 * minuteMs
 
 /**
  * The periods whose bills are to be computed now. One that has ended is due when files have come with
- * something of it and some minutes have passed since the first of them; an open one once a day.
+ * something of it and some minutes have passed since the first of them. An open one is due once a
+ * day, and so is one that has ended since, or whose customers or rates have changed since.
  */
 async function findDue(
   line: DueLine,
@@ -61,19 +70,23 @@ async function findDue(
   const now = line.now().getTime()
   const today = localDay(line)
   const all = await readPeriods(store, { companyCodes, today, ...billing })
-  const periods = all.filter((one) => isMeant(one) && one.retryAt <= now)
+  const periods = all.filter(
+    (one) => isMeant(one) && !isLeftAlone({ untilMs: one.retryAt, nowMs: now, mostMs: pauseMsMax }),
+  )
   const files = await filesOf(line, periods)
   const daysBehind = billing.periodClock === 'standard' ? 1 : 0
   const due: PeriodState[] = []
   for (const period of periods) {
-    if (period.last >= today) {
-      if (isDaily(line, period)) due.push(period)
-      continue
-    }
+    if (due.length === queuedMax) break
+    const isOpen = period.last >= today
+    if (isDaily(line, period) && (isOpen || isBehind(line, period))) due.push(period)
+    if (isOpen || due.at(-1) === period) continue
     const news = files.filter((file) => mayTouch(file, period))
     const [earliest, latest] = [news[0], news.at(-1)]
     if (earliest === undefined || latest === undefined) continue
-    if (earliest.publishedAt + billing.quietMinutes * minuteMs > now) continue
+    const quietMs = billing.quietMinutes * minuteMs
+    if (isLeftAlone({ untilMs: earliest.publishedAt + quietMs, nowMs: now, mostMs: quietMs }))
+      continue
     if (await isTouched(store, { period, files: news, daysBehind })) due.push(period)
     else await recordPeriod(store, { ...period, knownAt: latest.publishedAt })
   }
@@ -94,10 +107,21 @@ function mayTouch({ publishedAt, from, to }: BillFile, period: PeriodState): boo
   return publishedAt > period.knownAt && from < last + dayMs && to > first
 }
 
-function isDaily({ zone, now, profile }: DueLine, { billedAt }: PeriodState): boolean {
-  const { hour } = zone.toWall(Math.floor(now().getTime() / 1_000))
-  const billedOn = localDay({ zone, now: () => new Date(billedAt) })
-  return hour >= profile.billing.dailyHour && billedOn < localDay({ zone, now })
+/** Whether the hour of the day has come and the bills are of another day. */
+function isDaily(line: DueLine, period: PeriodState): boolean {
+  const { hour } = line.zone.toWall(Math.floor(line.now().getTime() / 1_000))
+  return hour >= line.profile.billing.dailyHour && billedOn(line, period) !== localDay(line)
+}
+
+/** Whether a period was open when its bills were computed, or customers or rates have changed since. */
+function isBehind(line: DueLine, period: PeriodState): boolean {
+  const { billedAt, changedAt, last } = period
+  if (billedAt === 0) return false
+  return billedOn(line, period) <= last || changedAt > billedAt - runMsMax
+}
+
+function billedOn({ zone }: DueLine, { billedAt }: PeriodState): string {
+  return localDay({ zone, now: () => new Date(billedAt) })
 }
 
 const pauseMsMax = 3_600_000

@@ -2,7 +2,9 @@ import { pino } from 'pino'
 import t from 'tap'
 import { forgetRuns } from '../../../pipeline/bills/forget.js'
 import { bill } from '../../../pipeline/bills/run.js'
-import { billWhenDue, queueDue } from '../../../pipeline/bills/when-due.js'
+import { billWhenDue, queueDue, queuedMax } from '../../../pipeline/bills/when-due.js'
+import { register } from '../../../pipeline/registrations.js'
+import { recordPeriod } from '../../../pipeline/stores/bill-periods.js'
 import { customerAt } from '../registering.js'
 import { billRig, steady } from './rig.js'
 
@@ -104,6 +106,26 @@ t.test('a run that fails says why, and is tried again later each time', async (t
   t.match(await states(), [{ failures: 0 }])
 })
 
+t.test('a clock that was ahead when something was written holds nothing up', async (t) => {
+  const { line } = lineAt(later(20))
+  const failed = { cycleId: '7', first: '2026-01-01', knownAt: 0 }
+  const ahead = later(1_000_000).getTime()
+  const failure = { failures: 1, code: 'unexpected', detail: '', since: ahead, retryAt: ahead }
+  await recordPeriod(rig.store, failed, failure)
+  await rig.read({ meter: 'one', account: 'A1', from: january.from, quantities: ['20.25'] })
+  t.same(await dueAt(11), [job])
+  const named = {
+    run: '20990101000000000_ahead',
+    billing_cycle_id: '7',
+    start_date: '2026-01-01',
+    last_date: '2026-01-31',
+  }
+  await rig.store.insert('bill_run', [{ ...named, published_at: later(1).toISOString() }])
+  t.same(await rig.bills('total'), [], 'a run of the future counts')
+  await billWhenDue(line, period)
+  t.match(await rig.bills('toString(total) AS total'), [{ total: '76.4' }], 'the next one more')
+})
+
 t.test('of the runs of a period the latest are kept, and nothing of one that died', async (t) => {
   const dead = '20260101000000000_dead'
   await rig.store.insert('bill_plan', [{ run: dead, plan: 1 }])
@@ -138,6 +160,8 @@ t.test('the bills of an open period are due once a day', async (t) => {
   await billWhenDue(lineAt(new Date('2026-07-10T12:00:00Z')).line, open)
   t.same(await dueOn('2026-07-10T20:00:00Z'), [])
   t.same(await dueOn('2026-07-11T12:00:00Z'), [open])
+  t.same(await dueOn('2026-08-01T11:59:00Z'), [])
+  t.same(await dueOn('2026-08-01T12:00:00Z'), [open], 'and once more when it has ended')
 })
 
 /** Quarter hours from a day of summer on: more on afternoons of working days, less on other days. */
@@ -205,3 +229,68 @@ t.test(
     t.match(early.bills['tou'], { quantity, total })
   },
 )
+
+const restated = () =>
+  rig.store.rows({
+    sql: `SELECT meter_id AS meter, toString(old_quantity) AS old, toString(new_quantity) AS new
+      FROM projected_bill_restatement WHERE start_date = '2026-05-01'`,
+  })
+
+t.test('a projection is no bill that could be restated, a bill of days behind is', async (t) => {
+  t.same(await restated(), [])
+  await rig.read({ meter: 'gas', seconds: 86_400, from: '2026-05-01T04:00:00Z', quantities: ['3'] })
+  await billsOn('2026-06-02')
+  t.same(await restated(), [{ meter: 'gas', old: '40', new: '41' }])
+})
+
+/** Minutes until noon in some days. */
+function noonIn(days: number): number {
+  const day = later(days * 1_440)
+    .toISOString()
+    .slice(0, 10)
+  return (Date.parse(`${day}T17:00:00Z`) - Date.now()) / minuteMs
+}
+
+t.test(
+  'who registers later, and rates that change, are billed once more the next day',
+  async (t) => {
+    const starts = async (minutes: number) =>
+      (await dueAt(minutes)).map((one) => (one as { start: string }).start)
+    const billAll = async (minutes: number) => {
+      for (const start of await starts(minutes)) {
+        await billWhenDue(lineAt(later(minutes)).line, { cycleId: '7', start })
+      }
+      t.same(await starts(minutes + 1), [])
+    }
+    const all = ['2026-07-01', '2026-05-01', '2026-01-01']
+    await billAll(noonIn(2))
+    t.same(await starts(noonIn(3)), [])
+    await rig.publish({ RateFlat: ['FLAT,0.2,2025-01-01,,'] }, later(noonIn(3)))
+    t.same(await starts(noonIn(3) + 20), all)
+    await billAll(noonIn(3) + 20)
+    t.same(await starts(noonIn(4)), [])
+    const two = customerAt({ clientId: '2', accountNumber: 'A2', meterId: 'two', rateCode: 'FLAT' })
+    await register({ store: rig.store, now: () => later(noonIn(4)) }, [two])
+    t.same(await starts(noonIn(4) + 1), all)
+  },
+)
+
+t.test('of many periods that are due some are queued at a look, the latest first', async (t) => {
+  const days = Array.from({ length: queuedMax + 4 }, (_, at) => {
+    const month = `${2024 + Math.floor(at / 12)}-${String((at % 12) + 1).padStart(2, '0')}`
+    return `7,${month}-01,${month}-28`
+  })
+  await rig.publish({ BillingCycles: days })
+  for (const one of days) {
+    const from = `${one.slice(2, 12)}T12:00:00Z`
+    await rig.read({ meter: 'one', account: 'A1', from, quantities: ['1'] })
+  }
+  const queued = (await dueAt(11)) as readonly { start: string }[]
+  t.same(
+    queued.map(({ start }) => start),
+    days
+      .map((one) => one.slice(2, 12))
+      .reverse()
+      .slice(0, queuedMax),
+  )
+})
