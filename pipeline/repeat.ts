@@ -6,7 +6,14 @@ import type { JobName } from './queues/jobs.js'
  * Queues of which one job runs at a time: verdicts, listings, files that are taken up again, and runs
  * that use the whole engine.
  */
-export const alone = ['reconcile', 'poll', 'takeUp', 'due', 'bill'] as const satisfies JobName[]
+export const alone = [
+  'reconcile',
+  'poll',
+  'takeUp',
+  'due',
+  'bill',
+  'compare',
+] as const satisfies JobName[]
 
 const sweepMs = 15_000
 const dueMs = 15_000
@@ -14,7 +21,7 @@ const retainMs = 3_600_000
 const lookMs = 5_000
 
 /**
- * Repeats the sweep, what retention asks for, the look for bills that are due, and the poll of each
+ * Repeats the sweep, what retention asks for, the look for bills and comparisons that are due, and the poll of each
  * source, and tells the queues every few seconds anew, also which of them have one job run at a time: a
  * Redis that was emptied forgets that too, and nothing would be found any more.
  */

@@ -1,8 +1,5 @@
-import { Fault } from '../../schemas/fault.js'
-import { pauseMsOf } from '../back-off.js'
 import type { Line } from '../line.js'
 import {
-  type BillFailure,
   type BillFile,
   isTouched,
   type PeriodState,
@@ -10,6 +7,7 @@ import {
   readPeriods,
   recordPeriod,
 } from '../stores/bill-periods.js'
+import { nextFailure } from './failure.js'
 import { bill, localDay } from './run.js'
 
 type DueLine = Pick<Line, 'store' | 'profile' | 'zone' | 'now' | 'queues' | 'log'>
@@ -39,7 +37,11 @@ export async function billWhenDue(line: DueLine, { cycleId, start }: PeriodNamed
     const { bills, total } = await bill(line, { cycleId, start })
     line.log.info({ job: 'bill', cycle: cycleId, start, bills, total }, 'bills are published')
   } catch (error) {
-    await recordPeriod(line.store, period, nextFailure(line, period, error))
+    await recordPeriod(
+      line.store,
+      period,
+      nextFailure(period, error, { job: 'bill', now: line.now() }),
+    )
     throw error
   }
   if (period.failures > 0) await recordPeriod(line.store, period)
@@ -98,22 +100,4 @@ function isDaily({ zone, now, profile }: DueLine, { billedAt }: PeriodState): bo
   const { hour } = zone.toWall(Math.floor(now().getTime() / 1_000))
   const billedOn = localDay({ zone, now: () => new Date(billedAt) })
   return hour >= profile.billing.dailyHour && billedOn < localDay({ zone, now })
-}
-
-const pauseMsMax = 3_600_000
-
-function nextFailure(line: DueLine, before: PeriodState, error: unknown): BillFailure {
-  const now = line.now().getTime()
-  const failures = before.failures + 1
-  const { code, detail } =
-    error instanceof Fault
-      ? error
-      : { code: 'unexpected', detail: 'the log tells where it failed, by the job bill' }
-  return {
-    failures,
-    code,
-    detail,
-    since: before.failures > 0 ? before.since : now,
-    retryAt: now + pauseMsOf(failures, { firstMs: minuteMs, mostMs: pauseMsMax }),
-  }
 }

@@ -77,6 +77,7 @@ const forgotten: readonly JobName[] = [
   'register',
   'backfill',
   'bill',
+  'compare',
   'takeUp',
 ]
 

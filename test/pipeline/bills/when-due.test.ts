@@ -1,5 +1,7 @@
 import { pino } from 'pino'
 import t from 'tap'
+import { compare } from '../../../pipeline/bills/compare.js'
+import { compareWhenDue, queueComparisons } from '../../../pipeline/bills/compare-when-due.js'
 import { forgetRuns } from '../../../pipeline/bills/forget.js'
 import { bill } from '../../../pipeline/bills/run.js'
 import { billWhenDue, queueDue } from '../../../pipeline/bills/when-due.js'
@@ -124,6 +126,78 @@ t.test('of the runs of a period the latest are kept, and nothing of one that die
     )
   }
   t.same(await rig.bills('* EXCEPT published_at'), before)
+})
+
+/** The first day of February has passed, and the hours for which reads may be late. */
+const february = { early: '2026-02-02T16:59:00Z', due: '2026-02-02T17:00:00Z' }
+
+async function comparedAt(at: string | Date) {
+  const { line, queued } = lineAt(new Date(at))
+  await queueComparisons(line)
+  return queued
+}
+const comparisonOf = (cycleId: string) => ({ name: 'compare', v: 1, cycleId })
+const comparisons = (columns: string) =>
+  rig.store.rows<{ run: string }>({ sql: `SELECT ${columns} FROM rate_comparison ORDER BY ALL` })
+
+t.test('the rates of a cycle are compared once for each of its periods', async (t) => {
+  t.same(await comparedAt(later(0)), [], 'of the latest that has ended there are no bills')
+  t.same(await comparedAt(february.early), [], 'its last reads may come')
+  t.same(await comparedAt(february.due), [comparisonOf('7')])
+  const failing = lineAt(new Date(february.due), new Error('no such thing')).line
+  await t.rejects(compareWhenDue(failing, '7'), /no such thing/)
+  t.same(await comparedAt('2026-02-02T17:00:59Z'), [], 'what failed is left alone for a while')
+  const state = 'SELECT failures, code, detail FROM comparison_state FINAL'
+  const detail = 'the log tells where it failed, by the job compare'
+  t.same(await rig.store.rows({ sql: state }), [{ failures: 1, code: 'unexpected', detail }])
+  const again = '2026-02-02T17:01:00Z'
+  t.same(await comparedAt(again), [comparisonOf('7')])
+  for (const cycle of ['7', '7', '8']) await compareWhenDue(lineAt(new Date(again)).line, cycle)
+  t.same(await rig.store.rows({ sql: state }), [{ failures: 0, code: '', detail: '' }])
+  t.same(await comparedAt(again), [])
+  const runs = await rig.store.rows({ sql: 'SELECT cycles, last_dates FROM comparison_run' })
+  t.same(runs, [{ cycles: ['7'], last_dates: ['2026-01-31'] }], 'of three jobs one runs')
+  // 754 kWh at 0.10, or 22 working days of 5 hours at 0.20 and the rest at 0.08.
+  t.same(await comparisons('rate_code, toString(total) AS total, is_own'), [
+    { rate_code: 'FLAT', total: '75.4', is_own: true },
+    { rate_code: 'TOU', total: '73.52', is_own: false },
+  ])
+})
+
+t.test('a cycle is compared by itself, and what it replaces goes', async (t) => {
+  const other = { clientId: '8', accountNumber: 'A8', meterId: 'eight', rateCode: 'FLAT' }
+  const customer = customerAt(other)
+  const meters = customer.meters.map((one) => ({ ...one, billingCycleId: '8' }))
+  await rig.register({ ...customer, meters })
+  const compareAt = (at: string, cycleId?: string) =>
+    compare(lineAt(new Date(at)).line, cycleId === undefined ? {} : { cycleId })
+  const all = await compareAt('2026-02-03T17:00:00Z')
+  const own = await compareAt('2026-02-04T17:00:00Z', '7')
+  const shown = 'DISTINCT billing_cycle_id AS cycle, run'
+  t.same(await comparisons(shown), [
+    { cycle: '7', run: own.run },
+    { cycle: '8', run: all.run },
+  ])
+  const last = await compareAt('2026-02-05T17:00:00Z', '8')
+  t.same(await comparisons(shown), [
+    { cycle: '7', run: own.run },
+    { cycle: '8', run: last.run },
+  ])
+  await rig.register(customer)
+  t.same(
+    await comparisons(shown),
+    [{ cycle: '7', run: own.run }],
+    'no meter has the other any more',
+  )
+  await compareAt('2026-02-06T17:00:00Z', '7')
+  const kept = await rig.store.rows<{ run: string }>({
+    sql: 'SELECT DISTINCT run FROM rate_comparison_row ORDER BY run',
+  })
+  t.same(kept.length, 2, 'the latest and the one before')
+  await t.rejects(
+    compareAt('2026-02-06T17:00:00Z', '99'),
+    /nothing of cycle "99" to compare; no registered meter has it; they have "7"/,
+  )
 })
 
 t.test('the bills of an open period are due once a day', async (t) => {
