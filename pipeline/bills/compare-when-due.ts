@@ -39,9 +39,15 @@ const hourMs = 3_600_000
  * times in all, when its bills are there and its last reads are no longer late.
  */
 async function findDue({ store, profile, zone, now }: DueLine): Promise<readonly CycleDue[]> {
-  const { companyCodes, timeZone, usage } = profile
+  const { companyCodes, timeZone, usage, billing } = profile
+  const { daysBackMax } = billing
   const atMs = now().getTime()
   const before = localDay({ zone, now: () => new Date(atMs - usage.lateAfterHours * hourMs) })
-  const cycles = await readCyclesDue(store, { companyCodes, before, zone: timeZone })
+  const cycles = await readCyclesDue(store, {
+    companyCodes,
+    before,
+    daysBackMax,
+    zone: timeZone,
+  })
   return cycles.filter(({ retryAt }) => retryAt <= atMs)
 }

@@ -10,6 +10,7 @@ export interface CyclesWanted {
   readonly companyCodes: readonly string[]
   /** Local day; of a period that ended before it the reads have come. */
   readonly before: string
+  readonly daysBackMax: number
   readonly zone: string
 }
 
@@ -25,6 +26,7 @@ export function readCyclesDue(store: Store, wanted: CyclesWanted): Promise<reado
         SELECT billing_cycle_id, max(last_date) AS ended_on, argMax(start_date, last_date) AS started_on
         FROM billing_cycle
         WHERE company_code IN {companyCodes:Array(String)} AND last_date < {before:Date}
+          AND toInt32(last_date) >= toInt32({before:Date}) - {daysBackMax:Int32}
         GROUP BY billing_cycle_id
       ) AS c
       INNER JOIN (
