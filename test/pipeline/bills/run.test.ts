@@ -261,3 +261,20 @@ t.test('a period that the schedule has moved replaces the one that it was', asyn
   await rig.bill({ start: '2026-01-02' })
   t.same(await firsts(), ['2026-01-02', '2026-02-02'])
 })
+
+t.test(
+  'a period that ends on the day a newer schedule begins, which it excludes, stays',
+  async (t) => {
+    await rig.publish({ BillingCycles: ['9,2025-12-05,2026-01-05', '9,2026-01-05,2026-02-04'] })
+    await rig.publish({ BillingCycles: ['9,2026-01-05,2026-02-04', '9,2026-02-04,2026-03-06'] })
+    const periods = await rig.store.rows({
+      sql: `SELECT toString(start_date) AS first, toString(last_date) AS last FROM billing_cycle
+      WHERE billing_cycle_id = '9' ORDER BY first`,
+    })
+    t.same(periods, [
+      { first: '2025-12-05', last: '2026-01-04' },
+      { first: '2026-01-05', last: '2026-02-03' },
+      { first: '2026-02-04', last: '2026-03-05' },
+    ])
+  },
+)
