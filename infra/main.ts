@@ -109,6 +109,7 @@ program
 program
   .command('compare')
   .description('tell what the last 12 months of each meter would have cost under every rate')
+  .option('--cycle <id>', 'billing cycle whose meters are meant; without it all of them')
   .option('--json', 'print the summary as JSON', false)
   .action((options) => run((context) => compare(context, options)))
 program

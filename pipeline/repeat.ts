@@ -13,6 +13,7 @@ export const alone = [
   'alert',
   'due',
   'bill',
+  'compare',
 ] as const satisfies JobName[]
 
 const sweepMs = 15_000
@@ -21,8 +22,8 @@ const retainMs = 3_600_000
 const lookMs = 5_000
 
 /**
- * Repeats the sweep, what retention asks for, the looks for bills that are due and for alerts, and the
- * poll of each source, and tells the queues every few seconds anew, also which of them have one job run at a time: a
+ * Repeats the sweep, what retention asks for, the looks for bills and comparisons that are due and for
+ * alerts, and the poll of each source, and tells the queues every few seconds anew, also which of them have one job run at a time: a
  * Redis that was emptied forgets that too, and nothing would be found any more.
  */
 export async function keepRepeating(line: Line): Promise<{ close(): Promise<void> }> {

@@ -6,6 +6,7 @@ import type { SecretReference } from '../schemas/secret.js'
 import { sourceSettings } from '../schemas/source.js'
 import { createZone } from '../schemas/zone.js'
 import { backfill, backfillSource, giveUpHistory, openHistory } from './backfill.js'
+import { compareWhenDue, queueComparisons } from './bills/compare-when-due.js'
 import { billWhenDue, queueDue } from './bills/when-due.js'
 import { logFailure } from './failure.js'
 import { fetch } from './fetch.js'
@@ -77,8 +78,12 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     alert: async () => options.alert?.(),
     register: ({ customers }) => registerAll(line, customers),
     backfill: ({ meterId }) => backfill(line, meterId),
-    due: () => queueDue(line),
+    due: async () => {
+      await queueDue(line)
+      await queueComparisons(line)
+    },
     bill: ({ v: _, ...period }) => billWhenDue(line, period),
+    compare: ({ cycleId }) => compareWhenDue(line, cycleId),
   }
   const consume = <N extends JobName>(name: N, concurrency: number) =>
     createConsumer<N>({
@@ -118,6 +123,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('backfill', historiesAtOnce),
     consume('due', 1),
     consume('bill', 1),
+    consume('compare', 1),
   ]
   await sweep(line)
   const repeating = await keepRepeating(line)

@@ -1,8 +1,10 @@
 import type { BillingRules } from '../../schemas/billing.js'
 import { pastDays } from '../../schemas/rating/projection.js'
+import type { Slots } from '../../schemas/rating/slots.js'
 import type { Statement } from '../stores/clickhouse.js'
 import { passes } from './compile.js'
 import type { RunTables } from './members.js'
+import { dayStarts } from './scan.js'
 
 /** Below this share of its intervals a bill is flagged and no match for reconciliation. */
 export const completenessMin = 0.98
@@ -35,9 +37,8 @@ export interface Pricing {
   readonly run: string
   readonly tables: RunTables
   readonly rules: BillingRules
-  /** First slot of each period day, so that the intervals of a bill's days can be counted. */
-  readonly dayStarts: readonly number[]
-  readonly firstDay: number
+  /** Those by which the vectors were made. */
+  readonly slots: Slots
   /** The last day whose reads count as there or missing: those behind it are projected. */
   readonly lastActual: number
 }
@@ -107,21 +108,24 @@ function energyOf({ rules }: Pricing): string {
           ${priced.join(', ')}) AS energy`
 }
 
-/** Which bills can be priced, and how many intervals they should have. */
-function outcomesOf({ rules, dayStarts, firstDay, lastActual }: Pricing): readonly string[] {
+/** Which bills can be priced, in which unit, and how many intervals they should have. */
+function outcomesOf({ rules, slots, lastActual }: Pricing): readonly string[] {
+  const firstDay = slots.periodDay[0] as number
+  const starts = [...dayStarts(slots), slots.count]
   return [
-    `[${dayStarts.join(',')}] AS day_starts,
+    `[${starts.join(',')}] AS day_starts,
         seconds = 0 OR present = 0 AND method = '' AS is_empty,
-        meter_unit = 'Wh' AND unit = 'kWh' AS is_wh,
+        meter_unit = 'Wh' AND unit != 'Wh' AS is_wh,
         least(last_day, ${lastActual}) AS actual_day`,
-    `if(is_wh, 1000000000, 1000000) AS divisor,
+    `if(is_wh, 'kWh', meter_unit) AS own_unit,
+        if(is_wh, 1000000000, 1000000) AS divisor,
         if(is_wh, 1000, 1) AS scale,
         ${reachOf} >= ${reachMax} AS is_beyond,
         day_starts[actual_day - ${firstDay} + 2] - day_starts[first_day - ${firstDay} + 1] AS slots`,
     'toUInt32(multiIf(is_empty OR actual_day < first_day, 0, seconds >= 86400, actual_day - first_day + 1, intDiv(slots * 900, seconds))) AS expected',
     `multiIf(
           plan_status != '', plan_status,
-          meter_unit != unit AND NOT is_wh, 'unit',
+          own_unit != unit, 'unit',
           is_empty, 'noUsage',
           is_beyond OR seconds > resolution OR method = 'none', 'notProjectable',
           present < expected * ${rules.presentShareMin}, 'sparse',
@@ -187,11 +191,11 @@ export function priceBills(pricing: Pricing): Statement {
   })
   return {
     sql: `INSERT INTO bill_row (run, plan, account_number, external_site_id, meter_id, client_ids, start_date, last_date,
-        status, reason, method, days_projected, seconds, intervals_expected, intervals_present, nem, quantity, quantities, line_amounts, total)
+        status, reason, method, days_projected, seconds, intervals_expected, intervals_present, nem, quantity, unit, quantities, line_amounts, total)
       SELECT '${run}', plan, account_number, external_site_id, meter_id, client_ids,
         toDate(first_day), toDate(last_day), outcome,
         ${whyOf(rules)} AS reason,
-        method, if(outcome = 'projected', last_day - greatest(first_day - 1, actual_day), 0), if(is_empty, 0, seconds), expected, present, negative > 0, used,
+        method, if(outcome = 'projected', last_day - greatest(first_day - 1, actual_day), 0), if(is_empty, 0, seconds), expected, present, negative > 0, used, own_unit,
         energy, if(is_priced, arrayConcat(charged, missing), []), dollars
       FROM (${amounts(pricing, source)})
       ORDER BY account_number, meter_id, first_day`,

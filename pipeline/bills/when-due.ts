@@ -1,8 +1,6 @@
-import { Fault } from '../../schemas/fault.js'
-import { isLeftAlone, pauseMsOf } from '../back-off.js'
+import { isLeftAlone } from '../back-off.js'
 import type { Line } from '../line.js'
 import {
-  type BillFailure,
   type BillFile,
   isTouched,
   type PeriodState,
@@ -10,6 +8,7 @@ import {
   readPeriods,
   recordPeriod,
 } from '../stores/bill-periods.js'
+import { isPausing, nextFailure } from './failure.js'
 import { bill, localDay } from './run.js'
 
 type DueLine = Pick<Line, 'store' | 'profile' | 'zone' | 'now' | 'queues' | 'log'>
@@ -45,7 +44,11 @@ export async function billWhenDue(line: DueLine, { cycleId, start }: PeriodNamed
     const { bills, total } = await bill(line, { cycleId, start })
     line.log.info({ job: 'bill', cycle: cycleId, start, bills, total }, 'bills are published')
   } catch (error) {
-    await recordPeriod(line.store, period, nextFailure(line, period, error))
+    await recordPeriod(
+      line.store,
+      period,
+      nextFailure(period, error, { job: 'bill', now: line.now() }),
+    )
     throw error
   }
   if (period.failures > 0) await recordPeriod(line.store, period)
@@ -70,9 +73,7 @@ async function findDue(
   const now = line.now().getTime()
   const today = localDay(line)
   const all = await readPeriods(store, { companyCodes, today, ...billing })
-  const periods = all.filter(
-    (one) => isMeant(one) && !isLeftAlone({ untilMs: one.retryAt, nowMs: now, mostMs: pauseMsMax }),
-  )
+  const periods = all.filter((one) => isMeant(one) && !isPausing(one, line.now()))
   const files = await filesOf(line, periods)
   const daysBehind = billing.periodClock === 'standard' ? 1 : 0
   const due: PeriodState[] = []
@@ -122,22 +123,4 @@ function isBehind(line: DueLine, period: PeriodState): boolean {
 
 function billedOn({ zone }: DueLine, { billedAt }: PeriodState): string {
   return localDay({ zone, now: () => new Date(billedAt) })
-}
-
-const pauseMsMax = 3_600_000
-
-function nextFailure(line: DueLine, before: PeriodState, error: unknown): BillFailure {
-  const now = line.now().getTime()
-  const failures = before.failures + 1
-  const { code, detail } =
-    error instanceof Fault
-      ? error
-      : { code: 'unexpected', detail: 'the log tells where it failed, by the job bill' }
-  return {
-    failures,
-    code,
-    detail,
-    since: before.failures > 0 ? before.since : now,
-    retryAt: now + pauseMsOf(failures, { firstMs: minuteMs, mostMs: pauseMsMax }),
-  }
 }

@@ -82,6 +82,7 @@ const forgotten: readonly JobName[] = [
   'register',
   'backfill',
   'bill',
+  'compare',
   'takeUp',
 ]
 

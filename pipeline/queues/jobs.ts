@@ -52,6 +52,7 @@ export const jobSchemas = {
   backfill: z.strictObject({ ...version, meterId: identifier }),
   due: z.strictObject({ ...version }),
   bill: z.strictObject({ ...version, cycleId: z.string(), start: z.iso.date() }),
+  compare: z.strictObject({ ...version, cycleId: z.string() }),
 } as const
 
 export type JobName = keyof typeof jobSchemas
@@ -94,7 +95,8 @@ export function jobId<N extends JobName>(name: N, data: JobData<N>): string {
   if ('chunk' in data) parts.push(data.chunk.chunk)
   if ('customers' in data) parts.push(hashOf(data.customers))
   if ('meterId' in data) parts.push(hashOf(data.meterId))
-  if ('cycleId' in data) parts.push(hashOf(data.cycleId), data.start)
+  if ('cycleId' in data) parts.push(hashOf(data.cycleId))
+  if ('start' in data) parts.push(data.start)
   return parts.join('-').replaceAll(':', '_')
 }
 

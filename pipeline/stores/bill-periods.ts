@@ -1,3 +1,4 @@
+import type { RunFailure } from '../bills/failure.js'
 import type { Store } from './clickhouse.js'
 
 /** A period of a cycle that has customers, and how far its bills are. Instants are ms since 1970. */
@@ -56,22 +57,13 @@ export function readPeriods(store: Store, wanted: PeriodsWanted): Promise<readon
   })
 }
 
-/** Why bills could not be computed, and when that is tried again. */
-export interface BillFailure {
-  readonly failures: number
-  readonly code: string
-  readonly detail: string
-  readonly since: number
-  readonly retryAt: number
-}
-
 type PeriodId = Pick<PeriodState, 'cycleId' | 'first' | 'knownAt'>
 
 /** Writes down how far a period has been looked at, and its failure where it has one. */
 export async function recordPeriod(
   store: Store,
   { cycleId, first, knownAt }: PeriodId,
-  failure?: BillFailure,
+  failure?: RunFailure,
 ): Promise<void> {
   const { since = 0, retryAt = 0, ...more } = failure ?? {}
   const toText = (ms: number) => new Date(ms).toISOString()

@@ -290,8 +290,3 @@ t.test('a run that is killed at any step shows nothing, and the next one ends it
   t.same(dead, [], 'what the dead have left goes after a day')
   t.match(await rig.store.rows({ sql: 'SELECT count() AS runs FROM bill_run' }), [{ runs: '2' }])
 })
-
-t.test('bills of a period that the schedule has no more are current no more', async (t) => {
-  await rig.publish({ BillingCycles: ['7,2026-01-02,2026-01-31'] })
-  t.same(await totals(), [])
-})

@@ -80,7 +80,9 @@ export async function billRig(t: Test): Promise<BillRig> {
         }))
         await store.insert(rowsTable(feed), rows)
         if (feed.schedule !== undefined) {
-          const version = { arrival, feed: name, company_code: 'DEMO', first_start: '1970-01-01' }
+          const starts = rows.map((row) => (row as { start_date?: string }).start_date ?? '')
+          const first_start = starts.sort()[0] || '1970-01-01'
+          const version = { arrival, feed: name, company_code: 'DEMO', first_start }
           await store.insert('schedule_version', [version])
         }
         await publishAs(name, { published_at: at.toISOString() })

@@ -1,15 +1,3 @@
-CREATE OR REPLACE VIEW {database}.bill_run_current
-(
-    run String COMMENT 'the run',
-    billing_cycle_id String COMMENT 'billing cycle, as text',
-    published_at DateTime64(3, 'UTC') COMMENT 'when its bills became visible'
-)
-AS SELECT max(r.run) AS run, billing_cycle_id, argMax(r.published_at, r.run) AS published_at
-FROM {database}.bill_run AS r
-WHERE as_of IS NULL AND (billing_cycle_id, start_date, last_date) IN (SELECT billing_cycle_id, start_date, last_date FROM {database}.billing_cycle)
-GROUP BY billing_cycle_id, start_date
-COMMENT 'The latest run of each cycle and period of the schedule in force, whose bills are current';
-
 CREATE OR REPLACE VIEW {database}.projected_bill_restatement
 (
     account_number String COMMENT 'contract account, empty where the utility gives none',
