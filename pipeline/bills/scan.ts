@@ -128,14 +128,26 @@ export function countLeft(tables: RunTables): Statement {
 }
 
 /**
+ * Of more meters nearly every granule has one, and to look for them in the index takes longer than to
+ * read what could be left out: 3 ns for each of them and granule.
+ */
+const hintedMetersMax = 5_000
+
+/** The meters that one tenancy has had alone. */
+export function countAlone({ members }: RunTables): Statement {
+  return { sql: `SELECT count() AS meters FROM ${members} WHERE NOT is_odd` }
+}
+
+/**
  * The one pass over the reads of meters that one tenancy has had alone. It takes those whose reads are
  * all of one series, the member's own or that of no account, and never looks at their text: meters are
  * told by half of a number, which two may share, and then neither is taken here.
  */
-export function scanWhole(scan: Scan): Statement {
+export function scanWhole(scan: Scan, meters: number): Statement {
   const { members, vectors } = scan.tables
   const alone = `SELECT meter_id FROM ${members} WHERE NOT is_odd`
-  const bySeries = `indexHint(meter_id IN (${alone})) AND ${upperHalf('series')} IN (SELECT ${upperHalf('cityHash64(meter_id)')} FROM (${alone}))`
+  const hint = meters > hintedMetersMax ? '' : `indexHint(meter_id IN (${alone})) AND `
+  const bySeries = `${hint}${upperHalf('series')} IN (SELECT ${upperHalf('cityHash64(meter_id)')} FROM (${alone}))`
   const which = scan.asOf === undefined ? bySeries : ofMeters(alone)
   return {
     sql: `INSERT INTO ${vectors} (${columns})
