@@ -1,5 +1,4 @@
-import { chromium, type Page } from 'playwright-core'
-import { findProgram } from '../infra/redis/install.js'
+import { launchBrowser } from '../test/chromium.js'
 
 /** A browser that watches the operations page, or looks away. */
 export interface Watcher {
@@ -11,13 +10,11 @@ export interface Watcher {
 
 const blank = 'about:blank'
 
+/** Throws where there is no operations page at the address. */
 export async function createWatcher(address: string | undefined): Promise<Watcher> {
-  const executablePath = await findProgram('chromium')
-  if (address === undefined || executablePath === undefined) {
-    throw new Error('watching needs an operations page and chromium: apt-get install chromium')
-  }
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-  const page: Page = await browser.newPage()
+  if (address === undefined) throw new Error('the worker has no operations page to watch')
+  const browser = await launchBrowser()
+  const page = await browser.newPage()
   return {
     watch: async () => {
       await page.goto(address)

@@ -3,8 +3,8 @@ import type { Line } from './line.js'
 import type { JobName } from './queues/jobs.js'
 
 /**
- * Queues of which one job runs at a time: verdicts, listings, files that are taken up again, alerts, and
- * runs that use the whole engine.
+ * Queues of which one job runs at a time: verdicts, listings, files that are taken up again, alerts,
+ * and runs that use the whole engine.
  */
 export const alone = [
   'reconcile',
@@ -22,9 +22,10 @@ const retainMs = 3_600_000
 const lookMs = 5_000
 
 /**
- * Repeats the sweep, what retention asks for, the looks for bills and comparisons that are due and for
- * alerts, and the poll of each source, and tells the queues every few seconds anew, also which of them have one job run at a time: a
- * Redis that was emptied forgets that too, and nothing would be found any more.
+ * Repeats the sweep, what retention asks for, the looks for bills and comparisons that are due and
+ * for alerts, and the poll of each source, and tells the queues every few seconds anew, also which of
+ * them have one job run at a time: a Redis that was emptied forgets that too, and nothing would be
+ * found any more.
  */
 export async function keepRepeating(line: Line): Promise<{ close(): Promise<void> }> {
   const repeat = async () => {

@@ -9,13 +9,18 @@ export async function ensureChromium(say: (line: string) => void): Promise<void>
   await installPackage('chromium')
 }
 
-/** A browser without a window until the test ends; root may not use its sandbox. */
-export async function createBrowser(t: Test): Promise<Browser> {
+/** A browser without a window; root may not use its sandbox. */
+export async function launchBrowser(): Promise<Browser> {
   const executablePath = await findProgram('chromium')
   if (executablePath === undefined) {
     throw new Error('no chromium found: npm test installs it, or apt-get install chromium')
   }
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  return chromium.launch({ executablePath, args: ['--no-sandbox'] })
+}
+
+/** The same, until the test ends. */
+export async function createBrowser(t: Test): Promise<Browser> {
+  const browser = await launchBrowser()
   t.teardown(() => browser.close())
   return browser
 }

@@ -37,10 +37,10 @@ export function tablesOf(run: string): RunTables {
 }
 
 /**
- * Writes down who is billed: the tenancies of the cycle that touch the period, each with its days and
- * its rate codes by days, as the last of the customer's records of each day told. Members with the same days and codes
- * get the same number of a plan. Odd are those whose meter several tenancies have held, or whose
- * days are not those of the period: their reads are picked one by one.
+ * Writes down who is billed: the tenancies of the cycle that touch the period, each with its days
+ * and its rate codes by days, as the last of the customer's records of each day told. Members with
+ * the same days and codes get the same number of a plan. Odd are those whose meter several tenancies
+ * have held, or whose days are not those of the period: their reads are picked one by one.
  */
 export async function gatherMembers(
   store: Store,

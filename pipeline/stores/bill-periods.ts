@@ -1,5 +1,6 @@
 import type { RunFailure } from '../bills/failure.js'
 import type { Store } from './clickhouse.js'
+import { failureColumns, instantOf, msOf } from './run-failure.js'
 
 /** A period of a cycle that has customers, and how far its bills are. Instants are ms since 1970. */
 export interface PeriodState {
@@ -30,14 +31,13 @@ export interface PeriodsWanted {
 
 /** All periods that have begun and did not end long ago, the latest first. */
 export function readPeriods(store: Store, wanted: PeriodsWanted): Promise<readonly PeriodState[]> {
-  const ms = (at: string) => `toFloat64(toUnixTimestamp64Milli(${at}))`
   return store.rows<PeriodState>({
     sql: `SELECT c.billing_cycle_id AS cycleId, toString(c.start_date) AS first, toString(c.last_date) AS last,
         greatest(t.changed_at, (SELECT max(published_at) FROM schedule_in_force WHERE feed != 'BillingCycles')) AS changed_at,
         r.run = '' AND greatest(changed_at, c.published_at) > s.recorded_at AS is_new,
-        if(is_new, 0, ${ms('greatest(r.known_at, s.known_at)')}) AS knownAt,
-        ${ms('r.published_at')} AS billedAt, ${ms('changed_at')} AS changedAt,
-        s.failures AS failures, ${ms('s.since')} AS since, ${ms('s.retry_at')} AS retryAt
+        if(is_new, 0, ${msOf('greatest(r.known_at, s.known_at)')}) AS knownAt,
+        ${msOf('r.published_at')} AS billedAt, ${msOf('changed_at')} AS changedAt,
+        s.failures AS failures, ${msOf('s.since')} AS since, ${msOf('s.retry_at')} AS retryAt
       FROM billing_cycle AS c
       LEFT JOIN (
         SELECT billing_cycle_id, start_date, last_date, max(b.run) AS run, argMax(b.known_at, b.run) AS known_at,
@@ -65,18 +65,8 @@ export async function recordPeriod(
   { cycleId, first, knownAt }: PeriodId,
   failure?: RunFailure,
 ): Promise<void> {
-  const { since = 0, retryAt = 0, ...more } = failure ?? {}
-  const toText = (ms: number) => new Date(ms).toISOString()
-  await store.insert('bill_state', [
-    {
-      billing_cycle_id: cycleId,
-      start_date: first,
-      known_at: toText(knownAt),
-      since: toText(since),
-      retry_at: toText(retryAt),
-      ...more,
-    },
-  ])
+  const period = { billing_cycle_id: cycleId, start_date: first, known_at: instantOf(knownAt) }
+  await store.insert('bill_state', [{ ...period, ...failureColumns(failure) }])
 }
 
 /** A published file that bills may be made from. Instants are ms since 1970. */
@@ -90,11 +80,10 @@ export interface BillFile {
 
 /** Files of usage and of what was billed that were published after an instant, in that order. */
 export function readFilesSince(store: Store, since: number): Promise<readonly BillFile[]> {
-  const ms = (at: string) => `toFloat64(toUnixTimestamp64Milli(assumeNotNull(${at})))`
   const bound = (at: string, open: string) =>
     `if(${at} IS NULL, ${open}, toFloat64(toUnixTimestamp(assumeNotNull(${at}))) * 1000)`
   return store.rows<BillFile>({
-    sql: `SELECT arrival, ${ms('published_at')} AS publishedAt,
+    sql: `SELECT arrival, ${msOf('assumeNotNull(published_at)')} AS publishedAt,
         ${bound('first_interval_start', '0')} AS from, ${bound('last_interval_end', '1e15')} AS to
       FROM file_load
       WHERE status = 'published' AND feed IN ('Electric', 'Gas', 'Billing', 'BillingLines')

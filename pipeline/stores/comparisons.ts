@@ -1,5 +1,6 @@
 import type { RunFailure } from '../bills/failure.js'
 import type { Store } from './clickhouse.js'
+import { failureColumns, msOf } from './run-failure.js'
 
 /** A cycle whose rates are to be compared, and how often that has failed in a row. */
 export interface CycleDue extends Pick<RunFailure, 'failures' | 'since' | 'retryAt'> {
@@ -19,9 +20,8 @@ export interface CyclesWanted {
  * further back than the latest is none: the latest has it in its 12 months.
  */
 export function readCyclesDue(store: Store, wanted: CyclesWanted): Promise<readonly CycleDue[]> {
-  const ms = (at: string) => `toFloat64(toUnixTimestamp64Milli(${at}))`
   return store.rows<CycleDue>({
-    sql: `SELECT c.billing_cycle_id AS cycleId, s.failures AS failures, ${ms('s.since')} AS since, ${ms('s.retry_at')} AS retryAt
+    sql: `SELECT c.billing_cycle_id AS cycleId, s.failures AS failures, ${msOf('s.since')} AS since, ${msOf('s.retry_at')} AS retryAt
       FROM (
         SELECT billing_cycle_id, max(last_date) AS ended_on, argMax(start_date, last_date) AS started_on
         FROM billing_cycle
@@ -48,8 +48,6 @@ export async function recordComparison(
   cycleId: string,
   failure?: RunFailure,
 ): Promise<void> {
-  const { since = 0, retryAt = 0, ...more } = failure ?? {}
-  const toText = (ms: number) => new Date(ms).toISOString()
-  const times = { since: toText(since), retry_at: toText(retryAt) }
-  await store.insert('comparison_state', [{ billing_cycle_id: cycleId, ...times, ...more }])
+  const row = { billing_cycle_id: cycleId, ...failureColumns(failure) }
+  await store.insert('comparison_state', [row])
 }
