@@ -1,5 +1,6 @@
 import { linkSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createHandOver } from '../pipeline/hand-over.js'
 import type { Receipt } from '../schemas/receipt.js'
 import { peakMb, resetPeak } from './memory.js'
@@ -21,6 +22,8 @@ export interface ThroughTieline {
    * is a duplicate.
    */
   measure(path: string, options?: { readonly keep?: boolean }): Promise<Passage>
+  /** Processor seconds of worker and engine a second while no file is under way, over some seconds. */
+  idle(seconds: number): Promise<number>
   /** The highest peaks of the rounds so far, MB: this process and the worker, and the engine. */
   peaks(): { readonly nodeMb: number; readonly engineMb: number }
   close(): Promise<void>
@@ -53,6 +56,12 @@ export async function createThroughTieline(rig: Rig): Promise<ThroughTieline> {
       }
       if (!keep) await rig.store.command({ sql: 'TRUNCATE TABLE usage_read SYNC' })
       return { seconds, processorSeconds: processor, receipt }
+    },
+    idle: async (seconds) => {
+      const spentBefore = spent()
+      const from = performance.now()
+      await sleep(seconds * 1_000)
+      return (spent() - spentBefore) / ((performance.now() - from) / 1_000)
     },
     peaks: () => ({ nodeMb, engineMb }),
     close: () => handOver.close(),

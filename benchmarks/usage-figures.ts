@@ -1,7 +1,8 @@
 import { grouped } from '../infra/table.js'
+import type { WatchingFigures } from './watching.js'
 
 /** What `--json` writes: medians in seconds, memory in MB (10^6 bytes). */
-export interface UsageFigures {
+export interface UsageFigures extends Partial<WatchingFigures> {
   readonly engineSeconds: number
   readonly tielineSeconds: number
   readonly naiveSeconds: number
@@ -27,9 +28,6 @@ export interface UsageFigures {
   /** The same file again with three reads corrected. */
   readonly tielineAgainSeconds?: number
   readonly againOverFirst?: number
-  /** With a browser on the operations page, by the clock and by the processor time of worker and engine. */
-  readonly watchedOverUnwatched?: number
-  readonly watchedProcessorOverUnwatched?: number
   /** Every measured value in order. */
   readonly rounds: Readonly<Record<string, readonly number[]>>
 }
@@ -80,6 +78,7 @@ const bounds = {
   clockChange: { limit: 2, most: true },
   again: { limit: 1.5, most: true },
   watched: { limit: 1.02, most: true },
+  watching: { limit: 0.02, most: true },
 } as const satisfies Record<string, Bound>
 
 /** Figures for people, each beside what it must reach. */
@@ -90,7 +89,7 @@ export function verdicts(figures: UsageFigures): readonly string[] {
   const held = (what: string, value: number, bound: Bound) => {
     const isReached = bound.most ? value <= bound.limit : value >= bound.limit
     const text = `${bound.most ? 'at most' : 'at least'} ${bound.limit}`
-    return `${what.padEnd(26)} ${value.toFixed(2)}  ${isReached ? 'reached' : 'MISSED'}: ${text}`
+    return `${what.padEnd(26)} ${value.toFixed(bound.limit < 0.1 ? 4 : 2)}  ${isReached ? 'reached' : 'MISSED'}: ${text}`
   }
   const { tielineOverEngine, naiveOverTieline, badSpeedOverClean, growth } = figures
   const { clockChangeOverEngine, againOverFirst, watchedProcessorOverUnwatched } = figures
@@ -117,7 +116,8 @@ export function verdicts(figures: UsageFigures): readonly string[] {
     ...(watchedProcessorOverUnwatched === undefined
       ? []
       : [
-          held('watched, processor time', watchedProcessorOverUnwatched, bounds.watched),
+          held('watched load over another', watchedProcessorOverUnwatched, bounds.watched),
+          held('watching over a load', figures.watchingOverLoad ?? Number.NaN, bounds.watching),
           `watched, by the clock       ${figures.watchedOverUnwatched?.toFixed(2)}  (the browser's own work included)`,
         ]),
   ]

@@ -8,9 +8,9 @@ import { bytesText, grouped } from '../infra/table.js'
 import { createEngineAlone } from './engine-alone.js'
 import { createRig, type Rig } from './rig.js'
 import { runNaively } from './run-naively.js'
-import { createThroughTieline, type ThroughTieline } from './through-tieline.js'
+import { createThroughTieline, type Passage, type ThroughTieline } from './through-tieline.js'
 import { estimate, median, type UsageFigures, verdicts } from './usage-figures.js'
-import { createWatcher } from './watcher.js'
+import { measureWatching, type WatchingFigures } from './watching.js'
 
 export interface UsageOptions {
   readonly customers: number
@@ -22,7 +22,7 @@ export interface UsageOptions {
   readonly clockChange: boolean
   /** The same file again with three reads corrected besides. */
   readonly again: boolean
-  /** The same file besides while a browser shows the operations page. */
+  /** What a browser on the operations page costs, besides. */
   readonly watched: boolean
   readonly json?: string
   readonly print: (line: string) => void
@@ -77,18 +77,8 @@ async function measure(rig: Rig, options: UsageOptions): Promise<UsageFigures> {
     seconds[what].push(value)
     print(`  ${what.padEnd(16)} ${value.toFixed(2)} s`)
   }
-  const load = async (what: keyof Times, file: UsageFile) => {
-    const { seconds: taken, processorSeconds, receipt } = await tieline.measure(file.path)
-    if (receipt.rows.accepted !== file.rows - file.rowsBad) {
-      throw new Error(`rows are missing: ${JSON.stringify(receipt)}`)
-    }
-    note(what, taken)
-    if (what === 'tieline') note('processor', processorSeconds)
-    if (what === 'watched') note('watchedProcessor', processorSeconds)
-  }
-  const watcher = options.watched
-    ? await createWatcher(rig.stack.worker.detail().operations)
-    : undefined
+  const load = async (what: keyof Times, file: UsageFile) =>
+    note(what, (await loadWhole(tieline, file)).seconds)
   try {
     const settings = await engine.warmUp(clean.path)
     print(`the engine is fastest with ${JSON.stringify(settings)}`)
@@ -98,11 +88,6 @@ async function measure(rig: Rig, options: UsageOptions): Promise<UsageFigures> {
       print(`round ${round} of ${rounds}`)
       note('engine', await engine.measure(clean.path))
       await load('tieline', bad)
-      if (watcher !== undefined) {
-        await watcher.watch()
-        await load('watched', bad)
-        await watcher.lookAway()
-      }
       if (bad !== clean) await load('clean', clean)
       if (options.growth) await load('small', small)
       if (clock !== undefined) {
@@ -114,17 +99,29 @@ async function measure(rig: Rig, options: UsageOptions): Promise<UsageFigures> {
       naivePeaks.push(naive.peakMb)
       note('naive', naive.seconds)
     }
-    return toFigures({ clean, bad, small, clock, seconds, peaks: tieline.peaks(), naivePeaks })
+    const address = rig.stack.worker.detail().operations
+    const watching = options.watched
+      ? await measureWatching({ tieline, load: () => loadWhole(tieline, bad), address, print })
+      : undefined
+    const peaks = tieline.peaks()
+    return toFigures({ clean, bad, small, clock, seconds, peaks, naivePeaks, watching })
   } finally {
-    await watcher?.close()
     await tieline.close()
   }
+}
+
+/** Every row of a file, or an error. */
+async function loadWhole(tieline: ThroughTieline, file: UsageFile): Promise<Passage> {
+  const passage = await tieline.measure(file.path)
+  if (passage.receipt.rows.accepted !== file.rows - file.rowsBad) {
+    throw new Error(`rows are missing: ${JSON.stringify(passage.receipt)}`)
+  }
+  return passage
 }
 
 const timed = [
   ...(['engine', 'tieline', 'clean', 'small', 'naive', 'single'] as const),
   ...(['clock', 'clockEngine', 'again'] as const),
-  ...(['processor', 'watched', 'watchedProcessor'] as const),
 ] as const
 type Times = Record<(typeof timed)[number], number[]>
 
@@ -172,6 +169,7 @@ interface Measured {
   readonly seconds: Times
   readonly peaks: { readonly nodeMb: number; readonly engineMb: number }
   readonly naivePeaks: readonly number[]
+  readonly watching: WatchingFigures | undefined
 }
 
 function toFigures(measured: Measured): UsageFigures {
@@ -211,10 +209,7 @@ function toFigures(measured: Measured): UsageFigures {
       againOverFirst:
         median(seconds.again) / median(bad === clean ? seconds.tieline : seconds.clean),
     }),
-    ...(seconds.watched.length > 0 && {
-      watchedOverUnwatched: median(seconds.watched) / tielineSeconds,
-      watchedProcessorOverUnwatched: median(seconds.watchedProcessor) / median(seconds.processor),
-    }),
+    ...measured.watching,
     rounds: seconds,
   }
 }

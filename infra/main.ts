@@ -1,24 +1,6 @@
 #!/usr/bin/env node
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../schemas/fault.js'
-import { bill } from './commands/bill.js'
-import { check } from './commands/check.js'
-import { compare } from './commands/compare.js'
-import { ddl } from './commands/ddl.js'
-import { demo } from './commands/demo.js'
-import { dictionary } from './commands/dictionary.js'
-import { doctor } from './commands/doctor.js'
-import { explain } from './commands/explain.js'
-import { load } from './commands/load.js'
-import { password } from './commands/password.js'
-import { pause, resume } from './commands/pause.js'
-import { probe } from './commands/probe.js'
-import { register } from './commands/register.js'
-import { sql } from './commands/sql.js'
-import { status } from './commands/status.js'
-import { takeUp } from './commands/take-up.js'
-import { unlock } from './commands/unlock.js'
-import { up } from './commands/up.js'
 import { type Context, exitCodes } from './context.js'
 import { packageVersion } from './package-root.js'
 import { createSecretReader } from './secrets.js'
@@ -70,7 +52,9 @@ program
   .description('run everything on this machine until Ctrl-C')
   .option('--clickhouse-port <port>', 'port to try first, default 8123', toPort)
   .option('--redis-port <port>', 'port to try first, default 6379', toPort)
-  .action((options) => run((context) => up(context, options)))
+  .action((options) =>
+    run(async (context) => (await import('./commands/up.js')).up(context, options)),
+  )
 program
   .command('load')
   .description('load files, wait for them and print their receipts')
@@ -78,7 +62,9 @@ program
   .option('--again', 'load files again that are published already', false)
   .option('--json', 'print the receipts as JSON', false)
   .addHelpText('after', '\nExit code: 0 all published or duplicate, 2 one quarantined, 1 a fault.')
-  .action((files, options) => run((context) => load(context, files, options)))
+  .action((files, options) =>
+    run(async (context) => (await import('./commands/load.js')).load(context, files, options)),
+  )
 program
   .command('register')
   .description('make customers known, so that their reads are found to be theirs')
@@ -90,14 +76,20 @@ program
   )
   .option('--json', 'print the summary as JSON', false)
   .addHelpText('after', '\nExit code: 0 all registered, 1 a bad record or a fault.')
-  .action((file, options) => run((context) => register(context, file, options)))
+  .action((file, options) =>
+    run(async (context) =>
+      (await import('./commands/register.js')).register(context, file, options),
+    ),
+  )
 program
   .command('check')
   .description('say what would become of files, row by row, without any server')
   .argument('<file...>', '<CompanyCode>_<DDMMYYYY>_<Feed>.csv, .csv.gz or .zip')
   .option('--json', 'print the receipts and the first bad rows as JSON', false)
   .addHelpText('after', '\nExit code: 0 all good, 2 one would be quarantined, 1 a fault.')
-  .action((files, options) => run((context) => check(context, files, options)))
+  .action((files, options) =>
+    run(async (context) => (await import('./commands/check.js')).check(context, files, options)),
+  )
 program
   .command('bill')
   .description("compute the bills of a cycle's period from usage and rates")
@@ -105,20 +97,26 @@ program
   .option('--period <start>', 'first day of the period; without it the latest that has ended')
   .option('--as-of <instant>', 'take reads as they were known then, 2026-02-05T12:00:00Z')
   .option('--json', 'print the summary as JSON', false)
-  .action((options) => run((context) => bill(context, options)))
+  .action((options) =>
+    run(async (context) => (await import('./commands/bill.js')).bill(context, options)),
+  )
 program
   .command('compare')
   .description('tell what the last 12 months of each meter would have cost under every rate')
   .option('--cycle <id>', 'billing cycle whose meters are meant; without it all of them')
   .option('--json', 'print the summary as JSON', false)
-  .action((options) => run((context) => compare(context, options)))
+  .action((options) =>
+    run(async (context) => (await import('./commands/compare.js')).compare(context, options)),
+  )
 program
   .command('explain')
   .description('tell one bill: lines, reads, and why another was billed')
   .requiredOption('--account <number>', 'contract account')
   .requiredOption('--period <start>', 'first day of the bill')
   .option('--json', 'print the bill as JSON', false)
-  .action((options) => run((context) => explain(context, options)))
+  .action((options) =>
+    run(async (context) => (await import('./commands/explain.js')).explain(context, options)),
+  )
 program
   .command('sql')
   .description('run one query as the reader and print its result')
@@ -128,12 +126,16 @@ program
     'any ClickHouse format: JSONEachRow, CSVWithNames ...',
     'PrettyCompact',
   )
-  .action((statement, options) => run((context) => sql(context, statement, options)))
+  .action((statement, options) =>
+    run(async (context) => (await import('./commands/sql.js')).sql(context, statement, options)),
+  )
 program
   .command('status')
   .description('files by state, sources, queues, freshness of the data, bills of each cycle')
   .option('--json', 'print as JSON', false)
-  .action((options) => run((context) => status(context, options)))
+  .action((options) =>
+    run(async (context) => (await import('./commands/status.js')).status(context, options)),
+  )
 for (const [act, what] of [
   ['retry', 'judge a quarantined file once more, after what was wrong has been mended'],
   ['release', 'publish the good rows of a file that has too many rejected ones'],
@@ -143,23 +145,31 @@ for (const [act, what] of [
     .description(what)
     .argument('<file>', 'its name, or the number of its arrival')
     .addHelpText('after', '\nExit code: 0 published, 2 quarantined or a duplicate, 1 a fault.')
-    .action((file) => run((context) => takeUp(context, act, file)))
+    .action((file) =>
+      run(async (context) => (await import('./commands/take-up.js')).takeUp(context, act, file)),
+    )
 }
 program
   .command('pause')
   .description('take nothing new from a source until it is resumed')
   .argument('<source>', 'its name in the profile')
-  .action((source) => run((context) => pause(context, source)))
+  .action((source) =>
+    run(async (context) => (await import('./commands/pause.js')).pause(context, source)),
+  )
 program
   .command('resume')
   .description('poll a source again that was paused or fails')
   .argument('<source>', 'its name in the profile')
-  .action((source) => run((context) => resume(context, source)))
+  .action((source) =>
+    run(async (context) => (await import('./commands/pause.js')).resume(context, source)),
+  )
 program
   .command('unlock')
   .description('take away the lock of a customer who had three failed attempts')
   .argument('<clientId>', 'the permanent client identifier')
-  .action((clientId) => run((context) => unlock(context, clientId)))
+  .action((clientId) =>
+    run(async (context) => (await import('./commands/unlock.js')).unlock(context, clientId)),
+  )
 program
   .command('probe')
   .description(
@@ -176,35 +186,50 @@ program
     'after',
     '\nExit code: 0 all is well, 1 a step failed. Nothing is changed anywhere; alert sends a test.',
   )
-  .action((what, subject) => run((context) => probe(context, what, subject)))
+  .action((what, subject) =>
+    run(async (context) => (await import('./commands/probe.js')).probe(context, what, subject)),
+  )
 program
   .command('password')
   .description('read a password from standard input, print its line for bind.users of a profile')
-  .action(() => run((context) => password(context, process.stdin)))
+  .action(() =>
+    run(async (context) =>
+      (await import('./commands/password.js')).password(context, process.stdin),
+    ),
+  )
 program
   .command('doctor')
   .description('check what is installed, reachable and configured, without starting anything')
-  .action(() => run((context) => doctor(context)))
+  .action(() => run(async (context) => (await import('./commands/doctor.js')).doctor(context)))
 program
   .command('ddl')
   .description("print the statements that make the profile's database")
   .option('--cluster <name>', 'for a replicated and sharded cluster of this name', toClusterName)
   .option('--grants', 'print the statements that make a role for readers instead', false)
   .option('--definer <user>', 'the user that Tieline works as on the server', toUserName, 'tieline')
-  .action((options) => run((context) => ddl(context, options)))
+  .action((options) =>
+    run(async (context) => (await import('./commands/ddl.js')).ddl(context, options)),
+  )
 program
   .command('dictionary')
   .description('print the published views with what each column holds, as Markdown')
-  .action(() => run((context) => dictionary(context)))
+  .action(() =>
+    run(async (context) => (await import('./commands/dictionary.js')).dictionary(context)),
+  )
 program
   .command('demo')
   .description("start everything and load a demo utility's files")
   .option('--once', 'end after the first query instead of running on', false)
-  .action((options) => run((context) => demo(context, options)))
+  .action((options) =>
+    run(async (context) => (await import('./commands/demo.js')).demo(context, options)),
+  )
 
 await program.parseAsync()
 
-/** Runs a command with its surroundings and ends the process with its exit code. */
+/**
+ * Runs a command with its surroundings and ends the process with its exit code. Each command loads
+ * its own modules when it is run: all of them together take more than a second.
+ */
 async function run(command: (context: Context) => Promise<number>): Promise<void> {
   const options = program.opts<GlobalOptions>()
   try {

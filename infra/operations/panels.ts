@@ -21,9 +21,9 @@ export function createPanels(source: PanelSource): readonly Panel[] {
     return { name, everyMs: seconds * 1_000, read: () => read(source) }
   }
   return [
-    panel('files', 5, readToday),
-    panel('held', 10, readHeld),
-    panel('minutes', 10, readMinutes),
+    panel('files', 10, readToday),
+    panel('held', 15, readHeld),
+    panel('minutes', 15, readMinutes),
     panel('freshness', 30, readFreshness),
     panel('completeness', 300, readCompleteness),
     panel('cycles', 300, readCycleDays),

@@ -2,11 +2,8 @@ import type { Naming } from '../../schemas/name-pattern.js'
 import type { SecretReference } from '../../schemas/secret.js'
 import type { SettingsOf, SourceKind, SourceSettings } from '../../schemas/source.js'
 import { createFolder, createHandOverSource } from './folder.js'
-import { connectFtp } from './ftp.js'
 import type { Place } from './place.js'
 import { createRemote } from './remote.js'
-import { connectS3 } from './s3.js'
-import { connectSftp } from './sftp.js'
 import type { Source } from './source.js'
 import { watched } from './watched.js'
 
@@ -29,14 +26,21 @@ type Connect<K extends SourceKind> = (
 
 const drivers: { readonly [K in SourceKind]: Driver<K> } = {
   folder: (settings, options) => createFolder({ settings, ...options }),
-  sftp: remote(connectSftp),
-  ftp: remote(connectFtp),
-  s3: remote(connectS3),
+  sftp: remote(async () => (await import('./sftp.js')).connectSftp),
+  ftp: remote(async () => (await import('./ftp.js')).connectFtp),
+  s3: remote(async () => (await import('./s3.js')).connectS3),
 }
 
-function remote<K extends SourceKind>(connect: Connect<K>): Driver<K> {
-  return (settings, options) =>
-    createRemote({ settings, ...options, connect: connect(settings, options.secret) })
+/** Its library, the largest part of a process without it, is loaded when it first connects. */
+function remote<K extends SourceKind>(load: () => Promise<Connect<K>>): Driver<K> {
+  return (settings, options) => {
+    let made: Promise<() => Promise<Place>> | undefined
+    const connect = async () => {
+      made ??= load().then((connectTo) => connectTo(settings, options.secret))
+      return (await made)()
+    }
+    return createRemote({ settings, ...options, connect })
+  }
 }
 
 /** The sources of a profile by their names, and that of files that a person names. */
