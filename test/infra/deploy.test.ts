@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { DCLinter } from 'dclint'
@@ -10,6 +10,7 @@ import { homeFolders } from '../../infra/home.js'
 import { packageRoot } from '../../infra/package-root.js'
 import { readProfile } from '../../infra/profile-file.js'
 import { findProgram } from '../../infra/redis/install.js'
+import { createFolder } from '../folder.js'
 import { judgeManifests, type Manifest } from './kubernetes.js'
 
 const run = promisify(execFile)
@@ -60,6 +61,9 @@ const selecting = z.looseObject({ spec: z.looseObject({ selector: z.unknown() })
 interface Linted {
   readonly messages: readonly { readonly rule: string; readonly message: string }[]
 }
+
+/** The image leaves out the compiled tests and benchmarks. */
+const isShipped = (path: string) => !/\bdist\/(?:test|benchmarks)\b/.test(path)
 
 const manifests = readdirSync(join(folder, 'kubernetes'))
   .filter((name) => name.endsWith('.yaml') && !name.endsWith('-profile.yaml'))
@@ -176,6 +180,23 @@ t.test('the image runs as nobody, compose too, each with a root that is read onl
     security_opt: ['no-new-privileges:true'],
   })
   t.same(Object.keys(document.services), ['tieline', 'clickhouse', 'redis'])
+})
+
+t.test('the image has what the program reads while it runs', async (t) => {
+  const image = createFolder(t)
+  const dockerfile = readFileSync(join(folder, 'Dockerfile'), 'utf8')
+  for (const [, path = ''] of dockerfile.matchAll(/^COPY --from=build \/app\/(\S+)/gm)) {
+    if (path === 'node_modules') symlinkSync(join(root, path), join(image, path))
+    else cpSync(join(root, path), join(image, path), { recursive: true, filter: isShipped })
+  }
+  const read = `import { readStatements } from './dist/infra/migrate.js'
+    import { readAssets } from './dist/infra/operations/assets.js'
+    import { demoProfilePath, readProfile } from './dist/infra/profile-file.js'
+    console.log(readAssets().size, (await readStatements(readProfile(demoProfilePath))).length)`
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', read], {
+    cwd: image,
+  })
+  t.match(stdout, /^[1-9]\d* [1-9]\d*$/m)
 })
 
 t.test('the compose file is as the Compose Specification has it', async (t) => {
