@@ -36,6 +36,20 @@ const mistakes: Readonly<Record<FeedName, Mistake>> = {
   Holidays: { line: 2, column: 'Date', value: '1/1/2026' },
 }
 
+/** What no description of one column can say. */
+const notes: Readonly<Partial<Record<FeedName, string>>> = {
+  RateTou: `
+\`DayType\`: \`Weekday\` is Monday to Friday without holidays, \`Weekend\` Saturday and Sunday without
+holidays, \`Holiday\` each day that \`Holidays\` lists, \`WeekendHoliday\` the days of both, \`All\` every day.
+Where it is empty or left out \`Name\` may say it (\`M-F\`, \`Wknd/Holiday\`), else it is \`Weekday\`.
+
+Weekends and holidays are off-peak: the row whose \`Name\` is \`Off-Peak\`, of which the letters alone count,
+is also the price of every hour of its season and component that no row for that day covers. Without such a
+row each hour of working days, weekends and holidays has to have one, or the file is refused
+(\`HOUR_UNCOVERED\`).
+`,
+}
+
 const golden = join(packageRoot(import.meta.url), 'test', 'golden')
 const nameOf = (feed: string) => `DEMO_05022026_${feed}.csv`
 const goodText = (feed: string) => readFileSync(join(golden, nameOf(feed)), 'utf8')
@@ -65,6 +79,7 @@ async function renderFeed(name: FeedName, folder: string): Promise<string> {
     `## ${name}\n`,
     `${aboutOf(feeds[name])}\n`,
     renderColumns(columnsOf(feeds[name], { header, row })),
+    ...(notes[name] === undefined ? [] : [notes[name].trimEnd()]),
     `\nGood, \`${nameOf(name)}\`:\n`,
     fence(good.trimEnd(), 'csv'),
     `\n${fence(renderVerdict(judgedGood))}`,

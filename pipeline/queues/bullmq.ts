@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { FlowProducer, type Job, Queue, QueueEvents, UnrecoverableError, Worker } from 'bullmq'
 import { Fault } from '../../schemas/fault.js'
 import {
@@ -26,7 +27,7 @@ export interface Queues {
   add<N extends JobName>(name: N, data: JobData<N>): Promise<void>
   /** A reconcile job that runs when all loads of its file have ended, well or badly. */
   addFlow(reconcile: JobData<'reconcile'>, loads: readonly JobData<'load'>[]): Promise<void>
-  /** Repeats a job; calling it again with the same name changes nothing but the pace. */
+  /** Repeats a job; calling it again with the same name changes the pace and the format alone. */
   repeat<N extends JobName>(name: N, data: JobData<N>, everyMs: number): Promise<void>
   /** Lets one job of the queue run at a time, however many workers there are. */
   runAlone(name: JobName): Promise<void>
@@ -146,7 +147,7 @@ export function createQueues(options: QueueOptions): Queues {
       reach(async () => {
         const id = jobId(name, data)
         const known = await queue(name).getJobScheduler(id)
-        if (known?.every === everyMs) return
+        if (known?.every === everyMs && isDeepStrictEqual(known.template?.data, data)) return
         const options = { attempts: 1, removeOnComplete: true, removeOnFail: true }
         await queue(name).upsertJobScheduler(id, { every: everyMs }, { name, data, opts: options })
       }),

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { DCLinter } from 'dclint'
 import t from 'tap'
 import { parseAllDocuments } from 'yaml'
 import { z } from 'zod'
@@ -9,6 +10,8 @@ import { homeFolders } from '../../infra/home.js'
 import { packageRoot } from '../../infra/package-root.js'
 import { readProfile } from '../../infra/profile-file.js'
 import { findProgram } from '../../infra/redis/install.js'
+import { createFolder } from '../folder.js'
+import { judgeManifests, type Manifest } from './kubernetes.js'
 
 const run = promisify(execFile)
 const root = packageRoot(import.meta.url)
@@ -54,6 +57,14 @@ const deployment = z.object({
 })
 const selecting = z.looseObject({ spec: z.looseObject({ selector: z.unknown() }) })
 
+/** What the linter says of a compose file; its own types do not resolve here. */
+interface Linted {
+  readonly messages: readonly { readonly rule: string; readonly message: string }[]
+}
+
+/** The image leaves out the compiled tests and benchmarks. */
+const isShipped = (path: string) => !/\bdist\/(?:test|benchmarks)\b/.test(path)
+
 const manifests = readdirSync(join(folder, 'kubernetes'))
   .filter((name) => name.endsWith('.yaml') && !name.endsWith('-profile.yaml'))
   .flatMap((name) => {
@@ -61,11 +72,26 @@ const manifests = readdirSync(join(folder, 'kubernetes'))
     return parseAllDocuments(text).map((document) => {
       const [error] = document.errors
       if (error !== undefined) throw error
-      return document.toJS({ maxAliasCount: 10 }) as { kind: string }
+      return document.toJS({ maxAliasCount: 10 }) as Manifest
     })
   })
+const resources = manifests.filter(({ kind }) => kind !== 'Kustomization')
 const ofKind = (kind: string) => manifests.filter((one) => one.kind === kind)
 const deployments = ofKind('Deployment').map((one) => deployment.parse(one))
+
+t.test('Kubernetes knows each field of the manifests, and has its type', async (t) => {
+  t.same(judgeManifests(resources), [])
+  const mistakes = [
+    ['"livenessProbe":', '"livnessProbe":', `'"livnessProbe"' does not exist in type 'Container'`],
+    ['"replicas":2', '"replicas":"2"', "'string' is not assignable to type 'number'"],
+    ['"maxReplicas":', '"minReplicas":', "Property 'maxReplicas' is missing"],
+  ] as const
+  const good = JSON.stringify(resources)
+  const wrong = mistakes.flatMap(([from, to]) => JSON.parse(good.replace(from, to)) as Manifest[])
+  const found = judgeManifests(wrong)
+  t.equal(found.length, mistakes.length)
+  for (const [at, [, , message]] of mistakes.entries()) t.ok(found[at]?.includes(message), message)
+})
 
 t.test('pods are confined, and what they name is there', async (t) => {
   t.equal(deployments.length, 2)
@@ -154,6 +180,39 @@ t.test('the image runs as nobody, compose too, each with a root that is read onl
     security_opt: ['no-new-privileges:true'],
   })
   t.same(Object.keys(document.services), ['tieline', 'clickhouse', 'redis'])
+})
+
+t.test('the image has what the program reads while it runs', async (t) => {
+  const image = createFolder(t)
+  const dockerfile = readFileSync(join(folder, 'Dockerfile'), 'utf8')
+  for (const [, path = ''] of dockerfile.matchAll(/^COPY --from=build \/app\/(\S+)/gm)) {
+    if (path === 'node_modules') symlinkSync(join(root, path), join(image, path))
+    else cpSync(join(root, path), join(image, path), { recursive: true, filter: isShipped })
+  }
+  const read = `import { readStatements } from './dist/infra/migrate.js'
+    import { readAssets } from './dist/infra/operations/assets.js'
+    import { demoProfilePath, readProfile } from './dist/infra/profile-file.js'
+    console.log(readAssets().size, (await readStatements(readProfile(demoProfilePath))).length)`
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', read], {
+    cwd: image,
+  })
+  t.match(stdout, /^[1-9]\d* [1-9]\d*$/m)
+})
+
+t.test('the compose file is as the Compose Specification has it', async (t) => {
+  const judge = (path: string) => {
+    const linter = new DCLinter({ rules: {}, quiet: true, debug: false, exclude: [] })
+    const judged: readonly Linted[] = linter.lintFiles([path], false)
+    const found = judged.flatMap(({ messages }) => messages)
+    return found.filter(({ rule }) => rule === 'invalid-schema').map(({ message }) => message)
+  }
+  const path = join(folder, 'compose.yaml')
+  const text = readFileSync(path, 'utf8')
+  const wrong = (from: string, to: string) =>
+    judge(join(t.testdir({ 'compose.yaml': text.replace(from, to) }), 'compose.yaml'))
+  t.same(judge(path), [])
+  t.match(wrong('mem_limit:', 'memory_limit:'), [/services\/tieline.+ additional properties/])
+  t.match(wrong('read_only: true', 'read_only: [true]'), [/read_only.+ must be boolean/])
 })
 
 t.test('systemd takes the unit and finds little exposed', async (t) => {

@@ -146,6 +146,24 @@ t.test('a job of an unknown format is logged by its ids and frees its own', asyn
   t.equal(failed.length, 1)
 })
 
+t.test('what comes round is of this format also where another release set it going', async (t) => {
+  const { options, queues } = newQueues(t)
+  const connection = createProducerConnection(options.redisUrl)
+  const raw = new Queue('sweep', { connection, prefix: options.prefix })
+  t.teardown(async () => {
+    await raw.close()
+    connection.disconnect()
+  })
+  const everyMs = 300
+  await raw.upsertJobScheduler('sweep', { every: everyMs }, { name: 'sweep', data: { v: 0 } })
+  await queues.repeat('sweep', { v: 1 }, everyMs)
+  const done: unknown[] = []
+  const run = async (data: unknown) => void done.push(data)
+  consume(t, { ...options, name: 'sweep', run })
+  await until(() => done.length > 1)
+  t.same(done, [{ v: 1 }, { v: 1 }])
+})
+
 t.test('a reconcile and a registration can be queued again as soon as they are done', async (t) => {
   const { options, queues } = newQueues(t)
   const done: string[] = []
