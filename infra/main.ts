@@ -22,6 +22,7 @@ import { up } from './commands/up.js'
 import { type Context, exitCodes } from './context.js'
 import { packageVersion } from './package-root.js'
 import { createSecretReader } from './secrets.js'
+import { readTracing } from './tracing.js'
 
 interface GlobalOptions {
   readonly home: string
@@ -223,6 +224,7 @@ function surroundings(options: GlobalOptions): Context {
       ...(REDIS_URL && { redisUrl: REDIS_URL }),
     },
     secret: createSecretReader(env),
+    tracing: readTracing(env),
     installs: TIELINE_INSTALL === '1',
     ending: ending.signal,
     print: (text) => void process.stdout.write(`${text}\n`),

@@ -9,6 +9,7 @@ import { createOperationsPage } from './operations/operations.js'
 import { onFreePort } from './port.js'
 import { revealFrom } from './secrets.js'
 import { serveParent } from './serve-parent.js'
+import { startTracing } from './tracing.js'
 import type { WorkerDetail, WorkerOptions } from './worker-process.js'
 
 serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { log, tell }) => {
@@ -23,8 +24,18 @@ serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { l
   })
   const secret = revealFrom(secrets)
   const mdm = profile.backfill && createRestMdm(profile.backfill, secret)
+  const tracing = await startTracing(options.tracing, { service: 'tieline-worker', log })
   const { done: onDone, failed: onFailure } = metrics
-  const worker = await createWorker({ ...options, secret, mdm, log, tell, onDone, onFailure })
+  const worker = await createWorker({
+    ...options,
+    secret,
+    mdm,
+    log,
+    tracing,
+    tell,
+    onDone,
+    onFailure,
+  })
   const operations = options.isWatched
     ? createOperationsPage({
         ...options,
@@ -48,6 +59,7 @@ serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { l
       await health?.close()
       await operations?.close()
       await metrics.close()
+      await tracing?.close()
     },
   }
 })

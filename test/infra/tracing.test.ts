@@ -1,0 +1,108 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { t } from 'tap'
+import { packageRoot } from '../../infra/package-root.js'
+import { readTracing, startTracing } from '../../infra/tracing.js'
+import { toStatementSpan } from '../../pipeline/stores/statement-span.js'
+import { Fault } from '../../schemas/fault.js'
+import { createReceiver } from '../story/07-traces.js'
+import { until } from '../story/stack.js'
+
+t.test('the standard variables decide, and nothing set is off', async (t) => {
+  const shared = 'OTEL_EXPORTER_OTLP_ENDPOINT'
+  const own = 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'
+  const read: readonly [Readonly<Record<string, string>>, string | undefined][] = [
+    [{}, undefined],
+    [{ OTEL_SERVICE_NAME: 'acme' }, undefined],
+    [{ [shared]: '' }, undefined],
+    [{ [shared]: 'http://c:4318' }, 'http://c:4318/v1/traces'],
+    [{ [shared]: 'https://c/otlp/' }, 'https://c/otlp/v1/traces'],
+    [{ [shared]: 'http://c:4318', [own]: 'http://d:1/x' }, 'http://d:1/x'],
+    [{ [own]: 'http://d:1/x', OTEL_SDK_DISABLED: 'true' }, undefined],
+    [{ [own]: 'http://d:1/x', OTEL_TRACES_EXPORTER: 'none' }, undefined],
+    [{ [own]: 'http://d:1/x', OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }, 'http://d:1/x'],
+  ]
+  for (const [env, url] of read) t.equal(readTracing(env)?.url, url, JSON.stringify(env))
+  const refused: readonly [Readonly<Record<string, string>>, RegExp][] = [
+    [{ [shared]: 'hush' }, /^CONFIG: OTEL_EXPORTER_OTLP_ENDPOINT must begin with http/],
+    [{ [own]: 'ftp://u:hush@c' }, /^CONFIG: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT must/],
+    [
+      { [shared]: 'http://c', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+      /PROTOCOL is grpc;.*http\/json/,
+    ],
+  ]
+  for (const [env, message] of refused) {
+    t.throws(() => readTracing(env), { code: 'CONFIG', message })
+    t.throws(() => readTracing(env), { message: /^(?!.*hush)/ })
+  }
+})
+
+t.test('where it is off, gateway and worker load nothing of an exporter', async (t) => {
+  const program = `
+    const { createRequire } = await import('node:module')
+    await import('./gateway.js')
+    await import('./worker.js')
+    const { startTracing } = await import('./tracing.js')
+    console.log(await startTracing(undefined, {}))
+    const loaded = Object.keys(createRequire(import.meta.url).cache)
+    console.log(loaded.filter((path) => /bullmq/.test(path)).length > 0)
+    console.log(loaded.filter((path) => /bullmq-otel|opentelemetry.(sdk|exporter|otlp)/.test(path)))
+    process.exit(0)`
+  const cwd = join(packageRoot(import.meta.url), 'dist', 'infra')
+  const said = execFileSync(process.execPath, ['--input-type=module', '-e', program], { cwd })
+  t.equal(said.toString(), 'undefined\ntrue\n[]\n')
+})
+
+t.test('a receiver that fails is told of once, one that is slow drops spans', async (t) => {
+  const receiver = await createReceiver(t)
+  Object.assign(process.env, { OTEL_BSP_MAX_QUEUE_SIZE: '8', OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '8' })
+  const lines: string[] = []
+  const log = pino({}, { write: (line: string) => void lines.push(line) })
+  const tracing = await startTracing(receiver, { service: 'tieline-test', log })
+  const span = { name: 'one', kind: 'client', attributes: { secret: 'canary' } } as const
+  const trace = () => tracing?.tracer.trace(span, () => 1)
+  const tellOf = (text: string) => lines.filter((line) => line.includes(text)).length
+  receiver.answer(400)
+  await until(() => {
+    t.equal(trace(), 1)
+    return receiver.requests() >= 3
+  })
+  t.equal(tellOf('TRACES_UNREACHABLE'), 1)
+  receiver.answer(200)
+  await until(() => {
+    trace()
+    return tellOf('again') === 1
+  })
+  const failing = () =>
+    tracing?.tracer.trace({ ...span, name: 'failing' }, async () => {
+      throw new Fault('STORE_REFUSED', 'canary')
+    })
+  await t.rejects(Promise.resolve(failing()), { code: 'STORE_REFUSED' })
+  await until(() => receiver.spans().some(({ name }) => name === 'failing'))
+  const failed = receiver.spans().find(({ name }) => name === 'failing')
+  t.same(failed?.attributes, { 'error.type': 'STORE_REFUSED' })
+  t.notMatch(receiver.text(), /canary/)
+  receiver.answer(0)
+  const before = receiver.spans().length
+  for (let count = 0; count < 1_000; count++) trace()
+  await tracing?.close()
+  t.ok(receiver.spans().length - before < 100, 'a queue of bounded length, and a stop that ends')
+})
+
+t.test('of a statement its kind and table are told', async (t) => {
+  const names = [
+    ["SELECT 1 FROM usage_read WHERE meter_id = 'from x'", 'SELECT usage_read'],
+    ['-- why\n  WITH a AS (SELECT 1 FROM story.tenancy FINAL) SELECT 2 FROM a', 'SELECT tenancy'],
+    ['INSERT INTO confirmation (a, b)', 'INSERT confirmation'],
+    ['INSERT INTO staging_17_reads SELECT 1 FROM input()', 'INSERT staging_*_reads'],
+    ['CREATE TABLE IF NOT EXISTS `story`.`x9`', 'CREATE x*'],
+    ['CREATE TABLE IF NOT EXISTS y (a String)', 'CREATE y'],
+    ['CREATE OR REPLACE TABLE y AS x', 'CREATE y'],
+    ['ALTER TABLE t ATTACH PARTITION', 'ALTER t'],
+    ['SELECT count() FROM numbers(3)', 'SELECT'],
+    ['SELECT * FROM {table:Identifier}', 'SELECT'],
+    ['', 'OTHER'],
+  ] as const
+  for (const [sql, name] of names) t.equal(toStatementSpan(sql).name, name, sql)
+})
