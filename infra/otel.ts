@@ -42,7 +42,8 @@ export function createTracing(
   const resource = defaultResource()
     .merge(resourceFromAttributes(own))
     .merge(detectResources({ detectors: [envDetector] }))
-  const exporter = onlyTold(new OTLPTraceExporter({ url }), createResultLog(url, log))
+  const hear = createResultLog(url, log)
+  const exporter = onlyTold(new OTLPTraceExporter({ url }), hear)
   const provider = new NodeTracerProvider({
     resource,
     spanProcessors: [new BatchSpanProcessor(exporter)],
@@ -54,7 +55,10 @@ export function createTracing(
     telemetry: createTelemetry(),
     close: async () => {
       const waited = new AbortController()
-      const late = sleep(closeMsMax, undefined, { signal: waited.signal }).catch(() => undefined)
+      const late = sleep(closeMsMax, undefined, { signal: waited.signal }).then(
+        () => hear({ code: ExportResultCode.FAILED }),
+        () => undefined,
+      )
       await Promise.race([provider.shutdown().catch(() => undefined), late])
       waited.abort()
     },

@@ -87,6 +87,7 @@ t.test('a receiver that fails is told of once, one that is slow drops spans', as
   const before = receiver.spans().length
   for (let count = 0; count < 1_000; count++) trace()
   await tracing?.close()
+  t.equal(tellOf('TRACES_UNREACHABLE'), 2, 'what a stop leaves unsent is told of')
   t.ok(receiver.spans().length - before < 100, 'a queue of bounded length, and a stop that ends')
 })
 
