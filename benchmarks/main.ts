@@ -25,6 +25,7 @@ program
   .option('--growth', 'also measure Tieline with 30,000 meters, interleaved', false)
   .option('--clock-change', 'also a day of 25 hours, beside the engine alone', false)
   .option('--again', 'also the same file sent again with three reads corrected', false)
+  .option('--watched', 'also with a browser on the operations page (Chromium)', false)
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
     await usage({ ...options, print })

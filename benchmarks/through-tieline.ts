@@ -3,10 +3,13 @@ import { join } from 'node:path'
 import { createHandOver } from '../pipeline/hand-over.js'
 import type { Receipt } from '../schemas/receipt.js'
 import { peakMb, resetPeak } from './memory.js'
+import { processorSeconds } from './processor.js'
 import type { Rig } from './rig.js'
 
 export interface Passage {
   readonly seconds: number
+  /** Of worker and engine together. */
+  readonly processorSeconds: number
   readonly receipt: Receipt
 }
 
@@ -27,6 +30,7 @@ export async function createThroughTieline(rig: Rig): Promise<ThroughTieline> {
   const { store, redisUrl, clickhouse, worker } = rig.stack
   const handOver = await createHandOver({ store, redisUrl, profile: rig.profile })
   const nodePids = [process.pid, worker.pid()]
+  const spent = () => processorSeconds(worker.pid()) + processorSeconds(clickhouse?.pid())
   let round = 0
   let nodeMb = 0
   let engineMb = 0
@@ -35,18 +39,20 @@ export async function createThroughTieline(rig: Rig): Promise<ThroughTieline> {
       const named = join(rig.files, `BENCH_05032026_Electric_${++round}.csv`)
       linkSync(path, named)
       for (const pid of [...nodePids, clickhouse?.pid()]) resetPeak(pid)
+      const spentBefore = spent()
       const from = performance.now()
       const { arrival } = await handOver.handOver(named)
       let receipt: Receipt | undefined
       for await (const progress of handOver.follow(arrival)) receipt = progress.receipt
       const seconds = (performance.now() - from) / 1_000
+      const processor = spent() - spentBefore
       nodeMb = Math.max(nodeMb, ...nodePids.map((pid) => peakMb(pid) ?? 0))
       engineMb = Math.max(engineMb, peakMb(clickhouse?.pid()) ?? 0)
       if (receipt?.status !== 'published') {
         throw new Error(`the file was not published: ${JSON.stringify(receipt)}`)
       }
       if (!keep) await rig.store.command({ sql: 'TRUNCATE TABLE usage_read SYNC' })
-      return { seconds, receipt }
+      return { seconds, processorSeconds: processor, receipt }
     },
     peaks: () => ({ nodeMb, engineMb }),
     close: () => handOver.close(),

@@ -27,6 +27,9 @@ export interface UsageFigures {
   /** The same file again with three reads corrected. */
   readonly tielineAgainSeconds?: number
   readonly againOverFirst?: number
+  /** With a browser on the operations page, by the clock and by the processor time of worker and engine. */
+  readonly watchedOverUnwatched?: number
+  readonly watchedProcessorOverUnwatched?: number
   /** Every measured value in order. */
   readonly rounds: Readonly<Record<string, readonly number[]>>
 }
@@ -76,6 +79,7 @@ const bounds = {
   growth: { limit: 3.7, most: true },
   clockChange: { limit: 2, most: true },
   again: { limit: 1.5, most: true },
+  watched: { limit: 1.02, most: true },
 } as const satisfies Record<string, Bound>
 
 /** Figures for people, each beside what it must reach. */
@@ -89,7 +93,7 @@ export function verdicts(figures: UsageFigures): readonly string[] {
     return `${what.padEnd(26)} ${value.toFixed(2)}  ${isReached ? 'reached' : 'MISSED'}: ${text}`
   }
   const { tielineOverEngine, naiveOverTieline, badSpeedOverClean, growth } = figures
-  const { clockChangeOverEngine, againOverFirst } = figures
+  const { clockChangeOverEngine, againOverFirst, watchedProcessorOverUnwatched } = figures
   const mb = (value: number) => `${Math.round(value)} MB`
   return [
     speed('(a) engine alone', engineSeconds),
@@ -110,5 +114,11 @@ export function verdicts(figures: UsageFigures): readonly string[] {
     ...(againOverFirst === undefined
       ? []
       : [held('corrected over first load', againOverFirst, bounds.again)]),
+    ...(watchedProcessorOverUnwatched === undefined
+      ? []
+      : [
+          held('watched, processor time', watchedProcessorOverUnwatched, bounds.watched),
+          `watched, by the clock       ${figures.watchedOverUnwatched?.toFixed(2)}  (the browser's own work included)`,
+        ]),
   ]
 }

@@ -10,6 +10,7 @@ import { createRig, type Rig } from './rig.js'
 import { runNaively } from './run-naively.js'
 import { createThroughTieline, type ThroughTieline } from './through-tieline.js'
 import { estimate, median, type UsageFigures, verdicts } from './usage-figures.js'
+import { createWatcher } from './watcher.js'
 
 export interface UsageOptions {
   readonly customers: number
@@ -21,6 +22,8 @@ export interface UsageOptions {
   readonly clockChange: boolean
   /** The same file again with three reads corrected besides. */
   readonly again: boolean
+  /** The same file besides while a browser shows the operations page. */
+  readonly watched: boolean
   readonly json?: string
   readonly print: (line: string) => void
 }
@@ -72,15 +75,20 @@ async function measure(rig: Rig, options: UsageOptions): Promise<UsageFigures> {
   const naivePeaks: number[] = []
   const note = (what: keyof Times, value: number) => {
     seconds[what].push(value)
-    print(`  ${what.padEnd(8)} ${value.toFixed(2)} s`)
+    print(`  ${what.padEnd(16)} ${value.toFixed(2)} s`)
   }
   const load = async (what: keyof Times, file: UsageFile) => {
-    const { seconds: taken, receipt } = await tieline.measure(file.path)
+    const { seconds: taken, processorSeconds, receipt } = await tieline.measure(file.path)
     if (receipt.rows.accepted !== file.rows - file.rowsBad) {
       throw new Error(`rows are missing: ${JSON.stringify(receipt)}`)
     }
     note(what, taken)
+    if (what === 'tieline') note('processor', processorSeconds)
+    if (what === 'watched') note('watchedProcessor', processorSeconds)
   }
+  const watcher = options.watched
+    ? await createWatcher(rig.stack.worker.detail().operations)
+    : undefined
   try {
     const settings = await engine.warmUp(clean.path)
     print(`the engine is fastest with ${JSON.stringify(settings)}`)
@@ -90,6 +98,11 @@ async function measure(rig: Rig, options: UsageOptions): Promise<UsageFigures> {
       print(`round ${round} of ${rounds}`)
       note('engine', await engine.measure(clean.path))
       await load('tieline', bad)
+      if (watcher !== undefined) {
+        await watcher.watch()
+        await load('watched', bad)
+        await watcher.lookAway()
+      }
       if (bad !== clean) await load('clean', clean)
       if (options.growth) await load('small', small)
       if (clock !== undefined) {
@@ -103,6 +116,7 @@ async function measure(rig: Rig, options: UsageOptions): Promise<UsageFigures> {
     }
     return toFigures({ clean, bad, small, clock, seconds, peaks: tieline.peaks(), naivePeaks })
   } finally {
+    await watcher?.close()
     await tieline.close()
   }
 }
@@ -110,6 +124,7 @@ async function measure(rig: Rig, options: UsageOptions): Promise<UsageFigures> {
 const timed = [
   ...(['engine', 'tieline', 'clean', 'small', 'naive', 'single'] as const),
   ...(['clock', 'clockEngine', 'again'] as const),
+  ...(['processor', 'watched', 'watchedProcessor'] as const),
 ] as const
 type Times = Record<(typeof timed)[number], number[]>
 
@@ -195,6 +210,10 @@ function toFigures(measured: Measured): UsageFigures {
       tielineAgainSeconds: median(seconds.again),
       againOverFirst:
         median(seconds.again) / median(bad === clean ? seconds.tieline : seconds.clean),
+    }),
+    ...(seconds.watched.length > 0 && {
+      watchedOverUnwatched: median(seconds.watched) / tielineSeconds,
+      watchedProcessorOverUnwatched: median(seconds.watchedProcessor) / median(seconds.processor),
     }),
     rounds: seconds,
   }

@@ -5,7 +5,7 @@ import { type Column, grouped } from './table.js'
 /** A cycle's bills: those computed last, those that cannot be computed, or that it has no period. */
 export interface BillsShown {
   readonly cycle: string
-  /** First and last day; empty where the cycle has no period for today. */
+  /** First and last day; empty where the cycle has no period for today, or its rates are not compared. */
   readonly first: string
   readonly last: string
   readonly state: 'published' | 'failing' | 'no period'
@@ -36,7 +36,7 @@ export const billColumns: readonly Column<BillsShown>[] = [
   { title: 'why', cell: ({ code }) => code },
 ]
 
-/** The latest run of each cycle, periods whose run fails, and cycles without a period for today. */
+/** The latest run of each cycle, periods and comparisons whose run fails, and cycles without a period for today. */
 export function readBills(store: Store, profile: Profile): Promise<readonly BillsShown[]> {
   const { companyCodes, timeZone: zone } = profile
   return store.rows<BillsShown>({ sql: billsSql, parameters: { companyCodes, zone } })
@@ -53,6 +53,10 @@ SELECT s.billing_cycle_id, toString(s.start_date), toString(c.last_date), 'faili
     formatDateTime(since, '%F %T'), '', '', failures, formatDateTime(retry_at, '%F %T'), toString(code), detail
 FROM (SELECT * FROM bill_state FINAL WHERE failures > 0) AS s
 ANY LEFT JOIN billing_cycle AS c ON c.billing_cycle_id = s.billing_cycle_id AND c.start_date = s.start_date
+UNION ALL
+SELECT billing_cycle_id, '', '', 'failing', formatDateTime(since, '%F %T'), '', '', failures,
+    formatDateTime(retry_at, '%F %T'), toString(code), concat('its rates are not compared: ', detail)
+FROM (SELECT * FROM comparison_state FINAL WHERE failures > 0)
 UNION ALL
 SELECT toString(t.billing_cycle_id), '', '', 'no period', '', '', '', 0, '', 'NO_PERIOD',
     concat('the schedule has no period of cycle ', toString(t.billing_cycle_id), ' for today, and ', toString(uniqExact(meter_id)), ' meters have no bill: load a newer BillingCycles file')

@@ -110,6 +110,7 @@ program
 program
   .command('compare')
   .description('tell what the last 12 months of each meter would have cost under every rate')
+  .option('--cycle <id>', 'billing cycle whose meters are meant; without it all of them')
   .option('--json', 'print the summary as JSON', false)
   .action((options) => run((context) => compare(context, options)))
 program
@@ -163,14 +164,19 @@ program
 program
   .command('probe')
   .description(
-    "make one call to the profile's identity provider, CIS, head-end or MDM, step by step",
+    "make one call to the profile's identity provider, CIS, head-end, MDM or receiver of alerts, step by step",
   )
-  .addArgument(new Argument('<what>', 'which').choices(['login', 'customer', 'bind', 'backfill']))
+  .addArgument(
+    new Argument('<what>', 'which').choices(['login', 'customer', 'bind', 'backfill', 'alert']),
+  )
   .argument(
     '[subject]',
     'login: a file with a token; customer: a clientId; bind: an accountSlid; backfill: a meterId',
   )
-  .addHelpText('after', '\nExit code: 0 all is well, 1 a step failed. Nothing is changed anywhere.')
+  .addHelpText(
+    'after',
+    '\nExit code: 0 all is well, 1 a step failed. Nothing is changed anywhere; alert sends a test.',
+  )
   .action((what, subject) => run((context) => probe(context, what, subject)))
 program
   .command('password')

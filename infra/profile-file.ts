@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { parse } from 'yaml'
 import { Fault } from '../schemas/fault.js'
 import { type Profile, parseProfile } from '../schemas/profile.js'
 import { packageRoot } from './package-root.js'
+import { parseYaml } from './yaml.js'
 
 const profileBytesMax = 1024 * 1024
 
@@ -59,7 +59,7 @@ export function readOwnProfile(named: string | undefined, homePath: string): Pro
 export function readProfile(path: string): Profile {
   const text = readText(path)
   try {
-    return parseProfile(parse(text))
+    return parseProfile(parseYaml(text))
   } catch (cause) {
     if (cause instanceof Fault) {
       throw new Fault('PROFILE', `${path} is not valid:\n${cause.detail}`, { cause })
@@ -100,7 +100,7 @@ export function placeFiles(profile: Profile, homePath: string): Profile {
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, place(part, key)]))
   }
-  const { gateway, identity, cis, ami, backfill, sources, worker } = profile
-  const placed = place({ gateway, identity, cis, ami, backfill, sources, worker })
+  const { gateway, identity, cis, ami, backfill, alerts, sources, worker } = profile
+  const placed = place({ gateway, identity, cis, ami, backfill, alerts, sources, worker })
   return { ...profile, ...(placed as Partial<Profile>) }
 }

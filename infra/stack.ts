@@ -72,7 +72,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           ...(embedded && { storeLandingPath: landing }),
           redisUrl: redis.redisUrl,
           tracing: options.tracing,
-          secrets: collectSecrets([profile.sources, profile.backfill], options.secret ?? noSecret),
+          secrets: collectSecrets(
+            [profile.sources, profile.backfill, profile.alerts],
+            options.secret ?? noSecret,
+          ),
         },
         logsPath: home.logs,
         onEvent: (event) => options.log.warn(event),

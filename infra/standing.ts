@@ -91,7 +91,7 @@ async function readFiles(store: Store) {
           if(status = 'waiting', fault, ''), reason
         FROM file_state FINAL WHERE settled_at IS NULL`,
     }),
-    readQuarantined(store),
+    readQuarantined(store, { refusedMax, quarantinedMax }),
   ])
   return {
     unfinished: unfinished.map((one) => ({ ...one, since: new Date(one.since) })),
@@ -99,8 +99,14 @@ async function readFiles(store: Store) {
   }
 }
 
-/** Looked for among the latest 500 that were quarantined. */
-async function readQuarantined(store: Store): Promise<readonly StuckFile[]> {
+/**
+ * The latest quarantined files, of whose name no later one was published, looked for among so many that
+ * were quarantined last.
+ */
+export async function readQuarantined(
+  store: Store,
+  parameters: { readonly refusedMax: number; readonly quarantinedMax: number },
+): Promise<readonly StuckFile[]> {
   const rows = await store.rows<Omit<StuckFile, 'todo'>>({
     sql: `WITH refused AS (
         SELECT arrival, file_name, fault, reason, coalesce(settled_at, received_at) AS at
@@ -117,7 +123,7 @@ async function readQuarantined(store: Store): Promise<readonly StuckFile[]> {
       ) AS p ON p.file_name = r.file_name
       WHERE arrival > p.latest
       ORDER BY arrival DESC LIMIT {quarantinedMax:UInt32}`,
-    parameters: { refusedMax, quarantinedMax },
+    parameters,
   })
   return rows.map((row) => ({ ...row, todo: todoOf(row.code) }))
 }
@@ -130,6 +136,7 @@ function listWaiting(
   const files = new Map(unfinished.map((one) => [one.arrival, one]))
   const held = new Map<number, StuckFile>()
   for (const { arrival, code, detail, since } of waits ?? []) {
+    if (arrival === undefined) continue
     const file = files.get(arrival)?.file ?? `arrival ${arrival}`
     held.set(arrival, toStuck({ arrival, file, since, fault: code, reason: detail }))
   }

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import { createStore, type Store } from '../pipeline/stores/clickhouse.js'
 import { Fault } from '../schemas/fault.js'
 import type { Profile } from '../schemas/profile.js'
 import type { Addresses } from './addresses.js'
@@ -72,6 +73,22 @@ export function useData<T>(
     )
   }
   return useStack(context, command, use)
+}
+
+/** The same with the store opened, and closed again. */
+export function useStore<T>(
+  context: Context,
+  command: string,
+  use: (store: Store, profile: Profile) => Promise<T>,
+): Promise<T> {
+  return useData(context, command, async ({ store: address, profile }) => {
+    const store = createStore(address)
+    try {
+      return await use(store, profile)
+    } finally {
+      await store.close()
+    }
+  })
 }
 
 /** A profile that is named for a stack that works by another would go unheard. */

@@ -8,9 +8,9 @@ import type { TracingSettings } from './tracing.js'
 export interface WorkerOptions
   extends Omit<
     Parameters<typeof createWorker>[0],
-    'log' | 'tell' | 'mdm' | 'secret' | 'tracing' | 'onDone' | 'onFailure'
+    'log' | 'tell' | 'mdm' | 'alert' | 'secret' | 'tracing' | 'onDone' | 'onFailure'
   > {
-  /** The secrets that the sources and the section backfill of the profile refer to. */
+  /** The secrets that the sources, backfill and alerts of the profile refer to. */
   readonly secrets: Secrets
   /** Who may read only: what watches the store. */
   readonly reader: StoreAddress

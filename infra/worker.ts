@@ -2,6 +2,7 @@ import { createRestMdm } from '../api/mdm/rest.js'
 import { createWorker } from '../pipeline/worker.js'
 import { Fault } from '../schemas/fault.js'
 import type { Profile } from '../schemas/profile.js'
+import { createAlerts } from './alerts/alerts.js'
 import { createHealth, type Health, type HealthOptions } from './health.js'
 import { failureCode } from './metrics/failure-code.js'
 import { createWorkerMetrics } from './metrics/worker.js'
@@ -26,10 +27,25 @@ serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { l
   const mdm = profile.backfill && createRestMdm(profile.backfill, secret)
   const tracing = await startTracing(options.tracing, { service: 'tieline-worker', log })
   const { done: onDone, failed: onFailure } = metrics
+  const { alerts: settings } = profile
+  const alerts =
+    settings &&
+    createAlerts({
+      profile,
+      settings,
+      store: options.store,
+      redisUrl,
+      landing: folders.landing,
+      secret,
+      log,
+      onFailure,
+    })
+  const alert = alerts?.look
   const worker = await createWorker({
     ...options,
     secret,
     mdm,
+    alert,
     log,
     tracing,
     tell,
@@ -56,6 +72,7 @@ serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { l
     close: async () => {
       health?.drain()
       await worker.close()
+      await alerts?.close()
       await health?.close()
       await operations?.close()
       await metrics.close()

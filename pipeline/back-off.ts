@@ -5,3 +5,13 @@ export function pauseMsOf(
 ): number {
   return Math.min(firstMs * 2 ** Math.min(failures - 1, 20), mostMs)
 }
+
+/** Whether a pause still lasts. One that is longer than any was written when the clock was wrong. */
+export function isLeftAlone(pause: {
+  readonly untilMs: number
+  readonly nowMs: number
+  readonly mostMs: number
+}): boolean {
+  const leftMs = pause.untilMs - pause.nowMs
+  return leftMs > 0 && leftMs <= pause.mostMs
+}

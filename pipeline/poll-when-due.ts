@@ -1,5 +1,5 @@
 import { Fault, type FaultCode } from '../schemas/fault.js'
-import { pauseMsOf } from './back-off.js'
+import { isLeftAlone, pauseMsOf } from './back-off.js'
 import type { Line } from './line.js'
 import { poll, type Stillness } from './poll.js'
 import { readSources, recordFailure, type SourceFailure } from './stores/sources.js'
@@ -22,7 +22,7 @@ const pauseMsMax = 300_000
 export async function pollWhenDue(line: Line, name: string, stillness: Stillness): Promise<void> {
   const { pausedAt, failure } = (await readSources(line.store)).get(name) ?? {}
   if (pausedAt !== undefined) return
-  if (failure !== undefined && isLeftAlone(failure, line.now())) return
+  if (failure !== undefined && isPaused(failure, line.now())) return
   try {
     await poll(line, name, stillness)
     if (failure !== undefined) await recordFailure(line.store, name, undefined)
@@ -34,10 +34,8 @@ export async function pollWhenDue(line: Line, name: string, stillness: Stillness
   }
 }
 
-/** A pause that is longer than any was written when the clock was wrong. */
-function isLeftAlone({ retryAt }: SourceFailure, now: Date): boolean {
-  const leftMs = retryAt.getTime() - now.getTime()
-  return leftMs > 0 && leftMs <= pauseMsMax
+function isPaused({ retryAt }: SourceFailure, now: Date): boolean {
+  return isLeftAlone({ untilMs: retryAt.getTime(), nowMs: now.getTime(), mostMs: pauseMsMax })
 }
 
 function nextFailure(

@@ -6,6 +6,7 @@ import type { SecretReference } from '../schemas/secret.js'
 import { sourceSettings } from '../schemas/source.js'
 import { createZone } from '../schemas/zone.js'
 import { backfill, backfillSource, giveUpHistory, openHistory } from './backfill.js'
+import { compareWhenDue, queueComparisons } from './bills/compare-when-due.js'
 import { billWhenDue, queueDue } from './bills/when-due.js'
 import { logFailure } from './failure.js'
 import { fetch } from './fetch.js'
@@ -40,6 +41,8 @@ export interface WorkerOptions {
   readonly secret: (reference: SecretReference) => string
   /** Whom the history of meters is asked of; the worker closes it. */
   readonly mdm?: Mdm | undefined
+  /** Looks for alerts and sends them; without it nobody does. */
+  readonly alert?: (() => Promise<void>) | undefined
   readonly log: Logger
   readonly tracing?: Tracing | undefined
   readonly tell?: (text: string) => void
@@ -74,10 +77,15 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     takeUp: ({ arrival }) => takeUp(line, arrival),
     sweep: () => sweep(line),
     retain: () => retain(line),
+    alert: async () => options.alert?.(),
     register: ({ customers }) => registerAll(line, customers),
     backfill: ({ meterId }) => backfill(line, meterId),
-    due: () => queueDue(line),
+    due: async () => {
+      await queueDue(line)
+      await queueComparisons(line)
+    },
     bill: ({ v: _, ...period }) => billWhenDue(line, period),
+    compare: ({ cycleId }) => compareWhenDue(line, cycleId),
   }
   const consume = <N extends JobName>(name: N, concurrency: number) =>
     createConsumer<N>({
@@ -113,10 +121,12 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('poll', 1),
     consume('sweep', 1),
     consume('retain', 1),
+    consume('alert', 1),
     consume('register', registersAtOnce),
     consume('backfill', historiesAtOnce),
     consume('due', 1),
     consume('bill', 1),
+    consume('compare', 1),
   ]
   await sweep(line)
   const repeating = await keepRepeating(line)

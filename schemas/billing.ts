@@ -18,7 +18,7 @@ export const billingSettings = z
     tierLimitRounding: z.enum(['none', 'unit']).default('none'),
     /** Files of a period that come within so long of the first are billed by one run. */
     quietMinutes: z.number().min(0).max(1_440).default(10),
-    /** A correction of a period that ended longer ago is billed where a person asks for it. */
+    /** A correction of a period that ended longer ago is billed where a person asks for it, and so are rates compared. */
     daysBackMax: z.int().min(1).max(36_500).default(400),
     /** Local hour from which on the bills of open periods are projected, once a day. */
     dailyHour: z.int().min(0).max(23).default(8),

@@ -183,6 +183,15 @@ export const faultCodes = {
     meaning:
       'The receiver of traces does not answer. Check it and OTEL_EXPORTER_OTLP_ENDPOINT; nothing waits for it.',
   },
+  ALERT_UNREACHABLE: {
+    retry: true,
+    meaning: 'The receiver of alerts does not answer. Check that it is up and alerts.url is right.',
+  },
+  ALERT_REFUSED: {
+    retry: false,
+    meaning:
+      'The receiver of alerts refuses them. Mend alerts.url or alerts.secret, or the receiver.',
+  },
   OVERLOAD: {
     retry: true,
     meaning: 'More requests are in flight than limits allow. Add a gateway, or raise the limit.',

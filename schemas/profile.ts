@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { alertSettings } from './alert.js'
 import { billingSettings } from './billing.js'
 import { byteSize } from './byte-size.js'
 import { Fault } from './fault.js'
@@ -148,9 +149,15 @@ const profile = z
     retention,
     backfill: backfillSettings.optional(),
     worker: workerSettings,
+    alerts: alertSettings.optional(),
     ...gatewaySettings,
   })
   .superRefine((value, context) => {
+    for (const [index, { company }] of value.alerts?.expected.entries() ?? []) {
+      if (value.companyCodes.includes(company)) continue
+      const path = ['alerts', 'expected', index, 'company']
+      context.addIssue({ code: 'custom', path, message: 'use one of companyCodes' })
+    }
     for (const { path, message } of findGaps(value)) {
       context.addIssue({ code: 'custom', path: [...path], message })
     }

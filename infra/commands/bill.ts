@@ -1,10 +1,9 @@
 import { type BillSummary, bill as runBills } from '../../pipeline/bills/run.js'
-import { createStore } from '../../pipeline/stores/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
 import { createZone } from '../../schemas/zone.js'
 import { type Context, exitCodes } from '../context.js'
 import { type Column, grouped, renderTable } from '../table.js'
-import { useData } from '../use-stack.js'
+import { useStore } from '../use-stack.js'
 import { expectPeriod } from './day.js'
 
 export interface BillOptions {
@@ -22,18 +21,12 @@ export async function bill(context: Context, options: BillOptions): Promise<numb
   const { cycle, period } = options
   if (period !== undefined) expectPeriod(period)
   const asOf = toInstant(options.asOf)
-  const summary = await useData(context, 'bill', async ({ store: address, profile }) => {
-    const store = createStore(address)
-    const zone = createZone(profile.timeZone)
-    try {
-      return await runBills(
-        { store, profile, zone, now: () => new Date() },
-        { cycleId: cycle, ...(period && { start: period }), ...(asOf && { asOf }) },
-      )
-    } finally {
-      await store.close()
-    }
-  })
+  const summary = await useStore(context, 'bill', (store, profile) =>
+    runBills(
+      { store, profile, zone: createZone(profile.timeZone), now: () => new Date() },
+      { cycleId: cycle, ...(period && { start: period }), ...(asOf && { asOf }) },
+    ),
+  )
   context.print(options.json ? JSON.stringify(summary, undefined, 2) : render(summary))
   return exitCodes.good
 }
@@ -41,7 +34,7 @@ export async function bill(context: Context, options: BillOptions): Promise<numb
 function toInstant(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
   const at = new Date(text)
-  const isZoned = /(Z|[+-]\d\d:\d\d)$/.test(text)
+  const isZoned = /^\d{4}-.*(Z|[+-]\d\d:\d\d)$/.test(text)
   if (isZoned && !Number.isNaN(at.getTime())) return at
   throw new Fault('CONFIG', `--as-of ${text} is no instant; write it like 2026-02-05T12:00:00Z`)
 }

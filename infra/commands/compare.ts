@@ -1,24 +1,24 @@
 import { type ComparisonSummary, compare as compareRates } from '../../pipeline/bills/compare.js'
-import { createStore } from '../../pipeline/stores/clickhouse.js'
 import { createZone } from '../../schemas/zone.js'
 import { type Context, exitCodes } from '../context.js'
 import { type Column, grouped, renderTable } from '../table.js'
-import { useData } from '../use-stack.js'
+import { useStore } from '../use-stack.js'
+
+export interface CompareOptions {
+  /** Without it all cycles are compared. */
+  readonly cycle?: string
+  /** Print the summary as JSON. */
+  readonly json: boolean
+}
 
 /** Compares the rates of all registered meters and prints how many there are and why some have no cost. */
-export async function compare(
-  context: Context,
-  { json }: { readonly json: boolean },
-): Promise<number> {
-  const summary = await useData(context, 'compare', async ({ store: address, profile }) => {
-    const store = createStore(address)
-    const zone = createZone(profile.timeZone)
-    try {
-      return await compareRates({ store, profile, zone, now: () => new Date() })
-    } finally {
-      await store.close()
-    }
-  })
+export async function compare(context: Context, { cycle, json }: CompareOptions): Promise<number> {
+  const summary = await useStore(context, 'compare', (store, profile) =>
+    compareRates(
+      { store, profile, zone: createZone(profile.timeZone), now: () => new Date() },
+      cycle === undefined ? {} : { cycleId: cycle },
+    ),
+  )
   context.print(json ? JSON.stringify(summary, undefined, 2) : renderComparison(summary))
   return exitCodes.good
 }

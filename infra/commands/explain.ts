@@ -4,10 +4,9 @@ import {
   type Explanation,
   explain as readBills,
 } from '../../pipeline/bills/explain.js'
-import { createStore } from '../../pipeline/stores/clickhouse.js'
 import { type Context, exitCodes } from '../context.js'
-import { type Column, grouped, renderTable } from '../table.js'
-import { useData } from '../use-stack.js'
+import { type Column, grouped, printable, renderTable } from '../table.js'
+import { useStore } from '../use-stack.js'
 import { expectPeriod } from './day.js'
 
 export interface ExplainOptions {
@@ -21,14 +20,7 @@ export interface ExplainOptions {
 export async function explain(context: Context, options: ExplainOptions): Promise<number> {
   const { account, period: start } = options
   expectPeriod(start)
-  const bills = await useData(context, 'explain', async ({ store: address }) => {
-    const store = createStore(address)
-    try {
-      return await readBills(store, { account, start })
-    } finally {
-      await store.close()
-    }
-  })
+  const bills = await useStore(context, 'explain', (store) => readBills(store, { account, start }))
   context.print(
     options.json ? JSON.stringify(bills, undefined, 2) : bills.map(renderBill).join('\n\n'),
   )
@@ -41,11 +33,14 @@ export function renderBill(bill: Explanation): string {
   const projected = bill.projected === 0 ? '' : `, ${bill.projected} projected (${bill.method})`
   const share = expected === 0 ? 0 : (100 * present) / expected
   const reads = `${grouped(quantity)} ${unit}, ${grouped(present)} of ${grouped(expected)} intervals (${share.toFixed(1)} %)`
-  return [
+  const head = [
     `account ${bill.account}, meter ${bill.meter}, cycle ${bill.cycleId}`,
     `${bill.first} to ${bill.last}, ${bill.days} days${projected}, rate ${bill.rateCodes.join(', then ')}`,
     reads,
     ...(bill.reason === '' ? [] : [`${bill.status}: ${bill.reason}`]),
+  ]
+  return [
+    ...head.map(printable),
     ...(lines.length === 0 ? [] : ['', renderTable(lineColumns(unit), lines)]),
     ...(total === null ? [] : ['', `computed ${dollars(total)}`]),
     ...(billed === undefined ? ['nothing was billed yet'] : renderBilled(billed, unit)),

@@ -1,9 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { createAmi } from '../../api/ami/drivers.js'
 import { createCis } from '../../api/cis/drivers.js'
 import { createIdentity } from '../../api/identity/drivers.js'
+import type { AlertMessage } from '../../schemas/alert.js'
 import { judgeCustomer } from '../../schemas/customer.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/profile.js'
+import { toFault } from '../alerts/alerts.js'
+import { createWebhook, judgeStatus } from '../alerts/webhook.js'
 import { askMdm } from '../checks/mdm.js'
 import { type Context, exitCodes } from '../context.js'
 import { placeFiles, profilePathOf, readProfile } from '../profile-file.js'
@@ -19,11 +23,11 @@ interface Probe {
   step(name: string, run: () => Promise<string>): Promise<void>
 }
 
-const probes = { login, customer, bind, backfill } as const
+const probes = { login, customer, bind, backfill, alert } as const
 
 /**
- * Makes one call against the identity provider, the CIS, the head-end or the MDM of a profile, without
- * a gateway or a store, and says of each step how long it took and what was wrong. Exit code 1 where
+ * Makes one call against the identity provider, the CIS, the head-end, the MDM or the receiver of alerts of a
+ * profile, without a gateway or a store, and says of each step how long it took and what was wrong. Exit code 1 where
  * a step failed; nothing is bound.
  */
 export async function probe(
@@ -142,7 +146,30 @@ async function backfill({ profile, subject, context, step }: Probe): Promise<voi
   await step('MDM', () => askMdm(profile, { meterId, secret: context.secret }))
 }
 
-function section<N extends 'identity' | 'cis' | 'ami'>(
+/** Sends a message of the kind test, signed as all are. */
+async function alert({ profile, context, step }: Probe): Promise<void> {
+  const webhook = createWebhook(section(profile, 'alerts'), context.secret)
+  const now = new Date().toISOString()
+  const message: AlertMessage = {
+    v: 1,
+    id: randomUUID(),
+    key: 'test',
+    state: 'raised',
+    told: 1,
+    database: profile.database,
+    since: now,
+    toldAt: now,
+    about: { kind: 'test' },
+  }
+  await step('receiver of alerts', async () => {
+    const status = await webhook.send(JSON.stringify(message))
+    if (judgeStatus(status) !== 'delivered') throw toFault(status)
+    return `answered ${status} to message ${message.id}`
+  })
+  webhook.close()
+}
+
+function section<N extends 'identity' | 'cis' | 'ami' | 'alerts'>(
   profile: Profile,
   name: N,
 ): NonNullable<Profile[N]> {

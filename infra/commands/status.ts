@@ -2,8 +2,10 @@ import { freeBytes } from '../../pipeline/free-disk.js'
 import { createQueues, type QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
 import { readSources } from '../../pipeline/stores/sources.js'
+import { readStandingAlerts, type StandingAlert } from '../alerts/told.js'
 import { type BillsShown, billColumns, readBills } from '../bill-status.js'
 import { type Context, exitCodes } from '../context.js'
+import { type Freshness, readFreshness } from '../freshness.js'
 import { type SourceShown, showSources } from '../sources-shown.js'
 import { readStanding, renderStuck, type Standing } from '../standing.js'
 import { bytesText, type Column, grouped, renderTable } from '../table.js'
@@ -14,15 +16,6 @@ interface FileState {
   readonly files: string
   readonly rows: string
   readonly newest: string
-}
-
-interface Freshness {
-  readonly company_code: string
-  readonly commodity: string
-  readonly newest: string
-  readonly age_hours: number
-  /** Older than the profile's `usage.lateAfterHours`. */
-  readonly late: boolean
 }
 
 /** What is free where files land; below the limit nothing new is received. */
@@ -38,6 +31,8 @@ export interface Status extends Standing {
   readonly files: readonly FileState[]
   readonly queues: Partial<QueueCounts>
   readonly freshness: readonly Freshness[]
+  /** What the receiver of alerts was told and is not over. */
+  readonly alerts: readonly StandingAlert[]
   readonly bills: readonly BillsShown[]
 }
 
@@ -66,6 +61,14 @@ const freshnessColumns: readonly Column<Freshness>[] = [
   { title: 'newest interval ends (UTC)', cell: (row) => row.newest },
   { title: 'age, hours', right: true, cell: (row) => grouped(row.age_hours) },
   { title: 'late', cell: (row) => (row.late ? 'late' : '') },
+]
+const alertColumns: readonly Column<StandingAlert>[] = [
+  { title: 'alert', cell: (row) => row.key },
+  { title: 'state', cell: (row) => row.state },
+  { title: 'told', cell: (row) => row.toldAt.slice(0, 19).replace('T', ' ') },
+  { title: 'outcome', cell: (row) => row.outcome },
+  { title: 'attempts', right: true, cell: (row) => grouped(row.attempts) },
+  { title: 'answer', right: true, cell: (row) => (row.status === 0 ? '' : String(row.status)) },
 ]
 
 /**
@@ -102,7 +105,7 @@ function renderDisk({ folder, freeBytes, freeBytesMin }: Disk): readonly string[
   return [`✗ DISK_FULL: ${free}, ${limit}; nothing new is received until some is freed`]
 }
 
-const nothing = { sources: [], files: [], freshness: [], bills: [] }
+const nothing = { sources: [], files: [], freshness: [], alerts: [], bills: [] }
 
 async function readLedger({ store: address, profile }: InUse) {
   const store = createStore(address)
@@ -110,10 +113,8 @@ async function readLedger({ store: address, profile }: InUse) {
     return {
       sources: showSources(profile, await readSources(store)),
       files: await store.rows<FileState>({ sql: filesSql }),
-      freshness: await store.rows<Freshness>({
-        sql: freshnessSql,
-        parameters: { lateAfterHours: profile.usage.lateAfterHours },
-      }),
+      freshness: await readFreshness(store, profile),
+      alerts: profile.alerts === undefined ? [] : await readStandingAlerts(store),
       bills: await readBills(store, profile),
     }
   } finally {
@@ -135,17 +136,6 @@ const filesSql = `SELECT status, toString(count()) AS files, toString(sum(rows_r
 FROM file_load
 GROUP BY status
 ORDER BY status`
-
-/** A read of a time to come is none of the newest: it would call the data fresh until then. */
-const freshnessSql = `SELECT company_code, feed AS commodity,
-    max(least(last_interval_end, received_at)) AS newest_end,
-    formatDateTime(newest_end, '%F %T') AS newest,
-    toInt32(dateDiff('hour', newest_end, now())) AS age_hours,
-    age_hours > {lateAfterHours:Float64} AS late
-FROM file_load
-WHERE status = 'published' AND last_interval_end IS NOT NULL
-GROUP BY company_code, feed
-ORDER BY company_code, feed`
 
 const jobStates = ['waiting', 'active', 'delayed', 'failed'] as const
 const queueColumns: readonly Column<[string, Readonly<Record<string, number>>]>[] = [
@@ -170,6 +160,7 @@ function render(now: Status): string {
     ...renderStuck('quarantined', now.quarantined),
     renderTable(queueColumns, Object.entries(now.queues)),
     renderTable(freshnessColumns, now.freshness),
+    ...(now.alerts.length === 0 ? [] : [renderTable(alertColumns, now.alerts)]),
     ...renderBills(now.bills),
   ].join('\n\n')
 }

@@ -76,7 +76,12 @@ export function describe(stack: InUse & Partial<Pick<Stack, 'gateway' | 'worker'
           `health      ${stack.gateway.detail().operations}/health/ready`,
         ]
       : []),
-    ...(stack.worker ? [`metrics     ${metricsOf(stack).join(', ')}`] : []),
+    ...(stack.worker
+      ? [
+          `operations  ${stack.worker.detail().operations}/`,
+          `metrics     ${metricsOf(stack).join(', ')}`,
+        ]
+      : []),
     `inbox       ${home.inbox}`,
     `outbox      ${home.outbox}`,
     `passwords   ${join(home.path, 'secrets.json')}`,

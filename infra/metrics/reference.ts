@@ -1,8 +1,13 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { renderMarkdownTable } from '../guides/markdown.js'
+import { packageRoot } from '../package-root.js'
+import { parseYaml } from '../yaml.js'
 import { entriesOf } from './catalogue.js'
 
 const preface = `# Metrics
 
-Made of \`catalogue.ts\`; a test holds this page to it.
+Made of \`catalogue.ts\` and \`alerts.yaml\`; a test holds this page to them.
 
 Prometheus scrapes two addresses: the gateway's, \`gateway.operations\` of the profile (default
 \`127.0.0.1:9464\`), and the worker's, \`worker.operations\` (default loopback, the first free port from
@@ -30,13 +35,41 @@ Besides those below both processes tell Node's own: \`process_*\` and \`nodejs_*
 them (\`nodejs_eventloop_lag_p99_seconds\`).
 `
 
-/** The reference of all metrics, as Markdown. */
+/** The reference of all alerts and metrics, as Markdown. */
 export function renderReference(): string {
   const sections = entriesOf().map(([name, { type, of, labels, help, bound }]) => {
     const named = labels.length === 0 ? 'no labels' : `by ${labels.map(code).join(', ')}`
     return `## ${name}\n\n${help}\n\n${type} of the ${of.join(' and the ')}, ${named}. Series: ${bound}.\n`
   })
-  return [preface, ...sections].join('\n')
+  return [preface, renderAlerts(), ...sections].join('\n')
+}
+
+interface Rules {
+  readonly groups: readonly { readonly rules: readonly Rule[] }[]
+}
+
+interface Rule {
+  readonly alert: string
+  readonly for?: string
+  readonly labels: { readonly severity: string }
+  readonly annotations: { readonly summary: string; readonly description: string }
+}
+
+/** What each rule wants of whom and what to do, in its own words. */
+function renderAlerts(): string {
+  const file = join(packageRoot(import.meta.url), 'infra', 'metrics', 'alerts.yaml')
+  const { groups } = parseYaml(readFileSync(file, 'utf8')) as Rules
+  const rows = groups.flatMap(({ rules }) =>
+    rules.map(({ alert, for: lasting = '', labels, annotations: { summary, description } }) => [
+      code(alert),
+      labels.severity,
+      lasting,
+      summary.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, '_$1_'),
+      description,
+    ]),
+  )
+  const titles = ['alert', 'wants', 'lasts', 'says', 'do']
+  return `## Alerts\n\n${renderMarkdownTable(titles, rows)}\n`
 }
 
 function code(text: string): string {

@@ -1,7 +1,6 @@
 import { Fault } from '../../schemas/fault.js'
 import { toDays } from '../../schemas/lint/finding.js'
 import type { PlanContext } from '../../schemas/rating/plan.js'
-import { createSlots } from '../../schemas/rating/slots.js'
 import type { Store } from '../stores/clickhouse.js'
 import { type RatesInForce, readRates } from '../stores/rates.js'
 import {
@@ -16,8 +15,7 @@ import { type Compilation, compilePlans, toPlanRow } from './compile.js'
 import { gatherMembers, type NumberedPlan, readPlans, tablesOf } from './members.js'
 import { type CycleYear, findYears, type Period } from './period.js'
 import { newestFile } from './publish.js'
-import { type BillContext, drop, dropLeft, localDay, nameRun } from './run.js'
-import { dayStarts } from './scan.js'
+import { type BillContext, drop, dropLeft, layOut, localDay, nameRun } from './run.js'
 import { sumReads } from './sum-reads.js'
 
 export interface ComparisonSummary {
@@ -43,21 +41,30 @@ interface Comparing {
   readonly compared: string
 }
 
+export interface ComparisonRequest {
+  /** Without one all cycles that registered meters have are compared. */
+  readonly cycleId?: string
+}
+
 /**
  * Computes what the last 12 months of every registered meter would have cost under each rate of its
  * commodity, and publishes all of it at once: the row of the run is written last, and until then
  * readers see the comparison before. The reads of a period are scanned once for all rates. Throws
  * `CONFIG` where no cycle of a registered meter has a period that has ended.
  */
-export async function compare(context: BillContext): Promise<ComparisonSummary> {
-  const { store, profile, now } = context
+export async function compare(
+  context: BillContext,
+  { cycleId }: ComparisonRequest = {},
+): Promise<ComparisonSummary> {
+  const { store, profile } = context
   const began = performance.now()
-  const run = nameRun(now())
+  const run = await nameRun(context, 'comparison_run')
   const { arrival: usageVersion } = await newestFile(store)
   const rates = await readRates(store, profile.companyCodes)
-  const years = await findYears(store, profile.companyCodes, localDay(context))
+  const all = await findYears(store, profile.companyCodes, localDay(context))
+  const years = all.filter((year) => cycleId === undefined || year.cycleId === cycleId)
   const compared = years.filter(({ periods }) => periods.length > 0)
-  if (compared.length === 0) throw nothingToCompare(years)
+  if (compared.length === 0) throw nothingToCompare(cycleId, all)
   await dropLeft(store)
   await dropReplaced(store)
   for (const [at, year] of compared.entries()) {
@@ -79,13 +86,17 @@ export async function compare(context: BillContext): Promise<ComparisonSummary> 
   }
 }
 
-function nothingToCompare(years: readonly CycleYear[]): Fault {
-  const cycles = years.map(({ cycleId }) => JSON.stringify(cycleId)).join(', ')
-  const detail =
+function nothingToCompare(cycleId: string | undefined, years: readonly CycleYear[]): Fault {
+  const cycles = years.map((year) => JSON.stringify(year.cycleId)).join(', ')
+  const isKnown = cycleId === undefined || years.some((year) => year.cycleId === cycleId)
+  const asked = cycleId === undefined ? '' : ` of cycle ${JSON.stringify(cycleId)}`
+  const why =
     years.length === 0
       ? 'no meter is registered: register customers first'
-      : `no period has ended of the cycles that registered meters have, ${cycles}: load their BillingCycles file`
-  return new Fault('CONFIG', `there is nothing to compare; ${detail}`)
+      : isKnown
+        ? `no period has ended of the cycles that registered meters have, ${cycles}: load their BillingCycles file`
+        : `no registered meter has it; they have ${cycles}`
+  return new Fault('CONFIG', `there is nothing${asked} to compare; ${why}`)
 }
 
 function spanOf({ cycleId, periods }: CycleYear) {
@@ -93,10 +104,16 @@ function spanOf({ cycleId, periods }: CycleYear) {
   return { cycleId, first, last, periods: periods.length }
 }
 
-/** Of the runs before the latest nobody reads any more; one that began earlier is never the latest. */
+/**
+ * Nobody reads a run of which each cycle has a later one, or no registered meter any more. One that
+ * began earlier than another of the same cycle is never the latest.
+ */
 async function dropReplaced(store: Store): Promise<void> {
   const replaced = await store.rows<{ run: string }>({
-    sql: `SELECT DISTINCT run FROM rate_comparison_row WHERE run < (SELECT max(run) FROM comparison_run)`,
+    sql: `SELECT c.run AS run FROM (SELECT DISTINCT run, billing_cycle_id FROM rate_comparison_row) AS c
+      LEFT JOIN comparison_run_current AS r ON r.billing_cycle_id = c.billing_cycle_id
+      GROUP BY run
+      HAVING min(c.run < r.run OR c.billing_cycle_id NOT IN (SELECT toString(billing_cycle_id) FROM tenancy FINAL))`,
   })
   for (const { run } of replaced) {
     await store.command({ sql: `ALTER TABLE rate_comparison_row DROP PARTITION '${run}'` })
@@ -113,25 +130,21 @@ async function compareCycle(comparing: Comparing, { cycleId, periods }: CycleYea
 
 async function comparePeriod(comparing: Comparing, period: Period): Promise<void> {
   const { context, rates, compared } = comparing
-  const { store, profile, zone } = context
+  const { store, profile } = context
   const run = `${comparing.run}_${period.first.replaceAll('-', '')}`
   const tables = tablesOf(run)
   try {
     await gatherMembers(store, tables, { period, profile })
-    const days = { from: toDays(period.first) - 1, to: toDays(period.last) + 1 }
-    const slots = createSlots(zone, days, profile.billing.periodClock)
-    const plans = { book: rates.book, slots, rules: profile.billing }
+    const [first, last] = [toDays(period.first), toDays(period.last)]
+    const plans = layOut(context, rates.book, { from: first - 1, to: last + 1 })
     const compilation = compileRates(plans, await readPlans(store, tables, period))
     if (compilation.plans.length === 0) return
     await store.command(createPlans(tables))
     await store.insert(tables.variants, planRows(plans, run, compilation))
-    const request = { cycleId: period.cycleId }
-    const reading = { compilation, projection: undefined }
-    await sumReads(context, { request, period, run, tables }, reading)
-    const firstDay = slots.periodDay[0] as number
-    const starts = [...dayStarts(slots), slots.count]
-    const lastActual = toDays(period.last)
-    const pricing = { run, tables, rules: profile.billing, dayStarts: starts, firstDay, lastActual }
+    const ran = { request: { cycleId: period.cycleId }, period, run, tables }
+    await sumReads(context, ran, { compilation, projection: undefined })
+    const { rules, slots } = plans
+    const pricing = { run, tables, rules, slots, lastActual: last }
     await store.command(priceRates(pricing, compared))
   } finally {
     await drop(store, Object.values(tables))
@@ -185,6 +198,7 @@ async function publish(
     {
       run,
       cycles: years.map(({ cycleId }) => cycleId),
+      last_dates: years.map(({ periods }) => periods.at(-1)?.last ?? ''),
       rate_codes: [...rates.book.codes.keys()],
       meters,
       comparisons,

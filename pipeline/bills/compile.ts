@@ -94,6 +94,7 @@ export function classesOf(compilation: Compilation, pass: number): Classes {
 
 /** A limit that nothing reaches: the ends of Int64. */
 const unlimited = { lower: -(2n ** 63n), upper: 2n ** 63n - 1n }
+const toLimit = (limit: bigint) => String(limit < unlimited.upper ? limit : unlimited.upper)
 
 /** The classes of each line of energy, as the store multiplies them with a meter's vector. */
 export function toMaskRows(
@@ -114,8 +115,8 @@ export function toMaskRows(
         whole: [...maskOf(classes, daysLabelling(compilation, days), [1])],
         through: lines.map(({ segmentOf, line }) => mask(segmentOf, line.through)),
         before: lines.map(({ segmentOf, line }) => mask(segmentOf, line.before)),
-        lower: lines.map(({ line }) => String(line.lower ?? unlimited.lower)),
-        upper: lines.map(({ line }) => String(line.upper ?? unlimited.upper)),
+        lower: lines.map(({ line }) => toLimit(line.lower ?? unlimited.lower)),
+        upper: lines.map(({ line }) => toLimit(line.upper ?? unlimited.upper)),
       }
     })
 }

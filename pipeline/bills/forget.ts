@@ -3,6 +3,9 @@ import type { Store } from '../stores/clickhouse.js'
 /** A run whose row is not there after a day has died. */
 const hours = 24
 
+/** Runs that one statement names: it travels in an address of 4 kB. */
+const runsMax = 100
+
 /**
  * Drops the bills of runs that later ones of their period have replaced but for the latest few, and
  * what runs have left that died before they were published. Parts are rewritten: nothing of an account
@@ -21,11 +24,19 @@ export async function forgetRuns(
       WHERE run < {before:String} AND run NOT IN (SELECT run FROM bill_run)`,
     parameters: { runsKept, before },
   })
-  if (rows.length === 0) return
+  for (let at = 0; at < rows.length; at += runsMax) {
+    await forget(
+      store,
+      rows.slice(at, at + runsMax).map(({ run }) => run),
+    )
+  }
+}
+
+async function forget(store: Store, runs: readonly string[]): Promise<void> {
   for (const table of ['bill_variance_row', 'bill_row', 'bill_plan', 'bill_run']) {
     await store.command({
       sql: `ALTER TABLE ${table} DELETE WHERE run IN {runs:Array(String)}`,
-      parameters: { runs: rows.map(({ run }) => run) },
+      parameters: { runs },
       settings: { mutations_sync: 2 },
     })
   }

@@ -38,7 +38,7 @@ export function tablesOf(run: string): RunTables {
 
 /**
  * Writes down who is billed: the tenancies of the cycle that touch the period, each with its days and
- * its rate codes by days, as the customer's records told of them. Members with the same days and codes
+ * its rate codes by days, as the last of the customer's records of each day told. Members with the same days and codes
  * get the same number of a plan. Odd are those whose meter several tenancies have held, or whose
  * days are not those of the period: their reads are picked one by one.
  */
@@ -52,7 +52,8 @@ export async function gatherMembers(
     sql: `CREATE TABLE ${tables.members} ENGINE = MergeTree ORDER BY meter_id AS
       WITH toInt32({first:Date}) AS first, toInt32({last:Date}) AS last,
         (at -> toInt32(toDate(at, {zone:String}))) AS day_of,
-        arrayFilter((c, i) -> i = 1 OR c.2 != told[i - 1].2, told, arrayEnumerate(told)) AS changes,
+        arrayFilter((c, i) -> i = length(told) OR c.1 != told[i + 1].1, told, arrayEnumerate(told)) AS days,
+        arrayFilter((c, i) -> i = 1 OR c.2 != days[i - 1].2, days, arrayEnumerate(days)) AS changes,
         arrayMap((c, i) -> (c.2,
             toInt32(greatest(if(i = 1, first_day, c.1), first_day)),
             toInt32(least(if(i = length(changes), last_day, changes[i + 1].1 - 1), last_day))),
@@ -75,7 +76,7 @@ export async function gatherMembers(
       ) AS t
       LEFT JOIN (
         SELECT meter_id AS m, external_site_id AS s, account_number AS a,
-          arraySort(groupArray((day_of(at), toString(rate_code)))) AS told
+          arrayMap(c -> (day_of(c.1), c.2), arraySort(groupArray((at, toString(rate_code))))) AS told
         FROM registration_fact
         WHERE kind = 'seen'
         GROUP BY m, s, a

@@ -1,8 +1,10 @@
 import type { BillingRules } from '../../schemas/billing.js'
 import { pastDays } from '../../schemas/rating/projection.js'
+import type { Slots } from '../../schemas/rating/slots.js'
 import type { Statement } from '../stores/clickhouse.js'
 import { passes } from './compile.js'
 import type { RunTables } from './members.js'
+import { dayStarts } from './scan.js'
 
 /** Below this share of its intervals a bill is flagged and no match for reconciliation. */
 export const completenessMin = 0.98
@@ -35,9 +37,8 @@ export interface Pricing {
   readonly run: string
   readonly tables: RunTables
   readonly rules: BillingRules
-  /** First slot of each period day, so that the intervals of a bill's days can be counted. */
-  readonly dayStarts: readonly number[]
-  readonly firstDay: number
+  /** Those by which the vectors were made. */
+  readonly slots: Slots
   /** The last day whose reads count as there or missing: those behind it are projected. */
   readonly lastActual: number
 }
@@ -100,28 +101,33 @@ function energyOf({ rules }: Pricing): string {
   const names = isAccount ? ['all', 'used', 'own'] : ['t', 'b']
   const arrays = isAccount ? ['all_before', 'used_until', 'own_used'] : ['through', 'before']
   const priced = [...arrays, 'lower', 'upper'].map((name) => `if(is_priced, ${name}, [])`)
-  const clip = (sum: string) =>
-    `least(greatest(${sum}, if(low = ${lowest}, low, low * scale)), if(high = ${highest}, high, high * scale))`
+  const scaled = (limit: string) =>
+    `multiIf(${limit} > intDiv(${highest}, scale), ${highest}, ${limit} < intDiv(${lowest}, scale), ${lowest}, ${limit} * scale)`
+  const clip = (sum: string) => `least(greatest(${sum}, ${scaled('low')}), ${scaled('high')})`
   return `arrayMap((${names.join(', ')}, low, high) -> round(toDecimal128(${clip(through)} - ${clip(before)}, 9) / divisor, 6),
           ${priced.join(', ')}) AS energy`
 }
 
-/** Which bills can be priced, and how many intervals they should have. */
-function outcomesOf({ rules, dayStarts, firstDay, lastActual }: Pricing): readonly string[] {
+/** Which bills can be priced, in which unit, and how many intervals they should have. */
+function outcomesOf({ rules, slots, lastActual }: Pricing): readonly string[] {
+  const firstDay = slots.periodDay[0] as number
+  const starts = [...dayStarts(slots), slots.count]
   return [
-    `[${dayStarts.join(',')}] AS day_starts,
+    `[${starts.join(',')}] AS day_starts,
         seconds = 0 OR present = 0 AND method = '' AS is_empty,
-        meter_unit = 'Wh' AND unit = 'kWh' AS is_wh,
+        meter_unit = 'Wh' AND unit != 'Wh' AS is_wh,
         least(last_day, ${lastActual}) AS actual_day`,
-    `if(is_wh, 1000000000, 1000000) AS divisor,
+    `if(is_wh, 'kWh', meter_unit) AS own_unit,
+        if(is_wh, 1000000000, 1000000) AS divisor,
         if(is_wh, 1000, 1) AS scale,
+        ${reachOf} >= ${reachMax} AS is_beyond,
         day_starts[actual_day - ${firstDay} + 2] - day_starts[first_day - ${firstDay} + 1] AS slots`,
     'toUInt32(multiIf(is_empty OR actual_day < first_day, 0, seconds >= 86400, actual_day - first_day + 1, intDiv(slots * 900, seconds))) AS expected',
     `multiIf(
           plan_status != '', plan_status,
-          meter_unit != unit AND NOT is_wh, 'unit',
+          own_unit != unit, 'unit',
           is_empty, 'noUsage',
-          seconds > resolution OR method = 'none', 'notProjectable',
+          is_beyond OR seconds > resolution OR method = 'none', 'notProjectable',
           present < expected * ${rules.presentShareMin}, 'sparse',
           method != '', 'projected',
           present < expected * ${completenessMin}, 'incomplete',
@@ -144,12 +150,12 @@ export function amounts(pricing: Pricing, source: string): string {
     energyOf(pricing),
     `arrayConcat(
           arrayMap((q, price) -> toDecimal128(round(q * price, ${line}), 6), energy, if(is_priced, prices, [])),
-          arrayMap(amount -> toDecimal128(round(amount, ${line}), 6), amounts)) AS untaxed`,
+          arrayMap(amount -> toDecimal128(round(amount, ${line}), 6), if(is_priced, amounts, []))) AS untaxed`,
     'arraySum(arrayMap((amount, is_taxable) -> amount * is_taxable, untaxed, arraySlice(taxable, 1, length(untaxed)))) AS taxed',
-    `arrayConcat(untaxed, arrayMap(percent -> toDecimal128(round(taxed * percent * toDecimal64('0.01', 2), ${line}), 6), percents)) AS charged`,
+    `arrayConcat(untaxed, arrayMap(percent -> toDecimal128(round(taxed * percent * toDecimal64('0.01', 2), ${line}), 6), if(is_priced, percents, []))) AS charged`,
     'arraySum(charged) AS due',
     `if(minimum IS NULL, [], [greatest(toDecimal128(0, 6), toDecimal128(round(assumeNotNull(minimum), ${line}), 6) - due)]) AS missing,
-        if(is_empty OR empty(whole), 0, round(toDecimal128(arrayDotProduct(vector, whole), 9) / divisor, 6)) AS used`,
+        if(is_empty OR is_beyond OR empty(whole), 0, round(toDecimal128(arrayDotProduct(vector, whole), 9) / divisor, 6)) AS used`,
     `if(is_priced, round(due + arraySum(missing), ${total}), NULL) AS dollars`,
   ]
   return stages.reduce((inner, stage) => `SELECT *, ${stage} FROM (${inner})`, source)
@@ -161,6 +167,7 @@ export function whyOf(rules: BillingRules): string {
           plan_status != '', plan_reason,
           outcome = 'unit', concat('the meter is read in ', meter_unit, ', the rate is priced in ', unit),
           outcome = 'noUsage', 'no interval of the period is there',
+          outcome = 'notProjectable' AND is_beyond, 'the energy or the prices are beyond what a bill holds, ${reachMax} units or dollars',
           outcome = 'notProjectable' AND method = 'none', 'the days ahead cannot be told: ${untold}',
           outcome = 'notProjectable', concat('intervals of ', toString(seconds), ' seconds cannot be told apart by a rate whose price changes within them'),
           present < expected * ${completenessMin} AND outcome != 'sparse', concat(toString(present), ' of ', toString(expected), ' intervals are there'),
@@ -184,11 +191,11 @@ export function priceBills(pricing: Pricing): Statement {
   })
   return {
     sql: `INSERT INTO bill_row (run, plan, account_number, external_site_id, meter_id, client_ids, start_date, last_date,
-        status, reason, method, days_projected, seconds, intervals_expected, intervals_present, nem, quantity, quantities, line_amounts, total)
+        status, reason, method, days_projected, seconds, intervals_expected, intervals_present, nem, quantity, unit, quantities, line_amounts, total)
       SELECT '${run}', plan, account_number, external_site_id, meter_id, client_ids,
         toDate(first_day), toDate(last_day), outcome,
         ${whyOf(rules)} AS reason,
-        method, if(outcome = 'projected', last_day - greatest(first_day - 1, actual_day), 0), if(is_empty, 0, seconds), expected, present, negative > 0, used,
+        method, if(outcome = 'projected', last_day - greatest(first_day - 1, actual_day), 0), if(is_empty, 0, seconds), expected, present, negative > 0, used, own_unit,
         energy, if(is_priced, arrayConcat(charged, missing), []), dollars
       FROM (${amounts(pricing, source)})
       ORDER BY account_number, meter_id, first_day`,
@@ -196,5 +203,11 @@ export function priceBills(pricing: Pricing): Statement {
   }
 }
 
-const lowest = -(2n ** 63n)
-const highest = 2n ** 63n - 1n
+const lowest = "toInt64('-9223372036854775808')"
+const highest = "toInt64('9223372036854775807')"
+
+/** Units or dollars: a year of such bills still fits the columns. What is above is no bill of anybody's. */
+const reachMax = 100_000_000_000
+/** What a bill could come to at most, roughly: told ahead, since a decimal that overflows ends the run. */
+const sizeOf = (array: string) => `arraySum(one -> abs(toFloat64(one)), ${array})`
+const reachOf = `(${sizeOf('vector')} / divisor * (1 + ${sizeOf('prices')}) + ${sizeOf('amounts')} + abs(ifNull(toFloat64(minimum), 0))) * (1 + ${sizeOf('percents')} / 100)`

@@ -21,7 +21,7 @@ import { type Pricing, priceBills } from './price.js'
 import { daysAhead } from './project.js'
 import { type Inputs, newestFile, publish } from './publish.js'
 import { reconcile, type VarianceSummary } from './reconcile.js'
-import { dayStarts, newestDay } from './scan.js'
+import { newestDay } from './scan.js'
 import { sumReads, toClickHouseTime } from './sum-reads.js'
 import { gatherBilled } from './variance.js'
 
@@ -71,7 +71,7 @@ export async function bill(context: BillContext, request: BillRequest): Promise<
     ...(request.start !== undefined && { start: request.start }),
   })
   await dropLeft(store)
-  const run = nameRun(context.now())
+  const run = await nameRun(context, 'bill_run')
   const tables = tablesOf(run)
   try {
     return await compute(context, { request, period, run, tables })
@@ -136,8 +136,7 @@ async function compute(context: BillContext, run: Run): Promise<BillSummary> {
     tables: projection === undefined ? tables : { ...tables, vectors: tables.projected },
     lastActual: ahead === undefined ? toDays(period.last) : ahead.from - 1,
     rules: profile.billing,
-    dayStarts: [...dayStarts(compilation.slots), compilation.slots.count],
-    firstDay: compilation.slots.periodDay[0] as number,
+    slots: compilation.slots,
   }
   await store.command(priceBills(pricing))
   seconds.price = clock()
@@ -184,12 +183,11 @@ async function compile(
   run: Run,
   { book, isBilled, ahead }: Compiling,
 ): Promise<Compiled> {
-  const { store, profile, zone } = context
+  const { store } = context
   const first = toDays(run.period.first) - 1
   const from = ahead === undefined ? first : Math.min(first, ahead.from - pastDays.all)
   const days = { from, to: toDays(run.period.last) + 1 }
-  const slots = createSlots(zone, days, profile.billing.periodClock)
-  const plans = { book, slots, rules: profile.billing }
+  const plans = layOut(context, book, days)
   const compilation = compilePlans(plans, await readPlans(store, run.tables, run.period))
   await store.insert(
     'bill_plan',
@@ -199,14 +197,34 @@ async function compile(
     const labelled = isBilled ? labelVariants(compilation, plans) : compilation
     return { plans, compilation: labelled, projection: undefined }
   }
-  const projection = createProjection(slots, ahead, book.holidays(''))
+  const projection = createProjection(plans.slots, ahead, book.holidays(''))
   const labellings = [{ isWhole: true, labels: projection.labels }]
   return { plans, compilation: { ...compilation, labellings }, projection }
 }
 
-/** Sorts by time: of two runs of one period the later one counts. */
-export function nameRun(now: Date): string {
-  return `${now.toISOString().replace(/\D/g, '')}_${randomBytes(4).toString('hex')}`
+/** What plans of some days are made from: the rates and the quarter hours of those days. */
+export function layOut(
+  { zone, profile: { billing } }: Pick<BillContext, 'zone' | 'profile'>,
+  book: RateBook,
+  days: Days,
+): PlanContext {
+  return { book, slots: createSlots(zone, days, billing.periodClock), rules: billing }
+}
+
+/**
+ * Sorts by when it began: of two runs of one period the later one counts. It sorts behind all that
+ * have been published, also where a clock was ahead then.
+ */
+export async function nameRun(
+  { store, now }: Pick<BillContext, 'store' | 'now'>,
+  table: 'bill_run' | 'comparison_run',
+): Promise<string> {
+  const [latest] = await store.rows<{ stamp: string }>({
+    sql: `SELECT toString(toUInt64OrZero(splitByChar('_', max(run))[1]) + 1) AS stamp FROM ${table}`,
+  })
+  const own = now().toISOString().replace(/\D/g, '')
+  const [last] = [own, (latest?.stamp ?? '').padStart(own.length, '0')].sort().reverse()
+  return `${last}_${randomBytes(4).toString('hex')}`
 }
 
 /** The day on the wall. */

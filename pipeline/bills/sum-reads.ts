@@ -7,6 +7,7 @@ import { createMasks } from './price.js'
 import { project } from './project.js'
 import type { BillContext, Run } from './run.js'
 import {
+  countAlone,
   countLeft,
   countOdd,
   createVectors,
@@ -51,9 +52,9 @@ export async function sumReads(
     [createVectors(tables.vectors), createMasks(tables)].map((one) => store.command(one)),
   )
   const whole = await scanOf(passes.whole)
-  await store.command(scanWhole(whole))
-  if (await hasMeters(store, countLeft(tables))) await store.command(scanLeft(whole))
-  const hasOdd = await hasMeters(store, countOdd(tables))
+  await store.command(scanWhole(whole, await metersOf(store, countAlone(tables))))
+  if ((await metersOf(store, countLeft(tables))) > 0) await store.command(scanLeft(whole))
+  const hasOdd = (await metersOf(store, countOdd(tables))) > 0
   if (hasOdd || projection !== undefined) {
     const odd = await scanOf(passes.odd)
     if (hasOdd) await store.command(scanOdd(odd))
@@ -62,9 +63,9 @@ export async function sumReads(
   return classesByPass
 }
 
-async function hasMeters(store: Store, count: Statement): Promise<boolean> {
+async function metersOf(store: Store, count: Statement): Promise<number> {
   const [found] = await store.rows<{ meters: string }>(count)
-  return found?.meters !== '0'
+  return Number(found?.meters)
 }
 
 /** An instant as the store reads it in a statement, UTC. */

@@ -236,7 +236,7 @@ export function writeVariances({ run, tables }: Pricing): Statement {
         abs(ifNull(ladder[-1].3 - billed_cost, 0)) <= cents + if(is_whole, abs(quantity_left) * arrayMax(prices), 0) AS is_rounded,
         intervals_present < intervals_expected * ${completenessMin} AS is_incomplete
       SELECT '${run}', r.account_number, r.external_site_id, r.meter_id, r.start_date, r.last_date,
-        b.start_date, b.end_date, b.documents, toString(p.unit), r.status, billed_quantity, r.quantity,
+        b.start_date, b.end_date, b.documents, toString(r.unit), r.status, billed_quantity, r.quantity,
         multiIf(seconds = 0, 'noUsage', is_incomplete, 'incomplete', ${isQuantity('r.quantity', 'billed_quantity')}, 'match', 'differs'),
         ${toMap(`if(is_whole, ${named('rounding')}, ${named('unexplained')})`, { at: 2, billed: 'billed_quantity' })},
         billed_cost, r.total,
@@ -251,7 +251,7 @@ export function writeVariances({ run, tables }: Pricing): Statement {
         SELECT meter_id, account_number, first_day, arraySort(x -> x.1, groupArray((stage, quantity, total))) AS steps
         FROM ${tables.steps} GROUP BY meter_id, account_number, first_day
       ) AS s ON s.meter_id = b.meter_id AND s.account_number = b.account_number AND s.first_day = b.first_day
-      ANY LEFT JOIN (SELECT plan AS p_plan, unit, prices FROM bill_plan WHERE run = '${run}') AS p ON p.p_plan = r.plan
+      ANY LEFT JOIN (SELECT plan AS p_plan, prices FROM bill_plan WHERE run = '${run}') AS p ON p.p_plan = r.plan
       ORDER BY r.account_number, r.meter_id, r.start_date`,
   }
 }

@@ -1,8 +1,6 @@
-import { Fault } from '../../schemas/fault.js'
-import { pauseMsOf } from '../back-off.js'
+import { isLeftAlone } from '../back-off.js'
 import type { Line } from '../line.js'
 import {
-  type BillFailure,
   type BillFile,
   isTouched,
   type PeriodState,
@@ -10,6 +8,7 @@ import {
   readPeriods,
   recordPeriod,
 } from '../stores/bill-periods.js'
+import { isPausing, nextFailure } from './failure.js'
 import { bill, localDay } from './run.js'
 
 type DueLine = Pick<Line, 'store' | 'profile' | 'zone' | 'now' | 'queues' | 'log'>
@@ -19,6 +18,12 @@ export interface PeriodNamed {
   readonly cycleId: string
   readonly start: string
 }
+
+/**
+ * Periods that one look queues, the latest first. Where all of the past are due, as when bills are
+ * computed for the first time, the others wait for the next looks, and what files bring goes between.
+ */
+export const queuedMax = 16
 
 /** Queues a run for each period whose bills are due; what a lost queue forgot is found so, too. */
 export async function queueDue(line: DueLine): Promise<void> {
@@ -39,7 +44,11 @@ export async function billWhenDue(line: DueLine, { cycleId, start }: PeriodNamed
     const { bills, total } = await bill(line, { cycleId, start })
     line.log.info({ job: 'bill', cycle: cycleId, start, bills, total }, 'bills are published')
   } catch (error) {
-    await recordPeriod(line.store, period, nextFailure(line, period, error))
+    await recordPeriod(
+      line.store,
+      period,
+      nextFailure(period, error, { job: 'bill', now: line.now() }),
+    )
     throw error
   }
   if (period.failures > 0) await recordPeriod(line.store, period)
@@ -47,10 +56,13 @@ export async function billWhenDue(line: DueLine, { cycleId, start }: PeriodNamed
 
 const dayMs = 86_400_000
 const minuteMs = 60_000
+/** What changed so long before bills were published may have come too late for their run. */
+const runMsMax = 10 * minuteMs
 
 /**
  * The periods whose bills are to be computed now. One that has ended is due when files have come with
- * something of it and some minutes have passed since the first of them; an open one once a day.
+ * something of it and some minutes have passed since the first of them. An open one is due once a
+ * day, and so is one that has ended since, or whose customers or rates have changed since.
  */
 async function findDue(
   line: DueLine,
@@ -61,19 +73,21 @@ async function findDue(
   const now = line.now().getTime()
   const today = localDay(line)
   const all = await readPeriods(store, { companyCodes, today, ...billing })
-  const periods = all.filter((one) => isMeant(one) && one.retryAt <= now)
+  const periods = all.filter((one) => isMeant(one) && !isPausing(one, line.now()))
   const files = await filesOf(line, periods)
   const daysBehind = billing.periodClock === 'standard' ? 1 : 0
   const due: PeriodState[] = []
   for (const period of periods) {
-    if (period.last >= today) {
-      if (isDaily(line, period)) due.push(period)
-      continue
-    }
+    if (due.length === queuedMax) break
+    const isOpen = period.last >= today
+    if (isDaily(line, period) && (isOpen || isBehind(line, period))) due.push(period)
+    if (isOpen || due.at(-1) === period) continue
     const news = files.filter((file) => mayTouch(file, period))
     const [earliest, latest] = [news[0], news.at(-1)]
     if (earliest === undefined || latest === undefined) continue
-    if (earliest.publishedAt + billing.quietMinutes * minuteMs > now) continue
+    const quietMs = billing.quietMinutes * minuteMs
+    if (isLeftAlone({ untilMs: earliest.publishedAt + quietMs, nowMs: now, mostMs: quietMs }))
+      continue
     if (await isTouched(store, { period, files: news, daysBehind })) due.push(period)
     else await recordPeriod(store, { ...period, knownAt: latest.publishedAt })
   }
@@ -94,26 +108,19 @@ function mayTouch({ publishedAt, from, to }: BillFile, period: PeriodState): boo
   return publishedAt > period.knownAt && from < last + dayMs && to > first
 }
 
-function isDaily({ zone, now, profile }: DueLine, { billedAt }: PeriodState): boolean {
-  const { hour } = zone.toWall(Math.floor(now().getTime() / 1_000))
-  const billedOn = localDay({ zone, now: () => new Date(billedAt) })
-  return hour >= profile.billing.dailyHour && billedOn < localDay({ zone, now })
+/** Whether the hour of the day has come and the bills are of another day. */
+function isDaily(line: DueLine, period: PeriodState): boolean {
+  const { hour } = line.zone.toWall(Math.floor(line.now().getTime() / 1_000))
+  return hour >= line.profile.billing.dailyHour && billedOn(line, period) !== localDay(line)
 }
 
-const pauseMsMax = 3_600_000
+/** Whether a period was open when its bills were computed, or customers or rates have changed since. */
+function isBehind(line: DueLine, period: PeriodState): boolean {
+  const { billedAt, changedAt, last } = period
+  if (billedAt === 0) return false
+  return billedOn(line, period) <= last || changedAt > billedAt - runMsMax
+}
 
-function nextFailure(line: DueLine, before: PeriodState, error: unknown): BillFailure {
-  const now = line.now().getTime()
-  const failures = before.failures + 1
-  const { code, detail } =
-    error instanceof Fault
-      ? error
-      : { code: 'unexpected', detail: 'the log tells where it failed, by the job bill' }
-  return {
-    failures,
-    code,
-    detail,
-    since: before.failures > 0 ? before.since : now,
-    retryAt: now + pauseMsOf(failures, { firstMs: minuteMs, mostMs: pauseMsMax }),
-  }
+function billedOn({ zone }: DueLine, { billedAt }: PeriodState): string {
+  return localDay({ zone, now: () => new Date(billedAt) })
 }

@@ -1,13 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  FlowProducer,
-  type Job,
-  type JobType,
-  Queue,
-  QueueEvents,
-  UnrecoverableError,
-  Worker,
-} from 'bullmq'
+import { FlowProducer, type Job, Queue, QueueEvents, UnrecoverableError, Worker } from 'bullmq'
 import { Fault } from '../../schemas/fault.js'
 import {
   idsOf,
@@ -47,7 +39,7 @@ export interface Queues {
   oldest(): Promise<Readonly<Partial<Record<JobName, number>>>>
   /** The queues as BullMQ has them, for a board that shows them. */
   readonly each: readonly Queue[]
-  /** Jobs of arrivals that a fault of the world holds up, at most 200 of each queue and state. */
+  /** Jobs that a fault of the world holds up, at most 200 of each queue and state. */
   waits(): Promise<readonly Wait[]>
   close(): Promise<void>
 }
@@ -58,14 +50,15 @@ const worldAttemptsMax = 1_000_000
 const backoffMsMax = 10_000
 /** A connection that was never made would be waited for without end. */
 const reachMsMax = 10_000
-/** Queues whose jobs are steps of an arrival. */
-const steps: readonly JobName[] = ['fetch', 'receive', 'load', 'reconcile', 'settle']
+/** Queues whose jobs are tried again until what holds them up has passed. */
+const triedAgain: readonly JobName[] = [
+  ...(['fetch', 'receive', 'load', 'reconcile', 'settle'] as const),
+  ...(['register', 'backfill'] as const),
+]
+/** What held a job up does so until an attempt succeeds: also while one is made, or is about to be. */
+const heldStates = ['delayed', 'active', 'wait'] as const
 /** Jobs of one queue and state that are looked at for what they wait for. */
 const waitsMax = 200
-/** A job that is held up is tried again and again: between two pauses it is queued and running. */
-const whileTried: JobType[] = ['delayed', 'waiting', 'active']
-/** A try that has lasted so long is taken for one that goes on well. */
-const tryMsMax = 30_000
 /**
  * How long the job of a worker that died stays its own: the next look for such jobs, `stalledMs`
  * later at most, gives it to another. A worker that lives renews its lock every half of that time.
@@ -93,6 +86,7 @@ const forgotten: readonly JobName[] = [
   'register',
   'backfill',
   'bill',
+  'compare',
   'takeUp',
 ]
 
@@ -179,7 +173,7 @@ export function createQueues(options: QueueOptions): Queues {
       }),
     waits: () =>
       reach(async () => {
-        const held = steps.map((name) => queue(name).getJobs(whileTried, 0, waitsMax - 1))
+        const held = triedAgain.map((name) => queue(name).getJobs([...heldStates], 0, waitsMax - 1))
         return (await Promise.all(held)).flat().flatMap(toWait)
       }),
     close: async () => {
@@ -274,11 +268,8 @@ async function isTriedAgain(job: Job, error: unknown, attemptsMax: number): Prom
 
 function toWait(job: Job): readonly Wait[] {
   const { wait } = fromProgress(job.progress)
-  const { arrival } = idsOf(job.data)
-  if (wait === undefined || arrival === undefined) return []
-  const isTried = job.delay === 0 && job.processedOn !== undefined
-  if (isTried && Date.now() - (job.processedOn ?? 0) > tryMsMax) return []
-  return [{ ...wait, job: job.name as JobName, arrival }]
+  if (wait === undefined) return []
+  return [{ ...wait, job: job.name as JobName, arrival: idsOf(job.data).arrival }]
 }
 
 /** Calls back when a job of the queue has completed; the caller polls besides, for lost events. */

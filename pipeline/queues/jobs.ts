@@ -44,6 +44,7 @@ export const jobSchemas = {
   takeUp: z.strictObject({ ...version, arrival }),
   sweep: z.strictObject({ ...version }),
   retain: z.strictObject({ ...version }),
+  alert: z.strictObject({ ...version }),
   register: z.strictObject({
     v: z.literal(2),
     customers: z.array(registrationSchema).min(1).max(registrationsMax),
@@ -51,6 +52,7 @@ export const jobSchemas = {
   backfill: z.strictObject({ ...version, meterId: identifier }),
   due: z.strictObject({ ...version }),
   bill: z.strictObject({ ...version, cycleId: z.string(), start: z.iso.date() }),
+  compare: z.strictObject({ ...version, cycleId: z.string() }),
 } as const
 
 export type JobName = keyof typeof jobSchemas
@@ -58,7 +60,7 @@ export type JobData<N extends JobName> = z.infer<(typeof jobSchemas)[N]>
 export const jobNames = Object.keys(jobSchemas) as JobName[]
 
 /** Jobs that come again and again by themselves. */
-export const repeated = ['poll', 'sweep', 'retain', 'due'] as const satisfies JobName[]
+export const repeated = ['poll', 'sweep', 'retain', 'due', 'alert'] as const satisfies JobName[]
 export type Repeated = (typeof repeated)[number]
 
 /**
@@ -97,7 +99,8 @@ export function jobId<N extends JobName>(name: N, data: JobData<N>): string {
   if ('chunk' in data) parts.push(data.chunk.chunk)
   if ('customers' in data) parts.push(hashOf(data.customers))
   if ('meterId' in data) parts.push(hashOf(data.meterId))
-  if ('cycleId' in data) parts.push(hashOf(data.cycleId), data.start)
+  if ('cycleId' in data) parts.push(hashOf(data.cycleId))
+  if ('start' in data) parts.push(data.start)
   return parts.join('-').replaceAll(':', '_')
 }
 

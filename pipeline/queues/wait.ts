@@ -20,7 +20,8 @@ export interface Held {
 /** A job that a fault of the world holds up: it is tried again until that has passed. */
 export interface Wait extends Held {
   readonly job: JobName
-  readonly arrival: number
+  /** Undefined for a job that is no step of one. */
+  readonly arrival: number | undefined
 }
 
 const codes = Object.keys(faultCodes) as [FaultCode, ...FaultCode[]]

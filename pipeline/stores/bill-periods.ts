@@ -1,3 +1,4 @@
+import type { RunFailure } from '../bills/failure.js'
 import type { Store } from './clickhouse.js'
 
 /** A period of a cycle that has customers, and how far its bills are. Instants are ms since 1970. */
@@ -5,10 +6,15 @@ export interface PeriodState {
   readonly cycleId: string
   readonly first: string
   readonly last: string
-  /** Files that were published until then have been looked at; 0 where none has. */
+  /**
+   * Files that were published until then have been looked at; 0 where none has, also where it has no
+   * bills and its days, customers or rates have changed since.
+   */
   readonly knownAt: number
   /** When its bills were published last; 0 where they never were. */
   readonly billedAt: number
+  /** When its customers or rates changed last. */
+  readonly changedAt: number
   /** Failures in a row, since when, and when it is tried again. */
   readonly failures: number
   readonly since: number
@@ -22,35 +28,33 @@ export interface PeriodsWanted {
   readonly daysBackMax: number
 }
 
-/** All periods that have begun and did not end long ago. */
+/** All periods that have begun and did not end long ago, the latest first. */
 export function readPeriods(store: Store, wanted: PeriodsWanted): Promise<readonly PeriodState[]> {
   const ms = (at: string) => `toFloat64(toUnixTimestamp64Milli(${at}))`
   return store.rows<PeriodState>({
     sql: `SELECT c.billing_cycle_id AS cycleId, toString(c.start_date) AS first, toString(c.last_date) AS last,
-        ${ms('greatest(r.known_at, s.known_at)')} AS knownAt, ${ms('r.published_at')} AS billedAt,
+        greatest(t.changed_at, (SELECT max(published_at) FROM schedule_in_force WHERE feed != 'BillingCycles')) AS changed_at,
+        r.run = '' AND greatest(changed_at, c.published_at) > s.recorded_at AS is_new,
+        if(is_new, 0, ${ms('greatest(r.known_at, s.known_at)')}) AS knownAt,
+        ${ms('r.published_at')} AS billedAt, ${ms('changed_at')} AS changedAt,
         s.failures AS failures, ${ms('s.since')} AS since, ${ms('s.retry_at')} AS retryAt
       FROM billing_cycle AS c
       LEFT JOIN (
-        SELECT billing_cycle_id, start_date, max(known_at) AS known_at, max(published_at) AS published_at
-        FROM bill_run AS b WHERE as_of IS NULL GROUP BY billing_cycle_id, start_date
-      ) AS r ON r.billing_cycle_id = c.billing_cycle_id AND r.start_date = c.start_date
+        SELECT billing_cycle_id, start_date, last_date, max(b.run) AS run, argMax(b.known_at, b.run) AS known_at,
+          argMax(b.published_at, b.run) AS published_at
+        FROM bill_run AS b WHERE as_of IS NULL GROUP BY billing_cycle_id, start_date, last_date
+      ) AS r ON r.billing_cycle_id = c.billing_cycle_id AND r.start_date = c.start_date AND r.last_date = c.last_date
       LEFT JOIN (SELECT * FROM bill_state FINAL) AS s
         ON s.billing_cycle_id = c.billing_cycle_id AND s.start_date = c.start_date
+      INNER JOIN (
+        SELECT toString(billing_cycle_id) AS cycle, max(o.published_at) AS changed_at
+        FROM tenancy AS o FINAL GROUP BY cycle
+      ) AS t ON t.cycle = c.billing_cycle_id
       WHERE c.company_code IN {companyCodes:Array(String)}
         AND c.start_date <= {today:Date} AND toInt32(c.last_date) >= toInt32({today:Date}) - {daysBackMax:Int32}
-        AND c.billing_cycle_id IN (SELECT toString(billing_cycle_id) FROM tenancy FINAL)
-      ORDER BY last, cycleId`,
+      ORDER BY last DESC, cycleId`,
     parameters: { ...wanted },
   })
-}
-
-/** Why bills could not be computed, and when that is tried again. */
-export interface BillFailure {
-  readonly failures: number
-  readonly code: string
-  readonly detail: string
-  readonly since: number
-  readonly retryAt: number
 }
 
 type PeriodId = Pick<PeriodState, 'cycleId' | 'first' | 'knownAt'>
@@ -59,7 +63,7 @@ type PeriodId = Pick<PeriodState, 'cycleId' | 'first' | 'knownAt'>
 export async function recordPeriod(
   store: Store,
   { cycleId, first, knownAt }: PeriodId,
-  failure?: BillFailure,
+  failure?: RunFailure,
 ): Promise<void> {
   const { since = 0, retryAt = 0, ...more } = failure ?? {}
   const toText = (ms: number) => new Date(ms).toISOString()

@@ -47,21 +47,33 @@ function inOrder(rows: readonly RateRow[]): readonly RateRow[] {
 
 const million = 1_000_000n
 
-/** The upper limit of each tier but the last over all days of the stretch, millionths of a unit. */
+/**
+ * The upper limit of each tier but the last over all days of the stretch, millionths of a unit. Days
+ * that have fewer tiers count for the others with their last limit, and no limit is below the one
+ * before: whatever changes in between, each unit is in one tier.
+ */
 function limitsOf({ seasons }: CutDays, stretch: Stretch): readonly bigint[] {
-  const { tierLimitRounding, moreTierDays } = stretch
   const most = Math.max(0, ...seasons.map(({ rows }) => rows.length - 1))
-  return Array.from({ length: most }, (_, index) => {
-    let limit = 0n
-    for (const [at, { rows, from, to }] of seasons.entries()) {
-      const row = inOrder(rows)[index]?.row
-      if (row?.['PeriodLimit'] != null) {
-        limit = microsOf(row['PeriodLimit'])
-        break
-      }
-      const days = to - from + 1 + (at === seasons.length - 1 ? moreTierDays : 0)
-      limit += microsOf(row?.['DailyProrateFactor']) * BigInt(days)
+  const limits: bigint[] = []
+  for (let tier = 0; tier < most; tier++) {
+    const [limit, before] = [limitOf(seasons, tier, stretch), limits.at(-1) ?? 0n]
+    limits.push(limit > before ? limit : before)
+  }
+  return limits
+}
+
+function limitOf(seasons: CutDays['seasons'], tier: number, stretch: Stretch): bigint {
+  const { tierLimitRounding, moreTierDays } = stretch
+  let limit = 0n
+  for (const [at, { rows, from, to }] of seasons.entries()) {
+    const limited = inOrder(rows).slice(0, -1)
+    const row = limited[Math.min(tier, limited.length - 1)]?.row
+    if (row?.['PeriodLimit'] != null) {
+      limit = microsOf(row['PeriodLimit'])
+      break
     }
-    return tierLimitRounding === 'unit' ? divideRounded(limit, million) * million : limit
-  })
+    const days = to - from + 1 + (at === seasons.length - 1 ? moreTierDays : 0)
+    limit += microsOf(row?.['DailyProrateFactor']) * BigInt(days)
+  }
+  return tierLimitRounding === 'unit' ? divideRounded(limit, million) * million : limit
 }

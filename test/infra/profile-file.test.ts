@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t } from 'tap'
 import { packageRoot } from '../../infra/package-root.js'
@@ -12,6 +12,8 @@ import {
 import { parseProfile } from '../../schemas/profile.js'
 import { createFolder } from '../folder.js'
 
+const gatewayPath = join(packageRoot(import.meta.url), 'infra/profiles/gateway.yaml')
+
 t.test('the example holds every setting, at its default unless its comment says so', async (t) => {
   const { sources, ...example } = readProfile(demoProfilePath)
   const least = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })
@@ -19,10 +21,22 @@ t.test('the example holds every setting, at its default unless its comment says 
   t.same(example, defaults)
   t.match(usual, [{ kind: 'folder', name: 'inbox', path: 'inbox', pollSeconds: 5 }])
   t.same(sources, [{ ...usual[0], pollSeconds: 1 }])
+  const text = [demoProfilePath, gatewayPath].map((path) => readFileSync(path, 'utf8')).join('\n')
+  const isThere = (name: string) => new RegExp(`[\\s{]${name}:`).test(text)
+  const missing = namesOf(defaults).filter((name) => !isThere(name))
+  t.same(missing, [], 'also where leaving it out would come to the same')
 })
 
+/** The names of all settings in a section and those within. */
+function namesOf(section: object): readonly string[] {
+  return Object.entries(section).flatMap(([name, value]) => {
+    const isSection = value !== null && typeof value === 'object' && !Array.isArray(value)
+    return [name, ...(isSection ? namesOf(value) : [])]
+  })
+}
+
 t.test('the example of a gateway is one, and says what its defaults are', async (t) => {
-  const example = readProfile(join(packageRoot(import.meta.url), 'infra/profiles/gateway.yaml'))
+  const example = readProfile(gatewayPath)
   const { gateway, cis, ami } = example
   const least = parseProfile({
     companyCodes: ['DEMO'],

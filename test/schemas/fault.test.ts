@@ -19,6 +19,7 @@ test('a fault carries its code, whether to retry, its detail and its cause', asy
 
 test('only what the world may mend by itself is worth a retry', async (t) => {
   t.same(codes.filter((code) => faultCodes[code].retry).sort(), [
+    'ALERT_UNREACHABLE',
     'AMI_UNREACHABLE',
     'CIS_UNREACHABLE',
     'DISK_FULL',

@@ -94,7 +94,7 @@ test('every problem is reported at once, each with its path and remedy', async (
   const zoneProblem =
     'unknown zone "America/Detriot": use an IANA name such as America/Detroit, spelled so'
   const always = Object.keys(parseProfile(least))
-  const optional = ['gateway', 'identity', 'cis', 'ami', 'bind', 'intake']
+  const optional = ['alerts', 'gateway', 'identity', 'cis', 'ami', 'bind', 'intake']
   const sections = always
     .toSpliced(always.indexOf('worker') + 1, 0, ...optional)
     .toSpliced(always.indexOf('worker'), 0, 'backfill')

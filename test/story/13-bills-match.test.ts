@@ -1,15 +1,21 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { bill as billCommand } from '../../infra/commands/bill.js'
+import { compare } from '../../infra/commands/compare.js'
+import { dictionary } from '../../infra/commands/dictionary.js'
 import { explain } from '../../infra/commands/explain.js'
 import { status } from '../../infra/commands/status.js'
 import type { Context } from '../../infra/context.js'
+import { packageRoot } from '../../infra/package-root.js'
 import { type BillRequest, bill } from '../../pipeline/bills/run.js'
 import { register } from '../../pipeline/registrations.js'
 import { recordPeriod } from '../../pipeline/stores/bill-periods.js'
 import { createZone } from '../../schemas/zone.js'
 import { customerAt } from '../pipeline/registering.js'
-import { type Case, type Found, own } from './bill-case.js'
+import { type Case, dayMs, type Found, meterOf, own, rateHeaders } from './bill-case.js'
 import { cases, isThere } from './published-bills.js'
+import { lookUntil, untilAtWork } from './runs-watched.js'
 import { createStory, header, storyProfile, until } from './stack.js'
 
 t.comment(isThere ? 'with the published bills' : 'without the published bills')
@@ -18,24 +24,20 @@ const options = {
   profile: {
     timeZone: 'America/Phoenix',
     usage: { intervals: { Electric: ['day', 3_600] } },
+    // Nothing is billed or compared unless it is asked for.
+    billing: { daysBackMax: 1 },
   },
 }
 const story = await createStory(options)
 t.teardown(story.close)
 
-const headers = {
-  RateCodes: 'RateCode,Description,RateType',
-  RateTou: 'RateCode,Name,Amount,StartHour,EndHour,RateStartDate,RateEndDate,DayType,Component',
-  RateTiers:
-    'RateCode,Tier,DailyProrateFactor,Amount,RateStartDate,RateEndDate,PeriodLimit,Component',
-  RateFlat: 'RateCode,Amount,RateStartDate,RateEndDate,Component',
-  RateFixed: 'RateCode,Name,Kind,Basis,Amount,Taxable,RateStartDate,RateEndDate',
-} as const
 const file = (...lines: readonly string[]) => `${lines.join('\n')}\n`
-const meterOf = ({ rate }: Case) => `M${rate}`
+/** The customer worked by hand once more, in a cycle of its own; its reads come otherwise. */
+const twin: Case = { ...own, rate: 'TWIN' }
+const readOfTwin = (read: readonly [string, string]) => `ATWIN,S,${meterOf(twin)},${read.join(',')}`
 
 t.test('rates, cycles, customers and usage come as they come every day', async (t) => {
-  const rows = Object.entries(headers).map(([feed, columns]): [string, string] => {
+  const rows = Object.entries(rateHeaders).map(([feed, columns]): [string, string] => {
     const own = cases.flatMap(({ rate, type, rows }) =>
       feed === 'RateCodes'
         ? [`${rate},${rate},${type}`]
@@ -53,8 +55,13 @@ t.test('rates, cycles, customers and usage come as they come every day', async (
         .filter(([at]) => isDaily !== at.includes(' '))
         .map((read) => `A${one.rate},S,${meterOf(one)},${read.join(',')}`),
     )
+  cycles.push('TWIN,2026-01-01,2026-01-31')
+  const later = own.reads.slice(15).map(readOfTwin).reverse()
+  const earlier = own.reads.slice(0, 15).map(readOfTwin).reverse()
   const other = await story.loadAll({
     'DEMO_01022026_BillingCycles.csv': file('BillingCycleID,StartDate,EndDate', ...cycles),
+    'DEMO_01022026_Electric_3.csv': file(header, ...later),
+    'DEMO_01022026_Electric_4.csv': file(header, ...earlier),
     'DEMO_01022026_Electric.csv': file(header, ...usage(true)),
     ...(isThere && { 'DEMO_01022026_Electric_2.csv': file(header, ...usage(false)) }),
   })
@@ -71,9 +78,9 @@ t.test('rates, cycles, customers and usage come as they come every day', async (
     )
   await register(
     { store: story.store, now: () => new Date() },
-    cases.map((one) => {
+    [...cases, twin].map((one) => {
       const at = { clientId: one.rate, accountNumber: `A${one.rate}`, meterId: meterOf(one) }
-      const customer = customerAt({ ...at, rateCode: one.rate })
+      const customer = customerAt({ ...at, rateCode: one === twin ? own.rate : one.rate })
       return {
         ...customer,
         meters: customer.meters.map((m) => ({ ...m, billingCycleId: one.rate })),
@@ -102,6 +109,13 @@ async function billsOf(one: Case): Promise<readonly Found[]> {
   return bills
 }
 
+/** What the months of a meter come to under its own rate. */
+const compared = (one: Case) =>
+  story.reader.rows<{ rate_code: string; total: string }>({
+    sql: `SELECT rate_code, total FROM rate_comparison WHERE meter_id = {meter:String} AND is_own`,
+    parameters: { meter: meterOf(one) },
+  })
+
 /** Runs of different periods do not know of each other. */
 const runsAtOnce = 4
 
@@ -118,14 +132,33 @@ for (const one of cases) {
   t.test(`bills under ${one.rate}`, async () => one.check(await billsOf(one)))
 }
 
+const rowsOf = (run: string) =>
+  story.store.rows({
+    sql: 'SELECT * EXCEPT run FROM bill_row WHERE run = {run:String}',
+    parameters: { run },
+  })
+
+t.test(
+  'neither files nor their order change a bill, nor what is corrected and taken back',
+  async (t) => {
+    const before = await run(twin)
+    twin.check(await billsOf(twin))
+    const last = own.reads.at(-1) ?? ['', '']
+    const totals: string[] = []
+    for (const [at, quantity] of ['500', last[1]].entries()) {
+      const name = `DEMO_02022026_Electric_${at + 2}.csv`
+      await story.loadBytes(name, file(header, readOfTwin([last[0], quantity])))
+      const { run: id, total } = await run(twin)
+      totals.push(total)
+      if (at === 1) t.same(await rowsOf(id), await rowsOf(before.run), 'byte for byte')
+    }
+    t.same(totals, ['205.4', '105.56'])
+  },
+)
+
 /** 20 kWh on each day; the correction of the last one adds 100 at 20 cents. */
 t.test('a correction changes the bill, and not what was known before it came', async (t) => {
-  const [start] = own.periods[0] as readonly [string, string]
-  const rowsOf = (run: string) =>
-    story.store.rows({
-      sql: 'SELECT * EXCEPT run FROM bill_row WHERE run = {run:String}',
-      parameters: { run },
-    })
+  const start = '2026-01-01'
   const before = await run(own, { start })
   const asOf = new Date()
   const correction = `A${own.rate},S,${meterOf(own)},1/31/2026,120`
@@ -181,6 +214,14 @@ t.test('a person asks for bills by command, and is told what to mend', async (t)
       /--as-of 2026-02-05 is no instant/,
     ],
     [
+      () => billCommand(context, { ...asked, asOf: '+275760-09-13T00:00:00Z' }),
+      /--as-of \+275760-09-13T00:00:00Z is no instant/,
+    ],
+    [
+      () => compare(context, { cycle: '99', json }),
+      /^CONFIG: .*nothing of cycle "99" to compare; no registered meter has it/,
+    ],
+    [
       () => explain(context, { account: 'AOWN', period: '2026-02-30', json }),
       /2026-02-30 is no day/,
     ],
@@ -194,6 +235,20 @@ t.test('a person asks for bills by command, and is told what to mend', async (t)
     ],
   ]
   for (const [command, message] of wrong) await t.rejects(command(), { message })
+})
+
+t.test('a person compares the rates of a cycle, and asks what is in the views', async (t) => {
+  const printed: string[] = []
+  const context: Context = { ...surroundings, print: (text) => printed.push(text) }
+  t.equal(await compare(context, { cycle: 'TWIN', json: false }), 0)
+  t.equal(await compare(context, { cycle: 'TWIN', json: true }), 0)
+  t.equal(await dictionary(context), 0)
+  t.match(printed[0], /^1 meters, \d+ rate codes: \d+ of \d+ comparisons are whole/)
+  t.match(printed[0], /\nTWIN +2026-01-01 +2026-01-31 +1$/m)
+  t.match(JSON.parse(printed[1] ?? ''), { meters: 1, cycles: [{ cycleId: 'TWIN', periods: 1 }] })
+  const page = join(packageRoot(import.meta.url), 'infra', 'views', 'dictionary.md')
+  t.equal(printed[2], readFileSync(page, 'utf8').trimEnd(), 'the page of the guide')
+  t.match(await compared(twin), [{ rate_code: 'OWN', total: '105.56' }])
 })
 
 t.test(
@@ -219,15 +274,26 @@ t.test(
   },
 )
 
-t.test('what arrives for a period that has ended has it billed again, whoever dies', async (t) => {
-  await story.restart({ billing: { quietMinutes: 0, daysBackMax: 36_500 } })
-  const correction = `A${own.rate},S,${meterOf(own)},1/31/2026,220`
-  await story.loadBytes('DEMO_03022026_Electric.csv', file(header, correction))
-  await story.stack.worker.kill()
-  // 310 x 0.10 + 510 x 0.20 + 8.50, and 4 %
-  await until(async () => (await billsOf(own))[0]?.total === 147.16)
-  const [found] = await story.reader.rows<{ runs: string }>({
-    sql: `SELECT count() AS runs FROM bill_run WHERE total = 147.16`,
-  })
-  t.equal(found?.runs, '1')
-})
+t.test(
+  'what arrives for a period that has ended has it billed again and compared, whoever dies',
+  async (t) => {
+    const daysBack = Math.ceil((Date.now() - Date.parse('2026-01-31')) / dayMs) + 3
+    await story.restart({ billing: { quietMinutes: 0, daysBackMax: daysBack } })
+    const correction = `A${own.rate},S,${meterOf(own)},1/31/2026,220`
+    await story.loadBytes('DEMO_03022026_Electric.csv', file(header, correction))
+    // 310 x 0.10 + 510 x 0.20 + 8.50, and 4 %
+    const looking = lookUntil(() => billsOf(own), 147.16)
+    await untilAtWork(story.store)
+    await story.stack.worker.kill()
+    await untilAtWork(story.store)
+    await story.stack.clickhouse?.kill()
+    t.same(
+      await looking,
+      ['126.36 of 126.36', '147.16 of 147.16'],
+      'the one or the other, and whole',
+    )
+    const runs = 'SELECT toUInt32(count()) AS runs FROM bill_run WHERE total = 147.16'
+    t.same(await story.reader.rows({ sql: runs }), [{ runs: 1 }])
+    await until(async () => (await compared(own)).length === 1)
+  },
+)

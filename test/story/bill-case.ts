@@ -25,6 +25,18 @@ export interface Found {
   }[]
 }
 
+/** Columns of the rate files. */
+export const rateHeaders = {
+  RateCodes: 'RateCode,Description,RateType',
+  RateTou: 'RateCode,Name,Amount,StartHour,EndHour,RateStartDate,RateEndDate,DayType,Component',
+  RateTiers:
+    'RateCode,Tier,DailyProrateFactor,Amount,RateStartDate,RateEndDate,PeriodLimit,Component',
+  RateFlat: 'RateCode,Amount,RateStartDate,RateEndDate,Component',
+  RateFixed: 'RateCode,Name,Kind,Basis,Amount,Taxable,RateStartDate,RateEndDate',
+} as const
+
+export const meterOf = ({ rate }: Pick<Case, 'rate'>) => `M${rate}`
+
 export const dayMs = 86_400_000
 export const stamp = (day: string, plus = 0) => {
   const at = new Date(Date.parse(day) + plus * dayMs)

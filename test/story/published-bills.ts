@@ -132,7 +132,6 @@ function gridlab(days: number, expected: number): Case {
   return {
     rate: `GLD${days}`,
     type: 'Tiered',
-    rules: { presentShareMin: 0 },
     rows: {
       RateTiers: ['0.5,6', '1,12', '2,18', '4,'].map((text, at) => {
         const [price, limit] = text.split(',')
@@ -145,6 +144,7 @@ function gridlab(days: number, expected: number): Case {
       `${stamp(period[0], Math.floor(hour / 24))} ${hour % 24}:00`,
       '0.05',
     ]),
+    rules: { presentShareMin: 0 },
     check: ([found]) => {
       near(found?.total, expected, 0.1, `GLD after ${days} days`)
       t.equal(found?.status, days === 31 ? 'billed' : 'incomplete')

@@ -6,6 +6,7 @@ import { demoCustomers } from '../../../infra/demo/customers.js'
 import { post } from '../../api/rig.js'
 import { createFolder } from '../../folder.js'
 import { createSshd } from '../../pipeline/sources/sshd.js'
+import { createReceiver } from '../alerts/receiver.js'
 import { tieline } from '../command-line.js'
 
 t.test('doctor says what is not good and what to do, and starts nothing', async (t) => {
@@ -38,6 +39,28 @@ t.test('doctor asks the MDM of a profile, and so does its probe', async (t) => {
   const bad = await tieline('doctor', ...at)
   t.match(bad, { code: 1, stdout: /✗ MDM +MDM_ANSWER: .* neither CSV nor NDJSON\n +→ / })
   t.match(await tieline('probe', 'backfill', 'M', ...at), { code: 1, stdout: /✗ MDM .*MDM_ANSWER/ })
+})
+
+t.test('probe alert sends a signed test to the receiver and says what it answers', async (t) => {
+  const receiver = await createReceiver()
+  t.teardown(receiver.close)
+  const folder = createFolder(t)
+  const profile = join(folder, 'profile.yaml')
+  const write = (secret: string) => {
+    writeFileSync(join(folder, 'secret'), secret)
+    const section = { url: receiver.url, secret: { file: join(folder, 'secret') } }
+    const lines = ['companyCodes: [DEMO]', 'timeZone: America/Detroit']
+    writeFileSync(profile, [...lines, `alerts: ${JSON.stringify(section)}`].join('\n'))
+  }
+  const probe = () => tieline('probe', 'alert', '--home', folder, '--profile', profile)
+  write(receiver.secret)
+  const sent = await probe()
+  t.match(sent, { code: 0, stdout: /✓ receiver of alerts +\d+ ms +answered 204 to message / })
+  t.match(receiver.messages, [{ about: { kind: 'test' } }])
+  write('another of sixteen')
+  t.match(await probe(), { code: 1, stdout: /✗ .* ALERT_REFUSED: .*answered 401/ })
+  write('short')
+  t.match(await probe(), { code: 1, stderr: /CONFIG: alerts.secret has 5 characters; use/ })
 })
 
 t.test('doctor logs in to each source on another machine and says what is wrong', async (t) => {

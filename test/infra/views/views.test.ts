@@ -14,6 +14,7 @@ const store = await migratedStore(t)
 /** What views are made of; nobody else may count on them. */
 const inner = [
   'bill_run_current',
+  'comparison_run_current',
   'file_progress',
   'login_lock',
   'meter_unit',

@@ -1,5 +1,8 @@
 import t from 'tap'
+import { forgetRuns } from '../../../pipeline/bills/forget.js'
+import { bill } from '../../../pipeline/bills/run.js'
 import { register } from '../../../pipeline/registrations.js'
+import type { Store } from '../../../pipeline/stores/clickhouse.js'
 import { customerAt } from '../registering.js'
 import { billRig, steady } from './rig.js'
 
@@ -164,3 +167,126 @@ t.test(
     ])
   },
 )
+
+const customer = (meterId: string, rateCode: string, more: object = {}) =>
+  customerAt({ clientId: `c${meterId}`, accountNumber: `A${meterId}`, meterId, rateCode, ...more })
+
+async function told(...meters: readonly string[]) {
+  const found = await rig.bills('meter_id AS meter, status, reason, nem, toString(total) AS total')
+  return found.filter(({ meter }) => meters.includes(meter as string))
+}
+
+t.test('of the rate codes of one day the last one seen counts', async (t) => {
+  const seen = (at: string, rateCode: string) =>
+    register({ store: rig.store, now: () => new Date(at) }, [customer('typo', rateCode)])
+  await seen('2025-12-01T15:00:00Z', 'DEAR')
+  await seen('2026-01-01T15:00:00Z', 'NONE')
+  await seen('2026-01-01T18:00:00Z', 'FLAT')
+  await rig.read({ meter: 'typo', from: january, quantities: steady('0.25', 2_976) })
+  await rig.bill({ start: '2026-01-01' })
+  t.match(await told('typo'), [{ status: 'billed', total: '74.4' }])
+})
+
+t.test('what is beyond any measure is no bill, or none but its own', async (t) => {
+  await rig.publish({
+    RateCodes: [
+      'WIDE,Wide,Tiered,,',
+      'WIDER,Wider,Tiered,,',
+      'DEARER,Dearer,Flat,,',
+      'FLAT,Flat,Flat,,',
+    ],
+    RateFlat: ['DEARER,999999999999,2025-01-01,,', 'FLAT,0.1,2025-01-01,,'],
+    RateTiers: [
+      'WIDE,1,999999999,0.1,2025-01-01,,,',
+      'WIDE,2,,0.2,2025-01-01,,,',
+      'WIDER,1,999999999999,0.1,2025-01-01,,,',
+      'WIDER,2,,0.2,2025-01-01,,,',
+    ],
+  })
+  await rig.register(
+    customer('wide', 'WIDE', { unitOfMeasure: 'Wh' }),
+    customer('wider', 'WIDER'),
+    customer('dear', 'DEARER'),
+    customer('stuck', 'FLAT'),
+  )
+  const quantities = { wide: '250', wider: '0.25', dear: '0.25', stuck: '999999999' }
+  for (const [meter, quantity] of Object.entries(quantities)) {
+    await rig.read({ meter, from: january, quantities: steady(quantity, 2_976) })
+  }
+  await rig.bill({ start: '2026-01-01' })
+  const beyond = /^the energy or the prices are beyond what a bill holds/
+  t.match(await told(...Object.keys(quantities)), [
+    { meter: 'dear', status: 'notProjectable', reason: beyond, total: null },
+    { meter: 'stuck', status: 'notProjectable', reason: beyond, total: null },
+    { meter: 'wide', status: 'billed', total: '74.4' },
+    { meter: 'wider', status: 'billed', total: '74.4' },
+  ])
+})
+
+t.test('what is fed in on the day before makes no bill one of net metering', async (t) => {
+  await rig.read({ meter: 'wider', from: '2025-12-31T05:00:00Z', quantities: ['-1'] })
+  await rig.bill({ start: '2026-01-01' })
+  t.match(await told('wider'), [{ nem: false }])
+})
+
+/** A store whose process is killed when it comes to a write: nothing is heard of it again. */
+function dyingStore(aim: RegExp) {
+  let die: (end: 'dead') => void = () => undefined
+  const dead = new Promise<'dead'>((resolve) => {
+    die = resolve
+  })
+  const last = async (text: string, write: () => Promise<void>) => {
+    if (!aim.test(text)) return write()
+    die('dead')
+    return new Promise<void>(() => undefined)
+  }
+  const store: Store = {
+    ...rig.store,
+    command: (statement) => last(statement.sql, () => rig.store.command(statement)),
+    insert: (table, values) => last(`INSERT INTO ${table}`, () => rig.store.insert(table, values)),
+  }
+  return { store, dead }
+}
+
+const writes = [
+  'bill_plan$',
+  'bill_vector_',
+  'bill_row',
+  'bill_step_',
+  'bill_variance_row',
+  'bill_run$',
+]
+
+t.test('a run that is killed at any step shows nothing, and the next one ends it', async (t) => {
+  await rig.publish({ Billing: ['Atypo,S,typo,2026-01-01,2026-01-31,744,744,60.00,,'] })
+  await rig.bill({ start: '2026-01-01' })
+  const seen = () =>
+    rig.store.rows({
+      sql: `SELECT count() AS bills, sum(b.total) AS total, uniqExact(b.run) AS runs,
+          (SELECT (count(), sum(amount)) FROM projected_bill_line) AS lines,
+          (SELECT (count(), sum(cost_computed), uniqExact(run)) FROM bill_variance) AS variances
+        FROM projected_bill AS b`,
+    })
+  const before = await seen()
+  await rig.read({ meter: 'typo', from: january, quantities: ['100.25'] })
+  for (const write of writes) {
+    const { store, dead } = dyingStore(new RegExp(`INTO ${write}`))
+    const running = bill({ ...rig.context(), store }, { cycleId: '7', start: '2026-01-01' })
+    t.equal(await Promise.race([dead, running]), 'dead')
+    t.same(await seen(), before, `killed ahead of ${write}`)
+  }
+  await rig.bill({ start: '2026-01-01' })
+  t.match(await told('typo'), [{ total: '84.4' }])
+  const ofOthers = Array.from({ length: 250 }, (_, at) => ({
+    run: `2026010100000${at + 1_000}_00000000`,
+    billing_cycle_id: '6',
+  }))
+  await rig.store.insert('bill_run', ofOthers)
+  await forgetRuns(rig.store, { runsKept: 1, now: new Date(Date.now() + 25 * 3_600_000) })
+  const dead = await rig.store.rows({
+    sql: `SELECT DISTINCT run FROM (SELECT run FROM bill_row UNION ALL SELECT run FROM bill_plan)
+      WHERE run NOT IN (SELECT run FROM bill_run)`,
+  })
+  t.same(dead, [], 'what the dead have left goes after a day')
+  t.match(await rig.store.rows({ sql: 'SELECT count() AS runs FROM bill_run' }), [{ runs: '2' }])
+})

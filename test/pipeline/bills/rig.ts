@@ -14,8 +14,8 @@ import { migratedStore } from '../registering.js'
 
 export interface BillRig {
   readonly store: Store
-  /** Publishes rows as the files of a new arrival each. */
-  publish(files: RateFiles): Promise<void>
+  /** Publishes rows as the files of a new arrival each, now or at an instant. */
+  publish(files: RateFiles, at?: Date): Promise<void>
   register(...customers: readonly Registration[]): Promise<void>
   /** Publishes reads of one meter, one after the other from an instant on. */
   read(reads: Reads): Promise<void>
@@ -70,7 +70,7 @@ export async function billRig(t: Test): Promise<BillRig> {
   })
   return {
     store,
-    publish: async (files) => {
+    publish: async (files, at = new Date()) => {
       for (const [name, lines] of Object.entries(files)) {
         const feed = recordFeedOf(name) as RecordFeed
         arrival++
@@ -80,10 +80,12 @@ export async function billRig(t: Test): Promise<BillRig> {
         }))
         await store.insert(rowsTable(feed), rows)
         if (feed.schedule !== undefined) {
-          const version = { arrival, feed: name, company_code: 'DEMO', first_start: '1970-01-01' }
+          const starts = rows.map((row) => (row as { start_date?: string }).start_date ?? '')
+          const first_start = starts.sort()[0] || '1970-01-01'
+          const version = { arrival, feed: name, company_code: 'DEMO', first_start }
           await store.insert('schedule_version', [version])
         }
-        await publishAs(name)
+        await publishAs(name, { published_at: at.toISOString() })
       }
     },
     register: async (...customers) => {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { bill } from '../../../pipeline/bills/run.js'
 import { customerAt } from '../registering.js'
 import { billRig, steady } from './rig.js'
 
@@ -109,6 +110,20 @@ t.test('a bill that cannot be computed says why, and harms no other', async (t) 
     notProjectable: 1,
   })
   const whole = ['flat', 'tou', 'tier', 'wh', 'gas']
+  t.match(
+    summary.reasons.map(({ status, bills }) => [status, bills]),
+    [
+      ['noPrice', 1],
+      ['noPrice', 1],
+      ['noRate', 1],
+      ['noRate', 1],
+      ['incomplete', 1],
+      ['noUsage', 1],
+      ['notProjectable', 1],
+      ['sparse', 1],
+      ['unit', 1],
+    ].sort(),
+  )
   const found = await rig.bills('meter_id AS meter, status, reason, toString(total) AS total')
   t.same(
     found.filter(({ meter }) => !whole.includes(meter as string)),
@@ -171,6 +186,17 @@ t.test('a bill that cannot be computed says why, and harms no other', async (t) 
   )
 })
 
+t.test('where there is no bill the quantity is in the unit of the meter', async (t) => {
+  await rig.register(customer('watts', 'NONE', { unitOfMeasure: 'Wh' }))
+  await rig.read({ meter: 'watts', ...january, quantities: steady('250', january.quarters) })
+  await rig.bill({ start: '2026-01-01' })
+  const found = await rig.bills('meter_id AS meter, toString(quantity) AS quantity, unit')
+  const of = (meter: string) => found.find((one) => one['meter'] === meter)
+  for (const meter of ['ccf', 'unknown', 'watts', 'ended']) {
+    t.same(of(meter), { meter, quantity: '744', unit: 'kWh' })
+  }
+})
+
 t.test(
   'a cycle or a period that the schedule does not have is said, with what it has',
   async (t) => {
@@ -184,7 +210,7 @@ t.test('a run is repeated to the byte, and says what it was made from', async (t
   const before = await bills()
   const summary = await rig.bill({ start: '2026-01-01' })
   t.same(await bills(), before)
-  t.equal(before.length, 14)
+  t.equal(before.length, 15)
   const rowsOf = (run: string) =>
     rig.store.rows({ sql: `SELECT * EXCEPT run FROM bill_row WHERE run = '${run}'` })
   const known = await rig.bill({ start: '2026-01-01', asOf: new Date(Date.now() + 1_000) })
@@ -206,3 +232,49 @@ t.test('a run is repeated to the byte, and says what it was made from', async (t
     'nothing is left behind',
   )
 })
+
+t.test('readers see the bills before until the new ones are whole', async (t) => {
+  const shown = () => rig.bills('meter_id, run, toString(total) AS total')
+  const before = await shown()
+  const context = rig.context()
+  let seen: unknown
+  const store: typeof context.store = {
+    ...context.store,
+    insert: async (table, ...rest) => {
+      if (table === 'bill_run') seen = await shown()
+      return context.store.insert(table, ...rest)
+    },
+  }
+  const { run } = await bill({ ...context, store }, { cycleId: '7', start: '2026-01-01' })
+  t.same(seen, before)
+  t.ok((await shown()).every((one) => one['run'] === run))
+})
+
+t.test('a period that the schedule has moved replaces the one that it was', async (t) => {
+  const latest = await rig.bill()
+  t.match(latest, { first: '2026-02-01', last: '2026-02-28' }, 'the latest that has ended')
+  const shown = () => rig.bills(`toString(start_date) AS first, toString(last_date) AS last`)
+  const firsts = async () => [...new Set((await shown()).map(({ first }) => first))].sort()
+  await rig.publish({ BillingCycles: ['7,2026-01-02,2026-02-01', '7,2026-02-02,2026-02-28'] })
+  await rig.bill({ start: '2026-02-02' })
+  t.same(await firsts(), ['2026-01-01', '2026-02-02'], 'its neighbour stays')
+  await rig.bill({ start: '2026-01-02' })
+  t.same(await firsts(), ['2026-01-02', '2026-02-02'])
+})
+
+t.test(
+  'a period that ends on the day a newer schedule begins, which it excludes, stays',
+  async (t) => {
+    await rig.publish({ BillingCycles: ['9,2025-12-05,2026-01-05', '9,2026-01-05,2026-02-04'] })
+    await rig.publish({ BillingCycles: ['9,2026-01-05,2026-02-04', '9,2026-02-04,2026-03-06'] })
+    const periods = await rig.store.rows({
+      sql: `SELECT toString(start_date) AS first, toString(last_date) AS last FROM billing_cycle
+      WHERE billing_cycle_id = '9' ORDER BY first`,
+    })
+    t.same(periods, [
+      { first: '2025-12-05', last: '2026-01-04' },
+      { first: '2026-01-05', last: '2026-02-03' },
+      { first: '2026-02-04', last: '2026-03-05' },
+    ])
+  },
+)

@@ -1,57 +1,23 @@
-import { pino } from 'pino'
 import t from 'tap'
+import { compare } from '../../../pipeline/bills/compare.js'
+import { compareWhenDue, queueComparisons } from '../../../pipeline/bills/compare-when-due.js'
 import { forgetRuns } from '../../../pipeline/bills/forget.js'
-import { bill } from '../../../pipeline/bills/run.js'
-import { billWhenDue, queueDue } from '../../../pipeline/bills/when-due.js'
+import { billWhenDue, queueDue, queuedMax } from '../../../pipeline/bills/when-due.js'
+import { register } from '../../../pipeline/registrations.js'
+import { recordPeriod } from '../../../pipeline/stores/bill-periods.js'
 import { customerAt } from '../registering.js'
+import { billsOn, later, lineAt as lineOf, noonIn, pattern, restated, schedules } from './due.js'
 import { billRig, steady } from './rig.js'
 
 const rig = await billRig(t)
 const january = { from: '2026-01-01T05:00:00Z', quantities: steady('0.25', 2_976) }
 const period = { cycleId: '7', start: '2026-01-01' }
-const minuteMs = 60_000
-/** Instants behind now, so that what is published here lies in their past. */
-const later = (minutes: number) => new Date(Date.now() + minutes * minuteMs)
-
-await rig.publish({
-  RateCodes: ['FLAT,Flat,Flat,,', 'TOU,Time of use,TOU,,', 'GAS,Gas,Flat,Gas,ccf'],
-  RateFlat: ['FLAT,0.1,2025-01-01,,', 'GAS,0.9,2025-01-01,,'],
-  RateTou: ['TOU,Peak,0.2,14,19,--01-01,--12-31,,', 'TOU,Off-Peak,0.08,19,14,--01-01,--12-31,,'],
-  Holidays: ['2026-05-25,Memorial Day,'],
-  BillingCycles: [
-    '7,2026-01-01,2026-01-31',
-    '7,2026-02-01,2026-02-28',
-    '7,2026-05-01,2026-05-31',
-    '7,2026-07-01,2026-07-31',
-    '8,2026-01-01,2026-01-31',
-  ],
-})
+await rig.publish(schedules)
 await rig.register(
   customerAt({ clientId: '1', accountNumber: 'A1', meterId: 'one', rateCode: 'FLAT' }),
 )
 
-/** What a worker has, at an instant. */
-function lineAt(at: Date, fails?: Error) {
-  const queued: unknown[] = []
-  const line = {
-    ...rig.context({ quietMinutes: 10, daysBackMax: 36_500 }),
-    now: () => at,
-    log: pino({ level: 'silent' }),
-    queues: {
-      add: async (name: string, data: object) => {
-        queued.push({ name, ...data })
-      },
-    },
-  }
-  const store = {
-    ...line.store,
-    command: async (statement: Parameters<typeof line.store.command>[0]) => {
-      if (fails !== undefined && statement.sql.includes('bill_member_')) throw fails
-      return rig.store.command(statement)
-    },
-  }
-  return { line: { ...line, store } as unknown as Parameters<typeof queueDue>[0], queued }
-}
+const lineAt = (at: Date, fails?: Error) => lineOf(rig, at, fails)
 
 async function dueAt(minutes: number) {
   const { line, queued } = lineAt(later(minutes))
@@ -104,6 +70,26 @@ t.test('a run that fails says why, and is tried again later each time', async (t
   t.match(await states(), [{ failures: 0 }])
 })
 
+t.test('a clock that was ahead when something was written holds nothing up', async (t) => {
+  const { line } = lineAt(later(20))
+  const failed = { cycleId: '7', first: '2026-01-01', knownAt: 0 }
+  const ahead = later(1_000_000).getTime()
+  const failure = { failures: 1, code: 'unexpected', detail: '', since: ahead, retryAt: ahead }
+  await recordPeriod(rig.store, failed, failure)
+  await rig.read({ meter: 'one', account: 'A1', from: january.from, quantities: ['20.25'] })
+  t.same(await dueAt(11), [job])
+  const named = {
+    run: '20990101000000000_ahead',
+    billing_cycle_id: '7',
+    start_date: '2026-01-01',
+    last_date: '2026-01-31',
+  }
+  await rig.store.insert('bill_run', [{ ...named, published_at: later(1).toISOString() }])
+  t.same(await rig.bills('total'), [], 'a run of the future counts')
+  await billWhenDue(line, period)
+  t.match(await rig.bills('toString(total) AS total'), [{ total: '76.4' }], 'the next one more')
+})
+
 t.test('of the runs of a period the latest are kept, and nothing of one that died', async (t) => {
   const dead = '20260101000000000_dead'
   await rig.store.insert('bill_plan', [{ run: dead, plan: 1 }])
@@ -126,6 +112,78 @@ t.test('of the runs of a period the latest are kept, and nothing of one that die
   t.same(await rig.bills('* EXCEPT published_at'), before)
 })
 
+/** The first day of February has passed, and the hours for which reads may be late. */
+const february = { early: '2026-02-02T16:59:00Z', due: '2026-02-02T17:00:00Z' }
+
+async function comparedAt(at: string | Date) {
+  const { line, queued } = lineAt(new Date(at))
+  await queueComparisons(line)
+  return queued
+}
+const comparisonOf = (cycleId: string) => ({ name: 'compare', v: 1, cycleId })
+const comparisons = (columns: string) =>
+  rig.store.rows<{ run: string }>({ sql: `SELECT ${columns} FROM rate_comparison ORDER BY ALL` })
+
+t.test('the rates of a cycle are compared once for each of its periods', async (t) => {
+  t.same(await comparedAt(later(0)), [], 'of the latest that has ended there are no bills')
+  t.same(await comparedAt(february.early), [], 'its last reads may come')
+  t.same(await comparedAt(february.due), [comparisonOf('7')])
+  const failing = lineAt(new Date(february.due), new Error('no such thing')).line
+  await t.rejects(compareWhenDue(failing, '7'), /no such thing/)
+  t.same(await comparedAt('2026-02-02T17:00:59Z'), [], 'what failed is left alone for a while')
+  const state = 'SELECT failures, code, detail FROM comparison_state FINAL'
+  const detail = 'the log tells where it failed, by the job compare'
+  t.same(await rig.store.rows({ sql: state }), [{ failures: 1, code: 'unexpected', detail }])
+  const again = '2026-02-02T17:01:00Z'
+  t.same(await comparedAt(again), [comparisonOf('7')])
+  for (const cycle of ['7', '7', '8']) await compareWhenDue(lineAt(new Date(again)).line, cycle)
+  t.same(await rig.store.rows({ sql: state }), [{ failures: 0, code: '', detail: '' }])
+  t.same(await comparedAt(again), [])
+  const runs = await rig.store.rows({ sql: 'SELECT cycles, last_dates FROM comparison_run' })
+  t.same(runs, [{ cycles: ['7'], last_dates: ['2026-01-31'] }], 'of three jobs one runs')
+  // 764 kWh at 0.10, or 22 working days of 5 hours at 0.20 and the rest at 0.08.
+  t.same(await comparisons('rate_code, toString(total) AS total, is_own'), [
+    { rate_code: 'FLAT', total: '76.4', is_own: true },
+    { rate_code: 'TOU', total: '74.32', is_own: false },
+  ])
+})
+
+t.test('a cycle is compared by itself, and what it replaces goes', async (t) => {
+  const other = { clientId: '8', accountNumber: 'A8', meterId: 'eight', rateCode: 'FLAT' }
+  const customer = customerAt(other)
+  const meters = customer.meters.map((one) => ({ ...one, billingCycleId: '8' }))
+  await rig.register({ ...customer, meters })
+  const compareAt = (at: string, cycleId?: string) =>
+    compare(lineAt(new Date(at)).line, cycleId === undefined ? {} : { cycleId })
+  const all = await compareAt('2026-02-03T17:00:00Z')
+  const own = await compareAt('2026-02-04T17:00:00Z', '7')
+  const shown = 'DISTINCT billing_cycle_id AS cycle, run'
+  t.same(await comparisons(shown), [
+    { cycle: '7', run: own.run },
+    { cycle: '8', run: all.run },
+  ])
+  const last = await compareAt('2026-02-05T17:00:00Z', '8')
+  t.same(await comparisons(shown), [
+    { cycle: '7', run: own.run },
+    { cycle: '8', run: last.run },
+  ])
+  await rig.register(customer)
+  t.same(
+    await comparisons(shown),
+    [{ cycle: '7', run: own.run }],
+    'no meter has the other any more',
+  )
+  await compareAt('2026-02-06T17:00:00Z', '7')
+  const kept = await rig.store.rows<{ run: string }>({
+    sql: 'SELECT DISTINCT run FROM rate_comparison_row ORDER BY run',
+  })
+  t.same(kept.length, 2, 'the latest and the one before')
+  await t.rejects(
+    compareAt('2026-02-06T17:00:00Z', '99'),
+    /nothing of cycle "99" to compare; no registered meter has it; they have "7"/,
+  )
+})
+
 t.test('the bills of an open period are due once a day', async (t) => {
   const dueOn = async (at: string) => {
     const { line, queued } = lineAt(new Date(at))
@@ -138,30 +196,9 @@ t.test('the bills of an open period are due once a day', async (t) => {
   await billWhenDue(lineAt(new Date('2026-07-10T12:00:00Z')).line, open)
   t.same(await dueOn('2026-07-10T20:00:00Z'), [])
   t.same(await dueOn('2026-07-11T12:00:00Z'), [open])
+  t.same(await dueOn('2026-08-01T11:59:00Z'), [])
+  t.same(await dueOn('2026-08-01T12:00:00Z'), [open], 'and once more when it has ended')
 })
-
-/** Quarter hours from a day of summer on: more on afternoons of working days, less on other days. */
-function pattern(day: string, days: number) {
-  const from = `${day}T04:00:00Z`
-  const quantities = Array.from({ length: days * 96 }, (_, at) => {
-    const wall = new Date(Date.parse(from) + at * 900_000 - 4 * 3_600_000)
-    const isOff = [0, 6].includes(wall.getUTCDay()) || wall.toISOString().startsWith('2026-05-25')
-    if (isOff) return '0.1'
-    return wall.getUTCHours() >= 14 && wall.getUTCHours() < 19 ? '0.5' : '0.25'
-  })
-  return { from, quantities }
-}
-
-async function billsOn(day: string) {
-  const now = () => new Date(`${day}T16:00:00Z`)
-  const { reasons } = await bill({ ...rig.context(), now }, { cycleId: '7', start: '2026-05-01' })
-  const found = await rig.store.rows<{ meter: string }>({
-    sql: `SELECT meter_id AS meter, status, method, days_actual AS actual, days_projected AS projected,
-        completeness, toString(quantity) AS quantity, toString(total) AS total
-      FROM projected_bill WHERE start_date = '2026-05-01' AND meter_id != 'one'`,
-  })
-  return { reasons, bills: Object.fromEntries(found.map(({ meter, ...more }) => [meter, more])) }
-}
 
 t.test(
   'the rest of an open period is told by the weeks before, else by the last year',
@@ -184,7 +221,7 @@ t.test(
     await rig.read({ ...daily, from: '2026-04-01T04:00:00Z', quantities: steady('2', 50) })
     for (const meter of ['year', 'fresh']) await rig.read({ meter, ...pattern('2026-05-01', 2) })
     await rig.read({ meter: 'year', ...pattern('2025-05-04', 29) })
-    const early = await billsOn('2026-05-03')
+    const early = await billsOn(rig, '2026-05-03')
     const projected = { status: 'projected', actual: 2, projected: 29, completeness: 1 }
     t.match(early.bills, {
       tou: { ...projected, method: 'recent' },
@@ -195,13 +232,64 @@ t.test(
     t.match(early.reasons, [
       { status: 'notProjectable', reason: /^the days ahead cannot be told: .* fewer than 7, / },
     ])
-    const late = await billsOn('2026-05-21')
+    const late = await billsOn(rig, '2026-05-21')
     t.match(late.bills['tou'], { ...projected, actual: 20, projected: 11 })
     await rig.read({ meter: 'tou', ...pattern('2026-05-21', 11) })
     const { quantity, total } = late.bills['tou'] as { quantity: string; total: string }
-    const ended = (await billsOn('2026-06-01')).bills['tou']
+    const ended = (await billsOn(rig, '2026-06-01')).bills['tou']
     const same = { status: 'billed', actual: 31, projected: 0, method: '', quantity, total }
     t.match(ended, same, 'what goes on as before comes to what was projected')
     t.match(early.bills['tou'], { quantity, total })
   },
 )
+
+t.test('a projection is no bill that could be restated, a bill of days behind is', async (t) => {
+  t.same(await restated(rig), [])
+  await rig.read({ meter: 'gas', seconds: 86_400, from: '2026-05-01T04:00:00Z', quantities: ['3'] })
+  await billsOn(rig, '2026-06-02')
+  t.same(await restated(rig), [{ meter: 'gas', old: '40', new: '41' }])
+})
+
+t.test(
+  'who registers later, and rates that change, are billed once more the next day',
+  async (t) => {
+    const starts = async (minutes: number) =>
+      (await dueAt(minutes)).map((one) => (one as { start: string }).start)
+    const billAll = async (minutes: number) => {
+      for (const start of await starts(minutes)) {
+        await billWhenDue(lineAt(later(minutes)).line, { cycleId: '7', start })
+      }
+      t.same(await starts(minutes + 1), [])
+    }
+    const all = ['2026-07-01', '2026-05-01', '2026-01-01']
+    await billAll(noonIn(2))
+    t.same(await starts(noonIn(3)), [])
+    await rig.publish({ RateFlat: ['FLAT,0.2,2025-01-01,,'] }, later(noonIn(3)))
+    t.same(await starts(noonIn(3) + 20), all)
+    await billAll(noonIn(3) + 20)
+    t.same(await starts(noonIn(4)), [])
+    const two = customerAt({ clientId: '2', accountNumber: 'A2', meterId: 'two', rateCode: 'FLAT' })
+    await register({ store: rig.store, now: () => later(noonIn(4)) }, [two])
+    t.same(await starts(noonIn(4) + 1), all)
+  },
+)
+
+t.test('of many periods that are due some are queued at a look, the latest first', async (t) => {
+  const days = Array.from({ length: queuedMax + 4 }, (_, at) => {
+    const month = `${2024 + Math.floor(at / 12)}-${String((at % 12) + 1).padStart(2, '0')}`
+    return `7,${month}-01,${month}-28`
+  })
+  await rig.publish({ BillingCycles: days })
+  for (const one of days) {
+    const from = `${one.slice(2, 12)}T12:00:00Z`
+    await rig.read({ meter: 'one', account: 'A1', from, quantities: ['1'] })
+  }
+  const queued = (await dueAt(11)) as readonly { start: string }[]
+  t.same(
+    queued.map(({ start }) => start),
+    days
+      .map((one) => one.slice(2, 12))
+      .reverse()
+      .slice(0, queuedMax),
+  )
+})

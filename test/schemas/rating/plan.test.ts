@@ -113,40 +113,6 @@ const tierFiles = {
   RateTiers: ['R,1,10,0.1,2025-01-01,,,', 'R,2,,0.2,2025-01-01,,,'],
 }
 
-t.test('tier limits are the factor times the days', async (t) => {
-  // 744 kWh: 310 in tier 1, 434 in tier 2.
-  t.same(steadyBill({ ...month, files: tierFiles }, 0.25), {
-    lines: [
-      ['Tier 1', 310, 31],
-      ['Tier 2', 434, 86.8],
-    ],
-    total: 117.8,
-  })
-})
-
-t.test('a tier price that changes fills the tiers in the order of time', async (t) => {
-  const files = {
-    ...tierFiles,
-    RateTiers: [
-      'R,1,10,0.1,2025-01-01,2026-01-10,,',
-      'R,2,,0.2,2025-01-01,2026-01-10,,',
-      'R,1,20,0.3,2026-01-11,,,',
-      'R,2,,0.4,2026-01-11,,,',
-    ],
-  }
-  // The limit is 10 x 10 + 20 x 21 = 520. By the 10th 240 kWh are used, all in tier 1; of the other
-  // 504 kWh 280 still fit.
-  t.same(steadyBill({ ...month, files }, 0.25), {
-    lines: [
-      ['Tier 1', 240, 24],
-      ['Tier 2', 0, 0],
-      ['Tier 1', 280, 84],
-      ['Tier 2', 224, 89.6],
-    ],
-    total: 197.6,
-  })
-})
-
 t.test('net metering: windows net, tiers never go below 0', async (t) => {
   t.same(steadyBill({ ...month, files: tierFiles }, -0.25).total, 0)
   t.same(steadyBill({ ...month, files: flatFiles }, -0.25).total, -91.81)

@@ -1,0 +1,55 @@
+import { createHmac } from 'node:crypto'
+import { createCaller } from '../../api/call.js'
+import type { AlertSettings } from '../../schemas/alert.js'
+import { Fault } from '../../schemas/fault.js'
+import type { SecretReference } from '../../schemas/secret.js'
+
+/** Whoever receives alerts. */
+export interface Webhook {
+  /** Sends one message and says which status it was answered. Faults: `ALERT_UNREACHABLE`. */
+  send(body: string): Promise<number>
+  close(): void
+}
+
+export const signatureHeader = 'Tieline-Signature'
+const secretCharactersMin = 16
+
+/** Throws `CONFIG` for a secret that could be guessed, `PROFILE` where caFile cannot be used. */
+export function createWebhook(
+  settings: AlertSettings,
+  secret: (reference: SecretReference) => string,
+): Webhook {
+  const { url, timeoutMs, answerBytesMax, caFile } = settings
+  const key = secret(settings.secret)
+  if (key.length < secretCharactersMin) {
+    const remedy = `use at least ${secretCharactersMin}, such as openssl rand -hex 32 makes`
+    throw new Fault('CONFIG', `alerts.secret has ${key.length} characters; ${remedy}`)
+  }
+  const caller = createCaller({
+    fault: 'ALERT_UNREACHABLE',
+    name: 'the receiver of alerts',
+    timeoutMs,
+    connectionsMax: 1,
+    answerBytesMax,
+    caFile,
+  })
+  return {
+    send: async (body) => {
+      const headers = { [signatureHeader]: sign(body, { key, at: new Date() }) }
+      return (await caller.call({ method: 'POST', url, headers, body })).status
+    },
+    close: () => caller.close(),
+  }
+}
+
+/** `t=<seconds since 1970>,v1=<HMAC-SHA256 of "<t>.<body>", hexadecimal>`. */
+export function sign(body: string, { key, at }: { readonly key: string; readonly at: Date }) {
+  const t = Math.floor(at.getTime() / 1_000)
+  return `t=${t},v1=${createHmac('sha256', key).update(`${t}.${body}`).digest('hex')}`
+}
+
+/** Whether a message was taken, may be taken later, or never will be as it is. */
+export function judgeStatus(status: number): 'delivered' | 'open' | 'refused' {
+  if (status >= 200 && status < 300) return 'delivered'
+  return status >= 500 || status === 408 || status === 429 ? 'open' : 'refused'
+}

@@ -1,0 +1,41 @@
+import { Fault } from '../../schemas/fault.js'
+import { isLeftAlone, pauseMsOf } from '../back-off.js'
+import type { JobName } from '../queues/jobs.js'
+
+/** Why a run failed last, and when it is tried again; instants are ms since 1970. */
+export interface RunFailure {
+  /** In a row. */
+  readonly failures: number
+  readonly code: string
+  readonly detail: string
+  /** When it failed first. */
+  readonly since: number
+  readonly retryAt: number
+}
+
+const pauseMs = { firstMs: 60_000, mostMs: 3_600_000 }
+
+/** What is written down of a run that has failed: each time in a row it is tried again twice as late. */
+export function nextFailure(
+  before: Pick<RunFailure, 'failures' | 'since'>,
+  error: unknown,
+  { job, now }: { readonly job: JobName; readonly now: Date },
+): RunFailure {
+  const failures = before.failures + 1
+  const { code, detail } =
+    error instanceof Fault
+      ? error
+      : { code: 'unexpected', detail: `the log tells where it failed, by the job ${job}` }
+  return {
+    failures,
+    code,
+    detail,
+    since: before.failures > 0 ? before.since : now.getTime(),
+    retryAt: now.getTime() + pauseMsOf(failures, pauseMs),
+  }
+}
+
+/** Whether a run that has failed is not yet to be tried again. */
+export function isPausing({ retryAt }: Pick<RunFailure, 'retryAt'>, now: Date): boolean {
+  return isLeftAlone({ untilMs: retryAt, nowMs: now.getTime(), mostMs: pauseMs.mostMs })
+}
