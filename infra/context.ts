@@ -10,8 +10,8 @@ export interface Context {
   readonly external: External
   /** The secret that a profile refers to. Throws `CONFIG` where there is none. */
   readonly secret: (reference: SecretReference) => string
-  /** Undefined where traces are off, which they are unless OTEL_ variables name an endpoint. */
-  readonly tracing?: TracingSettings | undefined
+  /** Undefined where traces are off, as they are unless OTEL_ variables name an endpoint. Throws `CONFIG`. */
+  readonly tracing: () => TracingSettings | undefined
   /** TIELINE_INSTALL=1: missing programs may be installed with sudo. */
   readonly installs: boolean
   /** Fires on Ctrl-C and when the process is told to end. */

@@ -230,7 +230,7 @@ function surroundings(options: GlobalOptions): Context {
       ...(REDIS_URL && { redisUrl: REDIS_URL }),
     },
     secret: createSecretReader(env),
-    tracing: readTracing(env),
+    tracing: () => readTracing(env),
     installs: TIELINE_INSTALL === '1',
     ending: ending.signal,
     print: (text) => void process.stdout.write(`${text}\n`),

@@ -150,7 +150,7 @@ function createResultLog(url: string, log: TracingOptions['log']): (result: Expo
     isAway = failed
     if (!failed) log.info(`traces are sent to ${origin} again`)
     else {
-      const reason = (error as NodeJS.ErrnoException | undefined)?.code ?? 'no answer'
+      const reason = (error as NodeJS.ErrnoException | undefined)?.code ?? 'unavailable'
       const detail = `${origin} takes no traces (${reason}); they are dropped until it does`
       log.warn({ code: 'TRACES_UNREACHABLE' }, detail)
     }

@@ -50,7 +50,7 @@ function toTold(span: ReadableSpan): ReadableSpan {
     time,
     attributes: toldOf(attributes),
   }))
-  const value = { attributes: toldOf(span.attributes), events, status: { code } }
+  const value = { attributes: toldOf(span.attributes), events, links: [], status: { code } }
   return Object.assign(Object.create(span) as ReadableSpan, value)
 }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Test } from 'tap'
@@ -29,7 +29,7 @@ export type SentSpan = z.infer<typeof spanSchema>
 /** What takes traces in, as OTLP's JSON over HTTP. */
 export interface Receiver {
   readonly url: string
-  /** How requests are answered from now on; 0 lets them wait. */
+  /** How requests are answered from now on, and those that wait; 0 lets them wait. */
   answer(status: number): void
   /** Requests that came in. */
   requests(): number
@@ -46,10 +46,15 @@ export async function createReceiver(t: Test): Promise<Receiver> {
     OTEL_EXPORTER_OTLP_TIMEOUT: '2000',
   })
   const bodies: string[] = []
+  const held = new Set<ServerResponse>()
   let status = 200
+  const reply = (response: ServerResponse) =>
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end('{}')
   const server = createServer(async (request, response) => {
     bodies.push((await buffer(request)).toString('utf8'))
-    if (status !== 0) response.writeHead(status, { 'Content-Type': 'application/json' }).end('{}')
+    response.on('close', () => held.delete(response))
+    if (status === 0) held.add(response)
+    else reply(response)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -62,6 +67,7 @@ export async function createReceiver(t: Test): Promise<Receiver> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`,
     answer: (next) => {
       status = next
+      if (next !== 0) for (const response of held) reply(response)
     },
     requests: () => bodies.length,
     text: () => bodies.join('\n').replace(/UnixNano":"\d+"/g, 'UnixNano"'),
