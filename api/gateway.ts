@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createQueues } from '../pipeline/queues/bullmq.js'
+import type { Tracing } from '../pipeline/queues/tracing.js'
 import { recordAct } from '../pipeline/stores/audit.js'
 import { createStore, type Store, type StoreAddress } from '../pipeline/stores/clickhouse.js'
 import { Fault } from '../schemas/fault.js'
@@ -43,6 +44,7 @@ export interface GatewayOptions {
   readonly secret: (reference: SecretReference) => string
   /** Takes what is sent here; undefined where the profile does not let anything be sent. */
   readonly intake?: Intake | undefined
+  readonly tracing?: Tracing | undefined
   readonly onRequest: (entry: RequestEntry) => void
   /** A fault of the world or a broken program; `requestId` is empty outside of requests. */
   readonly onFailure: (error: unknown, requestId: string) => void
@@ -82,11 +84,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     answerMsMax: gateway.limits.answerMsMax,
     requestsInFlightMax: gateway.limits.requestsInFlightMax,
     log: options.onRequest,
+    tracer: options.tracing?.tracer,
     onFailure,
   })
   const { limits, requestsPerSecondMax } = gateway
   const requestId = createRequestIds(randomBytes(6).toString('hex'))
-  const shared = { ...handling, limits, requestsPerSecondMax, requestId, onFailure }
+  const isTraced = options.tracing !== undefined
+  const shared = { ...handling, limits, requestsPerSecondMax, requestId, isTraced, onFailure }
   const listeners: Listener[] = []
   const renewals: { close(): void }[] = []
   const serve = (listener: Listener, tls: object | undefined) => {
@@ -135,15 +139,19 @@ interface Parts {
 }
 
 function createParts(options: GatewayOptions): Parts {
-  const { profile, key, onFailure } = options
+  const { profile, key, redisUrl, tracing, onFailure } = options
   const { gateway, identity: identitySettings, cis: cisSettings } = profile
   if (gateway === undefined || identitySettings === undefined || cisSettings === undefined) {
     throw new Fault('PROFILE', 'gateway needs the sections identity and cis')
   }
   const onFault = (fault: Fault) => onFailure(fault, '')
   const now = Date.now
-  const store = createStore(options.store, 'discreet')
-  const queues = createQueues({ redisUrl: options.redisUrl, prefix: profile.database })
+  const store = createStore(options.store, 'discreet', tracing?.tracer)
+  const queues = createQueues({
+    redisUrl,
+    prefix: profile.database,
+    telemetry: tracing?.telemetry,
+  })
   const identity = createIdentity(identitySettings, {
     subject: createSubject(key),
     tokensCachedMax: gateway.limits.tokensCachedMax,

@@ -1,8 +1,10 @@
 import { Fault } from '../schemas/fault.js'
 import type { ErrorStyle, GatewayVersion } from '../schemas/gateway.js'
+import type { Tracer } from '../schemas/tracer.js'
 import { type Answer, type ErrorStyleOf, type Rendered, render } from './answer.js'
 import type { GatewayRequest, GatewayResponse, Handle, IsStreamed, Refuse } from './request.js'
 import { createMatch, type Route } from './route.js'
+import { traceRequests } from './traced.js'
 import { versionHeaders } from './version.js'
 
 /** One request for the log: codes and hashes, never a token, a name or an address. */
@@ -24,6 +26,7 @@ export interface HandleOptions {
   readonly answerMsMax: number
   readonly requestsInFlightMax: number
   readonly log: (entry: RequestEntry) => void
+  readonly tracer?: Tracer | undefined
   /** A fault of the world or a broken program, with all that is known of it. */
   readonly onFailure: (error: unknown, requestId: string) => void
 }
@@ -104,7 +107,9 @@ export function createHandling(options: HandleOptions): Handling {
     const found = match(request)
     return found.kind === 'route' && found.route.isStreamed === true
   }
-  return { handle, refuse, isStreamed }
+  const handling = { handle, refuse, isStreamed }
+  const { tracer } = options
+  return tracer === undefined ? handling : traceRequests(handling, { tracer, match })
 }
 
 type Begun = Pick<GatewayRequest, 'id' | 'startedAt'>

@@ -16,6 +16,8 @@ export interface GatewayRequest {
   readonly field?: (name: string) => string | undefined
   /** `X-Request-Id` of the request if it is sane, else one of our own. */
   readonly id: string
+  /** Of the caller's trace (W3C Trace Context), read where traces are on alone. */
+  readonly traceparent?: string | undefined
   /** Whether the client showed a certificate that is trusted. */
   readonly isMutual: boolean
   /** When its header was there, `performance.now()`. */

@@ -1,5 +1,6 @@
 import type { SecretReference } from '../schemas/secret.js'
 import type { External } from './addresses.js'
+import type { TracingSettings } from './tracing.js'
 
 /** What every command is given: the global options and the surroundings, read once in main.ts. */
 export interface Context {
@@ -9,6 +10,8 @@ export interface Context {
   readonly external: External
   /** The secret that a profile refers to. Throws `CONFIG` where there is none. */
   readonly secret: (reference: SecretReference) => string
+  /** Undefined where traces are off, as they are unless OTEL_ variables name an endpoint. Throws `CONFIG`. */
+  readonly tracing: () => TracingSettings | undefined
   /** TIELINE_INSTALL=1: missing programs may be installed with sudo. */
   readonly installs: boolean
   /** Fires on Ctrl-C and when the process is told to end. */

@@ -3,6 +3,7 @@ import type { Profile } from '../schemas/profile.js'
 import type { SecretReference } from '../schemas/secret.js'
 import { type Child, createChild } from './child.js'
 import { collectSecrets, type Secrets } from './secrets.js'
+import type { TracingSettings } from './tracing.js'
 
 /** What the gateway's process is started with. */
 export interface GatewayProcessOptions {
@@ -13,6 +14,7 @@ export interface GatewayProcessOptions {
   readonly folders?: { readonly uploads: string; readonly pushed: string }
   /** Hashes identifiers and tokens. */
   readonly key: string
+  readonly tracing?: TracingSettings | undefined
   /** One line for each request. */
   readonly requestLogPath: string
   /** The secrets that the profile refers to. */

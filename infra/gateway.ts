@@ -9,17 +9,20 @@ import { createGatewayMetrics } from './metrics/gateway.js'
 import { createRequestLog } from './request-log.js'
 import { revealFrom } from './secrets.js'
 import { serveParent } from './serve-parent.js'
+import { startTracing } from './tracing.js'
 
 serveParent<GatewayProcessOptions>('gateway', async (options, { log }) => {
   const { profile, secrets, requestLogPath } = options
   const requests = createRequestLog(requestLogPath, (path) => renameSync(path, `${path}.1`))
   const onFailure = (error: unknown) => logFailure(log, error, '')
-  const intake =
-    options.folders && (await createIntake({ ...options, folders: options.folders, onFailure }))
+  const { folders } = options
+  const tracing = await startTracing(options.tracing, { service: 'tieline-gateway', log })
+  const intake = folders && (await createIntake({ ...options, folders, tracing, onFailure }))
   const metrics = createGatewayMetrics(() => gateway.figures())
   const gateway = await createGateway({
     ...options,
     intake,
+    tracing,
     secret: revealFrom(secrets),
     onRequest: (entry) => {
       requests.write(entry)
@@ -48,6 +51,7 @@ serveParent<GatewayProcessOptions>('gateway', async (options, { log }) => {
       await intake?.close()
       await health.close()
       await requests.close()
+      await tracing?.close()
     },
   }
 })

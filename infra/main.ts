@@ -4,6 +4,7 @@ import { Fault } from '../schemas/fault.js'
 import { type Context, exitCodes } from './context.js'
 import { packageVersion } from './package-root.js'
 import { createSecretReader } from './secrets.js'
+import { readTracing } from './tracing.js'
 
 interface GlobalOptions {
   readonly home: string
@@ -254,6 +255,7 @@ function surroundings(options: GlobalOptions): Context {
       ...(REDIS_URL && { redisUrl: REDIS_URL }),
     },
     secret: createSecretReader(env),
+    tracing: () => readTracing(env),
     installs: TIELINE_INSTALL === '1',
     ending: ending.signal,
     print: (text) => void process.stdout.write(`${text}\n`),

@@ -16,6 +16,7 @@ import { claimHome, type RunState, readRun, writeRun } from './run-state.js'
 import { collectSecrets } from './secrets.js'
 import { type Closer, type ServerOptions, type StackPart, startServers, timed } from './servers.js'
 import { printable } from './table.js'
+import type { TracingSettings } from './tracing.js'
 import { createWorkerProcess, type WorkerDetail } from './worker-process.js'
 
 export interface StackOptions extends ServerOptions {
@@ -23,6 +24,8 @@ export interface StackOptions extends ServerOptions {
   readonly secret?: (reference: SecretReference) => string
   /** Name of the command, for run.json. */
   readonly command?: string
+  /** Where traces of gateway and worker go; without it there are none. */
+  readonly tracing?: TracingSettings | undefined
   /** Whether the stack goes on after the command that needed it; default true. */
   readonly stays?: boolean
 }
@@ -68,6 +71,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           isWatched: stays,
           ...(embedded && { storeLandingPath: landing }),
           redisUrl: redis.redisUrl,
+          tracing: options.tracing,
           secrets: collectSecrets(
             [profile.sources, profile.backfill, profile.alerts],
             options.secret ?? noSecret,
@@ -148,6 +152,7 @@ async function startGateway(options: StackOptions, at: Pick<Addresses, 'store' |
         profile: placeFiles(profile, home.path),
         folders: { uploads: home.uploads, pushed: home.pushed },
         key: createHmac('sha256', home.secrets.writer).update('gateway').digest('hex'),
+        tracing: options.tracing,
         requestLogPath: join(home.logs, 'requests.log'),
       },
       secret: options.secret ?? noSecret,

@@ -112,6 +112,7 @@ async function startFor(
       log: createLog(join(own.home.logs, 'tieline.log'), own.command),
       external: context.external,
       secret: context.secret,
+      tracing: context.tracing(),
       stays: false,
       installs: context.installs,
       say: context.say,

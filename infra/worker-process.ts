@@ -2,17 +2,19 @@ import type { StoreAddress } from '../pipeline/stores/clickhouse.js'
 import type { createWorker } from '../pipeline/worker.js'
 import { type Child, createChild } from './child.js'
 import type { Secrets } from './secrets.js'
+import type { TracingSettings } from './tracing.js'
 
 /** What the worker runs with, apart from its log, which it opens itself. */
 export interface WorkerOptions
   extends Omit<
     Parameters<typeof createWorker>[0],
-    'log' | 'tell' | 'mdm' | 'alert' | 'secret' | 'onDone' | 'onFailure'
+    'log' | 'tell' | 'mdm' | 'alert' | 'secret' | 'tracing' | 'onDone' | 'onFailure'
   > {
   /** The secrets that the sources, backfill and alerts of the profile refer to. */
   readonly secrets: Secrets
   /** Who may read only: what watches the store. */
   readonly reader: StoreAddress
+  readonly tracing?: TracingSettings | undefined
   /** Whether it listens for health and metrics. */
   readonly isWatched: boolean
 }

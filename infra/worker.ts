@@ -10,6 +10,7 @@ import { createOperationsPage } from './operations/operations.js'
 import { onFreePort } from './port.js'
 import { revealFrom } from './secrets.js'
 import { serveParent } from './serve-parent.js'
+import { startTracing } from './tracing.js'
 import type { WorkerDetail, WorkerOptions } from './worker-process.js'
 
 serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { log, tell }) => {
@@ -24,6 +25,7 @@ serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { l
   })
   const secret = revealFrom(secrets)
   const mdm = profile.backfill && createRestMdm(profile.backfill, secret)
+  const tracing = await startTracing(options.tracing, { service: 'tieline-worker', log })
   const { done: onDone, failed: onFailure } = metrics
   const { alerts: settings } = profile
   const alerts =
@@ -45,6 +47,7 @@ serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { l
     mdm,
     alert,
     log,
+    tracing,
     tell,
     onDone,
     onFailure,
@@ -73,6 +76,7 @@ serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { l
       await health?.close()
       await operations?.close()
       await metrics.close()
+      await tracing?.close()
     },
   }
 })

@@ -17,6 +17,7 @@ import type { Stillness } from './poll.js'
 import { pollWhenDue } from './poll-when-due.js'
 import { createConsumer, createQueues } from './queues/bullmq.js'
 import { idsOf, type JobData, type JobName } from './queues/jobs.js'
+import type { Tracing } from './queues/tracing.js'
 import { receive } from './receive.js'
 import { giveUp, reconcile } from './reconcile.js'
 import { register } from './registrations.js'
@@ -43,6 +44,7 @@ export interface WorkerOptions {
   /** Looks for alerts and sends them; without it nobody does. */
   readonly alert?: (() => Promise<void>) | undefined
   readonly log: Logger
+  readonly tracing?: Tracing | undefined
   readonly tell?: (text: string) => void
   /** Hears how long each step took that came to its end. */
   readonly onDone?: (step: JobName, ms: number) => void
@@ -90,6 +92,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       name,
       redisUrl,
       prefix: profile.database,
+      telemetry: options.tracing?.telemetry,
       concurrency,
       attemptsMax: profile.limits.attemptsMax,
       run: steps[name],
@@ -140,9 +143,9 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
 }
 
 function createLine(options: WorkerOptions): Line {
-  const { profile, folders, secret, log } = options
+  const { profile, folders, redisUrl, secret, log, tracing } = options
   const now = () => new Date()
-  const store = createStore(options.store, 'discreet')
+  const store = createStore(options.store, 'discreet', tracing?.tracer)
   const tell = options.tell ?? (() => undefined)
   const own = [
     { name: backfillSource, path: folders.backfill },
@@ -156,7 +159,7 @@ function createLine(options: WorkerOptions): Line {
     folders,
     store,
     ledger: createLedger(store, now),
-    queues: createQueues({ redisUrl: options.redisUrl, prefix: profile.database }),
+    queues: createQueues({ redisUrl, prefix: profile.database, telemetry: tracing?.telemetry }),
     sources: createSources([...profile.sources, ...own], {
       ...folders,
       freeDiskBytesMin: profile.limits.freeDiskBytesMin,

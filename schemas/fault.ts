@@ -178,6 +178,11 @@ export const faultCodes = {
     retry: false,
     meaning: 'The MDM answered what is no usage. Mend its answer, or backfill in the profile.',
   },
+  TRACES_UNREACHABLE: {
+    retry: true,
+    meaning:
+      'The receiver of traces does not answer. Check it and OTEL_EXPORTER_OTLP_ENDPOINT; nothing waits for it.',
+  },
   ALERT_UNREACHABLE: {
     retry: true,
     meaning: 'The receiver of alerts does not answer. Check that it is up and alerts.url is right.',

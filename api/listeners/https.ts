@@ -69,6 +69,7 @@ type Serve = (
 
 function createServe(options: HttpsOptions): Serve {
   const { limits, handle, refuse, isStreamed = () => false, requestId, onFailure } = options
+  const { isTraced = false } = options
   const pace = createPace(options.requestsPerSecondMax)
   const answer = async (request: IncomingMessage): Promise<GatewayResponse> => {
     const startedAt = performance.now()
@@ -80,7 +81,8 @@ function createServe(options: HttpsOptions): Serve {
       const [path = ''] = (request.url ?? '').split('?')
       const field = (name: string) => only(request.headersDistinct[name])
       const method = request.method ?? ''
-      const asked = { ...at, method, path, authorization, field, isMutual: true }
+      const traceparent = isTraced ? field('traceparent') : undefined
+      const asked = { ...at, method, path, authorization, field, traceparent, isMutual: true }
       const streamed = isStreamed(asked)
       const framing = bodyOf(fields, streamed ? Number.MAX_SAFE_INTEGER : limits.bodyBytesMax)
       if (framing.kind === 'refused') return refuse(framing.status, at)

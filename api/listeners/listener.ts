@@ -8,6 +8,8 @@ export interface ListenerOptions<S> {
   readonly requestsPerSecondMax: number
   readonly handle: Handle
   readonly refuse: Refuse
+  /** Whether `traceparent` is read. */
+  readonly isTraced?: boolean
   readonly requestId: (given: string | undefined) => string
   readonly onFailure: (error: unknown, requestId: string) => void
 }

@@ -148,7 +148,7 @@ function addressKey(address: ArrayBuffer): number | string {
 function capture(
   raw: UwsRequest,
   { clear, see, fields }: FieldReader,
-  { requestId }: UwsOptions,
+  { requestId, isTraced = false }: UwsOptions,
 ): GatewayRequest {
   const startedAt = performance.now()
   clear()
@@ -159,6 +159,7 @@ function capture(
     authorization: fields.authorization,
     body: '',
     id: requestId(fields.requestId),
+    traceparent: isTraced ? raw.getHeader('traceparent') : undefined,
     isMutual: false,
     startedAt,
   }

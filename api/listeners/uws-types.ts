@@ -12,6 +12,8 @@ export type UwsSocket = Parameters<typeof import('uWebSockets.js').us_listen_soc
 export interface UwsRequest {
   getUrl(): string
   getCaseSensitiveMethod(): string
+  /** Empty where there is none. */
+  getHeader(name: string): string
   forEach(see: (name: string, value: string) => void): void
 }
 

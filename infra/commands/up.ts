@@ -36,6 +36,7 @@ export async function startHere(
     log: createLog(join(home.logs, 'tieline.log'), command),
     external: context.external,
     secret: context.secret,
+    tracing: context.tracing(),
     installs: context.installs,
     say: context.say,
     onStep: (step) => context.print(renderStep(step)),

@@ -4,6 +4,7 @@ import type { Intake } from '../../schemas/intake.js'
 import type { Profile } from '../../schemas/profile.js'
 import { createZone } from '../../schemas/zone.js'
 import { createQueues } from '../queues/bullmq.js'
+import type { Tracing } from '../queues/tracing.js'
 import { toReceipt } from '../receipt.js'
 import { attempt, ifThere } from '../sources/disk.js'
 import { createStore, type StoreAddress } from '../stores/clickhouse.js'
@@ -17,21 +18,26 @@ export interface IntakeOptions {
   readonly store: StoreAddress
   readonly redisUrl: string
   readonly folders: { readonly uploads: string; readonly pushed: string }
+  readonly tracing?: Tracing | undefined
   readonly onFailure: (error: unknown) => void
 }
 
 /** The way in for files and rows that are sent here; undefined where the profile opens none. */
 export async function createIntake(options: IntakeOptions): Promise<Intake | undefined> {
-  const { profile, folders, onFailure } = options
+  const { profile, folders, redisUrl, tracing, onFailure } = options
   if (profile.intake === undefined) return undefined
   for (const folder of Object.values(folders)) {
     await attempt(folder, () => mkdir(folder, { recursive: true, mode: 0o700 }))
   }
   const { companyCodes, limits } = profile
   const now = () => new Date()
-  const store = createStore(options.store, 'discreet')
+  const store = createStore(options.store, 'discreet', tracing?.tracer)
   const ledger = createLedger(store, now)
-  const queues = createQueues({ redisUrl: options.redisUrl, prefix: profile.database })
+  const queues = createQueues({
+    redisUrl,
+    prefix: profile.database,
+    telemetry: tracing?.telemetry,
+  })
   const arrive = createArrive(ledger, queues)
   const pushes = await createPushes({
     folder: folders.pushed,

@@ -10,14 +10,18 @@ import {
   jobId,
   jobNames,
   parseJob,
+  type Repeated,
 } from './jobs.js'
 import { createProducerConnection, createWorkerConnection } from './redis.js'
+import { type Tracing, telemetryOf } from './tracing.js'
 import { fromProgress, holdUp, passingFault, type Wait } from './wait.js'
 
 export interface QueueOptions {
   readonly redisUrl: string
   /** Keeps what belongs to one utility's database apart from all others in the same Redis. */
   readonly prefix: string
+  /** Hears of each job that is added or done; undefined where traces are off. */
+  readonly telemetry?: Tracing['telemetry'] | undefined
 }
 
 export type QueueCounts = Readonly<Record<JobName, Readonly<Record<string, number>>>>
@@ -28,7 +32,7 @@ export interface Queues {
   /** A reconcile job that runs when all loads of its file have ended, well or badly. */
   addFlow(reconcile: JobData<'reconcile'>, loads: readonly JobData<'load'>[]): Promise<void>
   /** Repeats a job; calling it again with the same name changes the pace and the format alone. */
-  repeat<N extends JobName>(name: N, data: JobData<N>, everyMs: number): Promise<void>
+  repeat<N extends Repeated>(name: N, data: JobData<N>, everyMs: number): Promise<void>
   /** Lets one job of the queue run at a time, however many workers there are. */
   runAlone(name: JobName): Promise<void>
   counts(): Promise<QueueCounts>
@@ -98,7 +102,7 @@ function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
 
 export function createQueues(options: QueueOptions): Queues {
   const connection = createProducerConnection(options.redisUrl)
-  const shared = { connection, prefix: options.prefix }
+  const shared = { connection, prefix: options.prefix, ...telemetryOf(options) }
   const queues = new Map<JobName, Queue>(
     jobNames.map((name) => [name, new Queue(name, shared).on('error', () => undefined)]),
   )
@@ -226,6 +230,7 @@ export function createConsumer<N extends JobName>(
       connection,
       prefix: options.prefix,
       concurrency: options.concurrency,
+      ...telemetryOf(options),
       lockDuration: lockMs,
       stalledInterval: stalledMs,
       maxStalledCount: worldAttemptsMax,

@@ -59,6 +59,10 @@ export type JobName = keyof typeof jobSchemas
 export type JobData<N extends JobName> = z.infer<(typeof jobSchemas)[N]>
 export const jobNames = Object.keys(jobSchemas) as JobName[]
 
+/** Jobs that come again and again by themselves. */
+export const repeated = ['poll', 'sweep', 'retain', 'due', 'alert'] as const satisfies JobName[]
+export type Repeated = (typeof repeated)[number]
+
 /**
  * The data of a job as its queue's schema has it; throws for one of a format not known here. What
  * such data hold is not known either: the fault names places of the schema, no key and no value.

@@ -2,6 +2,8 @@ import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { Fault, type FaultCode } from '../../schemas/fault.js'
+import type { Tracer } from '../../schemas/tracer.js'
+import { toStatementSpan } from './statement-span.js'
 
 /** Where the store answers. `url` is ClickHouse's HTTP address without credentials. */
 export interface StoreAddress {
@@ -72,7 +74,12 @@ export type Wording = 'verbatim' | 'discreet'
 /** In characters as JSON; as much as leaves room in the request line of any proxy. */
 const urlParametersMax = 4_096
 
-export function createStore(address: StoreAddress, wording: Wording = 'verbatim'): Store {
+/** With a tracer each statement is told of, by its kind and table. */
+export function createStore(
+  address: StoreAddress,
+  wording: Wording = 'verbatim',
+  tracer?: Tracer,
+): Store {
   const client = createClient({
     url: address.url,
     username: address.username,
@@ -90,13 +97,17 @@ export function createStore(address: StoreAddress, wording: Wording = 'verbatim'
     query_params: { ...statement.parameters },
     clickhouse_settings: { ...settingsAlways, ...statement.settings },
   })
-  const attempt = async <T>(what: string, run: () => Promise<T>): Promise<T> => {
+  const untold = async <T>(what: string, run: () => Promise<T>): Promise<T> => {
     try {
       return await run()
     } catch (error) {
       throw toFault(what, { error, wording })
     }
   }
+  const attempt: typeof untold =
+    tracer === undefined
+      ? untold
+      : (what, run) => tracer.trace(toStatementSpan(what), () => untold(what, run))
   /** A long list of parameters is a mistake of the program's, hence no fault of the store's. */
   const exec = async <T>(
     statement: Statement,

@@ -35,6 +35,7 @@ test('only what the world may mend by itself is worth a retry', async (t) => {
     'SOURCE_REFUSED',
     'SOURCE_UNREACHABLE',
     'STORE_UNREACHABLE',
+    'TRACES_UNREACHABLE',
   ])
 })
 

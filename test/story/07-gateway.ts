@@ -17,7 +17,7 @@ export interface GatewayStory {
   readonly ami: OfficeServer
   readonly certificates: Certificates
   readonly mutualUrl: string
-  ask(path: string, token: string): Promise<Asked>
+  ask(path: string, token: string, more?: Readonly<Record<string, string>>): Promise<Asked>
   token(clientId: string, more?: object): Promise<string>
 }
 
@@ -58,8 +58,8 @@ export async function createGatewayStory(
     ami,
     certificates,
     mutualUrl,
-    ask: async (path, token) => {
-      const headers = { Authorization: `Bearer ${token}` }
+    ask: async (path, token, more) => {
+      const headers = { ...more, Authorization: `Bearer ${token}` }
       const answer = await fetch(`${bearerUrl}/v1/gateway/${path}`, { method: 'POST', headers })
       return { status: answer.status, text: await answer.text(), headers: answer.headers }
     },

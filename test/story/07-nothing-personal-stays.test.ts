@@ -5,7 +5,8 @@ import { createOfficeServer } from '../../infra/demo/back-office/server.js'
 import { callMutual, people } from '../api/rig.js'
 import { tieline } from '../infra/command-line.js'
 import { createGatewayStory } from './07-gateway.js'
-import { until } from './stack.js'
+import { createReceiver } from './07-traces.js'
+import { header, until } from './stack.js'
 
 /** Canaries stand in every field of a person, in every token and in what the systems say of failures. */
 const canary = (name: string) => `canary${name}7f3a`
@@ -20,8 +21,10 @@ const headEnd = await createOfficeServer(0, ({ method, path }) => {
   return { status: 200, body: { meterId, isAMI: true, note: canary('meter') } }
 })
 t.teardown(headEnd.close)
+const receiver = await createReceiver(t)
 const gateway = await createGatewayStory(t, {
   profile: { ami: { kind: 'rest', url: headEnd.url } },
+  stack: { tracing: { url: receiver.url } },
 })
 const { home, store } = gateway.story
 
@@ -32,7 +35,15 @@ const hub = {
   installCode: '83FED3407A939723A5C639B26916D505C3B5',
 }
 const name = { firstName: canary('first'), lastName: canary('last') }
-const whole = JSON.parse((await gateway.ask('customer', await gateway.token(people.active))).text)
+const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
+const callerId = '00f067aa0ba902b7'
+const caller = {
+  traceparent: `00-${traceId}-${callerId}-01`,
+  tracestate: `a=${canary('state')}`,
+  baggage: `a=${canary('baggage')}`,
+}
+const first = await gateway.ask('customer', await gateway.token(people.active), caller)
+const whole = JSON.parse(first.text)
 const [wholeSite] = whole.customerSites
 const site = { ...wholeSite, ...name, address1: canary('street'), city: canary('city') }
 const person = { ...whole, ...name, businessName: canary('business'), customerSites: [site] }
@@ -111,6 +122,72 @@ t.test('what the head-end says of a bind stays there', async (t) => {
   }
   const account = Buffer.from(`${canary('user')}:${canary('password')}`).toString('base64')
   t.equal(await bind({}, { authorization: `Basic ${account}` }), 401)
+})
+
+t.test('one trace goes from the request over the job to the statement', async (t) => {
+  const ofTrace = () => receiver.spans().filter((span) => span.traceId === traceId)
+  const find = (name: string) => ofTrace().find((span) => span.name === name)
+  await until(
+    () => find('INSERT registration_fact') !== undefined && find('process register') !== undefined,
+  )
+  const way: string[] = []
+  let at = find('INSERT registration_fact')
+  for (; at !== undefined; at = ofTrace().find(({ spanId }) => spanId === at?.parentSpanId)) {
+    way.unshift(at.name)
+    if (at.parentSpanId === callerId) way.unshift('caller')
+  }
+  t.same(way, [
+    'caller',
+    'POST /v1/gateway/customer',
+    'add register.register',
+    'process register',
+    'INSERT registration_fact',
+  ])
+  t.match(find('POST /v1/gateway/customer')?.attributes, {
+    'http.route': '/v1/gateway/customer',
+    'http.response.status_code': 200,
+  })
+  t.match(find('INSERT registration_fact')?.attributes, {
+    'db.operation.name': 'INSERT',
+    'db.collection.name': 'registration_fact',
+  })
+})
+
+t.test('no trace tells of a person, an account, a meter, a file, a token', async (t) => {
+  const row = '910020000001,5113000001,E-7131,3/4/2024 0:00,1.25'
+  const name = 'DEMO_05032024_Electric.csv'
+  t.match(await gateway.story.loadBytes(name, `${header}\n${row}\n`), { status: 'published' })
+  await callMutual(gateway, `bind/${canary('hub')}`, { method: 'GET' })
+  await gateway.ask(canary('path'), token, caller)
+  const names = () => new Set(receiver.spans().map((span) => span.name))
+  const expected = [
+    'process settle',
+    'GET /v1/gateway/bind/*',
+    '_OTHER none',
+    'POST /v1/gateway/bind',
+  ]
+  await until(() => expected.every((one) => names().has(one)))
+  const [, , signature = ''] = token.split('.')
+  const meterId = whole.customerSites[0].meters[0].meterId
+  const own = [people.active, meterId, ...row.split(',').slice(0, 3), name, 'DEMO_']
+  const sent = receiver.text()
+  for (const secret of [/canary/i, token, foreign, signature, hub.macAddress, ...own]) {
+    const at = sent.search(secret)
+    t.equal(at, -1, `${String(secret).slice(0, 20)} ${sent.slice(at - 200, at + 80)}`)
+  }
+})
+
+t.test('a receiver that is away hinders nothing, and the log says so once', async (t) => {
+  await receiver.close()
+  const warnings = (part: string) =>
+    readFileSync(join(home.logs, `${part}.log`), 'utf8').split('TRACES_UNREACHABLE').length - 1
+  await put(person)
+  await until(async () => {
+    t.equal((await gateway.ask('login', token)).status, 200)
+    return warnings('gateway') > 0 && warnings('worker') > 0
+  })
+  t.equal((await gateway.ask('customer', token)).status, 200)
+  t.same([warnings('gateway'), warnings('worker')], [1, 1])
 })
 
 t.test('none of it stands in an answer, a table, a log, Redis or the folder', async (t) => {

@@ -176,6 +176,7 @@ const surroundings: Omit<Context, 'print'> = {
   profilePath: undefined,
   external: {},
   secret: () => '',
+  tracing: () => undefined,
   installs: false,
   ending: new AbortController().signal,
   say: () => undefined,

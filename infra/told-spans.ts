@@ -1,0 +1,61 @@
+import type { SpanStatusCode } from '@opentelemetry/api'
+import type { ExportResult } from '@opentelemetry/core'
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-node'
+
+const errorStatus: SpanStatusCode.ERROR = 2
+const word = /^[\w./* -]{1,80}$/
+const code = /^[A-Z0-9_]{1,40}$/
+
+/**
+ * All that a span may tell besides its name and times, and how it may look. Whatever else a library
+ * notes down (options, results, messages, stacks, ids that are hashes of a meter) is not sent.
+ */
+const told: Readonly<Record<string, RegExp>> = {
+  'http.request.method': code,
+  'http.route': word,
+  'http.response.status_code': word,
+  'db.system.name': word,
+  'db.operation.name': code,
+  'db.collection.name': word,
+  'bullmq.queue.name': word,
+  'bullmq.queue.operation': word,
+  'bullmq.job.name': word,
+  // A step's name with its arrival, and its chunk.
+  'bullmq.job.id': /^[a-zA-Z]+(-\d{1,10}){1,2}$/,
+  'bullmq.job.attempts.made': word,
+  'bullmq.job.failed.reason': code,
+  'error.type': code,
+}
+
+/** An exporter to which each span comes with what may be told alone; `hear` learns how it went. */
+export function onlyTold(
+  exporter: SpanExporter,
+  hear: (result: ExportResult) => void,
+): SpanExporter {
+  return {
+    export: (spans, done) =>
+      exporter.export(spans.map(toTold), (result) => {
+        hear(result)
+        done(result)
+      }),
+    shutdown: () => exporter.shutdown(),
+  }
+}
+
+function toTold(span: ReadableSpan): ReadableSpan {
+  const isFailed = span.events.some(({ name }) => name === 'job failed')
+  const code = isFailed ? errorStatus : span.status.code
+  const events = span.events.map(({ name, time, attributes = {} }) => ({
+    name,
+    time,
+    attributes: toldOf(attributes),
+  }))
+  const value = { attributes: toldOf(span.attributes), events, links: [], status: { code } }
+  return Object.assign(Object.create(span) as ReadableSpan, value)
+}
+
+function toldOf(attributes: ReadableSpan['attributes']): ReadableSpan['attributes'] {
+  return Object.fromEntries(
+    Object.entries(attributes).filter(([key, value]) => told[key]?.test(String(value))),
+  )
+}
