@@ -19,6 +19,9 @@ export interface Told {
   readonly fault?: { readonly code: string; readonly detail: string }
 }
 
+/** What could not be told is asked again after so long, where its pace is slower. */
+const againMs = 15_000
+
 export interface Live {
   /** Hears of each panel at once if something is known of it, and then whenever it was asked. */
   watch(hear: (told: Told) => void): () => void
@@ -26,8 +29,8 @@ export interface Live {
 }
 
 /**
- * Asks each panel at its pace while somebody watches, once for all who do; nobody watching, nobody
- * is asked.
+ * Asks each panel at its pace while somebody watches, once for all who do, also where watchers come
+ * and go; nobody watching, nobody is asked.
  */
 export function createLive(panels: readonly Panel[], onFailure: (error: unknown) => void): Live {
   const hearers = new Set<(told: Told) => void>()
@@ -41,10 +44,14 @@ export function createLive(panels: readonly Panel[], onFailure: (error: unknown)
     asking.delete(panel.name)
     known.set(panel.name, told)
     for (const hear of hearers) hear(told)
+    plan(panel, told.fault === undefined ? panel.everyMs : Math.min(panel.everyMs, againMs))
+  }
+  const plan = (panel: Panel, inMs: number): void => {
+    clearTimeout(timers.get(panel.name))
     if (hearers.size === 0) return
     timers.set(
       panel.name,
-      setTimeout(() => void turn(panel), panel.everyMs),
+      setTimeout(() => void turn(panel), inMs),
     )
   }
   const stop = () => {
@@ -55,7 +62,9 @@ export function createLive(panels: readonly Panel[], onFailure: (error: unknown)
     watch: (hear) => {
       hearers.add(hear)
       for (const told of known.values()) hear(told)
-      if (hearers.size === 1) for (const panel of panels) void turn(panel)
+      if (hearers.size === 1) {
+        for (const panel of panels) plan(panel, untilDue(panel, known.get(panel.name)))
+      }
       return () => {
         hearers.delete(hear)
         if (hearers.size === 0) stop()
@@ -66,6 +75,12 @@ export function createLive(panels: readonly Panel[], onFailure: (error: unknown)
       stop()
     },
   }
+}
+
+/** Milliseconds; what is not known, or could not be told, is due. */
+function untilDue({ everyMs }: Panel, told: Told | undefined): number {
+  if (told === undefined || told.fault !== undefined) return 0
+  return Math.max(0, Date.parse(told.at) + everyMs - Date.now())
 }
 
 /** A fault of the store names its statement, which says nothing to who watches. */

@@ -44,17 +44,28 @@ function beat(text: string, state: 'good' | 'bad'): void {
   pulse.className = state
 }
 
-const stream = new EventSource('live')
 let heardAt = ''
-stream.addEventListener('message', ({ data }) => {
-  const told = JSON.parse(data) as Told
-  show(told)
-  if (told.at > heardAt) heardAt = told.at
-})
-stream.addEventListener('open', () => beat('live', 'good'))
-stream.addEventListener('error', () => {
-  const since = heardAt === '' ? '' : `; figures of ${time(heardAt)}`
-  beat(`no connection, trying again${since}`, 'bad')
+
+function listen(): EventSource {
+  const stream = new EventSource('live')
+  stream.addEventListener('message', ({ data }) => {
+    const told = JSON.parse(data) as Told
+    show(told)
+    if (told.at > heardAt) heardAt = told.at
+  })
+  stream.addEventListener('open', () => beat('live', 'good'))
+  stream.addEventListener('error', () => {
+    const since = heardAt === '' ? '' : `; figures of ${time(heardAt)}`
+    beat(`no connection, trying again${since}`, 'bad')
+  })
+  return stream
+}
+
+// What nobody sees is not asked for: a forgotten tab costs the line nothing.
+let stream = listen()
+document.addEventListener('visibilitychange', () => {
+  stream.close()
+  if (!document.hidden) stream = listen()
 })
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
   for (const told of [...latest.values()]) {

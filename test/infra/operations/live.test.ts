@@ -45,6 +45,44 @@ t.test('however many watch, each panel is asked once; nobody watching, it is not
   t.equal(asked, before)
 })
 
+t.test('who comes back is told what is known, and asks for what is due alone', async (t) => {
+  let asked = 0
+  const live = createLive(
+    [
+      { name: 'slow', everyMs: 60_000, read: async () => ++asked },
+      { name: 'quick', everyMs: 1, read: async () => 0 },
+    ],
+    () => undefined,
+  )
+  t.teardown(live.close)
+  const told: Told[] = []
+  const hear = (one: Told) => void told.push(one)
+  const leave = live.watch(hear)
+  await until(() => asked === 1)
+  leave()
+  told.length = 0
+  t.teardown(live.watch(hear))
+  t.match(told, [{ name: 'slow', figures: 1 }, { name: 'quick' }])
+  await until(() => told.length > 4)
+  t.equal(asked, 1, 'its minute is not over')
+})
+
+t.test('a panel that could not be told is asked again by whoever comes', async (t) => {
+  let asked = 0
+  const read = async () => {
+    if (++asked === 1) throw new Fault('STORE_UNREACHABLE', 'ClickHouse did not answer')
+    return asked
+  }
+  const live = createLive([{ name: 'away', everyMs: 60_000, read }], () => undefined)
+  t.teardown(live.close)
+  const told: Told[] = []
+  const leave = live.watch((one) => told.push(one))
+  await until(() => told.length === 1)
+  leave()
+  t.teardown(live.watch((one) => told.push(one)))
+  await until(() => asked === 2)
+})
+
 const scraped = (ok: number, failed: number, fast: number) => `# TYPE tieline_requests_total counter
 tieline_requests_total{route="login",status="200",error_code=""} ${ok}
 tieline_requests_total{route="login",status="401",error_code="1"} ${failed}
