@@ -1,7 +1,7 @@
 import type { SourceShown } from '../../sources-shown.js'
 import type { Standing, StuckFile } from '../../standing.js'
 import type { CompleteDay } from '../panels/completeness.js'
-import type { CycleDays } from '../panels/cycles.js'
+import type { CycleDay, CycleDays } from '../panels/cycles.js'
 import type { Today } from '../panels/files.js'
 import type { Freshness } from '../panels/freshness.js'
 import type { Minutes } from '../panels/minutes.js'
@@ -11,7 +11,7 @@ import { chart } from './charts.js'
 import { badge, bar, el, nothing } from './elements.js'
 import { gateway } from './gateway.js'
 import { table } from './tables.js'
-import { bytes, count, instant, percent, printable, rough, span } from './text.js'
+import { bytes, count, instant, percent, printable, rough, span, stamp } from './text.js'
 
 /** How a panel's figures are shown. */
 export type View = (figures: never) => readonly (Node | string)[]
@@ -214,13 +214,23 @@ function cycles({ today, running, cycles }: CycleDays): readonly Node[] {
       [
         { title: 'cycle', cell: ({ cycle }) => cycle },
         { title: 'period', cell: ({ from, to }) => `${from} to ${to}` },
-        { title: 'meters', right: true, cell: (cycle) => count(cycle.meters) },
-        { title: 'day', right: true, cell: ({ day, days }) => `${day} of ${days}` },
+        {
+          title: 'day',
+          right: true,
+          cell: ({ day, days }) => (day > days ? 'ended' : `${day} of ${days}`),
+        },
         { title: '', cell: ({ day, days }) => bar(day / days) },
+        { title: 'bills', right: true, cell: billsOf },
+        { title: 'computed, UTC', cell: ({ billedAt }) => billedAt && stamp(billedAt) },
       ],
       cycles,
     ),
   ]
+}
+
+/** Bills with a total, of all that the latest run has. */
+function billsOf({ billed, bills, billedAt }: CycleDay): string {
+  return billedAt === '' ? 'none yet' : `${count(billed)} of ${count(bills)}`
 }
 
 function sources(shown: readonly SourceShown[]): readonly Node[] {
