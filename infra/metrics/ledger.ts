@@ -141,12 +141,15 @@ export function askCycles(store: Store): Promise<readonly CycleNewest[]> {
         FROM tenancy FINAL
         WHERE valid_to IS NULL AND billing_cycle_id != '' AND meter_id IN
         (
-          SELECT arrayJoin(groupArray({candidates:UInt32})(meter_id))
-          FROM tenancy
-          WHERE valid_to IS NULL AND billing_cycle_id != ''
-          GROUP BY billing_cycle_id, meter_type
-          ORDER BY billing_cycle_id, meter_type
-          LIMIT {cycles:UInt32}
+          SELECT arrayJoin(meters) FROM
+          (
+            SELECT groupArray({candidates:UInt32})(meter_id) AS meters
+            FROM tenancy
+            WHERE valid_to IS NULL AND billing_cycle_id != ''
+            GROUP BY billing_cycle_id, meter_type
+            ORDER BY billing_cycle_id, meter_type
+            LIMIT {cycles:UInt32}
+          )
         )
         ORDER BY cycle, commodity, meter_id
         LIMIT {meters:UInt32} BY cycle, commodity
