@@ -105,10 +105,11 @@ program
 
 program
   .command('page')
-  .description('the figures of the operations page over a ledger of a year and many jobs')
+  .description('the operations page over a ledger of a year, many jobs and two weeks of reads')
   .option('--files <n>', 'files in the ledger', toCount, 20_000)
   .option('--jobs <n>', 'jobs in Redis', toCount, 100_000)
-  .option('--rounds <n>', 'rounds measured', toCount, 7)
+  .option('--meters <n>', 'registered meters, each with 96 reads a day', toCount, 35_000)
+  .option('--rounds <n>', 'rounds measured', toCount, 9)
   .action(async (options) => {
     await page({ ...options, print })
   })

@@ -1,34 +1,40 @@
-import { Queue } from 'bullmq'
+import type { Panel } from '../infra/operations/live.js'
 import { createPanels } from '../infra/operations/panels.js'
+import { grouped } from '../infra/table.js'
 import { createQueues } from '../pipeline/queues/bullmq.js'
-import { createProducerConnection } from '../pipeline/queues/redis.js'
-import { createStore } from '../pipeline/stores/clickhouse.js'
+import { createStore, type Statement, type Store } from '../pipeline/stores/clickhouse.js'
 import { createZone } from '../schemas/zone.js'
+import { verdict } from './check.js'
+import { daysOfReads, type Filling, fill } from './page-fill.js'
 import { createRig, type Rig } from './rig.js'
 import { median } from './usage-figures.js'
 
-export interface PageBenchOptions {
-  readonly files: number
-  readonly jobs: number
+export interface PageBenchOptions extends Filling {
   readonly rounds: number
   readonly print: (line: string) => void
 }
 
 /** Figures of a page that is just opened should be there within a second. */
 const msMax = 1_000
-const jobsAtOnce = 5_000
+/** What a statement may take, in bare counts of the tables that it reads. */
+const countsMax = 3
 
 /**
- * A ledger of a year and a crowded Redis: how long each panel of the operations page takes, alone and
- * all at once as when the page is opened, beside a bare count over the ledger.
+ * A ledger of a year, a crowded Redis and two weeks of reads: how long each panel of the operations
+ * page takes, alone and all at once as when the page is opened, and each of their statements beside
+ * bare counts of the tables that it reads.
  */
-export async function page({ files, jobs, rounds, print }: PageBenchOptions): Promise<void> {
+export async function page(options: PageBenchOptions): Promise<void> {
+  const { files, jobs, meters, rounds, print } = options
   const profile = { companyCodes: ['BENCH'], timeZone: 'America/Detroit' }
   const rig = await createRig({ name: 'page', profile, say: print })
   try {
-    print(`estimate: first figures within ${msMax} ms with ${files} files and ${jobs} jobs`)
-    await fillLedger(rig, files)
-    await fillQueue(rig, jobs)
+    const reads = meters * 96 * daysOfReads
+    print(`${grouped(files)} files, ${grouped(jobs)} jobs, ${grouped(reads)} reads`)
+    print(
+      `estimate: first figures within ${msMax} ms, a statement ${countsMax} bare counts at most`,
+    )
+    await fill(rig, options)
     await measure(rig, rounds, print)
   } finally {
     await rig.close()
@@ -38,61 +44,117 @@ export async function page({ files, jobs, rounds, print }: PageBenchOptions): Pr
 async function measure(rig: Rig, rounds: number, print: (line: string) => void): Promise<void> {
   const { profile, stack, home } = rig
   const store = createStore(stack.reader)
+  const { asked, listening } = listenTo(store)
   const queues = createQueues({ redisUrl: stack.redisUrl, prefix: profile.database })
   const zone = createZone(profile.timeZone)
   const { landing } = home
-  const panels = createPanels({ store, queues, profile, zone, landing, now: () => new Date() })
-  const time = async (run: () => Promise<unknown>) => {
-    const startedAt = performance.now()
-    await run()
-    return performance.now() - startedAt
-  }
-  const count = () => store.rows({ sql: 'SELECT count() FROM file_state FINAL' })
-  const report = async (name: string, run: () => Promise<unknown>) => {
-    const took: number[] = []
-    for (let round = 0; round < rounds; round++) took.push(await time(run))
-    print(`${name.padEnd(24)} ${median(took).toFixed(1).padStart(8)} ms`)
-    return median(took)
-  }
+  const now = () => new Date()
+  const panels = createPanels({ store: listening, queues, profile, zone, landing, now })
   try {
-    await report('a bare count, FINAL', count)
-    for (const { name, read } of panels) await report(name, read)
-    const all = await report('all panels at once', () =>
-      Promise.all(panels.map(({ read }) => read())),
+    await reportPanels(panels, rounds, print)
+    const counts = await bareCounts(rig, store)
+    const ratios: number[] = []
+    for (const panel of panels) {
+      asked.clear()
+      await panel.read()
+      for (const statement of [...asked.values()]) {
+        ratios.push(await compare({ name: panel.name, statement, store, counts, rounds, print }))
+      }
+    }
+    const most = Math.max(...ratios)
+    print(
+      verdict(`the slowest statement ${most.toFixed(2)} bare counts`, most <= countsMax, countsMax),
     )
-    print(`ratio to the estimate: ${(all / msMax).toFixed(2)}`)
   } finally {
     await queues.close()
     await store.close()
   }
 }
 
-/** Files of a year, settled, each with eight chunks; the newest came in today. */
-async function fillLedger({ store }: Rig, files: number): Promise<void> {
-  const fill = (sql: string) => store.command({ sql, parameters: { files } })
-  await fill(`INSERT INTO arrival (arrival, claim, source, name, path, bytes, arrived_at)
-    SELECT number + 1, toString(number), 'inbox', concat('BENCH_', toString(number), '.csv'), '', 1000000,
-      now64(3) - INTERVAL toUInt32(({files:UInt32} - number) * 31536000 / {files:UInt32}) SECOND
-    FROM numbers({files:UInt32})`)
-  await fill(`INSERT INTO file_state (arrival, rank, status, source, file_name, company_code, feed,
-      manifest, rows_read, rows_accepted, received_at, published_at, settled_at, last_interval_end)
-    SELECT arrival, 55, if(arrival % 50 = 0, 'quarantined', 'published'), source, name, 'BENCH',
-      if(arrival % 2 = 0, 'Electric', 'Gas'), repeat('x', 2000), 480000, 480000, arrived_at, arrived_at,
-      arrived_at, arrived_at FROM arrival WHERE arrival <= {files:UInt32}`)
-  await fill(`INSERT INTO chunk_receipt (arrival, chunk, rows_read, rows_accepted, recorded_at)
-    SELECT arrival, chunk, 60000, 60000, arrived_at
-    FROM arrival ARRAY JOIN range(8) AS chunk WHERE arrival <= {files:UInt32}`)
+async function reportPanels(
+  panels: readonly Panel[],
+  rounds: number,
+  print: (line: string) => void,
+): Promise<void> {
+  const report = async (name: string, run: () => Promise<unknown>) => {
+    const took: number[] = []
+    for (let round = 0; round < rounds; round++) took.push(await time(run))
+    print(`${name.padEnd(24)} ${median(took).toFixed(1).padStart(8)} ms`)
+    return median(took)
+  }
+  for (const { name, read } of panels) await report(name, read)
+  const all = await report('all panels at once', () =>
+    Promise.all(panels.map(({ read }) => read())),
+  )
+  print(verdict(`first figures after ${Math.round(all)} ms`, all <= msMax, msMax))
 }
 
-/** Jobs that nobody takes: those of a queue that is paused. */
-async function fillQueue({ stack, profile }: Rig, jobs: number): Promise<void> {
-  const connection = createProducerConnection(stack.redisUrl)
-  const queue = new Queue('register', { connection, prefix: profile.database })
-  await queue.pause()
-  for (let from = 0; from < jobs; from += jobsAtOnce) {
-    const length = Math.min(jobsAtOnce, jobs - from)
-    await queue.addBulk(Array.from({ length }, () => ({ name: 'register', data: { v: 2 } })))
+/** A store that keeps each different statement that it is asked. */
+function listenTo(store: Store) {
+  const asked = new Map<string, Statement>()
+  const rows = <T>(statement: Statement) => {
+    asked.set(statement.sql, statement)
+    return store.rows<T>(statement)
   }
-  await queue.close()
-  connection.disconnect()
+  return { asked, listening: { ...store, rows } }
+}
+
+/**
+ * For each table the count that goes over its rows: without a condition the engine tells the number
+ * from what it keeps beside them. One column is read, the first of the key.
+ */
+async function bareCounts({ store: own }: Rig, { address }: Store) {
+  const tables = await own.rows<{ name: string; column: string }>({
+    sql: `SELECT name, splitByChar(',', sorting_key)[1] AS column FROM system.tables
+      WHERE database = {database:String} AND sorting_key != ''`,
+    parameters: { database: address.database },
+  })
+  const sqlOf = (name: string, column: string) =>
+    `SELECT count() FROM ${name} WHERE NOT ignore(${column})`
+  return new Map(tables.map(({ name, column }) => [name, { sql: sqlOf(name, column) }]))
+}
+
+interface Comparison {
+  readonly name: string
+  readonly statement: Statement
+  readonly store: Store
+  readonly counts: ReadonlyMap<string, Statement>
+  readonly rounds: number
+  readonly print: (line: string) => void
+}
+
+/**
+ * What a statement takes over what the counts of all tables that it reads take: in turn, so that both
+ * meet the same machine, and on as many threads. One that finds its table empty is not compared.
+ */
+async function compare(comparison: Comparison): Promise<number> {
+  const { name, statement, store, counts, rounds, print } = comparison
+  const { sql, settings } = statement
+  const plan = await store.rows<{ explain: string }>({ ...statement, sql: `EXPLAIN ${sql}` })
+  const read = plan.flatMap(
+    ({ explain }) => /ReadFromMergeTree \(\w+\.(\w+)\)/.exec(explain)?.[1] ?? [],
+  )
+  const tables = [...new Set(read)]
+  if (tables.length === 0) return 0
+  const bare = tables.flatMap((table) => counts.get(table) ?? [])
+  const took: number[] = []
+  const counted: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    took.push(await time(() => store.rows(statement)))
+    let sum = 0
+    for (const count of bare) {
+      sum += await time(() => store.rows({ ...count, ...(settings && { settings }) }))
+    }
+    counted.push(sum)
+  }
+  const [own, beside] = [median(took), median(counted)]
+  const figures = `${own.toFixed(1).padStart(8)} ms, counts ${beside.toFixed(1).padStart(6)} ms`
+  print(`${name.padEnd(14)}${figures}, ${(own / beside).toFixed(2)} of ${tables.join(', ')}`)
+  return own / beside
+}
+
+async function time(run: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now()
+  await run()
+  return performance.now() - startedAt
 }

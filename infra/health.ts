@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { createServer as createTlsServer, type ServerOptions } from 'node:https'
+import { createServer as createTlsServer } from 'node:https'
+import { readCertificates } from '../api/listeners/certificates.js'
+import { createRenewal } from '../api/renewal.js'
 import { Fault } from '../schemas/fault.js'
 import type { OperationsSettings } from '../schemas/worker.js'
 
@@ -16,7 +17,15 @@ export interface HealthOptions {
   readonly metrics: Scrape
   /** Answers whatever is none of these. */
   readonly page?: (request: IncomingMessage, response: ServerResponse) => void
-  readonly tls?: OperationsSettings['tls'] | undefined
+  /** HTTPS; plain without. */
+  readonly tls?: HealthTls | undefined
+}
+
+/** Certificate files, which are looked at anew, and who hears where new ones are of no use. */
+export interface HealthTls {
+  readonly files: NonNullable<OperationsSettings['tls']>
+  readonly everyMs: number
+  readonly onFailure: (fault: Fault) => void
 }
 
 /** The answer to a scrape; it does not reject for what it cannot ask. */
@@ -65,8 +74,7 @@ export async function createHealth(options: HealthOptions): Promise<Health> {
     else if (options.page !== undefined) options.page(request, response)
     else answer([404, {}])
   }
-  const server =
-    options.tls === undefined ? createServer(serve) : createTlsServer(keyed(options.tls), serve)
+  const { server, renewal } = createServing(options, serve)
   server.listen({ host, port })
   await once(server, 'listening').catch((cause: unknown) => {
     const { code } = cause as NodeJS.ErrnoException
@@ -82,32 +90,31 @@ export async function createHealth(options: HealthOptions): Promise<Health> {
       isDraining = true
     },
     close: async () => {
+      renewal?.close()
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },
   }
 }
 
-/** A client may show a certificate; whether it has to is the page's to say, not that of a probe. */
-function keyed({
-  certFile,
-  keyFile,
-  clientCaFile,
-}: NonNullable<OperationsSettings['tls']>): ServerOptions {
-  const read = (path: string) => {
-    try {
-      return readFileSync(path)
-    } catch (cause) {
-      const { code } = cause as NodeJS.ErrnoException
-      throw new Fault('LISTENER', `worker.operations.tls: ${path} cannot be read (${code})`, {
-        cause,
-      })
-    }
-  }
-  return {
-    cert: read(certFile),
-    key: read(keyFile),
-    minVersion: 'TLSv1.2',
-    ...(clientCaFile && { ca: read(clientCaFile), requestCert: true, rejectUnauthorized: false }),
-  }
+const minVersion = 'TLSv1.2'
+
+/**
+ * The server that the port has. A client may show a certificate; whether it has to is the page's to
+ * say, not that of a probe. Renewed files are taken without a restart, and those who are connected
+ * stay so.
+ */
+function createServing(
+  { tls, setting }: Pick<HealthOptions, 'tls' | 'setting'>,
+  serve: (request: IncomingMessage, response: ServerResponse) => void,
+) {
+  if (tls === undefined) return { server: createServer(serve) }
+  const { files, everyMs, onFailure } = tls
+  const read = () => ({ ...readCertificates(files, `${setting}.tls`), minVersion }) as const
+  const asks = files.clientCaFile !== undefined && { requestCert: true, rejectUnauthorized: false }
+  const server = createTlsServer({ ...read(), ...asks }, serve)
+  const renew = async () => server.setSecureContext(read())
+  const looked = Object.values(files).filter((file) => file !== undefined)
+  const renewal = createRenewal({ renew, files: looked, everyMs, onFailure })
+  return { server, renewal }
 }

@@ -3,7 +3,7 @@ import { createWorker } from '../pipeline/worker.js'
 import { Fault } from '../schemas/fault.js'
 import type { Profile } from '../schemas/profile.js'
 import { createAlerts } from './alerts/alerts.js'
-import { createHealth, type Health, type HealthOptions } from './health.js'
+import { createHealth, type Health, type HealthOptions, type HealthTls } from './health.js'
 import { failureCode } from './metrics/failure-code.js'
 import { createWorkerMetrics } from './metrics/worker.js'
 import { createOperationsPage } from './operations/operations.js'
@@ -65,6 +65,7 @@ serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { l
       ready: metrics.ready,
       metrics: metrics.scrape,
       page: operations.page,
+      onFailure: ({ code, detail }) => log.error({ code }, detail),
     }))
   const detail: WorkerDetail = { operations: health?.address }
   return {
@@ -91,9 +92,13 @@ function describe(error: unknown): string {
 /** Where the profile names no port, several workers on one machine have one each. */
 function createOperations(
   { worker: { operations } }: Profile,
-  telling: Pick<HealthOptions, 'ready' | 'metrics' | 'page'>,
+  {
+    onFailure,
+    ...telling
+  }: Pick<HealthOptions, 'ready' | 'metrics' | 'page'> & Pick<HealthTls, 'onFailure'>,
 ): Promise<Health> {
-  const { host, port, tls } = operations
+  const { host, port, tls: files, certificateSeconds } = operations
+  const tls = files && { files, everyMs: certificateSeconds * 1_000, onFailure }
   const listen = (port: number) =>
     createHealth({ host, port, tls, setting: 'worker.operations', ...telling })
   return port === undefined ? onFreePort(portWanted, listen) : listen(port)

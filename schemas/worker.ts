@@ -15,6 +15,8 @@ const operations = z
       .strictObject({ certFile: file, keyFile: file, clientCaFile: file.optional() })
       .readonly()
       .optional(),
+    /** How often certificate files are looked at; new ones are taken without a restart. */
+    certificateSeconds: z.int().min(1).max(86_400).default(10),
   })
   .readonly()
 

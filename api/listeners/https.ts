@@ -1,12 +1,12 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createServer, type ServerOptions } from 'node:https'
-import { createSecureContext, type TLSSocket } from 'node:tls'
+import { createServer } from 'node:https'
+import type { TLSSocket } from 'node:tls'
 import { Fault } from '../../schemas/fault.js'
 import type { GatewayLimits, MutualSettings } from '../../schemas/gateway-listener.js'
 import type { GatewayResponse, IsStreamed } from '../request.js'
 import { createAllow } from './allow.js'
+import { readCertificates } from './certificates.js'
 import { createFieldReader, type Fields } from './fields.js'
 import { bodyOf } from './framing.js'
 import { createDrain } from './https-drain.js'
@@ -28,8 +28,9 @@ const minVersion = 'TLSv1.2'
 export async function createHttpsListener(options: HttpsOptions): Promise<Listener> {
   const { settings, limits } = options
   const allow = createAllow(settings.allow)
+  const certificates = () => readCertificates(settings.tls, 'gateway.mutual')
   const server = createServer({
-    ...readFiles(settings),
+    ...certificates(),
     requestCert: true,
     rejectUnauthorized: true,
     minVersion,
@@ -56,7 +57,7 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
   return {
     address: `https://${settings.host}:${port}`,
     port,
-    renewCertificate: async () => server.setSecureContext({ ...readFiles(settings), minVersion }),
+    renewCertificate: async () => server.setSecureContext({ ...certificates(), minVersion }),
     close: drain.close,
   }
 }
@@ -163,21 +164,6 @@ function readFields(raw: readonly string[]): Readonly<Fields> {
   for (let at = 0; at + 1 < raw.length; at += 2)
     see((raw[at] ?? '').toLowerCase(), raw[at + 1] ?? '')
   return fields
-}
-
-function readFiles({ tls }: MutualSettings): Pick<ServerOptions, 'cert' | 'key' | 'ca'> {
-  try {
-    const cert = readFileSync(tls.certFile)
-    const key = readFileSync(tls.keyFile)
-    const ca = readFileSync(tls.clientCaFile)
-    createSecureContext({ cert, key, ca })
-    return { cert, key, ca }
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new Fault('LISTENER', `certificates of gateway.mutual cannot be used: ${reason}`, {
-      cause,
-    })
-  }
 }
 
 function toFault({ host, port }: MutualSettings, cause: unknown): Fault {

@@ -125,6 +125,8 @@ interface CycleNewest {
 }
 
 const metersOfCycle = 4
+/** Meters of a cycle of which those are taken that somebody holds: one pass tells them, without `FINAL`. */
+const candidatesOfCycle = 16
 const cyclesMax = 64
 
 /**
@@ -135,12 +137,22 @@ export function askCycles(store: Store): Promise<readonly CycleNewest[]> {
   return store.rows<CycleNewest>({
     sql: `WITH picked AS
       (
-        SELECT meter_id, toString(billing_cycle_id) AS cycle, toString(meter_type) AS commodity
+        SELECT DISTINCT meter_id, toString(billing_cycle_id) AS cycle, toString(meter_type) AS commodity
         FROM tenancy FINAL
-        WHERE valid_to IS NULL AND billing_cycle_id != ''
+        WHERE valid_to IS NULL AND billing_cycle_id != '' AND meter_id IN
+        (
+          SELECT arrayJoin(meters) FROM
+          (
+            SELECT groupArray({candidates:UInt32})(meter_id) AS meters
+            FROM tenancy
+            WHERE valid_to IS NULL AND billing_cycle_id != ''
+            GROUP BY billing_cycle_id, meter_type
+            ORDER BY billing_cycle_id, meter_type
+            LIMIT {cycles:UInt32}
+          )
+        )
         ORDER BY cycle, commodity, meter_id
         LIMIT {meters:UInt32} BY cycle, commodity
-        LIMIT {picked:UInt32}
       )
       SELECT cycle, commodity,
         toUnixTimestamp(greatest(max(newest), toDateTime(today() - 7, 'UTC'))) AS newest
@@ -153,7 +165,7 @@ export function askCycles(store: Store): Promise<readonly CycleNewest[]> {
         GROUP BY meter_id
       ) AS reads ON reads.meter_id = picked.meter_id
       GROUP BY cycle, commodity`,
-    parameters: { meters: metersOfCycle, picked: metersOfCycle * cyclesMax },
+    parameters: { candidates: candidatesOfCycle, meters: metersOfCycle, cycles: cyclesMax },
     settings: lookBounds,
   })
 }

@@ -41,6 +41,11 @@ const kinds: Readonly<Record<string, string>> = {
   paused: 'warn',
 }
 
+/** Text that stays on one line, in a table that is scrolled where it is too wide. */
+export function whole(text: string): HTMLElement {
+  return el('span', { class: 'whole' }, text)
+}
+
 /** Says that there is nothing to show, and of what. */
 export function nothing(text: string): readonly Node[] {
   return [el('p', { class: 'nothing' }, text)]

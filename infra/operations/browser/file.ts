@@ -9,7 +9,7 @@ const arrival = Number(new URLSearchParams(location.search).get('arrival'))
 const askEveryMs = 5_000
 let shown = ''
 let rejectsShown = -1
-const rejectsPlace = el('section', { class: 'wide', 'aria-labelledby': 'rejects' })
+const rejectsPlace = el('section', { 'aria-labelledby': 'rejects' })
 
 interface Refused {
   readonly code?: string

@@ -12,8 +12,13 @@ export function rough(value: number): string {
 
 /** An instant as people here write it, UTC: the zone of the utility is told by local days. */
 export function instant(at: string | number): string {
+  return `${stamp(at)} UTC`
+}
+
+/** The same without its zone, where a heading tells that. */
+export function stamp(at: string | number): string {
   const date = new Date(typeof at === 'number' ? at * 1_000 : at)
-  return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  return date.toISOString().slice(0, 16).replace('T', ' ')
 }
 
 /** Hours and minutes of seconds since 1970, UTC, with seconds where they matter. */

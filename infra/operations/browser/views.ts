@@ -1,17 +1,17 @@
 import type { SourceShown } from '../../sources-shown.js'
 import type { Standing, StuckFile } from '../../standing.js'
 import type { CompleteDay } from '../panels/completeness.js'
-import type { CycleDays } from '../panels/cycles.js'
+import type { CycleDay, CycleDays } from '../panels/cycles.js'
 import type { Today } from '../panels/files.js'
 import type { Freshness } from '../panels/freshness.js'
 import type { Minutes } from '../panels/minutes.js'
 import type { Works } from '../panels/queues.js'
 import { variance } from './bills.js'
 import { chart } from './charts.js'
-import { badge, bar, el, nothing } from './elements.js'
+import { badge, bar, el, nothing, whole } from './elements.js'
 import { gateway } from './gateway.js'
 import { table } from './tables.js'
-import { bytes, count, instant, percent, printable, rough, span } from './text.js'
+import { bytes, count, instant, percent, printable, rough, span, stamp } from './text.js'
 
 /** How a panel's figures are shown. */
 export type View = (figures: never) => readonly (Node | string)[]
@@ -146,7 +146,7 @@ function minutes({ minutes, rows, energy }: Minutes): readonly Node[] {
 function freshness({ lateAfterHours, ages }: Freshness): readonly Node[] {
   if (ages.length === 0) return nothing('No usage is published yet.')
   const now = Date.now() / 1_000
-  const hours = (newest: number) => (now - newest) / 3_600
+  const hours = (newest: number) => Math.max(0, now - newest) / 3_600
   const sorted = [...ages].sort((a, b) => a.newest - b.newest)
   const late = sorted.filter(({ newest }) => hours(newest) > lateAfterHours).length
   return [
@@ -184,20 +184,29 @@ function completeness(days: readonly CompleteDay[]): readonly Node[] {
     table(
       'Intervals that are there, of those that a day should have',
       [
-        { title: 'day', cell: ({ day }) => day },
-        { title: 'commodity', cell: ({ commodity }) => commodity },
-        { title: 'there', right: true, cell: (day) => percent(day.present / day.expected) },
-        {
-          title: '',
-          cell: ({ present, expected }) =>
-            bar(present / expected, present < 0.9 * expected ? 'warn' : 'good'),
-        },
+        { title: 'day', cell: (day) => whole(day) },
+        ...[...meters.keys()].flatMap((commodity) => {
+          const of = (day: string) =>
+            days.find((one) => one.day === day && one.commodity === commodity)
+          return [
+            { title: commodity, right: true, cell: (day: string) => shareOf(of(day)) },
+            { title: '', cell: (day: string) => shareBar(of(day)) },
+          ]
+        }),
       ],
-      [...days].sort(
-        (a, b) => b.day.localeCompare(a.day) || a.commodity.localeCompare(b.commodity),
-      ),
+      [...new Set(days.map(({ day }) => day))].sort().reverse(),
     ),
   ]
+}
+
+function shareOf(day: CompleteDay | undefined): string {
+  return day === undefined ? '' : percent(day.present / day.expected)
+}
+
+function shareBar(day: CompleteDay | undefined): Node | string {
+  if (day === undefined) return ''
+  const share = day.present / day.expected
+  return bar(share, share < 0.9 ? 'warn' : 'good')
 }
 
 function cycles({ today, running, cycles }: CycleDays): readonly Node[] {
@@ -213,14 +222,24 @@ function cycles({ today, running, cycles }: CycleDays): readonly Node[] {
       'Those that end first',
       [
         { title: 'cycle', cell: ({ cycle }) => cycle },
-        { title: 'period', cell: ({ from, to }) => `${from} to ${to}` },
-        { title: 'meters', right: true, cell: (cycle) => count(cycle.meters) },
-        { title: 'day', right: true, cell: ({ day, days }) => `${day} of ${days}` },
+        { title: 'last day', cell: ({ to }) => whole(to) },
+        {
+          title: 'day',
+          right: true,
+          cell: ({ day, days }) => (day > days ? 'ended' : `${day} of ${days}`),
+        },
         { title: '', cell: ({ day, days }) => bar(day / days) },
+        { title: 'bills', right: true, cell: billsOf },
+        { title: 'computed, UTC', cell: ({ billedAt }) => whole(billedAt && stamp(billedAt)) },
       ],
       cycles,
     ),
   ]
+}
+
+/** Bills with a total, of all that the latest run has. */
+function billsOf({ billed, bills, billedAt }: CycleDay): string {
+  return billedAt === '' ? 'none yet' : `${count(billed)} of ${count(bills)}`
 }
 
 function sources(shown: readonly SourceShown[]): readonly Node[] {

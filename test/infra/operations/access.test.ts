@@ -1,16 +1,19 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { request as ask, createServer } from 'node:http'
 import { request as askTls } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
+import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
 import { hashPassword } from '../../../api/password.js'
-import { demoCertificates } from '../../../infra/demo/certificates.js'
+import { type Certificates, demoCertificates } from '../../../infra/demo/certificates.js'
 import { createHealth } from '../../../infra/health.js'
 import { type Admission, createAdmit, isOwn } from '../../../infra/operations/access.js'
+import type { Fault } from '../../../schemas/fault.js'
 import { parseProfile } from '../../../schemas/profile.js'
 import { createFolder } from '../../folder.js'
+import { until } from '../../story/stack.js'
 
 const passwordHash = await hashPassword('a long password')
 const users = [{ name: 'ann', passwordHash }]
@@ -81,35 +84,81 @@ const noHealth = {
   metrics: { type: 'text/plain', text: async () => '' },
 }
 
-t.test('over TLS a client certificate opens the page, and probes need none', async (t) => {
+/** The operations port over TLS with a page that says who comes, and what its server says of new files. */
+async function createTlsDoor(t: Test) {
   const files = demoCertificates(createFolder(t))
   const tls = { certFile: files.certFile, keyFile: files.keyFile, clientCaFile: files.caFile }
   const admit = createAdmit(operations({ host: '0.0.0.0', tls }))
+  const faults: Fault[] = []
   const health = await createHealth({
     ...noHealth,
-    tls,
+    tls: { files: tls, everyMs: 50, onFailure: (fault) => faults.push(fault) },
     page: (request, response) => {
       void admit(request).then((admission) => response.end(JSON.stringify(admission)))
     },
   })
   t.teardown(health.close)
-  const get = async (path: string, certified: boolean) => {
-    const { clientCertFile, clientKeyFile } = files
-    const own = { cert: readFileSync(clientCertFile), key: readFileSync(clientKeyFile) }
-    const ca = readFileSync(files.caFile)
-    const request = askTls(`${health.address}${path}`, { ca, ...(certified && own) })
+  const get = async (path: string, client?: Certificates) => {
+    const request = askTls(`${health.address}${path}`, { agent: false, ...trust(files, client) })
     request.end()
     const [response] = await once(request, 'response')
     return json(response)
   }
-  t.match(health.address, /^https:/)
-  t.match(await get('/health/live', false), { status: 'live' })
-  t.match(await get('/', false), { status: 403 })
-  t.match(await get('/', true), { who: 'platform' })
-  await t.rejects(createHealth({ ...noHealth, tls: { ...tls, keyFile: 'nowhere.key' } }), {
+  /** The serial number of the certificate that a handshake shows. */
+  const serial = async () => {
+    const { hostname: host, port } = new URL(health.address)
+    const socket = connect({ host, port: Number(port), rejectUnauthorized: false })
+    await once(socket, 'secureConnect')
+    const { serialNumber } = socket.getPeerCertificate()
+    socket.destroy()
+    return serialNumber
+  }
+  return { files, faults, address: health.address, get, serial }
+}
+
+function trust({ caFile }: Certificates, client?: Certificates) {
+  const ca = readFileSync(caFile)
+  if (client === undefined) return { ca }
+  return { ca, cert: readFileSync(client.clientCertFile), key: readFileSync(client.clientKeyFile) }
+}
+
+t.test('over TLS a client certificate opens the page, and probes need none', async (t) => {
+  const { files, address, get } = await createTlsDoor(t)
+  t.match(address, /^https:/)
+  t.match(await get('/health/live'), { status: 'live' })
+  t.match(await get('/'), { status: 403 })
+  t.match(await get('/', files), { who: 'platform' })
+  const { certFile } = files
+  const tls = {
+    files: { certFile, keyFile: 'nowhere.key' },
+    everyMs: 50,
+    onFailure: () => undefined,
+  }
+  await t.rejects(createHealth({ ...noHealth, tls }), {
     code: 'LISTENER',
-    message: /worker\.operations\.tls: nowhere\.key cannot be read/,
+    message: /worker\.operations\.tls cannot be used: .*nowhere\.key/,
   })
+})
+
+t.test('renewed certificates are taken without a restart, broken ones are not', async (t) => {
+  const { files, faults, get, serial } = await createTlsDoor(t)
+  const former = demoCertificates(createFolder(t))
+  for (const name of ['clientCertFile', 'clientKeyFile'] as const) {
+    copyFileSync(files[name], former[name])
+  }
+  const newer = demoCertificates(createFolder(t))
+  const before = await serial()
+  for (const name of ['certFile', 'keyFile', 'caFile'] as const) {
+    copyFileSync(newer[name], files[name])
+  }
+  await until(async () => (await serial()) !== before)
+  const after = await serial()
+  t.match(await get('/', newer), { who: 'platform' })
+  t.match(await get('/', former), { status: 403 }, 'its authority is trusted no more')
+  writeFileSync(files.certFile, 'no certificate')
+  await until(() => faults.length > 0)
+  t.match(faults, [{ code: 'LISTENER', detail: /worker\.operations\.tls cannot be used/ }])
+  t.equal(await serial(), after, 'what was served still is')
 })
 
 t.test('only the page itself may ask for something to be done', async (t) => {
