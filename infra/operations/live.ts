@@ -19,7 +19,7 @@ export interface Told {
   readonly fault?: { readonly code: string; readonly detail: string }
 }
 
-/** What could not be told is asked again after so long, where its pace is slower. */
+/** So long at most is waited where a panel could not be told, or somebody comes after nobody did. */
 const againMs = 15_000
 
 export interface Live {
@@ -80,7 +80,7 @@ export function createLive(panels: readonly Panel[], onFailure: (error: unknown)
 /** Milliseconds; what is not known, or could not be told, is due. */
 function untilDue({ everyMs }: Panel, told: Told | undefined): number {
   if (told === undefined || told.fault !== undefined) return 0
-  return Math.max(0, Date.parse(told.at) + everyMs - Date.now())
+  return Math.max(0, Date.parse(told.at) + Math.min(everyMs, againMs) - Date.now())
 }
 
 /** A fault of the store names its statement, which says nothing to who watches. */
