@@ -22,7 +22,7 @@ export interface Watching {
 }
 
 const pairs = 9
-const idleSeconds = 30
+const idleSeconds = 20
 
 /**
  * Loads the same file unwatched and watched, in pairs so that both meet the same machine, every
