@@ -78,9 +78,9 @@ export async function createHealth(options: HealthOptions): Promise<Health> {
   server.listen({ host, port })
   await once(server, 'listening').catch((cause: unknown) => {
     const { code } = cause as NodeJS.ErrnoException
-    throw new Fault('PORT_TAKEN', `${options.setting}: ${host}:${port} cannot be had (${code})`, {
-      cause,
-    })
+    const detail = `${options.setting}: ${host}:${port} cannot be had (${code})`
+    const todo = 'name another in the profile, or stop what listens there'
+    throw new Fault('PORT_TAKEN', `${detail}; ${todo}`, { cause })
   })
   const place = server.address()
   const taken = typeof place === 'object' && place !== null ? place.port : port

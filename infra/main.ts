@@ -192,7 +192,7 @@ program
   )
 program
   .command('password')
-  .description('read a password from standard input, print its line for bind.users of a profile')
+  .description('read a password from standard input, print its line for users of a profile')
   .action(() =>
     run(async (context) =>
       (await import('./commands/password.js')).password(context, process.stdin),

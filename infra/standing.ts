@@ -158,7 +158,7 @@ function toStuck({ arrival, file, since, fault, reason }: Unfinished): StuckFile
 }
 
 /** What a fault means and what to do about it, in the words of its table. */
-function todoOf(code: string): string {
+export function todoOf(code: string): string {
   return code in faultCodes ? faultCodes[code as FaultCode].meaning : 'see the logs'
 }
 

@@ -38,14 +38,30 @@ export async function* afterHeader(
   onHeader(proveHeader(head.toString('utf8'), feed))
 }
 
+/** What spreadsheets write where others write commas. */
+const otherSeparators = [
+  { mark: ';', named: 'semicolons' },
+  { mark: '\t', named: 'tabs' },
+  { mark: '|', named: 'bars' },
+]
+
 /**
  * The columns that the first line of a file names. Names are compared without case and surrounding
  * blanks, in order; a file whose first line is not the feed's header is refused.
  */
 export function proveHeader(line: string, feed: Header): readonly string[] {
-  const found = parseRow(line.replace(/^\uFEFF/, '').replace(/\r$/, ''))
-  const matched = found && matchHeader(feed, found)
+  const text = line.replace(/^\uFEFF/, '').replace(/\r$/, '')
+  const read = (row: string) => {
+    const found = parseRow(row)
+    return found && matchHeader(feed, found)
+  }
+  const matched = read(text)
   if (matched !== undefined) return matched
+  const separator = otherSeparators.find(({ mark }) => read(text.replaceAll(mark, ',')))
+  if (separator !== undefined) {
+    const detail = `its columns are separated by ${separator.named}; send it with commas between them`
+    throw new Fault('HEADER', detail)
+  }
   throw new Fault(
     'HEADER',
     `expected ${spell(feed)}, found ${printable(line)}; send it with these columns`,

@@ -131,7 +131,11 @@ function inflated(packed: Readable): Readable {
 }
 
 function refusal(found: string, cause?: unknown): Fault {
-  return new Fault('ARCHIVE', `the zip is not taken: ${found}; pack one file again`, { cause })
+  return new Fault(
+    'ARCHIVE',
+    `the zip is not taken: ${found.replace(/\.$/, '')}; pack one file again`,
+    { cause },
+  )
 }
 
 /** What the library found wrong with the bytes; what the operating system refuses stays that. */

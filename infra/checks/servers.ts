@@ -3,12 +3,15 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
+import { Fault } from '../../schemas/fault.js'
+import type { Profile } from '../../schemas/profile.js'
 import { externalRedis, externalStore, withoutPassword } from '../addresses.js'
 import type { Context } from '../context.js'
 import { packageRoot } from '../package-root.js'
 import { profilePathOf, readProfile } from '../profile-file.js'
 import { checkRedis } from '../redis/check.js'
 import { findProgram } from '../redis/install.js'
+import { collectSecrets } from '../secrets.js'
 import { bad, type Check, type Finding, good, warning } from './check.js'
 
 const run = promisify(execFile)
@@ -80,6 +83,17 @@ function profile(context: Context): Finding {
     source.kind === 'folder' ? [resolve(home, source.path)] : [],
   )
   const absent = folders.find((folder) => !existsSync(folder) && existsSync(home))
-  if (absent === undefined) return good(detail)
+  if (absent === undefined) return secrets(context, { found, detail })
   return bad(`${detail}\na source is at ${absent}, which is not there`, 'make it, or mend sources')
+}
+
+/** A secret may be there where Tieline is started and not in the shell that asks. */
+function secrets(context: Context, { found, detail }: { found: Profile; detail: string }): Finding {
+  try {
+    collectSecrets(found, context.secret)
+    return good(detail)
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    return warning(`${detail}\n${error.detail}`, 'set it here too, and where Tieline is started')
+  }
 }

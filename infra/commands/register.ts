@@ -80,7 +80,7 @@ async function registerFile(stack: InUse, { file, options, say }: Task): Promise
       if (customer !== undefined) batch.push(toRegistration(customer))
       else {
         summary = { ...summary, bad: summary.bad + 1 }
-        const reasons = value === undefined ? 'is not JSON' : spell(problems)
+        const reasons = layoutFault(value) ?? spell(problems)
         if (summary.bad <= problemsShown) say(`line ${line}: ${reasons}`)
       }
       if (batch.length >= customersAtOnce) await handOver(bytesRead)
@@ -92,6 +92,13 @@ async function registerFile(stack: InUse, { file, options, say }: Task): Promise
   }
   if (summary.bad > problemsShown) say(`and ${grouped(summary.bad - problemsShown)} more`)
   return summary
+}
+
+/** What is wrong with the layout of a record, whatever its fields are. */
+function layoutFault(value: unknown): string | undefined {
+  const wanted = 'write each customer as a JSON object on a line of its own'
+  if (value === undefined) return `is not JSON; ${wanted}`
+  return Array.isArray(value) ? `is a list; ${wanted}` : undefined
 }
 
 function spell(problems: readonly CustomerProblem[]): string {

@@ -15,7 +15,7 @@ export function watched(source: Source, tell: (text: string) => void): Source {
       } catch (error) {
         const fault = passingFault(error)
         if (fault !== undefined && fault.code !== told) {
-          tell(`source ${source.name} waits: ${fault.code}: ${fault.detail}`)
+          tell(`source ${source.name} is failing: ${fault.code}: ${fault.detail}`)
           told = fault.code
         }
         throw error

@@ -27,6 +27,10 @@ t.test('any other header is refused, saying what was expected and what was found
       detail: /^expected AccountNumber,MeterID, found .+; send it with these columns$/,
     })
   }
+  t.throws(() => proveHeader('\ufeffAccountNumber;MeterID\r', { columns }), {
+    code: 'HEADER',
+    detail: 'its columns are separated by semicolons; send it with commas between them',
+  })
   t.throws(() => proveHeader('', { columns }), { code: 'HEADER', detail: /found nothing/ })
   t.throws(
     () => proveHeader('\u001b[2Jé', { columns }),

@@ -86,7 +86,7 @@ t.test('a bad record is named by line and field, and keeps no other out', async 
   const run = await register('bad.json', lines)
   t.equal(run.code, 1)
   t.match(run.stderr, 'line 3: customerSites[0].postalCode use 5 digits, or A1A 1A1')
-  t.match(run.stderr, 'line 4: is not JSON')
+  t.match(run.stderr, 'line 4: is not JSON; write each customer as a JSON object')
   t.match(run.stderr, 'line 5: customerSites[0].meters[0].rateCode is missing')
   t.notMatch(run.stderr + run.stdout, /Canary|Ada/)
   t.match(run.stdout, /1 customers .*\n1 of them new.*\n3 bad records/)

@@ -1,9 +1,10 @@
 import type { SourceShown } from '../../sources-shown.js'
-import type { Standing, StuckFile } from '../../standing.js'
+import type { StuckFile } from '../../standing.js'
 import type { CompleteDay } from '../panels/completeness.js'
 import type { CycleDay, CycleDays } from '../panels/cycles.js'
 import type { Today } from '../panels/files.js'
 import type { Freshness } from '../panels/freshness.js'
+import type { Held } from '../panels/held.js'
 import type { Minutes } from '../panels/minutes.js'
 import type { Works } from '../panels/queues.js'
 import { variance } from './bills.js'
@@ -34,7 +35,7 @@ function fileLink(arrival: number, name: string): HTMLElement {
   return el('a', { href: `file?arrival=${arrival}`, class: 'file' }, printable(name))
 }
 
-function held({ waiting, quarantined, away }: Standing): readonly Node[] {
+function held({ waiting, quarantined, away, failing }: Held): readonly Node[] {
   const listed = (stuck: readonly StuckFile[], state: string) =>
     stuck
       .slice(0, 20)
@@ -58,6 +59,17 @@ function held({ waiting, quarantined, away }: Standing): readonly Node[] {
         ' ',
         el('strong', {}, code),
         el('p', {}, `${detail} Files wait until it answers.`),
+      ),
+    ),
+    ...failing.map(({ name, code, detail, todo, since }) =>
+      el(
+        'li',
+        {},
+        badge('failing'),
+        ' ',
+        `source ${name}`,
+        el('p', {}, el('strong', {}, code), `: ${detail}`),
+        el('p', { class: 'todo' }, `${todo} Since ${since.slice(0, 16)} UTC.`),
       ),
     ),
     ...listed(waiting, 'waiting'),

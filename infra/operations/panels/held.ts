@@ -1,11 +1,34 @@
+import { passingFault } from '../../../pipeline/queues/wait.js'
 import { faultCodes } from '../../../schemas/fault.js'
-import { readStandingOf, type Standing } from '../../standing.js'
+import type { SourceShown } from '../../sources-shown.js'
+import { readStandingOf, type Standing, todoOf } from '../../standing.js'
 import { askQueues, type PanelSource } from './ask.js'
+import { readSourceHealth } from './sources.js'
 
-/** Files that wait or were refused, and servers that do not answer, each with what to do. */
-export async function readHeld({ store, queues }: PanelSource): Promise<Standing> {
+/** What is to be seen to. */
+export interface Held extends Standing {
+  /** Sources that fail, each with what to do; none while ClickHouse does not tell. */
+  readonly failing: readonly (SourceShown & { readonly todo: string })[]
+}
+
+/** Sources that fail, files that wait or were refused, servers that do not answer; with what to do. */
+export async function readHeld(source: PanelSource): Promise<Held> {
+  const { store, queues } = source
   const waits = () => askQueues(queues.waits())
   const standing = await readStandingOf({ store, queues: { waits } })
   const away = standing.away.map(({ code }) => ({ code, detail: faultCodes[code].meaning }))
-  return { ...standing, away }
+  return { ...standing, away, failing: await readFailing(source) }
+}
+
+/** A store that is away is told by the standing of the files. */
+async function readFailing(source: PanelSource): Promise<Held['failing']> {
+  try {
+    const shown = await readSourceHealth(source)
+    return shown
+      .filter(({ state }) => state === 'failing')
+      .map((one) => ({ ...one, todo: todoOf(one.code) }))
+  } catch (error) {
+    if (passingFault(error) === undefined) throw error
+    return []
+  }
 }

@@ -26,7 +26,7 @@ t.test('a folder that goes away is told once, and once that it is back', async (
   t.equal((await source.list()).length, 1)
   await source.list()
   t.same(told, [
-    `source inbox waits: SOURCE_UNREACHABLE: ${path} is not there`,
+    `source inbox is failing: SOURCE_UNREACHABLE: ${path} is not there`,
     'source inbox is looked at again',
   ])
 })
