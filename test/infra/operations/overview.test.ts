@@ -1,15 +1,17 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import t from 'tap'
+import { type AddressInfo, connect } from 'node:net'
+import t, { type Test } from 'tap'
+import type { Admit } from '../../../infra/operations/access.js'
 import { createPage } from '../../../infra/operations/page.js'
 import { createBrowser } from '../../chromium.js'
 import { until } from '../../story/stack.js'
 
-t.test('a page that nobody sees does not watch, and watches again when it is seen', async (t) => {
+/** The page of a service of which nothing is known, and how many watch it. */
+async function createDoor(t: Test, admit: Admit) {
   let watching = 0
   const page = createPage({
-    admit: async () => ({ who: 'loopback' }),
+    admit,
     live: {
       watch: () => {
         watching++
@@ -24,18 +26,45 @@ t.test('a page that nobody sees does not watch, and watches again when it is see
   const server = createServer(page)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
+  t.teardown(() => server.closeAllConnections())
   t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  return { watching: () => watching, server, port, address: `http://127.0.0.1:${port}` }
+}
+
+t.test('a page that nobody sees does not watch, and watches again when it is seen', async (t) => {
+  let refusals = 1
+  const { watching, address } = await createDoor(t, async ({ url }) =>
+    url === '/live' && refusals-- > 0 ? { status: 503, text: 'try again' } : { who: 'loopback' },
+  )
   const browser = await createBrowser(t)
   const tab = await browser.newPage()
-  await tab.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
-  await until(() => watching === 1)
+  await tab.goto(address)
+  await until(() => watching() === 1)
+  t.ok(refusals < 0, 'one that was answered an error has tried again')
   const turn = (hidden: boolean) =>
     tab.evaluate((isHidden) => {
       Object.defineProperty(document, 'hidden', { value: isHidden, configurable: true })
       document.dispatchEvent(new Event('visibilitychange'))
     }, hidden)
   await turn(true)
-  await until(() => watching === 0)
+  await until(() => watching() === 0)
   await turn(false)
-  await until(() => watching === 1)
+  await until(() => watching() === 1)
+})
+
+t.test('who leaves while he is judged does not watch', async (t) => {
+  const bell = new EventEmitter()
+  const { watching, server, port } = await createDoor(t, async () => {
+    await once(bell, 'judged')
+    return { who: 'ann' }
+  })
+  const socket = connect(port, '127.0.0.1')
+  socket.write('GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  const [, response] = await once(server, 'request')
+  socket.destroy()
+  await once(response, 'close')
+  bell.emit('judged')
+  await new Promise(setImmediate)
+  t.equal(watching(), 0)
 })
