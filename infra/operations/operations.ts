@@ -14,7 +14,7 @@ export interface OperationsOptions {
   readonly profile: Profile
   readonly folders: Folders
   readonly redisUrl: string
-  /** For what is done; all that is shown is asked by `reader`. */
+  /** For what is done, and for the pages of files; panels ask by `reader`. */
   readonly store: StoreAddress
   readonly reader: StoreAddress
   /** Hears why something could not be shown or done. */

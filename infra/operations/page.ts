@@ -61,6 +61,8 @@ export function createPage(options: PageOptions): Page {
   ]
 
   function watch({ response }: Call): void {
+    // Who left while he was judged tells of it no more.
+    if (response.destroyed) return
     if (watchers >= watchersMax) {
       sendJson(response, 503, { detail: 'too many watch' })
       return

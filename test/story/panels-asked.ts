@@ -52,10 +52,14 @@ async function askCompleteness(t: Test, story: StoryStack): Promise<void> {
   for (const meter of ['W-10', 'W-11', 'W-20', 'W-21']) await readsOf(store, meter, before, 24)
   await readsOf(store, 'W-10', today, 12)
   await readsOf(store, 'W-11', today, 24)
+  await readsOf(store, 'W-10', "toDate('2023-06-07')", 24)
   const day = { commodity: 'Electric', day: '2023-06-09' }
+  const hole = { ...day, day: '2023-06-08', present: 0 }
   t.match(
     await readCompleteness(source),
     [
+      { ...day, day: '2023-06-07', present: 24, expected: 48, meters: 2 },
+      { ...hole, expected: 48, meters: 2 },
       { ...day, present: 48, expected: 48, meters: 2 },
       { ...day, day: '2023-06-10', present: 36, expected: 48, meters: 2 },
     ],
@@ -66,6 +70,8 @@ async function askCompleteness(t: Test, story: StoryStack): Promise<void> {
   t.match(
     await readCompleteness(source),
     [
+      { ...day, day: '2023-06-07', present: 24, expected: 96, meters: 4 },
+      { ...hole, expected: 96, meters: 4 },
       { ...day, present: 72, expected: 96, meters: 4 },
       { ...day, day: '2023-06-10', present: 36, expected: 96, meters: 4 },
     ],

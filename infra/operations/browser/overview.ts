@@ -45,6 +45,7 @@ function beat(text: string, state: 'good' | 'bad'): void {
 }
 
 let heardAt = ''
+const againMs = 2_000
 
 function listen(): EventSource {
   const stream = new EventSource('live')
@@ -57,15 +58,21 @@ function listen(): EventSource {
   stream.addEventListener('error', () => {
     const since = heardAt === '' ? '' : `; figures of ${time(heardAt)}`
     beat(`no connection, trying again${since}`, 'bad')
+    if (stream.readyState === EventSource.CLOSED) setTimeout(resume, againMs)
   })
   return stream
+}
+
+/** A browser tries again by itself where nobody answers, but not where it was answered an error. */
+function resume(): void {
+  if (!document.hidden && stream.readyState === EventSource.CLOSED) stream = listen()
 }
 
 // What nobody sees is not asked for: a forgotten tab costs the line nothing.
 let stream = listen()
 document.addEventListener('visibilitychange', () => {
-  stream.close()
-  if (!document.hidden) stream = listen()
+  if (document.hidden) stream.close()
+  else resume()
 })
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
   for (const told of [...latest.values()]) {

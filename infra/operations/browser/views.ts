@@ -81,6 +81,7 @@ function held({ waiting, quarantined, away, failing }: Held): readonly Node[] {
 
 function files({ day, counts, files }: Today): readonly Node[] {
   if (files.length === 0) return nothing(`No file has come in on ${day} so far.`)
+  const all = counts.reduce((sum, one) => sum + one.files, 0)
   const feeds = [...new Set(counts.map(({ feed }) => feed))]
   const statuses = [...new Set(counts.map(({ status }) => status))]
   const of = (feed: string, status: string) =>
@@ -99,7 +100,7 @@ function files({ day, counts, files }: Today): readonly Node[] {
       feeds,
     ),
     table(
-      files.length === 50 ? 'The newest 50' : 'Each of them, the newest first',
+      files.length < all ? `The newest ${files.length}` : 'Each of them, the newest first',
       [
         { title: 'file', cell: ({ arrival, name }) => fileLink(arrival, name) },
         { title: 'state', cell: ({ status }) => badge(status) },

@@ -1,4 +1,4 @@
-import { toDay } from '../../../schemas/zone.js'
+import { addDays, toDay } from '../../../schemas/zone.js'
 import { ask, type PanelSource } from './ask.js'
 
 const daysShown = 14
@@ -47,11 +47,22 @@ export async function readCompleteness(source: PanelSource): Promise<readonly Co
       GROUP BY commodity, local_day ORDER BY commodity, local_day`,
     parameters: { today, days: daysShown, meters: picked.map(({ meter }) => meter) },
   })
-  return days.map(({ seen, each, ...day }) => {
+  const told = days.map(({ seen, each, ...day }) => {
     const known = picked.filter(({ commodity }) => commodity === day.commodity).length
     const meters = Math.max(known, seen)
     return { ...day, expected: day.expected + (meters - seen) * each, meters }
   })
+  return told.flatMap((day, at) => [day, ...holesBetween(day, told[at + 1])])
+}
+
+/** Days on which no meter has anything, as long as the one before them. */
+function holesBetween(day: CompleteDay, next: CompleteDay | undefined): readonly CompleteDay[] {
+  const holes: CompleteDay[] = []
+  if (day.commodity !== next?.commodity) return holes
+  for (let hole = addDays(day.day, 1); hole < next.day; hole = addDays(hole, 1)) {
+    holes.push({ ...day, day: hole, present: 0 })
+  }
+  return holes
 }
 
 /**

@@ -49,6 +49,7 @@ export function createGatewayPanel({
 async function scrape(address: string): Promise<string> {
   try {
     const answer = await fetch(`${address}/metrics`, { signal: AbortSignal.timeout(askMsMax) })
+    if (!answer.ok) throw new Error(`HTTP status ${answer.status}`)
     return await answer.text()
   } catch (cause) {
     const detail = `the gateway does not answer at ${address}/metrics; is it up, and does it run here?`

@@ -1,8 +1,13 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createLive, type Told } from '../../../infra/operations/live.js'
+import { createGatewayPanel } from '../../../infra/operations/panels/gateway.js'
 import { answeredOf, scrapeOf } from '../../../infra/operations/panels/scraped.js'
 import { Fault } from '../../../schemas/fault.js'
+import type { Profile } from '../../../schemas/profile.js'
 import { until } from '../../story/stack.js'
 
 t.test('however many watch, each panel is asked once; nobody watching, it is not', async (t) => {
@@ -100,4 +105,14 @@ t.test('a rate of the gateway is what came between two looks', async (t) => {
   ])
   t.same(answeredOf(before, now), { at: 1_005, perSecond: 20, median: 0.001, slow: 0.01 })
   t.equal(answeredOf(now, before), undefined, 'a process that was started anew has no rate yet')
+})
+
+t.test('who answers in the place of the gateway is not taken for an idle one', async (t) => {
+  const server = createServer((_, response) => response.writeHead(404).end('not here'))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const gateway = { operations: { host: '127.0.0.1', port } } as NonNullable<Profile['gateway']>
+  await t.rejects(createGatewayPanel({ gateway })(), { code: 'SOURCE_UNREACHABLE' })
 })
