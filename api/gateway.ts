@@ -146,7 +146,7 @@ function createParts(options: GatewayOptions): Parts {
   }
   const onFault = (fault: Fault) => onFailure(fault, '')
   const now = Date.now
-  const store = createStore(options.store, 'discreet', tracing?.tracer)
+  const store = createStore(options.store, 'discreet', { tracer: tracing?.tracer })
   const queues = createQueues({
     redisUrl,
     prefix: profile.database,

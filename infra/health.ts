@@ -5,6 +5,7 @@ import { readCertificates } from '../api/listeners/certificates.js'
 import { createRenewal } from '../api/renewal.js'
 import { Fault } from '../schemas/fault.js'
 import type { OperationsSettings } from '../schemas/worker.js'
+import { within } from './metrics/look.js'
 
 export interface HealthOptions {
   readonly host: string
@@ -43,8 +44,8 @@ export interface Health {
 
 /**
  * The operations port: `/health/live` answers 200 while the process turns, `/health/ready` while it
- * can do its work, else 503 with the fault's code, `/metrics` tells Prometheus; these name nobody and
- * are told to whoever reaches the port. Throws `PORT_TAKEN`, or `LISTENER` for a certificate.
+ * can do its work, else within 4 seconds 503 with the fault's code, `/metrics` tells Prometheus;
+ * these name nobody and are told to whoever reaches the port. Throws `PORT_TAKEN`, or `LISTENER` for a certificate.
  */
 export async function createHealth(options: HealthOptions): Promise<Health> {
   const { host, port, ready, metrics } = options
@@ -52,7 +53,7 @@ export async function createHealth(options: HealthOptions): Promise<Health> {
   const readiness = async (): Promise<readonly [number, object]> => {
     if (isDraining) return [503, { status: 'stopping' }]
     try {
-      await ready()
+      await within(ready())
       return [200, { status: 'ready' }]
     } catch (error) {
       if (!(error instanceof Fault)) throw error

@@ -70,13 +70,11 @@ export async function findObstacle(
     return `${fileName} is ${status}; only quarantined files are taken up`
   if (settledAt === undefined) return `${fileName} is being put away; try again in a moment`
   const earlier = await takenUp({ store, ledger }, arrival)
+  const later = earlier?.arrival === undefined ? await laterOf(store, state) : undefined
+  if (later !== undefined) return replacedBy(later, fileName)
   if (earlier !== undefined) {
     const since = earlier.arrival === undefined ? 'soon' : `as arrival ${earlier.arrival}`
     return `${fileName} was taken up by ${earlier.act} and comes in again ${since}`
-  }
-  const later = await laterOf(store, state)
-  if (later !== undefined) {
-    return `${fileName} was published since as arrival ${later}; this older state would replace it`
   }
   if (act === 'release' && (fault !== 'TOO_MANY_REJECTED' || isSchedule(state.feed))) {
     return `${fileName} is quarantined for ${fault}, not for the number of its rejected rows; mend what is wrong, then retry it`
@@ -97,15 +95,28 @@ export async function takenUp(
   return { act: order.act as TakeUp, arrival: claimed?.arrival }
 }
 
+/** Why an order will not be carried out any more; undefined while it may be. */
+export async function findReplacement(
+  { store, ledger }: Pick<TakeUpDesk, 'store' | 'ledger'>,
+  arrival: number,
+): Promise<string | undefined> {
+  const state = await ledger.state(arrival)
+  const later = state && (await laterOf(store, state))
+  return state && later?.isPublished ? replacedBy(later, state.fileName) : undefined
+}
+
 /**
  * Carries an order out: claims an arrival for the bytes that were kept, by an id of its own, so that
- * it is found when this is done again. Where the bytes have gone the arrival says so.
+ * it is found when this is done again. Where the bytes have gone the arrival says so. What came in
+ * between order and claim is newer than the bytes that were kept: nothing is claimed beside it, and
+ * never again once it is published.
  */
 export async function takeUp(line: Line, arrival: number): Promise<void> {
   const [order] = await readActsOn(line.store, { acts: takeUps, subject: String(arrival) })
   const state = await line.ledger.state(arrival)
   if (order === undefined || state === undefined) return
   const known = await line.ledger.claimedAs(claimOf(arrival))
+  if (known === undefined && (await laterOf(line.store, state)) !== undefined) return
   await begin(line, known ?? (await claimAgain(line, state, order.act === 'release')))
 }
 
@@ -125,11 +136,12 @@ async function claimAgain(line: Line, state: FileState, release: boolean): Promi
   return line.ledger.claim(entry, claimOf(state.arrival))
 }
 
-/** Orders of which nothing has come yet, some of them: their queue was lost. */
+/** Orders of which nothing has come yet, the latest first: their queue was lost, or a newer file came. */
 export async function queueTakeUps(line: Line): Promise<void> {
   const rows = await line.store.rows<{ subject: string }>({
-    sql: `SELECT DISTINCT subject FROM audit_log WHERE act IN {acts:Array(String)}
-      AND concat({prefix:String}, subject) NOT IN (SELECT claim FROM arrival) LIMIT 100`,
+    sql: `SELECT subject FROM audit_log WHERE act IN {acts:Array(String)}
+        AND concat({prefix:String}, subject) NOT IN (SELECT claim FROM arrival)
+      GROUP BY subject ORDER BY max(number) DESC LIMIT 100`,
     parameters: { acts: takeUps, prefix: claimPrefix },
   })
   for (const { subject } of rows)
@@ -149,14 +161,29 @@ function keptAt({ quarantine }: Pick<Folders, 'quarantine'>, file: FileState): s
   return join(quarantine, `${file.arrival}-${plainName(file.fileName)}`)
 }
 
-async function laterOf(
-  store: Store,
-  { arrival, fileName }: FileState,
-): Promise<number | undefined> {
-  const [later] = await store.rows<{ arrival: number }>({
-    sql: `SELECT arrival FROM file_state FINAL WHERE arrival > {arrival:UInt32}
-      AND file_name = {fileName:String} AND status = 'published' ORDER BY arrival LIMIT 1`,
+/** A newer file of the same name that is published, or may be yet. */
+interface Later {
+  readonly arrival: number
+  readonly isPublished: boolean
+}
+
+function replacedBy({ arrival, isPublished }: Later, fileName: string): string {
+  return isPublished
+    ? `${fileName} was published since as arrival ${arrival}; this older state would replace it`
+    : `${fileName} has come in since as arrival ${arrival}, which is under way; wait for its receipt`
+}
+
+async function laterOf(store: Store, { arrival, fileName }: FileState): Promise<Later | undefined> {
+  const [later] = await store.rows<Later>({
+    sql: `SELECT a.arrival AS arrival, s.status = 'published' AS isPublished
+      FROM (SELECT arrival FROM arrival WHERE arrival > {arrival:UInt32} AND name = {fileName:String}) AS a
+      LEFT JOIN (
+        SELECT arrival, toString(status) AS status FROM file_state FINAL
+        WHERE arrival > {arrival:UInt32} AND file_name = {fileName:String}
+      ) AS s ON s.arrival = a.arrival
+      WHERE s.status NOT IN ('quarantined', 'duplicate', 'replaced')
+      ORDER BY isPublished DESC, arrival LIMIT 1`,
     parameters: { arrival, fileName },
   })
-  return later?.arrival
+  return later && { ...later, isPublished: Boolean(later.isPublished) }
 }

@@ -145,7 +145,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
 function createLine(options: WorkerOptions): Line {
   const { profile, folders, redisUrl, secret, log, tracing } = options
   const now = () => new Date()
-  const store = createStore(options.store, 'discreet', tracing?.tracer)
+  const store = createStore(options.store, 'discreet', { tracer: tracing?.tracer })
   const tell = options.tell ?? (() => undefined)
   const own = [
     { name: backfillSource, path: folders.backfill },

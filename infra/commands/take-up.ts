@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createQueues } from '../../pipeline/queues/bullmq.js'
 import { createStore } from '../../pipeline/stores/clickhouse.js'
 import { createLedger, type Ledger } from '../../pipeline/stores/ledger.js'
-import { orderTakeUp, type TakeUp, takenUp } from '../../pipeline/take-up.js'
+import { findReplacement, orderTakeUp, type TakeUp, takenUp } from '../../pipeline/take-up.js'
 import { Fault } from '../../schemas/fault.js'
 import { commandActor } from '../actor.js'
 import { type Context, exitCodes } from '../context.js'
@@ -41,14 +41,16 @@ async function order(stack: InUse, act: TakeUp, file: string) {
   }
 }
 
-/** The arrival by which the file comes in again. */
+/** The arrival by which the file comes in again. Throws `FILE_STATE` where a newer one was published. */
 async function waitFor(stack: InUse, arrival: number, ending: AbortSignal): Promise<number> {
   const store = createStore(stack.store)
   const ledger = createLedger(store, () => new Date())
   try {
     for (;;) {
+      const replaced = await findReplacement({ store, ledger }, arrival)
       const again = (await takenUp({ store, ledger }, arrival))?.arrival
       if (again !== undefined) return again
+      if (replaced !== undefined) throw new Fault('FILE_STATE', replaced)
       await sleep(lookMs, undefined, { signal: ending })
     }
   } finally {

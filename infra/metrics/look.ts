@@ -12,8 +12,10 @@ export interface Look {
   read(): Promise<readonly Sample[]>
 }
 
-/** Less than the 10 s after which Prometheus gives a scrape up. */
+/** Less than the 10 s after which Prometheus gives a scrape up, and the 5 s of a probe. */
 const answerMsMax = 4_000
+/** A store that is silent for longer is away: what was asked of it does not pile up until it is back. */
+export const silentMsMax = 3_500
 
 /** Makes of a look what takes it for a scrape: it never rejects, and ends within 4 seconds. */
 export function createLook(

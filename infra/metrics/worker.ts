@@ -7,7 +7,7 @@ import type { Scrape } from '../health.js'
 import { tellBuild } from './build.js'
 import { failureCode, unexpected } from './failure-code.js'
 import { readCycles, readLedger } from './ledger.js'
-import { createLook, keepFor } from './look.js'
+import { createLook, keepFor, silentMsMax } from './look.js'
 import { createRegistry } from './registry.js'
 import { type Sample, sample } from './sample.js'
 
@@ -44,7 +44,7 @@ export function createWorkerMetrics(options: WorkerMetricsOptions): WorkerMetric
   const metrics = createRegistry('worker')
   tellBuild(metrics)
   metrics.total('tieline_failures_total', { code: unexpected }, 0)
-  const store = createStore(reader, 'discreet')
+  const store = createStore(reader, 'discreet', { silentMsMax })
   const queues = createQueues({ redisUrl, prefix: profile.database })
   const look = createLook(metrics, options.onFailure)
   const looks = [

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { createAccounts } from '../../api/basic-auth.js'
+import { Fault } from '../../schemas/fault.js'
 import type { OperationsSettings } from '../../schemas/worker.js'
 
 /** Who may see the page, or how the others are answered. */
@@ -11,8 +12,8 @@ export type Admission =
 export type Admit = (request: IncomingMessage) => Promise<Admission>
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i
-/** Passwords that are judged at once, each some 0.1 s of a core. */
-const judgedMax = 4
+/** Half of the threads that read and write files. */
+const judgedMax = 2
 
 /** What a name of nobody in particular stands for: whoever may use the machine itself. */
 export const localWho = 'loopback'
@@ -23,18 +24,15 @@ export const localWho = 'loopback'
  * comes to loopback under another name than its own was sent there by some page in a browser.
  */
 export function createAdmit({ host, users, tls }: OperationsSettings): Admit {
-  const whose = users && createAccounts({ users })
+  const whose = users && createAccounts({ users, judgedMax })
   const takesCertificates = tls?.clientCaFile !== undefined
-  let judged = 0
   return async (request) => {
     const holder = takesCertificates ? holderOf(request.socket as TLSSocket) : undefined
     if (holder !== undefined) return { who: holder }
     if (whose !== undefined) {
-      if (judged >= judgedMax) return { status: 503, text: 'too many log in at once; try again' }
-      judged++
-      const who = await whose({ authorization: request.headers.authorization }).finally(
-        () => judged--,
-      )
+      const { authorization } = request.headers
+      const who = await whose({ authorization }).catch(onOverload)
+      if (who === overload) return { status: 503, text: 'too many log in at once; try again' }
       return who === undefined ? { status: 401, text: 'name and password, please' } : { who }
     }
     if (takesCertificates) {
@@ -48,6 +46,13 @@ export function createAdmit({ host, users, tls }: OperationsSettings): Admit {
     if (loopback.test(named)) return { who: localWho }
     return { status: 403, text: 'this page is called by a name of loopback: localhost, 127.0.0.1' }
   }
+}
+
+const overload = Symbol('too many passwords are judged')
+
+function onOverload(error: unknown): typeof overload {
+  if (error instanceof Fault && error.code === 'OVERLOAD') return overload
+  throw error
 }
 
 /** The common name of a certificate that its authority vouches for. */

@@ -7,8 +7,12 @@ import { serveStatic } from '@hono/node-server/serve-static'
 import { Hono } from 'hono'
 import type { Queues } from '../../pipeline/queues/bullmq.js'
 import { idsOf } from '../../pipeline/queues/jobs.js'
+import { Fault, faultCodes } from '../../schemas/fault.js'
+import { askQueues } from './panels/ask.js'
 
 const path = '/queues'
+/** It would wait for Redis as long as that is away; a page of many jobs takes it a moment. */
+const boardMsMax = 4_000
 
 /**
  * Bull Board, to look at only: what is done to a job there would stand in no audit log. Of the data of
@@ -28,5 +32,14 @@ export function createBoard({
   createBullBoard({ queues, serverAdapter, options: { uiConfig } })
   // Its first page has no slash at its end.
   const app = new Hono({ strict: false }).route(path, serverAdapter.registerPlugin())
-  return getRequestListener(app.fetch)
+  return getRequestListener((request, env) =>
+    askQueues(Promise.resolve(app.fetch(request, env)), boardMsMax).catch(toAnswer),
+  )
+}
+
+/** What the page answers where Redis does not. */
+function toAnswer(error: unknown): Response {
+  if (!(error instanceof Fault)) throw error
+  const { code, detail } = error
+  return Response.json({ code, detail, todo: faultCodes[code].meaning }, { status: 503 })
 }

@@ -4,6 +4,7 @@ import { createStore, type StoreAddress } from '../../pipeline/stores/clickhouse
 import { createLedger } from '../../pipeline/stores/ledger.js'
 import type { Profile } from '../../schemas/profile.js'
 import { createZone } from '../../schemas/zone.js'
+import { silentMsMax } from '../metrics/look.js'
 import { createAdmit } from './access.js'
 import { createBoard } from './board.js'
 import { createLive } from './live.js'
@@ -21,6 +22,9 @@ export interface OperationsOptions {
   readonly onFailure: (error: unknown) => void
 }
 
+/** Who waits longer for an act to be written down sees that the store does not answer. */
+const actMsMax = 10_000
+
 /** The operations page with connections of its own. */
 export function createOperationsPage(options: OperationsOptions): {
   readonly page: Page
@@ -29,8 +33,8 @@ export function createOperationsPage(options: OperationsOptions): {
   const { profile, folders, redisUrl, onFailure } = options
   const now = () => new Date()
   const zone = createZone(profile.timeZone)
-  const reader = createStore(options.reader, 'discreet')
-  const store = createStore(options.store, 'discreet')
+  const reader = createStore(options.reader, 'discreet', { silentMsMax })
+  const store = createStore(options.store, 'discreet', { silentMsMax: actMsMax })
   const queues = createQueues({ redisUrl, prefix: profile.database })
   const { landing } = folders
   const source = { store: reader, queues, profile, zone, landing, now }

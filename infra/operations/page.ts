@@ -21,6 +21,8 @@ export interface PageOptions {
 export type Page = (request: IncomingMessage, response: ServerResponse) => void
 
 const watchersMax = 100
+/** Who has not read so much of what he was told does not watch any more. */
+const unreadBytesMax = 1_048_576
 /** Some proxies end what says nothing for a while. */
 const stillMs = 15_000
 
@@ -68,15 +70,10 @@ export function createPage(options: PageOptions): Page {
       return
     }
     watchers++
-    response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' })
-    response.write('retry: 2000\n\n')
-    const leave = live.watch((told: Told) => response.write(`data: ${JSON.stringify(told)}\n\n`))
-    const still = setInterval(() => response.write(':\n\n'), stillMs)
     response.once('close', () => {
       watchers--
-      clearInterval(still)
-      leave()
     })
+    stream(live, response)
   }
 
   async function detail({ response }: Call, [arrival]: readonly string[]): Promise<void> {
@@ -108,17 +105,17 @@ export function createPage(options: PageOptions): Page {
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = 'GET' } = request
-    const url = new URL(request.url ?? '/', 'http://page')
     for (const [name, value] of headers) response.setHeader(name, value)
     const admitted = await admit(request)
-    const route = routes.find(([verb, path]) => verb === method && path.test(url.pathname))
-    if (!('who' in admitted)) refuse(response, admitted)
-    else if (route === undefined) sendJson(response, 404, { detail: 'there is nothing here' })
-    else {
-      const [, path, run] = route
-      const [, ...parts] = path.exec(url.pathname) ?? []
-      await run({ request, response, url, who: admitted.who }, parts)
+    if (!('who' in admitted)) return refuse(response, admitted)
+    const url = toUrl(request)
+    const route = routes.find(([verb, path]) => verb === method && path.test(url?.pathname ?? ''))
+    if (url === undefined || route === undefined) {
+      return sendJson(response, 404, { detail: 'there is nothing here' })
     }
+    const [, path, run] = route
+    const [, ...parts] = path.exec(url.pathname) ?? []
+    await run({ request, response, url, who: admitted.who }, parts)
   }
 
   return (request, response) => {
@@ -130,11 +127,35 @@ export function createPage(options: PageOptions): Page {
   }
 }
 
+/** Tells one who watches, until he leaves or has stopped reading. */
+function stream(live: Live, response: ServerResponse): void {
+  response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+  const say = (text: string) => {
+    if (response.writableLength > unreadBytesMax) response.destroy()
+    else response.write(text)
+  }
+  say('retry: 2000\n\n')
+  const leave = live.watch((told: Told) => say(`data: ${JSON.stringify(told)}\n\n`))
+  const still = setInterval(() => say(':\n\n'), stillMs)
+  response.once('close', () => {
+    clearInterval(still)
+    leave()
+  })
+}
+
+/** What is asked for; undefined where it is no path, such as `//`. */
+function toUrl({ url = '/' }: IncomingMessage): URL | undefined {
+  const page = 'http://page'
+  return URL.canParse(url, page) ? new URL(url, page) : undefined
+}
+
 const headers = [
   ['Content-Security-Policy', policy],
   ['X-Content-Type-Options', 'nosniff'],
   ['Referrer-Policy', 'no-referrer'],
   ['Cross-Origin-Opener-Policy', 'same-origin'],
+  ['Cross-Origin-Resource-Policy', 'same-origin'],
+  ['Cache-Control', 'no-store'],
 ] as const
 
 function refuse(
@@ -160,6 +181,6 @@ function sendFault(response: ServerResponse, error: unknown): void {
 }
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' })
+  response.writeHead(status, { 'Content-Type': 'application/json' })
   response.end(JSON.stringify(body))
 }

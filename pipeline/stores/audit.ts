@@ -132,8 +132,23 @@ export async function followChain(store: Store): Promise<Chain> {
       if (what !== undefined) return { entries: last.number, hash: last.hash, broken }
       last = entry
     }
-    if (entries.length < entriesAtOnce) return { entries: last.number, hash: last.hash }
+    if (entries.length === entriesAtOnce) continue
+    const chain = { entries: last.number, hash: last.hash }
+    const beside = await findBeside(store, last.number)
+    return beside === undefined ? chain : { ...chain, broken: beside }
   }
+}
+
+/** An entry that the way from one to the next passes by: numbered 0, or the second of a number. */
+async function findBeside(store: Store, last: number): Promise<Chain['broken']> {
+  const [beside] = await store.rows<{ number: number }>({
+    sql: `SELECT number FROM audit_log WHERE number <= {last:UInt32}
+      GROUP BY number HAVING number = 0 OR count() > 1 ORDER BY number LIMIT 1`,
+    parameters: { last },
+  })
+  if (beside === undefined) return undefined
+  const what = beside.number === 0 ? 'stands before the first' : 'stands there twice'
+  return { number: beside.number, what }
 }
 
 function breachOf(entry: Entry, last: Pick<Entry, 'number' | 'hash'>): string | undefined {

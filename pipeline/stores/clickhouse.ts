@@ -74,11 +74,20 @@ export type Wording = 'verbatim' | 'discreet'
 /** In characters as JSON; as much as leaves room in the request line of any proxy. */
 const urlParametersMax = 4_096
 
-/** With a tracer each statement is told of, by its kind and table. */
+export interface StoreOptions {
+  /** Each statement is told of, by its kind and table. */
+  readonly tracer?: Tracer | undefined
+  /** A server that says nothing for so long does not answer. */
+  readonly silentMsMax?: number
+}
+
+/** Long statements of the pipeline say nothing until they have ended. */
+const silentMs = 600_000
+
 export function createStore(
   address: StoreAddress,
   wording: Wording = 'verbatim',
-  tracer?: Tracer,
+  { tracer, silentMsMax = silentMs }: StoreOptions = {},
 ): Store {
   const client = createClient({
     url: address.url,
@@ -87,7 +96,7 @@ export function createStore(
     database: address.database,
     application: 'tieline',
     log: { level: ClickHouseLogLevel.OFF },
-    request_timeout: 600_000,
+    request_timeout: silentMsMax,
     max_open_connections: 16,
     use_multipart_params_auto: true,
     keep_alive: { enabled: true, idle_socket_ttl: 2_000 },

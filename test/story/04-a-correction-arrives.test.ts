@@ -2,8 +2,10 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
+import { createQueues } from '../../pipeline/queues/bullmq.js'
+import { recordAct } from '../../pipeline/stores/audit.js'
 import { balance } from '../../schemas/receipt.js'
-import { createStory, follow, header } from './stack.js'
+import { createStory, follow, header, until } from './stack.js'
 
 const story = await createStory()
 t.teardown(story.close)
@@ -122,4 +124,39 @@ t.test('a correction of the account alone is accepted and restates no quantity',
   const row = 'OTHER,S,X,7/15/2025 0:30,4\nOTHER,S,X,7/15/2025 0:45,1'
   const receipt = await story.loadBytes('DEMO_16072025_Electric_6.csv', `${header}\n${row}\n`)
   t.match(receipt, { rows: { accepted: 2 }, restated: { rows: 0, netQuantity: '0' } })
+})
+
+t.test('a refused file is never published over a newer one of its name', async (t) => {
+  const name = 'DEMO_16072025_Electric_7.csv'
+  const rows = Array.from({ length: 20 }, (_, at) => `A,S,R${at},7/15/2025 0:00,1`)
+  const poor = rows.map((row) => row.replace(/1$/, 'n/a'))
+  const text = (of: readonly string[]) => `${[header, ...of].join('\n')}\n`
+  const arrivalOf = async () => {
+    const sql = 'SELECT max(arrival) AS arrival FROM arrival WHERE name = {name:String}'
+    const [latest] = await story.store.rows<{ arrival: number }>({ sql, parameters: { name } })
+    return latest?.arrival ?? 0
+  }
+  await story.send(name, text([...rows, ...poor]))
+  t.match(await story.receiptOf(name), { status: 'quarantined' })
+  const refused = await arrivalOf()
+  const release = async () => {
+    const origin = story.stack.worker.detail().operations ?? ''
+    const path = `${origin}/files/${refused}/release`
+    return (await fetch(path, { method: 'POST', headers: { origin } })).json()
+  }
+  await story.send(name, text(rows).slice(0, -20))
+  await until(async () => (await arrivalOf()) > refused)
+  t.match(await release(), { detail: /has come in since as arrival \d+, which is under way/ })
+  t.match(await story.loadBytes(name, text(rows)), { status: 'published' })
+  const published = await arrivalOf()
+
+  const ann = { who: 'ann', via: 'command' } as const
+  const act = { act: 'release', subject: String(refused), detail: 'before the newer came' } as const
+  await recordAct(story.store, ann, act)
+  const queues = createQueues({ redisUrl: story.stack.redisUrl, prefix: 'story' })
+  t.teardown(queues.close)
+  await queues.add('takeUp', { v: 1, arrival: refused })
+  await until(async () => Object.values((await queues.counts()).takeUp).every((jobs) => jobs === 0))
+  t.equal(await arrivalOf(), published, 'an order that was written before is not carried out')
+  t.match(await release(), { detail: /was published since as arrival/ })
 })

@@ -20,9 +20,9 @@ export interface PanelSource {
 const queuesMsMax = 2_500
 
 /** What the queues say; Redis that does not answer in time is away. */
-export async function askQueues<T>(asked: Promise<T>): Promise<T> {
+export async function askQueues<T>(asked: Promise<T>, msMax = queuesMsMax): Promise<T> {
   try {
-    return await within(asked, queuesMsMax)
+    return await within(asked, msMax)
   } catch (cause) {
     if (!(cause instanceof Fault && cause.code === 'OVERLOAD')) throw cause
     throw new Fault('QUEUE_UNREACHABLE', `Redis gives ${cause.detail}`, { cause })

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
-import { request as ask, createServer } from 'node:http'
+import { request as ask, createServer, type IncomingMessage } from 'node:http'
 import { request as askTls } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
@@ -75,6 +75,20 @@ t.test(
     }
   },
 )
+
+t.test('who guesses passwords keeps out nobody who has come in before', async (t) => {
+  const admit = createAdmit(operations({ users }))
+  const come = (password: string) => {
+    return admit({ headers: basic('ann', password) } as IncomingMessage)
+  }
+  t.match(await come('a long password'), { who: 'ann' })
+  const guesses = Array.from({ length: 6 }, (_, at) => come(`guess ${at}`))
+  t.match(await come('a long password'), { who: 'ann' })
+  const answers = await Promise.all(guesses)
+  t.match(answers.at(0), { status: 401 })
+  t.match(answers.at(-1), { status: 503, text: /too many log in/ })
+  t.match(await come('another guess'), { status: 401 }, 'and later others are judged again')
+})
 
 const noHealth = {
   host: '127.0.0.1',

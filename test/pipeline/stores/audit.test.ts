@@ -32,6 +32,7 @@ t.test('however many write at once, each entry holds the hash of the one before'
 
 /** What was done to the log by hand, and what the chain says of it. */
 const breaches = [
+  ["INSERT INTO audit_log (number, who) VALUES (0, 'eve')", 0, /before the first/],
   ["ALTER TABLE audit_log UPDATE who = 'eve' WHERE number = 5", 5, /was changed/],
   ['ALTER TABLE audit_log DELETE WHERE number = 4', 5, /one is missing/],
   ["INSERT INTO audit_log (number, who) VALUES (2, 'eve')", 2, /twice|before|changed/],

@@ -1,0 +1,128 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import {
+  type AddressInfo,
+  connect,
+  createServer as createServerOfSockets,
+  type Socket,
+} from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { createHealth } from '../../../infra/health.js'
+import { openHome } from '../../../infra/home.js'
+import type { Admission } from '../../../infra/operations/access.js'
+import type { FileDesk } from '../../../infra/operations/file.js'
+import type { Live, Told } from '../../../infra/operations/live.js'
+import { createOperationsPage } from '../../../infra/operations/operations.js'
+import { createPage } from '../../../infra/operations/page.js'
+import { createFolder } from '../../folder.js'
+import { storyProfile } from '../../story/stack.js'
+
+const nobodyWatches: Live = { watch: () => () => undefined, close: () => undefined }
+
+/** A page without files and queues; returns its port and what failed unexpectedly. */
+async function createStand(t: Test, admission: Admission, live = nobodyWatches) {
+  const failures: unknown[] = []
+  const page = createPage({
+    admit: async () => admission,
+    live,
+    desk: {} as FileDesk,
+    board: (_, response) => {
+      response.end('board')
+    },
+    onFailure: (error) => failures.push(error),
+  })
+  const server = createServer(page)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { port: (server.address() as AddressInfo).port, failures }
+}
+
+/** The whole answer to a request for a target as it is, which no URL parser has made sense of. */
+async function get(port: number, target: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  socket.write(`GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+  let text = ''
+  for await (const bytes of socket) text += String(bytes)
+  return text
+}
+
+t.test('what is no path is not found, and tells nothing to whoever may not come in', async (t) => {
+  for (const target of ['//', 'http://[', '//page:99999/']) {
+    const { port, failures } = await createStand(t, { who: 'ann' })
+    t.match(await get(port, target), /^HTTP\/1.1 404 /, target)
+    const shut = await createStand(t, { status: 401, text: 'name and password, please' })
+    t.match(await get(shut.port, target), /^HTTP\/1.1 401 .*WWW-Authenticate: Basic/s, target)
+    t.same([...failures, ...shut.failures], [])
+  }
+})
+
+t.test('nothing but the files of the page is kept by a browser or a proxy', async (t) => {
+  const { port } = await createStand(t, { who: 'ann' })
+  t.match(await get(port, '/queues/api/queues'), /Cache-Control: no-store/)
+  t.match(await get(port, '/nothing'), /Cache-Control: no-store/)
+  t.match(await get(port, '/page.css'), /Cache-Control: no-cache/)
+})
+
+t.test('who does not read what he is told does not watch any more', async (t) => {
+  let hasLeft = false
+  const figures = 'x'.repeat(1_000_000)
+  const watch = (hear: (told: Told) => void) => {
+    const timer = setInterval(() => hear({ name: 'files', at: '', figures }), 1)
+    return () => {
+      clearInterval(timer)
+      hasLeft = true
+    }
+  }
+  const { port } = await createStand(t, { who: 'ann' }, { ...nobodyWatches, watch })
+  const socket = connect(port, '127.0.0.1').pause()
+  t.teardown(() => socket.destroy())
+  socket.write('GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  while (!hasLeft) await sleep(5)
+  t.ok(hasLeft)
+})
+
+t.test('servers that accept what is asked and say nothing hold nobody up', async (t) => {
+  const sockets = new Set<Socket>()
+  const silent = createServerOfSockets((socket) => sockets.add(socket.on('error', () => undefined)))
+  silent.listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
+  const store = { url: `http://127.0.0.1:${port}`, username: 'u', password: 'p', database: 'd' }
+  const { page, close } = createOperationsPage({
+    profile: storyProfile(),
+    folders: openHome(createFolder(t)),
+    redisUrl: `redis://127.0.0.1:${port}`,
+    store,
+    reader: store,
+    onFailure: () => undefined,
+  })
+  const health = await createHealth({
+    host: '127.0.0.1',
+    port: 0,
+    setting: 'worker.operations',
+    ready: () => new Promise(() => undefined),
+    metrics: { type: 'text/plain', text: async () => '' },
+    page,
+  })
+  t.teardown(async () => {
+    for (const socket of sockets) socket.destroy()
+    silent.close()
+    await health.close()
+    await close()
+  })
+  const say = async (path: string) => {
+    const answer = await fetch(`${health.address}${path}`)
+    return [answer.status, await answer.json()]
+  }
+  const said = await Promise.all(['/queues/api/queues', '/files/1', '/health/ready'].map(say))
+  t.match(said, [
+    [503, { code: 'QUEUE_UNREACHABLE' }],
+    [503, { code: 'STORE_UNREACHABLE' }],
+    [503, { status: 'not ready', code: 'OVERLOAD' }],
+  ])
+})
