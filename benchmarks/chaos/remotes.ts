@@ -28,7 +28,7 @@ const pauseMsMax = 2_000
 const awayMsMax = 1_000
 const cutBytesMax = 400_000
 const Bucket = 'chaos'
-const timeoutMs = 2_000
+const timeoutMs = 5_000
 
 export async function createRemotes(seed: number): Promise<Remotes> {
   const folder = mkdtempSync(join(tmpdir(), 'tieline-chaos-remotes-'))

@@ -20,7 +20,8 @@ export interface ChaosOptions {
 
 const filesInFlightMax = 4
 const filesForEachKill = 1.2
-const endMsMax = 90_000
+/** A source that could not be reached for a while is asked again up to two minutes later. */
+const endMsMax = 240_000
 const lookMs = 100
 
 const inbox = { kind: 'folder', name: 'inbox', path: 'inbox', pollSeconds: 1, settlePolls: 2 }

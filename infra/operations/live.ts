@@ -84,7 +84,7 @@ function untilDue({ everyMs }: Panel, told: Told | undefined): number {
 }
 
 /** A fault of the store names its statement, which says nothing to who watches. */
-function wordsOf(error: unknown): string {
+export function wordsOf(error: unknown): string {
   if (!(error instanceof Fault)) return 'the log of the worker tells more'
   return error.code.startsWith('STORE_') ? faultCodes[error.code].meaning : error.detail
 }

@@ -5,7 +5,7 @@ import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import { type Admit, isOwn } from './access.js'
 import { readAssets } from './assets.js'
 import { type FileDesk, readFileDetail, readRejects } from './file.js'
-import type { Live, Told } from './live.js'
+import { type Live, type Told, wordsOf } from './live.js'
 
 export interface PageOptions {
   readonly admit: Admit
@@ -172,8 +172,10 @@ const statuses: Partial<Record<FaultCode, number>> = { FILE_STATE: 409, PERMISSI
 /** What is wrong with the world is told with what to do; of a broken program the log tells. */
 function sendFault(response: ServerResponse, error: unknown): void {
   if (error instanceof Fault) {
-    const { code, detail } = error
-    sendJson(response, statuses[code] ?? 503, { code, detail, todo: faultCodes[code].meaning })
+    const { code } = error
+    const todo = faultCodes[code].meaning
+    const detail = wordsOf(error)
+    sendJson(response, statuses[code] ?? 503, { code, detail, ...(detail !== todo && { todo }) })
   } else {
     const detail = 'this failed unexpectedly; the log of the worker tells more'
     sendJson(response, 500, { code: 'UNEXPECTED', detail })

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { createDiskWatch } from '../free-disk.js'
 import type { Arrival } from '../stores/ledger.js'
-import { attempt, writeAll } from './disk.js'
+import { attempt, toFault, writeAll } from './disk.js'
 import { type Place, type PlacedFile, refuseChanged } from './place.js'
 
 /** Bytes that a power cut may cost of a copy that is not complete. */
@@ -43,8 +43,7 @@ export async function fetchFile(
     if (error instanceof Fault && error.code === 'SOURCE_CHANGED') await dropCopies(path)
     throw error
   }
-  await part.close()
-  await attempt(path, () => rename(part.path(), path))
+  await part.finish()
 }
 
 /** Removes a copy and what there is of parts of it. */
@@ -87,14 +86,15 @@ interface Part {
   path(): string
   /** Flushes what was added and says so in the name. */
   close(): Promise<void>
+  /** Flushes all and gives the part the name of the file, no other in between. */
+  finish(): Promise<void>
 }
 
 async function openPart(path: string, mark: string): Promise<Part> {
   const attemptId = randomUUID().slice(0, 8)
   const nameOf = (bytes: number) => `${path}.${mark}.${bytes}.${attemptId}.part`
-  const found = await findPart(path, mark)
+  const found = await takePart(path, mark, nameOf)
   let flushed = found?.bytes ?? 0
-  if (found !== undefined) await attempt(path, () => rename(found.path, nameOf(flushed)))
   let [came, written] = [flushed, flushed]
   const file = await attempt(path, () => open(nameOf(flushed), found ? 'r+' : 'wx', 0o600))
   await attempt(path, () => file.truncate(flushed))
@@ -122,6 +122,17 @@ async function openPart(path: string, mark: string): Promise<Part> {
     ;[filling, spare] = [spare, filling]
     held = 0
   }
+  const end = (last: () => Promise<void>) =>
+    attempt(path, async () => {
+      try {
+        await writeHeld()
+        await writing
+        await flushing
+        await last()
+      } finally {
+        await file.close()
+      }
+    })
   return {
     add: (bytes) =>
       attempt(path, async () => {
@@ -136,16 +147,27 @@ async function openPart(path: string, mark: string): Promise<Part> {
     bytes: () => came,
     path: () => nameOf(flushed),
     close: () =>
-      attempt(path, async () => {
-        try {
-          await writeHeld()
-          await writing
-          await flushing
-          if (written !== flushed) await flush(written)
-        } finally {
-          await file.close()
-        }
+      end(async () => {
+        if (written !== flushed) await flush(written)
       }),
+    finish: () =>
+      end(async () => {
+        await file.datasync()
+        await rename(nameOf(flushed), path)
+      }),
+  }
+}
+
+/** Takes over what an earlier attempt left, under a name of one's own; nothing where it has gone. */
+async function takePart(path: string, mark: string, nameOf: (bytes: number) => string) {
+  const found = await findPart(path, mark)
+  if (found === undefined) return undefined
+  try {
+    await rename(found.path, nameOf(found.bytes))
+    return found
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw toFault(path, error)
   }
 }
 

@@ -57,7 +57,7 @@ test('companies and zone are enough: everything else has the documented default'
     },
     rates: { quietMinutes: 10 },
     termination: { graceDays: 30 },
-    worker: { operations: { host: '127.0.0.1' } },
+    worker: { operations: { host: '127.0.0.1', certificateSeconds: 10 } },
     sources: [{ kind: 'folder', name: 'inbox', path: 'inbox', ...folderDefaults }],
     limits: {
       fileBytesMax: 107_374_182_400,

@@ -221,9 +221,20 @@ t.test('none of it stands in an answer, a table, a log, Redis or the folder', as
   t.notMatch(log, people.active, 'identifiers stand in the log as hashes only')
 })
 
+/** All bytes of a folder; what the engine takes away meanwhile is not there. */
 function readTree(folder: string): string {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
-    .join('\n')
+  const unlessGone = <T>(read: () => T): T | undefined => {
+    try {
+      return read()
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw error
+    }
+  }
+  const texts = unlessGone(() => readdirSync(folder, { withFileTypes: true }))?.map((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return readTree(path)
+    return entry.isFile() ? unlessGone(() => readFileSync(path, 'latin1')) : ''
+  })
+  return texts?.join('\n') ?? ''
 }

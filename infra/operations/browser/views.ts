@@ -35,21 +35,21 @@ function fileLink(arrival: number, name: string): HTMLElement {
   return el('a', { href: `file?arrival=${arrival}`, class: 'file' }, printable(name))
 }
 
-function held({ waiting, quarantined, away, failing }: Held): readonly Node[] {
+function held({ waiting, waitingFiles, quarantined, away, failing }: Held): readonly Node[] {
+  const item = (state: string, about: Node | string, [code, detail, todo]: readonly string[]) =>
+    el(
+      'li',
+      {},
+      badge(state),
+      ' ',
+      about,
+      el('p', {}, el('strong', {}, code ?? ''), `: ${detail}`),
+      el('p', { class: 'todo' }, todo ?? ''),
+    )
   const listed = (stuck: readonly StuckFile[], state: string) =>
-    stuck
-      .slice(0, 20)
-      .map(({ arrival, file, code, reason, todo, since }) =>
-        el(
-          'li',
-          {},
-          badge(state),
-          ' ',
-          fileLink(arrival, file),
-          el('p', {}, el('strong', {}, code), `: ${reason}`),
-          el('p', { class: 'todo' }, `${todo} Since ${instant(since)}.`),
-        ),
-      )
+    stuck.map(({ arrival, file, code, reason, todo, since }) =>
+      item(state, fileLink(arrival, file), [code, reason, `${todo} Since ${instant(since)}.`]),
+    )
   const items = [
     ...away.map(({ code, detail }) =>
       el(
@@ -62,17 +62,12 @@ function held({ waiting, quarantined, away, failing }: Held): readonly Node[] {
       ),
     ),
     ...failing.map(({ name, code, detail, todo, since }) =>
-      el(
-        'li',
-        {},
-        badge('failing'),
-        ' ',
-        `source ${name}`,
-        el('p', {}, el('strong', {}, code), `: ${detail}`),
-        el('p', { class: 'todo' }, `${todo} Since ${since.slice(0, 16)} UTC.`),
-      ),
+      item('failing', `source ${name}`, [code, detail, `${todo} Since ${instant(since)}.`]),
     ),
     ...listed(waiting, 'waiting'),
+    ...(waitingFiles > waiting.length
+      ? [el('li', {}, `${count(waitingFiles - waiting.length)} more files wait.`)]
+      : []),
     ...listed(quarantined, 'quarantined'),
   ]
   if (items.length === 0) return nothing('Nothing waits, nothing is refused.')

@@ -5,8 +5,13 @@ import { readStandingOf, type Standing, todoOf } from '../../standing.js'
 import { askQueues, type PanelSource } from './ask.js'
 import { readSourceHealth } from './sources.js'
 
+/** Files that wait and are listed; all are counted. While Redis is away all that have not ended wait. */
+const waitingMax = 20
+
 /** What is to be seen to. */
 export interface Held extends Standing {
+  /** All files that wait, of which `waiting` has the first. */
+  readonly waitingFiles: number
   /** Sources that fail, each with what to do; none while ClickHouse does not tell. */
   readonly failing: readonly (SourceShown & { readonly todo: string })[]
 }
@@ -17,7 +22,9 @@ export async function readHeld(source: PanelSource): Promise<Held> {
   const waits = () => askQueues(queues.waits())
   const standing = await readStandingOf({ store, queues: { waits } })
   const away = standing.away.map(({ code }) => ({ code, detail: faultCodes[code].meaning }))
-  return { ...standing, away, failing: await readFailing(source) }
+  const waiting = standing.waiting.slice(0, waitingMax)
+  const waitingFiles = standing.waiting.length
+  return { ...standing, waiting, waitingFiles, away, failing: await readFailing(source) }
 }
 
 /** A store that is away is told by the standing of the files. */

@@ -1,45 +1,30 @@
 import { EventEmitter, once } from 'node:events'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
-import t, { type Test } from 'tap'
+import { connect } from 'node:net'
+import t from 'tap'
 import type { Admit } from '../../../infra/operations/access.js'
-import type { Told } from '../../../infra/operations/live.js'
-import { createPage } from '../../../infra/operations/page.js'
+import type { Live, Told } from '../../../infra/operations/live.js'
 import type { Held } from '../../../infra/operations/panels/held.js'
 import { createBrowser } from '../../chromium.js'
 import { until } from '../../story/stack.js'
+import { createStand } from './stand.js'
 
-/** The page of a service of which this alone is known, and how many watch it. */
-async function createDoor(t: Test, admit: Admit, known: readonly Told[] = []) {
+/** How many watch, and how they are told. */
+function createWatch(known: readonly Told[] = []) {
   let watching = 0
-  const page = createPage({
-    admit,
-    live: {
-      watch: (hear) => {
-        for (const told of known) hear(told)
-        watching++
-        return () => void watching--
-      },
-      close: () => undefined,
-    },
-    desk: undefined as never,
-    board: async (_, response) => void response.end(),
-    onFailure: (error) => t.fail(String(error)),
-  })
-  const server = createServer(page)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.closeAllConnections())
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
-  return { watching: () => watching, server, port, address: `http://127.0.0.1:${port}` }
+  const watch: Live['watch'] = (hear) => {
+    for (const told of known) hear(told)
+    watching++
+    return () => void watching--
+  }
+  return { watch, watching: () => watching }
 }
 
 t.test('a page that nobody sees does not watch, and watches again when it is seen', async (t) => {
   let refusals = 1
-  const { watching, address } = await createDoor(t, async ({ url }) =>
-    url === '/live' && refusals-- > 0 ? { status: 503, text: 'try again' } : { who: 'loopback' },
-  )
+  const { watch, watching } = createWatch()
+  const admit: Admit = async ({ url }) =>
+    url === '/live' && refusals-- > 0 ? { status: 503, text: 'try again' } : { who: 'ann' }
+  const { address } = await createStand(t, { admit, watch })
   const browser = await createBrowser(t)
   const tab = await browser.newPage()
   await tab.goto(address)
@@ -58,10 +43,12 @@ t.test('a page that nobody sees does not watch, and watches again when it is see
 
 t.test('who leaves while he is judged does not watch', async (t) => {
   const bell = new EventEmitter()
-  const { watching, server, port } = await createDoor(t, async () => {
+  const { watch, watching } = createWatch()
+  const admit: Admit = async () => {
     await once(bell, 'judged')
     return { who: 'ann' }
-  })
+  }
+  const { server, port } = await createStand(t, { admit, watch })
   const socket = connect(port, '127.0.0.1')
   socket.write('GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n')
   const [, response] = await once(server, 'request')
@@ -75,6 +62,7 @@ t.test('who leaves while he is judged does not watch', async (t) => {
 t.test('a source that fails is to be seen to, with what to do', async (t) => {
   const figures: Held = {
     waiting: [],
+    waitingFiles: 31,
     quarantined: [],
     away: [],
     failing: [
@@ -92,13 +80,13 @@ t.test('a source that fails is to be seen to, with what to do', async (t) => {
     ],
   }
   const told = { name: 'held', at: new Date().toISOString(), figures }
-  const { address } = await createDoor(t, async () => ({ who: 'loopback' }), [told])
+  const { address } = await createStand(t, createWatch([told]))
   const tab = await (await createBrowser(t)).newPage()
   await tab.goto(address)
   const panel = tab.locator('[data-panel="held"]')
-  await panel.locator('li').waitFor()
+  await panel.locator('li').first().waitFor()
   t.match(
     await panel.textContent(),
-    /failing source mdm\s*SOURCE_UNREACHABLE: no <b>route<\/b>\s*Check its address\. Since 2026-03-04/,
+    /failing source mdm\s*SOURCE_UNREACHABLE: no <b>route<\/b>\s*Check its address\. Since 2026-03-04.*31 more files wait/,
   )
 })

@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import {
   type AddressInfo,
   connect,
@@ -7,40 +6,16 @@ import {
   type Socket,
 } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { createHealth } from '../../../infra/health.js'
 import { openHome } from '../../../infra/home.js'
-import type { Admission } from '../../../infra/operations/access.js'
 import type { FileDesk } from '../../../infra/operations/file.js'
-import type { Live, Told } from '../../../infra/operations/live.js'
+import type { Told } from '../../../infra/operations/live.js'
 import { createOperationsPage } from '../../../infra/operations/operations.js'
-import { createPage } from '../../../infra/operations/page.js'
+import { Fault } from '../../../schemas/fault.js'
 import { createFolder } from '../../folder.js'
 import { storyProfile } from '../../story/stack.js'
-
-const nobodyWatches: Live = { watch: () => () => undefined, close: () => undefined }
-
-/** A page without files and queues; returns its port and what failed unexpectedly. */
-async function createStand(t: Test, admission: Admission, live = nobodyWatches) {
-  const failures: unknown[] = []
-  const page = createPage({
-    admit: async () => admission,
-    live,
-    desk: {} as FileDesk,
-    board: (_, response) => {
-      response.end('board')
-    },
-    onFailure: (error) => failures.push(error),
-  })
-  const server = createServer(page)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { port: (server.address() as AddressInfo).port, failures }
-}
+import { createStand } from './stand.js'
 
 /** The whole answer to a request for a target as it is, which no URL parser has made sense of. */
 async function get(port: number, target: string): Promise<string> {
@@ -53,16 +28,18 @@ async function get(port: number, target: string): Promise<string> {
 
 t.test('what is no path is not found, and tells nothing to whoever may not come in', async (t) => {
   for (const target of ['//', 'http://[', '//page:99999/']) {
-    const { port, failures } = await createStand(t, { who: 'ann' })
+    const { port, failures } = await createStand(t)
     t.match(await get(port, target), /^HTTP\/1.1 404 /, target)
-    const shut = await createStand(t, { status: 401, text: 'name and password, please' })
+    const shut = await createStand(t, {
+      admit: async () => ({ status: 401, text: 'name and password, please' }),
+    })
     t.match(await get(shut.port, target), /^HTTP\/1.1 401 .*WWW-Authenticate: Basic/s, target)
     t.same([...failures, ...shut.failures], [])
   }
 })
 
 t.test('nothing but the files of the page is kept by a browser or a proxy', async (t) => {
-  const { port } = await createStand(t, { who: 'ann' })
+  const { port } = await createStand(t)
   t.match(await get(port, '/queues/api/queues'), /Cache-Control: no-store/)
   t.match(await get(port, '/nothing'), /Cache-Control: no-store/)
   t.match(await get(port, '/page.css'), /Cache-Control: no-cache/)
@@ -78,7 +55,7 @@ t.test('who does not read what he is told does not watch any more', async (t) =>
       hasLeft = true
     }
   }
-  const { port } = await createStand(t, { who: 'ann' }, { ...nobodyWatches, watch })
+  const { port } = await createStand(t, { watch })
   const socket = connect(port, '127.0.0.1').pause()
   t.teardown(() => socket.destroy())
   socket.write('GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n')
@@ -125,4 +102,15 @@ t.test('servers that accept what is asked and say nothing hold nobody up', async
     [503, { code: 'STORE_UNREACHABLE' }],
     [503, { status: 'not ready', code: 'OVERLOAD' }],
   ])
+})
+
+t.test('a fault of the store is told without its statement', async (t) => {
+  const refused = async () => {
+    throw new Fault('STORE_REFUSED', 'NO_ACCESS (497); in: SELECT secret FROM t')
+  }
+  const desk = { ledger: { arrival: refused, state: refused } } as unknown as FileDesk
+  const { port } = await createStand(t, { desk })
+  const answer = await get(port, '/files/1')
+  t.match(answer, /^HTTP\/1.1 503 .*"code":"STORE_REFUSED"/s)
+  t.notMatch(answer, /SELECT|secret/)
 })

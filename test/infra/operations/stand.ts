@@ -1,0 +1,35 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Test } from 'tap'
+import type { Admit } from '../../../infra/operations/access.js'
+import type { FileDesk } from '../../../infra/operations/file.js'
+import type { Live } from '../../../infra/operations/live.js'
+import { createPage } from '../../../infra/operations/page.js'
+
+export interface StandOptions {
+  readonly admit?: Admit
+  readonly watch?: Live['watch']
+  readonly desk?: FileDesk
+}
+
+/** A page without files and queues until the test ends; `failures` holds what nobody foresaw. */
+export async function createStand(t: Test, options: StandOptions = {}) {
+  const failures: unknown[] = []
+  const page = createPage({
+    admit: options.admit ?? (async () => ({ who: 'ann' })),
+    live: { watch: options.watch ?? (() => () => undefined), close: () => undefined },
+    desk: options.desk ?? ({} as FileDesk),
+    board: async (_, response) => void response.end('board'),
+    onFailure: (error) => failures.push(error),
+  })
+  const server = createServer(page)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { server, port, address: `http://127.0.0.1:${port}`, failures }
+}
