@@ -27,7 +27,7 @@ function settingsOf(server: Vsftpd, more: object) {
     user: server.user,
     password: { env: 'PASSWORD' },
     tls: 'off',
-    timeoutMs: 2_000,
+    timeoutMs: 4_000,
     ...more,
   })
 }

@@ -26,7 +26,7 @@ async function prepare(t: Test, more: object = {}): Promise<Away & { readonly fo
     key: { file: sshd.keyPath },
     hostKeys: [sshd.fingerprint],
     path: folder,
-    timeoutMs: 2_000,
+    timeoutMs: 4_000,
     ...more,
   })
   const secret = (reference: object) =>
