@@ -5,7 +5,7 @@ import { Fault } from '../schemas/fault.js'
 import { trimBlanks } from '../schemas/field.js'
 import { type HistoryAsked, toUsageText } from '../schemas/history.js'
 import type { Registration } from '../schemas/registration.js'
-import { addDays, toDay } from '../schemas/zone.js'
+import { addDays, dayAt } from '../schemas/zone.js'
 import { parseRow } from './csv.js'
 import type { Line } from './line.js'
 import type { RegisterContext } from './registrations.js'
@@ -121,18 +121,14 @@ function end(line: Line, request: HistoryRequest, how: Partial<HistoryRequest>):
 }
 
 function askedOf(line: Line, { meterId, requestedAt }: HistoryRequest): HistoryAsked {
-  const to = dayOf(line, requestedAt)
+  const to = dayAt(line.zone, requestedAt)
   const days = line.profile.backfill?.days ?? 0
   return { meterId, from: addDays(to, -days), to }
 }
 
-function dayOf({ zone }: Line, at: Date): string {
-  return toDay(zone.toWall(Math.floor(at.getTime() / 1_000)))
-}
-
 /** Nine digits of the hash tell the files of a day apart for people; paths tell them apart for us. */
 function nameOf(line: Line, { meterId, commodity, requestedAt }: HistoryRequest): string {
-  const [year, month, day] = dayOf(line, requestedAt).split('-')
+  const [year, month, day] = dayAt(line.zone, requestedAt).split('-')
   const number = Number.parseInt(hashOf(meterId).slice(0, 12), 16) % 1_000_000_000
   return `${line.profile.companyCodes[0]}_${day}${month}${year}_${commodity}_${number}.csv`
 }

@@ -97,6 +97,11 @@ export function toDay(wall: Wall): string {
   return new Date(wallSeconds(wall) * 1_000).toISOString().slice(0, 10)
 }
 
+/** The local day of an instant, `YYYY-MM-DD`. */
+export function dayAt(zone: Pick<Zone, 'toWall'>, at: Date): string {
+  return toDay(zone.toWall(Math.floor(at.getTime() / 1_000)))
+}
+
 /** The calendar day so many days after one, or before it, both `YYYY-MM-DD`. */
 export function addDays(day: string, days: number): string {
   return toDay(fromWallSeconds(wallSeconds(toMidnight(day)) + days * daySeconds))

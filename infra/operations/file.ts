@@ -13,7 +13,7 @@ import {
 import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/profile.js'
 import type { Receipt } from '../../schemas/receipt.js'
-import { addDays, daySeconds, toDay, type Zone } from '../../schemas/zone.js'
+import { addDays, dayAt, daySeconds, type Zone } from '../../schemas/zone.js'
 
 /** A day of a file on which the clock changes. */
 export interface ClockChange {
@@ -101,10 +101,9 @@ const daysMax = 800
 function clockChanges(state: FileState, zone: Zone): readonly ClockChange[] {
   const { firstIntervalStart: from, lastIntervalEnd: to } = state
   if (from === undefined || to === undefined) return []
-  const dayOf = (at: Date) => toDay(zone.toWall(Math.floor(at.getTime() / 1_000)))
   const changes: ClockChange[] = []
-  const last = dayOf(new Date(to.getTime() - 1_000))
-  let day = dayOf(from)
+  const last = dayAt(zone, new Date(to.getTime() - 1_000))
+  let day = dayAt(zone, from)
   for (let count = 0; day <= last && count < daysMax; count++) {
     const seconds = zone.daySeconds(day)
     if (seconds !== daySeconds) changes.push({ day, hours: seconds / 3_600 })

@@ -11,7 +11,7 @@ import {
 } from '../../schemas/rating/projection.js'
 import type { RateBook } from '../../schemas/rating/rate-book.js'
 import { createSlots } from '../../schemas/rating/slots.js'
-import type { Zone } from '../../schemas/zone.js'
+import { dayAt, type Zone } from '../../schemas/zone.js'
 import type { Store } from '../stores/clickhouse.js'
 import { readRates } from '../stores/rates.js'
 import { type Compilation, compilePlans, labelVariants, toPlanRow } from './compile.js'
@@ -229,8 +229,7 @@ export async function nameRun(
 
 /** The day on the wall. */
 export function localDay({ zone, now }: Pick<BillContext, 'zone' | 'now'>): string {
-  const { year, month, day } = zone.toWall(Math.floor(now().getTime() / 1_000))
-  return new Date(Date.UTC(year, month - 1, day)).toISOString().slice(0, 10)
+  return dayAt(zone, now())
 }
 
 /** Seconds since it was last asked. */

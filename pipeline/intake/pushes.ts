@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import type { Intake } from '../../schemas/intake.js'
 import { pushedColumns, toPushedText } from '../../schemas/pushed-rows.js'
-import { toDay, type Zone } from '../../schemas/zone.js'
+import { dayAt, type Zone } from '../../schemas/zone.js'
 import { refuseFullDisk } from '../free-disk.js'
 import { attempt, ifThere, readLocal, syncFolder, writeAll } from '../sources/disk.js'
 import { type Arrive, pushSource } from './arrive.js'
@@ -137,7 +137,7 @@ function createGatherer(options: PushOptions, of: PushedFeed): Gatherer {
 /** A new file with its header; its number is the millisecond of the day, or the next that is free. */
 async function begin(options: PushOptions, { feed, columns }: PushedFeed): Promise<Gathering> {
   const at = options.now().getTime()
-  const [year, month, day] = toDay(options.zone.toWall(Math.floor(at / 1_000))).split('-')
+  const [year, month, day] = dayAt(options.zone, new Date(at)).split('-')
   const stem = `${options.companyCode}_${day}${month}${year}_${feed}`
   const header = `${columns.join(',')}\n`
   for (let number = at % 86_400_000; ; number++) {

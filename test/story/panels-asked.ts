@@ -53,28 +53,19 @@ async function askCompleteness(t: Test, story: StoryStack): Promise<void> {
   await readsOf(store, 'W-10', today, 12)
   await readsOf(store, 'W-11', today, 24)
   await readsOf(store, 'W-10', "toDate('2023-06-07')", 24)
-  const day = { commodity: 'Electric', day: '2023-06-09' }
-  const hole = { ...day, day: '2023-06-08', present: 0 }
+  const days = ['2023-06-07', '2023-06-08', '2023-06-09', '2023-06-10']
+  const told = (present: readonly number[], more: { expected: number; meters: number }) =>
+    days.map((day, at) => ({ commodity: 'Electric', day, present: present[at], ...more }))
   t.match(
     await readCompleteness(source),
-    [
-      { ...day, day: '2023-06-07', present: 24, expected: 48, meters: 2 },
-      { ...hole, expected: 48, meters: 2 },
-      { ...day, present: 48, expected: 48, meters: 2 },
-      { ...day, day: '2023-06-10', present: 36, expected: 48, meters: 2 },
-    ],
+    told([24, 0, 48, 36], { expected: 48, meters: 2 }),
     'nobody is registered: by the meters that the newest day has',
   )
   for (const meter of ['W-10', 'W-11', 'W-20', 'W-21', 'W-30']) await holderOf(store, meter)
   await holderOf(store, 'W-21', ended)
   t.match(
     await readCompleteness(source),
-    [
-      { ...day, day: '2023-06-07', present: 24, expected: 96, meters: 4 },
-      { ...hole, expected: 96, meters: 4 },
-      { ...day, present: 72, expected: 96, meters: 4 },
-      { ...day, day: '2023-06-10', present: 36, expected: 96, meters: 4 },
-    ],
+    told([24, 0, 72, 36], { expected: 96, meters: 4 }),
     'who has nothing counts as missing; whom nobody holds is none of them',
   )
 }

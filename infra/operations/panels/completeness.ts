@@ -1,4 +1,4 @@
-import { addDays, toDay } from '../../../schemas/zone.js'
+import { addDays, dayAt } from '../../../schemas/zone.js'
 import { ask, type PanelSource } from './ask.js'
 
 const daysShown = 14
@@ -34,7 +34,7 @@ interface Day extends Omit<CompleteDay, 'meters'> {
  */
 export async function readCompleteness(source: PanelSource): Promise<readonly CompleteDay[]> {
   const { zone, now } = source
-  const today = toDay(zone.toWall(Math.floor(now().getTime() / 1_000)))
+  const today = dayAt(zone, now())
   const registered = await pickRegistered(source)
   const picked = registered.length > 0 ? registered : await pickRead(source, today)
   const days = await ask<Day>(source, {

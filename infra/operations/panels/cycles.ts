@@ -1,4 +1,4 @@
-import { toDay } from '../../../schemas/zone.js'
+import { dayAt } from '../../../schemas/zone.js'
 import { ask, type PanelSource } from './ask.js'
 
 const cyclesMax = 40
@@ -33,7 +33,7 @@ export interface CycleDays {
  */
 export async function readCycleDays(source: PanelSource): Promise<CycleDays> {
   const { zone, now } = source
-  const today = toDay(zone.toWall(Math.floor(now().getTime() / 1_000)))
+  const today = dayAt(zone, now())
   const rows = await ask<CycleDay & { running: number }>(source, {
     sql: `SELECT c.billing_cycle_id AS cycle, c.company_code AS company,
         toString(c.start_date) AS from, toString(c.last_date) AS to,

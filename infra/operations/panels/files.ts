@@ -1,4 +1,4 @@
-import { toDay } from '../../../schemas/zone.js'
+import { dayAt } from '../../../schemas/zone.js'
 import { ask, type PanelSource } from './ask.js'
 
 /** The newest of a day's files that are listed; all are counted. */
@@ -54,7 +54,7 @@ const statusOf = "if(s.status = '', 'arrived', s.status)"
 /** Today's files by feed and state, and the newest of them with what became of their rows. */
 export async function readToday(source: PanelSource): Promise<Today> {
   const { zone, now } = source
-  const day = toDay(zone.toWall(Math.floor(now().getTime() / 1_000)))
+  const day = dayAt(zone, now())
   const parameters = { from: String(zone.dayStart(day) * 1_000), filesMax }
   const [counts, files] = await Promise.all([
     ask<Today['counts'][number]>(source, {
