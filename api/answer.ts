@@ -1,5 +1,5 @@
 import type { FaultCode } from '../schemas/fault.js'
-import type { ErrorStyle } from '../schemas/gateway.js'
+import type { ErrorStyle } from '../schemas/settings/gateway.js'
 import type { GatewayResponse } from './request.js'
 
 /**

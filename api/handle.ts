@@ -1,5 +1,5 @@
 import { Fault } from '../schemas/fault.js'
-import type { ErrorStyle, GatewayVersion } from '../schemas/gateway.js'
+import type { ErrorStyle, GatewayVersion } from '../schemas/settings/gateway.js'
 import type { Tracer } from '../schemas/tracer.js'
 import { type Answer, type ErrorStyleOf, type Rendered, render } from './answer.js'
 import type { GatewayRequest, GatewayResponse, Handle, IsStreamed, Refuse } from './request.js'

@@ -1,4 +1,4 @@
-import type { GatewayVersion } from '../schemas/gateway.js'
+import type { GatewayVersion } from '../schemas/settings/gateway.js'
 import type { GatewayResponse } from './request.js'
 
 /**

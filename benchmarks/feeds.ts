@@ -1,13 +1,13 @@
 import { linkSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { bytesText, grouped } from '../infra/table.js'
-import { createHandOver, type HandOver } from '../pipeline/hand-over.js'
+import { bytesText, grouped } from '../infra/commands/output/table.js'
+import { createHandOver, type HandOver } from '../pipeline/intake/submit.js'
 import type { Receipt } from '../schemas/receipt.js'
-import { billingFiles, type FeedFile } from './billing-files.js'
-import { runAlone, verdict } from './check.js'
+import { billingFiles, type FeedFile } from './bills/billing-files.js'
+import { runAlone, verdict } from './check/check.js'
 import { peakMb, resetPeak } from './memory.js'
 import { createRig, type Rig } from './rig.js'
-import { median } from './usage-figures.js'
+import { median } from './usage/figures.js'
 
 export interface FeedsOptions {
   readonly customers: number

@@ -1,14 +1,14 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { bills } from './bills.js'
-import { check } from './check.js'
-import { cycleDay } from './cycle-day.js'
+import { bills } from './bills/bills.js'
+import { cycleDay } from './bills/cycle-day.js'
+import { check } from './check/check.js'
 import { feeds } from './feeds.js'
 import { gateway } from './gateway/main.js'
 import { memory } from './gateway/memory.js'
 import { slowCis } from './gateway/slow-cis.js'
-import { page } from './page.js'
+import { page } from './page/page.js'
 import { sources } from './sources/main.js'
-import { usage } from './usage.js'
+import { usage } from './usage/usage.js'
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 

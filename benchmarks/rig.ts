@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Home, openHome } from '../infra/home.js'
-import { createLog } from '../infra/log.js'
-import { type Stack, startStack } from '../infra/stack.js'
-import { createStore, type Store } from '../pipeline/stores/clickhouse.js'
-import { type Profile, parseProfile } from '../schemas/profile.js'
-import type { SecretReference } from '../schemas/secret.js'
+import { type Home, openHome } from '../infra/stack/home.js'
+import { type Stack, startStack } from '../infra/stack/stack.js'
+import { createLog } from '../infra/telemetry/log.js'
+import { createStore, type Store } from '../pipeline/store/clickhouse.js'
+import { type Profile, parseProfile } from '../schemas/settings/profile.js'
+import type { SecretReference } from '../schemas/settings/secret.js'
 
 export interface RigOptions {
   /** Prefix of the temporary data folder's name. */

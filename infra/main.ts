@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../schemas/fault.js'
-import { type Context, exitCodes } from './context.js'
+import { type Context, exitCodes } from './commands/context.js'
 import { packageVersion } from './package-root.js'
-import { createSecretReader } from './secrets.js'
-import { readTracing } from './tracing.js'
+import { createSecretReader } from './stack/secrets.js'
+import { readTracing } from './telemetry/tracing.js'
 
 interface GlobalOptions {
   readonly home: string
@@ -147,7 +147,7 @@ for (const [act, what] of [
     .argument('<file>', 'its name, or the number of its arrival')
     .addHelpText('after', '\nExit code: 0 published, 2 quarantined or a duplicate, 1 a fault.')
     .action((file) =>
-      run(async (context) => (await import('./commands/take-up.js')).takeUp(context, act, file)),
+      run(async (context) => (await import('./commands/reprocess.js')).takeUp(context, act, file)),
     )
 }
 program

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { Fault } from '../schemas/fault.js'
+import type { Refusal } from './ledger/verdict.js'
 import type { JobIds, JobName } from './queues/jobs.js'
-import type { Refusal } from './verdict.js'
 
 export interface FailedJob extends JobIds {
   readonly job: JobName

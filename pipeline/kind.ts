@@ -1,12 +1,12 @@
 import { type FeedKind, type FeedName, feeds } from '../schemas/feed.js'
-import type { Line } from './line.js'
+import type { Line } from './context.js'
+import type { FileState, LandedChunk } from './ledger/file-state.js'
+import type { ChunkReceipt } from './ledger/ledger.js'
 import type { LoadTask, Reading } from './load-task.js'
 import { recordKind } from './records/kind.js'
-import type { Store } from './stores/clickhouse.js'
-import type { FileState, LandedChunk } from './stores/file-state.js'
-import type { ChunkReceipt } from './stores/ledger.js'
-import type { StagingTotals } from './stores/shapes.js'
-import { usageKind } from './usage-kind.js'
+import type { Store } from './store/clickhouse.js'
+import type { StagingTotals } from './usage/irregular-meters.js'
+import { usageKind } from './usage/kind.js'
 
 /** What the bytes of a chunk show before it lands. */
 export interface Measured

@@ -1,7 +1,7 @@
 import type { Commodity, FeedName } from '../schemas/feed.js'
-import type { TimeStampFormat } from '../schemas/time-stamp.js'
-import type { Line } from './line.js'
-import type { Chunk, LandedChunk } from './stores/file-state.js'
+import type { TimeStampFormat } from '../schemas/time/timestamp.js'
+import type { Line } from './context.js'
+import type { Chunk, LandedChunk } from './ledger/file-state.js'
 
 /** What the first bytes of a file show of all its rows. */
 export interface Reading {

@@ -2,7 +2,7 @@ import { Fault } from './fault.js'
 import { type FeedName, feedNames, feeds, recordFeedOf } from './feed.js'
 import { matchPatterns, type Naming } from './name-pattern.js'
 import type { SetName } from './record-feed.js'
-import { isCalendarDay } from './time-stamp.js'
+import { isCalendarDay } from './time/timestamp.js'
 
 /** What the name of a file says. `fileDate` is `YYYY-MM-DD`. */
 export interface FileName {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { byteSize } from './byte-size.js'
 import { Fault } from './fault.js'
-import { headers } from './gateway-cis.js'
-import { serverUrl } from './server-url.js'
+import { byteSize } from './settings/byte-size.js'
+import { headers } from './settings/gateway-cis.js'
+import { serverUrl } from './settings/server-url.js'
 
 /** The MDM that is asked for the history of a meter when it is first registered. */
 export const backfillSettings = z

@@ -1,6 +1,6 @@
 import { feeds } from './feed.js'
 import { readUsageRow } from './history.js'
-import type { PushedRows } from './intake.js'
+import type { PushedRows } from './settings/intake.js'
 
 export type PushedText =
   | { readonly rows: number; readonly text: string; readonly problem?: undefined }

@@ -1,6 +1,6 @@
 import { judgeIdentifier } from './field.js'
 import { formatQuantity, isPlainDecimal, parseQuantity } from './quantity.js'
-import { isCalendarDay } from './time-stamp.js'
+import { isCalendarDay } from './time/timestamp.js'
 
 /** What a column of a record holds, in the store's own spelling; null where it is absent. */
 export type RecordValue = string | null

@@ -1,7 +1,7 @@
 import { type Commodity, feeds } from './feed.js'
 import { judgeIdentifier, trimBlanks } from './field.js'
 import { isPlainDecimal, parseQuantity, type Quantity } from './quantity.js'
-import { readStamp, type StampReader, type StampRules } from './stamp.js'
+import { readStamp, type StampReader, type StampRules } from './time/read-timestamp.js'
 
 /**
  * Why a row is rejected, in the order of judgement, with the words that stand in the rejects file.

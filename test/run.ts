@@ -4,9 +4,9 @@ import { createInterface } from 'node:readline'
 import { packageRoot } from '../infra/package-root.js'
 import { ensureRedis } from '../infra/redis/install.js'
 import { Fault } from '../schemas/fault.js'
-import { ensureChromium } from './chromium.js'
-import { ensurePrometheus } from './prometheus.js'
-import { type Counts, createReader } from './report.js'
+import { ensureChromium } from './rig/chromium.js'
+import { ensurePrometheus } from './rig/prometheus.js'
+import { type Counts, createReader } from './rig/report.js'
 
 const root = packageRoot(import.meta.url)
 

@@ -1,6 +1,6 @@
-import type { AmiSettings } from '../../schemas/gateway-bind.js'
-import type { SecretReference } from '../../schemas/secret.js'
-import { revealHeaders } from '../reveal.js'
+import type { AmiSettings } from '../../schemas/settings/gateway-bind.js'
+import type { SecretReference } from '../../schemas/settings/secret.js'
+import { revealHeaders } from '../resolve-secrets.js'
 import type { Ami } from './ami.js'
 import { createRestAmi } from './rest.js'
 

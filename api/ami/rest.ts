@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { identifier } from '../../schemas/customer.js'
 import { Fault } from '../../schemas/fault.js'
-import type { RestAmiSettings } from '../../schemas/gateway-bind.js'
-import { type Call, type Called, createCaller, parseObject } from '../call.js'
+import { identifier } from '../../schemas/gateway/customer.js'
+import type { RestAmiSettings } from '../../schemas/settings/gateway-bind.js'
+import { type Call, type Called, createCaller, parseObject } from '../http-client.js'
 import type { Ami, AmiOutcome } from './ami.js'
 
 const hub = z

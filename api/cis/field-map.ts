@@ -1,4 +1,4 @@
-import type { CisFields, CisValues } from '../../schemas/gateway-cis.js'
+import type { CisFields, CisValues } from '../../schemas/settings/gateway-cis.js'
 import type { CisRecord } from './cis.js'
 
 type Fields = Readonly<Record<string, unknown>>

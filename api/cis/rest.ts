@@ -1,6 +1,6 @@
 import { Fault } from '../../schemas/fault.js'
-import type { RestCisSettings } from '../../schemas/gateway-cis.js'
-import { createCaller, parseObject } from '../call.js'
+import type { RestCisSettings } from '../../schemas/settings/gateway-cis.js'
+import { createCaller, parseObject } from '../http-client.js'
 import type { Cis } from './cis.js'
 import { toRecord } from './field-map.js'
 

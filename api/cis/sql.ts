@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { Fault } from '../../schemas/fault.js'
-import type { SqlCisSettings } from '../../schemas/gateway-cis.js'
+import type { SqlCisSettings } from '../../schemas/settings/gateway-cis.js'
 import type { Cis } from './cis.js'
 import { customerNames, meterNames, siteNames, toRecord } from './field-map.js'
 

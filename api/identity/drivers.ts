@@ -1,5 +1,5 @@
-import type { IdentitySettings } from '../../schemas/gateway-identity.js'
-import type { SecretReference } from '../../schemas/secret.js'
+import type { IdentitySettings } from '../../schemas/settings/gateway-identity.js'
+import type { SecretReference } from '../../schemas/settings/secret.js'
 import type { Identity } from './identity.js'
 import { createIntrospection } from './introspection.js'
 import { createOidc, type OidcOptions } from './oidc.js'

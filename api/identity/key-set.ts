@@ -1,5 +1,5 @@
 import { Fault } from '../../schemas/fault.js'
-import { type Caller, parseObject } from '../call.js'
+import { type Caller, parseObject } from '../http-client.js'
 import { fits, readKeys, type TrustedKey } from './key.js'
 
 export interface KeySetOptions {

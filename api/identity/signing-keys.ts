@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Fault } from '../../schemas/fault.js'
-import { createRenewal } from '../renewal.js'
+import { createRenewal } from '../listeners/renewal.js'
 import { isStrong } from './key.js'
 
 export interface SigningKeysOptions {

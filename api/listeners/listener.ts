@@ -1,4 +1,4 @@
-import type { GatewayLimits } from '../../schemas/gateway-listener.js'
+import type { GatewayLimits } from '../../schemas/settings/gateway-listener.js'
 import type { Handle, Refuse } from '../request.js'
 
 /** What every listener is made of; `S` are the settings of its own. */

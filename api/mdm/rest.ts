@@ -1,8 +1,8 @@
 import { Fault } from '../../schemas/fault.js'
 import type { BackfillSettings, HistoryAnswer, Mdm } from '../../schemas/history.js'
-import type { SecretReference } from '../../schemas/secret.js'
-import { createCaller } from '../call.js'
-import { revealHeaders } from '../reveal.js'
+import type { SecretReference } from '../../schemas/settings/secret.js'
+import { createCaller } from '../http-client.js'
+import { revealHeaders } from '../resolve-secrets.js'
 
 const formats: Readonly<Record<string, HistoryAnswer['format']>> = {
   'text/csv': 'csv',

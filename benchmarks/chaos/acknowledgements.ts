@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { receiptSchema } from '../../schemas/receipt.js'
 import type { Rig } from '../rig.js'
-import type { SentFile } from './feeder.js'
+import type { SentFile } from './actors/feeder.js'
 import { describe, judge, look } from './sight.js'
 
 export interface Acknowledgements {

@@ -1,4 +1,4 @@
-import type { SentFile } from './feeder.js'
+import type { SentFile } from './actors/feeder.js'
 import { heldIn, isSame, noSum, plus, type Sum, type Value } from './sums.js'
 
 /** A file that was published, as the ledger has it. */

@@ -1,7 +1,7 @@
-import { grouped } from '../../infra/table.js'
-import type { Comparison } from './compare.js'
-import type { SentFile } from './feeder.js'
-import { type Killer, type Target, targets } from './killer.js'
+import { grouped } from '../../infra/commands/output/table.js'
+import type { SentFile } from './actors/feeder.js'
+import { type Killer, type Target, targets } from './actors/killer.js'
+import type { Comparison } from './compare/compare.js'
 
 export interface ChaosResult {
   readonly seed: number

@@ -1,8 +1,8 @@
-import type { Store } from '../../pipeline/stores/clickhouse.js'
+import type { Store } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
 import { parseTotal } from '../../schemas/quantity.js'
-import type { SentFile } from './feeder.js'
-import { movedMeter } from './rows.js'
+import type { SentFile } from './actors/feeder.js'
+import { movedMeter } from './compare/sent-rows.js'
 import type { Sum } from './sums.js'
 
 /** What one query shows of a family of files: rows and energy by the file that they came in. */

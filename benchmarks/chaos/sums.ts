@@ -1,5 +1,5 @@
+import { hasQuantity, sentRows } from './compare/sent-rows.js'
 import type { PlannedFile } from './plan.js'
-import { hasQuantity, sentRows } from './rows.js'
 
 /** Rows and their quantity in millionths of a unit. */
 export interface Sum {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
-import { grouped } from '../../infra/table.js'
-import { median } from '../usage-figures.js'
+import { grouped } from '../../infra/commands/output/table.js'
+import { median } from '../usage/figures.js'
 import { createGatewayRig, type GatewayRig } from './rig.js'
 import { type WrkFigures, wrk } from './wrk.js'
 

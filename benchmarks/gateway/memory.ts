@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { grouped } from '../../infra/table.js'
+import { grouped } from '../../infra/commands/output/table.js'
 import { residentMb } from '../memory.js'
 import { createGatewayRig, type GatewayRig } from './rig.js'
 import { wrk } from './wrk.js'

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { GetObjectCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { createSource } from '../../pipeline/sources/drivers.js'
 import { copyOf } from '../../pipeline/sources/remote.js'
-import type { SourceSettings } from '../../schemas/source.js'
+import type { SourceSettings } from '../../schemas/settings/source.js'
 import { peakMb } from '../memory.js'
 
 /** One fetch, from the first word to the server until the file is here. */

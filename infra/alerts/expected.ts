@@ -1,5 +1,5 @@
-import type { ExpectedFile, Weekday } from '../../schemas/alert.js'
-import { addDays, type Zone } from '../../schemas/zone.js'
+import type { ExpectedFile, Weekday } from '../../schemas/settings/alert.js'
+import { addDays, type Zone } from '../../schemas/time/zone.js'
 
 /** How far back files that did not come are counted. */
 export const daysLookedBack = 31

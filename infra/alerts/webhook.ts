@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
-import { createCaller } from '../../api/call.js'
-import type { AlertSettings } from '../../schemas/alert.js'
+import { createCaller } from '../../api/http-client.js'
 import { Fault } from '../../schemas/fault.js'
-import type { SecretReference } from '../../schemas/secret.js'
+import type { AlertSettings } from '../../schemas/settings/alert.js'
+import type { SecretReference } from '../../schemas/settings/secret.js'
 
 /** Whoever receives alerts. */
 export interface Webhook {

@@ -1,7 +1,7 @@
 import { Fault } from '../../schemas/fault.js'
-import type { Profile } from '../../schemas/profile.js'
-import type { Context } from '../context.js'
-import { placeFiles, profilePathOf, readProfile } from '../profile-file.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import type { Context } from '../commands/context.js'
+import { placeFiles, profilePathOf, readProfile } from '../stack/profile-file.js'
 
 /** What a check found; `todo` says what to do about it where it is not good. */
 export interface Finding {

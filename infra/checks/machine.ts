@@ -2,11 +2,11 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { freemem, totalmem } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Context } from '../context.js'
-import { homeFolders } from '../home.js'
-import { isPortFree } from '../port.js'
-import { readRun } from '../run-state.js'
-import { bytesText } from '../table.js'
+import type { Context } from '../commands/context.js'
+import { bytesText } from '../commands/output/table.js'
+import { homeFolders } from '../stack/home.js'
+import { isPortFree } from '../stack/port.js'
+import { readRun } from '../stack/run-state.js'
 import { bad, type Check, type Finding, good, warning } from './check.js'
 
 const nodeVersionMin = [20, 19] as const

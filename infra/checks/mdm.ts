@@ -1,9 +1,9 @@
 import { createRestMdm } from '../../api/mdm/rest.js'
 import { Fault } from '../../schemas/fault.js'
 import { toUsageText } from '../../schemas/history.js'
-import type { Profile } from '../../schemas/profile.js'
-import { addDays } from '../../schemas/zone.js'
-import type { Context } from '../context.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import { addDays } from '../../schemas/time/zone.js'
+import type { Context } from '../commands/context.js'
 import { type Check, type Finding, good, readIfValid } from './check.js'
 
 const days = 7

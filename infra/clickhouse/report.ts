@@ -1,4 +1,4 @@
-import type { Credentials } from './auth.js'
+import type { Credentials } from './http/auth.js'
 
 /** What the parent sends first; everything secret goes this way and none by argv. */
 export interface ChildOptions {

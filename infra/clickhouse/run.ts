@@ -1,13 +1,13 @@
-import type { Role } from './auth.js'
-import { type Body, spooled } from './body.js'
-import type { Call } from './call.js'
 import type { Connection, InsertOutcome } from './engine.js'
-import { exceptionOf } from './exception.js'
-import { fromSpool, type Insert, readInsert } from './insert.js'
+import type { Role } from './http/auth.js'
+import { type Body, spooled } from './http/body.js'
+import type { Call } from './http/call.js'
+import { exceptionOf } from './http/exception.js'
+import { mediaTypeOf, type Reply, summaryOf } from './http/reply.js'
 import type { Pipes } from './pipes.js'
-import { refuseForReader } from './reader.js'
-import { mediaTypeOf, type Reply, summaryOf } from './reply.js'
-import { intoOutfile, isInsert, readStatement, type Statement } from './statement.js'
+import { fromSpool, type Insert, readInsert } from './sql/insert.js'
+import { refuseForReader } from './sql/reader.js'
+import { intoOutfile, isInsert, readStatement, type Statement } from './sql/statement.js'
 
 export interface Desk {
   readonly pipes: Pipes

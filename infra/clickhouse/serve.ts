@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { answer, type Counter } from './answer.js'
-import { type Credentials, type Role, roleOf } from './auth.js'
-import { type Body, receive } from './body.js'
-import { headerOf, readCall } from './call.js'
-import { toException } from './exception.js'
-import { createReply, type Reply } from './reply.js'
+import { answer, type Counter } from './http/answer.js'
+import { type Credentials, type Role, roleOf } from './http/auth.js'
+import { type Body, receive } from './http/body.js'
+import { headerOf, readCall } from './http/call.js'
+import { toException } from './http/exception.js'
+import { createReply, type Reply } from './http/reply.js'
+import { readSource } from './http/source.js'
 import { freshLease } from './sessions.js'
-import { readSource } from './source.js'
 
 export interface Front extends Counter {
   readonly known: Readonly<Record<Role, Credentials>>

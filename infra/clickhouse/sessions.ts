@@ -1,7 +1,7 @@
-import type { Call, SessionWish } from './call.js'
 import type { Connection, Engine } from './engine.js'
-import { exceptionOf } from './exception.js'
-import { literal } from './statement.js'
+import type { Call, SessionWish } from './http/call.js'
+import { exceptionOf } from './http/exception.js'
+import { literal } from './sql/statement.js'
 
 /** A connection for one call; `release` closes it, or keeps it where it belongs to a session. */
 export interface Lease {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Credentials } from './auth.js'
+import type { Credentials } from './http/auth.js'
 
 export interface WatchdogPace {
   readonly everyMs: number

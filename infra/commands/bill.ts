@@ -1,10 +1,10 @@
 import { type BillSummary, bill as runBills } from '../../pipeline/bills/run.js'
 import { Fault } from '../../schemas/fault.js'
-import { createZone } from '../../schemas/zone.js'
-import { type Context, exitCodes } from '../context.js'
-import { type Column, grouped, renderTable } from '../table.js'
-import { useStore } from '../use-stack.js'
+import { createZone } from '../../schemas/time/zone.js'
+import { type Context, exitCodes } from './context.js'
 import { expectPeriod } from './day.js'
+import { type Column, grouped, renderTable } from './output/table.js'
+import { useStore } from './use-stack.js'
 
 export interface BillOptions {
   readonly cycle: string

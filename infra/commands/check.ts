@@ -1,14 +1,14 @@
 import { readdirSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import type { Checked } from '../../pipeline/check.js'
-import { checkAll } from '../../pipeline/check-set.js'
+import type { Checked } from '../../pipeline/check/check.js'
+import { checkAll } from '../../pipeline/check/set.js'
 import { Fault } from '../../schemas/fault.js'
 import { isToBeTaken } from '../../schemas/file-name.js'
-import { type Context, exitCodes } from '../context.js'
-import { profilePathOf, readProfile } from '../profile-file.js'
-import { createBar } from '../progress.js'
-import { renderChecked } from '../receipts.js'
+import { profilePathOf, readProfile } from '../stack/profile-file.js'
+import { type Context, exitCodes } from './context.js'
+import { createBar } from './output/progress.js'
+import { renderChecked } from './output/receipts.js'
 
 export interface CheckOptions {
   /** Print receipts and bad rows as JSON rather than as tables. */

@@ -1,8 +1,11 @@
-import { type ComparisonSummary, compare as compareRates } from '../../pipeline/bills/compare.js'
-import { createZone } from '../../schemas/zone.js'
-import { type Context, exitCodes } from '../context.js'
-import { type Column, grouped, renderTable } from '../table.js'
-import { useStore } from '../use-stack.js'
+import {
+  type ComparisonSummary,
+  compare as compareRates,
+} from '../../pipeline/bills/compare/compare.js'
+import { createZone } from '../../schemas/time/zone.js'
+import { type Context, exitCodes } from './context.js'
+import { type Column, grouped, renderTable } from './output/table.js'
+import { useStore } from './use-stack.js'
 
 export interface CompareOptions {
   /** Without it all cycles are compared. */

@@ -1,8 +1,8 @@
-import { toCluster } from '../cluster.js'
-import { type Context, exitCodes } from '../context.js'
-import { readStatements } from '../migrate.js'
-import { readOwnProfile } from '../profile-file.js'
-import { toGrants } from '../views/grants.js'
+import { toCluster } from '../schema/cluster.js'
+import { readStatements } from '../schema/migrate.js'
+import { toGrants } from '../schema/views/grants.js'
+import { readOwnProfile } from '../stack/profile-file.js'
+import { type Context, exitCodes } from './context.js'
 
 export interface DdlOptions {
   readonly cluster?: string

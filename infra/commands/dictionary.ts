@@ -1,6 +1,6 @@
-import { type Context, exitCodes } from '../context.js'
-import { useStore } from '../use-stack.js'
-import { renderDictionary } from '../views/dictionary.js'
+import { renderDictionary } from '../schema/views/dictionary.js'
+import { type Context, exitCodes } from './context.js'
+import { useStore } from './use-stack.js'
 
 /** Prints the published views with what each column holds, as Markdown. */
 export async function dictionary(context: Context): Promise<number> {

@@ -5,7 +5,7 @@ import { machineChecks } from '../checks/machine.js'
 import { mdmChecks } from '../checks/mdm.js'
 import { serverChecks } from '../checks/servers.js'
 import { sourceChecks } from '../checks/sources.js'
-import { type Context, exitCodes } from '../context.js'
+import { type Context, exitCodes } from './context.js'
 
 const marks = { good: '✓', warning: '!', bad: '✗' } as const
 

@@ -3,11 +3,11 @@ import {
   type ExplainedLine,
   type Explanation,
   explain as readBills,
-} from '../../pipeline/bills/explain.js'
-import { type Context, exitCodes } from '../context.js'
-import { type Column, grouped, printable, renderTable } from '../table.js'
-import { useStore } from '../use-stack.js'
+} from '../../pipeline/bills/variance/explain.js'
+import { type Context, exitCodes } from './context.js'
 import { expectPeriod } from './day.js'
+import { type Column, grouped, printable, renderTable } from './output/table.js'
+import { useStore } from './use-stack.js'
 
 export interface ExplainOptions {
   readonly account: string

@@ -1,14 +1,14 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
-import type { HandOver } from '../../pipeline/hand-over.js'
-import { arrivalPaths } from '../../pipeline/outbox.js'
+import type { HandOver } from '../../pipeline/intake/submit.js'
+import { arrivalPaths } from '../../pipeline/ledger/outbox.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Receipt } from '../../schemas/receipt.js'
-import { type Context, exitCodes } from '../context.js'
-import { type Arriving, followFiles } from '../follow.js'
-import type { Home } from '../home.js'
-import { type EndedFile, renderEnded } from '../receipts.js'
-import { useStack } from '../use-stack.js'
+import type { Home } from '../stack/home.js'
+import { type Context, exitCodes } from './context.js'
+import { type Arriving, followFiles } from './output/follow.js'
+import { type EndedFile, renderEnded } from './output/receipts.js'
+import { useStack } from './use-stack.js'
 
 export interface LoadOptions {
   /** Load files again that are published already. */

@@ -1,6 +1,6 @@
-import { hashPassword } from '../../api/password.js'
+import { hashPassword } from '../../api/access/password.js'
 import { Fault } from '../../schemas/fault.js'
-import { type Context, exitCodes } from '../context.js'
+import { type Context, exitCodes } from './context.js'
 
 const charactersMax = 1_024
 

@@ -1,8 +1,8 @@
-import { createStore } from '../../pipeline/stores/clickhouse.js'
-import { recordFailure, recordPause } from '../../pipeline/stores/sources.js'
+import { recordFailure, recordPause } from '../../pipeline/sources/state.js'
+import { createStore } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
-import { type Context, exitCodes } from '../context.js'
-import { type InUse, useStack } from '../use-stack.js'
+import { type Context, exitCodes } from './context.js'
+import { type InUse, useStack } from './use-stack.js'
 
 /** Takes nothing new from a source until it is resumed; what has arrived goes on to its end. */
 export async function pause(context: Context, source: string): Promise<number> {

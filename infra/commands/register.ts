@@ -1,18 +1,25 @@
 import { statSync } from 'node:fs'
 import { basename } from 'node:path'
-import { openHistory } from '../../pipeline/backfill.js'
-import { type Registered, register as registerCustomers } from '../../pipeline/registrations.js'
-import { recordAct } from '../../pipeline/stores/audit.js'
-import { createStore } from '../../pipeline/stores/clickhouse.js'
-import { type CustomerProblem, type CustomerRules, judgeCustomer } from '../../schemas/customer.js'
+import { openHistory } from '../../pipeline/customers/backfill.js'
+import {
+  type Registered,
+  register as registerCustomers,
+} from '../../pipeline/customers/registrations.js'
+import { recordAct } from '../../pipeline/ledger/audit.js'
+import { createStore } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
-import { type Registration, toRegistration } from '../../schemas/registration.js'
-import { commandActor } from '../actor.js'
-import { type Context, exitCodes } from '../context.js'
-import { readCustomers } from '../customer-file.js'
-import { createBar } from '../progress.js'
-import { grouped } from '../table.js'
-import { type InUse, useStack } from '../use-stack.js'
+import {
+  type CustomerProblem,
+  type CustomerRules,
+  judgeCustomer,
+} from '../../schemas/gateway/customer.js'
+import { type Registration, toRegistration } from '../../schemas/gateway/registration.js'
+import { commandActor } from '../stack/actor.js'
+import { type Context, exitCodes } from './context.js'
+import { readCustomers } from './customer-file.js'
+import { createBar } from './output/progress.js'
+import { grouped } from './output/table.js'
+import { type InUse, useStack } from './use-stack.js'
 
 export interface RegisterOptions extends Pick<CustomerRules, 'required'> {
   /** Print the summary as JSON. */

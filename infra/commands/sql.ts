@@ -1,9 +1,9 @@
 import { pipeline } from 'node:stream/promises'
-import { createStore } from '../../pipeline/stores/clickhouse.js'
+import { createStore } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
-import type { Addresses } from '../addresses.js'
-import { type Context, exitCodes } from '../context.js'
-import { useData } from '../use-stack.js'
+import type { Addresses } from '../stack/addresses.js'
+import { type Context, exitCodes } from './context.js'
+import { useData } from './use-stack.js'
 
 /**
  * Runs one statement as the reader and writes its result to standard output as it comes; that it has

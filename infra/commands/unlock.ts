@@ -1,9 +1,9 @@
-import { unlock as unlockCustomer } from '../../api/attempts.js'
-import { recordAct } from '../../pipeline/stores/audit.js'
-import { createStore } from '../../pipeline/stores/clickhouse.js'
-import { commandActor } from '../actor.js'
-import { type Context, exitCodes } from '../context.js'
-import { useData } from '../use-stack.js'
+import { unlock as unlockCustomer } from '../../api/access/attempts.js'
+import { recordAct } from '../../pipeline/ledger/audit.js'
+import { createStore } from '../../pipeline/store/clickhouse.js'
+import { commandActor } from '../stack/actor.js'
+import { type Context, exitCodes } from './context.js'
+import { useData } from './use-stack.js'
 
 /** Takes the lock of a customer away; gateways hear of it within seconds. */
 export async function unlock(context: Context, clientId: string): Promise<number> {

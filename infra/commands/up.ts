@@ -1,12 +1,12 @@
 import { join } from 'node:path'
-import { withoutPassword } from '../addresses.js'
-import { type Context, exitCodes } from '../context.js'
-import { openHome } from '../home.js'
-import { createLog } from '../log.js'
-import { profilePathOf, readOwnProfile, rememberProfile } from '../profile-file.js'
-import type { Step } from '../servers.js'
-import { type Stack, startStack } from '../stack.js'
-import type { InUse } from '../use-stack.js'
+import { withoutPassword } from '../stack/addresses.js'
+import { openHome } from '../stack/home.js'
+import { profilePathOf, readOwnProfile, rememberProfile } from '../stack/profile-file.js'
+import type { Step } from '../stack/servers.js'
+import { type Stack, startStack } from '../stack/stack.js'
+import { createLog } from '../telemetry/log.js'
+import { type Context, exitCodes } from './context.js'
+import type { InUse } from './use-stack.js'
 
 export interface UpOptions {
   readonly clickhousePort?: number

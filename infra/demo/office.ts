@@ -1,8 +1,8 @@
 import { createServer } from 'node:net'
-import { hashPassword } from '../../api/password.js'
-import { type Child, createChild } from '../child.js'
-import type { Home } from '../home.js'
-import { isPortFree } from '../port.js'
+import { hashPassword } from '../../api/access/password.js'
+import type { Home } from '../stack/home.js'
+import { isPortFree } from '../stack/port.js'
+import { type Child, createChild } from '../stack/processes/child.js'
 import { type Certificates, demoCertificates } from './certificates.js'
 
 export type OfficeSystem = 'idp' | 'cis' | 'ami' | 'mdm'

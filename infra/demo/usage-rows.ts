@@ -1,4 +1,4 @@
-import { createZone, type Wall, type Zone } from '../../schemas/zone.js'
+import { createZone, type Wall, type Zone } from '../../schemas/time/zone.js'
 import type { MeterReference } from './customers.js'
 import { draw } from './draw.js'
 

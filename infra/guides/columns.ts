@@ -74,7 +74,7 @@ function recordColumn(feed: RecordFeed, name: string, given: ReadonlyMap<string,
   } as const
 }
 
-const migrations = join(packageRoot(import.meta.url), 'infra', 'migrations')
+const migrations = join(packageRoot(import.meta.url), 'infra', 'schema', 'migrations')
 const statements = readdirSync(migrations)
   .sort()
   .map((name) => readFileSync(join(migrations, name), 'utf8'))

@@ -1,6 +1,6 @@
 import type { GatewayFigures } from '../../api/gateway.js'
 import type { RequestEntry } from '../../api/handle.js'
-import type { Scrape } from '../health.js'
+import type { Scrape } from '../telemetry/health.js'
 import { tellBuild } from './build.js'
 import { failureCode, unexpected } from './failure-code.js'
 import { createRegistry, type Metrics } from './registry.js'

@@ -1,6 +1,6 @@
-import type { Store } from '../../pipeline/stores/clickhouse.js'
+import type { Store } from '../../pipeline/store/clickhouse.js'
 import { feedNames } from '../../schemas/feed.js'
-import type { Profile } from '../../schemas/profile.js'
+import type { Profile } from '../../schemas/settings/profile.js'
 import { type Sample, sample } from './sample.js'
 
 /** What one statement of a scrape or of the operations page may cost: one thread for two seconds, 256 MiB. */

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
-import { createAccounts } from '../../api/basic-auth.js'
+import { createAccounts } from '../../api/access/basic-auth.js'
 import { Fault } from '../../schemas/fault.js'
-import type { OperationsSettings } from '../../schemas/worker.js'
+import type { OperationsSettings } from '../../schemas/settings/worker.js'
 
 /** Who may see the page, or how the others are answered. */
 export type Admission =

@@ -1,7 +1,7 @@
-import { toReceipt } from '../../pipeline/receipt.js'
-import { type Entry, readActsOn } from '../../pipeline/stores/audit.js'
-import type { FileState } from '../../pipeline/stores/file-state.js'
-import type { Arrival } from '../../pipeline/stores/ledger.js'
+import { type Entry, readActsOn } from '../../pipeline/ledger/audit.js'
+import type { FileState } from '../../pipeline/ledger/file-state.js'
+import type { Arrival } from '../../pipeline/ledger/ledger.js'
+import { toReceipt } from '../../pipeline/ledger/receipt.js'
 import {
   findObstacle,
   type TakenUp,
@@ -9,11 +9,11 @@ import {
   type TakeUpDesk,
   takenUp,
   takeUps,
-} from '../../pipeline/take-up.js'
+} from '../../pipeline/steps/reprocess.js'
 import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
-import type { Profile } from '../../schemas/profile.js'
 import type { Receipt } from '../../schemas/receipt.js'
-import { addDays, dayAt, daySeconds, type Zone } from '../../schemas/zone.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import { addDays, dayAt, daySeconds, type Zone } from '../../schemas/time/zone.js'
 
 /** A day of a file on which the clock changes. */
 export interface ClockChange {

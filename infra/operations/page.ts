@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Actor } from '../../pipeline/stores/audit.js'
-import { orderTakeUp, type TakeUp } from '../../pipeline/take-up.js'
+import type { Actor } from '../../pipeline/ledger/audit.js'
+import { orderTakeUp, type TakeUp } from '../../pipeline/steps/reprocess.js'
 import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import { type Admit, isOwn } from './access.js'
 import { readAssets } from './assets.js'

@@ -1,5 +1,5 @@
 import { Fault } from '../../schemas/fault.js'
-import { isLeftAlone, pauseMsOf } from '../back-off.js'
+import { isLeftAlone, pauseMsOf } from '../queues/back-off.js'
 import type { JobName } from '../queues/jobs.js'
 
 /** Why a run failed last, and when it is tried again; instants are ms since 1970. */

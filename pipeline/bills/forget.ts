@@ -1,4 +1,4 @@
-import type { Store } from '../stores/clickhouse.js'
+import type { Store } from '../store/clickhouse.js'
 
 /** A run whose row is not there after a day has died. */
 const hours = 24

@@ -1,7 +1,7 @@
 import { toDays } from '../../schemas/lint/finding.js'
-import type { Profile } from '../../schemas/profile.js'
 import type { PlanDays } from '../../schemas/rating/plan.js'
-import type { Store } from '../stores/clickhouse.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import type { Store } from '../store/clickhouse.js'
 import type { Period } from './period.js'
 
 /** The tables that a run works in and drops when it has ended. */

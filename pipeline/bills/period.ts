@@ -1,6 +1,6 @@
 import { Fault } from '../../schemas/fault.js'
 import { fromDays, toDays } from '../../schemas/lint/finding.js'
-import type { Store } from '../stores/clickhouse.js'
+import type { Store } from '../store/clickhouse.js'
 
 /** A period of a billing cycle; local days, both inclusive. */
 export interface Period {

@@ -4,7 +4,7 @@ import {
   pastDays,
   toProjectedClasses,
 } from '../../schemas/rating/projection.js'
-import type { Statement, Store } from '../stores/clickhouse.js'
+import type { Statement, Store } from '../store/clickhouse.js'
 import { passes } from './compile.js'
 import { completenessMin } from './price.js'
 import { createVectors, dayStarts, type Scan, scanLastYear } from './scan.js'

@@ -1,7 +1,7 @@
 import type { BillStatus } from '../../schemas/rating/kind.js'
-import type { Store } from '../stores/clickhouse.js'
-import type { RatesInForce } from '../stores/rates.js'
+import type { Store } from '../store/clickhouse.js'
 import { toShortfall } from './price.js'
+import type { RatesInForce } from './rates.js'
 import type { BillContext, BillSummary, Run } from './run.js'
 
 /** What a run was made from. */

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { toDays } from '../../schemas/lint/finding.js'
-import type { Profile } from '../../schemas/profile.js'
 import type { BillStatus } from '../../schemas/rating/kind.js'
 import type { PlanContext } from '../../schemas/rating/plan.js'
 import {
@@ -11,19 +10,20 @@ import {
 } from '../../schemas/rating/projection.js'
 import type { RateBook } from '../../schemas/rating/rate-book.js'
 import { createSlots } from '../../schemas/rating/slots.js'
-import { dayAt, type Zone } from '../../schemas/zone.js'
-import type { Store } from '../stores/clickhouse.js'
-import { readRates } from '../stores/rates.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import { dayAt, type Zone } from '../../schemas/time/zone.js'
+import type { Store } from '../store/clickhouse.js'
 import { type Compilation, compilePlans, labelVariants, toPlanRow } from './compile.js'
 import { gatherMembers, type RunTables, readPlans, tablesOf } from './members.js'
 import { findPeriod, type Period } from './period.js'
 import { type Pricing, priceBills } from './price.js'
 import { daysAhead } from './project.js'
 import { type Inputs, newestFile, publish } from './publish.js'
-import { reconcile, type VarianceSummary } from './reconcile.js'
+import { readRates } from './rates.js'
 import { newestDay } from './scan.js'
 import { sumReads, toClickHouseTime } from './sum-reads.js'
-import { gatherBilled } from './variance.js'
+import { reconcile, type VarianceSummary } from './variance/reconcile.js'
+import { gatherBilled } from './variance/variance.js'
 
 /** What bills are computed with; a `Line` is one. */
 export interface BillContext {

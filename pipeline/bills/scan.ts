@@ -1,7 +1,7 @@
 import type { Classes } from '../../schemas/rating/classes.js'
 import { type Days, yearDays } from '../../schemas/rating/projection.js'
 import { type Slots, slotSeconds } from '../../schemas/rating/slots.js'
-import type { Statement } from '../stores/clickhouse.js'
+import type { Statement } from '../store/clickhouse.js'
 import { passes } from './compile.js'
 import type { RunTables } from './members.js'
 

@@ -1,7 +1,7 @@
 import { toDays } from '../../schemas/lint/finding.js'
 import type { Classes } from '../../schemas/rating/classes.js'
 import type { Projection } from '../../schemas/rating/projection.js'
-import type { Statement, Store } from '../stores/clickhouse.js'
+import type { Statement, Store } from '../store/clickhouse.js'
 import { type Compilation, classesOf, passes, toMaskRows } from './compile.js'
 import { createMasks } from './price.js'
 import { project } from './project.js'

@@ -1,5 +1,6 @@
-import { isLeftAlone } from '../back-off.js'
-import type { Line } from '../line.js'
+import type { Line } from '../context.js'
+import { isLeftAlone } from '../queues/back-off.js'
+import { isPausing, nextFailure } from './failure.js'
 import {
   type BillFile,
   isTouched,
@@ -7,8 +8,7 @@ import {
   readFilesSince,
   readPeriods,
   recordPeriod,
-} from '../stores/bill-periods.js'
-import { isPausing, nextFailure } from './failure.js'
+} from './periods.js'
 import { bill, localDay } from './run.js'
 
 type DueLine = Pick<Line, 'store' | 'profile' | 'zone' | 'now' | 'queues' | 'log'>

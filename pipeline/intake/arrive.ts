@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises'
 import { isSchedule } from '../../schemas/feed.js'
+import type { Ledger } from '../ledger/ledger.js'
 import type { Queues } from '../queues/bullmq.js'
 import { passingFault } from '../queues/wait.js'
 import { attempt } from '../sources/disk.js'
-import type { Ledger } from '../stores/ledger.js'
 
 /** The sources that uploaded files and those made of pushed rows come in by. */
 export const uploadSource = 'upload'

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { identifier } from '../../schemas/customer.js'
 import { Fault } from '../../schemas/fault.js'
 import { type FeedName, feedNames } from '../../schemas/feed.js'
-import { registrationSchema } from '../../schemas/registration.js'
-import { timeStampFormatNames } from '../../schemas/time-stamp.js'
-import { chunkShapes } from '../stores/file-state.js'
+import { identifier } from '../../schemas/gateway/customer.js'
+import { registrationSchema } from '../../schemas/gateway/registration.js'
+import { timeStampFormatNames } from '../../schemas/time/timestamp.js'
+import { chunkShapes } from '../ledger/file-state.js'
 
 const version = { v: z.literal(1) }
 const arrival = z.int().positive()

@@ -9,18 +9,18 @@ import {
   type CheckedRow,
   recordsMaxUsual,
   refusalOf,
-} from '../check.js'
-import { type Checking, piecesOf } from '../check-source.js'
-import { shownRow } from '../odd-rows.js'
-import { lineSlot, microsSlot, ownerSlot, recordSlots, startSlot } from '../read-record.js'
-import { toReceipt } from '../receipt.js'
-import { refuseLarge } from '../receive.js'
-import { createRecordSorter, type RecordSorter } from '../record-sorter.js'
-import type { BadRow } from '../row-reading.js'
-import { splitRows } from '../rows.js'
-import { type FileState, noQuantity, noRows } from '../stores/file-state.js'
-import { subtractQuantities } from '../sums.js'
-import { refuseShare, scheduleRowsMax, withhold, withRejected } from '../verdict.js'
+} from '../check/check.js'
+import { lineSlot, microsSlot, ownerSlot, recordSlots, startSlot } from '../check/read-record.js'
+import { createRecordSorter, type RecordSorter } from '../check/record-sorter.js'
+import type { BadRow } from '../check/row-reading.js'
+import { type Checking, piecesOf } from '../check/source.js'
+import { splitRows } from '../files/rows.js'
+import { type FileState, noQuantity, noRows } from '../ledger/file-state.js'
+import { toReceipt } from '../ledger/receipt.js'
+import { subtractQuantities } from '../ledger/sums.js'
+import { refuseShare, scheduleRowsMax, withhold, withRejected } from '../ledger/verdict.js'
+import { refuseLarge } from '../steps/receive.js'
+import { shownRow } from '../usage/row-path.js'
 import { judgeRawRecord, rawQuantity } from './judge.js'
 
 /** Judges a file of records as the receiver would, row by row, without a store. */

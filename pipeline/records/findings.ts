@@ -1,5 +1,5 @@
 import type { Finding } from '../../schemas/lint/finding.js'
-import type { Refusal } from '../verdict.js'
+import type { Refusal } from '../ledger/verdict.js'
 
 /** What is wrong with the rows of a file by their lines; several findings of a row are told as one. */
 export type FileFindings = ReadonlyMap<

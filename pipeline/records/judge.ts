@@ -1,7 +1,7 @@
 import type { Quantity } from '../../schemas/quantity.js'
 import { judgeRecord, type RecordFeed, type RecordVerdict } from '../../schemas/record-feed.js'
 import { rejectCodes } from '../../schemas/usage-row.js'
-import { parseRow } from '../csv.js'
+import { parseRow } from '../files/csv.js'
 import { columnQuantity } from './measure.js'
 
 export interface RecordRules {

@@ -1,21 +1,21 @@
 import { recordFeedOf } from '../../schemas/feed.js'
 import type { RecordFeed } from '../../schemas/record-feed.js'
+import { metersTold } from '../customers/facts.js'
+import { renewAll } from '../customers/registrations.js'
 import type { Kind } from '../kind.js'
-import { renewAll } from '../registrations.js'
+import { dropStaging } from '../store/staging.js'
+import { totalColumn } from './judge.js'
+import { loadRecords } from './load.js'
+import { measureRecords } from './measure.js'
+import { weighRecords } from './reconcile.js'
+import { recordVersion } from './schedules.js'
 import {
   attachRecords,
   countRecords,
   createRecordStaging,
   detachRecords,
   rowsTable,
-} from '../stores/records.js'
-import { metersTold } from '../stores/registrations.js'
-import { recordVersion } from '../stores/schedules.js'
-import { dropStaging } from '../stores/staging.js'
-import { totalColumn } from './judge.js'
-import { loadRecords } from './load.js'
-import { measureRecords } from './measure.js'
-import { weighRecords } from './weigh.js'
+} from './store.js'
 
 /** Rows that people and billing systems write, judged one by one by the schema of their feed. */
 export const recordKind: Kind = {

@@ -1,9 +1,9 @@
 import type { Naming } from '../../schemas/name-pattern.js'
-import type { SecretReference } from '../../schemas/secret.js'
-import type { SettingsOf, SourceKind, SourceSettings } from '../../schemas/source.js'
+import type { SecretReference } from '../../schemas/settings/secret.js'
+import type { SettingsOf, SourceKind, SourceSettings } from '../../schemas/settings/source.js'
 import { createFolder, createHandOverSource } from './folder.js'
-import type { Place } from './place.js'
 import { createRemote } from './remote.js'
+import type { Place } from './remote-files.js'
 import type { Source } from './source.js'
 import { watched } from './watched.js'
 

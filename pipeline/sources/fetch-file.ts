@@ -2,10 +2,10 @@ import { createHash, randomUUID } from 'node:crypto'
 import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
-import { createDiskWatch } from '../free-disk.js'
-import type { Arrival } from '../stores/ledger.js'
+import { createDiskWatch } from '../files/disk.js'
+import type { Arrival } from '../ledger/ledger.js'
 import { attempt, toFault, writeAll } from './disk.js'
-import { type Place, type PlacedFile, refuseChanged } from './place.js'
+import { type Place, type PlacedFile, refuseChanged } from './remote-files.js'
 
 /** Bytes that a power cut may cost of a copy that is not complete. */
 const syncBytes = 67_108_864

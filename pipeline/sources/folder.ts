@@ -2,8 +2,9 @@ import { lstat, readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { plainName } from '../../schemas/file-name.js'
 import type { Naming } from '../../schemas/name-pattern.js'
-import type { SettingsOf } from '../../schemas/source.js'
-import type { Arrival } from '../stores/ledger.js'
+import type { SettingsOf } from '../../schemas/settings/source.js'
+import type { Arrival } from '../ledger/ledger.js'
+import { endFile, type Told } from './after-load.js'
 import {
   attempt,
   copyWhole,
@@ -13,8 +14,7 @@ import {
   readLocal,
   writeAmongOthers,
 } from './disk.js'
-import { endFile, type Told } from './ended.js'
-import { isSame, type PlacedFile, refuseChanged, toListed } from './place.js'
+import { isSame, type PlacedFile, refuseChanged, toListed } from './remote-files.js'
 import type { Source } from './source.js'
 
 export interface FolderOptions {

@@ -4,9 +4,9 @@ import { PassThrough, Readable } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import { Client, type FileInfo, FTPError } from 'basic-ftp'
 import { Fault, type FaultCode } from '../../schemas/fault.js'
-import type { SecretReference } from '../../schemas/secret.js'
-import type { SettingsOf } from '../../schemas/source.js'
-import { isPlain, type Place, type PlacedFile } from './place.js'
+import type { SecretReference } from '../../schemas/settings/secret.js'
+import type { SettingsOf } from '../../schemas/settings/source.js'
+import { isPlain, type Place, type PlacedFile } from './remote-files.js'
 
 type Ftp = SettingsOf<'ftp'>
 

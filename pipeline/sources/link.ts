@@ -1,4 +1,4 @@
-import type { Place } from './place.js'
+import type { Place } from './remote-files.js'
 
 /** Connections to one place, opened when they are needed and kept for a while. */
 export interface Link {

@@ -12,9 +12,9 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3'
 import { Fault, type FaultCode } from '../../schemas/fault.js'
-import type { SecretReference } from '../../schemas/secret.js'
-import type { SettingsOf } from '../../schemas/source.js'
-import { isPlain, type Place, type PlacedFile } from './place.js'
+import type { SecretReference } from '../../schemas/settings/secret.js'
+import type { SettingsOf } from '../../schemas/settings/source.js'
+import { isPlain, type Place, type PlacedFile } from './remote-files.js'
 
 type S3 = SettingsOf<'s3'>
 

@@ -5,10 +5,10 @@ import { promisify } from 'node:util'
 import type { FileEntryWithStats, SFTPWrapper, Stats } from 'ssh2'
 import Client from 'ssh2-sftp-client'
 import { Fault, type FaultCode } from '../../schemas/fault.js'
-import type { SecretReference } from '../../schemas/secret.js'
-import type { SettingsOf } from '../../schemas/source.js'
-import { isPlain, type Place, type PlacedFile } from './place.js'
+import type { SecretReference } from '../../schemas/settings/secret.js'
+import type { SettingsOf } from '../../schemas/settings/source.js'
 import { readAhead } from './read-ahead.js'
+import { isPlain, type Place, type PlacedFile } from './remote-files.js'
 
 type Sftp = SettingsOf<'sftp'>
 type Secret = (reference: SecretReference) => string

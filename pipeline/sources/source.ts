@@ -1,4 +1,4 @@
-import type { Arrival, Entry } from '../stores/ledger.js'
+import type { Arrival, Entry } from '../ledger/ledger.js'
 
 /** A file that a source shows, before anything is known of its content. */
 export interface Listed extends Omit<Entry, 'force'> {

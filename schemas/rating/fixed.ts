@@ -1,6 +1,6 @@
-import type { BillingRules } from '../billing.js'
 import { groupRows } from '../lint/finding.js'
 import { toSeasons } from '../lint/seasons.js'
+import type { BillingRules } from '../settings/billing.js'
 import { divideRounded, microsOf } from './amount.js'
 import type { Component, Stretch } from './kind.js'
 import type { RateRow } from './rate-book.js'

@@ -1,5 +1,5 @@
-import type { BillingRules } from '../billing.js'
 import { fromDays, groupRows } from '../lint/finding.js'
+import type { BillingRules } from '../settings/billing.js'
 import { compileFixed, compilePerUnit, type FixedCharges } from './fixed.js'
 import { flat } from './flat.js'
 import type { Component, RateKind, Stretch, Unpriced } from './kind.js'

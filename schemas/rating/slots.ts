@@ -1,5 +1,5 @@
 import { fromDays } from '../lint/finding.js'
-import type { Zone } from '../zone.js'
+import type { Zone } from '../time/zone.js'
 
 /**
  * The quarter hours of a stretch of time, each with what a rate asks of it. Days are counted from

@@ -1,6 +1,6 @@
 import { t } from 'tap'
 import { demoCertificates } from '../../infra/demo/certificates.js'
-import { createFolder } from '../folder.js'
+import { createFolder } from '../rig/folder.js'
 import { callMutual, createRig, people } from './rig.js'
 
 t.test(

@@ -8,19 +8,22 @@ import { createDemoCis } from '../../infra/demo/back-office/cis.js'
 import { createDemoIdp } from '../../infra/demo/back-office/idp.js'
 import type { OfficeServer } from '../../infra/demo/back-office/server.js'
 import { type Certificates, demoCertificates } from '../../infra/demo/certificates.js'
-import { createGatewayProcess, type GatewayDetail } from '../../infra/gateway-process.js'
-import { onFreePort } from '../../infra/port.js'
 import { createRedis } from '../../infra/redis/start.js'
+import { onFreePort } from '../../infra/stack/port.js'
+import {
+  createGatewayProcess,
+  type GatewayDetail,
+} from '../../infra/stack/processes/gateway-process.js'
 import { createQueues, type Queues } from '../../pipeline/queues/bullmq.js'
-import type { Store } from '../../pipeline/stores/clickhouse.js'
-import { parseProfile } from '../../schemas/profile.js'
-import { createFolder } from '../folder.js'
-import { migratedStore } from '../pipeline/registering.js'
+import type { Store } from '../../pipeline/store/clickhouse.js'
+import { parseProfile } from '../../schemas/settings/profile.js'
+import { migratedStore } from '../pipeline/customers/registering.js'
+import { createFolder } from '../rig/folder.js'
 
 // The limit of the header is read when the native module is loaded.
 process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = '32768'
 const { createGateway } = await import('../../api/gateway.js')
-const { hashPassword } = await import('../../api/password.js')
+const { hashPassword } = await import('../../api/access/password.js')
 
 export interface Rig {
   readonly url: string

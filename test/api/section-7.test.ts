@@ -1,5 +1,5 @@
 import { t } from 'tap'
-import { until } from '../story/stack.js'
+import { until } from '../story/rig/stack.js'
 import { type Asked, callMutual, createRig, people, post, type Rig } from './rig.js'
 
 const hub = {

@@ -8,7 +8,7 @@ import type { Listener } from '../../api/listeners/listener.js'
 import { createUwsListener } from '../../api/listeners/uws.js'
 import { createRequestIds } from '../../api/request.js'
 import { demoCertificates } from '../../infra/demo/certificates.js'
-import { createFolder } from '../folder.js'
+import { createFolder } from '../rig/folder.js'
 import { freePort } from './identity/provider.js'
 import { echo, limits, refuse } from './listeners/conformance.js'
 

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t } from 'tap'
-import { createFolder } from '../folder.js'
+import { createFolder } from '../rig/folder.js'
 import { tieline } from './command-line.js'
 
 t.test(

@@ -1,6 +1,6 @@
 import { t } from 'tap'
 import { toUsageText } from '../../schemas/history.js'
-import { parseProfile } from '../../schemas/profile.js'
+import { parseProfile } from '../../schemas/settings/profile.js'
 
 const header = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit'
 

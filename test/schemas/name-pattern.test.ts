@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { parseFileName, rateSetOf } from '../../schemas/file-name.js'
-import { parseProfile } from '../../schemas/profile.js'
+import { parseProfile } from '../../schemas/settings/profile.js'
 
 const least = { companyCodes: ['ILPC', 'B'], timeZone: 'America/Detroit' }
 const parse = (name: string, ...fileNames: readonly object[]) =>

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { test } from 'tap'
 import { trimBlanks } from '../../schemas/field.js'
 import { formatQuantity, isPlainDecimal, parseQuantity } from '../../schemas/quantity.js'
+import { createZone } from '../../schemas/time/zone.js'
 import {
   judgeUsageRow,
   type RejectCode,
   rejectCodes,
   type UsageRules,
 } from '../../schemas/usage-row.js'
-import { createZone } from '../../schemas/zone.js'
 import { sampled } from './sampled.js'
 
 const zone = createZone('America/Detroit')

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { balance } from '../../schemas/receipt.js'
-import { createStory, header, until } from './stack.js'
+import { createStory, header, until } from './rig/stack.js'
 
 const story = await createStory()
 t.teardown(story.close)

@@ -5,12 +5,12 @@ import t from 'tap'
 import { usageFile } from '../../infra/demo/usage-file.js'
 import { packageRoot } from '../../infra/package-root.js'
 import { bill } from '../../pipeline/bills/run.js'
-import { register } from '../../pipeline/registrations.js'
+import { register } from '../../pipeline/customers/registrations.js'
 import { formatQuantity, parseQuantity } from '../../schemas/quantity.js'
 import { balance } from '../../schemas/receipt.js'
-import { createZone } from '../../schemas/zone.js'
-import { customerAt } from '../pipeline/registering.js'
-import { createStory, storyProfile } from './stack.js'
+import { createZone } from '../../schemas/time/zone.js'
+import { customerAt } from '../pipeline/customers/registering.js'
+import { createStory, storyProfile } from './rig/stack.js'
 
 const names = { Electric: 'ILPC_08022018_Electric.csv', Gas: 'ILPC_08022018_Gas.csv' } as const
 const shared = join(packageRoot(import.meta.url), '..', 'shared', 'data', 'real-meters')

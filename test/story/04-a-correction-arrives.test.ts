@@ -2,10 +2,10 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
+import { recordAct } from '../../pipeline/ledger/audit.js'
 import { createQueues } from '../../pipeline/queues/bullmq.js'
-import { recordAct } from '../../pipeline/stores/audit.js'
 import { balance } from '../../schemas/receipt.js'
-import { createStory, follow, header, until } from './stack.js'
+import { createStory, follow, header, until } from './rig/stack.js'
 
 const story = await createStory()
 t.teardown(story.close)

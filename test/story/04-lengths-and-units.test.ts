@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { createStory, header } from './stack.js'
+import { createStory, header } from './rig/stack.js'
 
 const story = await createStory({
   profile: { usage: { unit: { Electric: 'Wh', Gas: 'cm' } } },

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { check } from '../../pipeline/check.js'
+import { check } from '../../pipeline/check/check.js'
 import { balance } from '../../schemas/receipt.js'
-import { createStory, header, storyProfile } from './stack.js'
+import { createStory, header, storyProfile } from './rig/stack.js'
 
 interface Read {
   readonly at: string

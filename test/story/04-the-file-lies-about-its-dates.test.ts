@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createStory, header } from './stack.js'
+import { createStory, header } from './rig/stack.js'
 
 const story = await createStory()
 t.teardown(story.close)

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { balance } from '../../schemas/receipt.js'
 import { tieline } from '../infra/command-line.js'
-import { sampleCustomer } from '../schemas/sample-customer.js'
-import { createStory, header } from './stack.js'
+import { sampleCustomer } from '../schemas/gateway/sample-customer.js'
+import { createStory, header } from './rig/stack.js'
 
 const story = await createStory({ profile: { ingestion: 'registered' } })
 t.teardown(story.close)

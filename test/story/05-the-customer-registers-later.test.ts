@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createQueues } from '../../pipeline/queues/bullmq.js'
 import { tieline } from '../infra/command-line.js'
-import { customerAt } from '../pipeline/registering.js'
-import { sampleCustomer, sampleSite, without } from '../schemas/sample-customer.js'
-import { createStory, header, readAll, until } from './stack.js'
+import { customerAt } from '../pipeline/customers/registering.js'
+import { sampleCustomer, sampleSite, without } from '../schemas/gateway/sample-customer.js'
+import { createStory, header, readAll, until } from './rig/stack.js'
 
 const story = await createStory()
 t.teardown(story.close)

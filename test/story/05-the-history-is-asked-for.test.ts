@@ -4,7 +4,7 @@ import { demoCustomers } from '../../infra/demo/customers.js'
 import { askRedis } from '../../infra/redis/ask.js'
 import { createQueues } from '../../pipeline/queues/bullmq.js'
 import { post } from '../api/rig.js'
-import { createStory, until } from './stack.js'
+import { createStory, until } from './rig/stack.js'
 
 const office = { seed: 20_251_102, count: 20 }
 const people = demoCustomers(office.seed, office.count).filter(({ meters }) => meters.length === 2)

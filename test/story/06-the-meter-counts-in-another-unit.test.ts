@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { tieline } from '../infra/command-line.js'
-import { sampleCustomer } from '../schemas/sample-customer.js'
-import { createStory, header } from './stack.js'
+import { sampleCustomer } from '../schemas/gateway/sample-customer.js'
+import { createStory, header } from './rig/stack.js'
 
 const story = await createStory()
 t.teardown(story.close)

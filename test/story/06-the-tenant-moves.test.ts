@@ -1,7 +1,7 @@
 import t from 'tap'
-import { register } from '../../pipeline/registrations.js'
-import { type At, customerAt } from '../pipeline/registering.js'
-import { createStory, header } from './stack.js'
+import { register } from '../../pipeline/customers/registrations.js'
+import { type At, customerAt } from '../pipeline/customers/registering.js'
+import { createStory, header } from './rig/stack.js'
 
 const story = await createStory()
 t.teardown(story.close)

@@ -2,9 +2,9 @@ import { t } from 'tap'
 import { askRedis } from '../../infra/redis/ask.js'
 import { callMutual, people, post } from '../api/rig.js'
 import { tieline } from '../infra/command-line.js'
-import { createGatewayStory, type GatewayStory } from './07-gateway.js'
-import { readMetrics } from './07-metrics.js'
-import { until } from './stack.js'
+import { createGatewayStory, type GatewayStory } from './rig/gateway.js'
+import { readMetrics } from './rig/metrics.js'
+import { until } from './rig/stack.js'
 
 const hub = {
   hemProfileId: '5f0d2f0e-7a30-4b4e-9d7e-2b1f7c0f6a11',

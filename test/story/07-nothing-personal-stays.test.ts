@@ -4,9 +4,9 @@ import t from 'tap'
 import { createOfficeServer } from '../../infra/demo/back-office/server.js'
 import { callMutual, people } from '../api/rig.js'
 import { tieline } from '../infra/command-line.js'
-import { createGatewayStory } from './07-gateway.js'
-import { createReceiver } from './07-traces.js'
-import { header, until } from './stack.js'
+import { createGatewayStory } from './rig/gateway.js'
+import { header, until } from './rig/stack.js'
+import { createReceiver } from './rig/traces.js'
 
 /** Canaries stand in every field of a person, in every token and in what the systems say of failures. */
 const canary = (name: string) => `canary${name}7f3a`

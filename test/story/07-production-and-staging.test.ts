@@ -2,8 +2,8 @@ import t from 'tap'
 import { createProducerConnection } from '../../pipeline/queues/redis.js'
 import { callMutual, people } from '../api/rig.js'
 import { tieline } from '../infra/command-line.js'
-import { createGatewayStory, type GatewayStory } from './07-gateway.js'
-import { header, until } from './stack.js'
+import { createGatewayStory, type GatewayStory } from './rig/gateway.js'
+import { header, until } from './rig/stack.js'
 
 /** Two profiles at once; staging is even given the servers of production, and its own database there. */
 const production = await createGatewayStory(t)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { balance } from '../../schemas/receipt.js'
-import { createStory } from './stack.js'
+import { createStory } from './rig/stack.js'
 
 const story = await createStory()
 t.teardown(story.close)

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { readSources } from '../../pipeline/stores/sources.js'
+import { readSources } from '../../pipeline/sources/state.js'
 import { balance, receiptSchema } from '../../schemas/receipt.js'
-import { createFolder } from '../folder.js'
-import { createProxy } from '../pipeline/sources/proxy.js'
-import { createSshd } from '../pipeline/sources/sshd.js'
-import { createStory, header, readIfThere, until } from './stack.js'
+import { createProxy } from '../pipeline/sources/servers/proxy.js'
+import { createSshd } from '../pipeline/sources/servers/sshd.js'
+import { createFolder } from '../rig/folder.js'
+import { createStory, header, readIfThere, until } from './rig/stack.js'
 
 const sshd = await createSshd(createFolder(t))
 t.teardown(() => sshd.close())

@@ -4,8 +4,8 @@ import https from 'node:https'
 import { join } from 'node:path'
 import t from 'tap'
 import { basic, passwordHash } from '../api/rig.js'
-import { createGatewayStory } from './07-gateway.js'
-import { header, until } from './stack.js'
+import { createGatewayStory } from './rig/gateway.js'
+import { header, until } from './rig/stack.js'
 
 const { story, certificates, mutualUrl } = await createGatewayStory(t, {
   profile: { intake: { users: [{ name: 'platform', passwordHash }], gatherSeconds: 1 } },

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Receipt } from '../../schemas/receipt.js'
-import { createStory, until } from './stack.js'
+import { createStory, until } from './rig/stack.js'
 
 const story = await createStory({
   profile: {

@@ -1,8 +1,8 @@
 import t from 'tap'
+import { register } from '../../pipeline/customers/registrations.js'
 import { createQueues } from '../../pipeline/queues/bullmq.js'
-import { register } from '../../pipeline/registrations.js'
-import { type At, customerAt } from '../pipeline/registering.js'
-import { createStory, header, until } from './stack.js'
+import { type At, customerAt } from '../pipeline/customers/registering.js'
+import { createStory, header, until } from './rig/stack.js'
 
 const story = await createStory()
 t.teardown(story.close)

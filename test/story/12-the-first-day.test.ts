@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { register } from '../../pipeline/registrations.js'
-import { createFolder } from '../folder.js'
-import { customerAt } from '../pipeline/registering.js'
-import { createSshd } from '../pipeline/sources/sshd.js'
-import { createStory, header, until } from './stack.js'
+import { register } from '../../pipeline/customers/registrations.js'
+import { customerAt } from '../pipeline/customers/registering.js'
+import { createSshd } from '../pipeline/sources/servers/sshd.js'
+import { createFolder } from '../rig/folder.js'
+import { createStory, header, until } from './rig/stack.js'
 
 const sshd = await createSshd(createFolder(t))
 t.teardown(() => sshd.close())

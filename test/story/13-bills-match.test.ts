@@ -3,20 +3,20 @@ import { join } from 'node:path'
 import t from 'tap'
 import { bill as billCommand } from '../../infra/commands/bill.js'
 import { compare } from '../../infra/commands/compare.js'
+import type { Context } from '../../infra/commands/context.js'
 import { dictionary } from '../../infra/commands/dictionary.js'
 import { explain } from '../../infra/commands/explain.js'
 import { status } from '../../infra/commands/status.js'
-import type { Context } from '../../infra/context.js'
 import { packageRoot } from '../../infra/package-root.js'
+import { recordPeriod } from '../../pipeline/bills/periods.js'
 import { type BillRequest, bill } from '../../pipeline/bills/run.js'
-import { register } from '../../pipeline/registrations.js'
-import { recordPeriod } from '../../pipeline/stores/bill-periods.js'
-import { createZone } from '../../schemas/zone.js'
-import { customerAt } from '../pipeline/registering.js'
-import { type Case, dayMs, type Found, meterOf, own, rateHeaders } from './bill-case.js'
-import { cases, isThere } from './published-bills.js'
-import { lookUntil, untilAtWork } from './runs-watched.js'
-import { createStory, header, storyProfile, until } from './stack.js'
+import { register } from '../../pipeline/customers/registrations.js'
+import { createZone } from '../../schemas/time/zone.js'
+import { customerAt } from '../pipeline/customers/registering.js'
+import { type Case, dayMs, type Found, meterOf, own, rateHeaders } from './rig/bill-case.js'
+import { cases, isThere } from './rig/published-bills.js'
+import { lookUntil, untilAtWork } from './rig/runs-watched.js'
+import { createStory, header, storyProfile, until } from './rig/stack.js'
 
 t.comment(isThere ? 'with the published bills' : 'without the published bills')
 
@@ -247,7 +247,7 @@ t.test('a person compares the rates of a cycle, and asks what is in the views', 
   t.match(printed[0], /^1 meters, \d+ rate codes: \d+ of \d+ comparisons are whole/)
   t.match(printed[0], /\nTWIN +2026-01-01 +2026-01-31 +1$/m)
   t.match(JSON.parse(printed[1] ?? ''), { meters: 1, cycles: [{ cycleId: 'TWIN', periods: 1 }] })
-  const page = join(packageRoot(import.meta.url), 'infra', 'views', 'dictionary.md')
+  const page = join(packageRoot(import.meta.url), 'infra', 'schema', 'views', 'dictionary.md')
   t.equal(printed[2], readFileSync(page, 'utf8').trimEnd(), 'the page of the guide')
   t.match(await compared(twin), [{ rate_code: 'OWN', total: '105.56' }])
 })

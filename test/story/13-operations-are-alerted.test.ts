@@ -1,10 +1,10 @@
 import t from 'tap'
-import { readStandingAlerts } from '../../infra/alerts/told.js'
+import { readStandingAlerts } from '../../infra/alerts/notifications.js'
 import { askRedis } from '../../infra/redis/ask.js'
 import { createQueues } from '../../pipeline/queues/bullmq.js'
 import { createReceiver } from '../infra/alerts/receiver.js'
-import { customerAt } from '../pipeline/registering.js'
-import { createStory, header, until } from './stack.js'
+import { customerAt } from '../pipeline/customers/registering.js'
+import { createStory, header, until } from './rig/stack.js'
 
 const receiver = await createReceiver()
 const alerts = {

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { createHealth } from '../../infra/health.js'
 import { createOperationsPage } from '../../infra/operations/operations.js'
-import { arrivalPaths } from '../../pipeline/outbox.js'
-import { followChain, recordAct } from '../../pipeline/stores/audit.js'
-import { createBrowser } from '../chromium.js'
+import { createHealth } from '../../infra/telemetry/health.js'
+import { followChain, recordAct } from '../../pipeline/ledger/audit.js'
+import { arrivalPaths } from '../../pipeline/ledger/outbox.js'
 import { tieline } from '../infra/command-line.js'
-import { askPanels } from './panels-asked.js'
-import { createStory, follow, header, storyProfile, until } from './stack.js'
+import { createBrowser } from '../rig/chromium.js'
+import { askPanels } from './rig/panels-asked.js'
+import { createStory, follow, header, storyProfile, until } from './rig/stack.js'
 
 const story = await createStory()
 t.teardown(story.close)

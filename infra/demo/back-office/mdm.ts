@@ -1,4 +1,4 @@
-import { addDays } from '../../../schemas/zone.js'
+import { addDays } from '../../../schemas/time/zone.js'
 import { type DemoMeter, demoCustomers } from '../customers.js'
 import { usageHeader } from '../usage-rows.js'
 import { createOfficeServer, type OfficeAnswer, type OfficeServer } from './server.js'

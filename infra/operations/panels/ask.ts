@@ -1,8 +1,8 @@
 import type { Queues } from '../../../pipeline/queues/bullmq.js'
-import type { Statement, Store } from '../../../pipeline/stores/clickhouse.js'
+import type { Statement, Store } from '../../../pipeline/store/clickhouse.js'
 import { Fault } from '../../../schemas/fault.js'
-import type { Profile } from '../../../schemas/profile.js'
-import type { Zone } from '../../../schemas/zone.js'
+import type { Profile } from '../../../schemas/settings/profile.js'
+import type { Zone } from '../../../schemas/time/zone.js'
 import { lookBounds } from '../../metrics/ledger.js'
 import { within } from '../../metrics/look.js'
 

@@ -1,4 +1,4 @@
-import { addDays, dayAt } from '../../../schemas/zone.js'
+import { addDays, dayAt } from '../../../schemas/time/zone.js'
 import { ask, type PanelSource } from './ask.js'
 
 const daysShown = 14

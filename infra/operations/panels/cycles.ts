@@ -1,4 +1,4 @@
-import { dayAt } from '../../../schemas/zone.js'
+import { dayAt } from '../../../schemas/time/zone.js'
 import { ask, type PanelSource } from './ask.js'
 
 const cyclesMax = 40

@@ -1,4 +1,4 @@
-import { dayAt } from '../../../schemas/zone.js'
+import { dayAt } from '../../../schemas/time/zone.js'
 import { ask, type PanelSource } from './ask.js'
 
 /** The newest of a day's files that are listed; all are counted. */

@@ -1,5 +1,5 @@
 import { Fault } from '../../../schemas/fault.js'
-import type { Profile } from '../../../schemas/profile.js'
+import type { Profile } from '../../../schemas/settings/profile.js'
 import { answeredOf, type Scraped, scrapeOf } from './scraped.js'
 
 const askMsMax = 2_000

@@ -1,7 +1,7 @@
 import { passingFault } from '../../../pipeline/queues/wait.js'
 import { faultCodes } from '../../../schemas/fault.js'
-import type { SourceShown } from '../../sources-shown.js'
-import { readStandingOf, type Standing, todoOf } from '../../standing.js'
+import type { SourceShown } from '../../commands/output/sources-shown.js'
+import { readStandingOf, type Standing, todoOf } from '../problems.js'
 import { askQueues, type PanelSource } from './ask.js'
 import { readSourceHealth } from './sources.js'
 

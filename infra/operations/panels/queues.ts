@@ -1,4 +1,4 @@
-import { freeBytes } from '../../../pipeline/free-disk.js'
+import { freeBytes } from '../../../pipeline/files/disk.js'
 import type { JobName } from '../../../pipeline/queues/jobs.js'
 import { askQueues, type PanelSource } from './ask.js'
 

@@ -1,5 +1,5 @@
-import { readSources } from '../../../pipeline/stores/sources.js'
-import { showSources } from '../../sources-shown.js'
+import { readSources } from '../../../pipeline/sources/state.js'
+import { showSources } from '../../commands/output/sources-shown.js'
 import type { PanelSource } from './ask.js'
 
 /** The sources of the profile: polled, paused, or failing and why. */

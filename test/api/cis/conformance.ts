@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { Cis } from '../../../api/cis/cis.js'
-import { judgeCustomer } from '../../../schemas/customer.js'
+import { judgeCustomer } from '../../../schemas/gateway/customer.js'
 
 /** A driver over a real system that holds the customers that the suite asks for. */
 export interface Prepared {

@@ -1,7 +1,7 @@
 import { t } from 'tap'
 import { createRestCis } from '../../../api/cis/rest.js'
 import { createOfficeServer } from '../../../infra/demo/back-office/server.js'
-import { cisSettings, type RestCisSettings } from '../../../schemas/gateway-cis.js'
+import { cisSettings, type RestCisSettings } from '../../../schemas/settings/gateway-cis.js'
 import { post } from '../rig.js'
 import { conform, customer } from './conformance.js'
 

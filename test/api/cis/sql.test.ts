@@ -1,6 +1,6 @@
 import { t } from 'tap'
 import { createSqlCis } from '../../../api/cis/sql.js'
-import { cisSettings, type SqlCisSettings } from '../../../schemas/gateway-cis.js'
+import { cisSettings, type SqlCisSettings } from '../../../schemas/settings/gateway-cis.js'
 import { conform } from './conformance.js'
 import { createPostgres } from './postgres.js'
 

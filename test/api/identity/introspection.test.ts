@@ -1,9 +1,12 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { t } from 'tap'
+import { createSubject } from '../../../api/access/pseudonym.js'
 import { createIntrospection } from '../../../api/identity/introspection.js'
-import { createSubject } from '../../../api/subject.js'
-import { type IntrospectionSettings, identitySettings } from '../../../schemas/gateway-identity.js'
+import {
+  type IntrospectionSettings,
+  identitySettings,
+} from '../../../schemas/settings/gateway-identity.js'
 
 const exp = Math.floor(Date.now() / 1_000) + 600
 const answers: Readonly<Record<string, object | string>> = {

@@ -3,16 +3,16 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { join } from 'node:path'
 import { t } from 'tap'
+import { createSubject } from '../../../api/access/pseudonym.js'
 import { createIntrospection } from '../../../api/identity/introspection.js'
 import { createOidc } from '../../../api/identity/oidc.js'
-import { createSubject } from '../../../api/subject.js'
 import { demoCertificates } from '../../../infra/demo/certificates.js'
 import {
   type IntrospectionSettings,
   identitySettings,
   type OidcSettings,
-} from '../../../schemas/gateway-identity.js'
-import { createFolder } from '../../folder.js'
+} from '../../../schemas/settings/gateway-identity.js'
+import { createFolder } from '../../rig/folder.js'
 import { createIssuer, createSigner } from './issuer.js'
 
 const folder = createFolder(t)

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { t } from 'tap'
+import { createSubject } from '../../../api/access/pseudonym.js'
 import { createSaml } from '../../../api/identity/saml.js'
-import { createSubject } from '../../../api/subject.js'
 import { createAuthority } from '../../../infra/demo/x509.js'
-import { identitySettings, type SamlSettings } from '../../../schemas/gateway-identity.js'
-import { createFolder } from '../../folder.js'
+import { identitySettings, type SamlSettings } from '../../../schemas/settings/gateway-identity.js'
+import { createFolder } from '../../rig/folder.js'
 import {
   type AssertionParts,
   acsUrl,

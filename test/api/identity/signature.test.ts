@@ -5,7 +5,7 @@ import { t } from 'tap'
 import { isCanonical } from '../../../api/identity/jwt.js'
 import { fits, readKeys } from '../../../api/identity/key.js'
 import { isSigned } from '../../../api/identity/signature.js'
-import { signatureAlgorithms } from '../../../schemas/gateway-identity.js'
+import { signatureAlgorithms } from '../../../schemas/settings/gateway-identity.js'
 
 interface Pair {
   readonly privateKey: KeyObject

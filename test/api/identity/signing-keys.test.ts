@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
 import { createSigningKeys } from '../../../api/identity/signing-keys.js'
 import type { Fault } from '../../../schemas/fault.js'
-import { createFolder } from '../../folder.js'
+import { createFolder } from '../../rig/folder.js'
 import { createSamlSigner } from './saml-provider.js'
 
 t.test('keys follow their files, and stay where a file cannot be used', async (t) => {

@@ -1,8 +1,8 @@
 import { t } from 'tap'
+import { createSubject } from '../../../api/access/pseudonym.js'
 import { createOidc } from '../../../api/identity/oidc.js'
-import { createSubject } from '../../../api/subject.js'
 import type { Fault } from '../../../schemas/fault.js'
-import { identitySettings, type OidcSettings } from '../../../schemas/gateway-identity.js'
+import { identitySettings, type OidcSettings } from '../../../schemas/settings/gateway-identity.js'
 import { post } from '../rig.js'
 import { createIssuer, createSigner, hs256, type Issuer, part } from './issuer.js'
 

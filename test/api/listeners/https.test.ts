@@ -4,7 +4,7 @@ import { t } from 'tap'
 import { createHttpsListener } from '../../../api/listeners/https.js'
 import { createRequestIds, type Handle } from '../../../api/request.js'
 import { demoCertificates } from '../../../infra/demo/certificates.js'
-import { createFolder } from '../../folder.js'
+import { createFolder } from '../../rig/folder.js'
 import { conform, echo, limits, refuse } from './conformance.js'
 import { createRaw } from './raw.js'
 

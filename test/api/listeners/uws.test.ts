@@ -6,7 +6,7 @@ import { t } from 'tap'
 import type { Handle } from '../../../api/request.js'
 import { createRequestIds } from '../../../api/request.js'
 import { demoCertificates } from '../../../infra/demo/certificates.js'
-import { createFolder } from '../../folder.js'
+import { createFolder } from '../../rig/folder.js'
 import { conform, echo, limits, refuse } from './conformance.js'
 import { createRaw } from './raw.js'
 

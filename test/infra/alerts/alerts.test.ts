@@ -1,9 +1,9 @@
 import t from 'tap'
 import { listDue } from '../../../infra/alerts/alerts.js'
+import type { Told } from '../../../infra/alerts/notifications.js'
 import { type Alert, coversDisks, type Sight } from '../../../infra/alerts/present.js'
-import type { Told } from '../../../infra/alerts/told.js'
-import { alertSchema } from '../../../schemas/alert.js'
-import { parseProfile } from '../../../schemas/profile.js'
+import { alertSchema } from '../../../schemas/settings/alert.js'
+import { parseProfile } from '../../../schemas/settings/profile.js'
 
 const profile = parseProfile({
   companyCodes: ['DEMO'],

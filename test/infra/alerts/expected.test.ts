@@ -1,7 +1,7 @@
 import t from 'tap'
 import { listDueFiles } from '../../../infra/alerts/expected.js'
-import type { ExpectedFile } from '../../../schemas/alert.js'
-import { createZone } from '../../../schemas/zone.js'
+import type { ExpectedFile } from '../../../schemas/settings/alert.js'
+import { createZone } from '../../../schemas/time/zone.js'
 
 const zone = createZone('America/Detroit')
 const daily: ExpectedFile = {

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type AlertMessage, alertSchema } from '../../../schemas/alert.js'
+import { type AlertMessage, alertSchema } from '../../../schemas/settings/alert.js'
 
 /** Whoever receives alerts, as their documentation tells him to. */
 export interface Receiver {

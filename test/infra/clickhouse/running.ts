@@ -6,7 +6,7 @@ import {
   createClickHouse,
   type EmbeddedClickHouse,
 } from '../../../infra/clickhouse/start.js'
-import { createFolder } from '../../folder.js'
+import { createFolder } from '../../rig/folder.js'
 
 export const writer = { user: 'tieline', password: "pass'word é" }
 export const reader = { user: 'analyst', password: 'only looks' }

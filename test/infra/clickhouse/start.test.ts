@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
 import { createClickHouse } from '../../../infra/clickhouse/start.js'
-import { createFolder } from '../../folder.js'
+import { createFolder } from '../../rig/folder.js'
 import { clientOf, reader, rowsOf, running, writer } from './running.js'
 
 const options = { port: 0, writer, reader, memoryBytesMax: 2 * 1024 ** 3 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { receiptSchema } from '../../../schemas/receipt.js'
-import { header } from '../../story/stack.js'
+import { header } from '../../story/rig/stack.js'
 import { tieline } from '../command-line.js'
 
 const rows = Array.from({ length: 96 }, (_, at) => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { t } from 'tap'
-import { createFolder } from '../../folder.js'
+import { createFolder } from '../../rig/folder.js'
 import { startTieline, tieline } from '../command-line.js'
 
 t.test(

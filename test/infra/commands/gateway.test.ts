@@ -4,9 +4,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { t } from 'tap'
-import { isPassword } from '../../../api/password.js'
+import { isPassword } from '../../../api/access/password.js'
 import { packageRoot } from '../../../infra/package-root.js'
-import { createFolder } from '../../folder.js'
+import { createFolder } from '../../rig/folder.js'
 import { startTieline, tieline } from '../command-line.js'
 
 const run = promisify(execFile)

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { t } from 'tap'
 import { numberedMeters } from '../../../infra/demo/customers.js'
 import { usageFile } from '../../../infra/demo/usage-file.js'
-import { createFolder } from '../../folder.js'
-import { header } from '../../story/stack.js'
+import { createFolder } from '../../rig/folder.js'
+import { header } from '../../story/rig/stack.js'
 import { tieline } from '../command-line.js'
 
 const oneDay = {

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t } from 'tap'
-import { demoProfilePath } from '../../../infra/profile-file.js'
-import { createFolder } from '../../folder.js'
-import { header, until } from '../../story/stack.js'
+import { demoProfilePath } from '../../../infra/stack/profile-file.js'
+import { createFolder } from '../../rig/folder.js'
+import { header, until } from '../../story/rig/stack.js'
 import { startTieline, tieline } from '../command-line.js'
 
 /** Starts a command and gathers what it says. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { packageRoot } from '../../../infra/package-root.js'
-import { parseProfile } from '../../../schemas/profile.js'
+import { parseProfile } from '../../../schemas/settings/profile.js'
 
 const infra = join(packageRoot(import.meta.url), 'infra')
 const guide = (name: string) => readFileSync(join(infra, 'guides', name), 'utf8')

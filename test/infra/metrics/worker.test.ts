@@ -1,8 +1,8 @@
 import t from 'tap'
 import { failureCode } from '../../../infra/metrics/failure-code.js'
 import { createWorkerMetrics } from '../../../infra/metrics/worker.js'
-import { parseProfile } from '../../../schemas/profile.js'
-import { createFolder } from '../../folder.js'
+import { parseProfile } from '../../../schemas/settings/profile.js'
+import { createFolder } from '../../rig/folder.js'
 import { parseScrape } from './scrape.js'
 
 const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })

@@ -7,8 +7,8 @@ import { createLive, type Told } from '../../../infra/operations/live.js'
 import { createGatewayPanel } from '../../../infra/operations/panels/gateway.js'
 import { answeredOf, scrapeOf } from '../../../infra/operations/panels/scraped.js'
 import { Fault } from '../../../schemas/fault.js'
-import type { Profile } from '../../../schemas/profile.js'
-import { until } from '../../story/stack.js'
+import type { Profile } from '../../../schemas/settings/profile.js'
+import { until } from '../../story/rig/stack.js'
 
 t.test('however many watch, each panel is asked once; nobody watching, it is not', async (t) => {
   let asked = 0

@@ -4,8 +4,8 @@ import t from 'tap'
 import type { Admit } from '../../../infra/operations/access.js'
 import type { Live, Told } from '../../../infra/operations/live.js'
 import type { Held } from '../../../infra/operations/panels/held.js'
-import { createBrowser } from '../../chromium.js'
-import { until } from '../../story/stack.js'
+import { createBrowser } from '../../rig/chromium.js'
+import { until } from '../../story/rig/stack.js'
 import { createStand } from './stand.js'
 
 /** How many watch, and how they are told. */

@@ -7,14 +7,14 @@ import {
 } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { createHealth } from '../../../infra/health.js'
-import { openHome } from '../../../infra/home.js'
 import type { FileDesk } from '../../../infra/operations/file.js'
 import type { Told } from '../../../infra/operations/live.js'
 import { createOperationsPage } from '../../../infra/operations/operations.js'
+import { openHome } from '../../../infra/stack/home.js'
+import { createHealth } from '../../../infra/telemetry/health.js'
 import { Fault } from '../../../schemas/fault.js'
-import { createFolder } from '../../folder.js'
-import { storyProfile } from '../../story/stack.js'
+import { createFolder } from '../../rig/folder.js'
+import { storyProfile } from '../../story/rig/stack.js'
 import { createStand } from './stand.js'
 
 /** The whole answer to a request for a target as it is, which no URL parser has made sense of. */

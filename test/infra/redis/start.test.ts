@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
-import { isPortFree, onFreePort } from '../../../infra/port.js'
 import { askRedis } from '../../../infra/redis/ask.js'
 import { checkRedis } from '../../../infra/redis/check.js'
 import { createRedis, type RunningRedis } from '../../../infra/redis/start.js'
-import { createFolder } from '../../folder.js'
+import { isPortFree, onFreePort } from '../../../infra/stack/port.js'
+import { createFolder } from '../../rig/folder.js'
 
 const password = 'a "quoted" \\ password'
 

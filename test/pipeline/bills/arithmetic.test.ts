@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { planOf, price, type RateFiles } from '../../schemas/rating/bills.js'
-import { customerAt } from '../registering.js'
+import { customerAt } from '../customers/registering.js'
 import { billRig } from './rig.js'
 
 /** March 2026 begins at 5:00 UTC in Detroit and lacks an hour on the 8th. */

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { forgetRuns } from '../../../pipeline/bills/forget.js'
 import { bill } from '../../../pipeline/bills/run.js'
-import { register } from '../../../pipeline/registrations.js'
-import type { Store } from '../../../pipeline/stores/clickhouse.js'
-import { customerAt } from '../registering.js'
+import { register } from '../../../pipeline/customers/registrations.js'
+import type { Store } from '../../../pipeline/store/clickhouse.js'
+import { customerAt } from '../customers/registering.js'
 import { billRig, steady } from './rig.js'
 
 const rig = await billRig(t)

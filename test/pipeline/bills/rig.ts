@@ -1,16 +1,16 @@
 import type { Test } from 'tap'
 import { type BillContext, bill } from '../../../pipeline/bills/run.js'
-import { register } from '../../../pipeline/registrations.js'
-import type { Store } from '../../../pipeline/stores/clickhouse.js'
-import { rowsTable } from '../../../pipeline/stores/records.js'
+import { register } from '../../../pipeline/customers/registrations.js'
+import { rowsTable } from '../../../pipeline/records/store.js'
+import type { Store } from '../../../pipeline/store/clickhouse.js'
 import { recordFeedOf } from '../../../schemas/feed.js'
-import { parseProfile } from '../../../schemas/profile.js'
+import type { Registration } from '../../../schemas/gateway/registration.js'
 import { type RecordFeed, storeColumn } from '../../../schemas/record-feed.js'
-import type { Registration } from '../../../schemas/registration.js'
-import { createZone, toDay } from '../../../schemas/zone.js'
+import { parseProfile } from '../../../schemas/settings/profile.js'
+import { createZone, toDay } from '../../../schemas/time/zone.js'
 import { placed } from '../../schemas/lint/placed.js'
 import type { RateFiles } from '../../schemas/rating/bills.js'
-import { migratedStore } from '../registering.js'
+import { migratedStore } from '../customers/registering.js'
 
 export interface BillRig {
   readonly store: Store

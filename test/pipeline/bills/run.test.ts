@@ -1,6 +1,6 @@
 import t from 'tap'
 import { bill } from '../../../pipeline/bills/run.js'
-import { customerAt } from '../registering.js'
+import { customerAt } from '../customers/registering.js'
 import { billRig, steady } from './rig.js'
 
 const rig = await billRig(t)

@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createPushes, type PushOptions } from '../../../pipeline/intake/pushes.js'
-import { createZone } from '../../../schemas/zone.js'
-import { createFolder } from '../../folder.js'
+import { createZone } from '../../../schemas/time/zone.js'
+import { createFolder } from '../../rig/folder.js'
 
 const header = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit'
 const rowOf = (meter: number) => `A,S,M${meter},3/4/2024 0:00,1`

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createUploads, type UploadOptions } from '../../../pipeline/intake/uploads.js'
-import { createFolder } from '../../folder.js'
+import { createFolder } from '../../rig/folder.js'
 
 const name = 'DEMO_05032024_Electric.csv'
 const text = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit\nA,S,M,3/4/2024 0:00,1\n'

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Queue } from 'bullmq'
 import t, { type Test } from 'tap'
-import { onFreePort } from '../../../infra/port.js'
 import { createRedis } from '../../../infra/redis/start.js'
+import { onFreePort } from '../../../infra/stack/port.js'
 import {
   type ConsumerOptions,
   createConsumer,
@@ -11,8 +11,8 @@ import {
 import type { JobIds, JobName } from '../../../pipeline/queues/jobs.js'
 import { createProducerConnection } from '../../../pipeline/queues/redis.js'
 import { Fault } from '../../../schemas/fault.js'
-import { createFolder } from '../../folder.js'
-import { dumpOf, until } from '../../story/stack.js'
+import { createFolder } from '../../rig/folder.js'
+import { dumpOf, until } from '../../story/rig/stack.js'
 
 const dataPath = createFolder(t)
 const redis = await onFreePort(17_379 + Math.floor(Math.random() * 10_000), (port) =>

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import type { Arrival } from '../../../pipeline/stores/ledger.js'
+import type { Arrival } from '../../../pipeline/ledger/ledger.js'
 import { bytesOf, createRig, type Prepared, readAll } from './conformance.js'
-import type { Between } from './proxy.js'
+import type { Between } from './servers/proxy.js'
 
 export interface Away extends Prepared {
   readonly proxy: Pick<Between, 'passed' | 'cutAfter' | 'holdAfter' | 'pass' | 'down'>

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import type { Arrival } from '../../../pipeline/ledger/ledger.js'
 import { createSource } from '../../../pipeline/sources/drivers.js'
 import type { Listed, Settlement, Source } from '../../../pipeline/sources/source.js'
-import type { Arrival } from '../../../pipeline/stores/ledger.js'
-import { parseProfile } from '../../../schemas/profile.js'
-import type { SourceSettings } from '../../../schemas/source.js'
-import { createFolder } from '../../folder.js'
+import { parseProfile } from '../../../schemas/settings/profile.js'
+import type { SourceSettings } from '../../../schemas/settings/source.js'
+import { createFolder } from '../../rig/folder.js'
 
 /** The place of a real source, as its senders see it. */
 export interface Prepared {

@@ -1,13 +1,13 @@
 import { utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createFolder } from '../../folder.js'
+import { createFolder } from '../../rig/folder.js'
 import { conform, createRig, readAll } from './conformance.js'
 import { type Away, conformAway } from './conformance-away.js'
 import { placeAt } from './folder-place.js'
-import { type Between, createProxy } from './proxy.js'
+import { type Between, createProxy } from './servers/proxy.js'
+import { createVsftpd, type Vsftpd } from './servers/vsftpd.js'
 import { parseSource } from './settings.js'
-import { createVsftpd, type Vsftpd } from './vsftpd.js'
 
 const servers = {
   off: await createVsftpd({ path: createFolder(t), tls: 'off', host: '127.0.0.2' }),

@@ -1,4 +1,8 @@
-import { type SettingsOf, type SourceKind, sourceSettings } from '../../../schemas/source.js'
+import {
+  type SettingsOf,
+  type SourceKind,
+  sourceSettings,
+} from '../../../schemas/settings/source.js'
 
 /** The settings of a source as a profile has them, defaults filled in. */
 export function parseSource<K extends SourceKind>(value: {

@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createFolder } from '../../folder.js'
+import { createFolder } from '../../rig/folder.js'
 import { conform, createRig, textOf } from './conformance.js'
 import { type Away, conformAway } from './conformance-away.js'
 import { placeAt } from './folder-place.js'
-import { createProxy } from './proxy.js'
+import { createProxy } from './servers/proxy.js'
+import { createSshd } from './servers/sshd.js'
 import { parseSource } from './settings.js'
-import { createSshd } from './sshd.js'
 
 const sshd = await createSshd(createFolder(t))
 t.teardown(() => sshd.close())

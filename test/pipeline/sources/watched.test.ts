@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createFolder as createSource } from '../../../pipeline/sources/folder.js'
 import { watched } from '../../../pipeline/sources/watched.js'
-import { createFolder } from '../../folder.js'
-import { storyProfile } from '../../story/stack.js'
+import { createFolder } from '../../rig/folder.js'
+import { storyProfile } from '../../story/rig/stack.js'
 import { parseSource } from './settings.js'
 
 t.test('a folder that goes away is told once, and once that it is back', async (t) => {

@@ -1,11 +1,11 @@
-import { type BillingRules, billingSettings } from '../../../schemas/billing.js'
 import { toDays } from '../../../schemas/lint/finding.js'
 import { divideRounded } from '../../../schemas/rating/amount.js'
 import type { EnergyLine } from '../../../schemas/rating/kind.js'
 import { createPlan, type Plan } from '../../../schemas/rating/plan.js'
 import type { RateBook, RateRow } from '../../../schemas/rating/rate-book.js'
 import { createSlots, type PeriodClock, type Slots } from '../../../schemas/rating/slots.js'
-import { createZone } from '../../../schemas/zone.js'
+import { type BillingRules, billingSettings } from '../../../schemas/settings/billing.js'
+import { createZone } from '../../../schemas/time/zone.js'
 import { placed } from '../lint/placed.js'
 
 export const rules = billingSettings.parse({})

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createSlots } from '../../../schemas/rating/slots.js'
-import { createZone } from '../../../schemas/zone.js'
+import { createZone } from '../../../schemas/time/zone.js'
 import { planOf, price, steadyBill } from './bills.js'
 
 const month = { first: '2026-01-01', last: '2026-01-31' }

@@ -3,7 +3,7 @@ import { toDays } from '../../../schemas/lint/finding.js'
 import { createClasses } from '../../../schemas/rating/classes.js'
 import { createProjection, toProjectedClasses } from '../../../schemas/rating/projection.js'
 import { createSlots } from '../../../schemas/rating/slots.js'
-import { createZone } from '../../../schemas/zone.js'
+import { createZone } from '../../../schemas/time/zone.js'
 
 const zone = createZone('America/Detroit')
 const sum = (sizes: readonly number[]) => sizes.reduce((all, one) => all + one, 0)

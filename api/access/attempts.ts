@@ -1,0 +1,110 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import type { Store } from '../../pipeline/store/clickhouse.js'
+
+/** Failed attempts that lock; the third of them is answered with 4. */
+const attemptsMax = 3
+
+export interface Attempt {
+  readonly clientId: string
+  readonly token: string
+  readonly reason: string
+  /** Whether the customer has been locked here meanwhile: then there is nothing left to count. */
+  readonly isLocked: () => boolean
+}
+
+export interface AttemptsOptions {
+  readonly store: Store
+  /** Tokens are kept as hashes under this key. */
+  readonly key: string
+  readonly now: () => Date
+}
+
+/** Counts failed attempts; durable in the store before it resolves. Faults: the store's. */
+export interface Attempts {
+  /** Which failed attempt of the customer's this is: 1, 2 or 3; the same token counts once. */
+  count(attempt: Attempt): Promise<number>
+}
+
+interface AttemptRow {
+  readonly slot: number
+  readonly token_hash: string
+  readonly claim: string
+}
+
+/**
+ * Each attempt claims the next free slot by an insert token, of which the engine keeps the first
+ * insert only: any number of gateways at once give out each slot exactly once. Attempts of one
+ * customer go one by one in this process, which spares the store the losers.
+ */
+export function createAttempts(options: AttemptsOptions): Attempts {
+  const turns = new Map<string, Promise<unknown>>()
+  return {
+    count: (attempt) => {
+      const { clientId } = attempt
+      const before = turns.get(clientId) ?? Promise.resolve()
+      const turn = before.catch(() => undefined).then(() => claim(options, attempt))
+      turns.set(clientId, turn)
+      return turn.finally(() => {
+        if (turns.get(clientId) === turn) turns.delete(clientId)
+      })
+    },
+  }
+}
+
+async function claim(options: AttemptsOptions, attempt: Attempt): Promise<number> {
+  const { store, key, now } = options
+  const { clientId, reason, isLocked } = attempt
+  if (isLocked()) return attemptsMax
+  const tokenHash = createHmac('sha256', key).update(attempt.token).digest('hex')
+  const id = randomUUID()
+  for (let tries = 0; tries <= attemptsMax; tries++) {
+    const epoch = await epochOf(store, clientId)
+    const rows = await readAttempts(store, clientId, epoch)
+    const own = rows.find((row) => row.claim === id || row.token_hash === tokenHash)
+    if (own !== undefined) return own.slot
+    const slot = rows.length + 1
+    if (slot > attemptsMax) return attemptsMax
+    const at = now().toISOString()
+    const row = { client_id: clientId, epoch, slot, token_hash: tokenHash, claim: id, reason, at }
+    await store.insert('login_attempt', [row], {
+      insert_deduplicate: 1,
+      insert_deduplication_token: `attempt-${clientId}-${epoch}-${slot}`,
+    })
+  }
+  return attemptsMax
+}
+
+async function epochOf(store: Store, clientId: string): Promise<number> {
+  const [row] = await store.rows<{ epoch: number }>({
+    sql: 'SELECT max(epoch) AS epoch FROM login_unlock WHERE client_id = {clientId:String}',
+    parameters: { clientId },
+  })
+  return row?.epoch ?? 0
+}
+
+function readAttempts(
+  store: Store,
+  clientId: string,
+  epoch: number,
+): Promise<readonly AttemptRow[]> {
+  return store.rows<AttemptRow>({
+    sql: `SELECT slot, token_hash, claim FROM login_attempt
+      WHERE client_id = {clientId:String} AND epoch = {epoch:UInt32} ORDER BY slot`,
+    parameters: { clientId, epoch },
+  })
+}
+
+/** Takes a customer's lock away and forgets the attempts; false where there was no lock. */
+export async function unlock(store: Store, clientId: string, now: Date): Promise<boolean> {
+  const locked = await store.rows({
+    sql: 'SELECT 1 FROM login_lock WHERE client_id = {clientId:String}',
+    parameters: { clientId },
+  })
+  if (locked.length === 0) return false
+  const epoch = (await epochOf(store, clientId)) + 1
+  await store.insert('login_unlock', [{ client_id: clientId, epoch, at: now.toISOString() }], {
+    insert_deduplicate: 1,
+    insert_deduplication_token: `unlock-${clientId}-${epoch}`,
+  })
+  return true
+}

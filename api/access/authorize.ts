@@ -1,0 +1,75 @@
+import type { Answer, Denial } from '../answer.js'
+import type { Identified, Identity } from '../identity/identity.js'
+import type { GatewayRequest } from '../request.js'
+import type { Standing } from './account-status.js'
+import type { Attempts } from './attempts.js'
+import type { Locks } from './locks.js'
+import { readToken } from './token.js'
+
+export interface AdmitOptions {
+  readonly identity: Identity
+  readonly attempts: Attempts
+  readonly locks: Locks
+  readonly tokenBytesMax: number
+}
+
+/** A token that names a customer: proven good, or proven and refused. */
+export type Named = Exclude<Identified, { readonly kind: 'refused' }>
+
+/** Whom a request's token names, or the answer to one that proves nothing: 1, counted for nobody. */
+export function authenticate(
+  { identity, tokenBytesMax }: AdmitOptions,
+  request: GatewayRequest,
+): Named | Answer | Promise<Named | Answer> {
+  const { token, problem } = readToken(request, tokenBytesMax)
+  if (token === undefined) return { kind: 'denied', denial: 'token', reason: problem }
+  const identified = identity.identify(token)
+  return identified instanceof Promise ? identified.then(toNamed) : toNamed(identified)
+}
+
+function toNamed(identified: Identified): Named | Answer {
+  if (identified.kind !== 'refused') return identified
+  return { kind: 'denied', denial: 'token', reason: identified.reason }
+}
+
+export function isNamed(one: Named | Answer): one is Named {
+  return one.kind === 'customer' || one.kind === 'counted'
+}
+
+/**
+ * Judges a customer in the order of decision 3: no account, locked, closed, then what the token
+ * proves. Undefined lets the customer in. A refused token is counted, and durable, before it returns.
+ */
+export function admit(
+  options: AdmitOptions,
+  named: Named,
+  standing: Standing,
+): Answer | undefined | Promise<Answer> {
+  const { subject, clientId } = named
+  if (!standing.isKnown) return { kind: 'denied', denial: 'unknown', subject }
+  if (standing.locked ?? options.locks.has(clientId)) {
+    return { kind: 'denied', denial: 'locked', subject }
+  }
+  if (standing.isClosed) return { kind: 'denied', denial: 'closed', subject }
+  return named.kind === 'counted' ? count(options, named, standing) : undefined
+}
+
+const byAttempt: readonly Denial[] = ['twoLeft', 'oneLeft', 'locked']
+
+async function count(
+  { attempts, locks }: AdmitOptions,
+  named: Extract<Named, { kind: 'counted' }>,
+  { locked, attemptsRemaining }: Standing,
+): Promise<Answer> {
+  const { clientId, subject, reason, token } = named
+  if (attemptsRemaining !== undefined) {
+    const denial = byAttempt[Math.min(Math.max(2 - attemptsRemaining, 0), 2)] ?? 'locked'
+    return { kind: 'denied', denial, subject, reason }
+  }
+  const isOurs = locked === undefined
+  const isLocked = () => isOurs && locks.has(clientId)
+  const attempt = await attempts.count({ clientId, token, reason, isLocked })
+  const denial = byAttempt[attempt - 1] ?? 'locked'
+  if (denial === 'locked' && isOurs) locks.add(clientId)
+  return { kind: 'denied', denial, subject, reason }
+}

@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Store } from '../../pipeline/store/clickhouse.js'
+import { Fault } from '../../schemas/fault.js'
+
+export interface LocksOptions {
+  readonly store: Store
+  /** How often the store is read again; locks of other gateways and unlocking show after that. */
+  readonly everyMs: number
+  readonly onFailure: (fault: Fault) => void
+}
+
+/** Customers that are locked here, in memory, as the store has them. */
+export interface Locks {
+  /** Throws `STORE_UNREACHABLE` while the locks have not been read once. */
+  has(clientId: string): boolean
+  /** For a lock that is durable already. */
+  add(clientId: string): void
+  ready(): Promise<void>
+  close(): Promise<void>
+}
+
+/** There are few locks and many logins: a login never waits for the store. */
+export function createLocks({ store, everyMs, onFailure }: LocksOptions): Locks {
+  const closing = new AbortController()
+  let locked: ReadonlySet<string> | undefined
+  const added = new Set<string>()
+  const read = async (): Promise<void> => {
+    const addedBefore = [...added]
+    const rows = await store.rows<{ client_id: string }>({
+      sql: 'SELECT client_id FROM login_lock',
+    })
+    locked = new Set(rows.map(({ client_id }) => client_id))
+    for (const clientId of addedBefore) added.delete(clientId)
+  }
+  const keepReading = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      await read().catch((error: unknown) => {
+        if (!(error instanceof Fault)) throw error
+        onFailure(error)
+      })
+      await sleep(everyMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined)
+    }
+  }
+  const kept = keepReading()
+  return {
+    has: (clientId) => {
+      if (locked === undefined) {
+        throw new Fault('STORE_UNREACHABLE', 'the locks of customers have not been read yet')
+      }
+      return locked.has(clientId) || added.has(clientId)
+    },
+    add: (clientId) => void added.add(clientId),
+    ready: async () => {
+      if (locked === undefined) await read()
+    },
+    close: async () => {
+      closing.abort()
+      await kept
+    },
+  }
+}

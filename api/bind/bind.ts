@@ -1,0 +1,89 @@
+import { type BindRules, readBindRequest } from '../../schemas/gateway/bind-request.js'
+import type { Subject } from '../access/pseudonym.js'
+import type { Answer } from '../answer.js'
+import type { GatewayRequest } from '../request.js'
+import type { Run } from '../route.js'
+import type { Action } from './actions.js'
+import { type CarryOutOptions, carryOut, lookUp, type Refusal } from './execute.js'
+
+export interface BindOptions extends CarryOutOptions {
+  readonly rules: BindRules
+  /** The service account whose name and password a request carries. */
+  readonly whose: (request: GatewayRequest) => Promise<string | undefined>
+  /** Writes down who began an action. */
+  readonly audit: (who: string, action: Action) => Promise<void>
+  readonly subject: Subject
+  /** Hears of an install code whose check is wrong and that was let through. */
+  readonly onWrongCheck: (requestId: string) => void
+}
+
+/**
+ * `POST /gateway/bind` (specification 4.3, decision 9). An action is written down before the
+ * head-end hears of it and its outcome before the platform does, so that whoever dies in between,
+ * the same request finds what became of it: it asks for the meter's state and sends nothing twice.
+ */
+export function createBind(options: BindOptions): Run {
+  const underWay = new Map<string, Promise<Answer>>()
+  return async (request) => {
+    const who = await options.whose(request)
+    if (who === undefined) {
+      return { kind: 'denied', denial: 'token', reason: 'basic authentication' }
+    }
+    const { request: wanted, detail, checkFails } = read(request, options)
+    if (wanted === undefined) return { kind: 'wrong', detail, reason: detail }
+    if (checkFails) options.onWrongCheck(request.id)
+    const subject = options.subject(wanted.macAddress)
+    const hash = options.actions.hashOf(wanted)
+    const same = underWay.get(hash)
+    if (same !== undefined) return same
+    const onClaimed = (action: Action) => options.audit(who, action)
+    const answer = carryOut({ ...options, onClaimed }, wanted).then((outcome) => ({
+      ...toAnswer(outcome),
+      subject,
+    }))
+    underWay.set(hash, answer)
+    return answer.finally(() => underWay.delete(hash))
+  }
+}
+
+function read(request: GatewayRequest, { rules }: BindOptions) {
+  const verdict = readBindRequest(request.body, rules)
+  if (verdict.request !== undefined) return { ...verdict, detail: '' }
+  return { request: undefined, checkFails: false, detail: verdict.detail }
+}
+
+/** `GET /gateway/bind/<macAddress>`: the state of the hub's latest action. */
+export function createBindOutcome(options: BindOptions): Run {
+  return async (request, { rest }) => {
+    if ((await options.whose(request)) === undefined) {
+      return { kind: 'denied', denial: 'token', reason: 'basic authentication' }
+    }
+    const macAddress = decodeMac(rest)
+    const action = macAddress === undefined ? undefined : await lookUp(options, macAddress)
+    if (action === undefined) return { kind: 'bare', status: 404 }
+    const { state, actionCode, requestedAt } = action
+    const body = JSON.stringify({ macAddress, actionCode, state, requestedAt })
+    return { kind: 'good', body, subject: options.subject(action.macAddress) }
+  }
+}
+
+function decodeMac(rest: string): string | undefined {
+  const plain = rest.replaceAll(/%3a/gi, ':').toUpperCase()
+  return /^[0-9A-F]{2}(:[0-9A-F]{2}){5,7}$/.test(plain) ? plain : undefined
+}
+
+const messages = {
+  success: { bind: 'The hub is bound to the meter.', unbind: 'The hub is released.' },
+  pending: { bind: 'The meter is being bound.', unbind: 'The hub is being released.' },
+} as const
+
+function toAnswer(outcome: Action | Refusal): Answer {
+  if ('detail' in outcome) return { kind: 'wrong', detail: outcome.detail, reason: outcome.detail }
+  const { state, actionCode } = outcome
+  if (state !== 'success' && state !== 'pending') {
+    const detail = 'the head-end refused the action'
+    return { kind: 'wrong', detail, reason: detail }
+  }
+  const message = messages[state][actionCode === 1 ? 'bind' : 'unbind']
+  return { kind: 'good', body: JSON.stringify({ status: state, message }) }
+}

@@ -1,0 +1,27 @@
+import type { Customers } from '../access/account-status.js'
+import { type AdmitOptions, admit, authenticate, isNamed } from '../access/authorize.js'
+import type { Run } from '../route.js'
+import type { Register } from './register.js'
+
+export interface CustomerOptions extends AdmitOptions {
+  readonly customers: Customers
+  /** Told of each customer that is answered. */
+  readonly register: Pick<Register, 'add'>
+}
+
+/**
+ * `POST /gateway/customer` (specification 4.2): the customer's account, sites and meters, asked of
+ * the CIS each time and passed through without being stored.
+ */
+export function createCustomer(options: CustomerOptions): Run {
+  return async (request) => {
+    const named = await authenticate(options, request)
+    if (!isNamed(named)) return named
+    const found = await options.customers.read(named.clientId)
+    const refusal = await admit(options, named, found.standing)
+    if (refusal !== undefined) return refusal
+    const customer = found.customer()
+    options.register.add(customer)
+    return { kind: 'good', body: JSON.stringify(customer), subject: named.subject }
+  }
+}

@@ -1,0 +1,176 @@
+import { z } from 'zod'
+import { bindRequestSchema } from '../../schemas/gateway/bind-request.js'
+import { customerSchema, identifier } from '../../schemas/gateway/customer.js'
+import type { ErrorStyle } from '../../schemas/settings/gateway.js'
+import { denials } from '../answer.js'
+import { toIntakePaths } from './openapi-intake.js'
+
+export interface OpenApiOptions {
+  /** The first segment of every path. */
+  readonly version: string
+  readonly isDeprecated: boolean
+  readonly errorStyle: ErrorStyle
+  readonly unknownStatus: 401 | 404
+  readonly hasBind: boolean
+  /** Whether files and rows may be sent. */
+  readonly hasIntake: boolean
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+const loginResult = z
+  .object({ clientId: identifier.describe('Permanent identifier of the customer') })
+  .meta({ id: 'LoginResult' })
+const bindResult = z
+  .object({ status: z.enum(['success', 'pending']), message: z.string() })
+  .meta({ id: 'BindResult' })
+const bindOutcome = z
+  .object({
+    macAddress: z.string(),
+    actionCode: z.int().describe('1 bind, 0 unbind'),
+    state: z.enum(['pending', 'success', 'failed', 'unknown']),
+    requestedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'BindOutcome' })
+const codes = [...new Set(Object.values(denials).map(({ errorCode }) => errorCode))]
+const errorModel = z
+  .object({ errorCode: z.literal(codes).describe('See section 7 of the specification') })
+  .meta({ id: 'ErrorModel' })
+const wrongRequest = z
+  .object({ detail: z.string().describe('The field and what to do about it') })
+  .meta({ id: 'WrongRequest' })
+
+const bodies = { customerSchema, loginResult, bindResult, bindOutcome, errorModel, wrongRequest }
+
+/** The gateway as OpenAPI 3.1 (its schemas are JSON Schema 2020-12, made of the zod schemas). */
+export function toOpenApi(options: OpenApiOptions): Json {
+  const { version, hasBind, hasIntake, isDeprecated } = options
+  const hasMutual = hasBind || hasIntake
+  const bearer = { security: [{ bearer: [] }], ...(isDeprecated && { deprecated: true }) }
+  const login = denied({ ...options, errorStyle: 'table' })
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Tieline gateway', version: version.replace('v', '') },
+    servers: [{ url: `/${version}` }],
+    paths: {
+      '/gateway/login': {
+        post: {
+          ...bearer,
+          operationId: 'login',
+          summary: 'Who the customer of a token is',
+          responses: { ...good('LoginResult', 'The customer'), ...login, ...outage },
+        },
+      },
+      '/gateway/customer': {
+        post: {
+          ...bearer,
+          operationId: 'customer',
+          summary: "The customer's account, sites and meters",
+          responses: { ...good('Customer', 'The customer'), ...denied(options), ...outage },
+        },
+      },
+      ...(hasBind && toBindPaths(options)),
+      ...(hasIntake && toIntakePaths(options)),
+    },
+    components: {
+      schemas: toComponents(),
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+        ...(hasMutual && {
+          mutual: { type: 'mutualTLS' },
+          basic: { type: 'http', scheme: 'basic' },
+        }),
+      },
+    },
+  }
+}
+
+function toBindPaths(options: OpenApiOptions): Json {
+  const mutual = {
+    security: [{ mutual: [], basic: [] }],
+    ...(options.isDeprecated && { deprecated: true }),
+  }
+  const mac = { name: 'macAddress', in: 'path', required: true, schema: { type: 'string' } }
+  return {
+    '/gateway/bind': {
+      post: {
+        ...mutual,
+        operationId: 'bind',
+        summary: 'Bind a hub to a meter, or release it',
+        requestBody: { required: true, content: json('BindRequest') },
+        responses: {
+          ...good('BindResult', 'Done, or under way'),
+          ...wrong(options),
+          ...denied(options),
+          ...outage,
+        },
+      },
+    },
+    '/gateway/bind/{macAddress}': {
+      get: {
+        ...mutual,
+        operationId: 'bindOutcome',
+        summary: "The state of the hub's latest action",
+        parameters: [mac],
+        responses: {
+          ...good('BindOutcome', 'What is known of it'),
+          ...denied(options),
+          404: { description: 'Nothing was ever asked for this hub' },
+          ...outage,
+        },
+      },
+    },
+  }
+}
+
+const outage = {
+  429: { description: 'More requests in this second than one address may send; no body' },
+  503: { description: 'Outage or maintenance; no body' },
+} as const
+
+function json(name: string): Json {
+  return { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } }
+}
+
+function good(name: string, description: string): Json {
+  return { 200: { description, content: json(name) } }
+}
+
+function wrong({ errorStyle }: OpenApiOptions): Json {
+  const description = 'The request is wrong'
+  return {
+    400: errorStyle === 'table' ? { description, content: json('WrongRequest') } : { description },
+  }
+}
+
+/** Refusals by status, each with the codes that it may carry. */
+function denied({ errorStyle, unknownStatus }: OpenApiOptions): Json {
+  const byStatus = new Map<number, Set<number>>()
+  for (const [name, { errorCode, tableStatus, bareStatus }] of Object.entries(denials)) {
+    const inTable = name === 'unknown' ? unknownStatus : tableStatus
+    const status = errorStyle === 'table' ? inTable : bareStatus
+    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(errorCode))
+  }
+  const content = errorStyle === 'table' ? { content: json('ErrorModel') } : {}
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => {
+      const description = `Refused, errorCode ${[...codes].join(', ')}`
+      return [status, { description: errorStyle === 'table' ? description : 'Refused', ...content }]
+    }),
+  )
+}
+
+/** Schemas by name, those that others are made of beside them. */
+function toComponents(): Json {
+  const outputs = Object.values(bodies).map((schema) => z.toJSONSchema(schema, { io: 'output' }))
+  const all = [...outputs, z.toJSONSchema(bindRequestSchema, { io: 'input' })]
+  // One that other schemas refer to is found among its own definitions, and the rest has no id.
+  const named = all.flatMap(({ $schema: _, $defs = {}, id, ...schema }) => [
+    ...(id === undefined ? [] : [[id, schema] as const]),
+    ...Object.entries($defs),
+  ])
+  const text = JSON.stringify(Object.fromEntries(named), (key, value: unknown) =>
+    key === 'id' && typeof value === 'string' ? undefined : value,
+  )
+  return JSON.parse(text.replaceAll('"#/$defs/', '"#/components/schemas/')) as Json
+}

@@ -1,0 +1,75 @@
+import type { Queues } from '../../pipeline/queues/bullmq.js'
+import { registrationsMax } from '../../pipeline/queues/jobs.js'
+import { Fault } from '../../schemas/fault.js'
+import type { Customer } from '../../schemas/gateway/customer.js'
+import { type Registration, toRegistration } from '../../schemas/gateway/registration.js'
+
+export interface RegisterOptions {
+  readonly queues: Pick<Queues, 'add'>
+  readonly onFailure: (fault: Fault) => void
+}
+
+export interface Register {
+  /** Never throws; nobody waits for it. */
+  add(customer: Customer): void
+  /** Resolves when what was gathered has been handed over. */
+  close(): Promise<void>
+}
+
+/** Customers are gathered for so long: one job for many costs the pipeline hardly more than for one. */
+const gatherMs = 50
+/** Meters of one job, but for those of its last customer. */
+const metersMax = 1_000
+/** Customers on their way to the queue; beyond it one is left out and comes again with the next call. */
+const underWayMax = 10_000
+
+/**
+ * Hands what the pipeline may know of customers, identifiers and codes, to `register` jobs. A customer
+ * is answered whether or not the queue takes it: whoever was left out is handed over with the next
+ * call, and who is known and unchanged costs no write.
+ */
+export function createRegister({ queues, onFailure }: RegisterOptions): Register {
+  let gathered = new Map<string, Registration>()
+  let meters = 0
+  let timer: NodeJS.Timeout | undefined
+  let underWay = 0
+  const handOver = async (customers: readonly Registration[]): Promise<void> => {
+    underWay += customers.length
+    try {
+      await queues.add('register', { v: 2, customers: [...customers] })
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      onFailure(error)
+    } finally {
+      underWay -= customers.length
+    }
+  }
+  const pending = new Set<Promise<void>>()
+  const flush = () => {
+    clearTimeout(timer)
+    timer = undefined
+    if (gathered.size === 0) return
+    const handed = handOver([...gathered.values()])
+    gathered = new Map()
+    meters = 0
+    pending.add(handed)
+    void handed.finally(() => pending.delete(handed))
+  }
+  return {
+    add: (customer) => {
+      if (underWay >= underWayMax) {
+        onFailure(new Fault('QUEUE_UNREACHABLE', `${underWay} registrations wait for the queue`))
+        return
+      }
+      const registration = toRegistration(customer)
+      gathered.set(customer.clientId, registration)
+      meters += registration.meters.length
+      if (gathered.size >= registrationsMax || meters >= metersMax) flush()
+      else timer ??= setTimeout(flush, gatherMs)
+    },
+    close: async () => {
+      flush()
+      await Promise.all(pending)
+    },
+  }
+}

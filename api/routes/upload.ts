@@ -1,0 +1,110 @@
+import { Readable } from 'node:stream'
+import type { Intake } from '../../schemas/settings/intake.js'
+import type { Answer } from '../answer.js'
+import type { GatewayRequest } from '../request.js'
+import type { Route, Run } from '../route.js'
+
+export interface IntakeRouteOptions {
+  readonly intake: Intake
+  readonly isServiceAccount: (request: GatewayRequest) => Promise<boolean>
+}
+
+/** The routes by which files and rows are sent here. */
+export function createIntakeRoutes(options: IntakeRouteOptions): readonly Route[] {
+  const mutual = { access: 'mutual', keepsCode: false } as const
+  const guarded = (run: Run): Run => {
+    return async (request, at) => {
+      if (await options.isServiceAccount(request)) return run(request, at)
+      return { kind: 'denied', denial: 'token', reason: 'basic authentication' }
+    }
+  }
+  const { intake } = options
+  const put = { ...mutual, method: 'PUT', path: '/files/*', isStreamed: true } as const
+  const get = { ...mutual, method: 'GET', path: '/files/*' } as const
+  const post = { ...mutual, method: 'POST', path: '/usage' } as const
+  return [
+    { ...put, name: 'upload', run: guarded(createUpload(intake)) },
+    { ...get, name: 'receipt', run: guarded(createReceipt(intake)) },
+    { ...post, name: 'push', run: guarded(createPush(intake)) },
+  ]
+}
+
+/**
+ * `PUT /files/<name>`: the whole file, or with `Content-Range: bytes <from>-<to>/<all>` what follows
+ * the part that is here. `Repr-Digest` (RFC 9530) names the file by its SHA-256. 202 says that it is
+ * durable and where its receipt is; 409 says in `Upload-Offset` from where to go on.
+ */
+function createUpload(intake: Intake): Run {
+  return async (request, { rest, version }) => {
+    const hash = toHash(request.field?.('repr-digest'))
+    if (hash === undefined) return wrong('name the SHA-256 in Repr-Digest: sha-256=:<base64>:')
+    const range = toRange(request)
+    if (range === undefined) {
+      return wrong('send Content-Length, or Content-Range: bytes <from>-<to>/<all> with it')
+    }
+    const taken = await intake.take(
+      { name: rest, hash, ...range },
+      request.stream ?? Readable.from([]),
+    )
+    if (taken.kind === 'wrong') return wrong(taken.detail)
+    if (taken.kind === 'part') {
+      return { kind: 'bare', status: 409, headers: [['Upload-Offset', String(taken.bytes)]] }
+    }
+    const receipt = `/${version}/files/${taken.arrival}`
+    const body = JSON.stringify({ arrival: taken.arrival, fileId: hash, receipt })
+    return { kind: 'accepted', body, location: receipt }
+  }
+}
+
+/** `GET /files/<arrival or name>`: the receipt, or how far the file has come. */
+function createReceipt(intake: Intake): Run {
+  return async (_, { rest }) => {
+    const body = await intake.receipt(rest)
+    return body === undefined ? { kind: 'bare', status: 404 } : { kind: 'good', body }
+  }
+}
+
+const formats: Readonly<Record<string, 'csv' | 'ndjson'>> = {
+  'text/csv': 'csv',
+  'application/x-ndjson': 'ndjson',
+}
+
+/** `POST /usage`: rows of the feed in the field `Feed`; 202 when they are durable. */
+function createPush(intake: Intake): Run {
+  return async (request, { version }) => {
+    const [type = ''] = (request.field?.('content-type') ?? '').split(';')
+    const format = formats[type.trim().toLowerCase()]
+    if (format === undefined) return wrong(`send as ${Object.keys(formats).join(' or ')}`)
+    const feed = request.field?.('feed') ?? ''
+    const gathered = await intake.push({ feed, format, text: request.body })
+    if (gathered.kind === 'wrong') return wrong(gathered.detail)
+    const { fileName, rows } = gathered
+    const receipt = `/${version}/files/${fileName}`
+    return {
+      kind: 'accepted',
+      body: JSON.stringify({ rows, fileName, receipt }),
+      location: receipt,
+    }
+  }
+}
+
+function wrong(detail: string): Answer {
+  return { kind: 'wrong', detail, reason: detail }
+}
+
+function toHash(field: string | undefined): string | undefined {
+  const text = /^sha-256=:([A-Za-z0-9+/]{43}=):$/.exec(field ?? '')?.[1]
+  return text && Buffer.from(text, 'base64').toString('hex')
+}
+
+/** Where the bytes begin and how many the whole file has; a range of `*` asks what is here. */
+function toRange(request: GatewayRequest) {
+  const length = Number(request.field?.('content-length') ?? Number.NaN)
+  const field = request.field?.('content-range')
+  if (field === undefined) return Number.isInteger(length) ? { from: 0, bytes: length } : undefined
+  const asked = /^bytes \*\/(\d{1,15})$/.exec(field)?.[1]
+  if (asked !== undefined) return { from: undefined, bytes: Number(asked) }
+  const [, from, to, all] = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(field) ?? []
+  if (all === undefined || Number(to) + 1 !== Number(all)) return undefined
+  return { from: Number(from), bytes: Number(all) }
+}

@@ -1,0 +1,150 @@
+import { formatQuantity } from '../../../schemas/quantity.js'
+import type { Rig } from '../../rig.js'
+import type { SentFile } from '../actors/feeder.js'
+import type { Registrar } from '../actors/registrar.js'
+import { type Outcome, type Published, replay } from '../replay.js'
+import type { Sum, Value } from '../sums.js'
+import { compareOwners, type Ownership } from './owners.js'
+import { lines } from './rows.js'
+
+export interface Comparison extends Ownership {
+  rowsLost: number
+  rowsDoubled: number
+  /** Rows that are there with another quantity, account or site than the latest arrival's. */
+  rowsAltered: number
+  /** Corrected reads that `usage_restatement` does not have, and what it has beyond them. */
+  restatementsMissing: number
+  restatementsExtra: number
+  /** Reads that a file of the run corrected, and rows that were duplicate. */
+  corrections: number
+  repeats: number
+  readonly filesUnfinished: string[]
+  /** Files whose receipt or stored rows have other counts or energy than the rules give them. */
+  readonly filesUnbalanced: string[]
+}
+
+interface Arrived {
+  readonly arrival: number
+  readonly file_name: string
+  readonly status: string
+  readonly settled: number
+  /** What the ledger says of rows and quantity, in the words of `told`. */
+  readonly told: string
+}
+
+/** Holds the store against what the files give by the rules, row by row, and the ledger file by file. */
+export async function compare(
+  rig: Rig,
+  files: readonly SentFile[],
+  registrar: Registrar,
+): Promise<Comparison> {
+  const found: Comparison = {
+    rowsLost: 0,
+    rowsDoubled: 0,
+    rowsAltered: 0,
+    restatementsMissing: 0,
+    restatementsExtra: 0,
+    corrections: 0,
+    repeats: 0,
+    ownersWrong: 0,
+    tenanciesWrong: [],
+    filesUnfinished: [],
+    filesUnbalanced: [],
+  }
+  const arrivals = await arrivalsOf(rig)
+  for (const file of files) compareEnded(found, file, arrivals)
+  for (const family of new Set(files.map((file) => file.family))) {
+    const own = files.filter((file) => file.family === family)
+    const published = publishedOf(own, arrivals)
+    const { outcomes, reads, restatements } = replay(published)
+    for (const outcome of outcomes) compareReceipt(found, outcome, arrivals)
+    found.corrections += outcomes.reduce((sum, { restated }) => sum + restated.rows, 0)
+    found.repeats += outcomes.reduce((sum, { duplicate }) => sum + duplicate.rows, 0)
+    const first = own[0]
+    if (first === undefined) continue
+    await compareReads(rig, found, { first, reads })
+    await compareRestatements(rig, found, { first, restatements })
+    await compareOwners(rig, found, { registered: registrar.ofFamily(family), reads })
+  }
+  return found
+}
+
+/** All arrivals, those that were published in the order in which they were. */
+export function arrivalsOf(rig: Rig): Promise<readonly Arrived[]> {
+  const sum = (kind: string) => `rows_${kind}, ' ', toString(quantity_${kind})`
+  const kinds = ['read', 'accepted', 'duplicate', 'superseded', 'rejected']
+  const told = [...kinds.map(sum), `restated_rows, ' ', toString(restated_net_quantity)`]
+  return rig.store.rows<Arrived>({
+    sql: `SELECT a.arrival AS arrival, a.name AS file_name, s.status AS status,
+        s.settled_at IS NOT NULL AS settled, concat(${told.join(`, ', ', `)}) AS told
+      FROM arrival AS a LEFT JOIN (SELECT * FROM file_state FINAL) AS s ON s.arrival = a.arrival
+      ORDER BY s.published_at, arrival`,
+  })
+}
+
+/** Every arrival of a file must have ended, one of them published. */
+function compareEnded(found: Comparison, file: SentFile, arrivals: readonly Arrived[]): void {
+  const ours = arrivals.filter((one) => one.file_name === file.name)
+  const ended = ours.filter((one) => one.settled === 1)
+  const published = ours.filter((one) => one.status === 'published')
+  if (published.length === 1 && ended.length === ours.length) return
+  const shown = ours.map((one) => `${one.arrival} ${one.status || 'without state'}`)
+  found.filesUnfinished.push(`${file.name}: ${shown.join(', ') || 'never arrived'}`)
+}
+
+function publishedOf(
+  files: readonly SentFile[],
+  arrivals: readonly Arrived[],
+): readonly Published[] {
+  return arrivals
+    .filter(({ status }) => status === 'published')
+    .flatMap(({ arrival, file_name }) =>
+      files.filter((file) => file.name === file_name).map((file) => ({ arrival, file })),
+    )
+}
+
+function compareReceipt(found: Comparison, outcome: Outcome, arrivals: readonly Arrived[]): void {
+  const { read, accepted, duplicate, superseded, rejected, restated, file } = outcome
+  const say = (sum: Sum) => `${sum.rows} ${formatQuantity(sum.micros)}`
+  const due = [read, accepted, duplicate, superseded, rejected, restated].map(say).join(', ')
+  const told = arrivals.find(({ arrival }) => arrival === outcome.arrival)?.told
+  if (told === due) return
+  found.filesUnbalanced.push(`${file.name} ${outcome.arrival}: told ${told}; due ${due}`)
+}
+
+async function compareReads(
+  rig: Rig,
+  found: Comparison,
+  { first, reads }: { first: SentFile; reads: ReadonlyMap<string, Value> },
+): Promise<void> {
+  const left = new Map(reads)
+  let previous = ''
+  const columns = ['account_number', 'external_site_id', 'toInt64(quantity * 1000000)']
+  for await (const [key, ...values] of lines(rig, { first, view: 'usage', columns })) {
+    const due = reads.get(key)
+    const text = due && [due.accountNumber, due.externalSiteId, due.micros].join('\t')
+    if (key === previous) found.rowsDoubled++
+    else if (text !== values.join('\t')) found.rowsAltered++
+    left.delete(key)
+    previous = key
+  }
+  found.rowsLost += left.size
+}
+
+async function compareRestatements(
+  rig: Rig,
+  found: Comparison,
+  { first, restatements }: { first: SentFile; restatements: readonly string[] },
+): Promise<void> {
+  const due = new Map<string, number>()
+  for (const one of restatements) due.set(one, (due.get(one) ?? 0) + 1)
+  const micros = (name: string) => `toInt64(${name}_quantity * 1000000)`
+  const columns = [micros('old'), micros('new'), 'old_file_id', 'new_file_id']
+  for await (const one of lines(rig, { first, view: 'usage_restatement', columns })) {
+    const text = one.join('\t')
+    const count = due.get(text) ?? 0
+    if (count === 0) found.restatementsExtra++
+    else due.set(text, count - 1)
+  }
+  for (const count of due.values()) found.restatementsMissing += count
+}

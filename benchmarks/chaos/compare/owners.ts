@@ -1,0 +1,113 @@
+import type { Rig } from '../../rig.js'
+import type { Registered } from '../actors/registrar.js'
+import type { Value } from '../sums.js'
+
+export interface Ownership {
+  /** Rows of `registered_usage` too many, too few, or with other clients or another quantity. */
+  ownersWrong: number
+  /** Meters with other tenancies or registrations than their customers give them, in words. */
+  readonly tenanciesWrong: string[]
+}
+
+interface Family {
+  readonly registered: readonly Registered[]
+  readonly reads: ReadonlyMap<string, Value>
+}
+
+/** Holds registrations, tenancies and whose each read is against who registered. */
+export async function compareOwners(rig: Rig, found: Ownership, family: Family): Promise<void> {
+  for (const meterId of new Set(family.registered.map((one) => one.meterId))) {
+    const people = family.registered.filter((one) => one.meterId === meterId)
+    const reads = new Map([...family.reads].filter(([key]) => key.startsWith(`${meterId}\t`)))
+    const holders = holdersOf(people, reads)
+    await compareTenancies(rig, found, { meterId, holders })
+    await compareReads(rig, found, { meterId, due: ownersOf(holders, reads) })
+  }
+}
+
+interface Holder {
+  readonly account: string
+  /** In the order of the alphabet, with a plus between. */
+  readonly clients: string
+  /** Epoch seconds; the first has none. */
+  readonly from: number | undefined
+}
+
+/** Those who called, in the order in which they held the meter. */
+function holdersOf(
+  people: readonly Registered[],
+  reads: ReadonlyMap<string, Value>,
+): readonly Holder[] {
+  const accounts = [...new Set(people.map((one) => one.accountNumber))]
+  return accounts.map((account, index) => {
+    const own = people.filter((one) => one.accountNumber === account)
+    const starts = [...reads]
+      .filter(([, { accountNumber }]) => accountNumber === account)
+      .map(([key]) => Number(key.split('\t')[1]))
+    const clients = own.map(({ clientId }) => clientId).sort()
+    const from = index === 0 ? undefined : Math.min(...starts)
+    return { account, clients: clients.join('+'), from }
+  })
+}
+
+/** Whose each read is, by its key: account, else time. */
+function ownersOf(
+  holders: readonly Holder[],
+  reads: ReadonlyMap<string, Value>,
+): ReadonlyMap<string, string> {
+  return new Map(
+    [...reads].map(([key, { accountNumber, micros }]) => {
+      const start = Number(key.split('\t')[1])
+      const held = holders.filter(({ from }) => from === undefined || from <= start)
+      const owner = holders.find(({ account }) => account === accountNumber) ?? held.at(-1)
+      return [key, `${owner?.clients} ${micros}`]
+    }),
+  )
+}
+
+async function compareTenancies(
+  rig: Rig,
+  found: Ownership,
+  { meterId, holders }: { meterId: string; holders: readonly Holder[] },
+): Promise<void> {
+  const rows = await rig.store.rows<{ told: string }>({
+    sql: `SELECT concat(account_number, ' ', arrayStringConcat(client_ids, '+'), ' ',
+        ifNull(toString(toUnixTimestamp(valid_from)), '-'), ' ',
+        ifNull(toString(toUnixTimestamp(valid_to)), '-')) AS told
+      FROM tenancy FINAL WHERE meter_id = {meterId:String} ORDER BY valid_from NULLS FIRST`,
+    parameters: { meterId },
+  })
+  const due = holders.map(({ account, clients, from }, index) => {
+    return `${account} ${clients} ${from ?? '-'} ${holders[index + 1]?.from ?? '-'}`
+  })
+  const told = rows.map((row) => row.told)
+  const registrations = await rig.store.rows<{ client_id: string }>({
+    sql: `SELECT client_id FROM registration WHERE meter_id = {meterId:String} ORDER BY client_id`,
+    parameters: { meterId },
+  })
+  const clients = holders.flatMap((holder) => holder.clients.split('+')).sort()
+  const isSame = told.join() === due.join()
+  if (isSame && registrations.map((row) => row.client_id).join() === clients.join()) return
+  const known = registrations.map((row) => row.client_id).join()
+  found.tenanciesWrong.push(`${meterId}: told ${told.join()}, ${known}; due ${due.join()}`)
+}
+
+async function compareReads(
+  rig: Rig,
+  found: Ownership,
+  { meterId, due }: { meterId: string; due: ReadonlyMap<string, string> },
+): Promise<void> {
+  const rows = await rig.store.rows<{ start: number; who: string }>({
+    sql: `SELECT toUnixTimestamp(starts_at) AS start,
+        concat(arrayStringConcat(client_ids, '+'), ' ', toString(toInt64(quantity * 1000000))) AS who
+      FROM registered_usage WHERE meter_id = {meterId:String}`,
+    parameters: { meterId },
+  })
+  const left = new Map(due)
+  for (const { start, who } of rows) {
+    const key = `${meterId}\t${start}`
+    if (left.get(key) !== who) found.ownersWrong++
+    else left.delete(key)
+  }
+  found.ownersWrong += left.size
+}

@@ -1,0 +1,238 @@
+import { createReadStream, createWriteStream, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { bytesText, grouped } from '../../infra/commands/output/table.js'
+import { numberedMeters } from '../../infra/demo/customers.js'
+import { type UsageTally, usageFile } from '../../infra/demo/usage-file.js'
+import { createRig, type Rig } from '../rig.js'
+import { createEngineAlone } from './engine-alone.js'
+import { estimate, median, type UsageFigures, verdicts } from './figures.js'
+import { runNaively } from './run-naively.js'
+import { createThroughTieline, type Passage, type ThroughTieline } from './through-tieline.js'
+import { measureWatching, type WatchingFigures } from './watching.js'
+
+export interface UsageOptions {
+  readonly customers: number
+  readonly rounds: number
+  /** Share of unusable rows of the measured file. */
+  readonly bad: number
+  readonly growth: boolean
+  /** A day of 25 hours besides. */
+  readonly clockChange: boolean
+  /** The same file again with three reads corrected besides. */
+  readonly again: boolean
+  /** What a browser on the operations page costs, besides. */
+  readonly watched: boolean
+  readonly json?: string
+  readonly print: (line: string) => void
+}
+
+interface UsageFile extends UsageTally {
+  readonly path: string
+}
+
+const timeZone = 'America/Detroit'
+const customersSmall = 30_000
+/** The clock of the zone is set back on it: 25 hours. */
+const clockChangeDay = '2025-11-02'
+const oneRowRounds = 5
+const restMs = 1_000
+
+/**
+ * Loads one day of 15-minute reads in three ways, interleaved, and prints medians, ratios, peak
+ * memory and what a file costs besides its rows.
+ */
+export async function usage(options: UsageOptions): Promise<UsageFigures> {
+  const { print } = options
+  const usage = { intervals: { Electric: [900, 'day'] } }
+  const profile = { companyCodes: ['BENCH'], timeZone, usage }
+  const rig = await createRig({ name: 'bench', profile, say: print })
+  try {
+    const figures = await measure(rig, options)
+    for (const line of verdicts(figures)) print(line)
+    if (options.json) writeFileSync(options.json, `${JSON.stringify(figures, undefined, 2)}\n`)
+    return figures
+  } finally {
+    await rig.close()
+  }
+}
+
+async function measure(rig: Rig, options: UsageOptions): Promise<UsageFigures> {
+  const { print, customers, rounds } = options
+  const clean = await writeFile(rig, 'clean', { customers, bad: 0 })
+  const bad = options.bad > 0 ? await writeFile(rig, 'bad', { customers, bad: options.bad }) : clean
+  const small = await writeFile(rig, 'small', { customers: customersSmall, bad: 0 })
+  const clock = options.clockChange
+    ? await writeFile(rig, 'clock', { customers, bad: 0, firstDay: clockChangeDay })
+    : undefined
+  const single = await writeFile(rig, 'single', { customers: 1, bad: 0, daily: true })
+  print(`${grouped(clean.rows)} rows, ${bytesText(clean.bytes)}; ${grouped(bad.rowsBad)} bad rows`)
+  for (const line of estimate(clean.rows, clean.bytes)) print(line)
+  const engine = await createEngineAlone(rig.store, timeZone)
+  const tieline = await createThroughTieline(rig)
+  const seconds = noTimes()
+  const naivePeaks: number[] = []
+  const note = (what: keyof Times, value: number) => {
+    seconds[what].push(value)
+    print(`  ${what.padEnd(16)} ${value.toFixed(2)} s`)
+  }
+  const load = async (what: keyof Times, file: UsageFile) =>
+    note(what, (await loadWhole(tieline, file)).seconds)
+  try {
+    const settings = await engine.warmUp(clean.path)
+    print(`the engine is fastest with ${JSON.stringify(settings)}`)
+    await tieline.measure(small.path)
+    for (let round = 0; round < oneRowRounds; round++) await load('single', single)
+    for (let round = 1; round <= rounds; round++) {
+      print(`round ${round} of ${rounds}`)
+      note('engine', await engine.measure(clean.path))
+      await load('tieline', bad)
+      if (bad !== clean) await load('clean', clean)
+      if (options.growth) await load('small', small)
+      if (clock !== undefined) {
+        note('clockEngine', await engine.measure(clock.path))
+        await load('clock', clock)
+      }
+      if (options.again) note('again', await loadAgain(rig, tieline, clean.path))
+      const naive = await runNaively({ path: clean.path, store: rig.stack.store })
+      naivePeaks.push(naive.peakMb)
+      note('naive', naive.seconds)
+    }
+    const address = rig.stack.worker.detail().operations
+    const watching = options.watched
+      ? await measureWatching({ tieline, load: () => loadWhole(tieline, bad), address, print })
+      : undefined
+    const peaks = tieline.peaks()
+    return toFigures({ clean, bad, small, clock, seconds, peaks, naivePeaks, watching })
+  } finally {
+    await tieline.close()
+  }
+}
+
+/** Every row of a file, or an error. */
+async function loadWhole(tieline: ThroughTieline, file: UsageFile): Promise<Passage> {
+  const passage = await tieline.measure(file.path)
+  if (passage.receipt.rows.accepted !== file.rows - file.rowsBad) {
+    throw new Error(`rows are missing: ${JSON.stringify(passage.receipt)}`)
+  }
+  return passage
+}
+
+const timed = [
+  ...(['engine', 'tieline', 'clean', 'small', 'naive', 'single'] as const),
+  ...(['clock', 'clockEngine', 'again'] as const),
+] as const
+type Times = Record<(typeof timed)[number], number[]>
+
+function noTimes(): Times {
+  return Object.fromEntries(timed.map((what) => [what, []])) as unknown as Times
+}
+
+/**
+ * Seconds for a file of which all is published already but three reads, which it corrects. A file is
+ * sent again hours later, when the engine has merged what it stored; so it is waited for.
+ */
+async function loadAgain(rig: Rig, tieline: ThroughTieline, path: string): Promise<number> {
+  const corrected = `${path}.corrected`
+  await pipeline(createReadStream(path), correctThree, createWriteStream(corrected))
+  await tieline.measure(path, { keep: true })
+  const merging = async () =>
+    await rig.store.rows({ sql: "SELECT 1 FROM system.merges WHERE table = 'usage_read'" })
+  for (let quiet = 0; quiet < 3; quiet++) {
+    await sleep(restMs)
+    if ((await merging()).length > 0) quiet = 0
+  }
+  const { seconds, receipt } = await tieline.measure(corrected)
+  if (receipt.restated?.rows !== 3) throw new Error(`not three: ${JSON.stringify(receipt)}`)
+  return seconds
+}
+
+/** Gives three rows of the first piece another quantity. */
+async function* correctThree(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let isFirst = true
+  for await (const bytes of input) {
+    const lines = bytes.toString('latin1').split('\n')
+    for (const at of isFirst ? [5, 50, 500] : []) {
+      lines[at] = (lines[at] as string).replace(/[^,]*$/, '7.777')
+    }
+    yield isFirst ? Buffer.from(lines.join('\n'), 'latin1') : bytes
+    isFirst = false
+  }
+}
+
+interface Measured {
+  readonly clean: UsageFile
+  readonly bad: UsageFile
+  readonly small: UsageFile
+  readonly clock: UsageFile | undefined
+  readonly seconds: Times
+  readonly peaks: { readonly nodeMb: number; readonly engineMb: number }
+  readonly naivePeaks: readonly number[]
+  readonly watching: WatchingFigures | undefined
+}
+
+function toFigures(measured: Measured): UsageFigures {
+  const { seconds, clean, bad, small, peaks } = measured
+  const engineSeconds = median(seconds.engine)
+  const tielineSeconds = median(seconds.tieline)
+  const naiveSeconds = median(seconds.naive)
+  return {
+    engineSeconds,
+    tielineSeconds,
+    naiveSeconds,
+    tielineOverEngine: tielineSeconds / engineSeconds,
+    naiveOverTieline: naiveSeconds / tielineSeconds,
+    rows: clean.rows,
+    rssNodeMb: peaks.nodeMb,
+    rssEngineMb: peaks.engineMb,
+    rssNaiveMb: Math.max(...measured.naivePeaks),
+    bytes: clean.bytes,
+    oneRowFileSeconds: median(seconds.single),
+    ...(bad !== clean && {
+      rowsBad: bad.rowsBad,
+      tielineCleanSeconds: median(seconds.clean),
+      badSpeedOverClean: median(seconds.clean) / tielineSeconds,
+    }),
+    ...(seconds.small.length > 0 && {
+      rowsSmall: small.rows,
+      tielineSmallSeconds: median(seconds.small),
+      growth: tielineSeconds / median(seconds.small),
+    }),
+    ...(measured.clock !== undefined && {
+      rowsClockChange: measured.clock.rows,
+      tielineClockChangeSeconds: median(seconds.clock),
+      clockChangeOverEngine: median(seconds.clock) / median(seconds.clockEngine),
+    }),
+    ...(seconds.again.length > 0 && {
+      tielineAgainSeconds: median(seconds.again),
+      againOverFirst:
+        median(seconds.again) / median(bad === clean ? seconds.tieline : seconds.clean),
+    }),
+    ...measured.watching,
+    rounds: seconds,
+  }
+}
+
+interface FileShape {
+  readonly customers: number
+  readonly bad: number
+  readonly daily?: boolean
+  /** `YYYY-MM-DD`. */
+  readonly firstDay?: string
+}
+
+/** Writes a day of reads with the project's generator. */
+async function writeFile(rig: Rig, name: string, shape: FileShape): Promise<UsageFile> {
+  const path = join(rig.files, `${name}.csv`)
+  const tally = await usageFile(path, {
+    meters: numberedMeters(shape.customers),
+    seed: 20_260_305,
+    firstDay: shape.firstDay ?? '2026-03-04',
+    days: 1,
+    intervalSeconds: shape.daily ? 86_400 : 900,
+    zone: timeZone,
+    badShare: shape.bad,
+  })
+  return { ...tally, path }
+}

@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { promisify } from 'node:util'
+import { constants, createGzip, gzip } from 'node:zlib'
+import type { InsertOutcome, QueryOutcome } from '../engine.js'
+import { type Exception, statusOf } from './exception.js'
+
+/** The answer to one call: whole or in parts, as it is or packed, and able to fail late. */
+export interface Reply {
+  readonly isStarted: boolean
+  readonly isGone: boolean
+  set(name: string, value: string): void
+  /** Resolves when the client has room for more. */
+  write(chunk: Buffer): Promise<void>
+  end(body?: Buffer): Promise<void>
+  fail(exception: Exception): Promise<void>
+}
+
+/** Below this size packing costs more than it saves. */
+const packedBytesMin = 1024
+const breakMs = 500
+
+export function createReply(response: ServerResponse, wishes: { isCompressing: boolean }): Reply {
+  const tag = randomBytes(8).toString('hex')
+  const packer = wishes.isCompressing ? createGzip({ level: 3 }) : undefined
+  const out = packer ?? response
+  const start = (): void => {
+    response.setHeader('X-ClickHouse-Exception-Tag', tag)
+    if (packer === undefined) return
+    response.setHeader('Content-Encoding', 'gzip')
+    packer.pipe(response)
+  }
+  const isGone = (): boolean => response.destroyed || response.writableEnded
+  return {
+    get isStarted() {
+      return response.headersSent
+    },
+    get isGone() {
+      return isGone()
+    },
+    set: (name, value) => void response.setHeader(name, value),
+    write: async (chunk) => {
+      if (isGone()) return
+      if (!response.headersSent) {
+        start()
+        response.flushHeaders()
+      }
+      if (!out.write(chunk)) await roomOrGone(out, response)
+    },
+    end: async (body) => {
+      if (isGone()) return
+      if (response.headersSent) return void out.end(body)
+      await endWhole(response, body ?? Buffer.alloc(0), packer !== undefined)
+    },
+    fail: async (exception) => {
+      if (isGone()) return
+      if (!response.headersSent) return failWhole(response, exception)
+      const trailer = Buffer.from(lateTrailer(exception, tag))
+      if (packer !== undefined) {
+        packer.write(trailer)
+        packer.flush(constants.Z_SYNC_FLUSH, () => void breakOff(response))
+        return
+      }
+      response.write(trailer, () => void breakOff(response))
+    },
+  }
+}
+
+async function roomOrGone(out: NodeJS.WritableStream, response: ServerResponse): Promise<void> {
+  const settled = new AbortController()
+  const { signal } = settled
+  await Promise.race([once(out, 'drain', { signal }), once(response, 'close', { signal })])
+  settled.abort()
+}
+
+async function endWhole(response: ServerResponse, body: Buffer, isPacked: boolean): Promise<void> {
+  if (!isPacked || body.length < packedBytesMin) return void response.end(body)
+  response.setHeader('Content-Encoding', 'gzip')
+  response.end(await promisify(gzip)(body, { level: 3 }))
+}
+
+function failWhole(response: ServerResponse, exception: Exception): void {
+  const text = Buffer.from(`${exception.text}\n`)
+  response.removeHeader('Content-Encoding')
+  response.writeHead(statusOf(exception), {
+    'Content-Type': 'text/plain; charset=UTF-8',
+    'X-ClickHouse-Exception-Code': String(exception.code),
+    'Content-Length': text.length,
+  })
+  response.end(text)
+}
+
+/** What ClickHouse writes since 25.11 when a query fails after the first byte was sent. */
+function lateTrailer(exception: Exception, tag: string): string {
+  const text = `${exception.text}\n`
+  return `\r\n__exception__\r\n${tag}\r\n${text}${Buffer.byteLength(text)} ${tag}\r\n__exception__\r\n`
+}
+
+/**
+ * Ends the connection without the last chunk, so that no client takes the answer for whole; what
+ * was sent still arrives.
+ */
+function breakOff(response: ServerResponse): void {
+  const { socket } = response
+  socket?.end()
+  setTimeout(() => socket?.destroy(), breakMs).unref()
+}
+
+export function summaryOf(outcome: QueryOutcome | InsertOutcome): string {
+  const isInsert = 'writtenRows' in outcome
+  const rows = isInsert ? outcome.writtenRows : outcome.resultRows
+  const bytes = isInsert ? outcome.writtenBytes : outcome.resultBytes
+  return JSON.stringify({
+    read_rows: String(rows),
+    read_bytes: String(bytes),
+    written_rows: String(isInsert ? rows : 0),
+    written_bytes: String(isInsert ? bytes : 0),
+    total_rows_to_read: '0',
+    result_rows: String(rows),
+    result_bytes: String(bytes),
+    elapsed_ns: String(outcome.elapsedNs),
+  })
+}
+
+const mediaTypes: readonly (readonly [RegExp, string])[] = [
+  [
+    /^JSON(Strings|Compact|CompactStrings|Columns\w*|ObjectEachRow|ColumnsWithMetadata)?$/,
+    'application/json; charset=UTF-8',
+  ],
+  [/^(JSON\w*EachRow\w*|NDJSON|JSONLines)$/, 'application/x-ndjson; charset=UTF-8'],
+  [/^CSV/, 'text/csv; charset=UTF-8'],
+  [/^(TSV|TabSeparated)/, 'text/tab-separated-values; charset=UTF-8'],
+  [/^(RowBinary|Native|Parquet|Arrow|ORC|Avro|Protobuf|MsgPack)/, 'application/octet-stream'],
+]
+
+export function mediaTypeOf(format: string): string {
+  return mediaTypes.find(([pattern]) => pattern.test(format))?.[1] ?? 'text/plain; charset=UTF-8'
+}

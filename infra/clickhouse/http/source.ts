@@ -1,0 +1,57 @@
+import { readInsert } from '../sql/insert.js'
+import { isInsert } from '../sql/statement.js'
+import { type Body, bodyOf, textOf } from './body.js'
+import { exceptionOf } from './exception.js'
+import { boundaryOf, readForm } from './multipart.js'
+
+/** What one request asks for: its fields, among them the query, and the data that come with it. */
+export interface Source {
+  readonly fields: URLSearchParams
+  readonly data: Body
+}
+
+const noBody = bodyOf(Buffer.alloc(0), undefined, 'none')
+
+/**
+ * Finds query and data in URL and body: the body is data behind an INSERT of the URL, else the
+ * query or its continuation, or a form that holds query and parameters.
+ */
+export async function readSource(
+  url: URLSearchParams,
+  body: Body,
+  contentType: string | undefined,
+): Promise<Source> {
+  const query = url.get('query') ?? ''
+  if (isInsert(query)) return { fields: url, data: body }
+  if (body.path === undefined && body.head.length === 0) return { fields: url, data: noBody }
+  const bytes = await textOf(body)
+  const boundary = boundaryOf(contentType)
+  const fields = new URLSearchParams(url)
+  if (boundary !== undefined) {
+    for (const [name, value] of readForm(bytes.toString('utf8'), boundary)) fields.set(name, value)
+    return { fields, data: noBody }
+  }
+  const cut = query === '' ? dataStart(bytes) : bytes.length
+  const text = bytes.subarray(0, cut).toString('utf8')
+  if (text.includes('\0')) throw exceptionOf('SYNTAX_ERROR', 'Syntax error: a NUL in the query')
+  fields.set('query', query === '' ? text : `${query}\n${text}`)
+  return { fields, data: bodyOf(bytes.subarray(afterBreak(bytes, cut)), undefined, 'none') }
+}
+
+/** Where the data of an INSERT begin whose statement and data share the body. */
+function dataStart(bytes: Buffer): number {
+  const latin = bytes.toString('latin1')
+  if (!isInsert(latin)) return bytes.length
+  const insert = readInsert(latin)
+  if (insert.kind === 'complete') return bytes.length
+  return insert.kind === 'data' && insert.format === 'Values' ? bytes.length : insert.dataAt
+}
+
+/** ClickHouse skips blanks up to the first line break between FORMAT and the data. */
+function afterBreak(bytes: Buffer, cut: number): number {
+  let at = cut
+  while (bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0c) at++
+  if (bytes[at] === 0x0d) at++
+  if (bytes[at] === 0x0a) at++
+  return at
+}

@@ -1,0 +1,26 @@
+import type { SecretReference } from '../../schemas/settings/secret.js'
+import type { External } from '../stack/addresses.js'
+import type { TracingSettings } from '../telemetry/tracing.js'
+
+/** What every command is given: the global options and the surroundings, read once in main.ts. */
+export interface Context {
+  readonly homePath: string
+  /** Undefined where the command line names none. */
+  readonly profilePath: string | undefined
+  readonly external: External
+  /** The secret that a profile refers to. Throws `CONFIG` where there is none. */
+  readonly secret: (reference: SecretReference) => string
+  /** Undefined where traces are off, as they are unless OTEL_ variables name an endpoint. Throws `CONFIG`. */
+  readonly tracing: () => TracingSettings | undefined
+  /** TIELINE_INSTALL=1: missing programs may be installed with sudo. */
+  readonly installs: boolean
+  /** Fires on Ctrl-C and when the process is told to end. */
+  readonly ending: AbortSignal
+  /** Results, on standard output. */
+  readonly print: (text: string) => void
+  /** What goes on meanwhile, on standard error. */
+  readonly say: (text: string) => void
+}
+
+/** Exit codes of commands. */
+export const exitCodes = { good: 0, fault: 1, quarantined: 2, interrupted: 130 } as const

@@ -1,0 +1,69 @@
+import type { Store } from '../../../pipeline/store/clickhouse.js'
+import type { Profile } from '../../../schemas/settings/profile.js'
+import { type Column, grouped } from './table.js'
+
+/** A cycle's bills: those computed last, those that cannot be computed, or that it has no period. */
+export interface BillsShown {
+  readonly cycle: string
+  /** First and last day; empty where the cycle has no period for today, or its rates are not compared. */
+  readonly first: string
+  readonly last: string
+  readonly state: 'published' | 'failing' | 'no period'
+  /** When they were published, or failed first. */
+  readonly since: string
+  /** Bills with a total, and all of them. */
+  readonly billed: string
+  readonly bills: string
+  readonly failures: number
+  readonly retryAt: string
+  readonly code: string
+  readonly detail: string
+}
+
+export const billColumns: readonly Column<BillsShown>[] = [
+  { title: 'cycle', cell: ({ cycle }) => cycle },
+  { title: 'period', cell: ({ first, last }) => (first === '' ? '' : `${first} to ${last}`) },
+  { title: 'bills', cell: ({ state }) => state },
+  { title: 'since', cell: ({ since }) => since },
+  { title: 'with a total', right: true, cell: ({ billed }) => grouped(billed) },
+  { title: 'of', right: true, cell: ({ bills }) => grouped(bills) },
+  {
+    title: 'failures',
+    right: true,
+    cell: ({ failures }) => (failures === 0 ? '' : grouped(failures)),
+  },
+  { title: 'tried again', cell: ({ retryAt }) => retryAt },
+  { title: 'why', cell: ({ code }) => code },
+]
+
+/** The latest run of each cycle, periods and comparisons whose run fails, and cycles without a period for today. */
+export function readBills(store: Store, profile: Profile): Promise<readonly BillsShown[]> {
+  const { companyCodes, timeZone: zone } = profile
+  return store.rows<BillsShown>({ sql: billsSql, parameters: { companyCodes, zone } })
+}
+
+const billsSql = `SELECT * FROM (
+SELECT billing_cycle_id AS cycle, toString(start_date) AS first, toString(last_date) AS last,
+    'published' AS state, formatDateTime(published_at, '%F %T') AS since,
+    toString(r.bills['billed'] + r.bills['incomplete'] + r.bills['projected']) AS billed,
+    toString(arraySum(mapValues(r.bills))) AS bills, toUInt32(0) AS failures, '' AS retryAt, '' AS code, '' AS detail
+FROM (SELECT * FROM bill_run WHERE as_of IS NULL ORDER BY run DESC LIMIT 1 BY billing_cycle_id) AS r
+UNION ALL
+SELECT s.billing_cycle_id, toString(s.start_date), toString(c.last_date), 'failing',
+    formatDateTime(since, '%F %T'), '', '', failures, formatDateTime(retry_at, '%F %T'), toString(code), detail
+FROM (SELECT * FROM bill_state FINAL WHERE failures > 0) AS s
+ANY LEFT JOIN billing_cycle AS c ON c.billing_cycle_id = s.billing_cycle_id AND c.start_date = s.start_date
+UNION ALL
+SELECT billing_cycle_id, '', '', 'failing', formatDateTime(since, '%F %T'), '', '', failures,
+    formatDateTime(retry_at, '%F %T'), toString(code), concat('its rates are not compared: ', detail)
+FROM (SELECT * FROM comparison_state FINAL WHERE failures > 0)
+UNION ALL
+SELECT toString(t.billing_cycle_id), '', '', 'no period', '', '', '', 0, '', 'NO_PERIOD',
+    concat('the schedule has no period of cycle ', toString(t.billing_cycle_id), ' for today, and ', toString(uniqExact(meter_id)), ' meters have no bill: load a newer BillingCycles file')
+FROM tenancy AS t FINAL
+WHERE valid_to IS NULL AND (SELECT count() FROM billing_cycle) > 0 AND billing_cycle_id NOT IN (
+    SELECT billing_cycle_id FROM billing_cycle
+    WHERE company_code IN {companyCodes:Array(String)} AND toDate(now(), {zone:String}) BETWEEN start_date AND last_date)
+GROUP BY t.billing_cycle_id
+)
+ORDER BY cycle, first, state`

@@ -1,0 +1,98 @@
+import { createHandOver, type HandOver, type Progress } from '../../../pipeline/intake/submit.js'
+import type { Held } from '../../../pipeline/queues/wait.js'
+import { Fault, faultCodes } from '../../../schemas/fault.js'
+import type { Receipt } from '../../../schemas/receipt.js'
+import type { InUse } from '../use-stack.js'
+import { createBar } from './progress.js'
+
+/** A file on its way in. */
+export interface Arriving {
+  readonly name: string
+  readonly bytes: number
+  /** Brings the file in, or waits until it has come in, and returns its arrival. */
+  readonly arrive: (handOver: HandOver) => Promise<number>
+}
+
+/** A file that has ended. */
+export interface Followed {
+  readonly arrival: number
+  readonly receipt: Receipt
+}
+
+/**
+ * Follows files with one progress bar for all of them until each is settled, and says what they wait
+ * for when a server or the disk holds them up. Returns the receipts in the order of the files.
+ */
+export async function followFiles(
+  stack: InUse,
+  files: readonly Arriving[],
+  say: (text: string) => void,
+): Promise<readonly Followed[]> {
+  const { store, redisUrl, profile } = stack
+  const handOver = await createHandOver({ store, redisUrl, profile })
+  const board = createBoard(files, say)
+  try {
+    return await Promise.all(
+      files.map(async (file) => {
+        const arrival = await file.arrive(handOver)
+        let receipt: Receipt | undefined
+        for await (const state of handOver.follow(arrival)) {
+          board.update(file, state)
+          receipt = state.receipt ?? receipt
+        }
+        if (receipt !== undefined) return { arrival, receipt }
+        throw new Fault('STORE_REFUSED', `${file.name} ended without a receipt; see tieline status`)
+      }),
+    )
+  } finally {
+    board.stop()
+    await handOver.close()
+  }
+}
+
+/** What goes on while a file has a status, for people. */
+const words: Readonly<Record<string, string>> = { arrived: 'reading', received: 'loading' }
+
+/** Adds the states of all files up for the one bar, each file by its share of rows loaded. */
+function createBoard(
+  files: readonly Arriving[],
+  say: (text: string) => void,
+): {
+  update(file: Arriving, state: Progress): void
+  stop(): void
+} {
+  const bar = createBar()
+  const states = new Map<Arriving, Progress>()
+  const bytesTotal = files.reduce((sum, file) => sum + file.bytes, 0)
+  let said = ''
+  return {
+    update: (file, state) => {
+      states.set(file, state)
+      let bytesDone = 0
+      let rowsLoaded = 0
+      for (const [{ bytes }, one] of states) {
+        bytesDone += bytes * shareDone(one)
+        rowsLoaded += one.rowsLoaded
+      }
+      const { wait } = state
+      const status = wait === undefined ? (words[state.status] ?? state.status) : briefly(wait)
+      bar.update({ bytesDone: Math.round(bytesDone), bytesTotal, rowsLoaded, status })
+      if (bar.isShown || wait === undefined || wait.code === said) return
+      said = wait.code
+      say(`${file.name} waits: ${wait.code}: ${wait.detail}`)
+    },
+    stop: bar.stop,
+  }
+}
+
+/** A wait in the few words that a line has room for: a fault's meaning up to its first full stop. */
+function briefly({ code, since }: Held): string {
+  const [what = ''] = faultCodes[code].meaning.split('. ')
+  return `waits since ${since.toTimeString().slice(0, 8)}: ${what}`
+}
+
+/** How much of a file is done, 0 to 1; rows cannot be counted before it has been read once. */
+function shareDone(state: Progress): number {
+  if (state.receipt !== undefined) return 1
+  return state.rowsTotal ? Math.min(state.rowsLoaded / state.rowsTotal, 1) : 0
+}

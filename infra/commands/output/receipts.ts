@@ -1,0 +1,69 @@
+import type { Checked } from '../../../pipeline/check/check.js'
+import type { BadRow } from '../../../pipeline/check/row-reading.js'
+import type { Receipt } from '../../../schemas/receipt.js'
+import { type Column, grouped, printable, renderTable } from './table.js'
+
+const columns: readonly Column<Receipt>[] = [
+  { title: 'file', cell: (receipt) => receipt.fileName },
+  { title: 'status', cell: (receipt) => receipt.status },
+  { title: 'read', right: true, cell: (receipt) => grouped(receipt.rows.read) },
+  { title: 'accepted', right: true, cell: (receipt) => grouped(receipt.rows.accepted) },
+  { title: 'duplicate', right: true, cell: (receipt) => grouped(receipt.rows.duplicate) },
+  { title: 'superseded', right: true, cell: (receipt) => grouped(receipt.rows.superseded) },
+  { title: 'rejected', right: true, cell: (receipt) => grouped(receipt.rows.rejected) },
+  { title: 'withheld', right: true, cell: ({ withheld }) => grouped(withheld?.rows ?? 0) },
+  { title: 'quantity', right: true, cell: (receipt) => grouped(receipt.quantity?.accepted ?? '') },
+  { title: 'seconds', right: true, cell: (receipt) => receipt.seconds?.toFixed(2) ?? '' },
+]
+
+/** The receipts as a table, below it why files were not published and what else is said of them. */
+export function renderReceipts(receipts: readonly Receipt[]): string {
+  const lines = receipts.flatMap(({ fileName, reason, notes = [] }) =>
+    [...(reason ? [reason] : []), ...notes].map((line) => printable(`${fileName}: ${line}`)),
+  )
+  return [renderTable(columns, receipts), ...lines].join('\n')
+}
+
+/** A receipt with the paths at which it lies, for the person who handed the file over. */
+export interface EndedFile extends Receipt {
+  readonly receiptPath: string
+  /** There where rows were rejected. */
+  readonly rejectsPath?: string
+}
+
+/** The receipts of files that were handed over, and where to read on. */
+export function renderEnded(ended: readonly EndedFile[]): string {
+  const paths = ended.flatMap(({ receiptPath, rejectsPath }) => [
+    `receipt  ${printable(receiptPath)}`,
+    ...(rejectsPath === undefined ? [] : [`rejects  ${printable(rejectsPath)}`]),
+  ])
+  return [renderReceipts(ended), '', ...paths].join('\n')
+}
+
+const badRowColumns: readonly Column<BadRow>[] = [
+  { title: 'line', right: true, cell: ({ line }) => grouped(line) },
+  { title: 'column', cell: ({ column }) => column },
+  { title: 'code', cell: ({ code }) => code },
+  { title: 'row', cell: ({ row }) => shorten(row) },
+  { title: 'detail', cell: ({ detail }) => detail },
+]
+
+/** What files would get, how the order of their dates is known, and the first bad rows of each. */
+export function renderChecked(checked: readonly Checked[]): string {
+  const receipts = renderReceipts(checked.map(({ receipt }) => receipt))
+  const proofs = checked.flatMap(({ receipt: { fileName, dateOrderProof } }) =>
+    dateOrderProof ? [printable(`${fileName}: ${dateOrderProof}`)] : [],
+  )
+  const bad = checked.flatMap(({ receipt: { fileName, rows }, badRows }) => {
+    if (badRows.length === 0) return []
+    const title = `${printable(fileName)}: ${badRows.length} of ${grouped(rows.rejected)} bad rows`
+    return [`\n${title}`, renderTable(badRowColumns, badRows)]
+  })
+  return [receipts, ...proofs, ...bad].join('\n')
+}
+
+const shownMax = 100
+
+function shorten(text: string): string {
+  return text.length > shownMax ? `${text.slice(0, shownMax)}...` : text
+}

@@ -1,0 +1,36 @@
+import type { SourceState } from '../../../pipeline/sources/state.js'
+import type { Profile } from '../../../schemas/settings/profile.js'
+
+/** A source of the profile: polled, paused, or failing and why. */
+export interface SourceShown {
+  readonly name: string
+  readonly kind: string
+  readonly state: 'polled' | 'paused' | 'failing'
+  readonly since: string
+  readonly failures: number
+  readonly code: string
+  readonly detail: string
+  readonly retryAt: string
+}
+
+/** What is known of each source, for people. */
+export function showSources(
+  { sources }: Profile,
+  states: ReadonlyMap<string, SourceState>,
+): readonly SourceShown[] {
+  const text = (at: Date | undefined) => at?.toISOString().slice(0, 19).replace('T', ' ') ?? ''
+  return sources.map(({ name, kind }) => {
+    const { pausedAt, failure } = states.get(name) ?? {}
+    const failing = failure === undefined ? 'polled' : 'failing'
+    return {
+      name,
+      kind,
+      state: pausedAt === undefined ? failing : 'paused',
+      since: text(pausedAt ?? failure?.since),
+      failures: failure?.failures ?? 0,
+      code: failure?.code ?? '',
+      detail: failure?.detail ?? '',
+      retryAt: pausedAt === undefined ? text(failure?.retryAt) : '',
+    }
+  })
+}

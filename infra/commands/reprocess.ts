@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createLedger, type Ledger } from '../../pipeline/ledger/ledger.js'
+import { createQueues } from '../../pipeline/queues/bullmq.js'
+import {
+  findReplacement,
+  orderTakeUp,
+  type TakeUp,
+  takenUp,
+} from '../../pipeline/steps/reprocess.js'
+import { createStore } from '../../pipeline/store/clickhouse.js'
+import { Fault } from '../../schemas/fault.js'
+import { commandActor } from '../stack/actor.js'
+import { type Context, exitCodes } from './context.js'
+import { followFiles } from './output/follow.js'
+import { renderReceipts } from './output/receipts.js'
+import { type InUse, useData } from './use-stack.js'
+
+/**
+ * Takes a quarantined file up again and waits for its receipt: `retry` judges it once more, `release`
+ * publishes its good rows too. The exit code is 0 when it is published, 2 when it is not.
+ */
+export async function takeUp(context: Context, act: TakeUp, file: string): Promise<number> {
+  const [followed] = await useData(context, act, async (stack) => {
+    const { name, bytes, arrive } = await order(stack, act, file)
+    return followFiles(stack, [{ name, bytes, arrive: () => arrive(context.ending) }], context.say)
+  })
+  const receipt = followed?.receipt
+  context.print(receipt === undefined ? '' : renderReceipts([receipt]))
+  return receipt?.status === 'published' ? exitCodes.good : exitCodes.quarantined
+}
+
+const lookMs = 250
+
+async function order(stack: InUse, act: TakeUp, file: string) {
+  const store = createStore(stack.store)
+  const ledger = createLedger(store, () => new Date())
+  const queues = createQueues({ redisUrl: stack.redisUrl, prefix: stack.profile.database })
+  try {
+    const { arrival, name, bytes } = await findFile(ledger, file)
+    const desk = { store, ledger, queues, folders: stack.home }
+    await orderTakeUp(desk, commandActor(), { arrival, act })
+    return { name, bytes, arrive: (ending: AbortSignal) => waitFor(stack, arrival, ending) }
+  } finally {
+    await queues.close()
+    await store.close()
+  }
+}
+
+/** The arrival by which the file comes in again. Throws `FILE_STATE` where a newer one was published. */
+async function waitFor(stack: InUse, arrival: number, ending: AbortSignal): Promise<number> {
+  const store = createStore(stack.store)
+  const ledger = createLedger(store, () => new Date())
+  try {
+    for (;;) {
+      const replaced = await findReplacement({ store, ledger }, arrival)
+      const again = (await takenUp({ store, ledger }, arrival))?.arrival
+      if (again !== undefined) return again
+      if (replaced !== undefined) throw new Fault('FILE_STATE', replaced)
+      await sleep(lookMs, undefined, { signal: ending })
+    }
+  } finally {
+    await store.close()
+  }
+}
+
+/** By the number of its arrival, or by its name the latest of that name. */
+async function findFile(ledger: Ledger, file: string) {
+  const number = /^[1-9]\d{0,8}$/.test(file) ? Number(file) : undefined
+  const found =
+    number === undefined ? await ledger.latest({ name: file }) : await ledger.arrival(number)
+  if (found !== undefined) return found
+  throw new Fault(
+    'FILE_STATE',
+    `no file came in as ${file}; tieline status lists those in quarantine`,
+  )
+}

@@ -1,0 +1,135 @@
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { createStore, type Store } from '../../pipeline/store/clickhouse.js'
+import { Fault } from '../../schemas/fault.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import type { Addresses } from '../stack/addresses.js'
+import { type Home, isHome, openHome } from '../stack/home.js'
+import { profilePathOf, readOwnProfile, rememberProfile } from '../stack/profile-file.js'
+import { type RunState, readRun } from '../stack/run-state.js'
+import { attachStack, type Stack, startStack } from '../stack/stack.js'
+import { createLog } from '../telemetry/log.js'
+import type { Context } from './context.js'
+
+export interface InUse extends Addresses {
+  readonly home: Home
+  readonly profile: Profile
+}
+
+const waitMsMax = 600_000
+const lookMs = 250
+
+/**
+ * Gives a command the stack that runs on the data folder, or one that is started for the time it
+ * takes. A stack that another command started for itself is waited for, since it ends with that
+ * command. On Ctrl-C what was started is stopped before the rejection.
+ */
+export async function useStack<T>(
+  context: Context,
+  command: string,
+  use: (stack: InUse) => Promise<T>,
+): Promise<T> {
+  const { homePath, profilePath } = context
+  const readProfile = () => readOwnProfile(profilePath, homePath)
+  // A profile that is wrong makes no data folder.
+  if (readRun({ path: homePath }) === undefined) readProfile()
+  const home = openHome(homePath)
+  for (let waitedMs = 0; ; waitedMs += lookMs) {
+    const attached = attachStack(home, context.external)
+    if (attached?.run.stays) {
+      if (profilePath !== undefined) refuseOther(readProfile(), profilePath, attached.run)
+      return untilEnding(context, use({ ...attached, home, profile: attached.run.profile }))
+    }
+    if (attached === undefined) {
+      context.say('starting what this command needs')
+      const own = { home, profile: readProfile() }
+      const stack = await startFor(context, { ...own, command }, waitedMs >= waitMsMax)
+      if (stack !== undefined) {
+        rememberProfile(home.path, profilePathOf(profilePath, homePath))
+        return untilEnding(context, use({ ...stack, ...own })).finally(() => stack.close())
+      }
+    }
+    if (waitedMs >= waitMsMax) throw new Fault('ALREADY_RUNNING', `${home.path} stayed in use`)
+    if (waitedMs === 0) context.say(`waiting for the command that uses ${home.path}`)
+    await sleep(lookMs, undefined, { signal: context.ending })
+  }
+}
+
+/**
+ * The same for a command that only reads: a data folder in which nothing ever ran has nothing to
+ * tell, so that its name must be a slip. Throws `CONFIG`.
+ */
+export function useData<T>(
+  context: Context,
+  command: string,
+  use: (stack: InUse) => Promise<T>,
+): Promise<T> {
+  const { homePath, external } = context
+  if (external.clickhouseUrl === undefined && !isHome(homePath)) {
+    throw new Fault(
+      'CONFIG',
+      `${resolve(homePath)} holds no data of Tieline; name the data folder with --home, or begin one with tieline up or tieline load`,
+    )
+  }
+  return useStack(context, command, use)
+}
+
+/** The same with the store opened, and closed again. */
+export function useStore<T>(
+  context: Context,
+  command: string,
+  use: (store: Store, profile: Profile) => Promise<T>,
+): Promise<T> {
+  return useData(context, command, async ({ store: address, profile }) => {
+    const store = createStore(address)
+    try {
+      return await use(store, profile)
+    } finally {
+      await store.close()
+    }
+  })
+}
+
+/** A profile that is named for a stack that works by another would go unheard. */
+function refuseOther(profile: Profile, profilePath: string, run: RunState): void {
+  if (isDeepStrictEqual(run.profile, JSON.parse(JSON.stringify(profile)))) return
+  throw new Fault(
+    'CONFIG',
+    `pid ${run.pid} runs on this data folder by another profile than ${resolve(profilePath)}, or by this one before it was changed; leave --profile out, or stop pid ${run.pid} and start it with this profile`,
+  )
+}
+
+/** A stack of this command's own; undefined where another process was first and may be waited for. */
+async function startFor(
+  context: Context,
+  own: { readonly home: Home; readonly profile: Profile; readonly command: string },
+  impatient: boolean,
+): Promise<Stack | undefined> {
+  try {
+    return await startStack({
+      ...own,
+      log: createLog(join(own.home.logs, 'tieline.log'), own.command),
+      external: context.external,
+      secret: context.secret,
+      tracing: context.tracing(),
+      stays: false,
+      installs: context.installs,
+      say: context.say,
+    })
+  } catch (error) {
+    if (impatient || !(error instanceof Fault && error.code === 'ALREADY_RUNNING')) throw error
+    return undefined
+  }
+}
+
+/** The outcome of some work, unless the process is told to end first. */
+export function untilEnding<T>(context: Context, work: Promise<T>): Promise<T> {
+  const { ending } = context
+  return new Promise<T>((resolve, reject) => {
+    const end = () => reject(ending.reason)
+    if (ending.aborted) end()
+    ending.addEventListener('abort', end, { once: true })
+    work.then(resolve, reject).finally(() => ending.removeEventListener('abort', end))
+  })
+}

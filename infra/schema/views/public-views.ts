@@ -1,0 +1,48 @@
+import { feedNames, recordFeedOf } from '../../../schemas/feed.js'
+
+/** Views and tables that data engineers may read, under the heading that the dictionary has for them. */
+export interface ViewGroup {
+  readonly title: string
+  readonly names: readonly string[]
+}
+
+/** A feed has its view; one whose rows are replaced singly has the view of what was replaced besides. */
+function feedViews(): readonly string[] {
+  return feedNames.flatMap((name) => {
+    const feed = recordFeedOf(name)
+    if (feed === undefined) return []
+    return feed.schedule === undefined ? [feed.view, `${feed.view}_restatement`] : [feed.view]
+  })
+}
+
+/** The contract with data engineers: within a major version names and types only gain. */
+export const publicViews: readonly ViewGroup[] = [
+  {
+    title: 'Usage',
+    names: [
+      'usage',
+      'registered_usage',
+      'usage_day',
+      'usage_as_of',
+      'usage_restatement',
+      'freshness',
+    ],
+  },
+  { title: 'Customers', names: ['registration', 'tenancy_event'] },
+  { title: 'Files', names: ['file_load', 'file_arrival', 'rejected_row'] },
+  { title: 'What utilities send', names: [...feedViews(), 'bill_history', 'bill_overlap'] },
+  {
+    title: 'Computed bills',
+    names: [
+      'projected_bill',
+      'projected_bill_line',
+      'projected_bill_restatement',
+      'bill_variance',
+      'bill_run',
+      'rate_comparison',
+      'comparison_run',
+    ],
+  },
+]
+
+export const publicNames: readonly string[] = publicViews.flatMap(({ names }) => names)

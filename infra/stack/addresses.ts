@@ -1,0 +1,109 @@
+import type { StoreAddress } from '../../pipeline/store/clickhouse.js'
+import { Fault } from '../../schemas/fault.js'
+import type { Home } from './home.js'
+import type { RunState } from './run-state.js'
+
+/** Servers that are run elsewhere: CLICKHOUSE_URL, CLICKHOUSE_READER_URL and REDIS_URL. */
+export interface External {
+  readonly clickhouseUrl?: string
+  /** Credentials for reading; without it readers use the writer's, restricted to reading. */
+  readonly clickhouseReaderUrl?: string
+  readonly redisUrl?: string
+}
+
+/** Where the parts of a stack answer, with the credentials for it. */
+export interface Addresses {
+  readonly store: StoreAddress
+  readonly reader: StoreAddress
+  readonly redisUrl: string
+}
+
+export const writerUser = 'tieline'
+export const readerUser = 'reader'
+
+/** The store's and readers' addresses of an `http(s)://user:password@host:port` URL. */
+export function externalStore(
+  external: External,
+  database: string,
+): Pick<Addresses, 'store' | 'reader'> | undefined {
+  if (external.clickhouseUrl === undefined) return undefined
+  const store = toStoreAddress('CLICKHOUSE_URL', external.clickhouseUrl, database)
+  const { clickhouseReaderUrl } = external
+  const reader =
+    clickhouseReaderUrl === undefined
+      ? store
+      : toStoreAddress('CLICKHOUSE_READER_URL', clickhouseReaderUrl, database)
+  return { store, reader }
+}
+
+/** The addresses of an embedded ClickHouse that answers at `url`. */
+export function embeddedStore(
+  home: Home,
+  url: string,
+  database: string,
+): Pick<Addresses, 'store' | 'reader'> {
+  const { secrets } = home
+  return {
+    store: { url, username: writerUser, password: secrets.writer, database },
+    reader: { url, username: readerUser, password: secrets.reader, database },
+  }
+}
+
+/** An external Redis's URL, checked. Throws `CONFIG`. */
+export function externalRedis(external: External): string | undefined {
+  const { redisUrl } = external
+  if (redisUrl === undefined) return undefined
+  const parsed = parseUrl('REDIS_URL', redisUrl)
+  if (parsed.protocol === 'redis:' || parsed.protocol === 'rediss:') return redisUrl
+  throw new Fault('CONFIG', `REDIS_URL must begin with redis:// or rediss://`)
+}
+
+/** The addresses of a running stack: its run.json tells where, the folder and variables how. */
+export function addressesOf(home: Home, run: RunState, external: External): Addresses {
+  const store = run.clickhouse.embedded
+    ? embeddedStore(home, run.clickhouse.url, run.database)
+    : externalStore(external, run.database)
+  const redisUrl = run.redis.embedded
+    ? withPassword(run.redis.url, home.secrets.redis)
+    : externalRedis(external)
+  if (store === undefined || redisUrl === undefined) {
+    const name = store === undefined ? 'CLICKHOUSE_URL' : 'REDIS_URL'
+    throw new Fault('CONFIG', `pid ${run.pid} runs with ${name}; set it here to the same`)
+  }
+  return { ...store, redisUrl }
+}
+
+/** A URL without user and password, for people and run.json. */
+export function withoutPassword(url: string): string {
+  const parsed = new URL(url)
+  parsed.username = ''
+  parsed.password = ''
+  return parsed.toString().replace(/\/$/, '')
+}
+
+function withPassword(url: string, password: string): string {
+  const parsed = new URL(url)
+  parsed.password = password
+  return parsed.toString()
+}
+
+function toStoreAddress(name: string, text: string, database: string): StoreAddress {
+  const parsed = parseUrl(name, text)
+  if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
+    throw new Fault('CONFIG', `${name} must begin with http:// or https://`)
+  }
+  return {
+    url: withoutPassword(text),
+    username: decodeURIComponent(parsed.username) || 'default',
+    password: decodeURIComponent(parsed.password),
+    database,
+  }
+}
+
+function parseUrl(name: string, text: string): URL {
+  try {
+    return new URL(text)
+  } catch (cause) {
+    throw new Fault('CONFIG', `${name} is not a URL`, { cause })
+  }
+}

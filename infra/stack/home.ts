@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { z } from 'zod'
+import { Fault } from '../../schemas/fault.js'
+
+/** The parts of a data folder. */
+export const homeFolders = [
+  'inbox',
+  'outbox',
+  'landing',
+  'archive',
+  'quarantine',
+  'backfill',
+  'uploads',
+  'pushed',
+  'clickhouse',
+  'redis',
+  'logs',
+] as const
+
+const secretsName = 'secrets.json'
+const secretsSchema = z.object({ writer: z.string(), reader: z.string(), redis: z.string() })
+
+/** Passwords of the embedded servers; made once for each data folder. */
+export type Secrets = z.infer<typeof secretsSchema>
+
+/** The data folder of one machine: absolute paths of its parts. */
+export interface Home extends Readonly<Record<(typeof homeFolders)[number], string>> {
+  readonly path: string
+  readonly secrets: Secrets
+}
+
+/**
+ * Opens a data folder, making what is missing: folders with mode 0700, `secrets.json` with mode
+ * 0600 and random passwords. Throws `PERMISSION` or `DISK_FULL` where the system refuses, `CONFIG`
+ * when secrets.json cannot be read as such.
+ */
+export function openHome(path: string): Home {
+  const wanted = resolve(path)
+  try {
+    makeFolder(wanted)
+    const real = realpathSync(wanted)
+    const paths = homeFolders.map((name) => [name, makeFolder(join(real, name))] as const)
+    const named = Object.fromEntries(paths) as Record<(typeof homeFolders)[number], string>
+    return { path: real, ...named, secrets: openSecrets(join(real, secretsName)) }
+  } catch (cause) {
+    throw toFault(wanted, cause)
+  }
+}
+
+/** Whether a folder has been opened as a data folder before. */
+export function isHome(path: string): boolean {
+  return existsSync(join(path, secretsName))
+}
+
+/** With its parents, one by one: in places such as /proc Node's own recursive way never ends. */
+function makeFolder(path: string): string {
+  if (existsSync(path)) return path
+  makeFolder(dirname(path))
+  mkdirSync(path, { mode: 0o700 })
+  return path
+}
+
+function openSecrets(path: string): Secrets {
+  const text = readIfThere(path)
+  if (text === undefined) {
+    const random = () => randomBytes(24).toString('hex')
+    const secrets = { writer: random(), reader: random(), redis: random() }
+    const unfinished = `${path}.${process.pid}.part`
+    writeFileSync(unfinished, `${JSON.stringify(secrets, undefined, 2)}\n`, { mode: 0o600 })
+    renameSync(unfinished, path)
+    return secrets
+  }
+  chmodSync(path, 0o600)
+  const parsed = secretsSchema.safeParse(parseJson(text))
+  if (parsed.success) return parsed.data
+  throw new Fault(
+    'CONFIG',
+    `${path} does not hold the passwords writer, reader and redis; remove it to have new ones made`,
+  )
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function toFault(path: string, cause: unknown): unknown {
+  if (cause instanceof Fault) return cause
+  if (!(cause instanceof Error) || !('code' in cause)) return cause
+  const { code, message } = cause
+  if (code === 'ENOSPC' || code === 'EDQUOT') {
+    return new Fault('DISK_FULL', `no space left for the data folder ${path}`, { cause })
+  }
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+    return new Fault('PERMISSION', `may not write the data folder: ${message}`, { cause })
+  }
+  return new Fault('CONFIG', `${path} cannot be the data folder: ${message}`, { cause })
+}

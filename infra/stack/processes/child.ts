@@ -1,0 +1,109 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { Fault, type FaultCode } from '../../../schemas/fault.js'
+import { packageRoot } from '../../package-root.js'
+import { type Supervised, supervise } from './supervise.js'
+
+/** From parent to child. Passwords travel in it, over the pipe between the two. */
+export type ChildRequest<O> =
+  | { readonly type: 'start'; readonly options: O; readonly logPath: string }
+  | { readonly type: 'stop' }
+
+/** From child to parent; `detail` of one that is ready is what it has to say of itself. */
+export type ChildAnswer =
+  | { readonly type: 'ready'; readonly detail: unknown }
+  | { readonly type: 'told'; readonly text: string }
+  | {
+      readonly type: 'failed'
+      readonly code: FaultCode | undefined
+      readonly detail: string
+    }
+
+export interface ChildOptions<O> {
+  /** Name of its program in infra/, of its logs, and with an article in messages. */
+  readonly name: string
+  /** Name of its program where several children have one. */
+  readonly program?: string
+  readonly options: O
+  /** Folder for <name>.log (structured) and <name>.out (whatever else the process writes). */
+  readonly logsPath: string
+  /** Environment variables that native code reads before any of ours runs. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** Options for Node itself. */
+  readonly nodeOptions?: readonly string[]
+  readonly stopMsMax: number
+  readonly onEvent?: (event: string) => void
+  /** Hears what the child wants a person to know. */
+  readonly onTold?: (text: string) => void
+}
+
+export interface Child extends Supervised {
+  /** What the child said of itself when it was last ready. */
+  detail(): unknown
+}
+
+/**
+ * Runs one of our programs as a supervised child process: started again when it ends, gone when
+ * this process is. Rejects with the fault that kept the first start from succeeding.
+ */
+export async function createChild<O>(options: ChildOptions<O>): Promise<Child> {
+  const logPath = join(options.logsPath, `${options.name}.log`)
+  let detail: unknown
+  const supervised = await supervise({
+    name: `the ${options.name}`,
+    start: () => startChild(options),
+    ready: async (child) => {
+      const request: ChildRequest<O> = { type: 'start', options: options.options, logPath }
+      detail = await untilReady(child, request, options)
+    },
+    stop: (child) => {
+      if (child.connected) child.send({ type: 'stop' } satisfies ChildRequest<O>)
+      else child.kill('SIGTERM')
+    },
+    readyMsMax: 60_000,
+    stopMsMax: options.stopMsMax,
+    ...(options.onEvent && { onEvent: options.onEvent }),
+  })
+  return { ...supervised, detail: () => detail }
+}
+
+/** Started by `env` where variables must stand before the process begins. */
+function startChild<O>(options: ChildOptions<O>): ChildProcess {
+  const { name, logsPath, environment } = options
+  const folder = join(packageRoot(import.meta.url), 'dist', 'infra', 'stack', 'processes')
+  const program = join(folder, `${options.program ?? name}.js`)
+  const output = openSync(join(logsPath, `${name}.out`), 'a', 0o600)
+  const variables = Object.entries(environment ?? {}).map(([key, value]) => `${key}=${value}`)
+  const child = fork(program, [], {
+    detached: true,
+    ...(variables.length > 0 && { execPath: 'env' }),
+    execArgv: [
+      ...(variables.length > 0 ? [...variables, process.execPath] : []),
+      '--enable-source-maps',
+      ...(options.nodeOptions ?? []),
+    ],
+    stdio: ['ignore', output, output, 'ipc'],
+  })
+  closeSync(output)
+  return child
+}
+
+/** What the child tells is passed on for as long as it lives. */
+function untilReady<O>(
+  child: ChildProcess,
+  request: ChildRequest<O>,
+  { name, onTold }: Pick<ChildOptions<O>, 'name' | 'onTold'>,
+): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    child.on('message', (answer: ChildAnswer) => {
+      if (answer.type === 'told') onTold?.(answer.text)
+      else if (answer.type === 'ready') resolve(answer.detail)
+      else if (answer.code !== undefined) reject(new Fault(answer.code, answer.detail))
+      else reject(new Error(`the ${name} did not start: ${answer.detail}`))
+    })
+    child.send(request, (error) => {
+      if (error) reject(error)
+    })
+  })
+}

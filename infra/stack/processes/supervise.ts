@@ -1,0 +1,130 @@
+import type { ChildProcess } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Fault } from '../../../schemas/fault.js'
+
+export interface SupervisedOptions {
+  /** What the child is called in messages. */
+  readonly name: string
+  /** Starts the child; called again after each unexpected end. */
+  readonly start: () => ChildProcess
+  /** Resolves when the child answers. It is abandoned when the child ends first. */
+  readonly ready: (child: ChildProcess) => Promise<void>
+  /** Asks the child to end in good order; SIGKILL follows after `stopMsMax`. */
+  readonly stop: (child: ChildProcess) => void
+  readonly readyMsMax: number
+  readonly stopMsMax: number
+  /** Called with a sentence for a log when the child ended, came back or could not be started. */
+  readonly onEvent?: (event: string) => void
+}
+
+/** A child process that is started again, with back-off, until `close`. */
+export interface Supervised {
+  pid(): number | undefined
+  /** Ends the child at once with SIGKILL; supervision starts it again. */
+  kill(): void
+  close(): Promise<void>
+}
+
+const backoffMsFirst = 100
+const backoffMsMax = 10_000
+/** A child that lived this long has earned a fresh start of the back-off. */
+const steadyMs = 5_000
+
+/**
+ * Starts a child and keeps it running. Rejects when the first start fails: with the fault of
+ * `ready`, or with `MISSING_PROGRAM` where the program cannot be run; later failures are repeated
+ * with back-off from 0.1 to 10 seconds.
+ */
+export async function supervise(options: SupervisedOptions): Promise<Supervised> {
+  const closing = new AbortController()
+  let child = await startOnce(options)
+  const keep = async (): Promise<void> => {
+    let backoffMs = backoffMsFirst
+    while (!closing.signal.aborted) {
+      const livedFrom = performance.now()
+      await ended(child)
+      if (closing.signal.aborted) return
+      options.onEvent?.(`${options.name} ended (${endOf(child)}); starting it again`)
+      if (performance.now() - livedFrom > steadyMs) backoffMs = backoffMsFirst
+      await sleep(backoffMs, undefined, { signal: closing.signal }).catch(() => undefined)
+      backoffMs = Math.min(backoffMs * 2, backoffMsMax)
+      if (closing.signal.aborted) return
+      try {
+        child = await startOnce({ ...options, start: () => (child = options.start()) })
+        options.onEvent?.(`${options.name} is back (pid ${child.pid})`)
+      } catch (error) {
+        options.onEvent?.(`${options.name} did not start: ${String(error)}`)
+      }
+    }
+  }
+  const kept = keep()
+  return {
+    pid: () => (hasEnded(child) ? undefined : child.pid),
+    kill: () => void child.kill('SIGKILL'),
+    close: async () => {
+      closing.abort()
+      await endChild(child, options)
+      await kept
+      await endChild(child, options)
+    },
+  }
+}
+
+/** One start: resolves with the child once it is ready, else ends it and rejects. */
+async function startOnce(options: SupervisedOptions): Promise<ChildProcess> {
+  const child = options.start()
+  const overtime = new AbortController()
+  try {
+    await Promise.race([
+      options.ready(child),
+      failure(child, options.name),
+      sleep(options.readyMsMax, undefined, { signal: overtime.signal }).then(() => {
+        throw new Fault('CONFIG', `${options.name} did not answer in ${options.readyMsMax} ms`)
+      }),
+    ])
+    return child
+  } catch (error) {
+    child.kill('SIGKILL')
+    if (child.pid !== undefined) await ended(child)
+    throw error
+  } finally {
+    overtime.abort()
+  }
+}
+
+function failure(child: ChildProcess, name: string): Promise<never> {
+  return new Promise((_, reject) => {
+    child.once('error', (cause) => {
+      reject(new Fault('MISSING_PROGRAM', `${name} cannot be run: ${cause.message}`, { cause }))
+    })
+    child.once('exit', () => {
+      reject(new Fault('CONFIG', `${name} ended while starting (${endOf(child)})`))
+    })
+  })
+}
+
+async function endChild(child: ChildProcess, options: SupervisedOptions): Promise<void> {
+  if (hasEnded(child) || child.pid === undefined) return
+  const waited = new AbortController()
+  options.stop(child)
+  await Promise.race([
+    ended(child),
+    sleep(options.stopMsMax, undefined, { signal: waited.signal }).catch(() => undefined),
+  ])
+  waited.abort()
+  if (!hasEnded(child)) child.kill('SIGKILL')
+  await ended(child)
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null
+}
+
+function ended(child: ChildProcess): Promise<void> {
+  if (hasEnded(child) || child.pid === undefined) return Promise.resolve()
+  return new Promise((resolve) => child.once('exit', () => resolve()))
+}
+
+function endOf(child: ChildProcess): string {
+  return child.signalCode ?? `exit code ${child.exitCode}`
+}

@@ -1,0 +1,110 @@
+import { createRestMdm } from '../../../api/mdm/rest.js'
+import { createWorker } from '../../../pipeline/worker.js'
+import { Fault } from '../../../schemas/fault.js'
+import type { Profile } from '../../../schemas/settings/profile.js'
+import { createAlerts } from '../../alerts/alerts.js'
+import { failureCode } from '../../metrics/failure-code.js'
+import { createWorkerMetrics } from '../../metrics/worker.js'
+import { createOperationsPage } from '../../operations/operations.js'
+import {
+  createHealth,
+  type Health,
+  type HealthOptions,
+  type HealthTls,
+} from '../../telemetry/health.js'
+import { startTracing } from '../../telemetry/tracing.js'
+import { onFreePort } from '../port.js'
+import { revealFrom } from '../secrets.js'
+import { serveParent } from './serve-parent.js'
+import type { WorkerDetail, WorkerOptions } from './worker-process.js'
+
+serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { log, tell }) => {
+  const { profile, redisUrl, folders } = options
+  const metrics = createWorkerMetrics({
+    profile,
+    redisUrl,
+    reader,
+    landing: folders.landing,
+    onFailure: (error) =>
+      log.warn({ code: failureCode(error) }, 'a scrape lacks what this would tell'),
+  })
+  const secret = revealFrom(secrets)
+  const mdm = profile.backfill && createRestMdm(profile.backfill, secret)
+  const tracing = await startTracing(options.tracing, { service: 'tieline-worker', log })
+  const { done: onDone, failed: onFailure } = metrics
+  const { alerts: settings } = profile
+  const alerts =
+    settings &&
+    createAlerts({
+      profile,
+      settings,
+      store: options.store,
+      redisUrl,
+      landing: folders.landing,
+      secret,
+      log,
+      onFailure,
+    })
+  const alert = alerts?.look
+  const worker = await createWorker({
+    ...options,
+    secret,
+    mdm,
+    alert,
+    log,
+    tracing,
+    tell,
+    onDone,
+    onFailure,
+  })
+  const operations = options.isWatched
+    ? createOperationsPage({
+        ...options,
+        reader,
+        onFailure: (error) => log.warn({ code: failureCode(error) }, describe(error)),
+      })
+    : undefined
+  const health =
+    operations &&
+    (await createOperations(profile, {
+      ready: metrics.ready,
+      metrics: metrics.scrape,
+      page: operations.page,
+      onFailure: ({ code, detail }) => log.error({ code }, detail),
+    }))
+  const detail: WorkerDetail = { operations: health?.address }
+  return {
+    detail,
+    close: async () => {
+      health?.drain()
+      await worker.close()
+      await alerts?.close()
+      await health?.close()
+      await operations?.close()
+      await metrics.close()
+      await tracing?.close()
+    },
+  }
+})
+
+const portWanted = 9_465
+
+/** An error that nobody foresaw may quote what it choked on. */
+function describe(error: unknown): string {
+  return error instanceof Fault ? error.detail : 'the operations page failed unexpectedly'
+}
+
+/** Where the profile names no port, several workers on one machine have one each. */
+function createOperations(
+  { worker: { operations } }: Profile,
+  {
+    onFailure,
+    ...telling
+  }: Pick<HealthOptions, 'ready' | 'metrics' | 'page'> & Pick<HealthTls, 'onFailure'>,
+): Promise<Health> {
+  const { host, port, tls: files, certificateSeconds } = operations
+  const tls = files && { files, everyMs: certificateSeconds * 1_000, onFailure }
+  const listen = (port: number) =>
+    createHealth({ host, port, tls, setting: 'worker.operations', ...telling })
+  return port === undefined ? onFreePort(portWanted, listen) : listen(port)
+}

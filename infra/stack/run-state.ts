@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { Fault } from '../../schemas/fault.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import type { Home } from './home.js'
+
+const runSchema = z.object({
+  pid: z.number().int(),
+  /** Start of the process in kernel ticks since boot: tells it from a later one with its pid. */
+  ticks: z.string(),
+  startedAt: z.iso.datetime(),
+  command: z.string(),
+  /** False for a stack that ends with the command that needed it. */
+  stays: z.boolean(),
+  database: z.string(),
+  /** What the stack works by, every default filled in; a profile holds no secret. */
+  profile: z.custom<Profile>((value) => typeof value === 'object' && value !== null),
+  /** HTTP address without credentials. */
+  clickhouse: z.object({ url: z.string(), embedded: z.boolean() }),
+  /** `redis://` address without credentials. */
+  redis: z.object({ url: z.string(), embedded: z.boolean() }),
+  /** Where the worker tells of itself; nowhere in a stack that ends with its command. */
+  worker: z.object({ operations: z.string().optional() }).optional(),
+  /** Where the gateway listens, if one runs. */
+  gateway: z
+    .object({ addresses: z.array(z.string()).readonly(), operations: z.string() })
+    .optional(),
+})
+
+/** What a running stack says of itself in `run.json`; it holds no passwords. */
+export type RunState = z.infer<typeof runSchema>
+
+/** The run.json of a stack that runs now; undefined where there is none or its process is gone. */
+export function readRun(home: Pick<Home, 'path'>): RunState | undefined {
+  try {
+    const run = runSchema.safeParse(JSON.parse(readFileSync(runPath(home), 'utf8')))
+    if (!run.success || run.data.ticks !== ticksOf(run.data.pid)) return undefined
+    return run.data
+  } catch {
+    return undefined
+  }
+}
+
+/** Writes run.json for this process, whole or not at all. */
+export function writeRun(home: Home, run: Omit<RunState, 'pid' | 'ticks' | 'startedAt'>): void {
+  const state: RunState = {
+    pid: process.pid,
+    ticks: ticksOf(process.pid) ?? '',
+    startedAt: new Date().toISOString(),
+    ...run,
+  }
+  const unfinished = `${runPath(home)}.part`
+  writeFileSync(unfinished, `${JSON.stringify(state, undefined, 2)}\n`, { mode: 0o600 })
+  renameSync(unfinished, runPath(home))
+}
+
+export interface Claim {
+  release(): Promise<void>
+}
+
+/**
+ * Takes the data folder for this process. The claim is a name in the kernel that goes with the
+ * process, so a crash leaves nothing stale. Throws `ALREADY_RUNNING` naming the pid.
+ */
+export async function claimHome(home: Home): Promise<Claim> {
+  const name = createHash('sha256').update(home.path).digest('hex').slice(0, 32)
+  const server = createServer((socket) => socket.end(String(process.pid)))
+  server.unref()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ path: `\0tieline-${name}` }, resolve)
+  }).catch((cause: unknown) => {
+    throw alreadyRunning(home, cause)
+  })
+  const run = readRun(home)
+  if (run !== undefined && run.pid !== process.pid) {
+    server.close()
+    throw alreadyRunning(home)
+  }
+  return {
+    release: () => {
+      rmSync(runPath(home), { force: true })
+      return new Promise((resolve) => server.close(() => resolve()))
+    },
+  }
+}
+
+function alreadyRunning(home: Home, cause?: unknown): Fault {
+  const run = readRun(home)
+  const who = run === undefined ? 'a Tieline that is just starting' : `pid ${run.pid}`
+  return new Fault(
+    'ALREADY_RUNNING',
+    `${who} uses ${home.path}; stop it, or choose another folder with --home`,
+    { cause },
+  )
+}
+
+function runPath(home: Pick<Home, 'path'>): string {
+  return join(home.path, 'run.json')
+}
+
+/** Field 22 of /proc/<pid>/stat, counted behind the program's name, which may hold blanks. */
+function ticksOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' ? undefined : fields[19]
+  } catch {
+    return undefined
+  }
+}

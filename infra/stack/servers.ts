@@ -1,0 +1,160 @@
+import { totalmem } from 'node:os'
+import { createStore } from '../../pipeline/store/clickhouse.js'
+import { Fault } from '../../schemas/fault.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import { createClickHouse } from '../clickhouse/start.js'
+import { checkRedis } from '../redis/check.js'
+import { ensureRedis } from '../redis/install.js'
+import { createRedis } from '../redis/start.js'
+import type { Log } from '../telemetry/log.js'
+import {
+  type Addresses,
+  type External,
+  embeddedStore,
+  externalRedis,
+  externalStore,
+  readerUser,
+  withoutPassword,
+  writerUser,
+} from './addresses.js'
+import type { Home } from './home.js'
+import { onFreePort } from './port.js'
+
+export interface ServerOptions {
+  readonly home: Home
+  readonly profile: Profile
+  readonly log: Log
+  readonly external?: External
+  /** Ports to try first; each next free one is taken and said. */
+  readonly ports?: { readonly clickhouse?: number; readonly redis?: number }
+  /** Install redis-server with sudo although this is not root. */
+  readonly installs?: boolean
+  /** Hears what a person should know while it starts. */
+  readonly say?: (line: string) => void
+  /** Hears of each part that has started. */
+  readonly onStep?: (step: Step) => void
+}
+
+export interface Step {
+  readonly name: string
+  readonly seconds: number
+  readonly detail: string
+}
+
+/** Runs one part of a start and tells how long it took. */
+export async function timed<T>(
+  options: Pick<ServerOptions, 'onStep'>,
+  step: { readonly name: string; readonly detail: (result: T) => string },
+  run: () => Promise<T>,
+): Promise<T> {
+  const from = performance.now()
+  const result = await run()
+  const seconds = (performance.now() - from) / 1_000
+  options.onStep?.({ name: step.name, seconds, detail: step.detail(result) })
+  return result
+}
+
+/** A child that chaos may end at once; supervision starts it again. */
+export interface StackPart {
+  pid(): number | undefined
+  kill(): void
+}
+
+export type Closer = () => Promise<void>
+type Part<T> = T & { readonly part: (StackPart & { close: Closer }) | undefined }
+export type StorePart = Part<Pick<Addresses, 'store' | 'reader'>>
+export type QueuePart = Part<Pick<Addresses, 'redisUrl'>>
+
+const portsWanted = { clickhouse: 8123, redis: 6379 } as const
+const engineMemoryBytesMin = 1024 ** 3
+
+/**
+ * Starts ClickHouse and Redis at the same time, unless they run elsewhere. What has started is put
+ * at the head of `closers`, also when the other fails.
+ */
+export async function startServers(
+  options: ServerOptions,
+  closers: Closer[],
+): Promise<readonly [StorePart, QueuePart]> {
+  const storeStep = { name: 'ClickHouse', detail: ({ store }: StorePart) => store.url }
+  const redisStep = {
+    name: 'Redis',
+    detail: ({ redisUrl }: QueuePart) => withoutPassword(redisUrl),
+  }
+  const storeStart = timed(options, storeStep, () => openStore(options))
+  const redisStart = timed(options, redisStep, () => openRedis(options))
+  const [store, redis] = await Promise.allSettled([storeStart, redisStart])
+  if (store.status === 'fulfilled' && store.value.part) closers.unshift(store.value.part.close)
+  if (redis.status === 'fulfilled' && redis.value.part) closers.unshift(redis.value.part.close)
+  return [await storeStart, await redisStart]
+}
+
+async function openStore(options: ServerOptions): Promise<StorePart> {
+  const { home, profile, external = {} } = options
+  const addresses = externalStore(external, profile.database)
+  if (addresses !== undefined) {
+    await pingStore(addresses.store)
+    return { ...addresses, part: undefined }
+  }
+  const wanted = options.ports?.clickhouse ?? portsWanted.clickhouse
+  const part = await onFreePort(wanted, (port) =>
+    createClickHouse({
+      dataPath: home.clickhouse,
+      port,
+      writer: { user: writerUser, password: home.secrets.writer },
+      reader: { user: readerUser, password: home.secrets.reader },
+      memoryBytesMax: engineMemoryBytesMax(),
+      onEvent: (event) => options.log.info({ event }, 'ClickHouse'),
+    }),
+  )
+  sayPort(options, { name: 'ClickHouse', wanted, port: part.port })
+  return { ...embeddedStore(home, part.url, profile.database), part }
+}
+
+async function openRedis(options: ServerOptions): Promise<QueuePart> {
+  const { home, external = {}, say } = options
+  const redisUrl = externalRedis(external)
+  if (redisUrl !== undefined) {
+    await checkRedis(redisUrl)
+    return { redisUrl, part: undefined }
+  }
+  await ensureRedis({ forced: options.installs ?? false, say: (line) => say?.(line) })
+  const wanted = options.ports?.redis ?? portsWanted.redis
+  const part = await onFreePort(wanted, (port) =>
+    createRedis({
+      dataPath: home.redis,
+      port,
+      password: home.secrets.redis,
+      onEvent: (event) => options.log.warn(event),
+    }),
+  )
+  sayPort(options, { name: 'Redis', wanted, port: part.port })
+  return { redisUrl: part.url, part }
+}
+
+function sayPort(
+  options: ServerOptions,
+  at: { readonly name: string; readonly wanted: number; readonly port: number },
+): void {
+  if (at.port === at.wanted) return
+  options.say?.(`port ${at.wanted} is taken: ${at.name} listens on ${at.port}`)
+}
+
+async function pingStore(address: Addresses['store']): Promise<void> {
+  const store = createStore({ ...address, database: 'default' })
+  try {
+    await store.rows({ sql: 'SELECT 1' })
+  } catch (cause) {
+    const reason = cause instanceof Fault ? cause.message : String(cause)
+    throw new Fault('STORE_UNREACHABLE', `CLICKHOUSE_URL ${address.url}: ${reason}`, { cause })
+  } finally {
+    await store.close()
+  }
+}
+
+/** Half of what the machine or the container has, at least 1 GiB. */
+function engineMemoryBytesMax(): number {
+  const constrained = process.constrainedMemory() ?? 0
+  const bytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
+  return Math.max(engineMemoryBytesMin, Math.floor(bytes / 2))
+}

@@ -1,0 +1,195 @@
+import { createHmac } from 'node:crypto'
+import { join, relative, resolve } from 'node:path'
+import { createStore } from '../../pipeline/store/clickhouse.js'
+import { Fault } from '../../schemas/fault.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import type { SecretReference } from '../../schemas/settings/secret.js'
+import { findSharedFolders } from '../../schemas/settings/source-folders.js'
+import { printable } from '../commands/output/table.js'
+import { migrate } from '../schema/migrate.js'
+import type { TracingSettings } from '../telemetry/tracing.js'
+import { commandActor } from './actor.js'
+import { type Addresses, addressesOf, type External, withoutPassword } from './addresses.js'
+import type { Home } from './home.js'
+import { createGatewayProcess, type GatewayDetail } from './processes/gateway-process.js'
+import { createWorkerProcess, type WorkerDetail } from './processes/worker-process.js'
+import { recordProfile } from './profile-act.js'
+import { placeFiles } from './profile-file.js'
+import { claimHome, type RunState, readRun, writeRun } from './run-state.js'
+import { collectSecrets } from './secrets.js'
+import { type Closer, type ServerOptions, type StackPart, startServers, timed } from './servers.js'
+
+export interface StackOptions extends ServerOptions {
+  /** The secrets that the profile refers to; without it a profile may refer to none. */
+  readonly secret?: (reference: SecretReference) => string
+  /** Name of the command, for run.json. */
+  readonly command?: string
+  /** Where traces of gateway and worker go; without it there are none. */
+  readonly tracing?: TracingSettings | undefined
+  /** Whether the stack goes on after the command that needed it; default true. */
+  readonly stays?: boolean
+}
+
+export interface Stack extends Addresses {
+  /** Undefined where CLICKHOUSE_URL or REDIS_URL name a server that is run elsewhere. */
+  readonly clickhouse: StackPart | undefined
+  readonly redis: StackPart | undefined
+  readonly worker: StackPart & { readonly detail: () => WorkerDetail }
+  /** Undefined where the profile describes none, or the stack ends with its command. */
+  readonly gateway: (StackPart & { readonly detail: () => GatewayDetail }) | undefined
+  /** Stops gateway, worker, Redis and ClickHouse in this order and gives the data folder free. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts everything on one machine: ClickHouse and Redis as child processes unless they run
+ * elsewhere, migrations, the worker. What had started is stopped again when a later part fails.
+ * Throws `ALREADY_RUNNING` when another process has the data folder, else the part's own fault.
+ */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const { home, profile } = options
+  const { inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed } = home
+  const placed = placeSources(placeFiles(profile, home.path), home)
+  const claim = await claimHome(home)
+  const closers: Closer[] = [claim.release]
+  try {
+    const [store, redis] = await startServers(options, closers)
+    const migrations = {
+      name: 'migrations',
+      detail: (names: readonly string[]) => names.join(', ') || `${profile.database} is up to date`,
+    }
+    await timed(options, migrations, () => migrateStore(store.store, profile))
+    const embedded = store.part !== undefined
+    const stays = options.stays ?? true
+    const worker = await timed(options, { name: 'worker', detail: () => '' }, async () => {
+      const child = await createWorkerProcess({
+        options: {
+          profile: placed,
+          folders: { inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed },
+          store: store.store,
+          reader: store.reader,
+          isWatched: stays,
+          ...(embedded && { storeLandingPath: landing }),
+          redisUrl: redis.redisUrl,
+          tracing: options.tracing,
+          secrets: collectSecrets(
+            [profile.sources, profile.backfill, profile.alerts],
+            options.secret ?? noSecret,
+          ),
+        },
+        logsPath: home.logs,
+        onEvent: (event) => options.log.warn(event),
+        onTold: (text) => stays && options.say?.(printable(text)),
+      })
+      return { ...child, detail: () => child.detail() as WorkerDetail }
+    })
+    closers.unshift(worker.close)
+    const gateway = await startGateway(options, { store: store.store, redisUrl: redis.redisUrl })
+    if (gateway !== undefined) closers.unshift(gateway.close)
+    writeRun(home, {
+      command: options.command ?? 'up',
+      stays,
+      database: profile.database,
+      profile,
+      clickhouse: { url: store.store.url, embedded },
+      redis: { url: withoutPassword(redis.redisUrl), embedded: redis.part !== undefined },
+      worker: worker.detail(),
+      ...(gateway && { gateway: gateway.detail() }),
+    })
+    return {
+      store: store.store,
+      reader: store.reader,
+      redisUrl: redis.redisUrl,
+      clickhouse: store.part,
+      redis: redis.part,
+      worker,
+      gateway,
+      close: () => closeAll(closers),
+    }
+  } catch (error) {
+    await closeAll(closers)
+    throw error
+  }
+}
+
+export interface AttachedStack extends Addresses {
+  readonly run: RunState
+}
+
+/** The stack that runs on a data folder, undefined where none does. */
+export function attachStack(home: Home, external: External = {}): AttachedStack | undefined {
+  const run = readRun(home)
+  return run && { ...addressesOf(home, run, external), run }
+}
+
+async function migrateStore(
+  address: Addresses['store'],
+  profile: Profile,
+): Promise<readonly string[]> {
+  const store = createStore(address)
+  try {
+    const names = await migrate(store, profile)
+    await recordProfile(store, commandActor(), profile)
+    return names
+  } finally {
+    await store.close()
+  }
+}
+
+/** The gateway of a profile that has one, where the stack stays. */
+async function startGateway(options: StackOptions, at: Pick<Addresses, 'store' | 'redisUrl'>) {
+  const { home, profile } = options
+  if (profile.gateway === undefined || options.stays === false) return undefined
+  const step = {
+    name: 'gateway',
+    detail: (child: { readonly detail: () => GatewayDetail }) =>
+      child.detail().addresses.join(', '),
+  }
+  return timed(options, step, async () => {
+    const child = await createGatewayProcess({
+      options: {
+        ...at,
+        profile: placeFiles(profile, home.path),
+        folders: { uploads: home.uploads, pushed: home.pushed },
+        key: createHmac('sha256', home.secrets.writer).update('gateway').digest('hex'),
+        tracing: options.tracing,
+        requestLogPath: join(home.logs, 'requests.log'),
+      },
+      secret: options.secret ?? noSecret,
+      logsPath: home.logs,
+      onEvent: (event) => options.log.warn(event),
+    })
+    return { ...child, detail: () => child.detail() as GatewayDetail }
+  })
+}
+
+function noSecret(): never {
+  throw new Fault('CONFIG', 'the profile refers to a secret, and nothing here can read one')
+}
+
+/**
+ * The path of a folder of this machine lies in the data folder where it is relative. Throws `PROFILE`
+ * where an absolute one leads to what is not a sender's.
+ */
+function placeSources(profile: Profile, home: Home): Profile {
+  const sources = profile.sources.map((source) =>
+    source.kind === 'folder' ? { ...source, path: resolve(home.path, source.path) } : source,
+  )
+  const inHome = sources.map((source) =>
+    source.kind === 'folder' ? { ...source, path: relative(home.path, source.path) } : source,
+  )
+  const [problem] = findSharedFolders(inHome)
+  if (problem !== undefined) {
+    throw new Fault('PROFILE', `sources[${problem.index}].path: ${problem.message}`)
+  }
+  return { ...profile, sources }
+}
+
+/** Every part is stopped, in order, even where an earlier one fails to. */
+async function closeAll(closers: readonly Closer[]): Promise<void> {
+  const failures: unknown[] = []
+  for (const close of closers) {
+    await close().catch((error: unknown) => failures.push(error))
+  }
+  if (failures.length > 0) throw failures[0]
+}

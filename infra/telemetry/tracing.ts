@@ -1,0 +1,60 @@
+import type { Tracing } from '../../pipeline/queues/tracing.js'
+import { Fault } from '../../schemas/fault.js'
+import type { Log } from './log.js'
+import {
+  type Environment,
+  exporterVariable,
+  refuseMalformed,
+  settingOf,
+} from './tracing-variables.js'
+
+const sharedEndpoint = 'OTEL_EXPORTER_OTLP_ENDPOINT'
+
+/** Where traces are sent; what else OTEL_ variables set, OpenTelemetry reads for itself. */
+export interface TracingSettings {
+  readonly url: string
+}
+
+export interface TracingOptions {
+  /** `service.name`, unless OTEL_SERVICE_NAME gives another. */
+  readonly service: string
+  readonly log: Log
+}
+
+/** Tracing while it is on. `close` sends what is left, for a bounded time. */
+export interface OpenTracing extends Tracing {
+  close(): Promise<void>
+}
+
+/**
+ * What the standard variables say of traces: undefined, which is off, unless they name an endpoint.
+ * Throws `CONFIG`.
+ */
+export function readTracing(env: Environment): TracingSettings | undefined {
+  const isOff = settingOf(env, 'OTEL_SDK_DISABLED')?.toLowerCase() === 'true'
+  if (isOff || settingOf(env, 'OTEL_TRACES_EXPORTER') === 'none') return undefined
+  const name = exporterVariable(env, 'ENDPOINT')
+  const text = settingOf(env, name)
+  if (text === undefined) return undefined
+  refuseMalformed(env)
+  const url = toUrl(name, text)
+  if (name === sharedEndpoint) url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/traces`
+  return { url: url.href }
+}
+
+/** Starts tracing where it is set; nothing of OpenTelemetry is loaded where it is not. */
+export async function startTracing(
+  settings: TracingSettings | undefined,
+  options: TracingOptions,
+): Promise<OpenTracing | undefined> {
+  if (settings === undefined) return undefined
+  const { createTracing } = await import('./otel.js')
+  return createTracing(settings, options)
+}
+
+/** The address is not repeated: it may hold a password. */
+function toUrl(name: string, text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
+  throw new Fault('CONFIG', `${name} must begin with http:// or https://`)
+}

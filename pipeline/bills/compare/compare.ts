@@ -1,0 +1,212 @@
+import { Fault } from '../../../schemas/fault.js'
+import { toDays } from '../../../schemas/lint/finding.js'
+import type { PlanContext } from '../../../schemas/rating/plan.js'
+import type { Store } from '../../store/clickhouse.js'
+import { type Compilation, compilePlans, toPlanRow } from '../compile.js'
+import { gatherMembers, type NumberedPlan, readPlans, tablesOf } from '../members.js'
+import { type CycleYear, findYears, type Period } from '../period.js'
+import { newestFile } from '../publish.js'
+import { type RatesInForce, readRates } from '../rates.js'
+import { type BillContext, drop, dropLeft, layOut, localDay, nameRun } from '../run.js'
+import { sumReads } from '../sum-reads.js'
+import {
+  type ComparisonCount,
+  countComparisons,
+  createCompared,
+  createPlans,
+  priceRates,
+  sumPeriods,
+} from './comparison.js'
+
+export interface ComparisonSummary {
+  readonly run: string
+  /** Cycles that were compared, with the first and the last day. */
+  readonly cycles: readonly { cycleId: string; first: string; last: string; periods: number }[]
+  /** Cycles that the schedule in force does not know, or of which no period has ended. */
+  readonly skipped: readonly { cycleId: string; meters: number }[]
+  readonly rateCodes: number
+  readonly meters: number
+  /** Number of comparisons by status. */
+  readonly comparisons: Readonly<Record<string, number>>
+  /** Why there is no total or intervals are missing, the most frequent first. */
+  readonly reasons: readonly ComparisonCount[]
+  readonly seconds: number
+}
+
+interface Comparing {
+  readonly context: BillContext
+  readonly run: string
+  readonly rates: RatesInForce
+  /** Gathers the periods of one cycle. */
+  readonly compared: string
+}
+
+export interface ComparisonRequest {
+  /** Without one all cycles that registered meters have are compared. */
+  readonly cycleId?: string
+}
+
+/**
+ * Computes what the last 12 months of every registered meter would have cost under each rate of its
+ * commodity, and publishes all of it at once: the row of the run is written last, and until then
+ * readers see the comparison before. The reads of a period are scanned once for all rates. Throws
+ * `CONFIG` where no cycle of a registered meter has a period that has ended.
+ */
+export async function compare(
+  context: BillContext,
+  { cycleId }: ComparisonRequest = {},
+): Promise<ComparisonSummary> {
+  const { store, profile } = context
+  const began = performance.now()
+  const run = await nameRun(context, 'comparison_run')
+  const { arrival: usageVersion } = await newestFile(store)
+  const rates = await readRates(store, profile.companyCodes)
+  const all = await findYears(store, profile.companyCodes, localDay(context))
+  const years = all.filter((year) => cycleId === undefined || year.cycleId === cycleId)
+  const compared = years.filter(({ periods }) => periods.length > 0)
+  if (compared.length === 0) throw nothingToCompare(cycleId, all)
+  await dropLeft(store)
+  await dropReplaced(store)
+  for (const [at, year] of compared.entries()) {
+    const gathered = { context, run, rates, compared: `bill_compared_${run}_${at}` }
+    try {
+      await compareCycle(gathered, year)
+    } finally {
+      await drop(store, [gathered.compared])
+    }
+  }
+  const told = await publish(context, { run, rates, years: compared, usageVersion })
+  return {
+    run,
+    cycles: compared.map(spanOf),
+    skipped: years.filter(({ periods }) => periods.length === 0),
+    rateCodes: rates.book.codes.size,
+    ...told,
+    seconds: (performance.now() - began) / 1_000,
+  }
+}
+
+function nothingToCompare(cycleId: string | undefined, years: readonly CycleYear[]): Fault {
+  const cycles = years.map((year) => JSON.stringify(year.cycleId)).join(', ')
+  const isKnown = cycleId === undefined || years.some((year) => year.cycleId === cycleId)
+  const asked = cycleId === undefined ? '' : ` of cycle ${JSON.stringify(cycleId)}`
+  const why =
+    years.length === 0
+      ? 'no meter is registered: register customers first'
+      : isKnown
+        ? `no period has ended of the cycles that registered meters have, ${cycles}: load their BillingCycles file`
+        : `no registered meter has it; they have ${cycles}`
+  return new Fault('CONFIG', `there is nothing${asked} to compare; ${why}`)
+}
+
+function spanOf({ cycleId, periods }: CycleYear) {
+  const [first, last] = [periods[0]?.first ?? '', periods.at(-1)?.last ?? '']
+  return { cycleId, first, last, periods: periods.length }
+}
+
+/**
+ * Nobody reads a run of which each cycle has a later one, or no registered meter any more. One that
+ * began earlier than another of the same cycle is never the latest.
+ */
+async function dropReplaced(store: Store): Promise<void> {
+  const replaced = await store.rows<{ run: string }>({
+    sql: `SELECT c.run AS run FROM (SELECT DISTINCT run, billing_cycle_id FROM rate_comparison_row) AS c
+      LEFT JOIN comparison_run_current AS r ON r.billing_cycle_id = c.billing_cycle_id
+      GROUP BY run
+      HAVING min(c.run < r.run OR c.billing_cycle_id NOT IN (SELECT toString(billing_cycle_id) FROM tenancy FINAL))`,
+  })
+  for (const { run } of replaced) {
+    await store.command({ sql: `ALTER TABLE rate_comparison_row DROP PARTITION '${run}'` })
+  }
+}
+
+async function compareCycle(comparing: Comparing, { cycleId, periods }: CycleYear): Promise<void> {
+  const { context, run, compared } = comparing
+  await context.store.command(createCompared(compared))
+  for (const period of periods) await comparePeriod(comparing, period)
+  const last = toDays(periods.at(-1)?.last ?? '')
+  await context.store.command(sumPeriods({ run, compared, cycleId, last }))
+}
+
+async function comparePeriod(comparing: Comparing, period: Period): Promise<void> {
+  const { context, rates, compared } = comparing
+  const { store, profile } = context
+  const run = `${comparing.run}_${period.first.replaceAll('-', '')}`
+  const tables = tablesOf(run)
+  try {
+    await gatherMembers(store, tables, { period, profile })
+    const [first, last] = [toDays(period.first), toDays(period.last)]
+    const plans = layOut(context, rates.book, { from: first - 1, to: last + 1 })
+    const compilation = compileRates(plans, await readPlans(store, tables, period))
+    if (compilation.plans.length === 0) return
+    await store.command(createPlans(tables))
+    await store.insert(tables.variants, planRows(plans, run, compilation))
+    const ran = { request: { cycleId: period.cycleId }, period, run, tables }
+    await sumReads(context, ran, { compilation, projection: undefined })
+    const { rules, slots } = plans
+    const pricing = { run, tables, rules, slots, lastActual: last }
+    await store.command(priceRates(pricing, compared))
+  } finally {
+    await drop(store, Object.values(tables))
+  }
+}
+
+/** Every rate that is known, and those that members have and nobody knows, for all days of members. */
+function compileRates(plans: PlanContext, members: readonly NumberedPlan[]): Compilation {
+  const own = members.map(({ rates }) => rates.at(-1)?.rateCode ?? '')
+  const rateCodes = [...new Set([...plans.book.codes.keys(), ...own])]
+  const days = new Map(members.map((one) => [`${one.from} ${one.to}`, one]))
+  const numbered = [...days.values()].flatMap(({ from, to, isWhole }) =>
+    rateCodes.map((rateCode) => ({ from, to, isWhole, rates: [{ rateCode, from, to }] })),
+  )
+  return compilePlans(
+    plans,
+    numbered.map((one, at) => ({ ...one, plan: at + 1 })),
+  )
+}
+
+/** The rows of plans with the commodity of their rate, also where it has no price. */
+function planRows({ book }: PlanContext, run: string, { plans }: Compilation): readonly object[] {
+  return plans.map((one) => {
+    const code = book.codes.get(one.days.rates[0]?.rateCode ?? '')?.row
+    return { ...toPlanRow(run, one), commodity: code?.['Commodity'] ?? '' }
+  })
+}
+
+interface Made {
+  readonly run: string
+  readonly rates: RatesInForce
+  readonly years: readonly CycleYear[]
+  readonly usageVersion: number
+}
+
+async function publish(
+  { store, profile, now }: BillContext,
+  { run, rates, years, usageVersion }: Made,
+): Promise<Pick<ComparisonSummary, 'meters' | 'comparisons' | 'reasons'>> {
+  const counts = await store.rows<ComparisonCount>(countComparisons(run))
+  const comparisons: Record<string, number> = {}
+  for (const one of counts) {
+    comparisons[one.status] = (comparisons[one.status] ?? 0) + one.comparisons
+  }
+  const [found] = await store.rows<{ meters: string }>({
+    sql: `SELECT toString(uniqExact(meter_id)) AS meters FROM rate_comparison_row WHERE run = {run:String}`,
+    parameters: { run },
+  })
+  const meters = Number(found?.meters)
+  await store.insert('comparison_run', [
+    {
+      run,
+      cycles: years.map(({ cycleId }) => cycleId),
+      last_dates: years.map(({ periods }) => periods.at(-1)?.last ?? ''),
+      rate_codes: [...rates.book.codes.keys()],
+      meters,
+      comparisons,
+      usage_version: usageVersion,
+      rate_file_ids: rates.fileIds,
+      settings: JSON.stringify(profile.billing),
+      published_at: now().toISOString(),
+    },
+  ])
+  return { meters, comparisons, reasons: counts.filter(({ status }) => status !== 'compared') }
+}

@@ -1,0 +1,53 @@
+import type { Store } from '../../store/clickhouse.js'
+import type { RunFailure } from '../failure.js'
+import { failureColumns, msOf } from '../run-failure.js'
+
+/** A cycle whose rates are to be compared, and how often that has failed in a row. */
+export interface CycleDue extends Pick<RunFailure, 'failures' | 'since' | 'retryAt'> {
+  readonly cycleId: string
+}
+
+export interface CyclesWanted {
+  readonly companyCodes: readonly string[]
+  /** Local day; of a period that ended before it the reads have come. */
+  readonly before: string
+  readonly daysBackMax: number
+  readonly zone: string
+}
+
+/**
+ * The cycles of which a period has ended and been billed that no comparison has yet. One that lies
+ * further back than the latest is none: the latest has it in its 12 months.
+ */
+export function readCyclesDue(store: Store, wanted: CyclesWanted): Promise<readonly CycleDue[]> {
+  return store.rows<CycleDue>({
+    sql: `SELECT c.billing_cycle_id AS cycleId, s.failures AS failures, ${msOf('s.since')} AS since, ${msOf('s.retry_at')} AS retryAt
+      FROM (
+        SELECT billing_cycle_id, max(last_date) AS ended_on, argMax(start_date, last_date) AS started_on
+        FROM billing_cycle
+        WHERE company_code IN {companyCodes:Array(String)} AND last_date < {before:Date}
+          AND toInt32(last_date) >= toInt32({before:Date}) - {daysBackMax:Int32}
+        GROUP BY billing_cycle_id
+      ) AS c
+      INNER JOIN (
+        SELECT DISTINCT billing_cycle_id, start_date FROM bill_run
+        WHERE as_of IS NULL AND last_date < toDate(published_at, {zone:String})
+      ) AS b ON b.billing_cycle_id = c.billing_cycle_id AND b.start_date = c.started_on
+      LEFT JOIN comparison_run_current AS r ON r.billing_cycle_id = c.billing_cycle_id
+      LEFT JOIN (SELECT * FROM comparison_state FINAL) AS s ON s.billing_cycle_id = c.billing_cycle_id
+      WHERE r.last_date < c.ended_on
+        AND c.billing_cycle_id IN (SELECT toString(billing_cycle_id) FROM tenancy FINAL)
+      ORDER BY c.ended_on, cycleId`,
+    parameters: { ...wanted },
+  })
+}
+
+/** Writes down that the rates of a cycle were compared, or why they could not be. */
+export async function recordComparison(
+  store: Store,
+  cycleId: string,
+  failure?: RunFailure,
+): Promise<void> {
+  const row = { billing_cycle_id: cycleId, ...failureColumns(failure) }
+  await store.insert('comparison_state', [row])
+}

@@ -1,0 +1,134 @@
+import type { Classes } from '../../../schemas/rating/classes.js'
+import type { PlanContext } from '../../../schemas/rating/plan.js'
+import {
+  createVariant,
+  pricingsOf,
+  shiftDays,
+  shifts,
+  tierDays,
+} from '../../../schemas/rating/variant.js'
+import type { Store } from '../../store/clickhouse.js'
+import { type Compilation, type CompiledPlan, toMaskRows, toPlanRow } from '../compile.js'
+import type { Pricing } from '../price.js'
+import {
+  type Cause,
+  createSteps,
+  type NumberedVariant,
+  neutraliseDays,
+  neutralisePrices,
+  openByCost,
+  openByQuantity,
+  writeVariances,
+} from './variance.js'
+
+/** How many computed bills were held against billed ones, and with what result. */
+export interface VarianceSummary {
+  readonly billed: number
+  readonly quantity: Readonly<Record<string, number>>
+  readonly cost: Readonly<Record<string, number>>
+  /** Dollars by cause, and the number of bills that have it; the most dollars first. */
+  readonly causes: readonly { cause: Cause; bills: number; dollars: string }[]
+}
+
+export interface Reconciliation {
+  readonly store: Store
+  readonly pricing: Pricing
+  readonly compilation: Compilation
+  readonly context: PlanContext
+  /** The classes by which the vectors of each pass were made. */
+  readonly classes: ReadonlyMap<number, Classes>
+}
+
+/**
+ * Holds the bills of a run against what was billed. A cause is neutralised by pricing the same vectors
+ * by another plan, for all bills at once that are still another than was billed.
+ */
+export async function reconcile(reconciliation: Reconciliation): Promise<VarianceSummary> {
+  const { store, pricing } = reconciliation
+  for (const statement of createSteps(pricing.tables)) await store.command(statement)
+  const moves = await numberVariants(reconciliation, openByQuantity(pricing), movesOf)
+  if (moves.length > 0) await store.command(neutraliseDays(pricing, moves))
+  const prices = await numberVariants(reconciliation, openByCost(pricing), pricesOf)
+  if (prices.length > 0) await store.command(neutralisePrices(pricing, prices))
+  await store.command(writeVariances(pricing))
+  return summarise(store, pricing.run)
+}
+
+type Open = Pick<NumberedVariant, 'base' | 'shiftBefore'> & { readonly of: CompiledPlan }
+type Choice = Pick<NumberedVariant, 'shift' | 'pricing' | 'tier'>
+
+/** The days as they are and moved by a day. */
+function movesOf(): readonly Choice[] {
+  return shifts.map((_, shift) => ({ shift, pricing: 0, tier: 0 }))
+}
+
+/** Each of the prices with each of the days of tiers, where a bill has them. */
+function pricesOf({ book }: PlanContext, { of, shiftBefore }: Open): readonly Choice[] {
+  const hasTiers =
+    'components' in of.plan && of.plan.components.some(({ lines }) => lines.some((one) => one.tier))
+  return pricingsOf(book, of.days).flatMap((pricing) =>
+    (hasTiers ? [...tierDays.keys()] : [0]).map((tier) => ({ shift: shiftBefore, pricing, tier })),
+  )
+}
+
+/** Makes the plans of all variants that some open bill has, and writes them down to be priced by. */
+async function numberVariants(
+  { store, pricing, compilation, context, classes }: Reconciliation,
+  open: string,
+  choicesOf: (context: PlanContext, open: Open) => readonly Choice[],
+): Promise<readonly NumberedVariant[]> {
+  const { variants, masks } = pricing.tables
+  const found = await store.rows<{ base: number; shiftBefore: number }>({
+    sql: `SELECT DISTINCT base, shift AS shiftBefore FROM (${open}) ORDER BY base, shift`,
+  })
+  const [known] = await store.rows<{ plans: number }>({
+    sql: `SELECT toUInt32(greatest((SELECT max(plan) FROM ${masks}), (SELECT max(plan) FROM ${variants}))) AS plans`,
+  })
+  let plan = known?.plans ?? 0
+  const numbered: NumberedVariant[] = []
+  const plans: CompiledPlan[] = []
+  for (const one of found) {
+    const of = compilation.plans.find(({ days }) => days.plan === one.base)
+    if (of === undefined) continue
+    for (const choice of choicesOf(context, { ...one, of })) {
+      plan++
+      numbered.push({ ...one, ...choice, plan })
+      const days = { ...of.days, ...shiftDays(of.days, choice.shift), plan }
+      plans.push({ days, plan: createVariant(context, of.days, choice) })
+    }
+  }
+  if (plans.length === 0) return []
+  const rows = plans.map((one) => toPlanRow(pricing.run, one))
+  await store.insert(variants, rows)
+  for (const [pass, own] of classes) {
+    await store.insert(masks, toMaskRows({ ...compilation, plans }, pass, own))
+  }
+  return numbered
+}
+
+async function summarise(store: Store, run: string): Promise<VarianceSummary> {
+  const counts = await store.rows<{ quantity: string; cost: string; n: string }>({
+    sql: `SELECT toString(quantity_status) AS quantity, toString(cost_status) AS cost, toString(count()) AS n
+      FROM bill_variance_row WHERE run = {run:String} GROUP BY quantity, cost ORDER BY quantity, cost`,
+    parameters: { run },
+  })
+  const causes = await store.rows<{ cause: Cause; bills: string; dollars: string }>({
+    sql: `SELECT cause, toString(count()) AS bills, toString(sum(worth)) AS dollars
+      FROM bill_variance_row ARRAY JOIN mapKeys(cost_causes) AS cause, mapValues(cost_causes) AS worth
+      WHERE run = {run:String} GROUP BY cause ORDER BY abs(sum(worth)) DESC, cause`,
+    parameters: { run },
+  })
+  const quantity: Record<string, number> = {}
+  const cost: Record<string, number> = {}
+  for (const { n, ...own } of counts) {
+    quantity[own.quantity] = (quantity[own.quantity] ?? 0) + Number(n)
+    cost[own.cost] = (cost[own.cost] ?? 0) + Number(n)
+  }
+  const billed = counts.reduce((sum, { n }) => sum + Number(n), 0)
+  return {
+    billed,
+    quantity,
+    cost,
+    causes: causes.map(({ bills, ...own }) => ({ ...own, bills: Number(bills) })),
+  }
+}

@@ -1,0 +1,257 @@
+import type { Variant } from '../../../schemas/rating/variant.js'
+import type { Statement } from '../../store/clickhouse.js'
+import type { RunTables } from '../members.js'
+import { amounts, blocks, completenessMin, joined, type Pricing } from '../price.js'
+
+/** Why a computed bill is another than the billed one, in the order in which causes are neutralised. */
+export const causes = [
+  'missingIntervals',
+  'periodBoundary',
+  'rateVersion',
+  'tierDays',
+  'taxAndFees',
+  'rounding',
+  'unexplained',
+] as const
+export type Cause = (typeof causes)[number]
+
+const stageOf = (cause: Cause) => causes.indexOf(cause) + 1
+
+/** Within so much of what was billed, or half a percent of it where that is more. */
+const isNear = (own: string, billed: string, least: string) =>
+  `abs(${own} - ${billed}) <= greatest(toDecimal128('${least}', 9), abs(toDecimal128(${billed}, 6)) * toDecimal64('0.005', 3))`
+const isQuantity = (own: string, billed: string) => `(${isNear(own, billed, '0.6')})`
+const isCost = (own: string, billed: string) => `(${isNear(own, billed, '0.05')})`
+
+/**
+ * Writes down what was billed: the current documents in whose middle the days of a bill lie, several
+ * of them together. Fees are what lines tell that are neither energy nor its delivery, else unknown.
+ */
+export function gatherBilled(tables: RunTables): Statement {
+  return {
+    sql: `CREATE TABLE ${tables.billed} ENGINE = MergeTree ORDER BY (meter_id, account_number, first_day) AS
+      SELECT m.meter_id AS meter_id, m.account_number AS account_number, m.first_day AS first_day,
+        min(billing_start_date) AS start_date, max(billing_end_date) AS end_date,
+        arraySort(groupArray(document_number)) AS documents, sum(total_consumption) AS billed_quantity,
+        if(countIf(cost IS NULL) > 0, NULL, sum(cost)) AS billed_cost,
+        if(countIf(tax_amount IS NULL) > 0, NULL, sum(tax_amount)) AS billed_tax,
+        if(countIf(fees IS NULL) > 0, NULL, sum(fees)) AS billed_fees
+      FROM ${tables.members} AS m
+      INNER JOIN (
+        SELECT h.meter_id AS meter_id, h.account_number AS account_number, h.billing_start_date AS billing_start_date,
+          billing_end_date, document_number, total_consumption, cost, tax_amount, fees,
+          toInt32(h.billing_start_date + intDiv(billing_end_date - h.billing_start_date, 2)) AS middle
+        FROM (SELECT * FROM bill_history WHERE state = 'current') AS h
+        ANY LEFT JOIN (SELECT version, tax_amount FROM billing_period) AS t ON t.version = h.version
+        ANY LEFT JOIN (
+          SELECT meter_id, account_number, billing_start_date,
+            toNullable(sumIf(amount, line_type NOT IN ('Energy', 'Delivery'))) AS fees
+          FROM bill_line GROUP BY meter_id, account_number, billing_start_date
+        ) AS l ON l.meter_id = h.meter_id AND l.account_number = h.account_number
+          AND l.billing_start_date = h.billing_start_date
+      ) AS b ON b.meter_id = m.meter_id AND b.account_number = m.account_number
+      WHERE middle BETWEEN m.first_day AND m.last_day
+      GROUP BY meter_id, account_number, first_day`,
+  }
+}
+
+export function createSteps({ steps, variants }: RunTables): readonly Statement[] {
+  return [
+    {
+      sql: `CREATE TABLE ${steps}
+      (
+        meter_id String, account_number String, first_day Int32, stage UInt8, shift UInt8,
+        quantity Decimal(18, 6), total Nullable(Decimal(18, 6))
+      )
+      ENGINE = MergeTree ORDER BY (meter_id, account_number, first_day, stage)`,
+    },
+    { sql: `CREATE TABLE ${variants} AS bill_plan` },
+  ]
+}
+
+/** Bills with what was billed and what they have come to until now. */
+export function latestSteps({ run, tables }: Pricing): string {
+  return `SELECT b.meter_id AS meter_id, b.account_number AS account_number, b.first_day AS first_day,
+        r.plan AS base, shift, intervals_expected, intervals_present, billed_quantity, billed_cost, billed_tax, billed_fees,
+        if(stage > 0, s.quantity, r.quantity) AS own_quantity, if(stage > 0, s.total, r.total) AS own_total
+      FROM ${tables.billed} AS b
+      INNER JOIN (SELECT *, toInt32(start_date) AS first_day FROM bill_row WHERE run = '${run}' AND seconds > 0) AS r
+        ON r.meter_id = b.meter_id AND r.account_number = b.account_number AND r.first_day = b.first_day
+      LEFT JOIN (
+        SELECT meter_id, account_number, first_day, max(s.stage) AS stage, argMax(s.shift, s.stage) AS shift,
+          argMax(s.quantity, s.stage) AS quantity, argMax(tuple(s.total), s.stage).1 AS total
+        FROM ${tables.steps} AS s GROUP BY meter_id, account_number, first_day
+      ) AS s ON s.meter_id = b.meter_id AND s.account_number = b.account_number AND s.first_day = b.first_day`
+}
+
+/** Bills whose days are to be moved: by quantity they are another than was billed, or lack reads. */
+export function openByQuantity(pricing: Pricing): string {
+  return openWhere(
+    pricing,
+    `intervals_present < intervals_expected OR NOT ${isQuantity('own_quantity', 'billed_quantity')}`,
+  )
+}
+
+/** Bills whose price is to be told: by cost they are another than was billed. */
+export function openByCost(pricing: Pricing): string {
+  return openWhere(
+    pricing,
+    `billed_cost IS NOT NULL AND own_total IS NOT NULL
+        AND NOT ${isCost('assumeNotNull(own_total)', 'assumeNotNull(billed_cost)')}`,
+  )
+}
+
+/** Where an account's meters share their tiers, all of them are priced when one of them is. */
+function openWhere(pricing: Pricing, where: string): string {
+  const latest = latestSteps(pricing)
+  if (pricing.rules.tierScope === 'meter') return `SELECT * FROM (${latest}) WHERE ${where}`
+  return `SELECT * FROM (${latest})
+      WHERE (account_number, base) IN (SELECT account_number, base FROM (${latest}) WHERE ${where})`
+}
+
+/** A variant of a plan, for bills whose days are moved already, and the number of its own plan. */
+export interface NumberedVariant extends Variant {
+  readonly base: number
+  readonly shiftBefore: number
+  readonly plan: number
+}
+
+/** Open bills by each of the variants that they may have been computed by. */
+function priced(pricing: Pricing, open: string, variants: readonly NumberedVariant[]): string {
+  const { tables } = pricing
+  const list = variants.map(
+    (one) => `(${one.base},${one.shiftBefore},${one.shift},${one.pricing},${one.tier},${one.plan})`,
+  )
+  const members = `SELECT m.meter_id AS meter_id, m.external_site_id AS external_site_id, m.account_number AS account_number,
+          m.client_id AS client_id, m.unit AS meter_unit, m.first_day AS first_day, m.last_day AS last_day,
+          c.v.3 AS shift, c.v.4 AS pricing, c.v.5 AS tier, c.v.6 AS plan,
+          intervals_expected, billed_quantity, billed_cost, billed_tax, billed_fees
+        FROM ${tables.members} AS m
+        INNER JOIN (${open}) AS o
+          ON o.meter_id = m.meter_id AND o.account_number = m.account_number AND o.first_day = m.first_day
+        INNER JOIN (SELECT arrayJoin([${list.join(',')}]) AS v) AS c ON c.v.1 = o.base AND c.v.2 = o.shift`
+  const scaled = `if(present > 0 AND present < intervals_expected, arrayMap(v -> toInt64(intDiv(toInt128(v) * intervals_expected, present)), vector), vector)`
+  return joined(pricing, { members, plans: tables.variants, vector: scaled })
+}
+
+/**
+ * Neutralises missing intervals, by what the others come to, and then days that are counted otherwise
+ * at an end: the move of which the quantity is the nearest counts, if only that makes it match.
+ */
+export function neutraliseDays(pricing: Pricing, variants: readonly NumberedVariant[]): Statement {
+  return {
+    sql: `INSERT INTO ${pricing.tables.steps} (meter_id, account_number, first_day, stage, shift, quantity, total)
+      SELECT meter_id, account_number, first_day, step.1, step.2.1, step.2.2, step.2.3
+      FROM (
+        SELECT *, arrayJoin(arrayConcat([(${stageOf('missingIntervals')}, own)],
+            if(NOT ${isQuantity('own.2', 'billed')} AND ${isQuantity('nearest.2', 'billed')}, [(${stageOf('periodBoundary')}, nearest)], []))) AS step
+        FROM (
+          SELECT *, arraySort(x -> (abs(x.2 - billed), x.1), arrayFilter(x -> isNull(x.3) = isNull(own.3), found))[1] AS nearest
+          FROM (
+            SELECT meter_id, account_number, first_day, any(billed_quantity) AS billed, groupArray((shift, q, d)) AS found,
+              arrayFirst(x -> x.1 = 0, found) AS own
+            FROM (
+              SELECT meter_id, account_number, first_day, billed_quantity, shift, used AS q, dollars AS d
+              FROM (${amounts(pricing, priced(pricing, openByQuantity(pricing), variants))})
+            )
+            GROUP BY meter_id, account_number, first_day
+          )
+        )
+      )`,
+    settings: blocks,
+  }
+}
+
+/**
+ * Neutralises prices, days of tiers, and taxes and fees, where that makes the bill match; of several
+ * ways the one with the fewest causes. Taxes and fees that were billed are known, others are left out.
+ */
+export function neutralisePrices(
+  pricing: Pricing,
+  variants: readonly NumberedVariant[],
+): Statement {
+  const endsOf = (way: string) => `multiIf(
+            fees IS NOT NULL, [${way}.3 - ${way}.5 + assumeNotNull(fees)],
+            tax IS NOT NULL, [${way}.3 - ${way}.4 + assumeNotNull(tax)],
+            [${way}.3, ${way}.3 - ${way}.4, ${way}.3 - ${way}.5 + ${way}.4, ${way}.3 - ${way}.5])`
+  const isTax = `kind IN ('TaxPercent', 'TaxAmount')`
+  return {
+    sql: `INSERT INTO ${pricing.tables.steps} (meter_id, account_number, first_day, stage, shift, quantity, total)
+      SELECT meter_id, account_number, first_day, step.1, shift, quantity, step.2
+      FROM (
+        SELECT *, arrayJoin([
+            (${stageOf('rateVersion')}, arrayFirst(x -> x.1 = way.1 AND x.2 = 0, found).3),
+            (${stageOf('tierDays')}, arrayFirst(x -> x.1 = way.1 AND x.2 = way.2, found).3),
+            (${stageOf('taxAndFees')}, way.3)]) AS step
+        FROM (
+          SELECT *, if(empty(matching), (0, 0, ${endsOf('own')}[1], 0), matching[1]) AS way
+          FROM (
+            SELECT *, arrayFirst(x -> x.1 = 0 AND x.2 = 0, found) AS own,
+              arraySort(x -> (x.4, abs(x.3 - billed)), arrayFilter(x -> ${isCost('x.3', 'billed')}, ways)) AS matching
+            FROM (
+              SELECT *, arrayFlatten(arrayMap(x -> arrayMap(e -> (x.1, x.2, e, (x.1 != 0) + (x.2 != 0) + (e != x.3)), ${endsOf('x')}), found)) AS ways
+              FROM (
+                SELECT meter_id, account_number, first_day, any(shift) AS shift, any(q) AS quantity,
+                  any(assumeNotNull(billed_cost)) AS billed, any(billed_tax) AS tax, any(billed_fees) AS fees,
+                  groupArray((pricing, tier, d, taxes, charges)) AS found
+                FROM (
+                  SELECT meter_id, account_number, first_day, shift, pricing, tier, used AS q, billed_cost, billed_tax, billed_fees,
+                    assumeNotNull(dollars) AS d,
+                    arraySum(arrayMap((amount, kind) -> amount * (${isTax}), charged, arraySlice(kinds, 1, length(charged)))) AS taxes,
+                    arraySum(arrayMap((amount, kind) -> amount * (kind != 'Energy'), charged, arraySlice(kinds, 1, length(charged)))) + arraySum(missing) AS charges
+                  FROM (${amounts(pricing, priced(pricing, openByCost(pricing), variants))})
+                  WHERE is_priced
+                )
+                GROUP BY meter_id, account_number, first_day
+              )
+            )
+          )
+        )
+      )`,
+    settings: blocks,
+  }
+}
+
+/**
+ * Writes down all that was billed beside what was computed, with the causes of the difference, which
+ * add up to it. What is left is rounding up to half a cent of each line and half a unit that a
+ * quantity in whole units may lack, else it is unexplained.
+ */
+export function writeVariances({ run, tables }: Pricing): Statement {
+  const named = (cause: Cause) => `'${cause}'`
+  const toMap = (left: string, { at, billed }: { readonly at: number; readonly billed: string }) =>
+    `CAST(mapFilter((cause, worth) -> worth != 0, mapFromArrays(
+          arrayPushBack(arrayMap(i -> names[ladder[i].1], range(2, length(ladder) + 1)), ${left}),
+          arrayMap(worth -> ifNull(worth, toDecimal128(0, 6)),
+            arrayPushBack(arrayMap(i -> ladder[i - 1].${at} - ladder[i].${at}, range(2, length(ladder) + 1)), ladder[-1].${at} - ${billed})))), 'Map(LowCardinality(String), Decimal(18, 6))')`
+  return {
+    sql: `INSERT INTO bill_variance_row (run, account_number, external_site_id, meter_id, start_date, last_date,
+        billed_start_date, billed_end_date, document_numbers, unit, bill_status, quantity_billed, quantity_computed,
+        quantity_status, quantity_causes, cost_billed, cost_computed, cost_status, cost_causes)
+      WITH [${causes.map(named).join(',')}] AS names,
+        arrayConcat([(toUInt8(0), r.quantity, r.total)], steps) AS ladder,
+        toDecimal64(0.005, 6) * (length(line_amounts) + 1) AS cents,
+        ladder[-1].2 - billed_quantity AS quantity_left,
+        abs(quantity_left) <= 0.5 AND billed_quantity = floor(billed_quantity) AS is_whole,
+        abs(ifNull(ladder[-1].3 - billed_cost, 0)) <= cents + if(is_whole, abs(quantity_left) * arrayMax(prices), 0) AS is_rounded,
+        intervals_present < intervals_expected * ${completenessMin} AS is_incomplete
+      SELECT '${run}', r.account_number, r.external_site_id, r.meter_id, r.start_date, r.last_date,
+        b.start_date, b.end_date, b.documents, toString(r.unit), r.status, billed_quantity, r.quantity,
+        multiIf(seconds = 0, 'noUsage', is_incomplete, 'incomplete', ${isQuantity('r.quantity', 'billed_quantity')}, 'match', 'differs'),
+        ${toMap(`if(is_whole, ${named('rounding')}, ${named('unexplained')})`, { at: 2, billed: 'billed_quantity' })},
+        billed_cost, r.total,
+        multiIf(billed_cost IS NULL, 'notBilled', r.total IS NULL, 'notComputed', is_incomplete, 'incomplete',
+          ${isCost('assumeNotNull(r.total)', 'assumeNotNull(billed_cost)')}, 'match', 'differs'),
+        if(billed_cost IS NULL OR r.total IS NULL, map(),
+          ${toMap(`if(is_rounded, ${named('rounding')}, ${named('unexplained')})`, { at: 3, billed: 'billed_cost' })})
+      FROM ${tables.billed} AS b
+      INNER JOIN (SELECT *, toInt32(start_date) AS first_day FROM bill_row WHERE run = '${run}') AS r
+        ON r.meter_id = b.meter_id AND r.account_number = b.account_number AND r.first_day = b.first_day
+      LEFT JOIN (
+        SELECT meter_id, account_number, first_day, arraySort(x -> x.1, groupArray((stage, quantity, total))) AS steps
+        FROM ${tables.steps} GROUP BY meter_id, account_number, first_day
+      ) AS s ON s.meter_id = b.meter_id AND s.account_number = b.account_number AND s.first_day = b.first_day
+      ANY LEFT JOIN (SELECT plan AS p_plan, prices FROM bill_plan WHERE run = '${run}') AS p ON p.p_plan = r.plan
+      ORDER BY r.account_number, r.meter_id, r.start_date`,
+  }
+}

@@ -1,0 +1,66 @@
+import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { Fault } from '../../schemas/fault.js'
+import { feeds } from '../../schemas/feed.js'
+import type { FileName } from '../../schemas/file-name.js'
+import { afterHeader } from '../files/header.js'
+import { inflate } from '../files/inflate.js'
+import { cutPieces, type Piece } from '../files/row-blocks.js'
+import type { Arrival } from '../ledger/ledger.js'
+import { attempt } from '../sources/disk.js'
+import { createHandOverSource } from '../sources/folder.js'
+import { tap } from '../steps/receive.js'
+import type { CheckOptions } from './check.js'
+
+/** A file that is checked where it lies. */
+export interface Checking {
+  readonly options: CheckOptions
+  readonly origin: Arrival
+  readonly name: FileName
+}
+
+/** The file as it would arrive. */
+export async function originOf(path: string): Promise<Arrival> {
+  const found = await attempt(path, () => stat(path))
+  if (!found.isFile()) throw new Fault('CONFIG', `${path} is not a file`)
+  return {
+    arrival: 0,
+    source: 'check',
+    name: basename(path),
+    path,
+    bytes: found.size,
+    modifiedMs: Math.trunc(found.mtimeMs),
+    force: false,
+    arrivedAt: new Date(),
+  }
+}
+
+export interface Seen {
+  /** The bytes as they lie there. */
+  readonly packed?: (bytes: Buffer) => void
+  /** The bytes behind the header. */
+  readonly rows?: (bytes: Buffer) => void
+  /** The columns that the file has. */
+  readonly header?: (columns: readonly string[]) => void
+}
+
+/** The rows of the file from its start, as often as they are asked for. */
+export function piecesOf(
+  { options, origin, name }: Checking,
+  seen: Seen = {},
+): AsyncGenerator<Piece> {
+  const { limits } = options.profile
+  const packed = tap(createHandOverSource().read(origin), seen.packed ?? ignore)
+  const unpacked = inflate(packed, {
+    compression: name.compression,
+    bytesMax: limits.fileBytesMax,
+    ratioMax: limits.ratioMax,
+    folder: options.folder,
+  })
+  const { rowBytesMax } = limits
+  const feed = feeds[name.feed]
+  const rows = afterHeader(unpacked, { feed, rowBytesMax, onHeader: seen.header ?? ignore })
+  return cutPieces(tap(rows, seen.rows ?? ignore), limits.chunkBytes)
+}
+
+const ignore = () => undefined

@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto'
+import { open, rename, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Fault } from '../../schemas/fault.js'
+import { trimBlanks } from '../../schemas/field.js'
+import type { Registration } from '../../schemas/gateway/registration.js'
+import { type HistoryAsked, toUsageText } from '../../schemas/history.js'
+import { addDays, dayAt } from '../../schemas/time/zone.js'
+import type { Line } from '../context.js'
+import { parseRow } from '../files/csv.js'
+import { splitRows } from '../files/rows.js'
+import { attempt } from '../sources/disk.js'
+import {
+  findArrivalSince,
+  type HistoryRequest,
+  openHistoryMeters,
+  readHistoryRequests,
+  writeHistoryRequests,
+} from './history-requests.js'
+import type { RegisterContext } from './registrations.js'
+
+/** The source that files made of answers come in by. */
+export const backfillSource = 'backfill'
+
+/** Place of MeterID in a row (specification 2.8). */
+const meterColumn = 2
+
+/** Requests that one sweep queues; the next one goes on with the rest. */
+const sweptMax = 10_000
+
+/**
+ * Writes down that the history of newly registered meters is to be asked for and returns those
+ * meters. One that was asked for is not asked for again, unless that failed. Faults: the store's.
+ */
+export async function openHistory(
+  { store, now }: RegisterContext,
+  customers: readonly Registration[],
+): Promise<readonly string[]> {
+  const meters = new Map(
+    customers.flatMap((one) => one.meters).map(({ meterId, meterType }) => [meterId, meterType]),
+  )
+  if (meters.size === 0) return []
+  const known = new Map(
+    (await readHistoryRequests(store, [...meters.keys()])).map((one) => [one.meterId, one]),
+  )
+  const opened = [...meters].flatMap(([meterId, commodity]): readonly HistoryRequest[] => {
+    const before = known.get(meterId)
+    if (before !== undefined && before.state !== 'failed') return []
+    const version = (before?.version ?? 0) + 1
+    const fresh = { state: 'open', reason: '', arrival: 0, requestedAt: now(), version } as const
+    return [{ meterId, commodity, ...fresh }]
+  })
+  if (opened.length > 0) await writeHistoryRequests(store, opened)
+  return opened.map(({ meterId }) => meterId)
+}
+
+/** Queues what is open; whatever a lost queue forgot comes back so. */
+export async function queueOpenHistory(line: Line): Promise<void> {
+  if (line.mdm === undefined) return
+  for (const meterId of await openHistoryMeters(line.store, sweptMax)) {
+    await line.queues.add('backfill', { v: 1, meterId })
+  }
+}
+
+/**
+ * Asks the MDM for the history of a meter and hands the answer over as a file, which then goes the
+ * way of every other. The request was written down before, and is ended last: whoever dies in
+ * between is followed by one who finds the file's arrival, or asks once more. Faults: the MDM's.
+ */
+export async function backfill(line: Line, meterId: string): Promise<void> {
+  const [request] = await readHistoryRequests(line.store, [meterId])
+  if (line.mdm === undefined || request?.state !== 'open') return
+  const path = join(line.folders.backfill, `${hashOf(meterId)}.csv`)
+  const known = await findArrivalSince(line.store, path, request.requestedAt)
+  if (known !== undefined) return end(line, request, { state: 'answered', arrival: known })
+  const answer = await line.mdm.history(askedOf(line, request))
+  const text = answer === undefined ? undefined : toUsageText(answer)
+  if (text === undefined) return end(line, request, { state: 'empty' })
+  expectOwnRows(text, meterId)
+  await writeWhole(path, text)
+  const { size, mtimeMs } = await attempt(path, () => stat(path))
+  const { arrival } = await line.ledger.claim({
+    source: backfillSource,
+    name: nameOf(line, request),
+    path,
+    bytes: size,
+    modifiedMs: Math.trunc(mtimeMs),
+    force: false,
+  })
+  await end(line, request, { state: 'answered', arrival })
+  await line.queues.add('receive', { v: 1, arrival })
+}
+
+/**
+ * A row of another meter was not asked for: whose it is nobody has looked at, and its reads would
+ * replace what the files have said. Rows without a meter are left to the judge of every row.
+ */
+function expectOwnRows(text: string, meterId: string): void {
+  const [, ...rows] = splitRows(Buffer.from(text), 1)
+  const foreign = rows.findIndex(({ raw }) => {
+    const found = parseRow(raw)?.[meterColumn]
+    return found !== undefined && trimBlanks(found) !== meterId
+  })
+  if (foreign === -1) return
+  throw new Fault(
+    'MDM_ANSWER',
+    `row ${foreign + 1} of the MDM's answer is of another meter than it was asked for`,
+  )
+}
+
+/** Ends a request that failed for good; it is opened again when its customer next calls. */
+export async function giveUpHistory(line: Line, meterId: string, error: unknown): Promise<void> {
+  const [request] = await readHistoryRequests(line.store, [meterId])
+  if (request?.state !== 'open') return
+  const reason = error instanceof Fault ? error.code : 'unexpected failure'
+  await end(line, request, { state: 'failed', reason })
+}
+
+function end(line: Line, request: HistoryRequest, how: Partial<HistoryRequest>): Promise<void> {
+  return writeHistoryRequests(line.store, [{ ...request, ...how, version: request.version + 1 }])
+}
+
+function askedOf(line: Line, { meterId, requestedAt }: HistoryRequest): HistoryAsked {
+  const to = dayAt(line.zone, requestedAt)
+  const days = line.profile.backfill?.days ?? 0
+  return { meterId, from: addDays(to, -days), to }
+}
+
+/** Nine digits of the hash tell the files of a day apart for people; paths tell them apart for us. */
+function nameOf(line: Line, { meterId, commodity, requestedAt }: HistoryRequest): string {
+  const [year, month, day] = dayAt(line.zone, requestedAt).split('-')
+  const number = Number.parseInt(hashOf(meterId).slice(0, 12), 16) % 1_000_000_000
+  return `${line.profile.companyCodes[0]}_${day}${month}${year}_${commodity}_${number}.csv`
+}
+
+/** The file is there whole or not at all, also after a power cut. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  const unfinished = `${path}.part`
+  await attempt(path, async () => {
+    const file = await open(unfinished, 'w', 0o600)
+    try {
+      await file.writeFile(text)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(unfinished, path)
+  })
+}
+
+function hashOf(meterId: string): string {
+  return createHash('sha256').update(meterId).digest('hex').slice(0, 32)
+}

@@ -1,0 +1,258 @@
+import { feedNames, recordFeedOf } from '../../schemas/feed.js'
+import { storeColumn } from '../../schemas/record-feed.js'
+import { rowsTable } from '../records/store.js'
+import type { Store } from '../store/clickhouse.js'
+import { readFacts } from './facts.js'
+import { erasedReads } from './registered.js'
+import { countFacts } from './tenancies.js'
+
+/** A termination whose days of grace are over. */
+export interface DueTermination {
+  readonly accountNumber: string
+  /** Empty where all meters of the account are meant. */
+  readonly meterId: string
+  /** Empty where all premises of the account are meant. */
+  readonly externalSiteId: string
+  readonly terminatedOn: string
+  /** `2026-03-01 05:00:00`, UTC. */
+  readonly endedAt: string
+}
+
+/** Meter, premise, start and end of a tenancy, and the facts that told of it. */
+export type Stretch = readonly [string, string, string, string, number]
+
+/** Each is told by its rank: 1, 2 and 3. */
+const erasureStates = ['started', 'erased', 'finished'] as const
+export type ErasureState = (typeof erasureStates)[number]
+
+export interface Erasure extends DueTermination {
+  readonly stretches: readonly Stretch[]
+  readonly startedAt: Date
+  readonly state: ErasureState
+  /** Undefined until then. */
+  readonly erasedAt: Date | undefined
+  readonly counts: Readonly<Record<string, number>>
+}
+
+export async function dueErasures(
+  store: Store,
+  options: { readonly today: string; readonly graceDays: number; readonly accountsMax: number },
+): Promise<readonly DueTermination[]> {
+  return store.rows<DueTermination>({
+    sql: `SELECT t.account_number AS accountNumber, t.meter_id AS meterId,
+        t.external_site_id AS externalSiteId, toString(t.termination_date) AS terminatedOn,
+        toString(h.at) AS endedAt
+      FROM termination AS t
+      INNER JOIN (SELECT * FROM tenancy_hint WHERE kind = 'ended') AS h ON h.told = t.version
+      WHERE t.termination_date + {graceDays:UInt32} < {today:Date}
+        AND (t.account_number, t.meter_id) NOT IN (SELECT account_number, meter_id FROM erasure)
+      ORDER BY t.version LIMIT {accountsMax:UInt32}`,
+    parameters: options,
+  })
+}
+
+/** What has to be known of an account to erase it, and to tell its successors when they began. */
+export async function toErasure(
+  { store }: { readonly store: Store },
+  termination: DueTermination,
+  startedAt: Date,
+): Promise<Erasure> {
+  const { accountNumber, meterId, externalSiteId } = termination
+  const held = await store.rows<{ meter: string; site: string; from: string; to: string }>({
+    sql: `SELECT meter_id AS meter, external_site_id AS site,
+        toString(ifNull(valid_from, toDateTime(0, 'UTC'))) AS from,
+        toString(ifNull(valid_to, toDateTime({endedAt:String}, 'UTC'))) AS to
+      FROM tenancy FINAL
+      WHERE account_number = {accountNumber:String}
+        AND {meterId:String} IN ('', meter_id) AND {externalSiteId:String} IN ('', external_site_id)`,
+    parameters: { accountNumber, meterId, externalSiteId, endedAt: termination.endedAt },
+  })
+  const facts =
+    held.length === 0
+      ? []
+      : await readFacts(
+          store,
+          held.map(({ meter }) => meter),
+        )
+  const stretches = held.map(({ meter, site, from, to }): Stretch => {
+    const own = facts.filter((fact) => {
+      return fact.accountNumber === accountNumber && fact.meterId === meter
+    })
+    return [meter, site, from, to, countFacts(own) + 1]
+  })
+  const state = 'started' as const
+  return { ...termination, stretches, startedAt, state, erasedAt: undefined, counts: {} }
+}
+
+export async function recordErasures(store: Store, erasures: readonly Erasure[]): Promise<void> {
+  await store.insert(
+    'erasure',
+    erasures.map((one) => ({
+      account_number: one.accountNumber,
+      meter_id: one.meterId,
+      external_site_id: one.externalSiteId,
+      terminated_on: one.terminatedOn,
+      ended_at: one.endedAt,
+      stretches: one.stretches.map(toStretchRow),
+      counts: one.counts,
+      started_at: one.startedAt.toISOString(),
+      erased_at: one.erasedAt?.toISOString() ?? null,
+      rank: erasureStates.indexOf(one.state) + 1,
+    })),
+  )
+}
+
+function toStretchRow([meter, site, from, to, weight]: Stretch): object {
+  return { meter_id: meter, external_site_id: site, held_from: from, held_to: to, weight }
+}
+
+interface ErasureRow {
+  readonly account_number: string
+  readonly meter_id: string
+  readonly external_site_id: string
+  readonly terminated_on: string
+  readonly ended: string
+  readonly stretches: readonly Stretch[]
+  readonly started_ms: string
+  readonly erased_ms: string
+  readonly counts: Readonly<Record<string, string>>
+  readonly rank: number
+}
+
+/** Those that are not finished. */
+export async function openErasures(store: Store): Promise<readonly Erasure[]> {
+  const rows = await store.rows<ErasureRow>({
+    sql: `SELECT account_number, meter_id, external_site_id, toString(terminated_on) AS terminated_on,
+        toString(ended_at) AS ended, stretches, counts, rank,
+        toString(toUnixTimestamp64Milli(started_at)) AS started_ms,
+        toString(toUnixTimestamp64Milli(ifNull(erased_at, started_at))) AS erased_ms
+      FROM erasure FINAL WHERE rank < 3`,
+    settings: { output_format_json_named_tuples_as_objects: 0 },
+  })
+  return rows.map((row) => ({
+    accountNumber: row.account_number,
+    meterId: row.meter_id,
+    externalSiteId: row.external_site_id,
+    terminatedOn: row.terminated_on,
+    endedAt: row.ended,
+    stretches: row.stretches,
+    startedAt: new Date(Number(row.started_ms)),
+    state: erasureStates[row.rank - 1] as ErasureState,
+    erasedAt: row.rank === 1 ? undefined : new Date(Number(row.erased_ms)),
+    counts: Object.fromEntries(Object.entries(row.counts).map(([name, n]) => [name, Number(n)])),
+  }))
+}
+
+const pending = 'erasure FINAL WHERE rank = 1'
+const accounts = `SELECT account_number FROM ${pending} AND meter_id = ''`
+const meters = `SELECT account_number, meter_id FROM ${pending} AND meter_id != ''`
+
+interface Target {
+  readonly table: string
+  readonly where: string
+  /** The account that a row is counted for. */
+  readonly account: string
+}
+
+/** Every table that holds rows of customers, what of it is erased, and for whom it counts. */
+function targets(): readonly Target[] {
+  const ofAccount = `account_number IN (${accounts})`
+  const ofMeter = `(${ofAccount} OR (account_number, meter_id) IN (${meters}))`
+  const records = feedNames.flatMap((name) => {
+    const feed = recordFeedOf(name)
+    const columns = feed?.columns.map(storeColumn) ?? []
+    if (feed === undefined || !columns.includes('account_number')) return []
+    const where = columns.includes('meter_id') ? ofMeter : ofAccount
+    return [{ table: rowsTable(feed), where, account: 'account_number' }]
+  })
+  const old = ofMeter.replaceAll('account_number IN', 'old_account_number IN')
+  const unknown = erasedReads('usage_read', pending)
+  return [
+    { table: 'usage_read', where: `${ofMeter} OR ${unknown}`, account: 'account_number' },
+    {
+      table: 'restatement',
+      where: old.replaceAll('(account_number, meter_id) IN', '(old_account_number, meter_id) IN'),
+      account: 'old_account_number',
+    },
+    ...records,
+    { table: 'bill_row', where: ofMeter, account: 'account_number' },
+    { table: 'bill_variance_row', where: ofMeter, account: 'account_number' },
+    { table: 'rate_comparison_row', where: ofMeter, account: 'account_number' },
+    rejects(pending),
+    { table: 'registration_fact', where: ofMeter, account: 'account_number' },
+    { table: 'tenancy', where: ofMeter, account: 'account_number' },
+  ]
+}
+
+/** Rejected rows in which an account of `erasures` stands. */
+function rejects(erasures: string): Target {
+  const fields = `arrayMap(field -> trimBoth(field, ' \\t"'), splitByChar(',', raw))`
+  const known = `(SELECT groupUniqArray(account_number) FROM ${erasures})`
+  return {
+    table: 'reject',
+    where: `hasAny(${fields}, ${known})`,
+    account: `arrayFirst(field -> has(${known}, field), ${fields})`,
+  }
+}
+
+/** Rows that were erased by table and account. */
+export type ErasedCounts = Readonly<Record<string, ReadonlyMap<string, number>>>
+
+/**
+ * Takes the rows of all pending erasures out of every table and says how many there were. What told
+ * of the account goes last, so that a crash leaves nothing that could not be found again.
+ */
+export async function eraseRows(store: Store): Promise<ErasedCounts> {
+  const counts: Record<string, ReadonlyMap<string, number>> = {}
+  for (const target of targets()) counts[target.table] = await eraseFrom(store, target)
+  return counts
+}
+
+/** A file that was sent again may have had rejected rows of an erased account. */
+export async function eraseRejects(store: Store): Promise<void> {
+  await eraseFrom(store, rejects('erasure'))
+}
+
+async function eraseFrom(
+  store: Store,
+  { table, where, account }: Target,
+): Promise<ReadonlyMap<string, number>> {
+  const found = await store.rows<{ account: string; rows: string }>({
+    sql: `SELECT ${account} AS account, toString(count()) AS rows FROM ${table}
+      WHERE ${where} GROUP BY account`,
+  })
+  if (found.length > 0) await deleteRows(store, table, where)
+  return new Map(found.map((row) => [row.account, Number(row.rows)]))
+}
+
+/** Rewrites the parts of a table without some rows, so that nothing of them is left. */
+function deleteRows(store: Store, table: string, where: string): Promise<void> {
+  return store.command({
+    sql: `ALTER TABLE ${table} DELETE WHERE ${where}`,
+    settings: { mutations_sync: 2, allow_nondeterministic_mutations: 1 },
+  })
+}
+
+/** Takes out of what is stored of other tenancies that an erased account came before them. */
+export async function eraseBefore(store: Store): Promise<void> {
+  const where = `(previous_account_number, meter_id) IN
+    (SELECT account_number, held.1 FROM erasure FINAL ARRAY JOIN stretches AS held WHERE rank = 2)`
+  const stale = await store.rows({ sql: `SELECT 1 FROM tenancy WHERE ${where} LIMIT 1` })
+  if (stale.length > 0) await deleteRows(store, 'tenancy', where)
+}
+
+/** Which of some accounts are erased, or with which of their meters. */
+export async function erasedPlaces(
+  store: Store,
+  accountNumbers: readonly string[],
+): Promise<(place: { readonly accountNumber: string; readonly meterId: string }) => boolean> {
+  const rows = await store.rows<{ account_number: string; meter_id: string }>({
+    sql: `SELECT account_number, meter_id FROM erasure
+      WHERE account_number IN {accountNumbers:Array(String)}`,
+    parameters: { accountNumbers },
+  })
+  return ({ accountNumber, meterId }) =>
+    rows.some((row) => {
+      return row.account_number === accountNumber && ['', meterId].includes(row.meter_id)
+    })
+}

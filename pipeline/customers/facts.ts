@@ -1,0 +1,241 @@
+import { createHash } from 'node:crypto'
+import type { Store } from '../store/clickhouse.js'
+import { versionOf } from '../store/staging.js'
+import type { EndFact, Fact, Place, SeenFact, StartFact } from './tenancies.js'
+
+/** All facts about some meters. There are few for each, and none is ever changed. */
+export async function readFacts(
+  store: Store,
+  meterIds: readonly string[],
+): Promise<readonly Fact[]> {
+  const [rows, ends] = await Promise.all([
+    store.rows<FactRow>({
+      sql: `SELECT *, toString(toUnixTimestamp64Milli(at)) AS at_ms
+        FROM registration_fact WHERE meter_id IN {meterIds:Array(String)}`,
+      parameters: { meterIds },
+    }),
+    readEnds(store, meterIds),
+  ])
+  return [...rows.map(fromFactRow), ...ends]
+}
+
+/** What terminations tell of some meters; those of erased accounts are told by what was left of them. */
+async function readEnds(store: Store, meterIds: readonly string[]): Promise<readonly EndFact[]> {
+  const rows = await store.rows<StartRow & { readonly told: string; readonly weight: number }>({
+    sql: `SELECT DISTINCT f.meter_id AS meter_id, f.external_site_id AS external_site_id,
+        h.account_number AS account_number, toUnixTimestamp(h.at) AS at,
+        toString(h.told) AS told, h.weight AS weight
+      FROM (
+        SELECT DISTINCT meter_id, external_site_id, account_number FROM registration_fact
+        WHERE meter_id IN {meterIds:Array(String)}
+      ) AS f
+      INNER JOIN (SELECT * FROM tenancy_hint WHERE kind = 'ended') AS h
+        ON h.account_number = f.account_number
+      WHERE h.meter_id IN ('', f.meter_id) AND h.external_site_id IN ('', f.external_site_id)
+      UNION ALL
+      SELECT meter_id, external_site_id, account_number, toUnixTimestamp(at), toString(told), weight
+      FROM tenancy_hint
+      WHERE kind = 'ended' AND weight > 1 AND meter_id IN {meterIds:Array(String)}`,
+    parameters: { meterIds },
+  })
+  return rows.map(({ told, weight, ...row }) => ({
+    kind: 'ended',
+    ...toPlace(row),
+    at: row.at * 1_000,
+    told: Number(told),
+    weight,
+  }))
+}
+
+function toPlace(row: Omit<StartRow, 'at'>): Place {
+  return {
+    meterId: row.meter_id,
+    externalSiteId: row.external_site_id,
+    accountNumber: row.account_number,
+  }
+}
+
+/** All facts about the premises at which some meters are. */
+export async function readPremises(
+  store: Store,
+  meterIds: readonly string[],
+): Promise<readonly Fact[]> {
+  const rows = await store.rows<FactRow>({
+    sql: `SELECT *, toString(toUnixTimestamp64Milli(at)) AS at_ms
+      FROM registration_fact WHERE external_site_id IN (
+        SELECT external_site_id FROM registration_fact WHERE meter_id IN {meterIds:Array(String)})`,
+    parameters: { meterIds },
+  })
+  return rows.map(fromFactRow)
+}
+
+/**
+ * Writes facts down, all or none. The same facts on the same knowledge, as two registrations of one
+ * customer at once have them, are kept once; kept twice they would say nothing else.
+ */
+export async function addFacts(
+  store: Store,
+  facts: readonly ToldFact[],
+  knownCount: number,
+): Promise<void> {
+  const rows = facts.map(toFactRow)
+  const said = JSON.stringify([knownCount, rows.map(({ at: _, ...row }) => row)])
+  await store.insert('registration_fact', rows, {
+    insert_deduplicate: 1,
+    insert_deduplication_token: createHash('sha256').update(said).digest('hex'),
+  })
+}
+
+/** Facts that are written down; the ends of tenancies are told by terminations. */
+type ToldFact = Exclude<Fact, EndFact>
+
+/** The first interval, and the first day by a bill, of each account at meters that more than one account has held. */
+export async function findStarts(
+  store: Store,
+  meterIds: readonly string[],
+): Promise<readonly StartFact[]> {
+  const own = `meter_id IN {meterIds:Array(String)} AND account_number IN (
+        SELECT account_number FROM registration_fact WHERE meter_id IN {meterIds:Array(String)})`
+  const rows = await store.rows<StartRow & Pick<StartFact, 'kind'>>({
+    sql: `SELECT 'usage' AS kind, meter_id, external_site_id, account_number,
+        toUnixTimestamp(min(starts_at)) AS at
+      FROM usage_current WHERE ${own}
+      GROUP BY meter_id, external_site_id, account_number
+      UNION ALL
+      SELECT 'bill', meter_id, external_site_id, account_number, toUnixTimestamp(at)
+      FROM tenancy_hint WHERE kind = 'bill' AND ${own}`,
+    parameters: { meterIds },
+  })
+  return rows.map(({ kind, at, ...row }) => ({ kind, ...toPlace(row), at: at * 1_000 }))
+}
+
+/**
+ * Meters in a published file that several accounts are known to have had, where one of them has a
+ * first interval no later than known. It goes by the facts, which are written before usage is read:
+ * of a registration and a file that come at once, one sees the other, whatever dies in between.
+ */
+export async function metersWithEarlierStart(
+  store: Store,
+  arrival: number,
+): Promise<readonly string[]> {
+  const moved = `SELECT meter_id FROM registration_fact WHERE kind = 'seen'
+    GROUP BY meter_id HAVING uniqExact(external_site_id, account_number, client_id) > 1`
+  const rows = await store.rows<{ meter_id: string }>({
+    sql: `SELECT DISTINCT meter_id
+      FROM (
+        SELECT meter_id, external_site_id, account_number, min(starts_at) AS first
+        FROM usage_read
+        WHERE version >= {from:UInt64} AND version < {to:UInt64} AND meter_id IN (${moved})
+        GROUP BY meter_id, external_site_id, account_number
+      ) AS shown
+      INNER JOIN (
+        SELECT meter_id, external_site_id, account_number,
+          minIf(at, kind = 'usage') AS known_at, countIf(kind = 'usage') AS known
+        FROM registration_fact WHERE meter_id IN (${moved})
+        GROUP BY meter_id, external_site_id, account_number
+      ) AS facts USING (meter_id, external_site_id, account_number)
+      WHERE known = 0 OR first <= known_at`,
+    parameters: {
+      from: versionOf(arrival, 0).toString(),
+      to: versionOf(arrival + 1, 0).toString(),
+    },
+  })
+  return rows.map(({ meter_id }) => meter_id)
+}
+
+/**
+ * Registered meters of the accounts in a published file of records; where only starts are told, those
+ * that have changed hands.
+ */
+export async function metersTold(
+  store: Store,
+  file: { readonly table: string; readonly arrival: number; readonly tells: 'starts' | 'ends' },
+): Promise<readonly string[]> {
+  const { table, arrival, tells } = file
+  const rows = await store.rows<{ meter_id: string }>({
+    sql: `SELECT meter_id FROM registration_fact WHERE kind = 'seen'
+      GROUP BY meter_id
+      HAVING max(account_number IN (
+          SELECT account_number FROM ${table}
+          WHERE version >= {from:UInt64} AND version < {to:UInt64}
+        )) ${tells === 'starts' ? 'AND uniqExact(external_site_id, account_number, client_id) > 1' : ''}`,
+    parameters: {
+      from: versionOf(arrival, 0).toString(),
+      to: versionOf(arrival + 1, 0).toString(),
+    },
+  })
+  return rows.map(({ meter_id }) => meter_id)
+}
+
+interface StartRow {
+  readonly meter_id: string
+  readonly external_site_id: string
+  readonly account_number: string
+  readonly at: number
+}
+
+interface FactRow {
+  readonly meter_id: string
+  readonly external_site_id: string
+  readonly account_number: string
+  readonly client_id: string
+  readonly kind: ToldFact['kind']
+  readonly at_ms: string
+  readonly meter_type: string
+  readonly unit_of_measure: string
+  readonly rate_code: string
+  readonly billing_cycle_id: string
+  readonly is_ami: boolean
+  readonly acct_status: string
+}
+
+function fromFactRow(row: FactRow): ToldFact {
+  const place = {
+    meterId: row.meter_id,
+    externalSiteId: row.external_site_id,
+    accountNumber: row.account_number,
+    at: Number(row.at_ms),
+  }
+  const clientId = row.client_id
+  if (row.kind === 'shared') return { ...place, kind: row.kind, clientId }
+  if (row.kind !== 'seen') return { ...place, kind: row.kind }
+  return {
+    ...place,
+    kind: row.kind,
+    clientId,
+    meterType: row.meter_type,
+    unitOfMeasure: row.unit_of_measure,
+    rateCode: row.rate_code,
+    billingCycleId: row.billing_cycle_id,
+    isAMI: row.is_ami,
+    acctStatus: row.acct_status,
+  }
+}
+
+function toFactRow(fact: ToldFact): Omit<FactRow, 'at_ms'> & { readonly at: string } {
+  const seen: Omit<SeenFact, 'kind'> = fact.kind === 'seen' ? fact : { ...nobody, ...fact }
+  return {
+    meter_id: seen.meterId,
+    external_site_id: seen.externalSiteId,
+    account_number: seen.accountNumber,
+    client_id: seen.clientId,
+    kind: fact.kind,
+    at: new Date(fact.at).toISOString(),
+    meter_type: seen.meterType,
+    unit_of_measure: seen.unitOfMeasure,
+    rate_code: seen.rateCode,
+    billing_cycle_id: seen.billingCycleId,
+    is_ami: seen.isAMI,
+    acct_status: seen.acctStatus,
+  }
+}
+
+const nobody = {
+  clientId: '',
+  meterType: '',
+  unitOfMeasure: '',
+  rateCode: '',
+  billingCycleId: '',
+  isAMI: false,
+  acctStatus: '',
+} as const

@@ -1,0 +1,78 @@
+import type { Store } from '../store/clickhouse.js'
+
+/** A history that is asked for, one for each meter. */
+export interface HistoryRequest {
+  readonly meterId: string
+  readonly commodity: 'Electric' | 'Gas'
+  readonly state: 'open' | 'answered' | 'empty' | 'failed'
+  /** Code of the fault that ended it. */
+  readonly reason: string
+  /** Of the file that the answer was made into; 0 where there is none. */
+  readonly arrival: number
+  readonly requestedAt: Date
+  readonly version: number
+}
+
+export async function readHistoryRequests(
+  store: Store,
+  meterIds: readonly string[],
+): Promise<readonly HistoryRequest[]> {
+  const rows = await store.rows<Row>({
+    sql: 'SELECT * FROM history_request FINAL WHERE meter_id IN {meterIds:Array(String)}',
+    parameters: { meterIds },
+  })
+  return rows.map(fromRow)
+}
+
+/** Durable before it resolves. Two who open one request at once write one row. */
+export async function writeHistoryRequests(
+  store: Store,
+  requests: readonly HistoryRequest[],
+): Promise<void> {
+  await store.insert('history_request', requests.map(toRow))
+}
+
+/** Meters whose history is still to be asked for, some of them. */
+export async function openHistoryMeters(store: Store, max: number): Promise<readonly string[]> {
+  const rows = await store.rows<{ meter_id: string }>({
+    sql: `SELECT meter_id FROM history_request FINAL WHERE state = 'open'
+      ORDER BY requested_at LIMIT {max:UInt32}`,
+    parameters: { max },
+  })
+  return rows.map(({ meter_id }) => meter_id)
+}
+
+/** The arrival that a file at a path has had since an instant, undefined where there is none. */
+export async function findArrivalSince(
+  store: Store,
+  path: string,
+  since: Date,
+): Promise<number | undefined> {
+  const [row] = await store.rows<{ arrival: number }>({
+    sql: `SELECT arrival FROM arrival WHERE path = {path:String}
+      AND arrived_at >= fromUnixTimestamp64Milli({since:Int64}) ORDER BY arrival DESC LIMIT 1`,
+    parameters: { path, since: String(since.getTime()) },
+  })
+  return row?.arrival
+}
+
+interface Row {
+  readonly meter_id: string
+  readonly commodity: HistoryRequest['commodity']
+  readonly state: HistoryRequest['state']
+  readonly reason: string
+  readonly arrival: number
+  readonly requested_at: string
+  readonly version: number
+}
+
+function fromRow(row: Row): HistoryRequest {
+  const { commodity, state, reason, arrival, version } = row
+  const requestedAt = new Date(`${row.requested_at.replace(' ', 'T')}Z`)
+  return { meterId: row.meter_id, commodity, state, reason, arrival, requestedAt, version }
+}
+
+function toRow(request: HistoryRequest): Row {
+  const { meterId, requestedAt, ...rest } = request
+  return { meter_id: meterId, requested_at: requestedAt.toISOString(), ...rest }
+}

@@ -1,0 +1,81 @@
+import type { Profile } from '../../schemas/settings/profile.js'
+import type { Statement, Store } from '../store/clickhouse.js'
+import { createReads } from '../store/staging.js'
+
+/**
+ * The meters of registered customers as a subquery, for every place that tells registered rows from
+ * others: `meter_id IN (${registeredMeters})`.
+ */
+export const registeredMeters = 'SELECT meter_id FROM tenancy'
+
+/**
+ * The condition of rows that are not stored: of no registered customer, where the profile stores
+ * only those, and of accounts that were erased in any case (decision 21). Empty where there are none.
+ * `reads` is a table of reads with these columns.
+ */
+export async function foreignRows(
+  store: Store,
+  profile: Pick<Profile, 'ingestion'>,
+  of: { readonly columns: readonly string[]; readonly reads?: string },
+): Promise<string> {
+  const hasMeter = of.columns.includes('meter_id')
+  const conditions: string[] = []
+  if (profile.ingestion !== 'full') {
+    conditions.push(
+      hasMeter
+        ? `meter_id NOT IN (${registeredMeters})`
+        : 'account_number NOT IN (SELECT account_number FROM tenancy)',
+    )
+  }
+  const erasures = await store.rows({ sql: 'SELECT 1 FROM erasure LIMIT 1' })
+  if (erasures.length > 0) conditions.push(erasedRows(hasMeter))
+  if (erasures.length > 0 && of.reads !== undefined) {
+    conditions.push(erasedReads(of.reads, 'erasure FINAL'))
+  }
+  return conditions.map((condition) => `(${condition})`).join(' OR ')
+}
+
+/** Rows of accounts, or of an account's meters, that were or are being erased. */
+function erasedRows(hasMeter: boolean): string {
+  const accounts = `account_number IN (SELECT account_number FROM erasure WHERE meter_id = '')`
+  if (!hasMeter) return accounts
+  return `${accounts} OR (account_number, meter_id) IN
+    (SELECT account_number, meter_id FROM erasure WHERE meter_id != '')`
+}
+
+/**
+ * Reads under an account that nobody has, in the time in which an erased account of `erasures` held
+ * the meter: they are that account's (decision 11).
+ */
+export function erasedReads(reads: string, erasures: string): string {
+  return `version IN (
+    SELECT r.version FROM ${reads} AS r
+    INNER JOIN (SELECT held.1 AS meter, held.2 AS site, held.3 AS from_at, held.4 AS to_at
+      FROM (SELECT arrayJoin(stretches) AS held FROM ${erasures})) AS e
+      ON e.meter = r.meter_id AND e.site = r.external_site_id
+    WHERE r.starts_at >= e.from_at AND r.starts_at < e.to_at
+      AND r.account_number NOT IN (SELECT account_number FROM tenancy))`
+}
+
+/** Rows and quantity in a table of a file's reads that are not stored. */
+export function countForeign(reads: string, isForeign: string): Statement {
+  return {
+    sql: `SELECT toString(count()) AS rows, toString(sum(quantity)) AS quantity
+      FROM ${reads} WHERE ${isForeign}`,
+  }
+}
+
+/** Copies the rows that are stored from one table of reads into another. */
+export function keepOwn(
+  tables: { readonly from: string; readonly to: string },
+  isForeign: string,
+): readonly Statement[] {
+  const { from, to } = tables
+  return [
+    createReads(to, 'CREATE OR REPLACE TABLE'),
+    {
+      sql: `INSERT INTO ${to} SELECT * FROM ${from} WHERE NOT (${isForeign})`,
+      settings: { optimize_on_insert: 0 },
+    },
+  ]
+}

@@ -1,0 +1,85 @@
+import { Fault } from '../../schemas/fault.js'
+import { matchHeader } from '../../schemas/record-feed.js'
+import { parseRow } from './csv.js'
+
+/** The columns of a feed's header, and those that it may leave out. */
+export interface Header {
+  readonly columns: readonly string[]
+  readonly bracketed?: readonly string[]
+}
+
+export interface HeaderOptions {
+  readonly feed: Header
+  readonly rowBytesMax: number
+  /** Takes the columns that the file has, before any of its rows. */
+  readonly onHeader: (columns: readonly string[]) => void
+}
+
+/** Proves the header and yields what follows it. */
+export async function* afterHeader(
+  input: AsyncGenerator<Buffer>,
+  { feed, rowBytesMax, onHeader }: HeaderOptions,
+): AsyncGenerator<Buffer> {
+  let head: Buffer | undefined = Buffer.alloc(0)
+  for await (const bytes of input) {
+    if (head === undefined) {
+      yield bytes
+      continue
+    }
+    head = Buffer.concat([head, bytes])
+    const end = head.indexOf(10)
+    if (end === -1 && head.length <= rowBytesMax) continue
+    onHeader(proveHeader(head.toString('utf8', 0, end === -1 ? rowBytesMax : end), feed))
+    yield head.subarray(end + 1)
+    head = undefined
+  }
+  if (head === undefined) return
+  if (head.length === 0) throw new Fault('EMPTY_FILE', 'the file holds no bytes; export it again')
+  onHeader(proveHeader(head.toString('utf8'), feed))
+}
+
+/** What spreadsheets write where others write commas. */
+const otherSeparators = [
+  { mark: ';', named: 'semicolons' },
+  { mark: '\t', named: 'tabs' },
+  { mark: '|', named: 'bars' },
+]
+
+/**
+ * The columns that the first line of a file names. Names are compared without case and surrounding
+ * blanks, in order; a file whose first line is not the feed's header is refused.
+ */
+export function proveHeader(line: string, feed: Header): readonly string[] {
+  const text = line.replace(/^\uFEFF/, '').replace(/\r$/, '')
+  const read = (row: string) => {
+    const found = parseRow(row)
+    return found && matchHeader(feed, found)
+  }
+  const matched = read(text)
+  if (matched !== undefined) return matched
+  const separator = otherSeparators.find(({ mark }) => read(text.replaceAll(mark, ',')))
+  if (separator !== undefined) {
+    const detail = `its columns are separated by ${separator.named}; send it with commas between them`
+    throw new Fault('HEADER', detail)
+  }
+  throw new Fault(
+    'HEADER',
+    `expected ${spell(feed)}, found ${printable(line)}; send it with these columns`,
+  )
+}
+
+function spell({ columns, bracketed = [] }: Header): string {
+  const kept = columns.filter((column) => !bracketed.includes(column)).join(',')
+  return bracketed.length === 0 ? kept : `${kept} and, in its place, ${bracketed.join(',')} or not`
+}
+
+const shownMax = 120
+
+/** Where the header is missing a row stands in its place, whose numbers are nobody's business. */
+function printable(text: string): string {
+  const shown = text
+    .slice(0, shownMax)
+    .replace(/[^\x20-\x7E]/g, '?')
+    .replace(/\d+/g, '#')
+  return text.length > shownMax ? `${shown}... (${text.length} characters)` : shown || 'nothing'
+}

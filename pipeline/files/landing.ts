@@ -1,0 +1,160 @@
+import { isUtf8 } from 'node:buffer'
+import { mkdir, open, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Fault } from '../../schemas/fault.js'
+import type { Measured } from '../kind.js'
+import type { LandedChunk } from '../ledger/file-state.js'
+import { attempt } from '../sources/disk.js'
+import { cutPoint, lastRow } from './rows.js'
+
+/** Where the chunks of an arrival lie, below the landing folder. */
+export function landedFolder(landing: string, arrival: number): string {
+  return join(landing, String(arrival))
+}
+
+export function chunkName(chunk: number): string {
+  return `${String(chunk).padStart(6, '0')}.csv`
+}
+
+/** The first chunk is small, so that the engine soon has work; each is twice the one before. */
+const firstChunkBytes = 8_388_608
+
+export interface LandingOptions {
+  readonly folder: string
+  readonly chunkBytes: number
+  /** Physical line of the first byte that will be added. */
+  readonly firstLine: number
+  /** Counts the rows of a full chunk. */
+  readonly measure: (bytes: Buffer) => Measured
+  /** Called when a chunk's bytes are all written, in the order of the file. */
+  readonly onChunk: (chunk: LandedChunk) => Promise<void>
+}
+
+export interface Landing {
+  add(bytes: Buffer): Promise<void>
+  /** Writes what is left. */
+  end(): Promise<Landed>
+  close(): Promise<void>
+}
+
+/** A file whose rows all lie in the landing. */
+export interface Landed {
+  readonly chunks: readonly LandedChunk[]
+  /** Rows whose quantity has more decimals than are kept. */
+  readonly roundedRows: number
+  /** The last row where it has no line end. */
+  readonly unendedRow: string | undefined
+}
+
+/**
+ * Cuts a stream of bytes at row ends into chunk files, counts each and writes it while the next
+ * one fills. Memory is two chunks, whatever the size of the file. The chunks are not flushed to
+ * disk and live until they are loaded: the source keeps the file until it is settled, from which
+ * what a power cut has spoilt, or is needed again, is landed again.
+ */
+export async function createLanding(options: LandingOptions): Promise<Landing> {
+  const onDisk = <T>(run: () => Promise<T>) => attempt(options.folder, run)
+  await onDisk(() => rm(options.folder, { recursive: true, force: true }))
+  await onDisk(() => mkdir(options.folder, { recursive: true, mode: 0o700 }))
+  const chunks: LandedChunk[] = []
+  let roundedRows = 0
+  let filling = Buffer.allocUnsafeSlow(options.chunkBytes)
+  let spare = Buffer.allocUnsafeSlow(options.chunkBytes)
+  let aim = Math.min(firstChunkBytes, options.chunkBytes)
+  let used = 0
+  let line = options.firstLine
+  let writing: Promise<void> = Promise.resolve()
+
+  const write = async (bytes: Buffer, chunk: LandedChunk) => {
+    const path = join(options.folder, chunkName(chunk.chunk))
+    const file = await onDisk(() => open(path, 'w', 0o600))
+    try {
+      await onDisk(() => file.writeFile(bytes))
+    } finally {
+      await file.close()
+    }
+    await options.onChunk(chunk)
+  }
+  const land = async (length: number) => {
+    const bytes = filling.subarray(0, length)
+    const place = { chunk: chunks.length, line }
+    const { chunk, rounded } = describe(bytes, place, options.measure)
+    roundedRows += rounded
+    line += chunk.lines
+    chunks.push(chunk)
+    await writing
+    writing = write(bytes, chunk)
+    writing.catch(() => undefined)
+    const left = used - length
+    filling.copy(spare, 0, length, used)
+    ;[filling, spare] = [spare, filling]
+    used = left
+  }
+  const cut = async () => {
+    const at = cutPoint(filling.subarray(0, used))
+    if (at === 0 && aim === filling.length) throw rowLength(line, options.chunkBytes)
+    aim = Math.min(aim * 2, filling.length)
+    if (at > 0) await land(at)
+  }
+  return {
+    add: async (bytes) => {
+      for (let at = 0; at < bytes.length; ) {
+        const part = Math.min(aim - used, bytes.length - at)
+        bytes.copy(filling, used, at, at + part)
+        used += part
+        at += part
+        if (used === aim) await cut()
+      }
+    },
+    end: async () => {
+      const cut = used === 0 || filling[used - 1] === 10 ? undefined : filling.subarray(0, used)
+      const unendedRow = cut && lastRow(cut)
+      if (used > 0) await land(used)
+      await writing
+      return { chunks, roundedRows, unendedRow }
+    },
+    close: () => writing.catch(() => undefined),
+  }
+}
+
+/** No line end in a whole chunk that starts at `line`. */
+export function rowLength(line: number, chunkBytes: number): Fault {
+  const detail = `line ${line} is longer than ${chunkBytes} bytes; export it with one row on a line`
+  return new Fault('ROW_LENGTH', detail)
+}
+
+/** Refuses a chunk that starts at `line` and is not text in UTF-8. */
+export function proveText(bytes: Buffer, line: number): void {
+  if (bytes.includes(0))
+    throw new Fault(
+      'ENCODING',
+      `a NUL byte stands in the rows from line ${line} on; export it as UTF-8 text`,
+    )
+  if (!isUtf8(bytes))
+    throw new Fault(
+      'ENCODING',
+      `the rows from line ${line} on are not UTF-8; export it as UTF-8 text`,
+    )
+}
+
+function describe(
+  bytes: Buffer,
+  place: Pick<LandedChunk, 'chunk' | 'line'>,
+  measure: LandingOptions['measure'],
+): { readonly chunk: LandedChunk; readonly rounded: number } {
+  proveText(bytes, place.line)
+  const { rounded, ...measured } = measure(bytes)
+  return { chunk: { ...place, ...measured, bytes: bytes.length }, rounded }
+}
+
+/** Whether a chunk lies in the landing as it was counted there, by `count`. */
+export async function isLanded(
+  folder: string,
+  chunk: LandedChunk,
+  count: (bytes: Buffer) => Pick<Measured, 'lines' | 'rows' | 'micros'>,
+): Promise<boolean> {
+  const bytes = await readFile(join(folder, chunkName(chunk.chunk))).catch(() => undefined)
+  if (bytes?.length !== chunk.bytes) return false
+  const { lines, rows, micros } = count(bytes)
+  return lines === chunk.lines && rows === chunk.rows && micros === chunk.micros
+}

@@ -1,0 +1,148 @@
+import { stat } from 'node:fs/promises'
+import { basename, resolve } from 'node:path'
+import { Fault } from '../../schemas/fault.js'
+import type { Receipt } from '../../schemas/receipt.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import type { FileStatus } from '../ledger/file-state.js'
+import { type Arrival, createLedger, type Entry, type Ledger } from '../ledger/ledger.js'
+import { toReceipt } from '../ledger/receipt.js'
+import { createCompletions, createQueues, type Queues } from '../queues/bullmq.js'
+import { jobId } from '../queues/jobs.js'
+import { type Held, holdUp, passingFault } from '../queues/wait.js'
+import { attempt } from '../sources/disk.js'
+import { createStore, type StoreAddress } from '../store/clickhouse.js'
+
+export interface HandOverOptions {
+  readonly store: StoreAddress
+  readonly redisUrl: string
+  readonly profile: Profile
+}
+
+export interface Progress {
+  readonly status: FileStatus | 'arrived'
+  readonly rowsLoaded: number
+  /** Rows of the file, once it has been read to its end. */
+  readonly rowsTotal: number | undefined
+  /** What holds the file up just now, if anything does. */
+  readonly wait: Held | undefined
+  /** There when the file has ended and everything about it is put away. */
+  readonly receipt: Receipt | undefined
+}
+
+/** The way in for files that a person names: they are handed over as finished. */
+export interface HandOver {
+  /**
+   * Claims an arrival and queues it; while Redis is away the claim is enough, for the sweep queues
+   * what it finds. Faults: `SOURCE_UNREACHABLE`, `STORE_UNREACHABLE`.
+   */
+  handOver(path: string, options?: { readonly again?: boolean }): Promise<{ arrival: number }>
+  /** Claims all files together and queues them; of sets, these are judged as one. */
+  handOverAll(
+    paths: readonly string[],
+    options?: { readonly again?: boolean },
+  ): Promise<readonly { readonly arrival: number }[]>
+  /** How the file comes along, until it is settled; servers that are away are asked again. */
+  follow(arrival: number): AsyncGenerator<Progress>
+  close(): Promise<void>
+}
+
+const pollMs = 1_000
+
+export async function createHandOver(options: HandOverOptions): Promise<HandOver> {
+  const { redisUrl, profile } = options
+  const store = createStore(options.store, 'discreet')
+  const ledger = createLedger(store, () => new Date())
+  const queues = createQueues({ redisUrl, prefix: profile.database })
+  const settled = new Map<string, () => void>()
+  const completions = createCompletions(
+    { redisUrl, prefix: profile.database, name: 'settle' },
+    (id) => settled.get(id)?.(),
+  )
+  const handOverAll: HandOver['handOverAll'] = async (paths, { again = false } = {}) => {
+    const entries = await Promise.all(paths.map(toEntry))
+    const arrivals = await ledger.claimAll(entries.map((entry) => ({ ...entry, force: again })))
+    for (const { arrival } of arrivals) {
+      await queues.add('receive', { v: 1, arrival }).catch(letPass)
+    }
+    return arrivals
+  }
+  return {
+    handOver: async (path, options) => (await handOverAll([path], options))[0] as Arrival,
+    handOverAll,
+    follow: async function* (arrival) {
+      const id = jobId('settle', { v: 1, arrival })
+      let progress = unseen
+      for (;;) {
+        const woken = new Promise<void>((wake) => settled.set(id, wake))
+        progress = await look({ ledger, queues }, arrival, progress)
+        yield progress
+        if (progress.receipt !== undefined) break
+        await Promise.race([woken, new Promise((wake) => setTimeout(wake, pollMs))])
+      }
+      settled.delete(id)
+    },
+    close: async () => {
+      await completions.close()
+      await queues.close()
+      await store.close()
+    },
+  }
+}
+
+async function toEntry(path: string): Promise<Omit<Entry, 'force'>> {
+  const absolute = resolve(path)
+  const found = await attempt(absolute, () => stat(absolute))
+  if (!found.isFile()) throw new Fault('SOURCE_UNREACHABLE', `${path} is not a file`)
+  return {
+    source: 'hand-over',
+    name: basename(absolute),
+    path: absolute,
+    bytes: found.size,
+    modifiedMs: Math.trunc(found.mtimeMs),
+  }
+}
+
+const unseen: Progress = {
+  status: 'arrived',
+  rowsLoaded: 0,
+  rowsTotal: undefined,
+  wait: undefined,
+  receipt: undefined,
+}
+
+interface Servers {
+  readonly ledger: Ledger
+  readonly queues: Queues
+}
+
+/** What the servers tell; one that does not answer is what the file waits for. */
+async function look(servers: Servers, arrival: number, before: Progress): Promise<Progress> {
+  try {
+    const seen = await lookUp(servers.ledger, arrival)
+    if (seen.receipt !== undefined) return seen
+    const wait = (await servers.queues.waits()).find((one) => one.arrival === arrival)
+    return { ...seen, wait }
+  } catch (error) {
+    const fault = passingFault(error)
+    if (fault === undefined) throw error
+    return { ...before, wait: holdUp(fault, before.wait) }
+  }
+}
+
+async function lookUp(ledger: Ledger, arrival: number): Promise<Progress> {
+  const [state, receipts] = await Promise.all([ledger.state(arrival), ledger.receipts(arrival)])
+  const first =
+    state?.duplicateOf && state.settledAt ? await ledger.state(state.duplicateOf) : undefined
+  return {
+    status: state?.status ?? 'arrived',
+    rowsLoaded: receipts.reduce((sum, receipt) => sum + receipt.rowsRead, 0),
+    rowsTotal: state && state.rows.read + state.withheld.rows,
+    wait: undefined,
+    receipt: state?.settledAt === undefined ? undefined : toReceipt(state, first),
+  }
+}
+
+/** A fault that passes says nothing of the file. */
+function letPass(error: unknown): undefined {
+  if (passingFault(error) === undefined) throw error
+}

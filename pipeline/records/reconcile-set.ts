@@ -1,0 +1,190 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { feedNames, recordFeedOf } from '../../schemas/feed.js'
+import type { PlacedRow } from '../../schemas/lint/finding.js'
+import { lintSet } from '../../schemas/lint/lint.js'
+import { findTwice } from '../../schemas/lint/twice.js'
+import type { RecordFeed, SetName } from '../../schemas/record-feed.js'
+import type { Line } from '../context.js'
+import { chunkName, landedFolder } from '../files/landing.js'
+import { splitRows } from '../files/rows.js'
+import type { Proved } from '../kind.js'
+import type { FileState } from '../ledger/file-state.js'
+import { sumReceipts, withhold, withRejected } from '../ledger/verdict.js'
+import { ensureLanded } from '../steps/receive.js'
+import { stagingOf } from '../store/staging.js'
+import { toRejectRow } from '../usage/row-path.js'
+import { type FileFindings, reasonsOf, refuseSchedule, toFindings } from './findings.js'
+import {
+  latestVersion,
+  registeredCodes,
+  rowsInForce,
+  stagedRows,
+  type Version,
+} from './schedules.js'
+import { keepRecords, noteRepeated } from './store.js'
+
+/** A file of a set with all that is judged of it. */
+interface Member {
+  readonly state: FileState
+  readonly feed: RecordFeed
+  readonly rows: readonly PlacedRow[]
+  /** Rows that are no use by themselves. */
+  readonly rejected: number
+  /** The published version that it equals or follows. */
+  readonly before: Version | undefined
+  readonly isAgain: boolean
+}
+
+/**
+ * Decides what becomes of a set of complete schedules: published as one, or none of it (decisions 26
+ * and 27). A file that equals the version in force is a duplicate whatever becomes of the others.
+ */
+export async function weighSet(
+  line: Line,
+  files: readonly Proved[],
+  ended: readonly FileState[],
+): Promise<readonly FileState[]> {
+  const members: Member[] = []
+  for (const file of files) members.push(await toMember(line, file))
+  const linted = await lint(line, members)
+  const findings = toFindings(linted.errors)
+  const reasons = reasonsOf({
+    quarantined: ended.filter(isRefused),
+    rejected: members.map(({ state, rejected }) => ({ fileName: state.fileName, rows: rejected })),
+    errors: linted.errors,
+  })
+  const isGood = reasons.length === 0
+  const decided: FileState[] = []
+  for (const member of members) {
+    const own = findings.get(member.state.fileName) ?? new Map()
+    if (isSame(member)) {
+      const duplicateOf = member.before?.arrival ?? 0
+      const { state } = member
+      const rows = { ...state.rows, duplicate: state.rows.read }
+      decided.push({ ...state, status: 'duplicate', duplicateOf, rows })
+    } else if (isGood) decided.push(await publishing(line, member, linted.warnings))
+    else decided.push(await refused(line, member, { findings: own, reasons, ...linted }))
+  }
+  return decided
+}
+
+const isRefused = ({ status }: FileState) => status === 'quarantined'
+
+async function toMember(line: Line, { state, receipts }: Proved): Promise<Member> {
+  const { store, ledger } = line
+  const feed = recordFeedOf(state.feed) as RecordFeed
+  const { fileName, arrival } = state
+  const rows = await stagedRows(store, feed, arrival)
+  return {
+    state,
+    feed,
+    rows: rows.map((row) => ({ fileName, ...row })),
+    rejected: sumReceipts(receipts, 'rowsRejected'),
+    before: await latestVersion(store, feed, state),
+    isAgain: (await ledger.arrival(arrival))?.force ?? false,
+  }
+}
+
+/** Whether a file says what the version in force says, in whatever order. */
+function isSame({ feed, rows, rejected, before, isAgain }: Member): boolean {
+  if (before === undefined || rejected > 0 || isAgain) return false
+  const texts = (all: readonly Pick<PlacedRow, 'row'>[]) =>
+    [...new Set(all.map(({ row }) => JSON.stringify(feed.columns.map((one) => row[one]))))].sort()
+  return texts(rows).join('\n') === texts(before.rows).join('\n')
+}
+
+/** Judges the rows of the set's files with those in force of its other feeds. */
+async function lint(line: Line, members: readonly Member[]) {
+  const [first] = members as readonly [Member]
+  const set = first.feed.schedule?.set as SetName
+  const { companyCode, fileDate = '' } = first.state
+  const rows: Record<string, readonly PlacedRow[]> = {}
+  for (const name of feedNames) {
+    const feed = recordFeedOf(name)
+    if (feed?.schedule?.set !== set) continue
+    const own = members.filter((member) => member.feed === feed).flatMap((member) => member.rows)
+    rows[name] =
+      own.length > 0 ? own : await placedInForce(line, feed, { companyCode, day: fileDate })
+  }
+  const registered = await registeredCodes(line.store)
+  return lintSet(set, { rows, unknown: [], registered, fileDate })
+}
+
+async function placedInForce(
+  { store }: Line,
+  feed: RecordFeed,
+  at: { readonly companyCode: string; readonly day: string },
+): Promise<readonly PlacedRow[]> {
+  const fileName = `${feed.name} in force`
+  return (await rowsInForce(store, feed, at)).map((row) => ({ fileName, line: 0, row }))
+}
+
+async function publishing(
+  { store }: Line,
+  { state, feed, rows, before }: Member,
+  warnings: readonly string[],
+): Promise<FileState> {
+  const { arrival } = state
+  const { reads, final } = stagingOf(arrival)
+  const { repeated } = findTwice(feed, rows)
+  if (repeated.length > 0) {
+    await noteRepeated(
+      store,
+      arrival,
+      repeated.map((one) => one.line),
+    )
+    await keepRecords(store, feed, { arrival, without: ['repeated'] })
+  }
+  const kept = rows.filter((one) => !repeated.includes(one))
+  const late = before !== undefined && before.arrival > arrival ? before.firstStart : undefined
+  const superseded = kept.filter(({ row }) => late !== undefined && !isOver(feed, row, late)).length
+  return {
+    ...state,
+    status: 'publishing',
+    notes: { ...state.notes, warnings: [...(state.notes.warnings ?? []), ...warnings] },
+    rows: {
+      ...state.rows,
+      duplicate: repeated.length,
+      superseded,
+      accepted: kept.length - superseded,
+    },
+    attaches: repeated.length > 0 ? final : reads,
+  }
+}
+
+/** Whether a row ended before a later version began. */
+function isOver({ schedule }: RecordFeed, row: PlacedRow['row'], from: string): boolean {
+  const end = schedule?.ends === undefined ? '' : (row[schedule.ends] ?? '')
+  return /^\d/.test(end) && end < from
+}
+
+interface Refused {
+  readonly findings: FileFindings
+  readonly reasons: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+async function refused(line: Line, member: Member, why: Refused): Promise<FileState> {
+  const { state, rejected } = member
+  if (why.findings.size > 0) await rejectFound(line, state, why.findings)
+  const rows = { rows: rejected + why.findings.size, quantity: '0' }
+  const warnings = [...(state.notes.warnings ?? []), ...why.warnings]
+  const noted = { ...state, notes: { ...state.notes, warnings } }
+  return withhold(withRejected(noted, rows), refuseSchedule(why.reasons))
+}
+
+/** Writes down the rows that the linter found something about, as they stand in the file. */
+async function rejectFound(line: Line, state: FileState, findings: FileFindings): Promise<void> {
+  await ensureLanded(line, state)
+  const folder = landedFolder(line.folders.landing, state.arrival)
+  const rejects: object[] = []
+  for (const { chunk, line: first } of state.manifest.chunks) {
+    for (const row of splitRows(await readFile(join(folder, chunkName(chunk))), first)) {
+      const found = findings.get(row.line)
+      if (found !== undefined)
+        rejects.push(toRejectRow(state.arrival, row, { ...found, micros: 0n }))
+    }
+  }
+  await line.store.insert('reject', rejects)
+}

@@ -1,0 +1,110 @@
+import { Fault } from '../../schemas/fault.js'
+import { isSchedule, recordFeedOf } from '../../schemas/feed.js'
+import { balance } from '../../schemas/receipt.js'
+import { type RecordFeed, storeColumn } from '../../schemas/record-feed.js'
+import type { Line } from '../context.js'
+import { foreignRows } from '../customers/registered.js'
+import type { Proved } from '../kind.js'
+import type { FileState } from '../ledger/file-state.js'
+import { addQuantities, subtractQuantities } from '../ledger/sums.js'
+import { refuseShare, sumReceipts, withhold, withRejected } from '../ledger/verdict.js'
+import { isReleased } from '../steps/accepted.js'
+import { countRows, stagingOf } from '../store/staging.js'
+import { isAhead } from '../usage/overlap.js'
+import { weighSet } from './reconcile-set.js'
+import {
+  classifyRecords,
+  countMeters,
+  keepRecords,
+  type RecordKind,
+  type RecordOutcome,
+} from './store.js'
+
+/** Decides what becomes of files of records whose rows add up. */
+export async function weighRecords(
+  line: Line,
+  files: readonly Proved[],
+  ended: readonly FileState[],
+): Promise<readonly FileState[]> {
+  if (files.some(({ state }) => isSchedule(state.feed))) return weighSet(line, files, ended)
+  const decided: FileState[] = []
+  for (const file of files) decided.push(await weighFile(line, file))
+  return decided
+}
+
+async function weighFile(line: Line, { state, receipts, staged }: Proved): Promise<FileState> {
+  const { store, profile } = line
+  const { arrival } = state
+  const feed = recordFeedOf(state.feed) as RecordFeed
+  const counted = withRejected(state, {
+    rows: sumReceipts(receipts, 'rowsRejected'),
+    quantity: addQuantities(...receipts.map((receipt) => receipt.quantityRejected)),
+  })
+  const tooMany = refuseShare(counted.rows, profile.usage.rejectedShareMax)
+  if (tooMany !== undefined && !(await isReleased(line, state))) return withhold(counted, tooMany)
+  const isForeign = await foreignRows(store, profile, {
+    columns: feed.columns.map(storeColumn),
+  })
+  const found = await classifyRecords(store, feed, { arrival, isForeign })
+  const confirms = found.duplicate.rows > 0 && (await isAhead(store, state, profile))
+  const without = withoutOf(confirms)
+  const left = without.reduce((rows, kind) => rows - found[kind].rows, staged.rows)
+  const { reads, final } = stagingOf(arrival)
+  if (left < staged.rows) await keepRecords(store, feed, { arrival, without })
+  const attaches = left < staged.rows ? final : reads
+  const decided = { ...withOutcome(counted, found), attaches }
+  if (!balance(decided) || (await countRows(store, attaches)) !== left) {
+    const outcomes = JSON.stringify({ rows: decided.rows, quantity: decided.quantity })
+    throw new Fault('UNBALANCED', `${left} rows would be published of ${outcomes}`)
+  }
+  return { ...decided, meters: await countMeters(store, feed, attaches) }
+}
+
+/**
+ * A row that only repeats what is published is not published again, unless an earlier arrival is
+ * still undecided: published last, it would win over what a later one has confirmed.
+ */
+function withoutOf(confirms: boolean): readonly RecordKind[] {
+  const kinds = ['unregistered', 'repeated', 'replaced', 'superseded'] as const
+  return confirms ? kinds : [...kinds, 'duplicate']
+}
+
+function withOutcome(state: FileState, found: RecordOutcome): FileState {
+  const sum = (...kinds: readonly RecordKind[]) => ({
+    rows: kinds.reduce((rows, kind) => rows + found[kind].rows, 0),
+    quantity: addQuantities(...kinds.map((kind) => found[kind].quantity)),
+  })
+  const unregistered = sum('unregistered')
+  const duplicate = sum('repeated', 'duplicate')
+  const superseded = sum('replaced', 'superseded')
+  const others = [unregistered, duplicate, superseded]
+  return {
+    ...state,
+    status: 'publishing',
+    rows: {
+      ...state.rows,
+      unregistered: unregistered.rows,
+      duplicate: duplicate.rows,
+      superseded: superseded.rows,
+      accepted: others.reduce(
+        (rows, one) => rows - one.rows,
+        state.rows.read - state.rows.rejected,
+      ),
+    },
+    quantity: {
+      ...state.quantity,
+      unregistered: unregistered.quantity,
+      duplicate: duplicate.quantity,
+      superseded: superseded.quantity,
+      accepted: subtractQuantities(
+        state.quantity.read,
+        state.quantity.rejected,
+        ...others.map(({ quantity }) => quantity),
+      ),
+    },
+    restated: {
+      rows: found.restated.rows,
+      netQuantity: subtractQuantities(found.restated.quantity, found.net),
+    },
+  }
+}

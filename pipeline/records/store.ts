@@ -1,0 +1,219 @@
+import { type RecordFeed, storeColumn } from '../../schemas/record-feed.js'
+import type { Statement, Store } from '../store/clickhouse.js'
+import { attach, createLike, lineBounds, stagingOf, versionOf } from '../store/staging.js'
+import type { Counted } from '../usage/overlap.js'
+
+/**
+ * The table that holds the rows of every published file of a feed. Nothing in it is ever replaced: of
+ * the rows of one key the one with the highest version counts, and what it replaced stays known.
+ */
+export function rowsTable({ view }: RecordFeed): string {
+  return `${view}_row`
+}
+
+/** The sum of the column that a feed is proved by, as text. */
+function sumOf({ total }: RecordFeed, prefix = ''): string {
+  if (total === undefined) return `'0'`
+  return `toString(sum(ifNull(${prefix}${storeColumn(total)}, toDecimal64(0, 6))))`
+}
+
+export function keyOf({ key }: RecordFeed): string {
+  return key.map(storeColumn).join(', ')
+}
+
+/** All values of a row as one text, by which rows are equal or not. */
+function valuesOf({ columns, key }: RecordFeed): string {
+  const values = columns.filter((column) => !key.includes(column)).map(storeColumn)
+  return `toString(tuple(${[...values, `''`].join(', ')}))`
+}
+
+function createTable(feed: RecordFeed, table: string, verb?: string): Statement {
+  const engine = `ReplacingMergeTree ORDER BY (${keyOf(feed)}, version)`
+  return createLike(rowsTable(feed), { table, engine, ...(verb && { verb }) })
+}
+
+export function createRecordStaging(
+  store: Store,
+  feed: RecordFeed,
+  arrival: number,
+): Promise<void> {
+  return store.command(createTable(feed, stagingOf(arrival).reads))
+}
+
+export function insertRecords(feed: RecordFeed, arrival: number): string {
+  const columns = [...feed.columns.map(storeColumn), 'version'].join(', ')
+  return `INSERT INTO ${stagingOf(arrival).reads} (${columns}) FORMAT TabSeparated`
+}
+
+export interface ChunkLines {
+  readonly arrival: number
+  readonly line: number
+  readonly lines: number
+}
+
+/** Rows and control total of a chunk that stand in staging; of all chunks where none is named. */
+export async function countRecords(
+  store: Store,
+  feed: RecordFeed,
+  chunk: ChunkLines | { readonly arrival: number },
+): Promise<Counted> {
+  const isPart = 'line' in chunk
+  const [row] = await store.rows<{ rows: string; quantity: string }>({
+    sql: `SELECT toString(count()) AS rows, ${sumOf(feed)} AS quantity
+      FROM ${stagingOf(chunk.arrival).reads}
+      ${isPart ? 'WHERE version >= {from:UInt64} AND version < {to:UInt64}' : ''}`,
+    parameters: isPart ? lineBounds(chunk.arrival, chunk.line, chunk.lines) : {},
+  })
+  return { rows: Number(row?.rows ?? 0), quantity: row?.quantity ?? '0' }
+}
+
+/** Arrivals whose rows everybody sees. */
+const published = `SELECT toUInt64(arrival) FROM file_state FINAL WHERE status = 'published'`
+
+/** The current rows of a feed with all their columns. */
+function currentOf(feed: RecordFeed, where: string): string {
+  return `SELECT * FROM ${rowsTable(feed)}
+    WHERE bitShiftRight(version, 32) IN (${published}) AND ${where}
+    ORDER BY version DESC LIMIT 1 BY ${keyOf(feed)}`
+}
+
+/** What becomes of the staged rows of a file, beside those that are accepted as new. */
+export const recordKinds = [
+  'unregistered',
+  'repeated',
+  'replaced',
+  'duplicate',
+  'superseded',
+  'restated',
+] as const
+export type RecordKind = (typeof recordKinds)[number]
+
+export type RecordOutcome = Readonly<Record<RecordKind, Counted>> & { readonly net: string }
+
+/**
+ * Tells what becomes of each staged row that is not simply new (decision 22), and writes it down:
+ * within the file the last row of a key survives; a survivor that the store has already, or has
+ * from a later arrival, is not published again. `isForeign` is the condition of rows that the
+ * profile does not store.
+ */
+export async function classifyRecords(
+  store: Store,
+  feed: RecordFeed,
+  file: { readonly arrival: number; readonly isForeign: string },
+): Promise<RecordOutcome> {
+  const { reads, overlaps } = stagingOf(file.arrival)
+  const key = keyOf(feed)
+  await store.command(createOverlaps(file.arrival))
+  const note = (sql: string) => store.command({ sql: `INSERT INTO ${overlaps} ${sql}` })
+  const left = `${reads} WHERE version NOT IN (SELECT version FROM ${overlaps})`
+  if (file.isForeign !== '') {
+    await note(`SELECT version, 'unregistered', 0 FROM ${reads} WHERE ${file.isForeign}`)
+  }
+  await note(`SELECT one.1, if(one.2 = last.2, 'repeated', 'replaced'), 0
+    FROM (
+      SELECT arraySort(row -> -toInt128(row.1), groupArray((version, ${valuesOf(feed)}))) AS rows,
+        rows[1] AS last, arrayJoin(arraySlice(rows, 2)) AS one
+      FROM ${left} AND (${key}) IN (SELECT ${key} FROM ${reads} GROUP BY ${key} HAVING count() > 1)
+      GROUP BY ${key}
+    )`)
+  await note(`SELECT s.version, multiIf(s.all_values = c.all_values, 'duplicate',
+        c.version > s.version, 'superseded', 'restated'), c.version
+    FROM (SELECT ${key}, version, ${valuesOf(feed)} AS all_values FROM ${left}) AS s
+    INNER JOIN (
+      SELECT ${key}, version, ${valuesOf(feed)} AS all_values
+      FROM (${currentOf(feed, `(${key}) IN (SELECT ${key} FROM ${reads})`)})
+    ) AS c USING (${key})`)
+  return sumKinds(store, feed, file.arrival)
+}
+
+/** Writes down lines of a file that only repeat others of it. */
+export async function noteRepeated(
+  store: Store,
+  arrival: number,
+  lines: readonly number[],
+): Promise<void> {
+  await store.command(createOverlaps(arrival))
+  const rows = lines.map((line) => ({
+    version: versionOf(arrival, line).toString(),
+    kind: 'repeated',
+    old_version: '0',
+  }))
+  await store.insert(stagingOf(arrival).overlaps, rows)
+}
+
+function createOverlaps(arrival: number): Statement {
+  return {
+    sql: `CREATE OR REPLACE TABLE ${stagingOf(arrival).overlaps}
+      (version UInt64, kind String, old_version UInt64) ENGINE = MergeTree ORDER BY version`,
+  }
+}
+
+async function sumKinds(store: Store, feed: RecordFeed, arrival: number): Promise<RecordOutcome> {
+  const { reads, overlaps } = stagingOf(arrival)
+  const [all, old] = await Promise.all([
+    store.rows<{ kind: string; rows: string; quantity: string }>({
+      sql: `SELECT o.kind AS kind, toString(count()) AS rows, ${sumOf(feed, 's.')} AS quantity
+        FROM ${reads} AS s INNER JOIN ${overlaps} AS o ON o.version = s.version GROUP BY kind`,
+    }),
+    store.rows<{ quantity: string }>({
+      sql: `SELECT ${sumOf(feed)} AS quantity FROM (
+          SELECT * FROM ${rowsTable(feed)}
+          WHERE version IN (SELECT old_version FROM ${overlaps} WHERE kind = 'restated')
+          LIMIT 1 BY version
+        )`,
+    }),
+  ])
+  const counted = (kind: string): Counted => {
+    const found = all.find((one) => one.kind === kind)
+    return { rows: Number(found?.rows ?? 0), quantity: found?.quantity ?? '0' }
+  }
+  const kinds = Object.fromEntries(recordKinds.map((kind) => [kind, counted(kind)]))
+  return {
+    ...(kinds as Record<RecordKind, Counted>),
+    net: old[0]?.quantity ?? '0',
+  }
+}
+
+/** Copies into `final` the rows that are to be published, so that nothing else is. */
+export async function keepRecords(
+  store: Store,
+  feed: RecordFeed,
+  file: { readonly arrival: number; readonly without: readonly RecordKind[] },
+): Promise<void> {
+  const { reads, overlaps, final } = stagingOf(file.arrival)
+  const without = file.without.map((kind) => `'${kind}'`).join(', ')
+  await store.command(createTable(feed, final, 'CREATE OR REPLACE TABLE'))
+  await store.command({
+    sql: `INSERT INTO ${final} SELECT * FROM ${reads}
+      WHERE version NOT IN (SELECT version FROM ${overlaps} WHERE kind IN (${without}))`,
+    settings: { optimize_on_insert: 0 },
+  })
+}
+
+export function attachRecords(store: Store, feed: RecordFeed, table: string): Promise<void> {
+  return attach(store, rowsTable(feed), table)
+}
+
+/** Takes the rows of an arrival out again, and what was written down of them as a version. */
+export function detachRecords(feed: RecordFeed, arrival: number): readonly Statement[] {
+  const [from, to] = [versionOf(arrival, 0).toString(), versionOf(arrival + 1, 0).toString()]
+  return [
+    {
+      sql: `DELETE FROM ${rowsTable(feed)} WHERE version >= {from:UInt64} AND version < {to:UInt64}`,
+      parameters: { from, to },
+    },
+    {
+      sql: 'DELETE FROM schedule_version WHERE arrival = {arrival:UInt32}',
+      parameters: { arrival },
+    },
+  ]
+}
+
+/** Different meters among the rows of a table of a feed. */
+export async function countMeters(store: Store, feed: RecordFeed, table: string): Promise<number> {
+  if (!feed.columns.includes('MeterID')) return 0
+  const [row] = await store.rows<{ meters: string }>({
+    sql: `SELECT toString(uniqExact(meter_id)) AS meters FROM ${table} WHERE meter_id != ''`,
+  })
+  return Number(row?.meters ?? 0)
+}

@@ -1,0 +1,56 @@
+import { Fault, type FaultCode } from '../../schemas/fault.js'
+import type { Line } from '../context.js'
+import { isLeftAlone, pauseMsOf } from '../queues/back-off.js'
+import { readSources, recordFailure, type SourceFailure } from '../sources/state.js'
+import { poll, type Stillness } from './poll.js'
+
+/** Faults that a source is to blame for; any other says nothing of it. */
+const blames: ReadonlySet<FaultCode> = new Set([
+  'SOURCE_UNREACHABLE',
+  'SOURCE_LOGIN',
+  'SOURCE_IDENTITY',
+  'SOURCE_REFUSED',
+  'PERMISSION',
+])
+
+const pauseMsMax = 300_000
+
+/**
+ * Polls a source unless an operator paused it. One that fails is left alone for twice as long each
+ * time, five minutes at most; how it fails stands in the store until it answers again.
+ */
+export async function pollWhenDue(line: Line, name: string, stillness: Stillness): Promise<void> {
+  const { pausedAt, failure } = (await readSources(line.store)).get(name) ?? {}
+  if (pausedAt !== undefined) return
+  if (failure !== undefined && isPaused(failure, line.now())) return
+  try {
+    await poll(line, name, stillness)
+    if (failure !== undefined) await recordFailure(line.store, name, undefined)
+  } catch (error) {
+    if (error instanceof Fault && blames.has(error.code)) {
+      await recordFailure(line.store, name, nextFailure(line, { name, failure, error }))
+    }
+    throw error
+  }
+}
+
+function isPaused({ retryAt }: SourceFailure, now: Date): boolean {
+  return isLeftAlone({ untilMs: retryAt.getTime(), nowMs: now.getTime(), mostMs: pauseMsMax })
+}
+
+function nextFailure(
+  line: Line,
+  { name, failure, error }: { name: string; failure: SourceFailure | undefined; error: Fault },
+): SourceFailure {
+  const { pollSeconds = 1 } = line.profile.sources.find((one) => one.name === name) ?? {}
+  const failures = (failure?.failures ?? 0) + 1
+  const pauseMs = pauseMsOf(failures, { firstMs: pollSeconds * 1_000, mostMs: pauseMsMax })
+  const at = line.now()
+  return {
+    failures,
+    code: error.code,
+    detail: error.detail,
+    since: failure?.since ?? at,
+    retryAt: new Date(at.getTime() + pauseMs),
+  }
+}

@@ -1,0 +1,291 @@
+import { createHash } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { Fault } from '../../schemas/fault.js'
+import { feeds, isSchedule } from '../../schemas/feed.js'
+import { type FileName, parseFileName } from '../../schemas/file-name.js'
+import { formatQuantity } from '../../schemas/quantity.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import type { Line } from '../context.js'
+import { refuseFullDisk } from '../files/disk.js'
+import { afterHeader } from '../files/header.js'
+import { inflate } from '../files/inflate.js'
+import { createLanding, isLanded, type Landing, landedFolder } from '../files/landing.js'
+import { type Intake, kindOf } from '../kind.js'
+import {
+  type FileState,
+  type Manifest,
+  type Notes,
+  noQuantity,
+  noRows,
+} from '../ledger/file-state.js'
+import type { Arrival } from '../ledger/ledger.js'
+import { isCutShort, refuseRows, truncatedRefusal } from '../ledger/verdict.js'
+import { toLoadTask } from '../load-task.js'
+import type { Source } from '../sources/source.js'
+import { sampleBytes } from '../usage/sample.js'
+import { forward } from './forward.js'
+
+/**
+ * Takes in one file in a single pass: hashes the bytes, proves the header, cuts the rows into
+ * chunks, counts them, and queues the load of each chunk as soon as it has landed. The manifest is
+ * written last; whatever fails before is done again from the start.
+ */
+export async function receive(line: Line, number: number): Promise<void> {
+  const known = await line.ledger.state(number)
+  if (known !== undefined) return forward(line, known)
+  const arrival = await line.ledger.arrival(number)
+  if (arrival === undefined) return
+  const state = await takeIn(line, arrival)
+  await line.ledger.record(state)
+  await forward(line, state)
+}
+
+async function takeIn(line: Line, arrival: Arrival): Promise<FileState> {
+  let state = blankState(line, arrival)
+  try {
+    const name = parseFileName(arrival.name, line.profile)
+    state = { ...state, companyCode: name.companyCode, fileDate: name.fileDate, feed: name.feed }
+    state = { ...state, notes: companyNotes(line, arrival, name) }
+    await refuseSize(line, arrival)
+    return await land(line, arrival, { name, state })
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    const wrong = { ...state, fault: error.code, reason: error.detail }
+    if (!error.retry) return wrong
+    if (error.code !== 'SOURCE_CHANGED') throw error
+    if (isHandOver(arrival)) return wrong
+    return { ...wrong, status: 'replaced', settledAt: line.now() }
+  }
+}
+
+/** Refuses what can be told of a file before any of its bytes is here. */
+export async function admit(line: Line, arrival: Arrival): Promise<void> {
+  companyNotes(line, arrival, parseFileName(arrival.name, line.profile))
+  await refuseSize(line, arrival)
+}
+
+async function refuseSize(line: Line, arrival: Arrival): Promise<void> {
+  const { limits } = line.profile
+  await refuseFullDisk(line.folders.landing, arrival, limits.freeDiskBytesMin)
+  refuseLarge(limits, arrival.bytes)
+}
+
+function isHandOver(arrival: Arrival): boolean {
+  return arrival.source === 'hand-over'
+}
+
+/** A company that is not the profile's is refused in a source, and noted where a person named it. */
+export function companyNotes(line: Pick<Line, 'profile'>, arrival: Arrival, name: FileName): Notes {
+  if (line.profile.companyCodes.includes(name.companyCode)) return {}
+  const detail = `${name.companyCode} is not in companyCodes (${line.profile.companyCodes.join(', ')}); send it to its own utility, or add the code`
+  if (!isHandOver(arrival)) throw new Fault('COMPANY_CODE', detail)
+  return { warnings: [detail] }
+}
+
+interface Named {
+  readonly name: FileName
+  readonly state: FileState
+}
+
+async function land(line: Line, arrival: Arrival, named: Named): Promise<FileState> {
+  const { name, state } = named
+  const source = line.sources.get(arrival.source)
+  if (source === undefined) {
+    throw new Fault(
+      'CONFIG',
+      `the profile has no source ${arrival.source}, which ${arrival.name} came from`,
+    )
+  }
+  await kindOf(state).createStaging(line.store, state)
+  const hold = !arrival.force && (await line.ledger.resembles(arrival.name, arrival.bytes))
+  const { fileId, truncated, roundedRows, ...manifest } = await landFrom(line, {
+    arrival,
+    source,
+    name,
+    hold,
+  })
+  const isNew = arrival.force || isSchedule(state.feed)
+  const same = isNew ? undefined : await line.ledger.published(arrival.name, fileId)
+  const { chunks } = manifest
+  const micros = chunks.reduce((sum, chunk) => sum + BigInt(chunk.micros), 0n)
+  const rows = chunks.reduce((sum, chunk) => sum + chunk.rows, 0)
+  const received: FileState = {
+    ...state,
+    fileId,
+    manifest,
+    notes: { ...state.notes, roundedRows },
+    duplicateOf: same?.arrival ?? 0,
+    rows: { ...noRows, read: rows },
+    quantity: { ...noQuantity, read: formatQuantity(micros) },
+  }
+  if (received.duplicateOf !== 0) return received
+  const refusal = refuseRows(state.feed, rows)
+  if (refusal !== undefined) return { ...received, ...refusal }
+  return truncated ? refuseTruncated(line, received) : received
+}
+
+/** Of a file in a source the rest may still come; what was handed over or sent here is all there is. */
+function refuseTruncated({ profile }: Line, state: FileState): FileState {
+  const refused = { ...state, ...truncatedRefusal }
+  const mayGrow = profile.sources.some(({ name }) => name === state.source)
+  return mayGrow ? { ...refused, status: 'waiting' } : refused
+}
+
+interface Origin {
+  readonly arrival: Arrival
+  readonly source: Source
+  readonly name: FileName
+  /** Whether loads wait until the whole file is known. */
+  readonly hold: boolean
+}
+
+interface Taken extends Manifest {
+  readonly truncated: boolean
+  readonly roundedRows: number
+}
+
+/** Lands the rows of a file from the bytes that its source holds. */
+async function landFrom(line: Line, origin: Origin): Promise<Taken & { fileId: string }> {
+  const { arrival, source, name } = origin
+  const { limits } = line.profile
+  const hash = createHash('sha256')
+  const hashed = tap(source.read(arrival), (bytes) => hash.update(bytes))
+  const inflated = inflate(hashed, {
+    compression: name.compression,
+    bytesMax: limits.fileBytesMax,
+    ratioMax: limits.ratioMax,
+    folder: landedFolder(line.folders.landing, arrival.arrival),
+  })
+  const landed = await landRows(line, origin, inflated)
+  return { ...landed, fileId: hash.digest('hex') }
+}
+
+/**
+ * Makes sure that the chunks of a file lie in the landing as they were counted: what a power cut or
+ * a person has taken is landed again from the source, which keeps the file until it is settled.
+ */
+export async function ensureLanded(line: Line, state: FileState): Promise<void> {
+  const folder = landedFolder(line.folders.landing, state.arrival)
+  const count = kindOf(state).recount(state)
+  let isWhole = true
+  for (const chunk of state.manifest.chunks) isWhole &&= await isLanded(folder, chunk, count)
+  if (isWhole) return
+  const arrival = await line.ledger.arrival(state.arrival)
+  const source = line.sources.get(state.source)
+  if (arrival === undefined || source === undefined) throw sourceChanged(state)
+  const name = parseFileName(arrival.name, line.profile)
+  const { fileId } = await landFrom(line, { arrival, source, name, hold: true })
+  if (fileId !== state.fileId) throw sourceChanged(state)
+}
+
+function sourceChanged(state: FileState): Fault {
+  const detail = `${state.fileName} is no longer the file that was taken in; send it again`
+  return new Fault('SOURCE_CHANGED', detail)
+}
+
+async function landRows(
+  line: Line,
+  { arrival: { arrival, name: fileName }, name, hold }: Origin,
+  input: AsyncGenerator<Buffer>,
+): Promise<Taken> {
+  const feed = feeds[name.feed]
+  const { chunkBytes, rowBytesMax, freeDiskBytesMin } = line.profile.limits
+  const folder = landedFolder(line.folders.landing, arrival)
+  let head = Buffer.alloc(0)
+  let header: readonly string[] = feed.columns
+  let opened: Intake | undefined
+  const intake = () => {
+    opened ??= kindOf(state).open(line, { arrival, feed: name.feed, header, head: () => head })
+    return opened
+  }
+  const state = { arrival, feed: name.feed }
+  const landing = await createLanding({
+    folder,
+    chunkBytes,
+    firstLine: 2,
+    measure: (bytes) => intake().measure(bytes),
+    onChunk: async (chunk) => {
+      const { bytes } = chunk
+      await refuseFullDisk(line.folders.landing, { name: fileName, bytes }, freeDiskBytesMin)
+      await intake().prepare()
+      if (hold) return
+      await line.queues.add('load', { v: 3, ...toLoadTask(state, intake().reading(), chunk) })
+    },
+  })
+  const onHeader = (columns: readonly string[]) => {
+    header = columns
+  }
+  try {
+    for await (const bytes of afterHeader(input, { feed, rowBytesMax, onHeader })) {
+      if (head.length < sampleBytes) head = Buffer.concat([head, bytes.subarray(0, sampleBytes)])
+      await landing.add(bytes)
+    }
+    const { chunks, roundedRows, unendedRow } = await landing.end()
+    const ended = unendedRow === undefined
+    const truncated = isCutShort(unendedRow, header)
+    return { chunks, ...intake().reading(), ended, truncated, roundedRows }
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'DISK_FULL') await dropLanded(landing, folder)
+    throw error
+  } finally {
+    await landing.close()
+  }
+}
+
+/** What of a file has no room to be landed leaves its room to others until it is tried again. */
+async function dropLanded(landing: Landing, folder: string): Promise<void> {
+  await landing.close()
+  await rm(folder, { recursive: true, force: true })
+}
+
+/** The same bytes, seen as they pass. */
+export async function* tap(
+  input: AsyncIterable<Buffer>,
+  see: (bytes: Buffer) => void,
+): AsyncGenerator<Buffer> {
+  for await (const bytes of input) {
+    see(bytes)
+    yield bytes
+  }
+}
+
+export function refuseLarge({ fileBytesMax }: Profile['limits'], bytes: number): void {
+  if (bytes <= fileBytesMax) return
+  throw new Fault(
+    'FILE_TOO_LARGE',
+    `${bytes} bytes, limits.fileBytesMax is ${fileBytesMax}; split it, or raise the limit`,
+  )
+}
+
+/** The state of an arrival of which nothing has been read. */
+export function blankState(line: Pick<Line, 'now'>, arrival: Arrival): FileState {
+  return {
+    arrival: arrival.arrival,
+    status: 'received',
+    source: arrival.source,
+    path: arrival.path,
+    fileName: arrival.name,
+    companyCode: '',
+    fileDate: undefined,
+    feed: '',
+    fileId: '',
+    bytes: arrival.bytes,
+    manifest: { chunks: [], seconds: 0, format: null, ended: true },
+    fault: '',
+    reason: '',
+    duplicateOf: 0,
+    rows: noRows,
+    quantity: noQuantity,
+    withheld: { rows: 0, quantity: '0' },
+    restated: { rows: 0, netQuantity: '0' },
+    meters: 0,
+    firstIntervalStart: undefined,
+    lastIntervalEnd: undefined,
+    notes: {},
+    attaches: '',
+    restates: false,
+    receivedAt: line.now(),
+    publishedAt: undefined,
+    settledAt: undefined,
+  }
+}

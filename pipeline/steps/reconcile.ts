@@ -1,0 +1,220 @@
+import { Fault } from '../../schemas/fault.js'
+import { isSchedule } from '../../schemas/feed.js'
+import type { Line } from '../context.js'
+import { logFailure, toRefusal } from '../failure.js'
+import { kindOf, type Proved } from '../kind.js'
+import type { FileState } from '../ledger/file-state.js'
+import { addQuantities } from '../ledger/sums.js'
+import { type Refusal, sumReceipts, toDuplicate, withhold } from '../ledger/verdict.js'
+import type { JobName } from '../queues/jobs.js'
+import { mayGrow, membersOf } from '../records/set.js'
+import { forgetRejects } from '../store/staging.js'
+import { forward, loadTasks } from './forward.js'
+import { load } from './load.js'
+import { publish, takeBack } from './publish.js'
+import { blankState, ensureLanded } from './receive.js'
+
+const waitingMsMax = 24 * 3_600_000
+
+/**
+ * Decides the fate of a file, the only place that does: what came in, what was judged and what
+ * stands in staging must agree to the row and to the unit, or nothing is published. A published
+ * verdict is carried out at once; after a crash it only rolls forward.
+ */
+export async function reconcile(line: Line, arrival: number): Promise<void> {
+  const state = await line.ledger.state(arrival)
+  if (state === undefined) return
+  const members = await membersOf(line, state)
+  if (state.status === 'publishing') return publish(line, members.filter(isPublishing))
+  if (state.status !== 'received' && !isOverdue(line, state)) return forward(line, state)
+  if (members.length === 0 || members.some((one) => isAwaited(line, one))) return
+  if (mayGrow(line, members)) return
+  await publishPending(line, arrival)
+  const valid = await recordFirst(line, await decide(line, members), members)
+  const publishing = valid.filter(isPublishing)
+  if (publishing.length > 0) await publish(line, publishing)
+  for (const one of valid) if (!isPublishing(one)) await forward(line, one)
+}
+
+function isPublishing({ status }: FileState): boolean {
+  return status === 'publishing'
+}
+
+/**
+ * Records the verdicts on files that are judged together unless there are some, and returns those
+ * that hold: a reconcile whose lock has run out may run a second time beside itself, and each takes
+ * tables from under the other.
+ */
+async function recordFirst(
+  line: Line,
+  decided: readonly FileState[],
+  before: readonly FileState[],
+): Promise<readonly FileState[]> {
+  const held = await Promise.all(before.map(({ arrival }) => line.ledger.state(arrival)))
+  const isDecided = held.some((now, at) => now?.status !== before[at]?.status)
+  const news = decided.filter((one) => !before.includes(one))
+  if (!isDecided) await line.ledger.record(...news)
+  const states = await Promise.all(before.map(({ arrival }) => line.ledger.state(arrival)))
+  return states.filter((state) => state !== undefined)
+}
+
+/**
+ * A file that was being published when its worker died comes first: its reads may be in the way.
+ * Where it cannot be published the other waits, and is not blamed for it: in the end that one is
+ * published or given up, and either lets the other go.
+ */
+async function publishPending(line: Line, arrival: number): Promise<void> {
+  const { states } = await line.ledger.unfinished()
+  const stuck: number[] = []
+  for (const state of states) {
+    if (!isPublishing(state) || state.arrival === arrival) continue
+    if (!(await isPublished(line, state))) stuck.push(state.arrival)
+  }
+  if (stuck.length === 0) return
+  throw new Fault('FILE_AHEAD', `arrival ${arrival} waits for arrival ${stuck.join(', ')}`)
+}
+
+/** Publishes; a failure that does not pass by itself is logged as that file's own. */
+async function isPublished(line: Line, state: FileState): Promise<boolean> {
+  try {
+    await publish(line, (await membersOf(line, state)).filter(isPublishing))
+    return true
+  } catch (error) {
+    if (error instanceof Fault && error.retry) throw error
+    logFailure(line.log, { job: 'reconcile', arrival: state.arrival }, error)
+    return false
+  }
+}
+
+/** The rest of a file may still come, and those that are judged with it wait as well. */
+function isAwaited(line: Line, state: FileState): boolean {
+  return state.status === 'waiting' && !isOverdue(line, state)
+}
+
+function isOverdue(line: Line, state: FileState): boolean {
+  return (
+    state.status === 'waiting' && line.now().getTime() - state.receivedAt.getTime() > waitingMsMax
+  )
+}
+
+/** What becomes of files that are judged together: those that have ended, and those that add up. */
+async function decide(line: Line, members: readonly FileState[]): Promise<readonly FileState[]> {
+  const ended: FileState[] = []
+  const proved: Proved[] = []
+  for (const state of members) {
+    const found = isOpen(state) ? await examine(line, state) : state
+    if ('staged' in found) proved.push(found)
+    else ended.push(found)
+  }
+  const [first] = proved
+  if (first === undefined) return ended
+  try {
+    return [...ended, ...(await kindOf(first.state).weigh(line, proved, ended))]
+  } catch (error) {
+    const refusal = toLasting(error)
+    return [...ended, ...proved.map(({ state }) => withhold(state, refusal))]
+  }
+}
+
+function isOpen({ status }: FileState): boolean {
+  return status === 'received' || status === 'waiting'
+}
+
+/** A file as it has ended by itself, or the proof that its rows add up. */
+async function examine(line: Line, state: FileState): Promise<FileState | Proved> {
+  if (state.fault !== '') return withhold(state, state)
+  const first = await firstOf(line, state)
+  if (first !== undefined) return toDuplicate(state, first)
+  try {
+    return await prove(line, state)
+  } catch (error) {
+    return withhold(state, toLasting(error))
+  }
+}
+
+/** Why a file is refused; what may pass by itself, and what is no fault, is thrown again. */
+function toLasting(error: unknown): Refusal {
+  if (!(error instanceof Fault) || (error.retry && error.code !== 'SOURCE_CHANGED')) throw error
+  return toRefusal(error)
+}
+
+/**
+ * The same file, where it is published: it was when this one came in, or it arrived a moment earlier
+ * and was published while this one loaded.
+ */
+async function firstOf(line: Line, state: FileState): Promise<FileState | undefined> {
+  if (state.duplicateOf !== 0) return line.ledger.state(state.duplicateOf)
+  if (isSchedule(state.feed)) return undefined
+  const same = await line.ledger.published(state.fileName, state.fileId)
+  if (same === undefined) return undefined
+  return (await line.ledger.arrival(state.arrival))?.force ? undefined : same
+}
+
+/**
+ * Ends a file that could not be read, loaded or published, whatever was tried. Once it is decided
+ * only the job that publishes it may say so: a load that comes late says nothing.
+ */
+export async function giveUp(
+  line: Line,
+  step: { readonly job: JobName; readonly arrival: number },
+  error: unknown,
+): Promise<void> {
+  const arrival = await line.ledger.arrival(step.arrival)
+  if (arrival === undefined) return
+  const state = (await line.ledger.state(step.arrival)) ?? blankState(line, arrival)
+  if (state.status === 'publishing' && step.job === 'reconcile') {
+    const members = (await membersOf(line, state)).filter(isPublishing)
+    return takeBack(
+      line,
+      members.map((one) => withhold(one, toRefusal(error))),
+    )
+  }
+  if (state.status !== 'received') return
+  const decided = withhold(state, toRefusal(error))
+  await line.ledger.record(decided)
+  await forward(line, decided)
+}
+
+/** Loads what has no receipt yet and proves the sums; where they do not agree, all over once more. */
+async function prove(line: Line, state: FileState): Promise<Proved> {
+  const kind = kindOf(state)
+  const first = await loadAll(line, state)
+  if (imbalance(first) === undefined) return first
+  await line.ledger.forgetReceipts(state.arrival)
+  await forgetRejects(line.store, state.arrival)
+  await kind.emptyStaging(line.store, state)
+  const again = await loadAll(line, state)
+  const wrong = imbalance(again)
+  if (wrong === undefined) return again
+  throw new Fault('UNBALANCED', wrong)
+}
+
+async function loadAll(line: Line, state: FileState): Promise<Proved> {
+  const kind = kindOf(state)
+  let receipts = await line.ledger.receipts(state.arrival)
+  const done = new Set(receipts.map((one) => one.chunk))
+  const missing = loadTasks(state).filter((task) => !done.has(task.chunk.chunk))
+  if (missing.length > 0) {
+    await ensureLanded(line, state)
+    for (const task of missing) await load(line, task)
+    receipts = await line.ledger.receipts(state.arrival)
+  }
+  return { state, receipts, staged: await kind.sumStaged(line, state) }
+}
+
+function imbalance({ state, receipts, staged }: Proved): string | undefined {
+  const judged = sumReceipts(receipts, 'rowsRead')
+  if (judged !== state.rows.read) return `${state.rows.read} rows came in, ${judged} were judged`
+  const accepted = sumReceipts(receipts, 'rowsAccepted')
+  if (accepted !== staged.rows) {
+    return `${accepted} rows were accepted, ${staged.rows} stand in staging`
+  }
+  const energy = addQuantities(
+    staged.quantity,
+    ...receipts.map((receipt) => receipt.quantityRejected),
+  )
+  if (energy !== state.quantity.read) {
+    return `a quantity of ${state.quantity.read} came in, ${energy} was judged`
+  }
+  return undefined
+}

@@ -1,0 +1,189 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Fault } from '../../schemas/fault.js'
+import { isSchedule } from '../../schemas/feed.js'
+import { plainName } from '../../schemas/file-name.js'
+import type { Folders, Line } from '../context.js'
+import { type Actor, readActsOn, recordAct } from '../ledger/audit.js'
+import type { FileState } from '../ledger/file-state.js'
+import type { Arrival, Ledger } from '../ledger/ledger.js'
+import type { Queues } from '../queues/bullmq.js'
+import { passingFault } from '../queues/wait.js'
+import { attempt, ifThere } from '../sources/disk.js'
+import type { Store } from '../store/clickhouse.js'
+import { begin } from './forward.js'
+
+/** The source that files come in by which a person takes up again out of the quarantine. */
+export const quarantineSource = 'quarantine'
+
+/**
+ * What may be done with a quarantined file. retry: it is judged once more, after the profile was
+ * mended or customers were registered. release: likewise, and its good rows are published however
+ * many are rejected.
+ */
+export const takeUps = ['retry', 'release'] as const
+export type TakeUp = (typeof takeUps)[number]
+
+/** What it takes to order one. */
+export interface TakeUpDesk {
+  readonly store: Store
+  readonly ledger: Ledger
+  readonly queues: Pick<Queues, 'add'>
+  readonly folders: Pick<Folders, 'quarantine'>
+}
+
+/** An order, and the arrival by which the file came in again once it has. */
+export interface TakenUp {
+  readonly act: TakeUp
+  readonly arrival: number | undefined
+}
+
+/**
+ * Orders that a quarantined file comes in again. The entry of the audit log is the order: written
+ * once, it is carried out once, by the job that is queued here or by one that the sweep queues.
+ * Throws `FILE_STATE` with the reason where the file may not be taken up.
+ */
+export async function orderTakeUp(
+  desk: TakeUpDesk,
+  actor: Actor,
+  { arrival, act }: { readonly arrival: number; readonly act: TakeUp },
+): Promise<void> {
+  const state = await desk.ledger.state(arrival)
+  if (state === undefined) throw new Fault('FILE_STATE', `there is no file with arrival ${arrival}`)
+  const obstacle = await findObstacle(desk, state, act)
+  if (obstacle !== undefined) throw new Fault('FILE_STATE', obstacle)
+  const detail = `${state.fileName}: ${state.fault}`
+  await recordAct(desk.store, actor, { act, subject: String(arrival), detail })
+  await desk.queues.add('takeUp', { v: 1, arrival }).catch((error: unknown) => {
+    if (passingFault(error) === undefined) throw error
+  })
+}
+
+/** Why a file may not be taken up; undefined where it may. */
+export async function findObstacle(
+  { store, ledger, folders }: Omit<TakeUpDesk, 'queues'>,
+  state: FileState,
+  act: TakeUp,
+): Promise<string | undefined> {
+  const { arrival, fileName, status, settledAt, fault } = state
+  if (status !== 'quarantined')
+    return `${fileName} is ${status}; only quarantined files are taken up`
+  if (settledAt === undefined) return `${fileName} is being put away; try again in a moment`
+  const earlier = await takenUp({ store, ledger }, arrival)
+  const later = earlier?.arrival === undefined ? await laterOf(store, state) : undefined
+  if (later !== undefined) return replacedBy(later, fileName)
+  if (earlier !== undefined) {
+    const since = earlier.arrival === undefined ? 'soon' : `as arrival ${earlier.arrival}`
+    return `${fileName} was taken up by ${earlier.act} and comes in again ${since}`
+  }
+  if (act === 'release' && (fault !== 'TOO_MANY_REJECTED' || isSchedule(state.feed))) {
+    return `${fileName} is quarantined for ${fault}, not for the number of its rejected rows; mend what is wrong, then retry it`
+  }
+  const path = keptAt(folders, state)
+  const found = await attempt(path, () => ifThere(stat(path)))
+  return found === undefined ? `${path} is not there any more; send the file again` : undefined
+}
+
+/** By what a file was taken up, if it was. */
+export async function takenUp(
+  { store, ledger }: Pick<TakeUpDesk, 'store' | 'ledger'>,
+  arrival: number,
+): Promise<TakenUp | undefined> {
+  const [order] = await readActsOn(store, { acts: takeUps, subject: String(arrival) })
+  if (order === undefined) return undefined
+  const claimed = await ledger.claimedAs(claimOf(arrival))
+  return { act: order.act as TakeUp, arrival: claimed?.arrival }
+}
+
+/** Why an order will not be carried out any more; undefined while it may be. */
+export async function findReplacement(
+  { store, ledger }: Pick<TakeUpDesk, 'store' | 'ledger'>,
+  arrival: number,
+): Promise<string | undefined> {
+  const state = await ledger.state(arrival)
+  const later = state && (await laterOf(store, state))
+  return state && later?.isPublished ? replacedBy(later, state.fileName) : undefined
+}
+
+/**
+ * Carries an order out: claims an arrival for the bytes that were kept, by an id of its own, so that
+ * it is found when this is done again. Where the bytes have gone the arrival says so. What came in
+ * between order and claim is newer than the bytes that were kept: nothing is claimed beside it, and
+ * never again once it is published.
+ */
+export async function takeUp(line: Line, arrival: number): Promise<void> {
+  const [order] = await readActsOn(line.store, { acts: takeUps, subject: String(arrival) })
+  const state = await line.ledger.state(arrival)
+  if (order === undefined || state === undefined) return
+  const known = await line.ledger.claimedAs(claimOf(arrival))
+  if (known === undefined && (await laterOf(line.store, state)) !== undefined) return
+  await begin(line, known ?? (await claimAgain(line, state, order.act === 'release')))
+}
+
+async function claimAgain(line: Line, state: FileState, release: boolean): Promise<Arrival> {
+  const path = keptAt(line.folders, state)
+  const found = await attempt(path, () => ifThere(stat(path)))
+  const isHandOver = state.source === handOver
+  const entry = {
+    source: isHandOver ? handOver : quarantineSource,
+    name: state.fileName,
+    path,
+    bytes: found?.size ?? state.bytes,
+    modifiedMs: Math.trunc(found?.mtimeMs ?? 0),
+    force: false,
+    release,
+  }
+  return line.ledger.claim(entry, claimOf(state.arrival))
+}
+
+/** Orders of which nothing has come yet, the latest first: their queue was lost, or a newer file came. */
+export async function queueTakeUps(line: Line): Promise<void> {
+  const rows = await line.store.rows<{ subject: string }>({
+    sql: `SELECT subject FROM audit_log WHERE act IN {acts:Array(String)}
+        AND concat({prefix:String}, subject) NOT IN (SELECT claim FROM arrival)
+      GROUP BY subject ORDER BY max(number) DESC LIMIT 100`,
+    parameters: { acts: takeUps, prefix: claimPrefix },
+  })
+  for (const { subject } of rows)
+    await line.queues.add('takeUp', { v: 1, arrival: Number(subject) })
+}
+
+const handOver = 'hand-over'
+const claimPrefix = 'take-up-'
+
+function claimOf(arrival: number): string {
+  return `${claimPrefix}${arrival}`
+}
+
+/** Where the bytes of a quarantined file lie: those that a person named stay where they are. */
+function keptAt({ quarantine }: Pick<Folders, 'quarantine'>, file: FileState): string {
+  if (file.source === handOver) return file.path
+  return join(quarantine, `${file.arrival}-${plainName(file.fileName)}`)
+}
+
+/** A newer file of the same name that is published, or may be yet. */
+interface Later {
+  readonly arrival: number
+  readonly isPublished: boolean
+}
+
+function replacedBy({ arrival, isPublished }: Later, fileName: string): string {
+  return isPublished
+    ? `${fileName} was published since as arrival ${arrival}; this older state would replace it`
+    : `${fileName} has come in since as arrival ${arrival}, which is under way; wait for its receipt`
+}
+
+async function laterOf(store: Store, { arrival, fileName }: FileState): Promise<Later | undefined> {
+  const [later] = await store.rows<Later>({
+    sql: `SELECT a.arrival AS arrival, s.status = 'published' AS isPublished
+      FROM (SELECT arrival FROM arrival WHERE arrival > {arrival:UInt32} AND name = {fileName:String}) AS a
+      LEFT JOIN (
+        SELECT arrival, toString(status) AS status FROM file_state FINAL
+        WHERE arrival > {arrival:UInt32} AND file_name = {fileName:String}
+      ) AS s ON s.arrival = a.arrival
+      WHERE s.status NOT IN ('quarantined', 'duplicate', 'replaced')
+      ORDER BY isPublished DESC, arrival LIMIT 1`,
+    parameters: { arrival, fileName },
+  })
+  return later && { ...later, isPublished: Boolean(later.isPublished) }
+}

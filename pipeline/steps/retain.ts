@@ -1,0 +1,95 @@
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { forgetRuns } from '../bills/forget.js'
+import type { Line } from '../context.js'
+import { arrivalsFolder } from '../ledger/outbox.js'
+import { attempt, ifThere } from '../sources/disk.js'
+import { dropStaging, stagedArrivals } from '../store/staging.js'
+import { eraseDue } from './erase.js'
+
+const dayMs = 86_400_000
+
+/**
+ * Removes what has been kept for as long as the profile says: by `retention` (decision 32) files in the
+ * archive and the quarantine, receipts and rejects in the outbox, rejected rows in the store, staging
+ * and parts of uploads that nobody goes on with, replaced bills, and accounts that were terminated
+ * (decision 30).
+ */
+export async function retain(line: Line): Promise<void> {
+  const { archive, quarantine, outbox, uploads } = line.folders
+  const { archiveDays, rejectsDays, stagingDays } = line.profile.retention
+  const before = (days: number) => new Date(line.now().getTime() - days * dayMs)
+  for (const folder of [archive, quarantine]) await removeEnded(line, folder, before(archiveDays))
+  for (const folder of [outbox, join(outbox, arrivalsFolder)]) {
+    await removeWritten(
+      folder,
+      before(rejectsDays),
+      /\.(receipt\.json|rejects\.csv)(\.\d+\.part)?$/,
+    )
+  }
+  await removeWritten(uploads, before(stagingDays), /\.part$/)
+  await forgetRejects(line, before(rejectsDays))
+  await dropDeadStaging(line, before(stagingDays))
+  await forgetRuns(line.store, { runsKept: line.profile.retention.billRuns, now: line.now() })
+  await eraseDue(line)
+}
+
+async function forgetRejects({ store }: Line, before: Date): Promise<void> {
+  const old = `arrival IN (SELECT arrival FROM file_state FINAL
+    WHERE settled_at < fromUnixTimestamp64Milli({before:Int64}))`
+  const parameters = { before: String(before.getTime()) }
+  const found = await store.rows({ sql: `SELECT 1 FROM reject WHERE ${old} LIMIT 1`, parameters })
+  if (found.length > 0) await store.command({ sql: `DELETE FROM reject WHERE ${old}`, parameters })
+}
+
+/** Staging of arrivals that have not ended for long: it is built anew should they go on. */
+async function dropDeadStaging({ store, ledger }: Line, before: Date): Promise<void> {
+  for (const arrival of await stagedArrivals(store)) {
+    const found = await ledger.arrival(arrival)
+    const state = await ledger.state(arrival)
+    if (state?.status === 'publishing' || state?.status === 'received') continue
+    if (found === undefined || found.arrivedAt < before) await dropStaging(store, arrival)
+  }
+}
+
+/** Files that bear the number of an arrival: their own time is the sender's and says nothing here. */
+async function removeEnded({ store }: Line, folder: string, before: Date): Promise<void> {
+  const numbered = (await listFolder(folder)).flatMap((name) => {
+    const number = /^(\d+)-/.exec(name)?.[1]
+    return number === undefined ? [] : [{ name, arrival: Number(number) }]
+  })
+  if (numbered.length === 0) return
+  const rows = await store.rows<{ arrival: number }>({
+    sql: `SELECT arrival FROM file_state FINAL WHERE arrival >= {from:UInt32}
+      AND settled_at < fromUnixTimestamp64Milli({before:Int64})`,
+    parameters: {
+      from: numbered.reduce(
+        (least, { arrival }) => Math.min(least, arrival),
+        Number.MAX_SAFE_INTEGER,
+      ),
+      before: String(before.getTime()),
+    },
+  })
+  const due = new Set(rows.map(({ arrival }) => arrival))
+  for (const { name, arrival } of numbered) if (due.has(arrival)) await remove(join(folder, name))
+}
+
+/** Files that were written here, by the time at which they were. */
+async function removeWritten(folder: string, before: Date, names: RegExp): Promise<void> {
+  for (const name of await listFolder(folder)) {
+    const path = join(folder, name)
+    if (!names.test(name)) continue
+    const found = await attempt(path, () => ifThere(stat(path)))
+    if (found !== undefined && found.mtime < before) await remove(path)
+  }
+}
+
+function remove(path: string): Promise<void> {
+  return attempt(path, () => rm(path, { force: true }))
+}
+
+/** A folder that nothing was put into yet need not be there. */
+async function listFolder(folder: string): Promise<readonly string[]> {
+  const found = await attempt(folder, () => ifThere(stat(folder)))
+  return found === undefined ? [] : attempt(folder, () => readdir(folder))
+}

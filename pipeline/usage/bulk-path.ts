@@ -1,0 +1,143 @@
+import { createReadStream } from 'node:fs'
+import { join } from 'node:path'
+import { Fault } from '../../schemas/fault.js'
+import type { Commodity } from '../../schemas/feed.js'
+import type { Line } from '../context.js'
+import { chunkName, landedFolder } from '../files/landing.js'
+import { type LoadTask, rulesOf } from '../load-task.js'
+import type { Statement, Store } from '../store/clickhouse.js'
+import { onceSettings, stagingOf } from '../store/staging.js'
+import { csvSettings, gatherStamps, type Handing, type Reader, storePlainRows } from './judge.js'
+import { explainStamp, type Stamp } from './timestamps.js'
+
+/**
+ * Lets the engine store the plainly good rows of a chunk whose timestamps are known. Returns how it
+ * read them, or undefined where it cannot: the shape of the chunk is odd, or the engine takes its
+ * quotes for wrong.
+ */
+export async function loadPlainRows(line: Line, task: LoadTask): Promise<Reader | undefined> {
+  const { chunk } = task
+  if (chunk.shape === 'odd') return undefined
+  const reader: Reader = chunk.shape === 'quoted' ? 'csv' : 'lines'
+  try {
+    await storeRows(line, task, { reader, into: 'reads' })
+    if (chunk.repeats) await storeRows(line, task, { reader, into: 'repeats' })
+    return reader
+  } catch (error) {
+    if (reader === 'csv' && error instanceof Fault && error.code === 'STORE_REFUSED') {
+      return undefined
+    }
+    throw error
+  }
+}
+
+/**
+ * Gathers the timestamps of a chunk of which rows are left, and has the engine store those whose
+ * timestamp nobody had seen. Returns whether there are any.
+ */
+export async function loadUnseenRows(line: Line, task: LoadTask, reader: Reader): Promise<boolean> {
+  const { arrival, chunk } = task
+  const handing = handingOf(line, task)
+  await hand(line, task, {
+    statement: gatherStamps({ arrival, chunk, reader, handing }),
+    reader,
+    token: 'stamps',
+  })
+  const fresh = await explainStamps(line, task)
+  const hasRepeated = await hasRepeats(line, task)
+  if (fresh) await storeRows(line, task, { reader, into: 'reads', again: true })
+  if (hasRepeated) await storeRows(line, task, { reader, into: 'repeats', again: true })
+  return fresh || hasRepeated
+}
+
+interface Storing {
+  readonly reader: Reader
+  readonly into: 'reads' | 'repeats'
+  /** Whether some rows stand there already, which are left out. */
+  readonly again?: boolean
+}
+
+function storeRows(line: Line, task: LoadTask, storing: Storing): Promise<void> {
+  const { negative, quantityMax } = line.profile.usage
+  const { reader, into, again = false } = storing
+  const rules = {
+    commodity: task.feed,
+    negativeAllowed: negative[task.feed as Commodity],
+    quantityMax,
+  }
+  const handing = handingOf(line, task)
+  const statement = storePlainRows({ ...task, ...rules, reader, handing, into, again })
+  return hand(line, task, { statement, reader, token: `${into}${again ? '-again' : ''}` })
+}
+
+/** Whether a timestamp of the chunk lies in the hour that the clock repeats. */
+async function hasRepeats(line: Line, { arrival, chunk }: LoadTask): Promise<boolean> {
+  const { texts, stamps } = stagingOf(arrival)
+  const rows = await line.store.rows({
+    sql: `SELECT 1 FROM ${texts} WHERE chunk = {chunk:UInt32}
+      AND text IN (SELECT text FROM ${stamps} WHERE second_at != 0) LIMIT 1`,
+    parameters: { chunk: chunk.chunk },
+  })
+  return rows.length > 0
+}
+
+/** Writes down what each timestamp means that nobody had seen; whether one means anything. */
+async function explainStamps(line: Line, task: LoadTask): Promise<boolean> {
+  const { texts, stamps } = stagingOf(task.arrival)
+  const unknown = await line.store.rows<{ text: string }>({
+    sql: `SELECT DISTINCT text FROM ${texts}
+      WHERE chunk = {chunk:UInt32} AND text NOT IN (SELECT text FROM ${stamps})`,
+    parameters: { chunk: task.chunk.chunk },
+  })
+  const rules = rulesOf(line, task)
+  const meanings = unknown.flatMap(({ text }) => explainStamp(text, rules) ?? [])
+  await keepStamps(line.store, task.arrival, meanings)
+  return meanings.length > 0
+}
+
+function chunkPath(landing: string, { arrival, chunk }: LoadTask): string {
+  return join(landedFolder(landing, arrival), chunkName(chunk.chunk))
+}
+
+function handingOf(line: Line, task: LoadTask): Handing {
+  return line.storeLanding === undefined
+    ? { body: true }
+    : { path: chunkPath(line.storeLanding, task) }
+}
+
+/** Runs a statement that reads the chunk, once whoever repeats it. */
+async function hand(
+  line: Line,
+  task: LoadTask,
+  order: { readonly statement: Statement; readonly reader: Reader; readonly token: string },
+): Promise<void> {
+  const { arrival, chunk } = task
+  const once = onceSettings(`${order.token}-${arrival}-${chunk.line}-${chunk.rows}`)
+  const settings = { ...(order.reader === 'csv' ? csvSettings : {}), ...once }
+  const statement = { ...order.statement, settings }
+  if (line.storeLanding !== undefined) return line.store.command(statement)
+  return line.store.command(statement, createReadStream(chunkPath(line.folders.landing, task)))
+}
+
+/** Writes down what timestamps of a file mean. */
+export async function keepStamps(
+  store: Store,
+  arrival: number,
+  stamps: readonly Stamp[],
+): Promise<void> {
+  if (stamps.length > 0) await store.insert(stagingOf(arrival).stamps, stamps.map(toStampRow))
+}
+
+const noSecond = { startsAt: 0, localDay: '1970-01-01', localHour: 0 }
+
+function toStampRow({ text, first, second = noSecond }: Stamp): object {
+  return {
+    text,
+    starts_at: first.startsAt,
+    local_day: first.localDay,
+    local_hour: first.localHour,
+    second_at: second.startsAt,
+    second_day: second.localDay,
+    second_hour: second.localHour,
+  }
+}

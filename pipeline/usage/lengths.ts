@@ -1,0 +1,138 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { lengthsOf } from '../../schemas/settings/profile.js'
+import { isDayFormat } from '../../schemas/time/timestamp.js'
+import { daySeconds } from '../../schemas/time/zone.js'
+import { type RejectedRow, rejectCodes } from '../../schemas/usage-row.js'
+import type { Line } from '../context.js'
+import { chunkName, landedFolder } from '../files/landing.js'
+import { type RawRow, splitRows } from '../files/rows.js'
+import type { FileState } from '../ledger/file-state.js'
+import { toMicros } from '../ledger/sums.js'
+import { loadTasks } from '../steps/forward.js'
+import { ensureLanded } from '../steps/receive.js'
+import type { Store } from '../store/clickhouse.js'
+import {
+  type Closest,
+  closestOfUseless,
+  countUseless,
+  type MeterRepair,
+  type Useless,
+  uselessLines,
+} from './rekey.js'
+import { toRejectRow } from './row-path.js'
+import { toLength } from './sample.js'
+import { oddMeters, storedLengths } from './stored-lengths.js'
+
+/**
+ * The meters of a file whose reads are not of the length that its sample showed (decision 16): the
+ * smallest gap between a meter's starts counts, for a single read the length that is stored for
+ * the meter, else the first of the profile's. Lengths that the profile does not name are `seconds`
+ * 0: those rows are no use. `byShape` says whether a meter's shape proves its length.
+ */
+export async function findRepairs(
+  line: Line,
+  state: FileState,
+  byShape: boolean,
+): Promise<readonly MeterRepair[]> {
+  const { seconds, format } = state.manifest
+  const allowed = lengthsOf(line.profile, state.feed)
+  const odd = await oddMeters(line.store, state.arrival, { seconds, all: !byShape })
+  const isDaily = format !== null && isDayFormat(format)
+  const stored: ReadonlyMap<string, number> =
+    !isDaily && odd.some((meter) => meter.gap === 0)
+      ? await storedLengths(line.store, state.arrival)
+      : new Map()
+  const repairs = odd.map(({ meterId, gap }) => {
+    const single = isDaily ? daySeconds : (stored.get(meterId) ?? (allowed[0] as number))
+    return { meterId, seconds: meterLength(gap, { single, allowed }) }
+  })
+  return repairs.filter((repair) => repair.seconds !== seconds)
+}
+
+/**
+ * The length of a meter whose different starts lie at least `gap` seconds apart, 0 for a single
+ * start, whose length is `single`; 0 where the profile does not name the length (decision 16).
+ */
+export function meterLength(
+  gap: number,
+  rules: { readonly single: number; readonly allowed: readonly number[] },
+): number {
+  const length = gap === 0 ? rules.single : toLength(gap)
+  return rules.allowed.includes(length) ? length : 0
+}
+
+/** Rows that are looked at together; their texts are in memory. */
+const batchRows = 50_000
+
+/** Writes down the rows of meters whose length is not usable, and counts them. */
+export async function rejectLengths(line: Line, state: FileState): Promise<Useless> {
+  const { store, folders } = line
+  const { arrival } = state
+  const counted = await countUseless(store, arrival)
+  if (counted.rows === 0) return counted
+  await ensureLanded(line, state)
+  const closest = await closestOfUseless(store, arrival)
+  const allowed = lengthsOf(line.profile, state.feed)
+  const detailOf = (meterId: string) => lengthDetail(meterId, closest.get(meterId), allowed)
+  const folder = landedFolder(folders.landing, arrival)
+  for (const { chunk } of loadTasks(state)) {
+    const rows: RawRow[] = []
+    const flush = () => rejectUseless(store, arrival, { rows: rows.splice(0), detailOf })
+    for (const row of splitRows(await readFile(join(folder, chunkName(chunk.chunk))), chunk.line)) {
+      if (rows.push(row) === batchRows) await flush()
+    }
+    if (rows.length > 0) await flush()
+  }
+  return counted
+}
+
+interface Suspects {
+  readonly rows: readonly RawRow[]
+  readonly detailOf: (meterId: string) => string
+}
+
+async function rejectUseless(
+  store: Store,
+  arrival: number,
+  { rows, detailOf }: Suspects,
+): Promise<void> {
+  const first = rows[0]?.line ?? 0
+  const found = await store.rows<{ line: number; meter_id: string; quantity: string }>(
+    uselessLines(arrival, first, (rows.at(-1)?.line ?? 0) - first + 1),
+  )
+  const useless = new Map(found.map((row) => [row.line, row]))
+  const rejects = rows.flatMap((row) => {
+    const { meter_id: meterId, quantity } = useless.get(row.line) ?? {}
+    if (meterId === undefined || quantity === undefined) return []
+    return [toRejectRow(arrival, row, lengthless(detailOf(meterId), quantity))]
+  })
+  if (rejects.length > 0) await store.insert('reject', rejects)
+}
+
+function lengthless(detail: string, quantity: string): RejectedRow {
+  const micros = toMicros(quantity)
+  const code = 'INTERVAL_LENGTH'
+  return { outcome: 'rejected', code, column: 'TimeStamp', detail, micros, rounded: false }
+}
+
+/**
+ * Why no row of a meter is usable, for the person who is to mend them: one stray time is enough to
+ * bring two so close that no length of the profile fits.
+ */
+export function lengthDetail(
+  meterId: string,
+  { gap, lines: [line, next] }: Closest = { gap: 0, lines: [0, 0] },
+  allowed: readonly number[],
+): string {
+  const { detail } = rejectCodes.INTERVAL_LENGTH
+  const named = allowed.map(spellLength).join(', ')
+  if (gap === 0) return `${detail} (${named}): meter ${meterId} has one time only`
+  return `${detail} (${named}): lines ${line} and ${next} of meter ${meterId} are ${spellLength(toLength(gap))} apart; mend a stray time, or name the length`
+}
+
+function spellLength(seconds: number): string {
+  if (seconds % daySeconds === 0)
+    return seconds === daySeconds ? 'a day' : `${seconds / daySeconds} days`
+  return seconds % 60 === 0 ? `${seconds / 60} minutes` : `${seconds} seconds`
+}

@@ -1,0 +1,180 @@
+import type { Quantity } from '../../schemas/quantity.js'
+import { parseRow } from '../files/csv.js'
+import { lastQuantity, rowSpan } from '../files/rows.js'
+import type { ChunkShape } from '../ledger/file-state.js'
+import type { StampTexts } from './timestamp-texts.js'
+
+const newline = 10
+const carriageReturn = 13
+const blank = 32
+const tab = 9
+const comma = 44
+const quote = 34
+const point = 46
+const minus = 45
+const zero = 48
+
+/** What the bytes themselves say of a chunk, before the engine has seen it. */
+export interface Measure {
+  readonly lines: number
+  /** Rows: lines with something on them, line breaks inside quotes not counted. */
+  readonly rows: number
+  /** Sum of the last column of every row where it reads as a plain decimal, in millionths. */
+  readonly micros: bigint
+  /** Rows whose last column has more decimals than are kept. */
+  readonly rounded: number
+  readonly shape: ChunkShape
+  /** Whether some row ends in CR LF. */
+  readonly crlf: boolean
+}
+
+/**
+ * Counts rows and energy of a chunk of whole rows, so that what the engine later says it judged
+ * can be held against what came in, and shows timestamps to `stamps`.
+ */
+export function measure(bytes: Buffer, stamps: StampTexts): Measure {
+  return bytes.includes(quote) ? measureQuoted(bytes, stamps) : measureLines(bytes, stamps)
+}
+
+/** Identifiers with blanks around them, or rounded by a spreadsheet, may hold one of these. */
+const finePrint = ['\t', ' ,', '+', 'E-', 'e-'].map((text) => Buffer.from(text))
+
+/** Exact integers end at 2^53; the running sum goes over into a bigint long before. */
+const sumMax = 1e15
+
+/** One search for a line end and a few steps back for each row: some 30 ns. */
+function measureLines(bytes: Buffer, stamps: StampTexts): Measure {
+  let lines = 0
+  let rows = 0
+  let sum = 0
+  let micros = 0n
+  let rounded = 0
+  let isPlain = !finePrint.some((text) => bytes.includes(text))
+  let crlf = false
+  for (let start = 0, at = 0; start < bytes.length; start = at + 1) {
+    const found = bytes.indexOf(newline, start)
+    at = found === -1 ? bytes.length : found
+    lines++
+    const isTrimmed = at > start && bytes[at - 1] === carriageReturn
+    const end = isTrimmed ? at - 1 : at
+    crlf ||= isTrimmed
+    if (end === start) continue
+    if (bytes[start] === blank) isPlain = false
+    const last = lastComma(bytes, start, end)
+    const value = last < start ? undefined : plainMicros(bytes, last + 1, end)
+    if (value === undefined) {
+      const quantity = lastQuantity(bytes.toString('utf8', start, end))
+      micros += quantity.micros
+      if (quantity.rounded) rounded++
+      isPlain = false
+    } else sum += value
+    if (sum > sumMax || sum < -sumMax) {
+      micros += BigInt(sum)
+      sum = 0
+    }
+    if (rows % stampStride === 0) seeStamp(bytes, { start, end }, stamps)
+    rows++
+  }
+  const shape = isPlain ? 'plain' : 'lines'
+  return { lines, rows, micros: micros + BigInt(sum), rounded, shape, crlf }
+}
+
+/**
+ * The timestamp of one row in so many is looked at: a prime, so that no rhythm of meters and hours
+ * hides any for long. The engine finds those that are left.
+ */
+const stampStride = 101
+
+function measureQuoted(bytes: Buffer, stamps: StampTexts): Measure {
+  let lines = 0
+  let rows = 0
+  let micros = 0n
+  let rounded = 0
+  let isWhole = true
+  let crlf = false
+  for (let start = 0; start < bytes.length; ) {
+    const span = rowSpan(bytes, start)
+    const { end } = span
+    lines += span.lines
+    isWhole &&= span.whole && !isReadOtherwise(bytes, span)
+    crlf ||= bytes[end] === carriageReturn
+    if (end > start) {
+      const quantity =
+        quotedQuantity(bytes, start, end) ?? lastQuantity(bytes.toString('utf8', start, end))
+      micros += quantity.micros
+      if (quantity.rounded) rounded++
+      if (rows % stampStride === 0) seeStamp(bytes, span, stamps)
+      rows++
+    }
+    start = span.next
+  }
+  const shape = isWhole && rows === lines ? 'quoted' : 'odd'
+  return { lines, rows, micros, rounded, shape, crlf }
+}
+
+/**
+ * The engine takes a comma at the end of a row for no column, and a carriage return at its start
+ * for a part of the line end before; the row judge takes both for what they are.
+ */
+function isReadOtherwise(
+  bytes: Buffer,
+  { start, end }: { readonly start: number; readonly end: number },
+): boolean {
+  let at = end - 1
+  while (at > start && (bytes[at] === blank || bytes[at] === tab)) at--
+  return bytes[at] === comma || bytes[start] === carriageReturn
+}
+
+function quotedQuantity(bytes: Buffer, start: number, end: number): Quantity | undefined {
+  const from = lastComma(bytes, start, end) + 1
+  if (from === start) return undefined
+  const isQuoted = end - from > 2 && bytes[from] === quote && bytes[end - 1] === quote
+  const micros = isQuoted ? plainMicros(bytes, from + 1, end - 1) : plainMicros(bytes, from, end)
+  return micros === undefined ? undefined : { micros: BigInt(micros), rounded: false }
+}
+
+/** Shows the timestamp of a row, if it has the five columns. */
+function seeStamp(
+  bytes: Buffer,
+  { start, end }: { readonly start: number; readonly end: number },
+  stamps: StampTexts,
+): void {
+  const fields = parseRow(bytes.toString('utf8', start, end))
+  if (fields?.length === 5) stamps.see(fields[3] as string)
+}
+
+/** The last comma of a row; the place before its start where it has none. */
+function lastComma(bytes: Buffer, start: number, end: number): number {
+  let at = end - 1
+  while (at >= start && bytes[at] !== comma) at--
+  return at
+}
+
+/** What millionths one unit of a number with so many decimals is. */
+const scales = [1e6, 1e5, 1e4, 1e3, 100, 10, 1] as const
+const microsMax = 1e15
+const digitsMax = 15
+
+/**
+ * Millionths of a decimal; undefined where it is not as plain as `-12.345678`, or not small enough
+ * to be exact.
+ */
+function plainMicros(bytes: Buffer, start: number, end: number): number | undefined {
+  const from = bytes[start] === minus ? start + 1 : start
+  let value = 0
+  let pointAt = end
+  for (let at = from; at < end; at++) {
+    const digit = (bytes[at] as number) - zero
+    if (digit >= 0 && digit <= 9) value = value * 10 + digit
+    else if (bytes[at] === point && pointAt === end) pointAt = at
+    else return undefined
+  }
+  const isWhole = pointAt === end
+  const digits = end - from - (isWhole ? 0 : 1)
+  const decimals = isWhole ? 0 : end - 1 - pointAt
+  if (digits === 0 || digits > digitsMax || decimals > 6) return undefined
+  if (!isWhole && decimals === 0) return undefined
+  const micros = value * (scales[decimals] as number)
+  if (micros > microsMax) return undefined
+  return from > start ? -micros : micros
+}

@@ -1,0 +1,200 @@
+import { skimFileName } from '../../schemas/file-name.js'
+import type { Naming } from '../../schemas/name-pattern.js'
+import type { Statement, Store } from '../store/clickhouse.js'
+import { createReads, stagingOf } from '../store/staging.js'
+
+/** The staging table of a file from which it is to be published, and the local days it covers. */
+export interface Staged {
+  readonly arrival: number
+  readonly feed: string
+  readonly table: string
+  readonly firstDay: string
+  readonly lastDay: string
+  /** Whether some key stands in the table twice: only then the engine must look for the last one. */
+  readonly repeats: boolean
+}
+
+function rowsOf({ table, repeats }: Staged): string {
+  return repeats ? `${table} FINAL` : table
+}
+
+export interface Counted {
+  readonly rows: number
+  /** Decimal string, as sent. */
+  readonly quantity: string
+}
+
+export type OverlapKind = 'duplicate' | 'superseded' | 'restated' | 'rewritten'
+
+/** What of a file stands in the store already, by what that makes of its rows. */
+export type Overlap = Readonly<Record<OverlapKind, Counted>> & {
+  /** Sum of new minus old over the restated reads. */
+  readonly netQuantity: string
+}
+
+interface OverlapRow {
+  readonly kind: string
+  readonly all_rows: string
+  readonly all_quantity: string
+  readonly all_net: string
+}
+
+const print = 'sum(cityHash64(starts_at, seconds, quantity, account_number, external_site_id))'
+
+/** Whether any published read lies in the days of a file; without one there is no overlap. */
+export async function storeHasDays(store: Store, staged: Staged): Promise<boolean> {
+  const { firstDay, lastDay } = staged
+  const rows = await store.rows({
+    sql: `SELECT 1 FROM usage_read
+      WHERE local_day BETWEEN {firstDay:Date} AND {lastDay:Date} LIMIT 1`,
+    parameters: { firstDay, lastDay },
+  })
+  return rows.length > 0
+}
+
+/**
+ * Holds a staged file against the current reads and writes down what they have in common: for each
+ * day of a meter whether all is equal, and for the others each read with its old value. A file that
+ * is sent again is equal almost everywhere, and there a fingerprint of the day settles it.
+ */
+export async function compareWithStore(
+  store: Store,
+  staged: Staged,
+  naming: Naming,
+): Promise<Overlap> {
+  const { days, overlaps } = stagingOf(staged.arrival)
+  const { arrival, firstDay, lastDay } = staged
+  const parameters = { arrival, firstDay, lastDay }
+  await store.command({ sql: compareDays(staged, days), parameters, settings: inOrder })
+  const rowsCompared = compareRows(staged, { days, overlaps })
+  await store.command({ sql: rowsCompared, parameters, settings: inOrder })
+  if (await isAhead(store, staged, naming)) await store.command(confirm(staged))
+  const rows = await store.rows<OverlapRow>({
+    sql: `SELECT kind, toString(sum(rows)) AS all_rows, toString(sum(quantity)) AS all_quantity,
+        toString(sum(net)) AS all_net
+      FROM (
+        SELECT 'duplicate' AS kind, rows, quantity, toDecimal128(0, 6) AS net FROM ${days} WHERE equal
+        UNION ALL
+        SELECT kind, 1, new_quantity, new_quantity - old_quantity FROM ${overlaps}
+      ) GROUP BY kind`,
+  })
+  const counted = (kind: OverlapKind): Counted => {
+    const row = rows.find((one) => one.kind === kind)
+    return { rows: Number(row?.all_rows ?? 0), quantity: row?.all_quantity ?? '0' }
+  }
+  return {
+    duplicate: counted('duplicate'),
+    superseded: counted('superseded'),
+    restated: counted('restated'),
+    rewritten: counted('rewritten'),
+    netQuantity: rows.find((one) => one.kind === 'restated')?.all_net ?? '0',
+  }
+}
+
+const current = `SELECT * FROM usage_current
+  WHERE local_day BETWEEN {firstDay:Date} AND {lastDay:Date} AND arrival != {arrival:UInt32}`
+
+/** Both sides come in the order of the key: merging them takes no memory, whatever the file's size. */
+const inOrder = { optimize_aggregation_in_order: 1, join_algorithm: 'full_sorting_merge' } as const
+
+/** Each day of a meter that the file has, whether the store knows it and whether all is equal. */
+function compareDays(staged: Staged, table: string): string {
+  return `CREATE OR REPLACE TABLE ${table} ENGINE = MergeTree ORDER BY (local_day, meter_id) AS
+    SELECT local_day, meter_id, s.day_rows AS rows, s.day_quantity AS quantity,
+      c.day_rows > 0 AS known, s.day_print = c.day_print AND s.day_rows = c.day_rows AS equal
+    FROM (
+      SELECT local_day, meter_id, count() AS day_rows, sum(quantity) AS day_quantity,
+        ${print} AS day_print
+      FROM ${rowsOf(staged)} GROUP BY local_day, meter_id
+    ) AS s
+    LEFT JOIN (
+      SELECT local_day, meter_id, count() AS day_rows, ${print} AS day_print
+      FROM (${current}) GROUP BY local_day, meter_id
+    ) AS c USING (local_day, meter_id)`
+}
+
+const sameValues = `s.quantity = c.quantity AND s.account_number = c.account_number
+      AND s.external_site_id = c.external_site_id`
+
+/** What was written down by a decision that a kill cut short says nothing: it is made again. */
+const confirmed = `(local_day, meter_id, starts_at, seconds) IN (
+        SELECT local_day, meter_id, starts_at, seconds FROM confirmation
+        WHERE arrival > {arrival:UInt32}
+          AND arrival IN (SELECT arrival FROM file_state FINAL WHERE status = 'published'))`
+
+function compareRows(staged: Staged, tables: { days: string; overlaps: string }): string {
+  const differing = `(local_day, meter_id) IN (SELECT local_day, meter_id FROM ${tables.days} WHERE known AND NOT equal)`
+  return `CREATE OR REPLACE TABLE ${tables.overlaps} ENGINE = MergeTree
+    ORDER BY (local_day, meter_id, starts_at, seconds) AS
+    SELECT local_day, meter_id, starts_at, seconds, c.commodity AS commodity,
+      c.local_hour AS local_hour,
+      s.quantity AS new_quantity, c.quantity AS old_quantity,
+      c.account_number AS old_account_number, c.external_site_id AS old_external_site_id,
+      s.version AS new_version, c.version AS old_version,
+      multiIf(${sameValues}, 'duplicate', c.version > s.version OR ${confirmed}, 'superseded',
+        s.quantity != c.quantity, 'restated', 'rewritten') AS kind
+    FROM (SELECT * FROM ${rowsOf(staged)} WHERE ${differing}) AS s
+    INNER JOIN (SELECT * FROM (${current}) WHERE ${differing}) AS c
+      USING (local_day, meter_id, starts_at, seconds)`
+}
+
+/** Whether an earlier arrival of the same feed may still be published. */
+export async function isAhead(
+  store: Store,
+  { arrival, feed }: { readonly arrival: number; readonly feed: string },
+  naming: Naming,
+): Promise<boolean> {
+  const rows = await store.rows<{ name: string }>({
+    sql: `SELECT DISTINCT name FROM arrival WHERE arrival < {arrival:UInt32}
+      AND arrival NOT IN (SELECT arrival FROM file_state FINAL WHERE status != 'received')`,
+    parameters: { arrival },
+  })
+  return rows.some(({ name }) => skimFileName(name, naming)?.feed === feed)
+}
+
+/**
+ * Writes down which current reads a file repeats: they keep the version of the arrival that said so
+ * first, and one that came in between must not win over them when it is published last.
+ */
+function confirm(staged: Staged): Statement {
+  const { arrival } = staged
+  const { days, overlaps } = stagingOf(arrival)
+  const key = 'local_day, meter_id, starts_at, seconds'
+  return {
+    sql: `INSERT INTO confirmation (${key}, arrival)
+      SELECT ${key}, {arrival:UInt32} FROM ${rowsOf(staged)}
+      WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM ${days} WHERE equal)
+      UNION ALL
+      SELECT ${key}, {arrival:UInt32} FROM ${overlaps} WHERE kind = 'duplicate'`,
+    parameters: { arrival },
+  }
+}
+
+/** Copies into `final` the reads that are new or changed, so that nothing else is published again. */
+export function keepAccepted(staged: Staged): readonly Statement[] {
+  const { days, overlaps, final } = stagingOf(staged.arrival)
+  return [
+    createReads(final, 'CREATE OR REPLACE TABLE'),
+    {
+      sql: `INSERT INTO ${final} SELECT * FROM ${rowsOf(staged)}
+        WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM ${days} WHERE NOT equal)
+          AND (local_day, meter_id, starts_at, seconds) NOT IN (
+            SELECT local_day, meter_id, starts_at, seconds FROM ${overlaps}
+            WHERE kind IN ('duplicate', 'superseded')
+          )`,
+      settings: { optimize_on_insert: 0 },
+    },
+  ]
+}
+
+/** Writes down what a file replaces, before it does; readers see it once the file is published. */
+export function recordRestatements(arrival: number): Statement {
+  return {
+    sql: `INSERT INTO restatement
+      (meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity, new_quantity,
+       old_account_number, old_external_site_id, old_version, new_version)
+      SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity,
+        new_quantity, old_account_number, old_external_site_id, old_version, new_version
+      FROM ${stagingOf(arrival).overlaps} WHERE kind IN ('restated', 'rewritten')`,
+  }
+}

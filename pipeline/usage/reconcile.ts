@@ -1,0 +1,99 @@
+import { Fault } from '../../schemas/fault.js'
+import { balance } from '../../schemas/receipt.js'
+import type { Line } from '../context.js'
+import type { Proved } from '../kind.js'
+import type { FileState, Notes } from '../ledger/file-state.js'
+import { addQuantities } from '../ledger/sums.js'
+import {
+  dateNotes,
+  noteLengths,
+  refuseDates,
+  refuseShare,
+  sumReceipts,
+  withhold,
+  withRejected,
+} from '../ledger/verdict.js'
+import { isReleased } from '../steps/accepted.js'
+import { stagingOf } from '../store/staging.js'
+import { classify, dropUnregistered, settleLengths } from './classify.js'
+import type { StagingTotals } from './irregular-meters.js'
+import type { Counted } from './overlap.js'
+
+/** Decides what becomes of a usage file whose rows add up. */
+export async function weighUsage(line: Line, proved: Proved): Promise<FileState> {
+  const { state, receipts, staged } = proved
+  const { shapes, repeated = 0 } = staged
+  const notes = { ...state.notes, ...(await proveDates(line, state)), repeatedHourRows: repeated }
+  const refused = sumReceipts(receipts, 'rowsRejected')
+  const dated = withRejected(
+    { ...state, notes },
+    {
+      rows: refused,
+      quantity: addQuantities(...receipts.map((receipt) => receipt.quantityRejected)),
+    },
+  )
+  const { dateOrder, rejectedShareMax } = line.profile.usage
+  const misdated = refuseDates(notes, dateOrder)
+  if (misdated !== undefined) return withhold(dated, misdated)
+  const usable = await settleLengths(line, state, shapes as StagingTotals)
+  const rejected = refused + usable.rejected.rows
+  const told = { ...dated, notes: noteLengths(notes, usable.rejected.meters) }
+  const counted = withRejected(told, {
+    rows: rejected,
+    quantity: addQuantities(dated.quantity.rejected, usable.rejected.quantity),
+  })
+  const tooMany = refuseShare(counted.rows, rejectedShareMax)
+  if (tooMany !== undefined && !(await isReleased(line, state))) return withhold(counted, tooMany)
+  const kept = await dropUnregistered(line, counted, usable)
+  const decided = await classify(line, withUnregistered(counted, kept.unregistered), kept)
+  await proveOutcomes(line, decided)
+  return decided
+}
+
+/**
+ * Whatever was repaired, filtered or thinned on the way: the outcomes add up to what came in, and a
+ * table that was made of the accepted rows holds them.
+ */
+async function proveOutcomes({ store }: Line, state: FileState): Promise<void> {
+  const { rows, quantity, attaches } = state
+  const outcomes = JSON.stringify({ rows, quantity })
+  if (!balance(state)) throw new Fault('UNBALANCED', `the outcomes do not add up: ${outcomes}`)
+  if (attaches !== stagingOf(state.arrival).final) return
+  const [found] = await store.rows<Counted>({
+    sql: `SELECT count() AS rows, toString(sum(quantity)) AS quantity FROM ${attaches}`,
+  })
+  if (Number(found?.rows) === rows.accepted && found?.quantity === quantity.accepted) return
+  throw new Fault('UNBALANCED', `${JSON.stringify(found)} would be published of ${outcomes}`)
+}
+
+function withUnregistered(state: FileState, { rows, quantity }: Counted): FileState {
+  return {
+    ...state,
+    rows: { ...state.rows, unregistered: rows },
+    quantity: { ...state.quantity, unregistered: quantity },
+  }
+}
+
+/**
+ * The order of day and month from all timestamps of the file, which are those that are looked up
+ * and those of every chunk that held others; the profile's where nothing proves it.
+ */
+async function proveDates(line: Line, state: FileState): Promise<Notes> {
+  const { texts, stamps } = stagingOf(state.arrival)
+  const rows = await line.store.rows<{ date: string }>({
+    sql: `SELECT DISTINCT extract(text, '^[ \\t]*(\\d{1,2}/\\d{1,2}/\\d{4})(?:\\D|$)') AS date
+      FROM (SELECT text FROM ${texts} UNION ALL SELECT text FROM ${stamps})
+      WHERE date != '' LIMIT ${datesMax}`,
+  })
+  return dateNotes(
+    rows.map((row) => row.date),
+    {
+      fileDate: state.fileDate,
+      format: state.manifest.format,
+      dateOrder: line.profile.usage.dateOrder,
+    },
+  )
+}
+
+/** Different dates that are looked at: more than a hundred years of them. */
+const datesMax = 40_000

@@ -1,0 +1,260 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { setImmediate as others } from 'node:timers/promises'
+import { trimBlanks } from '../../schemas/field.js'
+import { formatQuantity } from '../../schemas/quantity.js'
+import type { StampReader } from '../../schemas/time/read-timestamp.js'
+import type { Zone } from '../../schemas/time/zone.js'
+import {
+  type AcceptedRow,
+  judgeUsageRow,
+  type RejectedRow,
+  type RepeatedPlace,
+  rejectCodes,
+  repeatedPlaceOf,
+  type UsageRules,
+  type UsageVerdict,
+} from '../../schemas/usage-row.js'
+import type { Line } from '../context.js'
+import { parseRow } from '../files/csv.js'
+import { chunkName, landedFolder } from '../files/landing.js'
+import { lastQuantity, linePicker, type RawRow, splitRows } from '../files/rows.js'
+import { type LoadTask, rulesOf } from '../load-task.js'
+import { missingLines, onceSettings, stagingOf, versionOf } from '../store/staging.js'
+import { keepStamps } from './bulk-path.js'
+import type { Reader } from './judge.js'
+import { explainStamp, rememberStamps, toLocalStart } from './timestamps.js'
+
+export interface OddRows {
+  readonly accepted: number
+  readonly rejected: number
+  readonly rejectedMicros: bigint
+}
+
+const rawCharactersMax = 1_000
+const rejectBatch = 5_000
+/** Lines that are asked for at once: all of a usual chunk, at most 16 MB of line numbers. */
+const linesAtOnce = 4_000_000
+
+/**
+ * Judges the rows of a chunk that the engine has not stored, one by one: the good ones join the
+ * others in staging, the bad ones are written down with line, column and reason.
+ */
+export async function judgeOddRows(
+  line: Line,
+  task: LoadTask,
+  reader: Reader | undefined,
+): Promise<OddRows> {
+  const path = join(landedFolder(line.folders.landing, task.arrival), chunkName(task.chunk.chunk))
+  const bytes = await readFile(path)
+  const pages =
+    reader === undefined ? [splitRows(bytes, task.chunk.line)] : missingRows(line, task, bytes)
+  const counted = { accepted: 0, rejected: 0, rejectedMicros: 0n }
+  const rules = rulesOf(line, task)
+  const remembered = rememberStamps(rules)
+  const texts = new Set<string>()
+  const twice = new Set<string>()
+  const repeats: string[] = []
+  const rejects: object[] = []
+  const held: object[] = []
+  const flush = async () => {
+    if (held.length > 0) await line.store.insert(stagingOf(task.arrival).held, held.splice(0))
+    await line.store.insert('reject', rejects.splice(0))
+  }
+  async function* acceptedRows(): AsyncGenerator<string> {
+    for await (const rows of pages) {
+      for (const row of rows) {
+        const fields = parseRow(row.raw)
+        if (fields?.length === 5) texts.add(fields[3] as string)
+        const verdict = judgeParsedRow({ raw: row.raw, fields }, rules, remembered)
+        if (verdict.outcome === 'accepted') {
+          counted.accepted++
+          const staged = toStagingRow(task, row.line, { verdict, zone: line.zone })
+          if (verdict.starts.length > 1) {
+            repeats.push(staged)
+            twice.add(trimBlanks(fields?.[3] ?? ''))
+          } else yield staged
+        } else {
+          counted.rejected++
+          counted.rejectedMicros += verdict.micros
+          rejects.push(toRejectRow(task.arrival, row, verdict))
+          const place = fields && repeatedPlaceOf(fields, remembered)
+          if (place !== undefined) held.push(toHeldRow(task.arrival, row.line, place))
+          if (rejects.length >= rejectBatch) await flush()
+        }
+      }
+    }
+  }
+  await storeAccepted(line, task, { into: 'reads', rows: acceptedRows() })
+  if (repeats.length > 0) {
+    const stamps = [...twice].flatMap((text) => explainStamp(text, rules) ?? [])
+    await keepStamps(line.store, task.arrival, stamps)
+    await storeAccepted(line, task, { into: 'repeats', rows: repeats })
+  }
+  if (rejects.length > 0) await flush()
+  if (reader === undefined) await keepTexts(line, task, texts)
+  return counted
+}
+
+/** The timestamps of a chunk that the engine has not read are evidence too (decision 13). */
+async function keepTexts(line: Line, task: LoadTask, texts: ReadonlySet<string>): Promise<void> {
+  const { arrival, chunk } = task
+  const rows = [...texts].map((text) => ({ text, chunk: chunk.chunk }))
+  if (rows.length > 0) await line.store.insert(stagingOf(arrival).texts, rows)
+}
+
+/** The rows of a chunk that do not stand in staging, as many at a time as memory has room for. */
+async function* missingRows(
+  line: Line,
+  { arrival, chunk }: LoadTask,
+  bytes: Buffer,
+): AsyncGenerator<Iterable<RawRow>> {
+  const pick = linePicker(bytes, chunk.line)
+  const end = chunk.line + chunk.lines
+  for (let from = chunk.line; from < end; from += linesAtOnce) {
+    const lines = Math.min(linesAtOnce, end - from)
+    const statement = missingLines(arrival, from, lines)
+    yield pick(lineNumbers(await buffer(await line.store.stream(statement, 'RowBinary'))))
+  }
+}
+
+function* lineNumbers(binary: Buffer): Generator<number> {
+  for (let at = 0; at < binary.length; at += 4) yield binary.readUInt32LE(at)
+}
+
+export interface RawRowRules extends UsageRules {
+  readonly rowBytesMax: number
+}
+
+/** Judges a row as it stands in a file, its columns not yet told apart. */
+export function judgeRawRow(raw: string, rules: RawRowRules): UsageVerdict {
+  return judgeParsedRow({ raw, fields: parseRow(raw) }, rules)
+}
+
+/** A row and its columns; undefined where its quotes do not match. */
+export interface ParsedRow {
+  readonly raw: string
+  readonly fields: readonly string[] | undefined
+}
+
+/** Judges a row whose columns are told apart. */
+export function judgeParsedRow(
+  { raw, fields }: ParsedRow,
+  rules: RawRowRules,
+  read?: StampReader,
+): UsageVerdict {
+  const isTooLong = raw.length * 3 > rules.rowBytesMax && Buffer.byteLength(raw) > rules.rowBytesMax
+  const verdict =
+    isTooLong || fields === undefined ? unreadable(isTooLong) : judgeUsageRow(fields, rules, read)
+  return verdict.outcome === 'accepted' ? verdict : { ...verdict, ...lastQuantity(raw) }
+}
+
+function unreadable(isTooLong: boolean): RejectedRow {
+  const code = isTooLong ? 'ROW_TOO_LONG' : 'BAD_QUOTES'
+  const { detail } = rejectCodes[code]
+  return { outcome: 'rejected', code, column: '', detail, micros: 0n, rounded: false }
+}
+
+/**
+ * Tab-separated values have no quotes to go wrong: backslash, tab and line end are escaped. Seconds
+ * have ten digits: four alone are a year to the engine.
+ */
+function toStagingRow(
+  task: LoadTask,
+  line: number,
+  row: { readonly verdict: AcceptedRow; readonly zone: Zone },
+): string {
+  const { verdict } = row
+  const { startsAt, localDay, localHour } = toLocalStart(verdict.starts[0] as number, row)
+  const values = [
+    verdict.meterId,
+    task.feed,
+    String(startsAt).padStart(10, '0'),
+    String(task.seconds),
+    localDay,
+    String(localHour),
+    formatQuantity(verdict.micros),
+    verdict.accountNumber,
+    verdict.externalSiteId,
+    versionOf(task.arrival, line).toString(),
+  ]
+  return `${values.map(escapeTab).join('\t')}\n`
+}
+
+/** A value of a tab-separated row. */
+export function escapeTab(text: string): string {
+  if (!/[\\\t\n\r]/.test(text)) return text
+  return text.replace(
+    /[\\\t\n\r]/g,
+    (character) => `\\${character === '\\' ? '\\' : escapes[character]}`,
+  )
+}
+
+const escapes: Readonly<Record<string, string>> = { '\t': 't', '\n': 'n', '\r': 'r' }
+
+/** So much of a rejected row as is shown. */
+export function shownRow(raw: string): string {
+  return raw.slice(0, rawCharactersMax).replace(/[\uD800-\uDBFF]$/, '')
+}
+
+/** A row of the table `reject`. */
+export function toRejectRow(
+  arrival: number,
+  row: RawRow,
+  verdict: Pick<RejectedRow, 'detail' | 'micros'> & {
+    readonly column: string
+    readonly code: string
+  },
+): object {
+  return {
+    arrival,
+    line: row.line,
+    column_name: verdict.column,
+    code: verdict.code,
+    detail: verdict.detail,
+    raw: shownRow(row.raw),
+    quantity: formatQuantity(verdict.micros),
+  }
+}
+
+/** A row of the staging table `held`. */
+function toHeldRow(arrival: number, line: number, { meterId, start }: RepeatedPlace): object {
+  return { meter_id: meterId, starts_at: start, version: versionOf(arrival, line).toString() }
+}
+
+interface Accepted {
+  readonly into: 'reads' | 'repeats'
+  readonly rows: AsyncIterable<string> | Iterable<string>
+}
+
+async function storeAccepted(line: Line, task: LoadTask, accepted: Accepted): Promise<void> {
+  const { arrival, chunk } = task
+  const { into, rows } = accepted
+  const sql = `INSERT INTO ${stagingOf(arrival)[into]}
+  (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
+   account_number, external_site_id, version) FORMAT TabSeparated`
+  const settings = onceSettings(`odd-${into}-${arrival}-${chunk.line}-${chunk.rows}`)
+  await line.store.command({ sql, settings }, Readable.from(batch(rows), { objectMode: false }))
+}
+
+const batchCharacters = 65_536
+
+/**
+ * Glues rows into pieces that are worth a write. Behind each the thread is free for a moment: jobs
+ * whose locks are not renewed meanwhile would run twice.
+ */
+export async function* batch(
+  rows: AsyncIterable<string> | Iterable<string>,
+): AsyncGenerator<string> {
+  let piece = ''
+  for await (const row of rows) {
+    piece += row
+    if (piece.length < batchCharacters) continue
+    yield piece
+    await others()
+    piece = ''
+  }
+  if (piece !== '') yield piece
+}

@@ -1,0 +1,84 @@
+import { trimBlanks } from '../../schemas/field.js'
+import { readStamp, type StampRules } from '../../schemas/time/read-timestamp.js'
+import { detectFormat, isDayFormat, type TimeStampFormat } from '../../schemas/time/timestamp.js'
+import { daySeconds } from '../../schemas/time/zone.js'
+import { parseRow } from '../files/csv.js'
+import { splitRows } from '../files/rows.js'
+
+/** What the first rows of a file show of all of them. */
+export interface Sample {
+  /** The format that most of its timestamps have; null where none has one. */
+  readonly format: TimeStampFormat | null
+  /** Smallest gap between two stamps of one meter that is a length; seconds, 86400 for days. */
+  readonly seconds: number
+}
+
+/** So much of a file, behind its header, is its sample. */
+export const sampleBytes = 262_144
+/** Days have 23 to 25 hours. */
+const dayGapMin = daySeconds - 7_200
+
+/**
+ * Finds the timestamp format and the interval length of a file in its first rows. A meter's real
+ * length is looked at again when the whole file is there. `lengths` are those of the profile, the
+ * first one is taken where the sample shows none of them. Stamps at the end of an interval are never
+ * read as days at first: the start of the day does not tell them apart any more.
+ */
+export function sampleFile(
+  head: Buffer,
+  rules: Omit<StampRules, 'format' | 'seconds'>,
+  lengths: readonly number[],
+): Sample {
+  const fallback = lengths[0] as number
+  const rows = [...wholeRows(head)]
+  const format = mostFrequent(rows.map((row) => detectFormat(row.stamp)))
+  if (format === undefined) return { format: null, seconds: fallback }
+  if (isDayFormat(format)) return { format, seconds: daySeconds }
+  const starts = new Map<string, number[]>()
+  const start: StampRules = { ...rules, stamp: 'start', format, seconds: fallback }
+  for (const { meter, stamp } of rows) {
+    const found = readStamp(stamp, start)
+    if (typeof found === 'string') continue
+    const known = starts.get(meter)
+    if (known === undefined) starts.set(meter, [found[0] as number])
+    else known.push(found[0] as number)
+  }
+  const gaps = [...starts.values()].map((one) => toLength(smallestGap(one)))
+  const shortest = Math.min(...gaps.filter((gap) => lengths.includes(gap)))
+  const seconds = Number.isFinite(shortest) ? shortest : fallback
+  if (rules.stamp === 'start' || seconds !== daySeconds) return { format, seconds }
+  return { format, seconds: lengths.find((length) => length !== daySeconds) ?? hourSeconds }
+}
+
+const hourSeconds = 3_600
+
+/** The nominal length of a gap: a local day is one, whether or not the clock changes in it. */
+export function toLength(gapSeconds: number): number {
+  const isDay = gapSeconds >= dayGapMin && gapSeconds <= 2 * daySeconds - dayGapMin
+  return isDay ? daySeconds : gapSeconds
+}
+
+function* wholeRows(head: Buffer): Generator<{ meter: string; stamp: string }> {
+  const sample = head.subarray(0, sampleBytes)
+  const whole = head.length < sampleBytes ? sample.length : sample.lastIndexOf(10) + 1
+  for (const { raw } of splitRows(sample.subarray(0, whole), 1)) {
+    const fields = parseRow(raw)
+    if (fields?.length !== 5) continue
+    yield { meter: trimBlanks(fields[2] ?? ''), stamp: trimBlanks(fields[3] ?? '') }
+  }
+}
+
+function mostFrequent<T>(values: readonly (T | undefined)[]): T | undefined {
+  const counts = new Map<T, number>()
+  for (const value of values) {
+    if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1)
+  }
+  const most = Math.max(...counts.values())
+  return [...counts].find(([, count]) => count === most)?.[0]
+}
+
+function smallestGap(starts: readonly number[]): number {
+  const sorted = [...new Set(starts)].sort((a, b) => a - b)
+  const gaps = sorted.slice(1).map((start, at) => start - (sorted[at] as number))
+  return gaps.length === 0 ? Number.POSITIVE_INFINITY : Math.min(...gaps)
+}

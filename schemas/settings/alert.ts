@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { type FeedName, feedNames } from '../feed.js'
+import { byteSize } from './byte-size.js'
+import { secretReference } from './secret.js'
+import { serverUrl } from './server-url.js'
+
+const feed = z.enum(feedNames as readonly [FeedName, ...FeedName[]])
+const weekday = z.enum(['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'])
+export type Weekday = z.output<typeof weekday>
+
+/** A file that is to be there on some days, by a time of the meters' zone. */
+const expectedFile = z
+  .strictObject({
+    company: z.string().min(1, 'name a company code'),
+    feed,
+    by: z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'use a local time from 00:00 to 23:59'),
+    days: z.array(weekday).min(1, 'name at least one day').readonly().default(weekday.options),
+    /** The date in its name lies so many days before the day on which it is due. */
+    daysBack: z.int().min(0).max(31).default(0),
+  })
+  .readonly()
+export type ExpectedFile = z.output<typeof expectedFile>
+
+const expected = z
+  .array(expectedFile)
+  .max(200)
+  .refine(
+    (list) => new Set(list.map(({ company, feed }) => `${company} ${feed}`)).size === list.length,
+    {
+      error: 'name each feed of a company once',
+    },
+  )
+  .readonly()
+  .prefault([])
+
+/** Whom alerts are sent to, and when something is one. */
+export const alertSettings = z
+  .strictObject({
+    url: serverUrl,
+    /** Signs every message (HMAC-SHA256). */
+    secret: secretReference,
+    /** What goes on is told again after so long. */
+    repeatHours: z.number().positive().max(8_760).default(24),
+    lookSeconds: z.int().min(1).max(3_600).default(60),
+    /** So long a source or a job fails before it is an alert. */
+    failingMinutes: z.number().min(0).max(10_080).default(10),
+    freeDiskBytesMin: byteSize('5 GB', { min: '0 B', max: '100 TB' }),
+    expected,
+    timeoutMs: z.int().min(10).max(120_000).default(10_000),
+    answerBytesMax: byteSize('64 KB', { min: '1 KB', max: '1 MB' }),
+    caFile: z.string().min(1).optional(),
+  })
+  .readonly()
+export type AlertSettings = z.output<typeof alertSettings>
+
+const count = z.int().min(0)
+const code = z.string()
+
+/** What is the matter, by kind: identifiers, codes and counts, nothing of a row or a person. */
+const about = z.discriminatedUnion('kind', [
+  /** A file was quarantined, and none of its name was published since. */
+  z.strictObject({ kind: z.literal('quarantined'), arrival: z.int().positive(), code }).readonly(),
+  /** The newest interval of a commodity is older than `usage.lateAfterHours`. */
+  z
+    .strictObject({ kind: z.literal('late'), company: z.string(), feed, ageHours: z.int() })
+    .readonly(),
+  /** The latest expected file that was due, dated `fileDate`, is not there; so many in a row, 31 at most. */
+  z
+    .strictObject({
+      kind: z.literal('missing'),
+      company: z.string(),
+      feed,
+      fileDate: z.iso.date(),
+      files: z.int().positive(),
+    })
+    .readonly(),
+  z
+    .strictObject({ kind: z.literal('source'), source: z.string(), code, failures: count })
+    .readonly(),
+  /** Jobs of a queue that are tried again and again, and what keeps the one that has tried longest. */
+  z.strictObject({ kind: z.literal('run'), job: z.string(), code, jobs: count }).readonly(),
+  /** Of the disk that files land on; `host` is the worker's machine. */
+  z
+    .strictObject({
+      kind: z.literal('disk'),
+      host: z.string(),
+      freeBytes: count,
+      freeBytesMin: count,
+    })
+    .readonly(),
+  /** Sent by `tieline probe alert`. */
+  z.strictObject({ kind: z.literal('test') }).readonly(),
+])
+export type About = z.output<typeof about>
+
+/**
+ * The body of an alert. `key` is the same from the first `raised` to `resolved`. A message may come
+ * more than once, always with the same `id`. Instants are ISO 8601 in UTC.
+ */
+export const alertSchema = z
+  .strictObject({
+    v: z.literal(1),
+    id: z.uuid(),
+    key: z.string().min(1),
+    state: z.enum(['raised', 'resolved']),
+    /** Number of the message about this key: 1, 2, 3. */
+    told: z.int().positive(),
+    database: z.string(),
+    since: z.iso.datetime(),
+    toldAt: z.iso.datetime(),
+    about,
+  })
+  .readonly()
+export type AlertMessage = z.output<typeof alertSchema>

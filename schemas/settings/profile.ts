@@ -1,0 +1,188 @@
+import { z } from 'zod'
+import { Fault } from '../fault.js'
+import { backfillSettings } from '../history.js'
+import { fileNames } from '../name-pattern.js'
+import { listProblems, remedy } from '../problem.js'
+import { createZone, daySeconds } from '../time/zone.js'
+import { alertSettings } from './alert.js'
+import { billingSettings } from './billing.js'
+import { byteSize } from './byte-size.js'
+import { findGaps, gatewaySettings } from './gateway.js'
+import { sourceSettings } from './source.js'
+import { findSharedFolders } from './source-folders.js'
+import { workerSettings } from './worker.js'
+
+export { type SecretReference, secretReference } from './secret.js'
+export { sourceName } from './source.js'
+
+const companyCode = z.string().regex(/^[A-Za-z0-9]{1,32}$/, 'use 1 to 32 letters and digits')
+
+const timeZone = z.string().check((context) => {
+  try {
+    createZone(context.value)
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    const message = error.message.replace('PROFILE: ', '')
+    context.issues.push({ code: 'custom', message, input: context.value })
+  }
+})
+
+const database = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/, 'use letters, digits and _, no digit first')
+  .refine((name) => !/^(system|default|information_schema)$/i.test(name), {
+    error: "choose a name that is not one of ClickHouse's own",
+  })
+
+const intervalRemedy = 'use day, or seconds that divide an hour: 60 to 3600'
+const intervalSeconds = z.int().refine((seconds) => seconds >= 60 && 3_600 % seconds === 0, {
+  error: intervalRemedy,
+})
+/** The lengths that reads may have; the first is taken where a file does not tell. */
+const intervals = z
+  .array(z.union([z.literal('day'), intervalSeconds], intervalRemedy))
+  .min(1, 'name at least one interval')
+  .refine(isDistinct, { error: 'name each interval once', when: () => true })
+  .readonly()
+
+const usage = z
+  .strictObject({
+    dateOrder: z.enum(['MDY', 'DMY']).default('MDY'),
+    stamp: z.enum(['start', 'end']).default('start'),
+    clock: z.enum(['wall', 'standard']).default('wall'),
+    intervals: z
+      .strictObject({
+        Electric: intervals.default([900, 3_600]),
+        Gas: intervals.default(['day', 3_600]),
+      })
+      .readonly()
+      .prefault({}),
+    unit: z
+      .strictObject({
+        Electric: z.enum(['kWh', 'Wh']).default('kWh'),
+        Gas: z.enum(['ccf', 'cm']).default('ccf'),
+      })
+      .readonly()
+      .prefault({}),
+    negative: z
+      .strictObject({ Electric: z.boolean().default(true), Gas: z.boolean().default(false) })
+      .readonly()
+      .prefault({}),
+    quantityMax: z.int().min(1).max(999_999_999_999).default(999_999_999),
+    rejectedShareMax: z.number().min(0).max(1).default(0.01),
+    lateAfterHours: z.number().positive().max(8_760).default(36),
+  })
+  .readonly()
+  .prefault({})
+
+const sources = z
+  .array(sourceSettings)
+  .refine((list) => isDistinct(list.map((source) => source?.name)), {
+    error: 'give every source a name of its own',
+    when: ({ value }) => Array.isArray(value),
+  })
+  .superRefine((list, context) => {
+    for (const { index, message } of findSharedFolders(list)) {
+      context.addIssue({ code: 'custom', path: [index, 'path'], message })
+    }
+  })
+  .readonly()
+  .prefault([{ kind: 'folder', name: 'inbox', path: 'inbox' }])
+
+const limits = z
+  .strictObject({
+    fileBytesMax: byteSize('100 GB', { min: '1 KB', max: '100 TB' }),
+    rowBytesMax: byteSize('64 KB', { min: '1 KB', max: '1 MB' }),
+    ratioMax: z.int().min(2).max(10_000).default(200),
+    chunkBytes: byteSize('64 MB', { min: '1 MB', max: '128 MB' }),
+    attemptsMax: z.int().min(1).max(100).default(5),
+    freeDiskBytesMin: byteSize('1 GB', { min: '0 B', max: '100 TB' }),
+  })
+  .readonly()
+  .prefault({})
+
+const rates = z
+  .strictObject({
+    /** Rate files of one company and day wait for each other so long, unless their done-file says so. */
+    quietMinutes: z.number().min(0).max(1_440).default(10),
+  })
+  .readonly()
+  .prefault({})
+
+const termination = z
+  .strictObject({
+    /** Days behind the end of an account after which its data are erased. */
+    graceDays: z.int().min(0).max(36_500).default(30),
+  })
+  .readonly()
+  .prefault({})
+
+const days = z.int().min(1).max(36_500)
+const retention = z
+  .strictObject({
+    archiveDays: days.default(400),
+    stagingDays: days.default(1),
+    rejectsDays: days.default(400),
+    /** Runs of each billing period whose bills are kept, the latest among them. */
+    billRuns: z.int().min(1).max(1_000).default(3),
+  })
+  .readonly()
+  .prefault({})
+
+const profile = z
+  .strictObject({
+    companyCodes: z
+      .array(companyCode)
+      .min(1, 'name at least one company code')
+      .refine(isDistinct, { error: 'name each company code once', when: () => true })
+      .readonly(),
+    fileNames,
+    timeZone,
+    database: database.default('tieline'),
+    ingestion: z.enum(['full', 'registered', 'backfill']).default('full'),
+    usage,
+    billing: billingSettings,
+    rates,
+    termination,
+    sources,
+    limits,
+    retention,
+    backfill: backfillSettings.optional(),
+    worker: workerSettings,
+    alerts: alertSettings.optional(),
+    ...gatewaySettings,
+  })
+  .superRefine((value, context) => {
+    for (const [index, { company }] of value.alerts?.expected.entries() ?? []) {
+      if (value.companyCodes.includes(company)) continue
+      const path = ['alerts', 'expected', index, 'company']
+      context.addIssue({ code: 'custom', path, message: 'use one of companyCodes' })
+    }
+    for (const { path, message } of findGaps(value)) {
+      context.addIssue({ code: 'custom', path: [...path], message })
+    }
+  })
+  .readonly()
+
+/** All that differs between utilities, every default filled in. */
+export type Profile = z.output<typeof profile>
+
+/** The interval lengths that a profile allows for the feed of a file, seconds. */
+export function lengthsOf({ usage }: Pick<Profile, 'usage'>, feed: string): readonly number[] {
+  const intervals = usage.intervals[feed as 'Electric' | 'Gas']
+  return intervals.map((interval) => (interval === 'day' ? daySeconds : interval))
+}
+
+/**
+ * Checks a profile as it was read from YAML and fills in its defaults. Throws Fault `PROFILE` with
+ * all problems, one a line: path and remedy, never a value that could be a misplaced secret.
+ */
+export function parseProfile(value: unknown): Profile {
+  const parsed = profile.safeParse(value, { error: remedy })
+  if (parsed.success) return parsed.data
+  throw new Fault('PROFILE', listProblems(parsed.error))
+}
+
+function isDistinct(values: unknown): boolean {
+  return !Array.isArray(values) || new Set(values).size === values.length
+}

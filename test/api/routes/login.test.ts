@@ -1,0 +1,171 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { t } from 'tap'
+import { createFolder } from '../../rig/folder.js'
+import {
+  acsUrl,
+  assertionOf,
+  createSamlSigner,
+  encode,
+  entityId,
+  responseOf,
+  signXml,
+} from '../identity/saml-provider.js'
+import { createRig, people, post } from '../rig.js'
+
+const wrong = (errorCode: number) => JSON.stringify({ errorCode })
+
+t.test('login answers each standing of a customer as section 7 has it', async (t) => {
+  const rig = await createRig(t)
+  const login = async (clientId: string) => rig.ask('login', await rig.token(clientId))
+  const good = await login(people.active)
+  t.match(good, { status: 200, text: JSON.stringify({ clientId: people.active }) })
+  t.equal(good.headers.get('content-type'), 'application/json')
+  t.match(good.headers.get('x-request-id'), /^[a-z0-9-]+$/)
+  t.match(await login(people.unknown), { status: 401, text: wrong(1) })
+  t.match(await login(people.locked), { status: 401, text: wrong(4) })
+  t.match(await login(people.closed), { status: 401, text: wrong(86) })
+  t.match(await rig.ask('login'), { status: 401, text: wrong(1) })
+  t.match(await rig.ask('login', 'not.a.token'), { status: 401, text: wrong(1) })
+  t.match(await rig.ask('logout', 'x'), { status: 404, text: '' })
+  const got = await fetch(`${rig.url}/v1/gateway/login`)
+  t.match({ status: got.status, allow: got.headers.get('allow') }, { status: 405, allow: 'POST' })
+})
+
+t.test(
+  'a warm token is answered again, and an outage of the CIS is a 503 without body',
+  async (t) => {
+    const rig = await createRig(t, { cis: { standingSeconds: 0, timeoutMs: 300 } })
+    const token = await rig.token(people.active)
+    t.match(await rig.ask('login', token), { status: 200 })
+    t.match(await rig.ask('login', token), { status: 200 })
+    for (const kind of ['down', 'hang', 'garbage', 'html', 'huge', 'empty', 'refuse']) {
+      await post(`${rig.cis.url}/faults`, { kind })
+      t.match(await rig.ask('login', token), { status: 503, text: '' }, kind)
+      t.match(await rig.ask('customer', token), { status: 503, text: '' }, kind)
+    }
+  },
+)
+
+t.test(
+  'failed attempts of an existing customer are counted once each, however many at once',
+  async (t) => {
+    const rig = await createRig(t, { gateway: { limits: { answerMsMax: 120_000 } } })
+    const attack = async (clientId: string, urls: readonly string[]) => {
+      const tokens = await Promise.all(
+        Array.from({ length: 200 }, () => rig.token(clientId, { audience: 'other' })),
+      )
+      const asked = tokens.map(async (token, at) => {
+        const headers = { Authorization: `Bearer ${token}` }
+        const url = `${urls[at % urls.length]}/v1/gateway/login`
+        const answer = await fetch(url, { method: 'POST', headers })
+        return ((await answer.json()) as { errorCode: number }).errorCode
+      })
+      const counts = new Map<number, number>()
+      for (const code of await Promise.all(asked)) counts.set(code, (counts.get(code) ?? 0) + 1)
+      return [...counts].sort(([one], [other]) => one - other)
+    }
+    const once = [
+      [2, 1],
+      [3, 1],
+      [4, 198],
+    ]
+    t.same(await attack(people.active, [rig.url]), once)
+    const good = await rig.token(people.active)
+    t.match(await rig.ask('login', good), { status: 401, text: wrong(4) })
+    t.same(await attack('7000000002', [rig.url, await rig.another()]), once, 'over two processes')
+  },
+)
+
+t.test('a token is taken from one Authorization field and from nowhere else', async (t) => {
+  const rig = await createRig(t)
+  const good = await rig.token(people.active)
+  const login = async (headers: object, more: { query?: string; body?: string } = {}) => {
+    const url = `${rig.url}/v1/gateway/login${more.query ?? ''}`
+    const { body } = more
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { ...headers },
+      ...(body && { body }),
+    })
+    return [answer.status, await answer.text()]
+  }
+  const field = (Authorization: string) => login({ Authorization })
+  t.same(await field(`bearer ${good}`), [200, JSON.stringify({ clientId: people.active })])
+  const wrongs: Readonly<Record<string, Promise<unknown[]>>> = {
+    'no field': login({}),
+    'an empty field': field(''),
+    'a scheme without a token': field('Bearer'),
+    'no scheme': field(good),
+    'another scheme': field(`Basic ${Buffer.from(`platform:${good}`).toString('base64')}`),
+    'a scheme that begins alike': field(`BearerX ${good}`),
+    'two tokens': field(`Bearer ${good}, Bearer ${good}`),
+    'a token and one more': field(`Bearer ${good} ${good}`),
+    'another field': login({ 'X-Authorization': `Bearer ${good}`, Cookie: `access_token=${good}` }),
+    'the query': login({}, { query: `?access_token=${good}` }),
+    'the body': login(
+      { 'Content-Type': 'application/x-www-form-urlencoded' },
+      { body: `access_token=${good}` },
+    ),
+    'a long one': field(`Bearer ${'a'.repeat(15_000)}`),
+  }
+  for (const [name, answer] of Object.entries(wrongs)) t.same(await answer, [401, wrong(1)], name)
+  t.same(await field(`Bearer ${'a'.repeat(20_000)}`), [431, ''], 'one of 20,000 characters')
+  t.same(await rig.store.rows({ sql: 'SELECT 1 FROM login_attempt' }), [], 'nobody is blamed')
+  t.same(await login({ Authorization: `Bearer ${good}` }, { body: '{"a":' }), [
+    200,
+    JSON.stringify({ clientId: people.active }),
+  ])
+})
+
+t.test('the customer endpoint passes the whole customer through and hands it over', async (t) => {
+  const rig = await createRig(t)
+  const answer = await rig.ask('customer', await rig.token(people.active))
+  t.equal(answer.status, 200)
+  const customer = JSON.parse(answer.text)
+  t.match(customer, { clientId: people.active, customerSites: [{ isPrimary: true }] })
+  t.notOk('locked' in customer, 'what is not of the specification stays behind')
+  let waiting = 0
+  for (let look = 0; look < 100 && waiting === 0; look++) {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    waiting = (await rig.queues.counts()).register['waiting'] ?? 0
+  }
+  t.equal(waiting, 1)
+})
+
+t.test('a SAML response is answered as any other token is', async (t) => {
+  const signer = createSamlSigner()
+  const certFile = join(createFolder(t), 'idp.pem')
+  writeFileSync(certFile, signer.publicKey)
+  const identity = {
+    kind: 'saml',
+    issuer: entityId,
+    audience: 'tieline',
+    recipient: acsUrl,
+    certFiles: [certFile],
+  }
+  const rig = await createRig(t, { profile: { identity } })
+  const token = (clientId: string, audience = 'tieline') => {
+    const nameId = `<saml:NameID>${clientId}</saml:NameID>`
+    return encode(signXml(responseOf(assertionOf({ nameId, audience })), signer))
+  }
+  const good = token(people.active)
+  const clientId = { clientId: people.active }
+  t.match(await rig.ask('login', good), { status: 200, text: JSON.stringify(clientId) })
+  t.match(JSON.parse((await rig.ask('customer', good)).text), clientId)
+  const codes: readonly (readonly [string, number])[] = [
+    [encode(responseOf(assertionOf())), 1],
+    [token(people.unknown), 1],
+    [token(people.locked), 4],
+    [token(people.closed), 86],
+    [token(people.active, 'other'), 2],
+    [token(people.active, 'another'), 3],
+    [token(people.active, 'a third'), 4],
+    [good, 4],
+  ]
+  for (const [one, code] of codes) {
+    t.match(await rig.ask('login', one), { status: 401, text: wrong(code) })
+  }
+  const logged = JSON.stringify([rig.entries, rig.failures.map(String)])
+  t.notMatch(logged, people.active, 'no identifier is logged')
+})

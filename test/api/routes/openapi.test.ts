@@ -1,0 +1,102 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { t } from 'tap'
+import { type OpenApiOptions, toOpenApi } from '../../../api/routes/openapi.js'
+import { renderReference } from '../../../api/routes/reference.js'
+import { versionHeaders } from '../../../api/version.js'
+import { parseProfile } from '../../../schemas/settings/profile.js'
+
+const usual: OpenApiOptions = {
+  version: 'v1',
+  isDeprecated: false,
+  errorStyle: 'table',
+  unknownStatus: 401,
+  hasBind: true,
+  hasIntake: true,
+}
+
+t.test('the document is valid OpenAPI 3.1, whatever the profile', async (t) => {
+  const variants: readonly Partial<OpenApiOptions>[] = [
+    {},
+    { errorStyle: 'status' },
+    { unknownStatus: 404 },
+    { hasBind: false },
+    { hasIntake: false },
+    { hasBind: false, hasIntake: false },
+    { isDeprecated: true, version: 'v2' },
+  ]
+  for (const variant of variants) {
+    const document = toOpenApi({ ...usual, ...variant })
+    const result = await new Validator().validate(structuredClone(document))
+    t.ok(result.valid, `${JSON.stringify(variant)} ${JSON.stringify(result.errors)}`)
+  }
+  const broken = { ...toOpenApi(usual), paths: { '/x': { get: { responses: 7 } } } }
+  t.notOk((await new Validator().validate(broken)).valid, 'the validator sees what is wrong')
+})
+
+t.test('it says what the schemas say', async (t) => {
+  const text = JSON.stringify(toOpenApi(usual))
+  t.match(JSON.parse(text), {
+    components: {
+      schemas: {
+        Customer: { required: ['clientId', 'customerSites'] },
+        Meter: { properties: { meterType: { enum: ['Electric', 'Gas'] } } },
+        BindRequest: { required: ['hemProfileId', 'accountSlid', 'macAddress', 'installCode'] },
+        ErrorModel: { properties: { errorCode: { enum: [1, 2, 3, 4, 86] } } },
+      },
+    },
+  })
+  const refs = [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(
+    ([, name]) => name,
+  )
+  const known = Object.keys(JSON.parse(text).components.schemas)
+  t.same(
+    refs.filter((name) => !known.includes(name ?? '')),
+    [],
+  )
+  t.notMatch(text, /\$defs/)
+  t.same(known.sort(), [
+    'BindOutcome',
+    'BindRequest',
+    'BindResult',
+    'Customer',
+    'CustomerSite',
+    'ErrorModel',
+    'LoginResult',
+    'Meter',
+    'WrongRequest',
+  ])
+})
+
+t.test('the page for people loads nothing from anywhere', async (t) => {
+  const page = renderReference(toOpenApi(usual))
+  t.match(page, /POST \/v1\/gateway\/login/)
+  t.match(page, /PUT \/v1\/files\/\{name\}/)
+  t.match(page, /To be sent: Authorization: Bearer, with the token of the customer; body: none/)
+  t.match(page, /a client certificate and Authorization: Basic, .*; body: <a href="#BindRequest">/)
+  t.match(page, /<h3 id="BindRequest">BindRequest<\/h3><pre>\{\n {2}&quot;type&quot;: &quot;object/)
+  t.notMatch(page, /<script|https?:\/\/|src=|@import/)
+})
+
+t.test('a version that ends says so, 90 days ahead at least', async (t) => {
+  const gateway = (version: object) =>
+    parseProfile({
+      companyCodes: ['DEMO'],
+      timeZone: 'America/Detroit',
+      gateway: { listen: { port: 1 }, versions: [{ name: 'v1', ...version }, { name: 'v2' }] },
+      identity: {
+        kind: 'oidc',
+        claim: 'sub',
+        issuers: [{ issuer: 'https://idp.example.com', audience: 'a' }],
+      },
+      cis: { kind: 'rest', url: 'https://cis.example.com' },
+    }).gateway?.versions ?? []
+  const ending = { deprecatedOn: '2026-06-01', sunsetOn: '2026-08-30' }
+  t.same(versionHeaders(gateway(ending)).get('v1'), [
+    ['Deprecation', '@1780272000'],
+    ['Sunset', 'Sun, 30 Aug 2026 00:00:00 GMT'],
+  ])
+  t.same(versionHeaders(gateway(ending)).get('v2'), [])
+  const early = /gateway\.versions\[0\]\.sunsetOn: .*90 days/
+  t.throws(() => gateway({ ...ending, sunsetOn: '2026-08-29' }), { message: early })
+  t.throws(() => gateway({ sunsetOn: '2026-08-29' }), { message: early })
+})

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { t } from 'tap'
+import { createRegister } from '../../../api/routes/register.js'
+import type { JobData } from '../../../pipeline/queues/jobs.js'
+import { Fault } from '../../../schemas/fault.js'
+import type { Customer } from '../../../schemas/gateway/customer.js'
+
+/** A register over a queue that takes its time, and what came of it. */
+function rig(takes: () => Promise<void> = async () => undefined) {
+  const jobs: JobData<'register'>['customers'][] = []
+  const failures: Fault[] = []
+  const add = async (_: string, data: unknown) => {
+    jobs.push((data as JobData<'register'>).customers)
+    await takes()
+  }
+  const queues = { add } as Parameters<typeof createRegister>[0]['queues']
+  const register = createRegister({ queues, onFailure: (fault) => failures.push(fault) })
+  return { jobs, failures, register }
+}
+
+function customer(clientId: string, rateCode = 'R1', meters = 1): Customer {
+  const meter = {
+    meterId: `M${clientId}`,
+    meterType: 'Electric',
+    unitOfMeasure: 'kWh',
+    rateCode,
+    billingCycleId: '1',
+    accountNumber: `A${clientId}`,
+    isAMI: true,
+  }
+  const site = { externalSiteId: `S${clientId}`, meters: Array(meters).fill(meter) }
+  return { clientId, AcctStatus: 'A', customerSites: [site] } as unknown as Customer
+}
+
+t.test('customers of one moment are handed over together, each as it was last', async (t) => {
+  const { jobs, register } = rig()
+  for (let at = 0; at < 250; at++) register.add(customer(String(at)))
+  register.add(customer('249', 'R2'))
+  t.same(
+    jobs.map((one) => one.length),
+    [100, 100],
+  )
+  while (jobs.length < 3) await sleep(5)
+  t.equal(jobs[2]?.length, 50)
+  t.match(jobs[2]?.at(-1), { clientId: '249', meters: [{ rateCode: 'R2' }] })
+  await register.close()
+  t.equal(jobs.length, 3)
+})
+
+t.test('customers with many meters are handed over sooner', async (t) => {
+  const { jobs, register } = rig()
+  for (let at = 0; at < 5; at++) register.add(customer(String(at), 'R1', 400))
+  t.same(
+    jobs.map((one) => one.length),
+    [3],
+  )
+  await register.close()
+  t.equal(jobs[1]?.length, 2)
+})
+
+t.test('closing hands over what was gathered, and waits for the queue', async (t) => {
+  let isTaken = false
+  const { jobs, register } = rig(async () => {
+    await sleep(20)
+    isTaken = true
+  })
+  register.add(customer('1'))
+  await register.close()
+  t.equal(jobs.length, 1)
+  t.ok(isTaken)
+})
+
+t.test('a queue that is away is told of, and holds no more than it may', async (t) => {
+  let refuse: (fault: Fault) => void = () => undefined
+  const away = new Promise<void>((_, reject) => {
+    refuse = reject
+  })
+  const { jobs, failures, register } = rig(() => away)
+  for (let at = 0; at < 10_100; at++) register.add(customer(String(at)))
+  t.equal(jobs.length, 100)
+  t.match(failures, { length: 100, 0: { code: 'QUEUE_UNREACHABLE' } })
+  refuse(new Fault('QUEUE_UNREACHABLE', 'away'))
+  await register.close()
+  t.equal(failures.length, 200, 'one more for each job')
+  register.add(customer('again'))
+  await register.close()
+  t.equal(jobs.length, 101, 'the next call is handed over')
+})

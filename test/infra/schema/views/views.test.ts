@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { packageRoot } from '../../../../infra/package-root.js'
+import { readStatements } from '../../../../infra/schema/migrate.js'
+import { renderDictionary } from '../../../../infra/schema/views/dictionary.js'
+import { toGrants } from '../../../../infra/schema/views/grants.js'
+import { publicNames } from '../../../../infra/schema/views/public-views.js'
+import { migratedStore, profile } from '../../../pipeline/customers/registering.js'
+
+const folder = join(packageRoot(import.meta.url), 'infra', 'schema', 'views')
+const store = await migratedStore(t)
+
+/** What views are made of; nobody else may count on them. */
+const inner = [
+  'bill_run_current',
+  'comparison_run_current',
+  'file_progress',
+  'login_lock',
+  'meter_unit',
+  'schedule_in_force',
+  'tenancy_hint',
+  'usage_current',
+]
+
+t.test('every view is published or an inner one, and what is published is there', async (t) => {
+  const found = await store.rows<{ name: string; engine: string }>({
+    sql: 'SELECT name, engine FROM system.tables WHERE database = currentDatabase() ORDER BY name',
+  })
+  const views = found.filter(({ engine }) => engine === 'View').map(({ name }) => name)
+  t.same(
+    views.filter((name) => !publicNames.includes(name)),
+    inner,
+  )
+  const names = found.map(({ name }) => name)
+  t.same(
+    publicNames.filter((name) => !names.includes(name)),
+    [],
+  )
+})
+
+t.test('every table, view and column says what it holds', async (t) => {
+  t.same(
+    await store.rows({
+      sql: `SELECT name FROM system.tables WHERE database = currentDatabase() AND comment = ''`,
+    }),
+    [],
+  )
+  t.same(
+    await store.rows({
+      sql: `SELECT table, name FROM system.columns
+        WHERE database = currentDatabase() AND comment = '' AND table != 'usage_current'`,
+    }),
+    [],
+  )
+  const published = await store.rows<{ view: string }>({
+    sql: `SELECT table AS view FROM system.columns
+      WHERE database = currentDatabase() AND name = 'published_at'`,
+  })
+  const names = published.map(({ view }) => view)
+  t.same(
+    publicNames.filter((name) => !names.includes(name)),
+    ['usage_as_of'],
+    'all have a time by which increments are pulled; of a view with a parameter the engine keeps no columns',
+  )
+})
+
+t.test('the dictionary says what the comments say', async (t) => {
+  const remedy =
+    'write it anew: node dist/infra/main.js --home HOME dictionary > infra/schema/views/dictionary.md, with the home of a demo that has run'
+  t.ok(
+    readFileSync(join(folder, 'dictionary.md'), 'utf8') === (await renderDictionary(store)),
+    remedy,
+  )
+})
+
+const statements = await readStatements(profile)
+const { database } = profile
+const asFormatted = async (statement: string) => {
+  const [parsed] = await store.rows<{ text: string }>({
+    sql: 'SELECT formatQuerySingleLine({statement:String}) AS text',
+    parameters: { statement },
+  })
+  return parsed?.text
+}
+
+t.test('a role for readers is granted the published views and nothing else', async (t) => {
+  const told = toGrants(statements, { database, definer: 'tieline' })
+  t.same(told.slice(0, 4), [
+    'CREATE ROLE IF NOT EXISTS tieline_reader',
+    'CREATE SETTINGS PROFILE IF NOT EXISTS tieline_reader SETTINGS readonly = 2 CONST, max_execution_time = 600 MAX 600, max_memory_usage = 10000000000 MAX 10000000000 TO tieline_reader',
+    'ALTER TABLE tieline.usage MODIFY SQL SECURITY DEFINER DEFINER = tieline',
+    'ALTER TABLE tieline.registered_usage MODIFY SQL SECURITY DEFINER DEFINER = tieline',
+  ])
+  const granted = told.filter((one) => one.startsWith('GRANT'))
+  t.same(
+    granted,
+    publicNames.map((name) => `GRANT SELECT ON tieline.${name} TO tieline_reader`),
+  )
+  const tables = ['bill_run', 'comparison_run']
+  t.equal(told.length, 2 + 2 * publicNames.length - tables.length, 'tables have no definer')
+})
+
+t.test('on a cluster they hold on all servers, and for what reads all shards', async (t) => {
+  const told = toGrants(statements, { database, definer: 'tieline', cluster: 'utility' })
+  t.ok(told.every((one) => one.includes(" ON CLUSTER 'utility'")))
+  t.ok(told.includes("GRANT ON CLUSTER 'utility' SELECT ON tieline.usage_all TO tieline_reader"))
+  t.notOk(
+    told.some((one) => one.includes('usage_as_of_all')),
+    'a parameter cannot be passed on',
+  )
+})
+
+t.test('the engine can read each of them', async (t) => {
+  const grants = { database, definer: 'tieline' }
+  const both = [
+    toGrants(statements, grants),
+    toGrants(statements, { ...grants, cluster: 'utility' }),
+  ]
+  for (const statement of both.flat()) t.ok(await asFormatted(statement), statement)
+  await t.rejects(
+    asFormatted('GRANT SELECT ON tieline.usage FOR tieline_reader'),
+    'and a wrong one not',
+  )
+})

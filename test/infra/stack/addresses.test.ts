@@ -1,0 +1,32 @@
+import { t } from 'tap'
+import { externalRedis, externalStore, withoutPassword } from '../../../infra/stack/addresses.js'
+
+t.test('a server elsewhere is named by a URL with its credentials', async (t) => {
+  const clickhouseUrl = 'https://in%40gest:p%2Fw@ch.example:8443'
+  const found = externalStore({ clickhouseUrl }, 'tieline')
+  const store = {
+    url: 'https://ch.example:8443',
+    username: 'in@gest',
+    password: 'p/w',
+    database: 'tieline',
+  }
+  t.same(found, { store, reader: store }, 'the writer reads where there is no reader')
+  const clickhouseReaderUrl = 'https://look@ch.example:8443'
+  t.match(externalStore({ clickhouseUrl, clickhouseReaderUrl }, 'tieline')?.reader, {
+    username: 'look',
+    password: '',
+  })
+  t.equal(externalStore({}, 'tieline'), undefined)
+  t.equal(externalRedis({}), undefined)
+  t.equal(externalRedis({ redisUrl: 'rediss://:x@r:1' }), 'rediss://:x@r:1')
+})
+
+t.test('what is no such URL is refused without showing its password', async (t) => {
+  const refused = [
+    () => externalStore({ clickhouseUrl: 'tcp://u:hush@h:9000' }, 'tieline'),
+    () => externalStore({ clickhouseUrl: 'hush' }, 'tieline'),
+    () => externalRedis({ redisUrl: 'http://:hush@h' }),
+  ]
+  for (const open of refused) t.throws(open, { code: 'CONFIG', message: /^(?!.*hush)/ })
+  t.equal(withoutPassword('redis://u:hush@h:6379/'), 'redis://h:6379')
+})

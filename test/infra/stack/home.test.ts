@@ -1,0 +1,33 @@
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { t } from 'tap'
+import { homeFolders, openHome } from '../../../infra/stack/home.js'
+
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
+
+t.test('makes its folders and secrets for this user alone', async (t) => {
+  const home = openHome(join(t.testdir(), 'deep', 'data'))
+  for (const name of homeFolders) t.equal(modeOf(home[name]), '700', name)
+  t.equal(modeOf(join(home.path, 'secrets.json')), '600')
+  const passwords = new Set(Object.values(home.secrets))
+  t.equal(passwords.size, 3, 'three different passwords')
+  for (const password of passwords) t.match(password, /^[0-9a-f]{48}$/)
+})
+
+t.test('a second opening finds the same secrets', async (t) => {
+  const folder = t.testdir()
+  const { secrets } = openHome(folder)
+  chmodSync(join(folder, 'secrets.json'), 0o644)
+  t.same(openHome(folder).secrets, secrets)
+  t.equal(modeOf(join(folder, 'secrets.json')), '600', 'and closes them again')
+})
+
+t.test('says what is wrong with a folder that cannot be one', async (t) => {
+  const folder = t.testdir({ file: 'x', 'secrets.json': '{"writer": 1}' })
+  t.throws(() => openHome(join(folder, 'file')), { code: 'CONFIG', message: /file/ })
+  t.throws(() => openHome(folder), { code: 'CONFIG', message: /secrets\.json/ })
+  t.equal(readFileSync(join(folder, 'secrets.json'), 'utf8'), '{"writer": 1}', 'left as it was')
+  writeFileSync(join(folder, 'secrets.json'), 'not json')
+  t.throws(() => openHome(folder), { code: 'CONFIG' })
+  t.throws(() => openHome('/proc/none'), { code: 'CONFIG' }, 'a place that takes no folders')
+})

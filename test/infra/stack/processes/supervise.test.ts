@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { t } from 'tap'
+import { supervise } from '../../../../infra/stack/processes/supervise.js'
+
+const bounds = { readyMsMax: 5_000, stopMsMax: 300 }
+const sleeper = () => spawn('sleep', ['600'], { stdio: 'ignore' })
+
+t.test('a child that ends is started again, with more time between each start', async (t) => {
+  const startedAt: number[] = []
+  const child = await supervise({
+    ...bounds,
+    name: 'brief',
+    start: () => {
+      startedAt.push(performance.now())
+      return spawn('sleep', ['0.01'], { stdio: 'ignore' })
+    },
+    ready: async () => undefined,
+    stop: (child) => void child.kill(),
+  })
+  await sleep(1_600)
+  await child.close()
+  const count = startedAt.length
+  t.ok(count >= 3 && count <= 5, `${count} starts in 1.6 s`)
+  await sleep(1_000)
+  t.equal(startedAt.length, count, 'none after close')
+})
+
+t.test('kill is followed by a new child, close by none', async (t) => {
+  const events: string[] = []
+  const child = await supervise({
+    ...bounds,
+    name: 'sleeper',
+    start: sleeper,
+    ready: async () => undefined,
+    stop: (child) => void child.kill(),
+    onEvent: (event) => events.push(event),
+  })
+  const first = child.pid()
+  child.kill()
+  await sleep(500)
+  t.not(child.pid(), first)
+  t.type(child.pid(), 'number')
+  t.match(events[0], /sleeper ended \(SIGKILL\)/)
+  await child.close()
+  t.equal(child.pid(), undefined)
+})
+
+t.test('a child that does not stop when asked is ended', async (t) => {
+  const child = await supervise({
+    ...bounds,
+    name: 'stubborn',
+    start: sleeper,
+    ready: async () => undefined,
+    stop: () => undefined,
+  })
+  await child.close()
+  t.equal(child.pid(), undefined)
+})
+
+t.test('a first start that fails is a fault', async (t) => {
+  const base = { ...bounds, ready: () => new Promise<void>(() => undefined), stop: () => undefined }
+  await t.rejects(
+    supervise({ ...base, name: 'nothing', start: () => spawn('no-such-program') }),
+    { code: 'MISSING_PROGRAM' },
+    'no such program',
+  )
+  await t.rejects(
+    supervise({ ...base, name: 'false', start: () => spawn('false') }),
+    { code: 'CONFIG', message: /exit code 1/ },
+    'it ends at once',
+  )
+  await t.rejects(
+    supervise({ ...base, name: 'mute', start: sleeper, readyMsMax: 50 }),
+    { code: 'CONFIG', message: /50 ms/ },
+    'it never answers',
+  )
+})

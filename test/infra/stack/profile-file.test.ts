@@ -1,0 +1,136 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { t } from 'tap'
+import { packageRoot } from '../../../infra/package-root.js'
+import {
+  demoProfilePath,
+  placeFiles,
+  profilePathOf,
+  readProfile,
+  rememberProfile,
+} from '../../../infra/stack/profile-file.js'
+import { parseProfile } from '../../../schemas/settings/profile.js'
+import { createFolder } from '../../rig/folder.js'
+
+const gatewayPath = join(packageRoot(import.meta.url), 'infra/profiles/gateway.yaml')
+
+t.test('the example holds every setting, at its default unless its comment says so', async (t) => {
+  const { sources, ...example } = readProfile(demoProfilePath)
+  const least = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })
+  const { sources: usual, ...defaults } = least
+  t.same(example, defaults)
+  t.match(usual, [{ kind: 'folder', name: 'inbox', path: 'inbox', pollSeconds: 5 }])
+  t.same(sources, [{ ...usual[0], pollSeconds: 1 }])
+  const text = [demoProfilePath, gatewayPath].map((path) => readFileSync(path, 'utf8')).join('\n')
+  const isThere = (name: string) => new RegExp(`[\\s{]${name}:`).test(text)
+  const missing = namesOf(defaults).filter((name) => !isThere(name))
+  t.same(missing, [], 'also where leaving it out would come to the same')
+})
+
+/** The names of all settings in a section and those within. */
+function namesOf(section: object): readonly string[] {
+  return Object.entries(section).flatMap(([name, value]) => {
+    const isSection = value !== null && typeof value === 'object' && !Array.isArray(value)
+    return [name, ...(isSection ? namesOf(value) : [])]
+  })
+}
+
+t.test('the example of a gateway is one, and says what its defaults are', async (t) => {
+  const example = readProfile(gatewayPath)
+  const { gateway, cis, ami } = example
+  const least = parseProfile({
+    companyCodes: ['DEMO'],
+    timeZone: 'America/Detroit',
+    gateway: { listen: gateway?.listen, mutual: gateway?.mutual },
+    identity: {
+      kind: 'oidc',
+      claim: 'sub',
+      issuers: example.identity?.kind === 'oidc' ? example.identity.issuers : [],
+    },
+    cis: {
+      kind: 'rest',
+      url: cis?.kind === 'rest' && cis.url,
+      ...pick(cis, ['headers', 'fields', 'values']),
+    },
+    ami: { kind: 'rest', ...pick(ami, ['url', 'headers']) },
+    bind: pick(example.bind, ['users']),
+  })
+  t.same(
+    { ...least, gateway: { ...least.gateway, listen: undefined, mutual: undefined } },
+    {
+      ...example,
+      gateway: { ...gateway, listen: undefined, mutual: undefined },
+    },
+  )
+})
+
+const pick = (section: object | undefined, names: readonly string[]) =>
+  Object.fromEntries(Object.entries(section ?? {}).filter(([name]) => names.includes(name)))
+
+t.test('a file that is no profile says in one line what is wrong with it', async (t) => {
+  const folder = t.testdir({ 'torn.yaml': 'a: [1', 'list.yaml': '- 1', 'empty.yaml': '' })
+  for (const name of ['torn.yaml', 'list.yaml', 'empty.yaml', 'absent.yaml']) {
+    t.throws(() => readProfile(join(folder, name)), { code: 'PROFILE' }, name)
+  }
+})
+
+t.test('a profile that cannot be had is named, with what to do', async (t) => {
+  const folder = createFolder(t)
+  const at = (name: string) => join(folder, name)
+  t.throws(() => readProfile(at('absent.yaml')), {
+    message: `PROFILE: ${at('absent.yaml')} is not there; name another with --profile, or begin with a copy of ${demoProfilePath}`,
+  })
+  t.throws(() => readProfile(folder), { message: `${folder} is a folder` })
+  writeFileSync(at('torn.yaml'), 'a: [1')
+  t.throws(() => readProfile(at('torn.yaml')), { message: `${at('torn.yaml')} is not YAML: ` })
+  writeFileSync(at('wrong.yaml'), 'companyCodes: [ACME]')
+  t.throws(() => readProfile(at('wrong.yaml')), {
+    message: `${at('wrong.yaml')} is not valid:\ntimeZone: missing`,
+  })
+  rememberProfile(folder, at('gone.yaml'))
+  t.throws(() => profilePathOf(undefined, folder), {
+    message: `PROFILE: ${at('gone.yaml')} is not there, with which ${folder} was last started`,
+  })
+  t.equal(profilePathOf(at('wrong.yaml'), folder), at('wrong.yaml'))
+})
+
+t.test('relative paths of certificates lie in the data folder, wherever one is', async (t) => {
+  const tls = { certFile: 'certificates/server.pem', keyFile: '/etc/tls/server.key' }
+  const url = 'https://utility.example.com'
+  const caFile = 'certificates/ca.pem'
+  const profile = parseProfile({
+    companyCodes: ['DEMO'],
+    timeZone: 'America/Detroit',
+    gateway: {
+      listen: { tls },
+      mutual: { tls: { ...tls, clientCaFile: '../platform-ca.pem' } },
+    },
+    identity: {
+      kind: 'saml',
+      issuer: 'utility',
+      audience: 'tieline',
+      recipient: url,
+      certFiles: ['idp.pem', '/etc/idp-next.pem'],
+    },
+    cis: { kind: 'rest', url, caFile, headers: { 'X-File': 'customers' } },
+    ami: { kind: 'rest', url, caFile },
+    ingestion: 'backfill',
+    backfill: { url, caFile },
+  })
+  const placed = { certFile: '/srv/data/certificates/server.pem', keyFile: '/etc/tls/server.key' }
+  const placedCa = { caFile: '/srv/data/certificates/ca.pem' }
+  const { gateway, identity, cis, ami, backfill, sources } = placeFiles(profile, '/srv/data')
+  t.same(gateway?.listen?.tls, placed)
+  t.same(gateway?.mutual?.tls, { ...placed, clientCaFile: '/srv/platform-ca.pem' })
+  const certFiles = ['/srv/data/idp.pem', '/etc/idp-next.pem']
+  t.same(identity, { ...profile.identity, certFiles })
+  t.same(cis, { ...profile.cis, ...placedCa }, 'a header keeps its value')
+  t.same(
+    [ami, backfill],
+    [
+      { ...profile.ami, ...placedCa },
+      { ...profile.backfill, ...placedCa },
+    ],
+  )
+  t.same(sources, profile.sources)
+})

@@ -1,0 +1,102 @@
+import type { Test } from 'tap'
+import { createClickHouse } from '../../../infra/clickhouse/start.js'
+import { migrate } from '../../../infra/schema/migrate.js'
+import { onFreePort } from '../../../infra/stack/port.js'
+import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
+import type { Registration } from '../../../schemas/gateway/registration.js'
+import { parseProfile } from '../../../schemas/settings/profile.js'
+import { createFolder } from '../../rig/folder.js'
+
+export const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })
+const writer = { user: 'writer', password: 'w' }
+
+/** A real store with the migrations of the house, gone with the test. */
+export async function migratedStore(t: Test): Promise<Store> {
+  const dataPath = createFolder(t)
+  const engine = await onFreePort(19_000 + Math.floor(Math.random() * 20_000), (port) =>
+    createClickHouse({
+      dataPath,
+      port,
+      writer,
+      reader: { user: 'reader', password: 'r' },
+      memoryBytesMax: 2 * 1024 ** 3,
+    }),
+  )
+  const { user: username, password } = writer
+  const store = createStore({ url: engine.url, username, password, database: profile.database })
+  t.teardown(async () => {
+    await store.close()
+    await engine.close()
+  })
+  await migrate(store, profile)
+  return store
+}
+
+export interface At {
+  readonly clientId: string
+  readonly accountNumber: string
+  readonly meterId: string
+  readonly externalSiteId?: string
+  readonly acctStatus?: string
+  readonly rateCode?: string
+  readonly meterType?: 'Electric' | 'Gas'
+  readonly unitOfMeasure?: string
+}
+
+/** A customer with one meter. */
+export function customerAt(at: At): Registration {
+  const { clientId, accountNumber, meterId, externalSiteId = 'S', rateCode = 'RES' } = at
+  const { meterType = 'Electric', unitOfMeasure = 'kWh' } = at
+  const codes = { meterType, unitOfMeasure, rateCode, billingCycleId: '7', isAMI: true }
+  return {
+    clientId,
+    acctStatus: at.acctStatus ?? 'A',
+    meters: [{ accountNumber, externalSiteId, meterId, ...codes }],
+  }
+}
+
+export interface ReadAt {
+  readonly accountNumber: string
+  readonly meterId: string
+  readonly externalSiteId?: string
+  /** ISO 8601, UTC. */
+  readonly startsAt: string
+  readonly commodity?: 'Electric' | 'Gas'
+  /** As sent; 1 where it does not matter. */
+  readonly quantity?: string
+}
+
+/** Rows of `usage_read`, or of a staging table, as an arrival of theirs left them. */
+export function toReadRows(arrival: number, reads: readonly ReadAt[]): readonly object[] {
+  return reads.map((read, line) => ({
+    meter_id: read.meterId,
+    commodity: read.commodity ?? 'Electric',
+    starts_at: read.startsAt,
+    seconds: 900,
+    local_day: read.startsAt.slice(0, 10),
+    local_hour: 0,
+    quantity: read.quantity ?? '1',
+    account_number: read.accountNumber,
+    external_site_id: read.externalSiteId ?? 'S',
+    version: String(BigInt(arrival) * 2n ** 32n + BigInt(line + 2)),
+  }))
+}
+
+/** Puts reads into the store as a published file does. */
+export async function publishReads(
+  store: Store,
+  arrival: number,
+  reads: readonly ReadAt[],
+): Promise<void> {
+  await store.insert('usage_read', toReadRows(arrival, reads))
+  await store.insert('file_state', [
+    {
+      arrival,
+      rank: 55,
+      status: 'published',
+      feed: 'Electric',
+      file_id: `f${arrival}`,
+      published_at: new Date().toISOString(),
+    },
+  ])
+}

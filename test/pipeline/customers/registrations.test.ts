@@ -1,0 +1,269 @@
+import t from 'tap'
+import {
+  countForeign,
+  foreignRows,
+  registeredMeters,
+} from '../../../pipeline/customers/registered.js'
+import { learnStarts, register } from '../../../pipeline/customers/registrations.js'
+import { createStaging, stagingOf } from '../../../pipeline/store/staging.js'
+import type { Registration } from '../../../schemas/gateway/registration.js'
+import { customerAt, migratedStore, publishReads, toReadRows } from './registering.js'
+
+const store = await migratedStore(t)
+const context = { store, now: () => new Date() }
+const one = async <T>(sql: string) => (await store.rows<T>({ sql }))[0]
+const count = async (table: string) =>
+  Number((await one<{ n: string }>(`SELECT count() AS n FROM ${table}`))?.n)
+const tenancies = (meterId: string) =>
+  store.rows({
+    sql: `SELECT account_number, client_ids, valid_from, valid_to, started_by FROM tenancy FINAL
+      WHERE meter_id = {meterId:String} ORDER BY valid_from NULLS FIRST, account_number`,
+    parameters: { meterId },
+  })
+
+t.test('a customer becomes known, and again costs no write', async (t) => {
+  const customer = customerAt({ clientId: 'c', accountNumber: 'A', meterId: 'known' })
+  t.same(await register(context, [customer]), { customers: 1, changed: 1, meters: 1 })
+  const [row] = await store.rows({ sql: `SELECT * FROM registration WHERE meter_id = 'known'` })
+  t.match(row, {
+    client_id: 'c',
+    account_number: 'A',
+    external_site_id: 'S',
+    meter_type: 'Electric',
+    unit_of_measure: 'kWh',
+    rate_code: 'RES',
+    billing_cycle_id: '7',
+    is_ami: true,
+    acct_status: 'A',
+    valid_from: null,
+    valid_to: null,
+  })
+  const watched = {
+    ...context,
+    store: { ...store, insert: async () => void t.fail('nothing is to be written') },
+  }
+  t.same(await register(watched, [customer]), { customers: 1, changed: 0, meters: 1 })
+})
+
+t.test('codes change, there and back, and the latest counts', async (t) => {
+  for (const acctStatus of ['A', 'D', 'A', 'P']) {
+    await register(context, [
+      customerAt({ clientId: 'c', accountNumber: 'A', meterId: 'flips', acctStatus }),
+    ])
+    const row = await one(`SELECT acct_status FROM registration WHERE meter_id = 'flips'`)
+    t.same(row, { acct_status: acctStatus })
+  }
+})
+
+t.test('a call that died after its facts is finished by the next', async (t) => {
+  const customer = customerAt({ clientId: 'c', accountNumber: 'A', meterId: 'crash' })
+  const dying = {
+    ...store,
+    insert: async (table: string, values: readonly object[]) => {
+      if (table === 'tenancy') throw new Error('killed')
+      await store.insert(table, values)
+    },
+  }
+  await t.rejects(register({ ...context, store: dying }, [customer]), /killed/)
+  t.same(await tenancies('crash'), [])
+  t.same((await register(context, [customer])).changed, 0, 'nothing is new')
+  t.match(await tenancies('crash'), [{ account_number: 'A' }])
+})
+
+t.test('many at once at one meter leave what one after the other would', async (t) => {
+  const accounts = ['A', 'B', 'C', 'D']
+  const customers: Registration[] = accounts.flatMap((accountNumber) =>
+    ['1', '2', '3'].map((client) =>
+      customerAt({
+        clientId: `${accountNumber}${client}`,
+        accountNumber,
+        meterId: 'crowd',
+        externalSiteId: 'crowd',
+      }),
+    ),
+  )
+  for (let round = 0; round < 5; round++) {
+    const calls = [...customers, ...customers].map((customer) => register(context, [customer]))
+    await Promise.all(calls)
+  }
+  const found = (await tenancies('crowd')) as { client_ids: string[]; valid_from: string }[]
+  t.equal(found.length, accounts.length)
+  for (const { client_ids } of found) t.equal(client_ids.length, 3, 'none is lost')
+  const open = await count(
+    `(SELECT * FROM tenancy FINAL WHERE meter_id = 'crowd' AND valid_to IS NULL)`,
+  )
+  t.equal(open, 1, 'one tenancy lasts')
+  const first = await count(
+    `(SELECT * FROM tenancy FINAL WHERE meter_id = 'crowd' AND valid_from IS NULL)`,
+  )
+  t.equal(first, 1, 'one has no start')
+  const facts = await count(
+    `(SELECT DISTINCT client_id FROM registration_fact WHERE meter_id = 'crowd')`,
+  )
+  t.equal(facts, 12)
+  t.equal(await count(`tenancy_event WHERE meter_id = 'crowd' AND kind = 'shared'`), 4)
+  t.equal(await count(`tenancy_event WHERE meter_id = 'crowd' AND kind = 'move'`), 3)
+})
+
+t.test('who registers at one meter of a premise shares the others, also at once', async (t) => {
+  const at = (clientId: string, meterId: string) =>
+    customerAt({ clientId, accountNumber: 'HOUSE', meterId, externalSiteId: 'house' })
+  const customers = [at('c', 'cellar'), at('d', 'attic'), at('e', 'roof')]
+  await Promise.all(customers.map((customer) => register(context, [customer])))
+  for (const meterId of ['cellar', 'attic', 'roof']) {
+    const [row] = await store.rows<{ client_ids: string[] }>({
+      sql: `SELECT client_ids FROM tenancy FINAL WHERE meter_id = {meterId:String}`,
+      parameters: { meterId },
+    })
+    t.same(row?.client_ids, ['c', 'd', 'e'])
+  }
+  const shared = `(SELECT DISTINCT client_id, meter_id FROM registration_fact
+    WHERE kind = 'shared' AND external_site_id = 'house')`
+  t.equal(await count(shared), 6)
+  t.equal(await count(`registration WHERE external_site_id = 'house'`), 3, 'as the records say')
+})
+
+t.test('random parallel changes end in the same as their facts in one go', async (t) => {
+  const calls = Array.from({ length: 120 }, (_, at) =>
+    customerAt({
+      clientId: `c${at % 5}`,
+      accountNumber: `A${at % 3}`,
+      meterId: `mixed-${at % 4}`,
+      rateCode: `R${at % 7}`,
+    }),
+  )
+  await Promise.all(calls.map((customer) => register(context, [customer])))
+  const rows = await store.rows<{ meter_id: string; versions: string[]; facts: string }>({
+    sql: `SELECT meter_id, groupUniqArray(toString(version)) AS versions, any(facts) AS facts
+      FROM (SELECT * FROM tenancy FINAL) AS held
+      INNER JOIN (SELECT meter_id, toString(count()) AS facts FROM registration_fact GROUP BY meter_id) AS f
+      USING (meter_id) WHERE startsWith(meter_id, 'mixed') GROUP BY meter_id`,
+  })
+  t.equal(rows.length, 4)
+  for (const { versions, facts } of rows) t.same(versions, [facts], 'each rests on all facts')
+})
+
+t.test('a move: the end of one is the start of the other, and usage says when', async (t) => {
+  const at = { meterId: 'moved' }
+  await publishReads(store, 1, [
+    { ...at, accountNumber: 'OLD', startsAt: '2026-03-01T05:00:00Z' },
+    { ...at, accountNumber: '?', startsAt: '2026-03-01T05:15:00Z' },
+    { ...at, accountNumber: 'NEW', startsAt: '2026-03-02T05:00:00Z' },
+    { ...at, accountNumber: '?', startsAt: '2026-03-02T05:15:00Z' },
+  ])
+  await register(context, [customerAt({ clientId: 'o', accountNumber: 'OLD', meterId: 'moved' })])
+  await register(context, [customerAt({ clientId: 'n', accountNumber: 'NEW', meterId: 'moved' })])
+  const start = '2026-03-02 05:00:00'
+  t.match(await tenancies('moved'), [
+    { account_number: 'OLD', valid_from: null, valid_to: start, started_by: 'first' },
+    { account_number: 'NEW', valid_from: start, valid_to: null, started_by: 'usage' },
+  ])
+  t.match(await one(`SELECT * FROM tenancy_event WHERE meter_id = 'moved'`), {
+    kind: 'move',
+    old_account_number: 'OLD',
+    new_account_number: 'NEW',
+    client_ids: ['o', 'n'],
+    at: `${start}.000`,
+    evidence: /usage/,
+  })
+  const owners = await store.rows<{ client_ids: string[] }>({
+    sql: `SELECT client_ids FROM registered_usage WHERE meter_id = 'moved' ORDER BY starts_at`,
+  })
+  t.same(
+    owners.map(({ client_ids }) => client_ids.join()),
+    ['o', 'o', 'n', 'n'],
+  )
+})
+
+t.test('a file with an earlier start moves the start', async (t) => {
+  const reads = [
+    { meterId: 'moved', accountNumber: 'NEW', startsAt: '2026-03-01T17:00:00Z' },
+    { meterId: 'moved', accountNumber: 'STRANGER', startsAt: '2026-02-01T05:00:00Z' },
+    { meterId: 'elsewhere', accountNumber: 'NEW', startsAt: '2026-01-01T05:00:00Z' },
+  ]
+  await publishReads(store, 2, reads)
+  await learnStarts(context, 2)
+  const found = (await tenancies('moved')) as { valid_from: string | null }[]
+  t.equal(found[1]?.valid_from, '2026-03-01 17:00:00')
+  const facts = await count('registration_fact')
+  await learnStarts(context, 2)
+  t.equal(await count('registration_fact'), facts, 'again changes nothing')
+})
+
+t.test(
+  'a file published while a move is written tells its start, though the writer dies',
+  async (t) => {
+    const at = { meterId: 'between', externalSiteId: 'between' }
+    await register(context, [customerAt({ clientId: 'o', accountNumber: 'OLD-2', ...at })])
+    const reads = [{ ...at, accountNumber: 'NEW-2', startsAt: '2026-03-05T05:00:00Z' }]
+    let inserts = 0
+    const slow: typeof store = {
+      ...store,
+      insert: async (table, ...rest) => {
+        if (table === 'tenancy' && inserts++ === 0) {
+          await publishReads(store, 5, reads)
+          await learnStarts(context, 5)
+        }
+        await store.insert(table, ...rest)
+        if (table === 'tenancy') throw new Error('killed')
+      },
+    }
+    const customer = customerAt({ clientId: 'n', accountNumber: 'NEW-2', ...at })
+    await t.rejects(register({ ...context, store: slow }, [customer]), { message: 'killed' })
+    t.match(await tenancies('between'), [
+      { account_number: 'OLD-2', valid_to: '2026-03-05 05:00:00' },
+      { account_number: 'NEW-2', valid_from: '2026-03-05 05:00:00', started_by: 'usage' },
+    ])
+  },
+)
+
+t.test('rows of meters that nobody registered can be told and counted', async (t) => {
+  const reads = [
+    { meterId: 'known', accountNumber: 'A', startsAt: '2026-04-01T05:00:00Z' },
+    { meterId: 'nobody', accountNumber: 'A', startsAt: '2026-04-01T05:00:00Z' },
+    { meterId: 'nobody', accountNumber: 'B', startsAt: '2026-04-01T05:15:00Z' },
+  ]
+  await createStaging(store, 3)
+  const table = stagingOf(3).reads
+  await store.insert(table, toReadRows(3, reads))
+  const isForeign = await foreignRows(
+    store,
+    { ingestion: 'registered' },
+    {
+      columns: ['meter_id'],
+    },
+  )
+  t.same(await store.rows(countForeign(table, isForeign)), [{ rows: '2', quantity: '2' }])
+  t.equal(await count(`${table} WHERE meter_id IN (${registeredMeters})`), 1)
+})
+
+t.test('clients without account number never see one another', async (t) => {
+  for (const clientId of ['x', 'y']) {
+    await register(context, [customerAt({ clientId, accountNumber: '', meterId: 'plain' })])
+  }
+  await publishReads(store, 4, [
+    { meterId: 'plain', accountNumber: '9', startsAt: '2026-03-01T05:00:00Z' },
+  ])
+  const rows = await store.rows({
+    sql: `SELECT client_ids FROM registered_usage WHERE meter_id = 'plain'`,
+  })
+  t.same(rows, [{ client_ids: ['x'] }])
+})
+
+t.test('a thousand customers are one insert', async (t) => {
+  const customers = Array.from({ length: 900 }, (_, at) =>
+    customerAt({ clientId: `k${at}`, accountNumber: `K${at}`, meterId: `bulk-${at}` }),
+  )
+  let inserts = 0
+  const counting: typeof store = {
+    ...store,
+    insert: (...of) => {
+      inserts++
+      return store.insert(...of)
+    },
+  }
+  t.equal((await register({ ...context, store: counting }, customers)).changed, 900)
+  t.equal(inserts, 2, 'the facts, and what follows from them')
+  t.equal((await register({ ...context, store: counting }, customers)).changed, 0)
+  t.equal(inserts, 2)
+})

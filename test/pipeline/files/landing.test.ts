@@ -1,0 +1,119 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t from 'tap'
+import { chunkName, createLanding } from '../../../pipeline/files/landing.js'
+import { splitRows } from '../../../pipeline/files/rows.js'
+import type { LandedChunk } from '../../../pipeline/ledger/file-state.js'
+import { measure } from '../../../pipeline/usage/measure.js'
+import { createStampTexts } from '../../../pipeline/usage/timestamp-texts.js'
+
+const chunkBytes = 200_000
+const stamps = createStampTexts(() => undefined)
+
+async function land(folder: string, bytes: Buffer, pieceBytes = 65_536) {
+  const seen: LandedChunk[] = []
+  const landing = await createLanding({
+    folder,
+    chunkBytes,
+    firstLine: 2,
+    measure: (bytes) => {
+      const { micros, ...measured } = measure(bytes, stamps)
+      return { ...measured, micros: micros.toString(), repeats: false }
+    },
+    onChunk: async (chunk) => void seen.push(chunk),
+  })
+  try {
+    for (let at = 0; at < bytes.length; at += pieceBytes) {
+      await landing.add(bytes.subarray(at, at + pieceBytes))
+    }
+    return { ...(await landing.end()), seen }
+  } finally {
+    await landing.close()
+  }
+}
+
+const rowsOf = (count: number, site = 'S') =>
+  Array.from({ length: count }, (_, index) => `A,${site},M${index},3/4/2024,0.5`).join('\n')
+
+t.test(
+  'the chunks together are the file, each ends with a row and knows its first line',
+  async (t) => {
+    const folder = join(t.testdir(), '7')
+    const bytes = Buffer.from(`${rowsOf(40_000)}\n`)
+    const { chunks, unendedRow, seen } = await land(folder, bytes)
+    t.ok(chunks.length > 3)
+    t.same(seen, chunks, 'each was announced in its turn')
+    t.equal(unendedRow, undefined)
+    const files = chunks.map((chunk) => readFileSync(join(folder, chunkName(chunk.chunk))))
+    t.ok(Buffer.concat(files).equals(bytes))
+    let line = 2
+    for (const [index, chunk] of chunks.entries()) {
+      t.match(chunk, { chunk: index, line, bytes: files[index]?.length ?? 0, shape: 'plain' })
+      line += chunk.lines
+    }
+    t.equal(
+      chunks.reduce((sum, chunk) => sum + chunk.rows, 0),
+      40_000,
+    )
+    t.equal(
+      chunks.reduce((sum, chunk) => sum + BigInt(chunk.micros), 0n),
+      20_000_000_000n,
+    )
+  },
+)
+
+t.test('no row is cut, wherever its line ends in quotes fall', async () => {
+  const site = fc.constantFrom('S', '"S,\n""S"""', '"S\r\nS"', '6"', '""', '"\n\n"')
+  await fc.assert(
+    fc.asyncProperty(
+      site,
+      fc.nat(500),
+      fc.integer({ min: 500, max: 300_000 }),
+      async (...drawn) => {
+        const [text, shift, pieceBytes] = drawn
+        const bytes = Buffer.from(`${'x'.repeat(shift)}\n${rowsOf(9_000, text)}\n`)
+        const folder = join(t.testdirName, 'property')
+        const { chunks } = await land(folder, bytes, pieceBytes)
+        const rows = chunks.flatMap((chunk) => [
+          ...splitRows(readFileSync(join(folder, chunkName(chunk.chunk))), chunk.line),
+        ])
+        const whole = [...splitRows(bytes, 2)]
+        return JSON.stringify(rows) === JSON.stringify(whole)
+      },
+    ),
+    { numRuns: 25, seed: 20_261_121, verbose: 1 },
+  )
+})
+
+t.test('the last row is told where it has no line end, quotes and all', async (t) => {
+  const folder = join(t.testdir(), '1')
+  const last = async (text: string) => (await land(folder, Buffer.from(text))).unendedRow
+  t.equal(await last('a,b\nc,d'), 'c,d')
+  t.equal(await last('a,b\nc,"d\ne"'), 'c,"d\ne"')
+  t.equal(await last('a,b\n'), undefined)
+  t.equal(await last(''), undefined)
+})
+
+t.test('what is no text, or no table, is refused', async (t) => {
+  const folder = join(t.testdir(), '1')
+  const refused = (bytes: Buffer) => land(folder, bytes)
+  await t.rejects(refused(Buffer.from('a\nb\0\n')), {
+    code: 'ENCODING',
+    detail: /NUL byte.*line 2/,
+  })
+  await t.rejects(refused(Buffer.from('a\nb\xff\n', 'latin1')), { code: 'ENCODING' })
+  await t.rejects(refused(Buffer.alloc(300_000, 'x')), { code: 'ROW_LENGTH', detail: /line 2 is/ })
+})
+
+t.test('landing a file again leaves nothing of the first time', async (t) => {
+  const folder = join(t.testdir(), '1')
+  await land(folder, Buffer.from(`${rowsOf(40_000)}\n`))
+  await land(folder, Buffer.from('a,b\n'))
+  t.same(readdirSync(folder), ['000000.csv'])
+})
+
+t.test('a folder that cannot be made is a fault that names it', async (t) => {
+  const path = join(t.testdir({ file: '' }), 'file', '1')
+  await t.rejects(land(path, Buffer.from('a\n')), { name: 'Fault', detail: new RegExp(path) })
+})

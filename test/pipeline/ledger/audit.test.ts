@@ -1,0 +1,46 @@
+import t from 'tap'
+import { followChain, recordAct, recordActs, tieline } from '../../../pipeline/ledger/audit.js'
+import { migratedStore } from '../customers/registering.js'
+
+const store = await migratedStore(t)
+const ann = { who: 'ann', via: 'page' } as const
+const one = (subject: number) =>
+  ({ act: 'retry', subject: String(subject), detail: 'why' }) as const
+
+t.test('however many write at once, each entry holds the hash of the one before', async (t) => {
+  t.same(await followChain(store), { entries: 0, hash: '' })
+  await Promise.all([
+    ...Array.from({ length: 8 }, (_, at) => recordAct(store, ann, one(at))),
+    recordActs(store, tieline, [one(100), one(101), one(102)]),
+  ])
+  const rows = await store.rows<{ number: number; subject: string }>({
+    sql: 'SELECT number, subject FROM audit_log ORDER BY number',
+  })
+  t.same(
+    rows.map(({ number }) => number),
+    Array.from({ length: 11 }, (_, at) => at + 1),
+  )
+  t.equal(new Set(rows.map(({ subject }) => subject)).size, 11)
+  const first = rows.findIndex(({ subject }) => subject === '100')
+  t.same(
+    rows.slice(first, first + 3).map(({ subject }) => subject),
+    ['100', '101', '102'],
+    'acts of one who writes several stand together',
+  )
+  t.match(await followChain(store), { entries: 11, hash: /^[0-9a-f]{64}$/, broken: undefined })
+})
+
+/** What was done to the log by hand, and what the chain says of it. */
+const breaches = [
+  ["INSERT INTO audit_log (number, who) VALUES (0, 'eve')", 0, /before the first/],
+  ["ALTER TABLE audit_log UPDATE who = 'eve' WHERE number = 5", 5, /was changed/],
+  ['ALTER TABLE audit_log DELETE WHERE number = 4', 5, /one is missing/],
+  ["INSERT INTO audit_log (number, who) VALUES (2, 'eve')", 2, /twice|before|changed/],
+] as const
+
+for (const [sql, number, what] of breaches) {
+  t.test(`what was done to the log is found: ${sql.slice(0, 40)}`, async (t) => {
+    await store.command({ sql, settings: { mutations_sync: 2 } })
+    t.match(await followChain(store), { broken: { number, what } })
+  })
+}

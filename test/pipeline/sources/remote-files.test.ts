@@ -1,0 +1,25 @@
+import t from 'tap'
+import { toListed } from '../../../pipeline/sources/remote-files.js'
+import { storyProfile } from '../../story/rig/stack.js'
+
+const naming = storyProfile({ profile: { fileNames: [{ like: 'u<DD><MM><YYYY>', feed: 'Gas' }] } })
+const fileAt = (name: string, modifiedMs: number) => ({
+  name,
+  path: `/${name}`,
+  bytes: 1,
+  modifiedMs,
+})
+const order = (...files: readonly ReturnType<typeof fileAt>[]) =>
+  toListed({ settings: { name: 'mdm' }, naming }, files).map(({ name }) => name)
+
+t.test('of files that came in one second that of the earlier day comes first', async (t) => {
+  const days = ['DEMO_01032024_Gas.csv', 'DEMO_28022024_Gas.csv', 'u02032024.csv', 'u31122023.csv']
+  const [march, february, later, december] = days as [string, string, string, string]
+  t.same(order(...days.map((name) => fileAt(name, 1))), [december, february, march, later])
+  t.same(order(fileAt(february, 2), fileAt(march, 1)), [march, february], 'their times come first')
+  t.same(order(fileAt('b', 1), fileAt('a', 1), fileAt(march, 1)), ['a', 'b', march])
+})
+
+t.test('a file that is shown twice is there once', async (t) => {
+  t.same(order(fileAt('a.csv', 1), fileAt('a.csv', 1)), ['a.csv'])
+})

@@ -1,0 +1,180 @@
+import { rmSync } from 'node:fs'
+import { pino } from 'pino'
+import t from 'tap'
+import type { Line } from '../../../pipeline/context.js'
+import { register } from '../../../pipeline/customers/registrations.js'
+import { receive } from '../../../pipeline/steps/receive.js'
+import { giveUp, reconcile } from '../../../pipeline/steps/reconcile.js'
+import { settle } from '../../../pipeline/steps/settle.js'
+import { areMergesHeld, dropStaging, stagingOf } from '../../../pipeline/store/staging.js'
+import { Fault } from '../../../schemas/fault.js'
+import { createLineByHand } from '../by-hand.js'
+import { customerAt } from '../customers/registering.js'
+
+const logged: { arrival: number; code?: string }[] = []
+const log = pino({}, { write: (text: string) => void logged.push(JSON.parse(text)) })
+const { line, arrive, takeIn } = await createLineByHand(t, { log })
+const { store, ledger } = line
+
+let files = 0
+const nameOf = () => `DEMO_05032026_Electric_${++files}.csv`
+const rows = (meter: string, quantity: string) =>
+  ['0:00', '0:15'].map((time) => `A,S,${meter},3/4/2026 ${time},${quantity}`)
+
+const refusal = new Fault('STORE_REFUSED', 'no right to attach')
+
+/** The line with a store on which publishing fails, before or behind the attaching. */
+function failing(error: Error, behind = false): Line {
+  return {
+    ...line,
+    store: {
+      ...store,
+      command: async (statement, body) => {
+        if (!statement.sql.includes('ATTACH PARTITION')) return store.command(statement, body)
+        if (behind) await store.command(statement)
+        throw error
+      },
+    },
+  }
+}
+
+const quantitiesOf = (meter: string) =>
+  store.rows<{ quantity: string }>({
+    sql: 'SELECT toString(quantity) AS quantity FROM usage WHERE meter_id = {meter:String}',
+    parameters: { meter },
+  })
+
+t.test('a file waits for one ahead of it that is not published, and is not blamed', async (t) => {
+  const [first, second] = [await takeIn(nameOf(), rows('A', '1')), await takeIn(nameOf(), ['x'])]
+  await t.rejects(reconcile(failing(refusal), first), refusal)
+  const ahead = { code: 'FILE_AHEAD', retry: true, detail: `arrival ${second} waits for arrival 1` }
+  await t.rejects(reconcile(failing(refusal), second), ahead)
+  t.match(logged, [{ arrival: first, code: 'STORE_REFUSED' }])
+  await t.rejects(reconcile(failing(new Error('a bug')), second), ahead, 'whatever fails there')
+  const away = new Fault('STORE_UNREACHABLE', 'away')
+  await t.rejects(reconcile(failing(away), second), away, 'an outage is one for both')
+
+  await t.rejects(reconcile(failing(refusal), first), refusal)
+  const told = await store.rows({
+    sql: `SELECT l.arrival AS arrival, l.status AS status, l.waits_for AS waits_for,
+        l.fault AS fault, l.reason AS reason, toUInt32(rows_accepted) AS accepted
+      FROM file_load AS l
+      INNER JOIN file_arrival AS a USING (arrival, status, waits_for, fault, reason)
+      ORDER BY arrival`,
+  })
+  const blank = { waits_for: 0, fault: '', reason: '', accepted: 0 }
+  const { code: fault, detail: reason } = refusal
+  t.same(told, [
+    { ...blank, arrival: first, status: 'publishing', fault, reason },
+    { ...blank, arrival: second, status: 'waiting', waits_for: first },
+  ])
+
+  await reconcile(line, second)
+  t.match(await ledger.state(first), { status: 'published', fault: '', reason: '' })
+  t.match(await ledger.state(second), { status: 'published', rows: { rejected: 1 } })
+})
+
+t.test('a file that can never be published is given up and lets the next one go', async (t) => {
+  await reconcile(line, await takeIn(nameOf(), rows('B', '1')))
+  const first = await takeIn(nameOf(), rows('B', '5'))
+  const second = await takeIn(nameOf(), rows('C', '2'))
+  const broken = failing(refusal, true)
+  await t.rejects(reconcile(broken, first), refusal)
+  await t.rejects(reconcile(broken, second), { code: 'FILE_AHEAD' })
+  await giveUp(broken, { job: 'load', arrival: first }, refusal)
+  t.match(
+    await ledger.state(first),
+    { status: 'publishing' },
+    'a load that comes late says nothing',
+  )
+  t.ok(await areMergesHeld(store), 'it was to replace reads')
+
+  await giveUp(broken, { job: 'reconcile', arrival: first }, refusal)
+  t.match(await ledger.state(first), {
+    status: 'quarantined',
+    fault: 'STORE_REFUSED',
+    rows: { read: 0, accepted: 0 },
+    withheld: { rows: 2, quantity: '10' },
+    restated: { rows: 0 },
+  })
+  t.same(await quantitiesOf('B'), [{ quantity: '1' }, { quantity: '1' }], 'as if it had not been')
+  t.same(await store.rows({ sql: `SELECT * FROM usage_restatement WHERE meter_id = 'B'` }), [])
+  t.notOk(await areMergesHeld(store))
+  await store.command({ sql: 'OPTIMIZE TABLE usage_read FINAL' })
+  t.same(await quantitiesOf('B'), [{ quantity: '1' }, { quantity: '1' }])
+
+  await reconcile(line, second)
+  t.match(await ledger.state(second), { status: 'published', rows: { accepted: 2 } })
+  await settle(line, first)
+  t.match(await ledger.state(first), { settledAt: Date })
+})
+
+t.test('of two that decide on a file at once the first verdict holds', async (t) => {
+  await reconcile(line, await takeIn(nameOf(), rows('E', '1')))
+  const arrival = await takeIn(nameOf(), [...rows('E', '1'), 'A,S,E,3/4/2026 0:30,1'])
+  const { final } = stagingOf(arrival)
+  let isBeside = false
+  const overtaken: Line = {
+    ...line,
+    store: {
+      ...store,
+      rows: async (statement) => {
+        if (statement.sql.includes(`FROM ${final}`) && !isBeside) {
+          isBeside = true
+          await reconcile(line, arrival)
+          await dropStaging(store, arrival)
+        }
+        return store.rows(statement)
+      },
+    },
+  }
+  await reconcile(overtaken, arrival)
+  t.ok(isBeside)
+  t.match(await ledger.state(arrival), { status: 'published', rows: { accepted: 1 } })
+})
+
+t.test('a customer who registers while a file is decided on costs it nothing', async (t) => {
+  const registered: Line = { ...line, profile: { ...line.profile, ingestion: 'registered' } }
+  const known = (meterId: string) =>
+    register(line, [customerAt({ clientId: meterId, accountNumber: 'A', meterId })])
+  await known('F')
+  const file = [...rows('F', '1'), ...rows('G', '2'), ...rows('H', '3')]
+  const arrival = await takeIn(nameOf(), file)
+  const overtaken: Line = {
+    ...registered,
+    store: {
+      ...store,
+      command: async (statement, body) => {
+        if (statement.sql.includes(stagingOf(arrival).registered)) await known('G')
+        return store.command(statement, body)
+      },
+    },
+  }
+  await reconcile(overtaken, arrival)
+  t.match(await ledger.state(arrival), {
+    status: 'published',
+    rows: { read: 6, accepted: 4, unregistered: 2 },
+    quantity: { read: '12', accepted: '6', unregistered: '6' },
+  })
+})
+
+t.test('a file that is quarantined or whose source is gone holds nobody up', async (t) => {
+  const given = await takeIn(nameOf(), rows('D', '1'))
+  await giveUp(line, { job: 'load', arrival: given }, new Error('a bug'))
+  const unread = (await arrive(nameOf(), rows('D', '2'))).arrival
+  await giveUp(line, { job: 'receive', arrival: unread }, new Error('a bug'))
+  const gone = await arrive(nameOf(), rows('D', '3'))
+  rmSync(gone.path)
+  await receive(line, gone.arrival)
+  await reconcile(line, gone.arrival)
+  const good = await takeIn(nameOf(), rows('D', '4'))
+  await reconcile(line, good)
+  t.match(await ledger.state(good), { status: 'published' })
+  for (const [arrival, fault] of [
+    [given, 'ATTEMPTS'],
+    [unread, 'ATTEMPTS'],
+    [gone.arrival, 'SOURCE_CHANGED'],
+  ] as const) {
+    t.match(await ledger.state(arrival), { status: 'quarantined', fault })
+  }
+})

@@ -1,0 +1,98 @@
+import { ClickHouseError } from '@clickhouse/client'
+import t from 'tap'
+import { createClickHouse } from '../../../infra/clickhouse/start.js'
+import { onFreePort } from '../../../infra/stack/port.js'
+import { createStore, toFault, type Wording } from '../../../pipeline/store/clickhouse.js'
+import { faultCodes } from '../../../schemas/fault.js'
+import { createFolder } from '../../rig/folder.js'
+
+const failed = (code: string, type: string, message: string, wording: Wording = 'verbatim') =>
+  toFault('INSERT  INTO\n reads', {
+    error: new ClickHouseError({ code, type, message }),
+    wording,
+  })
+
+t.test('a disk without space is worth a retry', async (t) => {
+  t.ok(faultCodes.DISK_FULL.retry)
+  const full = failed('243', 'NOT_ENOUGH_SPACE', 'Cannot reserve 1.00 GiB')
+  t.match(full, {
+    code: 'DISK_FULL',
+    detail: /^NOT_ENOUGH_SPACE: Cannot reserve.*; in: INSERT INTO/,
+  })
+  const message = 'Cannot write to file: , errno: 28, strerror: No space left on device'
+  t.equal(failed('75', 'CANNOT_WRITE_TO_FILE_DESCRIPTOR', message).code, 'DISK_FULL')
+  const broken = failed('75', 'CANNOT_WRITE_TO_FILE_DESCRIPTOR', 'errno: 5, Input/output error')
+  t.equal(broken.code, 'STORE_REFUSED')
+  t.equal(failed('252', 'TOO_MANY_PARTS', 'Too many parts').code, 'STORE_UNREACHABLE')
+})
+
+t.test('a discreet fault tells code and name, whatever the engine says', async (t) => {
+  const words = "Cannot parse '7000000001' as Decimal: (at row 1)"
+  const fault = failed('27', 'CANNOT_PARSE', words, 'discreet')
+  t.equal(fault.code, 'STORE_REFUSED')
+  t.equal(fault.detail, 'CANNOT_PARSE (27); in: INSERT INTO reads')
+  t.notOk('cause' in fault, 'nor does a cause repeat it')
+  t.equal(failed('75', 'CANNOT_WRITE', 'No space left on device', 'discreet').code, 'DISK_FULL')
+  t.match(failed('27', 'CANNOT_PARSE', words), { detail: /7000000001/, cause: { code: '27' } })
+  const without = (error: Error) => toFault('SELECT 1', { error, wording: 'discreet' })
+  t.match(without(new SyntaxError('"7000000001" is no JSON')).detail, /answer \(SyntaxError\)/)
+  t.match(without(new Error('Timeout error.')).detail, /\(time-out\)/)
+  const refused = Object.assign(new Error('connect 7000000001'), { code: 'ECONNREFUSED' })
+  t.match(without(refused), { code: 'STORE_UNREACHABLE', detail: /\(ECONNREFUSED\): SELECT 1$/ })
+})
+
+t.test('with a server', async (t) => {
+  const engine = await onFreePort(19_123, (port) =>
+    createClickHouse({
+      dataPath: createFolder(t),
+      port,
+      writer: { user: 'writer', password: 'w' },
+      reader: { user: 'reader', password: 'r' },
+      memoryBytesMax: 1024 ** 3,
+    }),
+  )
+  t.teardown(engine.close)
+  const address = { url: engine.url, username: 'writer', password: 'w', database: 'default' }
+  const store = createStore(address, 'discreet')
+  t.teardown(store.close)
+
+  t.test('as many identifiers travel as no URL could hold', async (t) => {
+    const ids = Array.from(
+      { length: 20_000 },
+      (_, at) => `METER-WITH-A-LONG-NAME-OF-ITS-MAKER-${at}`,
+    )
+    const rows = await store.rows({
+      sql: `SELECT toUInt32(count()) AS ids, toUInt32(uniqExact(id)) AS different, max(id) AS last
+        FROM (SELECT arrayJoin({ids:Array(String)}) AS id)`,
+      parameters: { ids },
+    })
+    t.same(rows, [{ ids: 20_000, different: 20_000, last: ids[9_999] }])
+  })
+
+  t.test('of other statements than rows a long list is refused before it is sent', async (t) => {
+    const statement = {
+      sql: 'SELECT {ids:Array(String)}',
+      parameters: { ids: Array(1_000).fill('METER') },
+    }
+    const refused = { name: 'TypeError', message: /8009 characters .*at most 4096.*in: SELECT/ }
+    await t.rejects(store.command(statement), refused)
+    await t.rejects(store.stream(statement, 'CSV'), refused)
+    t.equal((await store.rows(statement)).length, 1)
+  })
+
+  t.test('a stream that fails half way is an error, not a shorter answer', async (t) => {
+    const sql = 'SELECT number, throwIf(number = 3000000) FROM numbers(4000000)'
+    await t.rejects(store.stream({ sql }, 'CSV'), { code: 'STORE_REFUSED', detail: /\(395\)/ })
+  })
+
+  t.test('a row that does not parse is not quoted', async (t) => {
+    await store.command({ sql: 'CREATE TABLE parsed (quantity Decimal(38, 6)) ENGINE = Memory' })
+    const refused = store.insert('parsed', [{ quantity: 'secret-7000000001' }])
+    const error = await refused.then(
+      () => undefined,
+      (error: Error) => error,
+    )
+    t.match(error, { code: 'STORE_REFUSED' })
+    t.notMatch(error?.message, /7000000001/)
+  })
+})

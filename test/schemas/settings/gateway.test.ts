@@ -1,0 +1,80 @@
+import { t } from 'tap'
+import { Fault } from '../../../schemas/fault.js'
+import { parseProfile } from '../../../schemas/settings/profile.js'
+
+const least = { companyCodes: ['DEMO'], timeZone: 'America/Detroit' }
+const identity = {
+  kind: 'oidc',
+  claim: 'sub',
+  issuers: [{ issuer: 'https://a.example', audience: 'b' }],
+}
+const cis = { kind: 'rest', url: 'https://cis.example' }
+
+function problems(sections: object): readonly string[] {
+  try {
+    parseProfile({ ...least, ...sections })
+    return []
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    return error.message.replace('PROFILE: ', '').split('\n')
+  }
+}
+
+t.test('every problem of the gateway is told at once, each with its path', async (t) => {
+  const found = problems({
+    gateway: {
+      listen: { host: '0.0.0.0', allow: ['everybody'] },
+      limits: { bodyBytesMax: '2 MB' },
+      requestsPerSecondMax: 0,
+    },
+    identity: { ...identity, clockToleranceSeconds: 61, algorithms: ['HS256'] },
+    cis: { ...cis, url: 'http://cis.example', customerPath: '/customers', headers: { A: 7 } },
+    errorStyle: 'both',
+    login: { unknown: 403 },
+  })
+  const paths = [
+    'gateway.listen.allow[0]',
+    'gateway.limits.bodyBytesMax',
+    'gateway.requestsPerSecondMax',
+    'identity.clockToleranceSeconds',
+    'identity.algorithms[0]',
+    'cis.url',
+    'cis.customerPath',
+    'cis.headers.A',
+    'errorStyle',
+    'login.unknown',
+  ]
+  for (const path of paths)
+    t.ok(
+      found.some((line) => line.startsWith(`${path}: `)),
+      path,
+    )
+})
+
+t.test('what one section needs of another is told', async (t) => {
+  const listen = { port: 1 }
+  t.match(problems({ gateway: { listen: { host: '0.0.0.0' } }, identity, cis }), [
+    /^gateway.listen.tls: /,
+  ])
+  t.match(problems({ gateway: { listen } }), [/^identity: /, /^cis: /])
+  t.match(problems({ gateway: {}, identity, cis }), [/^gateway.listen: /])
+  t.match(problems({ gateway: { listen, mutualTls: 'all' }, identity, cis }), [/^gateway.mutual: /])
+  const users = [
+    { name: 'p', passwordHash: `scrypt$32768$8$1$${'A'.repeat(22)}$${'A'.repeat(43)}` },
+  ]
+  const bind = problems({ gateway: { listen }, identity, cis, bind: { users } })
+  t.match(bind, [/^ami: /, /^gateway.mutual: /])
+  t.same(problems({ gateway: { listen }, identity, cis }), [])
+})
+
+t.test('no secret stands in a profile, and none is repeated where one does', async (t) => {
+  const password = 'hunter2'
+  const found = problems({
+    cis: { kind: 'sql', host: 'h', database: 'd', user: 'u', password, queries: {} },
+  })
+  t.ok(found.some((line) => line.startsWith('cis.password: ')))
+  t.notMatch(found.join(), /hunter2/)
+  t.match(problems({ cis: { ...cis, url: 'https://u:hunter2@cis.example' } }), [
+    /^cis.url: leave user/,
+  ])
+})
