@@ -12,7 +12,7 @@ import { type Held, holdUp, passingFault } from '../queues/wait.js'
 import { attempt } from '../sources/disk.js'
 import { createStore, type StoreAddress } from '../store/clickhouse.js'
 
-export interface HandOverOptions {
+export interface SubmissionOptions {
   readonly store: StoreAddress
   readonly redisUrl: string
   readonly profile: Profile
@@ -30,14 +30,14 @@ export interface Progress {
 }
 
 /** The way in for files that a person names: they are handed over as finished. */
-export interface HandOver {
+export interface Submission {
   /**
    * Claims an arrival and queues it; while Redis is away the claim is enough, for the sweep queues
    * what it finds. Faults: `SOURCE_UNREACHABLE`, `STORE_UNREACHABLE`.
    */
-  handOver(path: string, options?: { readonly again?: boolean }): Promise<{ arrival: number }>
+  submit(path: string, options?: { readonly again?: boolean }): Promise<{ arrival: number }>
   /** Claims all files together and queues them; of sets, these are judged as one. */
-  handOverAll(
+  submitAll(
     paths: readonly string[],
     options?: { readonly again?: boolean },
   ): Promise<readonly { readonly arrival: number }[]>
@@ -48,7 +48,7 @@ export interface HandOver {
 
 const pollMs = 1_000
 
-export async function createHandOver(options: HandOverOptions): Promise<HandOver> {
+export async function createSubmission(options: SubmissionOptions): Promise<Submission> {
   const { redisUrl, profile } = options
   const store = createStore(options.store, 'discreet')
   const ledger = createLedger(store, () => new Date())
@@ -58,7 +58,7 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
     { redisUrl, prefix: profile.database, name: 'settle' },
     (id) => settled.get(id)?.(),
   )
-  const handOverAll: HandOver['handOverAll'] = async (paths, { again = false } = {}) => {
+  const submitAll: Submission['submitAll'] = async (paths, { again = false } = {}) => {
     const entries = await Promise.all(paths.map(toEntry))
     const arrivals = await ledger.claimAll(entries.map((entry) => ({ ...entry, force: again })))
     for (const { arrival } of arrivals) {
@@ -67,8 +67,8 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
     return arrivals
   }
   return {
-    handOver: async (path, options) => (await handOverAll([path], options))[0] as Arrival,
-    handOverAll,
+    submit: async (path, options) => (await submitAll([path], options))[0] as Arrival,
+    submitAll,
     follow: async function* (arrival) {
       const id = jobId('settle', { v: 1, arrival })
       let progress = unseen
@@ -94,7 +94,7 @@ async function toEntry(path: string): Promise<Omit<Entry, 'force'>> {
   const found = await attempt(absolute, () => stat(absolute))
   if (!found.isFile()) throw new Fault('SOURCE_UNREACHABLE', `${path} is not a file`)
   return {
-    source: 'hand-over',
+    source: 'submit',
     name: basename(absolute),
     path: absolute,
     bytes: found.size,
@@ -136,7 +136,7 @@ async function lookUp(ledger: Ledger, arrival: number): Promise<Progress> {
   return {
     status: state?.status ?? 'arrived',
     rowsLoaded: receipts.reduce((sum, receipt) => sum + receipt.rowsRead, 0),
-    rowsTotal: state && state.rows.read + state.withheld.rows,
+    rowsTotal: state && state.rows.read + state.held.rows,
     wait: undefined,
     receipt: state?.settledAt === undefined ? undefined : toReceipt(state, first),
   }

@@ -88,7 +88,7 @@ const forgotten: readonly JobName[] = [
   'backfill',
   'bill',
   'compare',
-  'takeUp',
+  'reprocess',
 ]
 
 function optionsOf<N extends JobName>(name: N, data: JobData<N>) {

@@ -15,7 +15,7 @@ t.test('a file whose dates are day first is quarantined with the proof', async (
     status: 'quarantined',
     dateOrder: 'DMY',
     rows: { read: 2, accepted: 0, rejected: 2 },
-    withheld: { rows: 2, quantity: '3' },
+    held: { rows: 2, quantity: '3' },
   })
   t.match(receipt.reason, /DATE_ORDER: .*13\/4\/2017 has a first number above 12/)
 })

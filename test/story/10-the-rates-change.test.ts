@@ -60,7 +60,7 @@ t.test('a gap keeps all of it out and is named with both dates', async (t) => {
   t.match(receipt, {
     status: 'quarantined',
     rows: { read: 1, rejected: 1, accepted: 0 },
-    withheld: { rows: 1 },
+    held: { rows: 1 },
   })
   t.match(receipt.reason, /SCHEDULE: .*line 3: a gap lies between .* 2026-02-03 .* 2026-02-06/)
   t.match(

@@ -103,8 +103,8 @@ WHERE database = currentDatabase() ORDER BY name`,
     const unit = { Electric: 'Wh', Gas: 'cm' } as const
     const changed = await migrate(store, { ...profile, usage: { ...profile.usage, unit } })
     t.ok(changed.length > 0)
-    const withheld = await store.rows({ sql: 'SELECT sum(rows_withheld) AS rows FROM file_load' })
-    t.same(withheld, [{ rows: '0' }], 'what later migrations have made of a view stays')
+    const held = await store.rows({ sql: 'SELECT sum(rows_held) AS rows FROM file_load' })
+    t.same(held, [{ rows: '0' }], 'what later migrations have made of a view stays')
     const [view] = await store.rows<{ text: string }>({
       sql: "SELECT create_table_query AS text FROM system.tables WHERE database = 'units' AND name = 'usage'",
     })

@@ -23,10 +23,10 @@ async function loadAll(files: readonly { name: string; bytes: string | Buffer }[
   const arrivals: number[] = []
   for (const { name, bytes } of files) {
     await writeFile(join(story.desk, name), bytes)
-    arrivals.push((await story.handOver.handOver(join(story.desk, name))).arrival)
+    arrivals.push((await story.submission.submit(join(story.desk, name))).arrival)
   }
   const receipts = []
-  for (const arrival of arrivals) receipts.push(await follow(story.handOver, arrival))
+  for (const arrival of arrivals) receipts.push(await follow(story.submission, arrival))
   return receipts
 }
 
