@@ -5,6 +5,7 @@ import { onFreePort } from '../../../infra/stack/port.js'
 import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createFolder } from '../../rig/folder.js'
+import { statementText } from '../../rig/statement-text.js'
 
 const writer = { user: 'writer', password: 'w' }
 const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })
@@ -61,8 +62,8 @@ WHERE database = currentDatabase() ORDER BY name`,
         ...broken,
         command: async (statement) => {
           await broken.command(statement)
-          if (tried.has(statement.sql)) return
-          tried.add(statement.sql)
+          if (tried.has(statementText(statement))) return
+          tried.add(statementText(statement))
           throw new Error('power cut')
         },
       }

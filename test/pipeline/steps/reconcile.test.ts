@@ -8,6 +8,7 @@ import { giveUp, reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
 import { areMergesHeld, dropStaging, stagingOf } from '../../../pipeline/store/staging.js'
 import { Fault } from '../../../schemas/fault.js'
+import { statementText } from '../../rig/statement-text.js'
 import { createLineByHand } from '../by-hand.js'
 import { customerAt } from '../customers/registering.js'
 
@@ -30,7 +31,8 @@ function failing(error: Error, behind = false): PipelineContext {
     store: {
       ...store,
       command: async (statement, body) => {
-        if (!statement.sql.includes('ATTACH PARTITION')) return store.command(statement, body)
+        if (!statementText(statement).includes('ATTACH PARTITION'))
+          return store.command(statement, body)
         if (behind) await store.command(statement)
         throw error
       },
@@ -119,7 +121,7 @@ t.test('of two that decide on a file at once the first verdict holds', async (t)
     store: {
       ...store,
       rows: async (statement) => {
-        if (statement.sql.includes(`FROM ${final}`) && !isBeside) {
+        if (statementText(statement).includes(`FROM ${final}`) && !isBeside) {
           isBeside = true
           await reconcile(line, arrival)
           await dropStaging(store, arrival)
@@ -148,7 +150,7 @@ t.test('a customer who registers while a file is decided on costs it nothing', a
     store: {
       ...store,
       command: async (statement, body) => {
-        if (statement.sql.includes(stagingOf(arrival).registered)) await known('G')
+        if (statementText(statement).includes(stagingOf(arrival).registered)) await known('G')
         return store.command(statement, body)
       },
     },
