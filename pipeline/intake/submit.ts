@@ -3,6 +3,7 @@ import { basename, resolve } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import type { Receipt } from '../../schemas/receipt.js'
 import type { Profile } from '../../schemas/settings/profile.js'
+import { withDeadline } from '../deadline.js'
 import type { FileStatus } from '../ledger/file-state.js'
 import { type Arrival, createLedger, type Entry, type Ledger } from '../ledger/ledger.js'
 import { toReceipt } from '../ledger/receipt.js'
@@ -77,7 +78,7 @@ export async function createSubmission(options: SubmissionOptions): Promise<Subm
         progress = await look({ ledger, queues }, arrival, progress)
         yield progress
         if (progress.receipt !== undefined) break
-        await Promise.race([woken, new Promise((wake) => setTimeout(wake, pollMs))])
+        await withDeadline(woken, pollMs, () => undefined)
       }
       settled.delete(id)
     },
