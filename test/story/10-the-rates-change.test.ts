@@ -1,3 +1,10 @@
+/**
+ * # 10. The rates change
+ *
+ * What: Schedules replace each other as a whole, and the rate files of a day are one set.
+ * Why: Half of a new rate is worse than the old one.
+ * Try: Load rate files with a gap from 19 to 23 and read the reason.
+ */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,3 +1,11 @@
+/**
+ * # 3.3 Bad files
+ *
+ * What: Files that are not usage files, archives that expand without end, files that are cut
+ * off.
+ * Why: A sender's mistake must end with a reason and a remedy, and must not harm other files.
+ * Try: Rename a picture to `DEMO_05032024_Electric.csv.gz` and load it.
+ */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'

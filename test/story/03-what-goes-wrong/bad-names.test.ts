@@ -1,3 +1,11 @@
+/**
+ * # 3.4 Bad names
+ *
+ * What: Names with paths, control characters or other companies, and the same file sent twice.
+ * Why: A name comes from outside. It must not lead to another folder, and a file must count once
+ * whatever it is called.
+ * Try: Load a file twice, then once more with `--again`, and compare the receipts.
+ */
 import {
   existsSync,
   mkdirSync,

@@ -1,3 +1,12 @@
+/**
+ * # 3.1 Bad rows
+ *
+ * What: Each reason to reject a row, with its line, column and words, and the share of bad rows
+ * that a file may have.
+ * Why: A rejected row that nobody hears of is a wrong bill. A single bad row must not hold up a
+ * million good ones.
+ * Try: Put a letter into a quantity, load the file and open its `.rejects.csv`.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

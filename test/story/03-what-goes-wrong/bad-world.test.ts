@@ -1,3 +1,11 @@
+/**
+ * # 3.6 Processes that die
+ *
+ * What: The worker, Redis or ClickHouse is killed while a file loads, or the queues are emptied.
+ * Why: No row may be lost or doubled, whatever dies. The ledger and the landed bytes are enough
+ * to go on.
+ * Try: Load a large file and run `kill -9` on the worker's process.
+ */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'

@@ -1,11 +1,19 @@
+/**
+ * # 4.1 A correction arrives
+ *
+ * What: A later file replaces reads of an earlier one, and the earlier state can still be
+ * queried.
+ * Why: Bills are explained by what was known when they were computed.
+ * Try: Load a file, change three values, load it again, and query `usage_restatement`.
+ */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
-import { recordAct } from '../../pipeline/ledger/audit.js'
-import { createQueues } from '../../pipeline/queues/bullmq.js'
-import { balance } from '../../schemas/receipt.js'
-import { createStory, follow, header, until } from './rig/stack.js'
+import { recordAct } from '../../../pipeline/ledger/audit.js'
+import { createQueues } from '../../../pipeline/queues/bullmq.js'
+import { balance } from '../../../schemas/receipt.js'
+import { createStory, follow, header, until } from '../rig/stack.js'
 
 const story = await createStory()
 t.teardown(story.close)

@@ -1,44 +1,29 @@
+/**
+ * # 12.2 Operations watch
+ *
+ * What: The operations page shows files, problems, throughput and queues, and reprocesses a
+ * file.
+ * Why: An operator at night must see what is wrong and what to do.
+ * Try: Open the address that `tieline up` prints and load a bad file.
+ */
 import { existsSync } from 'node:fs'
-import type { Page } from 'playwright-core'
 import t from 'tap'
-import { createOperationsPage } from '../../infra/operations/operations.js'
-import { createHealth } from '../../infra/telemetry/health.js'
-import { followChain, recordAct } from '../../pipeline/ledger/audit.js'
-import { arrivalPaths } from '../../pipeline/ledger/outbox.js'
-import { tieline } from '../infra/command-line.js'
-import { createBrowser } from '../rig/chromium.js'
-import { askPanels } from './rig/panels-asked.js'
-import { createStory, follow, header, storyProfile, until } from './rig/stack.js'
+import { createOperationsPage } from '../../../infra/operations/operations.js'
+import { createHealth } from '../../../infra/telemetry/health.js'
+import { followChain, recordAct } from '../../../pipeline/ledger/audit.js'
+import { arrivalPaths } from '../../../pipeline/ledger/outbox.js'
+import { tieline } from '../../infra/command-line.js'
+import { createBrowser } from '../../rig/chromium.js'
+import { fitsWidth, openPage, panelText, shows } from '../rig/browser-page.js'
+import { askPanels } from '../rig/panels-asked.js'
+import { createStory, follow, header, storyProfile, until } from '../rig/stack.js'
 
 const story = await createStory()
 t.teardown(story.close)
 const browser = await createBrowser(t)
 const address = story.stack.worker.detail().operations ?? ''
 
-/** A page that hears of every error of its scripts and of everything that its policy refuses. */
-async function open(path: string, from = address) {
-  const page = await browser.newPage({ viewport: { width: 360, height: 800 } })
-  const errors: string[] = []
-  page.on('pageerror', (error) => errors.push(String(error)))
-  page.on('console', (message) => {
-    if (message.type() === 'error') errors.push(message.text())
-  })
-  await page.goto(`${from}${path}`)
-  return { page, errors }
-}
-
-const panelText = (page: Page, panel: string) =>
-  page
-    .locator(`[data-panel="${panel}"]`)
-    .textContent()
-    .then((text) => text ?? '')
-
-/** Waits until a panel of a page that is not reloaded has some text. */
-const shows = (page: Page, panel: string, text: RegExp) =>
-  until(async () => text.test(await panelText(page, panel)))
-
-const fitsWidth = (page: Page) =>
-  page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth')
+const open = (path: string, from = address) => openPage(browser, `${from}${path}`)
 
 const rowOf = (meter: string, quantity: string) =>
   `910020000001,5113000001,${meter},3/4/2024 0:00,${quantity}`
