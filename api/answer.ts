@@ -3,8 +3,8 @@ import type { ErrorStyle } from '../schemas/settings/gateway.js'
 import type { GatewayResponse } from './request.js'
 
 /**
- * Why a customer or a service account is refused, and how that is told: by section 7's table, or by
- * the status alone.
+ * Why a customer or a service account is refused. Specification 7 describes two answers: 401 with the
+ * errorCode 1, 2, 3, 4 or 86, or a 4xx status without a body.
  */
 export const denials = {
   /** No token, or one that proves nothing; wrong credentials of a service account. */

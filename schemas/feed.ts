@@ -33,8 +33,8 @@ const usageColumns = [
 
 /**
  * Every feed that a file may carry, under the name that stands in its file's name; columns in the
- * order of the header (specification sections 2.8 to 2.11, file layouts). A feed is added by its
- * line here, its file in `feeds/` and its table in the store.
+ * order of the header. Specification 2.8 names the columns of usage; of the other feeds 2.9 to 2.11
+ * name the content only. A feed is added by its line here, its file in `feeds/` and its table.
  */
 export const feeds = {
   Electric: { name: 'Electric', kind: 'usage', commodity: 'Electric', columns: usageColumns },

@@ -28,9 +28,9 @@ const endings: ReadonlyMap<string, FileName['compression']> = new Map([
 ])
 
 /**
- * Takes a file's name apart: one that the profile describes, or the usual one (specification section
- * 2.8, file layouts). Throws Fault `FILE_NAME`, saying what was expected, for any other name: paths,
- * dot names and control characters too.
+ * Takes a file's name apart: one that the profile describes, or the usual one. Specification 2.8:
+ * `<CompanyCode>_<DDMMYYYY>_Electric.csv`. Throws Fault `FILE_NAME`, saying what was expected, for
+ * any other name: paths, dot names and control characters too.
  */
 export function parseFileName(name: string, naming: Naming): FileName {
   if (Buffer.byteLength(name) > nameBytesMax)

@@ -27,7 +27,7 @@ export interface HistoryAsked {
   readonly to: string
 }
 
-/** What an MDM answers: the usage layout (specification 2.8), or its names as NDJSON. */
+/** What an MDM answers: a usage file with its header row, or NDJSON with the same names. */
 export interface HistoryAnswer {
   readonly format: 'csv' | 'ndjson'
   readonly text: string

@@ -18,9 +18,9 @@ export interface BindOptions extends CarryOutOptions {
 }
 
 /**
- * `POST /gateway/bind` (specification 4.3, decision 9). An action is written down before the
- * head-end hears of it and its outcome before the platform does, so that whoever dies in between,
- * the same request finds what became of it: it asks for the meter's state and sends nothing twice.
+ * `POST /gateway/bind`. Specification 4.3: not idempotent; before a retry, check the action's outcome
+ * and the meter's bind state. Hence the action is stored before the head-end is called, and its
+ * outcome before the platform is answered: a repeated request sends nothing twice (decision 9).
  */
 export function createBind(options: BindOptions): Run {
   const underWay = new Map<string, Promise<Answer>>()

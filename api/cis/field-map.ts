@@ -43,8 +43,8 @@ export const meterNames = [
 const identifiers = new Set(['clientId', 'externalSiteId', 'accountNumber', 'meterId', 'rateCode'])
 
 /**
- * Renames what a CIS answered to the specification's fields (2.4 to 2.6): each under the path that
- * the profile gives, else under its own name. Nothing is judged here, and nothing else passes.
+ * Renames what a CIS answered to the specification's fields of customer, site and meter. Each is read
+ * from the path in the profile, else under its own name. Nothing is judged, and nothing else passes.
  */
 export function toRecord(answer: Fields, fields: CisFields, values: CisValues): CisRecord {
   const pick = (

@@ -10,8 +10,8 @@ export interface CustomerOptions extends AdmitOptions {
 }
 
 /**
- * `POST /gateway/customer` (specification 4.2): the customer's account, sites and meters, asked of
- * the CIS each time and passed through without being stored.
+ * `POST /gateway/customer`. Specification 4.2: returns the customer's account, sites and meters from
+ * the CIS; repeating the call is safe. The CIS is asked each time, names and addresses are not stored.
  */
 export function createCustomer(options: CustomerOptions): Run {
   return async (request) => {

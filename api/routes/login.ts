@@ -8,8 +8,8 @@ export interface LoginOptions extends AdmitOptions {
 }
 
 /**
- * `POST /gateway/login` (specification 4.1): who the token's customer is. Answered at once where
- * token and standing are known, without a turn of the event loop.
+ * `POST /gateway/login`. Specification 4.1: 200 with clientId, 401 or 404 with errorCode, 503 without
+ * a body. If token and account status are cached, the answer needs no turn of the event loop.
  */
 export function createLogin(options: LoginOptions): Run {
   const conclude = (named: Named, standing: Standing): Answer | Promise<Answer> => {

@@ -34,7 +34,11 @@ const bindOutcome = z
   .meta({ id: 'BindOutcome' })
 const codes = [...new Set(Object.values(denials).map(({ errorCode }) => errorCode))]
 const errorModel = z
-  .object({ errorCode: z.literal(codes).describe('See section 7 of the specification') })
+  .object({
+    errorCode: z
+      .literal(codes)
+      .describe('1 no account, 2 and 3 attempts left, 4 locked, 86 closed'),
+  })
   .meta({ id: 'ErrorModel' })
 const wrongRequest = z
   .object({ detail: z.string().describe('The field and what to do about it') })

@@ -32,7 +32,7 @@ export const catalogue = {
     type: 'counter',
     of: ['gateway'],
     labels: ['route', 'status', 'error_code'],
-    help: "Requests answered, by route, HTTP status and the error code of the specification's section 7 (empty without one); route none for a path or method that is not known.",
+    help: 'Requests answered, by route, HTTP status and the errorCode of the body (1, 2, 3, 4, 86; empty without one); route none for a path or method that is not known.',
     bound: 'routes by the statuses and codes that they can answer with',
   },
   tieline_request_seconds: {

@@ -7,12 +7,12 @@ import { entriesOf } from './catalogue.js'
 
 const preface = `# Metrics
 
-Made of \`catalogue.ts\` and \`alerts.yaml\`; a test holds this page to them.
+Generated from \`catalogue.ts\` and \`alerts.yaml\`; a test compares this page with them.
 
-Prometheus scrapes two addresses: the gateway's, \`gateway.operations\` of the profile (default
-\`127.0.0.1:9464\`), and the worker's, \`worker.operations\` (default loopback, the first free port from
-9465; name one for Prometheus). \`tieline up\` prints both. Neither asks for a password: keep them on
-loopback or in a network of your own. No label holds anything of a person, a token or a file.
+Prometheus scrapes two addresses. The gateway's is \`gateway.operations\` of the profile (default
+\`127.0.0.1:9464\`). The worker's is \`worker.operations\` (default loopback, the first free port from
+9465; set one for Prometheus). \`tieline up\` prints both. Neither asks for a password: keep them on
+loopback or in a private network. No label contains anything of a person, a token or a file.
 
 \`\`\`yaml
 scrape_configs:
@@ -22,17 +22,21 @@ scrape_configs:
 rule_files: [alerts.yaml]
 \`\`\`
 
-\`alerts.yaml\` has the rules, \`dashboard.json\` a dashboard to import into Grafana; both count on
+\`alerts.yaml\` has the rules, \`dashboard.json\` is a dashboard to import into Grafana. Both expect
 \`job="tieline"\`. A test runs each of their expressions in Prometheus over a scrape of a running stack.
 
-What a scrape costs: the gateway asks nobody. The worker asks Redis for two things of each queue, and
-ClickHouse for one pass over the ledger (a row for each file) every 5 seconds at most and for the
-newest reads of at most 256 meters every 5 minutes at most, as a reader, on one thread, 2 seconds and
-256 MiB at most, however many scrape. What is not answered within 4 seconds is left out, and
-\`tieline_store_up\` or \`tieline_queue_up\` is 0.
+What a scrape costs:
 
-Besides those below both processes tell Node's own: \`process_*\` and \`nodejs_*\`, event-loop lag among
-them (\`nodejs_eventloop_lag_p99_seconds\`).
+- The gateway queries nothing.
+- The worker makes two requests to Redis for each queue.
+- At most every 5 seconds, the worker makes one pass over the ledger in ClickHouse (a row for each file).
+- At most every 5 minutes, it reads the newest reads of at most 256 meters.
+- It queries as a reader, on one thread, for at most 2 seconds and 256 MiB, however many scrape.
+
+What is not answered within 4 seconds is left out, and \`tieline_store_up\` or \`tieline_queue_up\` is 0.
+
+Both processes also export Node's own metrics, \`process_*\` and \`nodejs_*\`, including event-loop lag
+(\`nodejs_eventloop_lag_p99_seconds\`).
 `
 
 /** The reference of all alerts and metrics, as Markdown. */
@@ -55,7 +59,7 @@ interface Rule {
   readonly annotations: { readonly summary: string; readonly description: string }
 }
 
-/** What each rule wants of whom and what to do, in its own words. */
+/** The alert rules: severity, duration, summary and action, as they are in the file. */
 function renderAlerts(): string {
   const file = join(packageRoot(import.meta.url), 'infra', 'metrics', 'alerts.yaml')
   const { groups } = parseYaml(readFileSync(file, 'utf8')) as Rules
@@ -68,7 +72,7 @@ function renderAlerts(): string {
       description,
     ]),
   )
-  const titles = ['alert', 'wants', 'lasts', 'says', 'do']
+  const titles = ['alert', 'severity', 'for', 'summary', 'action']
   return `## Alerts\n\n${renderMarkdownTable(titles, rows)}\n`
 }
 

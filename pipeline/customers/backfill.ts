@@ -22,7 +22,7 @@ import type { RegisterContext } from './registrations.js'
 /** The source that files made of answers come in by. */
 export const backfillSource = 'backfill'
 
-/** Place of MeterID in a row (specification 2.8). */
+/** Place of MeterID in a row: AccountNumber, ExternalSiteID, MeterID, TimeStamp, TotalUnit. */
 const meterColumn = 2
 
 /** Requests that one sweep queues; the next one goes on with the rest. */

@@ -1,7 +1,7 @@
 import { recordFeed } from '../record-feed.js'
 import { day, identifier, inOrder } from '../record-value.js'
 
-/** The complete schedule of meter reading: the periods of every cycle (specification 2.10). */
+/** Specification 2.10: the complete schedule of meter reading, with the periods of every cycle. */
 export const billingCycles = recordFeed({
   name: 'BillingCycles',
   view: 'billing_cycle',

@@ -10,7 +10,10 @@ export interface BindRules {
 
 const text = z.string().min(1, 'is empty').max(128, 'use at most 128 characters')
 
-/** The body of a bind request (specification 2.7); what it does not name is refused. */
+/**
+ * The body of a bind request. Specification 2.7: hemProfileId, accountSlid, macAddress and
+ * installCode. Fields that this schema does not name are refused.
+ */
 export const bindRequestSchema = z
   .strictObject({
     hemProfileId: text.describe('Customer GUID'),

@@ -57,8 +57,8 @@ const site = z
   .meta({ id: 'CustomerSite' })
 
 /**
- * A customer as the gateway answers it (specification 2.4 to 2.6). Fields that are not named here
- * are left out on the way through.
+ * A customer as the gateway answers it. Specification 2.4 to 2.6: a customer has sites, a site has
+ * meters, and each field is required or not as here. Fields that are not named here are left out.
  */
 export const customerSchema = z
   .object({
@@ -75,7 +75,10 @@ const launchMeter = meter.partial({ isPrimary: true })
 const launchSite = site
   .partial({ isPrimary: true, address1: true, city: true, state: true })
   .extend({ meters: z.array(launchMeter).min(1, 'name at least one meter') })
-/** The same with the minimum for launch only (last line of specification 2.6). */
+/**
+ * The same with the minimum for launch. Specification 2.6: clientId; a site with externalSiteId and
+ * postalCode; a meter with meterId, meterType, isAMI, rateCode and billingCycleId.
+ */
 const launchCustomerSchema = customerSchema.extend({
   customerSites: z.array(launchSite).min(1, 'name at least one site'),
 })

@@ -5,7 +5,7 @@ import { identitySettings } from './gateway-identity.js'
 import { listenerSettings } from './gateway-listener.js'
 import { intakeSettings } from './intake.js'
 
-/** Days between a version's deprecation and its end, at least (specification section 9). */
+/** Specification 9: a new major version overlaps the old one for at least 90 days. */
 const overlapDaysMin = 90
 const dayMs = 86_400_000
 
@@ -45,7 +45,10 @@ export const gatewaySettings = {
   ami: amiSettings.optional(),
   bind: bindSettings.optional(),
   intake: intakeSettings.optional(),
-  /** Whether failures of customer and bind are told by table (section 7) or by status alone. */
+  /**
+   * How customer and bind report failures. Specification 7 has two descriptions: 401 with an error
+   * code in the body (`table`), or a 4xx status without a body (`status`).
+   */
   errorStyle: z.enum(['table', 'status']).default('table'),
   /** Account states that are answered with 86 (decision 5). */
   closedStatuses: z.array(statusLetter).readonly().default(['F', 'L', 'C', 'Z', 'S', 'X', 'U']),

@@ -5,7 +5,7 @@ const table = { style: 'table', unknownStatus: 401 } as const
 const bare = { style: 'status', unknownStatus: 401 } as const
 const denied = (denial: keyof typeof denials): Answer => ({ kind: 'denied', denial })
 
-t.test("refusals are section 7's table, or the status alone", async (t) => {
+t.test('a refusal is 401 with its errorCode, or its status alone', async (t) => {
   const expected = {
     token: [401, 1, 401],
     unknown: [401, 1, 404],

@@ -13,7 +13,10 @@ const hub = {
 const shown = ({ status, text }: Asked) =>
   status === 200 ? `200 ${JSON.parse(text).clientId}` : `${status} ${text}`.trim()
 
-/** Every row of section 7's table, as login or customer answers it; `victim` ends up locked. */
+/**
+ * Every row of the specification's table of errors (section 7: 401 with 1, 2, 3, 4 or 86) as login or
+ * customer answers it; `victim` ends up locked.
+ */
 async function askAll(rig: Rig, path: 'login' | 'customer', victim: string) {
   const { active, unknown, locked, closed } = people
   const ask = async (clientId: string, more?: object) =>

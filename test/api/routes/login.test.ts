@@ -15,7 +15,7 @@ import { createRig, people, post } from '../rig.js'
 
 const wrong = (errorCode: number) => JSON.stringify({ errorCode })
 
-t.test('login answers each standing of a customer as section 7 has it', async (t) => {
+t.test('login answers each account status with its errorCode: 1, 4, 86', async (t) => {
   const rig = await createRig(t)
   const login = async (clientId: string) => rig.ask('login', await rig.token(clientId))
   const good = await login(people.active)
