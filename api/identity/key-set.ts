@@ -1,12 +1,12 @@
 import { Fault } from '../../schemas/fault.js'
-import { type Caller, parseObject } from '../http-client.js'
+import { type HttpClient, parseObject } from '../http-client.js'
 import { fits, readKeys, type TrustedKey } from './key.js'
 
 export interface KeySetOptions {
   readonly issuer: string
   /** Where the keys are; without it discovery tells. */
   readonly jwksUri: string | undefined
-  readonly caller: Caller
+  readonly caller: HttpClient
   readonly keySeconds: number
   readonly staleSeconds: number
   readonly unknownKeySeconds: number
@@ -169,7 +169,7 @@ function isTrustworthy(uri: string, issuer: string): boolean {
 }
 
 async function getObject(options: KeySetOptions, url: string) {
-  const { status, text } = await options.caller.call({ method: 'GET', url })
+  const { status, text } = await options.caller.send({ method: 'GET', url })
   if (status !== 200) throw new Fault('IDENTITY_UNREACHABLE', `${url} answered ${status}`)
   const value = parseObject(text)
   if (value === undefined) throw new Fault('IDENTITY_UNREACHABLE', `${url} is no JSON object`)

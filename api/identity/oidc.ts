@@ -1,9 +1,9 @@
 import type { Fault } from '../../schemas/fault.js'
 import { identifier } from '../../schemas/gateway/customer.js'
 import type { IssuerSettings, OidcSettings } from '../../schemas/settings/gateway-identity.js'
-import type { Subject } from '../access/pseudonym.js'
-import { createTurns } from '../fair-queue.js'
-import { createCaller } from '../http-client.js'
+import type { Pseudonymize } from '../access/pseudonym.js'
+import { createFairQueue } from '../fair-queue.js'
+import { createHttpClient } from '../http-client.js'
 import type { Identified, Identity } from './identity.js'
 import { claimAt, findGrantProblem, isIdToken, mayBeAccess, readClaims, readHeader } from './jwt.js'
 import type { TrustedKey } from './key.js'
@@ -13,7 +13,7 @@ import { createTokenCache } from './token-cache.js'
 
 export interface OidcOptions {
   readonly settings: OidcSettings
-  readonly subject: Subject
+  readonly pseudonymize: Pseudonymize
   /** Verified tokens that are remembered, at most. */
   readonly tokensCachedMax: number
   /** Milliseconds since 1970. */
@@ -41,7 +41,7 @@ const keyAnswerBytesMax = 256 * 1024
  */
 export function createOidc(options: OidcOptions): Identity {
   const { settings, now, onFailure } = options
-  const caller = createCaller({
+  const caller = createHttpClient({
     fault: 'IDENTITY_UNREACHABLE',
     name: 'the identity provider',
     timeoutMs: settings.timeoutMs,
@@ -77,7 +77,7 @@ export function createOidc(options: OidcOptions): Identity {
     if (verified instanceof Promise) return verified.then((one) => keep(token, one))
     return verified
   }
-  const turns = createTurns()
+  const turns = createFairQueue()
   const verify = (token: string): Identified | Promise<Identified> =>
     turns()?.then(() => judgeAndKeep(token)) ?? judgeAndKeep(token)
   return {
@@ -150,12 +150,12 @@ async function prove(
 function identify(
   claims: Readonly<Record<string, unknown>>,
   { issuer, token }: { readonly issuer: IssuerSettings; readonly token: string },
-  { settings, subject }: OidcOptions,
+  { settings, pseudonymize }: OidcOptions,
 ): Identified {
   const named = identifier.safeParse(claimAt(claims, issuer.claim ?? settings.claim))
   if (!named.success) return refused('no customer claim')
   const clientId = named.data
-  const known = { clientId, subject: subject(clientId) }
+  const known = { clientId, pseudonym: pseudonymize(clientId) }
   const counted = (reason: string) => ({ kind: 'counted', ...known, reason, token }) as const
   const problem = findGrantProblem(claims, issuer)
   if (problem !== undefined) return counted(problem)

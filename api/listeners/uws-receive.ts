@@ -2,8 +2,8 @@ import { STATUS_CODES } from 'node:http'
 import type { GatewayRequest, GatewayResponse, Handle } from '../request.js'
 import { type Allow, createAllow } from './allow.js'
 import { createFieldReader, type FieldReader } from './fields.js'
-import { bodyOf } from './framing.js'
-import { createPace, type Pace } from './pace.js'
+import { framingOf } from './framing.js'
+import { createRateLimit, type RateLimit } from './pace.js'
 import type { UwsOptions } from './uws.js'
 import type { UwsRequest, UwsResponse } from './uws-types.js'
 
@@ -29,7 +29,7 @@ interface Exchange {
 export function createReceive(options: UwsOptions, state: ReceiveState) {
   const { handle, refuse, limits, onFailure, settings } = options
   const allow = settings.allow.length === 0 ? undefined : createAllow(settings.allow)
-  const pace = createPace(options.requestsPerSecondMax)
+  const pace = createRateLimit(options.requestsPerSecondMax)
   const reader = createFieldReader()
   const finish = (response: UwsResponse, answer: GatewayResponse, closes = false) => {
     write(response, answer, closes || state.isClosing)
@@ -103,7 +103,7 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
   return (response: UwsResponse, raw: UwsRequest): void => {
     const request = capture(raw, reader, options)
     const { fields } = reader
-    const framing = bodyOf(fields, limits.bodyBytesMax)
+    const framing = framingOf(fields, limits.bodyBytesMax)
     const status = judgeAddress(response, request.startedAt, { allow, pace })
     const bytes = request.path.length + fields.bytes
     if (bytes > limits.headerBytesMax) finish(response, refuse(431, request), true)
@@ -128,7 +128,7 @@ function watch(response: UwsResponse, onLeave: () => void): Exchange {
 function judgeAddress(
   response: UwsResponse,
   at: number,
-  { allow, pace }: { readonly allow: Allow | undefined; readonly pace: Pace },
+  { allow, pace }: { readonly allow: Allow | undefined; readonly pace: RateLimit },
 ): 200 | 403 | 429 {
   if (allow !== undefined) {
     const address = Buffer.from(response.getRemoteAddressAsText()).toString('latin1')

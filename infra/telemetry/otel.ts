@@ -21,7 +21,7 @@ import { withDeadline } from '../../pipeline/deadline.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Tracer } from '../../schemas/tracer.js'
 import { packageVersion } from '../package-root.js'
-import { onlyTold } from './span-attributes.js'
+import { withAllowedAttributes } from './span-attributes.js'
 import type { OpenTracing, TracingOptions, TracingSettings } from './tracing.js'
 
 /** A stop waits so long for a receiver of traces that is slow or away. */
@@ -43,7 +43,7 @@ export function createTracing(
     .merge(resourceFromAttributes(own))
     .merge(detectResources({ detectors: [envDetector] }))
   const hear = createResultLog(url, log)
-  const exporter = onlyTold(new OTLPTraceExporter({ url }), hear)
+  const exporter = withAllowedAttributes(new OTLPTraceExporter({ url }), hear)
   const provider = new NodeTracerProvider({
     resource,
     spanProcessors: [new BatchSpanProcessor(exporter)],

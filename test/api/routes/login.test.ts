@@ -15,7 +15,7 @@ import { createRig, people, post } from '../rig.js'
 
 const wrong = (errorCode: number) => JSON.stringify({ errorCode })
 
-t.test('login answers each standing of a customer as section 7 has it', async (t) => {
+t.test('login answers each account status as section 7 requires', async (t) => {
   const rig = await createRig(t)
   const login = async (clientId: string) => rig.ask('login', await rig.token(clientId))
   const good = await login(people.active)
@@ -35,7 +35,7 @@ t.test('login answers each standing of a customer as section 7 has it', async (t
 t.test(
   'a warm token is answered again, and an outage of the CIS is a 503 without body',
   async (t) => {
-    const rig = await createRig(t, { cis: { standingSeconds: 0, timeoutMs: 300 } })
+    const rig = await createRig(t, { cis: { statusSeconds: 0, timeoutMs: 300 } })
     const token = await rig.token(people.active)
     t.match(await rig.ask('login', token), { status: 200 })
     t.match(await rig.ask('login', token), { status: 200 })
