@@ -82,7 +82,7 @@ const statements = readdirSync(migrations)
 
 /** The comment of its column in the feed's view, without what only those who query have to know. */
 function holdsOf({ view }: RecordFeed, name: string): string {
-  const from = statements.lastIndexOf(`VIEW {database}.${view}\n(`)
+  const from = statements.lastIndexOf(`VIEW {database}.${view}{onCluster} (`)
   const columns = statements.slice(from, statements.indexOf('\n)', from))
   const comment = new RegExp(`^ +${storeColumn(name)} .*COMMENT '(.+)'`, 'm').exec(columns)?.[1]
   return comment?.replaceAll(forReaders, '') ?? ''

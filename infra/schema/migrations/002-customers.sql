@@ -1,10 +1,9 @@
-CREATE TABLE IF NOT EXISTS {database}.registration_fact
-(
+CREATE TABLE IF NOT EXISTS {database}.registration_fact{onCluster} (
     meter_id String COMMENT 'permanent and unique meter identifier',
     external_site_id String COMMENT 'premise',
     account_number String COMMENT 'contract account, empty where the utility gives none',
     client_id String COMMENT 'who was seen with the account; empty where kind is not seen',
-    kind Enum8('seen' = 1, 'usage' = 2, 'bill' = 3) COMMENT 'seen: a customer record; usage: first interval with the account; bill: date on which the meter became active for the account',
+    kind Enum8('seen' = 1, 'usage' = 2, 'bill' = 3, 'shared' = 4) COMMENT 'seen: a customer record; usage: first interval with the account; bill: date on which the meter became active for the account; shared: a client of the account and premise whose record does not list the meter',
     at DateTime64(3, 'UTC') COMMENT 'when it was seen, or the instant that it tells of',
     meter_type LowCardinality(String) COMMENT 'Electric or Gas',
     unit_of_measure LowCardinality(String) COMMENT 'kWh, Wh, ccf or cm, empty where not given',
@@ -12,15 +11,14 @@ CREATE TABLE IF NOT EXISTS {database}.registration_fact
     billing_cycle_id LowCardinality(String) COMMENT 'billing cycle, as text',
     is_ami Bool COMMENT 'whether it is a smart meter',
     acct_status LowCardinality(String) COMMENT 'account status as the utility encodes it, empty where not given',
-    recorded_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'when it was written down'
-)
-ENGINE = MergeTree
+    recorded_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'when it was written down',
+    INDEX site_index external_site_id TYPE bloom_filter GRANULARITY 4
+) ENGINE = {engine:MergeTree}
 ORDER BY (meter_id, external_site_id, account_number)
-SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1
+SETTINGS {deduplicationWindow} = 10000, fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'What was learnt of meters and their customers; rows are only added, so that tenancies follow from them whatever the order of writing';
 
-CREATE TABLE IF NOT EXISTS {database}.tenancy
-(
+CREATE TABLE IF NOT EXISTS {database}.tenancy{onCluster} (
     meter_id String COMMENT 'permanent and unique meter identifier',
     external_site_id String COMMENT 'premise',
     account_number String COMMENT 'contract account, empty where the utility gives none',
@@ -37,15 +35,64 @@ CREATE TABLE IF NOT EXISTS {database}.tenancy
     previous_client_ids Array(String) COMMENT 'clients of the tenancy before',
     shared_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when a second client was seen with the account',
     version UInt64 COMMENT 'number of facts about the meter that the row rests on; more knowledge wins',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the row became what it is'
-)
-ENGINE = ReplacingMergeTree(version)
+    published_at DateTime64(3, 'UTC') COMMENT 'when the row became what it is',
+    INDEX unit_index unit_of_measure TYPE set(8) GRANULARITY 1
+) ENGINE = {engine:ReplacingMergeTree(version)}
 ORDER BY (meter_id, external_site_id, account_number, client_id)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'Who held which meter when: follows from registration_fact';
 
-CREATE OR REPLACE VIEW {database}.registration
+CREATE TABLE IF NOT EXISTS {database}.erasure{onCluster} (
+    account_number String COMMENT 'contract account that was terminated',
+    meter_id String COMMENT 'meter that was meant, empty where all meters of the account were',
+    external_site_id String COMMENT 'premise that was meant, empty where all were',
+    terminated_on Date COMMENT 'last day of the account',
+    ended_at DateTime('UTC') COMMENT 'end of that day',
+    stretches Array(Tuple(meter_id String, external_site_id String, held_from DateTime('UTC'), held_to DateTime('UTC'), weight UInt32)) COMMENT 'what the account had held until then, and the number of facts that told so',
+    counts Map(String, UInt64) COMMENT 'rows that were erased, by table',
+    started_at DateTime64(3, 'UTC') COMMENT 'since when no row of the account is taken in any more',
+    erased_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when everything was erased; NULL until then',
+    rank UInt8 COMMENT '1 since it was started, 2 since everything was erased, 3 since the tenancies that followed are told anew'
+) ENGINE = {engine:ReplacingMergeTree(rank)}
+ORDER BY (account_number, meter_id)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'What stays of accounts that were terminated and erased: that they were, and how many rows';
+
+CREATE TABLE IF NOT EXISTS {database}.history_request{onCluster} (
+    meter_id String COMMENT 'meter whose history is asked for',
+    commodity LowCardinality(String) COMMENT 'Electric or Gas',
+    state LowCardinality(String) COMMENT 'open: to be asked for, or asked without an answer yet; answered, empty, failed',
+    reason LowCardinality(String) COMMENT 'code of the fault that ended it, empty if none',
+    arrival UInt32 COMMENT 'arrival of the file that the answer was made into; 0 where there is none',
+    requested_at DateTime64(3, 'UTC') COMMENT 'when the meter was first registered, or registered again after a failure',
+    version UInt32 COMMENT 'rank of what is known of the request; the highest counts',
+    recorded_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'when this state was written'
+) ENGINE = {engine:ReplacingMergeTree(version)}
+ORDER BY meter_id
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'History that is asked of the MDM, written before it is called; one request for each meter';
+
+CREATE OR REPLACE VIEW {database}.meter_unit{onCluster} (
+    meter_id String COMMENT 'permanent and unique meter identifier',
+    unit String COMMENT 'unit of all its registrations; empty where they differ',
+    stretches Array(Tuple(external_site_id String, held_from DateTime('UTC'), held_to DateTime('UTC'), unit String)) COMMENT 'unit by site and time; the end is exclusive'
+) AS SELECT
+    meter_id, if(uniqExact(held_unit) = 1, any(held_unit), '') AS unit,
+    groupArray((external_site_id, held_from, held_to, held_unit)) AS stretches
+FROM
 (
+    SELECT meter_id, external_site_id,
+        ifNull(valid_from, toDateTime(0, 'UTC')) AS held_from,
+        ifNull(valid_to, toDateTime(4294967295, 'UTC')) AS held_to,
+        multiIf(unit_of_measure != '', toString(unit_of_measure), meter_type = 'Gas', '{gasUnit}', '{electricUnit}') AS held_unit
+    FROM {database}.tenancy FINAL
+    WHERE meter_id IN
+        (SELECT meter_id FROM {database}.tenancy WHERE unit_of_measure NOT IN ('', '{electricUnit}', '{gasUnit}'))
+)
+GROUP BY meter_id
+COMMENT 'Meters of which some registration has another unit than the profile; the index keeps the others from being read';
+
+CREATE OR REPLACE VIEW {database}.registration{onCluster} (
     client_id String COMMENT 'permanent client identifier',
     account_number String COMMENT 'contract account, empty where the utility gives none',
     external_site_id String COMMENT 'premise',
@@ -59,8 +106,7 @@ CREATE OR REPLACE VIEW {database}.registration
     valid_from Nullable(DateTime('UTC')) COMMENT 'start of the tenancy; NULL where it is the first known',
     valid_to Nullable(DateTime('UTC')) COMMENT 'end of the tenancy, exclusive; NULL while it lasts',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became what it is'
-)
-AS SELECT
+) AS SELECT
     seen.client AS client_id, seen.account AS account_number, seen.site AS external_site_id, seen.meter AS meter_id,
     toString(seen.codes.1) AS meter_type, toString(seen.codes.2) AS unit_of_measure,
     toString(seen.codes.3) AS rate_code, toString(seen.codes.4) AS billing_cycle_id,
@@ -81,8 +127,7 @@ INNER JOIN (SELECT * FROM {database}.tenancy FINAL) AS holder
     AND holder.account_number = seen.account AND holder.client_id = if(seen.account = '', seen.client, '')
 COMMENT 'Meters of registered customers: one row for each client, account, site and meter';
 
-CREATE OR REPLACE VIEW {database}.tenancy_event
-(
+CREATE OR REPLACE VIEW {database}.tenancy_event{onCluster} (
     kind String COMMENT 'move: another account took over the meter; shared: several clients have the account',
     external_site_id String COMMENT 'premise',
     meter_id String COMMENT 'permanent and unique meter identifier',
@@ -92,8 +137,7 @@ CREATE OR REPLACE VIEW {database}.tenancy_event
     at DateTime64(3, 'UTC') COMMENT 'when the new tenancy starts, or when the second client was seen',
     evidence String COMMENT 'what at rests on',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became what it is'
-)
-AS SELECT
+) AS SELECT
     event.1 AS kind, external_site_id, meter_id, event.2 AS old_account_number, account_number AS new_account_number,
     event.3 AS client_ids, event.4 AS at, event.5 AS evidence, published_at
 FROM
@@ -103,10 +147,11 @@ FROM
             'move', previous_account_number, arrayDistinct(arrayConcat(previous_client_ids, client_ids)),
             toDateTime64(assumeNotNull(valid_from), 3, 'UTC'),
             transform(toString(started_by),
-                ['bill', 'usage', 'seen'],
+                ['bill', 'usage', 'seen', 'ended'],
                 ['a bill says since when the meter is active for the new account',
                  'the first interval with the new account in a usage file starts then',
-                 'the new account was first seen then in a customer record'], '')
+                 'the new account was first seen then in a customer record',
+                 'the account before was terminated then and has been erased'], '')
         )]),
         if(shared_at IS NULL, [], [(
             'shared', account_number, client_ids, assumeNotNull(shared_at),
@@ -116,41 +161,3 @@ FROM
     FROM {database}.tenancy FINAL
 )
 COMMENT 'Moves and shared accounts that were found';
-
-CREATE OR REPLACE VIEW {database}.registered_usage
-(
-    meter_id String COMMENT 'permanent and unique meter identifier',
-    commodity String COMMENT 'Electric or Gas',
-    starts_at DateTime('UTC') COMMENT 'start of the interval, UTC',
-    seconds UInt32 COMMENT 'length of the interval in seconds; 86400 for a local day, whatever its length',
-    local_day Date COMMENT 'local calendar day on which the interval starts',
-    local_hour UInt8 COMMENT 'local hour of the clock in which the interval starts, 0 to 23',
-    quantity Decimal(18, 6) COMMENT 'quantity of the interval in unit',
-    unit String COMMENT 'kWh, ccf or cm',
-    account_number String COMMENT 'contract account as sent with the read',
-    external_site_id String COMMENT 'premise as sent with the read',
-    file_id String COMMENT 'sha256 of the file that the read came in',
-    version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the read became visible here: published, and its owner known',
-    client_ids Array(String) COMMENT 'clients whose read it is; several where they share the account',
-    billing_cycle_id String COMMENT 'billing cycle of the meter, as text',
-    rate_code String COMMENT 'rate of the meter'
-)
-AS SELECT
-    meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity, unit,
-    account_number, external_site_id, file_id, version, greatest(published_at, held_at) AS published_at,
-    client_ids, billing_cycle_id, rate_code
-FROM {database}.usage
-INNER JOIN
-(
-    SELECT meter_id AS held_meter, external_site_id AS held_site, account_number AS held_account,
-        ifNull(valid_from, toDateTime(0, 'UTC')) AS held_from,
-        ifNull(valid_to, toDateTime(4294967295, 'UTC')) AS held_to,
-        client_ids, toString(billing_cycle_id) AS billing_cycle_id, toString(rate_code) AS rate_code,
-        published_at AS held_at
-    FROM {database}.tenancy FINAL
-) AS held ON held_meter = meter_id
-WHERE NOT (external_site_id != held_site) AND (account_number = held_account OR (
-    starts_at >= held_from AND starts_at < held_to
-    AND account_number NOT IN (SELECT account_number FROM {database}.tenancy)))
-COMMENT 'Reads of registered customers, one row for each read. The join has the meter as its only key, the fastest there is; the double negation keeps the site out of it';
