@@ -101,7 +101,7 @@ async function fillQueue({ stack, profile }: Rig, { jobs }: Filling): Promise<vo
   await queue.pause()
   for (let from = 0; from < jobs; from += jobsAtOnce) {
     const length = Math.min(jobsAtOnce, jobs - from)
-    await queue.addBulk(Array.from({ length }, () => ({ name: 'register', data: { v: 2 } })))
+    await queue.addBulk(Array.from({ length }, () => ({ name: 'register', data: { v: 1 } })))
   }
   await queue.close()
   connection.disconnect()
