@@ -163,7 +163,7 @@ CREATE OR REPLACE VIEW {database}.projected_bill{onCluster} (
     b.account_number AS account_number, b.external_site_id AS external_site_id, b.meter_id AS meter_id, b.client_ids AS client_ids,
     r.billing_cycle_id AS billing_cycle_id, b.start_date AS start_date, b.last_date AS last_date,
     toString(p.commodity) AS commodity, p.rate_codes AS rate_codes, toString(b.status) AS status, b.reason AS reason,
-    b.quantity AS quantity, if(b.unit = '', toString(p.unit), toString(b.unit)) AS unit, b.total AS total, b.seconds AS interval_seconds,
+    b.quantity AS quantity, toString(b.unit) AS unit, b.total AS total, b.seconds AS interval_seconds,
     b.intervals_expected AS intervals_expected, b.intervals_present AS intervals_present,
     if(b.intervals_expected = 0, 0, b.intervals_present / b.intervals_expected) AS completeness,
     toUInt16(b.last_date - b.start_date + 1) AS days, toUInt16(days - b.days_projected) AS days_actual, b.days_projected AS days_projected, toString(b.method) AS method,
@@ -351,7 +351,7 @@ CREATE OR REPLACE VIEW {database}.comparison_run_current{onCluster} (
     published_at DateTime64(3, 'UTC') COMMENT 'when its comparisons became visible'
 ) AS SELECT max(c.run) AS run, cycle.1 AS billing_cycle_id, argMax(cycle.2, c.run) AS last_date, argMax(c.published_at, c.run) AS published_at
 FROM {database}.comparison_run AS c
-ARRAY JOIN arrayZip(cycles, arrayResize(last_dates, length(cycles))) AS cycle
+ARRAY JOIN arrayZip(cycles, last_dates) AS cycle
 WHERE cycle.1 IN (SELECT toString(billing_cycle_id) FROM {database}.tenancy FINAL)
 GROUP BY billing_cycle_id
 COMMENT 'The latest run that compared rates for each cycle that registered meters have';
