@@ -2,7 +2,7 @@ CREATE TABLE IF NOT EXISTS {database}.usage_read{onCluster} (
     meter_id String COMMENT 'permanent and unique meter identifier',
     commodity Enum8('Electric' = 1, 'Gas' = 2) COMMENT 'what the meter measures',
     starts_at DateTime('UTC') COMMENT 'start of the interval, UTC' CODEC(DoubleDelta, LZ4),
-    seconds UInt32 COMMENT 'length of the interval in seconds; 86400 for a local day, whatever its length',
+    seconds UInt32 COMMENT 'length of the interval in seconds; 86400 for a local day, even if it has 23 or 25 hours',
     local_day Date COMMENT 'local calendar day on which the interval starts',
     local_hour UInt8 COMMENT 'local hour of the clock in which the interval starts, 0 to 23',
     quantity Decimal(18, 6) COMMENT 'quantity as sent',
@@ -12,12 +12,12 @@ CREATE TABLE IF NOT EXISTS {database}.usage_read{onCluster} (
     series UInt64 MATERIALIZED bitOr(
         bitAnd(cityHash64(meter_id), 18446744069414584320),
         bitAnd(cityHash64(meter_id, account_number, external_site_id, seconds), 4294967295))
-        COMMENT 'number of the meter, account, premise and interval length together, of which the upper half tells the meter: reads with one number belong to one customer and can be added up',
+        COMMENT 'number of the meter, account, premise and interval length; its upper half identifies the meter. Reads with the same number belong to one customer and can be added up',
     INDEX version_index version TYPE minmax GRANULARITY 64
 ) ENGINE = {engine:ReplacingMergeTree(version)}
 ORDER BY (local_day, meter_id, starts_at, seconds)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'Storage behind the view usage: published reads and, while its file is being published, hidden ones';
+COMMENT 'Storage of the view usage: published reads and, while a file is being published, hidden ones';
 
 CREATE TABLE IF NOT EXISTS {database}.restatement{onCluster} (
     meter_id String COMMENT 'permanent and unique meter identifier',
@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS {database}.restatement{onCluster} (
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (local_day, meter_id, starts_at, seconds, new_version)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'Storage behind usage_restatement and usage_as_of: every read that was replaced';
+COMMENT 'Storage of usage_restatement and usage_as_of: every read that was replaced';
 
 CREATE TABLE IF NOT EXISTS {database}.confirmation{onCluster} (
     local_day Date COMMENT 'local calendar day on which the interval starts',
@@ -43,28 +43,28 @@ CREATE TABLE IF NOT EXISTS {database}.confirmation{onCluster} (
     starts_at DateTime('UTC') COMMENT 'start of the interval, UTC',
     seconds UInt32 COMMENT 'length of the interval in seconds',
     arrival UInt32 COMMENT 'number of the arrival that repeated the read',
-    recorded_at DateTime('UTC') DEFAULT now() COMMENT 'when it was written'
+    recorded_at DateTime('UTC') DEFAULT now() COMMENT 'when it was recorded'
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (local_day, meter_id, starts_at, seconds, arrival)
 TTL recorded_at + INTERVAL 30 DAY
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'Reads that a file repeated unchanged while an earlier arrival of its feed was undecided: what that one says comes too late';
+COMMENT 'Reads that a file repeated unchanged while an earlier arrival of its feed was pending; reads of that earlier arrival cannot replace them';
 
 CREATE OR REPLACE VIEW {database}.usage_current{onCluster}
 AS SELECT *, series, toUInt32(bitShiftRight(version, 32)) AS arrival
 FROM {database}.usage_read FINAL
 PREWHERE bitShiftRight(version, 32) NOT IN
     (SELECT toUInt64(arrival) FROM {database}.file_state FINAL WHERE status = 'publishing')
-COMMENT 'Published reads without what only a join can tell: the rows of a file that is being published are left out ahead of FINAL';
+COMMENT 'Published reads before any join; rows of a file that is being published are filtered out before FINAL';
 
 CREATE OR REPLACE VIEW {database}.usage{onCluster} (
     meter_id String COMMENT 'permanent and unique meter identifier',
     commodity String COMMENT 'Electric or Gas',
     starts_at DateTime('UTC') COMMENT 'start of the interval, UTC',
-    seconds UInt32 COMMENT 'length of the interval in seconds; 86400 for a local day, whatever its length',
+    seconds UInt32 COMMENT 'length of the interval in seconds; 86400 for a local day, even if it has 23 or 25 hours',
     local_day Date COMMENT 'local calendar day on which the interval starts',
     local_hour UInt8 COMMENT 'local hour of the clock in which the interval starts, 0 to 23',
-    quantity Decimal(18, 6) COMMENT 'quantity of the interval in unit',
+    quantity Decimal(18, 6) COMMENT 'quantity of the interval, in unit',
     unit String COMMENT 'kWh, ccf or cm',
     account_number String COMMENT 'contract account as sent with the read',
     external_site_id String COMMENT 'premise as sent with the read',
@@ -100,8 +100,8 @@ CREATE OR REPLACE VIEW {database}.usage_day{onCluster} (
     seconds UInt32 COMMENT 'interval length of the finest series that the meter has on that day',
     unit String COMMENT 'kWh, ccf or cm',
     quantity Decimal(38, 6) COMMENT 'sum over the intervals of that series',
-    intervals_expected UInt32 COMMENT 'intervals of that length in the local day: 23, 24 or 25 hours of them, 1 for daily reads',
-    intervals_present UInt32 COMMENT 'intervals that are there',
+    intervals_expected UInt32 COMMENT 'intervals of that length in a local day of 23, 24 or 25 hours; 1 for daily reads',
+    intervals_present UInt32 COMMENT 'intervals present',
     published_at DateTime64(3, 'UTC') COMMENT 'when the latest of them became visible'
 ) AS SELECT
     meter_id, commodity, local_day, finest.1 AS seconds, finest.2 AS unit, finest.3 AS quantity,
@@ -120,23 +120,23 @@ FROM
     )
     GROUP BY meter_id, commodity, local_day
 )
-COMMENT 'The finest series of each meter and day with its completeness; a gap stays a gap';
+COMMENT 'The finest series of each meter and day with its completeness; gaps are never filled';
 
 CREATE OR REPLACE VIEW {database}.registered_usage{onCluster} (
     meter_id String COMMENT 'permanent and unique meter identifier',
     commodity String COMMENT 'Electric or Gas',
     starts_at DateTime('UTC') COMMENT 'start of the interval, UTC',
-    seconds UInt32 COMMENT 'length of the interval in seconds; 86400 for a local day, whatever its length',
+    seconds UInt32 COMMENT 'length of the interval in seconds; 86400 for a local day, even if it has 23 or 25 hours',
     local_day Date COMMENT 'local calendar day on which the interval starts',
     local_hour UInt8 COMMENT 'local hour of the clock in which the interval starts, 0 to 23',
-    quantity Decimal(18, 6) COMMENT 'quantity of the interval in unit',
+    quantity Decimal(18, 6) COMMENT 'quantity of the interval, in unit',
     unit String COMMENT 'kWh, ccf or cm',
     account_number String COMMENT 'contract account as sent with the read',
     external_site_id String COMMENT 'premise as sent with the read',
     file_id String COMMENT 'sha256 of the file that the read came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the read became visible here: published, and its owner known',
-    client_ids Array(String) COMMENT 'clients whose read it is; several where they share the account',
+    published_at DateTime64(3, 'UTC') COMMENT 'when the read became visible here: published and its owner known',
+    client_ids Array(String) COMMENT 'clients that own the read; several if they share the account',
     billing_cycle_id String COMMENT 'billing cycle of the meter, as text',
     rate_code String COMMENT 'rate of the meter'
 ) AS SELECT
@@ -157,7 +157,7 @@ INNER JOIN
 WHERE NOT (external_site_id != held_site) AND (account_number = held_account OR (
     starts_at >= held_from AND starts_at < held_to
     AND account_number NOT IN (SELECT account_number FROM {database}.tenancy WHERE account_number != '')))
-COMMENT 'Reads of registered customers, one row for each read. For one client name his meters too: WHERE meter_id IN (SELECT meter_id FROM registration WHERE client_id = ''1'') AND has(client_ids, ''1'')';
+COMMENT 'Reads of registered customers, one row for each read. For one client, filter by meter too: WHERE meter_id IN (SELECT meter_id FROM registration WHERE client_id = ''1'') AND has(client_ids, ''1'')';
 
 CREATE OR REPLACE VIEW {database}.usage_restatement{onCluster} (
     meter_id String COMMENT 'permanent and unique meter identifier',
@@ -226,4 +226,4 @@ FROM
 ANY LEFT JOIN published AS f ON f.arrival = bitShiftRight(u.version, 32)
 ORDER BY u.version DESC
 LIMIT 1 BY u.meter_id, u.starts_at, u.seconds
-COMMENT 'Reads as they were known at an instant: SELECT * FROM usage_as_of(known_at = ''2026-01-31 12:00:00''). Its columns are those of the view usage, where each has its comment; the engine keeps none for a view with a parameter';
+COMMENT 'Reads as known at an instant: SELECT * FROM usage_as_of(known_at = ''2026-01-31 12:00:00''). It has the columns of the view usage; see their comments there, because ClickHouse stores none for a view with a parameter';

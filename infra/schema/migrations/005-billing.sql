@@ -43,7 +43,7 @@ FROM
         ON f.arrival = bitShiftRight(r.version, 32)
     GROUP BY account_number, meter_id, billing_start_date, document_number
 )
-COMMENT 'What was billed: one current row for each account, meter, period start and document; the latest arrival counts';
+COMMENT 'Bills of the utility: one current row for each account, meter, period start and document; the latest arrival counts';
 
 CREATE OR REPLACE VIEW {database}.billing_period_restatement{onCluster} (
     account_number String COMMENT 'contract account',
@@ -67,7 +67,7 @@ FROM
     WINDOW earlier AS (PARTITION BY account_number, meter_id, billing_start_date, document_number ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 )
 WHERE number > 1 AND new != old
-COMMENT 'Rows of billing_period that a later one of the same key replaced by other values';
+COMMENT 'Rows of billing_period that a later row of the same key replaced with other values';
 
 CREATE TABLE IF NOT EXISTS {database}.bill_line_row{onCluster} (
     account_number String COMMENT 'contract account',
@@ -75,8 +75,8 @@ CREATE TABLE IF NOT EXISTS {database}.bill_line_row{onCluster} (
     billing_start_date Date COMMENT 'first day of the billed period',
     line_number UInt32 COMMENT 'number of the line on its bill',
     line_type LowCardinality(String) COMMENT 'Energy, Delivery, Fixed, Tax, Rider, Program, Adjustment or Credit',
-    description String COMMENT 'what the line says',
-    quantity Nullable(Decimal(18, 6)) COMMENT 'quantity that was priced, NULL where not given',
+    description String COMMENT 'text of the line',
+    quantity Nullable(Decimal(18, 6)) COMMENT 'priced quantity, NULL where not given',
     unit_price Nullable(Decimal(18, 6)) COMMENT 'dollars for one unit, NULL where not given',
     amount Decimal(18, 6) COMMENT 'dollars',
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4)
@@ -91,8 +91,8 @@ CREATE OR REPLACE VIEW {database}.bill_line{onCluster} (
     billing_start_date Date COMMENT 'first day of the billed period',
     line_number UInt32 COMMENT 'number of the line on its bill',
     line_type LowCardinality(String) COMMENT 'Energy, Delivery, Fixed, Tax, Rider, Program, Adjustment or Credit',
-    description String COMMENT 'what the line says',
-    quantity Nullable(Decimal(18, 6)) COMMENT 'quantity that was priced, NULL where not given',
+    description String COMMENT 'text of the line',
+    quantity Nullable(Decimal(18, 6)) COMMENT 'priced quantity, NULL where not given',
     unit_price Nullable(Decimal(18, 6)) COMMENT 'dollars for one unit, NULL where not given',
     amount Decimal(18, 6) COMMENT 'dollars',
     file_id String COMMENT 'sha256 of the file that the row came in',
@@ -134,7 +134,7 @@ FROM
     WINDOW earlier AS (PARTITION BY account_number, meter_id, billing_start_date, line_number ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 )
 WHERE number > 1 AND new != old
-COMMENT 'Rows of bill_line that a later one of the same key replaced by other values';
+COMMENT 'Rows of bill_line that a later row of the same key replaced with other values';
 
 CREATE TABLE IF NOT EXISTS {database}.invoice_line_row{onCluster} (
     account_number String COMMENT 'contract account',
@@ -143,7 +143,7 @@ CREATE TABLE IF NOT EXISTS {database}.invoice_line_row{onCluster} (
     due_date Nullable(Date) COMMENT 'day on which it is due, NULL where not given',
     line_number UInt32 COMMENT 'number of the line on its invoice',
     line_type LowCardinality(String) COMMENT 'Energy, Delivery, Fixed, Tax, Rider, Program, Adjustment or Credit',
-    description String COMMENT 'what the line says',
+    description String COMMENT 'text of the line',
     amount Decimal(18, 6) COMMENT 'dollars',
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4)
 ) ENGINE = {engine:ReplacingMergeTree}
@@ -158,7 +158,7 @@ CREATE OR REPLACE VIEW {database}.invoice_line{onCluster} (
     due_date Nullable(Date) COMMENT 'day on which it is due, NULL where not given',
     line_number UInt32 COMMENT 'number of the line on its invoice',
     line_type LowCardinality(String) COMMENT 'Energy, Delivery, Fixed, Tax, Rider, Program, Adjustment or Credit',
-    description String COMMENT 'what the line says',
+    description String COMMENT 'text of the line',
     amount Decimal(18, 6) COMMENT 'dollars',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
@@ -197,7 +197,7 @@ FROM
     WINDOW earlier AS (PARTITION BY invoice_number, line_number ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 )
 WHERE number > 1 AND new != old
-COMMENT 'Rows of invoice_line that a later one of the same key replaced by other values';
+COMMENT 'Rows of invoice_line that a later row of the same key replaced with other values';
 
 CREATE TABLE IF NOT EXISTS {database}.payment_plan_row{onCluster} (
     account_number String COMMENT 'contract account',
@@ -257,14 +257,14 @@ FROM
     WINDOW earlier AS (PARTITION BY account_number, plan_type, start_date ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 )
 WHERE number > 1 AND new != old
-COMMENT 'Rows of payment_plan that a later one of the same key replaced by other values';
+COMMENT 'Rows of payment_plan that a later row of the same key replaced with other values';
 
 CREATE TABLE IF NOT EXISTS {database}.termination_row{onCluster} (
     account_number String COMMENT 'contract account',
-    external_site_id String COMMENT 'premise, empty where all premises of the account are meant',
-    meter_id String COMMENT 'meter, empty where all meters of the account are meant',
+    external_site_id String COMMENT 'premise, empty for all premises of the account',
+    meter_id String COMMENT 'meter, empty for all meters of the account',
     termination_date Date COMMENT 'last day of the account',
-    reason String COMMENT 'why, as sent, empty where not given',
+    reason String COMMENT 'reason, empty where not given',
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4)
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (account_number, meter_id, version)
@@ -273,10 +273,10 @@ COMMENT 'Storage behind termination: the rows of every file, those that were rep
 
 CREATE OR REPLACE VIEW {database}.termination{onCluster} (
     account_number String COMMENT 'contract account',
-    external_site_id String COMMENT 'premise, empty where all premises of the account are meant',
-    meter_id String COMMENT 'meter, empty where all meters of the account are meant',
+    external_site_id String COMMENT 'premise, empty for all premises of the account',
+    meter_id String COMMENT 'meter, empty for all meters of the account',
     termination_date Date COMMENT 'last day of the account',
-    reason String COMMENT 'why, as sent, empty where not given',
+    reason String COMMENT 'reason, empty where not given',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
@@ -296,7 +296,7 @@ COMMENT 'Accounts that were closed: one current row for each account and meter; 
 
 CREATE OR REPLACE VIEW {database}.termination_restatement{onCluster} (
     account_number String COMMENT 'contract account',
-    meter_id String COMMENT 'meter, empty where all meters of the account are meant',
+    meter_id String COMMENT 'meter, empty for all meters of the account',
     old Map(String, String) COMMENT 'the other columns as they were',
     new Map(String, String) COMMENT 'the other columns as a later row has them',
     old_file_id String COMMENT 'sha256 of the file that the old row came in',
@@ -314,7 +314,7 @@ FROM
     WINDOW earlier AS (PARTITION BY account_number, meter_id ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 )
 WHERE number > 1 AND new != old
-COMMENT 'Rows of termination that a later one of the same key replaced by other values';
+COMMENT 'Rows of termination that a later row of the same key replaced with other values';
 
 CREATE OR REPLACE VIEW {database}.bill_history{onCluster} (
     account_number String COMMENT 'contract account',
@@ -325,7 +325,7 @@ CREATE OR REPLACE VIEW {database}.bill_history{onCluster} (
     total_consumption Decimal(18, 6) COMMENT 'energy consumed in the period, as sent',
     cost Nullable(Decimal(18, 6)) COMMENT 'dollars charged, NULL where not given',
     document_number String COMMENT 'number of the billing document, empty where not given',
-    state String COMMENT 'current; cancelled where another document takes the same quantity and cost back; cancellation: that document',
+    state String COMMENT 'current; cancelled if another document reverses its quantity and cost; cancellation: that other document',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
@@ -343,7 +343,7 @@ FROM
     WINDOW same AS (PARTITION BY account_number, meter_id, billing_start_date, billing_end_date,
         abs(total_consumption), ifNull(abs(cost), 0))
 )
-COMMENT 'Bills with what became of them: cancelled and rebilled documents of one period stand beside each other';
+COMMENT 'Bills of the utility with their state; cancelled and rebilled documents of one period are separate rows';
 
 CREATE OR REPLACE VIEW {database}.bill_overlap{onCluster} (
     meter_id String COMMENT 'permanent and unique meter identifier',
@@ -370,11 +370,11 @@ COMMENT 'Current bills of one meter whose periods overlap by more than the day o
 CREATE OR REPLACE VIEW {database}.tenancy_hint{onCluster} (
     kind String COMMENT 'bill: the meter became active for the account; ended: the account was terminated',
     account_number String COMMENT 'contract account',
-    external_site_id String COMMENT 'premise, empty where all are meant',
-    meter_id String COMMENT 'meter, empty where all are meant',
-    at DateTime('UTC') COMMENT 'when',
-    told UInt64 COMMENT 'order in which it was told',
-    weight UInt32 COMMENT 'facts that it stands for'
+    external_site_id String COMMENT 'premise, empty for all',
+    meter_id String COMMENT 'meter, empty for all',
+    at DateTime('UTC') COMMENT 'instant of the start or end',
+    told UInt64 COMMENT 'order in which the evidence arrived',
+    weight UInt32 COMMENT 'number of facts'
 ) AS
     SELECT 'bill' AS kind, account_number, external_site_id, meter_id,
         toTimeZone(toDateTime(min(assumeNotNull(meter_effective_date)), '{timeZone}'), 'UTC') AS at, max(version) AS told, toUInt32(1) AS weight
@@ -392,4 +392,4 @@ UNION ALL
     FROM {database}.erasure FINAL
     ARRAY JOIN stretches AS held
     WHERE erased_at IS NOT NULL
-COMMENT 'What bills, terminations and erasures tell of the starts and ends of tenancies';
+COMMENT 'Evidence of bills, terminations and erasures for starts and ends of tenancies';

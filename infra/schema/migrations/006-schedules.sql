@@ -1,8 +1,8 @@
 CREATE TABLE IF NOT EXISTS {database}.schedule_version{onCluster} (
     arrival UInt32 COMMENT 'number of the arrival',
     feed LowCardinality(String) COMMENT 'feed of the complete schedule',
-    company_code LowCardinality(String) COMMENT 'company that it is for',
-    first_start Date COMMENT 'first day on which one of its rows holds'
+    company_code LowCardinality(String) COMMENT 'company of the schedule',
+    first_start Date COMMENT 'first day on which one of its rows is in force'
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (feed, company_code, arrival)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
@@ -11,11 +11,11 @@ COMMENT 'Versions of complete schedules, written before they are published';
 CREATE OR REPLACE VIEW {database}.schedule_in_force{onCluster} (
     arrival UInt64 COMMENT 'number of the arrival',
     feed String COMMENT 'feed of the complete schedule',
-    company_code String COMMENT 'company that it is for',
-    first_start Date COMMENT 'first day on which one of its rows holds',
+    company_code String COMMENT 'company of the schedule',
+    first_start Date COMMENT 'first day on which one of its rows is in force',
     file_id String COMMENT 'sha256 of the file',
     published_at DateTime64(3, 'UTC') COMMENT 'when it became visible',
-    replaced_from Date COMMENT 'rows that end on that day or later are replaced by a later version; the last day there is where there is none'
+    replaced_from Date COMMENT 'a later version replaces rows that end on or after this day; the maximum date if there is no later version'
 ) AS SELECT
     toUInt64(v.arrival) AS arrival, toString(v.feed) AS feed, toString(v.company_code) AS company_code, v.first_start AS first_start,
     f.file_id AS file_id, assumeNotNull(f.published_at) AS published_at,
@@ -23,7 +23,7 @@ CREATE OR REPLACE VIEW {database}.schedule_in_force{onCluster} (
 FROM {database}.schedule_version AS v FINAL
 INNER JOIN (SELECT arrival, file_id, published_at FROM {database}.file_state FINAL WHERE status = 'published') AS f ON f.arrival = v.arrival
 WINDOW later AS (PARTITION BY v.feed, v.company_code ORDER BY v.arrival ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
-COMMENT 'Published versions of complete schedules and from when on each is replaced';
+COMMENT 'Published versions of complete schedules, and the day from which each is replaced';
 
 CREATE TABLE IF NOT EXISTS {database}.billing_cycle_row{onCluster} (
     billing_cycle_id String COMMENT 'billing cycle, as text',
@@ -39,8 +39,8 @@ CREATE OR REPLACE VIEW {database}.billing_cycle{onCluster} (
     billing_cycle_id String COMMENT 'billing cycle, as text',
     start_date Date COMMENT 'first day of the period',
     end_date Date COMMENT 'end of the period, as sent',
-    last_date Date COMMENT 'last day of the period, whether end dates are sent inclusive or exclusive',
-    company_code String COMMENT 'company that the schedule is for',
+    last_date Date COMMENT 'last day of the period, inclusive, however the utility sends end dates',
+    company_code String COMMENT 'company of the schedule',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
@@ -64,7 +64,7 @@ COMMENT 'The billing cycle schedule in force: one row for each cycle and period;
 
 CREATE TABLE IF NOT EXISTS {database}.rate_code_row{onCluster} (
     rate_code String COMMENT 'rate code',
-    description String COMMENT 'what the rate is',
+    description String COMMENT 'description of the rate',
     rate_type LowCardinality(String) COMMENT 'TOU, Tiered or Flat',
     commodity LowCardinality(String) COMMENT 'Electric or Gas',
     unit_of_measure LowCardinality(String) COMMENT 'kWh, Wh, ccf or cm',
@@ -76,11 +76,11 @@ COMMENT 'Storage behind rate_code: the rows of every file, those that were repla
 
 CREATE OR REPLACE VIEW {database}.rate_code{onCluster} (
     rate_code String COMMENT 'rate code',
-    description String COMMENT 'what the rate is',
+    description String COMMENT 'description of the rate',
     rate_type LowCardinality(String) COMMENT 'TOU, Tiered or Flat',
     commodity LowCardinality(String) COMMENT 'Electric or Gas',
     unit_of_measure LowCardinality(String) COMMENT 'kWh, Wh, ccf or cm',
-    company_code String COMMENT 'company that the schedule is for',
+    company_code String COMMENT 'company of the schedule',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
@@ -97,11 +97,11 @@ CREATE TABLE IF NOT EXISTS {database}.rate_tou_row{onCluster} (
     name String COMMENT 'name of the row',
     amount Decimal(18, 6) COMMENT 'dollars for one unit',
     start_hour Decimal(4, 2) COMMENT 'first hour, 19.5 being 19:30',
-    end_hour Decimal(4, 2) COMMENT 'hour at which it ends, exclusive; not after the start where it goes over midnight',
-    rate_start_date String COMMENT 'first day on which it holds, YYYY-MM-DD, or --MM-DD of every year',
-    rate_end_date String COMMENT 'last day on which it holds, empty where it is open',
+    end_hour Decimal(4, 2) COMMENT 'end hour, exclusive; a window whose end is not after its start spans midnight',
+    rate_start_date String COMMENT 'first day in force, YYYY-MM-DD, or --MM-DD of every year',
+    rate_end_date String COMMENT 'last day in force, empty if open-ended',
     day_type LowCardinality(String) COMMENT 'Weekday, Weekend, Holiday, WeekendHoliday or All',
-    component LowCardinality(String) COMMENT 'part of the price that the row is, Energy by default',
+    component LowCardinality(String) COMMENT 'component of the price, Energy by default',
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4)
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (rate_code, component, name, day_type, start_hour, rate_start_date, version)
@@ -113,12 +113,12 @@ CREATE OR REPLACE VIEW {database}.rate_tou{onCluster} (
     name String COMMENT 'name of the row',
     amount Decimal(18, 6) COMMENT 'dollars for one unit',
     start_hour Decimal(4, 2) COMMENT 'first hour, 19.5 being 19:30',
-    end_hour Decimal(4, 2) COMMENT 'hour at which it ends, exclusive; not after the start where it goes over midnight',
-    rate_start_date String COMMENT 'first day on which it holds, YYYY-MM-DD, or --MM-DD of every year',
-    rate_end_date String COMMENT 'last day on which it holds, empty where it is open',
+    end_hour Decimal(4, 2) COMMENT 'end hour, exclusive; a window whose end is not after its start spans midnight',
+    rate_start_date String COMMENT 'first day in force, YYYY-MM-DD, or --MM-DD of every year',
+    rate_end_date String COMMENT 'last day in force, empty if open-ended',
     day_type LowCardinality(String) COMMENT 'Weekday, Weekend, Holiday, WeekendHoliday or All',
-    component LowCardinality(String) COMMENT 'part of the price that the row is, Energy by default',
-    company_code String COMMENT 'company that the schedule is for',
+    component LowCardinality(String) COMMENT 'component of the price, Energy by default',
+    company_code String COMMENT 'company of the schedule',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
@@ -133,12 +133,12 @@ COMMENT 'Time-of-use prices in force; a later version replaces the one before, o
 CREATE TABLE IF NOT EXISTS {database}.rate_tier_row{onCluster} (
     rate_code String COMMENT 'rate code',
     tier UInt32 COMMENT 'number of the tier',
-    daily_prorate_factor Nullable(Decimal(18, 6)) COMMENT 'upper limit in units a day, NULL where there is none',
+    daily_prorate_factor Nullable(Decimal(18, 6)) COMMENT 'upper limit in units a day, NULL where unlimited',
     amount Decimal(18, 6) COMMENT 'dollars for one unit',
-    rate_start_date Date COMMENT 'first day on which it holds',
-    rate_end_date Nullable(Date) COMMENT 'last day on which it holds, NULL where it is open',
-    period_limit Nullable(Decimal(18, 6)) COMMENT 'upper limit in units for the whole period, NULL where there is none',
-    component LowCardinality(String) COMMENT 'part of the price that the row is, Energy by default',
+    rate_start_date Date COMMENT 'first day in force',
+    rate_end_date Nullable(Date) COMMENT 'last day in force, NULL where open-ended',
+    period_limit Nullable(Decimal(18, 6)) COMMENT 'upper limit in units for the whole period, NULL where unlimited',
+    component LowCardinality(String) COMMENT 'component of the price, Energy by default',
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4)
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (rate_code, component, tier, rate_start_date, version)
@@ -148,13 +148,13 @@ COMMENT 'Storage behind rate_tier: the rows of every file, those that were repla
 CREATE OR REPLACE VIEW {database}.rate_tier{onCluster} (
     rate_code String COMMENT 'rate code',
     tier UInt32 COMMENT 'number of the tier',
-    daily_prorate_factor Nullable(Decimal(18, 6)) COMMENT 'upper limit in units a day, NULL where there is none',
+    daily_prorate_factor Nullable(Decimal(18, 6)) COMMENT 'upper limit in units a day, NULL where unlimited',
     amount Decimal(18, 6) COMMENT 'dollars for one unit',
-    rate_start_date Date COMMENT 'first day on which it holds',
-    rate_end_date Nullable(Date) COMMENT 'last day on which it holds, NULL where it is open',
-    period_limit Nullable(Decimal(18, 6)) COMMENT 'upper limit in units for the whole period, NULL where there is none',
-    component LowCardinality(String) COMMENT 'part of the price that the row is, Energy by default',
-    company_code String COMMENT 'company that the schedule is for',
+    rate_start_date Date COMMENT 'first day in force',
+    rate_end_date Nullable(Date) COMMENT 'last day in force, NULL where open-ended',
+    period_limit Nullable(Decimal(18, 6)) COMMENT 'upper limit in units for the whole period, NULL where unlimited',
+    component LowCardinality(String) COMMENT 'component of the price, Energy by default',
+    company_code String COMMENT 'company of the schedule',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
@@ -169,9 +169,9 @@ COMMENT 'Tiered prices in force; a later version replaces the one before, of whi
 CREATE TABLE IF NOT EXISTS {database}.rate_flat_row{onCluster} (
     rate_code String COMMENT 'rate code',
     amount Decimal(18, 6) COMMENT 'dollars for one unit',
-    rate_start_date Date COMMENT 'first day on which it holds',
-    rate_end_date Nullable(Date) COMMENT 'last day on which it holds, NULL where it is open',
-    component LowCardinality(String) COMMENT 'part of the price that the row is, Energy by default',
+    rate_start_date Date COMMENT 'first day in force',
+    rate_end_date Nullable(Date) COMMENT 'last day in force, NULL where open-ended',
+    component LowCardinality(String) COMMENT 'component of the price, Energy by default',
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4)
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (rate_code, component, rate_start_date, version)
@@ -181,10 +181,10 @@ COMMENT 'Storage behind rate_flat: the rows of every file, those that were repla
 CREATE OR REPLACE VIEW {database}.rate_flat{onCluster} (
     rate_code String COMMENT 'rate code',
     amount Decimal(18, 6) COMMENT 'dollars for one unit',
-    rate_start_date Date COMMENT 'first day on which it holds',
-    rate_end_date Nullable(Date) COMMENT 'last day on which it holds, NULL where it is open',
-    component LowCardinality(String) COMMENT 'part of the price that the row is, Energy by default',
-    company_code String COMMENT 'company that the schedule is for',
+    rate_start_date Date COMMENT 'first day in force',
+    rate_end_date Nullable(Date) COMMENT 'last day in force, NULL where open-ended',
+    component LowCardinality(String) COMMENT 'component of the price, Energy by default',
+    company_code String COMMENT 'company of the schedule',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
@@ -202,9 +202,9 @@ CREATE TABLE IF NOT EXISTS {database}.rate_fixed_row{onCluster} (
     kind LowCardinality(String) COMMENT 'Service, Facility, TaxPercent, TaxAmount, Program, Credit or Minimum',
     basis LowCardinality(String) COMMENT 'PerPeriod, PerDay, PerMonth, PerUnit or Percent',
     amount Decimal(18, 6) COMMENT 'dollars, or percent: 4 is 4 %',
-    taxable Bool COMMENT 'whether percents apply to it',
-    rate_start_date Date COMMENT 'first day on which it holds',
-    rate_end_date Nullable(Date) COMMENT 'last day on which it holds, NULL where it is open',
+    taxable Bool COMMENT 'whether percentage charges apply to it',
+    rate_start_date Date COMMENT 'first day in force',
+    rate_end_date Nullable(Date) COMMENT 'last day in force, NULL where open-ended',
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4)
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (rate_code, name, rate_start_date, version)
@@ -217,10 +217,10 @@ CREATE OR REPLACE VIEW {database}.rate_fixed{onCluster} (
     kind LowCardinality(String) COMMENT 'Service, Facility, TaxPercent, TaxAmount, Program, Credit or Minimum',
     basis LowCardinality(String) COMMENT 'PerPeriod, PerDay, PerMonth, PerUnit or Percent',
     amount Decimal(18, 6) COMMENT 'dollars, or percent: 4 is 4 %',
-    taxable Bool COMMENT 'whether percents apply to it',
-    rate_start_date Date COMMENT 'first day on which it holds',
-    rate_end_date Nullable(Date) COMMENT 'last day on which it holds, NULL where it is open',
-    company_code String COMMENT 'company that the schedule is for',
+    taxable Bool COMMENT 'whether percentage charges apply to it',
+    rate_start_date Date COMMENT 'first day in force',
+    rate_end_date Nullable(Date) COMMENT 'last day in force, NULL where open-ended',
+    company_code String COMMENT 'company of the schedule',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
@@ -234,8 +234,8 @@ COMMENT 'Fixed charges, taxes, credits and minimums in force; a later version re
 
 CREATE TABLE IF NOT EXISTS {database}.holiday_row{onCluster} (
     date Date COMMENT 'the holiday',
-    name String COMMENT 'what it is called',
-    rate_code String COMMENT 'rate code that it is for, empty where it is for all',
+    name String COMMENT 'name of the holiday',
+    rate_code String COMMENT 'rate code, empty for all',
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4)
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (date, rate_code, version)
@@ -244,9 +244,9 @@ COMMENT 'Storage behind holiday: the rows of every file, those that were replace
 
 CREATE OR REPLACE VIEW {database}.holiday{onCluster} (
     date Date COMMENT 'the holiday',
-    name String COMMENT 'what it is called',
-    rate_code String COMMENT 'rate code that it is for, empty where it is for all',
-    company_code String COMMENT 'company that the schedule is for',
+    name String COMMENT 'name of the holiday',
+    rate_code String COMMENT 'rate code, empty for all',
+    company_code String COMMENT 'company of the schedule',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'

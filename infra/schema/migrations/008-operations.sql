@@ -1,59 +1,59 @@
 CREATE TABLE IF NOT EXISTS {database}.source_state{onCluster} (
     source LowCardinality(String) COMMENT 'source of the profile',
-    aspect LowCardinality(String) COMMENT 'pause: whether an operator paused it; poll: whether listing it fails',
+    aspect LowCardinality(String) COMMENT 'pause: paused by an operator; poll: listing the source fails',
     active Bool COMMENT 'paused, or failing',
     failures UInt32 COMMENT 'failures in a row',
     code LowCardinality(String) COMMENT 'code of the last failure, empty if none',
-    detail String COMMENT 'the same in words',
-    since DateTime64(3, 'UTC') COMMENT 'when it was paused, or failed first',
-    retry_at DateTime64(3, 'UTC') COMMENT 'when it is tried again',
+    detail String COMMENT 'the same as a sentence',
+    since DateTime64(3, 'UTC') COMMENT 'when it was paused or first failed',
+    retry_at DateTime64(3, 'UTC') COMMENT 'when it is retried',
     recorded_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'when this state was written'
 ) ENGINE = {engine:ReplacingMergeTree(recorded_at)}
 ORDER BY (source, aspect)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'Sources that are paused or fail; the latest row of an aspect counts';
+COMMENT 'Sources that are paused or failing; the latest row of each aspect counts';
 
 CREATE TABLE IF NOT EXISTS {database}.audit_log{onCluster} (
     number UInt32 COMMENT 'number of the entry: 1, 2, 3 ... in the order in which they were written',
-    at DateTime64(3, 'UTC') COMMENT 'when it was written, before the act was carried out',
-    who String COMMENT 'the authenticated user; on the command line the user of the machine; loopback for whoever is on the machine; tieline for what the service does by the profile',
+    at DateTime64(3, 'UTC') COMMENT 'when it was recorded, before the action was carried out',
+    who String COMMENT 'the authenticated user; the user of the machine for commands; loopback for requests from the machine itself; tieline for what the service does by itself',
     via LowCardinality(String) COMMENT 'page, command, gateway or worker',
     act LowCardinality(String) COMMENT 'retry, accept, register, unlock, bind, erase or profile',
-    subject String COMMENT 'what it was done to: the arrival of a file, the name of a file of customers, a client, the id of a bind action, the hash of a profile; of an erasure the instant by which its tombstones are found',
-    detail String COMMENT 'the same in words',
-    claim String COMMENT 'who wrote the entry: a random id',
-    before String COMMENT 'hash of the entry before, empty for the first',
-    hash String COMMENT 'sha256, hexadecimal, of before and of all columns ahead of it'
+    subject String COMMENT 'object of the action: arrival of a file, name of a customer file, client, id of a bind action, hash of a profile; for an erasure the instant that identifies its tombstones',
+    detail String COMMENT 'the same as a sentence',
+    claim String COMMENT 'id of the writer, random',
+    before String COMMENT 'hash of the previous entry, empty for the first',
+    hash String COMMENT 'sha256, hexadecimal, of before and all columns that precede it'
 ) ENGINE = {engine:MergeTree}
 ORDER BY number
 SETTINGS {deduplicationWindow} = 100000, fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'Who did what; entries are only added, and each holds the hash of the one before';
+COMMENT 'Audit log of actions; entries are only added, and each contains the hash of the previous entry';
 
 CREATE TABLE IF NOT EXISTS {database}.alert{onCluster} (
-    key String COMMENT 'what is the matter with what, such as source:mdm; the same as long as it lasts',
-    told UInt32 COMMENT 'number of the message about it: 1, 2, 3 ...; the highest is the latest',
-    version UInt32 COMMENT 'rank of what is known of the message; the highest counts',
-    claim String COMMENT 'who claimed the attempt: a random id of it',
+    key String COMMENT 'problem and its object, such as source:mdm; unchanged while the problem lasts',
+    told UInt32 COMMENT 'number of the notification about it: 1, 2, 3 ...; the highest is the latest',
+    version UInt32 COMMENT 'version of the state of the notification; the highest counts',
+    claim String COMMENT 'id of the claim, random',
     state LowCardinality(String) COMMENT 'raised or resolved',
-    body String COMMENT 'the message as it is sent, JSON; its id is that of every attempt',
-    attempts UInt32 COMMENT 'attempts at sending it, the one that was claimed last included',
-    outcome LowCardinality(String) COMMENT 'open: to be sent, perhaps again; delivered, refused, failed (after too many attempts)',
-    status UInt16 COMMENT 'HTTP status of the answer that ended it, 0 where there was none',
-    told_at DateTime64(3, 'UTC') COMMENT 'when the message was made',
-    retry_at DateTime64(3, 'UTC') COMMENT 'when an open message is sent again',
+    body String COMMENT 'the notification as sent, JSON; all attempts have its id',
+    attempts UInt32 COMMENT 'attempts to send it, including the last claimed one',
+    outcome LowCardinality(String) COMMENT 'open (to be sent or retried), delivered, refused, failed (after too many attempts)',
+    status UInt16 COMMENT 'HTTP status of the final response, 0 if there was none',
+    told_at DateTime64(3, 'UTC') COMMENT 'when the notification was created',
+    retry_at DateTime64(3, 'UTC') COMMENT 'when an open notification is retried',
     recorded_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'when this state was written'
 ) ENGINE = {engine:ReplacingMergeTree(version)}
 ORDER BY (key, told)
 SETTINGS {deduplicationWindow} = 100000, fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'What the receiver of alerts was told; an attempt is claimed before it is made, by its insert token';
+COMMENT 'Notifications to the receiver of alerts; an attempt is claimed before it is made, by its insert token';
 
 CREATE OR REPLACE VIEW {database}.freshness{onCluster} (
-    company_code String COMMENT 'company whose files the reads came in',
+    company_code String COMMENT 'company of the files with the reads',
     commodity String COMMENT 'Electric or Gas',
     billing_cycle_id String COMMENT 'billing cycle, as text; empty for meters that are not registered',
-    newest_interval_end Nullable(DateTime('UTC')) COMMENT 'end of the newest interval, UTC; NULL where there is none in the week before the newest of the company and commodity',
-    age_hours Nullable(Float64) COMMENT 'hours since then',
-    late Bool COMMENT 'whether that is longer ago than usage.lateAfterHours of the profile, or none is there',
+    newest_interval_end Nullable(DateTime('UTC')) COMMENT 'end of the newest interval, UTC; NULL if there is none in the week before the newest interval of the company and commodity',
+    age_hours Nullable(Float64) COMMENT 'hours since newest_interval_end',
+    late Bool COMMENT 'whether age_hours exceeds usage.lateAfterHours of the profile, or there is no interval',
     published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when the newest of these reads became visible'
 ) AS WITH
     files AS
@@ -93,4 +93,4 @@ FROM
     INNER JOIN {database}.billing_cycle AS b ON b.billing_cycle_id = c.billing_cycle_id
 )
 GROUP BY company_code, commodity, billing_cycle_id
-COMMENT 'How new the reads are, by company, commodity and billing cycle; a read of a time to come counts as one of when its file came';
+COMMENT 'Freshness of reads by company, commodity and billing cycle; a read in the future counts as read when its file arrived';
