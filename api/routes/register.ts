@@ -36,7 +36,7 @@ export function createRegistrar({ queues, onFailure }: RegistrarOptions): Regist
   const submission = async (customers: readonly Registration[]): Promise<void> => {
     underWay += customers.length
     try {
-      await queues.add('register', { v: 2, customers: [...customers] })
+      await queues.add('register', { v: 1, customers: [...customers] })
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       onFailure(error)

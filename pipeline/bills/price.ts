@@ -131,8 +131,8 @@ function outcomesOf({ rules, slots, lastActual }: Pricing): readonly string[] {
           present < expected * ${rules.presentShareMin}, 'sparse',
           method != '', 'projected',
           present < expected * ${completenessMin}, 'incomplete',
-          'billed') AS outcome`,
-    `outcome IN ('billed', 'incomplete', 'projected') AS is_priced`,
+          'computed') AS outcome`,
+    `outcome IN ('computed', 'incomplete', 'projected') AS is_priced`,
   ]
 }
 

@@ -59,7 +59,7 @@ export interface Sum {
  * has no price leaves the whole without a total, one without reads is missing under every rate.
  */
 export function sumPeriods({ run, compared, cycleId, last }: Sum): Statement {
-  const unpriced = `status NOT IN ('billed', 'incomplete', 'noUsage')`
+  const unpriced = `status NOT IN ('computed', 'incomplete', 'noUsage')`
   return {
     sql: `INSERT INTO rate_comparison_row (run, account_number, external_site_id, meter_id, client_ids, billing_cycle_id,
         rate_code, is_own, start_date, last_date, periods, periods_priced, status, reason,
@@ -70,7 +70,7 @@ export function sumPeriods({ run, compared, cycleId, last }: Sum): Statement {
         multiIf(
           countIf(${unpriced}) > 0, argMinIf(status, first_day, ${unpriced}),
           priced = 0, 'noUsage',
-          countIf(status != 'billed') > 0, 'incomplete',
+          countIf(status != 'computed') > 0, 'incomplete',
           'compared') AS outcome,
         multiIf(
           outcome = 'compared', '',
