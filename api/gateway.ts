@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { withDeadline } from '../pipeline/deadline.js'
 import { recordAct } from '../pipeline/ledger/audit.js'
 import { createQueues } from '../pipeline/queues/bullmq.js'
 import type { Tracing } from '../pipeline/queues/tracing.js'
@@ -124,11 +124,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
 /** What can be read beforehand is; a gateway starts all the same while the world is away. */
 async function warm(parts: Parts, onFailure: GatewayOptions['onFailure']): Promise<void> {
-  const waited = new AbortController()
-  const late = sleep(warmMsMax, undefined, { signal: waited.signal }).catch(() => undefined)
   const ready = parts.ready().catch((error: unknown) => onFailure(error, ''))
-  await Promise.race([ready, late])
-  waited.abort()
+  await withDeadline(ready, warmMsMax, () => undefined)
 }
 
 interface Parts {

@@ -1,3 +1,4 @@
+import { withDeadline } from '../pipeline/deadline.js'
 import { Fault } from '../schemas/fault.js'
 import type { ErrorStyle, GatewayVersion } from '../schemas/settings/gateway.js'
 import type { Tracer } from '../schemas/tracer.js'
@@ -142,12 +143,7 @@ function overload({ requestsInFlightMax }: HandleOptions): Fault {
 
 /** The answer, or a fault once its time is up: an answer that comes later is dropped. */
 function within(answer: Promise<Answer>, answerMsMax: number): Promise<Answer> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Fault('OVERLOAD', `no answer within ${answerMsMax} ms`)),
-      answerMsMax,
-    )
+  return withDeadline(answer, answerMsMax, () => {
+    throw new Fault('OVERLOAD', `no answer within ${answerMsMax} ms`)
   })
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer))
 }

@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { bytesText, grouped } from '../infra/commands/output/table.js'
-import { createHandOver, type HandOver } from '../pipeline/intake/submit.js'
+import { createSubmission, type Submission } from '../pipeline/intake/submit.js'
 import type { Receipt } from '../schemas/receipt.js'
 import { billingFiles, type FeedFile } from './bills/billing-files.js'
 import { runAlone, verdict } from './check/check.js'
@@ -40,7 +40,7 @@ const growthMbMax = 150
 const rowsPerSecond = 180_000
 
 /**
- * Loads the billing of a cycle day, from the hand-over of all its files to the last receipt, and reads
+ * Loads the billing of a cycle day, from the submit of all its files to the last receipt, and reads
  * the same files with `fast-csv` alone, in turn.
  */
 export async function feeds(options: FeedsOptions): Promise<FeedsFigures> {
@@ -121,7 +121,7 @@ const tables = ['billing_period_row', 'bill_line_row', 'invoice_line_row']
 /** Files under names of their own, on tables that are emptied afterwards, so that rounds begin alike. */
 async function createThrough(rig: Rig) {
   const { store, redisUrl, clickhouse, worker } = rig.stack
-  const handOver = await createHandOver({ store, redisUrl, profile: rig.profile })
+  const submission = await createSubmission({ store, redisUrl, profile: rig.profile })
   const nodePids = [process.pid, worker.pid()]
   let passed = 0
   return {
@@ -134,8 +134,8 @@ async function createThrough(rig: Rig) {
       })
       for (const pid of [...nodePids, clickhouse?.pid()]) resetPeak(pid)
       const from = performance.now()
-      const arrivals = await handOver.handOverAll(paths)
-      const receipts = await Promise.all(arrivals.map((one) => follow(handOver, one.arrival)))
+      const arrivals = await submission.submitAll(paths)
+      const receipts = await Promise.all(arrivals.map((one) => follow(submission, one.arrival)))
       const seconds = (performance.now() - from) / 1_000
       for (const [at, { rows }] of files.entries()) prove(receipts[at], rows)
       for (const table of tables) await rig.store.command({ sql: `TRUNCATE TABLE ${table} SYNC` })
@@ -145,13 +145,13 @@ async function createThrough(rig: Rig) {
         engineMb: peakMb(clickhouse?.pid()) ?? 0,
       }
     },
-    close: () => handOver.close(),
+    close: () => submission.close(),
   }
 }
 
-async function follow(handOver: HandOver, arrival: number): Promise<Receipt | undefined> {
+async function follow(submission: Submission, arrival: number): Promise<Receipt | undefined> {
   let receipt: Receipt | undefined
-  for await (const progress of handOver.follow(arrival)) receipt = progress.receipt
+  for await (const progress of submission.follow(arrival)) receipt = progress.receipt
   return receipt
 }
 

@@ -139,7 +139,7 @@ program
   )
 for (const [act, what] of [
   ['retry', 'judge a quarantined file once more, after what was wrong has been mended'],
-  ['release', 'publish the good rows of a file that has too many rejected ones'],
+  ['accept', 'publish the good rows of a file that has too many rejected ones'],
 ] as const) {
   program
     .command(act)
@@ -147,7 +147,9 @@ for (const [act, what] of [
     .argument('<file>', 'its name, or the number of its arrival')
     .addHelpText('after', '\nExit code: 0 published, 2 quarantined or a duplicate, 1 a fault.')
     .action((file) =>
-      run(async (context) => (await import('./commands/reprocess.js')).takeUp(context, act, file)),
+      run(async (context) =>
+        (await import('./commands/reprocess.js')).reprocess(context, act, file),
+      ),
     )
 }
 program

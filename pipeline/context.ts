@@ -22,7 +22,7 @@ export interface Folders {
 }
 
 /** All that the steps of the file line work with; built once, passed down. */
-export interface Line {
+export interface PipelineContext {
   readonly profile: Profile
   readonly zone: Zone
   readonly folders: Folders

@@ -1,5 +1,5 @@
 import { type FeedKind, type FeedName, feeds } from '../schemas/feed.js'
-import type { Line } from './context.js'
+import type { PipelineContext } from './context.js'
 import type { FileState, LandedChunk } from './ledger/file-state.js'
 import type { ChunkReceipt } from './ledger/ledger.js'
 import type { LoadTask, Reading } from './load-task.js'
@@ -54,29 +54,29 @@ export interface Proved {
 export interface Kind {
   createStaging(store: Store, file: Pick<FileState, 'arrival' | 'feed'>): Promise<void>
   emptyStaging(store: Store, file: Pick<FileState, 'arrival' | 'feed'>): Promise<void>
-  open(line: Line, file: Opened): Intake
+  open(context: PipelineContext, file: Opened): Intake
   /** Counts the bytes of a chunk again, as they were counted when the file was opened. */
   recount(state: FileState): (bytes: Buffer) => Pick<Measured, 'lines' | 'rows' | 'micros'>
   /** Brings one landed chunk into staging and returns its receipt; repeating it changes nothing. */
-  load(line: Line, task: LoadTask): Promise<ChunkReceipt>
-  sumStaged(line: Line, state: FileState): Promise<StagedSums>
+  load(context: PipelineContext, task: LoadTask): Promise<ChunkReceipt>
+  sumStaged(context: PipelineContext, state: FileState): Promise<StagedSums>
   /**
    * Decides what becomes of files that are published together, mostly of a single one; `ended` are
    * those of them of which it is decided already.
    */
   weigh(
-    line: Line,
+    context: PipelineContext,
     files: readonly Proved[],
     ended: readonly FileState[],
   ): Promise<readonly FileState[]>
   /** Brings the rows of a decided file into the target, where nobody sees them yet. */
-  attach(line: Line, state: FileState): Promise<void>
+  attach(context: PipelineContext, state: FileState): Promise<void>
   /** Takes the rows of a file that could not be published out of the target again. */
-  detach(line: Line, state: FileState): Promise<void>
+  detach(context: PipelineContext, state: FileState): Promise<void>
   /** Undoes what `attach` held back, when the ledger says what has become of the file. */
-  release(line: Line, state: FileState): Promise<void>
+  release(context: PipelineContext, state: FileState): Promise<void>
   /** Takes from a published file what it tells of other things; repeating it changes nothing. */
-  learn(line: Line, state: FileState): Promise<void>
+  learn(context: PipelineContext, state: FileState): Promise<void>
 }
 
 const kinds: Readonly<Record<FeedKind, Kind>> = { usage: usageKind, records: recordKind }

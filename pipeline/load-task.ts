@@ -1,6 +1,6 @@
 import type { Commodity, FeedName } from '../schemas/feed.js'
 import type { TimeStampFormat } from '../schemas/time/timestamp.js'
-import type { Line } from './context.js'
+import type { PipelineContext } from './context.js'
 import type { Chunk, LandedChunk } from './ledger/file-state.js'
 
 /** What the first bytes of a file show of all its rows. */
@@ -32,14 +32,14 @@ export function toLoadTask(
 
 /** How the rows of a usage file are to be judged: the profile's rules and what is known of the file. */
 export function rulesOf(
-  line: Pick<Line, 'profile' | 'zone'>,
+  context: Pick<PipelineContext, 'profile' | 'zone'>,
   task: Pick<LoadTask, 'feed' | 'seconds' | 'format'>,
 ) {
-  const { usage, limits } = line.profile
+  const { usage, limits } = context.profile
   return {
     ...usage,
     commodity: task.feed as Commodity,
-    zone: line.zone,
+    zone: context.zone,
     seconds: task.seconds,
     format: task.format ?? undefined,
     rowBytesMax: limits.rowBytesMax,

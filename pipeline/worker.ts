@@ -7,7 +7,7 @@ import { sourceSettings } from '../schemas/settings/source.js'
 import { createZone } from '../schemas/time/zone.js'
 import { compareWhenDue, queueComparisons } from './bills/compare/when-due.js'
 import { billWhenDue, queueDue } from './bills/when-due.js'
-import type { Folders, Line } from './context.js'
+import type { Folders, PipelineContext } from './context.js'
 import { backfill, backfillSource, giveUpHistory, openHistory } from './customers/backfill.js'
 import { register } from './customers/registrations.js'
 import { logFailure } from './failure.js'
@@ -24,7 +24,7 @@ import type { Stillness } from './steps/poll.js'
 import { pollWhenDue } from './steps/poll-when-due.js'
 import { receive } from './steps/receive.js'
 import { giveUp, reconcile } from './steps/reconcile.js'
-import { quarantineSource, takeUp } from './steps/reprocess.js'
+import { quarantineSource, reprocess } from './steps/reprocess.js'
 import { retain } from './steps/retain.js'
 import { settle } from './steps/settle.js'
 import { sweep } from './steps/sweep.js'
@@ -60,32 +60,32 @@ const historiesAtOnce = 4
 
 /** Everything that happens to files, one consumer for each queue. */
 export async function createWorker(options: WorkerOptions): Promise<{ close(): Promise<void> }> {
-  const line = createLine(options)
+  const context = createContext(options)
   const { profile, redisUrl, log } = options
   const stillness = new Map<string, Stillness>()
   const steps: { readonly [N in JobName]: (data: JobData<N>) => Promise<void> } = {
     poll: async ({ source }) => {
       const seen = stillness.get(source) ?? new Map()
       stillness.set(source, seen)
-      await pollWhenDue(line, source, seen)
+      await pollWhenDue(context, source, seen)
     },
-    fetch: ({ arrival }) => fetch(line, arrival),
-    receive: ({ arrival }) => receive(line, arrival),
-    load: ({ v: _, ...task }) => load(line, task),
-    reconcile: ({ arrival }) => reconcile(line, arrival),
-    settle: ({ arrival }) => settle(line, arrival),
-    takeUp: ({ arrival }) => takeUp(line, arrival),
-    sweep: () => sweep(line),
-    retain: () => retain(line),
+    fetch: ({ arrival }) => fetch(context, arrival),
+    receive: ({ arrival }) => receive(context, arrival),
+    load: ({ v: _, ...task }) => load(context, task),
+    reconcile: ({ arrival }) => reconcile(context, arrival),
+    settle: ({ arrival }) => settle(context, arrival),
+    reprocess: ({ arrival }) => reprocess(context, arrival),
+    sweep: () => sweep(context),
+    retain: () => retain(context),
     alert: async () => options.alert?.(),
-    register: ({ customers }) => registerAll(line, customers),
-    backfill: ({ meterId }) => backfill(line, meterId),
+    register: ({ customers }) => registerAll(context, customers),
+    backfill: ({ meterId }) => backfill(context, meterId),
     due: async () => {
-      await queueDue(line)
-      await queueComparisons(line)
+      await queueDue(context)
+      await queueComparisons(context)
     },
-    bill: ({ v: _, ...period }) => billWhenDue(line, period),
-    compare: ({ cycleId }) => compareWhenDue(line, cycleId),
+    bill: ({ v: _, ...period }) => billWhenDue(context, period),
+    compare: ({ cycleId }) => compareWhenDue(context, cycleId),
   }
   const consume = <N extends JobName>(name: N, concurrency: number) =>
     createConsumer<N>({
@@ -97,9 +97,9 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       attemptsMax: profile.limits.attemptsMax,
       run: steps[name],
       giveUp: async (data, error) => {
-        if ('arrival' in data && name !== 'takeUp')
-          await giveUp(line, { job: name, arrival: data.arrival }, error)
-        if ('meterId' in data) await giveUpHistory(line, data.meterId, error)
+        if ('arrival' in data && name !== 'reprocess')
+          await giveUp(context, { job: name, arrival: data.arrival }, error)
+        if ('meterId' in data) await giveUpHistory(context, data.meterId, error)
       },
       onFailure: (ids, error, attempts) => {
         logFailure(log, { job: name, ...ids, attempts }, error)
@@ -110,14 +110,14 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
         if ('arrival' in data) log.info({ job: name, ...idsOf(data), ms: Math.round(ms) }, 'done')
       },
     })
-  for (const name of alone) await line.queues.runAlone(name)
+  for (const name of alone) await context.queues.runAlone(name)
   const consumers = [
     consume('fetch', fetchesAtOnce),
     consume('receive', 1),
     consume('load', loadsAtOnce),
     consume('reconcile', 1),
     consume('settle', 2),
-    consume('takeUp', 1),
+    consume('reprocess', 1),
     consume('poll', 1),
     consume('sweep', 1),
     consume('retain', 1),
@@ -128,21 +128,21 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('bill', 1),
     consume('compare', 1),
   ]
-  await sweep(line)
-  const repeating = await keepRepeating(line)
+  await sweep(context)
+  const repeating = await keepRepeating(context)
   return {
     close: async () => {
       await repeating.close()
       await Promise.all(consumers.map((consumer) => consumer.close()))
-      await Promise.all([...line.sources.values()].map((source) => source.close()))
-      await line.mdm?.close()
-      await line.queues.close()
-      await line.store.close()
+      await Promise.all([...context.sources.values()].map((source) => source.close()))
+      await context.mdm?.close()
+      await context.queues.close()
+      await context.store.close()
     },
   }
 }
 
-function createLine(options: WorkerOptions): Line {
+function createContext(options: WorkerOptions): PipelineContext {
   const { profile, folders, redisUrl, secret, log, tracing } = options
   const now = () => new Date()
   const store = createStore(options.store, 'discreet', { tracer: tracing?.tracer })
@@ -176,10 +176,13 @@ function createLine(options: WorkerOptions): Line {
 }
 
 /** The history of a meter is asked for when it is known, so that none of its rows are dropped. */
-async function registerAll(line: Line, customers: readonly Registration[]): Promise<void> {
-  await register(line, customers)
-  if (line.mdm === undefined) return
-  for (const meterId of await openHistory(line, customers)) {
-    await line.queues.add('backfill', { v: 1, meterId })
+async function registerAll(
+  context: PipelineContext,
+  customers: readonly Registration[],
+): Promise<void> {
+  await register(context, customers)
+  if (context.mdm === undefined) return
+  for (const meterId of await openHistory(context, customers)) {
+    await context.queues.add('backfill', { v: 1, meterId })
   }
 }

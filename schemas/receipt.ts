@@ -34,7 +34,7 @@ const instant = z.iso.datetime()
  * The receipt of one arrival, `<file name>.receipt.json` (file layouts). Instants are ISO 8601 in
  * UTC, quantities decimal strings as sent. What is not known, or not of this feed, is null or left
  * out; `reason` is a fault's code and detail, or names the first receipt of a duplicate. Only what
- * is published is accepted: of a quarantined file `rows` tell of the rejected ones, and `withheld`
+ * is published is accepted: of a quarantined file `rows` tell of the rejected ones, and `held`
  * of all others that it holds. `roundedRows` had more decimals than are kept, whatever became of them.
  */
 export const receiptSchema = z
@@ -49,7 +49,7 @@ export const receiptSchema = z
     reason: z.string().nullish(),
     rows: sixOf(count),
     quantity: sixOf(quantity).nullish(),
-    withheld: z.strictObject({ rows: count, quantity }).readonly().nullish(),
+    held: z.strictObject({ rows: count, quantity }).readonly().nullish(),
     restated: z.strictObject({ rows: count, netQuantity: quantity }).readonly().nullish(),
     meters: count.nullish(),
     firstIntervalStart: instant.nullish(),

@@ -33,7 +33,7 @@ export function createRegister({ queues, onFailure }: RegisterOptions): Register
   let meters = 0
   let timer: NodeJS.Timeout | undefined
   let underWay = 0
-  const handOver = async (customers: readonly Registration[]): Promise<void> => {
+  const submission = async (customers: readonly Registration[]): Promise<void> => {
     underWay += customers.length
     try {
       await queues.add('register', { v: 2, customers: [...customers] })
@@ -49,7 +49,7 @@ export function createRegister({ queues, onFailure }: RegisterOptions): Register
     clearTimeout(timer)
     timer = undefined
     if (gathered.size === 0) return
-    const handed = handOver([...gathered.values()])
+    const handed = submission([...gathered.values()])
     gathered = new Map()
     meters = 0
     pending.add(handed)

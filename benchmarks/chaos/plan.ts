@@ -3,7 +3,7 @@ import { draw } from '../../infra/demo/draw.js'
 import type { UsageOptions } from '../../infra/demo/usage-rows.js'
 
 /** How a file goes in. `resting` has no done-file: it is taken when it has stood still. */
-export type Way = 'inbox' | 'resting' | 'hand-over' | 'sftp' | 's3'
+export type Way = 'inbox' | 'resting' | 'submit' | 'sftp' | 's3'
 
 /** A file as the seed has it, before it is written. */
 export interface PlannedFile {
@@ -47,7 +47,7 @@ export function planFile(seed: number, index: number): PlannedFile {
     ? 100 + pick(150, streams.meters, family)
     : 4 + pick(3, streams.meters, family)
   const spoils = member === 0 && pick(2, streams.flaws, index) === 0
-  const ways = ['inbox', 'resting', 'hand-over', 'sftp', 's3'] as const
+  const ways = ['inbox', 'resting', 'submit', 'sftp', 's3'] as const
   const ending = pick(2, streams.gzip, index) === 0 ? '.csv' : '.csv.gz'
   const correction = corrections[member] ?? 0
   return {

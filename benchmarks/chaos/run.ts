@@ -64,7 +64,7 @@ async function harm(remotes: Remotes, options: ChaosOptions, from: number): Prom
     await remotes.rest()
     await killer.flush()
     await feeder.sendNext('inbox')
-    await feeder.sendNext('hand-over')
+    await feeder.sendNext('submit')
     await untilEnded(rig, feeder, registrar)
     await Promise.all([readers, acknowledgements, feeder, registrar].map((one) => one.close()))
     const comparison = await compare(rig, files, registrar)

@@ -4,6 +4,7 @@ import { createPanels } from '../../infra/operations/panels.js'
 import { createQueues } from '../../pipeline/queues/bullmq.js'
 import { createStore, type Statement, type Store } from '../../pipeline/store/clickhouse.js'
 import { createZone } from '../../schemas/time/zone.js'
+import { statementText } from '../../test/rig/statement-text.js'
 import { verdict } from '../check/check.js'
 import { createRig, type Rig } from '../rig.js'
 import { median } from '../usage/figures.js'
@@ -93,7 +94,7 @@ async function reportPanels(
 function listenTo(store: Store) {
   const asked = new Map<string, Statement>()
   const rows = <T>(statement: Statement) => {
-    asked.set(statement.sql, statement)
+    asked.set(statementText(statement), statement)
     return store.rows<T>(statement)
   }
   return { asked, listening: { ...store, rows } }

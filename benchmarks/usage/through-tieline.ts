@@ -1,7 +1,7 @@
 import { linkSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createHandOver } from '../../pipeline/intake/submit.js'
+import { createSubmission } from '../../pipeline/intake/submit.js'
 import type { Receipt } from '../../schemas/receipt.js'
 import { peakMb, resetPeak } from '../memory.js'
 import { processorSeconds } from '../processor.js'
@@ -14,7 +14,7 @@ export interface Passage {
   readonly receipt: Receipt
 }
 
-/** Files from their hand-over to their receipt, through everything there is. */
+/** Files from their submit to their receipt, through everything there is. */
 export interface ThroughTieline {
   /**
    * Seconds from handing over a finished file to its receipt. The file gets a name of its own and
@@ -31,7 +31,7 @@ export interface ThroughTieline {
 
 export async function createThroughTieline(rig: Rig): Promise<ThroughTieline> {
   const { store, redisUrl, clickhouse, worker } = rig.stack
-  const handOver = await createHandOver({ store, redisUrl, profile: rig.profile })
+  const submission = await createSubmission({ store, redisUrl, profile: rig.profile })
   const nodePids = [process.pid, worker.pid()]
   const spent = () => processorSeconds(worker.pid()) + processorSeconds(clickhouse?.pid())
   let round = 0
@@ -44,9 +44,9 @@ export async function createThroughTieline(rig: Rig): Promise<ThroughTieline> {
       for (const pid of [...nodePids, clickhouse?.pid()]) resetPeak(pid)
       const spentBefore = spent()
       const from = performance.now()
-      const { arrival } = await handOver.handOver(named)
+      const { arrival } = await submission.submit(named)
       let receipt: Receipt | undefined
-      for await (const progress of handOver.follow(arrival)) receipt = progress.receipt
+      for await (const progress of submission.follow(arrival)) receipt = progress.receipt
       const seconds = (performance.now() - from) / 1_000
       const processor = spent() - spentBefore
       nodeMb = Math.max(nodeMb, ...nodePids.map((pid) => peakMb(pid) ?? 0))
@@ -64,6 +64,6 @@ export async function createThroughTieline(rig: Rig): Promise<ThroughTieline> {
       return (spent() - spentBefore) / ((performance.now() - from) / 1_000)
     },
     peaks: () => ({ nodeMb, engineMb }),
-    close: () => handOver.close(),
+    close: () => submission.close(),
   }
 }

@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
-import type { HandOver } from '../../pipeline/intake/submit.js'
+import type { Submission } from '../../pipeline/intake/submit.js'
 import { arrivalPaths } from '../../pipeline/ledger/outbox.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Receipt } from '../../schemas/receipt.js'
@@ -29,12 +29,12 @@ export async function load(
   const paths = files.map(readable)
   const { again } = options
   const handed: string[] = []
-  let arrivals: ReturnType<HandOver['handOverAll']> | undefined
+  let arrivals: ReturnType<Submission['submitAll']> | undefined
   const toArriving = (path: string, at: number): Arriving => ({
     name: basename(path),
     bytes: statSync(path).size,
-    arrive: async (handOver) => {
-      arrivals ??= handOver.handOverAll(paths, { again })
+    arrive: async (submission) => {
+      arrivals ??= submission.submitAll(paths, { again })
       const { arrival } = (await arrivals)[at] as { readonly arrival: number }
       handed.push(`${path}, arrival ${arrival}`)
       return arrival

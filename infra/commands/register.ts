@@ -69,7 +69,7 @@ async function registerFile(stack: InUse, { file, options, say }: Task): Promise
   const bar = createBar()
   const batch: Registration[] = []
   let summary: Summary = { customers: 0, changed: 0, meters: 0, bad: 0 }
-  const handOver = async (bytesDone: number) => {
+  const submission = async (bytesDone: number) => {
     const registered = batch.splice(0)
     const { customers, changed, meters } = await registerCustomers(context, registered)
     if (stack.profile.backfill !== undefined) await openHistory(context, registered)
@@ -90,9 +90,9 @@ async function registerFile(stack: InUse, { file, options, say }: Task): Promise
         const reasons = layoutFault(value) ?? spell(problems)
         if (summary.bad <= problemsShown) say(`line ${line}: ${reasons}`)
       }
-      if (batch.length >= customersAtOnce) await handOver(bytesRead)
+      if (batch.length >= customersAtOnce) await submission(bytesRead)
     }
-    await handOver(bytesTotal)
+    await submission(bytesTotal)
   } finally {
     bar.stop()
     await store.close()

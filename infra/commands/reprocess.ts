@@ -3,9 +3,9 @@ import { createLedger, type Ledger } from '../../pipeline/ledger/ledger.js'
 import { createQueues } from '../../pipeline/queues/bullmq.js'
 import {
   findReplacement,
-  orderTakeUp,
-  type TakeUp,
-  takenUp,
+  orderReprocess,
+  type ReprocessAct,
+  reprocessed,
 } from '../../pipeline/steps/reprocess.js'
 import { createStore } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
@@ -19,7 +19,11 @@ import { type InUse, useData } from './use-stack.js'
  * Takes a quarantined file up again and waits for its receipt: `retry` judges it once more, `release`
  * publishes its good rows too. The exit code is 0 when it is published, 2 when it is not.
  */
-export async function takeUp(context: Context, act: TakeUp, file: string): Promise<number> {
+export async function reprocess(
+  context: Context,
+  act: ReprocessAct,
+  file: string,
+): Promise<number> {
   const [followed] = await useData(context, act, async (stack) => {
     const { name, bytes, arrive } = await order(stack, act, file)
     return followFiles(stack, [{ name, bytes, arrive: () => arrive(context.ending) }], context.say)
@@ -31,14 +35,14 @@ export async function takeUp(context: Context, act: TakeUp, file: string): Promi
 
 const lookMs = 250
 
-async function order(stack: InUse, act: TakeUp, file: string) {
+async function order(stack: InUse, act: ReprocessAct, file: string) {
   const store = createStore(stack.store)
   const ledger = createLedger(store, () => new Date())
   const queues = createQueues({ redisUrl: stack.redisUrl, prefix: stack.profile.database })
   try {
     const { arrival, name, bytes } = await findFile(ledger, file)
     const desk = { store, ledger, queues, folders: stack.home }
-    await orderTakeUp(desk, commandActor(), { arrival, act })
+    await orderReprocess(desk, commandActor(), { arrival, act })
     return { name, bytes, arrive: (ending: AbortSignal) => waitFor(stack, arrival, ending) }
   } finally {
     await queues.close()
@@ -53,7 +57,7 @@ async function waitFor(stack: InUse, arrival: number, ending: AbortSignal): Prom
   try {
     for (;;) {
       const replaced = await findReplacement({ store, ledger }, arrival)
-      const again = (await takenUp({ store, ledger }, arrival))?.arrival
+      const again = (await reprocessed({ store, ledger }, arrival))?.arrival
       if (again !== undefined) return again
       if (replaced !== undefined) throw new Fault('FILE_STATE', replaced)
       await sleep(lookMs, undefined, { signal: ending })

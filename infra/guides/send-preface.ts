@@ -68,7 +68,7 @@ receiver's profile (\`--profile\`); the examples here are judged by that of the 
 \`<name>.receipt.json\` says where every row went, \`<name>.rejects.csv\` which were no use and why: in
 \`outbox/\`, and beside the file where the source is on another machine. Only what is published is
 accepted: the receipt of a quarantined file has its rejected rows and the number of all others as
-\`withheld\`.
+\`held\`.
 
 ## Sent to the gateway
 

@@ -117,8 +117,8 @@ async function judge(name: FeedName, text: string, folder: string): Promise<Chec
 }
 
 function renderVerdict({ receipt, badRows }: Checked): string {
-  const { status, reason, rows, withheld } = receipt
-  const counts = { accepted: rows.accepted, rejected: rows.rejected, withheld: withheld?.rows ?? 0 }
+  const { status, reason, rows, held } = receipt
+  const counts = { accepted: rows.accepted, rejected: rows.rejected, held: held?.rows ?? 0 }
   const told = Object.entries(counts).map(([name, count]) => `${count} ${name}`)
   return [
     `${status}: of its rows ${told.join(', ')}`,

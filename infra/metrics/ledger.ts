@@ -16,7 +16,7 @@ const outcomes = [
   'superseded',
   'rejected',
   'unregistered',
-  'withheld',
+  'held',
 ] as const
 
 type Sums = Readonly<Record<`${'rows' | 'quantity'}_${(typeof outcomes)[number]}`, string>>

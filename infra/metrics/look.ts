@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { withDeadline } from '../../pipeline/deadline.js'
 import { Fault } from '../../schemas/fault.js'
 import type { MetricName } from './catalogue.js'
 import type { Metrics } from './registry.js'
@@ -35,16 +35,10 @@ export function createLook(
 }
 
 /** What was asked for, unless it takes longer: `OVERLOAD`. */
-export async function within<T>(asked: Promise<T>, msMax = answerMsMax): Promise<T> {
-  const waited = new AbortController()
-  const late = sleep(msMax, undefined, { signal: waited.signal }).then(() => {
+export function within<T>(asked: Promise<T>, msMax = answerMsMax): Promise<T> {
+  return withDeadline(asked, msMax, () => {
     throw new Fault('OVERLOAD', `no answer within ${msMax} ms`)
   })
-  try {
-    return await Promise.race([asked, late])
-  } finally {
-    waited.abort()
-  }
 }
 
 /** Asks once in a stretch of time and tells that again; a failure is not kept. */

@@ -4,11 +4,11 @@ import type { Arrival } from '../../pipeline/ledger/ledger.js'
 import { toReceipt } from '../../pipeline/ledger/receipt.js'
 import {
   findObstacle,
-  type TakenUp,
-  type TakeUp,
-  type TakeUpDesk,
-  takenUp,
-  takeUps,
+  type ReprocessAct,
+  type ReprocessContext,
+  type Reprocessed,
+  reprocessActs,
+  reprocessed,
 } from '../../pipeline/steps/reprocess.js'
 import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import type { Receipt } from '../../schemas/receipt.js'
@@ -43,12 +43,12 @@ export interface FileDetail {
   readonly clockChanges: readonly ClockChange[]
   readonly rejectKinds: readonly RejectKind[]
   /** Why an act is not open; empty where it is. */
-  readonly acts: Readonly<Record<TakeUp, string>>
-  readonly takenUp: TakenUp | undefined
+  readonly acts: Readonly<Record<ReprocessAct, string>>
+  readonly reprocessed: Reprocessed | undefined
   readonly entries: readonly Pick<Entry, 'number' | 'at' | 'who' | 'via' | 'act'>[]
 }
 
-export interface FileDesk extends TakeUpDesk {
+export interface FileDesk extends ReprocessContext {
   readonly profile: Profile
   readonly zone: Zone
 }
@@ -58,13 +58,13 @@ export async function readFileDetail(desk: FileDesk, number: number): Promise<Fi
   const { ledger, store, profile, zone } = desk
   const [arrival, state] = await Promise.all([ledger.arrival(number), ledger.state(number)])
   if (arrival === undefined) throw new Fault('FILE_STATE', `there is no arrival ${number}`)
-  const about = { acts: takeUps, subject: String(number) }
+  const about = { acts: reprocessActs, subject: String(number) }
   const [first, rejectKinds, acts, entries, taken] = await Promise.all([
     state?.duplicateOf ? ledger.state(state.duplicateOf) : undefined,
     readRejectKinds(desk, number),
     openActs(desk, state),
     readActsOn(store, about),
-    takenUp(desk, number),
+    reprocessed(desk, number),
   ])
   const fault = state?.fault ?? ''
   return {
@@ -77,7 +77,7 @@ export async function readFileDetail(desk: FileDesk, number: number): Promise<Fi
     clockChanges: state === undefined ? [] : clockChanges(state, zone),
     rejectKinds,
     acts,
-    takenUp: taken,
+    reprocessed: taken,
     entries: entries.map(({ number, at, who, via, act }) => ({ number, at, who, via, act })),
   }
 }
@@ -87,12 +87,12 @@ function shownOf({ arrival, name, source, arrivedAt }: Arrival) {
 }
 
 async function openActs(desk: FileDesk, state: FileState | undefined) {
-  const why = async (act: TakeUp) => {
+  const why = async (act: ReprocessAct) => {
     if (state === undefined) return 'it was not taken in yet'
     return (await findObstacle(desk, state, act)) ?? ''
   }
-  const [retry, release] = await Promise.all([why('retry'), why('release')])
-  return { retry, release }
+  const [retry, accept] = await Promise.all([why('retry'), why('accept')])
+  return { retry, accept }
 }
 
 const daysMax = 800

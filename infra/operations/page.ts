@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Actor } from '../../pipeline/ledger/audit.js'
-import { orderTakeUp, type TakeUp } from '../../pipeline/steps/reprocess.js'
+import { orderReprocess, type ReprocessAct } from '../../pipeline/steps/reprocess.js'
 import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import { type Admit, isOwn } from './access.js'
 import { readAssets } from './assets.js'
@@ -57,7 +57,7 @@ export function createPage(options: PageOptions): Page {
     ['GET', /^\/live$/, watch],
     ['GET', /^\/files\/(\d{1,9})$/, detail],
     ['GET', /^\/files\/(\d{1,9})\/rejects$/, rejects],
-    ['POST', /^\/files\/(\d{1,9})\/(retry|release)$/, act],
+    ['POST', /^\/files\/(\d{1,9})\/(retry|accept)$/, act],
     ['GET', /^\/queues(?:\/.*)?$/, ({ request, response }) => board(request, response)],
     ['GET', /^\/[\w.-]*$/, asset],
   ]
@@ -90,7 +90,7 @@ export function createPage(options: PageOptions): Page {
     if (!isOwn(request)) throw new Fault('PERMISSION', 'only the page itself may ask for this')
     const [arrival, order] = parts
     const actor: Actor = { who, via: 'page' }
-    await orderTakeUp(desk, actor, { arrival: Number(arrival), act: order as TakeUp })
+    await orderReprocess(desk, actor, { arrival: Number(arrival), act: order as ReprocessAct })
     sendJson(response, 202, await readFileDetail(desk, Number(arrival)))
   }
 

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   context,
   ROOT_CONTEXT,
@@ -18,6 +17,7 @@ import {
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node'
 import type { Telemetry } from 'bullmq'
 import { BullMQOtel } from 'bullmq-otel'
+import { withDeadline } from '../../pipeline/deadline.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Tracer } from '../../schemas/tracer.js'
 import { packageVersion } from '../package-root.js'
@@ -54,13 +54,8 @@ export function createTracing(
     tracer: createTracer(propagator),
     telemetry: createTelemetry(),
     close: async () => {
-      const waited = new AbortController()
-      const late = sleep(closeMsMax, undefined, { signal: waited.signal }).then(
-        () => hear({ code: ExportResultCode.FAILED }),
-        () => undefined,
-      )
-      await Promise.race([provider.shutdown().catch(() => undefined), late])
-      waited.abort()
+      const closed = provider.shutdown().catch(() => undefined)
+      await withDeadline(closed, closeMsMax, () => hear({ code: ExportResultCode.FAILED }))
     },
   }
 }

@@ -25,7 +25,7 @@ import { sumReads, toClickHouseTime } from './sum-reads.js'
 import { reconcile, type VarianceSummary } from './variance/reconcile.js'
 import { gatherBilled } from './variance/variance.js'
 
-/** What bills are computed with; a `Line` is one. */
+/** What bills are computed with; a `PipelineContext` is one. */
 export interface BillContext {
   readonly store: Store
   readonly profile: Profile

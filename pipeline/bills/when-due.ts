@@ -1,4 +1,4 @@
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { isLeftAlone } from '../queues/back-off.js'
 import { isPausing, nextFailure } from './failure.js'
 import {
@@ -11,7 +11,7 @@ import {
 } from './periods.js'
 import { bill, localDay } from './run.js'
 
-type DueLine = Pick<Line, 'store' | 'profile' | 'zone' | 'now' | 'queues' | 'log'>
+type DueLine = Pick<PipelineContext, 'store' | 'profile' | 'zone' | 'now' | 'queues' | 'log'>
 
 /** A period by its cycle and first day. */
 export interface PeriodNamed {

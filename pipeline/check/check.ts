@@ -11,13 +11,7 @@ import { lengthsOf, type Profile } from '../../schemas/settings/profile.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { type FileState, noQuantity, noRows } from '../ledger/file-state.js'
 import { toReceipt } from '../ledger/receipt.js'
-import {
-  isCutShort,
-  type Refusal,
-  refuseRows,
-  truncatedRefusal,
-  withhold,
-} from '../ledger/verdict.js'
+import { hold, isCutShort, type Refusal, refuseRows, truncatedRefusal } from '../ledger/verdict.js'
 import { rulesOf } from '../load-task.js'
 import { checkRecords } from '../records/check.js'
 import { blankState, companyNotes, refuseLarge } from '../steps/receive.js'
@@ -80,7 +74,7 @@ export async function check(path: string, options: CheckOptions): Promise<Checke
     return await (isUsage ? judge(checking, state) : checkRecords(checking, state))
   } catch (error) {
     if (!(error instanceof Fault) || error.retry) throw error
-    const refused = withhold(state, { fault: error.code, reason: error.detail })
+    const refused = hold(state, { fault: error.code, reason: error.detail })
     return { receipt: toReceipt({ ...refused, settledAt: options.now() }), badRows: [] }
   }
 }
@@ -106,7 +100,7 @@ async function judge(checking: Checking, blank: FileState): Promise<Checked> {
     }
     const wrong = refusalOf(reading, feeds[name.feed])
     if (wrong !== undefined) {
-      const refused = { ...withhold(state, wrong), settledAt: now() }
+      const refused = { ...hold(state, wrong), settledAt: now() }
       return { receipt: toReceipt(refused), badRows: [] }
     }
     const decided = await decide(state, { profile, reading, reads, repeats, badRowsMax })

@@ -106,7 +106,7 @@ function refuse(
       status: 'quarantined',
       reason: `${fault}: ${reason}`,
       rows,
-      withheld: { rows: read - rejected, quantity: '0' },
+      held: { rows: read - rejected, quantity: '0' },
     },
     badRows: [...badRows, ...bad].sort((a, b) => a.line - b.line),
   }

@@ -8,7 +8,7 @@ import { inflate } from '../files/inflate.js'
 import { cutPieces, type Piece } from '../files/row-blocks.js'
 import type { Arrival } from '../ledger/ledger.js'
 import { attempt } from '../sources/disk.js'
-import { createHandOverSource } from '../sources/folder.js'
+import { createSubmitSource } from '../sources/folder.js'
 import { tap } from '../steps/receive.js'
 import type { CheckOptions } from './check.js'
 
@@ -50,7 +50,7 @@ export function piecesOf(
   seen: Seen = {},
 ): AsyncGenerator<Piece> {
   const { limits } = options.profile
-  const packed = tap(createHandOverSource().read(origin), seen.packed ?? ignore)
+  const packed = tap(createSubmitSource().read(origin), seen.packed ?? ignore)
   const unpacked = inflate(packed, {
     compression: name.compression,
     bytesMax: limits.fileBytesMax,

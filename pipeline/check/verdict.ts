@@ -9,10 +9,10 @@ import { splitRows } from '../files/rows.js'
 import type { FileState } from '../ledger/file-state.js'
 import {
   dateNotes,
+  hold,
   noteLengths,
   refuseDates,
   refuseShare,
-  withhold,
   withRejected,
 } from '../ledger/verdict.js'
 import { lengthDetail } from '../usage/lengths.js'
@@ -48,7 +48,7 @@ export async function decide(state: FileState, judged: Judged): Promise<Decided>
   const dated = withRejected({ ...state, notes }, toCounted(reading.rejected))
   const misdated = refuseDates(notes, dateOrder)
   if (misdated !== undefined) {
-    return { state: withhold(dated, misdated), badRows: reading.badRows, closest: new Map() }
+    return { state: hold(dated, misdated), badRows: reading.badRows, closest: new Map() }
   }
   await placeRepeats(repeats, reads, reading.secondStarts)
   const tally = await tallyMeters(reads.sorted(), rulesOf(state, judged))
@@ -65,7 +65,7 @@ export async function decide(state: FileState, judged: Judged): Promise<Decided>
     .slice(0, badRowsMax)
   const tooMany = refuseShare(counted.rows, rejectedShareMax)
   if (tooMany !== undefined) {
-    return { state: withhold(counted, tooMany), badRows, closest }
+    return { state: hold(counted, tooMany), badRows, closest }
   }
   return { state: published(counted, tally), badRows, closest }
 }

@@ -6,7 +6,7 @@ import { trimBlanks } from '../../schemas/field.js'
 import type { Registration } from '../../schemas/gateway/registration.js'
 import { type HistoryAsked, toUsageText } from '../../schemas/history.js'
 import { addDays, dayAt } from '../../schemas/time/zone.js'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { parseRow } from '../files/csv.js'
 import { splitRows } from '../files/rows.js'
 import { attempt } from '../sources/disk.js'
@@ -55,10 +55,10 @@ export async function openHistory(
 }
 
 /** Queues what is open; whatever a lost queue forgot comes back so. */
-export async function queueOpenHistory(line: Line): Promise<void> {
-  if (line.mdm === undefined) return
-  for (const meterId of await openHistoryMeters(line.store, sweptMax)) {
-    await line.queues.add('backfill', { v: 1, meterId })
+export async function queueOpenHistory(context: PipelineContext): Promise<void> {
+  if (context.mdm === undefined) return
+  for (const meterId of await openHistoryMeters(context.store, sweptMax)) {
+    await context.queues.add('backfill', { v: 1, meterId })
   }
 }
 
@@ -67,28 +67,28 @@ export async function queueOpenHistory(line: Line): Promise<void> {
  * way of every other. The request was written down before, and is ended last: whoever dies in
  * between is followed by one who finds the file's arrival, or asks once more. Faults: the MDM's.
  */
-export async function backfill(line: Line, meterId: string): Promise<void> {
-  const [request] = await readHistoryRequests(line.store, [meterId])
-  if (line.mdm === undefined || request?.state !== 'open') return
-  const path = join(line.folders.backfill, `${hashOf(meterId)}.csv`)
-  const known = await findArrivalSince(line.store, path, request.requestedAt)
-  if (known !== undefined) return end(line, request, { state: 'answered', arrival: known })
-  const answer = await line.mdm.history(askedOf(line, request))
+export async function backfill(context: PipelineContext, meterId: string): Promise<void> {
+  const [request] = await readHistoryRequests(context.store, [meterId])
+  if (context.mdm === undefined || request?.state !== 'open') return
+  const path = join(context.folders.backfill, `${hashOf(meterId)}.csv`)
+  const known = await findArrivalSince(context.store, path, request.requestedAt)
+  if (known !== undefined) return end(context, request, { state: 'answered', arrival: known })
+  const answer = await context.mdm.history(askedOf(context, request))
   const text = answer === undefined ? undefined : toUsageText(answer)
-  if (text === undefined) return end(line, request, { state: 'empty' })
+  if (text === undefined) return end(context, request, { state: 'empty' })
   expectOwnRows(text, meterId)
   await writeWhole(path, text)
   const { size, mtimeMs } = await attempt(path, () => stat(path))
-  const { arrival } = await line.ledger.claim({
+  const { arrival } = await context.ledger.claim({
     source: backfillSource,
-    name: nameOf(line, request),
+    name: nameOf(context, request),
     path,
     bytes: size,
     modifiedMs: Math.trunc(mtimeMs),
     force: false,
   })
-  await end(line, request, { state: 'answered', arrival })
-  await line.queues.add('receive', { v: 1, arrival })
+  await end(context, request, { state: 'answered', arrival })
+  await context.queues.add('receive', { v: 1, arrival })
 }
 
 /**
@@ -109,28 +109,39 @@ function expectOwnRows(text: string, meterId: string): void {
 }
 
 /** Ends a request that failed for good; it is opened again when its customer next calls. */
-export async function giveUpHistory(line: Line, meterId: string, error: unknown): Promise<void> {
-  const [request] = await readHistoryRequests(line.store, [meterId])
+export async function giveUpHistory(
+  context: PipelineContext,
+  meterId: string,
+  error: unknown,
+): Promise<void> {
+  const [request] = await readHistoryRequests(context.store, [meterId])
   if (request?.state !== 'open') return
   const reason = error instanceof Fault ? error.code : 'unexpected failure'
-  await end(line, request, { state: 'failed', reason })
+  await end(context, request, { state: 'failed', reason })
 }
 
-function end(line: Line, request: HistoryRequest, how: Partial<HistoryRequest>): Promise<void> {
-  return writeHistoryRequests(line.store, [{ ...request, ...how, version: request.version + 1 }])
+function end(
+  context: PipelineContext,
+  request: HistoryRequest,
+  how: Partial<HistoryRequest>,
+): Promise<void> {
+  return writeHistoryRequests(context.store, [{ ...request, ...how, version: request.version + 1 }])
 }
 
-function askedOf(line: Line, { meterId, requestedAt }: HistoryRequest): HistoryAsked {
-  const to = dayAt(line.zone, requestedAt)
-  const days = line.profile.backfill?.days ?? 0
+function askedOf(context: PipelineContext, { meterId, requestedAt }: HistoryRequest): HistoryAsked {
+  const to = dayAt(context.zone, requestedAt)
+  const days = context.profile.backfill?.days ?? 0
   return { meterId, from: addDays(to, -days), to }
 }
 
 /** Nine digits of the hash tell the files of a day apart for people; paths tell them apart for us. */
-function nameOf(line: Line, { meterId, commodity, requestedAt }: HistoryRequest): string {
-  const [year, month, day] = dayAt(line.zone, requestedAt).split('-')
+function nameOf(
+  context: PipelineContext,
+  { meterId, commodity, requestedAt }: HistoryRequest,
+): string {
+  const [year, month, day] = dayAt(context.zone, requestedAt).split('-')
   const number = Number.parseInt(hashOf(meterId).slice(0, 12), 16) % 1_000_000_000
-  return `${line.profile.companyCodes[0]}_${day}${month}${year}_${commodity}_${number}.csv`
+  return `${context.profile.companyCodes[0]}_${day}${month}${year}_${commodity}_${number}.csv`
 }
 
 /** The file is there whole or not at all, also after a power cut. */

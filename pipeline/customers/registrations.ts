@@ -19,7 +19,7 @@ import {
   toTenancies,
 } from './tenancies.js'
 
-/** What registering works with; a `Line` is one. */
+/** What registering works with; a `PipelineContext` is one. */
 export interface RegisterContext {
   readonly store: Store
   readonly now: () => Date

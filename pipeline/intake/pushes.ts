@@ -51,14 +51,14 @@ export async function createPushes(options: PushOptions): Promise<Pushes> {
   const gatherers = new Map(
     [...pushedColumns].map(([feed, columns]) => [feed, createGatherer(options, { feed, columns })]),
   )
-  const handOver = async () => {
+  const gather = async () => {
     for (const gatherer of gatherers.values()) await gatherer.end()
     await mendParts(options)
     await claimAll(options)
   }
-  let working: Promise<void> = handOver().catch(options.onFailure)
+  let working: Promise<void> = gather().catch(options.onFailure)
   const work = () => {
-    working = working.then(handOver).catch(options.onFailure)
+    working = working.then(gather).catch(options.onFailure)
   }
   const timer = setInterval(work, options.gatherSeconds * 1_000)
   return {

@@ -3,6 +3,7 @@ import { basename, resolve } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import type { Receipt } from '../../schemas/receipt.js'
 import type { Profile } from '../../schemas/settings/profile.js'
+import { withDeadline } from '../deadline.js'
 import type { FileStatus } from '../ledger/file-state.js'
 import { type Arrival, createLedger, type Entry, type Ledger } from '../ledger/ledger.js'
 import { toReceipt } from '../ledger/receipt.js'
@@ -12,7 +13,7 @@ import { type Held, holdUp, passingFault } from '../queues/wait.js'
 import { attempt } from '../sources/disk.js'
 import { createStore, type StoreAddress } from '../store/clickhouse.js'
 
-export interface HandOverOptions {
+export interface SubmissionOptions {
   readonly store: StoreAddress
   readonly redisUrl: string
   readonly profile: Profile
@@ -30,14 +31,14 @@ export interface Progress {
 }
 
 /** The way in for files that a person names: they are handed over as finished. */
-export interface HandOver {
+export interface Submission {
   /**
    * Claims an arrival and queues it; while Redis is away the claim is enough, for the sweep queues
    * what it finds. Faults: `SOURCE_UNREACHABLE`, `STORE_UNREACHABLE`.
    */
-  handOver(path: string, options?: { readonly again?: boolean }): Promise<{ arrival: number }>
+  submit(path: string, options?: { readonly again?: boolean }): Promise<{ arrival: number }>
   /** Claims all files together and queues them; of sets, these are judged as one. */
-  handOverAll(
+  submitAll(
     paths: readonly string[],
     options?: { readonly again?: boolean },
   ): Promise<readonly { readonly arrival: number }[]>
@@ -48,7 +49,7 @@ export interface HandOver {
 
 const pollMs = 1_000
 
-export async function createHandOver(options: HandOverOptions): Promise<HandOver> {
+export async function createSubmission(options: SubmissionOptions): Promise<Submission> {
   const { redisUrl, profile } = options
   const store = createStore(options.store, 'discreet')
   const ledger = createLedger(store, () => new Date())
@@ -58,7 +59,7 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
     { redisUrl, prefix: profile.database, name: 'settle' },
     (id) => settled.get(id)?.(),
   )
-  const handOverAll: HandOver['handOverAll'] = async (paths, { again = false } = {}) => {
+  const submitAll: Submission['submitAll'] = async (paths, { again = false } = {}) => {
     const entries = await Promise.all(paths.map(toEntry))
     const arrivals = await ledger.claimAll(entries.map((entry) => ({ ...entry, force: again })))
     for (const { arrival } of arrivals) {
@@ -67,8 +68,8 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
     return arrivals
   }
   return {
-    handOver: async (path, options) => (await handOverAll([path], options))[0] as Arrival,
-    handOverAll,
+    submit: async (path, options) => (await submitAll([path], options))[0] as Arrival,
+    submitAll,
     follow: async function* (arrival) {
       const id = jobId('settle', { v: 1, arrival })
       let progress = unseen
@@ -77,7 +78,7 @@ export async function createHandOver(options: HandOverOptions): Promise<HandOver
         progress = await look({ ledger, queues }, arrival, progress)
         yield progress
         if (progress.receipt !== undefined) break
-        await Promise.race([woken, new Promise((wake) => setTimeout(wake, pollMs))])
+        await withDeadline(woken, pollMs, () => undefined)
       }
       settled.delete(id)
     },
@@ -94,7 +95,7 @@ async function toEntry(path: string): Promise<Omit<Entry, 'force'>> {
   const found = await attempt(absolute, () => stat(absolute))
   if (!found.isFile()) throw new Fault('SOURCE_UNREACHABLE', `${path} is not a file`)
   return {
-    source: 'hand-over',
+    source: 'submit',
     name: basename(absolute),
     path: absolute,
     bytes: found.size,
@@ -136,7 +137,7 @@ async function lookUp(ledger: Ledger, arrival: number): Promise<Progress> {
   return {
     status: state?.status ?? 'arrived',
     rowsLoaded: receipts.reduce((sum, receipt) => sum + receipt.rowsRead, 0),
-    rowsTotal: state && state.rows.read + state.withheld.rows,
+    rowsTotal: state && state.rows.read + state.held.rows,
     wait: undefined,
     receipt: state?.settledAt === undefined ? undefined : toReceipt(state, first),
   }

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { Store } from '../store/clickhouse.js'
 
 /** What is written down when somebody does it. */
-export const acts = ['retry', 'release', 'register', 'unlock', 'bind', 'erase', 'profile'] as const
+export const acts = ['retry', 'accept', 'register', 'unlock', 'bind', 'erase', 'profile'] as const
 
 /** Who is doing something: a name that was proven, and the way that it came by. */
 export interface Actor {

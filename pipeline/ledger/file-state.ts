@@ -88,7 +88,7 @@ export interface FileState {
   readonly rows: Outcomes<number>
   readonly quantity: Outcomes<string>
   /** Rows of a quarantined file that were not rejected: none of them is published. */
-  readonly withheld: Counted
+  readonly held: Counted
   readonly restated: { readonly rows: number; readonly netQuantity: string }
   readonly meters: number
   readonly firstIntervalStart: Date | undefined
@@ -161,8 +161,8 @@ export function toStateRow(state: FileState): StateRow {
     duplicate_of: state.duplicateOf,
     ...flat('rows', state.rows),
     ...flat('quantity', state.quantity),
-    rows_withheld: state.withheld.rows,
-    quantity_withheld: state.withheld.quantity,
+    rows_held: state.held.rows,
+    quantity_held: state.held.quantity,
     restated_rows: state.restated.rows,
     restated_net_quantity: state.restated.netQuantity,
     meters: state.meters,
@@ -202,7 +202,7 @@ export function fromStateRow(row: StateRow): FileState {
     duplicateOf: Number(row['duplicate_of']),
     rows: gather('rows', Number),
     quantity: gather('quantity', String),
-    withheld: { rows: Number(row['rows_withheld']), quantity: text('quantity_withheld') },
+    held: { rows: Number(row['rows_held']), quantity: text('quantity_held') },
     restated: { rows: Number(row['restated_rows']), netQuantity: text('restated_net_quantity') },
     meters: Number(row['meters']),
     firstIntervalStart: instant('first_interval_start'),

@@ -12,7 +12,7 @@ export interface Entry {
   /** Load it although the same file is published already. */
   readonly force: boolean
   /** Publish its good rows however many are rejected: a person said so. */
-  readonly release?: boolean
+  readonly acceptRejects?: boolean
 }
 
 export interface Arrival extends Entry {
@@ -194,7 +194,7 @@ interface ArrivalRow {
   readonly bytes: string
   readonly modified_ms: string
   readonly force: boolean
-  readonly release: boolean
+  readonly accept_rejects: boolean
   readonly arrived_at: string
 }
 
@@ -207,7 +207,7 @@ function fromArrivalRow(row: ArrivalRow): Arrival {
     bytes: Number(row.bytes),
     modifiedMs: Number(row.modified_ms),
     force: row.force,
-    release: row.release,
+    acceptRejects: row.accept_rejects,
     arrivedAt: new Date(`${row.arrived_at.replace(' ', 'T')}Z`),
   }
 }
@@ -222,7 +222,7 @@ function toArrivalRow(arrival: Arrival, claim: string): object {
     bytes: String(arrival.bytes),
     modified_ms: String(Math.trunc(arrival.modifiedMs)),
     force: arrival.force,
-    release: arrival.release ?? false,
+    accept_rejects: arrival.acceptRejects ?? false,
     arrived_at: arrival.arrivedAt.toISOString(),
   }
 }

@@ -13,7 +13,7 @@ export function toReceipt(state: FileState, first?: FileState): Receipt {
     reason: reasonOf(state, first),
     rows: state.rows,
     quantity: isProved(state.feed) ? state.quantity : null,
-    withheld: state.withheld,
+    held: state.held,
     restated: state.restated,
     meters: state.meters,
     firstIntervalStart: state.firstIntervalStart?.toISOString() ?? null,

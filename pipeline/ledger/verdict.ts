@@ -46,10 +46,10 @@ export function isCutShort(unendedRow: string | undefined, columns: readonly str
 }
 
 /**
- * A file that is refused as a whole: its rejected rows are told, all others are withheld, so that
+ * A file that is refused as a whole: its rejected rows are told, all others are held, so that
  * nothing is called accepted which nobody can read.
  */
-export function withhold(state: FileState, { fault, reason }: Refusal): FileState {
+export function hold(state: FileState, { fault, reason }: Refusal): FileState {
   const { rows, quantity } = state
   return {
     ...state,
@@ -58,7 +58,7 @@ export function withhold(state: FileState, { fault, reason }: Refusal): FileStat
     reason,
     rows: { ...noRows, read: rows.rejected, rejected: rows.rejected },
     quantity: { ...noQuantity, read: quantity.rejected, rejected: quantity.rejected },
-    withheld: {
+    held: {
       rows: rows.read - rows.rejected,
       quantity: subtractQuantities(quantity.read, quantity.rejected),
     },

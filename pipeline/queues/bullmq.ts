@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { FlowProducer, type Job, Queue, QueueEvents, UnrecoverableError, Worker } from 'bullmq'
 import { Fault } from '../../schemas/fault.js'
+import { withDeadline } from '../deadline.js'
 import {
   idsOf,
   type JobData,
@@ -88,7 +88,7 @@ const forgotten: readonly JobName[] = [
   'backfill',
   'bill',
   'compare',
-  'takeUp',
+  'reprocess',
 ]
 
 function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
@@ -111,19 +111,15 @@ export function createQueues(options: QueueOptions): Queues {
   const queue = (name: JobName) => queues.get(name) as Queue
 
   const reach = async <T>(run: () => Promise<T>): Promise<T> => {
-    const waited = new AbortController()
-    const late = sleep(reachMsMax, undefined, { signal: waited.signal }).then(() => {
-      throw new Error(`no answer in ${reachMsMax / 1_000} s`)
-    })
     try {
-      return await Promise.race([run(), late])
+      return await withDeadline(run(), reachMsMax, () => {
+        throw new Error(`no answer in ${reachMsMax / 1_000} s`)
+      })
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       throw new Fault('QUEUE_UNREACHABLE', `Redis does not do what is asked of it (${reason})`, {
         cause: error,
       })
-    } finally {
-      waited.abort()
     }
   }
   return {

@@ -41,7 +41,7 @@ export const jobSchemas = {
   }),
   reconcile: z.strictObject({ ...version, arrival }),
   settle: z.strictObject({ ...version, arrival }),
-  takeUp: z.strictObject({ ...version, arrival }),
+  reprocess: z.strictObject({ ...version, arrival }),
   sweep: z.strictObject({ ...version }),
   retain: z.strictObject({ ...version }),
   alert: z.strictObject({ ...version }),

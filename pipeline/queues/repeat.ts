@@ -1,5 +1,5 @@
 import { Fault } from '../../schemas/fault.js'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import type { JobName } from './jobs.js'
 
 /**
@@ -9,7 +9,7 @@ import type { JobName } from './jobs.js'
 export const alone = [
   'reconcile',
   'poll',
-  'takeUp',
+  'reprocess',
   'alert',
   'due',
   'bill',
@@ -27,18 +27,18 @@ const lookMs = 5_000
  * them have one job run at a time: a Redis that was emptied forgets that too, and nothing would be
  * found any more.
  */
-export async function keepRepeating(line: Line): Promise<{ close(): Promise<void> }> {
+export async function keepRepeating(context: PipelineContext): Promise<{ close(): Promise<void> }> {
   const repeat = async () => {
-    for (const name of alone) await line.queues.runAlone(name)
-    await line.queues.repeat('sweep', { v: 1 }, sweepMs)
-    await line.queues.repeat('retain', { v: 1 }, retainMs)
-    await line.queues.repeat('due', { v: 1 }, dueMs)
-    const { alerts } = line.profile
+    for (const name of alone) await context.queues.runAlone(name)
+    await context.queues.repeat('sweep', { v: 1 }, sweepMs)
+    await context.queues.repeat('retain', { v: 1 }, retainMs)
+    await context.queues.repeat('due', { v: 1 }, dueMs)
+    const { alerts } = context.profile
     if (alerts !== undefined) {
-      await line.queues.repeat('alert', { v: 1 }, alerts.lookSeconds * 1_000)
+      await context.queues.repeat('alert', { v: 1 }, alerts.lookSeconds * 1_000)
     }
-    for (const { name, pollSeconds } of line.profile.sources) {
-      await line.queues.repeat('poll', { v: 1, source: name }, pollSeconds * 1_000)
+    for (const { name, pollSeconds } of context.profile.sources) {
+      await context.queues.repeat('poll', { v: 1, source: name }, pollSeconds * 1_000)
     }
   }
   await repeat()
@@ -46,7 +46,7 @@ export async function keepRepeating(line: Line): Promise<{ close(): Promise<void
   const timer = setInterval(() => {
     looking = looking.then(repeat).catch((error: unknown) => {
       if (!(error instanceof Fault)) throw error
-      line.log.warn({ code: error.code }, error.detail)
+      context.log.warn({ code: error.code }, error.detail)
     })
   }, lookMs)
   return {

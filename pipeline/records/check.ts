@@ -18,7 +18,7 @@ import { splitRows } from '../files/rows.js'
 import { type FileState, noQuantity, noRows } from '../ledger/file-state.js'
 import { toReceipt } from '../ledger/receipt.js'
 import { subtractQuantities } from '../ledger/sums.js'
-import { refuseShare, scheduleRowsMax, withhold, withRejected } from '../ledger/verdict.js'
+import { hold, refuseShare, scheduleRowsMax, withRejected } from '../ledger/verdict.js'
 import { refuseLarge } from '../steps/receive.js'
 import { shownRow } from '../usage/row-path.js'
 import { judgeRawRecord, rawQuantity } from './judge.js'
@@ -43,14 +43,14 @@ export async function checkRecords(checking: Checking, blank: FileState): Promis
     }
     const end = (ended: FileState) => toReceipt({ ...ended, settledAt: options.now() })
     const wrong = refusalOf(read, { name: feed.name, columns: header })
-    if (wrong !== undefined) return { receipt: end(withhold(state, wrong)), badRows: [] }
+    if (wrong !== undefined) return { receipt: end(hold(state, wrong)), badRows: [] }
     const counted = withRejected(state, {
       rows: rejected.rows,
       quantity: formatQuantity(rejected.micros),
     })
     const shareMax = options.profile.usage.rejectedShareMax
     const tooMany = feed.schedule ? undefined : refuseShare(counted.rows, shareMax)
-    if (tooMany !== undefined) return { receipt: end(withhold(counted, tooMany)), badRows }
+    if (tooMany !== undefined) return { receipt: end(hold(counted, tooMany)), badRows }
     const receipt = end(await published(counted, records, read.meters.size))
     return { receipt, badRows, ...(feed.schedule && { rows: read.placed }) }
   } finally {

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { recordFeedOf } from '../../schemas/feed.js'
 import { formatQuantity } from '../../schemas/quantity.js'
 import type { RecordFeed, RecordRow } from '../../schemas/record-feed.js'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { chunkName, landedFolder } from '../files/landing.js'
 import { splitRows } from '../files/rows.js'
 import type { ChunkReceipt } from '../ledger/ledger.js'
@@ -21,12 +21,12 @@ const rejectBatch = 5_000
  * travel in one insert under one token, the bad ones are written down with line, column, code and
  * what was expected. The receipt says what the store counts.
  */
-export async function loadRecords(line: Line, task: LoadTask): Promise<ChunkReceipt> {
+export async function loadRecords(context: PipelineContext, task: LoadTask): Promise<ChunkReceipt> {
   const { arrival, chunk } = task
   const feed = recordFeedOf(task.feed) as RecordFeed
-  const path = join(landedFolder(line.folders.landing, arrival), chunkName(chunk.chunk))
-  const judged = createJudged(line, { task, feed, bytes: await readFile(path) })
-  await line.store.command(
+  const path = join(landedFolder(context.folders.landing, arrival), chunkName(chunk.chunk))
+  const judged = createJudged(context, { task, feed, bytes: await readFile(path) })
+  await context.store.command(
     {
       sql: insertRecords(feed, arrival),
       settings: onceSettings(`records-${arrival}-${chunk.line}-${chunk.rows}`),
@@ -34,7 +34,7 @@ export async function loadRecords(line: Line, task: LoadTask): Promise<ChunkRece
     Readable.from(batch(judged.accepted()), { objectMode: false }),
   )
   const rejected = await judged.rejected()
-  const stored = await countRecords(line.store, feed, chunkOf(task))
+  const stored = await countRecords(context.store, feed, chunkOf(task))
   return {
     chunk: chunk.chunk,
     rowsRead: stored.rows + rejected.rows,
@@ -56,7 +56,7 @@ interface Judging {
 }
 
 /** Judges the rows of a chunk as the store asks for them; what is no use goes to `reject`. */
-function createJudged({ store, profile }: Line, { task, feed, bytes }: Judging) {
+function createJudged({ store, profile }: PipelineContext, { task, feed, bytes }: Judging) {
   const rules = {
     feed,
     header: task.columns ?? feed.columns,

@@ -5,12 +5,12 @@ import type { PlacedRow } from '../../schemas/lint/finding.js'
 import { lintSet } from '../../schemas/lint/lint.js'
 import { findTwice } from '../../schemas/lint/twice.js'
 import type { RecordFeed, SetName } from '../../schemas/record-feed.js'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { chunkName, landedFolder } from '../files/landing.js'
 import { splitRows } from '../files/rows.js'
 import type { Proved } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
-import { sumReceipts, withhold, withRejected } from '../ledger/verdict.js'
+import { hold, sumReceipts, withRejected } from '../ledger/verdict.js'
 import { ensureLanded } from '../steps/receive.js'
 import { stagingOf } from '../store/staging.js'
 import { toRejectRow } from '../usage/row-path.js'
@@ -41,13 +41,13 @@ interface Member {
  * and 27). A file that equals the version in force is a duplicate whatever becomes of the others.
  */
 export async function weighSet(
-  line: Line,
+  context: PipelineContext,
   files: readonly Proved[],
   ended: readonly FileState[],
 ): Promise<readonly FileState[]> {
   const members: Member[] = []
-  for (const file of files) members.push(await toMember(line, file))
-  const linted = await lint(line, members)
+  for (const file of files) members.push(await toMember(context, file))
+  const linted = await lint(context, members)
   const findings = toFindings(linted.errors)
   const reasons = reasonsOf({
     quarantined: ended.filter(isRefused),
@@ -63,16 +63,16 @@ export async function weighSet(
       const { state } = member
       const rows = { ...state.rows, duplicate: state.rows.read }
       decided.push({ ...state, status: 'duplicate', duplicateOf, rows })
-    } else if (isGood) decided.push(await publishing(line, member, linted.warnings))
-    else decided.push(await refused(line, member, { findings: own, reasons, ...linted }))
+    } else if (isGood) decided.push(await publishing(context, member, linted.warnings))
+    else decided.push(await refused(context, member, { findings: own, reasons, ...linted }))
   }
   return decided
 }
 
 const isRefused = ({ status }: FileState) => status === 'quarantined'
 
-async function toMember(line: Line, { state, receipts }: Proved): Promise<Member> {
-  const { store, ledger } = line
+async function toMember(context: PipelineContext, { state, receipts }: Proved): Promise<Member> {
+  const { store, ledger } = context
   const feed = recordFeedOf(state.feed) as RecordFeed
   const { fileName, arrival } = state
   const rows = await stagedRows(store, feed, arrival)
@@ -95,7 +95,7 @@ function isSame({ feed, rows, rejected, before, isAgain }: Member): boolean {
 }
 
 /** Judges the rows of the set's files with those in force of its other feeds. */
-async function lint(line: Line, members: readonly Member[]) {
+async function lint(context: PipelineContext, members: readonly Member[]) {
   const [first] = members as readonly [Member]
   const set = first.feed.schedule?.set as SetName
   const { companyCode, fileDate = '' } = first.state
@@ -105,14 +105,14 @@ async function lint(line: Line, members: readonly Member[]) {
     if (feed?.schedule?.set !== set) continue
     const own = members.filter((member) => member.feed === feed).flatMap((member) => member.rows)
     rows[name] =
-      own.length > 0 ? own : await placedInForce(line, feed, { companyCode, day: fileDate })
+      own.length > 0 ? own : await placedInForce(context, feed, { companyCode, day: fileDate })
   }
-  const registered = await registeredCodes(line.store)
+  const registered = await registeredCodes(context.store)
   return lintSet(set, { rows, unknown: [], registered, fileDate })
 }
 
 async function placedInForce(
-  { store }: Line,
+  { store }: PipelineContext,
   feed: RecordFeed,
   at: { readonly companyCode: string; readonly day: string },
 ): Promise<readonly PlacedRow[]> {
@@ -121,7 +121,7 @@ async function placedInForce(
 }
 
 async function publishing(
-  { store }: Line,
+  { store }: PipelineContext,
   { state, feed, rows, before }: Member,
   warnings: readonly string[],
 ): Promise<FileState> {
@@ -165,19 +165,23 @@ interface Refused {
   readonly warnings: readonly string[]
 }
 
-async function refused(line: Line, member: Member, why: Refused): Promise<FileState> {
+async function refused(context: PipelineContext, member: Member, why: Refused): Promise<FileState> {
   const { state, rejected } = member
-  if (why.findings.size > 0) await rejectFound(line, state, why.findings)
+  if (why.findings.size > 0) await rejectFound(context, state, why.findings)
   const rows = { rows: rejected + why.findings.size, quantity: '0' }
   const warnings = [...(state.notes.warnings ?? []), ...why.warnings]
   const noted = { ...state, notes: { ...state.notes, warnings } }
-  return withhold(withRejected(noted, rows), refuseSchedule(why.reasons))
+  return hold(withRejected(noted, rows), refuseSchedule(why.reasons))
 }
 
 /** Writes down the rows that the linter found something about, as they stand in the file. */
-async function rejectFound(line: Line, state: FileState, findings: FileFindings): Promise<void> {
-  await ensureLanded(line, state)
-  const folder = landedFolder(line.folders.landing, state.arrival)
+async function rejectFound(
+  context: PipelineContext,
+  state: FileState,
+  findings: FileFindings,
+): Promise<void> {
+  await ensureLanded(context, state)
+  const folder = landedFolder(context.folders.landing, state.arrival)
   const rejects: object[] = []
   for (const { chunk, line: first } of state.manifest.chunks) {
     for (const row of splitRows(await readFile(join(folder, chunkName(chunk))), first)) {
@@ -186,5 +190,5 @@ async function rejectFound(line: Line, state: FileState, findings: FileFindings)
         rejects.push(toRejectRow(state.arrival, row, { ...found, micros: 0n }))
     }
   }
-  await line.store.insert('reject', rejects)
+  await context.store.insert('reject', rejects)
 }

@@ -2,13 +2,13 @@ import { Fault } from '../../schemas/fault.js'
 import { isSchedule, recordFeedOf } from '../../schemas/feed.js'
 import { balance } from '../../schemas/receipt.js'
 import { type RecordFeed, storeColumn } from '../../schemas/record-feed.js'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { foreignRows } from '../customers/registered.js'
 import type { Proved } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
 import { addQuantities, subtractQuantities } from '../ledger/sums.js'
-import { refuseShare, sumReceipts, withhold, withRejected } from '../ledger/verdict.js'
-import { isReleased } from '../steps/accepted.js'
+import { hold, refuseShare, sumReceipts, withRejected } from '../ledger/verdict.js'
+import { isAccepted } from '../steps/accepted.js'
 import { countRows, stagingOf } from '../store/staging.js'
 import { isAhead } from '../usage/overlap.js'
 import { weighSet } from './reconcile-set.js'
@@ -22,18 +22,21 @@ import {
 
 /** Decides what becomes of files of records whose rows add up. */
 export async function weighRecords(
-  line: Line,
+  context: PipelineContext,
   files: readonly Proved[],
   ended: readonly FileState[],
 ): Promise<readonly FileState[]> {
-  if (files.some(({ state }) => isSchedule(state.feed))) return weighSet(line, files, ended)
+  if (files.some(({ state }) => isSchedule(state.feed))) return weighSet(context, files, ended)
   const decided: FileState[] = []
-  for (const file of files) decided.push(await weighFile(line, file))
+  for (const file of files) decided.push(await weighFile(context, file))
   return decided
 }
 
-async function weighFile(line: Line, { state, receipts, staged }: Proved): Promise<FileState> {
-  const { store, profile } = line
+async function weighFile(
+  context: PipelineContext,
+  { state, receipts, staged }: Proved,
+): Promise<FileState> {
+  const { store, profile } = context
   const { arrival } = state
   const feed = recordFeedOf(state.feed) as RecordFeed
   const counted = withRejected(state, {
@@ -41,7 +44,7 @@ async function weighFile(line: Line, { state, receipts, staged }: Proved): Promi
     quantity: addQuantities(...receipts.map((receipt) => receipt.quantityRejected)),
   })
   const tooMany = refuseShare(counted.rows, profile.usage.rejectedShareMax)
-  if (tooMany !== undefined && !(await isReleased(line, state))) return withhold(counted, tooMany)
+  if (tooMany !== undefined && !(await isAccepted(context, state))) return hold(counted, tooMany)
   const isForeign = await foreignRows(store, profile, {
     columns: feed.columns.map(storeColumn),
   })

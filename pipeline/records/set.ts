@@ -1,5 +1,5 @@
 import { rateSetOf, setOfName } from '../../schemas/file-name.js'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { uploadSource } from '../intake/arrive.js'
 import type { FileState } from '../ledger/file-state.js'
 
@@ -9,19 +9,22 @@ import type { FileState } from '../ledger/file-state.js'
  * own reconcile comes later and finds all. A file that its source has replaced by another state comes
  * again.
  */
-export async function membersOf(line: Line, state: FileState): Promise<readonly FileState[]> {
-  const own = setOfName(state.fileName, line.profile)
+export async function membersOf(
+  context: PipelineContext,
+  state: FileState,
+): Promise<readonly FileState[]> {
+  const own = setOfName(state.fileName, context.profile)
   if (own === undefined) return [state]
   const { arrivals, states } = await (isUpload(state)
-    ? uploadedWith(line, state)
-    : line.ledger.claimedWith(state.arrival))
-  const isOfSet = (name: string) => setOfName(name, line.profile)?.key === own.key
+    ? uploadedWith(context, state)
+    : context.ledger.claimedWith(state.arrival))
+  const isOfSet = (name: string) => setOfName(name, context.profile)?.key === own.key
   if (arrivals.some(({ name }) => isOfSet(name))) return []
   return states.filter(({ fileName, status }) => isOfSet(fileName) && status !== 'replaced')
 }
 
 /** Files are uploaded one by one: those that are not settled and have come as far belong together. */
-async function uploadedWith({ ledger }: Line, state: FileState) {
+async function uploadedWith({ ledger }: PipelineContext, state: FileState) {
   const { arrivals, states } = await ledger.unfinished()
   return {
     arrivals: arrivals.filter(({ source }) => source === state.source),
@@ -30,7 +33,7 @@ async function uploadedWith({ ledger }: Line, state: FileState) {
 }
 
 /** Whether more of a set of rate files may follow: nobody says of uploads that all are there. */
-export function mayGrow({ profile, now }: Line, members: readonly FileState[]): boolean {
+export function mayGrow({ profile, now }: PipelineContext, members: readonly FileState[]): boolean {
   const [first] = members
   if (first === undefined || !isUpload(first) || !isOpen(first)) return false
   if (rateSetOf(first.fileName, profile) === undefined) return false

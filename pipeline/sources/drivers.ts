@@ -1,7 +1,7 @@
 import type { Naming } from '../../schemas/name-pattern.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
 import type { SettingsOf, SourceKind, SourceSettings } from '../../schemas/settings/source.js'
-import { createFolder, createHandOverSource } from './folder.js'
+import { createFolder, createSubmitSource } from './folder.js'
 import { createRemote } from './remote.js'
 import type { Place } from './remote-files.js'
 import type { Source } from './source.js'
@@ -49,7 +49,7 @@ export function createSources(
   options: SourceOptions & { readonly tell: (text: string) => void },
 ): ReadonlyMap<string, Source> {
   const sources = all.map((settings) => watched(createSource(settings, options), options.tell))
-  return new Map([createHandOverSource(), ...sources].map((source) => [source.name, source]))
+  return new Map([createSubmitSource(), ...sources].map((source) => [source.name, source]))
 }
 
 export function createSource<K extends SourceKind>(

@@ -53,9 +53,9 @@ export function createFolder(options: FolderOptions): Source {
 }
 
 /** Files that a person named, links too: they are read where they lie and left there. */
-export function createHandOverSource(): Source {
+export function createSubmitSource(): Source {
   return {
-    name: 'hand-over',
+    name: 'submit',
     keeps: true,
     list: async () => [],
     read: (arrival) => readUnchanged(arrival, lookThrough),

@@ -1,4 +1,4 @@
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import {
   type DueTermination,
   dueErasures,
@@ -23,22 +23,24 @@ const accountsMax = 1_000
  * rows of it; when all files that came before have ended, its rows are taken out of every table and
  * what is left is counted. Done again after a crash it ends in the same.
  */
-export async function eraseDue(line: Line): Promise<void> {
-  const { store, profile, zone } = line
-  const now = line.now()
+export async function eraseDue(context: PipelineContext): Promise<void> {
+  const { store, profile, zone } = context
+  const now = context.now()
   const today = toLocalStart(Math.floor(now.getTime() / 1_000), { zone }).localDay
   const due = await dueErasures(store, { today, ...profile.termination, accountsMax })
   if (due.length > 0) {
     await recordAct(store, tieline, toAct(due, now))
-    const starting = await Promise.all(due.map((termination) => toErasure(line, termination, now)))
+    const starting = await Promise.all(
+      due.map((termination) => toErasure(context, termination, now)),
+    )
     await recordErasures(store, starting)
   }
   const open = await openErasures(store)
   const started = open.filter(({ state }) => state === 'started')
-  const isErasing = started.length > 0 && !(await areFilesAhead(line, started))
-  const erased = isErasing ? await erase(line, started) : []
+  const isErasing = started.length > 0 && !(await areFilesAhead(context, started))
+  const erased = isErasing ? await erase(context, started) : []
   await eraseRejects(store)
-  await finish(line, [...open.filter(({ state }) => state === 'erased'), ...erased])
+  await finish(context, [...open.filter(({ state }) => state === 'erased'), ...erased])
 }
 
 /**
@@ -50,27 +52,30 @@ function toAct(due: readonly DueTermination[], startedAt: Date): Act {
   return { act: 'erase', subject: startedAt.toISOString(), detail }
 }
 
-async function erase(line: Line, started: readonly Erasure[]): Promise<readonly Erasure[]> {
-  const counts = Object.entries(await eraseRows(line.store))
-  const erasedAt = line.now()
+async function erase(
+  context: PipelineContext,
+  started: readonly Erasure[],
+): Promise<readonly Erasure[]> {
+  const counts = Object.entries(await eraseRows(context.store))
+  const erasedAt = context.now()
   const erased = started.map((erasure): Erasure => {
     const own = counts.map(([table, found]) => [table, found.get(erasure.accountNumber) ?? 0])
     return { ...erasure, state: 'erased', erasedAt, counts: Object.fromEntries(own) }
   })
-  await recordErasures(line.store, erased)
+  await recordErasures(context.store, erased)
   return erased
 }
 
 /** Who held the meters afterwards did so after nobody that is known. */
-async function finish(line: Line, erased: readonly Erasure[]): Promise<void> {
+async function finish(context: PipelineContext, erased: readonly Erasure[]): Promise<void> {
   if (erased.length === 0) return
-  await renewAll(line, metersOf(erased))
-  await eraseBefore(line.store)
+  await renewAll(context, metersOf(erased))
+  await eraseBefore(context.store)
   await recordErasures(
-    line.store,
+    context.store,
     erased.map((erasure) => ({ ...erasure, state: 'finished' })),
   )
-  line.log.info({ accounts: erased.length }, 'terminated accounts are erased')
+  context.log.info({ accounts: erased.length }, 'terminated accounts are erased')
 }
 
 function metersOf(erasures: readonly Erasure[]): readonly string[] {
@@ -78,9 +83,12 @@ function metersOf(erasures: readonly Erasure[]): readonly string[] {
 }
 
 /** Whether a file that came before may have been judged when the account was still known. */
-async function areFilesAhead(line: Line, started: readonly Erasure[]): Promise<boolean> {
+async function areFilesAhead(
+  context: PipelineContext,
+  started: readonly Erasure[],
+): Promise<boolean> {
   const since = Math.max(...started.map(({ startedAt }) => startedAt.getTime()))
-  const { states } = await line.ledger.unfinished()
+  const { states } = await context.ledger.unfinished()
   return states.some(({ status, receivedAt }) => {
     const isOpen = status === 'received' || status === 'publishing'
     return isOpen && receivedAt.getTime() <= since

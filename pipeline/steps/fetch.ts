@@ -1,22 +1,22 @@
 import { Fault } from '../../schemas/fault.js'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { admit } from './receive.js'
 
 /**
  * Brings the file of an arrival onto this machine before it is received. One that cannot be taken in
  * whatever its bytes are is not fetched: `receive` says why.
  */
-export async function fetch(line: Line, number: number): Promise<void> {
-  const arrival = await line.ledger.arrival(number)
+export async function fetch(context: PipelineContext, number: number): Promise<void> {
+  const arrival = await context.ledger.arrival(number)
   if (arrival === undefined) return
-  if ((await line.ledger.state(number)) === undefined) {
+  if ((await context.ledger.state(number)) === undefined) {
     try {
-      await admit(line, arrival)
-      await line.sources.get(arrival.source)?.fetch?.(arrival)
+      await admit(context, arrival)
+      await context.sources.get(arrival.source)?.fetch?.(arrival)
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       if (error.retry && error.code !== 'SOURCE_CHANGED') throw error
     }
   }
-  await line.queues.add('receive', { v: 1, arrival: number })
+  await context.queues.add('receive', { v: 1, arrival: number })
 }

@@ -1,12 +1,15 @@
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import type { FileState } from '../ledger/file-state.js'
 import type { Arrival } from '../ledger/ledger.js'
 import { type LoadTask, toLoadTask } from '../load-task.js'
 
 /** Queues the first step of an arrival: a file that lies elsewhere is fetched before it is received. */
-export function begin(line: Line, { arrival, source }: Pick<Arrival, 'arrival' | 'source'>) {
-  const isHere = line.sources.get(source)?.fetch === undefined
-  return line.queues.add(isHere ? 'receive' : 'fetch', { v: 1, arrival })
+export function begin(
+  context: PipelineContext,
+  { arrival, source }: Pick<Arrival, 'arrival' | 'source'>,
+) {
+  const isHere = context.sources.get(source)?.fetch === undefined
+  return context.queues.add(isHere ? 'receive' : 'fetch', { v: 1, arrival })
 }
 
 /** The loads of a file as its manifest has them. */
@@ -18,14 +21,14 @@ export function loadTasks(state: FileState): readonly LoadTask[] {
  * Queues what comes next for a file by what the ledger says of it, the one rule by which steps
  * follow each other and by which the sweep repairs what a lost queue forgot.
  */
-export async function forward(line: Line, state: FileState): Promise<void> {
+export async function forward(context: PipelineContext, state: FileState): Promise<void> {
   const { arrival } = state
   if (state.settledAt !== undefined || state.status === 'waiting') return
-  if (state.status === 'publishing') return line.queues.add('reconcile', { v: 1, arrival })
-  if (state.status !== 'received') return line.queues.add('settle', { v: 1, arrival })
+  if (state.status === 'publishing') return context.queues.add('reconcile', { v: 1, arrival })
+  if (state.status !== 'received') return context.queues.add('settle', { v: 1, arrival })
   if (state.fault !== '' || state.duplicateOf !== 0) {
-    return line.queues.add('reconcile', { v: 1, arrival })
+    return context.queues.add('reconcile', { v: 1, arrival })
   }
   const loads = loadTasks(state).map((task) => ({ v: 3 as const, ...task }))
-  return line.queues.addFlow({ v: 1, arrival }, loads)
+  return context.queues.addFlow({ v: 1, arrival }, loads)
 }

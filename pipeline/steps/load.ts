@@ -1,6 +1,6 @@
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { chunkName, landedFolder } from '../files/landing.js'
 import { kindOf } from '../kind.js'
 import type { LoadTask } from '../load-task.js'
@@ -10,11 +10,14 @@ import type { LoadTask } from '../load-task.js'
  * carries a token, and the receipt, written last, is counted in the store. Then the chunk leaves the
  * landing: one that is not there was loaded, or is left to `reconcile`, which lands the file again.
  */
-export async function load(line: Line, task: LoadTask): Promise<void> {
-  const path = join(landedFolder(line.folders.landing, task.arrival), chunkName(task.chunk.chunk))
+export async function load(context: PipelineContext, task: LoadTask): Promise<void> {
+  const path = join(
+    landedFolder(context.folders.landing, task.arrival),
+    chunkName(task.chunk.chunk),
+  )
   if (!(await isThere(path, task))) return
   try {
-    await line.ledger.recordReceipt(task.arrival, await kindOf(task).load(line, task))
+    await context.ledger.recordReceipt(task.arrival, await kindOf(task).load(context, task))
   } catch (error) {
     // The same load may run twice: the other one has ended, and this one failed for want of bytes.
     if (await isThere(path, task)) throw error

@@ -1,5 +1,5 @@
 import { Fault, type FaultCode } from '../../schemas/fault.js'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { isLeftAlone, pauseMsOf } from '../queues/back-off.js'
 import { readSources, recordFailure, type SourceFailure } from '../sources/state.js'
 import { poll, type Stillness } from './poll.js'
@@ -19,16 +19,20 @@ const pauseMsMax = 300_000
  * Polls a source unless an operator paused it. One that fails is left alone for twice as long each
  * time, five minutes at most; how it fails stands in the store until it answers again.
  */
-export async function pollWhenDue(line: Line, name: string, stillness: Stillness): Promise<void> {
-  const { pausedAt, failure } = (await readSources(line.store)).get(name) ?? {}
+export async function pollWhenDue(
+  context: PipelineContext,
+  name: string,
+  stillness: Stillness,
+): Promise<void> {
+  const { pausedAt, failure } = (await readSources(context.store)).get(name) ?? {}
   if (pausedAt !== undefined) return
-  if (failure !== undefined && isPaused(failure, line.now())) return
+  if (failure !== undefined && isPaused(failure, context.now())) return
   try {
-    await poll(line, name, stillness)
-    if (failure !== undefined) await recordFailure(line.store, name, undefined)
+    await poll(context, name, stillness)
+    if (failure !== undefined) await recordFailure(context.store, name, undefined)
   } catch (error) {
     if (error instanceof Fault && blames.has(error.code)) {
-      await recordFailure(line.store, name, nextFailure(line, { name, failure, error }))
+      await recordFailure(context.store, name, nextFailure(context, { name, failure, error }))
     }
     throw error
   }
@@ -39,13 +43,13 @@ function isPaused({ retryAt }: SourceFailure, now: Date): boolean {
 }
 
 function nextFailure(
-  line: Line,
+  context: PipelineContext,
   { name, failure, error }: { name: string; failure: SourceFailure | undefined; error: Fault },
 ): SourceFailure {
-  const { pollSeconds = 1 } = line.profile.sources.find((one) => one.name === name) ?? {}
+  const { pollSeconds = 1 } = context.profile.sources.find((one) => one.name === name) ?? {}
   const failures = (failure?.failures ?? 0) + 1
   const pauseMs = pauseMsOf(failures, { firstMs: pollSeconds * 1_000, mostMs: pauseMsMax })
-  const at = line.now()
+  const at = context.now()
   return {
     failures,
     code: error.code,

@@ -1,5 +1,5 @@
 import { rateSetOf } from '../../schemas/file-name.js'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import type { FileState } from '../ledger/file-state.js'
 import type { Entry } from '../ledger/ledger.js'
 import { membersOf } from '../records/set.js'
@@ -21,26 +21,32 @@ const restingMs = 60_000
  * source before it was called so: one that stands there again, time and all, has come again. Where
  * the source keeps its files, one that was settled is known by its path, size and time.
  */
-export async function poll(line: Line, name: string, stillness: Stillness): Promise<void> {
-  const source = line.sources.get(name)
-  const profile = line.profile.sources.find((one) => one.name === name)
+export async function poll(
+  context: PipelineContext,
+  name: string,
+  stillness: Stillness,
+): Promise<void> {
+  const source = context.sources.get(name)
+  const profile = context.profile.sources.find((one) => one.name === name)
   if (source === undefined || profile === undefined) return
-  const known = new Set((await line.ledger.knownOf(source)).map(keyOf))
+  const known = new Set((await context.ledger.knownOf(source)).map(keyOf))
   const listed = await source.list()
   const present = new Set(listed.map((one) => one.path))
   for (const path of stillness.keys()) if (!present.has(path)) stillness.delete(path)
   const { settlePolls } = profile
   const fresh = listed.filter((one) => !known.has(keyOf(one)))
-  const finished = new Set(fresh.filter((one) => isFinished(line, one, { stillness, settlePolls })))
-  const groups = groupSets(line, fresh).filter(
-    (group) => group.every((one) => finished.has(one)) && isComplete(line, group, stillness),
+  const finished = new Set(
+    fresh.filter((one) => isFinished(context, one, { stillness, settlePolls })),
+  )
+  const groups = groupSets(context, fresh).filter(
+    (group) => group.every((one) => finished.has(one)) && isComplete(context, group, stillness),
   )
   if (groups.length === 0) return
-  const awaited = await replaceWaiting(line, name, groups.flat())
+  const awaited = await replaceWaiting(context, name, groups.flat())
   for (const group of groups) {
-    if (group.some((one) => awaited.has(rateSetOf(one.name, line.profile)?.key))) continue
-    const arrivals = await line.ledger.claimAll(group.map(toEntry))
-    for (const arrival of arrivals) await begin(line, arrival)
+    if (group.some((one) => awaited.has(rateSetOf(one.name, context.profile)?.key))) continue
+    const arrivals = await context.ledger.claimAll(group.map(toEntry))
+    for (const arrival of arrivals) await begin(context, arrival)
   }
 }
 
@@ -49,7 +55,10 @@ function toEntry({ announced: _, setAnnounced: __, ...entry }: Listed): Entry {
 }
 
 /** Each file by itself, but for those of a set, which are taken together (decision 27). */
-function groupSets({ profile }: Line, listed: readonly Listed[]): readonly (readonly Listed[])[] {
+function groupSets(
+  { profile }: PipelineContext,
+  listed: readonly Listed[],
+): readonly (readonly Listed[])[] {
   const groups = new Map<string, Listed[]>()
   for (const one of listed) {
     const key = rateSetOf(one.name, profile)?.key ?? `/${one.path}`
@@ -59,13 +68,17 @@ function groupSets({ profile }: Line, listed: readonly Listed[]): readonly (read
 }
 
 /** A set is complete when its sender says so, or when nothing of it has changed for a while. */
-function isComplete(line: Line, group: readonly Listed[], stillness: Stillness): boolean {
+function isComplete(
+  context: PipelineContext,
+  group: readonly Listed[],
+  stillness: Stillness,
+): boolean {
   const [first] = group
-  if (first === undefined || rateSetOf(first.name, line.profile) === undefined) return true
+  if (first === undefined || rateSetOf(first.name, context.profile) === undefined) return true
   if (group.some((one) => one.setAnnounced)) return true
-  const now = line.now().getTime()
+  const now = context.now().getTime()
   const latest = Math.max(...group.map(({ path }) => stillness.get(path)?.since ?? now))
-  return now - latest >= line.profile.rates.quietMinutes * 60_000
+  return now - latest >= context.profile.rates.quietMinutes * 60_000
 }
 
 function keyOf(file: { path: string; bytes: number; modifiedMs: number }): string {
@@ -73,12 +86,12 @@ function keyOf(file: { path: string; bytes: number; modifiedMs: number }): strin
 }
 
 function isFinished(
-  line: Line,
+  context: PipelineContext,
   file: Listed,
   options: { readonly stillness: Stillness; readonly settlePolls: number },
 ): boolean {
   const { stillness, settlePolls } = options
-  const now = line.now().getTime()
+  const now = context.now().getTime()
   const seen = keyOf(file)
   const known = stillness.get(file.path)
   const before = known?.seen === seen ? known : { seen, polls: 0, since: now }
@@ -93,25 +106,25 @@ function isFinished(
  * next poll: all of such a set is then taken together.
  */
 async function replaceWaiting(
-  line: Line,
+  context: PipelineContext,
   source: string,
   files: readonly Listed[],
 ): Promise<ReadonlySet<string | undefined>> {
   const paths = new Set(files.map((file) => file.path))
-  const { states } = await line.ledger.unfinished()
+  const { states } = await context.ledger.unfinished()
   const awaited = new Set<string | undefined>()
   for (const state of states) {
     if (state.status !== 'waiting' || state.source !== source || !paths.has(state.path)) continue
-    const members = await membersOf(line, state)
+    const members = await membersOf(context, state)
     const undecided = members.filter(({ status }) => status === 'received' || status === 'waiting')
-    const settledAt = line.now()
-    await line.ledger.record(
+    const settledAt = context.now()
+    await context.ledger.record(
       ...[state, ...undecided.filter(({ arrival }) => arrival !== state.arrival)].map(
         (one): FileState => ({ ...one, status: 'replaced', settledAt }),
       ),
     )
     for (const { path, fileName } of undecided) {
-      if (!paths.has(path)) awaited.add(rateSetOf(fileName, line.profile)?.key)
+      if (!paths.has(path)) awaited.add(rateSetOf(fileName, context.profile)?.key)
     }
   }
   return awaited

@@ -1,4 +1,4 @@
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { toRefusal } from '../failure.js'
 import { kindOf } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
@@ -9,21 +9,24 @@ import { forward } from './forward.js'
  * leave them out until the ledger says published, of all of them in one row of parts. Doing any of
  * it twice changes nothing: rows have the same key and version.
  */
-export async function publish(line: Line, states: readonly FileState[]): Promise<void> {
+export async function publish(
+  context: PipelineContext,
+  states: readonly FileState[],
+): Promise<void> {
   try {
-    for (const state of states) await kindOf(state).attach(line, state)
+    for (const state of states) await kindOf(state).attach(context, state)
   } catch (error) {
-    await recordFailure(line, states, error)
+    await recordFailure(context, states, error)
     throw error
   }
-  const publishedAt = line.now()
+  const publishedAt = context.now()
   const published = states.map(
     (state): FileState => ({ ...state, status: 'published', publishedAt, ...noFault }),
   )
-  await line.ledger.record(...published)
+  await context.ledger.record(...published)
   for (const state of published) {
-    await kindOf(state).release(line, state)
-    await forward(line, state)
+    await kindOf(state).release(context, state)
+    await forward(context, state)
   }
 }
 
@@ -31,24 +34,27 @@ const noFault = { fault: '', reason: '' } as const
 
 /** The files hold all others up: whoever looks for what is in their way finds the reason there. */
 async function recordFailure(
-  line: Line,
+  context: PipelineContext,
   states: readonly FileState[],
   error: unknown,
 ): Promise<void> {
   const { fault, reason } = toRefusal(error)
   const news = states.filter((state) => state.fault !== fault || state.reason !== reason)
-  await line.ledger.record(...news.map((state) => ({ ...state, fault, reason })))
+  await context.ledger.record(...news.map((state) => ({ ...state, fault, reason })))
 }
 
 /**
  * Ends files that could not be published: what was attached, which no reader has seen, is deleted,
  * so that it stays unseen; then the verdict is written, and the files behind these can go on.
  */
-export async function takeBack(line: Line, quarantined: readonly FileState[]): Promise<void> {
-  for (const state of quarantined) await kindOf(state).detach(line, state)
-  await line.ledger.record(...quarantined)
+export async function takeBack(
+  context: PipelineContext,
+  quarantined: readonly FileState[],
+): Promise<void> {
+  for (const state of quarantined) await kindOf(state).detach(context, state)
+  await context.ledger.record(...quarantined)
   for (const state of quarantined) {
-    await kindOf(state).release(line, state)
-    await forward(line, state)
+    await kindOf(state).release(context, state)
+    await forward(context, state)
   }
 }

@@ -5,7 +5,7 @@ import { feeds, isSchedule } from '../../schemas/feed.js'
 import { type FileName, parseFileName } from '../../schemas/file-name.js'
 import { formatQuantity } from '../../schemas/quantity.js'
 import type { Profile } from '../../schemas/settings/profile.js'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { refuseFullDisk } from '../files/disk.js'
 import { afterHeader } from '../files/header.js'
 import { inflate } from '../files/inflate.js'
@@ -30,55 +30,59 @@ import { forward } from './forward.js'
  * chunks, counts them, and queues the load of each chunk as soon as it has landed. The manifest is
  * written last; whatever fails before is done again from the start.
  */
-export async function receive(line: Line, number: number): Promise<void> {
-  const known = await line.ledger.state(number)
-  if (known !== undefined) return forward(line, known)
-  const arrival = await line.ledger.arrival(number)
+export async function receive(context: PipelineContext, number: number): Promise<void> {
+  const known = await context.ledger.state(number)
+  if (known !== undefined) return forward(context, known)
+  const arrival = await context.ledger.arrival(number)
   if (arrival === undefined) return
-  const state = await takeIn(line, arrival)
-  await line.ledger.record(state)
-  await forward(line, state)
+  const state = await takeIn(context, arrival)
+  await context.ledger.record(state)
+  await forward(context, state)
 }
 
-async function takeIn(line: Line, arrival: Arrival): Promise<FileState> {
-  let state = blankState(line, arrival)
+async function takeIn(context: PipelineContext, arrival: Arrival): Promise<FileState> {
+  let state = blankState(context, arrival)
   try {
-    const name = parseFileName(arrival.name, line.profile)
+    const name = parseFileName(arrival.name, context.profile)
     state = { ...state, companyCode: name.companyCode, fileDate: name.fileDate, feed: name.feed }
-    state = { ...state, notes: companyNotes(line, arrival, name) }
-    await refuseSize(line, arrival)
-    return await land(line, arrival, { name, state })
+    state = { ...state, notes: companyNotes(context, arrival, name) }
+    await refuseSize(context, arrival)
+    return await land(context, arrival, { name, state })
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     const wrong = { ...state, fault: error.code, reason: error.detail }
     if (!error.retry) return wrong
     if (error.code !== 'SOURCE_CHANGED') throw error
-    if (isHandOver(arrival)) return wrong
-    return { ...wrong, status: 'replaced', settledAt: line.now() }
+    if (isSubmitted(arrival)) return wrong
+    return { ...wrong, status: 'replaced', settledAt: context.now() }
   }
 }
 
 /** Refuses what can be told of a file before any of its bytes is here. */
-export async function admit(line: Line, arrival: Arrival): Promise<void> {
-  companyNotes(line, arrival, parseFileName(arrival.name, line.profile))
-  await refuseSize(line, arrival)
+export async function admit(context: PipelineContext, arrival: Arrival): Promise<void> {
+  companyNotes(context, arrival, parseFileName(arrival.name, context.profile))
+  await refuseSize(context, arrival)
 }
 
-async function refuseSize(line: Line, arrival: Arrival): Promise<void> {
-  const { limits } = line.profile
-  await refuseFullDisk(line.folders.landing, arrival, limits.freeDiskBytesMin)
+async function refuseSize(context: PipelineContext, arrival: Arrival): Promise<void> {
+  const { limits } = context.profile
+  await refuseFullDisk(context.folders.landing, arrival, limits.freeDiskBytesMin)
   refuseLarge(limits, arrival.bytes)
 }
 
-function isHandOver(arrival: Arrival): boolean {
-  return arrival.source === 'hand-over'
+function isSubmitted(arrival: Arrival): boolean {
+  return arrival.source === 'submit'
 }
 
 /** A company that is not the profile's is refused in a source, and noted where a person named it. */
-export function companyNotes(line: Pick<Line, 'profile'>, arrival: Arrival, name: FileName): Notes {
-  if (line.profile.companyCodes.includes(name.companyCode)) return {}
-  const detail = `${name.companyCode} is not in companyCodes (${line.profile.companyCodes.join(', ')}); send it to its own utility, or add the code`
-  if (!isHandOver(arrival)) throw new Fault('COMPANY_CODE', detail)
+export function companyNotes(
+  context: Pick<PipelineContext, 'profile'>,
+  arrival: Arrival,
+  name: FileName,
+): Notes {
+  if (context.profile.companyCodes.includes(name.companyCode)) return {}
+  const detail = `${name.companyCode} is not in companyCodes (${context.profile.companyCodes.join(', ')}); send it to its own utility, or add the code`
+  if (!isSubmitted(arrival)) throw new Fault('COMPANY_CODE', detail)
   return { warnings: [detail] }
 }
 
@@ -87,25 +91,25 @@ interface Named {
   readonly state: FileState
 }
 
-async function land(line: Line, arrival: Arrival, named: Named): Promise<FileState> {
+async function land(context: PipelineContext, arrival: Arrival, named: Named): Promise<FileState> {
   const { name, state } = named
-  const source = line.sources.get(arrival.source)
+  const source = context.sources.get(arrival.source)
   if (source === undefined) {
     throw new Fault(
       'CONFIG',
       `the profile has no source ${arrival.source}, which ${arrival.name} came from`,
     )
   }
-  await kindOf(state).createStaging(line.store, state)
-  const hold = !arrival.force && (await line.ledger.resembles(arrival.name, arrival.bytes))
-  const { fileId, truncated, roundedRows, ...manifest } = await landFrom(line, {
+  await kindOf(state).createStaging(context.store, state)
+  const hold = !arrival.force && (await context.ledger.resembles(arrival.name, arrival.bytes))
+  const { fileId, truncated, roundedRows, ...manifest } = await landFrom(context, {
     arrival,
     source,
     name,
     hold,
   })
   const isNew = arrival.force || isSchedule(state.feed)
-  const same = isNew ? undefined : await line.ledger.published(arrival.name, fileId)
+  const same = isNew ? undefined : await context.ledger.published(arrival.name, fileId)
   const { chunks } = manifest
   const micros = chunks.reduce((sum, chunk) => sum + BigInt(chunk.micros), 0n)
   const rows = chunks.reduce((sum, chunk) => sum + chunk.rows, 0)
@@ -121,11 +125,11 @@ async function land(line: Line, arrival: Arrival, named: Named): Promise<FileSta
   if (received.duplicateOf !== 0) return received
   const refusal = refuseRows(state.feed, rows)
   if (refusal !== undefined) return { ...received, ...refusal }
-  return truncated ? refuseTruncated(line, received) : received
+  return truncated ? refuseTruncated(context, received) : received
 }
 
 /** Of a file in a source the rest may still come; what was handed over or sent here is all there is. */
-function refuseTruncated({ profile }: Line, state: FileState): FileState {
+function refuseTruncated({ profile }: PipelineContext, state: FileState): FileState {
   const refused = { ...state, ...truncatedRefusal }
   const mayGrow = profile.sources.some(({ name }) => name === state.source)
   return mayGrow ? { ...refused, status: 'waiting' } : refused
@@ -145,18 +149,21 @@ interface Taken extends Manifest {
 }
 
 /** Lands the rows of a file from the bytes that its source holds. */
-async function landFrom(line: Line, origin: Origin): Promise<Taken & { fileId: string }> {
+async function landFrom(
+  context: PipelineContext,
+  origin: Origin,
+): Promise<Taken & { fileId: string }> {
   const { arrival, source, name } = origin
-  const { limits } = line.profile
+  const { limits } = context.profile
   const hash = createHash('sha256')
   const hashed = tap(source.read(arrival), (bytes) => hash.update(bytes))
   const inflated = inflate(hashed, {
     compression: name.compression,
     bytesMax: limits.fileBytesMax,
     ratioMax: limits.ratioMax,
-    folder: landedFolder(line.folders.landing, arrival.arrival),
+    folder: landedFolder(context.folders.landing, arrival.arrival),
   })
-  const landed = await landRows(line, origin, inflated)
+  const landed = await landRows(context, origin, inflated)
   return { ...landed, fileId: hash.digest('hex') }
 }
 
@@ -164,17 +171,17 @@ async function landFrom(line: Line, origin: Origin): Promise<Taken & { fileId: s
  * Makes sure that the chunks of a file lie in the landing as they were counted: what a power cut or
  * a person has taken is landed again from the source, which keeps the file until it is settled.
  */
-export async function ensureLanded(line: Line, state: FileState): Promise<void> {
-  const folder = landedFolder(line.folders.landing, state.arrival)
+export async function ensureLanded(context: PipelineContext, state: FileState): Promise<void> {
+  const folder = landedFolder(context.folders.landing, state.arrival)
   const count = kindOf(state).recount(state)
   let isWhole = true
   for (const chunk of state.manifest.chunks) isWhole &&= await isLanded(folder, chunk, count)
   if (isWhole) return
-  const arrival = await line.ledger.arrival(state.arrival)
-  const source = line.sources.get(state.source)
+  const arrival = await context.ledger.arrival(state.arrival)
+  const source = context.sources.get(state.source)
   if (arrival === undefined || source === undefined) throw sourceChanged(state)
-  const name = parseFileName(arrival.name, line.profile)
-  const { fileId } = await landFrom(line, { arrival, source, name, hold: true })
+  const name = parseFileName(arrival.name, context.profile)
+  const { fileId } = await landFrom(context, { arrival, source, name, hold: true })
   if (fileId !== state.fileId) throw sourceChanged(state)
 }
 
@@ -184,18 +191,18 @@ function sourceChanged(state: FileState): Fault {
 }
 
 async function landRows(
-  line: Line,
+  context: PipelineContext,
   { arrival: { arrival, name: fileName }, name, hold }: Origin,
   input: AsyncGenerator<Buffer>,
 ): Promise<Taken> {
   const feed = feeds[name.feed]
-  const { chunkBytes, rowBytesMax, freeDiskBytesMin } = line.profile.limits
-  const folder = landedFolder(line.folders.landing, arrival)
+  const { chunkBytes, rowBytesMax, freeDiskBytesMin } = context.profile.limits
+  const folder = landedFolder(context.folders.landing, arrival)
   let head = Buffer.alloc(0)
   let header: readonly string[] = feed.columns
   let opened: Intake | undefined
   const intake = () => {
-    opened ??= kindOf(state).open(line, { arrival, feed: name.feed, header, head: () => head })
+    opened ??= kindOf(state).open(context, { arrival, feed: name.feed, header, head: () => head })
     return opened
   }
   const state = { arrival, feed: name.feed }
@@ -206,10 +213,10 @@ async function landRows(
     measure: (bytes) => intake().measure(bytes),
     onChunk: async (chunk) => {
       const { bytes } = chunk
-      await refuseFullDisk(line.folders.landing, { name: fileName, bytes }, freeDiskBytesMin)
+      await refuseFullDisk(context.folders.landing, { name: fileName, bytes }, freeDiskBytesMin)
       await intake().prepare()
       if (hold) return
-      await line.queues.add('load', { v: 3, ...toLoadTask(state, intake().reading(), chunk) })
+      await context.queues.add('load', { v: 3, ...toLoadTask(state, intake().reading(), chunk) })
     },
   })
   const onHeader = (columns: readonly string[]) => {
@@ -258,7 +265,7 @@ export function refuseLarge({ fileBytesMax }: Profile['limits'], bytes: number):
 }
 
 /** The state of an arrival of which nothing has been read. */
-export function blankState(line: Pick<Line, 'now'>, arrival: Arrival): FileState {
+export function blankState(context: Pick<PipelineContext, 'now'>, arrival: Arrival): FileState {
   return {
     arrival: arrival.arrival,
     status: 'received',
@@ -276,7 +283,7 @@ export function blankState(line: Pick<Line, 'now'>, arrival: Arrival): FileState
     duplicateOf: 0,
     rows: noRows,
     quantity: noQuantity,
-    withheld: { rows: 0, quantity: '0' },
+    held: { rows: 0, quantity: '0' },
     restated: { rows: 0, netQuantity: '0' },
     meters: 0,
     firstIntervalStart: undefined,
@@ -284,7 +291,7 @@ export function blankState(line: Pick<Line, 'now'>, arrival: Arrival): FileState
     notes: {},
     attaches: '',
     restates: false,
-    receivedAt: line.now(),
+    receivedAt: context.now(),
     publishedAt: undefined,
     settledAt: undefined,
   }

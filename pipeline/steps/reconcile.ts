@@ -1,11 +1,11 @@
 import { Fault } from '../../schemas/fault.js'
 import { isSchedule } from '../../schemas/feed.js'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { logFailure, toRefusal } from '../failure.js'
 import { kindOf, type Proved } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
 import { addQuantities } from '../ledger/sums.js'
-import { type Refusal, sumReceipts, toDuplicate, withhold } from '../ledger/verdict.js'
+import { hold, type Refusal, sumReceipts, toDuplicate } from '../ledger/verdict.js'
 import type { JobName } from '../queues/jobs.js'
 import { mayGrow, membersOf } from '../records/set.js'
 import { forgetRejects } from '../store/staging.js'
@@ -21,19 +21,19 @@ const waitingMsMax = 24 * 3_600_000
  * stands in staging must agree to the row and to the unit, or nothing is published. A published
  * verdict is carried out at once; after a crash it only rolls forward.
  */
-export async function reconcile(line: Line, arrival: number): Promise<void> {
-  const state = await line.ledger.state(arrival)
+export async function reconcile(context: PipelineContext, arrival: number): Promise<void> {
+  const state = await context.ledger.state(arrival)
   if (state === undefined) return
-  const members = await membersOf(line, state)
-  if (state.status === 'publishing') return publish(line, members.filter(isPublishing))
-  if (state.status !== 'received' && !isOverdue(line, state)) return forward(line, state)
-  if (members.length === 0 || members.some((one) => isAwaited(line, one))) return
-  if (mayGrow(line, members)) return
-  await publishPending(line, arrival)
-  const valid = await recordFirst(line, await decide(line, members), members)
+  const members = await membersOf(context, state)
+  if (state.status === 'publishing') return publish(context, members.filter(isPublishing))
+  if (state.status !== 'received' && !isOverdue(context, state)) return forward(context, state)
+  if (members.length === 0 || members.some((one) => isAwaited(context, one))) return
+  if (mayGrow(context, members)) return
+  await publishPending(context, arrival)
+  const valid = await recordFirst(context, await decide(context, members), members)
   const publishing = valid.filter(isPublishing)
-  if (publishing.length > 0) await publish(line, publishing)
-  for (const one of valid) if (!isPublishing(one)) await forward(line, one)
+  if (publishing.length > 0) await publish(context, publishing)
+  for (const one of valid) if (!isPublishing(one)) await forward(context, one)
 }
 
 function isPublishing({ status }: FileState): boolean {
@@ -46,15 +46,15 @@ function isPublishing({ status }: FileState): boolean {
  * tables from under the other.
  */
 async function recordFirst(
-  line: Line,
+  context: PipelineContext,
   decided: readonly FileState[],
   before: readonly FileState[],
 ): Promise<readonly FileState[]> {
-  const held = await Promise.all(before.map(({ arrival }) => line.ledger.state(arrival)))
+  const held = await Promise.all(before.map(({ arrival }) => context.ledger.state(arrival)))
   const isDecided = held.some((now, at) => now?.status !== before[at]?.status)
   const news = decided.filter((one) => !before.includes(one))
-  if (!isDecided) await line.ledger.record(...news)
-  const states = await Promise.all(before.map(({ arrival }) => line.ledger.state(arrival)))
+  if (!isDecided) await context.ledger.record(...news)
+  const states = await Promise.all(before.map(({ arrival }) => context.ledger.state(arrival)))
   return states.filter((state) => state !== undefined)
 }
 
@@ -63,56 +63,60 @@ async function recordFirst(
  * Where it cannot be published the other waits, and is not blamed for it: in the end that one is
  * published or given up, and either lets the other go.
  */
-async function publishPending(line: Line, arrival: number): Promise<void> {
-  const { states } = await line.ledger.unfinished()
+async function publishPending(context: PipelineContext, arrival: number): Promise<void> {
+  const { states } = await context.ledger.unfinished()
   const stuck: number[] = []
   for (const state of states) {
     if (!isPublishing(state) || state.arrival === arrival) continue
-    if (!(await isPublished(line, state))) stuck.push(state.arrival)
+    if (!(await isPublished(context, state))) stuck.push(state.arrival)
   }
   if (stuck.length === 0) return
   throw new Fault('FILE_AHEAD', `arrival ${arrival} waits for arrival ${stuck.join(', ')}`)
 }
 
 /** Publishes; a failure that does not pass by itself is logged as that file's own. */
-async function isPublished(line: Line, state: FileState): Promise<boolean> {
+async function isPublished(context: PipelineContext, state: FileState): Promise<boolean> {
   try {
-    await publish(line, (await membersOf(line, state)).filter(isPublishing))
+    await publish(context, (await membersOf(context, state)).filter(isPublishing))
     return true
   } catch (error) {
     if (error instanceof Fault && error.retry) throw error
-    logFailure(line.log, { job: 'reconcile', arrival: state.arrival }, error)
+    logFailure(context.log, { job: 'reconcile', arrival: state.arrival }, error)
     return false
   }
 }
 
 /** The rest of a file may still come, and those that are judged with it wait as well. */
-function isAwaited(line: Line, state: FileState): boolean {
-  return state.status === 'waiting' && !isOverdue(line, state)
+function isAwaited(context: PipelineContext, state: FileState): boolean {
+  return state.status === 'waiting' && !isOverdue(context, state)
 }
 
-function isOverdue(line: Line, state: FileState): boolean {
+function isOverdue(context: PipelineContext, state: FileState): boolean {
   return (
-    state.status === 'waiting' && line.now().getTime() - state.receivedAt.getTime() > waitingMsMax
+    state.status === 'waiting' &&
+    context.now().getTime() - state.receivedAt.getTime() > waitingMsMax
   )
 }
 
 /** What becomes of files that are judged together: those that have ended, and those that add up. */
-async function decide(line: Line, members: readonly FileState[]): Promise<readonly FileState[]> {
+async function decide(
+  context: PipelineContext,
+  members: readonly FileState[],
+): Promise<readonly FileState[]> {
   const ended: FileState[] = []
   const proved: Proved[] = []
   for (const state of members) {
-    const found = isOpen(state) ? await examine(line, state) : state
+    const found = isOpen(state) ? await examine(context, state) : state
     if ('staged' in found) proved.push(found)
     else ended.push(found)
   }
   const [first] = proved
   if (first === undefined) return ended
   try {
-    return [...ended, ...(await kindOf(first.state).weigh(line, proved, ended))]
+    return [...ended, ...(await kindOf(first.state).weigh(context, proved, ended))]
   } catch (error) {
     const refusal = toLasting(error)
-    return [...ended, ...proved.map(({ state }) => withhold(state, refusal))]
+    return [...ended, ...proved.map(({ state }) => hold(state, refusal))]
   }
 }
 
@@ -121,14 +125,14 @@ function isOpen({ status }: FileState): boolean {
 }
 
 /** A file as it has ended by itself, or the proof that its rows add up. */
-async function examine(line: Line, state: FileState): Promise<FileState | Proved> {
-  if (state.fault !== '') return withhold(state, state)
-  const first = await firstOf(line, state)
+async function examine(context: PipelineContext, state: FileState): Promise<FileState | Proved> {
+  if (state.fault !== '') return hold(state, state)
+  const first = await firstOf(context, state)
   if (first !== undefined) return toDuplicate(state, first)
   try {
-    return await prove(line, state)
+    return await prove(context, state)
   } catch (error) {
-    return withhold(state, toLasting(error))
+    return hold(state, toLasting(error))
   }
 }
 
@@ -142,12 +146,12 @@ function toLasting(error: unknown): Refusal {
  * The same file, where it is published: it was when this one came in, or it arrived a moment earlier
  * and was published while this one loaded.
  */
-async function firstOf(line: Line, state: FileState): Promise<FileState | undefined> {
-  if (state.duplicateOf !== 0) return line.ledger.state(state.duplicateOf)
+async function firstOf(context: PipelineContext, state: FileState): Promise<FileState | undefined> {
+  if (state.duplicateOf !== 0) return context.ledger.state(state.duplicateOf)
   if (isSchedule(state.feed)) return undefined
-  const same = await line.ledger.published(state.fileName, state.fileId)
+  const same = await context.ledger.published(state.fileName, state.fileId)
   if (same === undefined) return undefined
-  return (await line.ledger.arrival(state.arrival))?.force ? undefined : same
+  return (await context.ledger.arrival(state.arrival))?.force ? undefined : same
 }
 
 /**
@@ -155,51 +159,51 @@ async function firstOf(line: Line, state: FileState): Promise<FileState | undefi
  * only the job that publishes it may say so: a load that comes late says nothing.
  */
 export async function giveUp(
-  line: Line,
+  context: PipelineContext,
   step: { readonly job: JobName; readonly arrival: number },
   error: unknown,
 ): Promise<void> {
-  const arrival = await line.ledger.arrival(step.arrival)
+  const arrival = await context.ledger.arrival(step.arrival)
   if (arrival === undefined) return
-  const state = (await line.ledger.state(step.arrival)) ?? blankState(line, arrival)
+  const state = (await context.ledger.state(step.arrival)) ?? blankState(context, arrival)
   if (state.status === 'publishing' && step.job === 'reconcile') {
-    const members = (await membersOf(line, state)).filter(isPublishing)
+    const members = (await membersOf(context, state)).filter(isPublishing)
     return takeBack(
-      line,
-      members.map((one) => withhold(one, toRefusal(error))),
+      context,
+      members.map((one) => hold(one, toRefusal(error))),
     )
   }
   if (state.status !== 'received') return
-  const decided = withhold(state, toRefusal(error))
-  await line.ledger.record(decided)
-  await forward(line, decided)
+  const decided = hold(state, toRefusal(error))
+  await context.ledger.record(decided)
+  await forward(context, decided)
 }
 
 /** Loads what has no receipt yet and proves the sums; where they do not agree, all over once more. */
-async function prove(line: Line, state: FileState): Promise<Proved> {
+async function prove(context: PipelineContext, state: FileState): Promise<Proved> {
   const kind = kindOf(state)
-  const first = await loadAll(line, state)
+  const first = await loadAll(context, state)
   if (imbalance(first) === undefined) return first
-  await line.ledger.forgetReceipts(state.arrival)
-  await forgetRejects(line.store, state.arrival)
-  await kind.emptyStaging(line.store, state)
-  const again = await loadAll(line, state)
+  await context.ledger.forgetReceipts(state.arrival)
+  await forgetRejects(context.store, state.arrival)
+  await kind.emptyStaging(context.store, state)
+  const again = await loadAll(context, state)
   const wrong = imbalance(again)
   if (wrong === undefined) return again
   throw new Fault('UNBALANCED', wrong)
 }
 
-async function loadAll(line: Line, state: FileState): Promise<Proved> {
+async function loadAll(context: PipelineContext, state: FileState): Promise<Proved> {
   const kind = kindOf(state)
-  let receipts = await line.ledger.receipts(state.arrival)
+  let receipts = await context.ledger.receipts(state.arrival)
   const done = new Set(receipts.map((one) => one.chunk))
   const missing = loadTasks(state).filter((task) => !done.has(task.chunk.chunk))
   if (missing.length > 0) {
-    await ensureLanded(line, state)
-    for (const task of missing) await load(line, task)
-    receipts = await line.ledger.receipts(state.arrival)
+    await ensureLanded(context, state)
+    for (const task of missing) await load(context, task)
+    receipts = await context.ledger.receipts(state.arrival)
   }
-  return { state, receipts, staged: await kind.sumStaged(line, state) }
+  return { state, receipts, staged: await kind.sumStaged(context, state) }
 }
 
 function imbalance({ state, receipts, staged }: Proved): string | undefined {

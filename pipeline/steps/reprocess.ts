@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { isSchedule } from '../../schemas/feed.js'
 import { plainName } from '../../schemas/file-name.js'
-import type { Folders, Line } from '../context.js'
+import type { Folders, PipelineContext } from '../context.js'
 import { type Actor, readActsOn, recordAct } from '../ledger/audit.js'
 import type { FileState } from '../ledger/file-state.js'
 import type { Arrival, Ledger } from '../ledger/ledger.js'
@@ -18,14 +18,14 @@ export const quarantineSource = 'quarantine'
 
 /**
  * What may be done with a quarantined file. retry: it is judged once more, after the profile was
- * mended or customers were registered. release: likewise, and its good rows are published however
+ * fixed or customers were registered. accept: likewise, and its good rows are published however
  * many are rejected.
  */
-export const takeUps = ['retry', 'release'] as const
-export type TakeUp = (typeof takeUps)[number]
+export const reprocessActs = ['retry', 'accept'] as const
+export type ReprocessAct = (typeof reprocessActs)[number]
 
 /** What it takes to order one. */
-export interface TakeUpDesk {
+export interface ReprocessContext {
   readonly store: Store
   readonly ledger: Ledger
   readonly queues: Pick<Queues, 'add'>
@@ -33,8 +33,8 @@ export interface TakeUpDesk {
 }
 
 /** An order, and the arrival by which the file came in again once it has. */
-export interface TakenUp {
-  readonly act: TakeUp
+export interface Reprocessed {
+  readonly act: ReprocessAct
   readonly arrival: number | undefined
 }
 
@@ -43,10 +43,10 @@ export interface TakenUp {
  * once, it is carried out once, by the job that is queued here or by one that the sweep queues.
  * Throws `FILE_STATE` with the reason where the file may not be taken up.
  */
-export async function orderTakeUp(
-  desk: TakeUpDesk,
+export async function orderReprocess(
+  desk: ReprocessContext,
   actor: Actor,
-  { arrival, act }: { readonly arrival: number; readonly act: TakeUp },
+  { arrival, act }: { readonly arrival: number; readonly act: ReprocessAct },
 ): Promise<void> {
   const state = await desk.ledger.state(arrival)
   if (state === undefined) throw new Fault('FILE_STATE', `there is no file with arrival ${arrival}`)
@@ -54,29 +54,29 @@ export async function orderTakeUp(
   if (obstacle !== undefined) throw new Fault('FILE_STATE', obstacle)
   const detail = `${state.fileName}: ${state.fault}`
   await recordAct(desk.store, actor, { act, subject: String(arrival), detail })
-  await desk.queues.add('takeUp', { v: 1, arrival }).catch((error: unknown) => {
+  await desk.queues.add('reprocess', { v: 1, arrival }).catch((error: unknown) => {
     if (passingFault(error) === undefined) throw error
   })
 }
 
 /** Why a file may not be taken up; undefined where it may. */
 export async function findObstacle(
-  { store, ledger, folders }: Omit<TakeUpDesk, 'queues'>,
+  { store, ledger, folders }: Omit<ReprocessContext, 'queues'>,
   state: FileState,
-  act: TakeUp,
+  act: ReprocessAct,
 ): Promise<string | undefined> {
   const { arrival, fileName, status, settledAt, fault } = state
   if (status !== 'quarantined')
     return `${fileName} is ${status}; only quarantined files are taken up`
   if (settledAt === undefined) return `${fileName} is being put away; try again in a moment`
-  const earlier = await takenUp({ store, ledger }, arrival)
+  const earlier = await reprocessed({ store, ledger }, arrival)
   const later = earlier?.arrival === undefined ? await laterOf(store, state) : undefined
   if (later !== undefined) return replacedBy(later, fileName)
   if (earlier !== undefined) {
     const since = earlier.arrival === undefined ? 'soon' : `as arrival ${earlier.arrival}`
     return `${fileName} was taken up by ${earlier.act} and comes in again ${since}`
   }
-  if (act === 'release' && (fault !== 'TOO_MANY_REJECTED' || isSchedule(state.feed))) {
+  if (act === 'accept' && (fault !== 'TOO_MANY_REJECTED' || isSchedule(state.feed))) {
     return `${fileName} is quarantined for ${fault}, not for the number of its rejected rows; mend what is wrong, then retry it`
   }
   const path = keptAt(folders, state)
@@ -85,19 +85,19 @@ export async function findObstacle(
 }
 
 /** By what a file was taken up, if it was. */
-export async function takenUp(
-  { store, ledger }: Pick<TakeUpDesk, 'store' | 'ledger'>,
+export async function reprocessed(
+  { store, ledger }: Pick<ReprocessContext, 'store' | 'ledger'>,
   arrival: number,
-): Promise<TakenUp | undefined> {
-  const [order] = await readActsOn(store, { acts: takeUps, subject: String(arrival) })
+): Promise<Reprocessed | undefined> {
+  const [order] = await readActsOn(store, { acts: reprocessActs, subject: String(arrival) })
   if (order === undefined) return undefined
   const claimed = await ledger.claimedAs(claimOf(arrival))
-  return { act: order.act as TakeUp, arrival: claimed?.arrival }
+  return { act: order.act as ReprocessAct, arrival: claimed?.arrival }
 }
 
 /** Why an order will not be carried out any more; undefined while it may be. */
 export async function findReplacement(
-  { store, ledger }: Pick<TakeUpDesk, 'store' | 'ledger'>,
+  { store, ledger }: Pick<ReprocessContext, 'store' | 'ledger'>,
   arrival: number,
 ): Promise<string | undefined> {
   const state = await ledger.state(arrival)
@@ -111,45 +111,49 @@ export async function findReplacement(
  * between order and claim is newer than the bytes that were kept: nothing is claimed beside it, and
  * never again once it is published.
  */
-export async function takeUp(line: Line, arrival: number): Promise<void> {
-  const [order] = await readActsOn(line.store, { acts: takeUps, subject: String(arrival) })
-  const state = await line.ledger.state(arrival)
+export async function reprocess(context: PipelineContext, arrival: number): Promise<void> {
+  const [order] = await readActsOn(context.store, { acts: reprocessActs, subject: String(arrival) })
+  const state = await context.ledger.state(arrival)
   if (order === undefined || state === undefined) return
-  const known = await line.ledger.claimedAs(claimOf(arrival))
-  if (known === undefined && (await laterOf(line.store, state)) !== undefined) return
-  await begin(line, known ?? (await claimAgain(line, state, order.act === 'release')))
+  const known = await context.ledger.claimedAs(claimOf(arrival))
+  if (known === undefined && (await laterOf(context.store, state)) !== undefined) return
+  await begin(context, known ?? (await claimAgain(context, state, order.act === 'accept')))
 }
 
-async function claimAgain(line: Line, state: FileState, release: boolean): Promise<Arrival> {
-  const path = keptAt(line.folders, state)
+async function claimAgain(
+  context: PipelineContext,
+  state: FileState,
+  acceptRejects: boolean,
+): Promise<Arrival> {
+  const path = keptAt(context.folders, state)
   const found = await attempt(path, () => ifThere(stat(path)))
-  const isHandOver = state.source === handOver
+  const isSubmitted = state.source === submitted
   const entry = {
-    source: isHandOver ? handOver : quarantineSource,
+    source: isSubmitted ? submitted : quarantineSource,
     name: state.fileName,
     path,
     bytes: found?.size ?? state.bytes,
     modifiedMs: Math.trunc(found?.mtimeMs ?? 0),
     force: false,
-    release,
+    acceptRejects,
   }
-  return line.ledger.claim(entry, claimOf(state.arrival))
+  return context.ledger.claim(entry, claimOf(state.arrival))
 }
 
 /** Orders of which nothing has come yet, the latest first: their queue was lost, or a newer file came. */
-export async function queueTakeUps(line: Line): Promise<void> {
-  const rows = await line.store.rows<{ subject: string }>({
+export async function queueReprocessing(context: PipelineContext): Promise<void> {
+  const rows = await context.store.rows<{ subject: string }>({
     sql: `SELECT subject FROM audit_log WHERE act IN {acts:Array(String)}
         AND concat({prefix:String}, subject) NOT IN (SELECT claim FROM arrival)
       GROUP BY subject ORDER BY max(number) DESC LIMIT 100`,
-    parameters: { acts: takeUps, prefix: claimPrefix },
+    parameters: { acts: reprocessActs, prefix: claimPrefix },
   })
   for (const { subject } of rows)
-    await line.queues.add('takeUp', { v: 1, arrival: Number(subject) })
+    await context.queues.add('reprocess', { v: 1, arrival: Number(subject) })
 }
 
-const handOver = 'hand-over'
-const claimPrefix = 'take-up-'
+const submitted = 'submit'
+const claimPrefix = 'reprocess-'
 
 function claimOf(arrival: number): string {
   return `${claimPrefix}${arrival}`
@@ -157,7 +161,7 @@ function claimOf(arrival: number): string {
 
 /** Where the bytes of a quarantined file lie: those that a person named stay where they are. */
 function keptAt({ quarantine }: Pick<Folders, 'quarantine'>, file: FileState): string {
-  if (file.source === handOver) return file.path
+  if (file.source === submitted) return file.path
   return join(quarantine, `${file.arrival}-${plainName(file.fileName)}`)
 }
 

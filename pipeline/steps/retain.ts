@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { forgetRuns } from '../bills/forget.js'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { arrivalsFolder } from '../ledger/outbox.js'
 import { attempt, ifThere } from '../sources/disk.js'
 import { dropStaging, stagedArrivals } from '../store/staging.js'
@@ -15,11 +15,12 @@ const dayMs = 86_400_000
  * and parts of uploads that nobody goes on with, replaced bills, and accounts that were terminated
  * (decision 30).
  */
-export async function retain(line: Line): Promise<void> {
-  const { archive, quarantine, outbox, uploads } = line.folders
-  const { archiveDays, rejectsDays, stagingDays } = line.profile.retention
-  const before = (days: number) => new Date(line.now().getTime() - days * dayMs)
-  for (const folder of [archive, quarantine]) await removeEnded(line, folder, before(archiveDays))
+export async function retain(context: PipelineContext): Promise<void> {
+  const { archive, quarantine, outbox, uploads } = context.folders
+  const { archiveDays, rejectsDays, stagingDays } = context.profile.retention
+  const before = (days: number) => new Date(context.now().getTime() - days * dayMs)
+  for (const folder of [archive, quarantine])
+    await removeEnded(context, folder, before(archiveDays))
   for (const folder of [outbox, join(outbox, arrivalsFolder)]) {
     await removeWritten(
       folder,
@@ -28,13 +29,16 @@ export async function retain(line: Line): Promise<void> {
     )
   }
   await removeWritten(uploads, before(stagingDays), /\.part$/)
-  await forgetRejects(line, before(rejectsDays))
-  await dropDeadStaging(line, before(stagingDays))
-  await forgetRuns(line.store, { runsKept: line.profile.retention.billRuns, now: line.now() })
-  await eraseDue(line)
+  await forgetRejects(context, before(rejectsDays))
+  await dropDeadStaging(context, before(stagingDays))
+  await forgetRuns(context.store, {
+    runsKept: context.profile.retention.billRuns,
+    now: context.now(),
+  })
+  await eraseDue(context)
 }
 
-async function forgetRejects({ store }: Line, before: Date): Promise<void> {
+async function forgetRejects({ store }: PipelineContext, before: Date): Promise<void> {
   const old = `arrival IN (SELECT arrival FROM file_state FINAL
     WHERE settled_at < fromUnixTimestamp64Milli({before:Int64}))`
   const parameters = { before: String(before.getTime()) }
@@ -43,7 +47,7 @@ async function forgetRejects({ store }: Line, before: Date): Promise<void> {
 }
 
 /** Staging of arrivals that have not ended for long: it is built anew should they go on. */
-async function dropDeadStaging({ store, ledger }: Line, before: Date): Promise<void> {
+async function dropDeadStaging({ store, ledger }: PipelineContext, before: Date): Promise<void> {
   for (const arrival of await stagedArrivals(store)) {
     const found = await ledger.arrival(arrival)
     const state = await ledger.state(arrival)
@@ -53,7 +57,11 @@ async function dropDeadStaging({ store, ledger }: Line, before: Date): Promise<v
 }
 
 /** Files that bear the number of an arrival: their own time is the sender's and says nothing here. */
-async function removeEnded({ store }: Line, folder: string, before: Date): Promise<void> {
+async function removeEnded(
+  { store }: PipelineContext,
+  folder: string,
+  before: Date,
+): Promise<void> {
   const numbered = (await listFolder(folder)).flatMap((name) => {
     const number = /^(\d+)-/.exec(name)?.[1]
     return number === undefined ? [] : [{ name, arrival: Number(number) }]

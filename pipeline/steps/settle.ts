@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs'
 import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { landedFolder } from '../files/landing.js'
 import { kindOf } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
@@ -15,39 +15,42 @@ import { dropStaging } from '../store/staging.js'
  * Hands out receipt and rejects, lets the source put the file away and drops what loading needed:
  * the acknowledgement, last of all, when everything that it says has long been durable.
  */
-export async function settle(line: Line, arrival: number): Promise<void> {
-  const state = await line.ledger.state(arrival)
+export async function settle(context: PipelineContext, arrival: number): Promise<void> {
+  const state = await context.ledger.state(arrival)
   if (state === undefined || state.settledAt !== undefined) return
-  if (state.status === 'published') await kindOf(state).learn(line, state)
-  const origin = await line.ledger.arrival(arrival)
-  const settledAt = line.now()
-  const receipt = `${JSON.stringify(await receiptOf(line, { ...state, settledAt }), null, 2)}\n`
-  const rejectsPath = await handOut(line, state, receipt)
-  const source = line.sources.get(state.source)
+  if (state.status === 'published') await kindOf(state).learn(context, state)
+  const origin = await context.ledger.arrival(arrival)
+  const settledAt = context.now()
+  const receipt = `${JSON.stringify(await receiptOf(context, { ...state, settledAt }), null, 2)}\n`
+  const rejectsPath = await handOut(context, state, receipt)
+  const source = context.sources.get(state.source)
   if (origin !== undefined && source !== undefined) {
     const { status } = state
     const outcome = status === 'published' || status === 'duplicate' ? status : 'quarantined'
     await source.settle(origin, { outcome, receipt, rejectsPath })
   }
-  await rm(landedFolder(line.folders.landing, arrival), { recursive: true, force: true })
-  await line.ledger.record({ ...state, settledAt })
-  tell(line, state)
-  await dropStaging(line.store, arrival)
+  await rm(landedFolder(context.folders.landing, arrival), { recursive: true, force: true })
+  await context.ledger.record({ ...state, settledAt })
+  tell(context, state)
+  await dropStaging(context.store, arrival)
 }
 
 /** One line for each file that has ended; the receipt has the reason in words. */
-function tell(line: Line, { arrival, fileName, status, fault, reason, rows }: FileState): void {
+function tell(
+  context: PipelineContext,
+  { arrival, fileName, status, fault, reason, rows }: FileState,
+): void {
   const { read, accepted, rejected } = rows
   const fields = { arrival, file: fileName, status, read, accepted, rejected }
   if (status === 'quarantined') {
-    line.log.warn({ ...fields, code: fault }, 'a file is quarantined')
-    line.tell(`${fileName} is quarantined: ${fault}: ${reason}`)
-  } else line.log.info(fields, 'a file has ended')
+    context.log.warn({ ...fields, code: fault }, 'a file is quarantined')
+    context.tell(`${fileName} is quarantined: ${fault}: ${reason}`)
+  } else context.log.info(fields, 'a file has ended')
 }
 
 /** The receipt of a file; a duplicate's tells what became of the first. */
-async function receiptOf(line: Line, state: FileState) {
-  const first = state.duplicateOf === 0 ? undefined : await line.ledger.state(state.duplicateOf)
+async function receiptOf(context: PipelineContext, state: FileState) {
+  const first = state.duplicateOf === 0 ? undefined : await context.ledger.state(state.duplicateOf)
   return toReceipt(state, first)
 }
 
@@ -55,8 +58,12 @@ async function receiptOf(line: Line, state: FileState) {
  * Writes receipt and rejects under the number of the arrival, then the same under the file's name,
  * where the latest arrival of the name is found. Returns the path of the rejects, if there are some.
  */
-async function handOut(line: Line, state: FileState, receipt: string): Promise<string | undefined> {
-  const { outbox } = line.folders
+async function handOut(
+  context: PipelineContext,
+  state: FileState,
+  receipt: string,
+): Promise<string | undefined> {
+  const { outbox } = context.folders
   const own = arrivalPaths(outbox, state)
   const latest = latestPaths(outbox, state)
   const folder = dirname(own.receipt)
@@ -64,7 +71,7 @@ async function handOut(line: Line, state: FileState, receipt: string): Promise<s
   const isTold = state.status !== 'duplicate'
   const hasRejects = isTold && state.rows.rejected > 0
   if (hasRejects) {
-    await writeWhole(own.rejects, state, (part) => writeRejects(line, state, part))
+    await writeWhole(own.rejects, state, (part) => writeRejects(context, state, part))
     await writeWhole(latest.rejects, state, (part) => copyFile(own.rejects, part))
   } else if (isTold) {
     await attempt(latest.rejects, () => rm(latest.rejects, { force: true }))
@@ -88,8 +95,12 @@ async function writeWhole(
   })
 }
 
-async function writeRejects(line: Line, { arrival }: FileState, path: string): Promise<void> {
-  const rows = await line.store.stream(
+async function writeRejects(
+  context: PipelineContext,
+  { arrival }: FileState,
+  path: string,
+): Promise<void> {
+  const rows = await context.store.stream(
     {
       sql: `SELECT line AS Line, column_name AS Column, code AS Code, detail AS Detail, raw AS Row
         FROM reject FINAL WHERE arrival = {arrival:UInt32} ORDER BY line`,

@@ -3,6 +3,7 @@ import { finished } from 'node:stream/promises'
 import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { Fault, type FaultCode } from '../../schemas/fault.js'
 import type { Tracer } from '../../schemas/tracer.js'
+import { type BoundStatement, bind, type Sql } from './sql.js'
 import { toStatementSpan } from './statement-span.js'
 
 /** Where the store answers. `url` is ClickHouse's HTTP address without credentials. */
@@ -19,7 +20,7 @@ export type Parameters = Readonly<Record<string, unknown>>
 export type Settings = Readonly<Record<string, string | number>>
 
 export interface Statement {
-  readonly sql: string
+  readonly sql: Sql | string
   readonly parameters?: Parameters
   readonly settings?: Settings
 }
@@ -101,10 +102,10 @@ export function createStore(
     use_multipart_params_auto: true,
     keep_alive: { enabled: true, idle_socket_ttl: 2_000 },
   })
-  const bound = (statement: Statement) => ({
-    query: statement.sql,
-    query_params: { ...statement.parameters },
-    clickhouse_settings: { ...settingsAlways, ...statement.settings },
+  const request = ({ text, parameters }: BoundStatement, settings?: Settings) => ({
+    query: text,
+    query_params: { ...parameters },
+    clickhouse_settings: { ...settingsAlways, ...settings },
   })
   const untold = async <T>(what: string, run: () => Promise<T>): Promise<T> => {
     try {
@@ -121,25 +122,29 @@ export function createStore(
   const exec = async <T>(
     statement: Statement,
     take: (stream: Readable) => T | Promise<T>,
-    body: { readonly values?: Readable } = {},
+    { values, format }: { readonly values?: Readable; readonly format?: string } = {},
   ): Promise<T> => {
-    refuseLong(statement)
-    return attempt(statement.sql, async () => {
-      const { stream } = await client.exec({ ...bound(statement), ...body })
+    const bound = boundOf(statement)
+    refuseLong(bound)
+    const text = format === undefined ? bound.text : `${bound.text} FORMAT ${format}`
+    return attempt(text, async () => {
+      const { stream } = await client.exec({
+        ...request({ ...bound, text }, statement.settings),
+        ...(values && { values }),
+      })
       return take(stream)
     })
   }
   return {
     address,
-    rows: (statement) =>
-      attempt(statement.sql, async () => {
+    rows: (statement) => {
+      const bound = boundOf(statement)
+      return attempt(bound.text, async () => {
         const settings = { ...exactNumbers, ...statement.settings }
-        const result = await client.query({
-          ...bound({ ...statement, settings }),
-          format: 'JSONEachRow',
-        })
+        const result = await client.query({ ...request(bound, settings), format: 'JSONEachRow' })
         return result.json()
-      }),
+      })
+    },
     command: (statement, body) =>
       exec(
         statement,
@@ -162,19 +167,23 @@ export function createStore(
           },
         })
       }),
-    stream: (statement, format) =>
-      exec({ ...statement, sql: `${statement.sql} FORMAT ${format}` }, (stream) => stream),
+    stream: (statement, format) => exec(statement, (stream) => stream, { format }),
     ping: async () => (await client.ping()).success,
     close: () => client.close(),
   }
 }
 
+/** Statements that are not tagged yet bring their own parameters. */
+function boundOf({ sql, parameters = {} }: Statement): BoundStatement {
+  return typeof sql === 'string' ? { text: sql, parameters } : bind(sql)
+}
+
 /** The client sends parameters in the body for `rows` only: a long list belongs into a table. */
-function refuseLong({ sql, parameters = {} }: Statement): void {
+function refuseLong({ text, parameters }: BoundStatement): void {
   const { length } = JSON.stringify(parameters)
   if (length <= urlParametersMax) return
   const most = `at most ${urlParametersMax} go into the URL: put them into a table`
-  throw new TypeError(`${length} characters of parameters, ${most}; in: ${shownOf(sql)}`)
+  throw new TypeError(`${length} characters of parameters, ${most}; in: ${shownOf(text)}`)
 }
 
 /**
@@ -194,8 +203,8 @@ export function toFault(
   return new Fault('STORE_UNREACHABLE', `ClickHouse did not answer (${reason}): ${named}`, cause)
 }
 
-function shownOf(sql: string): string {
-  return sql.replace(/\s+/g, ' ').slice(0, 120)
+function shownOf(text: string): string {
+  return text.replace(/\s+/g, ' ').slice(0, 120)
 }
 
 function codeOf({ code, message }: ClickHouseError): FaultCode {

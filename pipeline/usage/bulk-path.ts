@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import type { Commodity } from '../../schemas/feed.js'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { chunkName, landedFolder } from '../files/landing.js'
 import { type LoadTask, rulesOf } from '../load-task.js'
 import type { Statement, Store } from '../store/clickhouse.js'
@@ -15,13 +15,16 @@ import { explainStamp, type Stamp } from './timestamps.js'
  * read them, or undefined where it cannot: the shape of the chunk is odd, or the engine takes its
  * quotes for wrong.
  */
-export async function loadPlainRows(line: Line, task: LoadTask): Promise<Reader | undefined> {
+export async function loadPlainRows(
+  context: PipelineContext,
+  task: LoadTask,
+): Promise<Reader | undefined> {
   const { chunk } = task
   if (chunk.shape === 'odd') return undefined
   const reader: Reader = chunk.shape === 'quoted' ? 'csv' : 'lines'
   try {
-    await storeRows(line, task, { reader, into: 'reads' })
-    if (chunk.repeats) await storeRows(line, task, { reader, into: 'repeats' })
+    await storeRows(context, task, { reader, into: 'reads' })
+    if (chunk.repeats) await storeRows(context, task, { reader, into: 'repeats' })
     return reader
   } catch (error) {
     if (reader === 'csv' && error instanceof Fault && error.code === 'STORE_REFUSED') {
@@ -35,18 +38,22 @@ export async function loadPlainRows(line: Line, task: LoadTask): Promise<Reader 
  * Gathers the timestamps of a chunk of which rows are left, and has the engine store those whose
  * timestamp nobody had seen. Returns whether there are any.
  */
-export async function loadUnseenRows(line: Line, task: LoadTask, reader: Reader): Promise<boolean> {
+export async function loadUnseenRows(
+  context: PipelineContext,
+  task: LoadTask,
+  reader: Reader,
+): Promise<boolean> {
   const { arrival, chunk } = task
-  const handing = handingOf(line, task)
-  await hand(line, task, {
+  const handing = handingOf(context, task)
+  await hand(context, task, {
     statement: gatherStamps({ arrival, chunk, reader, handing }),
     reader,
     token: 'stamps',
   })
-  const fresh = await explainStamps(line, task)
-  const hasRepeated = await hasRepeats(line, task)
-  if (fresh) await storeRows(line, task, { reader, into: 'reads', again: true })
-  if (hasRepeated) await storeRows(line, task, { reader, into: 'repeats', again: true })
+  const fresh = await explainStamps(context, task)
+  const hasRepeated = await hasRepeats(context, task)
+  if (fresh) await storeRows(context, task, { reader, into: 'reads', again: true })
+  if (hasRepeated) await storeRows(context, task, { reader, into: 'repeats', again: true })
   return fresh || hasRepeated
 }
 
@@ -57,23 +64,26 @@ interface Storing {
   readonly again?: boolean
 }
 
-function storeRows(line: Line, task: LoadTask, storing: Storing): Promise<void> {
-  const { negative, quantityMax } = line.profile.usage
+function storeRows(context: PipelineContext, task: LoadTask, storing: Storing): Promise<void> {
+  const { negative, quantityMax } = context.profile.usage
   const { reader, into, again = false } = storing
   const rules = {
     commodity: task.feed,
     negativeAllowed: negative[task.feed as Commodity],
     quantityMax,
   }
-  const handing = handingOf(line, task)
+  const handing = handingOf(context, task)
   const statement = storePlainRows({ ...task, ...rules, reader, handing, into, again })
-  return hand(line, task, { statement, reader, token: `${into}${again ? '-again' : ''}` })
+  return hand(context, task, { statement, reader, token: `${into}${again ? '-again' : ''}` })
 }
 
 /** Whether a timestamp of the chunk lies in the hour that the clock repeats. */
-async function hasRepeats(line: Line, { arrival, chunk }: LoadTask): Promise<boolean> {
+async function hasRepeats(
+  context: PipelineContext,
+  { arrival, chunk }: LoadTask,
+): Promise<boolean> {
   const { texts, stamps } = stagingOf(arrival)
-  const rows = await line.store.rows({
+  const rows = await context.store.rows({
     sql: `SELECT 1 FROM ${texts} WHERE chunk = {chunk:UInt32}
       AND text IN (SELECT text FROM ${stamps} WHERE second_at != 0) LIMIT 1`,
     parameters: { chunk: chunk.chunk },
@@ -82,16 +92,16 @@ async function hasRepeats(line: Line, { arrival, chunk }: LoadTask): Promise<boo
 }
 
 /** Writes down what each timestamp means that nobody had seen; whether one means anything. */
-async function explainStamps(line: Line, task: LoadTask): Promise<boolean> {
+async function explainStamps(context: PipelineContext, task: LoadTask): Promise<boolean> {
   const { texts, stamps } = stagingOf(task.arrival)
-  const unknown = await line.store.rows<{ text: string }>({
+  const unknown = await context.store.rows<{ text: string }>({
     sql: `SELECT DISTINCT text FROM ${texts}
       WHERE chunk = {chunk:UInt32} AND text NOT IN (SELECT text FROM ${stamps})`,
     parameters: { chunk: task.chunk.chunk },
   })
-  const rules = rulesOf(line, task)
+  const rules = rulesOf(context, task)
   const meanings = unknown.flatMap(({ text }) => explainStamp(text, rules) ?? [])
-  await keepStamps(line.store, task.arrival, meanings)
+  await keepStamps(context.store, task.arrival, meanings)
   return meanings.length > 0
 }
 
@@ -99,15 +109,15 @@ function chunkPath(landing: string, { arrival, chunk }: LoadTask): string {
   return join(landedFolder(landing, arrival), chunkName(chunk.chunk))
 }
 
-function handingOf(line: Line, task: LoadTask): Handing {
-  return line.storeLanding === undefined
+function handingOf(context: PipelineContext, task: LoadTask): Handing {
+  return context.storeLanding === undefined
     ? { body: true }
-    : { path: chunkPath(line.storeLanding, task) }
+    : { path: chunkPath(context.storeLanding, task) }
 }
 
 /** Runs a statement that reads the chunk, once whoever repeats it. */
 async function hand(
-  line: Line,
+  context: PipelineContext,
   task: LoadTask,
   order: { readonly statement: Statement; readonly reader: Reader; readonly token: string },
 ): Promise<void> {
@@ -115,8 +125,11 @@ async function hand(
   const once = onceSettings(`${order.token}-${arrival}-${chunk.line}-${chunk.rows}`)
   const settings = { ...(order.reader === 'csv' ? csvSettings : {}), ...once }
   const statement = { ...order.statement, settings }
-  if (line.storeLanding !== undefined) return line.store.command(statement)
-  return line.store.command(statement, createReadStream(chunkPath(line.folders.landing, task)))
+  if (context.storeLanding !== undefined) return context.store.command(statement)
+  return context.store.command(
+    statement,
+    createReadStream(chunkPath(context.folders.landing, task)),
+  )
 }
 
 /** Writes down what timestamps of a file mean. */

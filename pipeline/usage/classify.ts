@@ -2,7 +2,7 @@ import { lengthsOf } from '../../schemas/settings/profile.js'
 import { intervalEnd, intervalStart } from '../../schemas/time/read-timestamp.js'
 import { isDayFormat } from '../../schemas/time/timestamp.js'
 import { daySeconds } from '../../schemas/time/zone.js'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { countForeign, foreignRows, keepOwn } from '../customers/registered.js'
 import type { FileState } from '../ledger/file-state.js'
 import { addQuantities, subtractQuantities } from '../ledger/sums.js'
@@ -38,32 +38,32 @@ export interface Usable {
  * `reads`; nothing is copied where all meters are regular.
  */
 export async function settleLengths(
-  line: Line,
+  context: PipelineContext,
   state: FileState,
   totals: StagingTotals,
 ): Promise<Usable> {
-  const { store } = line
+  const { store } = context
   const { reads, fixed } = stagingOf(state.arrival)
   const { seconds, format } = state.manifest
   const survivors = await countSurvivors(store, state, totals)
   // A shape of days says nothing of the time of day, which these formats do not have.
   const isShapely = seconds !== daySeconds || (format !== null && isDayFormat(format))
-  const isNamed = lengthsOf(line.profile, state.feed).includes(seconds)
+  const isNamed = lengthsOf(context.profile, state.feed).includes(seconds)
   const byShape = isShapely && isNamed
   const isRegular = totals.oddMeters === 0 && byShape
-  const repairs = isRegular ? [] : await findRepairs(line, state, byShape)
+  const repairs = isRegular ? [] : await findRepairs(context, state, byShape)
   if (repairs.length === 0) {
-    const lastEnd = intervalEnd(totals.lastIntervalStart, seconds, line.zone)
+    const lastEnd = intervalEnd(totals.lastIntervalStart, seconds, context.zone)
     return { table: reads, totals, rejected: { ...none, meters: 0 }, survivors, lastEnd }
   }
   await recordRepairs(store, state.arrival, repairs)
-  const rejected = await rejectLengths(line, state)
-  await repairMeters(store, state.arrival, moveOf(line, state))
-  return { ...(await lookAgain(line, state, fixed)), rejected }
+  const rejected = await rejectLengths(context, state)
+  await repairMeters(store, state.arrival, moveOf(context, state))
+  return { ...(await lookAgain(context, state, fixed)), rejected }
 }
 
 /** A stamp at the end of an interval says when it starts once the meter's length is known. */
-function moveOf({ profile, zone }: Line, { manifest }: FileState): Move | undefined {
+function moveOf({ profile, zone }: PipelineContext, { manifest }: FileState): Move | undefined {
   const { seconds: taken, format } = manifest
   if (profile.usage.stamp === 'start' || (format !== null && isDayFormat(format))) return undefined
   return (startsAt, seconds) =>
@@ -72,16 +72,19 @@ function moveOf({ profile, zone }: Line, { manifest }: FileState): Move | undefi
 
 /** What a table holds that was made of another one. */
 async function lookAgain(
-  line: Line,
+  context: PipelineContext,
   { manifest }: FileState,
   table: string,
 ): Promise<Omit<Usable, 'rejected'>> {
-  const ends = await lastStarts(line.store, table)
+  const ends = await lastStarts(context.store, table)
   return {
     table,
-    totals: await totalShapes(line.store, table, manifest.seconds),
-    survivors: await countFinal(line.store, table),
-    lastEnd: Math.max(0, ...ends.map((last) => intervalEnd(last.start, last.seconds, line.zone))),
+    totals: await totalShapes(context.store, table, manifest.seconds),
+    survivors: await countFinal(context.store, table),
+    lastEnd: Math.max(
+      0,
+      ...ends.map((last) => intervalEnd(last.start, last.seconds, context.zone)),
+    ),
   }
 }
 
@@ -90,11 +93,11 @@ async function lookAgain(
  * accounts (decision 21), and counts them by what is left: customers register meanwhile.
  */
 export async function dropUnregistered(
-  line: Line,
+  context: PipelineContext,
   state: FileState,
   usable: Usable,
 ): Promise<Usable & { readonly unregistered: Counted }> {
-  const { store, profile } = line
+  const { store, profile } = context
   const isForeign = await foreignRows(store, profile, { columns: readColumns, reads: usable.table })
   if (isForeign === '') return { ...usable, unregistered: none }
   const [found] = await store.rows<Counted>(countForeign(usable.table, isForeign))
@@ -102,7 +105,7 @@ export async function dropUnregistered(
   const { registered: to } = stagingOf(state.arrival)
   const statements = keepOwn({ from: usable.table, to }, isForeign)
   for (const statement of statements) await store.command(statement)
-  const kept = await lookAgain(line, state, to)
+  const kept = await lookAgain(context, state, to)
   const unregistered = {
     rows: usable.totals.rows - kept.totals.rows,
     quantity: subtractQuantities(usable.totals.quantity, kept.totals.quantity),
@@ -125,8 +128,12 @@ const noOverlap: Overlap = {
  * Tells apart what becomes of the usable rows: within the file the last row of a key survives, and
  * a survivor that the store has already, or has better, is not published again (decision 22).
  */
-export async function classify(line: Line, state: FileState, usable: Usable): Promise<FileState> {
-  const { store } = line
+export async function classify(
+  context: PipelineContext,
+  state: FileState,
+  usable: Usable,
+): Promise<FileState> {
+  const { store } = context
   const { table, totals, survivors } = usable
   const { firstDay, lastDay } = totals
   const repeats = survivors !== totals.rows
@@ -136,7 +143,7 @@ export async function classify(line: Line, state: FileState, usable: Usable): Pr
     ? { duplicate: none, superseded: none }
     : await repeatsWithin(store, table)
   const overlaps = totals.rows > 0 && (await storeHasDays(store, staged))
-  const overlap = overlaps ? await compareWithStore(store, staged, line.profile) : noOverlap
+  const overlap = overlaps ? await compareWithStore(store, staged, context.profile) : noOverlap
   const thins = overlap.duplicate.rows + overlap.superseded.rows > 0
   if (thins) for (const statement of keepAccepted(staged)) await store.command(statement)
   const rows = {

@@ -1,6 +1,6 @@
 import type { Commodity } from '../../schemas/feed.js'
 import { lengthsOf } from '../../schemas/settings/profile.js'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { learnStarts } from '../customers/registrations.js'
 import type { Intake, Kind, Opened } from '../kind.js'
 import { rulesOf } from '../load-task.js'
@@ -61,17 +61,17 @@ export const usageKind: Kind = {
 
 const unseen: StampTexts = { see: () => undefined, hadRepeats: () => false, fresh: () => [] }
 
-function open(line: Line, { arrival, feed, head }: Opened): Intake {
-  const { usage } = line.profile
+function open(context: PipelineContext, { arrival, feed, head }: Opened): Intake {
+  const { usage } = context.profile
   let sample: Sample | undefined
   const reading = () => {
-    const lengths = lengthsOf(line.profile, feed as Commodity)
-    sample ??= sampleFile(head(), { ...usage, zone: line.zone }, lengths)
+    const lengths = lengthsOf(context.profile, feed as Commodity)
+    sample ??= sampleFile(head(), { ...usage, zone: context.zone }, lengths)
     return sample
   }
   let texts: StampTexts | undefined
   const stamps = () => {
-    const rules = rulesOf(line, { feed, ...reading() })
+    const rules = rulesOf(context, { feed, ...reading() })
     texts ??= createStampTexts((text) => explainStamp(text, rules))
     return texts
   }
@@ -81,6 +81,6 @@ function open(line: Line, { arrival, feed, head }: Opened): Intake {
       const { micros, ...measured } = measure(bytes, stamps())
       return { ...measured, micros: micros.toString(), repeats: stamps().hadRepeats() }
     },
-    prepare: () => keepStamps(line.store, arrival, stamps().fresh()),
+    prepare: () => keepStamps(context.store, arrival, stamps().fresh()),
   }
 }

@@ -4,7 +4,7 @@ import { lengthsOf } from '../../schemas/settings/profile.js'
 import { isDayFormat } from '../../schemas/time/timestamp.js'
 import { daySeconds } from '../../schemas/time/zone.js'
 import { type RejectedRow, rejectCodes } from '../../schemas/usage-row.js'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { chunkName, landedFolder } from '../files/landing.js'
 import { type RawRow, splitRows } from '../files/rows.js'
 import type { FileState } from '../ledger/file-state.js'
@@ -31,17 +31,17 @@ import { oddMeters, storedLengths } from './stored-lengths.js'
  * 0: those rows are no use. `byShape` says whether a meter's shape proves its length.
  */
 export async function findRepairs(
-  line: Line,
+  context: PipelineContext,
   state: FileState,
   byShape: boolean,
 ): Promise<readonly MeterRepair[]> {
   const { seconds, format } = state.manifest
-  const allowed = lengthsOf(line.profile, state.feed)
-  const odd = await oddMeters(line.store, state.arrival, { seconds, all: !byShape })
+  const allowed = lengthsOf(context.profile, state.feed)
+  const odd = await oddMeters(context.store, state.arrival, { seconds, all: !byShape })
   const isDaily = format !== null && isDayFormat(format)
   const stored: ReadonlyMap<string, number> =
     !isDaily && odd.some((meter) => meter.gap === 0)
-      ? await storedLengths(line.store, state.arrival)
+      ? await storedLengths(context.store, state.arrival)
       : new Map()
   const repairs = odd.map(({ meterId, gap }) => {
     const single = isDaily ? daySeconds : (stored.get(meterId) ?? (allowed[0] as number))
@@ -66,14 +66,14 @@ export function meterLength(
 const batchRows = 50_000
 
 /** Writes down the rows of meters whose length is not usable, and counts them. */
-export async function rejectLengths(line: Line, state: FileState): Promise<Useless> {
-  const { store, folders } = line
+export async function rejectLengths(context: PipelineContext, state: FileState): Promise<Useless> {
+  const { store, folders } = context
   const { arrival } = state
   const counted = await countUseless(store, arrival)
   if (counted.rows === 0) return counted
-  await ensureLanded(line, state)
+  await ensureLanded(context, state)
   const closest = await closestOfUseless(store, arrival)
-  const allowed = lengthsOf(line.profile, state.feed)
+  const allowed = lengthsOf(context.profile, state.feed)
   const detailOf = (meterId: string) => lengthDetail(meterId, closest.get(meterId), allowed)
   const folder = landedFolder(folders.landing, arrival)
   for (const { chunk } of loadTasks(state)) {

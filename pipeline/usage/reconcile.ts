@@ -1,29 +1,33 @@
 import { Fault } from '../../schemas/fault.js'
 import { balance } from '../../schemas/receipt.js'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import type { Proved } from '../kind.js'
 import type { FileState, Notes } from '../ledger/file-state.js'
 import { addQuantities } from '../ledger/sums.js'
 import {
   dateNotes,
+  hold,
   noteLengths,
   refuseDates,
   refuseShare,
   sumReceipts,
-  withhold,
   withRejected,
 } from '../ledger/verdict.js'
-import { isReleased } from '../steps/accepted.js'
+import { isAccepted } from '../steps/accepted.js'
 import { stagingOf } from '../store/staging.js'
 import { classify, dropUnregistered, settleLengths } from './classify.js'
 import type { StagingTotals } from './irregular-meters.js'
 import type { Counted } from './overlap.js'
 
 /** Decides what becomes of a usage file whose rows add up. */
-export async function weighUsage(line: Line, proved: Proved): Promise<FileState> {
+export async function weighUsage(context: PipelineContext, proved: Proved): Promise<FileState> {
   const { state, receipts, staged } = proved
   const { shapes, repeated = 0 } = staged
-  const notes = { ...state.notes, ...(await proveDates(line, state)), repeatedHourRows: repeated }
+  const notes = {
+    ...state.notes,
+    ...(await proveDates(context, state)),
+    repeatedHourRows: repeated,
+  }
   const refused = sumReceipts(receipts, 'rowsRejected')
   const dated = withRejected(
     { ...state, notes },
@@ -32,10 +36,10 @@ export async function weighUsage(line: Line, proved: Proved): Promise<FileState>
       quantity: addQuantities(...receipts.map((receipt) => receipt.quantityRejected)),
     },
   )
-  const { dateOrder, rejectedShareMax } = line.profile.usage
+  const { dateOrder, rejectedShareMax } = context.profile.usage
   const misdated = refuseDates(notes, dateOrder)
-  if (misdated !== undefined) return withhold(dated, misdated)
-  const usable = await settleLengths(line, state, shapes as StagingTotals)
+  if (misdated !== undefined) return hold(dated, misdated)
+  const usable = await settleLengths(context, state, shapes as StagingTotals)
   const rejected = refused + usable.rejected.rows
   const told = { ...dated, notes: noteLengths(notes, usable.rejected.meters) }
   const counted = withRejected(told, {
@@ -43,10 +47,10 @@ export async function weighUsage(line: Line, proved: Proved): Promise<FileState>
     quantity: addQuantities(dated.quantity.rejected, usable.rejected.quantity),
   })
   const tooMany = refuseShare(counted.rows, rejectedShareMax)
-  if (tooMany !== undefined && !(await isReleased(line, state))) return withhold(counted, tooMany)
-  const kept = await dropUnregistered(line, counted, usable)
-  const decided = await classify(line, withUnregistered(counted, kept.unregistered), kept)
-  await proveOutcomes(line, decided)
+  if (tooMany !== undefined && !(await isAccepted(context, state))) return hold(counted, tooMany)
+  const kept = await dropUnregistered(context, counted, usable)
+  const decided = await classify(context, withUnregistered(counted, kept.unregistered), kept)
+  await proveOutcomes(context, decided)
   return decided
 }
 
@@ -54,7 +58,7 @@ export async function weighUsage(line: Line, proved: Proved): Promise<FileState>
  * Whatever was repaired, filtered or thinned on the way: the outcomes add up to what came in, and a
  * table that was made of the accepted rows holds them.
  */
-async function proveOutcomes({ store }: Line, state: FileState): Promise<void> {
+async function proveOutcomes({ store }: PipelineContext, state: FileState): Promise<void> {
   const { rows, quantity, attaches } = state
   const outcomes = JSON.stringify({ rows, quantity })
   if (!balance(state)) throw new Fault('UNBALANCED', `the outcomes do not add up: ${outcomes}`)
@@ -78,9 +82,9 @@ function withUnregistered(state: FileState, { rows, quantity }: Counted): FileSt
  * The order of day and month from all timestamps of the file, which are those that are looked up
  * and those of every chunk that held others; the profile's where nothing proves it.
  */
-async function proveDates(line: Line, state: FileState): Promise<Notes> {
+async function proveDates(context: PipelineContext, state: FileState): Promise<Notes> {
   const { texts, stamps } = stagingOf(state.arrival)
-  const rows = await line.store.rows<{ date: string }>({
+  const rows = await context.store.rows<{ date: string }>({
     sql: `SELECT DISTINCT extract(text, '^[ \\t]*(\\d{1,2}/\\d{1,2}/\\d{4})(?:\\D|$)') AS date
       FROM (SELECT text FROM ${texts} UNION ALL SELECT text FROM ${stamps})
       WHERE date != '' LIMIT ${datesMax}`,
@@ -90,7 +94,7 @@ async function proveDates(line: Line, state: FileState): Promise<Notes> {
     {
       fileDate: state.fileDate,
       format: state.manifest.format,
-      dateOrder: line.profile.usage.dateOrder,
+      dateOrder: context.profile.usage.dateOrder,
     },
   )
 }

@@ -17,7 +17,7 @@ import {
   type UsageRules,
   type UsageVerdict,
 } from '../../schemas/usage-row.js'
-import type { Line } from '../context.js'
+import type { PipelineContext } from '../context.js'
 import { parseRow } from '../files/csv.js'
 import { chunkName, landedFolder } from '../files/landing.js'
 import { lastQuantity, linePicker, type RawRow, splitRows } from '../files/rows.js'
@@ -43,16 +43,19 @@ const linesAtOnce = 4_000_000
  * others in staging, the bad ones are written down with line, column and reason.
  */
 export async function judgeOddRows(
-  line: Line,
+  context: PipelineContext,
   task: LoadTask,
   reader: Reader | undefined,
 ): Promise<OddRows> {
-  const path = join(landedFolder(line.folders.landing, task.arrival), chunkName(task.chunk.chunk))
+  const path = join(
+    landedFolder(context.folders.landing, task.arrival),
+    chunkName(task.chunk.chunk),
+  )
   const bytes = await readFile(path)
   const pages =
-    reader === undefined ? [splitRows(bytes, task.chunk.line)] : missingRows(line, task, bytes)
+    reader === undefined ? [splitRows(bytes, task.chunk.line)] : missingRows(context, task, bytes)
   const counted = { accepted: 0, rejected: 0, rejectedMicros: 0n }
-  const rules = rulesOf(line, task)
+  const rules = rulesOf(context, task)
   const remembered = rememberStamps(rules)
   const texts = new Set<string>()
   const twice = new Set<string>()
@@ -60,8 +63,8 @@ export async function judgeOddRows(
   const rejects: object[] = []
   const held: object[] = []
   const flush = async () => {
-    if (held.length > 0) await line.store.insert(stagingOf(task.arrival).held, held.splice(0))
-    await line.store.insert('reject', rejects.splice(0))
+    if (held.length > 0) await context.store.insert(stagingOf(task.arrival).held, held.splice(0))
+    await context.store.insert('reject', rejects.splice(0))
   }
   async function* acceptedRows(): AsyncGenerator<string> {
     for await (const rows of pages) {
@@ -71,7 +74,7 @@ export async function judgeOddRows(
         const verdict = judgeParsedRow({ raw: row.raw, fields }, rules, remembered)
         if (verdict.outcome === 'accepted') {
           counted.accepted++
-          const staged = toStagingRow(task, row.line, { verdict, zone: line.zone })
+          const staged = toStagingRow(task, row.line, { verdict, zone: context.zone })
           if (verdict.starts.length > 1) {
             repeats.push(staged)
             twice.add(trimBlanks(fields?.[3] ?? ''))
@@ -87,27 +90,31 @@ export async function judgeOddRows(
       }
     }
   }
-  await storeAccepted(line, task, { into: 'reads', rows: acceptedRows() })
+  await storeAccepted(context, task, { into: 'reads', rows: acceptedRows() })
   if (repeats.length > 0) {
     const stamps = [...twice].flatMap((text) => explainStamp(text, rules) ?? [])
-    await keepStamps(line.store, task.arrival, stamps)
-    await storeAccepted(line, task, { into: 'repeats', rows: repeats })
+    await keepStamps(context.store, task.arrival, stamps)
+    await storeAccepted(context, task, { into: 'repeats', rows: repeats })
   }
   if (rejects.length > 0) await flush()
-  if (reader === undefined) await keepTexts(line, task, texts)
+  if (reader === undefined) await keepTexts(context, task, texts)
   return counted
 }
 
 /** The timestamps of a chunk that the engine has not read are evidence too (decision 13). */
-async function keepTexts(line: Line, task: LoadTask, texts: ReadonlySet<string>): Promise<void> {
+async function keepTexts(
+  context: PipelineContext,
+  task: LoadTask,
+  texts: ReadonlySet<string>,
+): Promise<void> {
   const { arrival, chunk } = task
   const rows = [...texts].map((text) => ({ text, chunk: chunk.chunk }))
-  if (rows.length > 0) await line.store.insert(stagingOf(arrival).texts, rows)
+  if (rows.length > 0) await context.store.insert(stagingOf(arrival).texts, rows)
 }
 
 /** The rows of a chunk that do not stand in staging, as many at a time as memory has room for. */
 async function* missingRows(
-  line: Line,
+  context: PipelineContext,
   { arrival, chunk }: LoadTask,
   bytes: Buffer,
 ): AsyncGenerator<Iterable<RawRow>> {
@@ -116,7 +123,7 @@ async function* missingRows(
   for (let from = chunk.line; from < end; from += linesAtOnce) {
     const lines = Math.min(linesAtOnce, end - from)
     const statement = missingLines(arrival, from, lines)
-    yield pick(lineNumbers(await buffer(await line.store.stream(statement, 'RowBinary'))))
+    yield pick(lineNumbers(await buffer(await context.store.stream(statement, 'RowBinary'))))
   }
 }
 
@@ -229,14 +236,18 @@ interface Accepted {
   readonly rows: AsyncIterable<string> | Iterable<string>
 }
 
-async function storeAccepted(line: Line, task: LoadTask, accepted: Accepted): Promise<void> {
+async function storeAccepted(
+  context: PipelineContext,
+  task: LoadTask,
+  accepted: Accepted,
+): Promise<void> {
   const { arrival, chunk } = task
   const { into, rows } = accepted
   const sql = `INSERT INTO ${stagingOf(arrival)[into]}
   (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
    account_number, external_site_id, version) FORMAT TabSeparated`
   const settings = onceSettings(`odd-${into}-${arrival}-${chunk.line}-${chunk.rows}`)
-  await line.store.command({ sql, settings }, Readable.from(batch(rows), { objectMode: false }))
+  await context.store.command({ sql, settings }, Readable.from(batch(rows), { objectMode: false }))
 }
 
 const batchCharacters = 65_536

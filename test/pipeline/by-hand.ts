@@ -2,11 +2,11 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type Logger, pino } from 'pino'
 import type { Test } from 'tap'
-import type { Line } from '../../pipeline/context.js'
+import type { PipelineContext } from '../../pipeline/context.js'
 import { createLedger } from '../../pipeline/ledger/ledger.js'
 import type { LoadTask } from '../../pipeline/load-task.js'
 import type { Queues } from '../../pipeline/queues/bullmq.js'
-import { createHandOverSource } from '../../pipeline/sources/folder.js'
+import { createSubmitSource } from '../../pipeline/sources/folder.js'
 import { load } from '../../pipeline/steps/load.js'
 import { receive } from '../../pipeline/steps/receive.js'
 import type { Profile } from '../../schemas/settings/profile.js'
@@ -15,7 +15,7 @@ import { createFolder } from '../rig/folder.js'
 import { migratedStore, profile } from './customers/registering.js'
 
 export interface LineByHand {
-  readonly line: Line
+  readonly context: PipelineContext
   /** The loads that were queued so far. */
   readonly loads: LoadTask[]
   /** Writes a file of these rows and claims its arrival. */
@@ -52,7 +52,7 @@ export async function createLineByHand(t: Test, options: ByHandOptions = {}): Pr
     close: async () => undefined,
   }
   const landing = at('landing')
-  const line: Line = {
+  const context: PipelineContext = {
     profile: { ...profile, limits: { ...profile.limits, freeDiskBytesMin: 0, ...options.limits } },
     zone: createZone(profile.timeZone),
     folders: {
@@ -68,7 +68,7 @@ export async function createLineByHand(t: Test, options: ByHandOptions = {}): Pr
     store,
     ledger: createLedger(store, () => new Date()),
     queues,
-    sources: new Map([['hand-over', createHandOverSource()]]),
+    sources: new Map([['submit', createSubmitSource()]]),
     storeLanding: landing,
     now: () => new Date(),
     mdm: undefined,
@@ -76,22 +76,22 @@ export async function createLineByHand(t: Test, options: ByHandOptions = {}): Pr
     tell: () => undefined,
   }
   const arrive: LineByHand['arrive'] = async (name, rows) => {
-    const path = join(line.folders.inbox, name)
+    const path = join(context.folders.inbox, name)
     const header = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit'
     writeFileSync(path, `${header}\n${rows.join('\n')}\n`)
     const { size: bytes, mtimeMs } = statSync(path)
-    const entry = { source: 'hand-over', name: basename(path), path, bytes, force: false }
-    const { arrival } = await line.ledger.claim({ ...entry, modifiedMs: Math.trunc(mtimeMs) })
+    const entry = { source: 'submit', name: basename(path), path, bytes, force: false }
+    const { arrival } = await context.ledger.claim({ ...entry, modifiedMs: Math.trunc(mtimeMs) })
     return { arrival, path }
   }
   return {
-    line,
+    context,
     loads,
     arrive,
     takeIn: async (name, rows) => {
       const { arrival } = await arrive(name, rows)
-      await receive(line, arrival)
-      for (const task of loads.filter((one) => one.arrival === arrival)) await load(line, task)
+      await receive(context, arrival)
+      for (const task of loads.filter((one) => one.arrival === arrival)) await load(context, task)
       return arrival
     },
   }

@@ -20,7 +20,7 @@ const whole: Receipt = {
   status: 'published',
   rows,
   quantity,
-  withheld: { rows: 0, quantity: '0' },
+  held: { rows: 0, quantity: '0' },
   restated: { rows: 1, netQuantity: '-0.000001' },
   meters: 2,
   firstIntervalStart: '2018-02-07T05:00:00Z',

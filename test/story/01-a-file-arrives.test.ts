@@ -1,3 +1,11 @@
+/**
+ * # 1. A file arrives
+ *
+ * What: A usage file is put into the inbox, is loaded, and every row is accounted for.
+ * Why: This is the whole path of a file: poll, receive, load, reconcile, publish, settle.
+ * Everything else varies it.
+ * Try: Run `npm start`, copy a file into `data/inbox`, and read its receipt in `data/outbox`.
+ */
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { appendFile, writeFile } from 'node:fs/promises'

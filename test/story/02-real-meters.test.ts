@@ -1,3 +1,13 @@
+/**
+ * # 2. Real meters
+ *
+ * What: Two years of real electric and gas reads load, and their sums equal what the utility
+ * billed.
+ * Why: Made-up data has the faults that its author thought of. Real data has clock changes, gaps
+ * and odd periods.
+ * Try: Load a month of your own meters and compare `sum(quantity)` by billing period with the
+ * bills.
+ */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

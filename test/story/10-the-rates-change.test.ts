@@ -1,3 +1,10 @@
+/**
+ * # 10. The rates change
+ *
+ * What: Schedules replace each other as a whole, and the rate files of a day are one set.
+ * Why: Half of a new rate is worse than the old one.
+ * Try: Load rate files with a gap from 19 to 23 and read the reason.
+ */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -60,7 +67,7 @@ t.test('a gap keeps all of it out and is named with both dates', async (t) => {
   t.match(receipt, {
     status: 'quarantined',
     rows: { read: 1, rejected: 1, accepted: 0 },
-    withheld: { rows: 1 },
+    held: { rows: 1 },
   })
   t.match(receipt.reason, /SCHEDULE: .*line 3: a gap lies between .* 2026-02-03 .* 2026-02-06/)
   t.match(

@@ -1,3 +1,11 @@
+/**
+ * # 11. An account terminates
+ *
+ * What: After the days of grace every table forgets an account; a tombstone with counts stays.
+ * Why: The specification asks for data clean-up, and an old file that is sent again must bring
+ * nothing back.
+ * Try: Set `termination.graceDays: 0`, load a termination and query `erasure`.
+ */
 import t from 'tap'
 import { register } from '../../pipeline/customers/registrations.js'
 import { createQueues } from '../../pipeline/queues/bullmq.js'

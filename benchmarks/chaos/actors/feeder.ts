@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { usageHeader } from '../../../infra/demo/usage-rows.js'
-import { createHandOver } from '../../../pipeline/intake/submit.js'
+import { createSubmission } from '../../../pipeline/intake/submit.js'
 import { Fault } from '../../../schemas/fault.js'
 import type { Rig } from '../../rig.js'
 import { sentRows } from '../compare/sent-rows.js'
@@ -36,13 +36,13 @@ const retryMs = 200
 
 export async function createFeeder(rig: Rig, remotes: Remotes, seed: number): Promise<Feeder> {
   const { store, redisUrl } = rig.stack
-  const handOver = await createHandOver({ store, redisUrl, profile: rig.profile })
+  const submission = await createSubmission({ store, redisUrl, profile: rig.profile })
   const files: SentFile[] = []
   /** Retries like a person would, unless the file was claimed: then the sweep owes it. */
   const hand = async (path: string) => {
     for (;;) {
       try {
-        await handOver.handOver(path)
+        await submission.submit(path)
         return
       } catch (error) {
         if (!(error instanceof Fault && error.retry)) throw error
@@ -52,7 +52,7 @@ export async function createFeeder(rig: Rig, remotes: Remotes, seed: number): Pr
     }
   }
   const send = async (path: string, file: PlannedFile) => {
-    if (file.way === 'hand-over') return hand(path)
+    if (file.way === 'submit') return hand(path)
     if (file.way === 'sftp' || file.way === 's3') return remotes.put(file.way, path, file.name)
     const final = join(rig.home.inbox, file.name)
     await copyFile(path, join(rig.home.inbox, `.${file.name}.part`))
@@ -71,9 +71,9 @@ export async function createFeeder(rig: Rig, remotes: Remotes, seed: number): Pr
       files.push({ ...file, fileId, ...sumsOf(file), isAcknowledged: false })
       await send(path, file)
       if (!file.isRepeated) return
-      await send(path, { ...file, way: file.way === 'hand-over' ? 'inbox' : 'hand-over' })
+      await send(path, { ...file, way: file.way === 'submit' ? 'inbox' : 'submit' })
     },
-    close: () => handOver.close(),
+    close: () => submission.close(),
   }
 }
 

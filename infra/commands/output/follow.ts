@@ -1,4 +1,8 @@
-import { createHandOver, type HandOver, type Progress } from '../../../pipeline/intake/submit.js'
+import {
+  createSubmission,
+  type Progress,
+  type Submission,
+} from '../../../pipeline/intake/submit.js'
 import type { Held } from '../../../pipeline/queues/wait.js'
 import { Fault, faultCodes } from '../../../schemas/fault.js'
 import type { Receipt } from '../../../schemas/receipt.js'
@@ -10,7 +14,7 @@ export interface Arriving {
   readonly name: string
   readonly bytes: number
   /** Brings the file in, or waits until it has come in, and returns its arrival. */
-  readonly arrive: (handOver: HandOver) => Promise<number>
+  readonly arrive: (submission: Submission) => Promise<number>
 }
 
 /** A file that has ended. */
@@ -29,14 +33,14 @@ export async function followFiles(
   say: (text: string) => void,
 ): Promise<readonly Followed[]> {
   const { store, redisUrl, profile } = stack
-  const handOver = await createHandOver({ store, redisUrl, profile })
+  const submission = await createSubmission({ store, redisUrl, profile })
   const board = createBoard(files, say)
   try {
     return await Promise.all(
       files.map(async (file) => {
-        const arrival = await file.arrive(handOver)
+        const arrival = await file.arrive(submission)
         let receipt: Receipt | undefined
-        for await (const state of handOver.follow(arrival)) {
+        for await (const state of submission.follow(arrival)) {
           board.update(file, state)
           receipt = state.receipt ?? receipt
         }
@@ -46,7 +50,7 @@ export async function followFiles(
     )
   } finally {
     board.stop()
-    await handOver.close()
+    await submission.close()
   }
 }
 

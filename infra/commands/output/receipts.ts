@@ -11,7 +11,7 @@ const columns: readonly Column<Receipt>[] = [
   { title: 'duplicate', right: true, cell: (receipt) => grouped(receipt.rows.duplicate) },
   { title: 'superseded', right: true, cell: (receipt) => grouped(receipt.rows.superseded) },
   { title: 'rejected', right: true, cell: (receipt) => grouped(receipt.rows.rejected) },
-  { title: 'withheld', right: true, cell: ({ withheld }) => grouped(withheld?.rows ?? 0) },
+  { title: 'held', right: true, cell: ({ held }) => grouped(held?.rows ?? 0) },
   { title: 'quantity', right: true, cell: (receipt) => grouped(receipt.quantity?.accepted ?? '') },
   { title: 'seconds', right: true, cell: (receipt) => receipt.seconds?.toFixed(2) ?? '' },
 ]

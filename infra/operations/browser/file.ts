@@ -45,11 +45,11 @@ function section(title: string, ...children: readonly (Node | undefined)[]): HTM
 
 function outcomes({ receipt }: FileDetail): HTMLElement | undefined {
   if (receipt === undefined) return undefined
-  const { rows, quantity, withheld } = receipt
-  const all = Object.entries({ ...rows, withheld: withheld?.rows ?? 0 })
+  const { rows, quantity, held } = receipt
+  const all = Object.entries({ ...rows, held: held?.rows ?? 0 })
   const energy: Readonly<Record<string, string>> = {
     ...quantity,
-    withheld: withheld?.quantity ?? '',
+    held: held?.quantity ?? '',
   }
   return section(
     'Receipt',
@@ -102,13 +102,13 @@ function times(detail: FileDetail): HTMLElement | undefined {
 const meanings = {
   retry:
     'Judge it once more, as it is: after the profile was mended, or customers were registered.',
-  release: 'Publish its good rows; the rejected ones stay rejected.',
+  accept: 'Publish its good rows; the rejected ones stay rejected.',
 } as const
 
 function acts(detail: FileDetail): HTMLElement | undefined {
-  const { acts, takenUp, entries } = detail
+  const { acts, reprocessed, entries } = detail
   if (detail.status !== 'quarantined' && entries.length === 0) return undefined
-  const buttons = (['retry', 'release'] as const).map((act) => {
+  const buttons = (['retry', 'accept'] as const).map((act) => {
     const why = acts[act]
     const button = el(
       'button',
@@ -125,13 +125,17 @@ function acts(detail: FileDetail): HTMLElement | undefined {
     )
   })
   const again =
-    takenUp?.arrival === undefined
+    reprocessed?.arrival === undefined
       ? undefined
       : el(
           'p',
           {},
           'It came in again as ',
-          el('a', { href: `file?arrival=${takenUp.arrival}` }, `arrival ${takenUp.arrival}`),
+          el(
+            'a',
+            { href: `file?arrival=${reprocessed.arrival}` },
+            `arrival ${reprocessed.arrival}`,
+          ),
           '.',
         )
   const log = entries.map(({ number, at, who, via, act }) =>
@@ -143,13 +147,13 @@ function acts(detail: FileDetail): HTMLElement | undefined {
   )
   return section(
     'What can be done',
-    ...(takenUp === undefined ? buttons : []),
+    ...(reprocessed === undefined ? buttons : []),
     again,
     el('ul', {}, ...log),
   )
 }
 
-function confirmAct(act: 'retry' | 'release'): void {
+function confirmAct(act: 'retry' | 'accept'): void {
   const dialog = el('dialog', { 'aria-label': `${act} this file?` })
   const yes = el('button', { type: 'button', class: 'strong' }, `yes, ${act} it`)
   const no = el('button', { type: 'button' }, 'leave it')
@@ -172,7 +176,7 @@ function confirmAct(act: 'retry' | 'release'): void {
   dialog.showModal()
 }
 
-async function carryOut(act: 'retry' | 'release'): Promise<void> {
+async function carryOut(act: 'retry' | 'accept'): Promise<void> {
   try {
     show(await ask<FileDetail>(`files/${arrival}/${act}`, 'POST'))
   } catch (error) {

@@ -104,7 +104,7 @@ function files({ day, counts, files }: Today): readonly Node[] {
         {
           title: 'rows',
           right: true,
-          cell: (file) => count(Math.max(file.read + file.withheld, file.loaded)),
+          cell: (file) => count(Math.max(file.read + file.held, file.loaded)),
         },
         { title: 'accepted', right: true, cell: ({ accepted }) => count(accepted) },
         { title: 'rejected', right: true, cell: ({ rejected }) => count(rejected) },

@@ -18,7 +18,7 @@ export interface FileShown {
   readonly read: number
   readonly accepted: number
   readonly rejected: number
-  readonly withheld: number
+  readonly held: number
   /** Rows that loads have a receipt for; of a file that is not decided. */
   readonly loaded: number
 }
@@ -45,7 +45,7 @@ const todays = `WITH (
 
 const joined = `(SELECT * FROM arrival WHERE arrival >= first) AS a
   LEFT JOIN (
-    SELECT arrival, status, feed, fault, rows_read, rows_accepted, rows_rejected, rows_withheld
+    SELECT arrival, status, feed, fault, rows_read, rows_accepted, rows_rejected, rows_held
     FROM file_state FINAL WHERE arrival >= first
   ) AS s ON s.arrival = a.arrival`
 
@@ -69,7 +69,7 @@ export async function readToday(source: PanelSource): Promise<Today> {
           formatDateTime(a.arrived_at, '%FT%TZ') AS arrivedAt, toFloat64(a.bytes) AS bytes,
           toFloat64(s.rows_read) AS read,
           if(status = 'published', toFloat64(s.rows_accepted), 0) AS accepted,
-          toFloat64(s.rows_rejected) AS rejected, toFloat64(s.rows_withheld) AS withheld,
+          toFloat64(s.rows_rejected) AS rejected, toFloat64(s.rows_held) AS held,
           toFloat64(r.loaded) AS loaded
         FROM ${joined}
         LEFT JOIN (

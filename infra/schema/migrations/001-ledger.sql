@@ -2,7 +2,7 @@ CREATE TABLE IF NOT EXISTS {database}.arrival
 (
     arrival UInt32 COMMENT 'number of the arrival: 1, 2, 3 ... in the order in which files came in',
     claim String COMMENT 'who claimed the number: a random id of the claim',
-    source LowCardinality(String) COMMENT 'source of the profile, or hand-over where a person named the file',
+    source LowCardinality(String) COMMENT 'source of the profile, or submit where a person named the file',
     name String COMMENT 'file name as the sender gave it',
     path String COMMENT 'where the source holds the file',
     bytes UInt64 COMMENT 'size in bytes when it was listed',
@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS {database}.file_state
     arrival UInt32 COMMENT 'number of the arrival',
     rank UInt16 COMMENT 'how far the file has come; a lower rank never overrides a higher one',
     status LowCardinality(String) COMMENT 'received, waiting, publishing, published, quarantined, duplicate',
-    source LowCardinality(String) COMMENT 'source of the profile, or hand-over',
+    source LowCardinality(String) COMMENT 'source of the profile, or submit',
     path String COMMENT 'where the source holds the file',
     file_name String COMMENT 'file name as the sender gave it',
     company_code LowCardinality(String) COMMENT 'company code of the file name',

@@ -22,7 +22,7 @@ CREATE OR REPLACE VIEW {database}.file_load
     file_id String COMMENT 'sha256 of the bytes as received, hexadecimal',
     arrival UInt32 COMMENT 'number of the arrival, in the order in which files came in',
     file_name String COMMENT 'file name as the sender gave it',
-    source LowCardinality(String) COMMENT 'source of the profile, or hand-over where a person named the file',
+    source LowCardinality(String) COMMENT 'source of the profile, or submit where a person named the file',
     company_code LowCardinality(String) COMMENT 'company code of the file name',
     file_date Nullable(Date) COMMENT 'date of the file name',
     feed LowCardinality(String) COMMENT 'feed of the file name',
@@ -68,7 +68,7 @@ CREATE OR REPLACE VIEW {database}.file_arrival
 (
     arrival UInt32 COMMENT 'number of the arrival, in the order in which files came in',
     file_name String COMMENT 'file name as the sender gave it',
-    source LowCardinality(String) COMMENT 'source of the profile, or hand-over where a person named the file',
+    source LowCardinality(String) COMMENT 'source of the profile, or submit where a person named the file',
     bytes UInt64 COMMENT 'size when it was listed, bytes',
     arrived_at DateTime64(3, 'UTC') COMMENT 'when it was first seen',
     file_id String COMMENT 'sha256 of the bytes as received, empty until they were read',

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { withDeadline } from '../../../pipeline/deadline.js'
 import { Fault } from '../../../schemas/fault.js'
 
 export interface SupervisedOptions {
@@ -73,22 +74,16 @@ export async function supervise(options: SupervisedOptions): Promise<Supervised>
 /** One start: resolves with the child once it is ready, else ends it and rejects. */
 async function startOnce(options: SupervisedOptions): Promise<ChildProcess> {
   const child = options.start()
-  const overtime = new AbortController()
   try {
-    await Promise.race([
-      options.ready(child),
-      failure(child, options.name),
-      sleep(options.readyMsMax, undefined, { signal: overtime.signal }).then(() => {
-        throw new Fault('CONFIG', `${options.name} did not answer in ${options.readyMsMax} ms`)
-      }),
-    ])
+    const started = Promise.race([options.ready(child), failure(child, options.name)])
+    await withDeadline(started, options.readyMsMax, () => {
+      throw new Fault('CONFIG', `${options.name} did not answer in ${options.readyMsMax} ms`)
+    })
     return child
   } catch (error) {
     child.kill('SIGKILL')
     if (child.pid !== undefined) await ended(child)
     throw error
-  } finally {
-    overtime.abort()
   }
 }
 
@@ -105,13 +100,8 @@ function failure(child: ChildProcess, name: string): Promise<never> {
 
 async function endChild(child: ChildProcess, options: SupervisedOptions): Promise<void> {
   if (hasEnded(child) || child.pid === undefined) return
-  const waited = new AbortController()
   options.stop(child)
-  await Promise.race([
-    ended(child),
-    sleep(options.stopMsMax, undefined, { signal: waited.signal }).catch(() => undefined),
-  ])
-  waited.abort()
+  await withDeadline(ended(child), options.stopMsMax, () => undefined)
   if (!hasEnded(child)) child.kill('SIGKILL')
   await ended(child)
 }

@@ -1,10 +1,10 @@
-import type { Line } from '../../context.js'
+import type { PipelineContext } from '../../context.js'
 import { isPausing, nextFailure } from '../failure.js'
 import { localDay } from '../run.js'
 import { compare } from './compare.js'
 import { type CycleDue, readCyclesDue, recordComparison } from './comparisons.js'
 
-type DueLine = Pick<Line, 'store' | 'profile' | 'zone' | 'now' | 'queues' | 'log'>
+type DueLine = Pick<PipelineContext, 'store' | 'profile' | 'zone' | 'now' | 'queues' | 'log'>
 
 /** Queues a comparison of rates for each cycle of which one is due. */
 export async function queueComparisons(line: DueLine): Promise<void> {

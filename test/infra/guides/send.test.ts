@@ -17,7 +17,7 @@ t.test('of each feed the good example is published and the bad one is not whole'
   for (const name of feedNames) {
     const section = text.split(`\n## ${name}\n`)[1]?.split('\n## ')[0] ?? ''
     const [good = '', bad = ''] = section.split('\nBad, ')
-    t.match(good, /^published: of its rows [1-9]\d* accepted, 0 rejected, 0 withheld$/m, name)
+    t.match(good, /^published: of its rows [1-9]\d* accepted, 0 rejected, 0 held$/m, name)
     t.match(bad, /^line \d+, \w*: [A-Z_]+: ./m, name)
   }
 })

@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { bill } from '../../../pipeline/bills/run.js'
 import type { queueDue } from '../../../pipeline/bills/when-due.js'
+import { statementText } from '../../rig/statement-text.js'
 import type { BillRig } from './rig.js'
 
 const minuteMs = 60_000
@@ -38,7 +39,7 @@ export function lineAt(rig: BillRig, at: Date, fails?: Error) {
   const store = {
     ...line.store,
     command: async (statement: Parameters<typeof line.store.command>[0]) => {
-      if (fails !== undefined && statement.sql.includes('bill_member_')) throw fails
+      if (fails !== undefined && statementText(statement).includes('bill_member_')) throw fails
       return rig.store.command(statement)
     },
   }

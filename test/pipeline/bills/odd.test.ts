@@ -3,6 +3,7 @@ import { forgetRuns } from '../../../pipeline/bills/forget.js'
 import { bill } from '../../../pipeline/bills/run.js'
 import { register } from '../../../pipeline/customers/registrations.js'
 import type { Store } from '../../../pipeline/store/clickhouse.js'
+import { statementText } from '../../rig/statement-text.js'
 import { customerAt } from '../customers/registering.js'
 import { billRig, steady } from './rig.js'
 
@@ -242,7 +243,7 @@ function dyingStore(aim: RegExp) {
   }
   const store: Store = {
     ...rig.store,
-    command: (statement) => last(statement.sql, () => rig.store.command(statement)),
+    command: (statement) => last(statementText(statement), () => rig.store.command(statement)),
     insert: (table, values) => last(`INSERT INTO ${table}`, () => rig.store.insert(table, values)),
   }
   return { store, dead }

@@ -230,12 +230,12 @@ t.test('the engine and the row judge take every row of every file alike', async 
   const arrivals: number[] = []
   for (const { name, body } of files) {
     await writeFile(join(story.desk, name), `${header}\n${body}`)
-    arrivals.push((await story.handOver.handOver(join(story.desk, name))).arrival)
+    arrivals.push((await story.submission.submit(join(story.desk, name))).arrival)
   }
   for (const [index, arrival] of arrivals.entries()) {
     const sample = files[index] as SampleFile
     const what = `file ${index} of seed ${seed} (${sample.mode})`
-    const receipt = await follow(story.handOver, arrival)
+    const receipt = await follow(story.submission, arrival)
     const { accepted, rejected, micros } = judged(sample)
     t.match(
       receipt,

@@ -49,10 +49,10 @@ async function holdAgainstEngine(t: Test, utility: (typeof utilities)[number]): 
   const arrivals = new Map<MixedFile, number>()
   for (const file of files) {
     await writeFile(join(story.desk, file.name), file.bytes)
-    arrivals.set(file, (await story.handOver.handOver(join(story.desk, file.name))).arrival)
+    arrivals.set(file, (await story.submission.submit(join(story.desk, file.name))).arrival)
   }
   for (const [file, arrival] of arrivals) {
-    const receipt = await follow(story.handOver, arrival)
+    const receipt = await follow(story.submission, arrival)
     const checked = await check(join(story.desk, file.name), {
       profile: storyProfile({ profile }),
       folder,

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { createRestMdm } from '../../../api/mdm/rest.js'
 import { createDemoMdm } from '../../../infra/demo/back-office/mdm.js'
 import { demoCustomers } from '../../../infra/demo/customers.js'
-import type { Line } from '../../../pipeline/context.js'
+import type { PipelineContext } from '../../../pipeline/context.js'
 import {
   backfill,
   giveUpHistory,
@@ -59,7 +59,7 @@ const arrivalsOf = async (arrival = 0) => {
 interface Outside {
   readonly path?: string
   readonly settings?: object
-  readonly line?: Partial<Line>
+  readonly line?: Partial<PipelineContext>
 }
 
 /** A line whose jobs are run by hand; `queued` has what it queued. */
@@ -76,7 +76,7 @@ function createLine(t: Test, outside: Outside = {}) {
   const driver = createRestMdm(backfillSettings.parse(section), () => 'secret')
   t.teardown(driver.close)
   const queues = { add: async (name: string, data: object) => void queued.push({ name, ...data }) }
-  const line: Line = {
+  const context: PipelineContext = {
     profile,
     zone: createZone(profile.timeZone),
     folders: { ...noFolders, backfill: folder },
@@ -91,7 +91,7 @@ function createLine(t: Test, outside: Outside = {}) {
     tell: () => undefined,
     ...outside.line,
   }
-  return { line, queued }
+  return { line: context, queued }
 }
 
 t.test('the history of a meter is asked for once, and arrives as a file', async (t) => {
@@ -126,7 +126,7 @@ t.test('whoever dies at any step is followed by one who ends it, with one arriva
   const lateLedger: Ledger = { ...ledger, claim: (entry) => ledger.claim(entry).then(killed) }
   const dyingStore = { ...store, insert: killed }
   const queues = { add: killed } as unknown as Queues
-  const deaths: Readonly<Record<string, readonly [Partial<Line>, number]>> = {
+  const deaths: Readonly<Record<string, readonly [Partial<PipelineContext>, number]>> = {
     'before the MDM is asked': [{ mdm: { history: killed, close: async () => undefined } }, 1],
     'before the arrival is claimed': [{ ledger: dyingLedger }, 2],
     'behind the claim': [{ ledger: lateLedger }, 1],

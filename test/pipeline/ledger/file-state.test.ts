@@ -43,7 +43,7 @@ const state: FileState = {
   duplicateOf: 0,
   rows: { ...noRows, read: 3, accepted: 2, rejected: 1 },
   quantity: { ...noQuantity, read: '12345678901234567890.123456', accepted: '-0.5' },
-  withheld: { rows: 4, quantity: '7.5' },
+  held: { rows: 4, quantity: '7.5' },
   restated: { rows: 1, netQuantity: '-0.000001' },
   meters: 2,
   firstIntervalStart: new Date('2024-03-04T05:00:00Z'),

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type FileState, noQuantity, noRows } from '../../../pipeline/ledger/file-state.js'
 import { toReceipt } from '../../../pipeline/ledger/receipt.js'
-import { toDuplicate, withhold } from '../../../pipeline/ledger/verdict.js'
+import { hold, toDuplicate } from '../../../pipeline/ledger/verdict.js'
 import { balance, receiptSchema } from '../../../schemas/receipt.js'
 
 const blank: FileState = {
@@ -21,7 +21,7 @@ const blank: FileState = {
   duplicateOf: 0,
   rows: noRows,
   quantity: noQuantity,
-  withheld: { rows: 0, quantity: '0' },
+  held: { rows: 0, quantity: '0' },
   restated: { rows: 0, netQuantity: '0' },
   meters: 0,
   firstIntervalStart: undefined,
@@ -88,22 +88,19 @@ t.test('a duplicate names the first, and calls duplicate what was accepted of it
   t.ok(balance(receipt))
 })
 
-t.test(
-  'of a file that is not published the rejected rows are told, the others withheld',
-  async (t) => {
-    const received: FileState = {
-      ...blank,
-      rows: { ...noRows, read: 4, rejected: 3 },
-      quantity: { ...noQuantity, read: '4.5', rejected: '3' },
-    }
-    const receipt = toReceipt(withhold(received, { fault: 'TOO_MANY_REJECTED', reason: '3 of 4' }))
-    t.doesNotThrow(() => receiptSchema.parse(receipt))
-    t.match(receipt, {
-      reason: 'TOO_MANY_REJECTED: 3 of 4',
-      rows: { read: 3, accepted: 0, rejected: 3 },
-      quantity: { read: '3', accepted: '0', rejected: '3' },
-      withheld: { rows: 1, quantity: '1.5' },
-    })
-    t.ok(balance(receipt))
-  },
-)
+t.test('of a file that is not published the rejected rows are told, the others held', async (t) => {
+  const received: FileState = {
+    ...blank,
+    rows: { ...noRows, read: 4, rejected: 3 },
+    quantity: { ...noQuantity, read: '4.5', rejected: '3' },
+  }
+  const receipt = toReceipt(hold(received, { fault: 'TOO_MANY_REJECTED', reason: '3 of 4' }))
+  t.doesNotThrow(() => receiptSchema.parse(receipt))
+  t.match(receipt, {
+    reason: 'TOO_MANY_REJECTED: 3 of 4',
+    rows: { read: 3, accepted: 0, rejected: 3 },
+    quantity: { read: '3', accepted: '0', rejected: '3' },
+    held: { rows: 1, quantity: '1.5' },
+  })
+  t.ok(balance(receipt))
+})

@@ -1,9 +1,9 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import type { Line } from '../../../pipeline/context.js'
+import type { PipelineContext } from '../../../pipeline/context.js'
 import { createArrive } from '../../../pipeline/intake/arrive.js'
-import { createHandOverSource } from '../../../pipeline/sources/folder.js'
+import { createSubmitSource } from '../../../pipeline/sources/folder.js'
 import type { Listed, Source } from '../../../pipeline/sources/source.js'
 import { poll, type Stillness } from '../../../pipeline/steps/poll.js'
 import { blankState, receive } from '../../../pipeline/steps/receive.js'
@@ -14,20 +14,20 @@ let clockMs = Date.UTC(2026, 0, 1)
 const by = await createLineByHand(t)
 let shown: readonly Listed[] = []
 const sources = new Map<string, Source>([
-  ['upload', { ...createHandOverSource(), name: 'upload' }],
-  ['inbox', { ...createHandOverSource(), name: 'inbox', keeps: false, list: async () => shown }],
+  ['upload', { ...createSubmitSource(), name: 'upload' }],
+  ['inbox', { ...createSubmitSource(), name: 'inbox', keeps: false, list: async () => shown }],
 ])
-const line: Line = { ...by.line, sources, now: () => new Date(clockMs) }
+const context: PipelineContext = { ...by.context, sources, now: () => new Date(clockMs) }
 
 /** Takes in a file as it is uploaded, and lets its verdict be looked for. */
 async function send(name: string, rows: readonly string[]): Promise<number> {
-  const path = join(line.folders.uploads, name)
+  const path = join(context.folders.uploads, name)
   writeFileSync(path, rows.join('\n'))
   const { size: bytes, mtimeMs } = statSync(path)
   const entry = { source: 'upload', name, path, bytes, force: false }
-  const { arrival } = await line.ledger.claim({ ...entry, modifiedMs: Math.trunc(mtimeMs) })
-  await receive(line, arrival)
-  await reconcile(line, arrival)
+  const { arrival } = await context.ledger.claim({ ...entry, modifiedMs: Math.trunc(mtimeMs) })
+  await receive(context, arrival)
+  await reconcile(context, arrival)
   clockMs += 1_000
   return arrival
 }
@@ -42,32 +42,32 @@ t.test('rate files that are uploaded one by one are a set, once none has followe
     'RES,Residential,TOU',
   ])
   const statuses = async () =>
-    Promise.all([tou, codes].map(async (one) => (await line.ledger.state(one))?.status))
+    Promise.all([tou, codes].map(async (one) => (await context.ledger.state(one))?.status))
   t.same(await statuses(), ['received', 'received'], 'more of the set may follow')
   const cycles = await send('DEMO_01012026_BillingCycles.csv', [
     'BillingCycleID,StartDate,EndDate',
     '7,2026-01-05,2026-02-03',
   ])
-  t.match(await line.ledger.state(cycles), { status: 'published' }, 'others wait for nothing')
-  clockMs += line.profile.rates.quietMinutes * 60_000
-  await reconcile(line, tou)
+  t.match(await context.ledger.state(cycles), { status: 'published' }, 'others wait for nothing')
+  clockMs += context.profile.rates.quietMinutes * 60_000
+  await reconcile(context, tou)
   t.same(await statuses(), ['published', 'published'])
   const back = await send('DEMO_01012026_RateCodes.csv', [
     'RateCode,Description,RateType',
     'OTHER,Other,TOU',
   ])
-  clockMs += line.profile.rates.quietMinutes * 60_000
-  await reconcile(line, back)
-  t.match(await line.ledger.state(back), { status: 'quarantined', reason: /rate code RES/ })
+  clockMs += context.profile.rates.quietMinutes * 60_000
+  await reconcile(context, back)
+  t.match(await context.ledger.state(back), { status: 'quarantined', reason: /rate code RES/ })
   t.same(await statuses(), ['published', 'published'])
 })
 
 t.test('a schedule that has ended may be uploaded again, to come back into force', async (t) => {
-  const arrive = createArrive(line.ledger, line.queues)
-  const path = join(line.folders.uploads, 'DEMO_01012026_BillingCycles.csv')
-  const state = await line.ledger.state((await arrive.find(path)) ?? 0)
+  const arrive = createArrive(context.ledger, context.queues)
+  const path = join(context.folders.uploads, 'DEMO_01012026_BillingCycles.csv')
+  const state = await context.ledger.state((await arrive.find(path)) ?? 0)
   if (state === undefined) throw new Error('it is not known while it is on its way')
-  await line.ledger.record({ ...state, settledAt: line.now() })
+  await context.ledger.record({ ...state, settledAt: context.now() })
   t.equal(await arrive.find(path), undefined)
 })
 
@@ -75,9 +75,9 @@ t.test('an upload that ends within a row is refused at once: all of it has come'
   const name = 'DEMO_03012026_RateCodes.csv'
   const cut = await send(name, ['RateCode,Description,RateType', 'RES,Residential,TOU', 'FLAT'])
   const fault = { status: 'quarantined', fault: 'TRUNCATED' }
-  clockMs += line.profile.rates.quietMinutes * 60_000
-  await reconcile(line, cut)
-  t.match(await line.ledger.state(cut), fault)
+  clockMs += context.profile.rates.quietMinutes * 60_000
+  await reconcile(context, cut)
+  t.match(await context.ledger.state(cut), fault)
 })
 
 t.test('a schedule of more rows than are judged in memory is refused before that', async (t) => {
@@ -85,7 +85,7 @@ t.test('a schedule of more rows than are judged in memory is refused before that
   const header = 'BillingCycleID,StartDate,EndDate'
   const arrival = await send('DEMO_02012026_BillingCycles.csv', [header, ...rows])
   const reason = /it has 500001 rows, a complete schedule 500000 at most/
-  t.match(await line.ledger.state(arrival), { status: 'quarantined', fault: 'SCHEDULE', reason })
+  t.match(await context.ledger.state(arrival), { status: 'quarantined', fault: 'SCHEDULE', reason })
 })
 
 const listed = (name: string, more: Partial<Listed> = {}): Listed => ({
@@ -95,38 +95,38 @@ const listed = (name: string, more: Partial<Listed> = {}): Listed => ({
 })
 
 /** Polls the inbox; returns the arrivals whose names hold a text. */
-async function look(at: Line, text: string, stillness: Stillness) {
+async function look(at: PipelineContext, text: string, stillness: Stillness) {
   await poll(at, 'inbox', stillness)
-  const { arrivals } = await line.ledger.unfinished()
+  const { arrivals } = await context.ledger.unfinished()
   return arrivals.filter(({ name }) => name.includes(text))
 }
 
 t.test('files that a vendor names otherwise are a set as well', async (t) => {
   const fileNames = [{ like: '<Feed>-<YYYY>-<MM>-<DD>' }]
-  const profile = { ...line.profile, fileNames }
+  const profile = { ...context.profile, fileNames }
   const stillness: Stillness = new Map()
   shown = ['RateCodes', 'RateTou'].map((feed) => listed(`${feed}-2026-01-04.csv`))
-  const taken = () => look({ ...line, profile }, '-2026-01-04', stillness)
+  const taken = () => look({ ...context, profile }, '-2026-01-04', stillness)
   t.same(await taken(), [], 'they wait for more of it')
   clockMs += profile.rates.quietMinutes * 60_000
   const [first] = await taken()
-  t.equal((await line.ledger.claimedWith(first?.arrival ?? 0)).arrivals.length, 2)
+  t.equal((await context.ledger.claimedWith(first?.arrival ?? 0)).arrivals.length, 2)
 })
 
 t.test('the rest of a file that waits brings its set with it', async (t) => {
   const stillness: Stillness = new Map()
   const of = (feed: string, bytes: number) =>
     listed(`DEMO_05012026_${feed}.csv`, { bytes, announced: true, setAnnounced: true })
-  const taken = () => look(line, 'DEMO_05012026', stillness)
+  const taken = () => look(context, 'DEMO_05012026', stillness)
   shown = [of('RateCodes', 10), of('RateTou', 10)]
   const [codes, tou] = await taken()
   if (codes === undefined || tou === undefined) throw new Error('they have not arrived')
-  const waiting = { ...blankState(line, tou), status: 'waiting' } as const
-  await line.ledger.record(blankState(line, codes), waiting)
+  const waiting = { ...blankState(context, tou), status: 'waiting' } as const
+  await context.ledger.record(blankState(context, codes), waiting)
   shown = [of('RateCodes', 10), of('RateTou', 99)]
   t.same(await taken(), [], 'it is not taken without the others')
   const again = await taken()
   t.same(again.map(({ bytes }) => bytes).sort(), [10, 99])
-  const { arrivals } = await line.ledger.claimedWith(again[0]?.arrival ?? 0)
+  const { arrivals } = await context.ledger.claimedWith(again[0]?.arrival ?? 0)
   t.equal(arrivals.length, 2)
 })

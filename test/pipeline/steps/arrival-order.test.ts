@@ -2,7 +2,7 @@ import t from 'tap'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { createLineByHand } from '../by-hand.js'
 
-const { line, takeIn } = await createLineByHand(t)
+const { context: line, takeIn } = await createLineByHand(t)
 
 const times = ['0:00', '0:15', '0:30', '0:45']
 const rows = (meter: string, first: string) =>

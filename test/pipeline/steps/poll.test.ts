@@ -3,7 +3,7 @@ import { migrate } from '../../../infra/schema/migrate.js'
 import { openHome } from '../../../infra/stack/home.js'
 import { startServers } from '../../../infra/stack/servers.js'
 import { createLog } from '../../../infra/telemetry/log.js'
-import type { Line } from '../../../pipeline/context.js'
+import type { PipelineContext } from '../../../pipeline/context.js'
 import type { FileState } from '../../../pipeline/ledger/file-state.js'
 import { createLedger } from '../../../pipeline/ledger/ledger.js'
 import { createQueues } from '../../../pipeline/queues/bullmq.js'
@@ -56,7 +56,7 @@ const inMemory: Source = {
   settle: async () => undefined,
   close: async () => undefined,
 }
-const line: Line = {
+const context: PipelineContext = {
   profile,
   zone: createZone(profile.timeZone),
   folders: home,
@@ -86,7 +86,7 @@ const listed = (name: string, more: Partial<Listed> = {}): Listed => ({
 async function look(...files: readonly Listed[]): Promise<readonly string[]> {
   shown = [...files]
   clockMs += 1_000
-  await poll(line, 'inbox', stillness)
+  await poll(context, 'inbox', stillness)
   const { arrivals } = await ledger.unfinished()
   return arrivals.map((arrival) => arrival.name)
 }
@@ -128,7 +128,11 @@ t.test('a waiting file is let go when the source shows another state of it', asy
   const { arrivals } = await ledger.unfinished()
   const arrival = arrivals.find((one) => one.name === 'cut.csv')
   if (arrival === undefined) throw new Error('it has not arrived')
-  const waiting: FileState = { ...blankState(line, arrival), status: 'waiting', fault: 'TRUNCATED' }
+  const waiting: FileState = {
+    ...blankState(context, arrival),
+    status: 'waiting',
+    fault: 'TRUNCATED',
+  }
   await ledger.record(waiting)
   await look(cut)
   t.match(
@@ -147,7 +151,7 @@ t.test('a file that waits is not let go for one that another source has there', 
   const { arrivals } = await ledger.unfinished()
   const arrival = arrivals.find((one) => one.name === 'shared.csv')
   if (arrival === undefined) throw new Error('it has not arrived')
-  const waiting: FileState = { ...blankState(line, arrival), status: 'waiting', source: 'other' }
+  const waiting: FileState = { ...blankState(context, arrival), status: 'waiting', source: 'other' }
   await ledger.record(waiting)
   await look(listed('shared.csv', { announced: true, bytes: 99 }))
   t.match(await ledger.state(arrival.arrival), { status: 'waiting' })
@@ -158,12 +162,12 @@ t.test('a settled file that stands there again has come again, time and all', as
   await look(file)
   const first = (await ledger.unfinished()).arrivals.find((one) => one.name === 'back.csv')
   if (first === undefined) throw new Error('it has not arrived')
-  await ledger.record({ ...blankState(line, first), status: 'published', settledAt: now() })
+  await ledger.record({ ...blankState(context, first), status: 'published', settledAt: now() })
   t.ok((await look(file)).includes('back.csv'))
 })
 
 t.test('a failing source is left alone for longer each time, and says how', async (t) => {
-  const due = () => pollWhenDue(line, 'inbox', stillness)
+  const due = () => pollWhenDue(context, 'inbox', stillness)
   const state = async () => (await readSources(store)).get('inbox')
   const detail = 'mdm.example.com:22: connect ECONNREFUSED'
   failing = new Fault('SOURCE_UNREACHABLE', detail)
@@ -191,13 +195,13 @@ t.test('a failing source is left alone for longer each time, and says how', asyn
 
 t.test('a fault that is not its own is not held against a source', async (t) => {
   failing = new Fault('STORE_UNREACHABLE', 'away')
-  await t.rejects(pollWhenDue(line, 'inbox', stillness), failing)
+  await t.rejects(pollWhenDue(context, 'inbox', stillness), failing)
   failing = undefined
   t.notOk((await readSources(store)).has('inbox'))
 })
 
 t.test('nothing is taken from a paused source', async (t) => {
-  const due = () => pollWhenDue(line, 'inbox', stillness)
+  const due = () => pollWhenDue(context, 'inbox', stillness)
   const names = async () => (await ledger.unfinished()).arrivals.map((one) => one.name)
   shown = [listed('paused.csv', { announced: true })]
   await recordPause(store, 'inbox', { active: true, at: now() })
@@ -212,7 +216,7 @@ t.test('nothing is taken from a paused source', async (t) => {
 
 t.test('a settled file that its source keeps has not come again; changed, it has', async (t) => {
   const kept: Source = { ...inMemory, keeps: true }
-  const keeping: Line = { ...line, sources: new Map([['inbox', kept]]) }
+  const keeping: PipelineContext = { ...context, sources: new Map([['inbox', kept]]) }
   const file = listed('kept.csv', { announced: true })
   const arrivalsOf = async (one: Listed) => {
     shown = [one]
@@ -222,7 +226,7 @@ t.test('a settled file that its source keeps has not come again; changed, it has
   }
   const [first] = await arrivalsOf(file)
   if (first === undefined) throw new Error('it has not arrived')
-  await ledger.record({ ...blankState(line, first), status: 'published', settledAt: now() })
+  await ledger.record({ ...blankState(context, first), status: 'published', settledAt: now() })
   t.same(await arrivalsOf(file), [])
   t.match(await arrivalsOf({ ...file, bytes: 11 }), [{ bytes: 11 }])
 })
@@ -259,14 +263,14 @@ t.test('the ledger is asked once for all files of a listing', async (t) => {
   }
   const counting = { ...ledger, unfinished }
   shown = files
-  await poll({ ...line, ledger: counting }, 'inbox', stillness)
+  await poll({ ...context, ledger: counting }, 'inbox', stillness)
   t.equal(asked, 1)
-  await poll({ ...line, ledger: counting }, 'inbox', stillness)
+  await poll({ ...context, ledger: counting }, 'inbox', stillness)
   t.equal(asked, 1, 'and not at all where nothing is new')
   const names = (await ledger.unfinished()).arrivals.map((arrival) => arrival.name)
   t.ok(files.every((file) => names.includes(file.name)))
 })
 
 t.test('a source that the profile does not name is left alone', async (t) => {
-  await t.resolves(poll(line, 'elsewhere', stillness))
+  await t.resolves(poll(context, 'elsewhere', stillness))
 })

@@ -1,19 +1,20 @@
 import { rmSync } from 'node:fs'
 import { pino } from 'pino'
 import t from 'tap'
-import type { Line } from '../../../pipeline/context.js'
+import type { PipelineContext } from '../../../pipeline/context.js'
 import { register } from '../../../pipeline/customers/registrations.js'
 import { receive } from '../../../pipeline/steps/receive.js'
 import { giveUp, reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
 import { areMergesHeld, dropStaging, stagingOf } from '../../../pipeline/store/staging.js'
 import { Fault } from '../../../schemas/fault.js'
+import { statementText } from '../../rig/statement-text.js'
 import { createLineByHand } from '../by-hand.js'
 import { customerAt } from '../customers/registering.js'
 
 const logged: { arrival: number; code?: string }[] = []
 const log = pino({}, { write: (text: string) => void logged.push(JSON.parse(text)) })
-const { line, arrive, takeIn } = await createLineByHand(t, { log })
+const { context: line, arrive, takeIn } = await createLineByHand(t, { log })
 const { store, ledger } = line
 
 let files = 0
@@ -24,13 +25,14 @@ const rows = (meter: string, quantity: string) =>
 const refusal = new Fault('STORE_REFUSED', 'no right to attach')
 
 /** The line with a store on which publishing fails, before or behind the attaching. */
-function failing(error: Error, behind = false): Line {
+function failing(error: Error, behind = false): PipelineContext {
   return {
     ...line,
     store: {
       ...store,
       command: async (statement, body) => {
-        if (!statement.sql.includes('ATTACH PARTITION')) return store.command(statement, body)
+        if (!statementText(statement).includes('ATTACH PARTITION'))
+          return store.command(statement, body)
         if (behind) await store.command(statement)
         throw error
       },
@@ -94,7 +96,7 @@ t.test('a file that can never be published is given up and lets the next one go'
     status: 'quarantined',
     fault: 'STORE_REFUSED',
     rows: { read: 0, accepted: 0 },
-    withheld: { rows: 2, quantity: '10' },
+    held: { rows: 2, quantity: '10' },
     restated: { rows: 0 },
   })
   t.same(await quantitiesOf('B'), [{ quantity: '1' }, { quantity: '1' }], 'as if it had not been')
@@ -114,12 +116,12 @@ t.test('of two that decide on a file at once the first verdict holds', async (t)
   const arrival = await takeIn(nameOf(), [...rows('E', '1'), 'A,S,E,3/4/2026 0:30,1'])
   const { final } = stagingOf(arrival)
   let isBeside = false
-  const overtaken: Line = {
+  const overtaken: PipelineContext = {
     ...line,
     store: {
       ...store,
       rows: async (statement) => {
-        if (statement.sql.includes(`FROM ${final}`) && !isBeside) {
+        if (statementText(statement).includes(`FROM ${final}`) && !isBeside) {
           isBeside = true
           await reconcile(line, arrival)
           await dropStaging(store, arrival)
@@ -134,18 +136,21 @@ t.test('of two that decide on a file at once the first verdict holds', async (t)
 })
 
 t.test('a customer who registers while a file is decided on costs it nothing', async (t) => {
-  const registered: Line = { ...line, profile: { ...line.profile, ingestion: 'registered' } }
+  const registered: PipelineContext = {
+    ...line,
+    profile: { ...line.profile, ingestion: 'registered' },
+  }
   const known = (meterId: string) =>
     register(line, [customerAt({ clientId: meterId, accountNumber: 'A', meterId })])
   await known('F')
   const file = [...rows('F', '1'), ...rows('G', '2'), ...rows('H', '3')]
   const arrival = await takeIn(nameOf(), file)
-  const overtaken: Line = {
+  const overtaken: PipelineContext = {
     ...registered,
     store: {
       ...store,
       command: async (statement, body) => {
-        if (statement.sql.includes(stagingOf(arrival).registered)) await known('G')
+        if (statementText(statement).includes(stagingOf(arrival).registered)) await known('G')
         return store.command(statement, body)
       },
     },

@@ -19,7 +19,7 @@ const limits = { chunkBytes: 200_000 }
 t.test(
   'a chunk that was loaded leaves the landing; one that is spoilt is landed again',
   async (t) => {
-    const { line, loads, arrive } = await createLineByHand(t, { limits })
+    const { context: line, loads, arrive } = await createLineByHand(t, { limits })
     const { arrival } = await arrive(name, rows)
     await receive(line, arrival)
     t.ok(loads.length > 5, `${loads.length} chunks`)
@@ -43,7 +43,7 @@ t.test(
 )
 
 t.test('a load whose chunk another one takes away meanwhile has not failed', async (t) => {
-  const { line, loads, arrive } = await createLineByHand(t, { limits })
+  const { context: line, loads, arrive } = await createLineByHand(t, { limits })
   const { arrival } = await arrive(name, rows)
   await receive(line, arrival)
   const [first] = loads as [LoadTask]
@@ -61,7 +61,7 @@ t.test('a load whose chunk another one takes away meanwhile has not failed', asy
 t.test(
   'a file that is no longer there to be landed again is refused, not half loaded',
   async (t) => {
-    const { line, loads, arrive } = await createLineByHand(t, { limits })
+    const { context: line, loads, arrive } = await createLineByHand(t, { limits })
     const { arrival, path } = await arrive(name, rows)
     await receive(line, arrival)
     const landed = landedFolder(line.folders.landing, arrival)
@@ -75,7 +75,7 @@ t.test(
 )
 
 t.test('a file for whose rows the disk has no room gives back what it took', async (t) => {
-  const { line, arrive } = await createLineByHand(t, { limits })
+  const { context: line, arrive } = await createLineByHand(t, { limits })
   const { arrival } = await arrive(name, rows)
   let looks = 0
   const filling = {

@@ -1,3 +1,11 @@
+/**
+ * # 3.3 Bad files
+ *
+ * What: Files that are not usage files, archives that expand without end, files that are cut
+ * off.
+ * Why: A sender's mistake must end with a reason and a remedy, and must not harm other files.
+ * Try: Rename a picture to `DEMO_05032024_Electric.csv.gz` and load it.
+ */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -23,10 +31,10 @@ async function loadAll(files: readonly { name: string; bytes: string | Buffer }[
   const arrivals: number[] = []
   for (const { name, bytes } of files) {
     await writeFile(join(story.desk, name), bytes)
-    arrivals.push((await story.handOver.handOver(join(story.desk, name))).arrival)
+    arrivals.push((await story.submission.submit(join(story.desk, name))).arrival)
   }
   const receipts = []
-  for (const arrival of arrivals) receipts.push(await follow(story.handOver, arrival))
+  for (const arrival of arrivals) receipts.push(await follow(story.submission, arrival))
   return receipts
 }
 

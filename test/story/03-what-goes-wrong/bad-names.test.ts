@@ -1,3 +1,11 @@
+/**
+ * # 3.4 Bad names
+ *
+ * What: Names with paths, control characters or other companies, and the same file sent twice.
+ * Why: A name comes from outside. It must not lead to another folder, and a file must count once
+ * whatever it is called.
+ * Try: Load a file twice, then once more with `--again`, and compare the receipts.
+ */
 import {
   existsSync,
   mkdirSync,
@@ -38,10 +46,10 @@ t.test('a name that is none is quarantined, and leads nowhere outside the outbox
   const arrivals: number[] = []
   for (const name of names) {
     await writeFile(join(story.desk, name), textOf(1))
-    arrivals.push((await story.handOver.handOver(join(story.desk, name))).arrival)
+    arrivals.push((await story.submission.submit(join(story.desk, name))).arrival)
   }
   for (const [index, arrival] of arrivals.entries()) {
-    const receipt = await follow(story.handOver, arrival)
+    const receipt = await follow(story.submission, arrival)
     const what = JSON.stringify(names[index])
     t.match(receipt, { status: 'quarantined', feed: null }, what)
     t.match(receipt.reason, /^FILE_NAME: .* is not <CompanyCode>_<DDMMYYYY>_<Feed>/, what)
@@ -120,11 +128,12 @@ t.test('the same file twice at once is one file and its duplicate', async (t) =>
   const name = 'DEMO_07032024_Gas.csv'
   await writeFile(join(story.desk, name), textOf(4, 5, 6))
   const arrivals = await Promise.all(
-    [1, 2, 3].map(() => story.handOver.handOver(join(story.desk, name))),
+    [1, 2, 3].map(() => story.submission.submit(join(story.desk, name))),
   )
   t.equal(new Set(arrivals.map((one) => one.arrival)).size, 3, 'three arrivals')
   const statuses: string[] = []
-  for (const { arrival } of arrivals) statuses.push((await follow(story.handOver, arrival)).status)
+  for (const { arrival } of arrivals)
+    statuses.push((await follow(story.submission, arrival)).status)
   t.same(statuses.sort(), ['duplicate', 'duplicate', 'published'])
   const [found] = await story.reader.rows({
     sql: `SELECT toString(count()) AS rows FROM usage AS u
@@ -177,12 +186,12 @@ t.test('a file that is sent again with the time of the first gets its receipt', 
 t.test('a file that is gone before it is read ends, and says so', async (t) => {
   const name = 'DEMO_09032024_Gas.csv'
   await writeFile(join(story.desk, name), textOf(8))
-  const busy = await story.handOver.handOver(join(story.desk, 'DEMO_06032024_Gas.csv'), {
+  const busy = await story.submission.submit(join(story.desk, 'DEMO_06032024_Gas.csv'), {
     again: true,
   })
-  const { arrival } = await story.handOver.handOver(join(story.desk, name))
+  const { arrival } = await story.submission.submit(join(story.desk, name))
   rmSync(join(story.desk, name))
-  const receipt = await follow(story.handOver, arrival)
+  const receipt = await follow(story.submission, arrival)
   t.match(receipt, { status: /published|quarantined/ })
   if (receipt.status === 'quarantined') {
     t.match(
@@ -190,13 +199,13 @@ t.test('a file that is gone before it is read ends, and says so', async (t) => {
       /^SOURCE_CHANGED: DEMO_09032024_Gas\.csv is gone from .*; send it again/,
     )
   }
-  await follow(story.handOver, busy.arrival)
+  await follow(story.submission, busy.arrival)
 })
 
 t.test('a file that is not there, or is a folder, is refused at the desk', async (t) => {
-  await t.rejects(story.handOver.handOver(join(story.desk, 'none.csv')), {
+  await t.rejects(story.submission.submit(join(story.desk, 'none.csv')), {
     code: 'SOURCE_UNREACHABLE',
     message: /none\.csv is not there/,
   })
-  await t.rejects(story.handOver.handOver(story.desk), { message: /is not a file/ })
+  await t.rejects(story.submission.submit(story.desk), { message: /is not a file/ })
 })

@@ -1,3 +1,11 @@
+/**
+ * # 3.2 Bad quotes
+ *
+ * What: Quotes that are never closed, line ends inside quotes, and rows cut between two chunks.
+ * Why: One stray quote must cost its own row only. The engine and the row path must judge such
+ * rows alike.
+ * Try: Delete one closing quote in the middle of a large file and compare the two receipts.
+ */
 import t from 'tap'
 import { balance } from '../../../schemas/receipt.js'
 import { createStory, header } from '../rig/stack.js'

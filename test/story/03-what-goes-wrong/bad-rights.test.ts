@@ -1,3 +1,11 @@
+/**
+ * # 3.5 Missing rights
+ *
+ * What: Files and folders that may not be read or written, and a full disk.
+ * Why: Such faults pass when somebody fixes them. Until then the file waits and its status says
+ * why.
+ * Try: Run `chmod 0` on a file in the inbox, look at `tieline status`, then give the right back.
+ */
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'

@@ -1,3 +1,12 @@
+/**
+ * # 3.1 Bad rows
+ *
+ * What: Each reason to reject a row, with its line, column and words, and the share of bad rows
+ * that a file may have.
+ * Why: A rejected row that nobody hears of is a wrong bill. A single bad row must not hold up a
+ * million good ones.
+ * Try: Put a letter into a quantity, load the file and open its `.rejects.csv`.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -101,7 +110,7 @@ t.test('ten bad rows are always allowed, the eleventh quarantines a small file',
     reason: /^TOO_MANY_REJECTED: 11 of 1011 rows .*usage\.rejectedShareMax allows 1 %/,
     rows: { read: 11, accepted: 0, rejected: 11 },
     quantity: { read: '11', accepted: '0', rejected: '11' },
-    withheld: { rows: 1_000, quantity: '1000' },
+    held: { rows: 1_000, quantity: '1000' },
   })
   t.ok(balance(eleven), 'its receipt tells of every row')
   const [visible] = await story.reader.rows({
@@ -124,7 +133,7 @@ t.test('one row in a hundred is allowed, one more is not', async (t) => {
     'DEMO_09032024_Gas.csv',
     textOf([...good(1_187, 'I'), ...bad(12)]),
   )
-  t.match(above, { status: 'quarantined', rows: { rejected: 12 }, withheld: { rows: 1_187 } })
+  t.match(above, { status: 'quarantined', rows: { rejected: 12 }, held: { rows: 1_187 } })
 })
 
 t.test('what file_load calls accepted is what can be read', async (t) => {
@@ -185,7 +194,7 @@ t.test('no value of a row is told of a fault: not in logs, queues or receipts', 
     void loading.then((one) => (receipt = one))
     while (receipt === undefined) seen.push(await dumpOf(redis))
     t.match(await loading, { status: 'quarantined', reason: reasons[index] })
-    seen.push(JSON.stringify({ ...receipt, quantity: [], withheld: [] }))
+    seen.push(JSON.stringify({ ...receipt, quantity: [], held: [] }))
   }
   const told = [...seen, story.logs()].join('\n').replaceAll(/"time":"[^"]*"/g, '')
   t.match(told, /STORE_REFUSED/, 'they tell of the faults')

@@ -1,3 +1,11 @@
+/**
+ * # 3.6 Processes that die
+ *
+ * What: The worker, Redis or ClickHouse is killed while a file loads, or the queues are emptied.
+ * Why: No row may be lost or doubled, whatever dies. The ledger and the landed bytes are enough
+ * to go on.
+ * Try: Load a large file and run `kill -9` on the worker's process.
+ */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -24,10 +32,10 @@ const textOf = (name: string) => {
 }
 
 let sent = 0
-async function handOver(prefix: string) {
+async function submission(prefix: string) {
   const name = `DEMO_05032024_Electric_${++sent}.csv`
   await writeFile(join(story.desk, name), textOf(prefix))
-  return story.handOver.handOver(join(story.desk, name))
+  return story.submission.submit(join(story.desk, name))
 }
 
 /** Every row of a file is there once. */
@@ -44,7 +52,7 @@ const published = { status: 'published', rows: { read: rowsCount, accepted: rows
 
 /** A moment in the middle of a file: it has been taken in, and has not ended. */
 async function inTheMiddle(arrival: number): Promise<void> {
-  for await (const { status } of story.handOver.follow(arrival)) if (status !== 'arrived') return
+  for await (const { status } of story.submission.follow(arrival)) if (status !== 'arrived') return
 }
 
 for (const [part, kill] of [
@@ -53,10 +61,10 @@ for (const [part, kill] of [
 ] as const) {
   t.test(`a file ends well although ${part} dies in the middle`, async (t) => {
     const prefix = part
-    const { arrival } = await handOver(prefix)
+    const { arrival } = await submission(prefix)
     await inTheMiddle(arrival)
     kill()
-    t.match(await follow(story.handOver, arrival), published)
+    t.match(await follow(story.submission, arrival), published)
     t.ok(await isWhole(prefix), 'every row is there once')
   })
 }
@@ -75,9 +83,9 @@ t.test('a file in the inbox ends well although all die at once', async (t) => {
 })
 
 t.test('a file ends well although the queues are emptied', async (t) => {
-  const { arrival } = await handOver('FLUSH')
+  const { arrival } = await submission('FLUSH')
   await askRedis(story.stack.redisUrl, 'FLUSHALL')
-  t.match(await follow(story.handOver, arrival), published)
+  t.match(await follow(story.submission, arrival), published)
   t.ok(await isWhole('FLUSH'))
   await story.send('DEMO_07032024_Electric.csv', textOf('AFTER'))
   sent++

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Home, openHome } from '../../../infra/stack/home.js'
 import { type Stack, type StackOptions, startStack } from '../../../infra/stack/stack.js'
 import { createLog } from '../../../infra/telemetry/log.js'
-import { createHandOver, type HandOver } from '../../../pipeline/intake/submit.js'
+import { createSubmission, type Submission } from '../../../pipeline/intake/submit.js'
 import type { createProducerConnection } from '../../../pipeline/queues/redis.js'
 import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
 import { type Receipt, receiptSchema } from '../../../schemas/receipt.js'
@@ -20,7 +20,7 @@ export interface StoryStack {
   readonly store: Store
   /** The store as a data engineer sees it. */
   readonly reader: Store
-  readonly handOver: HandOver
+  readonly submission: Submission
   /** A folder for files that are handed over. */
   readonly desk: string
   /** Hands a file over and waits for its receipt. */
@@ -82,11 +82,15 @@ export async function createStory(options: StoryOptions = {}): Promise<StoryStac
   let stack = await start(profile)
   const store = createStore(stack.store)
   const reader = createStore(stack.reader)
-  const handOver = await createHandOver({ store: stack.store, redisUrl: stack.redisUrl, profile })
+  const submission = await createSubmission({
+    store: stack.store,
+    redisUrl: stack.redisUrl,
+    profile,
+  })
   const outbox = (name: string) => join(home.outbox, name)
   const load: StoryStack['load'] = async (file, options) => {
-    const { arrival } = await handOver.handOver(file, options)
-    return follow(handOver, arrival)
+    const { arrival } = await submission.submit(file, options)
+    return follow(submission, arrival)
   }
   return {
     home,
@@ -95,7 +99,7 @@ export async function createStory(options: StoryOptions = {}): Promise<StoryStac
     },
     store,
     reader,
-    handOver,
+    submission,
     desk,
     load,
     loadBytes: async (name, bytes) => {
@@ -104,10 +108,10 @@ export async function createStory(options: StoryOptions = {}): Promise<StoryStac
     },
     loadAll: async (files) => {
       for (const [name, bytes] of Object.entries(files)) await writeFile(join(desk, name), bytes)
-      const arrivals = await handOver.handOverAll(
+      const arrivals = await submission.submitAll(
         Object.keys(files).map((name) => join(desk, name)),
       )
-      return Promise.all(arrivals.map(({ arrival }) => follow(handOver, arrival)))
+      return Promise.all(arrivals.map(({ arrival }) => follow(submission, arrival)))
     },
     send: (name, bytes) => sendTo(home.inbox, name, bytes),
     receiptOf: async (name) => {
@@ -122,7 +126,7 @@ export async function createStory(options: StoryOptions = {}): Promise<StoryStac
     },
     logs: () => readAll(home.logs),
     close: async () => {
-      await handOver.close()
+      await submission.close()
       await Promise.all([store.close(), reader.close()])
       await stack.close()
       rmSync(path, { recursive: true, force: true })
@@ -131,9 +135,9 @@ export async function createStory(options: StoryOptions = {}): Promise<StoryStac
 }
 
 /** Waits for the receipt of an arrival. */
-export async function follow(handOver: HandOver, arrival: number): Promise<Receipt> {
+export async function follow(submission: Submission, arrival: number): Promise<Receipt> {
   let receipt: Receipt | undefined
-  for await (const progress of handOver.follow(arrival)) receipt = progress.receipt ?? receipt
+  for await (const progress of submission.follow(arrival)) receipt = progress.receipt ?? receipt
   return receiptSchema.parse(receipt)
 }
 

@@ -1,6 +1,14 @@
+/**
+ * # 4.4 Interval lengths and units
+ *
+ * What: Each meter has an interval length and a unit of its own, found in the file and the
+ * registration.
+ * Why: Daily and hourly reads of one meter must never be added up.
+ * Try: Load a file with hourly and 15-minute meters and compare `seconds` in `usage`.
+ */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { createStory, header } from './rig/stack.js'
+import { createStory, header } from '../rig/stack.js'
 
 const story = await createStory({
   profile: { usage: { unit: { Electric: 'Wh', Gas: 'cm' } } },

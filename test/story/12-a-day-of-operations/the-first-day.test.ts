@@ -1,11 +1,19 @@
+/**
+ * # 12.1 The first day
+ *
+ * What: A utility's first files: schedules, 13 months of bills, usage, and a vendor that renames
+ * its files.
+ * Why: The order in which files arrive must not matter.
+ * Try: Follow infra/guides/install.md with files of your own.
+ */
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { register } from '../../pipeline/customers/registrations.js'
-import { customerAt } from '../pipeline/customers/registering.js'
-import { createSshd } from '../pipeline/sources/servers/sshd.js'
-import { createFolder } from '../rig/folder.js'
-import { createStory, header, until } from './rig/stack.js'
+import { register } from '../../../pipeline/customers/registrations.js'
+import { customerAt } from '../../pipeline/customers/registering.js'
+import { createSshd } from '../../pipeline/sources/servers/sshd.js'
+import { createFolder } from '../../rig/folder.js'
+import { createStory, header, until } from '../rig/stack.js'
 
 const sshd = await createSshd(createFolder(t))
 t.teardown(() => sshd.close())

@@ -1,11 +1,19 @@
+/**
+ * # 4.1 A correction arrives
+ *
+ * What: A later file replaces reads of an earlier one, and the earlier state can still be
+ * queried.
+ * Why: Bills are explained by what was known when they were computed.
+ * Try: Load a file, change three values, load it again, and query `usage_restatement`.
+ */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
-import { recordAct } from '../../pipeline/ledger/audit.js'
-import { createQueues } from '../../pipeline/queues/bullmq.js'
-import { balance } from '../../schemas/receipt.js'
-import { createStory, follow, header, until } from './rig/stack.js'
+import { recordAct } from '../../../pipeline/ledger/audit.js'
+import { createQueues } from '../../../pipeline/queues/bullmq.js'
+import { balance } from '../../../schemas/receipt.js'
+import { createStory, follow, header, until } from '../rig/stack.js'
 
 const story = await createStory()
 t.teardown(story.close)
@@ -97,10 +105,10 @@ t.test('of two corrections that are handed over at once the later arrival wins',
     later,
     day((meter, slot) => (meter === 5 && slot === 0 ? '4' : undefined)),
   )
-  const first = await story.handOver.handOver(earlier)
-  const second = await story.handOver.handOver(later)
-  const receipts = [await follow(story.handOver, second.arrival)]
-  receipts.push(await follow(story.handOver, first.arrival))
+  const first = await story.submission.submit(earlier)
+  const second = await story.submission.submit(later)
+  const receipts = [await follow(story.submission, second.arrival)]
+  receipts.push(await follow(story.submission, first.arrival))
   t.ok(receipts.every((receipt) => receipt.status === 'published' && balance(receipt)))
   t.match(await read('M5', '2025-07-15 04:00:00'), { quantity: '4' })
 })
@@ -139,24 +147,26 @@ t.test('a refused file is never published over a newer one of its name', async (
   await story.send(name, text([...rows, ...poor]))
   t.match(await story.receiptOf(name), { status: 'quarantined' })
   const refused = await arrivalOf()
-  const release = async () => {
+  const accept = async () => {
     const origin = story.stack.worker.detail().operations ?? ''
-    const path = `${origin}/files/${refused}/release`
+    const path = `${origin}/files/${refused}/accept`
     return (await fetch(path, { method: 'POST', headers: { origin } })).json()
   }
   await story.send(name, text(rows).slice(0, -20))
   await until(async () => (await arrivalOf()) > refused)
-  t.match(await release(), { detail: /has come in since as arrival \d+, which is under way/ })
+  t.match(await accept(), { detail: /has come in since as arrival \d+, which is under way/ })
   t.match(await story.loadBytes(name, text(rows)), { status: 'published' })
   const published = await arrivalOf()
 
   const ann = { who: 'ann', via: 'command' } as const
-  const act = { act: 'release', subject: String(refused), detail: 'before the newer came' } as const
+  const act = { act: 'accept', subject: String(refused), detail: 'before the newer came' } as const
   await recordAct(story.store, ann, act)
   const queues = createQueues({ redisUrl: story.stack.redisUrl, prefix: 'story' })
   t.teardown(queues.close)
-  await queues.add('takeUp', { v: 1, arrival: refused })
-  await until(async () => Object.values((await queues.counts()).takeUp).every((jobs) => jobs === 0))
+  await queues.add('reprocess', { v: 1, arrival: refused })
+  await until(async () =>
+    Object.values((await queues.counts()).reprocess).every((jobs) => jobs === 0),
+  )
   t.equal(await arrivalOf(), published, 'an order that was written before is not carried out')
-  t.match(await release(), { detail: /was published since as arrival/ })
+  t.match(await accept(), { detail: /was published since as arrival/ })
 })

@@ -1,11 +1,19 @@
+/**
+ * # 8.2 Files and rows are sent
+ *
+ * What: Files are uploaded in parts and rows are pushed; both are durable before they are
+ * acknowledged.
+ * Why: A sender who got a 202 deletes his copy.
+ * Try: Upload a file with the `curl` lines of infra/guides/send.md.
+ */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import https from 'node:https'
 import { join } from 'node:path'
 import t from 'tap'
-import { basic, passwordHash } from '../api/rig.js'
-import { createGatewayStory } from './rig/gateway.js'
-import { header, until } from './rig/stack.js'
+import { basic, passwordHash } from '../../api/rig.js'
+import { createGatewayStory } from '../rig/gateway.js'
+import { header, until } from '../rig/stack.js'
 
 const { story, certificates, mutualUrl } = await createGatewayStory(t, {
   profile: { intake: { users: [{ name: 'platform', passwordHash }], gatherSeconds: 1 } },

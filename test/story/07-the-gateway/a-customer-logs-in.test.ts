@@ -1,10 +1,19 @@
+/**
+ * # 7.1 A customer logs in
+ *
+ * What: Login, customer and bind over the whole stack, with locks and binds that survive a
+ * crash.
+ * Why: A lock that is lost lets an attacker in; a bind that is sent twice changes a radio
+ * network.
+ * Try: Start the demo and repeat the `curl` lines that it prints.
+ */
 import { t } from 'tap'
-import { askRedis } from '../../infra/redis/ask.js'
-import { callMutual, people, post } from '../api/rig.js'
-import { tieline } from '../infra/command-line.js'
-import { createGatewayStory, type GatewayStory } from './rig/gateway.js'
-import { readMetrics } from './rig/metrics.js'
-import { until } from './rig/stack.js'
+import { askRedis } from '../../../infra/redis/ask.js'
+import { callMutual, people, post } from '../../api/rig.js'
+import { tieline } from '../../infra/command-line.js'
+import { createGatewayStory, type GatewayStory } from '../rig/gateway.js'
+import { readMetrics } from '../rig/metrics.js'
+import { until } from '../rig/stack.js'
 
 const hub = {
   hemProfileId: '5f0d2f0e-7a30-4b4e-9d7e-2b1f7c0f6a11',

@@ -1,9 +1,16 @@
+/**
+ * # 6.2 A meter with another unit
+ *
+ * What: Reads are stored as sent; `usage` converts them by the unit of the registration.
+ * Why: A Wh meter that is shown as kWh is wrong by a factor of a thousand.
+ * Try: Register a customer with `unitOfMeasure: Wh` and compare `usage` before and after.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { tieline } from '../infra/command-line.js'
-import { sampleCustomer } from '../schemas/gateway/sample-customer.js'
-import { createStory, header } from './rig/stack.js'
+import { tieline } from '../../infra/command-line.js'
+import { sampleCustomer } from '../../schemas/gateway/sample-customer.js'
+import { createStory, header } from '../rig/stack.js'
 
 const story = await createStory()
 t.teardown(story.close)

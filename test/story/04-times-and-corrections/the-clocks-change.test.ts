@@ -1,8 +1,16 @@
+/**
+ * # 4.3 The clocks change
+ *
+ * What: The repeated hour keeps both its rows, the skipped hour is rejected, days have 23 or 25
+ * hours.
+ * Why: Two hours a year are where most usage data goes wrong.
+ * Try: Query `usage_day` for the days of the clock changes: `intervals_expected` is 92 or 100.
+ */
 import { join } from 'node:path'
 import t from 'tap'
-import { check } from '../../pipeline/check/check.js'
-import { balance } from '../../schemas/receipt.js'
-import { createStory, header, storyProfile } from './rig/stack.js'
+import { check } from '../../../pipeline/check/check.js'
+import { balance } from '../../../schemas/receipt.js'
+import { createStory, header, storyProfile } from '../rig/stack.js'
 
 interface Read {
   readonly at: string

@@ -1,5 +1,13 @@
+/**
+ * # 4.2 The order of day and month
+ *
+ * What: The order of day and month is proved by the file itself, never guessed.
+ * Why: 3/4 is the 3rd of April or the 4th of March. The wrong one puts reads into the wrong
+ * bill.
+ * Try: Load a file with day-first dates under a profile with `usage.dateOrder: MDY`.
+ */
 import t from 'tap'
-import { createStory, header } from './rig/stack.js'
+import { createStory, header } from '../rig/stack.js'
 
 const story = await createStory()
 t.teardown(story.close)
@@ -15,7 +23,7 @@ t.test('a file whose dates are day first is quarantined with the proof', async (
     status: 'quarantined',
     dateOrder: 'DMY',
     rows: { read: 2, accepted: 0, rejected: 2 },
-    withheld: { rows: 2, quantity: '3' },
+    held: { rows: 2, quantity: '3' },
   })
   t.match(receipt.reason, /DATE_ORDER: .*13\/4\/2017 has a first number above 12/)
 })

@@ -1,44 +1,29 @@
+/**
+ * # 12.2 Operations watch
+ *
+ * What: The operations page shows files, problems, throughput and queues, and reprocesses a
+ * file.
+ * Why: An operator at night must see what is wrong and what to do.
+ * Try: Open the address that `tieline up` prints and load a bad file.
+ */
 import { existsSync } from 'node:fs'
-import type { Page } from 'playwright-core'
 import t from 'tap'
-import { createOperationsPage } from '../../infra/operations/operations.js'
-import { createHealth } from '../../infra/telemetry/health.js'
-import { followChain, recordAct } from '../../pipeline/ledger/audit.js'
-import { arrivalPaths } from '../../pipeline/ledger/outbox.js'
-import { tieline } from '../infra/command-line.js'
-import { createBrowser } from '../rig/chromium.js'
-import { askPanels } from './rig/panels-asked.js'
-import { createStory, follow, header, storyProfile, until } from './rig/stack.js'
+import { createOperationsPage } from '../../../infra/operations/operations.js'
+import { createHealth } from '../../../infra/telemetry/health.js'
+import { followChain, recordAct } from '../../../pipeline/ledger/audit.js'
+import { arrivalPaths } from '../../../pipeline/ledger/outbox.js'
+import { tieline } from '../../infra/command-line.js'
+import { createBrowser } from '../../rig/chromium.js'
+import { fitsWidth, openPage, panelText, shows } from '../rig/browser-page.js'
+import { askPanels } from '../rig/panels-asked.js'
+import { createStory, follow, header, storyProfile, until } from '../rig/stack.js'
 
 const story = await createStory()
 t.teardown(story.close)
 const browser = await createBrowser(t)
 const address = story.stack.worker.detail().operations ?? ''
 
-/** A page that hears of every error of its scripts and of everything that its policy refuses. */
-async function open(path: string, from = address) {
-  const page = await browser.newPage({ viewport: { width: 360, height: 800 } })
-  const errors: string[] = []
-  page.on('pageerror', (error) => errors.push(String(error)))
-  page.on('console', (message) => {
-    if (message.type() === 'error') errors.push(message.text())
-  })
-  await page.goto(`${from}${path}`)
-  return { page, errors }
-}
-
-const panelText = (page: Page, panel: string) =>
-  page
-    .locator(`[data-panel="${panel}"]`)
-    .textContent()
-    .then((text) => text ?? '')
-
-/** Waits until a panel of a page that is not reloaded has some text. */
-const shows = (page: Page, panel: string, text: RegExp) =>
-  until(async () => text.test(await panelText(page, panel)))
-
-const fitsWidth = (page: Page) =>
-  page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth')
+const open = (path: string, from = address) => openPage(browser, `${from}${path}`)
 
 const rowOf = (meter: string, quantity: string) =>
   `910020000001,5113000001,${meter},3/4/2024 0:00,${quantity}`
@@ -104,10 +89,10 @@ t.test("a file's page proves its dates, shows rejected rows, and what may be don
   t.match(await text(), /Rows in the repeated hour/)
   t.match(await text(), /NOT_A_NUMBERTotalUnit12/)
   t.ok(await fitsWidth(page))
-  t.equal((await order(arrival, 'release', {})).status, 403, 'no other page may ask for it')
+  t.equal((await order(arrival, 'accept', {})).status, 403, 'no other page may ask for it')
   const elsewhere = { origin: 'https://elsewhere.example.com' }
-  t.equal((await order(arrival, 'release', elsewhere)).status, 403)
-  await page.getByRole('button', { name: 'release' }).focus()
+  t.equal((await order(arrival, 'accept', elsewhere)).status, 403)
+  await page.getByRole('button', { name: 'accept' }).focus()
   await page.keyboard.press('Enter')
   await page.keyboard.press('Enter')
   await until(async () => /came in again as arrival/.test(await text()))
@@ -120,9 +105,9 @@ t.test("a file's page proves its dates, shows rejected rows, and what may be don
     status: 'published',
     rows: { read: 32, accepted: 20, rejected: 12 },
   })
-  await until(async () => /release by loopback \(page\)/.test(await text()))
+  await until(async () => /accept by loopback \(page\)/.test(await text()))
   const refused = await order(arrival, 'retry', { origin: address })
-  t.match([refused.status, await refused.json()], [409, { detail: /taken up by release/ }])
+  t.match([refused.status, await refused.json()], [409, { detail: /taken up by accept/ }])
   t.match(await followChain(story.store), { broken: undefined })
   t.same(errors, [])
   await page.close()
@@ -140,10 +125,10 @@ t.test('an order is carried out once, also where all that followed it was lost',
   await recordAct(story.store, ann, act)
   await until(async () => (await arrivalOf(markup)) > arrival)
   const again = await arrivalOf(markup)
-  t.match(await follow(story.handOver, again), { status: 'quarantined', reason: /FILE_NAME/ })
+  t.match(await follow(story.submission, again), { status: 'quarantined', reason: /FILE_NAME/ })
   const [found] = await story.store.rows<{ arrivals: string }>({
     sql: `SELECT count() AS arrivals FROM arrival WHERE claim = {claim:String}`,
-    parameters: { claim: `take-up-${arrival}` },
+    parameters: { claim: `reprocess-${arrival}` },
   })
   t.equal(Number(found?.arrivals), 1)
 })
@@ -158,13 +143,13 @@ t.test('a person does the same by command, and is told why where it may not be',
   t.match(retried, { code: 1, stderr: /no file came in as DEMO_01012020_Electric\.csv/ })
   const published = await tieline('retry', 'DEMO_05032024_Electric.csv', ...home)
   t.match(published, { code: 1, stderr: /only quarantined files are taken up/ })
-  const released = await tieline('release', name, ...home)
+  const released = await tieline('accept', name, ...home)
   t.match(released, { code: 0, stdout: /DEMO_06032024_Electric\.csv +published/ })
   const written = await story.store.rows({
     sql: 'SELECT via, act, detail FROM audit_log ORDER BY number',
   })
   t.match(written.at(0), { via: 'command', act: 'profile' }, 'the first start told its profile')
-  t.match(written.at(-1), { via: 'command', act: 'release', detail: /^DEMO_06032024/ })
+  t.match(written.at(-1), { via: 'command', act: 'accept', detail: /^DEMO_06032024/ })
 })
 
 t.test(

@@ -1,12 +1,20 @@
+/**
+ * # 8.1 A file comes by SFTP
+ *
+ * What: A file is fetched from an SFTP server; interrupted transfers resume and receipts are put
+ * back.
+ * Why: SFTP is the standard transport of utilities, and connections break.
+ * Try: Add a source of kind `sftp` and run `tieline doctor`.
+ */
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { readSources } from '../../pipeline/sources/state.js'
-import { balance, receiptSchema } from '../../schemas/receipt.js'
-import { createProxy } from '../pipeline/sources/servers/proxy.js'
-import { createSshd } from '../pipeline/sources/servers/sshd.js'
-import { createFolder } from '../rig/folder.js'
-import { createStory, header, readIfThere, until } from './rig/stack.js'
+import { readSources } from '../../../pipeline/sources/state.js'
+import { balance, receiptSchema } from '../../../schemas/receipt.js'
+import { createProxy } from '../../pipeline/sources/servers/proxy.js'
+import { createSshd } from '../../pipeline/sources/servers/sshd.js'
+import { createFolder } from '../../rig/folder.js'
+import { createStory, header, readIfThere, until } from '../rig/stack.js'
 
 const sshd = await createSshd(createFolder(t))
 t.teardown(() => sshd.close())

@@ -1,10 +1,17 @@
+/**
+ * # 12.3 Operations are alerted
+ *
+ * What: Alerts are signed, sent until they are taken, and never sent twice.
+ * Why: An outage that nobody hears of lasts until the customers call.
+ * Try: Set `alerts.url` and run `tieline probe alert`.
+ */
 import t from 'tap'
-import { readStandingAlerts } from '../../infra/alerts/notifications.js'
-import { askRedis } from '../../infra/redis/ask.js'
-import { createQueues } from '../../pipeline/queues/bullmq.js'
-import { createReceiver } from '../infra/alerts/receiver.js'
-import { customerAt } from '../pipeline/customers/registering.js'
-import { createStory, header, until } from './rig/stack.js'
+import { readStandingAlerts } from '../../../infra/alerts/notifications.js'
+import { askRedis } from '../../../infra/redis/ask.js'
+import { createQueues } from '../../../pipeline/queues/bullmq.js'
+import { createReceiver } from '../../infra/alerts/receiver.js'
+import { customerAt } from '../../pipeline/customers/registering.js'
+import { createStory, header, until } from '../rig/stack.js'
 
 const receiver = await createReceiver()
 const alerts = {

@@ -1,7 +1,14 @@
+/**
+ * # 6.1 A tenant moves
+ *
+ * What: A new account at a meter is a move; each tenant sees only his own reads.
+ * Why: A reader must never see what another household used.
+ * Try: Load reads of two accounts at one meter and query `tenancy_event`.
+ */
 import t from 'tap'
-import { register } from '../../pipeline/customers/registrations.js'
-import { type At, customerAt } from '../pipeline/customers/registering.js'
-import { createStory, header } from './rig/stack.js'
+import { register } from '../../../pipeline/customers/registrations.js'
+import { type At, customerAt } from '../../pipeline/customers/registering.js'
+import { createStory, header } from '../rig/stack.js'
 
 const story = await createStory()
 t.teardown(story.close)

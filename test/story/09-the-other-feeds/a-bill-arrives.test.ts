@@ -1,7 +1,14 @@
+/**
+ * # 9.2 A bill arrives
+ *
+ * What: Billing files are published, corrected and compared, and what was replaced stays known.
+ * Why: What was billed is the measure of every computed bill.
+ * Try: Load `test/golden/DEMO_05022026_Billing.csv` and query `billing_period`.
+ */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { balance } from '../../schemas/receipt.js'
-import { createStory } from './rig/stack.js'
+import { balance } from '../../../schemas/receipt.js'
+import { createStory } from '../rig/stack.js'
 
 const story = await createStory()
 t.teardown(story.close)

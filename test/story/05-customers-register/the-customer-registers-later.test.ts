@@ -1,11 +1,19 @@
+/**
+ * # 5.1 A customer registers later
+ *
+ * What: Reads of all meters are stored; a registration makes a customer's history visible
+ * without copying it.
+ * Why: Utilities send data for all customers, and most of them register later.
+ * Try: Run `tieline register` with a customer of a loaded file and query `registered_usage`.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { createQueues } from '../../pipeline/queues/bullmq.js'
-import { tieline } from '../infra/command-line.js'
-import { customerAt } from '../pipeline/customers/registering.js'
-import { sampleCustomer, sampleSite, without } from '../schemas/gateway/sample-customer.js'
-import { createStory, header, readAll, until } from './rig/stack.js'
+import { createQueues } from '../../../pipeline/queues/bullmq.js'
+import { tieline } from '../../infra/command-line.js'
+import { customerAt } from '../../pipeline/customers/registering.js'
+import { sampleCustomer, sampleSite, without } from '../../schemas/gateway/sample-customer.js'
+import { createStory, header, readAll, until } from '../rig/stack.js'
 
 const story = await createStory()
 t.teardown(story.close)

@@ -1,10 +1,17 @@
+/**
+ * # 5.2 Only registered meters
+ *
+ * What: `ingestion: registered` stores reads of registered customers only and counts the others.
+ * Why: Some utilities must not store data of people who did not ask for it.
+ * Try: Set `ingestion: registered` and compare `unregistered` in the receipt.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { balance } from '../../schemas/receipt.js'
-import { tieline } from '../infra/command-line.js'
-import { sampleCustomer } from '../schemas/gateway/sample-customer.js'
-import { createStory, header } from './rig/stack.js'
+import { balance } from '../../../schemas/receipt.js'
+import { tieline } from '../../infra/command-line.js'
+import { sampleCustomer } from '../../schemas/gateway/sample-customer.js'
+import { createStory, header } from '../rig/stack.js'
 
 const story = await createStory({ profile: { ingestion: 'registered' } })
 t.teardown(story.close)

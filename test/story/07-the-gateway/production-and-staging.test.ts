@@ -1,9 +1,16 @@
+/**
+ * # 7.3 Production and staging
+ *
+ * What: Two profiles run side by side on one machine and share nothing.
+ * Why: A test customer must never reach production.
+ * Try: Start two profiles with two `--home` folders.
+ */
 import t from 'tap'
-import { createProducerConnection } from '../../pipeline/queues/redis.js'
-import { callMutual, people } from '../api/rig.js'
-import { tieline } from '../infra/command-line.js'
-import { createGatewayStory, type GatewayStory } from './rig/gateway.js'
-import { header, until } from './rig/stack.js'
+import { createProducerConnection } from '../../../pipeline/queues/redis.js'
+import { callMutual, people } from '../../api/rig.js'
+import { tieline } from '../../infra/command-line.js'
+import { createGatewayStory, type GatewayStory } from '../rig/gateway.js'
+import { header, until } from '../rig/stack.js'
 
 /** Two profiles at once; staging is even given the servers of production, and its own database there. */
 const production = await createGatewayStory(t)

@@ -1,14 +1,22 @@
+/**
+ * # 9.1 Every feed
+ *
+ * What: Each feed has a golden file, a view with its columns, and the same promises as usage.
+ * Why: A new feed is a value in a table. This chapter holds it to everything that the others
+ * promise.
+ * Try: Copy a file of test/golden, change a value and load it.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../infra/package-root.js'
-import { check } from '../../pipeline/check/check.js'
-import { feedNames, recordFeedOf } from '../../schemas/feed.js'
-import { parseFileName } from '../../schemas/file-name.js'
-import { balance, type Receipt } from '../../schemas/receipt.js'
-import { type RecordFeed, storeColumn } from '../../schemas/record-feed.js'
-import { hostileFile } from '../pipeline/check/hostile-records.js'
-import { createStory, storyProfile } from './rig/stack.js'
+import { packageRoot } from '../../../infra/package-root.js'
+import { check } from '../../../pipeline/check/check.js'
+import { feedNames, recordFeedOf } from '../../../schemas/feed.js'
+import { parseFileName } from '../../../schemas/file-name.js'
+import { balance, type Receipt } from '../../../schemas/receipt.js'
+import { type RecordFeed, storeColumn } from '../../../schemas/record-feed.js'
+import { hostileFile } from '../../pipeline/check/hostile-records.js'
+import { createStory, storyProfile } from '../rig/stack.js'
 
 const golden = join(packageRoot(import.meta.url), 'test', 'golden')
 const seed = Number(process.argv[2] ?? Date.now() & 0x7fffffff)

@@ -1,12 +1,20 @@
+/**
+ * # 7.2 Nothing personal is stored
+ *
+ * What: Names, addresses and tokens pass through and are found in no table, log, queue, trace or
+ * answer.
+ * Why: The platform holds no personal data beyond what is synchronised; neither may Tieline.
+ * Try: Search the data folder for a name of your test customer.
+ */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { createOfficeServer } from '../../infra/demo/back-office/server.js'
-import { callMutual, people } from '../api/rig.js'
-import { tieline } from '../infra/command-line.js'
-import { createGatewayStory } from './rig/gateway.js'
-import { header, until } from './rig/stack.js'
-import { createReceiver } from './rig/traces.js'
+import { createOfficeServer } from '../../../infra/demo/back-office/server.js'
+import { callMutual, people } from '../../api/rig.js'
+import { tieline } from '../../infra/command-line.js'
+import { createGatewayStory } from '../rig/gateway.js'
+import { header, until } from '../rig/stack.js'
+import { createReceiver } from '../rig/traces.js'
 
 /** Canaries stand in every field of a person, in every token and in what the systems say of failures. */
 const canary = (name: string) => `canary${name}7f3a`

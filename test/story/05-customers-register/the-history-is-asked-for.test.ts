@@ -1,10 +1,19 @@
+/**
+ * # 5.3 The history is requested
+ *
+ * What: At the first registration the history of the meters is requested from the MDM and loaded
+ * like a file.
+ * Why: With `ingestion: backfill` nothing was stored before; the request must survive crashes
+ * and outages.
+ * Try: Set `backfill.url`, register a customer and look at `tieline status`.
+ */
 import t from 'tap'
-import { createDemoMdm } from '../../infra/demo/back-office/mdm.js'
-import { demoCustomers } from '../../infra/demo/customers.js'
-import { askRedis } from '../../infra/redis/ask.js'
-import { createQueues } from '../../pipeline/queues/bullmq.js'
-import { post } from '../api/rig.js'
-import { createStory, until } from './rig/stack.js'
+import { createDemoMdm } from '../../../infra/demo/back-office/mdm.js'
+import { demoCustomers } from '../../../infra/demo/customers.js'
+import { askRedis } from '../../../infra/redis/ask.js'
+import { createQueues } from '../../../pipeline/queues/bullmq.js'
+import { post } from '../../api/rig.js'
+import { createStory, until } from '../rig/stack.js'
 
 const office = { seed: 20_251_102, count: 20 }
 const people = demoCustomers(office.seed, office.count).filter(({ meters }) => meters.length === 2)
