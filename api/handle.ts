@@ -3,7 +3,14 @@ import { Fault } from '../schemas/fault.js'
 import type { ErrorStyle, GatewayVersion } from '../schemas/settings/gateway.js'
 import type { Tracer } from '../schemas/tracer.js'
 import { type Answer, type ErrorStyleOf, type Rendered, render } from './answer.js'
-import type { GatewayRequest, GatewayResponse, Handle, IsStreamed, Refuse } from './request.js'
+import type {
+  GatewayRequest,
+  GatewayResponse,
+  Handle,
+  Handling,
+  IsStreamed,
+  Refuse,
+} from './request.js'
 import { createMatch, type Route } from './route.js'
 import { traceRequests } from './traced.js'
 import { versionHeaders } from './version.js'
@@ -33,12 +40,6 @@ export interface HandleOptions {
 }
 
 const breakerRetrySeconds = 5
-
-export interface Handling {
-  readonly handle: Handle
-  readonly refuse: Refuse
-  readonly isStreamed: IsStreamed
-}
 
 /**
  * The way of every request: match, authenticate, parse, resolve, respond. It is the only place that

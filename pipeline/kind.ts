@@ -1,19 +1,11 @@
-import { type FeedKind, type FeedName, feeds } from '../schemas/feed.js'
+import type { FeedName } from '../schemas/feed.js'
+import type { Measured, Reading } from '../schemas/manifest.js'
 import type { PipelineContext } from './context.js'
-import type { FileState, LandedChunk } from './ledger/file-state.js'
-import type { ChunkReceipt } from './ledger/ledger.js'
-import type { LoadTask, Reading } from './load-task.js'
-import { recordKind } from './records/kind.js'
+import type { FileState } from './ledger/file-state.js'
+import type { Arrival, ChunkReceipt } from './ledger/ledger.js'
+import type { LoadTask } from './load-task.js'
 import type { Store } from './store/clickhouse.js'
 import type { StagingTotals } from './usage/irregular-meters.js'
-import { usageKind } from './usage/kind.js'
-
-/** What the bytes of a chunk show before it lands. */
-export interface Measured
-  extends Pick<LandedChunk, 'lines' | 'rows' | 'micros' | 'shape' | 'crlf' | 'repeats'> {
-  /** Rows whose quantity has more decimals than are kept. */
-  readonly rounded: number
-}
 
 /** What is known of a file when its header has been read. */
 export interface Opened {
@@ -46,8 +38,11 @@ export interface StagedSums {
 /** A file whose bytes, receipts and staging agree. */
 export interface Proved {
   readonly state: FileState
+  readonly origin: Arrival | undefined
   readonly receipts: readonly ChunkReceipt[]
   readonly staged: StagedSums
+  /** Makes sure that its chunks lie in the landing, where some of its rows are read again. */
+  readonly reland: () => Promise<void>
 }
 
 /** What a kind of feed does in its own way, step by step; all else is the line's. */
@@ -77,11 +72,4 @@ export interface Kind {
   release(context: PipelineContext, state: FileState): Promise<void>
   /** Takes from a published file what it tells of other things; repeating it changes nothing. */
   learn(context: PipelineContext, state: FileState): Promise<void>
-}
-
-const kinds: Readonly<Record<FeedKind, Kind>> = { usage: usageKind, records: recordKind }
-
-/** How the feed of a file that was taken in goes down the line. */
-export function kindOf({ feed }: { readonly feed: string }): Kind {
-  return kinds[feeds[feed as FeedName].kind]
 }

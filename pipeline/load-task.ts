@@ -1,17 +1,6 @@
 import type { Commodity, FeedName } from '../schemas/feed.js'
-import type { TimeStampFormat } from '../schemas/time/timestamp.js'
+import type { Chunk, LandedChunk, Reading } from '../schemas/manifest.js'
 import type { PipelineContext } from './context.js'
-import type { Chunk, LandedChunk } from './ledger/file-state.js'
-
-/** What the first bytes of a file show of all its rows. */
-export interface Reading {
-  /** Interval length of the file, seconds; 0 where its feed has no intervals. */
-  readonly seconds: number
-  /** The format that the timestamps of the file have; null where its first rows show none. */
-  readonly format: TimeStampFormat | null
-  /** The columns of the header, of a feed of which some may be left out. */
-  readonly columns?: readonly string[] | undefined
-}
 
 /** What a load needs to know of its file; the rest is in the landing. */
 export interface LoadTask extends Reading {

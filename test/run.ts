@@ -5,22 +5,38 @@ import { packageRoot } from '../infra/package-root.js'
 import { ensureRedis } from '../infra/redis/install.js'
 import { Fault } from '../schemas/fault.js'
 import { ensureChromium } from './rig/chromium.js'
+import { isSampled, isUnit, longestFirst, recordSeconds, testFiles } from './rig/files.js'
 import { ensurePrometheus } from './rig/prometheus.js'
 import { type Counts, createReader } from './rig/report.js'
 
 const root = packageRoot(import.meta.url)
 
-/** Runs the files named on the command line, or all tests, and counts every assertion. */
+/** Runs test files, the longest first, and counts every assertion. */
 async function runTests(files: readonly string[]): Promise<{ counts: Counts; code: number }> {
-  const tap = join(root, 'node_modules', 'tap', 'dist', 'esm', 'run.mjs')
-  const child = spawn(process.execPath, [tap, '--reporter=tap', ...files], {
+  const program = join(root, 'dist', 'test', 'rig', 'spawn-files.js')
+  const child = spawn(process.execPath, [program, ...longestFirst(files)], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const reader = createReader((line) => process.stdout.write(`${line}\n`))
   const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)))
   for await (const line of createInterface({ input: child.stdout })) reader.read(line)
+  recordSeconds(reader.seconds())
   return { code: await ended, counts: reader.counts() }
+}
+
+/** `unit` and `long` are the sets of those names; else files are named, or none for all. */
+function chosen(words: readonly string[]): readonly string[] {
+  if (words[0] === 'unit') return testFiles().filter(isUnit)
+  if (words[0] === 'long') return testFiles().filter(isSampled)
+  return words.length > 0 ? words : testFiles()
+}
+
+/** The programs that tests start, installed where they are missing. */
+async function ensurePrograms(say: (line: string) => void): Promise<void> {
+  await ensureRedis({ forced: process.env['TIELINE_INSTALL'] === '1', say })
+  await ensurePrometheus(say)
+  await ensureChromium(say)
 }
 
 /** A run that fails without a failed assertion still counts one: the run itself. */
@@ -28,10 +44,9 @@ async function main(): Promise<void> {
   const say = (line: string) => void process.stdout.write(`${line}\n`)
   let counts: Counts = { passed: 0, failed: 1, skipped: 0 }
   try {
-    await ensureRedis({ forced: process.env['TIELINE_INSTALL'] === '1', say })
-    await ensurePrometheus(say)
-    await ensureChromium(say)
-    const run = await runTests(process.argv.slice(2))
+    const files = chosen(process.argv.slice(2))
+    if (!files.every(isUnit)) await ensurePrograms(say)
+    const run = await runTests(files)
     const isSilent = run.code !== 0 && run.counts.failed === 0
     counts = { ...run.counts, failed: run.counts.failed + (isSilent ? 1 : 0) }
   } catch (error) {

@@ -1,20 +1,31 @@
-/** The two parts of a token that are read before its signature is. */
+import { parseObject } from '../http-client.js'
+
+/** The members of a token's header that are judged before its signature. */
 export interface JwtHeader {
   readonly alg: string
   readonly kid: string | undefined
   readonly typ: string | undefined
 }
 
+/** What a token says, not verified yet. */
+export interface JwtParts {
+  readonly header: JwtHeader
+  readonly claims: Claims | undefined
+}
+
+export type Claims = Readonly<Record<string, unknown>>
+
 const kidCharactersMax = 512
 
 /**
- * Reads a token's header where the token is three parts of canonical base64url (RFC 4648, section 5:
- * no padding, no stray bits) and no extension must be understood; undefined for anything else.
+ * Reads a token without verifying it: undefined unless it has three parts of canonical base64url and
+ * no critical extensions. jose also accepts padding and non-zero trailing bits, which would let one
+ * token be written in many ways.
  */
-export function readHeader(token: string): JwtHeader | undefined {
+export function readJwt(token: string): JwtParts | undefined {
   const parts = token.split('.')
-  const [head = ''] = parts
   if (parts.length !== 3 || !parts.every(isCanonical)) return undefined
+  const [head = '', body = ''] = parts
   const header = parsePart(head)
   if (header === undefined) return undefined
   const { alg, kid, typ, crit } = header
@@ -22,67 +33,62 @@ export function readHeader(token: string): JwtHeader | undefined {
   if (kid !== undefined && (typeof kid !== 'string' || kid.length > kidCharactersMax)) {
     return undefined
   }
-  return { alg, kid, typ: typeof typ === 'string' ? typ.toLowerCase() : undefined }
+  const type = typeof typ === 'string' ? typ.toLowerCase() : undefined
+  return { header: { alg, kid, typ: type }, claims: parsePart(body) }
 }
 
-/** What a token claims, not proved yet; undefined where it is no object. */
-export function readClaims(token: string): Readonly<Record<string, unknown>> | undefined {
-  return parsePart(token.split('.')[1] ?? '')
+const lastOf2 = /[AQgw]$/
+const lastOf3 = /[AEIMQUYcgkosw048]$/
+
+/**
+ * Whether text is base64url (RFC 4648, section 5) without padding, and its last character has no
+ * bits that decoding drops.
+ */
+export function isCanonical(text: string): boolean {
+  if (!/^[\w-]+$/.test(text)) return false
+  const rest = text.length % 4
+  if (rest === 2) return lastOf2.test(text)
+  return rest === 3 ? lastOf3.test(text) : rest === 0
 }
 
-const stray2 = /[AQgw]$/
-const stray3 = /[AEIMQUYcgkosw048]$/
-
-export function isCanonical(part: string): boolean {
-  if (part === '' || !/^[A-Za-z0-9_-]+$/.test(part)) return false
-  const rest = part.length % 4
-  if (rest === 2) return stray2.test(part)
-  return rest === 3 ? stray3.test(part) : rest === 0
-}
-
-function parsePart(part: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? (value as Readonly<Record<string, unknown>>) : undefined
-  } catch {
-    return undefined
-  }
+function parsePart(part: string): Claims | undefined {
+  return parseObject(Buffer.from(part, 'base64url').toString('utf8'))
 }
 
 const accessTypes = new Set(['at+jwt', 'application/at+jwt'])
 const plainTypes = new Set([undefined, 'jwt', 'application/jwt'])
 
-/** Whether the header's type may be an access token's: RFC 9068's own, or a plain JWT's. */
+/** Whether the header's `typ` may be that of an access token: of RFC 9068, or of a plain JWT. */
 export function mayBeAccess(header: JwtHeader, tokenType: 'any' | 'accessToken'): boolean {
   if (header.typ !== undefined && accessTypes.has(header.typ)) return true
   return tokenType === 'any' && plainTypes.has(header.typ)
 }
 
-/** Claims that only ID tokens carry (OpenID Connect Core 1.0), and how two providers mark them. */
-export function isIdToken(claims: Readonly<Record<string, unknown>>): boolean {
-  const marks = ['nonce', 'at_hash', 'c_hash', 's_hash']
-  if (marks.some((name) => claims[name] !== undefined)) return true
+const idTokenClaims = ['at_hash', 'c_hash', 's_hash']
+
+/**
+ * Whether claims are those of an ID token (OpenID Connect Core 1.0), or marked so by Keycloak or
+ * Cognito. `nonce` proves nothing: providers copy it into access tokens.
+ */
+export function isIdToken(claims: Claims): boolean {
+  if (idTokenClaims.some((name) => claims[name] !== undefined)) return true
   return claims['token_use'] === 'id' || claims['typ'] === 'ID'
 }
 
-/** The identifier at a claim's path: a text, or a whole number as text. */
-export function claimAt(
-  claims: Readonly<Record<string, unknown>>,
-  path: readonly string[],
-): string | undefined {
+/** The identifier at a claim's path: a string, or a whole number as a string. */
+export function claimAt(claims: Claims, path: readonly string[]): string | undefined {
   let value: unknown = claims
   for (const name of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
-    value = (value as Readonly<Record<string, unknown>>)[name]
+    value = (value as Claims)[name]
   }
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
   return typeof value === 'string' ? value : undefined
 }
 
-/** What a proven token was not given: it is meant for somebody else, or for less. */
+/** What a verified token does not grant: it is for another audience, or lacks a scope. */
 export function findGrantProblem(
-  claims: Readonly<Record<string, unknown>>,
+  claims: Claims,
   needed: { readonly audience: readonly string[]; readonly scopes: readonly string[] },
 ): 'audience' | 'scope' | undefined {
   const { aud, scope } = claims

@@ -1,33 +1,35 @@
 import { Fault } from '../../schemas/fault.js'
 import { type Caller, parseObject } from '../http-client.js'
-import { fits, readKeys, type TrustedKey } from './key.js'
+import { readKeys, type TrustedKey } from './jose.js'
 
 export interface KeySetOptions {
   readonly issuer: string
-  /** Where the keys are; without it discovery tells. */
+  /** Where the keys are; without it, discovery finds them. */
   readonly jwksUri: string | undefined
+  /** The signature algorithms that keys may verify. */
+  readonly algorithms: readonly string[]
   readonly caller: Caller
   readonly keySeconds: number
   readonly staleSeconds: number
   readonly unknownKeySeconds: number
   readonly now: () => number
-  /** Hears of keys that could not be fetched. */
+  /** Called when keys cannot be fetched. */
   readonly onFailure: (fault: Fault) => void
 }
 
 export interface KeySet {
   /**
-   * The key for a token's header; undefined where the provider has none such. Throws
-   * `IDENTITY_UNREACHABLE` where that cannot be told: no keys, or none fresh enough.
+   * The key for a token's header; undefined if the provider has no such key. Throws
+   * `IDENTITY_UNREACHABLE` while that is not known: no keys, or only keys that are too old.
    */
   find(
     algorithm: string,
     kid: string | undefined,
   ): TrustedKey | undefined | Promise<TrustedKey | undefined>
-  /** Whether a key is still one of the provider's. */
+  /** Whether the provider still has a key. */
   has(key: TrustedKey): boolean
   ready(): Promise<void>
-  /** When the keys were last fetched, milliseconds since 1970; 0 where they never were. */
+  /** When the keys were last fetched, milliseconds since 1970; 0 if they never were. */
   fetchedAt(): number
   close(): void
 }
@@ -36,20 +38,20 @@ const backoffMsMax = 60_000
 const unknownKidsMax = 1_000
 
 interface State {
-  keys: ReadonlyMap<string, TrustedKey>
+  keys: readonly TrustedKey[]
   goodAt: number
   triedAt: number
   failures: number
 }
 
 /**
- * The keys of one issuer: fetched in the background, kept for a bounded time while the provider is
- * away, fetched once more for a key id that is not known, and not again for ids that stay unknown.
+ * The keys of one issuer: fetched in the background, and kept for a limited time while the provider
+ * is unreachable. An unknown key id causes one fetch; an id that stays unknown causes no more.
  */
 export function createKeySet(options: KeySetOptions): KeySet {
   const { now, staleSeconds, unknownKeySeconds, keySeconds } = options
   const never = Number.NEGATIVE_INFINITY
-  const state: State = { keys: new Map(), goodAt: never, triedAt: never, failures: 0 }
+  const state: State = { keys: [], goodAt: never, triedAt: never, failures: 0 }
   const unknownKids = new Map<string, number>()
   let fetching: Promise<void> | undefined
 
@@ -57,7 +59,7 @@ export function createKeySet(options: KeySetOptions): KeySet {
     fetching ??= fetchKeys(options)
       .then(
         (keys) => {
-          state.keys = new Map(keys.map((key) => [key.id, key]))
+          state.keys = keys
           state.goodAt = now()
           state.failures = 0
         },
@@ -73,7 +75,7 @@ export function createKeySet(options: KeySetOptions): KeySet {
       })
     return fetching
   }
-  const isUsable = () => state.keys.size > 0 && now() - state.goodAt <= staleSeconds * 1_000
+  const isUsable = () => state.keys.length > 0 && now() - state.goodAt <= staleSeconds * 1_000
   const mayTry = () => {
     const waitMs = state.failures === 0 ? 0 : Math.min(500 * 2 ** state.failures, backoffMsMax)
     return now() - state.triedAt >= waitMs
@@ -110,58 +112,53 @@ export function createKeySet(options: KeySetOptions): KeySet {
       const found = isUsable() ? pick(state.keys, algorithm, kid) : undefined
       return found ?? findNew(algorithm, kid)
     },
-    has: (key) => state.keys.has(key.id) && isUsable(),
+    has: ({ thumbprint }) => isUsable() && state.keys.some((key) => key.thumbprint === thumbprint),
     ready: require,
     fetchedAt: () => Math.max(0, state.goodAt),
     close: () => clearInterval(background),
   }
 }
 
+/** Without a key id, only a key that is the only one for its algorithm. */
 function pick(
-  keys: ReadonlyMap<string, TrustedKey>,
+  keys: readonly TrustedKey[],
   algorithm: string,
   kid: string | undefined,
 ): TrustedKey | undefined {
-  let only: TrustedKey | undefined
-  for (const key of keys.values()) {
-    if (!fits(key, algorithm)) continue
-    if (kid !== undefined && key.kid === kid) return key
-    if (kid !== undefined) continue
-    if (only !== undefined) return undefined
-    only = key
-  }
-  return only
+  if (kid !== undefined) return keys.find((key) => key.kid === kid && key.algorithm === algorithm)
+  const [first, ...others] = keys.filter((key) => key.algorithm === algorithm)
+  return others.every((key) => key.thumbprint === first?.thumbprint) ? first : undefined
 }
 
 function unreachable({ issuer }: KeySetOptions, state: State): Fault {
-  const since = Number.isFinite(state.goodAt) ? 'no fresh keys' : 'no keys yet'
-  return new Fault(
-    'IDENTITY_UNREACHABLE',
-    `${since} of ${issuer}, ${state.failures} attempts failed`,
-  )
+  const what = Number.isFinite(state.goodAt) ? 'keys too old' : 'no keys yet'
+  return new Fault('IDENTITY_UNREACHABLE', `${issuer}: ${what}, ${state.failures} failed attempts`)
 }
 
 async function fetchKeys(options: KeySetOptions): Promise<readonly TrustedKey[]> {
   const uri = options.jwksUri ?? (await discover(options))
-  const keys = readKeys(await getObject(options, uri))
+  const keys = await readKeys(await getObject(options, uri), options.algorithms)
   if (keys.length > 0) return keys
-  throw new Fault('IDENTITY_UNREACHABLE', `${uri} holds no key that can be used`)
+  throw new Fault('IDENTITY_UNREACHABLE', `${uri} contains no usable key`)
 }
 
-/** OpenID Connect Discovery 1.0, section 4: the document must name the issuer it was asked of. */
+/** OpenID Connect Discovery 1.0, section 4.3: the document must declare the expected issuer. */
 async function discover(options: KeySetOptions): Promise<string> {
   const { issuer } = options
   const uri = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
   const document = await getObject(options, uri)
   if (document['issuer'] !== issuer) {
-    throw new Fault('IDENTITY_UNREACHABLE', `${uri} speaks for another issuer than ${issuer}`)
+    throw new Fault(
+      'IDENTITY_UNREACHABLE',
+      `issuer mismatch: expected ${issuer}, ${uri} declares ${document['issuer']}`,
+    )
   }
   const jwksUri = document['jwks_uri']
   if (typeof jwksUri === 'string' && isTrustworthy(jwksUri, issuer)) return jwksUri
-  throw new Fault('IDENTITY_UNREACHABLE', `${uri} names no jwks_uri over https`)
+  throw new Fault('IDENTITY_UNREACHABLE', `${uri} does not contain a jwks_uri with https`)
 }
 
-/** Over https, or as plain as the issuer itself, which is so on loopback only. */
+/** https, or http on the host of the issuer, which the profile allows on loopback only. */
 function isTrustworthy(uri: string, issuer: string): boolean {
   if (!URL.canParse(uri)) return false
   const { protocol, hostname } = new URL(uri)
@@ -170,8 +167,9 @@ function isTrustworthy(uri: string, issuer: string): boolean {
 
 async function getObject(options: KeySetOptions, url: string) {
   const { status, text } = await options.caller.call({ method: 'GET', url })
-  if (status !== 200) throw new Fault('IDENTITY_UNREACHABLE', `${url} answered ${status}`)
+  if (status !== 200) throw new Fault('IDENTITY_UNREACHABLE', `${url} returned status ${status}`)
   const value = parseObject(text)
-  if (value === undefined) throw new Fault('IDENTITY_UNREACHABLE', `${url} is no JSON object`)
+  if (value === undefined)
+    throw new Fault('IDENTITY_UNREACHABLE', `${url} did not return a JSON object`)
   return value
 }

@@ -5,16 +5,15 @@ import type { Subject } from '../access/pseudonym.js'
 import { createTurns } from '../fair-queue.js'
 import { createCaller } from '../http-client.js'
 import type { Identified, Identity } from './identity.js'
-import { claimAt, findGrantProblem, isIdToken, mayBeAccess, readClaims, readHeader } from './jwt.js'
-import type { TrustedKey } from './key.js'
+import { type TrustedKey, type Verdict, verifyToken } from './jose.js'
+import { type Claims, claimAt, findGrantProblem, isIdToken, mayBeAccess, readJwt } from './jwt.js'
 import { createKeySet, type KeySet } from './key-set.js'
-import { findTimeProblem, isSigned } from './signature.js'
 import { createTokenCache } from './token-cache.js'
 
 export interface OidcOptions {
   readonly settings: OidcSettings
   readonly subject: Subject
-  /** Verified tokens that are remembered, at most. */
+  /** How many verified tokens are remembered. */
   readonly tokensCachedMax: number
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -36,8 +35,8 @@ interface Verified {
 const keyAnswerBytesMax = 256 * 1024
 
 /**
- * Judges JWTs of OpenID providers (RFC 7519, RFC 8725, RFC 9068). A token that proved good is known
- * again by its hash until it expires or its key is withdrawn.
+ * Judges JWTs of OpenID providers (RFC 7519, RFC 8725, RFC 9068). A verified token is remembered by
+ * its hash until it expires or its key is withdrawn.
  */
 export function createOidc(options: OidcOptions): Identity {
   const { settings, now, onFailure } = options
@@ -105,60 +104,57 @@ export function createOidc(options: OidcOptions): Identity {
 type JudgeOptions = OidcOptions & { readonly issuers: ReadonlyMap<string, Issuer> }
 type Judged = Verified | Identified
 
-/** At once where the token is refused for its form. */
+/** Synchronous if the token is refused before its signature is verified. */
 function judge(token: string, options: JudgeOptions): Identified | Promise<Judged> {
   const { settings, issuers } = options
-  const header = readHeader(token)
-  if (header === undefined) return refused('malformed token')
+  const jwt = readJwt(token)
+  if (jwt === undefined) return refused('malformed token')
+  const { header, claims } = jwt
   const algorithm = settings.algorithms.find((name) => name === header.alg)
   if (algorithm === undefined) return refused('algorithm')
   if (!mayBeAccess(header, settings.tokenType)) return refused('token type')
-  const claims = readClaims(token)
-  const issuer = issuers.get(String(claims?.['iss']))
-  if (claims === undefined || issuer === undefined) return refused('issuer')
-  const candidate = { token, algorithm, claims, issuer }
-  const key = issuer.keys.find(algorithm, header.kid)
-  if (key instanceof Promise) return key.then((one) => prove(candidate, one, options))
-  return prove(candidate, key, options)
+  const iss = claims?.['iss']
+  const issuer = typeof iss === 'string' ? issuers.get(iss) : undefined
+  if (issuer === undefined) return refused('issuer')
+  const found = issuer.keys.find(algorithm, header.kid)
+  const prove = (key: TrustedKey | undefined) => {
+    if (key === undefined) return refused('unknown key')
+    const { clockToleranceSeconds } = settings
+    const expected = { issuer: issuer.settings.issuer, clockToleranceSeconds, now: options.now() }
+    return verifyToken(token, key, expected).then((verdict) =>
+      conclude(verdict, { token, key, issuer }, options),
+    )
+  }
+  return found instanceof Promise ? found.then(prove) : prove(found)
 }
 
 interface Candidate {
   readonly token: string
-  readonly algorithm: string
-  readonly claims: Readonly<Record<string, unknown>>
+  readonly key: TrustedKey
   readonly issuer: Issuer
 }
 
-/** The signature first: nothing that a token says is worth a word before it is its issuer's. */
-async function prove(
-  { token, algorithm, claims, issuer }: Candidate,
-  key: TrustedKey | undefined,
-  options: JudgeOptions,
-): Promise<Judged> {
-  if (key === undefined) return refused('unknown key')
-  if (!(await isSigned(token, algorithm, key.object))) return refused('signature')
-  const { clockToleranceSeconds } = options.settings
-  const problem = findTimeProblem(claims, options.now() / 1_000, clockToleranceSeconds)
-  if (problem !== undefined) return refused(problem)
+/** No claim is used before the signature is verified. */
+function conclude(verdict: Verdict, candidate: Candidate, options: OidcOptions): Judged {
+  if (verdict.problem !== undefined) return refused(verdict.problem)
+  const { claims, expiresAt } = verdict
   if (isIdToken(claims)) return refused('ID token')
-  const identified = identify(claims, { issuer: issuer.settings, token }, options)
-  const expiresAt = Number(claims['exp']) * 1_000
-  return { identified, expiresAt, key, keys: issuer.keys }
+  const { key, issuer } = candidate
+  return { identified: identify(claims, candidate, options), expiresAt, key, keys: issuer.keys }
 }
 
-/** Whom a proven token names; a wrong audience or scope is this customer's failed attempt. */
+/** The customer of a verified token; a wrong audience or scope is a failed attempt. */
 function identify(
-  claims: Readonly<Record<string, unknown>>,
-  { issuer, token }: { readonly issuer: IssuerSettings; readonly token: string },
+  claims: Claims,
+  { issuer, token }: Candidate,
   { settings, subject }: OidcOptions,
 ): Identified {
-  const named = identifier.safeParse(claimAt(claims, issuer.claim ?? settings.claim))
+  const named = identifier.safeParse(claimAt(claims, issuer.settings.claim ?? settings.claim))
   if (!named.success) return refused('no customer claim')
   const clientId = named.data
   const known = { clientId, subject: subject(clientId) }
-  const counted = (reason: string) => ({ kind: 'counted', ...known, reason, token }) as const
-  const problem = findGrantProblem(claims, issuer)
-  if (problem !== undefined) return counted(problem)
+  const reason = findGrantProblem(claims, issuer.settings)
+  if (reason !== undefined) return { kind: 'counted', ...known, reason, token }
   return { kind: 'customer', ...known }
 }
 

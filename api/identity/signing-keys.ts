@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Fault } from '../../schemas/fault.js'
 import { createRenewal } from '../listeners/renewal.js'
-import { isStrong } from './key.js'
+import { isStrong } from './jose.js'
 
 export interface SigningKeysOptions {
   /** PEM files with certificates or public keys, one or several in each. */

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Server } from 'node:https'
 import type { Duplex } from 'node:stream'
-import type { HttpsOptions } from './https.js'
+import type { ListenerOptions } from './listener.js'
 
 /** What Node's parser says, and what it means in HTTP; anything else of the parser's is a 400. */
 const statuses: Readonly<Record<string, number>> = {
@@ -14,7 +14,10 @@ const statuses: Readonly<Record<string, number>> = {
  * Answers what never became a request: a header that is malformed, too long or too late. Where the
  * body of a request breaks off, its own line in the log tells, and the connection ends.
  */
-export function answerMalformed(server: Server, { refuse, requestId }: HttpsOptions): void {
+export function answerMalformed(
+  server: Server,
+  { refuse, requestId }: Pick<ListenerOptions<unknown>, 'refuse' | 'requestId'>,
+): void {
   const underWay = new WeakSet<Duplex>()
   server.on('request', ({ socket }, response) => {
     underWay.add(socket)

@@ -1,5 +1,15 @@
 import { grouped } from '../../infra/commands/output/table.js'
-import type { WatchingFigures } from './watching.js'
+
+/** What a browser on the operations page costs, by the processor time of worker and engine. */
+export interface WatchingFigures {
+  /** Watched load over the unwatched one next to it, medians over the pairs. */
+  readonly watchedOverUnwatched: number
+  readonly watchedProcessorOverUnwatched: number
+  /** What watching adds in a second in which nothing is loaded, over what a second of a load takes. */
+  readonly watchingOverLoad: number
+  /** Processor seconds of each load, and of a second without one. */
+  readonly watching: Readonly<Record<'load' | 'loadWatched' | 'idle' | 'idleWatched', number[]>>
+}
 
 /** What `--json` writes: medians in seconds, memory in MB (10^6 bytes). */
 export interface UsageFigures extends Partial<WatchingFigures> {

@@ -7,10 +7,10 @@ import { numberedMeters } from '../../infra/demo/customers.js'
 import { type UsageTally, usageFile } from '../../infra/demo/usage-file.js'
 import { createRig, type Rig } from '../rig.js'
 import { createEngineAlone } from './engine-alone.js'
-import { estimate, median, type UsageFigures, verdicts } from './figures.js'
+import { estimate, median, type UsageFigures, verdicts, type WatchingFigures } from './figures.js'
 import { runNaively } from './run-naively.js'
 import { createThroughTieline, type Passage, type ThroughTieline } from './through-tieline.js'
-import { measureWatching, type WatchingFigures } from './watching.js'
+import { measureWatching } from './watching.js'
 
 export interface UsageOptions {
   readonly customers: number

@@ -1,17 +1,6 @@
-import { median } from './figures.js'
+import { median, type WatchingFigures } from './figures.js'
 import type { Passage, ThroughTieline } from './through-tieline.js'
 import { createWatcher } from './watcher.js'
-
-/** What a browser on the operations page costs, by the processor time of worker and engine. */
-export interface WatchingFigures {
-  /** Watched load over the unwatched one next to it, medians over the pairs. */
-  readonly watchedOverUnwatched: number
-  readonly watchedProcessorOverUnwatched: number
-  /** What watching adds in a second in which nothing is loaded, over what a second of a load takes. */
-  readonly watchingOverLoad: number
-  /** Processor seconds of each load, and of a second without one. */
-  readonly watching: Readonly<Record<'load' | 'loadWatched' | 'idle' | 'idleWatched', number[]>>
-}
 
 export interface Watching {
   readonly tieline: ThroughTieline

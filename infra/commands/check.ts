@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import type { Checked } from '../../pipeline/check/check.js'
+import type { Checked } from '../../pipeline/check/checking.js'
 import { checkAll } from '../../pipeline/check/set.js'
 import { Fault } from '../../schemas/fault.js'
 import { isToBeTaken } from '../../schemas/file-name.js'

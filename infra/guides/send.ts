@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import type { Checked } from '../../pipeline/check/check.js'
+import type { Checked } from '../../pipeline/check/checking.js'
 import { checkAll } from '../../pipeline/check/set.js'
 import { parseRow } from '../../pipeline/files/csv.js'
 import { type Feed, type FeedName, feedNames, feeds, recordFeedOf } from '../../schemas/feed.js'

@@ -18,11 +18,28 @@ import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace
 import type { Telemetry } from 'bullmq'
 import { BullMQOtel } from 'bullmq-otel'
 import { withDeadline } from '../../pipeline/deadline.js'
+import type { Tracing } from '../../pipeline/queues/tracing.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Tracer } from '../../schemas/tracer.js'
 import { packageVersion } from '../package-root.js'
+import type { Log } from './log.js'
 import { onlyTold } from './span-attributes.js'
-import type { OpenTracing, TracingOptions, TracingSettings } from './tracing.js'
+
+/** Where traces are sent; what else OTEL_ variables set, OpenTelemetry reads for itself. */
+export interface TracingSettings {
+  readonly url: string
+}
+
+export interface TracingOptions {
+  /** `service.name`, unless OTEL_SERVICE_NAME gives another. */
+  readonly service: string
+  readonly log: Log
+}
+
+/** Tracing while it is on. `close` sends what is left, for a bounded time. */
+export interface OpenTracing extends Tracing {
+  close(): Promise<void>
+}
 
 /** A stop waits so long for a receiver of traces that is slow or away. */
 const closeMsMax = 2_000

@@ -1,6 +1,5 @@
-import type { Tracing } from '../../pipeline/queues/tracing.js'
 import { Fault } from '../../schemas/fault.js'
-import type { Log } from './log.js'
+import type { OpenTracing, TracingOptions, TracingSettings } from './otel.js'
 import {
   type Environment,
   exporterVariable,
@@ -9,22 +8,6 @@ import {
 } from './tracing-variables.js'
 
 const sharedEndpoint = 'OTEL_EXPORTER_OTLP_ENDPOINT'
-
-/** Where traces are sent; what else OTEL_ variables set, OpenTelemetry reads for itself. */
-export interface TracingSettings {
-  readonly url: string
-}
-
-export interface TracingOptions {
-  /** `service.name`, unless OTEL_SERVICE_NAME gives another. */
-  readonly service: string
-  readonly log: Log
-}
-
-/** Tracing while it is on. `close` sends what is left, for a bounded time. */
-export interface OpenTracing extends Tracing {
-  close(): Promise<void>
-}
 
 /**
  * What the standard variables say of traces: undefined, which is off, unless they name an endpoint.

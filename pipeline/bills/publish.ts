@@ -1,12 +1,21 @@
 import type { BillStatus } from '../../schemas/rating/kind.js'
 import type { Store } from '../store/clickhouse.js'
+import type { BillContext, Run } from './context.js'
 import { toShortfall } from './price.js'
 import type { RatesInForce } from './rates.js'
-import type { BillContext, BillSummary, Run } from './run.js'
 
 /** What a run was made from. */
 export interface Inputs extends Newest {
   readonly rates: RatesInForce
+}
+
+/** How many bills a run has published, and what they come to. */
+export interface BillCounts {
+  readonly bills: Readonly<Partial<Record<BillStatus, number>>>
+  /** Sum of the bills, dollars. */
+  readonly total: string
+  /** Why bills could not be computed or are incomplete, and how many; the most frequent first. */
+  readonly reasons: readonly { status: BillStatus; reason: string; bills: number }[]
 }
 
 /** Sums up the bills of a run and writes its row, last of all: from then on readers see them. */
@@ -14,7 +23,7 @@ export async function publish(
   { store, profile, now }: BillContext,
   { run, period, request }: Run,
   inputs: Inputs,
-): Promise<Pick<BillSummary, 'bills' | 'total' | 'reasons'>> {
+): Promise<BillCounts> {
   const found = await store.rows<{ status: BillStatus; reason: string; n: string; all: string }>({
     sql: `SELECT toString(status) AS status, {shortfall:Map(String, String)} AS shortfall,
         multiIf(mapContains(shortfall, status), shortfall[status],

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { toDays } from '../../schemas/lint/finding.js'
-import type { BillStatus } from '../../schemas/rating/kind.js'
 import type { PlanContext } from '../../schemas/rating/plan.js'
 import {
   createProjection,
@@ -10,49 +9,28 @@ import {
 } from '../../schemas/rating/projection.js'
 import type { RateBook } from '../../schemas/rating/rate-book.js'
 import { createSlots } from '../../schemas/rating/slots.js'
-import type { Profile } from '../../schemas/settings/profile.js'
-import { dayAt, type Zone } from '../../schemas/time/zone.js'
+import { dayAt } from '../../schemas/time/zone.js'
 import type { Store } from '../store/clickhouse.js'
 import { type Compilation, compilePlans, labelVariants, toPlanRow } from './compile.js'
-import { gatherMembers, type RunTables, readPlans, tablesOf } from './members.js'
-import { findPeriod, type Period } from './period.js'
+import type { BillContext, BillRequest, Run } from './context.js'
+import { gatherMembers, readPlans, tablesOf } from './members.js'
+import { findPeriod } from './period.js'
 import { type Pricing, priceBills } from './price.js'
 import { daysAhead } from './project.js'
-import { type Inputs, newestFile, publish } from './publish.js'
+import { type BillCounts, type Inputs, newestFile, publish } from './publish.js'
 import { readRates } from './rates.js'
 import { newestDay } from './scan.js'
 import { sumReads, toClickHouseTime } from './sum-reads.js'
 import { reconcile, type VarianceSummary } from './variance/reconcile.js'
 import { gatherBilled } from './variance/variance.js'
 
-/** What bills are computed with; a `PipelineContext` is one. */
-export interface BillContext {
-  readonly store: Store
-  readonly profile: Profile
-  readonly zone: Zone
-  readonly now: () => Date
-}
-
-export interface BillRequest {
-  readonly cycleId: string
-  /** First day of the period; without one the latest that has ended. */
-  readonly start?: string
-  /** Reads are taken as they were known then. */
-  readonly asOf?: Date
-}
-
 const runSteps = ['compile', 'scan', 'price', 'reconcile', 'publish'] as const
 
-export interface BillSummary {
+export interface BillSummary extends BillCounts {
   readonly run: string
   readonly cycleId: string
   readonly first: string
   readonly last: string
-  readonly bills: Readonly<Partial<Record<BillStatus, number>>>
-  /** Sum of the bills, dollars. */
-  readonly total: string
-  /** Why bills could not be computed or are incomplete, and how many; the most frequent first. */
-  readonly reasons: readonly { status: BillStatus; reason: string; bills: number }[]
   /** Computed held against billed; undefined where nothing of the period was billed yet. */
   readonly variance?: VarianceSummary
   readonly seconds: Readonly<Record<(typeof runSteps)[number], number>>
@@ -97,14 +75,6 @@ export async function dropLeft(store: Store): Promise<void> {
     store,
     left.map(({ name }) => name),
   )
-}
-
-/** A run of one period, with what it works in. */
-export interface Run {
-  readonly request: BillRequest
-  readonly period: Period
-  readonly run: string
-  readonly tables: RunTables
 }
 
 async function compute(context: BillContext, run: Run): Promise<BillSummary> {

@@ -3,9 +3,9 @@ import type { Classes } from '../../schemas/rating/classes.js'
 import type { Projection } from '../../schemas/rating/projection.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { type Compilation, classesOf, passes, toMaskRows } from './compile.js'
+import type { BillContext, Run } from './context.js'
 import { createMasks } from './price.js'
 import { project } from './project.js'
-import type { BillContext, Run } from './run.js'
 import {
   countAlone,
   countLeft,

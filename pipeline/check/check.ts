@@ -4,57 +4,30 @@ import { setImmediate as others } from 'node:timers/promises'
 import { Fault } from '../../schemas/fault.js'
 import { type Commodity, feeds } from '../../schemas/feed.js'
 import { parseFileName } from '../../schemas/file-name.js'
-import type { PlacedRow } from '../../schemas/lint/finding.js'
 import { formatQuantity } from '../../schemas/quantity.js'
-import type { Receipt } from '../../schemas/receipt.js'
-import { lengthsOf, type Profile } from '../../schemas/settings/profile.js'
+import { lengthsOf } from '../../schemas/settings/profile.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { type FileState, noQuantity, noRows } from '../ledger/file-state.js'
 import { toReceipt } from '../ledger/receipt.js'
-import { hold, isCutShort, type Refusal, refuseRows, truncatedRefusal } from '../ledger/verdict.js'
+import { hold } from '../ledger/verdict.js'
 import { rulesOf } from '../load-task.js'
-import { checkRecords } from '../records/check.js'
 import { blankState, companyNotes, refuseLarge } from '../steps/receive.js'
 import { type Sample, sampleBytes, sampleFile } from '../usage/sample.js'
+import { checkRecords } from './check-records.js'
+import {
+  badRowsMaxUsual,
+  type Checked,
+  type Checking,
+  type CheckOptions,
+  originOf,
+  piecesOf,
+  recordsMaxUsual,
+  refusalOf,
+} from './checking.js'
 import { createRecordSorter } from './record-sorter.js'
-import { type BadRow, type Reading, type ReadingOptions, readRows } from './row-reading.js'
-import { type Checking, originOf, piecesOf } from './source.js'
+import { type ReadingOptions, readRows } from './row-reading.js'
 import { decide, withRows } from './verdict.js'
 
-export interface CheckOptions {
-  readonly profile: Profile
-  /** Where keys go that memory does not hold. */
-  readonly folder: string
-  readonly now: () => Date
-  /** The first so many bad rows are shown. */
-  readonly badRowsMax?: number
-  /** Usable rows in memory, at most 2^20. */
-  readonly recordsMax?: number
-  readonly onProgress?: (progress: CheckProgress) => void
-  readonly signal?: AbortSignal
-}
-
-export interface CheckProgress {
-  /** Of the file as it lies there. */
-  readonly bytes: number
-  readonly rows: number
-}
-
-export interface Checked {
-  /** What the receiver would answer, had it an empty store and kept all meters. */
-  readonly receipt: Receipt
-  readonly badRows: readonly BadRow[]
-  /** The usable rows of a complete schedule, by which it is judged with others of its set. */
-  readonly rows?: readonly CheckedRow[]
-}
-
-export interface CheckedRow extends PlacedRow {
-  /** As it is shown. */
-  readonly raw: string
-}
-
-export const badRowsMaxUsual = 20
-export const recordsMaxUsual = 2 ** 18
 const repeatsMax = 2 ** 16
 
 /**
@@ -110,16 +83,6 @@ async function judge(checking: Checking, blank: FileState): Promise<Checked> {
     await reads.close()
     await repeats.close()
   }
-}
-
-/** Why a file is refused that was read to its end. */
-export function refusalOf(
-  reading: Pick<Reading, 'rows' | 'unendedRow'>,
-  { name, columns }: { readonly name: string; readonly columns: readonly string[] },
-): Refusal | undefined {
-  const refusal = refuseRows(name, reading.rows)
-  if (refusal !== undefined) return refusal
-  return isCutShort(reading.unendedRow, columns) ? truncatedRefusal : undefined
 }
 
 type Into = Pick<ReadingOptions, 'reads' | 'repeats' | 'badRowsMax'>

@@ -7,7 +7,8 @@ import type { Receipt } from '../../schemas/receipt.js'
 import type { SetName } from '../../schemas/record-feed.js'
 import { noRows } from '../ledger/file-state.js'
 import { type FileFindings, reasonsOf, refuseSchedule, toFindings } from '../records/findings.js'
-import { type Checked, type CheckOptions, check } from './check.js'
+import { check } from './check.js'
+import type { Checked, CheckOptions } from './checking.js'
 import type { BadRow } from './row-reading.js'
 
 /**

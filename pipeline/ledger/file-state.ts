@@ -1,42 +1,5 @@
-import type { Reading } from '../load-task.js'
+import type { Manifest } from '../../schemas/manifest.js'
 import type { Counted } from '../usage/overlap.js'
-
-/**
- * How a chunk can be read. `plain`: no quotes, every row ends in a plain decimal and no identifier
- * needs the fine print. `lines`: no quotes, a line is a row. `quoted`: every line is one row, its
- * quotes match and the engine reads it as RFC 4180 has it. `odd`: some row goes over several lines,
- * some line is blank, or some row is read otherwise: row by row only.
- */
-export const chunkShapes = ['plain', 'lines', 'quoted', 'odd'] as const
-export type ChunkShape = (typeof chunkShapes)[number]
-
-/** Where a chunk of a file lies and how it can be read: all that loading it takes. */
-export interface Chunk {
-  /** Number of the chunk in the file, from 0. */
-  readonly chunk: number
-  /** Physical line of its first row; the header is line 1. */
-  readonly line: number
-  readonly lines: number
-  readonly rows: number
-  readonly bytes: number
-  readonly shape: ChunkShape
-  /** Whether some row ends in CR LF. */
-  readonly crlf: boolean
-  /** Whether some timestamp is known to lie in the hour that the clock repeats. */
-  readonly repeats: boolean
-}
-
-/** A chunk in the landing as it was counted in the bytes on arrival. */
-export interface LandedChunk extends Chunk {
-  /** Sum of the column that the feed is proved by, where it reads as a decimal, in millionths. */
-  readonly micros: string
-}
-
-export interface Manifest extends Reading {
-  readonly chunks: readonly LandedChunk[]
-  /** Whether the last row has its line end. */
-  readonly ended: boolean
-}
 
 export const fileStatuses = [
   'received',

@@ -4,8 +4,8 @@ import { Fault } from '../../schemas/fault.js'
 import { type FeedName, feedNames } from '../../schemas/feed.js'
 import { identifier } from '../../schemas/gateway/customer.js'
 import { registrationSchema } from '../../schemas/gateway/registration.js'
+import { chunkShapes } from '../../schemas/manifest.js'
 import { timeStampFormatNames } from '../../schemas/time/timestamp.js'
-import { chunkShapes } from '../ledger/file-state.js'
 
 const version = { v: z.literal(1) }
 const arrival = z.int().positive()

@@ -1,8 +1,8 @@
 import { trimBlanks } from '../../schemas/field.js'
+import type { Measured } from '../../schemas/manifest.js'
 import { parseQuantity, type Quantity } from '../../schemas/quantity.js'
 import { parseRow, rowCharactersMax } from '../files/csv.js'
 import { rowSpan } from '../files/rows.js'
-import type { Measured } from '../kind.js'
 
 const newline = 10
 const carriageReturn = 13

@@ -11,7 +11,6 @@ import { splitRows } from '../files/rows.js'
 import type { Proved } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
 import { hold, sumReceipts, withRejected } from '../ledger/verdict.js'
-import { ensureLanded } from '../steps/receive.js'
 import { stagingOf } from '../store/staging.js'
 import { toRejectRow } from '../usage/row-path.js'
 import { type FileFindings, reasonsOf, refuseSchedule, toFindings } from './findings.js'
@@ -34,6 +33,7 @@ interface Member {
   /** The published version that it equals or follows. */
   readonly before: Version | undefined
   readonly isAgain: boolean
+  readonly reland: Proved['reland']
 }
 
 /**
@@ -71,8 +71,8 @@ export async function weighSet(
 
 const isRefused = ({ status }: FileState) => status === 'quarantined'
 
-async function toMember(context: PipelineContext, { state, receipts }: Proved): Promise<Member> {
-  const { store, ledger } = context
+async function toMember({ store }: PipelineContext, file: Proved): Promise<Member> {
+  const { state, origin, receipts, reland } = file
   const feed = recordFeedOf(state.feed) as RecordFeed
   const { fileName, arrival } = state
   const rows = await stagedRows(store, feed, arrival)
@@ -82,7 +82,8 @@ async function toMember(context: PipelineContext, { state, receipts }: Proved): 
     rows: rows.map((row) => ({ fileName, ...row })),
     rejected: sumReceipts(receipts, 'rowsRejected'),
     before: await latestVersion(store, feed, state),
-    isAgain: (await ledger.arrival(arrival))?.force ?? false,
+    isAgain: origin?.force ?? false,
+    reland,
   }
 }
 
@@ -167,7 +168,7 @@ interface Refused {
 
 async function refused(context: PipelineContext, member: Member, why: Refused): Promise<FileState> {
   const { state, rejected } = member
-  if (why.findings.size > 0) await rejectFound(context, state, why.findings)
+  if (why.findings.size > 0) await rejectFound(context, member, why.findings)
   const rows = { rows: rejected + why.findings.size, quantity: '0' }
   const warnings = [...(state.notes.warnings ?? []), ...why.warnings]
   const noted = { ...state, notes: { ...state.notes, warnings } }
@@ -177,10 +178,10 @@ async function refused(context: PipelineContext, member: Member, why: Refused): 
 /** Writes down the rows that the linter found something about, as they stand in the file. */
 async function rejectFound(
   context: PipelineContext,
-  state: FileState,
+  { state, reland }: Member,
   findings: FileFindings,
 ): Promise<void> {
-  await ensureLanded(context, state)
+  await reland()
   const folder = landedFolder(context.folders.landing, state.arrival)
   const rejects: object[] = []
   for (const { chunk, line: first } of state.manifest.chunks) {

@@ -8,7 +8,6 @@ import type { Proved } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
 import { addQuantities, subtractQuantities } from '../ledger/sums.js'
 import { hold, refuseShare, sumReceipts, withRejected } from '../ledger/verdict.js'
-import { isAccepted } from '../steps/accepted.js'
 import { countRows, stagingOf } from '../store/staging.js'
 import { isAhead } from '../usage/overlap.js'
 import { weighSet } from './reconcile-set.js'
@@ -34,7 +33,7 @@ export async function weighRecords(
 
 async function weighFile(
   context: PipelineContext,
-  { state, receipts, staged }: Proved,
+  { state, origin, receipts, staged }: Proved,
 ): Promise<FileState> {
   const { store, profile } = context
   const { arrival } = state
@@ -44,7 +43,7 @@ async function weighFile(
     quantity: addQuantities(...receipts.map((receipt) => receipt.quantityRejected)),
   })
   const tooMany = refuseShare(counted.rows, profile.usage.rejectedShareMax)
-  if (tooMany !== undefined && !(await isAccepted(context, state))) return hold(counted, tooMany)
+  if (tooMany !== undefined && origin?.acceptRejects !== true) return hold(counted, tooMany)
   const isForeign = await foreignRows(store, profile, {
     columns: feed.columns.map(storeColumn),
   })

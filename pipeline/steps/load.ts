@@ -2,7 +2,7 @@ import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PipelineContext } from '../context.js'
 import { chunkName, landedFolder } from '../files/landing.js'
-import { kindOf } from '../kind.js'
+import { kindOf } from '../kinds.js'
 import type { LoadTask } from '../load-task.js'
 
 /**

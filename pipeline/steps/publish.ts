@@ -1,6 +1,6 @@
 import type { PipelineContext } from '../context.js'
 import { toRefusal } from '../failure.js'
-import { kindOf } from '../kind.js'
+import { kindOf } from '../kinds.js'
 import type { FileState } from '../ledger/file-state.js'
 import { forward } from './forward.js'
 

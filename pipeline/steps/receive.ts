@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import { Fault } from '../../schemas/fault.js'
 import { feeds, isSchedule } from '../../schemas/feed.js'
 import { type FileName, parseFileName } from '../../schemas/file-name.js'
+import type { Manifest } from '../../schemas/manifest.js'
 import { formatQuantity } from '../../schemas/quantity.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { PipelineContext } from '../context.js'
@@ -10,14 +11,9 @@ import { refuseFullDisk } from '../files/disk.js'
 import { afterHeader } from '../files/header.js'
 import { inflate } from '../files/inflate.js'
 import { createLanding, isLanded, type Landing, landedFolder } from '../files/landing.js'
-import { type Intake, kindOf } from '../kind.js'
-import {
-  type FileState,
-  type Manifest,
-  type Notes,
-  noQuantity,
-  noRows,
-} from '../ledger/file-state.js'
+import type { Intake } from '../kind.js'
+import { kindOf } from '../kinds.js'
+import { type FileState, type Notes, noQuantity, noRows } from '../ledger/file-state.js'
 import type { Arrival } from '../ledger/ledger.js'
 import { isCutShort, refuseRows, truncatedRefusal } from '../ledger/verdict.js'
 import { toLoadTask } from '../load-task.js'

@@ -2,7 +2,8 @@ import { Fault } from '../../schemas/fault.js'
 import { isSchedule } from '../../schemas/feed.js'
 import type { PipelineContext } from '../context.js'
 import { logFailure, toRefusal } from '../failure.js'
-import { kindOf, type Proved } from '../kind.js'
+import type { Proved } from '../kind.js'
+import { kindOf } from '../kinds.js'
 import type { FileState } from '../ledger/file-state.js'
 import { addQuantities } from '../ledger/sums.js'
 import { hold, type Refusal, sumReceipts, toDuplicate } from '../ledger/verdict.js'
@@ -203,7 +204,13 @@ async function loadAll(context: PipelineContext, state: FileState): Promise<Prov
     for (const task of missing) await load(context, task)
     receipts = await context.ledger.receipts(state.arrival)
   }
-  return { state, receipts, staged: await kind.sumStaged(context, state) }
+  return {
+    state,
+    origin: await context.ledger.arrival(state.arrival),
+    receipts,
+    staged: await kind.sumStaged(context, state),
+    reland: () => ensureLanded(context, state),
+  }
 }
 
 function imbalance({ state, receipts, staged }: Proved): string | undefined {

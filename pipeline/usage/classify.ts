@@ -40,7 +40,7 @@ export interface Usable {
 export async function settleLengths(
   context: PipelineContext,
   state: FileState,
-  totals: StagingTotals,
+  { totals, reland }: { readonly totals: StagingTotals; readonly reland: () => Promise<void> },
 ): Promise<Usable> {
   const { store } = context
   const { reads, fixed } = stagingOf(state.arrival)
@@ -57,7 +57,7 @@ export async function settleLengths(
     return { table: reads, totals, rejected: { ...none, meters: 0 }, survivors, lastEnd }
   }
   await recordRepairs(store, state.arrival, repairs)
-  const rejected = await rejectLengths(context, state)
+  const rejected = await rejectLengths(context, state, reland)
   await repairMeters(store, state.arrival, moveOf(context, state))
   return { ...(await lookAgain(context, state, fixed)), rejected }
 }

@@ -1,4 +1,4 @@
-import type { Chunk } from '../ledger/file-state.js'
+import type { Chunk } from '../../schemas/manifest.js'
 import type { Statement } from '../store/clickhouse.js'
 import { lineBounds, stagingOf, versionOf } from '../store/staging.js'
 import { stampsMax } from './timestamp-texts.js'

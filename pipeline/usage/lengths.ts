@@ -9,8 +9,6 @@ import { chunkName, landedFolder } from '../files/landing.js'
 import { type RawRow, splitRows } from '../files/rows.js'
 import type { FileState } from '../ledger/file-state.js'
 import { toMicros } from '../ledger/sums.js'
-import { loadTasks } from '../steps/forward.js'
-import { ensureLanded } from '../steps/receive.js'
 import type { Store } from '../store/clickhouse.js'
 import {
   type Closest,
@@ -66,20 +64,24 @@ export function meterLength(
 const batchRows = 50_000
 
 /** Writes down the rows of meters whose length is not usable, and counts them. */
-export async function rejectLengths(context: PipelineContext, state: FileState): Promise<Useless> {
+export async function rejectLengths(
+  context: PipelineContext,
+  state: FileState,
+  reland: () => Promise<void>,
+): Promise<Useless> {
   const { store, folders } = context
   const { arrival } = state
   const counted = await countUseless(store, arrival)
   if (counted.rows === 0) return counted
-  await ensureLanded(context, state)
+  await reland()
   const closest = await closestOfUseless(store, arrival)
   const allowed = lengthsOf(context.profile, state.feed)
   const detailOf = (meterId: string) => lengthDetail(meterId, closest.get(meterId), allowed)
   const folder = landedFolder(folders.landing, arrival)
-  for (const { chunk } of loadTasks(state)) {
+  for (const { chunk, line } of state.manifest.chunks) {
     const rows: RawRow[] = []
     const flush = () => rejectUseless(store, arrival, { rows: rows.splice(0), detailOf })
-    for (const row of splitRows(await readFile(join(folder, chunkName(chunk.chunk))), chunk.line)) {
+    for (const row of splitRows(await readFile(join(folder, chunkName(chunk))), line)) {
       if (rows.push(row) === batchRows) await flush()
     }
     if (rows.length > 0) await flush()

@@ -1,7 +1,7 @@
+import type { ChunkShape } from '../../schemas/manifest.js'
 import type { Quantity } from '../../schemas/quantity.js'
 import { parseRow } from '../files/csv.js'
 import { lastQuantity, rowSpan } from '../files/rows.js'
-import type { ChunkShape } from '../ledger/file-state.js'
 import type { StampTexts } from './timestamp-texts.js'
 
 const newline = 10

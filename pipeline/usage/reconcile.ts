@@ -13,7 +13,6 @@ import {
   sumReceipts,
   withRejected,
 } from '../ledger/verdict.js'
-import { isAccepted } from '../steps/accepted.js'
 import { stagingOf } from '../store/staging.js'
 import { classify, dropUnregistered, settleLengths } from './classify.js'
 import type { StagingTotals } from './irregular-meters.js'
@@ -21,7 +20,7 @@ import type { Counted } from './overlap.js'
 
 /** Decides what becomes of a usage file whose rows add up. */
 export async function weighUsage(context: PipelineContext, proved: Proved): Promise<FileState> {
-  const { state, receipts, staged } = proved
+  const { state, origin, receipts, staged, reland } = proved
   const { shapes, repeated = 0 } = staged
   const notes = {
     ...state.notes,
@@ -39,7 +38,8 @@ export async function weighUsage(context: PipelineContext, proved: Proved): Prom
   const { dateOrder, rejectedShareMax } = context.profile.usage
   const misdated = refuseDates(notes, dateOrder)
   if (misdated !== undefined) return hold(dated, misdated)
-  const usable = await settleLengths(context, state, shapes as StagingTotals)
+  const totals = shapes as StagingTotals
+  const usable = await settleLengths(context, state, { totals, reland })
   const rejected = refused + usable.rejected.rows
   const told = { ...dated, notes: noteLengths(notes, usable.rejected.meters) }
   const counted = withRejected(told, {
@@ -47,7 +47,7 @@ export async function weighUsage(context: PipelineContext, proved: Proved): Prom
     quantity: addQuantities(dated.quantity.rejected, usable.rejected.quantity),
   })
   const tooMany = refuseShare(counted.rows, rejectedShareMax)
-  if (tooMany !== undefined && !(await isAccepted(context, state))) return hold(counted, tooMany)
+  if (tooMany !== undefined && origin?.acceptRejects !== true) return hold(counted, tooMany)
   const kept = await dropUnregistered(context, counted, usable)
   const decided = await classify(context, withUnregistered(counted, kept.unregistered), kept)
   await proveOutcomes(context, decided)

@@ -33,6 +33,7 @@ t.test('a run is one line for each file, and all that a failing one says', async
     '✓ dist/test/b.test.js  1.2 s',
   ])
   t.same(reader.counts(), { passed: 2, failed: 1, skipped: 3 })
+  t.same(reader.seconds(), { 'dist/test/a.test.js': 0.064, 'dist/test/b.test.js': 1.2 })
 })
 
 t.test('a run without a count has no counts', async (t) => {

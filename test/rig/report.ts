@@ -14,7 +14,10 @@ const linesMax = 400
 export function createReader(print: (line: string) => void): {
   read(line: string): void
   counts(): Counts
+  /** How long each file took. */
+  seconds(): Readonly<Record<string, number>>
 } {
+  const times: Record<string, number> = {}
   let kept: string[] = []
   let counts: Counts = { passed: 0, failed: 0, skipped: 0 }
   return {
@@ -28,11 +31,13 @@ export function createReader(print: (line: string) => void): {
       }
       const [, failed, name = '', time, unit] = file
       const seconds = Number(time ?? 0) / (unit === 'ms' ? 1_000 : 1)
+      times[name] = Math.round(seconds * 1_000) / 1_000
       print(`${failed ? '✗' : '✓'} ${name}  ${seconds.toFixed(1)} s`)
       if (failed) for (const one of kept) print(`  ${one}`)
       kept = []
     },
     counts: () => counts,
+    seconds: () => times,
   }
 }
 

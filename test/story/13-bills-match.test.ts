@@ -15,8 +15,9 @@ import { dictionary } from '../../infra/commands/dictionary.js'
 import { explain } from '../../infra/commands/explain.js'
 import { status } from '../../infra/commands/status.js'
 import { packageRoot } from '../../infra/package-root.js'
+import type { BillRequest } from '../../pipeline/bills/context.js'
 import { recordPeriod } from '../../pipeline/bills/periods.js'
-import { type BillRequest, bill } from '../../pipeline/bills/run.js'
+import { bill } from '../../pipeline/bills/run.js'
 import { register } from '../../pipeline/customers/registrations.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { createZone } from '../../schemas/time/zone.js'
@@ -97,7 +98,7 @@ t.test('rates, cycles, customers and usage come as they come every day', async (
   )
 })
 
-function run(one: Case, request: Partial<BillRequest> = {}) {
+function run(one: Case, request: Partial<Parameters<typeof bill>[1]> = {}) {
   const profile = storyProfile({ profile: { ...options.profile, billing: one.rules ?? {} } })
   const context = { store: story.store, profile, zone: createZone(profile.timeZone) }
   return bill({ ...context, now: () => new Date() }, { cycleId: one.rate, ...request })

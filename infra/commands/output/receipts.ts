@@ -1,4 +1,4 @@
-import type { Checked } from '../../../pipeline/check/check.js'
+import type { Checked } from '../../../pipeline/check/checking.js'
 import type { BadRow } from '../../../pipeline/check/row-reading.js'
 import type { Receipt } from '../../../schemas/receipt.js'
 import { type Column, grouped, printable, renderTable } from './table.js'

@@ -3,11 +3,12 @@ import { toDays } from '../../../schemas/lint/finding.js'
 import type { PlanContext } from '../../../schemas/rating/plan.js'
 import type { Store } from '../../store/clickhouse.js'
 import { type Compilation, compilePlans, toPlanRow } from '../compile.js'
+import type { BillContext } from '../context.js'
 import { gatherMembers, type NumberedPlan, readPlans, tablesOf } from '../members.js'
 import { type CycleYear, findYears, type Period } from '../period.js'
 import { newestFile } from '../publish.js'
 import { type RatesInForce, readRates } from '../rates.js'
-import { type BillContext, drop, dropLeft, layOut, localDay, nameRun } from '../run.js'
+import { drop, dropLeft, layOut, localDay, nameRun } from '../run.js'
 import { sumReads } from '../sum-reads.js'
 import {
   type ComparisonCount,

@@ -67,12 +67,16 @@ function wrongTokens(issuer: Issuer): Readonly<Record<string, readonly [string, 
     'another body': [`${head}.${part({ ...claims, sub: 'C-2' })}.${signature}`, 'signature'],
     'another issuer': [issuer.token({ claims: { iss: 'https://idp.example.com' } }), 'issuer'],
     'no issuer': [issuer.token({ claims: { iss: undefined } }), 'issuer'],
+    'an issuer in a list': [issuer.token({ claims: { iss: [issuer.url] } }), 'issuer'],
     expired: [issuer.token({ claims: { exp: now - 61 } }), 'expired'],
     'no expiry': [issuer.token({ claims: { exp: undefined } }), 'claim exp'],
     'an expiry that is none': [issuer.token({ claims: { exp: 'never' } }), 'claim exp'],
     'not yet valid': [issuer.token({ claims: { nbf: now + 120 } }), 'claim nbf'],
-    'an ID token': [issuer.token({ claims: { nonce: 'n' } }), 'ID token'],
-    "an ID token as Keycloak's": [issuer.token({ claims: { typ: 'ID' } }), 'ID token'],
+    'an ID token of Keycloak': [issuer.token({ claims: { typ: 'ID' } }), 'ID token'],
+    'an ID token of Cognito': [issuer.token({ claims: { token_use: 'id' } }), 'ID token'],
+    'an ID token with at_hash': [issuer.token({ claims: { at_hash: 'h' } }), 'ID token'],
+    'an ID token with c_hash': [issuer.token({ claims: { c_hash: 'h' } }), 'ID token'],
+    'an ID token with s_hash': [issuer.token({ claims: { s_hash: 'h' } }), 'ID token'],
     'another type': [issuer.token({ header: { typ: 'logout+jwt' } }), 'token type'],
     'no customer': [issuer.token({ claims: { sub: undefined } }), 'no customer claim'],
     'a customer that is a list': [issuer.token({ claims: { sub: ['C-1'] } }), 'no customer claim'],
@@ -85,6 +89,7 @@ t.test('a token that proves nothing is refused, and counts against nobody', asyn
   t.match(await identify(issuer.token()), { kind: 'customer', clientId: 'C-1' })
   t.match(await identify(issuer.token({ header: { typ: 'at+jwt' } })), { kind: 'customer' })
   t.match(await identify(issuer.token({ claims: { aud: ['a', 'tieline'] } })), { kind: 'customer' })
+  t.match(await identify(issuer.token({ claims: { nonce: 'n' } })), { kind: 'customer' })
   for (const [name, [token, reason]] of Object.entries(wrongTokens(issuer))) {
     t.same(await identify(token), { kind: 'refused', reason }, name)
   }

@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import { type BillContext, bill } from '../../../pipeline/bills/run.js'
+import type { BillContext } from '../../../pipeline/bills/context.js'
+import { bill } from '../../../pipeline/bills/run.js'
 import { register } from '../../../pipeline/customers/registrations.js'
 import { rowsTable } from '../../../pipeline/records/store.js'
 import type { Store } from '../../../pipeline/store/clickhouse.js'

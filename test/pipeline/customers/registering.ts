@@ -1,11 +1,11 @@
 import type { Test } from 'tap'
 import { createClickHouse } from '../../../infra/clickhouse/start.js'
-import { migrate } from '../../../infra/schema/migrate.js'
 import { onFreePort } from '../../../infra/stack/port.js'
 import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
 import type { Registration } from '../../../schemas/gateway/registration.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createFolder } from '../../rig/folder.js'
+import { placeReadyMade } from '../../rig/ready-made.js'
 
 export const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })
 const writer = { user: 'writer', password: 'w' }
@@ -13,6 +13,7 @@ const writer = { user: 'writer', password: 'w' }
 /** A real store with the migrations of the house, gone with the test. */
 export async function migratedStore(t: Test): Promise<Store> {
   const dataPath = createFolder(t)
+  await placeReadyMade(dataPath, profile)
   const engine = await onFreePort(19_000 + Math.floor(Math.random() * 20_000), (port) =>
     createClickHouse({
       dataPath,
@@ -28,7 +29,6 @@ export async function migratedStore(t: Test): Promise<Store> {
     await store.close()
     await engine.close()
   })
-  await migrate(store, profile)
   return store
 }
 

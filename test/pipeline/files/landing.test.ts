@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import { chunkName, createLanding } from '../../../pipeline/files/landing.js'
 import { splitRows } from '../../../pipeline/files/rows.js'
-import type { LandedChunk } from '../../../pipeline/ledger/file-state.js'
 import { measure } from '../../../pipeline/usage/measure.js'
 import { createStampTexts } from '../../../pipeline/usage/timestamp-texts.js'
+import type { LandedChunk } from '../../../schemas/manifest.js'
 
 const chunkBytes = 200_000
 const stamps = createStampTexts(() => undefined)

@@ -11,6 +11,7 @@ import type { createProducerConnection } from '../../../pipeline/queues/redis.js
 import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
 import { type Receipt, receiptSchema } from '../../../schemas/receipt.js'
 import { type Profile, parseProfile } from '../../../schemas/settings/profile.js'
+import { placeReadyMade } from '../../rig/ready-made.js'
 
 /** The real parts on a folder of their own, and what a story does with them. */
 export interface StoryStack {
@@ -70,6 +71,7 @@ export async function createStory(options: StoryOptions = {}): Promise<StoryStac
   const desk = join(path, 'desk')
   mkdirSync(desk)
   const profile = storyProfile(options)
+  await placeReadyMade(home.clickhouse, profile)
   const start = (profile: Profile) =>
     startStack({
       home,

@@ -3,25 +3,26 @@ import { setImmediate as others } from 'node:timers/promises'
 import { recordFeedOf } from '../../schemas/feed.js'
 import { formatQuantity } from '../../schemas/quantity.js'
 import type { RecordFeed, RecordRow } from '../../schemas/record-feed.js'
-import {
-  badRowsMaxUsual,
-  type Checked,
-  type CheckedRow,
-  recordsMaxUsual,
-  refusalOf,
-} from '../check/check.js'
-import { lineSlot, microsSlot, ownerSlot, recordSlots, startSlot } from '../check/read-record.js'
-import { createRecordSorter, type RecordSorter } from '../check/record-sorter.js'
-import type { BadRow } from '../check/row-reading.js'
-import { type Checking, piecesOf } from '../check/source.js'
 import { splitRows } from '../files/rows.js'
 import { type FileState, noQuantity, noRows } from '../ledger/file-state.js'
 import { toReceipt } from '../ledger/receipt.js'
 import { subtractQuantities } from '../ledger/sums.js'
 import { hold, refuseShare, scheduleRowsMax, withRejected } from '../ledger/verdict.js'
+import { judgeRawRecord, rawQuantity } from '../records/judge.js'
 import { refuseLarge } from '../steps/receive.js'
 import { shownRow } from '../usage/row-path.js'
-import { judgeRawRecord, rawQuantity } from './judge.js'
+import {
+  badRowsMaxUsual,
+  type Checked,
+  type CheckedRow,
+  type Checking,
+  piecesOf,
+  recordsMaxUsual,
+  refusalOf,
+} from './checking.js'
+import { lineSlot, microsSlot, ownerSlot, recordSlots, startSlot } from './read-record.js'
+import { createRecordSorter, type RecordSorter } from './record-sorter.js'
+import type { BadRow } from './row-reading.js'
 
 /** Judges a file of records as the receiver would, row by row, without a store. */
 export async function checkRecords(checking: Checking, blank: FileState): Promise<Checked> {

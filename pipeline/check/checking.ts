@@ -3,15 +3,53 @@ import { basename } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { feeds } from '../../schemas/feed.js'
 import type { FileName } from '../../schemas/file-name.js'
+import type { PlacedRow } from '../../schemas/lint/finding.js'
+import type { Receipt } from '../../schemas/receipt.js'
+import type { Profile } from '../../schemas/settings/profile.js'
 import { afterHeader } from '../files/header.js'
 import { inflate } from '../files/inflate.js'
 import { cutPieces, type Piece } from '../files/row-blocks.js'
 import type { Arrival } from '../ledger/ledger.js'
+import { isCutShort, type Refusal, refuseRows, truncatedRefusal } from '../ledger/verdict.js'
 import { attempt } from '../sources/disk.js'
 import { createSubmitSource } from '../sources/folder.js'
 import { tap } from '../steps/receive.js'
-import type { CheckOptions } from './check.js'
+import type { BadRow, Reading } from './row-reading.js'
 
+export interface CheckOptions {
+  readonly profile: Profile
+  /** Where keys go that memory does not hold. */
+  readonly folder: string
+  readonly now: () => Date
+  /** The first so many bad rows are shown. */
+  readonly badRowsMax?: number
+  /** Usable rows in memory, at most 2^20. */
+  readonly recordsMax?: number
+  readonly onProgress?: (progress: CheckProgress) => void
+  readonly signal?: AbortSignal
+}
+
+export interface CheckProgress {
+  /** Of the file as it lies there. */
+  readonly bytes: number
+  readonly rows: number
+}
+
+export interface Checked {
+  /** What the receiver would answer, had it an empty store and kept all meters. */
+  readonly receipt: Receipt
+  readonly badRows: readonly BadRow[]
+  /** The usable rows of a complete schedule, by which it is judged with others of its set. */
+  readonly rows?: readonly CheckedRow[]
+}
+
+export interface CheckedRow extends PlacedRow {
+  /** As it is shown. */
+  readonly raw: string
+}
+
+export const badRowsMaxUsual = 20
+export const recordsMaxUsual = 2 ** 18
 /** A file that is checked where it lies. */
 export interface Checking {
   readonly options: CheckOptions
@@ -64,3 +102,13 @@ export function piecesOf(
 }
 
 const ignore = () => undefined
+
+/** Why a file is refused that was read to its end. */
+export function refusalOf(
+  reading: Pick<Reading, 'rows' | 'unendedRow'>,
+  { name, columns }: { readonly name: string; readonly columns: readonly string[] },
+): Refusal | undefined {
+  const refusal = refuseRows(name, reading.rows)
+  if (refusal !== undefined) return refusal
+  return isCutShort(reading.unendedRow, columns) ? truncatedRefusal : undefined
+}

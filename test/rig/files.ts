@@ -1,0 +1,69 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { packageRoot } from '../../infra/package-root.js'
+
+const root = packageRoot(import.meta.url)
+const secondsPath = join(root, 'dist', 'test-seconds.json')
+/** Without the times of an earlier run these come first: a long file at the end runs alone. */
+const longFiles = ['13-bills-match', '02-real-meters', 'agreement', '13-operations-watch', 'login']
+
+/** All compiled test files, as paths from the root. */
+export function testFiles(): readonly string[] {
+  return readdirSync(join(root, 'dist', 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.js'))
+    .map((name) => join('dist', 'test', name))
+    .sort()
+}
+
+/** Whether a test needs no server: nothing that it imports can start a process. */
+export function isUnit(file: string): boolean {
+  return !importsOf(file).has('node:child_process')
+}
+
+/** Whether a test takes a sample of what it could try. */
+export function isSampled(file: string): boolean {
+  return importsOf(file).has(join('dist', 'test', 'rig', 'sample.js'))
+}
+
+const known = new Map<string, readonly string[]>()
+
+/** Everything that a compiled file imports, and what that imports: paths from the root, packages. */
+function importsOf(file: string, found: Set<string> = new Set()): ReadonlySet<string> {
+  for (const name of directImports(file)) {
+    if (found.has(name)) continue
+    found.add(name)
+    if (name.endsWith('.js')) importsOf(name, found)
+  }
+  return found
+}
+
+function directImports(file: string): readonly string[] {
+  const before = known.get(file)
+  if (before !== undefined) return before
+  const text = readFileSync(join(root, file), 'utf8')
+  const matches = text.matchAll(/(?:^(?:import|export)\b[^'";]*?|\bimport\()'([^']+)'/gm)
+  const names = [...matches].map(([, name = '']) =>
+    name.startsWith('.') ? relative(root, join(root, dirname(file), name)) : name,
+  )
+  const imports = names.filter((name) => !name.endsWith('.js') || existsSync(join(root, name)))
+  known.set(file, imports)
+  return imports
+}
+
+/** The files that took longest in the run before come first, so that none is left alone at the end. */
+export function longestFirst(files: readonly string[]): readonly string[] {
+  const seconds = readSeconds()
+  const guess = (file: string) => (longFiles.some((name) => file.includes(name)) ? 60 : 1)
+  const of = (file: string) => seconds[file] ?? guess(file)
+  return [...files].sort((a, b) => of(b) - of(a))
+}
+
+export function recordSeconds(seconds: Readonly<Record<string, number>>): void {
+  const all = { ...readSeconds(), ...seconds }
+  writeFileSync(secondsPath, `${JSON.stringify(all, undefined, 1)}\n`)
+}
+
+function readSeconds(): Readonly<Record<string, number>> {
+  if (!existsSync(secondsPath)) return {}
+  return JSON.parse(readFileSync(secondsPath, 'utf8')) as Record<string, number>
+}

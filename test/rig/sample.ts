@@ -1,0 +1,7 @@
+/** Set by `npm run test:long`. */
+export const isLong = process.env['TIELINE_TEST_LONG'] === '1'
+
+/** The size of a sample: a short one in `npm test`, the full one in `npm run test:long`. */
+export function sample<T>(sizes: { readonly short: T; readonly long: T }): T {
+  return isLong ? sizes.long : sizes.short
+}
