@@ -17,7 +17,7 @@ type Drivers = {
   ) => Identity
 }
 
-/** The drivers by the kind that a profile names. */
+/** The driver of each kind that a profile can name. */
 const drivers: Drivers = {
   oidc: (settings, options) => createOidc({ settings, ...options }),
   introspection: (settings, { secret, ...options }) =>

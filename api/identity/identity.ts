@@ -3,11 +3,11 @@ import type { CacheCounts } from './token-cache.js'
 /** What a token proves. */
 export type Identified =
   | { readonly kind: 'customer'; readonly clientId: string; readonly pseudonym: string }
-  /** It proves nothing, and counts against nobody. */
+  /** Not valid, and not counted as a failed attempt of any customer. */
   | { readonly kind: 'refused'; readonly reason: string }
   /**
-   * Signed by the trusted provider, in its time, naming this customer, and refused all the same
-   * (audience, scope, revoked): a failed attempt of this customer's.
+   * Signed by the trusted provider, valid now, and for this customer, but refused (audience, scope,
+   * revoked): a failed attempt of this customer.
    */
   | {
       readonly kind: 'counted'
@@ -18,21 +18,21 @@ export type Identified =
     }
 
 /**
- * A driver for one kind of identity. Faults: `IDENTITY_UNREACHABLE` where it cannot tell, never a
- * refusal for that.
+ * A driver for one kind of identity. Throws `IDENTITY_UNREACHABLE` if the provider is needed and
+ * unreachable: an outage never refuses a token.
  */
 export interface Identity {
-  /** At once where the token is known, else later. */
+  /** Synchronous if the token is remembered. */
   identify(token: string): Identified | Promise<Identified>
-  /** Resolves when tokens can be judged; faults while they cannot. */
+  /** Resolves if tokens can be judged; throws a fault while they cannot. */
   ready(): Promise<void>
   figures(): IdentityFigures
   close(): Promise<void>
 }
 
-/** What a driver tells of itself to those who watch it. */
+/** What a driver reports to metrics and pages. */
 export interface IdentityFigures {
   readonly cache: CacheCounts
-  /** When the keys of each issuer were last fetched, milliseconds since 1970; 0 for never. */
+  /** When the keys of each issuer were last fetched, milliseconds since 1970; 0 if never. */
   readonly keys: readonly { readonly issuer: string; readonly fetchedAt: number }[]
 }

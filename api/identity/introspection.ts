@@ -24,9 +24,9 @@ interface Kept {
 const answerBytesMax = 64 * 1024
 
 /**
- * Judges opaque tokens by asking their provider (RFC 7662). An active token may be kept for
- * `cacheSeconds`, never longer than it lives. A revoked one is told as inactive, without saying whose
- * it was, so that it counts against nobody unless the provider names the customer all the same.
+ * Judges opaque tokens by asking their provider (RFC 7662). An active token is remembered for
+ * `cacheSeconds`, but not after it expires. A revoked token is reported as inactive, and counts as a
+ * failed attempt only if the provider also names its customer.
  */
 export function createIntrospection(options: IntrospectionOptions): Identity {
   const { settings, now } = options
@@ -79,7 +79,7 @@ async function introspect(options: AskOptions, token: string): Promise<Claims> {
   const claims = status === 200 ? parseObject(text) : undefined
   if (typeof claims?.['active'] === 'boolean') return claims
   const remedy = 'check url, clientId and clientSecret of identity'
-  throw new Fault('IDENTITY_UNREACHABLE', `${settings.url} answered ${status}: ${remedy}`)
+  throw new Fault('IDENTITY_UNREACHABLE', `${settings.url} returned status ${status}: ${remedy}`)
 }
 
 function judge(claims: Claims, token: string, options: IntrospectionOptions): Identified {

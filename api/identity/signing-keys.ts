@@ -8,7 +8,7 @@ export interface SigningKeysOptions {
   /** PEM files with certificates or public keys, one or several in each. */
   readonly files: readonly string[]
   readonly everyMs: number
-  /** Hears of changed files that cannot be used. */
+  /** Called for changed files that cannot be used. */
   readonly onFailure: (fault: Fault) => void
 }
 
@@ -18,10 +18,9 @@ export interface SigningKeys {
 }
 
 /**
- * The keys that an identity provider may sign with, read anew when a file changes: a new certificate
- * is laid beside the old one, and the old one is taken away. They are trusted because they lie here;
- * the dates in a certificate say nothing (SAML V2.0 Metadata Interoperability Profile, 2.6.1).
- * Throws `PROFILE` where a file cannot be used.
+ * The keys that an identity provider may sign with, read again when a file changes: add the new
+ * certificate, then remove the old one. The file makes a key trusted; the dates in a certificate are
+ * ignored (SAML V2.0 Metadata Interoperability Profile, 2.6.1). Throws `PROFILE` for a bad file.
  */
 export function createSigningKeys({ files, everyMs, onFailure }: SigningKeysOptions): SigningKeys {
   let keys = files.flatMap(readKeyFile)

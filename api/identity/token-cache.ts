@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 
-/** A bounded memory of tokens. */
+/** A bounded cache of tokens. */
 export interface TokenCache<T> extends Memory<T> {
-  /** How often a token was looked for, and found or not, since the start. */
+  /** How often a token was found, and how often not, since the start. */
   counts(): CacheCounts
 }
 
@@ -17,15 +17,15 @@ interface Memory<T> {
   delete(token: string): void
 }
 
-/** Characters of tokens that are remembered as they are, at most. */
+/** How many characters of tokens are remembered in plain text. */
 const recentCharactersMax = 8_000_000
-/** The end of a signature tells tokens apart nearly always; what it finds is compared whole. */
+/** The end of a signature nearly always differs; a match is then compared in full. */
 const endLength = 16
 
 /**
- * Keeps at most `entriesMax` values, each under the SHA-256 of its token; what has been used lately
- * survives when the memory is full. Since hashing a token costs more than answering it, the latest
- * are remembered as they are besides, in this process and nowhere else. With 0 nothing is kept.
+ * Keeps at most `entriesMax` values by the SHA-256 of their token; recently used values survive when
+ * it is full. Hashing a token costs more than answering it, so the latest tokens are also kept in
+ * plain text, in this process only. With 0, nothing is kept.
  */
 export function createTokenCache<T>(entriesMax: number): TokenCache<T> {
   if (entriesMax === 0) {
@@ -79,7 +79,7 @@ function keyOf(token: string): string {
   return hash('sha256', token, 'base64')
 }
 
-/** Two generations, the older of which is forgotten once the younger weighs half of `weightMax`. */
+/** Two generations: once the younger one has half of `weightMax`, the older one is dropped. */
 function createGenerations<T>(weightMax: number, weigh: (value: T) => number): Memory<T> {
   const halfMax = Math.ceil(weightMax / 2)
   let young = new Map<string, T>()

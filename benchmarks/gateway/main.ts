@@ -13,7 +13,7 @@ export interface GatewayBenchmark {
   readonly print: (line: string) => void
 }
 
-/** What `--json` writes: medians; answers a second, milliseconds, ratios. */
+/** What `--json` writes: medians of responses per second, milliseconds, ratios. */
 export interface GatewayFigures {
   readonly bareRps: number
   readonly loginWarmRps: number
@@ -33,7 +33,7 @@ export interface GatewayFigures {
 interface Contest {
   readonly name: string
   readonly url: (rig: GatewayRig) => string
-  /** One token that was seen before, or each in turn. */
+  /** One token that is remembered, or each token in turn. */
   readonly tokens: 'same' | 'each'
 }
 
@@ -53,13 +53,14 @@ const contests = {
 type ContestName = keyof typeof contests
 
 /**
- * Drives each server in turn, round by round, so that whatever else the machine does falls on all.
- * An answer that is no 200 ends the run: what fails fast is not fast.
+ * Drives each server in turn, round by round, so that other load on the machine affects all of them.
+ * Any response other than 200 ends the run: a fast failure is not fast.
  */
 export async function gateway(options: GatewayBenchmark): Promise<GatewayFigures> {
   const { print, rounds } = options
   print(`signing ${grouped(options.tokens)} tokens, starting the servers`)
-  print('estimate: warm 0.8 of bare, some 4 us of work on top of 10; cold 0.9 of the limit')
+  print('estimate: warm 0.8 of bare, 4 us of work in addition to 10')
+  print('estimate: cold 0.75 of the limit, 8 us of work in addition to 30 on the main thread')
   const rig = await createGatewayRig(options.tokens)
   try {
     const figures = new Map<ContestName, WrkFigures[]>()
@@ -92,7 +93,7 @@ async function measure(
     connections,
     seconds,
   })
-  if (measured.errors > 0) throw new Error(`${contest.name}: ${measured.errors} answers were wrong`)
+  if (measured.errors > 0) throw new Error(`${contest.name}: ${measured.errors} wrong responses`)
   return measured
 }
 

@@ -3,7 +3,7 @@ import { secretReference } from './secret.js'
 import { serverUrl } from './server-url.js'
 
 const claimName = z.string().min(1, 'name a claim').max(200)
-/** A claim's name, or the names on the way to a nested one. */
+/** The name of a claim, or the path of names to a nested claim. */
 const claim = z
   .union([claimName, z.array(claimName).min(1).max(10)], 'name a claim, or list the names')
   .transform((names) => (typeof names === 'string' ? [names] : names))
@@ -11,7 +11,7 @@ const claim = z
 const clockToleranceSeconds = z.int().min(0).max(60, 'use at most 60 seconds').default(30)
 const timeoutMs = z.int().min(10).max(60_000).default(5_000)
 
-/** Signature algorithms that may be trusted: none without a signature, none with a shared secret. */
+/** Signature algorithms that may be trusted: neither `none` nor HS*, whose secret is shared. */
 export const signatureAlgorithms = [
   'RS256',
   'RS384',
@@ -28,13 +28,13 @@ export const signatureAlgorithms = [
 const issuer = z
   .strictObject({
     issuer: serverUrl,
-    /** What the token must be meant for; one of them is enough. */
+    /** The accepted audiences of the token; one match is enough. */
     audience: z
       .union([z.string().min(1), z.array(z.string().min(1)).min(1)], 'name the audience')
       .transform((names) => (typeof names === 'string' ? [names] : names)),
-    /** Where the keys are, if discovery is not to tell. */
+    /** The address of the keys; without it, discovery finds them. */
     jwksUri: serverUrl.optional(),
-    /** Scopes that the token must have, all of them. */
+    /** The scopes that the token must have, all of them. */
     scopes: z.array(z.string().min(1)).readonly().default([]),
     claim: claim.optional(),
   })
@@ -50,17 +50,17 @@ const oidc = z
       .min(1)
       .readonly()
       .default([...signatureAlgorithms]),
-    /** accessToken: only tokens that say so by their type, `at+jwt` (RFC 9068). */
+    /** accessToken: only tokens whose header has the type `at+jwt` (RFC 9068). */
     tokenType: z.enum(['any', 'accessToken']).default('any'),
     clockToleranceSeconds,
     timeoutMs,
     /** How often the keys are fetched again. */
     keySeconds: z.int().min(1).max(86_400).default(300),
-    /** How long keys are trusted when they cannot be fetched again. */
+    /** How long keys are trusted while they cannot be fetched again. */
     staleSeconds: z.int().min(1).max(604_800).default(21_600),
-    /** How soon an unknown key id may cause another fetch. */
+    /** The shortest time between two fetches that unknown key ids cause. */
     unknownKeySeconds: z.int().min(1).max(3_600).default(30),
-    /** Authorities that are trusted instead of the system's, PEM. */
+    /** Certificate authorities (PEM) that replace those of the system. */
     caFile: z.string().min(1).optional(),
   })
   .readonly()
@@ -74,10 +74,10 @@ const introspection = z
     clientSecret: secretReference,
     audience: z.array(z.string().min(1)).readonly().default([]),
     scopes: z.array(z.string().min(1)).readonly().default([]),
-    /** How long an active token is not asked for again; a revoked one is taken that much longer. */
+    /** How long an active token is remembered; a revoked token is accepted this much longer. */
     cacheSeconds: z.int().min(0).max(300).default(0),
     timeoutMs,
-    /** Authorities that are trusted instead of the system's, PEM. */
+    /** Certificate authorities (PEM) that replace those of the system. */
     caFile: z.string().min(1).optional(),
   })
   .readonly()
@@ -91,20 +91,20 @@ const texts = (remedy: string) =>
 const saml = z
   .strictObject({
     kind: z.literal('saml'),
-    /** NameID, or the Name of an attribute with one value. */
+    /** `NameID`, or the Name of an attribute that has one value. */
     claim: claimName.default('NameID'),
-    /** The provider's entity id. */
+    /** The entity ID of the provider. */
     issuer: text,
-    /** What the assertion must be meant for; one of them is enough. */
+    /** The accepted audiences of the assertion; one match is enough. */
     audience: texts('name the audience'),
-    /** Addresses of assertion consumers that the response may have been made for. */
+    /** The accepted recipients: addresses of assertion consumers. */
     recipient: texts('name the address of the assertion consumer'),
-    /** PEM files with the provider's signing certificates; old and new ones while they change. */
+    /** PEM files with the provider's signing certificates: both, while an old one is replaced. */
     certFiles: z.array(z.string().min(1)).min(1, 'name at least one file').max(20).readonly(),
-    /** How often the files are looked at; new ones need no restart. */
+    /** How often the files are checked for changes; a change needs no restart. */
     certificateSeconds: z.int().min(1).max(86_400).default(10),
     clockToleranceSeconds,
-    /** How long after it was issued an assertion is taken, whatever it says itself. */
+    /** The highest age of an assertion, even if its own conditions allow more. */
     ageSecondsMax: z.int().min(60).max(86_400).default(3_600),
   })
   .readonly()
