@@ -20,7 +20,7 @@ export type Denial = keyof typeof denials
 
 interface Traced {
   /** Keyed hash of the identifier that the answer is about, for the log. */
-  readonly subject?: string
+  readonly pseudonym?: string
   /** Why, for the log: a fault's code or a word on what was wrong with a token or a body. */
   readonly reason?: string
 }

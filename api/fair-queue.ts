@@ -6,7 +6,7 @@ const callsATurn = 8
  * the order in which they came: what is answered at once waits for a few of a burst, not for all of
  * it. Undefined lets a call go on at once.
  */
-export function createTurns(): () => Promise<void> | undefined {
+export function createFairQueue(): () => Promise<void> | undefined {
   const waiting: (() => void)[] = []
   /** Calls that went on in this turn; 0 while no next turn is awaited. */
   let gone = 0

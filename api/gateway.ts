@@ -12,7 +12,7 @@ import { createCustomers } from './access/account-status.js'
 import { createAttempts } from './access/attempts.js'
 import { createAccounts, createBasicAuth } from './access/basic-auth.js'
 import { createLocks } from './access/locks.js'
-import { createSubject } from './access/pseudonym.js'
+import { createPseudonymizer } from './access/pseudonym.js'
 import { createAmi } from './ami/drivers.js'
 import { watchAmi } from './ami/watch.js'
 import { type Action, createActions } from './bind/actions.js'
@@ -27,12 +27,12 @@ import type { Listener } from './listeners/listener.js'
 import { createRenewal } from './listeners/renewal.js'
 import { createUwsListener } from './listeners/uws.js'
 import { createRequestIds } from './request.js'
-import type { Route, Run } from './route.js'
+import type { Route, RouteHandler } from './route.js'
 import { createCustomer } from './routes/customer.js'
 import { createLogin } from './routes/login.js'
 import { toOpenApi } from './routes/openapi.js'
-import { renderReference } from './routes/reference.js'
-import { createRegister } from './routes/register.js'
+import { renderApiReference } from './routes/reference.js'
+import { createRegistrar } from './routes/register.js'
 import { createIntakeRoutes } from './routes/upload.js'
 
 export interface GatewayOptions {
@@ -150,7 +150,7 @@ function createParts(options: GatewayOptions): Parts {
     telemetry: tracing?.telemetry,
   })
   const identity = createIdentity(identitySettings, {
-    subject: createSubject(key),
+    pseudonymize: createPseudonymizer(key),
     tokensCachedMax: gateway.limits.tokensCachedMax,
     secret: options.secret,
     now,
@@ -161,15 +161,15 @@ function createParts(options: GatewayOptions): Parts {
     cis,
     rules: cisSettings,
     closedStatuses: profile.closedStatuses,
-    standingSeconds: cisSettings.standingSeconds,
-    standingsMax: cisSettings.standingsMax,
+    statusSeconds: cisSettings.statusSeconds,
+    statusesMax: cisSettings.statusesMax,
     now,
   })
   const locks = createLocks({ store, everyMs: locksMs, onFailure: onFault })
   const attempts = createAttempts({ store, key, now: () => new Date() })
   const { tokenBytesMax } = gateway.limits
   const admission = { identity, attempts, locks, tokenBytesMax, customers }
-  const register = createRegister({ queues, onFailure: onFault })
+  const register = createRegistrar({ queues, onFailure: onFault })
   const binding = createBindParts(options, store)
   return {
     routes: [
@@ -229,7 +229,7 @@ function createReferenceRoutes(profile: Profile): readonly Route[] {
       }),
     ]),
   )
-  const page = (type: string, toBody: (document: unknown) => string): Run => {
+  const page = (type: string, toBody: (document: unknown) => string): RouteHandler => {
     const bodies = new Map([...documents].map(([name, one]) => [name, toBody(one)]))
     return (_, { version }) => ({ kind: 'page', body: bodies.get(version) ?? '', type })
   }
@@ -238,7 +238,7 @@ function createReferenceRoutes(profile: Profile): readonly Route[] {
   const html = 'text/html; charset=utf-8'
   return [
     { ...open, name: 'openapi', path: '/openapi.json', run: page('application/json', text) },
-    { ...open, name: 'reference', path: '/reference', run: page(html, renderReference) },
+    { ...open, name: 'reference', path: '/reference', run: page(html, renderApiReference) },
   ]
 }
 
@@ -261,9 +261,9 @@ function createBindParts(options: GatewayOptions, store: Store): BindParts {
     ami,
     actions: createActions({ store, key, now }),
     rules: bind,
-    whose: createAccounts(bind),
+    accountOf: createAccounts(bind),
     audit: (who: string, action: Action) => recordBind(store, who, action),
-    subject: createSubject(key),
+    pseudonymize: createPseudonymizer(key),
     inFlightMs: amiSettings.timeoutMs + claimMs,
     now,
     onWrongCheck: (requestId: string) => onFailure(wrongCheck(), requestId),

@@ -22,7 +22,7 @@ export interface RequestEntry {
   readonly errorCode: number | undefined
   readonly ms: number
   readonly requestId: string
-  readonly subject: string | undefined
+  readonly pseudonym: string | undefined
   readonly reason: string | undefined
 }
 
@@ -75,7 +75,7 @@ export function createHandling(options: HandleOptions): Handling {
       errorCode: rendered.errorCode,
       ms: performance.now() - request.startedAt,
       requestId: request.id,
-      subject: answer.subject,
+      pseudonym: answer.pseudonym,
       reason: answer.reason,
     })
     return toResponse(rendered, notices.get(version) ?? none, request.id)

@@ -4,7 +4,7 @@ import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } fr
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import { Fault, type FaultCode } from '../schemas/fault.js'
 
-export interface CallerOptions {
+export interface HttpClientOptions {
   /** Which fault a call that fails is. */
   readonly fault: FaultCode
   /** What is called, for the fault's detail. */
@@ -22,7 +22,7 @@ export interface CallerOptions {
   readonly caFile?: string | undefined
 }
 
-export interface Call {
+export interface HttpRequest {
   readonly method: 'GET' | 'POST'
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
@@ -31,14 +31,14 @@ export interface Call {
   readonly type?: string
 }
 
-export interface Called {
+export interface HttpResponse {
   readonly status: number
   readonly type: string
   readonly text: string
 }
 
-export interface Caller {
-  call(call: Call): Promise<Called>
+export interface HttpClient {
+  send(call: HttpRequest): Promise<HttpResponse>
   close(): void
 }
 
@@ -47,12 +47,12 @@ export interface Caller {
  * followed, and an answer is cut off where it passes its limit or its time; either is a fault.
  * Throws `PROFILE` where caFile cannot be used.
  */
-export function createCaller(options: CallerOptions): Caller {
+export function createHttpClient(options: HttpClientOptions): HttpClient {
   const pool = { keepAlive: true, maxSockets: options.connectionsMax, maxFreeSockets: 64 }
   const ca = options.caFile === undefined ? {} : { ca: readAuthorities(options.caFile) }
   const agents = { 'http:': new PlainAgent(pool), 'https:': new SecureAgent({ ...pool, ...ca }) }
   return {
-    call: async (call) => {
+    send: async (call) => {
       const url = new URL(call.url)
       try {
         return await exchange(url, call, {
@@ -83,9 +83,9 @@ function readAuthorities(path: string): string {
   }
 }
 
-type Exchange = CallerOptions & { readonly agent: PlainAgent | SecureAgent }
+type Exchange = HttpClientOptions & { readonly agent: PlainAgent | SecureAgent }
 
-function exchange(url: URL, call: Call, options: Exchange): Promise<Called> {
+function exchange(url: URL, call: HttpRequest, options: Exchange): Promise<HttpResponse> {
   const send = url.protocol === 'https:' ? secureRequest : plainRequest
   const body = call.body === undefined ? undefined : Buffer.from(call.body)
   return new Promise((resolve, reject) => {

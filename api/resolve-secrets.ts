@@ -2,7 +2,7 @@ import type { HeaderSettings } from '../schemas/settings/gateway-cis.js'
 import type { SecretReference } from '../schemas/settings/secret.js'
 
 /** Header fields with their secrets in place. */
-export function revealHeaders(
+export function resolveHeaders(
   headers: HeaderSettings,
   secret: (reference: SecretReference) => string,
 ): Readonly<Record<string, string>> {

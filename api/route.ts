@@ -2,9 +2,9 @@ import type { Answer } from './answer.js'
 import type { GatewayRequest } from './request.js'
 
 /** What a route does; `rest` is what stands in the place of a `*` at the path's end. */
-export type Run = (request: GatewayRequest, at: Place) => Answer | Promise<Answer>
+export type RouteHandler = (request: GatewayRequest, at: MatchedPath) => Answer | Promise<Answer>
 
-export interface Place {
+export interface MatchedPath {
   readonly rest: string
   /** The version that was called. */
   readonly version: string
@@ -21,7 +21,7 @@ export interface Route {
   readonly keepsCode: boolean
   /** Whether its body is read as it comes, for however long that takes. */
   readonly isStreamed?: boolean
-  readonly run: Run
+  readonly run: RouteHandler
 }
 
 export type Match =

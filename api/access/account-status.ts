@@ -1,10 +1,10 @@
 import { Fault } from '../../schemas/fault.js'
 import { type Customer, type CustomerRules, judgeCustomer } from '../../schemas/gateway/customer.js'
 import type { Cis, CisRecord } from '../cis/cis.js'
-import { createTurns } from '../fair-queue.js'
+import { createFairQueue } from '../fair-queue.js'
 
 /** How a customer stands with the utility, without anything of the person. */
-export interface Standing {
+export interface AccountStatus {
   readonly isKnown: boolean
   /** Undefined where the CIS does not say: then the service's own count decides. */
   readonly locked: boolean | undefined
@@ -16,21 +16,21 @@ export interface CustomersOptions {
   readonly cis: Cis
   readonly rules: CustomerRules
   readonly closedStatuses: readonly string[]
-  readonly standingSeconds: number
-  readonly standingsMax: number
+  readonly statusSeconds: number
+  readonly statusesMax: number
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
 
 /** Customers as the CIS has them. Faults: the CIS's. */
 export interface Customers {
-  /** Kept for `standingSeconds`; at once where it is. */
-  standing(clientId: string): Standing | Promise<Standing>
+  /** Kept for `statusSeconds`; at once where it is. */
+  status(clientId: string): AccountStatus | Promise<AccountStatus>
   /** Always asked of the CIS. `customer` faults with `CIS_ANSWER` where the record is not whole. */
-  read(clientId: string): Promise<{ readonly standing: Standing; customer(): Customer }>
+  read(clientId: string): Promise<{ readonly status: AccountStatus; customer(): Customer }>
 }
 
-const unknown: Standing = {
+const unknown: AccountStatus = {
   isKnown: false,
   locked: undefined,
   attemptsRemaining: undefined,
@@ -38,35 +38,35 @@ const unknown: Standing = {
 }
 
 interface Kept {
-  readonly standing: Standing
+  readonly status: AccountStatus
   readonly until: number
 }
 
 export function createCustomers(options: CustomersOptions): Customers {
-  const { cis, now, standingSeconds, standingsMax } = options
-  const turns = createTurns()
+  const { cis, now, statusSeconds, statusesMax } = options
+  const queue = createFairQueue()
   let kept = new Map<string, Kept>()
-  const keep = (clientId: string, record: CisRecord | undefined): Standing => {
+  const keep = (clientId: string, record: CisRecord | undefined): AccountStatus => {
     if (record !== undefined) expectOwn(clientId, record)
-    const standing = toStanding(record, options.closedStatuses)
-    if (kept.size >= standingsMax) kept = new Map()
-    if (standingSeconds > 0) {
-      kept.set(clientId, { standing, until: now() + standingSeconds * 1_000 })
+    const status = toAccountStatus(record, options.closedStatuses)
+    if (kept.size >= statusesMax) kept = new Map()
+    if (statusSeconds > 0) {
+      kept.set(clientId, { status, until: now() + statusSeconds * 1_000 })
     }
-    return standing
+    return status
   }
   return {
-    standing: (clientId) => {
+    status: (clientId) => {
       const known = kept.get(clientId)
-      if (known !== undefined && known.until > now()) return known.standing
+      if (known !== undefined && known.until > now()) return known.status
       return cis.fetch(clientId).then((record) => keep(clientId, record))
     },
     read: async (clientId) => {
-      await turns()
+      await queue()
       const record = await cis.fetch(clientId)
-      await turns()
+      await queue()
       return {
-        standing: keep(clientId, record),
+        status: keep(clientId, record),
         customer: () => toCustomer(clientId, record?.record, options.rules),
       }
     },
@@ -84,7 +84,10 @@ function expectOwn(clientId: string, { record }: CisRecord): void {
   }
 }
 
-function toStanding(found: CisRecord | undefined, closedStatuses: readonly string[]): Standing {
+function toAccountStatus(
+  found: CisRecord | undefined,
+  closedStatuses: readonly string[],
+): AccountStatus {
   if (found === undefined) return unknown
   const { record, locked, attemptsRemaining } = found
   const isClosed = closedStatuses.includes(String(record['AcctStatus'] ?? ''))

@@ -1,5 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
+import { claimOnce } from '../../pipeline/store/claim.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
+import { sql } from '../../pipeline/store/sql.js'
 
 /** Failed attempts that lock; the third of them is answered with 4. */
 const attemptsMax = 3
@@ -28,7 +30,6 @@ export interface Attempts {
 interface AttemptRow {
   readonly slot: number
   readonly token_hash: string
-  readonly claim: string
 }
 
 /**
@@ -59,52 +60,45 @@ async function claim(options: AttemptsOptions, attempt: Attempt): Promise<number
   const id = randomUUID()
   for (let tries = 0; tries <= attemptsMax; tries++) {
     const epoch = await epochOf(store, clientId)
-    const rows = await readAttempts(store, clientId, epoch)
-    const own = rows.find((row) => row.claim === id || row.token_hash === tokenHash)
-    if (own !== undefined) return own.slot
+    const mine = sql`client_id = ${clientId} AND epoch = ${epoch}`
+    const rows = await store.rows<AttemptRow>({
+      sql: sql`SELECT slot, token_hash FROM login_attempt WHERE ${mine} ORDER BY slot`,
+    })
+    const counted = rows.find((row) => row.token_hash === tokenHash)
+    if (counted !== undefined) return counted.slot
     const slot = rows.length + 1
     if (slot > attemptsMax) return attemptsMax
     const at = now().toISOString()
     const row = { client_id: clientId, epoch, slot, token_hash: tokenHash, claim: id, reason, at }
-    await store.insert('login_attempt', [row], {
-      insert_deduplicate: 1,
-      insert_deduplication_token: `attempt-${clientId}-${epoch}-${slot}`,
+    const [own] = await claimOnce<AttemptRow>(store, 'login_attempt', {
+      token: `attempt-${clientId}-${epoch}-${slot}`,
+      rows: [row],
+      own: sql`SELECT slot, token_hash FROM login_attempt
+        WHERE ${mine} AND (claim = ${id} OR token_hash = ${tokenHash}) ORDER BY slot LIMIT 1`,
     })
+    if (own !== undefined) return own.slot
   }
   return attemptsMax
 }
 
 async function epochOf(store: Store, clientId: string): Promise<number> {
   const [row] = await store.rows<{ epoch: number }>({
-    sql: 'SELECT max(epoch) AS epoch FROM login_unlock WHERE client_id = {clientId:String}',
-    parameters: { clientId },
+    sql: sql`SELECT max(epoch) AS epoch FROM login_unlock WHERE client_id = ${clientId}`,
   })
   return row?.epoch ?? 0
 }
 
-function readAttempts(
-  store: Store,
-  clientId: string,
-  epoch: number,
-): Promise<readonly AttemptRow[]> {
-  return store.rows<AttemptRow>({
-    sql: `SELECT slot, token_hash, claim FROM login_attempt
-      WHERE client_id = {clientId:String} AND epoch = {epoch:UInt32} ORDER BY slot`,
-    parameters: { clientId, epoch },
-  })
-}
-
-/** Takes a customer's lock away and forgets the attempts; false where there was no lock. */
+/** Unlocks a customer and forgets the attempts; false where there was no lock. */
 export async function unlock(store: Store, clientId: string, now: Date): Promise<boolean> {
   const locked = await store.rows({
-    sql: 'SELECT 1 FROM login_lock WHERE client_id = {clientId:String}',
-    parameters: { clientId },
+    sql: sql`SELECT 1 FROM login_lock WHERE client_id = ${clientId}`,
   })
   if (locked.length === 0) return false
   const epoch = (await epochOf(store, clientId)) + 1
-  await store.insert('login_unlock', [{ client_id: clientId, epoch, at: now.toISOString() }], {
-    insert_deduplicate: 1,
-    insert_deduplication_token: `unlock-${clientId}-${epoch}`,
+  await claimOnce(store, 'login_unlock', {
+    token: `unlock-${clientId}-${epoch}`,
+    rows: [{ client_id: clientId, epoch, at: now.toISOString() }],
+    own: sql`SELECT 1 FROM login_unlock WHERE client_id = ${clientId} AND epoch = ${epoch}`,
   })
   return true
 }

@@ -1,12 +1,12 @@
 import type { Answer, Denial } from '../answer.js'
 import type { Identified, Identity } from '../identity/identity.js'
 import type { GatewayRequest } from '../request.js'
-import type { Standing } from './account-status.js'
+import type { AccountStatus } from './account-status.js'
 import type { Attempts } from './attempts.js'
 import type { Locks } from './locks.js'
 import { readToken } from './token.js'
 
-export interface AdmitOptions {
+export interface AuthorizeOptions {
   readonly identity: Identity
   readonly attempts: Attempts
   readonly locks: Locks
@@ -18,7 +18,7 @@ export type Named = Exclude<Identified, { readonly kind: 'refused' }>
 
 /** Whom a request's token names, or the answer to one that proves nothing: 1, counted for nobody. */
 export function authenticate(
-  { identity, tokenBytesMax }: AdmitOptions,
+  { identity, tokenBytesMax }: AuthorizeOptions,
   request: GatewayRequest,
 ): Named | Answer | Promise<Named | Answer> {
   const { token, problem } = readToken(request, tokenBytesMax)
@@ -40,36 +40,36 @@ export function isNamed(one: Named | Answer): one is Named {
  * Judges a customer in the order of decision 3: no account, locked, closed, then what the token
  * proves. Undefined lets the customer in. A refused token is counted, and durable, before it returns.
  */
-export function admit(
-  options: AdmitOptions,
+export function authorize(
+  options: AuthorizeOptions,
   named: Named,
-  standing: Standing,
+  status: AccountStatus,
 ): Answer | undefined | Promise<Answer> {
-  const { subject, clientId } = named
-  if (!standing.isKnown) return { kind: 'denied', denial: 'unknown', subject }
-  if (standing.locked ?? options.locks.has(clientId)) {
-    return { kind: 'denied', denial: 'locked', subject }
+  const { pseudonym, clientId } = named
+  if (!status.isKnown) return { kind: 'denied', denial: 'unknown', pseudonym }
+  if (status.locked ?? options.locks.has(clientId)) {
+    return { kind: 'denied', denial: 'locked', pseudonym }
   }
-  if (standing.isClosed) return { kind: 'denied', denial: 'closed', subject }
-  return named.kind === 'counted' ? count(options, named, standing) : undefined
+  if (status.isClosed) return { kind: 'denied', denial: 'closed', pseudonym }
+  return named.kind === 'counted' ? count(options, named, status) : undefined
 }
 
 const byAttempt: readonly Denial[] = ['twoLeft', 'oneLeft', 'locked']
 
 async function count(
-  { attempts, locks }: AdmitOptions,
+  { attempts, locks }: AuthorizeOptions,
   named: Extract<Named, { kind: 'counted' }>,
-  { locked, attemptsRemaining }: Standing,
+  { locked, attemptsRemaining }: AccountStatus,
 ): Promise<Answer> {
-  const { clientId, subject, reason, token } = named
+  const { clientId, pseudonym, reason, token } = named
   if (attemptsRemaining !== undefined) {
     const denial = byAttempt[Math.min(Math.max(2 - attemptsRemaining, 0), 2)] ?? 'locked'
-    return { kind: 'denied', denial, subject, reason }
+    return { kind: 'denied', denial, pseudonym, reason }
   }
   const isOurs = locked === undefined
   const isLocked = () => isOurs && locks.has(clientId)
   const attempt = await attempts.count({ clientId, token, reason, isLocked })
   const denial = byAttempt[attempt - 1] ?? 'locked'
   if (denial === 'locked' && isOurs) locks.add(clientId)
-  return { kind: 'denied', denial, subject, reason }
+  return { kind: 'denied', denial, pseudonym, reason }
 }

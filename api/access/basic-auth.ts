@@ -53,6 +53,6 @@ export function createAccounts({
 export function createBasicAuth(
   settings: Pick<BindSettings, 'users'>,
 ): (request: GatewayRequest) => Promise<boolean> {
-  const whose = createAccounts(settings)
-  return async (request) => (await whose(request)) !== undefined
+  const accountOf = createAccounts(settings)
+  return async (request) => (await accountOf(request)) !== undefined
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from '../../pipeline/store/clickhouse.js'
+import { sql } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 
 export interface LocksOptions {
@@ -27,7 +28,7 @@ export function createLocks({ store, everyMs, onFailure }: LocksOptions): Locks 
   const read = async (): Promise<void> => {
     const addedBefore = [...added]
     const rows = await store.rows<{ client_id: string }>({
-      sql: 'SELECT client_id FROM login_lock',
+      sql: sql`SELECT client_id FROM login_lock`,
     })
     locked = new Set(rows.map(({ client_id }) => client_id))
     for (const clientId of addedBefore) added.delete(clientId)

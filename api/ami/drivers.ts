@@ -1,6 +1,6 @@
 import type { AmiSettings } from '../../schemas/settings/gateway-bind.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
-import { revealHeaders } from '../resolve-secrets.js'
+import { resolveHeaders } from '../resolve-secrets.js'
 import type { Ami } from './ami.js'
 import { createRestAmi } from './rest.js'
 
@@ -14,7 +14,7 @@ type Drivers = {
 
 /** The drivers by the kind that a profile names. */
 const drivers: Drivers = {
-  rest: (settings, secret) => createRestAmi(settings, revealHeaders(settings.headers, secret)),
+  rest: (settings, secret) => createRestAmi(settings, resolveHeaders(settings.headers, secret)),
 }
 
 export function createAmi(settings: AmiSettings, secret: Secret): Ami {

@@ -2,7 +2,12 @@ import { z } from 'zod'
 import { Fault } from '../../schemas/fault.js'
 import { identifier } from '../../schemas/gateway/customer.js'
 import type { RestAmiSettings } from '../../schemas/settings/gateway-bind.js'
-import { type Call, type Called, createCaller, parseObject } from '../http-client.js'
+import {
+  createHttpClient,
+  type HttpRequest,
+  type HttpResponse,
+  parseObject,
+} from '../http-client.js'
 import type { Ami, AmiOutcome } from './ami.js'
 
 const hub = z
@@ -26,10 +31,10 @@ export function createRestAmi(
   settings: RestAmiSettings,
   headers: Readonly<Record<string, string>>,
 ): Ami {
-  const caller = createCaller({ ...settings, fault: 'AMI_UNREACHABLE', name: 'the head-end' })
+  const client = createHttpClient({ ...settings, fault: 'AMI_UNREACHABLE', name: 'the head-end' })
   const base = settings.url.replace(/\/$/, '')
-  const ask = (call: Omit<Call, 'headers'>, more: Readonly<Record<string, string>> = {}) =>
-    caller.call({ ...call, url: base + call.url, headers: { ...headers, ...more } })
+  const ask = (call: Omit<HttpRequest, 'headers'>, more: Readonly<Record<string, string>> = {}) =>
+    client.send({ ...call, url: base + call.url, headers: { ...headers, ...more } })
   const find = async <T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> => {
     const called = await ask({ method: 'GET', url: path })
     return called.status === 404 ? undefined : read(called, schema)
@@ -61,11 +66,11 @@ export function createRestAmi(
       if (called.status === 202) return 'pending'
       return read(called, outcome).state
     },
-    close: async () => caller.close(),
+    close: async () => client.close(),
   }
 }
 
-function read<T>({ status, text }: Called, schema: z.ZodType<T>): T {
+function read<T>({ status, text }: HttpResponse, schema: z.ZodType<T>): T {
   if (status !== 200) throw new Fault('AMI_UNREACHABLE', `the head-end answered ${status}`)
   const parsed = schema.safeParse(parseObject(text))
   if (parsed.success) return parsed.data

@@ -1,5 +1,8 @@
 import { createHmac, randomUUID } from 'node:crypto'
+import { claimOnce } from '../../pipeline/store/claim.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
+import { createCodec, instant, plain, type Row, whole } from '../../pipeline/store/columns.js'
+import { sql } from '../../pipeline/store/sql.js'
 import type { BindRequest } from '../../schemas/gateway/bind-request.js'
 
 export type ActionState = 'pending' | 'success' | 'failed' | 'unknown'
@@ -41,12 +44,11 @@ export interface Actions {
 
 export function createActions({ store, key, now }: ActionsOptions): Actions {
   const latest = async (macAddress: string) => {
-    const [row] = await store.rows<ActionRow>({
-      sql: `SELECT * FROM bind_action FINAL
-        WHERE mac_address = {macAddress:String} ORDER BY slot DESC LIMIT 1`,
-      parameters: { macAddress },
+    const [row] = await store.rows<Row>({
+      sql: sql`SELECT * FROM bind_action FINAL
+        WHERE mac_address = ${macAddress} ORDER BY slot DESC LIMIT 1`,
     })
-    return row === undefined ? undefined : fromRow(row)
+    return row && codec.fromRow(row)
   }
   const hashOf = (request: BindRequest) => {
     const { hemProfileId, accountSlid, macAddress, installCode, actionCode, meterId } = request
@@ -77,59 +79,32 @@ export function createActions({ store, key, now }: ActionsOptions): Actions {
         requestedAt: now(),
         version: 1,
       }
-      await store.insert('bind_action', [toRow(action)], {
-        insert_deduplicate: 1,
-        insert_deduplication_token: `bind-${macAddress}-${action.slot}`,
+      const { slot, claim } = action
+      const own = await claimOnce(store, 'bind_action', {
+        token: `bind-${macAddress}-${slot}`,
+        rows: [codec.toRow(action)],
+        own: sql`SELECT 1 FROM bind_action
+          WHERE mac_address = ${macAddress} AND slot = ${slot} AND claim = ${claim}`,
       })
-      return (await latest(macAddress))?.claim === action.claim ? action : undefined
+      return own.length > 0 ? action : undefined
     },
     record: async (action, { state, reason }) => {
       const recorded = { ...action, state, reason, version: action.version + 1 }
-      await store.insert('bind_action', [toRow(recorded)])
+      await store.insert('bind_action', [codec.toRow(recorded)])
       return recorded
     },
   }
 }
 
-interface ActionRow {
-  readonly mac_address: string
-  readonly slot: number
-  readonly version: number
-  readonly claim: string
-  readonly request_hash: string
-  readonly action_code: 0 | 1
-  readonly meter_id: string
-  readonly state: ActionState
-  readonly reason: string
-  readonly requested_at: string
-}
-
-function fromRow(row: ActionRow): Action {
-  return {
-    macAddress: row.mac_address,
-    slot: row.slot,
-    claim: row.claim,
-    requestHash: row.request_hash,
-    actionCode: row.action_code,
-    meterId: row.meter_id,
-    state: row.state,
-    reason: row.reason,
-    requestedAt: new Date(`${row.requested_at.replace(' ', 'T')}Z`),
-    version: row.version,
-  }
-}
-
-function toRow(action: Action): ActionRow {
-  return {
-    mac_address: action.macAddress,
-    slot: action.slot,
-    version: action.version,
-    claim: action.claim,
-    request_hash: action.requestHash,
-    action_code: action.actionCode,
-    meter_id: action.meterId,
-    state: action.state,
-    reason: action.reason,
-    requested_at: action.requestedAt.toISOString(),
-  }
-}
+const codec = createCodec<Action>({
+  macAddress: plain(),
+  slot: plain(),
+  claim: plain(),
+  requestHash: plain(),
+  actionCode: plain(),
+  meterId: plain(),
+  state: plain(),
+  reason: plain(),
+  requestedAt: instant,
+  version: whole,
+})

@@ -1,18 +1,18 @@
 import { type BindRules, readBindRequest } from '../../schemas/gateway/bind-request.js'
-import type { Subject } from '../access/pseudonym.js'
+import type { Pseudonymize } from '../access/pseudonym.js'
 import type { Answer } from '../answer.js'
 import type { GatewayRequest } from '../request.js'
-import type { Run } from '../route.js'
+import type { RouteHandler } from '../route.js'
 import type { Action } from './actions.js'
-import { type CarryOutOptions, carryOut, lookUp, type Refusal } from './execute.js'
+import { type BindRefusal, type ExecuteOptions, executeBind, lookUp } from './execute.js'
 
-export interface BindOptions extends CarryOutOptions {
+export interface BindOptions extends ExecuteOptions {
   readonly rules: BindRules
   /** The service account whose name and password a request carries. */
-  readonly whose: (request: GatewayRequest) => Promise<string | undefined>
+  readonly accountOf: (request: GatewayRequest) => Promise<string | undefined>
   /** Writes down who began an action. */
   readonly audit: (who: string, action: Action) => Promise<void>
-  readonly subject: Subject
+  readonly pseudonymize: Pseudonymize
   /** Hears of an install code whose check is wrong and that was let through. */
   readonly onWrongCheck: (requestId: string) => void
 }
@@ -22,24 +22,24 @@ export interface BindOptions extends CarryOutOptions {
  * and the meter's bind state. Hence the action is stored before the head-end is called, and its
  * outcome before the platform is answered: a repeated request sends nothing twice (decision 9).
  */
-export function createBind(options: BindOptions): Run {
+export function createBind(options: BindOptions): RouteHandler {
   const underWay = new Map<string, Promise<Answer>>()
   return async (request) => {
-    const who = await options.whose(request)
+    const who = await options.accountOf(request)
     if (who === undefined) {
       return { kind: 'denied', denial: 'token', reason: 'basic authentication' }
     }
     const { request: wanted, detail, checkFails } = read(request, options)
     if (wanted === undefined) return { kind: 'wrong', detail, reason: detail }
     if (checkFails) options.onWrongCheck(request.id)
-    const subject = options.subject(wanted.macAddress)
+    const pseudonym = options.pseudonymize(wanted.macAddress)
     const hash = options.actions.hashOf(wanted)
     const same = underWay.get(hash)
     if (same !== undefined) return same
     const onClaimed = (action: Action) => options.audit(who, action)
-    const answer = carryOut({ ...options, onClaimed }, wanted).then((outcome) => ({
+    const answer = executeBind({ ...options, onClaimed }, wanted).then((outcome) => ({
       ...toAnswer(outcome),
-      subject,
+      pseudonym,
     }))
     underWay.set(hash, answer)
     return answer.finally(() => underWay.delete(hash))
@@ -53,9 +53,9 @@ function read(request: GatewayRequest, { rules }: BindOptions) {
 }
 
 /** `GET /gateway/bind/<macAddress>`: the state of the hub's latest action. */
-export function createBindOutcome(options: BindOptions): Run {
+export function createBindOutcome(options: BindOptions): RouteHandler {
   return async (request, { rest }) => {
-    if ((await options.whose(request)) === undefined) {
+    if ((await options.accountOf(request)) === undefined) {
       return { kind: 'denied', denial: 'token', reason: 'basic authentication' }
     }
     const macAddress = decodeMac(rest)
@@ -63,7 +63,7 @@ export function createBindOutcome(options: BindOptions): Run {
     if (action === undefined) return { kind: 'bare', status: 404 }
     const { state, actionCode, requestedAt } = action
     const body = JSON.stringify({ macAddress, actionCode, state, requestedAt })
-    return { kind: 'good', body, subject: options.subject(action.macAddress) }
+    return { kind: 'good', body, pseudonym: options.pseudonymize(action.macAddress) }
   }
 }
 
@@ -77,7 +77,7 @@ const messages = {
   pending: { bind: 'The meter is being bound.', unbind: 'The hub is being released.' },
 } as const
 
-function toAnswer(outcome: Action | Refusal): Answer {
+function toAnswer(outcome: Action | BindRefusal): Answer {
   if ('detail' in outcome) return { kind: 'wrong', detail: outcome.detail, reason: outcome.detail }
   const { state, actionCode } = outcome
   if (state !== 'success' && state !== 'pending') {

@@ -3,7 +3,7 @@ import type { BindRequest } from '../../schemas/gateway/bind-request.js'
 import type { Ami, AmiMeter } from '../ami/ami.js'
 import type { Action, ActionState, Actions } from './actions.js'
 
-export interface CarryOutOptions {
+export interface ExecuteOptions {
   readonly ami: Ami
   readonly actions: Actions
   /** How long an action that somebody else claimed counts as being in flight, milliseconds. */
@@ -14,7 +14,7 @@ export interface CarryOutOptions {
 }
 
 /** What is wrong with a request that was understood; told as a 400. */
-export interface Refusal {
+export interface BindRefusal {
   readonly detail: string
 }
 
@@ -27,10 +27,10 @@ const acceptedMsMax = 900_000
  * Carries a request out, or finds what became of it before. Faults: the head-end's and the store's;
  * `OVERLOAD` where another request for the hub was first.
  */
-export async function carryOut(
-  options: CarryOutOptions,
+export async function executeBind(
+  options: ExecuteOptions,
   wanted: BindRequest,
-): Promise<Action | Refusal> {
+): Promise<Action | BindRefusal> {
   const { actions, ami } = options
   const latest = await actions.latest(wanted.macAddress)
   const same = latest?.requestHash === actions.hashOf(wanted) ? latest : undefined
@@ -56,7 +56,7 @@ export async function carryOut(
 
 /** The hub's latest action, brought up to date by the meter's state where the head-end answers. */
 export async function lookUp(
-  options: CarryOutOptions,
+  options: ExecuteOptions,
   macAddress: string,
 ): Promise<Action | undefined> {
   const { actions, ami } = options
@@ -74,7 +74,7 @@ export async function lookUp(
 }
 
 /** Claimed by someone who may still be at it: this gateway, or another. */
-function isInFlight({ inFlightMs, now }: CarryOutOptions, action: Action): boolean {
+function isInFlight({ inFlightMs, now }: ExecuteOptions, action: Action): boolean {
   const isFresh = now().getTime() - action.requestedAt.getTime() < inFlightMs
   return action.state === 'pending' && action.reason === '' && isFresh
 }
@@ -87,9 +87,9 @@ interface Open {
 
 /** An action of which it is not known how it ended: the meter tells before anything is sent. */
 async function resume(
-  options: CarryOutOptions,
+  options: ExecuteOptions,
   { wanted, meter, action }: Open,
-): Promise<Action | Refusal> {
+): Promise<Action | BindRefusal> {
   const { actions, now } = options
   if (reached(action, meter)) return actions.record(action, { state: 'success', reason: '' })
   if (meter.pendingFor === action.macAddress) return { ...action, state: 'pending' }
@@ -111,14 +111,14 @@ function reached(
   return actionCode === 1 ? boundTo === macAddress : boundTo === undefined
 }
 
-function judgeMeter({ macAddress }: BindRequest, meter: AmiMeter): Refusal | undefined {
+function judgeMeter({ macAddress }: BindRequest, meter: AmiMeter): BindRefusal | undefined {
   const hubs = [meter.boundTo, meter.pendingFor]
   const other = hubs.find((hub) => hub !== undefined && hub !== macAddress)
   return other === undefined ? undefined : { detail: 'the meter is bound to another hub' }
 }
 
 async function send(
-  { ami, actions }: CarryOutOptions,
+  { ami, actions }: ExecuteOptions,
   wanted: BindRequest,
   action: Action,
 ): Promise<Action> {

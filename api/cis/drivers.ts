@@ -1,6 +1,6 @@
 import type { CisSettings } from '../../schemas/settings/gateway-cis.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
-import { revealHeaders } from '../resolve-secrets.js'
+import { resolveHeaders } from '../resolve-secrets.js'
 import type { Cis } from './cis.js'
 import { createRestCis } from './rest.js'
 import { createSqlCis } from './sql.js'
@@ -13,7 +13,7 @@ type Drivers = {
 
 /** The drivers by the kind that a profile names. */
 const drivers: Drivers = {
-  rest: (settings, secret) => createRestCis(settings, revealHeaders(settings.headers, secret)),
+  rest: (settings, secret) => createRestCis(settings, resolveHeaders(settings.headers, secret)),
   sql: (settings, secret) =>
     createSqlCis(settings, settings.password === undefined ? undefined : secret(settings.password)),
 }

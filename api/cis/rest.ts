@@ -1,6 +1,6 @@
 import { Fault } from '../../schemas/fault.js'
 import type { RestCisSettings } from '../../schemas/settings/gateway-cis.js'
-import { createCaller, parseObject } from '../http-client.js'
+import { createHttpClient, parseObject } from '../http-client.js'
 import type { Cis } from './cis.js'
 import { toRecord } from './field-map.js'
 
@@ -12,7 +12,7 @@ export function createRestCis(
   settings: RestCisSettings,
   headers: Readonly<Record<string, string>>,
 ): Cis {
-  const caller = createCaller({
+  const client = createHttpClient({
     ...settings,
     fault: 'CIS_UNREACHABLE',
     name: 'the CIS',
@@ -22,7 +22,7 @@ export function createRestCis(
   return {
     fetch: async (clientId) => {
       const path = settings.customerPath.replaceAll('{clientId}', encodeURIComponent(clientId))
-      const { status, text } = await caller.call({ method: 'GET', url: base + path, headers })
+      const { status, text } = await client.send({ method: 'GET', url: base + path, headers })
       if (status === 404) return undefined
       if (status !== 200) {
         throw new Fault('CIS_UNREACHABLE', `the CIS at ${base} answered ${status} for a customer`)
@@ -33,6 +33,6 @@ export function createRestCis(
       }
       return toRecord(answer, settings.fields, settings.values)
     },
-    close: async () => caller.close(),
+    close: async () => client.close(),
   }
 }

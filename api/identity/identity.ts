@@ -2,7 +2,7 @@ import type { CacheCounts } from './token-cache.js'
 
 /** What a token proves. */
 export type Identified =
-  | { readonly kind: 'customer'; readonly clientId: string; readonly subject: string }
+  | { readonly kind: 'customer'; readonly clientId: string; readonly pseudonym: string }
   /** It proves nothing, and counts against nobody. */
   | { readonly kind: 'refused'; readonly reason: string }
   /**
@@ -12,7 +12,7 @@ export type Identified =
   | {
       readonly kind: 'counted'
       readonly clientId: string
-      readonly subject: string
+      readonly pseudonym: string
       readonly reason: string
       readonly token: string
     }

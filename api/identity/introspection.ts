@@ -1,8 +1,8 @@
 import { Fault } from '../../schemas/fault.js'
 import { identifier } from '../../schemas/gateway/customer.js'
 import type { IntrospectionSettings } from '../../schemas/settings/gateway-identity.js'
-import type { Subject } from '../access/pseudonym.js'
-import { createCaller, parseObject } from '../http-client.js'
+import type { Pseudonymize } from '../access/pseudonym.js'
+import { createHttpClient, parseObject } from '../http-client.js'
 import type { Identified, Identity } from './identity.js'
 import { claimAt, findGrantProblem } from './jwt.js'
 import { createTokenCache } from './token-cache.js'
@@ -10,7 +10,7 @@ import { createTokenCache } from './token-cache.js'
 export interface IntrospectionOptions {
   readonly settings: IntrospectionSettings
   readonly clientSecret: string
-  readonly subject: Subject
+  readonly pseudonymize: Pseudonymize
   readonly tokensCachedMax: number
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -30,7 +30,7 @@ const answerBytesMax = 64 * 1024
  */
 export function createIntrospection(options: IntrospectionOptions): Identity {
   const { settings, now } = options
-  const caller = createCaller({
+  const caller = createHttpClient({
     fault: 'IDENTITY_UNREACHABLE',
     name: 'the introspection endpoint',
     timeoutMs: settings.timeoutMs,
@@ -38,7 +38,7 @@ export function createIntrospection(options: IntrospectionOptions): Identity {
     connectionsMax: 64,
     answerBytesMax,
   })
-  const ask = (token: string) => introspect({ ...options, call: caller.call }, token)
+  const ask = (token: string) => introspect({ ...options, send: caller.send }, token)
   const cache = createTokenCache<Kept>(settings.cacheSeconds > 0 ? options.tokensCachedMax : 0)
   const identify = async (token: string): Promise<Identified> => {
     const claims = await ask(token)
@@ -64,12 +64,12 @@ export function createIntrospection(options: IntrospectionOptions): Identity {
 }
 
 type Claims = Readonly<Record<string, unknown>>
-type AskOptions = IntrospectionOptions & Pick<ReturnType<typeof createCaller>, 'call'>
+type AskOptions = IntrospectionOptions & Pick<ReturnType<typeof createHttpClient>, 'send'>
 
 async function introspect(options: AskOptions, token: string): Promise<Claims> {
-  const { settings, clientSecret, call } = options
+  const { settings, clientSecret, send } = options
   const account = `${encodeURIComponent(settings.clientId)}:${encodeURIComponent(clientSecret)}`
-  const { status, text } = await call({
+  const { status, text } = await send({
     method: 'POST',
     url: settings.url,
     type: 'application/x-www-form-urlencoded',
@@ -83,10 +83,10 @@ async function introspect(options: AskOptions, token: string): Promise<Claims> {
 }
 
 function judge(claims: Claims, token: string, options: IntrospectionOptions): Identified {
-  const { settings, subject, now } = options
+  const { settings, pseudonymize, now } = options
   const named = identifier.safeParse(claimAt(claims, settings.claim))
   const known = named.success
-    ? { clientId: named.data, subject: subject(named.data), token }
+    ? { clientId: named.data, pseudonym: pseudonymize(named.data), token }
     : undefined
   if (claims['active'] !== true) {
     if (known === undefined) return { kind: 'refused', reason: 'inactive' }
@@ -98,5 +98,5 @@ function judge(claims: Claims, token: string, options: IntrospectionOptions): Id
   if (known === undefined) return { kind: 'refused', reason: 'no customer claim' }
   const problem = findGrantProblem(claims, settings)
   if (problem !== undefined) return { kind: 'counted', ...known, reason: problem }
-  return { kind: 'customer', clientId: known.clientId, subject: known.subject }
+  return { kind: 'customer', clientId: known.clientId, pseudonym: known.pseudonym }
 }

@@ -23,18 +23,28 @@ const kidCharactersMax = 512
  * token be written in many ways.
  */
 export function readJwt(token: string): JwtParts | undefined {
-  const parts = token.split('.')
-  if (parts.length !== 3 || !parts.every(isCanonical)) return undefined
-  const [head = '', body = ''] = parts
-  const header = parsePart(head)
-  if (header === undefined) return undefined
-  const { alg, kid, typ, crit } = header
+  const [head, body, signature, more] = token.split('.')
+  if (head === undefined || body === undefined || signature === undefined) return undefined
+  if (more !== undefined || !isCanonical(body) || !isCanonical(signature)) return undefined
+  const header = readHeader(head)
+  return header && { header, claims: parsePart(body) }
+}
+
+let latest: { readonly head: string; readonly header: JwtHeader } | undefined
+
+/** Tokens of one provider share their header, so the latest one is not parsed again. */
+function readHeader(head: string): JwtHeader | undefined {
+  if (head === latest?.head) return latest.header
+  const values = isCanonical(head) ? parsePart(head) : undefined
+  if (values === undefined) return undefined
+  const { alg, kid, typ, crit } = values
   if (typeof alg !== 'string' || crit !== undefined) return undefined
   if (kid !== undefined && (typeof kid !== 'string' || kid.length > kidCharactersMax)) {
     return undefined
   }
-  const type = typeof typ === 'string' ? typ.toLowerCase() : undefined
-  return { header: { alg, kid, typ: type }, claims: parsePart(body) }
+  const header = { alg, kid, typ: typeof typ === 'string' ? typ.toLowerCase() : undefined }
+  latest = { head, header }
+  return header
 }
 
 const lastOf2 = /[AQgw]$/

@@ -1,5 +1,5 @@
 import { Fault } from '../../schemas/fault.js'
-import { type Caller, parseObject } from '../http-client.js'
+import { type HttpClient, parseObject } from '../http-client.js'
 import { readKeys, type TrustedKey } from './jose.js'
 
 export interface KeySetOptions {
@@ -8,7 +8,7 @@ export interface KeySetOptions {
   readonly jwksUri: string | undefined
   /** The signature algorithms that keys may verify. */
   readonly algorithms: readonly string[]
-  readonly caller: Caller
+  readonly caller: HttpClient
   readonly keySeconds: number
   readonly staleSeconds: number
   readonly unknownKeySeconds: number
@@ -166,7 +166,7 @@ function isTrustworthy(uri: string, issuer: string): boolean {
 }
 
 async function getObject(options: KeySetOptions, url: string) {
-  const { status, text } = await options.caller.call({ method: 'GET', url })
+  const { status, text } = await options.caller.send({ method: 'GET', url })
   if (status !== 200) throw new Fault('IDENTITY_UNREACHABLE', `${url} returned status ${status}`)
   const value = parseObject(text)
   if (value === undefined)

@@ -1,9 +1,9 @@
 import type { Fault } from '../../schemas/fault.js'
 import { identifier } from '../../schemas/gateway/customer.js'
 import type { IssuerSettings, OidcSettings } from '../../schemas/settings/gateway-identity.js'
-import type { Subject } from '../access/pseudonym.js'
-import { createTurns } from '../fair-queue.js'
-import { createCaller } from '../http-client.js'
+import type { Pseudonymize } from '../access/pseudonym.js'
+import { createFairQueue } from '../fair-queue.js'
+import { createHttpClient } from '../http-client.js'
 import type { Identified, Identity } from './identity.js'
 import { type TrustedKey, type Verdict, verifyToken } from './jose.js'
 import { type Claims, claimAt, findGrantProblem, isIdToken, mayBeAccess, readJwt } from './jwt.js'
@@ -12,7 +12,7 @@ import { createTokenCache } from './token-cache.js'
 
 export interface OidcOptions {
   readonly settings: OidcSettings
-  readonly subject: Subject
+  readonly pseudonymize: Pseudonymize
   /** How many verified tokens are remembered. */
   readonly tokensCachedMax: number
   /** Milliseconds since 1970. */
@@ -40,7 +40,7 @@ const keyAnswerBytesMax = 256 * 1024
  */
 export function createOidc(options: OidcOptions): Identity {
   const { settings, now, onFailure } = options
-  const caller = createCaller({
+  const caller = createHttpClient({
     fault: 'IDENTITY_UNREACHABLE',
     name: 'the identity provider',
     timeoutMs: settings.timeoutMs,
@@ -76,7 +76,7 @@ export function createOidc(options: OidcOptions): Identity {
     if (verified instanceof Promise) return verified.then((one) => keep(token, one))
     return verified
   }
-  const turns = createTurns()
+  const turns = createFairQueue()
   const verify = (token: string): Identified | Promise<Identified> =>
     turns()?.then(() => judgeAndKeep(token)) ?? judgeAndKeep(token)
   return {
@@ -147,12 +147,12 @@ function conclude(verdict: Verdict, candidate: Candidate, options: OidcOptions):
 function identify(
   claims: Claims,
   { issuer, token }: Candidate,
-  { settings, subject }: OidcOptions,
+  { settings, pseudonymize }: OidcOptions,
 ): Identified {
   const named = identifier.safeParse(claimAt(claims, issuer.settings.claim ?? settings.claim))
   if (!named.success) return refused('no customer claim')
   const clientId = named.data
-  const known = { clientId, subject: subject(clientId) }
+  const known = { clientId, pseudonym: pseudonymize(clientId) }
   const reason = findGrantProblem(claims, issuer.settings)
   if (reason !== undefined) return { kind: 'counted', ...known, reason, token }
   return { kind: 'customer', ...known }

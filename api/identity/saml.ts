@@ -2,8 +2,8 @@ import type { KeyObject } from 'node:crypto'
 import type { Fault } from '../../schemas/fault.js'
 import { identifier } from '../../schemas/gateway/customer.js'
 import type { SamlSettings } from '../../schemas/settings/gateway-identity.js'
-import type { Subject } from '../access/pseudonym.js'
-import { createTurns } from '../fair-queue.js'
+import type { Pseudonymize } from '../access/pseudonym.js'
+import { createFairQueue } from '../fair-queue.js'
 import type { Identified, Identity } from './identity.js'
 import { isCanonical } from './jwt.js'
 import { readAssertion } from './saml-assertion.js'
@@ -13,7 +13,7 @@ import { createTokenCache } from './token-cache.js'
 
 export interface SamlOptions {
   readonly settings: SamlSettings
-  readonly subject: Subject
+  readonly pseudonymize: Pseudonymize
   /** Verified responses that are remembered, at most. */
   readonly tokensCachedMax: number
   /** Milliseconds since 1970. */
@@ -42,7 +42,7 @@ export function createSaml(options: SamlOptions): Identity {
     onFailure,
   })
   const cache = createTokenCache<Kept>(options.tokensCachedMax)
-  const turns = createTurns()
+  const turns = createFairQueue()
   const judgeAndKeep = (token: string): Identified => {
     const judged = judge(token, keys.current(), options)
     if ('kind' in judged) return judged
@@ -70,7 +70,7 @@ export function createSaml(options: SamlOptions): Identity {
 function judge(
   token: string,
   keys: readonly KeyObject[],
-  { settings, subject, now }: SamlOptions,
+  { settings, pseudonymize, now }: SamlOptions,
 ): Kept | Identified {
   const text = decode(token)
   if (text === undefined) return refused('malformed token')
@@ -86,7 +86,7 @@ function judge(
   if (read.problem !== undefined) return refused(read.problem)
   const named = identifier.safeParse(read.claim)
   if (!named.success) return refused('no customer claim')
-  const known = { clientId: named.data, subject: subject(named.data) }
+  const known = { clientId: named.data, pseudonym: pseudonymize(named.data) }
   const { expiresAt } = read
   if (!read.isMeant) {
     // What is signed, not what was sent: around it anybody may write the same differently.

@@ -10,14 +10,14 @@ export interface CertificateFiles {
 }
 
 /** What node:https serves with. */
-export interface Certificates {
+export interface ServerCertificates {
   readonly cert: Buffer
   readonly key: Buffer
   readonly ca?: Buffer
 }
 
 /** Reads certificates that fit each other; `LISTENER` names the setting whose files do not. */
-export function readCertificates(files: CertificateFiles, setting: string): Certificates {
+export function readCertificates(files: CertificateFiles, setting: string): ServerCertificates {
   try {
     const cert = readFileSync(files.certFile)
     const key = readFileSync(files.keyFile)

@@ -12,7 +12,7 @@ const none: Framing = { kind: 'none' }
  * Judges how a request says where it ends (RFC 9112, section 6). Whatever two servers might read
  * differently is refused: a length twice, a length beside an encoding, any encoding but chunked.
  */
-export function bodyOf(fields: Readonly<Fields>, bodyBytesMax: number): Framing {
+export function framingOf(fields: Readonly<Fields>, bodyBytesMax: number): Framing {
   const { contentLength: length, transferEncoding: encoding } = fields
   if (length === undefined && encoding === undefined) return none
   if (encoding !== undefined) {

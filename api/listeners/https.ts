@@ -8,11 +8,11 @@ import type { GatewayResponse, IsStreamed } from '../request.js'
 import { createAllow } from './allow.js'
 import { readCertificates } from './certificates.js'
 import { createFieldReader, type Fields } from './fields.js'
-import { bodyOf } from './framing.js'
+import { framingOf } from './framing.js'
 import { createDrain } from './https-drain.js'
 import { answerMalformed } from './https-malformed.js'
 import type { Listener, ListenerOptions } from './listener.js'
-import { createPace } from './pace.js'
+import { createRateLimit } from './pace.js'
 
 export interface HttpsOptions extends ListenerOptions<MutualSettings> {
   /** Which bodies are handed on as they come; none by default. */
@@ -71,7 +71,7 @@ type Serve = (
 function createServe(options: HttpsOptions): Serve {
   const { limits, handle, refuse, isStreamed = () => false, requestId, onFailure } = options
   const { isTraced = false } = options
-  const pace = createPace(options.requestsPerSecondMax)
+  const pace = createRateLimit(options.requestsPerSecondMax)
   const answer = async (request: IncomingMessage): Promise<GatewayResponse> => {
     const startedAt = performance.now()
     const fields = readFields(request.rawHeaders)
@@ -85,7 +85,7 @@ function createServe(options: HttpsOptions): Serve {
       const traceparent = isTraced ? field('traceparent') : undefined
       const asked = { ...at, method, path, authorization, field, traceparent, isMutual: true }
       const streamed = isStreamed(asked)
-      const framing = bodyOf(fields, streamed ? Number.MAX_SAFE_INTEGER : limits.bodyBytesMax)
+      const framing = framingOf(fields, streamed ? Number.MAX_SAFE_INTEGER : limits.bodyBytesMax)
       if (framing.kind === 'refused') return refuse(framing.status, at)
       if (streamed) return await handle({ ...asked, body: '', stream: readStream(request, limits) })
       const body = framing.kind === 'body' ? await readBody(request, limits) : ''

@@ -1,7 +1,7 @@
 /**
  * Whether one more request is within its address's requests a second; `at` is `performance.now()`.
  */
-export type Pace = (at: number, address: () => string | number) => boolean
+export type RateLimit = (at: number, address: () => string | number) => boolean
 
 const addressesMax = 100_000
 /** How long addresses are told apart after a second in which that was needed, seconds. */
@@ -12,7 +12,7 @@ const watchSeconds = 60
  * within the limit no address can be above it, and none is asked for; the first second that passes
  * it begins to count there, so that only in that one an address may have up to twice its due.
  */
-export function createPace(requestsPerSecondMax: number): Pace {
+export function createRateLimit(requestsPerSecondMax: number): RateLimit {
   let second = 0
   let total = 0
   let watchUntil = 0

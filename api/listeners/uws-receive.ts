@@ -3,9 +3,9 @@ import type { ListenSettings } from '../../schemas/settings/gateway-listener.js'
 import type { GatewayRequest, GatewayResponse, Handle } from '../request.js'
 import { type Allow, createAllow } from './allow.js'
 import { createFieldReader, type FieldReader } from './fields.js'
-import { bodyOf } from './framing.js'
+import { framingOf } from './framing.js'
 import type { ListenerOptions } from './listener.js'
-import { createPace, type Pace } from './pace.js'
+import { createRateLimit, type RateLimit } from './pace.js'
 import type { UwsRequest, UwsResponse } from './uws-types.js'
 
 export type UwsOptions = ListenerOptions<ListenSettings>
@@ -32,7 +32,7 @@ interface Exchange {
 export function createReceive(options: UwsOptions, state: ReceiveState) {
   const { handle, refuse, limits, onFailure, settings } = options
   const allow = settings.allow.length === 0 ? undefined : createAllow(settings.allow)
-  const pace = createPace(options.requestsPerSecondMax)
+  const pace = createRateLimit(options.requestsPerSecondMax)
   const reader = createFieldReader()
   const finish = (response: UwsResponse, answer: GatewayResponse, closes = false) => {
     write(response, answer, closes || state.isClosing)
@@ -106,7 +106,7 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
   return (response: UwsResponse, raw: UwsRequest): void => {
     const request = capture(raw, reader, options)
     const { fields } = reader
-    const framing = bodyOf(fields, limits.bodyBytesMax)
+    const framing = framingOf(fields, limits.bodyBytesMax)
     const status = judgeAddress(response, request.startedAt, { allow, pace })
     const bytes = request.path.length + fields.bytes
     if (bytes > limits.headerBytesMax) finish(response, refuse(431, request), true)
@@ -131,7 +131,7 @@ function watch(response: UwsResponse, onLeave: () => void): Exchange {
 function judgeAddress(
   response: UwsResponse,
   at: number,
-  { allow, pace }: { readonly allow: Allow | undefined; readonly pace: Pace },
+  { allow, pace }: { readonly allow: Allow | undefined; readonly pace: RateLimit },
 ): 200 | 403 | 429 {
   if (allow !== undefined) {
     const address = Buffer.from(response.getRemoteAddressAsText()).toString('latin1')

@@ -1,8 +1,8 @@
 import { Fault } from '../../schemas/fault.js'
 import type { BackfillSettings, HistoryAnswer, Mdm } from '../../schemas/history.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
-import { createCaller } from '../http-client.js'
-import { revealHeaders } from '../resolve-secrets.js'
+import { createHttpClient } from '../http-client.js'
+import { resolveHeaders } from '../resolve-secrets.js'
 
 const formats: Readonly<Record<string, HistoryAnswer['format']>> = {
   'text/csv': 'csv',
@@ -17,10 +17,10 @@ export function createRestMdm(
   settings: BackfillSettings,
   secret: (reference: SecretReference) => string,
 ): Mdm {
-  const caller = createCaller({ ...settings, fault: 'MDM_UNREACHABLE', name: 'the MDM' })
+  const client = createHttpClient({ ...settings, fault: 'MDM_UNREACHABLE', name: 'the MDM' })
   const headers = {
     Accept: 'text/csv, application/x-ndjson',
-    ...revealHeaders(settings.headers, secret),
+    ...resolveHeaders(settings.headers, secret),
   }
   return {
     history: async ({ meterId, from, to }) => {
@@ -28,7 +28,7 @@ export function createRestMdm(
       for (const [name, value] of Object.entries({ meterId, from, to })) {
         url.searchParams.set(name, value)
       }
-      const { status, type, text } = await caller.call({ method: 'GET', url: url.href, headers })
+      const { status, type, text } = await client.send({ method: 'GET', url: url.href, headers })
       if (status === 204 || status === 404) return undefined
       if (status !== 200) {
         throw new Fault('MDM_UNREACHABLE', `the MDM at ${url.origin} answered ${status}`)
@@ -37,6 +37,6 @@ export function createRestMdm(
       if (format !== undefined) return { format, text }
       throw new Fault('MDM_ANSWER', `the MDM at ${url.origin} answered neither CSV nor NDJSON`)
     },
-    close: async () => caller.close(),
+    close: async () => client.close(),
   }
 }

@@ -1,27 +1,27 @@
 import type { Customers } from '../access/account-status.js'
-import { type AdmitOptions, admit, authenticate, isNamed } from '../access/authorize.js'
-import type { Run } from '../route.js'
-import type { Register } from './register.js'
+import { type AuthorizeOptions, authenticate, authorize, isNamed } from '../access/authorize.js'
+import type { RouteHandler } from '../route.js'
+import type { Registrar } from './register.js'
 
-export interface CustomerOptions extends AdmitOptions {
+export interface CustomerOptions extends AuthorizeOptions {
   readonly customers: Customers
   /** Told of each customer that is answered. */
-  readonly register: Pick<Register, 'add'>
+  readonly register: Pick<Registrar, 'add'>
 }
 
 /**
  * `POST /gateway/customer`. Specification 4.2: returns the customer's account, sites and meters from
  * the CIS; repeating the call is safe. The CIS is asked each time, names and addresses are not stored.
  */
-export function createCustomer(options: CustomerOptions): Run {
+export function createCustomer(options: CustomerOptions): RouteHandler {
   return async (request) => {
     const named = await authenticate(options, request)
     if (!isNamed(named)) return named
     const found = await options.customers.read(named.clientId)
-    const refusal = await admit(options, named, found.standing)
+    const refusal = await authorize(options, named, found.status)
     if (refusal !== undefined) return refusal
     const customer = found.customer()
     options.register.add(customer)
-    return { kind: 'good', body: JSON.stringify(customer), subject: named.subject }
+    return { kind: 'good', body: JSON.stringify(customer), pseudonym: named.pseudonym }
   }
 }

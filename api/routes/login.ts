@@ -1,9 +1,15 @@
-import type { Customers, Standing } from '../access/account-status.js'
-import { type AdmitOptions, admit, authenticate, isNamed, type Named } from '../access/authorize.js'
+import type { AccountStatus, Customers } from '../access/account-status.js'
+import {
+  type AuthorizeOptions,
+  authenticate,
+  authorize,
+  isNamed,
+  type Named,
+} from '../access/authorize.js'
 import type { Answer } from '../answer.js'
-import type { Run } from '../route.js'
+import type { RouteHandler } from '../route.js'
 
-export interface LoginOptions extends AdmitOptions {
+export interface LoginOptions extends AuthorizeOptions {
   readonly customers: Customers
 }
 
@@ -11,18 +17,18 @@ export interface LoginOptions extends AdmitOptions {
  * `POST /gateway/login`. Specification 4.1: 200 with clientId, 401 or 404 with errorCode, 503 without
  * a body. If token and account status are cached, the answer needs no turn of the event loop.
  */
-export function createLogin(options: LoginOptions): Run {
-  const conclude = (named: Named, standing: Standing): Answer | Promise<Answer> => {
-    const refusal = admit(options, named, standing)
+export function createLogin(options: LoginOptions): RouteHandler {
+  const conclude = (named: Named, status: AccountStatus): Answer | Promise<Answer> => {
+    const refusal = authorize(options, named, status)
     if (refusal !== undefined) return refusal
     const body = `{"clientId":${JSON.stringify(named.clientId)}}`
-    return { kind: 'good', body, subject: named.subject }
+    return { kind: 'good', body, pseudonym: named.pseudonym }
   }
   const proceed = (named: Named | Answer): Answer | Promise<Answer> => {
     if (!isNamed(named)) return named
-    const standing = options.customers.standing(named.clientId)
-    if (standing instanceof Promise) return standing.then((one) => conclude(named, one))
-    return conclude(named, standing)
+    const status = options.customers.status(named.clientId)
+    if (status instanceof Promise) return status.then((one) => conclude(named, one))
+    return conclude(named, status)
   }
   return (request) => {
     const named = authenticate(options, request)

@@ -28,7 +28,7 @@ code,pre{font:14px/1.4 ui-monospace,monospace}pre{background:#f4f4f4;padding:1re
 table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:.3rem .6rem;text-align:left}`
 
 /** A page for people of an OpenAPI document; nothing in it comes from another host. */
-export function renderReference(document: unknown): string {
+export function renderApiReference(document: unknown): string {
   const { info, servers, paths, components } = documentSchema.parse(document)
   const base = servers[0]?.url ?? ''
   const sections = Object.entries(paths).flatMap(([path, methods]) =>

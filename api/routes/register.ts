@@ -4,12 +4,12 @@ import { Fault } from '../../schemas/fault.js'
 import type { Customer } from '../../schemas/gateway/customer.js'
 import { type Registration, toRegistration } from '../../schemas/gateway/registration.js'
 
-export interface RegisterOptions {
+export interface RegistrarOptions {
   readonly queues: Pick<Queues, 'add'>
   readonly onFailure: (fault: Fault) => void
 }
 
-export interface Register {
+export interface Registrar {
   /** Never throws; nobody waits for it. */
   add(customer: Customer): void
   /** Resolves when what was gathered has been handed over. */
@@ -28,7 +28,7 @@ const underWayMax = 10_000
  * is answered whether or not the queue takes it: whoever was left out is handed over with the next
  * call, and who is known and unchanged costs no write.
  */
-export function createRegister({ queues, onFailure }: RegisterOptions): Register {
+export function createRegistrar({ queues, onFailure }: RegistrarOptions): Registrar {
   let gathered = new Map<string, Registration>()
   let meters = 0
   let timer: NodeJS.Timeout | undefined
@@ -36,7 +36,7 @@ export function createRegister({ queues, onFailure }: RegisterOptions): Register
   const submission = async (customers: readonly Registration[]): Promise<void> => {
     underWay += customers.length
     try {
-      await queues.add('register', { v: 2, customers: [...customers] })
+      await queues.add('register', { v: 1, customers: [...customers] })
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       onFailure(error)

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { Intake } from '../../schemas/settings/intake.js'
 import type { Answer } from '../answer.js'
 import type { GatewayRequest } from '../request.js'
-import type { Route, Run } from '../route.js'
+import type { Route, RouteHandler } from '../route.js'
 
 export interface IntakeRouteOptions {
   readonly intake: Intake
@@ -12,7 +12,7 @@ export interface IntakeRouteOptions {
 /** The routes by which files and rows are sent here. */
 export function createIntakeRoutes(options: IntakeRouteOptions): readonly Route[] {
   const mutual = { access: 'mutual', keepsCode: false } as const
-  const guarded = (run: Run): Run => {
+  const guarded = (run: RouteHandler): RouteHandler => {
     return async (request, at) => {
       if (await options.isServiceAccount(request)) return run(request, at)
       return { kind: 'denied', denial: 'token', reason: 'basic authentication' }
@@ -34,7 +34,7 @@ export function createIntakeRoutes(options: IntakeRouteOptions): readonly Route[
  * the part that is here. `Repr-Digest` (RFC 9530) names the file by its SHA-256. 202 says that it is
  * durable and where its receipt is; 409 says in `Upload-Offset` from where to go on.
  */
-function createUpload(intake: Intake): Run {
+function createUpload(intake: Intake): RouteHandler {
   return async (request, { rest, version }) => {
     const hash = toHash(request.field?.('repr-digest'))
     if (hash === undefined) return wrong('name the SHA-256 in Repr-Digest: sha-256=:<base64>:')
@@ -57,7 +57,7 @@ function createUpload(intake: Intake): Run {
 }
 
 /** `GET /files/<arrival or name>`: the receipt, or how far the file has come. */
-function createReceipt(intake: Intake): Run {
+function createReceipt(intake: Intake): RouteHandler {
   return async (_, { rest }) => {
     const body = await intake.receipt(rest)
     return body === undefined ? { kind: 'bare', status: 404 } : { kind: 'good', body }
@@ -70,7 +70,7 @@ const formats: Readonly<Record<string, 'csv' | 'ndjson'>> = {
 }
 
 /** `POST /usage`: rows of the feed in the field `Feed`; 202 when they are durable. */
-function createPush(intake: Intake): Run {
+function createPush(intake: Intake): RouteHandler {
   return async (request, { version }) => {
     const [type = ''] = (request.field?.('content-type') ?? '').split(';')
     const format = formats[type.trim().toLowerCase()]

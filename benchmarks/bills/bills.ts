@@ -70,7 +70,7 @@ async function measure(rig: Rig, options: BillsOptions): Promise<BillsFigures> {
     let reconciled = 0
     const all = await time(async () => {
       const summary = await bill(context, { cycleId: period.cycleId, start: period.first })
-      if (summary.bills.billed !== customers) throw new Error(JSON.stringify(summary))
+      if (summary.bills.computed !== customers) throw new Error(JSON.stringify(summary))
       reconciled = summary.seconds.reconcile
       print(`    ${spell(summary.seconds)}`)
     })

@@ -90,7 +90,7 @@ async function measure(rig: Rig, { print, customers }: CycleDayOptions): Promise
   const asked = { cycleId: period.cycleId, start: period.first }
   const { bills, variance, seconds: steps } = await bill(context, asked)
   const seconds = since()
-  if (bills.billed !== customers) throw new Error(`not all were billed: ${JSON.stringify(bills)}`)
+  if (bills.computed !== customers) throw new Error(`not all were billed: ${JSON.stringify(bills)}`)
   if (variance === undefined) throw new Error('nothing was held against what was billed')
   const billSeconds = Object.values(steps).reduce((sum, one) => sum + one, 0) - steps.reconcile
   print(`  bills ${billSeconds.toFixed(1)} s, reconciliation ${steps.reconcile.toFixed(1)} s`)

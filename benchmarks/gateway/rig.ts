@@ -122,7 +122,7 @@ async function startGateways(folder: string, issuer: string, closers: (() => Pro
         claim: 'sub',
         issuers: [{ issuer, audience: 'tieline', jwksUri: `${issuer}/jwks` }],
       },
-      cis: { kind: 'rest', url: cisUrl, standingSeconds: 3_600 },
+      cis: { kind: 'rest', url: cisUrl, statusSeconds: 3_600 },
     })
   const { gateway: _, ...pipeline } = profileOf(1, 1)
   const log = createLog(join(home.logs, 'bench.log'), 'bench')

@@ -83,7 +83,7 @@ async function fillBills(rig: Rig, { meters }: Filling): Promise<void> {
       known_at, settings, published_at)
     WITH number % 20 AS cycle, 13 + intDiv(number, 20) AS month, ${first} AS first
     SELECT toString(1000 + number), toString(cycle + 1), addMonths(first, month),
-      addMonths(first, month + 1) - 1, map('billed', intDiv({meters:UInt32}, 20)), 0, 0, 0, '{}', now64(3)
+      addMonths(first, month + 1) - 1, map('computed', intDiv({meters:UInt32}, 20)), 0, 0, 0, '{}', now64(3)
     FROM numbers(240)`)
   await one(`INSERT INTO bill_variance_row (run, account_number, meter_id, cost_billed, cost_computed,
       cost_status, cost_causes)
@@ -101,7 +101,7 @@ async function fillQueue({ stack, profile }: Rig, { jobs }: Filling): Promise<vo
   await queue.pause()
   for (let from = 0; from < jobs; from += jobsAtOnce) {
     const length = Math.min(jobsAtOnce, jobs - from)
-    await queue.addBulk(Array.from({ length }, () => ({ name: 'register', data: { v: 2 } })))
+    await queue.addBulk(Array.from({ length }, () => ({ name: 'register', data: { v: 1 } })))
   }
   await queue.close()
   connection.disconnect()

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { claimOnce } from '../../pipeline/store/claim.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
+import { createCodec, instant, plain, type Row } from '../../pipeline/store/columns.js'
+import { sql } from '../../pipeline/store/sql.js'
 import type { AlertMessage } from '../../schemas/settings/alert.js'
 
 /** A message about an alert as it is written down: the latest of its key. */
@@ -31,12 +34,11 @@ export async function readTold(
   keys: readonly string[],
 ): Promise<ReadonlyMap<string, Told>> {
   const rows = await store.rows<Row>({
-    sql: `SELECT * FROM (SELECT * FROM alert FINAL ORDER BY told DESC LIMIT 1 BY key)
-      WHERE state = 'raised' OR outcome = 'open' OR key IN {keys:Array(String)}
+    sql: sql`SELECT * FROM (SELECT * FROM alert FINAL ORDER BY told DESC LIMIT 1 BY key)
+      WHERE state = 'raised' OR outcome = 'open' OR key IN ${keys}
       ORDER BY told_at`,
-    parameters: { keys },
   })
-  return new Map(rows.map((row) => [row.key, fromRow(row)]))
+  return new Map(rows.map(codec.fromRow).map((message) => [message.key, message]))
 }
 
 export async function readStandingAlerts(store: Store): Promise<readonly StandingAlert[]> {
@@ -53,42 +55,27 @@ export async function readStandingAlerts(store: Store): Promise<readonly Standin
 export async function claimAttempt(store: Store, message: Told): Promise<boolean> {
   const { key, told, attempts } = message
   const claim = randomUUID()
-  await store.insert('alert', [toRow(message, { version: attempts, claim })], {
-    insert_deduplicate: 1,
-    insert_deduplication_token: `alert-${key}-${told}-${attempts}`,
+  const own = await claimOnce(store, 'alert', {
+    token: `alert-${key}-${told}-${attempts}`,
+    rows: [{ ...codec.toRow(message), version: attempts, claim }],
+    own: sql`SELECT 1 FROM alert FINAL WHERE key = ${key} AND told = ${told} AND claim = ${claim}`,
   })
-  const [kept] = await store.rows<{ claim: string }>({
-    sql: 'SELECT claim FROM alert FINAL WHERE key = {key:String} AND told = {told:UInt32}',
-    parameters: { key, told },
-  })
-  return kept?.claim === claim
+  return own.length > 0
 }
 
 /** Writes down that a message has ended. */
 export function recordEnd(store: Store, message: Told): Promise<void> {
-  return store.insert('alert', [toRow(message, { version: endedVersion, claim: '' })])
+  return store.insert('alert', [{ ...codec.toRow(message), version: endedVersion, claim: '' }])
 }
 
-interface Row {
-  readonly key: string
-  readonly told: number
-  readonly state: Told['state']
-  readonly body: string
-  readonly attempts: number
-  readonly outcome: Told['outcome']
-  readonly status: number
-  readonly told_at: string
-  readonly retry_at: string
-}
-
-function fromRow({ told_at, retry_at, ...row }: Row): Told {
-  const { key, told, state, body, attempts, outcome, status } = row
-  const instant = (text: string) => new Date(`${text.replace(' ', 'T')}Z`)
-  const at = { toldAt: instant(told_at), retryAt: instant(retry_at) }
-  return { key, told, state, body, attempts, outcome, status, ...at }
-}
-
-function toRow(message: Told, more: { readonly version: number; readonly claim: string }): object {
-  const { toldAt, retryAt, ...row } = message
-  return { ...row, ...more, told_at: toldAt.toISOString(), retry_at: retryAt.toISOString() }
-}
+const codec = createCodec<Told>({
+  key: plain(),
+  told: plain(),
+  state: plain(),
+  body: plain(),
+  attempts: plain(),
+  outcome: plain(),
+  status: plain(),
+  toldAt: instant,
+  retryAt: instant,
+})

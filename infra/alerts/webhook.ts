@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { createCaller } from '../../api/http-client.js'
+import { createHttpClient } from '../../api/http-client.js'
 import { Fault } from '../../schemas/fault.js'
 import type { AlertSettings } from '../../schemas/settings/alert.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
@@ -25,7 +25,7 @@ export function createWebhook(
     const remedy = `use at least ${secretCharactersMin}, such as openssl rand -hex 32 makes`
     throw new Fault('CONFIG', `alerts.secret has ${key.length} characters; ${remedy}`)
   }
-  const caller = createCaller({
+  const caller = createHttpClient({
     fault: 'ALERT_UNREACHABLE',
     name: 'the receiver of alerts',
     timeoutMs,
@@ -36,7 +36,7 @@ export function createWebhook(
   return {
     send: async (body) => {
       const headers = { [signatureHeader]: sign(body, { key, at: new Date() }) }
-      return (await caller.call({ method: 'POST', url, headers, body })).status
+      return (await caller.send({ method: 'POST', url, headers, body })).status
     },
     close: () => caller.close(),
   }

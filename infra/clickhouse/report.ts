@@ -1,7 +1,7 @@
 import type { Credentials } from './http/auth.js'
 
 /** What the parent sends first; everything secret goes this way and none by argv. */
-export interface ChildOptions {
+export interface EngineOptions {
   readonly dataPath: string
   readonly port: number
   readonly writer: Credentials
@@ -9,6 +9,6 @@ export interface ChildOptions {
   readonly memoryBytesMax: number
 }
 
-export type ChildReport =
+export type EngineReport =
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'failed'; readonly code: string; readonly detail: string }

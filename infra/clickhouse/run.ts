@@ -7,14 +7,14 @@ import { mediaTypeOf, type Reply, summaryOf } from './http/reply.js'
 import type { Pipes } from './pipes.js'
 import { fromSpool, type Insert, readInsert } from './sql/insert.js'
 import { refuseForReader } from './sql/reader.js'
-import { intoOutfile, isInsert, readStatement, type Statement } from './sql/statement.js'
+import { intoOutfile, isInsert, type ParsedStatement, readStatement } from './sql/statement.js'
 
-export interface Desk {
+export interface RunContext {
   readonly pipes: Pipes
   readonly spoolPath: string
 }
 
-export interface Work {
+export interface Execution {
   readonly call: Call
   readonly role: Role
   readonly connection: Connection
@@ -31,11 +31,15 @@ const heldBytesMaxWaiting = 256 * 1024 * 1024
  * Runs a SELECT through a pipe, handing on its bytes as fast as the client takes them; returns the
  * last of them.
  */
-async function runSelect(desk: Desk, work: Work, statement: Statement): Promise<Rest> {
+async function runSelect(
+  context: RunContext,
+  work: Execution,
+  statement: ParsedStatement,
+): Promise<Rest> {
   const { call, connection, reply } = work
   const format = statement.format?.name ?? call.format
   setFormat(reply, format)
-  const pipe = desk.pipes.open()
+  const pipe = context.pipes.open()
   try {
     const outcome = connection
       .query(intoOutfile(statement, pipe.path, call.format), 'Null')
@@ -46,12 +50,12 @@ async function runSelect(desk: Desk, work: Work, statement: Statement): Promise<
     if (!reply.isStarted) reply.set('X-ClickHouse-Summary', summaryOf(done))
     return held
   } finally {
-    desk.pipes.close(pipe)
+    context.pipes.close(pipe)
   }
 }
 
 /** Sends what the pipe yields; returns what it still holds back when the pipe has ended. */
-async function forward(source: AsyncIterable<Buffer>, work: Work): Promise<Rest> {
+async function forward(source: AsyncIterable<Buffer>, work: Execution): Promise<Rest> {
   const { call, reply } = work
   const heldMax = call.isWaiting ? heldBytesMaxWaiting : heldBytesMax
   let held: Buffer[] = []
@@ -71,7 +75,7 @@ async function forward(source: AsyncIterable<Buffer>, work: Work): Promise<Rest>
 }
 
 /** Runs any other statement; its result, if it has one, is small and comes whole. */
-async function runOther(work: Work, statement: Statement): Promise<Rest> {
+async function runOther(work: Execution, statement: ParsedStatement): Promise<Rest> {
   const { call, connection, reply } = work
   const sql = statement.sql.slice(0, statement.end)
   const outcome = await connection.query(killable(sql, statement.verb), call.format)
@@ -89,7 +93,7 @@ function killable(sql: string, verb: string): string {
 const inlineFormats = /^(JSON(Compact|Strings|CompactStrings)?EachRow|(CSV|TSV|TabSeparated)\w*)$/
 
 /** Runs an INSERT: as it stands, with its small body behind it, or from a spooled file. */
-async function runInsert(desk: Desk, work: Work, body: Body): Promise<Rest> {
+async function runInsert(context: RunContext, work: Execution, body: Body): Promise<Rest> {
   const { call, connection, reply } = work
   const insert = readInsert(call.query)
   if (insert.kind === 'complete') {
@@ -111,7 +115,7 @@ async function runInsert(desk: Desk, work: Work, body: Body): Promise<Rest> {
   if (inPlace.length > 0 && body.compression !== 'none') {
     throw exceptionOf('NOT_IMPLEMENTED', 'Data both in the query and in a packed body')
   }
-  const spool = spooled(body, inPlace, desk.spoolPath)
+  const spool = spooled(body, inPlace, context.spoolPath)
   try {
     const { path, compression } = spool
     const sql = fromSpool(insert, { path: path as string, compression })
@@ -147,15 +151,15 @@ function severalStatements(): ReturnType<typeof exceptionOf> {
  * Reads the statement and runs it the way its kind needs. Returns what is still to be sent, so that
  * whatever the statement held is free again before its client hears that it is done.
  */
-export async function run(desk: Desk, work: Work, body: Body): Promise<Rest> {
+export async function run(context: RunContext, work: Execution, body: Body): Promise<Rest> {
   const { call, connection, role } = work
-  if (isInsert(call.query) && role === 'writer') return runInsert(desk, work, body)
+  if (isInsert(call.query) && role === 'writer') return runInsert(context, work, body)
   const statement = readStatement(call.query)
   if (statement.verb === '') throw exceptionOf('SYNTAX_ERROR', 'Syntax error: Empty query')
   if (statement.isSeveral) throw severalStatements()
   if (role === 'reader') refuseForReader(statement)
   if (!statement.isPlaced) await refuseSeveral(connection, call.query)
-  if (statement.kind === 'select') return runSelect(desk, work, statement)
+  if (statement.kind === 'select') return runSelect(context, work, statement)
   return runOther(work, statement)
 }
 

@@ -1,10 +1,10 @@
 /** Lets at most so many holders in at a time; the others wait in order of arrival. */
-export interface Lanes {
+export interface Semaphore {
   /** Resolves with the function that gives the lane back. */
-  enter(): Promise<() => void>
+  acquire(): Promise<() => void>
 }
 
-export function createLanes(count: number): Lanes {
+export function createSemaphore(count: number): Semaphore {
   const waiting: (() => void)[] = []
   let free = count
   const leave = (): void => {
@@ -21,7 +21,7 @@ export function createLanes(count: number): Lanes {
     }
   }
   return {
-    enter: async () => {
+    acquire: async () => {
       if (free > 0) free--
       else await new Promise<void>((resolve) => waiting.push(resolve))
       return onlyOnce()

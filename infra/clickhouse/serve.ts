@@ -1,14 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { answer, type Counter } from './http/answer.js'
+import { type AnswerContext, answer } from './http/answer.js'
 import { type Credentials, type Role, roleOf } from './http/auth.js'
-import { type Body, receive } from './http/body.js'
+import { type Body, receiveBody } from './http/body.js'
 import { headerOf, readCall } from './http/call.js'
 import { toException } from './http/exception.js'
 import { createReply, type Reply } from './http/reply.js'
-import { readSource } from './http/source.js'
+import { readQuerySource } from './http/source.js'
 import { freshLease } from './sessions.js'
 
-export interface Front extends Counter {
+export interface FrontContext extends AnswerContext {
   readonly known: Readonly<Record<Role, Credentials>>
   readonly timezone: string
   /** Answers that are not yet sent whole. */
@@ -20,7 +20,7 @@ const headerBytesMax = 1024 * 1024
 const keepAliveMs = 30_000
 
 /** ClickHouse's HTTP interface over an engine; the caller listens and closes. */
-export function createFront(front: Front): Server {
+export function createFront(front: FrontContext): Server {
   const server = createServer({ maxHeaderSize: headerBytesMax, requestTimeout: 0 }, (req, res) => {
     front.open.add(res)
     res.once('close', () => front.open.delete(res))
@@ -31,7 +31,7 @@ export function createFront(front: Front): Server {
   return server
 }
 
-async function route(front: Front, request: IncomingMessage, response: ServerResponse) {
+async function route(front: FrontContext, request: IncomingMessage, response: ServerResponse) {
   const url = new URL(request.url ?? '/', 'http://localhost')
   const isBare = url.pathname === '/' && request.method === 'GET' && url.search === ''
   if (isBare || url.pathname === '/ping' || url.pathname === '/replicas_status') {
@@ -44,7 +44,7 @@ async function route(front: Front, request: IncomingMessage, response: ServerRes
 }
 
 /** For the watchdog: a statement that waits for no other. */
-async function health(front: Front, request: IncomingMessage, response: ServerResponse) {
+async function health(front: FrontContext, request: IncomingMessage, response: ServerResponse) {
   try {
     roleOf(request, new URLSearchParams(), front.known)
     const lease = freshLease(front.engine)
@@ -61,13 +61,13 @@ interface Exchange {
   readonly fields: URLSearchParams
 }
 
-async function handle(front: Front, { request, response, fields }: Exchange): Promise<void> {
+async function handle(front: FrontContext, { request, response, fields }: Exchange): Promise<void> {
   let reply: Reply = createReply(response, { isCompressing: false })
   let body: Body | undefined
   try {
     const role = roleOf(request, fields, front.known)
-    body = await receive(request, front.spoolPath)
-    const source = await readSource(fields, body, headerOf(request, 'content-type'))
+    body = await receiveBody(request, front.spoolPath)
+    const source = await readQuerySource(fields, body, headerOf(request, 'content-type'))
     const call = readCall(request, source.fields)
     reply = createReply(response, call)
     reply.set('X-ClickHouse-Query-Id', call.queryId)

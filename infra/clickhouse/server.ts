@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Engine, openEngine } from './engine.js'
 import { createPipes } from './pipes.js'
-import type { ChildOptions, ChildReport } from './report.js'
-import { createLanes } from './semaphore.js'
+import type { EngineOptions, EngineReport } from './report.js'
+import { createSemaphore } from './semaphore.js'
 import { createFront } from './serve.js'
 import { createSessions, freshLease } from './sessions.js'
 
@@ -14,7 +14,7 @@ import { createSessions, freshLease } from './sessions.js'
 const statementsMax = 56
 
 process.once('message', (options) => {
-  serve(options as ChildOptions).catch((error: unknown) => {
+  serve(options as EngineOptions).catch((error: unknown) => {
     report({ kind: 'failed', code: codeOf(error), detail: String(error) })
     setTimeout(die, 200)
   })
@@ -22,7 +22,7 @@ process.once('message', (options) => {
 process.once('disconnect', die)
 process.once('SIGTERM', die)
 
-async function serve(options: ChildOptions): Promise<void> {
+async function serve(options: EngineOptions): Promise<void> {
   const spoolPath = join(options.dataPath, 'spool')
   const storePath = join(options.dataPath, 'store')
   const emptyPath = join(options.dataPath, 'empty')
@@ -40,7 +40,7 @@ async function serve(options: ChildOptions): Promise<void> {
     engine,
     spoolPath,
     pipes: await createPipes(join(options.dataPath, 'pipes'), statementsMax),
-    lanes: createLanes(statementsMax),
+    semaphore: createSemaphore(statementsMax),
     sessions: createSessions(engine),
     running: new Set<string>(),
     known: { writer: options.writer, reader: options.reader },
@@ -73,7 +73,7 @@ async function timezoneOf(engine: Engine): Promise<string> {
   return bytes.toString('utf8').trim()
 }
 
-function report(message: ChildReport): void {
+function report(message: EngineReport): void {
   process.send?.(message)
 }
 

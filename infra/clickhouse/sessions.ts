@@ -1,7 +1,7 @@
 import type { Connection, Engine } from './engine.js'
-import type { Call, SessionWish } from './http/call.js'
+import type { Call, SessionRequest } from './http/call.js'
 import { exceptionOf } from './http/exception.js'
-import { literal } from './sql/statement.js'
+import { stringLiteral } from './sql/statement.js'
 
 /** A connection for one call; `release` closes it, or keeps it where it belongs to a session. */
 export interface Lease {
@@ -57,7 +57,7 @@ export function freshLease(engine: Engine): Lease {
   return { connection, release: async () => connection.close() }
 }
 
-function enter(engine: Engine, sessions: Map<string, Session>, wish: SessionWish): Session {
+function enter(engine: Engine, sessions: Map<string, Session>, wish: SessionRequest): Session {
   const found = sessions.get(wish.id)
   if (found === undefined && wish.mustExist) {
     throw exceptionOf('SESSION_NOT_FOUND', `Session ${wish.id} not found`)
@@ -75,7 +75,7 @@ function enter(engine: Engine, sessions: Map<string, Session>, wish: SessionWish
 /** The SET that restores what the settings of a call are about to change. */
 async function undoOf(connection: Connection, call: Call): Promise<string | undefined> {
   if (call.settings.length === 0) return undefined
-  const names = call.settings.map(([name]) => literal(name)).join(', ')
+  const names = call.settings.map(([name]) => stringLiteral(name)).join(', ')
   const before = await connection.query(
     `SELECT name, value FROM system.settings WHERE name IN (${names})`,
     'JSONCompactEachRow',
@@ -84,7 +84,7 @@ async function undoOf(connection: Connection, call: Call): Promise<string | unde
   if (rows.length === 0) return undefined
   const set = rows.map((row) => {
     const [name, value] = JSON.parse(row) as [string, string]
-    return `${name} = ${literal(value)}`
+    return `${name} = ${stringLiteral(value)}`
   })
   return `SET ${set.join(', ')}`
 }

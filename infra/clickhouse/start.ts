@@ -6,7 +6,7 @@ import { Fault } from '../../schemas/fault.js'
 import { supervise } from '../stack/processes/supervise.js'
 import type { Credentials } from './http/auth.js'
 import { type Lock, lockFolder } from './lock.js'
-import type { ChildOptions, ChildReport } from './report.js'
+import type { EngineOptions, EngineReport } from './report.js'
 import { defaultPace, type WatchdogPace, watch } from './watchdog.js'
 
 export interface ClickHouseOptions {
@@ -138,7 +138,7 @@ function startChild(
     })
   }
   child.once('exit', (code, signal) => onEvent({ kind: 'exited', code, signal }))
-  const message: ChildOptions = { dataPath, port, writer, reader, memoryBytesMax }
+  const message: EngineOptions = { dataPath, port, writer, reader, memoryBytesMax }
   child.send(message, () => undefined)
   return child
 }
@@ -151,7 +151,7 @@ function untilListening(child: ChildProcess): Promise<number> {
   })
   return new Promise((resolve, reject) => {
     child.once('message', (message) => {
-      const report = message as ChildReport
+      const report = message as EngineReport
       if (report.kind === 'listening') return resolve(report.port)
       const code = report.code === 'EADDRINUSE' ? 'PORT_TAKEN' : 'CONFIG'
       const fail = (): void =>

@@ -74,7 +74,7 @@ function render(summary: BillSummary): string {
   const { cycleId, first, last, bills, total, reasons, seconds, variance } = summary
   const count = Object.values(bills).reduce((sum, one) => sum + one, 0)
   const all = Object.values(seconds).reduce((sum, one) => sum + one, 0)
-  const whole = (bills.billed ?? 0) + (bills.projected ?? 0)
+  const whole = (bills.computed ?? 0) + (bills.projected ?? 0)
   const more = reasons.length - reasonsShown
   return [
     `cycle ${cycleId}, ${first} to ${last}: ${grouped(whole)} of ${grouped(count)} bills, ${total} dollars in all, ${all.toFixed(1)} s`,

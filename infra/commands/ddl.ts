@@ -1,4 +1,3 @@
-import { toCluster } from '../schema/cluster.js'
 import { readStatements } from '../schema/migrate.js'
 import { toGrants } from '../schema/views/grants.js'
 import { readOwnProfile } from '../stack/profile-file.js'
@@ -8,20 +7,18 @@ export interface DdlOptions {
   readonly cluster?: string
   /** Print the statements for readers instead. */
   readonly grants: boolean
-  /** The user that Tieline works as. */
+  /** The user that Tieline works as; the views read the tables with its rights. */
   readonly definer: string
 }
 
-/** Prints the statements that make a profile's database, or those that let others read it. */
+/** Prints the statements that create a profile's database, or those that let others read it. */
 export async function ddl(context: Context, options: DdlOptions): Promise<number> {
   const { cluster, definer } = options
   const profile = readOwnProfile(context.profilePath, context.homePath)
-  const statements = await readStatements(profile)
+  const statements = await readStatements(profile, cluster)
   const { database } = profile
-  const made =
-    cluster === undefined ? statements : toCluster(statements, { name: cluster, database })
   const granted = () =>
     toGrants(statements, { database, definer, ...(cluster !== undefined && { cluster }) })
-  for (const statement of options.grants ? granted() : made) context.print(`${statement};\n`)
+  for (const statement of options.grants ? granted() : statements) context.print(`${statement};\n`)
   return exitCodes.good
 }

@@ -64,7 +64,7 @@ export async function probe(
 /** Keys of the provider and, with a token in the file that `subject` names, its customer. */
 async function login({ profile, subject, context, step }: Probe): Promise<void> {
   const identity = createIdentity(section(profile, 'identity'), {
-    subject: () => '',
+    pseudonymize: () => '',
     tokensCachedMax: 0,
     secret: context.secret,
     now: Date.now,

@@ -5,18 +5,18 @@ import { judgeRecord, type RecordFeed, storeColumn } from '../../schemas/record-
 import { type RecordCode, recordCodes } from '../../schemas/record-value.js'
 import { packageRoot } from '../package-root.js'
 
-/** A column of a feed as a sender has to know it. */
+/** A column of a feed as a sender needs to know it. */
 export interface ColumnShown {
   readonly name: string
   readonly holds: string
-  /** How it is written. */
+  /** Format of its values. */
   readonly written: string
   readonly required: 'yes' | 'may be empty' | 'may be left out'
   readonly isKey: boolean
   readonly example: string
 }
 
-/** A file that shows a feed: its header and the fields of one of its rows. */
+/** An example file of a feed: its header and the fields of one row. */
 export interface Example {
   readonly header: readonly string[]
   readonly row: readonly string[]
@@ -27,11 +27,11 @@ const usageColumns: Readonly<Record<string, readonly [holds: string, written: st
   ExternalSiteID: ['premise', 'identifier'],
   MeterID: ['permanent and unique meter identifier', 'identifier'],
   TimeStamp: ['start of the interval, on the wall clock of the meter', 'day and time, or day'],
-  TotalUnit: ['what was used in the interval, in the unit of the profile', 'number'],
+  TotalUnit: ['quantity of the interval, in the unit of the profile', 'number'],
 }
 const usageKey: readonly string[] = ['MeterID', 'TimeStamp']
 
-/** What a column takes, by the code of its refusal of a long text that is nothing else. */
+/** Format of a column by the error code that a long, otherwise invalid text causes. */
 const written: Readonly<Partial<Record<RecordCode, string>>> = {
   TOO_LONG: 'identifier',
   TEXT_TOO_LONG: 'text',
@@ -43,7 +43,7 @@ const written: Readonly<Partial<Record<RecordCode, string>>> = {
 }
 const longText = 'x'.repeat(501)
 
-/** The columns of a feed in the order of the header, each tried on the judge of its rows. */
+/** The columns of a feed in header order; each is probed with the row validation of the feed. */
 export function columnsOf(feed: Feed, example: Example): readonly ColumnShown[] {
   const given = new Map(example.header.map((name, at) => [name, example.row[at] ?? '']))
   return feed.columns.map((name) => {
@@ -80,9 +80,9 @@ const statements = readdirSync(migrations)
   .map((name) => readFileSync(join(migrations, name), 'utf8'))
   .join('\n')
 
-/** The comment of its column in the feed's view, without what only those who query have to know. */
+/** The comment of the column in the feed's view, without details that only queries need. */
 function holdsOf({ view }: RecordFeed, name: string): string {
-  const from = statements.lastIndexOf(`VIEW {database}.${view}\n(`)
+  const from = statements.lastIndexOf(`VIEW {database}.${view}{onCluster} (`)
   const columns = statements.slice(from, statements.indexOf('\n)', from))
   const comment = new RegExp(`^ +${storeColumn(name)} .*COMMENT '(.+)'`, 'm').exec(columns)?.[1]
   return comment?.replaceAll(forReaders, '') ?? ''

@@ -5,12 +5,13 @@ import { createStore, type Store } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { packageRoot } from '../package-root.js'
+import { oneServer, overAllShards, replicatedOn, type Topology } from './cluster.js'
 
 interface Migration {
   readonly name: string
   /** sha256 of the file. */
   readonly hash: string
-  /** sha256 of the statements with the profile's values in them. */
+  /** sha256 of the file with all placeholders filled in. */
   readonly renderedHash: string
   readonly statements: readonly string[]
 }
@@ -22,29 +23,44 @@ interface Applied {
   readonly time_zone: string
 }
 
+const createDatabase = `CREATE DATABASE IF NOT EXISTS {database}{onCluster}
+COMMENT 'Meter reads and bills, loaded by Tieline'`
+
+const createMigrations = `CREATE TABLE IF NOT EXISTS {database}.schema_migration{onCluster} (
+    name String COMMENT 'file name of the migration',
+    hash String COMMENT 'sha256 of the file, hexadecimal',
+    rendered_hash String COMMENT 'sha256 of its statements with the values of the profile',
+    time_zone String COMMENT 'time zone of the profile; a database keeps it permanently',
+    applied_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'when it was applied'
+) ENGINE = {engine:ReplacingMergeTree(applied_at)}
+ORDER BY name
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Migrations that were applied to this database'`
+
 /**
- * Brings the profile's database up to date and returns the names of what was applied. Each
- * migration is recorded after its last statement, and each statement may run twice, so a crash at
- * any point only repeats. A profile that changes a view's values (the units) applies it again, and
- * all migrations behind it, which may have changed the same view since.
- * Throws `STORE_REFUSED` when an applied file was changed, `CONFIG` when the time zone was.
+ * Applies all pending migrations to the profile's database and returns their names. Each migration
+ * is recorded after its last statement, and each statement may run twice, so a crash at any point
+ * only repeats work. A profile that changes a value in a view (the units) applies that migration
+ * again, and all migrations after it, which may have changed the same view.
+ * Throws `STORE_REFUSED` if an applied file was changed, `CONFIG` if the time zone was.
  */
 export async function migrate(store: Store, profile: Profile): Promise<readonly string[]> {
   const { database } = store.address
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(database)) {
     throw new Fault('CONFIG', `database ${JSON.stringify(database)} is not a plain name`)
   }
-  await createDatabase(store)
+  const fill = filler({ ...profile, database }, oneServer)
+  await ensureMigrations(store, fill)
   const applied = await readApplied(store)
   refuseOtherZone(applied, profile, database)
   const names: string[] = []
   let isChanged = false
-  for (const migration of await readMigrations(placeholders(database, profile))) {
+  for (const migration of await readMigrations(fill)) {
     const known = applied.find((one) => one.name === migration.name)
     if (known !== undefined && known.hash !== migration.hash) {
       throw new Fault(
         'STORE_REFUSED',
-        `migration ${migration.name} was applied to ${database} with other content; put its file back and add a new one`,
+        `migration ${migration.name} was changed after it was applied to ${database}; restore the file and add a new migration instead`,
       )
     }
     if (known?.rendered_hash === migration.renderedHash && !isChanged) continue
@@ -56,46 +72,31 @@ export async function migrate(store: Store, profile: Profile): Promise<readonly 
   return names
 }
 
-/** Every statement that makes a profile's database, in order, for whoever runs them himself. */
-export async function readStatements(profile: Profile): Promise<readonly string[]> {
-  const { database } = profile
-  const migrations = await readMigrations(placeholders(database, profile))
-  return [
-    databaseOf(database),
-    migrationsOf(database),
+/** All statements that create a profile's database, in order, on one server or on a cluster. */
+export async function readStatements(
+  profile: Profile,
+  cluster?: string,
+): Promise<readonly string[]> {
+  const fill = filler(profile, cluster === undefined ? oneServer : replicatedOn(cluster))
+  const migrations = await readMigrations(fill)
+  const statements = [
+    fill(createDatabase),
+    fill(createMigrations),
     ...migrations.flatMap(({ statements }) => statements),
   ]
+  if (cluster === undefined) return statements
+  return [...statements, ...overAllShards(statements, cluster)]
 }
 
-/** ClickHouse refuses any statement in a database that does not exist, so this one runs elsewhere. */
-async function createDatabase(store: Store): Promise<void> {
+/** ClickHouse refuses any statement in a database that does not exist: the first uses `default`. */
+async function ensureMigrations(store: Store, fill: Fill): Promise<void> {
   const outside = createStore({ ...store.address, database: 'default' })
-  const { database } = store.address
   try {
-    await outside.command({ sql: databaseOf(database) })
+    await outside.command({ sql: fill(createDatabase) })
   } finally {
     await outside.close()
   }
-  await store.command({ sql: migrationsOf(database) })
-}
-
-function databaseOf(database: string): string {
-  return `CREATE DATABASE IF NOT EXISTS ${database} COMMENT 'Meter reads and bills, loaded by Tieline'`
-}
-
-function migrationsOf(database: string): string {
-  return `CREATE TABLE IF NOT EXISTS ${database}.schema_migration
-(
-    name String COMMENT 'file name of the migration',
-    hash String COMMENT 'sha256 of the file, hexadecimal',
-    rendered_hash String COMMENT 'sha256 of its statements with the values of the profile',
-    time_zone String COMMENT 'time zone of the profile, which a database keeps for good',
-    applied_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'when it was applied'
-)
-ENGINE = ReplacingMergeTree(applied_at)
-ORDER BY name
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'Migrations that this database has'`
+  await store.command({ sql: fill(createMigrations) })
 }
 
 function readApplied(store: Store): Promise<readonly Applied[]> {
@@ -111,53 +112,58 @@ function refuseOtherZone(applied: readonly Applied[], profile: Profile, database
   if (other === undefined) return
   throw new Fault(
     'CONFIG',
-    `database ${database} was made for time zone ${other.time_zone} and the profile says ${profile.timeZone}; put it back, or name another database`,
+    `database ${database} was created for time zone ${other.time_zone}, but the profile has ${profile.timeZone}; restore the time zone or use another database`,
   )
 }
 
-async function readMigrations(
-  values: Readonly<Record<string, string>>,
-): Promise<readonly Migration[]> {
+async function readMigrations(fill: Fill): Promise<readonly Migration[]> {
   const folder = join(packageRoot(import.meta.url), 'infra', 'schema', 'migrations')
   const names = (await readdir(folder)).filter((name) => /^\d{3}-[a-z0-9-]+\.sql$/.test(name))
   const texts = names.sort().map(async (name) => {
     const text = await readFile(join(folder, name), 'utf8')
-    const rendered = fill(text, values)
+    const rendered = fill(text)
     const statements = splitStatements(rendered)
     return { name, hash: sha256(text), renderedHash: sha256(rendered), statements }
   })
   return Promise.all(texts)
 }
 
-/** The values that stand in migrations as `{name}`. All of them are checked here, not escaped. */
-function placeholders(database: string, profile: Profile): Readonly<Record<string, string>> {
-  const values = {
-    database,
+type Fill = (text: string) => string
+
+/**
+ * Fills in `{name}` and `{engine:Family(version)}`; ClickHouse's own parameters, `{name:Type}`,
+ * stay. The profile's values are checked here and not escaped.
+ */
+function filler(profile: Profile, topology: Topology): Fill {
+  const { onCluster, deduplicationWindow } = topology
+  const ofProfile = {
+    database: profile.database,
     timeZone: profile.timeZone,
     electricUnit: profile.usage.unit.Electric,
     gasUnit: profile.usage.unit.Gas,
     lateAfterSeconds: String(Math.round(profile.usage.lateAfterHours * 3_600)),
   }
-  for (const [name, value] of Object.entries(values)) {
+  for (const [name, value] of Object.entries(ofProfile)) {
     if (/^[A-Za-z0-9_+/-]+$/.test(value)) continue
     throw new Fault(
       'CONFIG',
-      `${name} ${JSON.stringify(value)} has characters that SQL gives meaning`,
+      `${name} ${JSON.stringify(value)} has characters that are special in SQL`,
     )
   }
-  return values
+  const values: Readonly<Record<string, string>> = { ...ofProfile, onCluster, deduplicationWindow }
+  const named = (text: string) =>
+    text.replace(/\{([A-Za-z]+)\}/g, (_, name: string) => {
+      const value = values[name]
+      if (value === undefined) throw new Error(`migrations have no placeholder {${name}}`)
+      return value
+    })
+  return (text) =>
+    named(text).replace(/\{engine:(\w+)(?:\((\w+)\))?\}/g, (_, family, version) =>
+      topology.engine(family, version),
+    )
 }
 
-/** Fills in `{name}`; ClickHouse's own parameters, `{name:Type}`, stay as they are. */
-function fill(text: string, values: Readonly<Record<string, string>>): string {
-  return text.replace(/\{([A-Za-z]+)\}/g, (_, name: string) => {
-    const value = values[name]
-    if (value === undefined) throw new Error(`migrations know no placeholder {${name}}`)
-    return value
-  })
-}
-
-/** Statements end with a semicolon at the end of a line. */
+/** Splits at each semicolon that ends a line; drops what is only a comment. */
 export function splitStatements(text: string): readonly string[] {
   return text
     .split(/;[ \t]*(?:\r?\n|$)/)

@@ -31,12 +31,12 @@ const secretsName = 'secrets.json'
 const secretsSchema = z.object({ writer: z.string(), reader: z.string(), redis: z.string() })
 
 /** Passwords of the embedded servers; made once for each data folder. */
-export type Secrets = z.infer<typeof secretsSchema>
+export type ServerPasswords = z.infer<typeof secretsSchema>
 
 /** The data folder of one machine: absolute paths of its parts. */
 export interface Home extends Readonly<Record<(typeof homeFolders)[number], string>> {
   readonly path: string
-  readonly secrets: Secrets
+  readonly secrets: ServerPasswords
 }
 
 /**
@@ -70,7 +70,7 @@ function makeFolder(path: string): string {
   return path
 }
 
-function openSecrets(path: string): Secrets {
+function openSecrets(path: string): ServerPasswords {
   const text = readIfThere(path)
   if (text === undefined) {
     const random = () => randomBytes(24).toString('hex')

@@ -34,7 +34,7 @@ export function collectSecrets(
 }
 
 /** The secret of a reference among those that were collected. */
-export function revealFrom(secrets: Secrets): (reference: SecretReference) => string {
+export function secretFrom(secrets: Secrets): (reference: SecretReference) => string {
   return (reference) => {
     const secret = secrets[placeOf(reference)]
     if (secret !== undefined) return secret

@@ -79,7 +79,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         },
         logsPath: home.logs,
         onEvent: (event) => options.log.warn(event),
-        onTold: (text) => stays && options.say?.(printable(text)),
+        onMessage: (text) => stays && options.say?.(printable(text)),
       })
       return { ...child, detail: () => child.detail() as WorkerDetail }
     })

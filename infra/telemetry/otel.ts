@@ -23,7 +23,7 @@ import { Fault } from '../../schemas/fault.js'
 import type { Tracer } from '../../schemas/tracer.js'
 import { packageVersion } from '../package-root.js'
 import type { Log } from './log.js'
-import { onlyTold } from './span-attributes.js'
+import { withAllowedAttributes } from './span-attributes.js'
 
 /** Where traces are sent; what else OTEL_ variables set, OpenTelemetry reads for itself. */
 export interface TracingSettings {
@@ -60,7 +60,7 @@ export function createTracing(
     .merge(resourceFromAttributes(own))
     .merge(detectResources({ detectors: [envDetector] }))
   const hear = createResultLog(url, log)
-  const exporter = onlyTold(new OTLPTraceExporter({ url }), hear)
+  const exporter = withAllowedAttributes(new OTLPTraceExporter({ url }), hear)
   const provider = new NodeTracerProvider({
     resource,
     spanProcessors: [new BatchSpanProcessor(exporter)],

@@ -67,8 +67,8 @@ function createBeginning(): (time: number, entry: RequestEntry) => string {
   }
 }
 
-function rest({ ms, requestId, subject, reason }: RequestEntry): string {
-  const who = subject === undefined ? '' : `","subject":"${subject}`
+function rest({ ms, requestId, pseudonym, reason }: RequestEntry): string {
+  const who = pseudonym === undefined ? '' : `","pseudonym":"${pseudonym}`
   const why = reason === undefined ? '' : `","reason":"${escaped(reason)}`
   return `${thousandths(Math.round(ms * 1_000))},"requestId":"${requestId}${who}${why}"}\n`
 }

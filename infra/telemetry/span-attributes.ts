@@ -10,7 +10,7 @@ const code = /^[A-Z0-9_]{1,40}$/
  * All that a span may tell besides its name and times, and how it may look. Whatever else a library
  * notes down (options, results, messages, stacks, ids that are hashes of a meter) is not sent.
  */
-const told: Readonly<Record<string, RegExp>> = {
+const allowed: Readonly<Record<string, RegExp>> = {
   'http.request.method': code,
   'http.route': word,
   'http.response.status_code': word,
@@ -28,13 +28,13 @@ const told: Readonly<Record<string, RegExp>> = {
 }
 
 /** An exporter to which each span comes with what may be told alone; `hear` learns how it went. */
-export function onlyTold(
+export function withAllowedAttributes(
   exporter: SpanExporter,
   hear: (result: ExportResult) => void,
 ): SpanExporter {
   return {
     export: (spans, done) =>
-      exporter.export(spans.map(toTold), (result) => {
+      exporter.export(spans.map(toAllowed), (result) => {
         hear(result)
         done(result)
       }),
@@ -42,20 +42,20 @@ export function onlyTold(
   }
 }
 
-function toTold(span: ReadableSpan): ReadableSpan {
+function toAllowed(span: ReadableSpan): ReadableSpan {
   const isFailed = span.events.some(({ name }) => name === 'job failed')
   const code = isFailed ? errorStatus : span.status.code
   const events = span.events.map(({ name, time, attributes = {} }) => ({
     name,
     time,
-    attributes: toldOf(attributes),
+    attributes: allowedOf(attributes),
   }))
-  const value = { attributes: toldOf(span.attributes), events, links: [], status: { code } }
+  const value = { attributes: allowedOf(span.attributes), events, links: [], status: { code } }
   return Object.assign(Object.create(span) as ReadableSpan, value)
 }
 
-function toldOf(attributes: ReadableSpan['attributes']): ReadableSpan['attributes'] {
+function allowedOf(attributes: ReadableSpan['attributes']): ReadableSpan['attributes'] {
   return Object.fromEntries(
-    Object.entries(attributes).filter(([key, value]) => told[key]?.test(String(value))),
+    Object.entries(attributes).filter(([key, value]) => allowed[key]?.test(String(value))),
   )
 }

@@ -54,7 +54,7 @@ const others = {
  * Throws `CONFIG` for a variable that OpenTelemetry would pass over without a word, or choke on: a
  * batch of no spans is never sent off.
  */
-export function refuseMalformed(env: Environment): void {
+export function expectWellFormed(env: Environment): void {
   const forms = [
     ...Object.entries(ofExporter).map(([of, form]) => [exporterVariable(env, of), form] as const),
     ...Object.entries(others),

@@ -2,8 +2,8 @@ import { Fault } from '../../schemas/fault.js'
 import type { OpenTracing, TracingOptions, TracingSettings } from './otel.js'
 import {
   type Environment,
+  expectWellFormed,
   exporterVariable,
-  refuseMalformed,
   settingOf,
 } from './tracing-variables.js'
 
@@ -19,7 +19,7 @@ export function readTracing(env: Environment): TracingSettings | undefined {
   const name = exporterVariable(env, 'ENDPOINT')
   const text = settingOf(env, name)
   if (text === undefined) return undefined
-  refuseMalformed(env)
+  expectWellFormed(env)
   const url = toUrl(name, text)
   if (name === sharedEndpoint) url.pathname = `${url.pathname.replace(/\/$/, '')}/v1/traces`
   return { url: url.href }

@@ -1,4 +1,5 @@
 import type { Store } from '../store/clickhouse.js'
+import { id, sql, typed } from '../store/sql.js'
 
 /** A run whose row is not there after a day has died. */
 const hours = 24
@@ -17,12 +18,11 @@ export async function forgetRuns(
 ): Promise<void> {
   const before = new Date(now.getTime() - hours * 3_600_000).toISOString().replace(/\D/g, '')
   const rows = await store.rows<{ run: string }>({
-    sql: `SELECT run FROM bill_run
-      QUALIFY row_number() OVER (PARTITION BY billing_cycle_id, start_date, as_of IS NULL ORDER BY run DESC) > {runsKept:UInt32}
+    sql: sql`SELECT run FROM bill_run
+      QUALIFY row_number() OVER (PARTITION BY billing_cycle_id, start_date, as_of IS NULL ORDER BY run DESC) > ${typed('UInt32', runsKept)}
       UNION DISTINCT
       SELECT DISTINCT run FROM (SELECT run FROM bill_plan UNION ALL SELECT run FROM bill_row)
-      WHERE run < {before:String} AND run NOT IN (SELECT run FROM bill_run)`,
-    parameters: { runsKept, before },
+      WHERE run < ${before} AND run NOT IN (SELECT run FROM bill_run)`,
   })
   for (let at = 0; at < rows.length; at += runsMax) {
     await forget(
@@ -35,8 +35,7 @@ export async function forgetRuns(
 async function forget(store: Store, runs: readonly string[]): Promise<void> {
   for (const table of ['bill_variance_row', 'bill_row', 'bill_plan', 'bill_run']) {
     await store.command({
-      sql: `ALTER TABLE ${table} DELETE WHERE run IN {runs:Array(String)}`,
-      parameters: { runs },
+      sql: sql`ALTER TABLE ${id(table)} DELETE WHERE run IN ${runs}`,
       settings: { mutations_sync: 2 },
     })
   }

@@ -2,6 +2,7 @@ import { toDays } from '../../schemas/lint/finding.js'
 import type { PlanDays } from '../../schemas/rating/plan.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { Store } from '../store/clickhouse.js'
+import { id, sql, typed } from '../store/sql.js'
 import type { Period } from './period.js'
 
 /** The tables that a run works in and drops when it has ended. */
@@ -47,11 +48,13 @@ export async function gatherMembers(
   tables: RunTables,
   { period, profile }: { readonly period: Period; readonly profile: Profile },
 ): Promise<void> {
-  const { Electric, Gas } = profile.usage.unit
+  const { first, last, cycleId } = period
+  const { timeZone, usage } = profile
+  const { Electric, Gas } = usage.unit
   await store.command({
-    sql: `CREATE TABLE ${tables.members} ENGINE = MergeTree ORDER BY meter_id AS
-      WITH toInt32({first:Date}) AS first, toInt32({last:Date}) AS last,
-        (at -> toInt32(toDate(at, {zone:String}))) AS day_of,
+    sql: sql`CREATE TABLE ${id(tables.members)} ENGINE = MergeTree ORDER BY meter_id AS
+      WITH toInt32(${typed('Date', first)}) AS first, toInt32(${typed('Date', last)}) AS last,
+        (at -> toInt32(toDate(at, ${timeZone}))) AS day_of,
         arrayFilter((c, i) -> i = length(told) OR c.1 != told[i + 1].1, told, arrayEnumerate(told)) AS days,
         arrayFilter((c, i) -> i = 1 OR c.2 != days[i - 1].2, days, arrayEnumerate(days)) AS changes,
         arrayMap((c, i) -> (c.2,
@@ -60,7 +63,7 @@ export async function gatherMembers(
           changes, arrayEnumerate(changes)) AS cut,
         if(empty(told), [(toString(rate_code), first_day, last_day)], arrayFilter(r -> r.2 <= r.3, cut)) AS rates
       SELECT meter_id, external_site_id, account_number, client_id, client_ids, held_from, held_to,
-        multiIf(unit_of_measure != '', toString(unit_of_measure), meter_type = 'Gas', {gas:String}, {electric:String}) AS unit,
+        multiIf(unit_of_measure != '', toString(unit_of_measure), meter_type = 'Gas', ${Gas}, ${Electric}) AS unit,
         first_day, last_day, rates,
         tenancies > 1 OR first_day != first OR last_day != last AS is_odd,
         toUInt32(dense_rank() OVER (ORDER BY first_day, last_day, rates)) AS plan
@@ -72,7 +75,7 @@ export async function gatherMembers(
           if(valid_to IS NULL, last, least(last, day_of(held_to - 1))) AS last_day,
           count() OVER (PARTITION BY meter_id) AS tenancies
         FROM tenancy FINAL
-        WHERE meter_id IN (SELECT meter_id FROM tenancy FINAL WHERE billing_cycle_id = {cycleId:String})
+        WHERE meter_id IN (SELECT meter_id FROM tenancy FINAL WHERE billing_cycle_id = ${cycleId})
       ) AS t
       LEFT JOIN (
         SELECT meter_id AS m, external_site_id AS s, account_number AS a,
@@ -82,15 +85,7 @@ export async function gatherMembers(
         GROUP BY m, s, a
         HAVING uniqExact(rate_code) > 1
       ) AS f ON f.m = t.meter_id AND f.s = t.external_site_id AND f.a = t.account_number
-      WHERE billing_cycle_id = {cycleId:String} AND first_day <= last_day AND held_from < held_to`,
-    parameters: {
-      first: period.first,
-      last: period.last,
-      cycleId: period.cycleId,
-      zone: profile.timeZone,
-      electric: Electric,
-      gas: Gas,
-    },
+      WHERE billing_cycle_id = ${cycleId} AND first_day <= last_day AND held_from < held_to`,
   })
 }
 
@@ -111,8 +106,8 @@ export async function readPlans(
     from: number
     to: number
   }>({
-    sql: `SELECT plan, any(rates) AS rates, any(first_day) AS from, any(last_day) AS to
-      FROM ${members} GROUP BY plan ORDER BY plan`,
+    sql: sql`SELECT plan, any(rates) AS rates, any(first_day) AS from, any(last_day) AS to
+      FROM ${id(members)} GROUP BY plan ORDER BY plan`,
   })
   const [first, last] = [toDays(period.first), toDays(period.last)]
   return rows.map(({ rates, ...days }) => ({

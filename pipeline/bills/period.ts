@@ -1,6 +1,7 @@
 import { Fault } from '../../schemas/fault.js'
 import { fromDays, toDays } from '../../schemas/lint/finding.js'
 import type { Store } from '../store/clickhouse.js'
+import { sql, typed } from '../store/sql.js'
 
 /** A period of a billing cycle; local days, both inclusive. */
 export interface Period {
@@ -25,11 +26,10 @@ export async function findPeriod(
   { cycleId, start, today }: PeriodWanted,
 ): Promise<Period> {
   const periods = await store.rows<{ first: string; last: string; fileId: string }>({
-    sql: `SELECT toString(start_date) AS first, toString(last_date) AS last, file_id AS fileId
+    sql: sql`SELECT toString(start_date) AS first, toString(last_date) AS last, file_id AS fileId
       FROM billing_cycle
-      WHERE billing_cycle_id = {cycleId:String} AND company_code IN {companyCodes:Array(String)}
+      WHERE billing_cycle_id = ${cycleId} AND company_code IN ${companyCodes}
       ORDER BY start_date`,
-    parameters: { cycleId, companyCodes },
   })
   const found =
     start === undefined
@@ -60,15 +60,14 @@ export async function findYears(
   today: string,
 ): Promise<readonly CycleYear[]> {
   const cycles = await store.rows<{ cycleId: string; meters: string }>({
-    sql: `SELECT toString(billing_cycle_id) AS cycleId, toString(uniqExact(meter_id)) AS meters
+    sql: sql`SELECT toString(billing_cycle_id) AS cycleId, toString(uniqExact(meter_id)) AS meters
       FROM tenancy FINAL GROUP BY cycleId ORDER BY cycleId`,
   })
   const periods = await store.rows<Period>({
-    sql: `SELECT billing_cycle_id AS cycleId, toString(start_date) AS first, toString(last_date) AS last, file_id AS fileId
+    sql: sql`SELECT billing_cycle_id AS cycleId, toString(start_date) AS first, toString(last_date) AS last, file_id AS fileId
       FROM billing_cycle
-      WHERE company_code IN {companyCodes:Array(String)} AND last_date < {today:Date}
+      WHERE company_code IN ${companyCodes} AND last_date < ${typed('Date', today)}
       ORDER BY start_date`,
-    parameters: { companyCodes, today },
   })
   return cycles.map(({ cycleId, meters }) => {
     const ended = periods.filter((one) => one.cycleId === cycleId)

@@ -1,4 +1,5 @@
 import type { Store } from '../store/clickhouse.js'
+import { type Sql, sql, typed } from '../store/sql.js'
 import type { RunFailure } from './failure.js'
 import { failureColumns, instantOf, msOf } from './run-failure.js'
 
@@ -30,14 +31,17 @@ export interface PeriodsWanted {
 }
 
 /** All periods that have begun and did not end long ago, the latest first. */
-export function readPeriods(store: Store, wanted: PeriodsWanted): Promise<readonly PeriodState[]> {
+export function readPeriods(
+  store: Store,
+  { companyCodes, today, daysBackMax }: PeriodsWanted,
+): Promise<readonly PeriodState[]> {
   return store.rows<PeriodState>({
-    sql: `SELECT c.billing_cycle_id AS cycleId, toString(c.start_date) AS first, toString(c.last_date) AS last,
+    sql: sql`SELECT c.billing_cycle_id AS cycleId, toString(c.start_date) AS first, toString(c.last_date) AS last,
         greatest(t.changed_at, (SELECT max(published_at) FROM schedule_in_force WHERE feed != 'BillingCycles')) AS changed_at,
         r.run = '' AND greatest(changed_at, c.published_at) > s.recorded_at AS is_new,
-        if(is_new, 0, ${msOf('greatest(r.known_at, s.known_at)')}) AS knownAt,
-        ${msOf('r.published_at')} AS billedAt, ${msOf('changed_at')} AS changedAt,
-        s.failures AS failures, ${msOf('s.since')} AS since, ${msOf('s.retry_at')} AS retryAt
+        if(is_new, 0, ${msOf(sql`greatest(r.known_at, s.known_at)`)}) AS knownAt,
+        ${msOf(sql`r.published_at`)} AS billedAt, ${msOf(sql`changed_at`)} AS changedAt,
+        s.failures AS failures, ${msOf(sql`s.since`)} AS since, ${msOf(sql`s.retry_at`)} AS retryAt
       FROM billing_cycle AS c
       LEFT JOIN (
         SELECT billing_cycle_id, start_date, last_date, max(b.run) AS run, argMax(b.known_at, b.run) AS known_at,
@@ -50,10 +54,9 @@ export function readPeriods(store: Store, wanted: PeriodsWanted): Promise<readon
         SELECT toString(billing_cycle_id) AS cycle, max(o.published_at) AS changed_at
         FROM tenancy AS o FINAL GROUP BY cycle
       ) AS t ON t.cycle = c.billing_cycle_id
-      WHERE c.company_code IN {companyCodes:Array(String)}
-        AND c.start_date <= {today:Date} AND toInt32(c.last_date) >= toInt32({today:Date}) - {daysBackMax:Int32}
+      WHERE c.company_code IN ${companyCodes}
+        AND c.start_date <= ${typed('Date', today)} AND toInt32(c.last_date) >= toInt32(${typed('Date', today)}) - ${typed('Int32', daysBackMax)}
       ORDER BY last DESC, cycleId`,
-    parameters: { ...wanted },
   })
 }
 
@@ -80,16 +83,15 @@ export interface BillFile {
 
 /** Files of usage and of what was billed that were published after an instant, in that order. */
 export function readFilesSince(store: Store, since: number): Promise<readonly BillFile[]> {
-  const bound = (at: string, open: string) =>
-    `if(${at} IS NULL, ${open}, toFloat64(toUnixTimestamp(assumeNotNull(${at}))) * 1000)`
+  const bound = (at: Sql, open: Sql) =>
+    sql`if(${at} IS NULL, ${open}, toFloat64(toUnixTimestamp(assumeNotNull(${at}))) * 1000)`
   return store.rows<BillFile>({
-    sql: `SELECT arrival, ${msOf('assumeNotNull(published_at)')} AS publishedAt,
-        ${bound('first_interval_start', '0')} AS from, ${bound('last_interval_end', '1e15')} AS to
+    sql: sql`SELECT arrival, ${msOf(sql`assumeNotNull(published_at)`)} AS publishedAt,
+        ${bound(sql`first_interval_start`, sql`0`)} AS from, ${bound(sql`last_interval_end`, sql`1e15`)} AS to
       FROM file_load
       WHERE status = 'published' AND feed IN ('Electric', 'Gas', 'Billing', 'BillingLines')
-        AND published_at > fromUnixTimestamp64Milli({since:Int64})
+        AND published_at > fromUnixTimestamp64Milli(${typed('Int64', since)})
       ORDER BY published_at`,
-    parameters: { since },
   })
 }
 
@@ -105,18 +107,18 @@ export async function isTouched(
   store: Store,
   { period: { cycleId, first, last }, files, daysBehind }: Touching,
 ): Promise<boolean> {
-  const own = `bitShiftRight(version, 32) IN {arrivals:Array(UInt64)} AND meter_id IN (
-        SELECT meter_id FROM tenancy FINAL WHERE billing_cycle_id = {cycleId:String})`
+  const arrivals = files.map(({ arrival }) => arrival)
+  const own = sql`bitShiftRight(version, 32) IN ${typed('Array(UInt64)', arrivals)} AND meter_id IN (
+        SELECT meter_id FROM tenancy FINAL WHERE billing_cycle_id = ${cycleId})`
   const found = await store.rows({
-    sql: `SELECT 1 FROM usage_read
-      WHERE local_day BETWEEN {first:Date} AND {last:Date} + {daysBehind:UInt8} AND ${own} LIMIT 1
+    sql: sql`SELECT 1 FROM usage_read
+      WHERE local_day BETWEEN ${typed('Date', first)} AND ${typed('Date', last)} + ${typed('UInt8', daysBehind)} AND ${own} LIMIT 1
       UNION ALL
       SELECT 1 FROM billing_period_row
-      WHERE billing_start_date <= {last:Date} AND billing_end_date >= {first:Date} AND ${own} LIMIT 1
+      WHERE billing_start_date <= ${typed('Date', last)} AND billing_end_date >= ${typed('Date', first)} AND ${own} LIMIT 1
       UNION ALL
       SELECT 1 FROM bill_line_row
-      WHERE billing_start_date BETWEEN {first:Date} AND {last:Date} AND ${own} LIMIT 1`,
-    parameters: { first, last, cycleId, daysBehind, arrivals: files.map(({ arrival }) => arrival) },
+      WHERE billing_start_date BETWEEN ${typed('Date', first)} AND ${typed('Date', last)} AND ${own} LIMIT 1`,
   })
   return found.length > 0
 }

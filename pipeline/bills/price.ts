@@ -2,6 +2,7 @@ import { pastDays } from '../../schemas/rating/projection.js'
 import type { Slots } from '../../schemas/rating/slots.js'
 import type { BillingRules } from '../../schemas/settings/billing.js'
 import type { Statement } from '../store/clickhouse.js'
+import { id, join, literal, type Sql, sql } from '../store/sql.js'
 import { passes } from './compile.js'
 import type { RunTables } from './members.js'
 import { dayStarts } from './scan.js'
@@ -24,7 +25,7 @@ const rowsAtOnce = 2_048
 
 export function createMasks({ masks }: RunTables): Statement {
   return {
-    sql: `CREATE TABLE ${masks}
+    sql: sql`CREATE TABLE ${id(masks)}
       (
         plan UInt32, pass UInt8, whole Array(UInt16), through Array(Array(UInt16)),
         before Array(Array(UInt16)), lower Array(Int64), upper Array(Int64)
@@ -46,22 +47,22 @@ export interface Pricing {
 /** Who is priced by what: subqueries or tables. */
 export interface Priced {
   /** Rows of members, with the number of a plan and the unit of the meter as `meter_unit`. */
-  readonly members: string
-  readonly plans: string
+  readonly members: Sql
+  readonly plans: Sql
   /** What of the columns there are is taken for the vector, where it is not the vector itself. */
-  readonly vector?: string
+  readonly vector?: Sql
 }
 
 /** Members with their plans, masks and vectors, one row each; those without reads have no vector. */
-export function joined({ rules, tables }: Pricing, { members, plans, vector }: Priced): string {
+export function joined({ rules, tables }: Pricing, { members, plans, vector }: Priced): Sql {
   const { vectors, masks } = tables
-  const odd = `pass = ${passes.odd}`
-  const source = `SELECT * FROM (${members}) AS m
+  const odd = sql`pass = ${literal(passes.odd)}`
+  const source = sql`SELECT * FROM (${members}) AS m
       ANY LEFT JOIN (
         SELECT meter_id AS u_meter, external_site_id AS u_site, account_number AS u_account,
           client_id AS u_client, pass, seconds, present, negative, vector, method
-        FROM ${vectors}
-        WHERE ${odd} OR meter_id NOT IN (SELECT meter_id FROM ${vectors} WHERE ${odd})
+        FROM ${id(vectors)}
+        WHERE ${odd} OR meter_id NOT IN (SELECT meter_id FROM ${id(vectors)} WHERE ${odd})
       ) AS u ON u_meter = meter_id AND u_site = external_site_id
         AND u_account = account_number AND u_client = client_id
       ANY LEFT JOIN (
@@ -69,10 +70,10 @@ export function joined({ rules, tables }: Pricing, { members, plans, vector }: P
           prices, amounts, percents, minimum
         FROM ${plans}
       ) AS p ON p_plan = plan
-      ANY LEFT JOIN (SELECT plan AS k_plan, pass AS k_pass, whole, through, before, lower, upper FROM ${masks}) AS k
+      ANY LEFT JOIN (SELECT plan AS k_plan, pass AS k_pass, whole, through, before, lower, upper FROM ${id(masks)}) AS k
         ON k_plan = plan AND k_pass = pass`
   const taken =
-    vector === undefined ? source : `SELECT * REPLACE (${vector} AS vector) FROM (${source})`
+    vector === undefined ? source : sql`SELECT * REPLACE (${vector} AS vector) FROM (${source})`
   return rules.tierScope === 'account' ? withAccounts(taken) : taken
 }
 
@@ -80,8 +81,8 @@ export function joined({ rules, tables }: Pricing, { members, plans, vector }: P
  * What the meters of an account with the same plan have used together before each line's days, and
  * in them up to and with each meter: of equal time they fill the tiers one after the other.
  */
-function withAccounts(source: string): string {
-  return `SELECT *, sumForEach(own_before) OVER account AS all_before,
+function withAccounts(source: Sql): Sql {
+  return sql`SELECT *, sumForEach(own_before) OVER account AS all_before,
         sumForEach(own_used) OVER (account ORDER BY meter_id, first_day ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS used_until
       FROM (
         SELECT * EXCEPT (through, before),
@@ -93,46 +94,46 @@ function withAccounts(source: string): string {
 }
 
 /** The energy of each line: what its slots hold within its limits, less what was used before. */
-function energyOf({ rules }: Pricing): string {
+function energyOf({ rules }: Pricing): Sql {
   const isAccount = rules.tierScope === 'account'
   const [through, before] = isAccount
-    ? ['all + used', 'all + used - own']
-    : ['arrayDotProduct(vector, t)', 'arrayDotProduct(vector, b)']
-  const names = isAccount ? ['all', 'used', 'own'] : ['t', 'b']
+    ? [sql`all + used`, sql`all + used - own`]
+    : [sql`arrayDotProduct(vector, t)`, sql`arrayDotProduct(vector, b)`]
+  const names = isAccount ? sql`all, used, own` : sql`t, b`
   const arrays = isAccount ? ['all_before', 'used_until', 'own_used'] : ['through', 'before']
-  const priced = [...arrays, 'lower', 'upper'].map((name) => `if(is_priced, ${name}, [])`)
-  const scaled = (limit: string) =>
-    `multiIf(${limit} > intDiv(${highest}, scale), ${highest}, ${limit} < intDiv(${lowest}, scale), ${lowest}, ${limit} * scale)`
-  const clip = (sum: string) => `least(greatest(${sum}, ${scaled('low')}), ${scaled('high')})`
-  return `arrayMap((${names.join(', ')}, low, high) -> round(toDecimal128(${clip(through)} - ${clip(before)}, 9) / divisor, 6),
-          ${priced.join(', ')}) AS energy`
+  const priced = [...arrays, 'lower', 'upper'].map((name) => sql`if(is_priced, ${id(name)}, [])`)
+  const scaled = (limit: Sql) =>
+    sql`multiIf(${limit} > intDiv(${highest}, scale), ${highest}, ${limit} < intDiv(${lowest}, scale), ${lowest}, ${limit} * scale)`
+  const clip = (sum: Sql) => sql`least(greatest(${sum}, ${scaled(sql`low`)}), ${scaled(sql`high`)})`
+  return sql`arrayMap((${names}, low, high) -> round(toDecimal128(${clip(through)} - ${clip(before)}, 9) / divisor, 6),
+          ${join(priced, sql`, `)}) AS energy`
 }
 
 /** Which bills can be priced, in which unit, and how many intervals they should have. */
-function outcomesOf({ rules, slots, lastActual }: Pricing): readonly string[] {
+function outcomesOf({ rules, slots, lastActual }: Pricing): readonly Sql[] {
   const firstDay = slots.periodDay[0] as number
   const starts = [...dayStarts(slots), slots.count]
   return [
-    `[${starts.join(',')}] AS day_starts,
+    sql`${literal(starts)} AS day_starts,
         seconds = 0 OR present = 0 AND method = '' AS is_empty,
         meter_unit = 'Wh' AND unit != 'Wh' AS is_wh,
-        least(last_day, ${lastActual}) AS actual_day`,
-    `if(is_wh, 'kWh', meter_unit) AS own_unit,
+        least(last_day, ${literal(lastActual)}) AS actual_day`,
+    sql`if(is_wh, 'kWh', meter_unit) AS own_unit,
         if(is_wh, 1000000000, 1000000) AS divisor,
         if(is_wh, 1000, 1) AS scale,
-        ${reachOf} >= ${reachMax} AS is_beyond,
-        day_starts[actual_day - ${firstDay} + 2] - day_starts[first_day - ${firstDay} + 1] AS slots`,
-    'toUInt32(multiIf(is_empty OR actual_day < first_day, 0, seconds >= 86400, actual_day - first_day + 1, intDiv(slots * 900, seconds))) AS expected',
-    `multiIf(
+        ${reachOf} >= ${literal(reachMax)} AS is_beyond,
+        day_starts[actual_day - ${literal(firstDay)} + 2] - day_starts[first_day - ${literal(firstDay)} + 1] AS slots`,
+    sql`toUInt32(multiIf(is_empty OR actual_day < first_day, 0, seconds >= 86400, actual_day - first_day + 1, intDiv(slots * 900, seconds))) AS expected`,
+    sql`multiIf(
           plan_status != '', plan_status,
           own_unit != unit, 'unit',
           is_empty, 'noUsage',
           is_beyond OR seconds > resolution OR method = 'none', 'notProjectable',
-          present < expected * ${rules.presentShareMin}, 'sparse',
+          present < expected * ${literal(rules.presentShareMin)}, 'sparse',
           method != '', 'projected',
-          present < expected * ${completenessMin}, 'incomplete',
-          'billed') AS outcome`,
-    `outcome IN ('billed', 'incomplete', 'projected') AS is_priced`,
+          present < expected * ${literal(completenessMin)}, 'incomplete',
+          'computed') AS outcome`,
+    sql`outcome IN ('computed', 'incomplete', 'projected') AS is_priced`,
   ]
 }
 
@@ -141,37 +142,37 @@ function outcomesOf({ rules, slots, lastActual }: Pricing): readonly string[] {
  * rounded. Each stage is a query over the one before: names that stand for expressions would be
  * put in one into the other, and the statement would take seconds to be understood.
  */
-export function amounts(pricing: Pricing, source: string): string {
+export function amounts(pricing: Pricing, source: Sql): Sql {
   const { rules } = pricing
-  const line = rules.rounding === 'line' ? 2 : 6
-  const total = rules.rounding === 'none' ? 6 : 2
+  const line = literal(rules.rounding === 'line' ? 2 : 6)
+  const total = literal(rules.rounding === 'none' ? 6 : 2)
   const stages = [
     ...outcomesOf(pricing),
     energyOf(pricing),
-    `arrayConcat(
+    sql`arrayConcat(
           arrayMap((q, price) -> toDecimal128(round(q * price, ${line}), 6), energy, if(is_priced, prices, [])),
           arrayMap(amount -> toDecimal128(round(amount, ${line}), 6), if(is_priced, amounts, []))) AS untaxed`,
-    'arraySum(arrayMap((amount, is_taxable) -> amount * is_taxable, untaxed, arraySlice(taxable, 1, length(untaxed)))) AS taxed',
-    `arrayConcat(untaxed, arrayMap(percent -> toDecimal128(round(taxed * percent * toDecimal64('0.01', 2), ${line}), 6), if(is_priced, percents, []))) AS charged`,
-    'arraySum(charged) AS due',
-    `if(minimum IS NULL, [], [greatest(toDecimal128(0, 6), toDecimal128(round(assumeNotNull(minimum), ${line}), 6) - due)]) AS missing,
+    sql`arraySum(arrayMap((amount, is_taxable) -> amount * is_taxable, untaxed, arraySlice(taxable, 1, length(untaxed)))) AS taxed`,
+    sql`arrayConcat(untaxed, arrayMap(percent -> toDecimal128(round(taxed * percent * toDecimal64('0.01', 2), ${line}), 6), if(is_priced, percents, []))) AS charged`,
+    sql`arraySum(charged) AS due`,
+    sql`if(minimum IS NULL, [], [greatest(toDecimal128(0, 6), toDecimal128(round(assumeNotNull(minimum), ${line}), 6) - due)]) AS missing,
         if(is_empty OR is_beyond OR empty(whole), 0, round(toDecimal128(arrayDotProduct(vector, whole), 9) / divisor, 6)) AS used`,
-    `if(is_priced, round(due + arraySum(missing), ${total}), NULL) AS dollars`,
+    sql`if(is_priced, round(due + arraySum(missing), ${total}), NULL) AS dollars`,
   ]
-  return stages.reduce((inner, stage) => `SELECT *, ${stage} FROM (${inner})`, source)
+  return stages.reduce((inner, stage) => sql`SELECT *, ${stage} FROM (${inner})`, source)
 }
 
 /** The outcome of `amounts` in words, empty where all is well. */
-export function whyOf(rules: BillingRules): string {
-  return `multiIf(
+export function whyOf(rules: BillingRules): Sql {
+  return sql`multiIf(
           plan_status != '', plan_reason,
           outcome = 'unit', concat('the meter is read in ', meter_unit, ', the rate is priced in ', unit),
           outcome = 'noUsage', 'no interval of the period is there',
-          outcome = 'notProjectable' AND is_beyond, 'the energy or the prices are beyond what a bill holds, ${reachMax} units or dollars',
-          outcome = 'notProjectable' AND method = 'none', 'the days ahead cannot be told: ${untold}',
+          outcome = 'notProjectable' AND is_beyond, ${literal(beyond)},
+          outcome = 'notProjectable' AND method = 'none', ${literal(`the days ahead cannot be told: ${untold}`)},
           outcome = 'notProjectable', concat('intervals of ', toString(seconds), ' seconds cannot be told apart by a rate whose price changes within them'),
-          present < expected * ${completenessMin} AND outcome != 'sparse', concat(toString(present), ' of ', toString(expected), ' intervals are there'),
-          outcome = 'sparse', concat(toString(present), ' of ', toString(expected), ' intervals are there; ${toShortfall(rules).sparse}'),
+          present < expected * ${literal(completenessMin)} AND outcome != 'sparse', concat(toString(present), ' of ', toString(expected), ' intervals are there'),
+          outcome = 'sparse', concat(toString(present), ' of ', toString(expected), ${literal(` intervals are there; ${toShortfall(rules).sparse}`)}),
           '')`
 }
 
@@ -184,15 +185,15 @@ export const blocks = { max_block_size: rowsAtOnce, max_joined_block_size_rows: 
 export function priceBills(pricing: Pricing): Statement {
   const { run, tables, rules } = pricing
   const source = joined(pricing, {
-    members: `SELECT meter_id, external_site_id, account_number, client_id, client_ids, unit AS meter_unit,
+    members: sql`SELECT meter_id, external_site_id, account_number, client_id, client_ids, unit AS meter_unit,
           first_day, last_day, plan
-        FROM ${tables.members}`,
-    plans: `bill_plan WHERE run = '${run}'`,
+        FROM ${id(tables.members)}`,
+    plans: sql`bill_plan WHERE run = ${run}`,
   })
   return {
-    sql: `INSERT INTO bill_row (run, plan, account_number, external_site_id, meter_id, client_ids, start_date, last_date,
+    sql: sql`INSERT INTO bill_row (run, plan, account_number, external_site_id, meter_id, client_ids, start_date, last_date,
         status, reason, method, days_projected, seconds, intervals_expected, intervals_present, nem, quantity, unit, quantities, line_amounts, total)
-      SELECT '${run}', plan, account_number, external_site_id, meter_id, client_ids,
+      SELECT ${run}, plan, account_number, external_site_id, meter_id, client_ids,
         toDate(first_day), toDate(last_day), outcome,
         ${whyOf(rules)} AS reason,
         method, if(outcome = 'projected', last_day - greatest(first_day - 1, actual_day), 0), if(is_empty, 0, seconds), expected, present, negative > 0, used, own_unit,
@@ -203,11 +204,12 @@ export function priceBills(pricing: Pricing): Statement {
   }
 }
 
-const lowest = "toInt64('-9223372036854775808')"
-const highest = "toInt64('9223372036854775807')"
+const lowest = sql`toInt64('-9223372036854775808')`
+const highest = sql`toInt64('9223372036854775807')`
 
 /** Units or dollars: a year of such bills still fits the columns. What is above is no bill of anybody's. */
 const reachMax = 100_000_000_000
+const beyond = `the energy or the prices are beyond what a bill holds, ${reachMax} units or dollars`
 /** What a bill could come to at most, roughly: told ahead, since a decimal that overflows ends the run. */
-const sizeOf = (array: string) => `arraySum(one -> abs(toFloat64(one)), ${array})`
-const reachOf = `(${sizeOf('vector')} / divisor * (1 + ${sizeOf('prices')}) + ${sizeOf('amounts')} + abs(ifNull(toFloat64(minimum), 0))) * (1 + ${sizeOf('percents')} / 100)`
+const sizeOf = (array: string) => sql`arraySum(one -> abs(toFloat64(one)), ${id(array)})`
+const reachOf = sql`(${sizeOf('vector')} / divisor * (1 + ${sizeOf('prices')}) + ${sizeOf('amounts')} + abs(ifNull(toFloat64(minimum), 0))) * (1 + ${sizeOf('percents')} / 100)`

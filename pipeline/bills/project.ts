@@ -5,6 +5,7 @@ import {
   toProjectedClasses,
 } from '../../schemas/rating/projection.js'
 import type { Statement, Store } from '../store/clickhouse.js'
+import { id, join, literal, type Sql, sql } from '../store/sql.js'
 import { passes } from './compile.js'
 import { completenessMin } from './price.js'
 import { createVectors, dayStarts, type Scan, scanLastYear } from './scan.js'
@@ -22,9 +23,9 @@ export async function project(store: Store, projecting: Projecting): Promise<voi
   const { tables } = projecting.scan
   await store.command(createVectors(tables.lastYear))
   await store.command(createVectors(tables.projected))
-  const unknown = `SELECT meter_id FROM (${knownOf(projecting)}) WHERE is_open AND NOT is_known`
+  const unknown = sql`SELECT meter_id FROM (${knownOf(projecting)}) WHERE is_open AND NOT is_known`
   const [found] = await store.rows<{ meters: string }>({
-    sql: `SELECT toString(count()) AS meters FROM (${unknown})`,
+    sql: sql`SELECT toString(count()) AS meters FROM (${unknown})`,
   })
   if (found?.meters !== '0') {
     await store.command(scanLastYear(projecting.scan, unknown, projecting.projection.ahead))
@@ -32,32 +33,32 @@ export async function project(store: Store, projecting: Projecting): Promise<voi
   await store.command(writeProjected(projecting))
 }
 
-const list = (numbers: readonly number[]) => `[${numbers.join(',')}]`
-
 /** Members with what the buckets of the past hold, and whether that tells those ahead. */
-function knownOf({ scan, projection }: Projecting): string {
+function knownOf({ scan, projection }: Projecting): Sql {
   const { members, vectors } = scan.tables
   const { past, buckets, quarters, noons } = classesOf(projection, scan)
-  const odd = `pass = ${passes.odd}`
+  const odd = sql`pass = ${literal(passes.odd)}`
   const enough = [
-    `bitCount(seen) >= ${pastDays.min}`,
-    ...projection.needed.map((days) => `bitCount(bitAnd(seen, ${days})) >= ${pastDays.ofTypeMin}`),
+    sql`bitCount(seen) >= ${literal(pastDays.min)}`,
+    ...projection.needed.map(
+      (days) => sql`bitCount(bitAnd(seen, ${literal(days)})) >= ${literal(pastDays.ofTypeMin)}`,
+    ),
   ]
-  return `WITH [${past.map(list).join(',')}] AS past, ${list(buckets)} AS buckets,
-        ${list(quarters)} AS quarters, ${list(noons)} AS noons
+  return sql`WITH ${literal(past)} AS past, ${literal(buckets)} AS buckets,
+        ${literal(quarters)} AS quarters, ${literal(noons)} AS noons
       SELECT m.meter_id AS meter_id, m.external_site_id AS external_site_id, m.account_number AS account_number,
         m.client_id AS client_id, m.first_day AS first_day, m.last_day AS last_day,
         if(v.seconds = 0, toUInt8(m.is_odd), v.pass) AS pass, v.seconds AS seconds,
         v.vector AS vector, v.present AS present, v.negative AS negative,
-        last_day >= ${projection.ahead.from} AS is_open,
+        last_day >= ${literal(projection.ahead.from)} AS is_open,
         arrayMap(own -> arraySum(arrayMap(c -> toInt128(vector[c]), own)), past) AS sums,
         arrayMap(own -> arraySum(arrayMap(c -> v.covered[c], own)), past) AS known_seconds,
-        ${enough.join(' AND ')} AND arrayAll((b, size) -> b = 0 OR size = 0 OR known_seconds[b] > 0,
+        ${join(enough, sql` AND `)} AND arrayAll((b, size) -> b = 0 OR size = 0 OR known_seconds[b] > 0,
           buckets, if(seconds >= 86400, noons, quarters)) AS is_known
-      FROM ${members} AS m
+      FROM ${id(members)} AS m
       LEFT JOIN (
-        SELECT * FROM ${vectors}
-        WHERE ${odd} OR meter_id NOT IN (SELECT meter_id FROM ${vectors} WHERE ${odd})
+        SELECT * FROM ${id(vectors)}
+        WHERE ${odd} OR meter_id NOT IN (SELECT meter_id FROM ${id(vectors)} WHERE ${odd})
       ) AS v ON v.meter_id = m.meter_id AND v.external_site_id = m.external_site_id
         AND v.account_number = m.account_number AND v.client_id = m.client_id`
 }
@@ -74,15 +75,15 @@ function writeProjected(projecting: Projecting): Statement {
   const starts = [...dayStarts(scan.slots), scan.slots.count]
   const { ahead } = projection
   return {
-    sql: `INSERT INTO ${projected} (meter_id, external_site_id, account_number, client_id, pass, seconds,
+    sql: sql`INSERT INTO ${id(projected)} (meter_id, external_site_id, account_number, client_id, pass, seconds,
         vector, present, negative, covered, seen, method)
-      WITH ${list(buckets)} AS buckets, ${list(quarters)} AS quarters, ${list(noons)} AS noons,
-        ${list(starts)} AS day_starts,
-        greatest(k.first_day, ${ahead.from}) AS from_day,
+      WITH ${literal(buckets)} AS buckets, ${literal(quarters)} AS quarters, ${literal(noons)} AS noons,
+        ${literal(starts)} AS day_starts,
+        greatest(k.first_day, ${literal(ahead.from)}) AS from_day,
         k.seconds >= 86400 AS is_daily,
         if(l.seconds >= 86400, k.last_day - from_day + 1,
-          intDiv((day_starts[k.last_day - ${firstDay} + 2] - day_starts[from_day - ${firstDay} + 1]) * 900, greatest(l.seconds, 1))) AS year_expected,
-        l.seconds > 0 AND (k.seconds = 0 OR l.seconds <= k.seconds) AND l.present >= year_expected * ${completenessMin} AS has_year,
+          intDiv((day_starts[k.last_day - ${literal(firstDay)} + 2] - day_starts[from_day - ${literal(firstDay)} + 1]) * 900, greatest(l.seconds, 1))) AS year_expected,
+        l.seconds > 0 AND (k.seconds = 0 OR l.seconds <= k.seconds) AND l.present >= year_expected * ${literal(completenessMin)} AS has_year,
         multiIf(NOT is_open, '', is_known, 'recent', has_year, 'lastYear', 'none') AS way
       SELECT k.meter_id, k.external_site_id, k.account_number, k.client_id, k.pass,
         if(k.seconds = 0, l.seconds, k.seconds),
@@ -94,7 +95,7 @@ function writeProjected(projecting: Projecting): Statement {
           range(1, length(buckets) + 1), buckets, quarters, noons),
         k.present, k.negative, [], 0, way
       FROM (${knownOf(projecting)}) AS k
-      LEFT JOIN ${lastYear} AS l ON l.meter_id = k.meter_id AND l.external_site_id = k.external_site_id
+      LEFT JOIN ${id(lastYear)} AS l ON l.meter_id = k.meter_id AND l.external_site_id = k.external_site_id
         AND l.account_number = k.account_number AND l.client_id = k.client_id
       WHERE k.seconds > 0 OR l.seconds > 0`,
   }

@@ -1,5 +1,6 @@
 import type { BillStatus } from '../../schemas/rating/kind.js'
 import type { Store } from '../store/clickhouse.js'
+import { sql, typed } from '../store/sql.js'
 import type { BillContext, Run } from './context.js'
 import { toShortfall } from './price.js'
 import type { RatesInForce } from './rates.js'
@@ -24,15 +25,15 @@ export async function publish(
   { run, period, request }: Run,
   inputs: Inputs,
 ): Promise<BillCounts> {
+  const shortfall = toShortfall(profile.billing)
   const found = await store.rows<{ status: BillStatus; reason: string; n: string; all: string }>({
-    sql: `SELECT toString(status) AS status, {shortfall:Map(String, String)} AS shortfall,
+    sql: sql`SELECT toString(status) AS status, ${typed('Map(String, String)', shortfall)} AS shortfall,
         multiIf(mapContains(shortfall, status), shortfall[status],
           status = 'projected' AND bill_row.reason != '', shortfall['incomplete'], bill_row.reason) AS reason,
         toString(count()) AS n,
         toString(sum(sum(ifNull(bill_row.total, toDecimal64(0, 6)))) OVER ()) AS all
-      FROM bill_row WHERE run = {run:String}
+      FROM bill_row WHERE run = ${run}
       GROUP BY status, reason ORDER BY count() DESC, status, reason`,
-    parameters: { run, shortfall: toShortfall(profile.billing) },
   })
   const bills: Partial<Record<BillStatus, number>> = {}
   for (const { status, n } of found) bills[status] = (bills[status] ?? 0) + Number(n)
@@ -69,7 +70,7 @@ interface Newest {
 
 export async function newestFile(store: Store): Promise<Newest> {
   const [found] = await store.rows<Newest>({
-    sql: `SELECT max(arrival) AS arrival, toString(ifNull(max(published_at), toDateTime64(0, 3, 'UTC'))) AS publishedAt
+    sql: sql`SELECT max(arrival) AS arrival, toString(ifNull(max(published_at), toDateTime64(0, 3, 'UTC'))) AS publishedAt
       FROM file_state WHERE status = 'published'`,
   })
   return found as Newest

@@ -4,6 +4,7 @@ import type { RateBook, RateFeed, RateRow } from '../../schemas/rating/rate-book
 import type { RecordFeed } from '../../schemas/record-feed.js'
 import { asRow, type Selected, toRow } from '../records/schedules.js'
 import type { Store } from '../store/clickhouse.js'
+import { id, sql } from '../store/sql.js'
 
 /** The rates in force and the files that they stand in. */
 export interface RatesInForce {
@@ -49,9 +50,8 @@ async function readRows(
 ): Promise<readonly RateRow[]> {
   const feed = recordFeedOf(name) as RecordFeed
   const rows = await store.rows<Selected>({
-    sql: `SELECT toString(version) AS at, file_id AS of_file, ${asRow(feed)} FROM ${feed.view}
-      WHERE company_code IN {companyCodes:Array(String)} ORDER BY version`,
-    parameters: { companyCodes },
+    sql: sql`SELECT toString(version) AS at, file_id AS of_file, ${asRow(feed)} FROM ${id(feed.view)}
+      WHERE company_code IN ${companyCodes} ORDER BY version`,
   })
   return rows.map((found) => ({
     fileName: name,

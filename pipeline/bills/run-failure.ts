@@ -1,8 +1,9 @@
+import { type Sql, sql } from '../store/sql.js'
 import type { RunFailure } from './failure.js'
 
 /** SQL of an instant as ms since 1970, in a type that JSON has as a number. */
-export function msOf(at: string): string {
-  return `toFloat64(toUnixTimestamp64Milli(${at}))`
+export function msOf(at: Sql): Sql {
+  return sql`toFloat64(toUnixTimestamp64Milli(${at}))`
 }
 
 /** An instant in ms since 1970 as the engine reads it. */

@@ -11,6 +11,7 @@ import type { RateBook } from '../../schemas/rating/rate-book.js'
 import { createSlots } from '../../schemas/rating/slots.js'
 import { dayAt } from '../../schemas/time/zone.js'
 import type { Store } from '../store/clickhouse.js'
+import { id, sql } from '../store/sql.js'
 import { type Compilation, compilePlans, labelVariants, toPlanRow } from './compile.js'
 import type { BillContext, BillRequest, Run } from './context.js'
 import { gatherMembers, readPlans, tablesOf } from './members.js'
@@ -60,14 +61,14 @@ export async function bill(context: BillContext, request: BillRequest): Promise<
 
 export async function drop(store: Store, tables: readonly string[]): Promise<void> {
   await Promise.all(
-    tables.map((table) => store.command({ sql: `DROP TABLE IF EXISTS ${table} SYNC` })),
+    tables.map((table) => store.command({ sql: sql`DROP TABLE IF EXISTS ${id(table)} SYNC` })),
   )
 }
 
 /** No run lasts a day: what is that old was left by one that crashed. */
 export async function dropLeft(store: Store): Promise<void> {
   const left = await store.rows<{ name: string }>({
-    sql: `SELECT name FROM system.tables
+    sql: sql`SELECT name FROM system.tables
       WHERE database = currentDatabase() AND match(name, '^bill_(member|vector|projected|last|mask|billed|variant|step|compared)_[0-9]')
         AND metadata_modification_time < now() - INTERVAL 1 DAY`,
   })
@@ -91,7 +92,7 @@ async function compute(context: BillContext, run: Run): Promise<BillSummary> {
   const seconds = { compile: clock(), scan: 0, price: 0, reconcile: 0, publish: 0 }
   await store.command(gatherBilled(tables))
   const [billed] = await store.rows<{ n: string }>({
-    sql: `SELECT toString(count()) AS n FROM ${tables.billed}`,
+    sql: sql`SELECT toString(count()) AS n FROM ${id(tables.billed)}`,
   })
   const ahead = await findAhead(context, run)
   const isBilled = billed?.n !== '0' && ahead === undefined
@@ -190,7 +191,7 @@ export async function nameRun(
   table: 'bill_run' | 'comparison_run',
 ): Promise<string> {
   const [latest] = await store.rows<{ stamp: string }>({
-    sql: `SELECT toString(toUInt64OrZero(splitByChar('_', max(run))[1]) + 1) AS stamp FROM ${table}`,
+    sql: sql`SELECT toString(toUInt64OrZero(splitByChar('_', max(run))[1]) + 1) AS stamp FROM ${id(table)}`,
   })
   const own = now().toISOString().replace(/\D/g, '')
   const [last] = [own, (latest?.stamp ?? '').padStart(own.length, '0')].sort().reverse()

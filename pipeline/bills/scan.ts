@@ -2,12 +2,13 @@ import type { Classes } from '../../schemas/rating/classes.js'
 import { type Days, yearDays } from '../../schemas/rating/projection.js'
 import { type Slots, slotSeconds } from '../../schemas/rating/slots.js'
 import type { Statement } from '../store/clickhouse.js'
+import { id, literal, type Sql, sql } from '../store/sql.js'
 import { passes } from './compile.js'
 import type { RunTables } from './members.js'
 
 export function createVectors(table: string): Statement {
   return {
-    sql: `CREATE TABLE ${table}
+    sql: sql`CREATE TABLE ${id(table)}
       (
         meter_id String, external_site_id String, account_number String, client_id String,
         pass UInt8, seconds UInt32, vector Array(Int64), present UInt32, negative UInt32,
@@ -30,11 +31,11 @@ export interface Scan {
 }
 
 /** What `usage_read.series` holds of the reads of a meter that were sent for an account at a premise. */
-const seriesOf = (meter: string, account: string, site: string) =>
-  `bitOr(${upperHalf(`cityHash64(${meter})`)}, bitAnd(cityHash64(${meter}, ${account}, ${site}, seconds), ${2n ** 32n - 1n}))`
+const seriesOf = (meter: Sql, account: Sql, site: Sql) =>
+  sql`bitOr(${upperHalf(sql`cityHash64(${meter})`)}, bitAnd(cityHash64(${meter}, ${account}, ${site}, seconds), ${literal(2n ** 32n - 1n)}))`
 
 /** The part of a series by which those of one meter are found. */
-const upperHalf = (series: string) => `bitAnd(${series}, ${2n ** 64n - 2n ** 32n})`
+const upperHalf = (series: Sql) => sql`bitAnd(${series}, ${literal(2n ** 64n - 2n ** 32n)})`
 
 /** Quarter hours without a class ahead of the first: the days asked for begin less than one earlier. */
 const slotsAhead = 96
@@ -43,21 +44,21 @@ const slotsAhead = 96
  * Reads as all scans take them; what a day's read has lies around its noon. A read outside the slots
  * is of class 0, which no vector takes.
  */
-function readsOf({ slots, classes, asOf }: Scan, which: string, back?: Back): string {
+function readsOf({ slots, classes, asOf }: Scan, which: Sql, back?: Back): Sql {
   const codes = [...new Uint8Array(slotsAhead), ...Array.from(classes.classOf, (one) => one + 1)]
   const day = (slot: number) => slots.day[Math.min(Math.max(slot, 0), slots.count - 1)] as number
   const { from, to, days } = back ?? { from: day(0), to: day(slots.count), days: 0 }
-  const where = `local_day BETWEEN toDate(${from - days}) AND toDate(${to - days}) AND ${which}`
-  return `
-    WITH [${codes.join(',')}] AS classes
+  const where = sql`local_day BETWEEN toDate(${literal(from - days)}) AND toDate(${literal(to - days)}) AND ${which}`
+  return sql`
+    WITH ${literal(codes)} AS classes
     SELECT meter_id, external_site_id, account_number, starts_at, local_day, seconds, toUInt64(seconds) AS length, series,
       reinterpret(quantity, 'Int64') AS micros,
-      intDiv(toUInt32(starts_at), ${slotSeconds}) + (seconds >= 86400) * 48 - ${slots.startsAt / slotSeconds - days * slotsAhead} AS slot,
-      classes[slot + ${slotsAhead + 1}] AS class
+      intDiv(toUInt32(starts_at), ${literal(slotSeconds)}) + (seconds >= 86400) * 48 - ${literal(slots.startsAt / slotSeconds - days * slotsAhead)} AS slot,
+      classes[slot + ${literal(slotsAhead + 1)}] AS class
     FROM (${readsWhere(where, asOf)})`
 }
 
-const ofMeters = (meters: string) => `meter_id IN (${meters})`
+const ofMeters = (meters: Sql) => sql`meter_id IN (${meters})`
 
 /** Reads of days that are taken for later ones, so many days earlier. */
 interface Back extends Days {
@@ -65,66 +66,67 @@ interface Back extends Days {
 }
 
 /** Current reads, or those that were known at an instant. */
-function readsWhere(where: string, asOf?: string): string {
-  return asOf === undefined ? `SELECT * FROM usage_current WHERE ${where}` : knownReads(asOf, where)
+function readsWhere(where: Sql, asOf?: string): Sql {
+  return asOf === undefined
+    ? sql`SELECT * FROM usage_current WHERE ${where}`
+    : knownReads(asOf, where)
 }
 
 /** The last day up to one of which some member has reads; 0 where none has. */
 export function newestDay(tables: RunTables, days: Days, asOf?: string): Statement {
-  const where = `local_day BETWEEN toDate(${days.from}) AND toDate(${days.to})
-      AND meter_id IN (SELECT meter_id FROM ${tables.members})`
-  return { sql: `SELECT toUInt32(max(local_day)) AS day FROM (${readsWhere(where, asOf)})` }
+  const where = sql`local_day BETWEEN toDate(${literal(days.from)}) AND toDate(${literal(days.to)})
+      AND meter_id IN (SELECT meter_id FROM ${id(tables.members)})`
+  return { sql: sql`SELECT toUInt32(max(local_day)) AS day FROM (${readsWhere(where, asOf)})` }
 }
 
 /**
  * Reads as sent, as they were known at an instant: those that had been published then, and instead of
  * those that came later what they have replaced.
  */
-function knownReads(asOf: string, where: string): string {
-  const published = (at: string) => `SELECT toUInt64(arrival) FROM file_state FINAL
-      WHERE status = 'published' AND published_at ${at} toDateTime64('${asOf}', 3, 'UTC')`
-  const series = seriesOf('meter_id', 'old_account_number', 'old_external_site_id')
-  return `SELECT meter_id, external_site_id, account_number, starts_at, local_day, seconds, series, quantity
-      FROM usage_current WHERE toUInt64(arrival) IN (${published('<=')}) AND ${where}
+function knownReads(asOf: string, where: Sql): Sql {
+  const published = (at: Sql) => sql`SELECT toUInt64(arrival) FROM file_state FINAL
+      WHERE status = 'published' AND published_at ${at} toDateTime64(${literal(asOf)}, 3, 'UTC')`
+  const series = seriesOf(sql`meter_id`, sql`old_account_number`, sql`old_external_site_id`)
+  return sql`SELECT meter_id, external_site_id, account_number, starts_at, local_day, seconds, series, quantity
+      FROM usage_current WHERE toUInt64(arrival) IN (${published(sql`<=`)}) AND ${where}
       UNION ALL
       SELECT meter_id, old_external_site_id, old_account_number, starts_at, local_day, seconds, ${series}, old_quantity
-      FROM restatement FINAL WHERE bitShiftRight(old_version, 32) IN (${published('<=')})
-        AND bitShiftRight(new_version, 32) IN (${published('>')}) AND ${where}`
+      FROM restatement FINAL WHERE bitShiftRight(old_version, 32) IN (${published(sql`<=`)})
+        AND bitShiftRight(new_version, 32) IN (${published(sql`>`)}) AND ${where}`
 }
 
 /** The energy of some reads by class. */
-function sumsOf({ classes, past }: Scan): string {
-  const resample = `sumResample(1, ${classes.count + 1}, 1)`
+function sumsOf({ classes, past }: Scan): Sql {
+  const resample = sql`sumResample(1, ${literal(classes.count + 1)}, 1)`
   const [covered, seen] =
     past === undefined
-      ? [`CAST([], 'Array(UInt64)')`, 'toUInt32(0)']
+      ? [sql`CAST([], 'Array(UInt64)')`, sql`toUInt32(0)`]
       : [
-          `${resample}(length, class)`,
-          `groupBitOr(if(local_day BETWEEN toDate(${past.from}) AND toDate(${past.to}), bitShiftLeft(toUInt32(1), toUInt8(local_day - toDate(${past.from}))), 0))`,
+          sql`${resample}(length, class)`,
+          sql`groupBitOr(if(local_day BETWEEN toDate(${literal(past.from)}) AND toDate(${literal(past.to)}), bitShiftLeft(toUInt32(1), toUInt8(local_day - toDate(${literal(past.from)}))), 0))`,
         ]
-  return `${resample}(micros, class) AS vector, ${covered} AS covered, ${seen} AS seen`
+  return sql`${resample}(micros, class) AS vector, ${covered} AS covered, ${seen} AS seen`
 }
 
 /** The same of reads of one length, with how many of them the period has and how many are below 0. */
-function countedSumsOf(scan: Scan): string {
-  const isPresent = `slot >= ${scan.period.from} AND slot < ${scan.period.to}`
-  return `${sumsOf(scan)}, toUInt32(countIf(${isPresent})) AS present,
+function countedSumsOf(scan: Scan): Sql {
+  const isPresent = sql`slot >= ${literal(scan.period.from)} AND slot < ${literal(scan.period.to)}`
+  return sql`${sumsOf(scan)}, toUInt32(countIf(${isPresent})) AS present,
           toUInt32(countIf(micros < 0 AND ${isPresent})) AS negative`
 }
 
-const columns =
-  'meter_id, external_site_id, account_number, client_id, pass, seconds, vector, present, negative, covered, seen'
+const columns = sql`meter_id, external_site_id, account_number, client_id, pass, seconds, vector, present, negative, covered, seen`
 
-const owner = 'm.meter_id, m.external_site_id, m.account_number, m.client_id'
+const owner = sql`m.meter_id, m.external_site_id, m.account_number, m.client_id`
 
 /** The meters that one tenancy has had alone and whose reads no scan has summed yet. */
-function leftMeters({ members, vectors }: RunTables): string {
-  return `SELECT meter_id FROM ${members}
-    WHERE NOT is_odd AND meter_id NOT IN (SELECT meter_id FROM ${vectors})`
+function leftMeters({ members, vectors }: RunTables): Sql {
+  return sql`SELECT meter_id FROM ${id(members)}
+    WHERE NOT is_odd AND meter_id NOT IN (SELECT meter_id FROM ${id(vectors)})`
 }
 
 export function countLeft(tables: RunTables): Statement {
-  return { sql: `SELECT count() AS meters FROM (${leftMeters(tables)})` }
+  return { sql: sql`SELECT count() AS meters FROM (${leftMeters(tables)})` }
 }
 
 /**
@@ -135,7 +137,7 @@ const hintedMetersMax = 5_000
 
 /** The meters that one tenancy has had alone. */
 export function countAlone({ members }: RunTables): Statement {
-  return { sql: `SELECT count() AS meters FROM ${members} WHERE NOT is_odd` }
+  return { sql: sql`SELECT count() AS meters FROM ${id(members)} WHERE NOT is_odd` }
 }
 
 /**
@@ -145,24 +147,24 @@ export function countAlone({ members }: RunTables): Statement {
  */
 export function scanWhole(scan: Scan, meters: number): Statement {
   const { members, vectors } = scan.tables
-  const alone = `SELECT meter_id FROM ${members} WHERE NOT is_odd`
-  const hint = meters > hintedMetersMax ? '' : `indexHint(meter_id IN (${alone})) AND `
-  const bySeries = `${hint}${upperHalf('series')} IN (SELECT ${upperHalf('cityHash64(meter_id)')} FROM (${alone}))`
+  const alone = sql`SELECT meter_id FROM ${id(members)} WHERE NOT is_odd`
+  const hint = meters > hintedMetersMax ? sql`` : sql`indexHint(meter_id IN (${alone})) AND `
+  const bySeries = sql`${hint}${upperHalf(sql`series`)} IN (SELECT ${upperHalf(sql`cityHash64(meter_id)`)} FROM (${alone}))`
   const which = scan.asOf === undefined ? bySeries : ofMeters(alone)
   return {
-    sql: `INSERT INTO ${vectors} (${columns})
-      SELECT ${owner}, ${passes.whole}, seconds, vector, present, negative, covered, seen
+    sql: sql`INSERT INTO ${id(vectors)} (${columns})
+      SELECT ${owner}, ${literal(passes.whole)}, seconds, vector, present, negative, covered, seen
       FROM (
-        SELECT *, ${upperHalf('series')} AS meter, count() OVER (PARTITION BY meter) AS found
+        SELECT *, ${upperHalf(sql`series`)} AS meter, count() OVER (PARTITION BY meter) AS found
         FROM (
           SELECT series, any(seconds) AS seconds, ${countedSumsOf(scan)}
           FROM (${readsOf(scan, which)})
           GROUP BY series
         )
       ) AS u
-      INNER JOIN (SELECT *, ${upperHalf('cityHash64(meter_id)')} AS meter FROM ${members} WHERE NOT is_odd) AS m ON m.meter = u.meter
+      INNER JOIN (SELECT *, ${upperHalf(sql`cityHash64(meter_id)`)} AS meter FROM ${id(members)} WHERE NOT is_odd) AS m ON m.meter = u.meter
       WHERE found = 1 AND series IN (
-        ${seriesOf('m.meter_id', 'm.account_number', 'm.external_site_id')}, ${seriesOf('m.meter_id', "''", 'm.external_site_id')})`,
+        ${seriesOf(sql`m.meter_id`, sql`m.account_number`, sql`m.external_site_id`)}, ${seriesOf(sql`m.meter_id`, sql`''`, sql`m.external_site_id`)})`,
     settings: inMemory,
   }
 }
@@ -174,8 +176,8 @@ export function scanWhole(scan: Scan, meters: number): Statement {
 export function scanLeft(scan: Scan): Statement {
   const { members, vectors } = scan.tables
   return {
-    sql: `INSERT INTO ${vectors} (${columns})
-      SELECT ${owner}, ${passes.whole}, seconds, sumForEach(vector), sum(present), sum(negative),
+    sql: sql`INSERT INTO ${id(vectors)} (${columns})
+      SELECT ${owner}, ${literal(passes.whole)}, seconds, sumForEach(vector), sum(present), sum(negative),
         sumForEach(covered), groupBitOr(seen)
       FROM (
         SELECT meter_id, external_site_id, account_number, seconds,
@@ -183,7 +185,7 @@ export function scanLeft(scan: Scan): Statement {
         FROM (${readsOf(scan, ofMeters(leftMeters(scan.tables)))})
         GROUP BY meter_id, external_site_id, account_number, seconds
       ) AS u
-      INNER JOIN (SELECT * FROM ${members} WHERE NOT is_odd) AS m ON m.meter_id = u.meter_id
+      INNER JOIN (SELECT * FROM ${id(members)} WHERE NOT is_odd) AS m ON m.meter_id = u.meter_id
       WHERE NOT (u.external_site_id != m.external_site_id) AND (u.account_number = m.account_number
         OR u.account_number NOT IN (SELECT account_number FROM tenancy WHERE account_number != ''))
       GROUP BY ${owner}, seconds`,
@@ -194,14 +196,14 @@ export function scanLeft(scan: Scan): Statement {
 const inMemory = { max_bytes_before_external_group_by: 0 }
 
 /** The meters whose reads are picked one by one: several tenancies, or series of several lengths. */
-function oddMeters({ members, vectors }: RunTables): string {
-  return `SELECT meter_id FROM ${members} WHERE is_odd
-    UNION DISTINCT SELECT meter_id FROM ${vectors} WHERE pass = ${passes.whole}
+function oddMeters({ members, vectors }: RunTables): Sql {
+  return sql`SELECT meter_id FROM ${id(members)} WHERE is_odd
+    UNION DISTINCT SELECT meter_id FROM ${id(vectors)} WHERE pass = ${literal(passes.whole)}
       GROUP BY meter_id HAVING uniqExact(seconds) > 1`
 }
 
 export function countOdd(tables: RunTables): Statement {
-  return { sql: `SELECT count() AS meters FROM (${oddMeters(tables)})` }
+  return { sql: sql`SELECT count() AS meters FROM (${oddMeters(tables)})` }
 }
 
 /** The reads of odd meters. */
@@ -211,14 +213,14 @@ export function scanOdd(scan: Scan): Statement {
 }
 
 /** What the days ahead had in the year before, for meters of which too little is known otherwise. */
-export function scanLastYear(scan: Scan, meters: string, ahead: Days): Statement {
+export function scanLastYear(scan: Scan, meters: Sql, ahead: Days): Statement {
   const slots = slotsOf(scan.slots, ahead)
   const into = scan.tables.lastYear
   return pickReads(scan, { meters, into, ...slots, back: { ...ahead, days: yearDays } })
 }
 
 interface Picked {
-  readonly meters: string
+  readonly meters: Sql
   readonly into: string
   /** The slots of which reads are counted, the second one exclusive. */
   readonly from: number
@@ -234,12 +236,12 @@ function pickReads(scan: Scan, { meters, into, from, to, back }: Picked): Statem
   const { slots, tables } = scan
   const firstDay = slots.periodDay[0] as number
   const starts = [...dayStarts(slots), slots.count]
-  const isPresent = `slot >= greatest(${from}, day_starts[m.first_day - ${firstDay} + 1])
-            AND slot < least(${to}, day_starts[m.last_day - ${firstDay} + 2])`
+  const isPresent = sql`slot >= greatest(${literal(from)}, day_starts[m.first_day - ${literal(firstDay)} + 1])
+            AND slot < least(${literal(to)}, day_starts[m.last_day - ${literal(firstDay)} + 2])`
   return {
-    sql: `INSERT INTO ${into} (${columns})
-      WITH [${starts.join(',')}] AS day_starts
-      SELECT meter_id, external_site_id, account_number, client_id, ${passes.odd}, longest,
+    sql: sql`INSERT INTO ${id(into)} (${columns})
+      WITH ${literal(starts)} AS day_starts
+      SELECT meter_id, external_site_id, account_number, client_id, ${literal(passes.odd)}, longest,
         vector, present, negative, covered, seen
       FROM (
         SELECT m.meter_id AS meter_id, m.external_site_id AS external_site_id,
@@ -250,7 +252,7 @@ function pickReads(scan: Scan, { meters, into, from, to, back }: Picked): Statem
           SELECT *, min(seconds) OVER (PARTITION BY meter_id, local_day) AS finest
           FROM (${readsOf(scan, ofMeters(meters), back)})
         ) AS u
-        INNER JOIN (SELECT * FROM ${tables.members} WHERE meter_id IN (${meters})) AS m
+        INNER JOIN (SELECT * FROM ${id(tables.members)} WHERE meter_id IN (${meters})) AS m
           ON m.meter_id = u.meter_id
         WHERE u.seconds = u.finest AND NOT (u.external_site_id != m.external_site_id)
           AND (u.account_number = m.account_number OR (u.starts_at >= m.held_from AND u.starts_at < m.held_to

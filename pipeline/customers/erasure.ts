@@ -2,6 +2,7 @@ import { feedNames, recordFeedOf } from '../../schemas/feed.js'
 import { storeColumn } from '../../schemas/record-feed.js'
 import { rowsTable } from '../records/store.js'
 import type { Store } from '../store/clickhouse.js'
+import { id, type Sql, sql, typed } from '../store/sql.js'
 import { readFacts } from './facts.js'
 import { erasedReads } from './registered.js'
 import { countFacts } from './tenancies.js'
@@ -36,18 +37,21 @@ export interface Erasure extends DueTermination {
 
 export async function dueErasures(
   store: Store,
-  options: { readonly today: string; readonly graceDays: number; readonly accountsMax: number },
+  {
+    today,
+    graceDays,
+    accountsMax,
+  }: { readonly today: string; readonly graceDays: number; readonly accountsMax: number },
 ): Promise<readonly DueTermination[]> {
   return store.rows<DueTermination>({
-    sql: `SELECT t.account_number AS accountNumber, t.meter_id AS meterId,
+    sql: sql`SELECT t.account_number AS accountNumber, t.meter_id AS meterId,
         t.external_site_id AS externalSiteId, toString(t.termination_date) AS terminatedOn,
         toString(h.at) AS endedAt
       FROM termination AS t
       INNER JOIN (SELECT * FROM tenancy_hint WHERE kind = 'ended') AS h ON h.told = t.version
-      WHERE t.termination_date + {graceDays:UInt32} < {today:Date}
+      WHERE t.termination_date + ${typed('UInt32', graceDays)} < ${typed('Date', today)}
         AND (t.account_number, t.meter_id) NOT IN (SELECT account_number, meter_id FROM erasure)
-      ORDER BY t.version LIMIT {accountsMax:UInt32}`,
-    parameters: options,
+      ORDER BY t.version LIMIT ${typed('UInt32', accountsMax)}`,
   })
 }
 
@@ -57,15 +61,14 @@ export async function toErasure(
   termination: DueTermination,
   startedAt: Date,
 ): Promise<Erasure> {
-  const { accountNumber, meterId, externalSiteId } = termination
+  const { accountNumber, meterId, externalSiteId, endedAt } = termination
   const held = await store.rows<{ meter: string; site: string; from: string; to: string }>({
-    sql: `SELECT meter_id AS meter, external_site_id AS site,
+    sql: sql`SELECT meter_id AS meter, external_site_id AS site,
         toString(ifNull(valid_from, toDateTime(0, 'UTC'))) AS from,
-        toString(ifNull(valid_to, toDateTime({endedAt:String}, 'UTC'))) AS to
+        toString(ifNull(valid_to, toDateTime(${endedAt}, 'UTC'))) AS to
       FROM tenancy FINAL
-      WHERE account_number = {accountNumber:String}
-        AND {meterId:String} IN ('', meter_id) AND {externalSiteId:String} IN ('', external_site_id)`,
-    parameters: { accountNumber, meterId, externalSiteId, endedAt: termination.endedAt },
+      WHERE account_number = ${accountNumber}
+        AND ${meterId} IN ('', meter_id) AND ${externalSiteId} IN ('', external_site_id)`,
   })
   const facts =
     held.length === 0
@@ -122,7 +125,7 @@ interface ErasureRow {
 /** Those that are not finished. */
 export async function openErasures(store: Store): Promise<readonly Erasure[]> {
   const rows = await store.rows<ErasureRow>({
-    sql: `SELECT account_number, meter_id, external_site_id, toString(terminated_on) AS terminated_on,
+    sql: sql`SELECT account_number, meter_id, external_site_id, toString(terminated_on) AS terminated_on,
         toString(ended_at) AS ended, stretches, counts, rank,
         toString(toUnixTimestamp64Milli(started_at)) AS started_ms,
         toString(toUnixTimestamp64Milli(ifNull(erased_at, started_at))) AS erased_ms
@@ -143,55 +146,53 @@ export async function openErasures(store: Store): Promise<readonly Erasure[]> {
   }))
 }
 
-const pending = 'erasure FINAL WHERE rank = 1'
-const accounts = `SELECT account_number FROM ${pending} AND meter_id = ''`
-const meters = `SELECT account_number, meter_id FROM ${pending} AND meter_id != ''`
+const pending = sql`erasure FINAL WHERE rank = 1`
+const accounts = sql`SELECT account_number FROM ${pending} AND meter_id = ''`
+const meters = sql`SELECT account_number, meter_id FROM ${pending} AND meter_id != ''`
 
 interface Target {
   readonly table: string
-  readonly where: string
+  readonly where: Sql
   /** The account that a row is counted for. */
-  readonly account: string
+  readonly account: Sql
 }
 
 /** Every table that holds rows of customers, what of it is erased, and for whom it counts. */
 function targets(): readonly Target[] {
-  const ofAccount = `account_number IN (${accounts})`
-  const ofMeter = `(${ofAccount} OR (account_number, meter_id) IN (${meters}))`
+  const ofAccount = sql`account_number IN (${accounts})`
+  const meterOf = (account: Sql) =>
+    sql`(${account} IN (${accounts}) OR (${account}, meter_id) IN (${meters}))`
+  const ofMeter = meterOf(sql`account_number`)
+  const old = sql`old_account_number`
   const records = feedNames.flatMap((name) => {
     const feed = recordFeedOf(name)
     const columns = feed?.columns.map(storeColumn) ?? []
     if (feed === undefined || !columns.includes('account_number')) return []
     const where = columns.includes('meter_id') ? ofMeter : ofAccount
-    return [{ table: rowsTable(feed), where, account: 'account_number' }]
+    return [{ table: rowsTable(feed), where, account: sql`account_number` }]
   })
-  const old = ofMeter.replaceAll('account_number IN', 'old_account_number IN')
   const unknown = erasedReads('usage_read', pending)
   return [
-    { table: 'usage_read', where: `${ofMeter} OR ${unknown}`, account: 'account_number' },
-    {
-      table: 'restatement',
-      where: old.replaceAll('(account_number, meter_id) IN', '(old_account_number, meter_id) IN'),
-      account: 'old_account_number',
-    },
+    { table: 'usage_read', where: sql`${ofMeter} OR ${unknown}`, account: sql`account_number` },
+    { table: 'restatement', where: meterOf(old), account: old },
     ...records,
-    { table: 'bill_row', where: ofMeter, account: 'account_number' },
-    { table: 'bill_variance_row', where: ofMeter, account: 'account_number' },
-    { table: 'rate_comparison_row', where: ofMeter, account: 'account_number' },
+    { table: 'bill_row', where: ofMeter, account: sql`account_number` },
+    { table: 'bill_variance_row', where: ofMeter, account: sql`account_number` },
+    { table: 'rate_comparison_row', where: ofMeter, account: sql`account_number` },
     rejects(pending),
-    { table: 'registration_fact', where: ofMeter, account: 'account_number' },
-    { table: 'tenancy', where: ofMeter, account: 'account_number' },
+    { table: 'registration_fact', where: ofMeter, account: sql`account_number` },
+    { table: 'tenancy', where: ofMeter, account: sql`account_number` },
   ]
 }
 
 /** Rejected rows in which an account of `erasures` stands. */
-function rejects(erasures: string): Target {
-  const fields = `arrayMap(field -> trimBoth(field, ' \\t"'), splitByChar(',', raw))`
-  const known = `(SELECT groupUniqArray(account_number) FROM ${erasures})`
+function rejects(erasures: Sql): Target {
+  const fields = sql`arrayMap(field -> trimBoth(field, ' \\t"'), splitByChar(',', raw))`
+  const known = sql`(SELECT groupUniqArray(account_number) FROM ${erasures})`
   return {
     table: 'reject',
-    where: `hasAny(${fields}, ${known})`,
-    account: `arrayFirst(field -> has(${known}, field), ${fields})`,
+    where: sql`hasAny(${fields}, ${known})`,
+    account: sql`arrayFirst(field -> has(${known}, field), ${fields})`,
   }
 }
 
@@ -210,7 +211,7 @@ export async function eraseRows(store: Store): Promise<ErasedCounts> {
 
 /** A file that was sent again may have had rejected rows of an erased account. */
 export async function eraseRejects(store: Store): Promise<void> {
-  await eraseFrom(store, rejects('erasure'))
+  await eraseFrom(store, rejects(sql`erasure`))
 }
 
 async function eraseFrom(
@@ -218,7 +219,7 @@ async function eraseFrom(
   { table, where, account }: Target,
 ): Promise<ReadonlyMap<string, number>> {
   const found = await store.rows<{ account: string; rows: string }>({
-    sql: `SELECT ${account} AS account, toString(count()) AS rows FROM ${table}
+    sql: sql`SELECT ${account} AS account, toString(count()) AS rows FROM ${id(table)}
       WHERE ${where} GROUP BY account`,
   })
   if (found.length > 0) await deleteRows(store, table, where)
@@ -226,18 +227,18 @@ async function eraseFrom(
 }
 
 /** Rewrites the parts of a table without some rows, so that nothing of them is left. */
-function deleteRows(store: Store, table: string, where: string): Promise<void> {
+function deleteRows(store: Store, table: string, where: Sql): Promise<void> {
   return store.command({
-    sql: `ALTER TABLE ${table} DELETE WHERE ${where}`,
+    sql: sql`ALTER TABLE ${id(table)} DELETE WHERE ${where}`,
     settings: { mutations_sync: 2, allow_nondeterministic_mutations: 1 },
   })
 }
 
 /** Takes out of what is stored of other tenancies that an erased account came before them. */
 export async function eraseBefore(store: Store): Promise<void> {
-  const where = `(previous_account_number, meter_id) IN
+  const where = sql`(previous_account_number, meter_id) IN
     (SELECT account_number, held.1 FROM erasure FINAL ARRAY JOIN stretches AS held WHERE rank = 2)`
-  const stale = await store.rows({ sql: `SELECT 1 FROM tenancy WHERE ${where} LIMIT 1` })
+  const stale = await store.rows({ sql: sql`SELECT 1 FROM tenancy WHERE ${where} LIMIT 1` })
   if (stale.length > 0) await deleteRows(store, 'tenancy', where)
 }
 
@@ -247,9 +248,8 @@ export async function erasedPlaces(
   accountNumbers: readonly string[],
 ): Promise<(place: { readonly accountNumber: string; readonly meterId: string }) => boolean> {
   const rows = await store.rows<{ account_number: string; meter_id: string }>({
-    sql: `SELECT account_number, meter_id FROM erasure
-      WHERE account_number IN {accountNumbers:Array(String)}`,
-    parameters: { accountNumbers },
+    sql: sql`SELECT account_number, meter_id FROM erasure
+      WHERE account_number IN ${accountNumbers}`,
   })
   return ({ accountNumber, meterId }) =>
     rows.some((row) => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Store } from '../store/clickhouse.js'
+import { id, type Sql, sql, typed } from '../store/sql.js'
 import { versionOf } from '../store/staging.js'
 import type { EndFact, Fact, Place, SeenFact, StartFact } from './tenancies.js'
 
@@ -10,9 +11,8 @@ export async function readFacts(
 ): Promise<readonly Fact[]> {
   const [rows, ends] = await Promise.all([
     store.rows<FactRow>({
-      sql: `SELECT *, toString(toUnixTimestamp64Milli(at)) AS at_ms
-        FROM registration_fact WHERE meter_id IN {meterIds:Array(String)}`,
-      parameters: { meterIds },
+      sql: sql`SELECT *, toString(toUnixTimestamp64Milli(at)) AS at_ms
+        FROM registration_fact WHERE meter_id IN ${meterIds}`,
     }),
     readEnds(store, meterIds),
   ])
@@ -22,12 +22,12 @@ export async function readFacts(
 /** What terminations tell of some meters; those of erased accounts are told by what was left of them. */
 async function readEnds(store: Store, meterIds: readonly string[]): Promise<readonly EndFact[]> {
   const rows = await store.rows<StartRow & { readonly told: string; readonly weight: number }>({
-    sql: `SELECT DISTINCT f.meter_id AS meter_id, f.external_site_id AS external_site_id,
+    sql: sql`SELECT DISTINCT f.meter_id AS meter_id, f.external_site_id AS external_site_id,
         h.account_number AS account_number, toUnixTimestamp(h.at) AS at,
         toString(h.told) AS told, h.weight AS weight
       FROM (
         SELECT DISTINCT meter_id, external_site_id, account_number FROM registration_fact
-        WHERE meter_id IN {meterIds:Array(String)}
+        WHERE meter_id IN ${meterIds}
       ) AS f
       INNER JOIN (SELECT * FROM tenancy_hint WHERE kind = 'ended') AS h
         ON h.account_number = f.account_number
@@ -35,8 +35,7 @@ async function readEnds(store: Store, meterIds: readonly string[]): Promise<read
       UNION ALL
       SELECT meter_id, external_site_id, account_number, toUnixTimestamp(at), toString(told), weight
       FROM tenancy_hint
-      WHERE kind = 'ended' AND weight > 1 AND meter_id IN {meterIds:Array(String)}`,
-    parameters: { meterIds },
+      WHERE kind = 'ended' AND weight > 1 AND meter_id IN ${meterIds}`,
   })
   return rows.map(({ told, weight, ...row }) => ({
     kind: 'ended',
@@ -61,10 +60,9 @@ export async function readPremises(
   meterIds: readonly string[],
 ): Promise<readonly Fact[]> {
   const rows = await store.rows<FactRow>({
-    sql: `SELECT *, toString(toUnixTimestamp64Milli(at)) AS at_ms
+    sql: sql`SELECT *, toString(toUnixTimestamp64Milli(at)) AS at_ms
       FROM registration_fact WHERE external_site_id IN (
-        SELECT external_site_id FROM registration_fact WHERE meter_id IN {meterIds:Array(String)})`,
-    parameters: { meterIds },
+        SELECT external_site_id FROM registration_fact WHERE meter_id IN ${meterIds})`,
   })
   return rows.map(fromFactRow)
 }
@@ -94,19 +92,24 @@ export async function findStarts(
   store: Store,
   meterIds: readonly string[],
 ): Promise<readonly StartFact[]> {
-  const own = `meter_id IN {meterIds:Array(String)} AND account_number IN (
-        SELECT account_number FROM registration_fact WHERE meter_id IN {meterIds:Array(String)})`
+  const own = sql`meter_id IN ${meterIds} AND account_number IN (
+        SELECT account_number FROM registration_fact WHERE meter_id IN ${meterIds})`
   const rows = await store.rows<StartRow & Pick<StartFact, 'kind'>>({
-    sql: `SELECT 'usage' AS kind, meter_id, external_site_id, account_number,
+    sql: sql`SELECT 'usage' AS kind, meter_id, external_site_id, account_number,
         toUnixTimestamp(min(starts_at)) AS at
       FROM usage_current WHERE ${own}
       GROUP BY meter_id, external_site_id, account_number
       UNION ALL
       SELECT 'bill', meter_id, external_site_id, account_number, toUnixTimestamp(at)
       FROM tenancy_hint WHERE kind = 'bill' AND ${own}`,
-    parameters: { meterIds },
   })
   return rows.map(({ kind, at, ...row }) => ({ kind, ...toPlace(row), at: at * 1_000 }))
+}
+
+/** The condition of the rows of one file. */
+function isOf(arrival: number): Sql {
+  const [from, to] = [versionOf(arrival, 0), versionOf(arrival + 1, 0)]
+  return sql`version >= ${typed('UInt64', from)} AND version < ${typed('UInt64', to)}`
 }
 
 /**
@@ -118,14 +121,14 @@ export async function metersWithEarlierStart(
   store: Store,
   arrival: number,
 ): Promise<readonly string[]> {
-  const moved = `SELECT meter_id FROM registration_fact WHERE kind = 'seen'
+  const moved = sql`SELECT meter_id FROM registration_fact WHERE kind = 'seen'
     GROUP BY meter_id HAVING uniqExact(external_site_id, account_number, client_id) > 1`
   const rows = await store.rows<{ meter_id: string }>({
-    sql: `SELECT DISTINCT meter_id
+    sql: sql`SELECT DISTINCT meter_id
       FROM (
         SELECT meter_id, external_site_id, account_number, min(starts_at) AS first
         FROM usage_read
-        WHERE version >= {from:UInt64} AND version < {to:UInt64} AND meter_id IN (${moved})
+        WHERE ${isOf(arrival)} AND meter_id IN (${moved})
         GROUP BY meter_id, external_site_id, account_number
       ) AS shown
       INNER JOIN (
@@ -135,10 +138,6 @@ export async function metersWithEarlierStart(
         GROUP BY meter_id, external_site_id, account_number
       ) AS facts USING (meter_id, external_site_id, account_number)
       WHERE known = 0 OR first <= known_at`,
-    parameters: {
-      from: versionOf(arrival, 0).toString(),
-      to: versionOf(arrival + 1, 0).toString(),
-    },
   })
   return rows.map(({ meter_id }) => meter_id)
 }
@@ -153,16 +152,12 @@ export async function metersTold(
 ): Promise<readonly string[]> {
   const { table, arrival, tells } = file
   const rows = await store.rows<{ meter_id: string }>({
-    sql: `SELECT meter_id FROM registration_fact WHERE kind = 'seen'
+    sql: sql`SELECT meter_id FROM registration_fact WHERE kind = 'seen'
       GROUP BY meter_id
       HAVING max(account_number IN (
-          SELECT account_number FROM ${table}
-          WHERE version >= {from:UInt64} AND version < {to:UInt64}
-        )) ${tells === 'starts' ? 'AND uniqExact(external_site_id, account_number, client_id) > 1' : ''}`,
-    parameters: {
-      from: versionOf(arrival, 0).toString(),
-      to: versionOf(arrival + 1, 0).toString(),
-    },
+          SELECT account_number FROM ${id(table)}
+          WHERE ${isOf(arrival)}
+        )) ${tells === 'starts' ? sql`AND uniqExact(external_site_id, account_number, client_id) > 1` : sql``}`,
   })
   return rows.map(({ meter_id }) => meter_id)
 }

@@ -1,4 +1,5 @@
 import type { Store } from '../store/clickhouse.js'
+import { sql, typed } from '../store/sql.js'
 
 /** A history that is asked for, one for each meter. */
 export interface HistoryRequest {
@@ -18,8 +19,7 @@ export async function readHistoryRequests(
   meterIds: readonly string[],
 ): Promise<readonly HistoryRequest[]> {
   const rows = await store.rows<Row>({
-    sql: 'SELECT * FROM history_request FINAL WHERE meter_id IN {meterIds:Array(String)}',
-    parameters: { meterIds },
+    sql: sql`SELECT * FROM history_request FINAL WHERE meter_id IN ${meterIds}`,
   })
   return rows.map(fromRow)
 }
@@ -35,9 +35,8 @@ export async function writeHistoryRequests(
 /** Meters whose history is still to be asked for, some of them. */
 export async function openHistoryMeters(store: Store, max: number): Promise<readonly string[]> {
   const rows = await store.rows<{ meter_id: string }>({
-    sql: `SELECT meter_id FROM history_request FINAL WHERE state = 'open'
-      ORDER BY requested_at LIMIT {max:UInt32}`,
-    parameters: { max },
+    sql: sql`SELECT meter_id FROM history_request FINAL WHERE state = 'open'
+      ORDER BY requested_at LIMIT ${typed('UInt32', max)}`,
   })
   return rows.map(({ meter_id }) => meter_id)
 }
@@ -49,9 +48,8 @@ export async function findArrivalSince(
   since: Date,
 ): Promise<number | undefined> {
   const [row] = await store.rows<{ arrival: number }>({
-    sql: `SELECT arrival FROM arrival WHERE path = {path:String}
-      AND arrived_at >= fromUnixTimestamp64Milli({since:Int64}) ORDER BY arrival DESC LIMIT 1`,
-    parameters: { path, since: String(since.getTime()) },
+    sql: sql`SELECT arrival FROM arrival WHERE path = ${path}
+      AND arrived_at >= fromUnixTimestamp64Milli(${typed('Int64', since.getTime())}) ORDER BY arrival DESC LIMIT 1`,
   })
   return row?.arrival
 }

@@ -1,45 +1,50 @@
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { Statement, Store } from '../store/clickhouse.js'
+import { id, join, type Sql, sql } from '../store/sql.js'
 import { createReads } from '../store/staging.js'
 
 /**
  * The meters of registered customers as a subquery, for every place that tells registered rows from
  * others: `meter_id IN (${registeredMeters})`.
  */
-export const registeredMeters = 'SELECT meter_id FROM tenancy'
+export const registeredMeters = sql`SELECT meter_id FROM tenancy`
 
 /**
  * The condition of rows that are not stored: of no registered customer, where the profile stores
- * only those, and of accounts that were erased in any case (decision 21). Empty where there are none.
+ * only those, and of accounts that were erased in any case (decision 21). Undefined where there are none.
  * `reads` is a table of reads with these columns.
  */
 export async function foreignRows(
   store: Store,
   profile: Pick<Profile, 'ingestion'>,
   of: { readonly columns: readonly string[]; readonly reads?: string },
-): Promise<string> {
+): Promise<Sql | undefined> {
   const hasMeter = of.columns.includes('meter_id')
-  const conditions: string[] = []
+  const conditions: Sql[] = []
   if (profile.ingestion !== 'full') {
     conditions.push(
       hasMeter
-        ? `meter_id NOT IN (${registeredMeters})`
-        : 'account_number NOT IN (SELECT account_number FROM tenancy)',
+        ? sql`meter_id NOT IN (${registeredMeters})`
+        : sql`account_number NOT IN (SELECT account_number FROM tenancy)`,
     )
   }
-  const erasures = await store.rows({ sql: 'SELECT 1 FROM erasure LIMIT 1' })
+  const erasures = await store.rows({ sql: sql`SELECT 1 FROM erasure LIMIT 1` })
   if (erasures.length > 0) conditions.push(erasedRows(hasMeter))
   if (erasures.length > 0 && of.reads !== undefined) {
-    conditions.push(erasedReads(of.reads, 'erasure FINAL'))
+    conditions.push(erasedReads(of.reads, sql`erasure FINAL`))
   }
-  return conditions.map((condition) => `(${condition})`).join(' OR ')
+  if (conditions.length === 0) return undefined
+  return join(
+    conditions.map((condition) => sql`(${condition})`),
+    sql` OR `,
+  )
 }
 
 /** Rows of accounts, or of an account's meters, that were or are being erased. */
-function erasedRows(hasMeter: boolean): string {
-  const accounts = `account_number IN (SELECT account_number FROM erasure WHERE meter_id = '')`
+function erasedRows(hasMeter: boolean): Sql {
+  const accounts = sql`account_number IN (SELECT account_number FROM erasure WHERE meter_id = '')`
   if (!hasMeter) return accounts
-  return `${accounts} OR (account_number, meter_id) IN
+  return sql`${accounts} OR (account_number, meter_id) IN
     (SELECT account_number, meter_id FROM erasure WHERE meter_id != '')`
 }
 
@@ -47,9 +52,9 @@ function erasedRows(hasMeter: boolean): string {
  * Reads under an account that nobody has, in the time in which an erased account of `erasures` held
  * the meter: they are that account's (decision 11).
  */
-export function erasedReads(reads: string, erasures: string): string {
-  return `version IN (
-    SELECT r.version FROM ${reads} AS r
+export function erasedReads(reads: string, erasures: Sql): Sql {
+  return sql`version IN (
+    SELECT r.version FROM ${id(reads)} AS r
     INNER JOIN (SELECT held.1 AS meter, held.2 AS site, held.3 AS from_at, held.4 AS to_at
       FROM (SELECT arrayJoin(stretches) AS held FROM ${erasures})) AS e
       ON e.meter = r.meter_id AND e.site = r.external_site_id
@@ -58,23 +63,23 @@ export function erasedReads(reads: string, erasures: string): string {
 }
 
 /** Rows and quantity in a table of a file's reads that are not stored. */
-export function countForeign(reads: string, isForeign: string): Statement {
+export function countForeign(reads: string, isForeign: Sql): Statement {
   return {
-    sql: `SELECT toString(count()) AS rows, toString(sum(quantity)) AS quantity
-      FROM ${reads} WHERE ${isForeign}`,
+    sql: sql`SELECT toString(count()) AS rows, toString(sum(quantity)) AS quantity
+      FROM ${id(reads)} WHERE ${isForeign}`,
   }
 }
 
 /** Copies the rows that are stored from one table of reads into another. */
 export function keepOwn(
   tables: { readonly from: string; readonly to: string },
-  isForeign: string,
+  isForeign: Sql,
 ): readonly Statement[] {
   const { from, to } = tables
   return [
     createReads(to, 'CREATE OR REPLACE TABLE'),
     {
-      sql: `INSERT INTO ${to} SELECT * FROM ${from} WHERE NOT (${isForeign})`,
+      sql: sql`INSERT INTO ${id(to)} SELECT * FROM ${id(from)} WHERE NOT (${isForeign})`,
       settings: { optimize_on_insert: 0 },
     },
   ]

@@ -1,4 +1,5 @@
 import type { Store } from '../store/clickhouse.js'
+import { sql } from '../store/sql.js'
 import type { Tenancy } from './tenancies.js'
 
 /** A tenancy as it is stored; `version` is the number of facts about its meter that it rests on. */
@@ -12,8 +13,7 @@ export async function readTenancies(
   meterIds: readonly string[],
 ): Promise<readonly StoredTenancy[]> {
   const rows = await store.rows<TenancyRow & { readonly version: string }>({
-    sql: 'SELECT * FROM tenancy FINAL WHERE meter_id IN {meterIds:Array(String)}',
-    parameters: { meterIds },
+    sql: sql`SELECT * FROM tenancy FINAL WHERE meter_id IN ${meterIds}`,
   })
   return rows.map(({ version, ...row }) => ({ row, version: Number(version) }))
 }

@@ -1,5 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
+import { claimNext } from '../store/claim.js'
 import type { Store } from '../store/clickhouse.js'
+import { createCodec, instant, plain, type Row } from '../store/columns.js'
+import { type Sql, sql, typed } from '../store/sql.js'
 
 /** What is written down when somebody does it. */
 export const acts = ['retry', 'accept', 'register', 'unlock', 'bind', 'erase', 'profile'] as const
@@ -30,12 +33,9 @@ export interface Entry extends Actor, Act {
   readonly hash: string
 }
 
-const claimAttemptsMax = 1_000
-
 /**
- * Writes acts down at the end of the log, durably, before they are carried out: what somebody did is
- * there even if nothing came of it. Any number of processes write without a lock, each claiming the
- * next number by an insert token, as arrivals are claimed.
+ * Appends acts to the log, durably, before they are carried out: an act is recorded even if it fails
+ * later. Any number of processes append without a lock, as arrivals are claimed.
  */
 export async function recordActs(
   store: Store,
@@ -44,24 +44,21 @@ export async function recordActs(
 ): Promise<readonly Entry[]> {
   if (all.length === 0) return []
   const claim = randomUUID()
-  for (let attempt = 0; attempt < claimAttemptsMax; attempt++) {
+  let entries: Entry[] = []
+  await claimNext(store, 'audit_log', async () => {
     const last = (await readEntries(store, { newest: 1 }))[0]
     const first = (last?.number ?? 0) + 1
     const at = new Date()
-    const entries: Entry[] = []
+    entries = []
     for (const act of all) {
       const before = entries.at(-1)?.hash ?? last?.hash ?? ''
       const unsealed = { number: first + entries.length, at, who, via, ...act, claim, before }
       entries.push({ ...unsealed, hash: hashOf(unsealed) })
     }
-    await store.insert('audit_log', entries.map(toRow), {
-      insert_deduplicate: 1,
-      insert_deduplication_token: `audit-${first}`,
-    })
-    const [held] = await readEntries(store, { after: first - 1, max: 1 })
-    if (held?.claim === claim) return entries
-  }
-  throw new Error(`no place in the audit log could be claimed in ${claimAttemptsMax} attempts`)
+    const own = sql`SELECT 1 FROM audit_log WHERE number = ${first} AND claim = ${claim}`
+    return { token: `audit-${first}`, rows: entries.map(codec.toRow), own }
+  })
+  return entries
 }
 
 /** Writes one act down. */
@@ -72,43 +69,32 @@ export async function recordAct(store: Store, actor: Actor, act: Act): Promise<E
 
 type Page = { readonly newest: number } | { readonly after: number; readonly max: number }
 
-/** The newest entries, newest first, or those behind a number in their order. */
-export async function readEntries(store: Store, page: Page): Promise<readonly Entry[]> {
-  const rows = await store.rows<Row>(
+/** The newest entries, newest first, or those after a number in their order. */
+export function readEntries(store: Store, page: Page): Promise<readonly Entry[]> {
+  return select(
+    store,
     'newest' in page
-      ? {
-          sql: 'SELECT * FROM audit_log ORDER BY number DESC LIMIT {newest:UInt32}',
-          parameters: { ...page },
-        }
-      : {
-          sql: `SELECT * FROM audit_log WHERE number > {after:UInt32}
-            ORDER BY number LIMIT {max:UInt32}`,
-          parameters: { ...page },
-        },
+      ? sql`ORDER BY number DESC LIMIT ${typed('UInt32', page.newest)}`
+      : sql`WHERE number > ${page.after} ORDER BY number LIMIT ${typed('UInt32', page.max)}`,
   )
-  return rows.map(fromRow)
 }
 
 /** The last entry of an act. */
 export async function latestAct(store: Store, act: Act['act']): Promise<Entry | undefined> {
-  const [row] = await store.rows<Row>({
-    sql: 'SELECT * FROM audit_log WHERE act = {act:String} ORDER BY number DESC LIMIT 1',
-    parameters: { act },
-  })
-  return row && fromRow(row)
+  return (await select(store, sql`WHERE act = ${act} ORDER BY number DESC LIMIT 1`))[0]
 }
 
 /** Entries about a subject, the first 100 in their order. */
-export async function readActsOn(
+export function readActsOn(
   store: Store,
-  of: { readonly acts: readonly Act['act'][]; readonly subject: string },
+  { acts, subject }: { readonly acts: readonly Act['act'][]; readonly subject: string },
 ): Promise<readonly Entry[]> {
-  const rows = await store.rows<Row>({
-    sql: `SELECT * FROM audit_log WHERE act IN {acts:Array(String)} AND subject = {subject:String}
-      ORDER BY number LIMIT 100`,
-    parameters: { ...of },
-  })
-  return rows.map(fromRow)
+  return select(store, sql`WHERE act IN ${acts} AND subject = ${subject} ORDER BY number LIMIT 100`)
+}
+
+async function select(store: Store, which: Sql): Promise<readonly Entry[]> {
+  const rows = await store.rows<Row>({ sql: sql`SELECT * FROM audit_log ${which}` })
+  return rows.map(codec.fromRow)
 }
 
 export interface Chain {
@@ -142,9 +128,8 @@ export async function followChain(store: Store): Promise<Chain> {
 /** An entry that the way from one to the next passes by: numbered 0, or the second of a number. */
 async function findBeside(store: Store, last: number): Promise<Chain['broken']> {
   const [beside] = await store.rows<{ number: number }>({
-    sql: `SELECT number FROM audit_log WHERE number <= {last:UInt32}
+    sql: sql`SELECT number FROM audit_log WHERE number <= ${last}
       GROUP BY number HAVING number = 0 OR count() > 1 ORDER BY number LIMIT 1`,
-    parameters: { last },
   })
   if (beside === undefined) return undefined
   const what = beside.number === 0 ? 'stands before the first' : 'stands there twice'
@@ -173,12 +158,15 @@ function hashOf({
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
-type Row = Omit<Entry, 'at'> & { readonly at: string }
-
-function toRow({ at, ...rest }: Entry): Row {
-  return { ...rest, at: at.toISOString() }
-}
-
-function fromRow({ at, ...rest }: Row): Entry {
-  return { ...rest, at: new Date(`${at.replace(' ', 'T')}Z`) }
-}
+const codec = createCodec<Entry>({
+  number: plain(),
+  at: instant,
+  who: plain(),
+  via: plain(),
+  act: plain(),
+  subject: plain(),
+  detail: plain(),
+  claim: plain(),
+  before: plain(),
+  hash: plain(),
+})

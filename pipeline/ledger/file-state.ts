@@ -1,4 +1,15 @@
 import type { Manifest } from '../../schemas/manifest.js'
+import {
+  type Column,
+  createCodec,
+  group,
+  instant,
+  json,
+  optional,
+  plain,
+  type Row,
+  whole,
+} from '../store/columns.js'
 import type { Counted } from '../usage/overlap.js'
 
 export const fileStatuses = [
@@ -98,83 +109,49 @@ export const noQuantity: Outcomes<string> = {
   unregistered: '0',
 }
 
-/** A row of `file_state` as JSONEachRow has it: snake_case, big numbers as strings. */
-export type StateRow = Readonly<Record<string, unknown>>
-
-const outcomeNames = Object.keys(noRows) as (keyof Outcomes<unknown>)[]
-
-export function toStateRow(state: FileState): StateRow {
-  const flat = (prefix: string, outcomes: Outcomes<number | string>) =>
-    Object.fromEntries(outcomeNames.map((name) => [`${prefix}_${name}`, outcomes[name]]))
-  return {
-    arrival: state.arrival,
-    rank: rankOf(state),
-    status: state.status,
-    source: state.source,
-    path: state.path,
-    file_name: state.fileName,
-    company_code: state.companyCode,
-    file_date: state.fileDate ?? null,
-    feed: state.feed,
-    file_id: state.fileId,
-    bytes: String(state.bytes),
-    manifest: JSON.stringify(state.manifest),
-    fault: state.fault,
-    reason: state.reason,
-    duplicate_of: state.duplicateOf,
-    ...flat('rows', state.rows),
-    ...flat('quantity', state.quantity),
-    rows_held: state.held.rows,
-    quantity_held: state.held.quantity,
-    restated_rows: state.restated.rows,
-    restated_net_quantity: state.restated.netQuantity,
-    meters: state.meters,
-    first_interval_start: state.firstIntervalStart?.toISOString() ?? null,
-    last_interval_end: state.lastIntervalEnd?.toISOString() ?? null,
-    notes: JSON.stringify(state.notes),
-    attaches: state.attaches,
-    restates: state.restates,
-    received_at: state.receivedAt.toISOString(),
-    published_at: state.publishedAt?.toISOString() ?? null,
-    settled_at: state.settledAt?.toISOString() ?? null,
-  }
+const outcomes = <T>(column: Column<T>) => {
+  const each = { read: column, accepted: column, duplicate: column, superseded: column }
+  return group<Outcomes<T>>({ ...each, rejected: column, unregistered: column })
 }
 
-export function fromStateRow(row: StateRow): FileState {
-  const text = (name: string) => String(row[name] ?? '')
-  const instant = (name: string) =>
-    row[name] === null ? undefined : new Date(`${text(name).replace(' ', 'T')}Z`)
-  const gather = <T>(prefix: string, convert: (value: string) => T) =>
-    Object.fromEntries(
-      outcomeNames.map((name) => [name, convert(text(`${prefix}_${name}`))]),
-    ) as unknown as Outcomes<T>
-  return {
-    arrival: Number(row['arrival']),
-    status: text('status') as FileStatus,
-    source: text('source'),
-    path: text('path'),
-    fileName: text('file_name'),
-    companyCode: text('company_code'),
-    fileDate: row['file_date'] === null ? undefined : text('file_date'),
-    feed: text('feed'),
-    fileId: text('file_id'),
-    bytes: Number(row['bytes']),
-    manifest: JSON.parse(text('manifest')) as Manifest,
-    fault: text('fault'),
-    reason: text('reason'),
-    duplicateOf: Number(row['duplicate_of']),
-    rows: gather('rows', Number),
-    quantity: gather('quantity', String),
-    held: { rows: Number(row['rows_held']), quantity: text('quantity_held') },
-    restated: { rows: Number(row['restated_rows']), netQuantity: text('restated_net_quantity') },
-    meters: Number(row['meters']),
-    firstIntervalStart: instant('first_interval_start'),
-    lastIntervalEnd: instant('last_interval_end'),
-    notes: JSON.parse(text('notes') || '{}') as Notes,
-    attaches: text('attaches'),
-    restates: row['restates'] === true,
-    receivedAt: instant('received_at') ?? new Date(0),
-    publishedAt: instant('published_at'),
-    settledAt: instant('settled_at'),
-  }
+/** `file_state` has `rows_held` and `quantity_held`, the other way round than `held` here. */
+const held: Column<Counted> = {
+  write: (_, { rows, quantity }) => ({ rows_held: rows, quantity_held: quantity }),
+  read: (_, row) => ({ rows: Number(row['rows_held']), quantity: String(row['quantity_held']) }),
+}
+
+const codec = createCodec<FileState>({
+  arrival: plain(),
+  status: plain(),
+  source: plain(),
+  path: plain(),
+  fileName: plain(),
+  companyCode: plain(),
+  fileDate: optional(plain<string>()),
+  feed: plain(),
+  fileId: plain(),
+  bytes: whole,
+  manifest: json(),
+  fault: plain(),
+  reason: plain(),
+  duplicateOf: plain(),
+  rows: outcomes(whole),
+  quantity: outcomes(plain<string>()),
+  held,
+  restated: group({ rows: whole, netQuantity: plain<string>() }),
+  meters: whole,
+  firstIntervalStart: optional(instant),
+  lastIntervalEnd: optional(instant),
+  notes: json(),
+  attaches: plain(),
+  restates: plain(),
+  receivedAt: instant,
+  publishedAt: optional(instant),
+  settledAt: optional(instant),
+})
+
+export const fromStateRow = codec.fromRow
+
+export function toStateRow(state: FileState): Row {
+  return { ...codec.toRow(state), rank: rankOf(state) }
 }

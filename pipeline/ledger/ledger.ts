@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { claimNext } from '../store/claim.js'
 import type { Store } from '../store/clickhouse.js'
-import { type FileState, fromStateRow, type StateRow, toStateRow } from './file-state.js'
+import { createCodec, instant, plain, type Row, whole } from '../store/columns.js'
+import { type Sql, sql } from '../store/sql.js'
+import { type FileState, fromStateRow, toStateRow } from './file-state.js'
 
 /** What a source or a person shows of a file before it is read. */
 export interface Entry {
@@ -66,195 +69,122 @@ export interface Ledger {
   forgetReceipts(arrival: number): Promise<void>
 }
 
-const claimAttemptsMax = 1_000
-
 export function createLedger(store: Store, now: () => Date): Ledger {
-  const states = async (where: string, parameters: Record<string, unknown>) => {
-    const rows = await store.rows<StateRow>({
-      sql: `SELECT * FROM file_state FINAL WHERE ${where} ORDER BY arrival`,
-      parameters,
+  const states = async (where: Sql) => {
+    const rows = await store.rows<Row>({
+      sql: sql`SELECT * FROM file_state FINAL WHERE ${where} ORDER BY arrival`,
     })
     return rows.map(fromStateRow)
   }
-  const arrivals = async (where: string, parameters: Record<string, unknown>) => {
-    const rows = await store.rows<ArrivalRow>({
-      sql: `SELECT * FROM arrival WHERE ${where} ORDER BY arrival`,
-      parameters,
+  const arrivals = async (where: Sql) => {
+    const rows = await store.rows<Row>({
+      sql: sql`SELECT * FROM arrival WHERE ${where} ORDER BY arrival`,
     })
-    return rows.map(fromArrivalRow)
+    return rows.map(arrivalCodec.fromRow)
   }
   return {
     claim: async (entry, id) => (await claim(store, { entries: [entry], id, now }))[0] as Arrival,
     claimAll: (entries) => claim(store, { entries, now }),
-    claimedAs: async (id) => (await arrivals('claim = {id:String}', { id }))[0],
+    claimedAs: async (id) => (await arrivals(sql`claim = ${id}`))[0],
     claimedWith: async (arrival) => {
-      const same = `arrival IN (SELECT arrival FROM arrival WHERE claim =
-        (SELECT any(claim) FROM arrival WHERE arrival = {arrival:UInt32}))`
-      const stateless = 'arrival NOT IN (SELECT arrival FROM file_state)'
+      const same = sql`arrival IN (SELECT arrival FROM arrival WHERE claim =
+        (SELECT any(claim) FROM arrival WHERE arrival = ${arrival}))`
       const [unread, known] = await Promise.all([
-        arrivals(`${same} AND ${stateless}`, { arrival }),
-        states(same, { arrival }),
+        arrivals(sql`${same} AND ${stateless}`),
+        states(same),
       ])
       return { arrivals: unread, states: known }
     },
-    arrival: async (arrival) => (await arrivals('arrival = {arrival:UInt32}', { arrival }))[0],
+    arrival: async (arrival) => (await arrivals(sql`arrival = ${arrival}`))[0],
     latest: async (of) => {
-      const [column, value] = 'path' in of ? ['path', of.path] : ['name', of.name]
-      return (await arrivals(`${column} = {value:String}`, { value })).at(-1)
+      const where = 'path' in of ? sql`path = ${of.path}` : sql`name = ${of.name}`
+      return (await arrivals(where)).at(-1)
     },
     knownOf: ({ name, keeps }) =>
       arrivals(
-        `source = {name:String} AND arrival NOT IN (
+        sql`source = ${name} AND arrival NOT IN (
           SELECT arrival FROM file_state
-          WHERE settled_at IS NOT NULL AND (status = 'replaced' OR NOT {keeps:Bool}))`,
-        { name, keeps },
+          WHERE settled_at IS NOT NULL AND (status = 'replaced' OR NOT ${keeps}))`,
       ),
     unfinished: async () => {
       const [unread, unsettled] = await Promise.all([
-        arrivals('arrival NOT IN (SELECT arrival FROM file_state)', {}),
-        states('settled_at IS NULL', {}),
+        arrivals(stateless),
+        states(sql`settled_at IS NULL`),
       ])
       return { arrivals: unread, states: unsettled }
     },
-    state: async (arrival) => (await states('arrival = {arrival:UInt32}', { arrival }))[0],
+    state: async (arrival) => (await states(sql`arrival = ${arrival}`))[0],
     record: (...states) => store.insert('file_state', states.map(toStateRow)),
-    published: async (name, fileId) =>
-      (
-        await states(
-          `status = 'published' AND file_name = {name:String} AND file_id = {fileId:String}`,
-          { name, fileId },
-        )
-      )[0],
+    published: async (name, fileId) => {
+      const same = sql`status = 'published' AND file_name = ${name} AND file_id = ${fileId}`
+      return (await states(same))[0]
+    },
     resembles: async (name, bytes) => {
-      const found = await states(
-        `status = 'published' AND file_name = {name:String} AND bytes = {bytes:UInt64}`,
-        { name, bytes },
-      )
-      return found.length > 0
+      const similar = sql`status = 'published' AND file_name = ${name} AND bytes = ${bytes}`
+      return (await states(similar)).length > 0
     },
     receipts: async (arrival) => {
-      const rows = await store.rows<ReceiptRow>({
-        sql: 'SELECT * FROM chunk_receipt FINAL WHERE arrival = {arrival:UInt32} ORDER BY chunk',
-        parameters: { arrival },
+      const rows = await store.rows<Row>({
+        sql: sql`SELECT * FROM chunk_receipt FINAL WHERE arrival = ${arrival} ORDER BY chunk`,
       })
-      return rows.map(fromReceiptRow)
+      return rows.map(receiptCodec.fromRow)
     },
     recordReceipt: (arrival, receipt) =>
-      store.insert('chunk_receipt', [toReceiptRow(arrival, receipt)]),
+      store.insert('chunk_receipt', [{ arrival, ...receiptCodec.toRow(receipt) }]),
     forgetReceipts: (arrival) =>
-      store.command({
-        sql: 'DELETE FROM chunk_receipt WHERE arrival = {arrival:UInt32}',
-        parameters: { arrival },
-      }),
+      store.command({ sql: sql`DELETE FROM chunk_receipt WHERE arrival = ${arrival}` }),
   }
 }
 
-/**
- * Inserts a row with the next number under a token of that number: the engine keeps the first
- * insert of a token and drops all others, so reading it back tells whose the number is. Several rows
- * of one insert are there at once, so that nobody sees a number between them as the last.
- */
+const stateless = sql`arrival NOT IN (SELECT arrival FROM file_state)`
+
+const arrivalCodec = createCodec<Arrival>({
+  arrival: plain(),
+  source: plain(),
+  name: plain(),
+  path: plain(),
+  bytes: whole,
+  modifiedMs: whole,
+  force: plain(),
+  acceptRejects: plain(),
+  arrivedAt: instant,
+})
+
+const receiptCodec = createCodec<ChunkReceipt>({
+  chunk: plain(),
+  rowsRead: whole,
+  rowsAccepted: whole,
+  rowsRejected: whole,
+  quantityAccepted: plain(),
+  quantityRejected: plain(),
+})
+
+/** Claims numbers in a row in one insert, so that nobody takes a number between them for the last. */
 async function claim(
   store: Store,
   { entries, id = randomUUID(), now }: Claim,
 ): Promise<readonly Arrival[]> {
-  for (let attempt = 0; attempt < claimAttemptsMax; attempt++) {
+  const rows = await claimNext<Row>(store, 'arrival', async () => {
     const arrivedAt = now()
     const [last] = await store.rows<{ next: number }>({
-      sql: 'SELECT toUInt32(max(arrival) + 1) AS next FROM arrival',
+      sql: sql`SELECT toUInt32(max(arrival) + 1) AS next FROM arrival`,
     })
     const first = last?.next ?? 1
-    const claimed = entries.map((entry, at) => ({ ...entry, arrival: first + at, arrivedAt }))
-    await store.insert(
-      'arrival',
-      claimed.map((arrival) => toArrivalRow(arrival, id)),
-      { insert_deduplicate: 1, insert_deduplication_token: `arrival-${first}` },
-    )
-    const rows = await store.rows<ArrivalRow>({
-      sql: `SELECT * FROM arrival WHERE arrival >= {first:UInt32} AND claim = {id:String}
-        ORDER BY arrival`,
-      parameters: { first, id },
+    const claimed = entries.map((entry, at) => {
+      const { acceptRejects = false } = entry
+      return { ...entry, acceptRejects, arrival: first + at, arrivedAt }
     })
-    if (rows.length > 0) return rows.map(fromArrivalRow)
-  }
-  throw new Error(`no arrival number could be claimed in ${claimAttemptsMax} attempts`)
+    return {
+      token: `arrival-${first}`,
+      rows: claimed.map((arrival) => ({ ...arrivalCodec.toRow(arrival), claim: id })),
+      own: sql`SELECT * FROM arrival WHERE arrival >= ${first} AND claim = ${id} ORDER BY arrival`,
+    }
+  })
+  return rows.map(arrivalCodec.fromRow)
 }
 
 interface Claim {
   readonly entries: readonly Entry[]
   readonly id?: string | undefined
   readonly now: () => Date
-}
-
-interface ArrivalRow {
-  readonly arrival: number
-  readonly source: string
-  readonly name: string
-  readonly path: string
-  readonly bytes: string
-  readonly modified_ms: string
-  readonly force: boolean
-  readonly accept_rejects: boolean
-  readonly arrived_at: string
-}
-
-function fromArrivalRow(row: ArrivalRow): Arrival {
-  return {
-    arrival: row.arrival,
-    source: row.source,
-    name: row.name,
-    path: row.path,
-    bytes: Number(row.bytes),
-    modifiedMs: Number(row.modified_ms),
-    force: row.force,
-    acceptRejects: row.accept_rejects,
-    arrivedAt: new Date(`${row.arrived_at.replace(' ', 'T')}Z`),
-  }
-}
-
-function toArrivalRow(arrival: Arrival, claim: string): object {
-  return {
-    arrival: arrival.arrival,
-    claim,
-    source: arrival.source,
-    name: arrival.name,
-    path: arrival.path,
-    bytes: String(arrival.bytes),
-    modified_ms: String(Math.trunc(arrival.modifiedMs)),
-    force: arrival.force,
-    accept_rejects: arrival.acceptRejects ?? false,
-    arrived_at: arrival.arrivedAt.toISOString(),
-  }
-}
-
-interface ReceiptRow {
-  readonly chunk: number
-  readonly rows_read: string
-  readonly rows_accepted: string
-  readonly rows_rejected: string
-  readonly quantity_accepted: string
-  readonly quantity_rejected: string
-}
-
-function fromReceiptRow(row: ReceiptRow): ChunkReceipt {
-  return {
-    chunk: row.chunk,
-    rowsRead: Number(row.rows_read),
-    rowsAccepted: Number(row.rows_accepted),
-    rowsRejected: Number(row.rows_rejected),
-    quantityAccepted: String(row.quantity_accepted),
-    quantityRejected: String(row.quantity_rejected),
-  }
-}
-
-function toReceiptRow(arrival: number, receipt: ChunkReceipt): object {
-  return {
-    arrival,
-    chunk: receipt.chunk,
-    rows_read: receipt.rowsRead,
-    rows_accepted: receipt.rowsAccepted,
-    rows_rejected: receipt.rowsRejected,
-    quantity_accepted: receipt.quantityAccepted,
-    quantity_rejected: receipt.quantityRejected,
-  }
 }

@@ -14,15 +14,15 @@ const count = z.int().nonnegative()
 export const registrationsMax = 100
 
 /**
- * What the data of each queue's jobs may hold: ids, offsets and codes, never anything of a row.
- * `v` is the version of the format, so that a job of an older release is known for what it is.
+ * What the data of each queue's jobs may hold: ids, offsets and codes, never any part of a row.
+ * `v` is the version of the format: a job of another release's format is recognised by it.
  */
 export const jobSchemas = {
   poll: z.strictObject({ ...version, source: z.string() }),
   fetch: z.strictObject({ ...version, arrival }),
   receive: z.strictObject({ ...version, arrival }),
   load: z.strictObject({
-    v: z.literal(3),
+    ...version,
     arrival,
     feed: z.enum(feedNames as readonly [FeedName, ...FeedName[]]),
     seconds: count,
@@ -46,7 +46,7 @@ export const jobSchemas = {
   retain: z.strictObject({ ...version }),
   alert: z.strictObject({ ...version }),
   register: z.strictObject({
-    v: z.literal(2),
+    ...version,
     customers: z.array(registrationSchema).min(1).max(registrationsMax),
   }),
   backfill: z.strictObject({ ...version, meterId: identifier }),
@@ -59,13 +59,13 @@ export type JobName = keyof typeof jobSchemas
 export type JobData<N extends JobName> = z.infer<(typeof jobSchemas)[N]>
 export const jobNames = Object.keys(jobSchemas) as JobName[]
 
-/** Jobs that come again and again by themselves. */
+/** Jobs that repeat on a schedule. */
 export const repeated = ['poll', 'sweep', 'retain', 'due', 'alert'] as const satisfies JobName[]
 export type Repeated = (typeof repeated)[number]
 
 /**
- * The data of a job as its queue's schema has it; throws for one of a format not known here. What
- * such data hold is not known either: the fault names places of the schema, no key and no value.
+ * The data of a job, checked against its queue's schema. Throws for an unknown format. The fault
+ * names only paths of the schema, because such data may hold anything.
  */
 export function parseJob<N extends JobName>(name: N, data: unknown): JobData<N> {
   const parsed = jobSchemas[name].safeParse(data)
@@ -74,7 +74,7 @@ export function parseJob<N extends JobName>(name: N, data: unknown): JobData<N> 
   throw new Fault('CONFIG', `a ${name} job is not of a known format: ${issues.join(', ')}`)
 }
 
-/** What of a job may be logged. */
+/** The parts of a job that may be logged. */
 export interface JobIds {
   readonly arrival?: number | undefined
   readonly chunk?: number | undefined
@@ -85,13 +85,13 @@ const idsSchema = z.object({
   chunk: z.object({ chunk: count }).optional().catch(undefined),
 })
 
-/** The ids in the data of a job, also where they are of a format not known here. */
+/** The ids in the data of a job, of an unknown format too. */
 export function idsOf(data: unknown): JobIds {
   const { arrival, chunk } = idsSchema.safeParse(data).data ?? {}
   return { arrival, chunk: chunk?.chunk }
 }
 
-/** A job's id says what it does, so that adding it twice adds it once. */
+/** A job's id is derived from what it does, so that adding it twice adds it once. */
 export function jobId<N extends JobName>(name: N, data: JobData<N>): string {
   const parts: unknown[] = [name]
   if ('source' in data) parts.push(data.source)
@@ -104,7 +104,7 @@ export function jobId<N extends JobName>(name: N, data: JobData<N>): string {
   return parts.join('-').replaceAll(':', '_')
 }
 
-/** Identifiers of customers stay out of ids, which turn up in logs. */
+/** Job ids appear in logs, so they must not contain identifiers of customers. */
 function hashOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)
 }

@@ -2,12 +2,16 @@ import { recordFeedOf } from '../../schemas/feed.js'
 import type { Registered } from '../../schemas/lint/finding.js'
 import { type RecordFeed, type RecordRow, storeColumn } from '../../schemas/record-feed.js'
 import type { Statement, Store } from '../store/clickhouse.js'
+import { id, join, type Sql, sql, typed } from '../store/sql.js'
 import { stagingOf, versionOf } from '../store/staging.js'
 import { rowsTable } from './store.js'
 
 /** Columns as text under the names of the file, so that they read like rows of it. */
-export function asRow({ columns }: RecordFeed): string {
-  return columns.map((column) => `toString(${storeColumn(column)}) AS \`${column}\``).join(', ')
+export function asRow({ columns }: RecordFeed): Sql {
+  return join(
+    columns.map((column) => sql`toString(${id(storeColumn(column))}) AS ${id(column)}`),
+    sql`, `,
+  )
 }
 
 export interface StagedRow {
@@ -28,7 +32,7 @@ export async function stagedRows(
   arrival: number,
 ): Promise<readonly StagedRow[]> {
   return readRows(store, feed, {
-    sql: `SELECT toString(version) AS at, ${asRow(feed)} FROM ${stagingOf(arrival).reads} ORDER BY version`,
+    sql: sql`SELECT toString(version) AS at, ${asRow(feed)} FROM ${id(stagingOf(arrival).reads)} ORDER BY version`,
   })
 }
 
@@ -67,12 +71,10 @@ export async function latestVersion(
   })
   if (found === undefined) return undefined
   const rows = await readRows(store, feed, {
-    sql: `SELECT toString(version) AS at, ${asRow(feed)} FROM ${rowsTable(feed)} FINAL
-      WHERE version >= {from:UInt64} AND version < {to:UInt64} ORDER BY version`,
-    parameters: {
-      from: versionOf(found.arrival, 0).toString(),
-      to: versionOf(found.arrival + 1, 0).toString(),
-    },
+    sql: sql`SELECT toString(version) AS at, ${asRow(feed)} FROM ${id(rowsTable(feed))} FINAL
+      WHERE version >= ${typed('UInt64', versionOf(found.arrival, 0))}
+        AND version < ${typed('UInt64', versionOf(found.arrival + 1, 0))}
+      ORDER BY version`,
   })
   return { arrival: found.arrival, firstStart: found.first_start, rows }
 }
@@ -86,8 +88,7 @@ export async function rowsInForce(
   const { schedule } = recordFeedOf(feed.name) as RecordFeed
   const ends = schedule?.ends
   const rows = await store.rows<Selected>({
-    sql: `SELECT ${asRow(feed)} FROM ${feed.view} WHERE company_code = {companyCode:String}`,
-    parameters: at,
+    sql: sql`SELECT ${asRow(feed)} FROM ${id(feed.view)} WHERE company_code = ${at.companyCode}`,
   })
   return rows
     .map((row) => toRow(feed, row))

@@ -1,5 +1,6 @@
 import { type RecordFeed, storeColumn } from '../../schemas/record-feed.js'
 import type { Statement, Store } from '../store/clickhouse.js'
+import { id, type Sql, sql } from '../store/sql.js'
 import { attach, createLike, lineBounds, stagingOf, versionOf } from '../store/staging.js'
 import type { Counted } from '../usage/overlap.js'
 
@@ -99,15 +100,18 @@ export type RecordOutcome = Readonly<Record<RecordKind, Counted>> & { readonly n
 export async function classifyRecords(
   store: Store,
   feed: RecordFeed,
-  file: { readonly arrival: number; readonly isForeign: string },
+  file: { readonly arrival: number; readonly isForeign: Sql | undefined },
 ): Promise<RecordOutcome> {
   const { reads, overlaps } = stagingOf(file.arrival)
   const key = keyOf(feed)
   await store.command(createOverlaps(file.arrival))
-  const note = (sql: string) => store.command({ sql: `INSERT INTO ${overlaps} ${sql}` })
+  const note = (select: string) => store.command({ sql: `INSERT INTO ${overlaps} ${select}` })
   const left = `${reads} WHERE version NOT IN (SELECT version FROM ${overlaps})`
-  if (file.isForeign !== '') {
-    await note(`SELECT version, 'unregistered', 0 FROM ${reads} WHERE ${file.isForeign}`)
+  if (file.isForeign !== undefined) {
+    await store.command({
+      sql: sql`INSERT INTO ${id(overlaps)}
+        SELECT version, 'unregistered', 0 FROM ${id(reads)} WHERE ${file.isForeign}`,
+    })
   }
   await note(`SELECT one.1, if(one.2 = last.2, 'repeated', 'replaced'), 0
     FROM (

@@ -1,4 +1,6 @@
 import type { Store } from '../store/clickhouse.js'
+import { createCodec, instant, plain, type Row } from '../store/columns.js'
+import { sql } from '../store/sql.js'
 
 /** Failures in a row of listing a source. */
 export interface SourceFailure {
@@ -15,28 +17,47 @@ export interface SourceState {
   readonly failure: SourceFailure | undefined
 }
 
-interface Row {
+/** A row of `source_state`: each source has at most one of each aspect. */
+interface Aspect extends SourceFailure {
   readonly source: string
   readonly aspect: 'pause' | 'poll'
-  readonly failures: number
-  readonly code: string
-  readonly detail: string
-  readonly since: string
-  readonly retry_at: string
+  readonly active: boolean
 }
 
-/** What holds of the sources of which something is known: those that are paused or fail. */
+const codec = createCodec<Aspect>({
+  source: plain(),
+  aspect: plain(),
+  active: plain(),
+  failures: plain(),
+  code: plain(),
+  detail: plain(),
+  since: instant,
+  retryAt: instant,
+})
+
+/** The sources that are paused or fail. */
 export async function readSources(store: Store): Promise<ReadonlyMap<string, SourceState>> {
-  const rows = await store.rows<Row>({ sql: 'SELECT * FROM source_state FINAL WHERE active' })
-  const names = new Set(rows.map((row) => row.source))
-  return new Map(
-    [...names].map((name) => [name, toState(rows.filter((row) => row.source === name))]),
-  )
+  const rows = await store.rows<Row>({ sql: sql`SELECT * FROM source_state FINAL WHERE active` })
+  const states = new Map<string, SourceState>()
+  for (const { source, aspect, active: _, ...failure } of rows.map(codec.fromRow)) {
+    const state = states.get(source) ?? { pausedAt: undefined, failure: undefined }
+    const change = aspect === 'pause' ? { pausedAt: failure.since } : { failure }
+    states.set(source, { ...state, ...change })
+  }
+  return states
 }
 
-/** An operator's word: nothing new is taken from a paused source, on any machine. */
-export function recordPause(store: Store, source: string, change: Change): Promise<void> {
-  return record(store, { source, aspect: 'pause', since: change.at, active: change.active })
+const noFailure: SourceFailure = {
+  failures: 0,
+  code: '',
+  detail: '',
+  since: new Date(0),
+  retryAt: new Date(0),
+}
+
+/** Pauses or resumes a source: while it is paused, no worker takes new files from it. */
+export function recordPause(store: Store, source: string, { active, at }: Change): Promise<void> {
+  return record(store, { ...noFailure, source, aspect: 'pause', since: at, active })
 }
 
 export interface Change {
@@ -50,29 +71,10 @@ export function recordFailure(
   source: string,
   failure: SourceFailure | undefined,
 ): Promise<void> {
-  const { retryAt, ...more } = failure ?? { since: new Date(0), retryAt: new Date(0) }
   const active = failure !== undefined
-  return record(store, { source, aspect: 'poll', active, ...more, retry_at: retryAt })
+  return record(store, { ...(failure ?? noFailure), source, aspect: 'poll', active })
 }
 
-async function record(store: Store, row: Readonly<Record<string, unknown>>): Promise<void> {
-  const toText = (value: unknown) => (value instanceof Date ? value.toISOString() : value)
-  const values = Object.entries(row).map(([name, value]) => [name, toText(value)])
-  await store.insert('source_state', [Object.fromEntries(values)])
-}
-
-function toState(rows: readonly Row[]): SourceState {
-  const instant = (text: string) => new Date(`${text.replace(' ', 'T')}Z`)
-  const pause = rows.find((row) => row.aspect === 'pause')
-  const poll = rows.find((row) => row.aspect === 'poll')
-  return {
-    pausedAt: pause && instant(pause.since),
-    failure: poll && {
-      failures: poll.failures,
-      code: poll.code,
-      detail: poll.detail,
-      since: instant(poll.since),
-      retryAt: instant(poll.retry_at),
-    },
-  }
+function record(store: Store, aspect: Aspect): Promise<void> {
+  return store.insert('source_state', [codec.toRow(aspect)])
 }

@@ -29,6 +29,6 @@ export async function forward(context: PipelineContext, state: FileState): Promi
   if (state.fault !== '' || state.duplicateOf !== 0) {
     return context.queues.add('reconcile', { v: 1, arrival })
   }
-  const loads = loadTasks(state).map((task) => ({ v: 3 as const, ...task }))
+  const loads = loadTasks(state).map((task) => ({ v: 1 as const, ...task }))
   return context.queues.addFlow({ v: 1, arrival }, loads)
 }

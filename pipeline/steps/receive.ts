@@ -212,7 +212,7 @@ async function landRows(
       await refuseFullDisk(context.folders.landing, { name: fileName, bytes }, freeDiskBytesMin)
       await intake().prepare()
       if (hold) return
-      await context.queues.add('load', { v: 3, ...toLoadTask(state, intake().reading(), chunk) })
+      await context.queues.add('load', { v: 1, ...toLoadTask(state, intake().reading(), chunk) })
     },
   })
   const onHeader = (columns: readonly string[]) => {

@@ -201,27 +201,7 @@ export function missingLines(arrival: number, line: number, lines: number): Stat
  * engine takes parts of the target's own structure only.
  */
 export async function attach(store: Store, target: string, table: string): Promise<void> {
-  for (const statement of await missingColumns(store, target, table)) await store.command(statement)
   await store.command({ sql: `ALTER TABLE ${target} ATTACH PARTITION tuple() FROM ${table}` })
-}
-
-/** A staging table that is older than a migration lacks the columns that its target was given since. */
-async function missingColumns(
-  store: Store,
-  target: string,
-  table: string,
-): Promise<readonly Statement[]> {
-  const columns = await store.rows<{ column: string }>({
-    sql: `SELECT concat(name, ' ', type, ' ', default_kind, ' ', default_expression) AS column
-      FROM system.columns
-      WHERE database = currentDatabase() AND table = {target:String} AND name NOT IN (
-        SELECT name FROM system.columns WHERE database = currentDatabase() AND table = {table:String})
-      ORDER BY position`,
-    parameters: { target, table },
-  })
-  return columns.map(({ column }) => ({
-    sql: `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS ${column}`,
-  }))
 }
 
 /** Takes the reads of an arrival out of the target again, and what was written down of them. */

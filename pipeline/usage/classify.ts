@@ -99,7 +99,7 @@ export async function dropUnregistered(
 ): Promise<Usable & { readonly unregistered: Counted }> {
   const { store, profile } = context
   const isForeign = await foreignRows(store, profile, { columns: readColumns, reads: usable.table })
-  if (isForeign === '') return { ...usable, unregistered: none }
+  if (isForeign === undefined) return { ...usable, unregistered: none }
   const [found] = await store.rows<Counted>(countForeign(usable.table, isForeign))
   if (Number(found?.rows ?? 0) === 0) return { ...usable, unregistered: none }
   const { registered: to } = stagingOf(state.arrival)

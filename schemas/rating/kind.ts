@@ -49,7 +49,7 @@ export interface Stretch {
 
 /** What became of a bill. Those that could not be computed have no amounts. */
 export const billStatuses = [
-  'billed',
+  'computed',
   'projected',
   'incomplete',
   'sparse',

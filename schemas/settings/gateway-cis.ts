@@ -18,9 +18,9 @@ const shared = {
   required: z.enum(['full', 'launchMinimum']).default('full'),
   /** Whether client and premise identifiers are permanent, so that meters need an accountNumber. */
   permanentIds: z.boolean().default(true),
-  /** How long the standing of a customer may be kept (known, active, locked, closed). */
-  standingSeconds: z.int().min(0).max(3_600).default(30),
-  standingsMax: z.int().min(1).max(10_000_000).default(100_000),
+  /** How long the account status of a customer may be kept (known, active, locked, closed). */
+  statusSeconds: z.int().min(0).max(3_600).default(30),
+  statusesMax: z.int().min(1).max(10_000_000).default(100_000),
   timeoutMs: z.int().min(10).max(60_000).default(5_000),
   /** Failures in a row after which calls are not tried for `breakerSeconds`. */
   breakerFailures: z.int().min(1).max(1_000).default(10),

@@ -70,7 +70,7 @@ async function loseProvider(rig: Rig) {
   return shown(await rig.ask('customer', token))
 }
 
-const settings = { cis: { standingSeconds: 0 }, identity: { unknownKeySeconds: 1 } }
+const settings = { cis: { statusSeconds: 0 }, identity: { unknownKeySeconds: 1 } }
 
 const byTable = {
   'a customer': '200 7000000001',

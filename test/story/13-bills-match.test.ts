@@ -131,7 +131,7 @@ t.test('every period is billed by a run of its own', async (t) => {
   for (let at = 0; at < runs.length; at += runsAtOnce) {
     const some = runs.slice(at, at + runsAtOnce)
     const summaries = await Promise.all(some.map(({ one, start }) => run(one, { start })))
-    for (const { bills } of summaries) t.equal((bills.billed ?? 0) + (bills.incomplete ?? 0), 1)
+    for (const { bills } of summaries) t.equal((bills.computed ?? 0) + (bills.incomplete ?? 0), 1)
   }
 })
 

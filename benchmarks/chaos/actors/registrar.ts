@@ -44,7 +44,7 @@ export function createRegistrar(rig: Rig, files: readonly PlannedFile[]): Regist
     return new Set(rows.map(({ client_id }) => client_id))
   }
   const call = async (person: Registered) => {
-    await queues.add('register', { v: 2, customers: [toCustomer(person)] })
+    await queues.add('register', { v: 1, customers: [toCustomer(person)] })
     calls++
   }
   const turn = async () => {

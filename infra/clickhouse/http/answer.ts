@@ -1,26 +1,26 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine } from '../engine.js'
-import { type Desk, run } from '../run.js'
-import type { Lanes } from '../semaphore.js'
+import { type RunContext, run } from '../run.js'
+import type { Semaphore } from '../semaphore.js'
 import { freshLease, type Sessions } from '../sessions.js'
 import { prepare } from '../sql/session-settings.js'
-import { literal } from '../sql/statement.js'
+import { stringLiteral } from '../sql/statement.js'
 import type { Role } from './auth.js'
 import type { Body } from './body.js'
 import type { Call } from './call.js'
 import { exceptionOf } from './exception.js'
 import type { Reply } from './reply.js'
 
-export interface Counter extends Desk {
+export interface AnswerContext extends RunContext {
   readonly engine: Engine
-  readonly lanes: Lanes
+  readonly semaphore: Semaphore
   readonly sessions: Sessions
   /** Query ids of the statements that run. */
   readonly running: Set<string>
 }
 
-export interface Order {
+export interface PendingCall {
   readonly call: Call
   readonly role: Role
   readonly reply: Reply
@@ -32,41 +32,44 @@ export interface Order {
  * Runs one call on a connection of its own or of its session. When the client goes away the
  * statement is killed, and what it had not stored is not stored.
  */
-export async function answer(counter: Counter, order: Order): Promise<void> {
-  const { call, reply, response } = order
-  if (counter.running.has(call.queryId)) {
+export async function answer(context: AnswerContext, pending: PendingCall): Promise<void> {
+  const { call, reply, response } = pending
+  if (context.running.has(call.queryId)) {
     throw exceptionOf(
       'QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING',
       `Query with id = ${call.queryId} is already running`,
     )
   }
-  counter.running.add(call.queryId)
+  context.running.add(call.queryId)
   const finished = new AbortController()
   const onClose = (): void => {
-    if (!response.writableFinished) void killUntil(counter.engine, call.queryId, finished.signal)
+    if (!response.writableFinished) void killUntil(context.engine, call.queryId, finished.signal)
   }
-  const leave = await counter.lanes.enter()
+  const leave = await context.semaphore.acquire()
   let rest: Buffer | undefined
   try {
     response.once('close', onClose)
-    rest = await runLeased(counter, order)
+    rest = await runLeased(context, pending)
   } finally {
     finished.abort()
     response.off('close', onClose)
-    counter.running.delete(call.queryId)
+    context.running.delete(call.queryId)
     leave()
   }
   await reply.end(rest)
 }
 
-async function runLeased(counter: Counter, order: Order): Promise<Buffer | undefined> {
-  const { call, role, reply, body } = order
+async function runLeased(
+  context: AnswerContext,
+  pending: PendingCall,
+): Promise<Buffer | undefined> {
+  const { call, role, reply, body } = pending
   const isFresh = call.session === undefined || role === 'reader'
-  const lease = isFresh ? freshLease(counter.engine) : await counter.sessions.lease(call)
+  const lease = isFresh ? freshLease(context.engine) : await context.sessions.lease(call)
   try {
     await prepare(lease.connection, call, role)
     if (reply.isGone) throw exceptionOf('QUERY_WAS_CANCELLED', 'The client went away')
-    return await run(counter, { call, role, connection: lease.connection, reply }, body)
+    return await run(context, { call, role, connection: lease.connection, reply }, body)
   } finally {
     await lease.release()
   }
@@ -74,7 +77,7 @@ async function runLeased(counter: Counter, order: Order): Promise<Buffer | undef
 
 /** The statement may not have begun when its client leaves: hence again and again. */
 async function killUntil(engine: Engine, queryId: string, signal: AbortSignal): Promise<void> {
-  const sql = `KILL QUERY WHERE Settings['log_comment'] = ${literal(queryId)} ASYNC`
+  const sql = `KILL QUERY WHERE Settings['log_comment'] = ${stringLiteral(queryId)} ASYNC`
   while (!signal.aborted) {
     const lease = freshLease(engine)
     await lease.connection.query(sql, 'Null').catch(() => undefined)

@@ -43,7 +43,7 @@ let spoolCount = 0
  * Takes in a whole body as it came; above 1 MB it goes to a file. Throws when the client went away
  * before the last byte, so that a cut-off body is never stored.
  */
-export async function receive(request: IncomingMessage, folder: string): Promise<Body> {
+export async function receiveBody(request: IncomingMessage, folder: string): Promise<Body> {
   const compression = compressionOf(request)
   const chunks: Buffer[] = []
   let bytes = 0
@@ -66,7 +66,7 @@ export async function receive(request: IncomingMessage, folder: string): Promise
   } finally {
     if (file !== undefined) closeSync(file.fd)
   }
-  return bodyOf(Buffer.concat(chunks), file?.path, compression)
+  return createBody(Buffer.concat(chunks), file?.path, compression)
 }
 
 /** The body as text, unpacked; for queries and multipart forms. */
@@ -92,10 +92,10 @@ export function spooled(body: Body, prefix: Buffer, folder: string): Body {
   } finally {
     closeSync(fd)
   }
-  return bodyOf(Buffer.alloc(0), path, body.compression)
+  return createBody(Buffer.alloc(0), path, body.compression)
 }
 
-export function bodyOf(head: Buffer, path: string | undefined, compression: string): Body {
+export function createBody(head: Buffer, path: string | undefined, compression: string): Body {
   const remove = (): void => {
     if (path !== undefined) rmSync(path, { force: true })
   }

@@ -10,7 +10,7 @@ export interface Call {
   readonly format: string
   readonly settings: readonly Pair[]
   readonly params: readonly Pair[]
-  readonly session: SessionWish | undefined
+  readonly session: SessionRequest | undefined
   /** Whether the whole result is wanted before the first byte of the answer. */
   readonly isWaiting: boolean
   readonly isCompressing: boolean
@@ -18,7 +18,7 @@ export interface Call {
 
 export type Pair = readonly [name: string, value: string]
 
-export interface SessionWish {
+export interface SessionRequest {
   readonly id: string
   readonly mustExist: boolean
   readonly timeoutMs: number
@@ -88,7 +88,7 @@ export function headerOf(request: IncomingMessage, name: string): string | undef
   return (Array.isArray(value) ? value[0] : value) || undefined
 }
 
-function sessionWish(id: string, one: (name: string) => string | undefined): SessionWish {
+function sessionWish(id: string, one: (name: string) => string | undefined): SessionRequest {
   const timeoutS = Number(one('session_timeout') ?? sessionTimeoutS)
   if (!(timeoutS >= 0 && timeoutS <= sessionTimeoutSMax)) {
     throw exceptionOf(

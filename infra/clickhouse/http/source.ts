@@ -1,26 +1,26 @@
 import { readInsert } from '../sql/insert.js'
 import { isInsert } from '../sql/statement.js'
-import { type Body, bodyOf, textOf } from './body.js'
+import { type Body, createBody, textOf } from './body.js'
 import { exceptionOf } from './exception.js'
 import { boundaryOf, readForm } from './multipart.js'
 
 /** What one request asks for: its fields, among them the query, and the data that come with it. */
-export interface Source {
+export interface QuerySource {
   readonly fields: URLSearchParams
   readonly data: Body
 }
 
-const noBody = bodyOf(Buffer.alloc(0), undefined, 'none')
+const noBody = createBody(Buffer.alloc(0), undefined, 'none')
 
 /**
  * Finds query and data in URL and body: the body is data behind an INSERT of the URL, else the
  * query or its continuation, or a form that holds query and parameters.
  */
-export async function readSource(
+export async function readQuerySource(
   url: URLSearchParams,
   body: Body,
   contentType: string | undefined,
-): Promise<Source> {
+): Promise<QuerySource> {
   const query = url.get('query') ?? ''
   if (isInsert(query)) return { fields: url, data: body }
   if (body.path === undefined && body.head.length === 0) return { fields: url, data: noBody }
@@ -35,7 +35,7 @@ export async function readSource(
   const text = bytes.subarray(0, cut).toString('utf8')
   if (text.includes('\0')) throw exceptionOf('SYNTAX_ERROR', 'Syntax error: a NUL in the query')
   fields.set('query', query === '' ? text : `${query}\n${text}`)
-  return { fields, data: bodyOf(bytes.subarray(afterBreak(bytes, cut)), undefined, 'none') }
+  return { fields, data: createBody(bytes.subarray(afterBreak(bytes, cut)), undefined, 'none') }
 }
 
 /** Where the data of an INSERT begin whose statement and data share the body. */

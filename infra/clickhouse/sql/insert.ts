@@ -1,4 +1,4 @@
-import { literal, unquoted } from './statement.js'
+import { stringLiteral, unquoted } from './statement.js'
 import { type Token, tokensOf } from './tokens.js'
 
 /** Where the parts of an INSERT stand; `data` starts at `dataAt` and may go on in the body. */
@@ -63,8 +63,8 @@ export function fromSpool(
   insert: Exclude<Insert, { kind: 'complete' }>,
   spool: { readonly path: string; readonly compression: string },
 ): string {
-  const path = literal(spool.path)
-  const packed = spool.compression === 'none' ? '' : literal(spool.compression)
+  const path = stringLiteral(spool.path)
+  const packed = spool.compression === 'none' ? '' : stringLiteral(spool.compression)
   if (insert.kind === 'input') {
     const tail = packed === '' ? '' : `, ${packed}`
     const { before, structure, after, format } = insert

@@ -1,5 +1,5 @@
 import { exceptionOf } from '../http/exception.js'
-import { type Statement, unquoted } from './statement.js'
+import { type ParsedStatement, unquoted } from './statement.js'
 import type { Token } from './tokens.js'
 
 /** What a reader may start a statement with. */
@@ -30,7 +30,7 @@ const closedWords = new Set(['OUTFILE', 'INFILE'])
  * Refuses what a reader must not run, on top of the engine's readonly mode: files and networks
  * above all. What the tokenizer cannot place is refused too.
  */
-export function refuseForReader(statement: Statement): void {
+export function refuseForReader(statement: ParsedStatement): void {
   const { sql, tokens } = statement
   if (!statement.isPlaced) throw denied('a character that cannot be read')
   if (!verbs.has(statement.verb)) throw denied(statement.verb)
@@ -53,7 +53,7 @@ export function refuseForReader(statement: Statement): void {
  * For each token, whether a comma before it may go on with a list of tables: at its bracket level a
  * FROM came after the last SELECT. Aliases spelled like keywords do not end such a list.
  */
-function tableLists(statement: Statement): readonly boolean[] {
+function tableLists(statement: ParsedStatement): readonly boolean[] {
   const levels: boolean[] = [false]
   return statement.tokens.map((token, index) => {
     levels.length = Math.min(levels.length, token.depth + 1)
@@ -72,7 +72,7 @@ function isName(token: Token): boolean {
   return token.kind === 'word' || token.kind === 'quoted'
 }
 
-function wordAt({ sql, tokens }: Statement, index: number): string {
+function wordAt({ sql, tokens }: ParsedStatement, index: number): string {
   const token = tokens[index]
   return token === undefined ? '' : sql.slice(token.start, token.end).toUpperCase()
 }

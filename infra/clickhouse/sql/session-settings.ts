@@ -2,7 +2,7 @@ import type { Connection } from '../engine.js'
 import type { Role } from '../http/auth.js'
 import type { Call, Pair } from '../http/call.js'
 import { exceptionOf } from '../http/exception.js'
-import { literal } from './statement.js'
+import { stringLiteral } from './statement.js'
 
 /** The engine's max_query_size; above it a SET has to raise the limit in a call of its own. */
 const queryBytesDefault = 262_144
@@ -15,9 +15,9 @@ export async function prepare(connection: Connection, call: Call, role: Role): P
   if (role === 'reader') refuseLoosening(call.settings)
   const pairs: Pair[] = call.settings.filter(([name]) => name !== 'log_comment')
   const set = [
-    ...pairs.map(([name, value]) => `${name} = ${literal(value)}`),
-    ...call.params.map(([name, value]) => `param_${name} = ${literal(value)}`),
-    `log_comment = ${literal(call.queryId)}`,
+    ...pairs.map(([name, value]) => `${name} = ${stringLiteral(value)}`),
+    ...call.params.map(([name, value]) => `param_${name} = ${stringLiteral(value)}`),
+    `log_comment = ${stringLiteral(call.queryId)}`,
     ...(role === 'reader' ? ['readonly = 1'] : []),
   ].join(', ')
   const use = call.database === undefined ? '' : `USE ${quoted(call.database)};`

@@ -1,7 +1,7 @@
 import { type Token, tokensOf } from './tokens.js'
 
 /** One SQL statement, cut into the parts that the front has to move. */
-export interface Statement {
+export interface ParsedStatement {
   readonly sql: string
   readonly tokens: readonly Token[]
   /** First word in capitals; empty for an empty text. */
@@ -24,7 +24,7 @@ export function isInsert(sql: string): boolean {
 }
 
 /** Reads what kind of statement a text holds. Inserts are cut further by `readInsert`. */
-export function readStatement(sql: string): Statement {
+export function readStatement(sql: string): ParsedStatement {
   const tokens = [...tokensOf(sql)]
   const text = (token: Token): string => sql.slice(token.start, token.end)
   const first = tokens[0]
@@ -60,7 +60,7 @@ function kindOf(verb: string, tokens: readonly Token[], text: (token: Token) => 
 /** A word after these cannot be the FORMAT keyword: an operand is still expected. */
 const expectsOperand = new Set(['BY', 'AS', 'SELECT', 'WHERE', 'AND', 'OR', 'NOT', 'IN', 'FROM'])
 
-function formatOf(sql: string, tokens: readonly Token[]): Statement['format'] {
+function formatOf(sql: string, tokens: readonly Token[]): ParsedStatement['format'] {
   const word = (index: number): string => {
     const token = tokens[index]
     return token?.kind === 'word' ? sql.slice(token.start, token.end).toUpperCase() : ''
@@ -87,13 +87,13 @@ export function unquoted(name: string): string {
 }
 
 /** The same statement writing its result to a file or pipe, in its own or the default format. */
-export function intoOutfile(statement: Statement, path: string, format: string): string {
+export function intoOutfile(statement: ParsedStatement, path: string, format: string): string {
   const at = statement.format?.at ?? statement.end
   const tail = statement.format ? statement.sql.slice(at, statement.end) : `FORMAT ${format}`
-  return `${statement.sql.slice(0, at)}\nINTO OUTFILE ${literal(path)} APPEND ${tail}`
+  return `${statement.sql.slice(0, at)}\nINTO OUTFILE ${stringLiteral(path)} APPEND ${tail}`
 }
 
 /** A string literal that the engine reads back as exactly this text. */
-export function literal(text: string): string {
+export function stringLiteral(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }

@@ -45,7 +45,7 @@ export function readBills(store: Store, profile: Profile): Promise<readonly Bill
 const billsSql = `SELECT * FROM (
 SELECT billing_cycle_id AS cycle, toString(start_date) AS first, toString(last_date) AS last,
     'published' AS state, formatDateTime(published_at, '%F %T') AS since,
-    toString(r.bills['billed'] + r.bills['incomplete'] + r.bills['projected']) AS billed,
+    toString(r.bills['computed'] + r.bills['incomplete'] + r.bills['projected']) AS billed,
     toString(arraySum(mapValues(r.bills))) AS bills, toUInt32(0) AS failures, '' AS retryAt, '' AS code, '' AS detail
 FROM (SELECT * FROM bill_run WHERE as_of IS NULL ORDER BY run DESC LIMIT 1 BY billing_cycle_id) AS r
 UNION ALL

@@ -39,7 +39,7 @@ export async function readCycleDays(source: PanelSource): Promise<CycleDays> {
         toString(c.start_date) AS from, toString(c.last_date) AS to,
         toUInt32({today:Date} - c.start_date + 1) AS day,
         toUInt32(c.last_date - c.start_date + 1) AS days,
-        toUInt32(r.bills['billed'] + r.bills['incomplete'] + r.bills['projected']) AS billed,
+        toUInt32(r.bills['computed'] + r.bills['incomplete'] + r.bills['projected']) AS billed,
         toUInt32(arraySum(mapValues(r.bills))) AS bills,
         if(r.run = '', '', formatDateTime(r.at, '%FT%TZ')) AS billedAt,
         toUInt32(countIf(c.last_date >= {today:Date}) OVER ()) AS running

@@ -1,12 +1,12 @@
 import { feedNames, recordFeedOf } from '../../../schemas/feed.js'
 
-/** Views and tables that data engineers may read, under the heading that the dictionary has for them. */
+/** Views and tables that data engineers may read, with their heading in the dictionary. */
 export interface ViewGroup {
   readonly title: string
   readonly names: readonly string[]
 }
 
-/** A feed has its view; one whose rows are replaced singly has the view of what was replaced besides. */
+/** The view of each feed; a feed whose rows are replaced one by one has a restatement view too. */
 function feedViews(): readonly string[] {
   return feedNames.flatMap((name) => {
     const feed = recordFeedOf(name)
@@ -15,7 +15,7 @@ function feedViews(): readonly string[] {
   })
 }
 
-/** The contract with data engineers: within a major version names and types only gain. */
+/** The contract with data engineers: a major version only adds names and types. */
 export const publicViews: readonly ViewGroup[] = [
   {
     title: 'Usage',

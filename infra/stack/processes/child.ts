@@ -13,7 +13,7 @@ export type ChildRequest<O> =
 /** From child to parent; `detail` of one that is ready is what it has to say of itself. */
 export type ChildAnswer =
   | { readonly type: 'ready'; readonly detail: unknown }
-  | { readonly type: 'told'; readonly text: string }
+  | { readonly type: 'message'; readonly text: string }
   | {
       readonly type: 'failed'
       readonly code: FaultCode | undefined
@@ -35,7 +35,7 @@ export interface ChildOptions<O> {
   readonly stopMsMax: number
   readonly onEvent?: (event: string) => void
   /** Hears what the child wants a person to know. */
-  readonly onTold?: (text: string) => void
+  readonly onMessage?: (text: string) => void
 }
 
 export interface Child extends Supervised {
@@ -93,11 +93,11 @@ function startChild<O>(options: ChildOptions<O>): ChildProcess {
 function untilReady<O>(
   child: ChildProcess,
   request: ChildRequest<O>,
-  { name, onTold }: Pick<ChildOptions<O>, 'name' | 'onTold'>,
+  { name, onMessage }: Pick<ChildOptions<O>, 'name' | 'onMessage'>,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     child.on('message', (answer: ChildAnswer) => {
-      if (answer.type === 'told') onTold?.(answer.text)
+      if (answer.type === 'message') onMessage?.(answer.text)
       else if (answer.type === 'ready') resolve(answer.detail)
       else if (answer.code !== undefined) reject(new Fault(answer.code, answer.detail))
       else reject(new Error(`the ${name} did not start: ${answer.detail}`))

@@ -7,7 +7,7 @@ import { createHealth } from '../../telemetry/health.js'
 import type { Log } from '../../telemetry/log.js'
 import { createRequestLog } from '../../telemetry/request-log.js'
 import { startTracing } from '../../telemetry/tracing.js'
-import { revealFrom } from '../secrets.js'
+import { secretFrom } from '../secrets.js'
 import type { GatewayDetail, GatewayProcessOptions } from './gateway-process.js'
 import { serveParent } from './serve-parent.js'
 
@@ -23,7 +23,7 @@ serveParent<GatewayProcessOptions>('gateway', async (options, { log }) => {
     ...options,
     intake,
     tracing,
-    secret: revealFrom(secrets),
+    secret: secretFrom(secrets),
     onRequest: (entry) => {
       requests.write(entry)
       metrics.answered(entry)

@@ -12,7 +12,7 @@ export interface Served {
 export interface ChildTools {
   readonly log: Log
   /** Says a line where a person sees it who watches the parent. */
-  readonly tell: (text: string) => void
+  readonly notify: (text: string) => void
 }
 
 /**
@@ -25,7 +25,7 @@ export function serveParent<O>(
 ): void {
   let stop: () => Promise<void> = async () => undefined
   const answer = (message: ChildAnswer): void => void process.send?.(message)
-  const tell = (text: string): void => answer({ type: 'told', text })
+  const notify = (text: string): void => answer({ type: 'message', text })
   const start = async (request: Extract<ChildRequest<O>, { type: 'start' }>): Promise<void> => {
     const log = createLog(request.logPath, name)
     process.on('uncaughtException', (error) => {
@@ -33,7 +33,7 @@ export function serveParent<O>(
       process.exit(1)
     })
     try {
-      const { close, detail } = await create(request.options, { log, tell })
+      const { close, detail } = await create(request.options, { log, notify })
       stop = close
       answer({ type: 'ready', detail })
     } catch (error) {

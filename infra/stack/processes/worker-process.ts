@@ -5,7 +5,7 @@ import type { Secrets } from '../secrets.js'
 import { type Child, createChild } from './child.js'
 
 /** What the worker runs with, apart from its log, which it opens itself. */
-export interface WorkerOptions
+export interface WorkerProcessOptions
   extends Omit<
     Parameters<typeof createWorker>[0],
     'log' | 'tell' | 'mdm' | 'alert' | 'secret' | 'tracing' | 'onDone' | 'onFailure'
@@ -25,19 +25,19 @@ export interface WorkerDetail {
   readonly operations?: string | undefined
 }
 
-export interface WorkerProcessOptions {
-  readonly options: WorkerOptions
+export interface WorkerChild {
+  readonly options: WorkerProcessOptions
   /** Folder for worker.log (structured) and worker.out (whatever else the process writes). */
   readonly logsPath: string
   readonly onEvent?: (event: string) => void
   /** Hears of each file that is quarantined, in one line. */
-  readonly onTold?: (text: string) => void
+  readonly onMessage?: (text: string) => void
 }
 
 /**
  * Runs the pipeline's worker as a supervised child process. Rejects with the fault that kept the
  * first start from succeeding.
  */
-export function createWorkerProcess(options: WorkerProcessOptions): Promise<Child> {
+export function createWorkerProcess(options: WorkerChild): Promise<Child> {
   return createChild({ name: 'worker', stopMsMax: 20_000, ...options })
 }

@@ -14,78 +14,81 @@ import {
 } from '../../telemetry/health.js'
 import { startTracing } from '../../telemetry/tracing.js'
 import { onFreePort } from '../port.js'
-import { revealFrom } from '../secrets.js'
+import { secretFrom } from '../secrets.js'
 import { serveParent } from './serve-parent.js'
-import type { WorkerDetail, WorkerOptions } from './worker-process.js'
+import type { WorkerDetail, WorkerProcessOptions } from './worker-process.js'
 
-serveParent<WorkerOptions>('worker', async ({ secrets, reader, ...options }, { log, tell }) => {
-  const { profile, redisUrl, folders } = options
-  const metrics = createWorkerMetrics({
-    profile,
-    redisUrl,
-    reader,
-    landing: folders.landing,
-    onFailure: (error) =>
-      log.warn({ code: failureCode(error) }, 'a scrape lacks what this would tell'),
-  })
-  const secret = revealFrom(secrets)
-  const mdm = profile.backfill && createRestMdm(profile.backfill, secret)
-  const tracing = await startTracing(options.tracing, { service: 'tieline-worker', log })
-  const { done: onDone, failed: onFailure } = metrics
-  const { alerts: settings } = profile
-  const alerts =
-    settings &&
-    createAlerts({
+serveParent<WorkerProcessOptions>(
+  'worker',
+  async ({ secrets, reader, ...options }, { log, notify }) => {
+    const { profile, redisUrl, folders } = options
+    const metrics = createWorkerMetrics({
       profile,
-      settings,
-      store: options.store,
       redisUrl,
+      reader,
       landing: folders.landing,
+      onFailure: (error) =>
+        log.warn({ code: failureCode(error) }, 'a scrape lacks what this would tell'),
+    })
+    const secret = secretFrom(secrets)
+    const mdm = profile.backfill && createRestMdm(profile.backfill, secret)
+    const tracing = await startTracing(options.tracing, { service: 'tieline-worker', log })
+    const { done: onDone, failed: onFailure } = metrics
+    const { alerts: settings } = profile
+    const alerts =
+      settings &&
+      createAlerts({
+        profile,
+        settings,
+        store: options.store,
+        redisUrl,
+        landing: folders.landing,
+        secret,
+        log,
+        onFailure,
+      })
+    const alert = alerts?.look
+    const worker = await createWorker({
+      ...options,
       secret,
+      mdm,
+      alert,
       log,
+      tracing,
+      tell: notify,
+      onDone,
       onFailure,
     })
-  const alert = alerts?.look
-  const worker = await createWorker({
-    ...options,
-    secret,
-    mdm,
-    alert,
-    log,
-    tracing,
-    tell,
-    onDone,
-    onFailure,
-  })
-  const operations = options.isWatched
-    ? createOperationsPage({
-        ...options,
-        reader,
-        onFailure: (error) => log.warn({ code: failureCode(error) }, describe(error)),
-      })
-    : undefined
-  const health =
-    operations &&
-    (await createOperations(profile, {
-      ready: metrics.ready,
-      metrics: metrics.scrape,
-      page: operations.page,
-      onFailure: ({ code, detail }) => log.error({ code }, detail),
-    }))
-  const detail: WorkerDetail = { operations: health?.address }
-  return {
-    detail,
-    close: async () => {
-      health?.drain()
-      await worker.close()
-      await alerts?.close()
-      await health?.close()
-      await operations?.close()
-      await metrics.close()
-      await tracing?.close()
-    },
-  }
-})
+    const operations = options.isWatched
+      ? createOperationsPage({
+          ...options,
+          reader,
+          onFailure: (error) => log.warn({ code: failureCode(error) }, describe(error)),
+        })
+      : undefined
+    const health =
+      operations &&
+      (await createOperations(profile, {
+        ready: metrics.ready,
+        metrics: metrics.scrape,
+        page: operations.page,
+        onFailure: ({ code, detail }) => log.error({ code }, detail),
+      }))
+    const detail: WorkerDetail = { operations: health?.address }
+    return {
+      detail,
+      close: async () => {
+        health?.drain()
+        await worker.close()
+        await alerts?.close()
+        await health?.close()
+        await operations?.close()
+        await metrics.close()
+        await tracing?.close()
+      },
+    }
+  },
+)
 
 const portWanted = 9_465
 

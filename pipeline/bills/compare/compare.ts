@@ -2,6 +2,7 @@ import { Fault } from '../../../schemas/fault.js'
 import { toDays } from '../../../schemas/lint/finding.js'
 import type { PlanContext } from '../../../schemas/rating/plan.js'
 import type { Store } from '../../store/clickhouse.js'
+import { literal, sql } from '../../store/sql.js'
 import { type Compilation, compilePlans, toPlanRow } from '../compile.js'
 import type { BillContext } from '../context.js'
 import { gatherMembers, type NumberedPlan, readPlans, tablesOf } from '../members.js'
@@ -111,13 +112,15 @@ function spanOf({ cycleId, periods }: CycleYear) {
  */
 async function dropReplaced(store: Store): Promise<void> {
   const replaced = await store.rows<{ run: string }>({
-    sql: `SELECT c.run AS run FROM (SELECT DISTINCT run, billing_cycle_id FROM rate_comparison_row) AS c
+    sql: sql`SELECT c.run AS run FROM (SELECT DISTINCT run, billing_cycle_id FROM rate_comparison_row) AS c
       LEFT JOIN comparison_run_current AS r ON r.billing_cycle_id = c.billing_cycle_id
       GROUP BY run
       HAVING min(c.run < r.run OR c.billing_cycle_id NOT IN (SELECT toString(billing_cycle_id) FROM tenancy FINAL))`,
   })
   for (const { run } of replaced) {
-    await store.command({ sql: `ALTER TABLE rate_comparison_row DROP PARTITION '${run}'` })
+    await store.command({
+      sql: sql`ALTER TABLE rate_comparison_row DROP PARTITION ${literal(run)}`,
+    })
   }
 }
 
@@ -191,8 +194,7 @@ async function publish(
     comparisons[one.status] = (comparisons[one.status] ?? 0) + one.comparisons
   }
   const [found] = await store.rows<{ meters: string }>({
-    sql: `SELECT toString(uniqExact(meter_id)) AS meters FROM rate_comparison_row WHERE run = {run:String}`,
-    parameters: { run },
+    sql: sql`SELECT toString(uniqExact(meter_id)) AS meters FROM rate_comparison_row WHERE run = ${run}`,
   })
   const meters = Number(found?.meters)
   await store.insert('comparison_run', [

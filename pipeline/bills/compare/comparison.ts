@@ -1,11 +1,12 @@
 import type { Statement } from '../../store/clickhouse.js'
+import { id, literal, type Sql, sql } from '../../store/sql.js'
 import type { RunTables } from '../members.js'
 import { amounts, blocks, joined, type Pricing, whyOf } from '../price.js'
 
 /** The table in which the periods of a cycle are gathered, until they are summed. */
 export function createCompared(compared: string): Statement {
   return {
-    sql: `CREATE TABLE ${compared}
+    sql: sql`CREATE TABLE ${id(compared)}
       (
         meter_id String, external_site_id String, account_number String, client_id String, client_ids Array(String),
         rate_code String, own_rate_code String, first_day Int32, last_day Int32,
@@ -17,17 +18,17 @@ export function createCompared(compared: string): Statement {
 }
 
 export function createPlans({ variants }: RunTables): Statement {
-  return { sql: `CREATE TABLE ${variants} AS bill_plan` }
+  return { sql: sql`CREATE TABLE ${id(variants)} AS bill_plan` }
 }
 
 /** Every member under each rate of its commodity, and under its own whatever that is. */
-function tried({ members, variants }: RunTables): string {
-  return `SELECT meter_id, external_site_id, account_number, client_id, client_ids, unit AS meter_unit,
+function tried({ members, variants }: RunTables): Sql {
+  return sql`SELECT meter_id, external_site_id, account_number, client_id, client_ids, unit AS meter_unit,
           first_day, last_day, rates[-1].1 AS own_rate_code, rate_code, c.plan AS plan
-        FROM ${members} AS m
+        FROM ${id(members)} AS m
         INNER JOIN (
           SELECT plan, rate_codes[1] AS rate_code, commodity, toInt32(start_date) AS from_day, toInt32(last_date) AS to_day
-          FROM ${variants}
+          FROM ${id(variants)}
         ) AS c ON c.from_day = m.first_day AND c.to_day = m.last_day
         WHERE commodity = if(meter_unit IN ('kWh', 'Wh'), 'Electric', 'Gas') OR rate_code = own_rate_code`
 }
@@ -36,12 +37,12 @@ function tried({ members, variants }: RunTables): string {
 export function priceRates(pricing: Pricing, compared: string): Statement {
   const { tables, rules } = pricing
   return {
-    sql: `INSERT INTO ${compared} (meter_id, external_site_id, account_number, client_id, client_ids, rate_code,
+    sql: sql`INSERT INTO ${id(compared)} (meter_id, external_site_id, account_number, client_id, client_ids, rate_code,
         own_rate_code, first_day, last_day, status, reason, expected, present, quantity, unit, total)
       SELECT meter_id, external_site_id, account_number, client_id, client_ids, rate_code,
         own_rate_code, first_day, last_day, outcome, ${whyOf(rules)}, expected, present,
         used / if(meter_unit = 'Wh' AND NOT is_wh, 1000, 1), if(meter_unit = 'Wh', 'kWh', meter_unit), dollars
-      FROM (${amounts(pricing, joined(pricing, { members: tried(tables), plans: tables.variants }))})`,
+      FROM (${amounts(pricing, joined(pricing, { members: tried(tables), plans: id(tables.variants) }))})`,
     settings: blocks,
   }
 }
@@ -59,18 +60,18 @@ export interface Sum {
  * has no price leaves the whole without a total, one without reads is missing under every rate.
  */
 export function sumPeriods({ run, compared, cycleId, last }: Sum): Statement {
-  const unpriced = `status NOT IN ('billed', 'incomplete', 'noUsage')`
+  const unpriced = sql`status NOT IN ('computed', 'incomplete', 'noUsage')`
   return {
-    sql: `INSERT INTO rate_comparison_row (run, account_number, external_site_id, meter_id, client_ids, billing_cycle_id,
+    sql: sql`INSERT INTO rate_comparison_row (run, account_number, external_site_id, meter_id, client_ids, billing_cycle_id,
         rate_code, is_own, start_date, last_date, periods, periods_priced, status, reason,
         intervals_expected, intervals_present, quantity, unit, total)
-      SELECT '${run}', account_number, external_site_id, meter_id, argMax(client_ids, first_day), {cycleId:String},
+      SELECT ${run}, account_number, external_site_id, meter_id, argMax(client_ids, first_day), ${cycleId},
         rate_code, rate_code = argMax(own_rate_code, first_day), toDate(min(first_day)), toDate(max(last_day)),
         count() AS periods, countIf(total IS NOT NULL) AS priced,
         multiIf(
           countIf(${unpriced}) > 0, argMinIf(status, first_day, ${unpriced}),
           priced = 0, 'noUsage',
-          countIf(status != 'billed') > 0, 'incomplete',
+          countIf(status != 'computed') > 0, 'incomplete',
           'compared') AS outcome,
         multiIf(
           outcome = 'compared', '',
@@ -80,11 +81,10 @@ export function sumPeriods({ run, compared, cycleId, last }: Sum): Statement {
           concat(toString(sum(present)), ' of ', toString(sum(expected)), ' intervals are there')),
         sum(expected), sum(present), sum(quantity), argMax(unit, first_day),
         if(outcome IN ('compared', 'incomplete'), sum(total), NULL)
-      FROM ${compared}
+      FROM ${id(compared)}
       GROUP BY meter_id, external_site_id, account_number, client_id, rate_code
-      HAVING max(last_day) = ${last}
+      HAVING max(last_day) = ${literal(last)}
       ORDER BY meter_id, account_number, rate_code`,
-    parameters: { cycleId },
     settings: { optimize_aggregation_in_order: 1 },
   }
 }
@@ -97,9 +97,8 @@ export interface ComparisonCount {
 
 export function countComparisons(run: string): Statement {
   return {
-    sql: `SELECT toString(status) AS status, if(status = 'incomplete', '', reason) AS reason, toUInt32(count()) AS comparisons
-      FROM rate_comparison_row WHERE run = {run:String}
+    sql: sql`SELECT toString(status) AS status, if(status = 'incomplete', '', reason) AS reason, toUInt32(count()) AS comparisons
+      FROM rate_comparison_row WHERE run = ${run}
       GROUP BY status, reason ORDER BY comparisons DESC, status, reason`,
-    parameters: { run },
   }
 }

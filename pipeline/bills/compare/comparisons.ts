@@ -1,4 +1,5 @@
 import type { Store } from '../../store/clickhouse.js'
+import { sql, typed } from '../../store/sql.js'
 import type { RunFailure } from '../failure.js'
 import { failureColumns, msOf } from '../run-failure.js'
 
@@ -19,26 +20,28 @@ export interface CyclesWanted {
  * The cycles of which a period has ended and been billed that no comparison has yet. One that lies
  * further back than the latest is none: the latest has it in its 12 months.
  */
-export function readCyclesDue(store: Store, wanted: CyclesWanted): Promise<readonly CycleDue[]> {
+export function readCyclesDue(
+  store: Store,
+  { companyCodes, before, daysBackMax, zone }: CyclesWanted,
+): Promise<readonly CycleDue[]> {
   return store.rows<CycleDue>({
-    sql: `SELECT c.billing_cycle_id AS cycleId, s.failures AS failures, ${msOf('s.since')} AS since, ${msOf('s.retry_at')} AS retryAt
+    sql: sql`SELECT c.billing_cycle_id AS cycleId, s.failures AS failures, ${msOf(sql`s.since`)} AS since, ${msOf(sql`s.retry_at`)} AS retryAt
       FROM (
         SELECT billing_cycle_id, max(last_date) AS ended_on, argMax(start_date, last_date) AS started_on
         FROM billing_cycle
-        WHERE company_code IN {companyCodes:Array(String)} AND last_date < {before:Date}
-          AND toInt32(last_date) >= toInt32({before:Date}) - {daysBackMax:Int32}
+        WHERE company_code IN ${companyCodes} AND last_date < ${typed('Date', before)}
+          AND toInt32(last_date) >= toInt32(${typed('Date', before)}) - ${typed('Int32', daysBackMax)}
         GROUP BY billing_cycle_id
       ) AS c
       INNER JOIN (
         SELECT DISTINCT billing_cycle_id, start_date FROM bill_run
-        WHERE as_of IS NULL AND last_date < toDate(published_at, {zone:String})
+        WHERE as_of IS NULL AND last_date < toDate(published_at, ${zone})
       ) AS b ON b.billing_cycle_id = c.billing_cycle_id AND b.start_date = c.started_on
       LEFT JOIN comparison_run_current AS r ON r.billing_cycle_id = c.billing_cycle_id
       LEFT JOIN (SELECT * FROM comparison_state FINAL) AS s ON s.billing_cycle_id = c.billing_cycle_id
       WHERE r.last_date < c.ended_on
         AND c.billing_cycle_id IN (SELECT toString(billing_cycle_id) FROM tenancy FINAL)
       ORDER BY c.ended_on, cycleId`,
-    parameters: { ...wanted },
   })
 }
 

@@ -1,5 +1,6 @@
 import { Fault } from '../../../schemas/fault.js'
 import type { Store } from '../../store/clickhouse.js'
+import { sql, typed } from '../../store/sql.js'
 
 /** A computed bill as it is published, with its lines and what was billed. Decimals are texts. */
 export interface Explanation {
@@ -65,31 +66,28 @@ type OfMeter<T> = T & { readonly meter: string }
  * days on which the account has bills where none does.
  */
 export async function explain(store: Store, wanted: BillWanted): Promise<readonly Explanation[]> {
-  const of = { account: wanted.account, start: wanted.start }
-  const where = 'WHERE account_number = {account:String} AND start_date = {start:Date}'
+  const { account, start } = wanted
+  const where = sql`WHERE account_number = ${account} AND start_date = ${typed('Date', start)}`
   const found = await store.rows<Found>({
-    sql: `SELECT account_number AS account, meter_id AS meter, external_site_id AS site, billing_cycle_id AS cycleId,
+    sql: sql`SELECT account_number AS account, meter_id AS meter, external_site_id AS site, billing_cycle_id AS cycleId,
         toString(start_date) AS first, toString(last_date) AS last, days, days_projected AS projected, method, rate_codes AS rateCodes, status, reason,
         toString(quantity) AS quantity, unit, toString(total) AS total, intervals_expected AS expected,
         intervals_present AS present
       FROM projected_bill ${where} ORDER BY meter`,
-    parameters: of,
   })
   if (found.length === 0) throw await noBill(store, wanted)
   const lines = await store.rows<OfMeter<ExplainedLine>>({
-    sql: `SELECT meter_id AS meter, kind, component, name, toString(from_date) AS from, toString(to_date) AS to,
+    sql: sql`SELECT meter_id AS meter, kind, component, name, toString(from_date) AS from, toString(to_date) AS to,
         toString(quantity) AS quantity, toString(price) AS price, toString(amount) AS amount
       FROM projected_bill_line ${where} ORDER BY meter, line_number`,
-    parameters: of,
   })
   const billed = await store.rows<OfMeter<Billed>>({
-    sql: `SELECT meter_id AS meter, toString(billed_start_date) AS first, toString(billed_end_date) AS last,
+    sql: sql`SELECT meter_id AS meter, toString(billed_start_date) AS first, toString(billed_end_date) AS last,
         toString(quantity_billed) AS quantity, toString(quantity_difference) AS quantityDifference,
         quantity_status AS quantityStatus, mapApply((k, v) -> (k, toString(v)), quantity_causes) AS quantityCauses,
         toString(cost_billed) AS cost, toString(cost_difference) AS costDifference,
         cost_status AS costStatus, mapApply((k, v) -> (k, toString(v)), cost_causes) AS costCauses
       FROM bill_variance ${where}`,
-    parameters: of,
   })
   return found.map((one) => {
     const own = billed.find(({ meter }) => meter === one.meter)
@@ -103,9 +101,8 @@ export async function explain(store: Store, wanted: BillWanted): Promise<readonl
 
 async function noBill(store: Store, { account, start }: BillWanted): Promise<Fault> {
   const days = await store.rows<{ first: string }>({
-    sql: `SELECT DISTINCT toString(start_date) AS first FROM projected_bill
-      WHERE account_number = {account:String} ORDER BY first DESC LIMIT 12`,
-    parameters: { account },
+    sql: sql`SELECT DISTINCT toString(start_date) AS first FROM projected_bill
+      WHERE account_number = ${account} ORDER BY first DESC LIMIT 12`,
   })
   const known =
     days.length === 0

@@ -8,6 +8,7 @@ import {
   tierDays,
 } from '../../../schemas/rating/variant.js'
 import type { Store } from '../../store/clickhouse.js'
+import { id, type Sql, sql } from '../../store/sql.js'
 import { type Compilation, type CompiledPlan, toMaskRows, toPlanRow } from '../compile.js'
 import type { Pricing } from '../price.js'
 import {
@@ -74,15 +75,15 @@ function pricesOf({ book }: PlanContext, { of, shiftBefore }: Open): readonly Ch
 /** Makes the plans of all variants that some open bill has, and writes them down to be priced by. */
 async function numberVariants(
   { store, pricing, compilation, context, classes }: Reconciliation,
-  open: string,
+  open: Sql,
   choicesOf: (context: PlanContext, open: Open) => readonly Choice[],
 ): Promise<readonly NumberedVariant[]> {
   const { variants, masks } = pricing.tables
   const found = await store.rows<{ base: number; shiftBefore: number }>({
-    sql: `SELECT DISTINCT base, shift AS shiftBefore FROM (${open}) ORDER BY base, shift`,
+    sql: sql`SELECT DISTINCT base, shift AS shiftBefore FROM (${open}) ORDER BY base, shift`,
   })
   const [known] = await store.rows<{ plans: number }>({
-    sql: `SELECT toUInt32(greatest((SELECT max(plan) FROM ${masks}), (SELECT max(plan) FROM ${variants}))) AS plans`,
+    sql: sql`SELECT toUInt32(greatest((SELECT max(plan) FROM ${id(masks)}), (SELECT max(plan) FROM ${id(variants)}))) AS plans`,
   })
   let plan = known?.plans ?? 0
   const numbered: NumberedVariant[] = []
@@ -108,15 +109,13 @@ async function numberVariants(
 
 async function summarise(store: Store, run: string): Promise<VarianceSummary> {
   const counts = await store.rows<{ quantity: string; cost: string; n: string }>({
-    sql: `SELECT toString(quantity_status) AS quantity, toString(cost_status) AS cost, toString(count()) AS n
-      FROM bill_variance_row WHERE run = {run:String} GROUP BY quantity, cost ORDER BY quantity, cost`,
-    parameters: { run },
+    sql: sql`SELECT toString(quantity_status) AS quantity, toString(cost_status) AS cost, toString(count()) AS n
+      FROM bill_variance_row WHERE run = ${run} GROUP BY quantity, cost ORDER BY quantity, cost`,
   })
   const causes = await store.rows<{ cause: Cause; bills: string; dollars: string }>({
-    sql: `SELECT cause, toString(count()) AS bills, toString(sum(worth)) AS dollars
+    sql: sql`SELECT cause, toString(count()) AS bills, toString(sum(worth)) AS dollars
       FROM bill_variance_row ARRAY JOIN mapKeys(cost_causes) AS cause, mapValues(cost_causes) AS worth
-      WHERE run = {run:String} GROUP BY cause ORDER BY abs(sum(worth)) DESC, cause`,
-    parameters: { run },
+      WHERE run = ${run} GROUP BY cause ORDER BY abs(sum(worth)) DESC, cause`,
   })
   const quantity: Record<string, number> = {}
   const cost: Record<string, number> = {}

@@ -1,5 +1,6 @@
 import type { Variant } from '../../../schemas/rating/variant.js'
 import type { Statement } from '../../store/clickhouse.js'
+import { id, join, literal, type Sql, sql } from '../../store/sql.js'
 import type { RunTables } from '../members.js'
 import { amounts, blocks, completenessMin, joined, type Pricing } from '../price.js'
 
@@ -15,13 +16,13 @@ export const causes = [
 ] as const
 export type Cause = (typeof causes)[number]
 
-const stageOf = (cause: Cause) => causes.indexOf(cause) + 1
+const stageOf = (cause: Cause) => literal(causes.indexOf(cause) + 1)
 
 /** Within so much of what was billed, or half a percent of it where that is more. */
-const isNear = (own: string, billed: string, least: string) =>
-  `abs(${own} - ${billed}) <= greatest(toDecimal128('${least}', 9), abs(toDecimal128(${billed}, 6)) * toDecimal64('0.005', 3))`
-const isQuantity = (own: string, billed: string) => `(${isNear(own, billed, '0.6')})`
-const isCost = (own: string, billed: string) => `(${isNear(own, billed, '0.05')})`
+const isNear = (own: Sql, billed: Sql, least: string) =>
+  sql`abs(${own} - ${billed}) <= greatest(toDecimal128(${literal(least)}, 9), abs(toDecimal128(${billed}, 6)) * toDecimal64('0.005', 3))`
+const isQuantity = (own: Sql, billed: Sql) => sql`(${isNear(own, billed, '0.6')})`
+const isCost = (own: Sql, billed: Sql) => sql`(${isNear(own, billed, '0.05')})`
 
 /**
  * Writes down what was billed: the current documents in whose middle the days of a bill lie, several
@@ -29,14 +30,14 @@ const isCost = (own: string, billed: string) => `(${isNear(own, billed, '0.05')}
  */
 export function gatherBilled(tables: RunTables): Statement {
   return {
-    sql: `CREATE TABLE ${tables.billed} ENGINE = MergeTree ORDER BY (meter_id, account_number, first_day) AS
+    sql: sql`CREATE TABLE ${id(tables.billed)} ENGINE = MergeTree ORDER BY (meter_id, account_number, first_day) AS
       SELECT m.meter_id AS meter_id, m.account_number AS account_number, m.first_day AS first_day,
         min(billing_start_date) AS start_date, max(billing_end_date) AS end_date,
         arraySort(groupArray(document_number)) AS documents, sum(total_consumption) AS billed_quantity,
         if(countIf(cost IS NULL) > 0, NULL, sum(cost)) AS billed_cost,
         if(countIf(tax_amount IS NULL) > 0, NULL, sum(tax_amount)) AS billed_tax,
         if(countIf(fees IS NULL) > 0, NULL, sum(fees)) AS billed_fees
-      FROM ${tables.members} AS m
+      FROM ${id(tables.members)} AS m
       INNER JOIN (
         SELECT h.meter_id AS meter_id, h.account_number AS account_number, h.billing_start_date AS billing_start_date,
           billing_end_date, document_number, total_consumption, cost, tax_amount, fees,
@@ -58,54 +59,54 @@ export function gatherBilled(tables: RunTables): Statement {
 export function createSteps({ steps, variants }: RunTables): readonly Statement[] {
   return [
     {
-      sql: `CREATE TABLE ${steps}
+      sql: sql`CREATE TABLE ${id(steps)}
       (
         meter_id String, account_number String, first_day Int32, stage UInt8, shift UInt8,
         quantity Decimal(18, 6), total Nullable(Decimal(18, 6))
       )
       ENGINE = MergeTree ORDER BY (meter_id, account_number, first_day, stage)`,
     },
-    { sql: `CREATE TABLE ${variants} AS bill_plan` },
+    { sql: sql`CREATE TABLE ${id(variants)} AS bill_plan` },
   ]
 }
 
 /** Bills with what was billed and what they have come to until now. */
-export function latestSteps({ run, tables }: Pricing): string {
-  return `SELECT b.meter_id AS meter_id, b.account_number AS account_number, b.first_day AS first_day,
+export function latestSteps({ run, tables }: Pricing): Sql {
+  return sql`SELECT b.meter_id AS meter_id, b.account_number AS account_number, b.first_day AS first_day,
         r.plan AS base, shift, intervals_expected, intervals_present, billed_quantity, billed_cost, billed_tax, billed_fees,
         if(stage > 0, s.quantity, r.quantity) AS own_quantity, if(stage > 0, s.total, r.total) AS own_total
-      FROM ${tables.billed} AS b
-      INNER JOIN (SELECT *, toInt32(start_date) AS first_day FROM bill_row WHERE run = '${run}' AND seconds > 0) AS r
+      FROM ${id(tables.billed)} AS b
+      INNER JOIN (SELECT *, toInt32(start_date) AS first_day FROM bill_row WHERE run = ${run} AND seconds > 0) AS r
         ON r.meter_id = b.meter_id AND r.account_number = b.account_number AND r.first_day = b.first_day
       LEFT JOIN (
         SELECT meter_id, account_number, first_day, max(s.stage) AS stage, argMax(s.shift, s.stage) AS shift,
           argMax(s.quantity, s.stage) AS quantity, argMax(tuple(s.total), s.stage).1 AS total
-        FROM ${tables.steps} AS s GROUP BY meter_id, account_number, first_day
+        FROM ${id(tables.steps)} AS s GROUP BY meter_id, account_number, first_day
       ) AS s ON s.meter_id = b.meter_id AND s.account_number = b.account_number AND s.first_day = b.first_day`
 }
 
 /** Bills whose days are to be moved: by quantity they are another than was billed, or lack reads. */
-export function openByQuantity(pricing: Pricing): string {
+export function openByQuantity(pricing: Pricing): Sql {
   return openWhere(
     pricing,
-    `intervals_present < intervals_expected OR NOT ${isQuantity('own_quantity', 'billed_quantity')}`,
+    sql`intervals_present < intervals_expected OR NOT ${isQuantity(sql`own_quantity`, sql`billed_quantity`)}`,
   )
 }
 
 /** Bills whose price is to be told: by cost they are another than was billed. */
-export function openByCost(pricing: Pricing): string {
+export function openByCost(pricing: Pricing): Sql {
   return openWhere(
     pricing,
-    `billed_cost IS NOT NULL AND own_total IS NOT NULL
-        AND NOT ${isCost('assumeNotNull(own_total)', 'assumeNotNull(billed_cost)')}`,
+    sql`billed_cost IS NOT NULL AND own_total IS NOT NULL
+        AND NOT ${isCost(sql`assumeNotNull(own_total)`, sql`assumeNotNull(billed_cost)`)}`,
   )
 }
 
 /** Where an account's meters share their tiers, all of them are priced when one of them is. */
-function openWhere(pricing: Pricing, where: string): string {
+function openWhere(pricing: Pricing, where: Sql): Sql {
   const latest = latestSteps(pricing)
-  if (pricing.rules.tierScope === 'meter') return `SELECT * FROM (${latest}) WHERE ${where}`
-  return `SELECT * FROM (${latest})
+  if (pricing.rules.tierScope === 'meter') return sql`SELECT * FROM (${latest}) WHERE ${where}`
+  return sql`SELECT * FROM (${latest})
       WHERE (account_number, base) IN (SELECT account_number, base FROM (${latest}) WHERE ${where})`
 }
 
@@ -117,21 +118,22 @@ export interface NumberedVariant extends Variant {
 }
 
 /** Open bills by each of the variants that they may have been computed by. */
-function priced(pricing: Pricing, open: string, variants: readonly NumberedVariant[]): string {
+function priced(pricing: Pricing, open: Sql, variants: readonly NumberedVariant[]): Sql {
   const { tables } = pricing
   const list = variants.map(
-    (one) => `(${one.base},${one.shiftBefore},${one.shift},${one.pricing},${one.tier},${one.plan})`,
+    ({ base, shiftBefore, shift, pricing, tier, plan }) =>
+      sql`(${join([base, shiftBefore, shift, pricing, tier, plan].map(literal), sql`,`)})`,
   )
-  const members = `SELECT m.meter_id AS meter_id, m.external_site_id AS external_site_id, m.account_number AS account_number,
+  const members = sql`SELECT m.meter_id AS meter_id, m.external_site_id AS external_site_id, m.account_number AS account_number,
           m.client_id AS client_id, m.unit AS meter_unit, m.first_day AS first_day, m.last_day AS last_day,
           c.v.3 AS shift, c.v.4 AS pricing, c.v.5 AS tier, c.v.6 AS plan,
           intervals_expected, billed_quantity, billed_cost, billed_tax, billed_fees
-        FROM ${tables.members} AS m
+        FROM ${id(tables.members)} AS m
         INNER JOIN (${open}) AS o
           ON o.meter_id = m.meter_id AND o.account_number = m.account_number AND o.first_day = m.first_day
-        INNER JOIN (SELECT arrayJoin([${list.join(',')}]) AS v) AS c ON c.v.1 = o.base AND c.v.2 = o.shift`
-  const scaled = `if(present > 0 AND present < intervals_expected, arrayMap(v -> toInt64(intDiv(toInt128(v) * intervals_expected, present)), vector), vector)`
-  return joined(pricing, { members, plans: tables.variants, vector: scaled })
+        INNER JOIN (SELECT arrayJoin([${join(list, sql`,`)}]) AS v) AS c ON c.v.1 = o.base AND c.v.2 = o.shift`
+  const scaled = sql`if(present > 0 AND present < intervals_expected, arrayMap(v -> toInt64(intDiv(toInt128(v) * intervals_expected, present)), vector), vector)`
+  return joined(pricing, { members, plans: id(tables.variants), vector: scaled })
 }
 
 /**
@@ -140,11 +142,11 @@ function priced(pricing: Pricing, open: string, variants: readonly NumberedVaria
  */
 export function neutraliseDays(pricing: Pricing, variants: readonly NumberedVariant[]): Statement {
   return {
-    sql: `INSERT INTO ${pricing.tables.steps} (meter_id, account_number, first_day, stage, shift, quantity, total)
+    sql: sql`INSERT INTO ${id(pricing.tables.steps)} (meter_id, account_number, first_day, stage, shift, quantity, total)
       SELECT meter_id, account_number, first_day, step.1, step.2.1, step.2.2, step.2.3
       FROM (
         SELECT *, arrayJoin(arrayConcat([(${stageOf('missingIntervals')}, own)],
-            if(NOT ${isQuantity('own.2', 'billed')} AND ${isQuantity('nearest.2', 'billed')}, [(${stageOf('periodBoundary')}, nearest)], []))) AS step
+            if(NOT ${isQuantity(sql`own.2`, sql`billed`)} AND ${isQuantity(sql`nearest.2`, sql`billed`)}, [(${stageOf('periodBoundary')}, nearest)], []))) AS step
         FROM (
           SELECT *, arraySort(x -> (abs(x.2 - billed), x.1), arrayFilter(x -> isNull(x.3) = isNull(own.3), found))[1] AS nearest
           FROM (
@@ -170,13 +172,13 @@ export function neutralisePrices(
   pricing: Pricing,
   variants: readonly NumberedVariant[],
 ): Statement {
-  const endsOf = (way: string) => `multiIf(
+  const endsOf = (way: Sql) => sql`multiIf(
             fees IS NOT NULL, [${way}.3 - ${way}.5 + assumeNotNull(fees)],
             tax IS NOT NULL, [${way}.3 - ${way}.4 + assumeNotNull(tax)],
             [${way}.3, ${way}.3 - ${way}.4, ${way}.3 - ${way}.5 + ${way}.4, ${way}.3 - ${way}.5])`
-  const isTax = `kind IN ('TaxPercent', 'TaxAmount')`
+  const isTax = sql`kind IN ('TaxPercent', 'TaxAmount')`
   return {
-    sql: `INSERT INTO ${pricing.tables.steps} (meter_id, account_number, first_day, stage, shift, quantity, total)
+    sql: sql`INSERT INTO ${id(pricing.tables.steps)} (meter_id, account_number, first_day, stage, shift, quantity, total)
       SELECT meter_id, account_number, first_day, step.1, shift, quantity, step.2
       FROM (
         SELECT *, arrayJoin([
@@ -184,12 +186,12 @@ export function neutralisePrices(
             (${stageOf('tierDays')}, arrayFirst(x -> x.1 = way.1 AND x.2 = way.2, found).3),
             (${stageOf('taxAndFees')}, way.3)]) AS step
         FROM (
-          SELECT *, if(empty(matching), (0, 0, ${endsOf('own')}[1], 0), matching[1]) AS way
+          SELECT *, if(empty(matching), (0, 0, ${endsOf(sql`own`)}[1], 0), matching[1]) AS way
           FROM (
             SELECT *, arrayFirst(x -> x.1 = 0 AND x.2 = 0, found) AS own,
-              arraySort(x -> (x.4, abs(x.3 - billed)), arrayFilter(x -> ${isCost('x.3', 'billed')}, ways)) AS matching
+              arraySort(x -> (x.4, abs(x.3 - billed)), arrayFilter(x -> ${isCost(sql`x.3`, sql`billed`)}, ways)) AS matching
             FROM (
-              SELECT *, arrayFlatten(arrayMap(x -> arrayMap(e -> (x.1, x.2, e, (x.1 != 0) + (x.2 != 0) + (e != x.3)), ${endsOf('x')}), found)) AS ways
+              SELECT *, arrayFlatten(arrayMap(x -> arrayMap(e -> (x.1, x.2, e, (x.1 != 0) + (x.2 != 0) + (e != x.3)), ${endsOf(sql`x`)}), found)) AS ways
               FROM (
                 SELECT meter_id, account_number, first_day, any(shift) AS shift, any(q) AS quantity,
                   any(assumeNotNull(billed_cost)) AS billed, any(billed_tax) AS tax, any(billed_fees) AS fees,
@@ -218,40 +220,40 @@ export function neutralisePrices(
  * quantity in whole units may lack, else it is unexplained.
  */
 export function writeVariances({ run, tables }: Pricing): Statement {
-  const named = (cause: Cause) => `'${cause}'`
-  const toMap = (left: string, { at, billed }: { readonly at: number; readonly billed: string }) =>
-    `CAST(mapFilter((cause, worth) -> worth != 0, mapFromArrays(
+  const named = (cause: Cause) => literal(cause)
+  const toMap = (left: Sql, { at, billed }: { readonly at: number; readonly billed: Sql }) =>
+    sql`CAST(mapFilter((cause, worth) -> worth != 0, mapFromArrays(
           arrayPushBack(arrayMap(i -> names[ladder[i].1], range(2, length(ladder) + 1)), ${left}),
           arrayMap(worth -> ifNull(worth, toDecimal128(0, 6)),
-            arrayPushBack(arrayMap(i -> ladder[i - 1].${at} - ladder[i].${at}, range(2, length(ladder) + 1)), ladder[-1].${at} - ${billed})))), 'Map(LowCardinality(String), Decimal(18, 6))')`
+            arrayPushBack(arrayMap(i -> ladder[i - 1].${literal(at)} - ladder[i].${literal(at)}, range(2, length(ladder) + 1)), ladder[-1].${literal(at)} - ${billed})))), 'Map(LowCardinality(String), Decimal(18, 6))')`
   return {
-    sql: `INSERT INTO bill_variance_row (run, account_number, external_site_id, meter_id, start_date, last_date,
+    sql: sql`INSERT INTO bill_variance_row (run, account_number, external_site_id, meter_id, start_date, last_date,
         billed_start_date, billed_end_date, document_numbers, unit, bill_status, quantity_billed, quantity_computed,
         quantity_status, quantity_causes, cost_billed, cost_computed, cost_status, cost_causes)
-      WITH [${causes.map(named).join(',')}] AS names,
+      WITH ${literal(causes)} AS names,
         arrayConcat([(toUInt8(0), r.quantity, r.total)], steps) AS ladder,
         toDecimal64(0.005, 6) * (length(line_amounts) + 1) AS cents,
         ladder[-1].2 - billed_quantity AS quantity_left,
         abs(quantity_left) <= 0.5 AND billed_quantity = floor(billed_quantity) AS is_whole,
         abs(ifNull(ladder[-1].3 - billed_cost, 0)) <= cents + if(is_whole, abs(quantity_left) * arrayMax(prices), 0) AS is_rounded,
-        intervals_present < intervals_expected * ${completenessMin} AS is_incomplete
-      SELECT '${run}', r.account_number, r.external_site_id, r.meter_id, r.start_date, r.last_date,
+        intervals_present < intervals_expected * ${literal(completenessMin)} AS is_incomplete
+      SELECT ${run}, r.account_number, r.external_site_id, r.meter_id, r.start_date, r.last_date,
         b.start_date, b.end_date, b.documents, toString(r.unit), r.status, billed_quantity, r.quantity,
-        multiIf(seconds = 0, 'noUsage', is_incomplete, 'incomplete', ${isQuantity('r.quantity', 'billed_quantity')}, 'match', 'differs'),
-        ${toMap(`if(is_whole, ${named('rounding')}, ${named('unexplained')})`, { at: 2, billed: 'billed_quantity' })},
+        multiIf(seconds = 0, 'noUsage', is_incomplete, 'incomplete', ${isQuantity(sql`r.quantity`, sql`billed_quantity`)}, 'match', 'differs'),
+        ${toMap(sql`if(is_whole, ${named('rounding')}, ${named('unexplained')})`, { at: 2, billed: sql`billed_quantity` })},
         billed_cost, r.total,
         multiIf(billed_cost IS NULL, 'notBilled', r.total IS NULL, 'notComputed', is_incomplete, 'incomplete',
-          ${isCost('assumeNotNull(r.total)', 'assumeNotNull(billed_cost)')}, 'match', 'differs'),
+          ${isCost(sql`assumeNotNull(r.total)`, sql`assumeNotNull(billed_cost)`)}, 'match', 'differs'),
         if(billed_cost IS NULL OR r.total IS NULL, map(),
-          ${toMap(`if(is_rounded, ${named('rounding')}, ${named('unexplained')})`, { at: 3, billed: 'billed_cost' })})
-      FROM ${tables.billed} AS b
-      INNER JOIN (SELECT *, toInt32(start_date) AS first_day FROM bill_row WHERE run = '${run}') AS r
+          ${toMap(sql`if(is_rounded, ${named('rounding')}, ${named('unexplained')})`, { at: 3, billed: sql`billed_cost` })})
+      FROM ${id(tables.billed)} AS b
+      INNER JOIN (SELECT *, toInt32(start_date) AS first_day FROM bill_row WHERE run = ${run}) AS r
         ON r.meter_id = b.meter_id AND r.account_number = b.account_number AND r.first_day = b.first_day
       LEFT JOIN (
         SELECT meter_id, account_number, first_day, arraySort(x -> x.1, groupArray((stage, quantity, total))) AS steps
-        FROM ${tables.steps} GROUP BY meter_id, account_number, first_day
+        FROM ${id(tables.steps)} GROUP BY meter_id, account_number, first_day
       ) AS s ON s.meter_id = b.meter_id AND s.account_number = b.account_number AND s.first_day = b.first_day
-      ANY LEFT JOIN (SELECT plan AS p_plan, prices FROM bill_plan WHERE run = '${run}') AS p ON p.p_plan = r.plan
+      ANY LEFT JOIN (SELECT plan AS p_plan, prices FROM bill_plan WHERE run = ${run}) AS p ON p.p_plan = r.plan
       ORDER BY r.account_number, r.meter_id, r.start_date`,
   }
 }

@@ -1,7 +1,7 @@
 import { t } from 'tap'
 import type { Ami, AmiMeter, AmiOutcome } from '../../../api/ami/ami.js'
 import { createActions } from '../../../api/bind/actions.js'
-import { carryOut, lookUp } from '../../../api/bind/execute.js'
+import { executeBind, lookUp } from '../../../api/bind/execute.js'
 import { Fault } from '../../../schemas/fault.js'
 import type { BindRequest } from '../../../schemas/gateway/bind-request.js'
 import { migratedStore } from '../../pipeline/customers/registering.js'
@@ -54,7 +54,7 @@ function createGateway() {
     pass: (ms: number) => {
       clock += ms
     },
-    ask: (more: Partial<BindRequest> = {}) => carryOut(options, { ...wanted, ...more }),
+    ask: (more: Partial<BindRequest> = {}) => executeBind(options, { ...wanted, ...more }),
     look: () => lookUp(options, macAddress),
     /** What a gateway leaves behind that dies between its claim and the head-end. */
     die: async (more: Partial<BindRequest> = {}) =>

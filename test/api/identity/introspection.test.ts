@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { t } from 'tap'
-import { createSubject } from '../../../api/access/pseudonym.js'
+import { createPseudonymizer } from '../../../api/access/pseudonym.js'
 import { createIntrospection } from '../../../api/identity/introspection.js'
 import {
   type IntrospectionSettings,
@@ -49,7 +49,7 @@ t.test('an opaque token is what its provider says', async (t) => {
   const identity = createIntrospection({
     settings,
     clientSecret: 'a secret',
-    subject: createSubject('key'),
+    pseudonymize: createPseudonymizer('key'),
     tokensCachedMax: 10,
     now: () => clock,
   })

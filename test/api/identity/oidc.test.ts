@@ -1,5 +1,5 @@
 import { t } from 'tap'
-import { createSubject } from '../../../api/access/pseudonym.js'
+import { createPseudonymizer } from '../../../api/access/pseudonym.js'
 import { createOidc } from '../../../api/identity/oidc.js'
 import type { Fault } from '../../../schemas/fault.js'
 import { identitySettings } from '../../../schemas/settings/gateway-identity.js'
@@ -18,7 +18,7 @@ const oidc = (issuer: string, more: object = {}) => {
   if (settings.kind !== 'oidc') throw new Error('oidc')
   const identity = createOidc({
     settings,
-    subject: createSubject('key'),
+    pseudonymize: createPseudonymizer('key'),
     tokensCachedMax: 100,
     now: () => clock,
     onFailure: (fault) => failures.push(fault),

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { join } from 'node:path'
 import { t } from 'tap'
-import { createSubject } from '../../../api/access/pseudonym.js'
+import { createPseudonymizer } from '../../../api/access/pseudonym.js'
 import { createIntrospection } from '../../../api/identity/introspection.js'
 import { createOidc } from '../../../api/identity/oidc.js'
 import { demoCertificates } from '../../../infra/demo/certificates.js'
@@ -38,7 +38,7 @@ t.teardown(() => server.close())
 const place = () => `https://localhost:${(server.address() as { port: number }).port}`
 
 const shared = {
-  subject: createSubject('key'),
+  pseudonymize: createPseudonymizer('key'),
   tokensCachedMax: 10,
   now: Date.now,
   onFailure: () => undefined,

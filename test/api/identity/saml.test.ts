@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { t } from 'tap'
-import { createSubject } from '../../../api/access/pseudonym.js'
+import { createPseudonymizer } from '../../../api/access/pseudonym.js'
 import { createSaml } from '../../../api/identity/saml.js'
 import { createAuthority } from '../../../infra/demo/x509.js'
 import { identitySettings, type SamlSettings } from '../../../schemas/settings/gateway-identity.js'
@@ -35,7 +35,7 @@ const open = (t: Test, more: object = {}) => {
   let clock = Date.now()
   const identity = createSaml({
     settings,
-    subject: createSubject('key'),
+    pseudonymize: createPseudonymizer('key'),
     tokensCachedMax: 100,
     now: () => clock,
     onFailure: (fault) => t.fail(fault.message),

@@ -1,5 +1,5 @@
 import { t } from 'tap'
-import { createSubject } from '../../../api/access/pseudonym.js'
+import { createPseudonymizer } from '../../../api/access/pseudonym.js'
 import { createOidc } from '../../../api/identity/oidc.js'
 import type { Fault } from '../../../schemas/fault.js'
 import { identitySettings, type OidcSettings } from '../../../schemas/settings/gateway-identity.js'
@@ -20,7 +20,7 @@ const oidc = (issuers: readonly object[], more: object = {}) => {
   })
   const identity = createOidc({
     settings: settings as OidcSettings,
-    subject: createSubject('key'),
+    pseudonymize: createPseudonymizer('key'),
     tokensCachedMax: 100,
     now: () => clock,
     onFailure: (fault) => failures.push(fault),

@@ -35,7 +35,7 @@ t.test('login answers each account status with its errorCode: 1, 4, 86', async (
 t.test(
   'a warm token is answered again, and an outage of the CIS is a 503 without body',
   async (t) => {
-    const rig = await createRig(t, { cis: { standingSeconds: 0, timeoutMs: 300 } })
+    const rig = await createRig(t, { cis: { statusSeconds: 0, timeoutMs: 300 } })
     const token = await rig.token(people.active)
     t.match(await rig.ask('login', token), { status: 200 })
     t.match(await rig.ask('login', token), { status: 200 })

@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { t } from 'tap'
 import { type OpenApiOptions, toOpenApi } from '../../../api/routes/openapi.js'
-import { renderReference } from '../../../api/routes/reference.js'
+import { renderApiReference } from '../../../api/routes/reference.js'
 import { versionHeaders } from '../../../api/version.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 
@@ -68,7 +68,7 @@ t.test('it says what the schemas say', async (t) => {
 })
 
 t.test('the page for people loads nothing from anywhere', async (t) => {
-  const page = renderReference(toOpenApi(usual))
+  const page = renderApiReference(toOpenApi(usual))
   t.match(page, /POST \/v1\/gateway\/login/)
   t.match(page, /PUT \/v1\/files\/\{name\}/)
   t.match(page, /To be sent: Authorization: Bearer, with the token of the customer; body: none/)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
-import { createRegister } from '../../../api/routes/register.js'
+import { createRegistrar } from '../../../api/routes/register.js'
 import type { JobData } from '../../../pipeline/queues/jobs.js'
 import { Fault } from '../../../schemas/fault.js'
 import type { Customer } from '../../../schemas/gateway/customer.js'
@@ -13,8 +13,8 @@ function rig(takes: () => Promise<void> = async () => undefined) {
     jobs.push((data as JobData<'register'>).customers)
     await takes()
   }
-  const queues = { add } as Parameters<typeof createRegister>[0]['queues']
-  const register = createRegister({ queues, onFailure: (fault) => failures.push(fault) })
+  const queues = { add } as Parameters<typeof createRegistrar>[0]['queues']
+  const register = createRegistrar({ queues, onFailure: (fault) => failures.push(fault) })
   return { jobs, failures, register }
 }
 

@@ -1,87 +1,107 @@
 import t from 'tap'
-import { toCluster } from '../../../infra/schema/cluster.js'
+import { overAllShards } from '../../../infra/schema/cluster.js'
 import { readStatements } from '../../../infra/schema/migrate.js'
 import { migratedStore, profile } from '../../pipeline/customers/registering.js'
 
-const cluster = { name: 'utility', database: profile.database }
+const { database } = profile
+const store = await migratedStore(t)
+const single = await readStatements(profile)
+const cluster = await readStatements(profile, 'utility')
+/** The statement that creates an object, without its column list and its query. */
+const headOf = (statements: readonly string[], name: string) =>
+  statements
+    .filter((one) => new RegExp(` ${database}\\.${name}[ \n]`).test(one.slice(0, 100)))
+    .map((one) => one.replace(/^ {4}.*\n/gm, '').replace(/\nCOMMENT .*/s, ''))
 
-t.test('each kind of statement has its form for a cluster', async (t) => {
-  const told = toCluster(
-    [
-      "CREATE DATABASE IF NOT EXISTS tieline COMMENT 'reads'",
-      `-- a remark
-CREATE TABLE IF NOT EXISTS tieline.arrival
-(
-    arrival UInt32 COMMENT 'ENGINE = MergeTree'
-)
-ENGINE = MergeTree
+t.test('each object is created exactly once, and nothing is changed after', async (t) => {
+  const created = single.map((one) => {
+    const [, name = one] =
+      /^CREATE (?:TABLE IF NOT|OR REPLACE VIEW|DATABASE IF NOT)(.*)/.exec(one) ?? []
+    return name
+  })
+  t.equal(new Set(created).size, single.length)
+  const tables = await store.rows<{ name: string }>({
+    sql: 'SELECT name FROM system.tables WHERE database = currentDatabase()',
+  })
+  t.equal(single.length, tables.length + 1, 'and one statement for the database')
+  for (const { name } of tables) t.equal(headOf(single, name).length, 1, name)
+})
+
+t.test('engine, ON CLUSTER and the window of insert tokens depend on the servers', async (t) => {
+  t.same(headOf(single, 'arrival'), [
+    `CREATE TABLE IF NOT EXISTS tieline.arrival (
+) ENGINE = MergeTree
 ORDER BY arrival
-SETTINGS non_replicated_deduplication_window = 100000`,
-      `CREATE TABLE IF NOT EXISTS tieline.state
-(
-    arrival UInt32
-)
-ENGINE = ReplacingMergeTree(rank)
-ORDER BY arrival`,
-      'CREATE OR REPLACE VIEW tieline.load AS SELECT arrival FROM tieline.state FINAL',
-      'CREATE OR REPLACE VIEW tieline.gone AS SELECT 1',
-      'CREATE OR REPLACE VIEW tieline.as_of AS SELECT {known_at:DateTime} AS at',
-      'ALTER TABLE tieline.state ADD COLUMN IF NOT EXISTS fault String',
-      'DROP VIEW IF EXISTS tieline.gone',
-    ],
-    cluster,
+SETTINGS non_replicated_deduplication_window = 100000, fsync_after_insert = 1, fsync_part_directory = 1`,
+  ])
+  t.same(headOf(cluster, 'arrival'), [
+    `CREATE TABLE IF NOT EXISTS tieline.arrival ON CLUSTER 'utility' (
+) ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+ORDER BY arrival
+SETTINGS replicated_deduplication_window = 100000, fsync_after_insert = 1, fsync_part_directory = 1`,
+  ])
+  t.same(headOf(single, 'file_state'), [
+    `CREATE TABLE IF NOT EXISTS tieline.file_state (
+) ENGINE = ReplacingMergeTree(rank)
+ORDER BY arrival
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+  ])
+  t.same(headOf(cluster, 'file_state'), [
+    `CREATE TABLE IF NOT EXISTS tieline.file_state ON CLUSTER 'utility' (
+) ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', rank)
+ORDER BY arrival
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+  ])
+  t.match(
+    headOf(cluster, 'usage')[0],
+    /^CREATE OR REPLACE VIEW tieline.usage ON CLUSTER 'utility' \(/,
   )
-  t.same(told, [
-    "CREATE DATABASE IF NOT EXISTS tieline ON CLUSTER 'utility' COMMENT 'reads'",
-    `CREATE TABLE IF NOT EXISTS tieline.arrival ON CLUSTER 'utility'
-(
-    arrival UInt32 COMMENT 'ENGINE = MergeTree'
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/tieline/arrival', '{replica}')
-ORDER BY arrival
-SETTINGS replicated_deduplication_window = 100000`,
-    `CREATE TABLE IF NOT EXISTS tieline.state ON CLUSTER 'utility'
-(
-    arrival UInt32
-)
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/tieline/state', '{replica}', rank)
-ORDER BY arrival`,
-    "CREATE OR REPLACE VIEW tieline.load ON CLUSTER 'utility' AS SELECT arrival FROM tieline.state FINAL",
-    "CREATE OR REPLACE VIEW tieline.gone ON CLUSTER 'utility' AS SELECT 1",
-    "CREATE OR REPLACE VIEW tieline.as_of ON CLUSTER 'utility' AS SELECT {known_at:DateTime} AS at",
-    "ALTER TABLE tieline.state ON CLUSTER 'utility' ADD COLUMN IF NOT EXISTS fault String",
-    "DROP VIEW IF EXISTS tieline.gone ON CLUSTER 'utility'",
+  t.equal(
+    cluster[0],
+    "CREATE DATABASE IF NOT EXISTS tieline ON CLUSTER 'utility'\nCOMMENT 'Meter reads and bills, loaded by Tieline'",
+  )
+})
+
+t.test('views without a parameter can be read from all shards', async (t) => {
+  const statements = [
+    'CREATE OR REPLACE VIEW tieline.load (arrival UInt32) AS SELECT arrival FROM tieline.state FINAL',
+    'CREATE OR REPLACE VIEW tieline.gone AS SELECT 1',
+    'CREATE OR REPLACE VIEW tieline.as_of AS SELECT {known_at:DateTime} AS at',
+    'DROP VIEW IF EXISTS tieline.gone',
+  ]
+  t.same(overAllShards(statements, 'utility'), [
     `CREATE TABLE IF NOT EXISTS tieline.load_all ON CLUSTER 'utility' AS tieline.load
 ENGINE = Distributed('utility', 'tieline', 'load')
 COMMENT 'The view load of all shards'`,
   ])
-  t.throws(() => toCluster(['TRUNCATE TABLE tieline.state'], cluster), {
-    message: 'no rule for a cluster: TRUNCATE TABLE tieline.state',
-  })
 })
 
-t.test('all migrations of the house have one, which the engine can read', async (t) => {
-  const store = await migratedStore(t)
-  const told = toCluster(await readStatements(profile), cluster)
-  for (const statement of told) {
-    const [parsed] = await store.rows<{ text: string }>({
-      sql: 'SELECT formatQuery({statement:String}) AS text',
-      parameters: { statement },
-    })
-    const text = parsed?.text ?? ''
-    t.match(text, / ON CLUSTER utility\b/, statement.slice(0, 80))
-    if (/^CREATE TABLE/.test(text)) t.match(text, /ENGINE = (Replicated\w*MergeTree|Distributed)\(/)
-  }
-  const tables = await store.rows<{ name: string }>({
-    sql: `SELECT name FROM system.tables
-      WHERE database = {database:String} AND endsWith(engine, 'MergeTree')`,
-    parameters: { database: profile.database },
-  })
-  for (const { name } of tables) {
-    const path = `/clickhouse/tables/{shard}/${profile.database}/${name}'`
-    t.ok(
-      told.some((statement) => statement.includes(path)),
-      `${name} is replicated`,
-    )
-  }
+t.test(
+  'the engine can parse every statement of a cluster; all tables are replicated',
+  async (t) => {
+    for (const statement of cluster) {
+      const [parsed] = await store.rows<{ text: string }>({
+        sql: 'SELECT formatQuery({statement:String}) AS text',
+        parameters: { statement },
+      })
+      const text = parsed?.text ?? ''
+      t.match(text, / ON CLUSTER utility\b/, statement.slice(0, 80))
+      if (/^CREATE TABLE/.test(text))
+        t.match(text, /ENGINE = (Replicated\w*MergeTree|Distributed)\(/)
+    }
+    t.notMatch(cluster.join('\n'), /non_replicated/)
+    t.notMatch(single.join('\n'), / ON CLUSTER |Replicated/)
+  },
+)
+
+t.test('both differ in these places alone', async (t) => {
+  const bare = (statement: string) =>
+    statement
+      .replace(" ON CLUSTER 'utility'", '')
+      .replace(
+        /ENGINE = Replicated(\w+)\('[^']*', '\{replica\}'(?:, (\w+))?\)/,
+        (_, family, version) => (version ? `ENGINE = ${family}(${version})` : `ENGINE = ${family}`),
+      )
+      .replace('SETTINGS replicated_', 'SETTINGS non_replicated_')
+  t.same(cluster.filter((one) => !one.includes('ENGINE = Distributed')).map(bare), single)
 })

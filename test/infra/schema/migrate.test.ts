@@ -41,18 +41,18 @@ t.test('migrations', async (t) => {
 WHERE database = currentDatabase() ORDER BY name`,
     })
 
-  t.test('a database is made once and found again', async (t) => {
+  t.test('a database is created once and recognised afterwards', async (t) => {
     const store = open('once')
     const applied = await migrate(store, profile)
-    t.ok(applied.length >= 2)
+    t.ok(applied.length >= 8)
     for (const name of applied) t.match(name, names)
     const tables = await tablesOf(store)
-    t.same(await migrate(store, profile), [], 'nothing is left to do')
+    t.same(await migrate(store, profile), [], 'nothing is pending')
     t.same(await tablesOf(store), tables)
   })
 
   t.test(
-    'a run that breaks off after each statement in turn is finished by the next',
+    'a run that fails after each statement in turn is completed by the next one',
     async (t) => {
       const whole = open('whole')
       await migrate(whole, profile)
@@ -77,7 +77,7 @@ WHERE database = currentDatabase() ORDER BY name`,
     },
   )
 
-  t.test('an applied migration whose file changed is refused by name', async (t) => {
+  t.test('an applied migration whose file was changed is refused by name', async (t) => {
     const store = open('changed')
     const [first] = await migrate(store, profile)
     await store.insert('changed.schema_migration', [
@@ -89,7 +89,7 @@ WHERE database = currentDatabase() ORDER BY name`,
     })
   })
 
-  t.test('a database keeps the time zone that it was made with', async (t) => {
+  t.test('a database keeps the time zone that it was created with', async (t) => {
     const store = open('zone')
     await migrate(store, profile)
     await t.rejects(migrate(store, { ...profile, timeZone: 'America/Chicago' }), {
@@ -100,29 +100,26 @@ WHERE database = currentDatabase() ORDER BY name`,
 
   t.test("a change of the profile's units reaches the views", async (t) => {
     const store = open('units')
-    await migrate(store, profile)
+    const applied = await migrate(store, profile)
     const unit = { Electric: 'Wh', Gas: 'cm' } as const
     const changed = await migrate(store, { ...profile, usage: { ...profile.usage, unit } })
-    t.ok(changed.length > 0)
-    const held = await store.rows({ sql: 'SELECT sum(rows_held) AS rows FROM file_load' })
-    t.same(held, [{ rows: '0' }], 'what later migrations have made of a view stays')
+    t.match(changed[0], /customers/)
+    const later = applied.slice(applied.indexOf(String(changed[0])))
+    t.same(changed, later, 'later migrations are applied again: they may change the same view')
     const [view] = await store.rows<{ text: string }>({
       sql: "SELECT create_table_query AS text FROM system.tables WHERE database = 'units' AND name = 'usage'",
     })
     t.match(view?.text, /'cm'/)
   })
 
-  t.test('a name that is none is refused before it reaches the server', async (t) => {
+  t.test('an invalid database name is refused before it reaches the server', async (t) => {
     const store = open('plain')
     const address = { ...store.address, database: 'a; DROP TABLE b' }
     await t.rejects(migrate({ ...store, address }, profile), { code: 'CONFIG' })
   })
 })
 
-t.test(
-  'statements end with a semicolon at the end of a line, comments alone are none',
-  async (t) => {
-    const text = "SELECT ';' AS a;  \n\n-- a note;\nSELECT 2\n;\n-- only a note\n"
-    t.same(splitStatements(text), ["SELECT ';' AS a", 'SELECT 2'])
-  },
-)
+t.test('statements end with a semicolon at the line end; comments are dropped', async (t) => {
+  const text = "SELECT ';' AS a;  \n\n-- a note;\nSELECT 2\n;\n-- only a note\n"
+  t.same(splitStatements(text), ["SELECT ';' AS a", 'SELECT 2'])
+})

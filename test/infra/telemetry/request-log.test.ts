@@ -10,7 +10,7 @@ const entry = {
   errorCode: undefined,
   ms: 1.25,
   requestId: 'r-1',
-  subject: undefined,
+  pseudonym: undefined,
 }
 
 test('whatever a reason quotes, a line stays one line of JSON', async (t) => {

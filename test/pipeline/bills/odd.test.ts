@@ -26,7 +26,7 @@ t.test('of a daily and a finer series of one meter the finer one counts', async 
   await rig.read({ meter: 'two', from: january, seconds: 86_400, quantities: steady('24', 31) })
   await rig.read({ meter: 'two', from: january, quantities: steady('0.25', 2_976) })
   await rig.bill({ start: '2026-01-01' })
-  t.match(await totals(), [{ account: 'Atwo', status: 'billed', quantity: '744', total: '74.4' }])
+  t.match(await totals(), [{ account: 'Atwo', status: 'computed', quantity: '744', total: '74.4' }])
 })
 
 t.test(
@@ -122,7 +122,7 @@ t.test('a rate code that changes inside the period prices its own days', async (
   const [found] = await rig.store.rows({
     sql: `SELECT status, toString(total) AS total FROM projected_bill WHERE meter_id = 'changed'`,
   })
-  t.same(found, { status: 'billed', total: '112.8' })
+  t.same(found, { status: 'computed', total: '112.8' })
   t.same(await rig.lines('changed'), [
     ['Flat', '360', '36'],
     ['Flat', '384', '76.8'],
@@ -185,7 +185,7 @@ t.test('of the rate codes of one day the last one seen counts', async (t) => {
   await seen('2026-01-01T18:00:00Z', 'FLAT')
   await rig.read({ meter: 'typo', from: january, quantities: steady('0.25', 2_976) })
   await rig.bill({ start: '2026-01-01' })
-  t.match(await told('typo'), [{ status: 'billed', total: '74.4' }])
+  t.match(await told('typo'), [{ status: 'computed', total: '74.4' }])
 })
 
 t.test('what is beyond any measure is no bill, or none but its own', async (t) => {
@@ -219,8 +219,8 @@ t.test('what is beyond any measure is no bill, or none but its own', async (t) =
   t.match(await told(...Object.keys(quantities)), [
     { meter: 'dear', status: 'notProjectable', reason: beyond, total: null },
     { meter: 'stuck', status: 'notProjectable', reason: beyond, total: null },
-    { meter: 'wide', status: 'billed', total: '74.4' },
-    { meter: 'wider', status: 'billed', total: '74.4' },
+    { meter: 'wide', status: 'computed', total: '74.4' },
+    { meter: 'wider', status: 'computed', total: '74.4' },
   ])
 })
 
@@ -271,7 +271,7 @@ t.test('a run that is killed at any step shows nothing, and the next one ends it
   const before = await seen()
   await rig.read({ meter: 'typo', from: january, quantities: ['100.25'] })
   for (const write of writes) {
-    const { store, dead } = dyingStore(new RegExp(`INTO ${write}`))
+    const { store, dead } = dyingStore(new RegExp(`INTO .?${write}`))
     const running = bill({ ...rig.context(), store }, { cycleId: '7', start: '2026-01-01' })
     t.equal(await Promise.race([dead, running]), 'dead')
     t.same(await seen(), before, `killed ahead of ${write}`)

@@ -51,7 +51,7 @@ t.test('a whole cycle is billed at once, each customer by the rate of the meter'
   const days = { meter: 'gas', seconds: 86_400, commodity: 'Gas' as const, from: january.from }
   await rig.read({ ...days, quantities: steady('2', 31) })
   const summary = await rig.bill({ start: '2026-01-01' })
-  t.match(summary, { first: '2026-01-01', last: '2026-01-31', bills: { billed: 5 }, reasons: [] })
+  t.match(summary, { first: '2026-01-01', last: '2026-01-31', bills: { computed: 5 }, reasons: [] })
   t.same(
     await rig.bills(
       'meter_id AS meter, toString(total) AS total, toString(quantity) AS quantity, unit',
@@ -100,7 +100,7 @@ t.test('a bill that cannot be computed says why, and harms no other', async (t) 
   await rig.read({ meter: 'daily', ...days, quantities: steady('24', 31) })
   const summary = await rig.bill({ start: '2026-01-01' })
   t.same(summary.bills, {
-    billed: 5,
+    computed: 5,
     incomplete: 1,
     sparse: 1,
     noRate: 2,

@@ -237,7 +237,7 @@ t.test(
     await rig.read({ meter: 'tou', ...pattern('2026-05-21', 11) })
     const { quantity, total } = late.bills['tou'] as { quantity: string; total: string }
     const ended = (await billsOn(rig, '2026-06-01')).bills['tou']
-    const same = { status: 'billed', actual: 31, projected: 0, method: '', quantity, total }
+    const same = { status: 'computed', actual: 31, projected: 0, method: '', quantity, total }
     t.match(ended, same, 'what goes on as before comes to what was projected')
     t.match(early.bills['tou'], { quantity, total })
   },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { attach, createStaging, stagingOf } from '../../../pipeline/store/staging.js'
+import { createStaging, stagingOf } from '../../../pipeline/store/staging.js'
 import { compareWithStore } from '../../../pipeline/usage/overlap.js'
 import { storyProfile } from '../../story/rig/stack.js'
 import { migratedStore, publishReads, type ReadAt, toReadRows } from '../customers/registering.js'
@@ -61,22 +61,6 @@ t.test('nothing is written down where no earlier arrival of the feed is undecide
   await arrive(6, 'Electric')
   t.match(await stage(6, [read(3, '30')]), { duplicate: { rows: 1 } })
   t.same(await count(), [{ n: '0' }])
-})
-
-t.test('staging that is older than a column of its target is published all the same', async (t) => {
-  const { reads } = stagingOf(7)
-  await createStaging(store, 7)
-  await store.command({ sql: `ALTER TABLE ${reads} DROP COLUMN series` })
-  await store.insert(reads, toReadRows(7, [read(5, '50'), read(6, '60')]))
-  await attach(store, 'usage_read', reads)
-  const found = await store.rows({
-    sql: `SELECT quantity, bitShiftRight(series, 32) = bitShiftRight(cityHash64(meter_id), 32) AS isSame
-      FROM usage_read WHERE version >= bitShiftLeft(toUInt64(7), 32) ORDER BY starts_at`,
-  })
-  t.match(found, [
-    { quantity: '50', isSame: 1 },
-    { quantity: '60', isSame: 1 },
-  ])
 })
 
 t.test('an earlier arrival of the feed is known however it is named', async (t) => {

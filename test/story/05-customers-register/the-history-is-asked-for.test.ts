@@ -31,7 +31,7 @@ t.teardown(async () => {
 const register = async (index: number) => {
   const { clientId, acctStatus, externalSiteId, meters } = people[index] ?? people[0] ?? never()
   const registered = meters.map((meter) => ({ isAMI: true, ...meter, externalSiteId }))
-  await queues.add('register', { v: 2, customers: [{ clientId, acctStatus, meters: registered }] })
+  await queues.add('register', { v: 1, customers: [{ clientId, acctStatus, meters: registered }] })
 }
 const never = () => {
   throw new Error('nobody')

@@ -61,7 +61,7 @@ const outcomeOf = async (key: string) =>
 
 t.test('what is the matter is told, signed, and names nobody', async (t) => {
   const at = { accountNumber: person, externalSiteId: 'S-1', meterId: 'M-1' }
-  await queues.add('register', { v: 2, customers: [customerAt({ clientId: '700', ...at })] })
+  await queues.add('register', { v: 1, customers: [customerAt({ clientId: '700', ...at })] })
   await hasCome('run:backfill')
   await story.loadBytes('DEMO_04032024_Electric.csv', good)
   const key = await quarantine(1)

@@ -40,7 +40,7 @@ export async function createGatewayStory(
         operations: { port: await freePort() },
       },
       identity: { kind: 'oidc', claim: 'sub', issuers: [{ issuer: idp.url, audience: 'tieline' }] },
-      cis: { kind: 'rest', url: cis.url, standingSeconds: 1 },
+      cis: { kind: 'rest', url: cis.url, statusSeconds: 1 },
       ami: { kind: 'rest', url: ami.url, timeoutMs: 2_000 },
       bind: { users: [{ name: 'platform', passwordHash }] },
       ...profile,

@@ -96,7 +96,7 @@ async function askCycleDays(t: Test, story: StoryStack): Promise<void> {
       SELECT rows[number].1, toDate(rows[number].2), toDate(rows[number].3), bitShiftLeft(arrival, 32) + number
       FROM numbers(1, 3)`,
   })
-  const bills = { billed: 7, incomplete: 1, noRate: 2 }
+  const bills = { computed: 7, incomplete: 1, noRate: 2 }
   for (const run of ['01', '02']) {
     await store.insert('bill_run', [
       {

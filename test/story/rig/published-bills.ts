@@ -147,7 +147,7 @@ function gridlab(days: number, expected: number): Case {
     rules: { presentShareMin: 0 },
     check: ([found]) => {
       near(found?.total, expected, 0.1, `GLD after ${days} days`)
-      t.equal(found?.status, days === 31 ? 'billed' : 'incomplete')
+      t.equal(found?.status, days === 31 ? 'computed' : 'incomplete')
     },
   }
 }

@@ -11,7 +11,7 @@ import { migratedStore, profile } from '../../../pipeline/customers/registering.
 const folder = join(packageRoot(import.meta.url), 'infra', 'schema', 'views')
 const store = await migratedStore(t)
 
-/** What views are made of; nobody else may count on them. */
+/** Building blocks of other views; not published. */
 const inner = [
   'bill_run_current',
   'comparison_run_current',
@@ -23,7 +23,7 @@ const inner = [
   'usage_current',
 ]
 
-t.test('every view is published or an inner one, and what is published is there', async (t) => {
+t.test('every view is published or internal, and every published name exists', async (t) => {
   const found = await store.rows<{ name: string; engine: string }>({
     sql: 'SELECT name, engine FROM system.tables WHERE database = currentDatabase() ORDER BY name',
   })
@@ -39,7 +39,7 @@ t.test('every view is published or an inner one, and what is published is there'
   )
 })
 
-t.test('every table, view and column says what it holds', async (t) => {
+t.test('every table, view and column has a comment', async (t) => {
   t.same(
     await store.rows({
       sql: `SELECT name FROM system.tables WHERE database = currentDatabase() AND comment = ''`,
@@ -61,13 +61,13 @@ t.test('every table, view and column says what it holds', async (t) => {
   t.same(
     publicNames.filter((name) => !names.includes(name)),
     ['usage_as_of'],
-    'all have a time by which increments are pulled; of a view with a parameter the engine keeps no columns',
+    'increments are pulled by it; the engine stores no columns for a view with a parameter',
   )
 })
 
-t.test('the dictionary says what the comments say', async (t) => {
+t.test('the dictionary equals the comments in the database', async (t) => {
   const remedy =
-    'write it anew: node dist/infra/main.js --home HOME dictionary > infra/schema/views/dictionary.md, with the home of a demo that has run'
+    'regenerate it: node dist/infra/main.js --home HOME dictionary > infra/schema/views/dictionary.md, with the home of a demo that has run'
   t.ok(
     readFileSync(join(folder, 'dictionary.md'), 'utf8') === (await renderDictionary(store)),
     remedy,
@@ -101,17 +101,17 @@ t.test('a role for readers is granted the published views and nothing else', asy
   t.equal(told.length, 2 + 2 * publicNames.length - tables.length, 'tables have no definer')
 })
 
-t.test('on a cluster they hold on all servers, and for what reads all shards', async (t) => {
+t.test('on a cluster they apply to all servers and to views over all shards', async (t) => {
   const told = toGrants(statements, { database, definer: 'tieline', cluster: 'utility' })
   t.ok(told.every((one) => one.includes(" ON CLUSTER 'utility'")))
   t.ok(told.includes("GRANT ON CLUSTER 'utility' SELECT ON tieline.usage_all TO tieline_reader"))
   t.notOk(
     told.some((one) => one.includes('usage_as_of_all')),
-    'a parameter cannot be passed on',
+    'a parameter cannot be passed through',
   )
 })
 
-t.test('the engine can read each of them', async (t) => {
+t.test('the engine can parse each of them', async (t) => {
   const grants = { database, definer: 'tieline' }
   const both = [
     toGrants(statements, grants),
@@ -120,6 +120,6 @@ t.test('the engine can read each of them', async (t) => {
   for (const statement of both.flat()) t.ok(await asFormatted(statement), statement)
   await t.rejects(
     asFormatted('GRANT SELECT ON tieline.usage FOR tieline_reader'),
-    'and a wrong one not',
+    'an invalid statement is refused',
   )
 })

@@ -1,0 +1,229 @@
+CREATE TABLE IF NOT EXISTS {database}.usage_read{onCluster} (
+    meter_id String COMMENT 'permanent and unique meter identifier',
+    commodity Enum8('Electric' = 1, 'Gas' = 2) COMMENT 'what the meter measures',
+    starts_at DateTime('UTC') COMMENT 'start of the interval, UTC' CODEC(DoubleDelta, LZ4),
+    seconds UInt32 COMMENT 'length of the interval in seconds; 86400 for a local day, even if it has 23 or 25 hours',
+    local_day Date COMMENT 'local calendar day on which the interval starts',
+    local_hour UInt8 COMMENT 'local hour of the clock in which the interval starts, 0 to 23',
+    quantity Decimal(18, 6) COMMENT 'quantity as sent',
+    account_number String COMMENT 'contract account as sent',
+    external_site_id String COMMENT 'premise as sent',
+    version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4),
+    series UInt64 MATERIALIZED bitOr(
+        bitAnd(cityHash64(meter_id), 18446744069414584320),
+        bitAnd(cityHash64(meter_id, account_number, external_site_id, seconds), 4294967295))
+        COMMENT 'number of the meter, account, premise and interval length; its upper half identifies the meter. Reads with the same number belong to one customer and can be added up',
+    INDEX version_index version TYPE minmax GRANULARITY 64
+) ENGINE = {engine:ReplacingMergeTree(version)}
+ORDER BY (local_day, meter_id, starts_at, seconds)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Storage of the view usage: published reads and, while a file is being published, hidden ones';
+
+CREATE TABLE IF NOT EXISTS {database}.restatement{onCluster} (
+    meter_id String COMMENT 'permanent and unique meter identifier',
+    commodity Enum8('Electric' = 1, 'Gas' = 2) COMMENT 'what the meter measures',
+    starts_at DateTime('UTC') COMMENT 'start of the interval, UTC',
+    seconds UInt32 COMMENT 'length of the interval in seconds',
+    local_day Date COMMENT 'local calendar day on which the interval starts',
+    local_hour UInt8 COMMENT 'local hour of the clock in which the interval starts',
+    old_quantity Decimal(18, 6) COMMENT 'quantity before, as sent',
+    new_quantity Decimal(18, 6) COMMENT 'quantity after, as sent',
+    old_account_number String COMMENT 'contract account before',
+    old_external_site_id String COMMENT 'premise before',
+    old_version UInt64 COMMENT 'version of the read before',
+    new_version UInt64 COMMENT 'version of the read that replaced it'
+) ENGINE = {engine:ReplacingMergeTree}
+ORDER BY (local_day, meter_id, starts_at, seconds, new_version)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Storage of usage_restatement and usage_as_of: every read that was replaced';
+
+CREATE TABLE IF NOT EXISTS {database}.confirmation{onCluster} (
+    local_day Date COMMENT 'local calendar day on which the interval starts',
+    meter_id String COMMENT 'permanent and unique meter identifier',
+    starts_at DateTime('UTC') COMMENT 'start of the interval, UTC',
+    seconds UInt32 COMMENT 'length of the interval in seconds',
+    arrival UInt32 COMMENT 'number of the arrival that repeated the read',
+    recorded_at DateTime('UTC') DEFAULT now() COMMENT 'when it was recorded'
+) ENGINE = {engine:ReplacingMergeTree}
+ORDER BY (local_day, meter_id, starts_at, seconds, arrival)
+TTL recorded_at + INTERVAL 30 DAY
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Reads that a file repeated unchanged while an earlier arrival of its feed was pending; reads of that earlier arrival cannot replace them';
+
+CREATE OR REPLACE VIEW {database}.usage_current{onCluster}
+AS SELECT *, series, toUInt32(bitShiftRight(version, 32)) AS arrival
+FROM {database}.usage_read FINAL
+PREWHERE bitShiftRight(version, 32) NOT IN
+    (SELECT toUInt64(arrival) FROM {database}.file_state FINAL WHERE status = 'publishing')
+COMMENT 'Published reads before any join; rows of a file that is being published are filtered out before FINAL';
+
+CREATE OR REPLACE VIEW {database}.usage{onCluster} (
+    meter_id String COMMENT 'permanent and unique meter identifier',
+    commodity String COMMENT 'Electric or Gas',
+    starts_at DateTime('UTC') COMMENT 'start of the interval, UTC',
+    seconds UInt32 COMMENT 'length of the interval in seconds; 86400 for a local day, even if it has 23 or 25 hours',
+    local_day Date COMMENT 'local calendar day on which the interval starts',
+    local_hour UInt8 COMMENT 'local hour of the clock in which the interval starts, 0 to 23',
+    quantity Decimal(18, 6) COMMENT 'quantity of the interval, in unit',
+    unit String COMMENT 'kWh, ccf or cm',
+    account_number String COMMENT 'contract account as sent with the read',
+    external_site_id String COMMENT 'premise as sent with the read',
+    file_id String COMMENT 'sha256 of the file that the read came in',
+    version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
+    published_at DateTime64(3, 'UTC') COMMENT 'when the read became visible'
+) AS WITH
+    (SELECT (count(), groupArrayIf(meter_id, unit = ''), groupArrayIf(stretches, unit = '')) FROM {database}.meter_unit) AS deviating,
+    if(u.meter_id IN (SELECT meter_id FROM {database}.meter_unit), multiIf(
+        u.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{electricUnit}' = 'Wh', 'kWh', 'Wh')), if('{electricUnit}' = 'Wh', 'kWh', 'Wh'),
+        u.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{gasUnit}' = 'cm', 'ccf', 'cm')), if('{gasUnit}' = 'cm', 'ccf', 'cm'),
+        arrayFirst(s -> s.1 = u.external_site_id AND s.2 <= u.starts_at AND u.starts_at < s.3,
+            deviating.3[transform(u.meter_id, deviating.2, arrayEnumerate(deviating.2), 0)]).4
+    ), '') AS registered_unit
+SELECT
+    u.meter_id AS meter_id, toString(u.commodity) AS commodity, u.starts_at AS starts_at, u.seconds AS seconds,
+    u.local_day AS local_day, u.local_hour AS local_hour,
+    if(deviating.1 = 0 AND '{electricUnit}' = 'kWh', u.quantity,
+        if(u.commodity = 'Electric' AND if(registered_unit IN ('kWh', 'Wh'), registered_unit, '{electricUnit}') = 'Wh', u.quantity / 1000, u.quantity)) AS quantity,
+    if(deviating.1 = 0, if(u.commodity = 'Gas', '{gasUnit}', 'kWh'),
+        if(u.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm'), registered_unit, '{gasUnit}'), 'kWh')) AS unit,
+    u.account_number AS account_number, u.external_site_id AS external_site_id,
+    f.file_id AS file_id, u.version AS version, f.published_at AS published_at
+FROM {database}.usage_current AS u
+ANY LEFT JOIN (SELECT arrival, file_id, assumeNotNull(published_at) AS published_at FROM {database}.file_state FINAL WHERE status = 'published') AS f
+    ON f.arrival = u.arrival
+COMMENT 'Current reads: one row for each meter, interval start and length; the latest arrival counts';
+
+CREATE OR REPLACE VIEW {database}.usage_day{onCluster} (
+    meter_id String COMMENT 'permanent and unique meter identifier',
+    commodity String COMMENT 'Electric or Gas',
+    local_day Date COMMENT 'local calendar day',
+    seconds UInt32 COMMENT 'interval length of the finest series that the meter has on that day',
+    unit String COMMENT 'kWh, ccf or cm',
+    quantity Decimal(38, 6) COMMENT 'sum over the intervals of that series',
+    intervals_expected UInt32 COMMENT 'intervals of that length in a local day of 23, 24 or 25 hours; 1 for daily reads',
+    intervals_present UInt32 COMMENT 'intervals present',
+    published_at DateTime64(3, 'UTC') COMMENT 'when the latest of them became visible'
+) AS SELECT
+    meter_id, commodity, local_day, finest.1 AS seconds, finest.2 AS unit, finest.3 AS quantity,
+    if(finest.1 >= 86400, 1, intDiv(dateDiff('second',
+        toDateTime(local_day, '{timeZone}'), toDateTime(local_day + 1, '{timeZone}')), finest.1)) AS intervals_expected,
+    finest.4 AS intervals_present, finest.5 AS published_at
+FROM
+(
+    SELECT meter_id, commodity, local_day, argMin((seconds, unit, quantity, present, published_at), seconds) AS finest
+    FROM
+    (
+        SELECT meter_id, commodity, local_day, seconds, any(unit) AS unit, sum(quantity) AS quantity,
+            toUInt32(count()) AS present, max(published_at) AS published_at
+        FROM {database}.usage
+        GROUP BY meter_id, commodity, local_day, seconds
+    )
+    GROUP BY meter_id, commodity, local_day
+)
+COMMENT 'The finest series of each meter and day with its completeness; gaps are never filled';
+
+CREATE OR REPLACE VIEW {database}.registered_usage{onCluster} (
+    meter_id String COMMENT 'permanent and unique meter identifier',
+    commodity String COMMENT 'Electric or Gas',
+    starts_at DateTime('UTC') COMMENT 'start of the interval, UTC',
+    seconds UInt32 COMMENT 'length of the interval in seconds; 86400 for a local day, even if it has 23 or 25 hours',
+    local_day Date COMMENT 'local calendar day on which the interval starts',
+    local_hour UInt8 COMMENT 'local hour of the clock in which the interval starts, 0 to 23',
+    quantity Decimal(18, 6) COMMENT 'quantity of the interval, in unit',
+    unit String COMMENT 'kWh, ccf or cm',
+    account_number String COMMENT 'contract account as sent with the read',
+    external_site_id String COMMENT 'premise as sent with the read',
+    file_id String COMMENT 'sha256 of the file that the read came in',
+    version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
+    published_at DateTime64(3, 'UTC') COMMENT 'when the read became visible here: published and its owner known',
+    client_ids Array(String) COMMENT 'clients that own the read; several if they share the account',
+    billing_cycle_id String COMMENT 'billing cycle of the meter, as text',
+    rate_code String COMMENT 'rate of the meter'
+) AS SELECT
+    meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity, unit,
+    account_number, external_site_id, file_id, version, greatest(published_at, held_at) AS published_at,
+    client_ids, billing_cycle_id, rate_code
+FROM {database}.usage
+INNER JOIN
+(
+    SELECT meter_id AS held_meter, external_site_id AS held_site,
+        if(account_number = '', '\0', account_number) AS held_account,
+        ifNull(valid_from, toDateTime(0, 'UTC')) AS held_from,
+        ifNull(valid_to, toDateTime(4294967295, 'UTC')) AS held_to,
+        client_ids, toString(billing_cycle_id) AS billing_cycle_id, toString(rate_code) AS rate_code,
+        published_at AS held_at
+    FROM {database}.tenancy FINAL
+) AS held ON held_meter = meter_id
+WHERE NOT (external_site_id != held_site) AND (account_number = held_account OR (
+    starts_at >= held_from AND starts_at < held_to
+    AND account_number NOT IN (SELECT account_number FROM {database}.tenancy WHERE account_number != '')))
+COMMENT 'Reads of registered customers, one row for each read. For one client, filter by meter too: WHERE meter_id IN (SELECT meter_id FROM registration WHERE client_id = ''1'') AND has(client_ids, ''1'')';
+
+CREATE OR REPLACE VIEW {database}.usage_restatement{onCluster} (
+    meter_id String COMMENT 'permanent and unique meter identifier',
+    starts_at DateTime('UTC') COMMENT 'start of the interval, UTC',
+    seconds UInt32 COMMENT 'length of the interval in seconds',
+    local_day Date COMMENT 'local calendar day on which the interval starts',
+    old_quantity Decimal(18, 6) COMMENT 'quantity before, as sent',
+    new_quantity Decimal(18, 6) COMMENT 'quantity after, as sent',
+    old_file_id String COMMENT 'sha256 of the file that the old read came in',
+    new_file_id String COMMENT 'sha256 of the file that replaced it',
+    restated_at DateTime64(3, 'UTC') COMMENT 'when the new read became visible',
+    published_at DateTime64(3, 'UTC') COMMENT 'the same, by which increments are pulled'
+) AS SELECT
+    r.meter_id AS meter_id, r.starts_at AS starts_at, r.seconds AS seconds, r.local_day AS local_day,
+    r.old_quantity AS old_quantity, r.new_quantity AS new_quantity,
+    o.file_id AS old_file_id, n.file_id AS new_file_id,
+    n.published_at AS restated_at, n.published_at AS published_at
+FROM {database}.restatement AS r FINAL
+INNER JOIN (SELECT arrival, file_id, assumeNotNull(published_at) AS published_at FROM {database}.file_state FINAL WHERE status = 'published') AS n
+    ON n.arrival = bitShiftRight(r.new_version, 32)
+LEFT JOIN (SELECT arrival, file_id FROM {database}.file_state FINAL) AS o
+    ON o.arrival = bitShiftRight(r.old_version, 32)
+WHERE r.old_quantity != r.new_quantity
+COMMENT 'Reads that a later file replaced by another value';
+
+CREATE OR REPLACE VIEW {database}.usage_as_of{onCluster} AS
+WITH
+    published AS
+    (
+        SELECT toUInt64(arrival) AS arrival, file_id, assumeNotNull(published_at) AS published_at
+        FROM {database}.file_state FINAL
+        WHERE status = 'published' AND published_at <= {known_at:DateTime64(3, 'UTC')}
+    ),
+    (SELECT (count(), groupArrayIf(meter_id, unit = ''), groupArrayIf(stretches, unit = '')) FROM {database}.meter_unit) AS deviating,
+    if(u.meter_id IN (SELECT meter_id FROM {database}.meter_unit), multiIf(
+        u.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{electricUnit}' = 'Wh', 'kWh', 'Wh')), if('{electricUnit}' = 'Wh', 'kWh', 'Wh'),
+        u.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{gasUnit}' = 'cm', 'ccf', 'cm')), if('{gasUnit}' = 'cm', 'ccf', 'cm'),
+        arrayFirst(s -> s.1 = u.external_site_id AND s.2 <= u.starts_at AND u.starts_at < s.3,
+            deviating.3[transform(u.meter_id, deviating.2, arrayEnumerate(deviating.2), 0)]).4
+    ), '') AS registered_unit
+SELECT
+    u.meter_id AS meter_id, toString(u.commodity) AS commodity, u.starts_at AS starts_at, u.seconds AS seconds,
+    u.local_day AS local_day, u.local_hour AS local_hour,
+    if(deviating.1 = 0 AND '{electricUnit}' = 'kWh', u.quantity,
+        if(u.commodity = 'Electric' AND if(registered_unit IN ('kWh', 'Wh'), registered_unit, '{electricUnit}') = 'Wh', u.quantity / 1000, u.quantity)) AS quantity,
+    if(deviating.1 = 0, if(u.commodity = 'Gas', '{gasUnit}', 'kWh'),
+        if(u.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm'), registered_unit, '{gasUnit}'), 'kWh')) AS unit,
+    u.account_number AS account_number, u.external_site_id AS external_site_id,
+    f.file_id AS file_id, u.version AS version, f.published_at AS published_at
+FROM
+(
+    SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
+        account_number, external_site_id, version
+    FROM {database}.usage_current
+    WHERE toUInt64(arrival) IN (SELECT arrival FROM published)
+    UNION ALL
+    SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity AS quantity,
+        old_account_number AS account_number, old_external_site_id AS external_site_id,
+        old_version AS version
+    FROM {database}.restatement FINAL
+    WHERE bitShiftRight(old_version, 32) IN (SELECT arrival FROM published)
+        AND bitShiftRight(new_version, 32) NOT IN (SELECT arrival FROM published)
+        AND bitShiftRight(new_version, 32) IN
+            (SELECT toUInt64(arrival) FROM {database}.file_state FINAL WHERE status = 'published')
+) AS u
+ANY LEFT JOIN published AS f ON f.arrival = bitShiftRight(u.version, 32)
+ORDER BY u.version DESC
+LIMIT 1 BY u.meter_id, u.starts_at, u.seconds
+COMMENT 'Reads as known at an instant: SELECT * FROM usage_as_of(known_at = ''2026-01-31 12:00:00''). It has the columns of the view usage; see their comments there, because ClickHouse stores none for a view with a parameter';

@@ -1,0 +1,96 @@
+CREATE TABLE IF NOT EXISTS {database}.source_state{onCluster} (
+    source LowCardinality(String) COMMENT 'source of the profile',
+    aspect LowCardinality(String) COMMENT 'pause: paused by an operator; poll: listing the source fails',
+    active Bool COMMENT 'paused, or failing',
+    failures UInt32 COMMENT 'failures in a row',
+    code LowCardinality(String) COMMENT 'code of the last failure, empty if none',
+    detail String COMMENT 'the same as a sentence',
+    since DateTime64(3, 'UTC') COMMENT 'when it was paused or first failed',
+    retry_at DateTime64(3, 'UTC') COMMENT 'when it is retried',
+    recorded_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'when this state was written'
+) ENGINE = {engine:ReplacingMergeTree(recorded_at)}
+ORDER BY (source, aspect)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Sources that are paused or failing; the latest row of each aspect counts';
+
+CREATE TABLE IF NOT EXISTS {database}.audit_log{onCluster} (
+    number UInt32 COMMENT 'number of the entry: 1, 2, 3 ... in the order in which they were written',
+    at DateTime64(3, 'UTC') COMMENT 'when it was recorded, before the action was carried out',
+    who String COMMENT 'the authenticated user; the user of the machine for commands; loopback for requests from the machine itself; tieline for what the service does by itself',
+    via LowCardinality(String) COMMENT 'page, command, gateway or worker',
+    act LowCardinality(String) COMMENT 'retry, accept, register, unlock, bind, erase or profile',
+    subject String COMMENT 'object of the action: arrival of a file, name of a customer file, client, id of a bind action, hash of a profile; for an erasure the instant that identifies its tombstones',
+    detail String COMMENT 'the same as a sentence',
+    claim String COMMENT 'id of the writer, random',
+    before String COMMENT 'hash of the previous entry, empty for the first',
+    hash String COMMENT 'sha256, hexadecimal, of before and all columns that precede it'
+) ENGINE = {engine:MergeTree}
+ORDER BY number
+SETTINGS {deduplicationWindow} = 100000, fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Audit log of actions; entries are only added, and each contains the hash of the previous entry';
+
+CREATE TABLE IF NOT EXISTS {database}.alert{onCluster} (
+    key String COMMENT 'problem and its object, such as source:mdm; unchanged while the problem lasts',
+    told UInt32 COMMENT 'number of the notification about it: 1, 2, 3 ...; the highest is the latest',
+    version UInt32 COMMENT 'version of the state of the notification; the highest counts',
+    claim String COMMENT 'id of the claim, random',
+    state LowCardinality(String) COMMENT 'raised or resolved',
+    body String COMMENT 'the notification as sent, JSON; all attempts have its id',
+    attempts UInt32 COMMENT 'attempts to send it, including the last claimed one',
+    outcome LowCardinality(String) COMMENT 'open (to be sent or retried), delivered, refused, failed (after too many attempts)',
+    status UInt16 COMMENT 'HTTP status of the final response, 0 if there was none',
+    told_at DateTime64(3, 'UTC') COMMENT 'when the notification was created',
+    retry_at DateTime64(3, 'UTC') COMMENT 'when an open notification is retried',
+    recorded_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'when this state was written'
+) ENGINE = {engine:ReplacingMergeTree(version)}
+ORDER BY (key, told)
+SETTINGS {deduplicationWindow} = 100000, fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Notifications to the receiver of alerts; an attempt is claimed before it is made, by its insert token';
+
+CREATE OR REPLACE VIEW {database}.freshness{onCluster} (
+    company_code String COMMENT 'company of the files with the reads',
+    commodity String COMMENT 'Electric or Gas',
+    billing_cycle_id String COMMENT 'billing cycle, as text; empty for meters that are not registered',
+    newest_interval_end Nullable(DateTime('UTC')) COMMENT 'end of the newest interval, UTC; NULL if there is none in the week before the newest interval of the company and commodity',
+    age_hours Nullable(Float64) COMMENT 'hours since newest_interval_end',
+    late Bool COMMENT 'whether age_hours exceeds usage.lateAfterHours of the profile, or there is no interval',
+    published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when the newest of these reads became visible'
+) AS WITH
+    files AS
+    (
+        SELECT toUInt64(arrival) AS arrival, toString(company_code) AS company_code, toString(feed) AS commodity,
+            received_at, assumeNotNull(published_at) AS published_at, assumeNotNull(last_interval_end) AS last_end
+        FROM {database}.file_state FINAL
+        WHERE status = 'published' AND feed IN ('Electric', 'Gas') AND last_interval_end IS NOT NULL
+    ),
+    days AS
+    (
+        SELECT arrayJoin(arrayMap(before -> newest + 1 - before, range(9))) AS local_day
+        FROM (SELECT toDate(max(least(last_end, toDateTime(received_at, 'UTC')))) AS newest FROM files GROUP BY company_code, commodity)
+    ),
+    cycles AS
+    (
+        SELECT DISTINCT meter_id, toString(meter_type) AS commodity, toString(billing_cycle_id) AS billing_cycle_id
+        FROM {database}.tenancy FINAL WHERE valid_to IS NULL
+    )
+SELECT
+    company_code, commodity, billing_cycle_id, max(newest) AS newest_interval_end,
+    dateDiff('second', newest_interval_end, now('UTC')) / 3600 AS age_hours,
+    ifNull(age_hours * 3600 > {lateAfterSeconds}, true) AS late, max(published) AS published_at
+FROM
+(
+    SELECT f.company_code AS company_code, f.commodity AS commodity, c.billing_cycle_id AS billing_cycle_id,
+        toNullable(max(least(u.starts_at + u.seconds, toDateTime(f.received_at, 'UTC')))) AS newest, toNullable(max(f.published_at)) AS published
+    FROM {database}.usage_read AS u
+    INNER JOIN files AS f ON f.arrival = bitShiftRight(u.version, 32)
+    ANY LEFT JOIN cycles AS c ON c.meter_id = u.meter_id
+    WHERE u.local_day IN (SELECT local_day FROM days)
+    GROUP BY company_code, commodity, billing_cycle_id
+    UNION ALL
+    SELECT DISTINCT b.company_code AS company_code, c.commodity AS commodity, c.billing_cycle_id AS billing_cycle_id,
+        NULL AS newest, NULL AS published
+    FROM cycles AS c
+    INNER JOIN {database}.billing_cycle AS b ON b.billing_cycle_id = c.billing_cycle_id
+)
+GROUP BY company_code, commodity, billing_cycle_id
+COMMENT 'Freshness of reads by company, commodity and billing cycle; a read in the future counts as read when its file arrived';

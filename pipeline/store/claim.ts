@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Store } from './clickhouse.js'
+import type { Sql } from './sql.js'
+
+/** An attempt to claim a number of a table. */
+export interface Bid {
+  /** Names the number: the engine keeps the first insert under a token and drops all others. */
+  readonly token: string
+  readonly rows: readonly object[]
+  /** Selects the rows that hold the number if they are ours, nothing if another was first. */
+  readonly own: Sql
+}
+
+/** More processes than will ever claim at the same time; beyond it something else is wrong. */
+const attemptsMax = 1_000
+const pauseMsMax = 64
+
+/**
+ * Claims a number without a lock: inserts rows under a token, then reads back whether they were kept.
+ * Returns our rows as stored, or none where another was first. Rows of one insert appear together.
+ */
+export async function claimOnce<T>(
+  store: Store,
+  table: string,
+  { token, rows, own }: Bid,
+): Promise<readonly T[]> {
+  await store.insert(table, rows, { insert_deduplicate: 1, insert_deduplication_token: token })
+  return store.rows<T>({ sql: own })
+}
+
+/** Claims the next number of a table, which `next` derives again after each loss. */
+export async function claimNext<T>(
+  store: Store,
+  table: string,
+  next: () => Promise<Bid>,
+): Promise<readonly T[]> {
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const rows = await claimOnce<T>(store, table, await next())
+    if (rows.length > 0) return rows
+    await sleep(Math.random() * Math.min(2 ** attempt, pauseMsMax))
+  }
+  throw new Error(`no number of ${table} could be claimed in ${attemptsMax} attempts`)
+}

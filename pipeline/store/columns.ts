@@ -1,0 +1,89 @@
+/** A value of a record and the column, or columns, that hold it in JSONEachRow. */
+export interface Column<V> {
+  write(name: string, value: V): Row
+  read(name: string, row: Row): V
+}
+
+/** A row as JSONEachRow has it: snake_case, 64-bit integers and decimals as strings. */
+export type Row = Readonly<Record<string, unknown>>
+
+export interface Codec<T> {
+  toRow(record: T): Row
+  /** Ignores columns that the record does not have. */
+  fromRow(row: Row): T
+}
+
+/** Writes and reads records; each key is the column of the same name in snake_case. */
+export function createCodec<T extends object>(
+  columns: {
+    readonly [K in keyof T]-?: Column<T[K]>
+  },
+): Codec<T> {
+  const { write, read } = group(columns)
+  return { toRow: (record) => write('', record), fromRow: (row) => read('', row) }
+}
+
+/** A record within a record: its columns have the name of its key as a prefix. */
+export function group<T extends object>(
+  columns: {
+    readonly [K in keyof T]-?: Column<T[K]>
+  },
+): Column<T> {
+  const all = (Object.keys(columns) as (keyof T & string)[]).map((key) => ({
+    key,
+    name: key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    column: columns[key],
+  }))
+  const within = (prefix: string, name: string) => (prefix === '' ? name : `${prefix}_${name}`)
+  return {
+    write: (prefix, record) =>
+      Object.assign(
+        {},
+        ...all.map(({ key, name, column }) => column.write(within(prefix, name), record[key])),
+      ),
+    read: (prefix, row) =>
+      Object.fromEntries(
+        all.map(({ key, name, column }) => [key, column.read(within(prefix, name), row)]),
+      ) as T,
+  }
+}
+
+function cell<V>(to: (value: V) => unknown, from: (cell: unknown) => V): Column<V> {
+  return {
+    write: (name, value) => ({ [name]: to(value) }),
+    read: (name, row) => from(row[name]),
+  }
+}
+
+/** What JSON has as it is: strings, decimals, flags, integers of at most 32 bits. */
+export function plain<V extends string | number | boolean>(): Column<V> {
+  return cell<V>(
+    (value) => value,
+    (cell) => cell as V,
+  )
+}
+
+/** A whole number, of 64 bits too. */
+export const whole: Column<number> = cell(Math.trunc, Number)
+
+export const instant: Column<Date> = cell(
+  (value) => value.toISOString(),
+  (cell) => toInstant(String(cell)),
+)
+
+export function json<V>(): Column<V> {
+  return cell<V>(JSON.stringify, (cell) => JSON.parse(String(cell)) as V)
+}
+
+/** A nullable column. */
+export function optional<V>({ write, read }: Column<V>): Column<V | undefined> {
+  return {
+    write: (name, value) => (value === undefined ? { [name]: null } : write(name, value)),
+    read: (name, row) => (row[name] === null ? undefined : read(name, row)),
+  }
+}
+
+/** A DateTime as the engine writes it, in UTC. */
+export function toInstant(text: string): Date {
+  return new Date(`${text.replace(' ', 'T')}Z`)
+}

@@ -1,0 +1,44 @@
+import t from 'tap'
+import { claimNext, claimOnce } from '../../../pipeline/store/claim.js'
+import type { Settings, Store } from '../../../pipeline/store/clickhouse.js'
+import { sql } from '../../../pipeline/store/sql.js'
+
+/** Keeps the first insert of a token, as the engine does; a SELECT returns what `own` filters. */
+function createTokens() {
+  const kept = new Map<string, readonly object[]>()
+  let own: readonly object[] = []
+  const storeOf = (claim: string): Pick<Store, 'insert' | 'rows'> => ({
+    insert: async (_table: string, rows: readonly object[], settings?: Settings) => {
+      t.equal(settings?.['insert_deduplicate'], 1)
+      const token = String(settings?.['insert_deduplication_token'])
+      if (!kept.has(token)) kept.set(token, rows)
+      own = [...kept.values()].flat().filter((row) => 'claim' in row && row.claim === claim)
+    },
+    rows: async <T>() => own as readonly T[],
+  })
+  return { kept, storeOf: (claim: string) => storeOf(claim) as Store }
+}
+
+t.test('of two who bid for one number the first gets it, the other gets nothing', async (t) => {
+  const { storeOf } = createTokens()
+  const bid = (claim: string) => ({ token: 'x-1', rows: [{ claim }], own: sql`SELECT 1` })
+  t.same(await claimOnce(storeOf('a'), 'x', bid('a')), [{ claim: 'a' }])
+  t.same(await claimOnce(storeOf('b'), 'x', bid('b')), [])
+  t.same(await claimOnce(storeOf('a'), 'x', bid('a')), [{ claim: 'a' }], 'a repeated bid holds')
+})
+
+t.test('after a loss the next number is derived again', async (t) => {
+  const { kept, storeOf } = createTokens()
+  for (const number of [1, 2, 3]) kept.set(`x-${number}`, [{ claim: 'other', number }])
+  let number = 0
+  const rows = await claimNext(storeOf('a'), 'x', async () => {
+    number++
+    return { token: `x-${number}`, rows: [{ claim: 'a', number }], own: sql`SELECT 1` }
+  })
+  t.same(rows, [{ claim: 'a', number: 4 }])
+})
+
+t.test('what stops it from reading the number is thrown', async (t) => {
+  const fails = async () => Promise.reject(new Error('the store is away'))
+  await t.rejects(claimNext(createTokens().storeOf('a'), 'x', fails), /the store is away/)
+})
