@@ -14,7 +14,7 @@ const root = packageRoot(import.meta.url)
 const folder = join(root, 'infra', 'metrics')
 
 t.test('the reference says what the catalogue says', async (t) => {
-  const remedy = `write it anew: node -e "import('./dist/infra/metrics/reference.js').then((m) => process.stdout.write(m.renderReference()))" > infra/metrics/README.md`
+  const remedy = `write it again: node -e "import('./dist/infra/metrics/reference.js').then((m) => process.stdout.write(m.renderReference()))" > infra/metrics/README.md`
   t.ok(readFileSync(join(folder, 'README.md'), 'utf8') === renderReference(), remedy)
 })
 
