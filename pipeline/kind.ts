@@ -1,11 +1,17 @@
 import type { FeedName } from '../schemas/feed.js'
-import type { Measured, Reading } from '../schemas/manifest.js'
+import type { Chunk, Measured, Reading } from '../schemas/manifest.js'
 import type { PipelineContext } from './context.js'
 import type { FileState } from './ledger/file-state.js'
 import type { Arrival, ChunkReceipt } from './ledger/ledger.js'
-import type { LoadTask } from './load-task.js'
 import type { Store } from './store/clickhouse.js'
 import type { StagingTotals } from './usage/irregular-meters.js'
+
+/** What a load needs to know of its file; the rest is in the landing. */
+export interface LoadTask extends Reading {
+  readonly arrival: number
+  readonly feed: FeedName
+  readonly chunk: Chunk
+}
 
 /** What is known of a file when its header has been read. */
 export interface Opened {

@@ -112,6 +112,55 @@ t.test('each vendor package comes in through one door', async (t) => {
   for (const [vendor, paths] of doors) t.equal(paths.size, 1, `${vendor}: ${[...paths]}`)
 })
 
+/** The files that a file imports, types included; a module of the package without its extension. */
+const targetsOf = (file: SourceFile): readonly string[] =>
+  file.imports
+    .filter((one) => one.startsWith('.'))
+    .map((one) => relative(root, join(root, file.path, '..', one)).replaceAll('\\', '/'))
+    .map((path) => path.replace(/\.js$/, '.ts'))
+
+t.test('no file imports itself by way of others, types included', async (t) => {
+  const left = new Map(files.map((file) => [file.path, targetsOf(file)]))
+  const known = new Set(left.keys())
+  const isFree = ([, targets]: [string, readonly string[]]) =>
+    !targets.some((target) => known.has(target) && left.has(target))
+  for (let free = [...left].filter(isFree); free.length > 0; free = [...left].filter(isFree)) {
+    for (const [path] of free) left.delete(path)
+  }
+  t.same([...left.keys()], [], 'files that are in a cycle or import one')
+})
+
+t.test('every file is imported by another, unless a process starts with it', async (t) => {
+  const starts = [
+    /^infra\/(main|clickhouse\/server|stack\/processes\/(gateway|worker|back-office))\.ts$/,
+    /^infra\/operations\/browser\/(overview|file)\.ts$/,
+    /^benchmarks\/(chaos\/)?main\.ts$/,
+    /^test\/(run|.*\.test|.*-process|story\/rig\/print-contents)\.ts$/,
+  ]
+  const imported = new Set(files.flatMap(targetsOf))
+  const orphans = files.filter(
+    ({ path }) => !imported.has(path) && !starts.some((start) => start.test(path)),
+  )
+  t.same(
+    orphans.map(({ path }) => path),
+    [],
+  )
+})
+
+t.test('a folder has at most 15 loose files', async (t) => {
+  const tables: Readonly<Record<string, string>> = {
+    'infra/commands': 'each file is a command of one table',
+    'test/story': 'each file is a chapter of the manual',
+  }
+  const loose = new Map<string, number>()
+  for (const { path } of files) {
+    const folder = path.slice(0, path.lastIndexOf('/'))
+    loose.set(folder, (loose.get(folder) ?? 0) + 1)
+  }
+  const wrong = [...loose].filter(([folder, count]) => count > 15 && !(folder in tables))
+  t.same(wrong, [])
+})
+
 t.test('neither schemas nor pipeline knows HTTP', async (t) => {
   const http = new Set(['node:http', 'node:https', 'node:http2', 'uWebSockets.js'])
   const found = files

@@ -1,6 +1,7 @@
 import { Fault } from '../../schemas/fault.js'
 import { isLeftAlone, pauseMsOf } from '../queues/back-off.js'
 import type { JobName } from '../queues/jobs.js'
+import { type Sql, sql } from '../store/sql.js'
 
 /** Why a run failed last, and when it is tried again; instants are ms since 1970. */
 export interface RunFailure {
@@ -38,4 +39,19 @@ export function nextFailure(
 /** Whether a run that has failed is not yet to be tried again. */
 export function isPausing({ retryAt }: Pick<RunFailure, 'retryAt'>, now: Date): boolean {
   return isLeftAlone({ untilMs: retryAt, nowMs: now.getTime(), mostMs: pauseMs.mostMs })
+}
+/** SQL of an instant as ms since 1970, in a type that JSON has as a number. */
+export function msOf(at: Sql): Sql {
+  return sql`toFloat64(toUnixTimestamp64Milli(${at}))`
+}
+
+/** An instant in ms since 1970 as the engine reads it. */
+export function instantOf(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+/** A failure, or that there is none, as the columns of the tables that remember runs. */
+export function failureColumns(failure: RunFailure | undefined): Readonly<Record<string, unknown>> {
+  const { since = 0, retryAt = 0, ...more } = failure ?? {}
+  return { since: instantOf(since), retry_at: instantOf(retryAt), ...more }
 }

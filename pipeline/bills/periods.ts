@@ -1,7 +1,6 @@
 import type { Store } from '../store/clickhouse.js'
 import { type Sql, sql, typed } from '../store/sql.js'
-import type { RunFailure } from './failure.js'
-import { failureColumns, instantOf, msOf } from './run-failure.js'
+import { failureColumns, instantOf, msOf, type RunFailure } from './failure.js'
 
 /** A period of a cycle that has customers, and how far its bills are. Instants are ms since 1970. */
 export interface PeriodState {

@@ -10,9 +10,8 @@ import { createZone } from '../../schemas/time/zone.js'
 import { type FileState, noQuantity, noRows } from '../ledger/file-state.js'
 import { toReceipt } from '../ledger/receipt.js'
 import { hold } from '../ledger/verdict.js'
-import { rulesOf } from '../load-task.js'
 import { blankState, companyNotes, refuseLarge } from '../steps/receive.js'
-import { type Sample, sampleBytes, sampleFile } from '../usage/sample.js'
+import { rulesOf, type Sample, sampleBytes, sampleFile } from '../usage/sample.js'
 import { checkRecords } from './check-records.js'
 import {
   badRowsMaxUsual,

@@ -1,7 +1,9 @@
+import type { FeedName } from '../../schemas/feed.js'
+import type { LandedChunk, Reading } from '../../schemas/manifest.js'
 import type { PipelineContext } from '../context.js'
+import type { LoadTask } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
 import type { Arrival } from '../ledger/ledger.js'
-import { type LoadTask, toLoadTask } from '../load-task.js'
 
 /** Queues the first step of an arrival: a file that lies elsewhere is fetched before it is received. */
 export function begin(
@@ -10,6 +12,16 @@ export function begin(
 ) {
   const isHere = context.sources.get(source)?.fetch === undefined
   return context.queues.add(isHere ? 'receive' : 'fetch', { v: 1, arrival })
+}
+
+/** The load of a chunk; its energy is nothing that a job needs to know. */
+export function toLoadTask(
+  file: { readonly arrival: number; readonly feed: string },
+  { seconds, format, columns }: Reading,
+  { micros: _, ...chunk }: LandedChunk,
+): LoadTask {
+  const feed = file.feed as FeedName
+  return { arrival: file.arrival, feed, seconds, format, ...(columns && { columns }), chunk }
 }
 
 /** The loads of a file as its manifest has them. */

@@ -2,8 +2,8 @@ import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PipelineContext } from '../context.js'
 import { chunkName, landedFolder } from '../files/landing.js'
+import type { LoadTask } from '../kind.js'
 import { kindOf } from '../kinds.js'
-import type { LoadTask } from '../load-task.js'
 
 /**
  * Loads one chunk into the staging table of its file. Repeating a load changes nothing: each insert

@@ -16,10 +16,9 @@ import { kindOf } from '../kinds.js'
 import { type FileState, type Notes, noQuantity, noRows } from '../ledger/file-state.js'
 import type { Arrival } from '../ledger/ledger.js'
 import { isCutShort, refuseRows, truncatedRefusal } from '../ledger/verdict.js'
-import { toLoadTask } from '../load-task.js'
 import type { Source } from '../sources/source.js'
 import { sampleBytes } from '../usage/sample.js'
-import { forward } from './forward.js'
+import { forward, toLoadTask } from './forward.js'
 
 /**
  * Takes in one file in a single pass: hashes the bytes, proves the header, cuts the rows into

@@ -4,10 +4,11 @@ import { Fault } from '../../schemas/fault.js'
 import type { Commodity } from '../../schemas/feed.js'
 import type { PipelineContext } from '../context.js'
 import { chunkName, landedFolder } from '../files/landing.js'
-import { type LoadTask, rulesOf } from '../load-task.js'
+import type { LoadTask } from '../kind.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { onceSettings, stagingOf } from '../store/staging.js'
 import { csvSettings, gatherStamps, type Handing, type Reader, storePlainRows } from './judge.js'
+import { rulesOf } from './sample.js'
 import { explainStamp, type Stamp } from './timestamps.js'
 
 /**

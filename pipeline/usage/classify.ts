@@ -6,6 +6,7 @@ import type { PipelineContext } from '../context.js'
 import { countForeign, foreignRows, keepOwn } from '../customers/registered.js'
 import type { FileState } from '../ledger/file-state.js'
 import { addQuantities, subtractQuantities } from '../ledger/sums.js'
+import type { Store } from '../store/clickhouse.js'
 import { countFinal, countSurvivors, repeatsWithin } from '../store/outcome.js'
 import { stagingOf } from '../store/staging.js'
 import { type StagingTotals, totalShapes } from './irregular-meters.js'
@@ -19,7 +20,6 @@ import {
   storeHasDays,
 } from './overlap.js'
 import { type Move, recordRepairs, repairMeters, type Useless } from './rekey.js'
-import { lastStarts } from './stored-lengths.js'
 import { toLocalStart } from './timestamps.js'
 
 /** Staged rows that are usable, and the table that holds them. */
@@ -86,6 +86,16 @@ async function lookAgain(
       ...ends.map((last) => intervalEnd(last.start, last.seconds, context.zone)),
     ),
   }
+}
+
+/** The last start of each length that stands in a staging table, epoch seconds. */
+function lastStarts(
+  store: Store,
+  table: string,
+): Promise<readonly { readonly seconds: number; readonly start: number }[]> {
+  return store.rows({
+    sql: `SELECT seconds, toUnixTimestamp(max(starts_at)) AS start FROM ${table} GROUP BY seconds`,
+  })
 }
 
 /**

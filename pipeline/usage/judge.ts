@@ -1,7 +1,7 @@
 import type { Chunk } from '../../schemas/manifest.js'
 import type { Statement } from '../store/clickhouse.js'
 import { lineBounds, stagingOf, versionOf } from '../store/staging.js'
-import { stampsMax } from './timestamp-texts.js'
+import { stampsMax } from './timestamps.js'
 
 /**
  * Where the engine finds the rows of a chunk. `lines` takes each line as it stands and is the

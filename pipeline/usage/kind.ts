@@ -1,29 +1,31 @@
 import type { Commodity } from '../../schemas/feed.js'
+import { formatQuantity } from '../../schemas/quantity.js'
 import { lengthsOf } from '../../schemas/settings/profile.js'
 import type { PipelineContext } from '../context.js'
 import { learnStarts } from '../customers/registrations.js'
-import type { Intake, Kind, Opened } from '../kind.js'
-import { rulesOf } from '../load-task.js'
+import type { Intake, Kind, LoadTask, Opened } from '../kind.js'
+import type { ChunkReceipt } from '../ledger/ledger.js'
+import type { Statement } from '../store/clickhouse.js'
 import {
   attach,
+  countLines,
   countRows,
   createStaging,
   detach,
   emptyStaging,
   freeMerges,
   holdMerges,
+  onceSettings,
   stagingOf,
 } from '../store/staging.js'
-import { keepStamps } from './bulk-path.js'
+import { keepStamps, loadPlainRows, loadUnseenRows } from './bulk-path.js'
 import { totalShapes } from './irregular-meters.js'
-import { loadUsage } from './load.js'
 import { measure } from './measure.js'
-import { recordRestatements } from './overlap.js'
+import { type Counted, recordRestatements } from './overlap.js'
 import { weighUsage } from './reconcile.js'
-import { resolveRepeats } from './repeated-rows.js'
-import { type Sample, sampleFile } from './sample.js'
-import { createStampTexts, type StampTexts } from './timestamp-texts.js'
-import { explainStamp } from './timestamps.js'
+import { judgeOddRows } from './row-path.js'
+import { rulesOf, type Sample, sampleFile } from './sample.js'
+import { createStampTexts, explainStamp, type StampTexts } from './timestamps.js'
 
 /** Reads of meters: millions of rows, which the engine judges. */
 export const usageKind: Kind = {
@@ -82,5 +84,65 @@ function open(context: PipelineContext, { arrival, feed, head }: Opened): Intake
       return { ...measured, micros: micros.toString(), repeats: stamps().hadRepeats() }
     },
     prepare: () => keepStamps(context.store, arrival, stamps().fresh()),
+  }
+}
+
+/**
+ * Brings the good rows of a chunk into staging and writes down the others. The engine stores the
+ * plainly good rows in one statement, in a second one those with timestamps that the bytes had not
+ * shown; what it leaves is judged row by row.
+ */
+async function loadUsage(context: PipelineContext, task: LoadTask): Promise<ChunkReceipt> {
+  const { chunk } = task
+  const reader = await loadPlainRows(context, task)
+  let plain = await count(context, task)
+  if (plain.rows < chunk.rows && reader !== undefined) {
+    if (await loadUnseenRows(context, task, reader)) plain = await count(context, task)
+  }
+  const odd = plain.rows === chunk.rows ? undefined : await judgeOddRows(context, task, reader)
+  const stored = odd === undefined || odd.accepted === 0 ? plain : await count(context, task)
+  return {
+    chunk: chunk.chunk,
+    rowsRead: stored.rows + (odd?.rejected ?? 0),
+    rowsAccepted: stored.rows,
+    rowsRejected: odd?.rejected ?? 0,
+    quantityAccepted: stored.quantity,
+    quantityRejected: formatQuantity(odd?.rejectedMicros ?? 0n),
+  }
+}
+
+async function count(context: PipelineContext, { arrival, chunk }: LoadTask): Promise<Counted> {
+  const statement = countLines(arrival, chunk.line, chunk.lines)
+  const [counted] = await context.store.rows<{ rows: string; quantity: string }>(statement)
+  return { rows: Number(counted?.rows ?? 0), quantity: counted?.quantity ?? '0' }
+}
+
+/**
+ * Brings the rows of the repeated hour into `reads`: of a meter's rows with one timestamp the first
+ * in the file is daylight time, every later one standard time (decision 15); a rejected row holds
+ * its place among them. One block under one token, so that it counts once however often it runs.
+ */
+function resolveRepeats(arrival: number): Statement {
+  const { reads, repeats, held, stamps } = stagingOf(arrival)
+  return {
+    sql: `INSERT INTO ${reads}
+  (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
+   account_number, external_site_id, version)
+WITH
+  (SELECT groupArray((starts_at, second_at, second_day, second_hour))
+   FROM (SELECT * FROM ${stamps} FINAL WHERE second_at != 0 ORDER BY text)) AS stamps,
+  indexOf(stamps.1, toUnixTimestamp(starts_at)) AS stamp,
+  number > 1 OR (held_by != 0 AND held_by < version) AS again
+SELECT meter_id, commodity, if(again, stamps.2[stamp], toUnixTimestamp(starts_at)), seconds,
+  if(again, stamps.3[stamp], local_day), if(again, stamps.4[stamp], local_hour), quantity,
+  account_number, external_site_id, version
+FROM (
+  SELECT *, row_number() OVER (PARTITION BY meter_id, starts_at ORDER BY version) AS number
+  FROM ${repeats}
+) AS r
+LEFT ANY JOIN (
+  SELECT meter_id, starts_at, min(version) AS held_by FROM ${held} GROUP BY meter_id, starts_at
+) AS h USING (meter_id, starts_at)`,
+    settings: onceSettings(`repeats-${arrival}`),
   }
 }

@@ -10,6 +10,8 @@ import { type RawRow, splitRows } from '../files/rows.js'
 import type { FileState } from '../ledger/file-state.js'
 import { toMicros } from '../ledger/sums.js'
 import type { Store } from '../store/clickhouse.js'
+import { stagingOf } from '../store/staging.js'
+import { irregularMeters } from './irregular-meters.js'
 import {
   type Closest,
   closestOfUseless,
@@ -20,7 +22,6 @@ import {
 } from './rekey.js'
 import { toRejectRow } from './row-path.js'
 import { toLength } from './sample.js'
-import { oddMeters, storedLengths } from './stored-lengths.js'
 
 /**
  * The meters of a file whose reads are not of the length that its sample showed (decision 16): the
@@ -137,4 +138,53 @@ function spellLength(seconds: number): string {
   if (seconds % daySeconds === 0)
     return seconds === daySeconds ? 'a day' : `${seconds / daySeconds} days`
   return seconds % 60 === 0 ? `${seconds / 60} minutes` : `${seconds} seconds`
+}
+
+/** What the reads of one meter in a file look like. */
+interface OddMeter {
+  readonly meterId: string
+  /** Smallest gap between two different starts, seconds; 0 where there is one start only. */
+  readonly gap: number
+}
+
+/**
+ * The meters of a file whose smallest gap is another than `seconds`, the length that its sample
+ * showed. Where `all` is not set only those are looked at whose shape does not prove it.
+ */
+async function oddMeters(
+  store: Store,
+  arrival: number,
+  wanted: { readonly seconds: number; readonly all: boolean },
+): Promise<readonly OddMeter[]> {
+  const { seconds, all } = wanted
+  const { reads } = stagingOf(arrival)
+  const irregular = irregularMeters(reads, seconds)
+  const rows = await store.rows<{ meter_id: string; gap: number }>({
+    sql: `SELECT meter_id,
+        toUInt32(arrayMin(arrayPopFront(arrayDifference(starts)))) AS gap
+      FROM (
+        SELECT meter_id, arraySort(groupUniqArray(toUnixTimestamp(starts_at))) AS starts
+        FROM ${reads}
+        ${all ? '' : `WHERE meter_id IN (${irregular.sql})`}
+        GROUP BY meter_id
+      )
+      ${all ? '' : 'WHERE gap != {seconds:UInt32}'}`,
+    parameters: { seconds, ...irregular.parameters },
+  })
+  return rows.map((row) => ({ meterId: row.meter_id, gap: row.gap }))
+}
+
+/** The interval length that is stored for meters, from their latest days in the store. */
+async function storedLengths(store: Store, arrival: number): Promise<ReadonlyMap<string, number>> {
+  const rows = await store.rows<{ meter_id: string; seconds: number }>({
+    sql: `SELECT meter_id, argMin(seconds, (-toInt64(toUnixTimestamp(starts_at)), seconds)) AS seconds
+      FROM usage_current
+      WHERE arrival != {arrival:UInt32}
+        AND meter_id IN (
+          SELECT meter_id FROM ${stagingOf(arrival).reads} GROUP BY meter_id HAVING uniqExact(starts_at) = 1
+        )
+      GROUP BY meter_id`,
+    parameters: { arrival },
+  })
+  return new Map(rows.map((row) => [row.meter_id, row.seconds]))
 }

@@ -2,7 +2,7 @@ import type { ChunkShape } from '../../schemas/manifest.js'
 import type { Quantity } from '../../schemas/quantity.js'
 import { parseRow } from '../files/csv.js'
 import { lastQuantity, rowSpan } from '../files/rows.js'
-import type { StampTexts } from './timestamp-texts.js'
+import type { StampTexts } from './timestamps.js'
 
 const newline = 10
 const carriageReturn = 13

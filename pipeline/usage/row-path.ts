@@ -21,10 +21,11 @@ import type { PipelineContext } from '../context.js'
 import { parseRow } from '../files/csv.js'
 import { chunkName, landedFolder } from '../files/landing.js'
 import { lastQuantity, linePicker, type RawRow, splitRows } from '../files/rows.js'
-import { type LoadTask, rulesOf } from '../load-task.js'
+import type { LoadTask } from '../kind.js'
 import { missingLines, onceSettings, stagingOf, versionOf } from '../store/staging.js'
 import { keepStamps } from './bulk-path.js'
 import type { Reader } from './judge.js'
+import { rulesOf } from './sample.js'
 import { explainStamp, rememberStamps, toLocalStart } from './timestamps.js'
 
 export interface OddRows {

@@ -1,9 +1,12 @@
+import type { Commodity } from '../../schemas/feed.js'
 import { trimBlanks } from '../../schemas/field.js'
 import { readStamp, type StampRules } from '../../schemas/time/read-timestamp.js'
 import { detectFormat, isDayFormat, type TimeStampFormat } from '../../schemas/time/timestamp.js'
 import { daySeconds } from '../../schemas/time/zone.js'
+import type { PipelineContext } from '../context.js'
 import { parseRow } from '../files/csv.js'
 import { splitRows } from '../files/rows.js'
+import type { LoadTask } from '../kind.js'
 
 /** What the first rows of a file show of all of them. */
 export interface Sample {
@@ -81,4 +84,20 @@ function smallestGap(starts: readonly number[]): number {
   const sorted = [...new Set(starts)].sort((a, b) => a - b)
   const gaps = sorted.slice(1).map((start, at) => start - (sorted[at] as number))
   return gaps.length === 0 ? Number.POSITIVE_INFINITY : Math.min(...gaps)
+}
+
+/** How the rows of a usage file are to be judged: the profile's rules and what is known of the file. */
+export function rulesOf(
+  context: Pick<PipelineContext, 'profile' | 'zone'>,
+  task: Pick<LoadTask, 'feed' | 'seconds' | 'format'>,
+) {
+  const { usage, limits } = context.profile
+  return {
+    ...usage,
+    commodity: task.feed as Commodity,
+    zone: context.zone,
+    seconds: task.seconds,
+    format: task.format ?? undefined,
+    rowBytesMax: limits.rowBytesMax,
+  }
 }

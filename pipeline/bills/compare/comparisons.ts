@@ -1,7 +1,6 @@
 import type { Store } from '../../store/clickhouse.js'
 import { sql, typed } from '../../store/sql.js'
-import type { RunFailure } from '../failure.js'
-import { failureColumns, msOf } from '../run-failure.js'
+import { failureColumns, msOf, type RunFailure } from '../failure.js'
 
 /** A cycle whose rates are to be compared, and how often that has failed in a row. */
 export interface CycleDue extends Pick<RunFailure, 'failures' | 'since' | 'retryAt'> {

@@ -5,7 +5,7 @@ import t from 'tap'
 import { chunkName, createLanding } from '../../../pipeline/files/landing.js'
 import { splitRows } from '../../../pipeline/files/rows.js'
 import { measure } from '../../../pipeline/usage/measure.js'
-import { createStampTexts } from '../../../pipeline/usage/timestamp-texts.js'
+import { createStampTexts } from '../../../pipeline/usage/timestamps.js'
 import type { LandedChunk } from '../../../schemas/manifest.js'
 
 const chunkBytes = 200_000

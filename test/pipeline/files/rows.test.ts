@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { cutPoint, lastQuantity, linePicker, splitRows } from '../../../pipeline/files/rows.js'
 import { measure } from '../../../pipeline/usage/measure.js'
-import { createStampTexts } from '../../../pipeline/usage/timestamp-texts.js'
+import { createStampTexts } from '../../../pipeline/usage/timestamps.js'
 
 const rowsOf = (text: string, line = 2) => [...splitRows(Buffer.from(text), line)]
 
