@@ -189,9 +189,9 @@ t.test('the image has what the program reads while it runs', async (t) => {
     if (path === 'node_modules') symlinkSync(join(root, path), join(image, path))
     else cpSync(join(root, path), join(image, path), { recursive: true, filter: isShipped })
   }
-  const read = `import { readStatements } from './dist/infra/migrate.js'
+  const read = `import { readStatements } from './dist/infra/schema/migrate.js'
     import { readAssets } from './dist/infra/operations/assets.js'
-    import { demoProfilePath, readProfile } from './dist/infra/profile-file.js'
+    import { demoProfilePath, readProfile } from './dist/infra/stack/profile-file.js'
     console.log(readAssets().size, (await readStatements(readProfile(demoProfilePath))).length)`
   const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', read], {
     cwd: image,
