@@ -9,10 +9,11 @@ import { createUwsListener } from '../../api/listeners/uws.js'
 import { createRequestIds } from '../../api/request.js'
 import { demoCertificates } from '../../infra/demo/certificates.js'
 import { createFolder } from '../rig/folder.js'
+import { sample } from '../rig/sample.js'
 import { freePort } from './identity/provider.js'
 import { echo, limits, refuse } from './listeners/conformance.js'
 
-const stops = 100
+const stops = sample({ short: 25, long: 100 })
 /** A stop waits more than it works: so many go on at once. */
 const lanes = 5
 const clients = 12

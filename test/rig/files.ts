@@ -1,9 +1,9 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { packageRoot } from '../../infra/package-root.js'
 
 const root = packageRoot(import.meta.url)
-const secondsPath = join(root, 'dist', 'test-seconds.json')
+const secondsPath = join(root, '.tap', 'test-seconds.json')
 /** Without the times of an earlier run these come first: a long file at the end runs alone. */
 const longFiles = ['13-bills-match', '02-real-meters', 'agreement', '13-operations-watch', 'login']
 
@@ -59,6 +59,7 @@ export function longestFirst(files: readonly string[]): readonly string[] {
 }
 
 export function recordSeconds(seconds: Readonly<Record<string, number>>): void {
+  mkdirSync(dirname(secondsPath), { recursive: true })
   const all = { ...readSeconds(), ...seconds }
   writeFileSync(secondsPath, `${JSON.stringify(all, undefined, 1)}\n`)
 }

@@ -20,6 +20,7 @@ import { formatQuantity, parseQuantity } from '../../schemas/quantity.js'
 import { balance } from '../../schemas/receipt.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { customerAt } from '../pipeline/customers/registering.js'
+import { sample } from '../rig/sample.js'
 import { createStory, storyProfile } from './rig/stack.js'
 
 const names = { Electric: 'ILPC_08022018_Electric.csv', Gas: 'ILPC_08022018_Gas.csv' } as const
@@ -281,7 +282,12 @@ if (isReal) {
     const profile = storyProfile({ profile: { ...zoned, billing: { periodClock: 'standard' } } })
     const zone = createZone(profile.timeZone)
     const context = { store: story.store, profile, zone, now: () => new Date() }
-    const periods = rowsOf('BillingCycles')
+    const all = rowsOf('BillingCycles')
+    const holding = (day: string) =>
+      all.filter(([, first = '', last = '']) => first <= day && day <= last)
+    // Of each meter a month of both clock changes and one of summer.
+    const some = ['2016-07-15', '2016-11-06', '2017-03-12'].flatMap(holding)
+    const periods = sample({ short: some, long: all })
     await Promise.all(
       cycles.map(async ({ cycleId }) => {
         const starts = periods.filter(([cycle]) => cycle === cycleId)
@@ -292,6 +298,6 @@ if (isReal) {
       sql: `SELECT quantity_status AS quantity, cost_status AS cost, toString(count()) AS periods
         FROM bill_variance GROUP BY quantity, cost`,
     })
-    t.same(found, [{ quantity: 'match', cost: 'notBilled', periods: '104' }])
+    t.same(found, [{ quantity: 'match', cost: 'notBilled', periods: String(periods.length) }])
   })
 }

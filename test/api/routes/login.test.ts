@@ -13,10 +13,12 @@ import {
 } from '../identity/saml-provider.js'
 import { createRig, people, post } from '../rig.js'
 
+/** For the tests that lock nobody and need no settings of their own. */
+const rig = await createRig(t)
+
 const wrong = (errorCode: number) => JSON.stringify({ errorCode })
 
 t.test('login answers each account status with its errorCode: 1, 4, 86', async (t) => {
-  const rig = await createRig(t)
   const login = async (clientId: string) => rig.ask('login', await rig.token(clientId))
   const good = await login(people.active)
   t.match(good, { status: 200, text: JSON.stringify({ clientId: people.active }) })
@@ -78,7 +80,6 @@ t.test(
 )
 
 t.test('a token is taken from one Authorization field and from nowhere else', async (t) => {
-  const rig = await createRig(t)
   const good = await rig.token(people.active)
   const login = async (headers: object, more: { query?: string; body?: string } = {}) => {
     const url = `${rig.url}/v1/gateway/login${more.query ?? ''}`
@@ -119,7 +120,6 @@ t.test('a token is taken from one Authorization field and from nowhere else', as
 })
 
 t.test('the customer endpoint passes the whole customer through and hands it over', async (t) => {
-  const rig = await createRig(t)
   const answer = await rig.ask('customer', await rig.token(people.active))
   t.equal(answer.status, 200)
   const customer = JSON.parse(answer.text)

@@ -13,6 +13,7 @@ import {
   usageSlots,
 } from '../../../infra/demo/usage-rows.js'
 import { writeDemoFiles } from '../../../infra/demo/utility.js'
+import { runs } from '../../rig/sample.js'
 
 const base: UsageOptions = {
   meters: numberedMeters(3),
@@ -53,8 +54,9 @@ t.test('the fast writer writes the rows that usageRows names, and tallies them',
       tally.quantityMicro === sum(good)
     )
   }
-  await fc.assert(fc.asyncProperty(options, holds), { seed, numRuns: 60 })
-  t.pass(`60 files, seed ${seed}`)
+  const count = runs(60)
+  await fc.assert(fc.asyncProperty(options, holds), { seed, numRuns: count })
+  t.pass(`${count} files, seed ${seed}`)
 })
 
 t.test('the hour that the clock repeats stands twice, the one it skips not at all', async (t) => {

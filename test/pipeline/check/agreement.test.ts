@@ -9,9 +9,10 @@ import { toLocalStart } from '../../../pipeline/usage/timestamps.js'
 import { formatQuantity } from '../../../schemas/quantity.js'
 import { balance } from '../../../schemas/receipt.js'
 import { createZone } from '../../../schemas/time/zone.js'
+import { sample } from '../../rig/sample.js'
 import { createStory, follow, header, storyProfile } from '../../story/rig/stack.js'
 
-const filesCount = 16
+const filesCount = sample({ short: 8, long: 160 })
 const seed = Date.now() & 0x7fffffff
 const long = 'x'.repeat(64)
 

@@ -8,6 +8,7 @@ import {
   startSlot,
 } from '../../../pipeline/check/read-record.js'
 import { createRecordSorter } from '../../../pipeline/check/record-sorter.js'
+import { runs } from '../../rig/sample.js'
 
 const folder = t.testdir()
 
@@ -62,7 +63,7 @@ t.test('records come by meter, start and line, the last line first, whatever spi
       const meters = whole.map(({ meter }) => meter).filter((one, at, all) => one !== all[at - 1])
       t.equal(meters.length, new Set(meters).size, 'the rows of a meter stand together')
     }),
-    { numRuns: 100, seed: 20_261_121, verbose: 1 },
+    { numRuns: runs(100), verbose: 1 },
   )
 })
 

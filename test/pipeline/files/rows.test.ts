@@ -3,6 +3,7 @@ import t from 'tap'
 import { cutPoint, lastQuantity, linePicker, splitRows } from '../../../pipeline/files/rows.js'
 import { measure } from '../../../pipeline/usage/measure.js'
 import { createStampTexts } from '../../../pipeline/usage/timestamps.js'
+import { runs } from '../../rig/sample.js'
 
 const rowsOf = (text: string, line = 2) => [...splitRows(Buffer.from(text), line)]
 
@@ -113,6 +114,6 @@ t.test('a chunk measured as bytes holds the rows and the energy of its rows', as
         found.lines === lines
       )
     }),
-    { numRuns: 3_000, seed: 20_261_120, verbose: 1 },
+    { numRuns: runs(3_000), verbose: 1 },
   )
 })

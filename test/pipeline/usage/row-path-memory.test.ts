@@ -4,13 +4,14 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import t from 'tap'
 import { peakMb } from '../../../benchmarks/memory.js'
+import { sample } from '../../rig/sample.js'
 import { createStory, header } from '../../story/rig/stack.js'
 
-/** Chunks of 8, 16, 32 and nearly 64 MB, the last of 1.2 million rows. */
-const meters = 24_000
+/** In the long tests chunks of 8, 16, 32 and nearly 64 MB, the last of 1.2 million rows. */
+const meters = sample({ short: 6_000, long: 24_000 })
 const slots = 96
 const rows = meters * slots
-const mbMax = 400
+const mbMax = sample({ short: 300, long: 400 })
 
 const slotStamps = Array.from({ length: slots }, (_, slot) => {
   const two = (number: number) => String(number).padStart(2, '0')

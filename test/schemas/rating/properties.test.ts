@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { runs } from '../../rig/sample.js'
 import { type BillOf, planOf, price } from './bills.js'
 
 /** A month with a clock change in it, of a rate of any kind, used by any quarter hours. */
@@ -38,7 +39,7 @@ t.test('time of use with one price everywhere is the flat rate', async () => {
       }
       return near(billOf(own, quarters).total, billOf(flatAt(amount), quarters).total)
     }),
-    { numRuns: 25 },
+    { numRuns: runs(25) },
   )
 })
 
@@ -59,7 +60,7 @@ t.test('tiers of one price are the flat rate', async () => {
       }
       return near(billOf(own, quarters).total, billOf(flatAt(amount), quarters).total)
     }),
-    { numRuns: 25 },
+    { numRuns: runs(25) },
   )
 })
 
@@ -87,6 +88,6 @@ t.test('the bills of the days add up to the bill of the period', async () => {
       }
       return near(sum / 31, price(plan, slots, { rules, microsAt }).total / 31)
     }),
-    { numRuns: 10 },
+    { numRuns: runs(10) },
   )
 })

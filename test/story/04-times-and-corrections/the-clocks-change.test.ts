@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { check } from '../../../pipeline/check/check.js'
 import { balance } from '../../../schemas/receipt.js'
+import { sample } from '../../rig/sample.js'
 import { createStory, header, storyProfile } from '../rig/stack.js'
 
 interface Read {
@@ -197,11 +198,11 @@ t.test('meters that ignore daylight time have no hour twice and none missing', a
 t.test('each zone has its own clock', async (t) => {
   const cases = [
     ['America/Chicago', ['11-02 06:00', '11-02 07:00']],
+    ['America/Toronto', ['11-02 05:00', '11-02 06:00']],
     ['America/Phoenix', ['11-02 08:00']],
     ['America/St_Johns', ['11-02 03:30', '11-02 04:30']],
-    ['America/Toronto', ['11-02 05:00', '11-02 06:00']],
   ] as const
-  for (const [zone, expected] of cases) {
+  for (const [zone, expected] of cases.slice(sample({ short: 2, long: 0 }))) {
     const story = await storyOf(zone)
     const rows = rowsOf('Z', [
       '11/2/2025 1:00',

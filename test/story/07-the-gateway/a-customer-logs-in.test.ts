@@ -21,12 +21,12 @@ const hub = {
   macAddress: '00:11:22:AA:BB:CC',
   installCode: '83FED3407A939723A5C639B26916D505C3B5',
 }
+const gateway = await createGatewayStory(t)
 const bind = (gateway: GatewayStory) => callMutual(gateway, 'bind', { body: JSON.stringify(hub) })
 
 t.test(
   '1. a customer who is answered is registered, and costs no write when nothing changed',
   async (t) => {
-    const gateway = await createGatewayStory(t)
     const { store } = gateway.story
     const rows = async (sql: string) => store.rows<Record<string, string>>({ sql })
     const facts = async () =>
@@ -68,7 +68,6 @@ t.test(
 t.test(
   '2. a lock is durable, whatever is killed or emptied, until a person takes it away',
   async (t) => {
-    const gateway = await createGatewayStory(t)
     const { stack, home } = gateway.story
     const good = await gateway.token(people.active)
     t.equal((await gateway.ask('login', good)).status, 200)
@@ -101,7 +100,6 @@ t.test(
 )
 
 t.test('3. a gateway that dies in the middle of a bind sends nothing twice', async (t) => {
-  const gateway = await createGatewayStory(t)
   const { stack } = gateway.story
   const actions = async () => {
     const answer = await fetch(`${gateway.ami.url}/actions`)

@@ -71,7 +71,7 @@ export async function createStory(options: StoryOptions = {}): Promise<StoryStac
   const desk = join(path, 'desk')
   mkdirSync(desk)
   const profile = storyProfile(options)
-  await placeReadyMade(home.clickhouse, profile)
+  if (options.stack?.external === undefined) await placeReadyMade(home.clickhouse, profile)
   const start = (profile: Profile) =>
     startStack({
       home,

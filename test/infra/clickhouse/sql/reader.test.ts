@@ -6,6 +6,7 @@ import { refuseForReader } from '../../../../infra/clickhouse/sql/reader.js'
 import { readStatement } from '../../../../infra/clickhouse/sql/statement.js'
 import { tokensOf } from '../../../../infra/clickhouse/sql/tokens.js'
 import { createFolder } from '../../../rig/folder.js'
+import { runs } from '../../../rig/sample.js'
 import { sampled } from '../../../schemas/sampled.js'
 import { ask, reader, rowsOf, running } from '../running.js'
 
@@ -189,7 +190,7 @@ t.test('no mixture of SQL brings the content of a file to a reader', async (t) =
   const mixture = fc.array(fc.constantFrom(...pieces, ...paths, ...more), { maxLength: 9 })
   const seed = Date.now() & 0x7fffffff
   t.comment(`seed ${seed}`)
-  const samples = fc.sample(mixture, { numRuns: 600, seed })
+  const samples = fc.sample(mixture, { numRuns: runs(600), seed })
   const leaks: string[] = []
   for (let at = 0; at < samples.length; at += 20) {
     const batch = samples.slice(at, at + 20).map(async (parts) => {
