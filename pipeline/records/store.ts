@@ -1,7 +1,14 @@
 import { type RecordFeed, storeColumn } from '../../schemas/record-feed.js'
 import type { Statement, Store } from '../store/clickhouse.js'
-import { id, type Sql, sql } from '../store/sql.js'
-import { attach, createLike, lineBounds, stagingOf, versionOf } from '../store/staging.js'
+import { id, join, type Sql, sql } from '../store/sql.js'
+import {
+  attach,
+  type CreateVerb,
+  createLike,
+  lineBounds,
+  stagingOf,
+  versionOf,
+} from '../store/staging.js'
 import type { Counted } from '../usage/overlap.js'
 
 /**
@@ -28,9 +35,10 @@ function valuesOf({ columns, key }: RecordFeed): string {
   return `toString(tuple(${[...values, `''`].join(', ')}))`
 }
 
-function createTable(feed: RecordFeed, table: string, verb?: string): Statement {
-  const engine = `ReplacingMergeTree ORDER BY (${keyOf(feed)}, version)`
-  return createLike(rowsTable(feed), { table, engine, ...(verb && { verb }) })
+function createTable(feed: RecordFeed, table: string, verb?: CreateVerb): Statement {
+  const key = [...feed.key.map((column) => id(storeColumn(column))), id('version')]
+  const engine = sql`ReplacingMergeTree ORDER BY (${join(key, sql`, `)})`
+  return createLike(rowsTable(feed), { table, engine, verb })
 }
 
 export function createRecordStaging(

@@ -180,7 +180,8 @@ function boundOf({ sql, parameters = {} }: Statement): BoundStatement {
 
 /** The client sends parameters in the body for `rows` only: a long list belongs into a table. */
 function refuseLong({ text, parameters }: BoundStatement): void {
-  const { length } = JSON.stringify(parameters)
+  const toText = (_: string, value: unknown) => (typeof value === 'bigint' ? `${value}` : value)
+  const { length } = JSON.stringify(parameters, toText)
   if (length <= urlParametersMax) return
   const most = `at most ${urlParametersMax} go into the URL: put them into a table`
   throw new TypeError(`${length} characters of parameters, ${most}; in: ${shownOf(text)}`)

@@ -2,12 +2,13 @@ import type { FileState } from '../ledger/file-state.js'
 import { irregularMeters, type StagingTotals } from '../usage/irregular-meters.js'
 import type { Counted } from '../usage/overlap.js'
 import type { Store } from './clickhouse.js'
+import { id, sql } from './sql.js'
 import { stagingOf } from './staging.js'
 
 /** Rows whose meter, interval start and length no later row of the table repeats. */
 export async function countFinal(store: Store, table: string): Promise<number> {
   const [row] = await store.rows<{ survivors: string }>({
-    sql: `SELECT count() AS survivors FROM ${table} FINAL`,
+    sql: sql`SELECT count() AS survivors FROM ${id(table)} FINAL`,
   })
   return Number(row?.survivors ?? 0)
 }
@@ -39,9 +40,9 @@ export interface Repeats {
  * one of their key, else superseded.
  */
 export async function repeatsWithin(store: Store, table: string): Promise<Repeats> {
-  const same = '(row.1, row.2, row.3) = (rows[1].1, rows[1].2, rows[1].3)'
+  const same = sql`(row.1, row.2, row.3) = (rows[1].1, rows[1].2, rows[1].3)`
   const [row] = await store.rows<Record<string, string>>({
-    sql: `SELECT toString(sum(length(same))) AS duplicate_rows,
+    sql: sql`SELECT toString(sum(length(same))) AS duplicate_rows,
         toString(sum(arraySum(row -> row.1, same))) AS duplicate_quantity,
         toString(sum(length(others))) AS superseded_rows,
         toString(sum(arraySum(row -> row.1, others))) AS superseded_quantity
@@ -51,7 +52,7 @@ export async function repeatsWithin(store: Store, table: string): Promise<Repeat
             groupArray((quantity, account_number, external_site_id, version))) AS rows,
           arrayFilter(row -> ${same}, arraySlice(rows, 2)) AS same,
           arrayFilter(row -> NOT (${same}), arraySlice(rows, 2)) AS others
-        FROM ${table}
+        FROM ${id(table)}
         GROUP BY local_day, meter_id, starts_at, seconds
         HAVING count() > 1
         SETTINGS optimize_aggregation_in_order = 1
