@@ -3,10 +3,16 @@ import { Fault } from '../schemas/fault.js'
 import type { ErrorStyle, GatewayVersion } from '../schemas/settings/gateway.js'
 import type { Tracer } from '../schemas/tracer.js'
 import { type Answer, type ErrorStyleOf, type Rendered, render } from './answer.js'
-import type { GatewayRequest, GatewayResponse, Handle, IsStreamed, Refuse } from './request.js'
+import type {
+  GatewayRequest,
+  GatewayResponse,
+  Handle,
+  Handling,
+  IsStreamed,
+  Refuse,
+} from './request.js'
 import { createMatch, type Route } from './route.js'
 import { traceRequests } from './traced.js'
-import { versionHeaders } from './version.js'
 
 /** One request for the log: codes and hashes, never a token, a name or an address. */
 export interface RequestEntry {
@@ -33,12 +39,6 @@ export interface HandleOptions {
 }
 
 const breakerRetrySeconds = 5
-
-export interface Handling {
-  readonly handle: Handle
-  readonly refuse: Refuse
-  readonly isStreamed: IsStreamed
-}
 
 /**
  * The way of every request: match, authenticate, parse, resolve, respond. It is the only place that
@@ -146,4 +146,22 @@ function within(answer: Promise<Answer>, answerMsMax: number): Promise<Answer> {
   return withDeadline(answer, answerMsMax, () => {
     throw new Fault('OVERLOAD', `no answer within ${answerMsMax} ms`)
   })
+}
+
+/**
+ * Header fields that tell of a version's end: `Deprecation` (RFC 9745, seconds since 1970) and
+ * `Sunset` (RFC 8594, an HTTP date). A profile with less than 90 days between is refused.
+ */
+export function versionHeaders(
+  versions: readonly GatewayVersion[],
+): ReadonlyMap<string, GatewayResponse['headers']> {
+  return new Map(
+    versions.map(({ name, deprecatedOn, sunsetOn }) => [
+      name,
+      [
+        ...(deprecatedOn ? [['Deprecation', `@${Date.parse(deprecatedOn) / 1_000}`] as const] : []),
+        ...(sunsetOn ? [['Sunset', new Date(sunsetOn).toUTCString()] as const] : []),
+      ],
+    ]),
+  )
 }

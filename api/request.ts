@@ -45,6 +45,13 @@ export type Refuse = (
   request: Pick<GatewayRequest, 'id' | 'startedAt'>,
 ) => GatewayResponse
 
+/** What a listener calls. */
+export interface Handling {
+  readonly handle: Handle
+  readonly refuse: Refuse
+  readonly isStreamed: IsStreamed
+}
+
 const sane = /^[A-Za-z0-9._-]{1,64}$/
 
 /** The last digits of ids, made beforehand: a number becomes text once in a thousand requests. */

@@ -1,6 +1,5 @@
 import type { SpanAttributes, Tracer } from '../schemas/tracer.js'
-import type { Handling } from './handle.js'
-import type { GatewayRequest, GatewayResponse } from './request.js'
+import type { GatewayRequest, GatewayResponse, Handling } from './request.js'
 import type { createMatch } from './route.js'
 
 export interface TracedOptions {

@@ -1,11 +1,14 @@
 import { STATUS_CODES } from 'node:http'
+import type { ListenSettings } from '../../schemas/settings/gateway-listener.js'
 import type { GatewayRequest, GatewayResponse, Handle } from '../request.js'
 import { type Allow, createAllow } from './allow.js'
 import { createFieldReader, type FieldReader } from './fields.js'
 import { framingOf } from './framing.js'
+import type { ListenerOptions } from './listener.js'
 import { createRateLimit, type RateLimit } from './pace.js'
-import type { UwsOptions } from './uws.js'
 import type { UwsRequest, UwsResponse } from './uws-types.js'
+
+export type UwsOptions = ListenerOptions<ListenSettings>
 
 /** Shared with whoever closes the listener. */
 export interface ReceiveState {

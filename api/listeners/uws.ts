@@ -6,11 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createSecureContext } from 'node:tls'
 import { Fault } from '../../schemas/fault.js'
 import type { ListenSettings } from '../../schemas/settings/gateway-listener.js'
-import type { Listener, ListenerOptions } from './listener.js'
-import { createReceive, type ReceiveState } from './uws-receive.js'
+import type { Listener } from './listener.js'
+import { createReceive, type ReceiveState, type UwsOptions } from './uws-receive.js'
 import type { UwsApp, UwsSocket } from './uws-types.js'
-
-export type UwsOptions = ListenerOptions<ListenSettings>
 
 /** Connections that are idle when a stop begins may still send for so long. */
 const quietMs = 250

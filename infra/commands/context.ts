@@ -1,6 +1,6 @@
 import type { SecretReference } from '../../schemas/settings/secret.js'
 import type { External } from '../stack/addresses.js'
-import type { TracingSettings } from '../telemetry/tracing.js'
+import type { TracingSettings } from '../telemetry/otel.js'
 
 /** What every command is given: the global options and the surroundings, read once in main.ts. */
 export interface Context {

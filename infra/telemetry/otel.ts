@@ -18,13 +18,30 @@ import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace
 import type { Telemetry } from 'bullmq'
 import { BullMQOtel } from 'bullmq-otel'
 import { withDeadline } from '../../pipeline/deadline.js'
+import type { Tracing } from '../../pipeline/queues/tracing.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Tracer } from '../../schemas/tracer.js'
 import { packageVersion } from '../package-root.js'
+import type { Log } from './log.js'
 import { withAllowedAttributes } from './span-attributes.js'
-import type { OpenTracing, TracingOptions, TracingSettings } from './tracing.js'
 
-/** A stop waits so long for a receiver of traces that is slow or away. */
+/** Where traces are sent; OpenTelemetry reads all other OTEL_ variables itself. */
+export interface TracingSettings {
+  readonly url: string
+}
+
+export interface TracingOptions {
+  /** `service.name`, unless OTEL_SERVICE_NAME is set. */
+  readonly service: string
+  readonly log: Log
+}
+
+/** Running tracing. `close` sends the remaining spans, for a bounded time. */
+export interface OpenTracing extends Tracing {
+  close(): Promise<void>
+}
+
+/** How long a stop waits for a trace receiver that is slow or unreachable. */
 const closeMsMax = 2_000
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const

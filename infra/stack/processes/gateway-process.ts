@@ -1,7 +1,7 @@
 import type { StoreAddress } from '../../../pipeline/store/clickhouse.js'
 import type { Profile } from '../../../schemas/settings/profile.js'
 import type { SecretReference } from '../../../schemas/settings/secret.js'
-import type { TracingSettings } from '../../telemetry/tracing.js'
+import type { TracingSettings } from '../../telemetry/otel.js'
 import { collectSecrets, type Secrets } from '../secrets.js'
 import { type Child, createChild } from './child.js'
 

@@ -1,6 +1,6 @@
 import type { StoreAddress } from '../../../pipeline/store/clickhouse.js'
 import type { createWorker } from '../../../pipeline/worker.js'
-import type { TracingSettings } from '../../telemetry/tracing.js'
+import type { TracingSettings } from '../../telemetry/otel.js'
 import type { Secrets } from '../secrets.js'
 import { type Child, createChild } from './child.js'
 
