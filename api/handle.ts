@@ -13,7 +13,6 @@ import type {
 } from './request.js'
 import { createMatch, type Route } from './route.js'
 import { traceRequests } from './traced.js'
-import { versionHeaders } from './version.js'
 
 /** One request for the log: codes and hashes, never a token, a name or an address. */
 export interface RequestEntry {
@@ -147,4 +146,22 @@ function within(answer: Promise<Answer>, answerMsMax: number): Promise<Answer> {
   return withDeadline(answer, answerMsMax, () => {
     throw new Fault('OVERLOAD', `no answer within ${answerMsMax} ms`)
   })
+}
+
+/**
+ * Header fields that tell of a version's end: `Deprecation` (RFC 9745, seconds since 1970) and
+ * `Sunset` (RFC 8594, an HTTP date). A profile with less than 90 days between is refused.
+ */
+export function versionHeaders(
+  versions: readonly GatewayVersion[],
+): ReadonlyMap<string, GatewayResponse['headers']> {
+  return new Map(
+    versions.map(({ name, deprecatedOn, sunsetOn }) => [
+      name,
+      [
+        ...(deprecatedOn ? [['Deprecation', `@${Date.parse(deprecatedOn) / 1_000}`] as const] : []),
+        ...(sunsetOn ? [['Sunset', new Date(sunsetOn).toUTCString()] as const] : []),
+      ],
+    ]),
+  )
 }

@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import { Fault, type FaultCode } from '../schemas/fault.js'
+import type { HeaderSettings } from '../schemas/settings/gateway-cis.js'
+import type { SecretReference } from '../schemas/settings/secret.js'
 
 export interface HttpClientOptions {
   /** Which fault a call that fails is. */
@@ -152,4 +154,17 @@ export function parseObject(text: string): Readonly<Record<string, unknown>> | u
   } catch {
     return undefined
   }
+}
+
+/** Header fields with their secrets in place. */
+export function resolveHeaders(
+  headers: HeaderSettings,
+  secret: (reference: SecretReference) => string,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : secret(value),
+    ]),
+  )
 }

@@ -1,6 +1,6 @@
 import type { CisSettings } from '../../schemas/settings/gateway-cis.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
-import { resolveHeaders } from '../resolve-secrets.js'
+import { resolveHeaders } from '../http-client.js'
 import type { Cis } from './cis.js'
 import { createRestCis } from './rest.js'
 import { createSqlCis } from './sql.js'

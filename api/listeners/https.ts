@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createServer } from 'node:https'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer, type Server } from 'node:https'
+import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { Fault } from '../../schemas/fault.js'
 import type { GatewayLimits, MutualSettings } from '../../schemas/settings/gateway-listener.js'
@@ -10,7 +11,6 @@ import { readCertificates } from './certificates.js'
 import { createFieldReader, type Fields } from './fields.js'
 import { framingOf } from './framing.js'
 import { createDrain } from './https-drain.js'
-import { answerMalformed } from './https-malformed.js'
 import type { Listener, ListenerOptions } from './listener.js'
 import { createRateLimit } from './pace.js'
 
@@ -172,4 +172,35 @@ function toFault({ host, port }: MutualSettings, cause: unknown): Fault {
     return new Fault('PORT_TAKEN', `another program listens on ${host}:${port}`, { cause })
   }
   return new Fault('LISTENER', `nothing can listen on ${host}:${port} (${code})`, { cause })
+}
+
+/** What Node's parser says, and what it means in HTTP; anything else of the parser's is a 400. */
+const statuses: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+}
+
+/**
+ * Answers what never became a request: a header that is malformed, too long or too late. Where the
+ * body of a request breaks off, its own line in the log tells, and the connection ends.
+ */
+function answerMalformed(server: Server, { refuse, requestId }: HttpsOptions): void {
+  const underWay = new WeakSet<Duplex>()
+  server.on('request', ({ socket }, response) => {
+    underWay.add(socket)
+    response.once('close', () => underWay.delete(socket))
+  })
+  server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket) => {
+    const status = statuses[code] ?? (code.startsWith('HPE_') ? 400 : undefined)
+    if (status === undefined || !socket.writable || underWay.has(socket)) {
+      socket.destroy()
+      return
+    }
+    const { id } = refuse(status, { id: requestId(undefined), startedAt: performance.now() })
+    socket.end(
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nX-Request-Id: ${id}\r\n` +
+        'Connection: close\r\nContent-Length: 0\r\n\r\n',
+    )
+  })
 }

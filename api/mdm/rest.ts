@@ -1,8 +1,7 @@
 import { Fault } from '../../schemas/fault.js'
 import type { BackfillSettings, HistoryAnswer, Mdm } from '../../schemas/history.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
-import { createHttpClient } from '../http-client.js'
-import { resolveHeaders } from '../resolve-secrets.js'
+import { createHttpClient, resolveHeaders } from '../http-client.js'
 
 const formats: Readonly<Record<string, HistoryAnswer['format']>> = {
   'text/csv': 'csv',

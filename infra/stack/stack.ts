@@ -1,6 +1,7 @@
-import { createHmac } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { join, relative, resolve } from 'node:path'
-import { createStore } from '../../pipeline/store/clickhouse.js'
+import { type Actor, latestAct, recordAct } from '../../pipeline/ledger/audit.js'
+import { createStore, type Store } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
@@ -13,7 +14,6 @@ import { type Addresses, addressesOf, type External, withoutPassword } from './a
 import type { Home } from './home.js'
 import { createGatewayProcess, type GatewayDetail } from './processes/gateway-process.js'
 import { createWorkerProcess, type WorkerDetail } from './processes/worker-process.js'
-import { recordProfile } from './profile-act.js'
 import { placeFiles } from './profile-file.js'
 import { claimHome, type RunState, readRun, writeRun } from './run-state.js'
 import { collectSecrets } from './secrets.js'
@@ -192,4 +192,20 @@ async function closeAll(closers: readonly Closer[]): Promise<void> {
     await close().catch((error: unknown) => failures.push(error))
   }
   if (failures.length > 0) throw failures[0]
+}
+
+/**
+ * Writes down that a profile is not the one that was started with last. The subject is the hash of all
+ * settings, the detail has one for each section, so that two entries tell which of them differ.
+ */
+async function recordProfile(store: Store, actor: Actor, profile: Profile): Promise<void> {
+  const subject = hashOf(profile)
+  if ((await latestAct(store, 'profile'))?.subject === subject) return
+  const sections = Object.entries(profile).filter(([, value]) => value !== undefined)
+  const detail = sections.map(([name, value]) => `${name} ${hashOf(value).slice(0, 8)}`).join(', ')
+  await recordAct(store, actor, { act: 'profile', subject, detail })
+}
+
+function hashOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex')
 }

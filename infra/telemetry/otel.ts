@@ -25,23 +25,23 @@ import { packageVersion } from '../package-root.js'
 import type { Log } from './log.js'
 import { withAllowedAttributes } from './span-attributes.js'
 
-/** Where traces are sent; what else OTEL_ variables set, OpenTelemetry reads for itself. */
+/** Where traces are sent; OpenTelemetry reads all other OTEL_ variables itself. */
 export interface TracingSettings {
   readonly url: string
 }
 
 export interface TracingOptions {
-  /** `service.name`, unless OTEL_SERVICE_NAME gives another. */
+  /** `service.name`, unless OTEL_SERVICE_NAME is set. */
   readonly service: string
   readonly log: Log
 }
 
-/** Tracing while it is on. `close` sends what is left, for a bounded time. */
+/** Running tracing. `close` sends the remaining spans, for a bounded time. */
 export interface OpenTracing extends Tracing {
   close(): Promise<void>
 }
 
-/** A stop waits so long for a receiver of traces that is slow or away. */
+/** How long a stop waits for a trace receiver that is slow or unreachable. */
 const closeMsMax = 2_000
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const

@@ -20,6 +20,16 @@ export function createWorkerConnection(url: string): Redis {
   return quiet(new Redis(url, { maxRetriesPerRequest: null, retryStrategy: reconnectMs }))
 }
 
+/** A connection for single commands: it fails at once instead of connecting again. */
+export function createProbeConnection(url: string): Redis {
+  return new Redis(new URL(url).href, {
+    lazyConnect: true,
+    enableReadyCheck: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+  })
+}
+
 function reconnectMs(attempts: number): number {
   return Math.min(50 * attempts, 1_000)
 }

@@ -2,7 +2,6 @@ import { readInsert } from '../sql/insert.js'
 import { isInsert } from '../sql/statement.js'
 import { type Body, createBody, textOf } from './body.js'
 import { exceptionOf } from './exception.js'
-import { boundaryOf, readForm } from './multipart.js'
 
 /** What one request asks for: its fields, among them the query, and the data that come with it. */
 export interface QuerySource {
@@ -54,4 +53,32 @@ function afterBreak(bytes: Buffer, cut: number): number {
   if (bytes[at] === 0x0d) at++
   if (bytes[at] === 0x0a) at++
   return at
+}
+
+/** The boundary of a multipart form, or undefined for any other body. */
+function boundaryOf(contentType: string | undefined): string | undefined {
+  const match = /^multipart\/form-data\b.*?;\s*boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(
+    contentType ?? '',
+  )
+  return match?.[1] ?? match?.[2]
+}
+
+/**
+ * Reads the fields of a multipart form (RFC 7578): the query and its parameters, for which the URL
+ * would be too short. Refuses external tables.
+ */
+function readForm(text: string, boundary: string): [name: string, value: string][] {
+  const parts = text.split(`--${boundary}`).slice(1)
+  const fields: [string, string][] = []
+  for (const part of parts) {
+    if (part.startsWith('--')) return fields
+    const headEnd = part.indexOf('\r\n\r\n')
+    const name = /^content-disposition:.*\bname="([^"]*)"/im.exec(part.slice(0, headEnd))?.[1]
+    if (headEnd === -1 || name === undefined) break
+    if (name !== 'query' && !name.startsWith('param_')) {
+      throw exceptionOf('NOT_IMPLEMENTED', `External table ${name}: put the rows into a table`)
+    }
+    fields.push([name, part.slice(headEnd + 4).replace(/\r\n$/, '')])
+  }
+  throw exceptionOf('INCORRECT_DATA', 'The multipart form is not complete')
 }

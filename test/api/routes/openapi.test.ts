@@ -1,8 +1,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { t } from 'tap'
+import { versionHeaders } from '../../../api/handle.js'
 import { type OpenApiOptions, toOpenApi } from '../../../api/routes/openapi.js'
 import { renderApiReference } from '../../../api/routes/reference.js'
-import { versionHeaders } from '../../../api/version.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 
 const usual: OpenApiOptions = {
