@@ -7,7 +7,7 @@ import { usageFile } from '../../../infra/demo/usage-file.js'
 import { demoProfilePath } from '../../../infra/stack/profile-file.js'
 import { createFolder } from '../../rig/folder.js'
 import { header } from '../../story/rig/stack.js'
-import { startTieline, tieline } from '../command-line.js'
+import { createHome, startTieline, tieline } from '../command-line.js'
 
 const oneDay = {
   meters: numberedMeters(10),
@@ -20,7 +20,7 @@ const oneDay = {
 
 t.test('commands share the stack that runs on their data folder', async (t) => {
   const folder = createFolder(t)
-  const home = join(folder, 'data')
+  const home = await createHome(folder)
   const file = join(folder, 'DEMO_02072025_Electric.csv.gz')
   await usageFile(file, oneDay)
   const up = startTieline('up', '--home', home)
