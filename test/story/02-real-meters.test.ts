@@ -47,7 +47,7 @@ const total = (rows: readonly Row[]) =>
   formatQuantity(rows.reduce((sum, row) => sum + row.micros, 0n))
 
 if (!isReal) await writeStandIns(folder, names)
-t.comment(isReal ? 'the real meters' : 'generated files stand in for the real meters')
+t.comment(isReal ? 'the real meters' : 'generated files replace the real meters')
 const electric = read(names.Electric)
 const gas = read(names.Gas)
 /** The rows that a later row of their meter and stamp follows: the repeated hour's first ones. */
@@ -120,7 +120,7 @@ t.test('every electric row is there, both rows of the repeated hour included', a
 })
 
 t.test(
-  'on 6 November 2016 both rows of 1:00 stand at 06:00 and 07:00 UTC, in file order',
+  'on 6 November 2016 both rows of 1:00 are at 06:00 and 07:00 UTC, in file order',
   async (t) => {
     const found = await story.reader.rows<{ at: string; quantity: string }>({
       sql: `SELECT toString(starts_at) AS at, toString(quantity) AS quantity FROM usage

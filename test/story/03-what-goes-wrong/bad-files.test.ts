@@ -16,7 +16,7 @@ import { createStory, follow, header, readIfThere, until } from '../rig/stack.js
 const story = await createStory({ limits: { fileBytesMax: '150 MB' } })
 t.teardown(story.close)
 
-/** Values that stand in rows here and may stand in no log. */
+/** Values of rows here that no log may contain. */
 const canary = { account: '77310055221', quantity: '31.415926' }
 const rowOf = (meter: string | number, quantity = canary.quantity) =>
   `${canary.account},S-1,${meter},3/4/2024 0:00,${quantity}`
@@ -97,7 +97,7 @@ const refused: readonly (readonly [string, string, string | Buffer, RegExp])[] =
   ],
 ]
 
-t.test('a file that is no usage file is quarantined with a reason', async (t) => {
+t.test('a file that is not a usage file is quarantined with a reason', async (t) => {
   const files = refused.map(([what, ending, bytes]) => ({ what, name: nameOf(ending), bytes }))
   const receipts = await loadAll(files)
   for (const [index, receipt] of receipts.entries()) {
@@ -115,7 +115,7 @@ t.test('a bomb ends soon, whether it grows too much or is too large', async (t) 
   const noughts = Buffer.alloc(50_000_000, '0')
   const bomb = gzipSync(Buffer.concat([Buffer.from(whole), ...Array(5).fill(noughts)]))
   const grows = await story.loadBytes(nameOf('.csv.gz'), gzipSync(bomb, { level: 0 }))
-  t.match(grows.reason, /^HEADER: /, 'a packed gzip is no CSV')
+  t.match(grows.reason, /^HEADER: /, 'a packed gzip is not CSV')
   const [rows] = await loadAll([{ name: nameOf('.csv.gz'), bytes: bombOfRows() }])
   t.match(rows?.reason, /^RATIO: unpacks to more than 200 times its size/)
   const [large] = await loadAll([{ name: nameOf('.csv'), bytes: Buffer.alloc(160_000_000, 'x') }])
@@ -180,7 +180,7 @@ t.test('a file cut in the inbox waits, and heals when the whole file comes', asy
   t.same(await statuses(), ['replaced', 'published'])
 })
 
-t.test('no row of a bad file stands in a log', async (t) => {
+t.test('no log contains a row of a bad file', async (t) => {
   t.match(story.logs(), /"code":|"job":"settle"/)
   t.notMatch(story.logs(), new RegExp(`${canary.account}|${canary.quantity}|S-1,`))
 })

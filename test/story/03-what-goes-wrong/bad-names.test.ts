@@ -152,8 +152,8 @@ t.test('other bytes under the same name are a new file, and the later one counts
     restated: { rows: 1, netQuantity: '0.5' },
   })
   t.ok(existsSync(story.outbox(`${name}.rejects.csv`)))
-  const mended = await story.loadBytes(name, textOf(4, 5.5, 6.5))
-  t.match(mended, { status: 'published', rows: { rejected: 0 }, restated: { rows: 1 } })
+  const fixed = await story.loadBytes(name, textOf(4, 5.5, 6.5))
+  t.match(fixed, { status: 'published', rows: { rejected: 0 }, restated: { rows: 1 } })
   t.notOk(existsSync(story.outbox(`${name}.rejects.csv`)), 'no rejects of the earlier one are left')
   const kept = readdirSync(story.outbox('arrivals')).filter((one) => one.includes(name))
   const statuses = kept

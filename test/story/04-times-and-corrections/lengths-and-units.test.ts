@@ -92,7 +92,7 @@ t.test(
   },
 )
 
-t.test('a hundred thousand meters of a length that is not named are told row by row', async (t) => {
+t.test('a hundred thousand meters of an unknown length are reported row by row', async (t) => {
   const meters = 100_000
   const rows = Array.from({ length: 2 * meters }, (_, index) => {
     const minute = index % 2 === 0 ? '00' : '05'
