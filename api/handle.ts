@@ -34,15 +34,15 @@ export interface HandleOptions {
   readonly requestsInFlightMax: number
   readonly log: (entry: RequestEntry) => void
   readonly tracer?: Tracer | undefined
-  /** A fault of the world or a broken program, with all that is known of it. */
+  /** Reports an external fault or a program error with its cause. */
   readonly onFailure: (error: unknown, requestId: string) => void
 }
 
 const breakerRetrySeconds = 5
 
 /**
- * The way of every request: match, authenticate, parse, resolve, respond. It is the only place that
- * turns a failure into a status, and whatever happens it answers and leaves a line in the log.
+ * Handles every request: match, authenticate, parse, resolve, respond. Only this function turns a
+ * failure into a status. It always responds and always writes a log line.
  */
 export function createHandling(options: HandleOptions): Handling {
   const match = createMatch(
@@ -141,7 +141,7 @@ function overload({ requestsInFlightMax }: HandleOptions): Fault {
   return new Fault('OVERLOAD', `${requestsInFlightMax} requests are in flight`)
 }
 
-/** The answer, or a fault once its time is up: an answer that comes later is dropped. */
+/** The answer, or a fault after the time-out; a later answer is dropped. */
 function within(answer: Promise<Answer>, answerMsMax: number): Promise<Answer> {
   return withDeadline(answer, answerMsMax, () => {
     throw new Fault('OVERLOAD', `no answer within ${answerMsMax} ms`)
@@ -149,8 +149,8 @@ function within(answer: Promise<Answer>, answerMsMax: number): Promise<Answer> {
 }
 
 /**
- * Header fields that tell of a version's end: `Deprecation` (RFC 9745, seconds since 1970) and
- * `Sunset` (RFC 8594, an HTTP date). A profile with less than 90 days between is refused.
+ * Header fields that announce the end of a version: `Deprecation` (RFC 9745, seconds since 1970) and
+ * `Sunset` (RFC 8594, an HTTP date). The profile requires at least 90 days between the two.
  */
 export function versionHeaders(
   versions: readonly GatewayVersion[],

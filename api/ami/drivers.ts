@@ -12,7 +12,7 @@ type Drivers = {
   ) => Ami
 }
 
-/** The drivers by the kind that a profile names. */
+/** The drivers by their kind in the profile. */
 const drivers: Drivers = {
   rest: (settings, secret) => createRestAmi(settings, resolveHeaders(settings.headers, secret)),
 }

@@ -11,7 +11,7 @@ type Drivers = {
   readonly [K in Kind]: (settings: Extract<CisSettings, { kind: K }>, secret: Secret) => Cis
 }
 
-/** The drivers by the kind that a profile names. */
+/** The drivers by their kind in the profile. */
 const drivers: Drivers = {
   rest: (settings, secret) => createRestCis(settings, resolveHeaders(settings.headers, secret)),
   sql: (settings, secret) =>

@@ -15,15 +15,15 @@ import type { Listener, ListenerOptions } from './listener.js'
 import { createRateLimit } from './pace.js'
 
 export interface HttpsOptions extends ListenerOptions<MutualSettings> {
-  /** Which bodies are handed on as they come; none by default. */
+  /** Which request bodies are streamed to the handler; none by default. */
   readonly isStreamed?: IsStreamed
 }
 
 const minVersion = 'TLSv1.2'
 
 /**
- * Serves over node:https to clients that show a certificate of the trusted authority; the handshake
- * ends for any other. Throws `LISTENER` for bad files or a bad address, `PORT_TAKEN`.
+ * Serves HTTPS to clients with a certificate of the trusted authority; the handshake fails for all
+ * others. Throws `LISTENER` for unusable files or addresses, and `PORT_TAKEN`.
  */
 export async function createHttpsListener(options: HttpsOptions): Promise<Listener> {
   const { settings, limits } = options
@@ -115,8 +115,8 @@ function only(values: readonly string[] | undefined): string | undefined {
 }
 
 /**
- * The body as it comes; it ends where the client goes, or says nothing for too long. Who has read
- * enough of it can still be answered.
+ * Streams the body. The stream ends early if the client disconnects or stalls. A handler that stops
+ * reading can still respond.
  */
 async function* readStream(
   request: IncomingMessage,
@@ -132,7 +132,7 @@ async function* readStream(
   }
 }
 
-/** The body, or the status where it is too long, too late or cut off. */
+/** The body, or the status to send if it is too long, too late or incomplete. */
 async function readBody(
   request: IncomingMessage,
   { bodyBytesMax, bodyMsMax }: GatewayLimits,
@@ -171,10 +171,10 @@ function toFault({ host, port }: MutualSettings, cause: unknown): Fault {
   if (code === 'EADDRINUSE') {
     return new Fault('PORT_TAKEN', `another program listens on ${host}:${port}`, { cause })
   }
-  return new Fault('LISTENER', `nothing can listen on ${host}:${port} (${code})`, { cause })
+  return new Fault('LISTENER', `cannot listen on ${host}:${port} (${code})`, { cause })
 }
 
-/** What Node's parser says, and what it means in HTTP; anything else of the parser's is a 400. */
+/** HTTP statuses of Node's parser errors; any other parser error is a 400. */
 const statuses: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
@@ -182,8 +182,8 @@ const statuses: Readonly<Record<string, number>> = {
 }
 
 /**
- * Answers what never became a request: a header that is malformed, too long or too late. Where the
- * body of a request breaks off, its own line in the log tells, and the connection ends.
+ * Answers input that never became a request: a header that is malformed, too long or too late. An
+ * incomplete body is logged with its own request; here only the connection is closed.
  */
 function answerMalformed(server: Server, { refuse, requestId }: HttpsOptions): void {
   const underWay = new WeakSet<Duplex>()

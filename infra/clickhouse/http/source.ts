@@ -3,7 +3,7 @@ import { isInsert } from '../sql/statement.js'
 import { type Body, createBody, textOf } from './body.js'
 import { exceptionOf } from './exception.js'
 
-/** What one request asks for: its fields, among them the query, and the data that come with it. */
+/** The fields of one request, including the query, and its data. */
 export interface QuerySource {
   readonly fields: URLSearchParams
   readonly data: Body
@@ -12,8 +12,8 @@ export interface QuerySource {
 const noBody = createBody(Buffer.alloc(0), undefined, 'none')
 
 /**
- * Finds query and data in URL and body: the body is data behind an INSERT of the URL, else the
- * query or its continuation, or a form that holds query and parameters.
+ * Finds query and data in URL and body: the body is the data of an INSERT in the URL, or the query or
+ * its continuation, or a form with query and parameters.
  */
 export async function readQuerySource(
   url: URLSearchParams,
@@ -37,7 +37,7 @@ export async function readQuerySource(
   return { fields, data: createBody(bytes.subarray(afterBreak(bytes, cut)), undefined, 'none') }
 }
 
-/** Where the data of an INSERT begin whose statement and data share the body. */
+/** Where the data of an INSERT begin if statement and data share the body. */
 function dataStart(bytes: Buffer): number {
   const latin = bytes.toString('latin1')
   if (!isInsert(latin)) return bytes.length
@@ -46,7 +46,7 @@ function dataStart(bytes: Buffer): number {
   return insert.kind === 'data' && insert.format === 'Values' ? bytes.length : insert.dataAt
 }
 
-/** ClickHouse skips blanks up to the first line break between FORMAT and the data. */
+/** ClickHouse skips white space up to the first line break between FORMAT and the data. */
 function afterBreak(bytes: Buffer, cut: number): number {
   let at = cut
   while (bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0c) at++
@@ -64,8 +64,8 @@ function boundaryOf(contentType: string | undefined): string | undefined {
 }
 
 /**
- * Reads the fields of a multipart form (RFC 7578): the query and its parameters, for which the URL
- * would be too short. Refuses external tables.
+ * Parses the fields of a multipart form (RFC 7578): a query and its parameters that are too long for
+ * the URL. Refuses external tables.
  */
 function readForm(text: string, boundary: string): [name: string, value: string][] {
   const parts = text.split(`--${boundary}`).slice(1)
