@@ -96,7 +96,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       concurrency,
       attemptsMax: profile.limits.attemptsMax,
       run: steps[name],
-      giveUp: async (data, error) => {
+      fail: async (data, error) => {
         if ('arrival' in data && name !== 'reprocess')
           await giveUp(context, { job: name, arrival: data.arrival }, error)
         if ('meterId' in data) await giveUpHistory(context, data.meterId, error)

@@ -2,7 +2,7 @@ import { freeBytes } from '../../pipeline/files/disk.js'
 import { createQueues, type QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { readSources } from '../../pipeline/sources/state.js'
 import { createStore } from '../../pipeline/store/clickhouse.js'
-import { readStandingAlerts, type StandingAlert } from '../alerts/notifications.js'
+import { type OpenAlert, readOpenAlerts } from '../alerts/notifications.js'
 import { readStanding, renderStuck, type Standing } from '../operations/problems.js'
 import { type Context, exitCodes } from './context.js'
 import { type BillsShown, billColumns, readBills } from './output/bill-status.js'
@@ -32,7 +32,7 @@ export interface Status extends Standing {
   readonly queues: Partial<QueueCounts>
   readonly freshness: readonly Freshness[]
   /** What the receiver of alerts was told and is not over. */
-  readonly alerts: readonly StandingAlert[]
+  readonly alerts: readonly OpenAlert[]
   readonly bills: readonly BillsShown[]
 }
 
@@ -62,7 +62,7 @@ const freshnessColumns: readonly Column<Freshness>[] = [
   { title: 'age, hours', right: true, cell: (row) => grouped(row.age_hours) },
   { title: 'late', cell: (row) => (row.late ? 'late' : '') },
 ]
-const alertColumns: readonly Column<StandingAlert>[] = [
+const alertColumns: readonly Column<OpenAlert>[] = [
   { title: 'alert', cell: (row) => row.key },
   { title: 'state', cell: (row) => row.state },
   { title: 'told', cell: (row) => row.toldAt.slice(0, 19).replace('T', ' ') },
@@ -114,7 +114,7 @@ async function readLedger({ store: address, profile }: InUse) {
       sources: showSources(profile, await readSources(store)),
       files: await store.rows<FileState>({ sql: filesSql }),
       freshness: await readFreshness(store, profile),
-      alerts: profile.alerts === undefined ? [] : await readStandingAlerts(store),
+      alerts: profile.alerts === undefined ? [] : await readOpenAlerts(store),
       bills: await readBills(store, profile),
     }
   } finally {

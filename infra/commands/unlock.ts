@@ -1,4 +1,4 @@
-import { unlock as unlockCustomer } from '../../api/access/attempts.js'
+import { unlockCustomer } from '../../api/access/attempts.js'
 import { recordAct } from '../../pipeline/ledger/audit.js'
 import { createStore } from '../../pipeline/store/clickhouse.js'
 import { commandActor } from '../stack/actor.js'

@@ -1,7 +1,7 @@
 import { rateSetOf } from '../../schemas/file-name.js'
 import type { PipelineContext } from '../context.js'
 import type { FileState } from '../ledger/file-state.js'
-import type { Entry } from '../ledger/ledger.js'
+import type { FileEntry } from '../ledger/ledger.js'
 import { membersOf } from '../records/set.js'
 import type { Listed } from '../sources/source.js'
 import { begin } from './forward.js'
@@ -50,7 +50,7 @@ export async function poll(
   }
 }
 
-function toEntry({ announced: _, setAnnounced: __, ...entry }: Listed): Entry {
+function toEntry({ announced: _, setAnnounced: __, ...entry }: Listed): FileEntry {
   return { ...entry, force: false }
 }
 

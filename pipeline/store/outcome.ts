@@ -5,7 +5,7 @@ import type { Store } from './clickhouse.js'
 import { id, sql } from './sql.js'
 import { stagingOf } from './staging.js'
 
-/** Rows whose meter, interval start and length no later row of the table repeats. */
+/** Rows whose meter, interval start and length are not repeated by a later row of the table. */
 export async function countFinal(store: Store, table: string): Promise<number> {
   const [row] = await store.rows<{ survivors: string }>({
     sql: sql`SELECT count() AS survivors FROM ${id(table)} FINAL`,
@@ -13,7 +13,7 @@ export async function countFinal(store: Store, table: string): Promise<number> {
   return Number(row?.survivors ?? 0)
 }
 
-/** The same for the reads of a file as they were loaded: only meters that are not regular repeat. */
+/** The same for the reads of a file as loaded: only irregular meters have repeats. */
 export async function countSurvivors(
   store: Store,
   { arrival, manifest }: FileState,

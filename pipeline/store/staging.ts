@@ -113,7 +113,7 @@ export async function createStaging(store: Store, arrival: number): Promise<void
   await Promise.all(tables.map((table) => store.command(table)))
 }
 
-/** Takes all rows out of staging; what the timestamps mean stays known. */
+/** Removes all rows from staging; the meaning of the timestamps stays. */
 export async function emptyStaging(store: Store, arrival: number): Promise<void> {
   const { reads, repeats } = stagingOf(arrival)
   for (const table of [reads, repeats]) {
@@ -122,12 +122,12 @@ export async function emptyStaging(store: Store, arrival: number): Promise<void>
   await createStaging(store, arrival)
 }
 
-/** Takes back what was written down of the rejected rows of a file that is judged again. */
+/** Forgets the rejected rows of a file that is loaded again. */
 export function forgetRejects(store: Store, arrival: number): Promise<void> {
   return store.command({ sql: sql`DELETE FROM reject WHERE arrival = ${arrival}` })
 }
 
-/** Rows of a table, by the count that its parts keep. */
+/** Rows of a table, from the counts of its parts. */
 export async function countRows(store: Store, table: string): Promise<number> {
   const [row] = await store.rows<{ rows: string }>({
     sql: sql`SELECT count() AS rows FROM ${id(table)}`,
@@ -142,7 +142,7 @@ export async function dropStaging(store: Store, arrival: number): Promise<void> 
   await Promise.all(drops)
 }
 
-/** Arrivals that have staging tables: what was left by a file that has ended is swept away. */
+/** Arrivals with staging tables: the sweep drops those of settled files. */
 export async function stagedArrivals(store: Store): Promise<readonly number[]> {
   const rows = await store.rows<{ arrival: number }>({
     sql: sql`SELECT DISTINCT toUInt32(extract(name, '^staging_(\\d+)_')) AS arrival
@@ -156,7 +156,7 @@ export function versionOf(arrival: number, line: number): bigint {
   return (BigInt(arrival) << 32n) + BigInt(line)
 }
 
-/** Settings of an insert that must be one part and happen once, whoever repeats it. */
+/** Settings of an insert that must be one part and take effect once, even if repeated. */
 export function onceSettings(token: string): Record<string, string | number> {
   return {
     insert_deduplicate: 1,
@@ -215,8 +215,8 @@ export function missingLines(arrival: number, line: number, lines: number): Stat
 }
 
 /**
- * Gives the target all rows of a staging table at once: the parts are linked, nothing is copied. The
- * engine takes parts of the target's own structure only.
+ * Adds all rows of a staging table to the target at once: the parts are linked, nothing is copied. The
+ * engine only accepts parts of the target's structure.
  */
 export function attach(store: Store, target: string, table: string): Promise<void> {
   const all = sql`ATTACH PARTITION tuple() FROM ${id(table)}`

@@ -205,7 +205,7 @@ t.test('a file that is gone before it is read ends, and says so', async (t) => {
 t.test('a file that is not there, or is a folder, is refused at the desk', async (t) => {
   await t.rejects(story.submission.submit(join(story.desk, 'none.csv')), {
     code: 'SOURCE_UNREACHABLE',
-    message: /none\.csv is not there/,
+    message: /none\.csv does not exist/,
   })
   await t.rejects(story.submission.submit(story.desk), { message: /is not a file/ })
 })
