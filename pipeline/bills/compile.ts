@@ -12,7 +12,7 @@ import type { Slots } from '../../schemas/rating/slots.js'
 import { createVariant, pricingsOf, shifts } from '../../schemas/rating/variant.js'
 import type { NumberedPlan } from './members.js'
 
-/** How the reads of a meter are picked: by meter alone, or one by one where it has several owners. */
+/** How the reads of a meter are assigned: by meter alone, or one by one where it has had several tenants. */
 export const passes = { whole: 0, odd: 1 } as const
 
 export interface CompiledPlan {
@@ -23,7 +23,7 @@ export interface CompiledPlan {
 export interface Compilation {
   readonly slots: Slots
   readonly plans: readonly CompiledPlan[]
-  /** What variants of the plans tell apart besides. */
+  /** What counterfactuals of the plans distinguish in addition. */
   readonly labellings: readonly PlanLabelling[]
 }
 
@@ -40,7 +40,7 @@ export function compilePlans(context: PlanContext, plans: readonly NumberedPlan[
   }
 }
 
-/** The widest variant of which all days have prices tells apart what the narrower ones do. */
+/** The widest counterfactual whose days all have prices distinguishes what the narrower ones do. */
 const widest = [
   [-1, 1],
   [-1, 0],
@@ -48,7 +48,7 @@ const widest = [
   [0, 0],
 ].map(([start, end]) => shifts.findIndex((one) => one[0] === start && one[1] === end))
 
-/** Tells apart what variants do too, so that they can be priced from the same reads. */
+/** Also distinguishes what counterfactuals do, so that they can be priced from the same sums. */
 export function labelVariants(compilation: Compilation, context: PlanContext): Compilation {
   const labellings = compilation.plans.flatMap(({ days }) => {
     const variants = pricingsOf(context.book, days).map((pricing) => {
@@ -79,7 +79,7 @@ function daysLabelling({ slots }: Compilation, { from, to }: NumberedPlan): Uint
   return labels
 }
 
-/** The classes that tell apart what any plan of a pass does. */
+/** The price buckets that distinguish what any plan of a scan pass does. */
 export function classesOf(compilation: Compilation, pass: number): Classes {
   const isOfPass = ({ isWhole }: { readonly isWhole: boolean }) => pass === passes.odd || isWhole
   const labellings = compilation.plans
@@ -96,7 +96,7 @@ export function classesOf(compilation: Compilation, pass: number): Classes {
 const unlimited = { lower: -(2n ** 63n), upper: 2n ** 63n - 1n }
 const toLimit = (limit: bigint) => String(limit < unlimited.upper ? limit : unlimited.upper)
 
-/** The classes of each line of energy, as the store multiplies them with a meter's vector. */
+/** The buckets of each line of energy, as the store multiplies them with a meter's bucket sums. */
 export function toMaskRows(
   compilation: Compilation,
   pass: number,
@@ -132,7 +132,7 @@ function linesOf(plan: Plan): readonly PlacedLine[] {
   )
 }
 
-/** What a plan says of its lines, in their order: energy, amounts, percents, the minimum. */
+/** The lines of a plan in their order: energy, amounts, percents, the minimum. */
 export function toPlanRow(run: string, { days, plan }: CompiledPlan): object {
   const own = {
     run,

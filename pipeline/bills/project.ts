@@ -16,8 +16,8 @@ export interface Projecting {
 }
 
 /**
- * Tells what the days ahead will come to for each member, from the reads of the last weeks, else from
- * those of the year before, and puts it beside what the days behind have come to.
+ * Projects the days ahead of each member from the reads of the last weeks, else from those of the year
+ * before, and adds them to the sums of the past days.
  */
 export async function project(store: Store, projecting: Projecting): Promise<void> {
   const { tables } = projecting.scan
@@ -33,7 +33,7 @@ export async function project(store: Store, projecting: Projecting): Promise<voi
   await store.command(writeProjected(projecting))
 }
 
-/** Members with what the buckets of the past hold, and whether that tells those ahead. */
+/** Members with the sums of past days, and whether those are enough to project the days ahead. */
 function knownOf({ scan, projection }: Projecting): Sql {
   const { members, vectors } = scan.tables
   const { past, buckets, quarters, noons } = classesOf(projection, scan)
@@ -64,8 +64,8 @@ function knownOf({ scan, projection }: Projecting): Sql {
 }
 
 /**
- * A quarter hour ahead has what its bucket has had for as much time on the mean, a daily read what its
- * noon has: millionths, rounded towards zero.
+ * A quarter hour ahead gets the mean of its past hours, a daily read that of its noon: millionths,
+ * rounded towards zero.
  */
 function writeProjected(projecting: Projecting): Statement {
   const { scan, projection } = projecting
@@ -105,7 +105,7 @@ function classesOf(projection: Projection, { classes, slots }: Scan) {
   return toProjectedClasses(projection, classes, slots)
 }
 
-/** The days of an open period that are projected: those behind the last of which reads are there. */
+/** The days of an open period to project: those after the last day with reads. */
 export function daysAhead(period: Days, newest: number): Days {
   return { from: Math.max(period.from, newest + 1), to: period.to }
 }

@@ -24,7 +24,7 @@ export interface Scan {
   readonly classes: Classes
   /** The slots of the period, or of what has passed of it; the second one exclusive. */
   readonly period: { readonly from: number; readonly to: number }
-  /** Days since 1970 by which the rest of the period is told; undefined where it has ended. */
+  /** Days since 1970 from which the rest of the period is projected; undefined where it has ended. */
   readonly past?: Days
   /** Reads as they were known at an instant, ISO 8601; the current ones where not given. */
   readonly asOf?: string
@@ -60,7 +60,7 @@ function readsOf({ slots, classes, asOf }: Scan, which: Sql, back?: Back): Sql {
 
 const ofMeters = (meters: Sql) => sql`meter_id IN (${meters})`
 
-/** Reads of days that are taken for later ones, so many days earlier. */
+/** Reads that are shifted by some days to later ones. */
 interface Back extends Days {
   readonly days: number
 }
@@ -141,9 +141,9 @@ export function countAlone({ members }: RunTables): Statement {
 }
 
 /**
- * The one pass over the reads of meters that one tenancy has had alone. It takes those whose reads are
+ * The one pass over the reads of meters that only one tenancy has had. It takes those whose reads are
  * all of one series, the member's own or that of no account, and never looks at their text: meters are
- * told by half of a number, which two may share, and then neither is taken here.
+ * identified by half of a hash; where two share it, neither is taken here.
  */
 export function scanWhole(scan: Scan, meters: number): Statement {
   const { members, vectors } = scan.tables
@@ -195,7 +195,7 @@ export function scanLeft(scan: Scan): Statement {
 
 const inMemory = { max_bytes_before_external_group_by: 0 }
 
-/** The meters whose reads are picked one by one: several tenancies, or series of several lengths. */
+/** Irregular meters, whose reads are assigned one by one: several tenancies, or series of several lengths. */
 function oddMeters({ members, vectors }: RunTables): Sql {
   return sql`SELECT meter_id FROM ${id(members)} WHERE is_odd
     UNION DISTINCT SELECT meter_id FROM ${id(vectors)} WHERE pass = ${literal(passes.whole)}
@@ -206,7 +206,7 @@ export function countOdd(tables: RunTables): Statement {
   return { sql: sql`SELECT count() AS meters FROM (${oddMeters(tables)})` }
 }
 
-/** The reads of odd meters. */
+/** The reads of irregular meters. */
 export function scanOdd(scan: Scan): Statement {
   const { tables } = scan
   return pickReads(scan, { meters: oddMeters(tables), into: tables.vectors, ...scan.period })
@@ -229,8 +229,8 @@ interface Picked {
 }
 
 /**
- * Each read goes to who held the meter when it begins, and of several series the finest of each day
- * covered. The days of a member are told by the slots at which period days begin.
+ * Each read goes to the tenancy at its start; of several series the finest of each day
+ * counts. `day_starts` has the slot at which each period day begins.
  */
 function pickReads(scan: Scan, { meters, into, from, to, back }: Picked): Statement {
   const { slots, tables } = scan

@@ -29,7 +29,7 @@ export type ClassesByPass = ReadonlyMap<number, Classes>
 
 /**
  * Brings the reads of all members into vectors: nearly all in one pass, then the few that it leaves.
- * Of an open period all have the same classes, so that one rule tells the rest of it.
+ * In an open period all have the same classes, so that one rule projects the rest.
  */
 export async function sumReads(
   { store }: Pick<BillContext, 'store'>,

@@ -1,6 +1,6 @@
 import { fromDays, type PlacedRow, toDays } from './finding.js'
 
-/** A stretch of days on which the same rows hold; both ends belong to it. */
+/** Days on which the same rows hold, both ends inclusive. */
 export interface Season<R extends PlacedRow = PlacedRow> {
   readonly from: number
   readonly to: number

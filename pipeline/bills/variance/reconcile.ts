@@ -22,7 +22,7 @@ import {
   writeVariances,
 } from './variance.js'
 
-/** How many computed bills were held against billed ones, and with what result. */
+/** How many computed bills were compared with billed ones, and the result. */
 export interface VarianceSummary {
   readonly billed: number
   readonly quantity: Readonly<Record<string, number>>
@@ -41,8 +41,8 @@ export interface Reconciliation {
 }
 
 /**
- * Holds the bills of a run against what was billed. A cause is neutralised by pricing the same vectors
- * by another plan, for all bills at once that are still another than was billed.
+ * Compares the bills of a run with the billed ones. A cause is neutralised by pricing the same vectors
+ * by another plan, for all bills at once that still differ.
  */
 export async function reconcile(reconciliation: Reconciliation): Promise<VarianceSummary> {
   const { store, pricing } = reconciliation
@@ -72,7 +72,7 @@ function pricesOf({ book }: PlanContext, { of, shiftBefore }: Open): readonly Ch
   )
 }
 
-/** Makes the plans of all variants that some open bill has, and writes them down to be priced by. */
+/** Makes the plans of all variants that some open bill has, and stores them for pricing. */
 async function numberVariants(
   { store, pricing, compilation, context, classes }: Reconciliation,
   open: Sql,

@@ -9,7 +9,7 @@ const zone = createZone('America/Detroit')
 const sum = (sizes: readonly number[]) => sizes.reduce((all, one) => all + one, 0)
 
 t.test(
-  'each hour ahead has the hours before that it is told by, and each day one noon',
+  'each hour ahead has the past hours that it is projected from, and each day one noon',
   async (t) => {
     const ahead = { from: toDays('2026-03-05'), to: toDays('2026-03-14') }
     const slots = createSlots(zone, { from: ahead.from - 28, to: ahead.to + 1 }, 'wall')
