@@ -99,7 +99,7 @@ export function skimFileName(name: string, naming: Naming): Skimmed | undefined 
   return { fileDate: `${year}-${month}-${day}`, feed }
 }
 
-/** A set of complete schedules, as the name of one of its files tells it (decision 27). */
+/** A set of complete schedules, as the name of one of its files gives it (decision 27). */
 export interface NamedSet {
   readonly set: SetName
   /** The same for all files of the set, whatever names the profile gives them. */

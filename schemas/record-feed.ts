@@ -22,7 +22,7 @@ export interface RecordFeed {
   /** The column whose sum is proved from the bytes to the store. */
   readonly total?: string
   /** Whether its rows show when somebody began or ceased to hold a meter. */
-  readonly tells?: 'starts' | 'ends'
+  readonly shows?: 'starts' | 'ends'
   /** There where each file is complete and replaces the one before. */
   readonly schedule?: Schedule
 }

@@ -1,19 +1,19 @@
 import { fromDays } from '../../schemas/lint/finding.js'
 import { formatQuantity } from '../../schemas/quantity.js'
-import {
-  type Classes,
-  createClasses,
-  type Labelling,
-  maskOf,
-} from '../../schemas/rating/classes.js'
+import { createCounterfactual, pricingsOf, shifts } from '../../schemas/rating/counterfactual.js'
 import type { EnergyLine, Unpriced } from '../../schemas/rating/kind.js'
 import { createPlan, type Plan, type PlanContext } from '../../schemas/rating/plan.js'
+import {
+  createPriceBuckets,
+  type Labelling,
+  maskOf,
+  type PriceBuckets,
+} from '../../schemas/rating/price-buckets.js'
 import type { Slots } from '../../schemas/rating/slots.js'
-import { createVariant, pricingsOf, shifts } from '../../schemas/rating/variant.js'
 import type { NumberedPlan } from './members.js'
 
 /** How the reads of a meter are assigned: by meter alone, or one by one where it has had several tenants. */
-export const passes = { whole: 0, odd: 1 } as const
+export const scanPasses = { whole: 0, odd: 1 } as const
 
 export interface CompiledPlan {
   readonly days: NumberedPlan
@@ -49,10 +49,12 @@ const widest = [
 ].map(([start, end]) => shifts.findIndex((one) => one[0] === start && one[1] === end))
 
 /** Also distinguishes what counterfactuals do, so that they can be priced from the same sums. */
-export function labelVariants(compilation: Compilation, context: PlanContext): Compilation {
+export function labelCounterfactuals(compilation: Compilation, context: PlanContext): Compilation {
   const labellings = compilation.plans.flatMap(({ days }) => {
     const variants = pricingsOf(context.book, days).map((pricing) => {
-      const plans = widest.map((shift) => createVariant(context, days, { shift, pricing, tier: 0 }))
+      const plans = widest.map((shift) =>
+        createCounterfactual(context, days, { shift, pricing, tier: 0 }),
+      )
       return plans.find((plan) => 'components' in plan)
     })
     return [
@@ -80,8 +82,9 @@ function daysLabelling({ slots }: Compilation, { from, to }: NumberedPlan): Uint
 }
 
 /** The price buckets that distinguish what any plan of a scan pass does. */
-export function classesOf(compilation: Compilation, pass: number): Classes {
-  const isOfPass = ({ isWhole }: { readonly isWhole: boolean }) => pass === passes.odd || isWhole
+export function bucketsOf(compilation: Compilation, pass: number): PriceBuckets {
+  const isOfPass = ({ isWhole }: { readonly isWhole: boolean }) =>
+    pass === scanPasses.odd || isWhole
   const labellings = compilation.plans
     .filter(({ days }) => isOfPass(days))
     .flatMap(({ days, plan }) => [
@@ -89,7 +92,7 @@ export function classesOf(compilation: Compilation, pass: number): Classes {
       ...('components' in plan ? plan.components.map(({ segmentOf }) => segmentOf) : []),
     ])
   const variants = compilation.labellings.filter(isOfPass).map(({ labels }) => labels)
-  return createClasses(compilation.slots.count, [...labellings, ...variants])
+  return createPriceBuckets(compilation.slots.count, [...labellings, ...variants])
 }
 
 /** A limit that nothing reaches: the ends of Int64. */
@@ -100,10 +103,10 @@ const toLimit = (limit: bigint) => String(limit < unlimited.upper ? limit : unli
 export function toMaskRows(
   compilation: Compilation,
   pass: number,
-  classes: Classes,
+  classes: PriceBuckets,
 ): readonly object[] {
   return compilation.plans
-    .filter(({ days }) => pass === passes.odd || days.isWhole)
+    .filter(({ days }) => pass === scanPasses.odd || days.isWhole)
     .map(({ days, plan }) => {
       const lines = 'components' in plan ? linesOf(plan) : []
       const mask = (segmentOf: Uint16Array, segments: readonly number[]) => [

@@ -3,7 +3,7 @@ import type { Slots } from '../../schemas/rating/slots.js'
 import type { BillingRules } from '../../schemas/settings/billing.js'
 import type { Statement } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql } from '../store/sql.js'
-import { passes } from './compile.js'
+import { scanPasses } from './compile.js'
 import type { RunTables } from './members.js'
 import { dayStarts } from './scan.js'
 
@@ -56,7 +56,7 @@ export interface Priced {
 /** Members with their plans, masks and vectors, one row each; those without reads have no vector. */
 export function joined({ rules, tables }: Pricing, { members, plans, vector }: Priced): Sql {
   const { vectors, masks } = tables
-  const odd = sql`pass = ${literal(passes.odd)}`
+  const odd = sql`pass = ${literal(scanPasses.odd)}`
   const source = sql`SELECT * FROM (${members}) AS m
       ANY LEFT JOIN (
         SELECT meter_id AS u_meter, external_site_id AS u_site, account_number AS u_account,

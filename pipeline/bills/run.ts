@@ -12,7 +12,7 @@ import { createSlots } from '../../schemas/rating/slots.js'
 import { dayAt } from '../../schemas/time/zone.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
-import { type Compilation, compilePlans, labelVariants, toPlanRow } from './compile.js'
+import { type Compilation, compilePlans, labelCounterfactuals, toPlanRow } from './compile.js'
 import type { BillContext, BillRequest, Run } from './context.js'
 import { gatherMembers, readPlans, tablesOf } from './members.js'
 import { findPeriod } from './period.js'
@@ -165,7 +165,7 @@ async function compile(
     compilation.plans.map((plan) => toPlanRow(run.run, plan)),
   )
   if (ahead === undefined) {
-    const labelled = isBilled ? labelVariants(compilation, plans) : compilation
+    const labelled = isBilled ? labelCounterfactuals(compilation, plans) : compilation
     return { plans, compilation: labelled, projection: undefined }
   }
   const projection = createProjection(plans.slots, ahead, book.holidays(''))

@@ -148,16 +148,16 @@ export async function metersWithEarlierStart(
  */
 export async function metersTold(
   store: Store,
-  file: { readonly table: string; readonly arrival: number; readonly tells: 'starts' | 'ends' },
+  file: { readonly table: string; readonly arrival: number; readonly shows: 'starts' | 'ends' },
 ): Promise<readonly string[]> {
-  const { table, arrival, tells } = file
+  const { table, arrival, shows } = file
   const rows = await store.rows<{ meter_id: string }>({
     sql: sql`SELECT meter_id FROM registration_fact WHERE kind = 'seen'
       GROUP BY meter_id
       HAVING max(account_number IN (
           SELECT account_number FROM ${id(table)}
           WHERE ${isOf(arrival)}
-        )) ${tells === 'starts' ? sql`AND uniqExact(external_site_id, account_number, client_id) > 1` : sql``}`,
+        )) ${shows === 'starts' ? sql`AND uniqExact(external_site_id, account_number, client_id) > 1` : sql``}`,
   })
   return rows.map(({ meter_id }) => meter_id)
 }

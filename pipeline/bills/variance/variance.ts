@@ -1,4 +1,4 @@
-import type { Variant } from '../../../schemas/rating/variant.js'
+import type { Counterfactual } from '../../../schemas/rating/counterfactual.js'
 import type { Statement } from '../../store/clickhouse.js'
 import { id, join, literal, type Sql, sql } from '../../store/sql.js'
 import type { RunTables } from '../members.js'
@@ -111,14 +111,14 @@ function openWhere(pricing: Pricing, where: Sql): Sql {
 }
 
 /** A variant of a plan, for bills whose days are moved already, and the number of its own plan. */
-export interface NumberedVariant extends Variant {
+export interface NumberedCounterfactual extends Counterfactual {
   readonly base: number
   readonly shiftBefore: number
   readonly plan: number
 }
 
 /** Open bills by each of the variants that they may have been computed by. */
-function priced(pricing: Pricing, open: Sql, variants: readonly NumberedVariant[]): Sql {
+function priced(pricing: Pricing, open: Sql, variants: readonly NumberedCounterfactual[]): Sql {
   const { tables } = pricing
   const list = variants.map(
     ({ base, shiftBefore, shift, pricing, tier, plan }) =>
@@ -140,7 +140,10 @@ function priced(pricing: Pricing, open: Sql, variants: readonly NumberedVariant[
  * Neutralises missing intervals, by what the others come to, and then days that are counted otherwise
  * at an end: the move of which the quantity is the nearest counts, if only that makes it match.
  */
-export function neutraliseDays(pricing: Pricing, variants: readonly NumberedVariant[]): Statement {
+export function neutraliseDays(
+  pricing: Pricing,
+  variants: readonly NumberedCounterfactual[],
+): Statement {
   return {
     sql: sql`INSERT INTO ${id(pricing.tables.steps)} (meter_id, account_number, first_day, stage, shift, quantity, total)
       SELECT meter_id, account_number, first_day, step.1, step.2.1, step.2.2, step.2.3
@@ -170,7 +173,7 @@ export function neutraliseDays(pricing: Pricing, variants: readonly NumberedVari
  */
 export function neutralisePrices(
   pricing: Pricing,
-  variants: readonly NumberedVariant[],
+  variants: readonly NumberedCounterfactual[],
 ): Statement {
   const endsOf = (way: Sql) => sql`multiIf(
             fees IS NOT NULL, [${way}.3 - ${way}.5 + assumeNotNull(fees)],
