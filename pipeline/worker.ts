@@ -8,7 +8,7 @@ import { createZone } from '../schemas/time/zone.js'
 import { compareWhenDue, queueComparisons } from './bills/compare/when-due.js'
 import { billWhenDue, queueDue } from './bills/when-due.js'
 import type { Folders, PipelineContext } from './context.js'
-import { backfill, backfillSource, giveUpHistory, openHistory } from './customers/backfill.js'
+import { backfill, backfillSource, failHistory, openHistory } from './customers/backfill.js'
 import { register } from './customers/registrations.js'
 import { logFailure } from './failure.js'
 import { pushSource, uploadSource } from './intake/arrive.js'
@@ -99,7 +99,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       fail: async (data, error) => {
         if ('arrival' in data && name !== 'reprocess')
           await giveUp(context, { job: name, arrival: data.arrival }, error)
-        if ('meterId' in data) await giveUpHistory(context, data.meterId, error)
+        if ('meterId' in data) await failHistory(context, data.meterId, error)
       },
       onFailure: (ids, error, attempts) => {
         logFailure(log, { job: name, ...ids, attempts }, error)

@@ -52,8 +52,8 @@ export const recordKind: Kind = {
   release: async () => undefined,
   learn: async (line, { feed: name, arrival }) => {
     const feed = recordOf(name)
-    if (feed.tells === undefined) return
-    const told = { table: rowsTable(feed), arrival, tells: feed.tells }
+    if (feed.shows === undefined) return
+    const told = { table: rowsTable(feed), arrival, shows: feed.shows }
     await renewAll(line, await metersTold(line.store, told))
   },
 }
