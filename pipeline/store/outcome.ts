@@ -23,9 +23,8 @@ export async function countSurvivors(
   const { reads } = stagingOf(arrival)
   const irregular = irregularMeters(reads, manifest.seconds)
   const [row] = await store.rows<{ survivors: string }>({
-    sql: `SELECT count() AS survivors FROM ${reads} FINAL
-      WHERE meter_id IN (${irregular.sql})`,
-    parameters: { ...irregular.parameters },
+    sql: sql`SELECT count() AS survivors FROM ${id(reads)} FINAL
+      WHERE meter_id IN (${irregular})`,
   })
   return totals.rows - totals.oddRows + Number(row?.survivors ?? 0)
 }

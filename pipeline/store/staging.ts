@@ -179,7 +179,8 @@ export function lineBounds(arrival: number, line: number, lines: number) {
   }
 }
 
-function within(column: Sql, { from, to }: ReturnType<typeof lineBounds>): Sql {
+/** The condition that a version lies within bounds. */
+export function within(column: Sql, { from, to }: ReturnType<typeof lineBounds>): Sql {
   return sql`${column} >= ${typed('UInt64', from)} AND ${column} < ${typed('UInt64', to)}`
 }
 

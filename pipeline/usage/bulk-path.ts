@@ -6,6 +6,7 @@ import type { PipelineContext } from '../context.js'
 import { chunkName, landedFolder } from '../files/landing.js'
 import type { LoadTask } from '../kind.js'
 import type { Statement, Store } from '../store/clickhouse.js'
+import { id, sql } from '../store/sql.js'
 import { onceSettings, stagingOf } from '../store/staging.js'
 import { csvSettings, gatherStamps, type Handing, type Reader, storePlainRows } from './judge.js'
 import { rulesOf } from './sample.js'
@@ -85,9 +86,8 @@ async function hasRepeats(
 ): Promise<boolean> {
   const { texts, stamps } = stagingOf(arrival)
   const rows = await context.store.rows({
-    sql: `SELECT 1 FROM ${texts} WHERE chunk = {chunk:UInt32}
-      AND text IN (SELECT text FROM ${stamps} WHERE second_at != 0) LIMIT 1`,
-    parameters: { chunk: chunk.chunk },
+    sql: sql`SELECT 1 FROM ${id(texts)} WHERE chunk = ${chunk.chunk}
+      AND text IN (SELECT text FROM ${id(stamps)} WHERE second_at != 0) LIMIT 1`,
   })
   return rows.length > 0
 }
@@ -96,9 +96,8 @@ async function hasRepeats(
 async function explainStamps(context: PipelineContext, task: LoadTask): Promise<boolean> {
   const { texts, stamps } = stagingOf(task.arrival)
   const unknown = await context.store.rows<{ text: string }>({
-    sql: `SELECT DISTINCT text FROM ${texts}
-      WHERE chunk = {chunk:UInt32} AND text NOT IN (SELECT text FROM ${stamps})`,
-    parameters: { chunk: task.chunk.chunk },
+    sql: sql`SELECT DISTINCT text FROM ${id(texts)}
+      WHERE chunk = ${task.chunk.chunk} AND text NOT IN (SELECT text FROM ${id(stamps)})`,
   })
   const rules = rulesOf(context, task)
   const meanings = unknown.flatMap(({ text }) => explainStamp(text, rules) ?? [])

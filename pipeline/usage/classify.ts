@@ -8,6 +8,7 @@ import type { FileState } from '../ledger/file-state.js'
 import { addQuantities, subtractQuantities } from '../ledger/sums.js'
 import type { Store } from '../store/clickhouse.js'
 import { countFinal, countSurvivors, repeatsWithin } from '../store/outcome.js'
+import { id, sql } from '../store/sql.js'
 import { stagingOf } from '../store/staging.js'
 import { type StagingTotals, totalShapes } from './irregular-meters.js'
 import { findRepairs, rejectLengths } from './lengths.js'
@@ -94,7 +95,7 @@ function lastStarts(
   table: string,
 ): Promise<readonly { readonly seconds: number; readonly start: number }[]> {
   return store.rows({
-    sql: `SELECT seconds, toUnixTimestamp(max(starts_at)) AS start FROM ${table} GROUP BY seconds`,
+    sql: sql`SELECT seconds, toUnixTimestamp(max(starts_at)) AS start FROM ${id(table)} GROUP BY seconds`,
   })
 }
 

@@ -6,6 +6,7 @@ import { learnStarts } from '../customers/registrations.js'
 import type { Intake, Kind, LoadTask, Opened } from '../kind.js'
 import type { ChunkReceipt } from '../ledger/ledger.js'
 import type { Statement } from '../store/clickhouse.js'
+import { id, sql } from '../store/sql.js'
 import {
   attach,
   countLines,
@@ -123,14 +124,15 @@ async function count(context: PipelineContext, { arrival, chunk }: LoadTask): Pr
  * its place among them. One block under one token, so that it counts once however often it runs.
  */
 function resolveRepeats(arrival: number): Statement {
-  const { reads, repeats, held, stamps } = stagingOf(arrival)
+  const staging = stagingOf(arrival)
+  const [reads, repeats] = [id(staging.reads), id(staging.repeats)]
   return {
-    sql: `INSERT INTO ${reads}
+    sql: sql`INSERT INTO ${reads}
   (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
    account_number, external_site_id, version)
 WITH
   (SELECT groupArray((starts_at, second_at, second_day, second_hour))
-   FROM (SELECT * FROM ${stamps} FINAL WHERE second_at != 0 ORDER BY text)) AS stamps,
+   FROM (SELECT * FROM ${id(staging.stamps)} FINAL WHERE second_at != 0 ORDER BY text)) AS stamps,
   indexOf(stamps.1, toUnixTimestamp(starts_at)) AS stamp,
   number > 1 OR (held_by != 0 AND held_by < version) AS again
 SELECT meter_id, commodity, if(again, stamps.2[stamp], toUnixTimestamp(starts_at)), seconds,
@@ -141,7 +143,7 @@ FROM (
   FROM ${repeats}
 ) AS r
 LEFT ANY JOIN (
-  SELECT meter_id, starts_at, min(version) AS held_by FROM ${held} GROUP BY meter_id, starts_at
+  SELECT meter_id, starts_at, min(version) AS held_by FROM ${id(staging.held)} GROUP BY meter_id, starts_at
 ) AS h USING (meter_id, starts_at)`,
     settings: onceSettings(`repeats-${arrival}`),
   }

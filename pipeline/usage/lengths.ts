@@ -10,6 +10,7 @@ import { type RawRow, splitRows } from '../files/rows.js'
 import type { FileState } from '../ledger/file-state.js'
 import { toMicros } from '../ledger/sums.js'
 import type { Store } from '../store/clickhouse.js'
+import { id, sql } from '../store/sql.js'
 import { stagingOf } from '../store/staging.js'
 import { irregularMeters } from './irregular-meters.js'
 import {
@@ -158,18 +159,16 @@ async function oddMeters(
 ): Promise<readonly OddMeter[]> {
   const { seconds, all } = wanted
   const { reads } = stagingOf(arrival)
-  const irregular = irregularMeters(reads, seconds)
   const rows = await store.rows<{ meter_id: string; gap: number }>({
-    sql: `SELECT meter_id,
+    sql: sql`SELECT meter_id,
         toUInt32(arrayMin(arrayPopFront(arrayDifference(starts)))) AS gap
       FROM (
         SELECT meter_id, arraySort(groupUniqArray(toUnixTimestamp(starts_at))) AS starts
-        FROM ${reads}
-        ${all ? '' : `WHERE meter_id IN (${irregular.sql})`}
+        FROM ${id(reads)}
+        ${all ? sql`` : sql`WHERE meter_id IN (${irregularMeters(reads, seconds)})`}
         GROUP BY meter_id
       )
-      ${all ? '' : 'WHERE gap != {seconds:UInt32}'}`,
-    parameters: { seconds, ...irregular.parameters },
+      ${all ? sql`` : sql`WHERE gap != ${seconds}`}`,
   })
   return rows.map((row) => ({ meterId: row.meter_id, gap: row.gap }))
 }
@@ -177,14 +176,13 @@ async function oddMeters(
 /** The interval length that is stored for meters, from their latest days in the store. */
 async function storedLengths(store: Store, arrival: number): Promise<ReadonlyMap<string, number>> {
   const rows = await store.rows<{ meter_id: string; seconds: number }>({
-    sql: `SELECT meter_id, argMin(seconds, (-toInt64(toUnixTimestamp(starts_at)), seconds)) AS seconds
+    sql: sql`SELECT meter_id, argMin(seconds, (-toInt64(toUnixTimestamp(starts_at)), seconds)) AS seconds
       FROM usage_current
-      WHERE arrival != {arrival:UInt32}
+      WHERE arrival != ${arrival}
         AND meter_id IN (
-          SELECT meter_id FROM ${stagingOf(arrival).reads} GROUP BY meter_id HAVING uniqExact(starts_at) = 1
+          SELECT meter_id FROM ${id(stagingOf(arrival).reads)} GROUP BY meter_id HAVING uniqExact(starts_at) = 1
         )
       GROUP BY meter_id`,
-    parameters: { arrival },
   })
   return new Map(rows.map((row) => [row.meter_id, row.seconds]))
 }

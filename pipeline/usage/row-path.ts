@@ -22,6 +22,7 @@ import { parseRow } from '../files/csv.js'
 import { chunkName, landedFolder } from '../files/landing.js'
 import { lastQuantity, linePicker, type RawRow, splitRows } from '../files/rows.js'
 import type { LoadTask } from '../kind.js'
+import { id, sql } from '../store/sql.js'
 import { missingLines, onceSettings, stagingOf, versionOf } from '../store/staging.js'
 import { keepStamps } from './bulk-path.js'
 import type { Reader } from './judge.js'
@@ -244,11 +245,14 @@ async function storeAccepted(
 ): Promise<void> {
   const { arrival, chunk } = task
   const { into, rows } = accepted
-  const sql = `INSERT INTO ${stagingOf(arrival)[into]}
+  const statement = sql`INSERT INTO ${id(stagingOf(arrival)[into])}
   (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
    account_number, external_site_id, version) FORMAT TabSeparated`
   const settings = onceSettings(`odd-${into}-${arrival}-${chunk.line}-${chunk.rows}`)
-  await context.store.command({ sql, settings }, Readable.from(batch(rows), { objectMode: false }))
+  await context.store.command(
+    { sql: statement, settings },
+    Readable.from(batch(rows), { objectMode: false }),
+  )
 }
 
 const batchCharacters = 65_536
