@@ -19,14 +19,14 @@ export async function countSurvivors(
   { arrival, manifest }: FileState,
   totals: StagingTotals,
 ): Promise<number> {
-  if (totals.oddMeters === 0) return totals.rows
+  if (totals.irregularMeters === 0) return totals.rows
   const { reads } = stagingOf(arrival)
   const irregular = irregularMeters(reads, manifest.seconds)
   const [row] = await store.rows<{ survivors: string }>({
     sql: sql`SELECT count() AS survivors FROM ${id(reads)} FINAL
       WHERE meter_id IN (${irregular})`,
   })
-  return totals.rows - totals.oddRows + Number(row?.survivors ?? 0)
+  return totals.rows - totals.irregularRows + Number(row?.survivors ?? 0)
 }
 
 export interface Repeats {

@@ -8,7 +8,7 @@ import type { LoadTask } from '../kind.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
 import { onceSettings, stagingOf } from '../store/staging.js'
-import { csvSettings, gatherStamps, type Handing, type Reader, storePlainRows } from './judge.js'
+import { csvSettings, gatherStamps, type Handing, type Reader, storeInBulk } from './judge.js'
 import { rulesOf } from './sample.js'
 import { explainStamp, type Stamp } from './timestamps.js'
 
@@ -17,12 +17,12 @@ import { explainStamp, type Stamp } from './timestamps.js'
  * read them, or undefined where it cannot: the shape of the chunk is odd, or the engine takes its
  * quotes for wrong.
  */
-export async function loadPlainRows(
+export async function loadInBulk(
   context: PipelineContext,
   task: LoadTask,
 ): Promise<Reader | undefined> {
   const { chunk } = task
-  if (chunk.shape === 'odd') return undefined
+  if (chunk.shape === 'unsplittable') return undefined
   const reader: Reader = chunk.shape === 'quoted' ? 'csv' : 'lines'
   try {
     await storeRows(context, task, { reader, into: 'reads' })
@@ -40,7 +40,7 @@ export async function loadPlainRows(
  * Gathers the timestamps of a chunk of which rows are left, and has the engine store those whose
  * timestamp nobody had seen. Returns whether there are any.
  */
-export async function loadUnseenRows(
+export async function loadUnseenInBulk(
   context: PipelineContext,
   task: LoadTask,
   reader: Reader,
@@ -75,7 +75,7 @@ function storeRows(context: PipelineContext, task: LoadTask, storing: Storing): 
     quantityMax,
   }
   const handing = handingOf(context, task)
-  const statement = storePlainRows({ ...task, ...rules, reader, handing, into, again })
+  const statement = storeInBulk({ ...task, ...rules, reader, handing, into, again })
   return hand(context, task, { statement, reader, token: `${into}${again ? '-again' : ''}` })
 }
 

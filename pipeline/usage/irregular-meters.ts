@@ -13,9 +13,9 @@ export interface StagingTotals {
   readonly firstIntervalStart: number
   readonly lastIntervalStart: number
   /** Meters whose rows do not follow each other at the length that the file's sample showed. */
-  readonly oddMeters: number
+  readonly irregularMeters: number
   /** Rows of those. */
-  readonly oddRows: number
+  readonly irregularRows: number
 }
 
 /**
@@ -49,8 +49,8 @@ export async function totalShapes(
     lastDay: String(row?.['to_day']),
     firstIntervalStart: Number(row?.['from_start'] ?? 0),
     lastIntervalStart: Number(row?.['to_start'] ?? 0),
-    oddMeters: Number(row?.['irregular_meters'] ?? 0),
-    oddRows: Number(row?.['irregular_rows'] ?? 0),
+    irregularMeters: Number(row?.['irregular_meters'] ?? 0),
+    irregularRows: Number(row?.['irregular_rows'] ?? 0),
   }
 }
 
@@ -65,7 +65,7 @@ function meterShapes(table: string, seconds: number): Sql {
 const shape = sql`rows, first, last, first_day, last_day, slots`
 
 /**
- * The meters that are not regular, of which `oddMeters` counts. Each different shape is judged once:
+ * The meters that are not regular, of which `irregularMeters` counts. Each different shape is judged once:
  * the slots that are expected of it are spelt out in memory.
  */
 export function irregularMeters(table: string, seconds: number): Sql {

@@ -127,7 +127,7 @@ const needlesMax = 255
  * Stores the plainly good rows of a chunk in a staging table, in one statement and one block. The
  * few of the repeated hour are searched for before lines are cut into columns.
  */
-export function storePlainRows(options: JudgeOptions): Statement {
+export function storeInBulk(options: JudgeOptions): Statement {
   const { arrival, chunk, reader, handing } = options
   const staging = stagingOf(arrival)
   const into = staging[options.into]

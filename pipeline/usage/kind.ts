@@ -19,12 +19,12 @@ import {
   onceSettings,
   stagingOf,
 } from '../store/staging.js'
-import { keepStamps, loadPlainRows, loadUnseenRows } from './bulk-path.js'
+import { keepStamps, loadInBulk, loadUnseenInBulk } from './bulk-path.js'
 import { totalShapes } from './irregular-meters.js'
 import { measure } from './measure.js'
 import { type Counted, recordRestatements } from './overlap.js'
-import { weighUsage } from './reconcile.js'
-import { judgeOddRows } from './row-path.js'
+import { reconcileUsage } from './reconcile.js'
+import { loadRowByRow } from './row-path.js'
 import { rulesOf, type Sample, sampleFile } from './sample.js'
 import { createStampTexts, explainStamp, type StampTexts } from './timestamps.js'
 
@@ -41,7 +41,7 @@ export const usageKind: Kind = {
     const shapes = await totalShapes(store, reads, manifest.seconds)
     return { rows: shapes.rows, quantity: shapes.quantity, shapes, repeated }
   },
-  weigh: async (line, files) => Promise.all(files.map((file) => weighUsage(line, file))),
+  reconcile: async (line, files) => Promise.all(files.map((file) => reconcileUsage(line, file))),
   attach: async ({ store }, state) => {
     if (state.restates) {
       await store.command(recordRestatements(state.arrival))
@@ -95,12 +95,12 @@ function open(context: PipelineContext, { arrival, feed, head }: Opened): Intake
  */
 async function loadUsage(context: PipelineContext, task: LoadTask): Promise<ChunkReceipt> {
   const { chunk } = task
-  const reader = await loadPlainRows(context, task)
+  const reader = await loadInBulk(context, task)
   let plain = await count(context, task)
   if (plain.rows < chunk.rows && reader !== undefined) {
-    if (await loadUnseenRows(context, task, reader)) plain = await count(context, task)
+    if (await loadUnseenInBulk(context, task, reader)) plain = await count(context, task)
   }
-  const odd = plain.rows === chunk.rows ? undefined : await judgeOddRows(context, task, reader)
+  const odd = plain.rows === chunk.rows ? undefined : await loadRowByRow(context, task, reader)
   const stored = odd === undefined || odd.accepted === 0 ? plain : await count(context, task)
   return {
     chunk: chunk.chunk,

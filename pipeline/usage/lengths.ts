@@ -15,11 +15,11 @@ import { stagingOf } from '../store/staging.js'
 import { irregularMeters } from './irregular-meters.js'
 import {
   type Closest,
-  closestOfUseless,
-  countUseless,
+  closestOfUnusable,
+  countUnusable,
   type MeterRepair,
-  type Useless,
-  uselessLines,
+  type Unusable,
+  unusableLines,
 } from './rekey.js'
 import { toRejectRow } from './row-path.js'
 import { toLength } from './sample.js'
@@ -37,7 +37,7 @@ export async function findRepairs(
 ): Promise<readonly MeterRepair[]> {
   const { seconds, format } = state.manifest
   const allowed = lengthsOf(context.profile, state.feed)
-  const odd = await oddMeters(context.store, state.arrival, { seconds, all: !byShape })
+  const odd = await metersOfOtherLength(context.store, state.arrival, { seconds, all: !byShape })
   const isDaily = format !== null && isDayFormat(format)
   const stored: ReadonlyMap<string, number> =
     !isDaily && odd.some((meter) => meter.gap === 0)
@@ -70,19 +70,19 @@ export async function rejectLengths(
   context: PipelineContext,
   state: FileState,
   reland: () => Promise<void>,
-): Promise<Useless> {
+): Promise<Unusable> {
   const { store, folders } = context
   const { arrival } = state
-  const counted = await countUseless(store, arrival)
+  const counted = await countUnusable(store, arrival)
   if (counted.rows === 0) return counted
   await reland()
-  const closest = await closestOfUseless(store, arrival)
+  const closest = await closestOfUnusable(store, arrival)
   const allowed = lengthsOf(context.profile, state.feed)
   const detailOf = (meterId: string) => lengthDetail(meterId, closest.get(meterId), allowed)
   const folder = landedFolder(folders.landing, arrival)
   for (const { chunk, line } of state.manifest.chunks) {
     const rows: RawRow[] = []
-    const flush = () => rejectUseless(store, arrival, { rows: rows.splice(0), detailOf })
+    const flush = () => rejectUnusable(store, arrival, { rows: rows.splice(0), detailOf })
     for (const row of splitRows(await readFile(join(folder, chunkName(chunk))), line)) {
       if (rows.push(row) === batchRows) await flush()
     }
@@ -96,18 +96,18 @@ interface Suspects {
   readonly detailOf: (meterId: string) => string
 }
 
-async function rejectUseless(
+async function rejectUnusable(
   store: Store,
   arrival: number,
   { rows, detailOf }: Suspects,
 ): Promise<void> {
   const first = rows[0]?.line ?? 0
   const found = await store.rows<{ line: number; meter_id: string; quantity: string }>(
-    uselessLines(arrival, first, (rows.at(-1)?.line ?? 0) - first + 1),
+    unusableLines(arrival, first, (rows.at(-1)?.line ?? 0) - first + 1),
   )
-  const useless = new Map(found.map((row) => [row.line, row]))
+  const unusable = new Map(found.map((row) => [row.line, row]))
   const rejects = rows.flatMap((row) => {
-    const { meter_id: meterId, quantity } = useless.get(row.line) ?? {}
+    const { meter_id: meterId, quantity } = unusable.get(row.line) ?? {}
     if (meterId === undefined || quantity === undefined) return []
     return [toRejectRow(arrival, row, lengthless(detailOf(meterId), quantity))]
   })
@@ -142,7 +142,7 @@ function spellLength(seconds: number): string {
 }
 
 /** What the reads of one meter in a file look like. */
-interface OddMeter {
+interface IrregularMeter {
   readonly meterId: string
   /** Smallest gap between two different starts, seconds; 0 where there is one start only. */
   readonly gap: number
@@ -152,11 +152,11 @@ interface OddMeter {
  * The meters of a file whose smallest gap is another than `seconds`, the length that its sample
  * showed. Where `all` is not set only those are looked at whose shape does not prove it.
  */
-async function oddMeters(
+async function metersOfOtherLength(
   store: Store,
   arrival: number,
   wanted: { readonly seconds: number; readonly all: boolean },
-): Promise<readonly OddMeter[]> {
+): Promise<readonly IrregularMeter[]> {
   const { seconds, all } = wanted
   const { reads } = stagingOf(arrival)
   const rows = await store.rows<{ meter_id: string; gap: number }>({

@@ -1,7 +1,7 @@
 import { Fault } from '../../schemas/fault.js'
 import { balance } from '../../schemas/receipt.js'
 import type { PipelineContext } from '../context.js'
-import type { Proved } from '../kind.js'
+import type { LoadedFile } from '../kind.js'
 import type { FileState, Notes } from '../ledger/file-state.js'
 import { addQuantities } from '../ledger/sums.js'
 import {
@@ -20,7 +20,10 @@ import type { StagingTotals } from './irregular-meters.js'
 import type { Counted } from './overlap.js'
 
 /** Decides what becomes of a usage file whose rows add up. */
-export async function weighUsage(context: PipelineContext, proved: Proved): Promise<FileState> {
+export async function reconcileUsage(
+  context: PipelineContext,
+  proved: LoadedFile,
+): Promise<FileState> {
   const { state, origin, receipts, staged, reland } = proved
   const { shapes, repeated = 0 } = staged
   const notes = {

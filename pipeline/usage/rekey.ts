@@ -86,22 +86,22 @@ async function recordMoves(store: Store, arrival: number, move: Move): Promise<v
   if (rows.length > 0) await store.insert(moves, rows)
 }
 
-const useless = (arrival: number) => {
+const unusable = (arrival: number) => {
   const { reads, repairs } = stagingOf(arrival)
   return sql`${id(reads)}
     WHERE meter_id IN (SELECT meter_id FROM ${id(repairs)} WHERE seconds = 0)`
 }
 
 /** Rows that are not usable because their meters are not, and how many meters that are. */
-export interface Useless extends Counted {
+export interface Unusable extends Counted {
   readonly meters: number
 }
 
 /** Rows and energy of the meters whose rows are not usable. */
-export async function countUseless(store: Store, arrival: number): Promise<Useless> {
-  const [found] = await store.rows<Useless>({
+export async function countUnusable(store: Store, arrival: number): Promise<Unusable> {
+  const [found] = await store.rows<Unusable>({
     sql: sql`SELECT count() AS rows, toString(sum(quantity)) AS quantity,
-        uniqExact(meter_id) AS meters FROM ${useless(arrival)}`,
+        uniqExact(meter_id) AS meters FROM ${unusable(arrival)}`,
   })
   return {
     rows: Number(found?.rows ?? 0),
@@ -119,7 +119,7 @@ export interface Closest {
 }
 
 /** What shows of each meter that its rows are not usable. */
-export async function closestOfUseless(
+export async function closestOfUnusable(
   store: Store,
   arrival: number,
 ): Promise<ReadonlyMap<string, Closest>> {
@@ -132,7 +132,7 @@ export async function closestOfUseless(
         FROM (
           SELECT meter_id, toUnixTimestamp(starts_at) AS start,
             bitAnd(max(version), 4294967295) AS line
-          FROM ${useless(arrival)}
+          FROM ${unusable(arrival)}
           GROUP BY meter_id, start
         )
         GROUP BY meter_id
@@ -144,10 +144,10 @@ export async function closestOfUseless(
 }
 
 /** Their lines and quantities among `lines` physical lines from `line` on, in no order. */
-export function uselessLines(arrival: number, line: number, lines: number): Statement {
+export function unusableLines(arrival: number, line: number, lines: number): Statement {
   return {
     sql: sql`SELECT toUInt32(bitAnd(version, 4294967295)) AS line, meter_id,
         toString(quantity) AS quantity
-      FROM ${useless(arrival)} AND ${within(sql`version`, lineBounds(arrival, line, lines))}`,
+      FROM ${unusable(arrival)} AND ${within(sql`version`, lineBounds(arrival, line, lines))}`,
   }
 }

@@ -29,7 +29,7 @@ import type { Reader } from './judge.js'
 import { rulesOf } from './sample.js'
 import { explainStamp, rememberStamps, toLocalStart } from './timestamps.js'
 
-export interface OddRows {
+export interface RowPathCounts {
   readonly accepted: number
   readonly rejected: number
   readonly rejectedMicros: bigint
@@ -44,11 +44,11 @@ const linesAtOnce = 4_000_000
  * Judges the rows of a chunk that the engine has not stored, one by one: the good ones join the
  * others in staging, the bad ones are written down with line, column and reason.
  */
-export async function judgeOddRows(
+export async function loadRowByRow(
   context: PipelineContext,
   task: LoadTask,
   reader: Reader | undefined,
-): Promise<OddRows> {
+): Promise<RowPathCounts> {
   const path = join(
     landedFolder(context.folders.landing, task.arrival),
     chunkName(task.chunk.chunk),
