@@ -1,18 +1,18 @@
-import { unlock as unlockCustomer } from '../../api/access/attempts.js'
+import { unlock } from '../../api/access/attempts.js'
 import { recordAct } from '../../pipeline/ledger/audit.js'
 import { createStore } from '../../pipeline/store/clickhouse.js'
 import { commandActor } from '../stack/actor.js'
 import { type Context, exitCodes } from './context.js'
 import { useData } from './use-stack.js'
 
-/** Takes the lock of a customer away; gateways hear of it within seconds. */
-export async function unlock(context: Context, clientId: string): Promise<number> {
+/** Unlocks a customer; gateways apply it within seconds. */
+export async function unlockCommand(context: Context, clientId: string): Promise<number> {
   const wasLocked = await useData(context, 'unlock', async (stack) => {
     const store = createStore(stack.store)
     try {
       const act = { act: 'unlock', subject: clientId, detail: '' } as const
       await recordAct(store, commandActor(), act)
-      return await unlockCustomer(store, clientId, new Date())
+      return await unlock(store, clientId, new Date())
     } finally {
       await store.close()
     }
