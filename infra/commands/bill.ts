@@ -73,10 +73,11 @@ function renderVariance(variance: BillSummary['variance']): readonly string[] {
   const { billed, quantity, cost, causes } = variance
   const spell = (what: string, counts: Readonly<Record<string, number>>) =>
     Object.entries(counts)
-      .map(
-        ([status, bills], at) =>
-          `${grouped(bills)} ${at === 0 ? what : ''}${outcomes[status] ?? status}`,
-      )
+      .map(([status, bills], at) => {
+        const outcome = outcomes[status] ?? status
+        const words = bills === 1 ? outcome.replace(/matches$/, 'match') : outcome
+        return `${grouped(bills)} ${at === 0 ? what : ''}${words}`
+      })
       .join(', ')
   return [
     `compared with ${grouped(billed)} billed: ${spell('quantity ', quantity)}; ${spell('cost ', cost)}`,

@@ -189,7 +189,7 @@ const commandContext: Omit<Context, 'print'> = {
   say: () => undefined,
 }
 
-t.test('a person asks for bills by command, and is told what to mend', async (t) => {
+t.test('a command computes bills and reports invalid options', async (t) => {
   const printed: string[] = []
   const context: Context = { ...commandContext, print: (text) => printed.push(text) }
   const json = false
@@ -237,7 +237,7 @@ t.test('a person compares the rates of a cycle, and asks what is in the views', 
   t.equal(await compareCommand(context, { cycle: 'TWIN', json: false }), 0)
   t.equal(await compareCommand(context, { cycle: 'TWIN', json: true }), 0)
   t.equal(await dictionary(context), 0)
-  t.match(printed[0], /^1 meters, \d+ rate codes: \d+ of \d+ comparisons are whole/)
+  t.match(printed[0], /^1 meters, \d+ rate codes: \d+ of \d+ comparisons are complete/)
   t.match(printed[0], /\nTWIN +2026-01-01 +2026-01-31 +1$/m)
   t.match(JSON.parse(printed[1] ?? ''), { meters: 1, cycles: [{ cycleId: 'TWIN', periods: 1 }] })
   const page = join(packageRoot(import.meta.url), 'infra', 'schema', 'views', 'dictionary.md')
