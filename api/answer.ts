@@ -7,7 +7,7 @@ import type { GatewayResponse } from './request.js'
  * errorCode 1, 2, 3, 4 or 86, or a 4xx status without a body.
  */
 export const denials = {
-  /** No token, or one that proves nothing; wrong credentials of a service account. */
+  /** A missing or unverifiable token; wrong credentials of a service account. */
   token: { errorCode: 1, tableStatus: 401, bareStatus: 401 },
   unknown: { errorCode: 1, tableStatus: 401, bareStatus: 404 },
   twoLeft: { errorCode: 2, tableStatus: 401, bareStatus: 401 },
@@ -18,21 +18,21 @@ export const denials = {
 
 export type Denial = keyof typeof denials
 
-interface Traced {
-  /** Keyed hash of the identifier that the answer is about, for the log. */
+interface Logged {
+  /** Keyed hash of the customer or hub, for the log. */
   readonly pseudonym?: string
-  /** Why, for the log: a fault's code or a word on what was wrong with a token or a body. */
+  /** Reason for the log: a fault code, or what was wrong with a token or body. */
   readonly reason?: string
 }
 
-/** What a route decided, before it is put into HTTP. */
-export type Answer = Traced &
+/** The decision of a route, before it becomes an HTTP response. */
+export type Answer = Logged &
   (
     | { readonly kind: 'good'; readonly body: string }
-    /** 202: it is durable, and `location` tells what becomes of it. */
+    /** 202: the data is durable; `location` is the URL of its receipt. */
     | { readonly kind: 'accepted'; readonly body: string; readonly location: string }
     | { readonly kind: 'denied'; readonly denial: Denial }
-    /** The request is wrong; `detail` names the field and the remedy. */
+    /** The request is invalid; `detail` names the field and the remedy. */
     | { readonly kind: 'wrong'; readonly detail: string }
     | { readonly kind: 'bare'; readonly status: number; readonly headers?: Headers }
     | { readonly kind: 'page'; readonly body: string; readonly type: string }
@@ -43,7 +43,7 @@ export type Answer = Traced &
 type Headers = GatewayResponse['headers']
 
 export interface ErrorStyleOf {
-  /** Login tells its code in both styles. */
+  /** Login sends its code in both styles. */
   readonly style: ErrorStyle
   /** Status for a valid token without an account. */
   readonly unknownStatus: 401 | 404
@@ -59,7 +59,7 @@ export interface Rendered {
 const none: Headers = []
 const json: Headers = [['Content-Type', 'application/json']]
 
-/** Puts an answer into a status, header fields and a body, in one of the two styles. */
+/** Renders an answer as status, header fields and body, in one of the two styles. */
 export function render(answer: Answer, { style, unknownStatus }: ErrorStyleOf): Rendered {
   switch (answer.kind) {
     case 'good':

@@ -39,41 +39,42 @@ export interface GatewayOptions {
   readonly profile: Profile
   readonly store: StoreAddress
   readonly redisUrl: string
-  /** Hashes identifiers for logs and tokens for the count of attempts. */
+  /** Key of the hashes of identifiers in logs and of tokens in counted attempts. */
   readonly key: string
   readonly secret: (reference: SecretReference) => string
-  /** Takes what is sent here; undefined where the profile does not let anything be sent. */
+  /** Receives files and rows; undefined if the profile does not accept any. */
   readonly intake?: Intake | undefined
   readonly tracing?: Tracing | undefined
   readonly onRequest: (entry: RequestEntry) => void
-  /** A fault of the world or a broken program; `requestId` is empty outside of requests. */
+  /** Reports an external fault or a program error; `requestId` is empty outside of requests. */
   readonly onFailure: (error: unknown, requestId: string) => void
 }
 
 export interface Gateway {
   readonly listeners: readonly Listener[]
-  /** Faults while login and customer cannot be answered. */
+  /** Rejects while login and customer requests cannot be answered. */
   ready(): Promise<void>
   figures(): GatewayFigures
   close(): Promise<void>
 }
 
-/** What a gateway tells of its parts to those who watch it. */
+/** State of a gateway's parts for metrics. */
 export interface GatewayFigures {
   readonly identity: IdentityFigures
   readonly cis: ReturnType<GuardedCis['breaker']>
-  /** Calls to the head-end that failed in a row; undefined where there is none. */
+  /** Consecutive failed calls to the head-end; undefined if none is configured. */
   readonly amiFailures: number | undefined
 }
 
 const locksMs = 5_000
 const warmMsMax = 5_000
 
-/** Builds the gateway of a profile and starts its listeners. Faults: the listeners' and drivers'. */
+/** Creates the gateway of a profile and starts its listeners. Throws the faults of its parts. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { profile, onFailure } = options
   const { gateway } = profile
-  if (gateway === undefined) throw new Fault('PROFILE', 'gateway: missing: write a section')
+  if (gateway === undefined)
+    throw new Fault('PROFILE', 'the section gateway is missing; add it to the profile')
   const parts = createParts(options)
   await warm(parts, onFailure)
   const handling = createHandling({
@@ -122,7 +123,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   return { listeners, ready: parts.ready, figures: parts.figures, close }
 }
 
-/** What can be read beforehand is; a gateway starts all the same while the world is away. */
+/** Reads keys and locks in advance; the gateway also starts while their servers are down. */
 async function warm(parts: Parts, onFailure: GatewayOptions['onFailure']): Promise<void> {
   const ready = parts.ready().catch((error: unknown) => onFailure(error, ''))
   await withDeadline(ready, warmMsMax, () => undefined)
@@ -139,7 +140,7 @@ function createParts(options: GatewayOptions): Parts {
   const { profile, key, redisUrl, tracing, onFailure } = options
   const { gateway, identity: identitySettings, cis: cisSettings } = profile
   if (gateway === undefined || identitySettings === undefined || cisSettings === undefined) {
-    throw new Fault('PROFILE', 'gateway needs the sections identity and cis')
+    throw new Fault('PROFILE', 'the section gateway needs the sections identity and cis')
   }
   const onFault = (fault: Fault) => onFailure(fault, '')
   const now = Date.now
@@ -168,13 +169,13 @@ function createParts(options: GatewayOptions): Parts {
   const locks = createLocks({ store, everyMs: locksMs, onFailure: onFault })
   const attempts = createAttempts({ store, key, now: () => new Date() })
   const { tokenBytesMax } = gateway.limits
-  const admission = { identity, attempts, locks, tokenBytesMax, customers }
-  const register = createRegistrar({ queues, onFailure: onFault })
+  const authorization = { identity, attempts, locks, tokenBytesMax, customers }
+  const registrar = createRegistrar({ queues, onFailure: onFault })
   const binding = createBindParts(options, store)
   return {
     routes: [
       ...binding.routes,
-      ...createSentRoutes(options),
+      ...createUploadRoutes(options),
       ...createReferenceRoutes(profile),
       {
         name: 'login',
@@ -182,7 +183,7 @@ function createParts(options: GatewayOptions): Parts {
         path: '/gateway/login',
         access: 'bearer',
         keepsCode: true,
-        run: createLogin(admission),
+        run: createLogin(authorization),
       },
       {
         name: 'customer',
@@ -190,7 +191,7 @@ function createParts(options: GatewayOptions): Parts {
         path: '/gateway/customer',
         access: 'bearer',
         keepsCode: false,
-        run: createCustomer({ ...admission, register }),
+        run: createCustomer({ ...authorization, registrar }),
       },
     ],
     ready: async () => {
@@ -202,19 +203,19 @@ function createParts(options: GatewayOptions): Parts {
       amiFailures: binding.amiFailures(),
     }),
     close: async () => {
-      await Promise.all([locks.close(), register.close()])
+      await Promise.all([locks.close(), registrar.close()])
       await Promise.all([identity.close(), cis.close(), queues.close(), binding.close()])
       await store.close()
     },
   }
 }
 
-function createSentRoutes({ profile, intake }: GatewayOptions): readonly Route[] {
+function createUploadRoutes({ profile, intake }: GatewayOptions): readonly Route[] {
   if (profile.intake === undefined || intake === undefined) return []
   return createIntakeRoutes({ intake, isServiceAccount: createBasicAuth(profile.intake) })
 }
 
-/** The document that describes the gateway, for programs and for people. */
+/** The API description of the gateway, for programs and for people. */
 function createReferenceRoutes(profile: Profile): readonly Route[] {
   const documents = new Map(
     profile.gateway?.versions.map(({ name, deprecatedOn }) => [
@@ -242,7 +243,7 @@ function createReferenceRoutes(profile: Profile): readonly Route[] {
   ]
 }
 
-/** A claim may be this much older than the call that it waits for. */
+/** Time between the claim of an action and the call to the head-end, at most. */
 const claimMs = 5_000
 
 interface BindParts extends Pick<Parts, 'routes' | 'close'> {
@@ -266,7 +267,7 @@ function createBindParts(options: GatewayOptions, store: Store): BindParts {
     pseudonymize: createPseudonymizer(key),
     inFlightMs: amiSettings.timeoutMs + claimMs,
     now,
-    onWrongCheck: (requestId: string) => onFailure(wrongCheck(), requestId),
+    onWrongCrc: (requestId: string) => onFailure(wrongCrc(), requestId),
   }
   const access = { access: 'mutual', keepsCode: false } as const
   const post = { ...access, name: 'bind', method: 'POST', path: '/gateway/bind' } as const
@@ -281,16 +282,13 @@ function createBindParts(options: GatewayOptions, store: Store): BindParts {
   }
 }
 
-/** Written down before the head-end hears of it; which hub it is stands with the action. */
+/** Records an action before it is sent to the head-end; its hub is stored with the action. */
 async function recordBind(store: Store, who: string, action: Action): Promise<void> {
   const what = action.actionCode === 1 ? 'bind' : 'unbind'
   const detail = `${what} at meter ${action.meterId}`
   await recordAct(store, { who, via: 'gateway' }, { act: 'bind', subject: action.claim, detail })
 }
 
-function wrongCheck(): Fault {
-  return new Fault(
-    'AMI_ANSWER',
-    'an install code has a wrong check; bind.installCodeCrc lets it pass',
-  )
+function wrongCrc(): Fault {
+  return new Fault('AMI_ANSWER', 'an install code has a wrong CRC; bind.installCodeCrc accepts it')
 }

@@ -13,7 +13,6 @@ import type {
 } from './request.js'
 import { createMatch, type Route } from './route.js'
 import { traceRequests } from './traced.js'
-import { versionHeaders } from './version.js'
 
 /** One request for the log: codes and hashes, never a token, a name or an address. */
 export interface RequestEntry {
@@ -35,15 +34,15 @@ export interface HandleOptions {
   readonly requestsInFlightMax: number
   readonly log: (entry: RequestEntry) => void
   readonly tracer?: Tracer | undefined
-  /** A fault of the world or a broken program, with all that is known of it. */
+  /** Reports an external fault or a program error with its cause. */
   readonly onFailure: (error: unknown, requestId: string) => void
 }
 
 const breakerRetrySeconds = 5
 
 /**
- * The way of every request: match, authenticate, parse, resolve, respond. It is the only place that
- * turns a failure into a status, and whatever happens it answers and leaves a line in the log.
+ * Handles every request: match, authenticate, parse, resolve, respond. Only this function turns a
+ * failure into a status. It always responds and always writes a log line.
  */
 export function createHandling(options: HandleOptions): Handling {
   const match = createMatch(
@@ -142,9 +141,27 @@ function overload({ requestsInFlightMax }: HandleOptions): Fault {
   return new Fault('OVERLOAD', `${requestsInFlightMax} requests are in flight`)
 }
 
-/** The answer, or a fault once its time is up: an answer that comes later is dropped. */
+/** The answer, or a fault after the time-out; a later answer is dropped. */
 function within(answer: Promise<Answer>, answerMsMax: number): Promise<Answer> {
   return withDeadline(answer, answerMsMax, () => {
     throw new Fault('OVERLOAD', `no answer within ${answerMsMax} ms`)
   })
+}
+
+/**
+ * Header fields that announce the end of a version: `Deprecation` (RFC 9745, seconds since 1970) and
+ * `Sunset` (RFC 8594, an HTTP date). The profile requires at least 90 days between the two.
+ */
+export function versionHeaders(
+  versions: readonly GatewayVersion[],
+): ReadonlyMap<string, GatewayResponse['headers']> {
+  return new Map(
+    versions.map(({ name, deprecatedOn, sunsetOn }) => [
+      name,
+      [
+        ...(deprecatedOn ? [['Deprecation', `@${Date.parse(deprecatedOn) / 1_000}`] as const] : []),
+        ...(sunsetOn ? [['Sunset', new Date(sunsetOn).toUTCString()] as const] : []),
+      ],
+    ]),
+  )
 }

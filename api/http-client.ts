@@ -3,22 +3,24 @@ import { readFileSync } from 'node:fs'
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import { Fault, type FaultCode } from '../schemas/fault.js'
+import type { HeaderSettings } from '../schemas/settings/gateway-cis.js'
+import type { SecretReference } from '../schemas/settings/secret.js'
 
 export interface HttpClientOptions {
-  /** Which fault a call that fails is. */
+  /** The fault code of a failed request. */
   readonly fault: FaultCode
-  /** What is called, for the fault's detail. */
+  /** Name of the server in error messages. */
   readonly name: string
-  /** From the call to the last byte received. */
+  /** From the request to the last byte of the response. */
   readonly timeoutMs: number
   /**
-   * The time begins when a call has its connection: waiting for one of the pool is no failure of the
-   * server's. Only where whoever waits for the call has a limit of his own.
+   * Start the time-out when a pool connection is assigned: waiting for one is not a failure of the
+   * server. Use it only if the caller has a deadline of its own.
    */
   readonly mayQueue?: boolean
   readonly connectionsMax: number
   readonly answerBytesMax: number
-  /** Authorities that are trusted instead of the system's, PEM. */
+  /** PEM file of authorities to trust instead of the system's. */
   readonly caFile?: string | undefined
 }
 
@@ -27,7 +29,7 @@ export interface HttpRequest {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** Of the body; default JSON. */
+  /** Content type of the body; JSON by default. */
   readonly type?: string
 }
 
@@ -43,9 +45,8 @@ export interface HttpClient {
 }
 
 /**
- * Calls one server of the utility's over a pool of connections that are kept. Redirects are not
- * followed, and an answer is cut off where it passes its limit or its time; either is a fault.
- * Throws `PROFILE` where caFile cannot be used.
+ * Calls one server of the utility over a pool of persistent connections. It follows no redirects. A
+ * response that exceeds its size or time limit is a fault. Throws `PROFILE` if caFile is unusable.
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const pool = { keepAlive: true, maxSockets: options.connectionsMax, maxFreeSockets: 64 }
@@ -61,8 +62,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         })
       } catch (cause) {
         const reason = cause instanceof Error ? cause.message : String(cause)
-        const place = `${options.name} at ${url.origin}`
-        throw new Fault(options.fault, `${place} gave no answer (${reason})`, { cause })
+        const detail = `no response from ${options.name} at ${url.origin} (${reason})`
+        throw new Fault(options.fault, detail, { cause })
       }
     },
     close: () => {
@@ -71,7 +72,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   }
 }
 
-/** Read once: a file that holds no certificate would be a refusal of every server, without a word. */
+/** Checks the file at start: without a certificate every server would be rejected silently. */
 function readAuthorities(path: string): string {
   try {
     const pem = readFileSync(path, 'utf8')
@@ -79,7 +80,9 @@ function readAuthorities(path: string): string {
     return pem
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new Fault('PROFILE', `caFile: ${path} holds no certificate (${reason})`, { cause })
+    throw new Fault('PROFILE', `caFile: ${path} does not contain a certificate (${reason})`, {
+      cause,
+    })
   }
 }
 
@@ -105,7 +108,7 @@ function exchange(url: URL, call: HttpRequest, options: Exchange): Promise<HttpR
     let late: NodeJS.Timeout | undefined
     const watch = () => {
       late = setTimeout(() => {
-        request.destroy(new Error(`not within ${options.timeoutMs} ms`))
+        request.destroy(new Error(`timed out after ${options.timeoutMs} ms`))
       }, options.timeoutMs)
     }
     if (options.mayQueue) request.once('socket', watch)
@@ -139,11 +142,11 @@ async function readBody(response: IncomingMessage, bytesMax: number): Promise<st
     if (bytes > bytesMax) throw new Error(`more than ${bytesMax} bytes`)
     pieces.push(piece)
   }
-  if (!response.complete) throw new Error('it was cut off')
+  if (!response.complete) throw new Error('the response was cut off')
   return Buffer.concat(pieces).toString('utf8')
 }
 
-/** The object that an answer holds; undefined where it is no JSON object. */
+/** Parses a JSON object; undefined for anything else. */
 export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text)
@@ -152,4 +155,17 @@ export function parseObject(text: string): Readonly<Record<string, unknown>> | u
   } catch {
     return undefined
   }
+}
+
+/** Header fields with their secret references resolved. */
+export function resolveHeaders(
+  headers: HeaderSettings,
+  secret: (reference: SecretReference) => string,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : secret(value),
+    ]),
+  )
 }

@@ -1,33 +1,33 @@
-/** A request as a listener captured it, whatever the listener: all that handlers see of HTTP. */
+/** A request as captured by any listener: the only view that handlers have of HTTP. */
 export interface GatewayRequest {
   /** Upper case. */
   readonly method: string
-  /** Without the query, which is never looked at. */
+  /** Without the query string, which is ignored. */
   readonly path: string
-  /** `Authorization`; where it was sent twice both values, joined by a comma. */
+  /** `Authorization`; repeated fields are joined by a comma. */
   readonly authorization: string | undefined
   readonly body: string
   /**
-   * The bytes as they come, instead of `body`, where the route asks for that; they end early where
-   * the client goes.
+   * The body as a stream instead of `body`, for routes that ask for it; it ends early if the client
+   * disconnects.
    */
   readonly stream?: AsyncIterable<Buffer> | undefined
-  /** Any other header field by its name in lower case, unless it was sent twice. */
+  /** Any other header field by its name in lower case, unless it is repeated. */
   readonly field?: (name: string) => string | undefined
-  /** `X-Request-Id` of the request if it is sane, else one of our own. */
+  /** `X-Request-Id` of the request if it is valid, otherwise a generated one. */
   readonly id: string
-  /** Of the caller's trace (W3C Trace Context), read where traces are on alone. */
+  /** The caller's trace (W3C Trace Context), read only while tracing is on. */
   readonly traceparent?: string | undefined
-  /** Whether the client showed a certificate that is trusted. */
+  /** Whether the client presented a trusted certificate. */
   readonly isMutual: boolean
-  /** When its header was there, `performance.now()`. */
+  /** When the header was complete, `performance.now()`. */
   readonly startedAt: number
 }
 
 export interface GatewayResponse {
   readonly status: number
   readonly headers: readonly (readonly [name: string, value: string])[]
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly body: string
   /** For `X-Request-Id`. */
   readonly id: string
@@ -36,34 +36,34 @@ export interface GatewayResponse {
 /** Answers a request; never rejects and never throws. */
 export type Handle = (request: GatewayRequest) => GatewayResponse | Promise<GatewayResponse>
 
-/** Whether a request's body is read as it comes. */
+/** Whether a request's body is streamed. */
 export type IsStreamed = (request: Pick<GatewayRequest, 'method' | 'path' | 'isMutual'>) => boolean
 
-/** The answer to a request that a listener cannot take for a whole one, or from its address. */
+/** Responds to an incomplete request, or to one that its address may not send. */
 export type Refuse = (
   status: number,
   request: Pick<GatewayRequest, 'id' | 'startedAt'>,
 ) => GatewayResponse
 
-/** What serves a request, for listeners and what wraps them. */
+/** The functions that a listener calls. */
 export interface Handling {
   readonly handle: Handle
   readonly refuse: Refuse
   readonly isStreamed: IsStreamed
 }
 
-const sane = /^[A-Za-z0-9._-]{1,64}$/
+const validId = /^[A-Za-z0-9._-]{1,64}$/
 
-/** The last digits of ids, made beforehand: a number becomes text once in a thousand requests. */
+/** Prepared last digits of ids: a number is formatted only once in a thousand requests. */
 const endings = Array.from({ length: 1_000 }, (_, at) => String(at).padStart(3, '0'))
 
-/** Names requests: what the client called it where that is sane, else a number of this process. */
+/** Generates request ids: the client's id if it is valid, otherwise a counter of this process. */
 export function createRequestIds(prefix: string): (given: string | undefined) => string {
   let thousands = 0
   let count = 0
   let start = `${prefix}-0`
   return (given) => {
-    if (given !== undefined && sane.test(given)) return given
+    if (given !== undefined && validId.test(given)) return given
     if (count === endings.length) {
       count = 0
       thousands++

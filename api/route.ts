@@ -1,25 +1,25 @@
 import type { Answer } from './answer.js'
 import type { GatewayRequest } from './request.js'
 
-/** What a route does; `rest` is what stands in the place of a `*` at the path's end. */
+/** Answers the requests of a route; `rest` is the segment matched by a `*` at the path's end. */
 export type RouteHandler = (request: GatewayRequest, at: MatchedPath) => Answer | Promise<Answer>
 
 export interface MatchedPath {
   readonly rest: string
-  /** The version that was called. */
+  /** The requested version. */
   readonly version: string
 }
 
 export interface Route {
   readonly name: string
   readonly method: 'GET' | 'POST' | 'PUT'
-  /** Behind the version; a `*` at its end takes one more segment. */
+  /** Path after the version; a `*` at its end matches one more segment. */
   readonly path: string
-  /** bearer: the listener for tokens. mutual: only where the client has shown a certificate. */
+  /** bearer: served to clients with a token. mutual: only to clients with a certificate. */
   readonly access: 'bearer' | 'mutual'
-  /** Whether failures always carry their code, whatever the profile's error style. */
+  /** Whether refusals always include their code, regardless of the profile's error style. */
   readonly keepsCode: boolean
-  /** Whether its body is read as it comes, for however long that takes. */
+  /** Whether its body is streamed, without a time limit. */
   readonly isStreamed?: boolean
   readonly run: RouteHandler
 }
@@ -35,8 +35,8 @@ export type Match =
   | { readonly kind: 'wrongMethod'; readonly allow: string }
 
 /**
- * Finds the route of a request in constant time. A path of the other listener is as unknown as any:
- * nobody learns by calling what is served elsewhere.
+ * Finds the route of a request in constant time. A path of the other listener is unknown, so that no
+ * client can probe what is served elsewhere.
  */
 export function createMatch(
   routes: readonly Route[],

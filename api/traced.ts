@@ -7,19 +7,19 @@ export interface TracedOptions {
   readonly match: ReturnType<typeof createMatch>
 }
 
-/** Method and route as the table of routes has them: what the caller wrote may hold an account. */
-type Place = { readonly method: string; readonly route: string }
+/** Method and route from the route table: the path of the request may contain an account. */
+type SpanRoute = { readonly method: string; readonly route: string }
 
-const nowhere: Place = { method: '_OTHER', route: 'none' }
+const nowhere: SpanRoute = { method: '_OTHER', route: 'none' }
 
-/** The same handling with a span for each request, in the trace of its caller where it names one. */
+/** Adds a span for each request, in the trace of its caller if the request has one. */
 export function traceRequests(handling: Handling, { tracer, match }: TracedOptions): Handling {
-  const placeOf = (request: GatewayRequest): Place => {
+  const placeOf = (request: GatewayRequest): SpanRoute => {
     const found = match(request)
     if (found.kind !== 'route') return nowhere
     return { method: found.route.method, route: `/${found.version}${found.route.path}` }
   }
-  const spanOf = ({ method, route }: Place) => ({
+  const spanOf = ({ method, route }: SpanRoute) => ({
     name: `${method} ${route}`,
     kind: 'server' as const,
     attributes: { 'http.request.method': method, 'http.route': route },

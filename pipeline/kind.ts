@@ -42,7 +42,7 @@ export interface StagedSums {
 }
 
 /** A file whose bytes, receipts and staging agree. */
-export interface Proved {
+export interface LoadedFile {
   readonly state: FileState
   readonly origin: Arrival | undefined
   readonly receipts: readonly ChunkReceipt[]
@@ -65,9 +65,9 @@ export interface Kind {
    * Decides what becomes of files that are published together, mostly of a single one; `ended` are
    * those of them of which it is decided already.
    */
-  weigh(
+  reconcile(
     context: PipelineContext,
-    files: readonly Proved[],
+    files: readonly LoadedFile[],
     ended: readonly FileState[],
   ): Promise<readonly FileState[]>
   /** Brings the rows of a decided file into the target, where nobody sees them yet. */

@@ -8,7 +8,7 @@ import { createZone } from '../schemas/time/zone.js'
 import { compareWhenDue, queueComparisons } from './bills/compare/when-due.js'
 import { billWhenDue, queueDue } from './bills/when-due.js'
 import type { Folders, PipelineContext } from './context.js'
-import { backfill, backfillSource, giveUpHistory, openHistory } from './customers/backfill.js'
+import { backfill, backfillSource, failHistory, openHistory } from './customers/backfill.js'
 import { register } from './customers/registrations.js'
 import { logFailure } from './failure.js'
 import { pushSource, uploadSource } from './intake/arrive.js'
@@ -20,7 +20,7 @@ import type { Tracing } from './queues/tracing.js'
 import { createSources } from './sources/drivers.js'
 import { fetch } from './steps/fetch.js'
 import { load } from './steps/load.js'
-import type { Stillness } from './steps/poll.js'
+import type { Stability } from './steps/poll.js'
 import { pollWhenDue } from './steps/poll-when-due.js'
 import { receive } from './steps/receive.js'
 import { giveUp, reconcile } from './steps/reconcile.js'
@@ -62,11 +62,11 @@ const historiesAtOnce = 4
 export async function createWorker(options: WorkerOptions): Promise<{ close(): Promise<void> }> {
   const context = createContext(options)
   const { profile, redisUrl, log } = options
-  const stillness = new Map<string, Stillness>()
+  const stability = new Map<string, Stability>()
   const steps: { readonly [N in JobName]: (data: JobData<N>) => Promise<void> } = {
     poll: async ({ source }) => {
-      const seen = stillness.get(source) ?? new Map()
-      stillness.set(source, seen)
+      const seen = stability.get(source) ?? new Map()
+      stability.set(source, seen)
       await pollWhenDue(context, source, seen)
     },
     fetch: ({ arrival }) => fetch(context, arrival),
@@ -96,10 +96,10 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       concurrency,
       attemptsMax: profile.limits.attemptsMax,
       run: steps[name],
-      giveUp: async (data, error) => {
+      fail: async (data, error) => {
         if ('arrival' in data && name !== 'reprocess')
           await giveUp(context, { job: name, arrival: data.arrival }, error)
-        if ('meterId' in data) await giveUpHistory(context, data.meterId, error)
+        if ('meterId' in data) await failHistory(context, data.meterId, error)
       },
       onFailure: (ids, error, attempts) => {
         logFailure(log, { job: name, ...ids, attempts }, error)

@@ -32,7 +32,7 @@ const usageColumns = [
 ] as const
 
 /**
- * Every feed that a file may carry, under the name that stands in its file's name; columns in the
+ * Every feed that a file may carry, under the name that its file's name has; columns in the
  * order of the header. Specification 2.8 names the columns of usage; of the other feeds 2.9 to 2.11
  * name the content only. A feed is added by its line here, its file in `feeds/` and its table.
  */

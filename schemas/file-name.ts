@@ -19,7 +19,7 @@ const expected = '<CompanyCode>_<DDMMYYYY>_<Feed>[_<n>].csv[.gz|.zip]'
 const date = String.raw`(?<day>\d{2})(?<month>\d{2})(?<year>\d{4})`
 const stem = String.raw`(?<before>(?<company>[A-Za-z0-9]{1,32})_${date}_)(?<feed>[A-Za-z]+)(?<after>(?:_(?<suffix>\d{1,9}))?)`
 const shape = new RegExp(String.raw`^${stem}(?<ending>(?:\.[a-z]+)+)$`)
-const remedy = 'fileNames in the profile says how else files may be named'
+const remedy = 'add other patterns to fileNames in the profile'
 const endings: ReadonlyMap<string, FileName['compression']> = new Map([
   ['.csv', 'none'],
   ['.csv.gz', 'gzip'],
@@ -28,7 +28,7 @@ const endings: ReadonlyMap<string, FileName['compression']> = new Map([
 ])
 
 /**
- * Takes a file's name apart: one that the profile describes, or the usual one. Specification 2.8:
+ * Parses a file's name: by the profile's patterns, else by the usual one. Specification 2.8:
  * `<CompanyCode>_<DDMMYYYY>_Electric.csv`. Throws Fault `FILE_NAME`, saying what was expected, for
  * any other name: paths, dot names and control characters too.
  */
@@ -36,15 +36,16 @@ export function parseFileName(name: string, naming: Naming): FileName {
   if (Buffer.byteLength(name) > nameBytesMax)
     throw refusal(name, `it is longer than ${nameBytesMax} bytes`)
   const groups = partsOf(name, naming)
-  if (groups === undefined) throw refusal(name, `it has another shape; ${remedy}`)
+  if (groups === undefined) throw refusal(name, `it does not match the pattern; ${remedy}`)
   const { company = '', day = '', month = '', year = '' } = groups
   const { feed = '', suffix, ending = '' } = groups
   const compression = endings.get(ending)
-  if (compression === undefined) throw refusal(name, `it ends in none of ${[...endings.keys()]}`)
+  if (compression === undefined)
+    throw refusal(name, `it does not end in ${[...endings.keys()].join(', ')}`)
   if (!isFeedName(feed))
-    throw refusal(name, `its feed is none of ${feedNames.join(', ')}; ${remedy}`)
+    throw refusal(name, `its feed is not one of ${feedNames.join(', ')}; ${remedy}`)
   if (!isCalendarDay(Number(year), Number(month), Number(day)))
-    throw refusal(name, `${day}${month}${year} is no day written DDMMYYYY`)
+    throw refusal(name, `${day}${month}${year} is not a calendar day (DDMMYYYY)`)
   return {
     name,
     companyCode: company,
@@ -55,12 +56,12 @@ export function parseFileName(name: string, naming: Naming): FileName {
   }
 }
 
-/** Whether a name says that its sender is not done yet: `.part`, `.tmp`, `.filepart`, dot names. */
+/** Whether a name shows that its sender has not finished: `.part`, `.tmp`, `.filepart`, dot names. */
 function isUnfinished(name: string): boolean {
   return name.startsWith('.') || /\.(part|tmp|filepart)$/i.test(name)
 }
 
-/** What Tieline writes beside a file (receipt, rejects, a mark) and a sender to say that it is done. */
+/** What Tieline writes next to a file (receipt, rejects, a mark), and a sender's done-file. */
 const beside = /\.(receipt\.json|rejects\.csv|ended|done)$/
 
 /** Whether a name in a sender's folder is that of a file to be taken. */
@@ -68,7 +69,7 @@ export function isToBeTaken(name: string): boolean {
   return !isUnfinished(name) && !beside.test(name)
 }
 
-/** A sender's name made fit to stand in a name of ours, whatever it holds. */
+/** A sender's name with every character replaced that our own file names do not allow. */
 export function plainName(name: string): string {
   return name.replace(/[^A-Za-z0-9._-]/g, '_').slice(0, 200)
 }
@@ -77,20 +78,20 @@ function isFeedName(text: string): text is FeedName {
   return Object.hasOwn(feeds, text)
 }
 
-/** Unseen characters are not shown as they are: the message goes to logs, files and terminals. */
+/** Control characters are replaced: the message goes to logs, files and terminals. */
 function refusal(name: string, reason: string): Fault {
   const whole = name.length > nameBytesMax ? `${name.slice(0, 64)}...` : name
   const shown = JSON.stringify(whole).replace(/\p{C}/gu, '?')
   return new Fault('FILE_NAME', `${shown} is not ${expected}: ${reason}`)
 }
 
-/** What the name of a file says of it, whether or not it is a good one. */
+/** What the name of a file says, whether or not it is valid. */
 export interface Skimmed {
   readonly fileDate: string
   readonly feed: string
 }
 
-/** Reads a name without judging it; undefined for one that has no shape of those that are known. */
+/** Reads a name without validating it; undefined where it matches no known pattern. */
 export function skimFileName(name: string, naming: Naming): Skimmed | undefined {
   const parts = partsOf(name, naming)
   if (parts === undefined) return undefined
@@ -98,7 +99,7 @@ export function skimFileName(name: string, naming: Naming): Skimmed | undefined 
   return { fileDate: `${year}-${month}-${day}`, feed }
 }
 
-/** A set of complete schedules, as the name of one of its files tells it (decision 27). */
+/** A set of complete schedules, as the name of one of its files gives it (decision 27). */
 export interface NamedSet {
   readonly set: SetName
   /** The same for all files of the set, whatever names the profile gives them. */

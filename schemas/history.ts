@@ -63,7 +63,7 @@ export function toUsageText({ format, text }: HistoryAnswer): string | undefined
 function toRow(line: string, at: number): string {
   const read = readUsageRow(line)
   if ('row' in read) return read.row
-  throw new Fault('MDM_ANSWER', `line ${at + 1} of the MDM's answer has no usable ${read.field}`)
+  throw new Fault('MDM_ANSWER', `line ${at + 1} of the MDM's answer has no valid ${read.field}`)
 }
 
 /** A line of NDJSON as a row of a usage file, or the field that it lacks. */

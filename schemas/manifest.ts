@@ -13,11 +13,11 @@ export interface Reading {
 /**
  * How a chunk can be read. `plain`: no quotes, every row ends in a plain decimal and no identifier
  * needs the fine print. `lines`: no quotes, a line is a row. `quoted`: every line is one row, its
- * quotes match and the engine reads it as RFC 4180 has it. `odd`: some row goes over several lines,
+ * quotes match and the engine reads it as RFC 4180 has it. `unsplittable`: some row goes over several lines,
  * some line is blank, or some row is read otherwise: row by row only.
  */
-export const chunkShapes = ['plain', 'lines', 'quoted', 'odd'] as const
-export type ChunkShape = (typeof chunkShapes)[number]
+export const chunkFormats = ['plain', 'lines', 'quoted', 'unsplittable'] as const
+export type ChunkFormat = (typeof chunkFormats)[number]
 
 /** Where a chunk of a file lies and how it can be read: all that loading it takes. */
 export interface Chunk {
@@ -28,7 +28,7 @@ export interface Chunk {
   readonly lines: number
   readonly rows: number
   readonly bytes: number
-  readonly shape: ChunkShape
+  readonly shape: ChunkFormat
   /** Whether some row ends in CR LF. */
   readonly crlf: boolean
   /** Whether some timestamp is known to lie in the hour that the clock repeats. */

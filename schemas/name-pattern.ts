@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { feedNames } from './feed.js'
 
-/** What the marks in the pattern of a name stand for, and under which name each is found. */
+/** What the marks in a file name pattern match, each with the name of its group. */
 const marks: Readonly<Record<string, string>> = {
   CompanyCode: '(?<company>[A-Za-z0-9]{1,32})',
   DD: String.raw`(?<day>\d{2})`,
@@ -31,10 +31,9 @@ const fileNamePattern = z
     if (/[<>]/.test(like.replace(/<\w+>/g, '')) || used.some((mark) => !Object.hasOwn(marks, mark)))
       refuse(`the marks are ${known.join(', ')}`)
     if (new Set(used).size < used.length) refuse('use each mark once')
-    if (!dateMarks.every((mark) => used.includes(mark)))
-      refuse('it lacks one of <DD>, <MM>, <YYYY>')
+    if (!dateMarks.every((mark) => used.includes(mark))) refuse('use all of <DD>, <MM>, <YYYY>')
     if (used.includes('Feed') === (feed !== undefined))
-      refuse('write <Feed> in it, or feed beside it')
+      refuse('write <Feed> in the pattern, or set feed')
   })
   .readonly()
 
@@ -49,7 +48,7 @@ export interface Naming {
 
 /**
  * The parts of a name that is like one of the profile's patterns, with its ending; `before` and `after`
- * are what stands around a feed that the name has.
+ * are the text around a feed in the name.
  */
 export function matchPatterns(
   name: string,

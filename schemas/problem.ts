@@ -18,7 +18,7 @@ function spellKind(expected: string): string {
   return kinds[expected] ?? 'another kind of value'
 }
 
-/** What to do about a problem for which the schema has no words of its own. */
+/** The remedy for a problem for which the schema has no message of its own. */
 export function remedy(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -29,7 +29,7 @@ export function remedy(issue: z.core.$ZodRawIssue): string | undefined {
       return `use ${(issue['options'] as readonly string[] | undefined)?.join(' or ')}`
     case 'unrecognized_keys': {
       const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : []
-      return `unknown ${issue.keys.join(', ')}: remove or respell; known are ${known.join(', ')}`
+      return `unknown ${issue.keys.join(', ')}: remove it or correct its name; known are ${known.join(', ')}`
     }
     case 'too_small':
       return `use ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}`

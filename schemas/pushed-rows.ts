@@ -6,7 +6,7 @@ export type PushedText =
   | { readonly rows: number; readonly text: string; readonly problem?: undefined }
   | { readonly problem: string }
 
-/** The header of each feed that rows may be pushed of, by the feed's name: those of usage. */
+/** The header of each feed whose rows can be pushed (usage feeds), by the feed's name. */
 export const pushedColumns: ReadonlyMap<string, readonly string[]> = new Map(
   Object.values(feeds).flatMap(({ kind, name, columns }) =>
     kind === 'usage' ? [[name, columns] as const] : [],
@@ -14,9 +14,9 @@ export const pushedColumns: ReadonlyMap<string, readonly string[]> = new Map(
 )
 
 /**
- * Rows that were pushed as lines of a usage file, each with its line end. What could reach into the
- * rows of another call is refused, for they come to stand in one file: a quote in CSV, a line break in
- * a value, a row of other columns, a NUL, by which a whole file is no text. Everything else is judged where the rows of every file are.
+ * Pushed rows as lines of a usage file, each with its line end. Rows of several calls share one file,
+ * so anything that could damage another call's rows is refused: a quote in CSV, a line break in a
+ * value, a row with other columns, a NUL. Everything else is validated with the rows of every file.
  */
 export function toPushedText({ feed, format, text }: PushedRows): PushedText {
   const columns = pushedColumns.get(feed)
@@ -49,7 +49,7 @@ function readCsv(
     const count = line.split(',').length
     if (line.includes('"')) return `line ${at + 2} has a quote; push such rows as NDJSON`
     if (count !== columns.length) {
-      return `line ${at + 2} has ${count} columns, not ${columns.length}; mend it and push again`
+      return `line ${at + 2} has ${count} columns, not ${columns.length}; fix it and push again`
     }
     rows.push(line)
   }
@@ -61,7 +61,7 @@ function readNdjson(lines: readonly string[]): readonly string[] | string {
   for (const [at, line] of lines.entries()) {
     if (line.trim() === '') continue
     const read = readUsageRow(line)
-    if ('field' in read) return `line ${at + 1} has no usable ${read.field}; mend it and push again`
+    if ('field' in read) return `line ${at + 1} has no valid ${read.field}; fix it and push again`
     if (/[\r\n]/.test(read.row)) return `line ${at + 1} has a line break in a value; leave it out`
     rows.push(read.row)
   }

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { type FeedName, feedNames } from './feed.js'
 import { parseTotal } from './quantity.js'
 
-/** Where a row that a receipt tells of can end: in exactly one of these (decisions 21 and 22). */
+/** Where a row that a receipt counts can end: in exactly one of these (decisions 21 and 22). */
 export const outcomes = {
   accepted: { meaning: 'published as the current read of its meter and interval' },
   duplicate: { meaning: 'equal to a row of this file or to the read already published' },
-  superseded: { meaning: 'another row of this file or a later arrival stands for its interval' },
+  superseded: { meaning: 'another row of this file or a later arrival has the same interval' },
   rejected: { meaning: 'no usable row; the rejects file says why' },
   unregistered: { meaning: "no registered customer's meter, or of an erased account" },
 } as const
@@ -34,7 +34,7 @@ const instant = z.iso.datetime()
  * The receipt of one arrival, `<file name>.receipt.json` (file layouts). Instants are ISO 8601 in
  * UTC, quantities decimal strings as sent. What is not known, or not of this feed, is null or left
  * out; `reason` is a fault's code and detail, or names the first receipt of a duplicate. Only what
- * is published is accepted: of a quarantined file `rows` tell of the rejected ones, and `held`
+ * is published is accepted: of a quarantined file `rows` count the rejected ones, and `held`
  * of all others that it holds. `roundedRows` had more decimals than are kept, whatever became of them.
  */
 export const receiptSchema = z

@@ -21,8 +21,8 @@ export interface RecordFeed {
   readonly key: readonly string[]
   /** The column whose sum is proved from the bytes to the store. */
   readonly total?: string
-  /** What its rows tell of who held a meter when. */
-  readonly tells?: 'starts' | 'ends'
+  /** Whether its rows show when somebody began or ceased to hold a meter. */
+  readonly shows?: 'starts' | 'ends'
   /** There where each file is complete and replaces the one before. */
   readonly schedule?: Schedule
 }
@@ -42,7 +42,7 @@ export type RecordFeedOptions = Omit<RecordFeed, 'kind' | 'columns' | 'bracketed
   /** How each column of the header is judged, in their order. */
   readonly columns: Readonly<Record<string, ValueJudge>>
   readonly bracketed?: readonly string[]
-  /** What no column tells alone. */
+  /** Rules across columns. */
   readonly rules?: readonly RowJudge[]
   /** What a usable row says without spelling it. */
   readonly fill?: (row: RecordRow) => RecordRow

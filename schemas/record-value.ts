@@ -2,24 +2,24 @@ import { judgeIdentifier } from './field.js'
 import { formatQuantity, isPlainDecimal, parseQuantity } from './quantity.js'
 import { isCalendarDay } from './time/timestamp.js'
 
-/** What a column of a record holds, in the store's own spelling; null where it is absent. */
+/** The value of a record's column as the store writes it; null where it is absent. */
 export type RecordValue = string | null
 
 /** Judges the trimmed text of one column, which is empty where it is absent. */
 export type ValueJudge = (text: string) => RecordValue | ValueProblem
 
-/** Judges a row whose columns are each usable; a problem names the column. */
+/** Validates a row whose columns are each valid; a problem names the column. */
 export type RowJudge = (
   row: Readonly<Record<string, RecordValue>>,
 ) => (ValueProblem & { readonly column: string }) | undefined
 
-/** Why a value is no use, and what was expected. */
+/** Why a value is rejected, and what was expected. */
 export interface ValueProblem {
   readonly code: RecordCode
   readonly expected: string
 }
 
-/** Every way in which a row of a record feed is no use, beside those of its quotes and columns. */
+/** Every way in which a row of a record feed is rejected, except for its quotes and columns. */
 export const recordCodes = {
   EMPTY: 'value is missing',
   TOO_LONG: 'longer than 64 characters',
@@ -29,11 +29,11 @@ export const recordCodes = {
   NOT_A_DAY: 'expected a date written YYYY-MM-DD, or --MM-DD for every year',
   NOT_A_NUMBER: 'expected a plain decimal number',
   TOO_LARGE: 'expected at most 12 digits before the point',
-  NEGATIVE: 'expected no negative number',
+  NEGATIVE: 'expected a number that is not negative',
   NOT_A_COUNT: 'expected a whole number from 0 to 4294967295',
   NOT_AN_HOUR: 'expected H or H:MM from 0 to 24, in quarters of an hour',
   NOT_LISTED: 'expected one of',
-  ENDS_BEFORE_START: 'expected no earlier date than in',
+  ENDS_BEFORE_START: 'expected a date that is not before',
   YEAR_IN_ONE: 'expected --MM-DD in both dates or in neither',
 } as const
 

@@ -1,7 +1,7 @@
-/** Codes, counts and names of the house's own; never a value of a request, a row or a parameter. */
+/** Our own codes, counts and names; never a value of a request, a row or a parameter. */
 export type SpanAttributes = Readonly<Record<string, string | number>>
 
-/** What a span tells of something that is done. */
+/** One operation as a span. */
 export interface SpanOf<T> {
   readonly name: string
   readonly kind: 'server' | 'client'
@@ -12,7 +12,7 @@ export interface SpanOf<T> {
   readonly outcome?: (result: Awaited<T>) => SpanAttributes
 }
 
-/** Tells how long things take and what they are part of. Where traces are off there is none. */
+/** Records how long operations take and what they are part of. Undefined where tracing is off. */
 export interface Tracer {
   /** Does it as a span: what begins meanwhile is part of it. Result and failure are passed on. */
   trace<T>(span: SpanOf<T>, act: () => T): T

@@ -4,9 +4,9 @@ import { isPlainDecimal, parseQuantity, type Quantity } from './quantity.js'
 import { readStamp, type StampReader, type StampRules } from './time/read-timestamp.js'
 
 /**
- * Why a row is rejected, in the order of judgement, with the words that stand in the rejects file.
- * Behind the details of the column counts stands a blank and the number of columns found, behind that
- * of the length which lines of which meter show it.
+ * Why a row is rejected, in the order of judgement, with the detail that the rejects file has.
+ * After the detail of the column counts comes the number of columns found; after that of the length,
+ * the meter and the lines that show it.
  */
 export const rejectCodes = {
   ROW_TOO_LONG: { detail: 'the row is longer than limits.rowBytesMax' },
@@ -17,12 +17,12 @@ export const rejectCodes = {
   TOO_LONG: { detail: 'longer than 64 characters' },
   SPREADSHEET_NUMBER: { detail: 'identifier was rounded by a spreadsheet' },
   NOT_A_TIME: { detail: 'not a date or time' },
-  TIME_FORMAT: { detail: 'not written as the other timestamps of the file' },
+  TIME_FORMAT: { detail: 'written differently from the other timestamps of the file' },
   NONEXISTENT_TIME: { detail: 'the clock skips this time' },
   NOT_A_NUMBER: { detail: 'not a plain decimal number' },
-  NEGATIVE: { detail: 'negative for this commodity' },
-  TOO_LARGE: { detail: 'above the largest quantity' },
-  INTERVAL_LENGTH: { detail: 'the meter is read at a length that usage.intervals does not name' },
+  NEGATIVE: { detail: 'negative, which this commodity does not allow' },
+  TOO_LARGE: { detail: 'above usage.quantityMax' },
+  INTERVAL_LENGTH: { detail: 'the interval length of the meter is not listed in usage.intervals' },
 } as const satisfies Record<string, { detail: string }>
 
 export type RejectCode = keyof typeof rejectCodes
@@ -37,7 +37,7 @@ export interface UsageRules extends StampRules {
 }
 
 /**
- * A usable row. `starts` are the instants at which its interval may start, epoch seconds: two in
+ * An accepted row. `starts` are the instants at which its interval may start, epoch seconds: two in
  * the hour that the clock repeats, where the order of the rows decides between them.
  */
 export interface AcceptedRow {
@@ -50,7 +50,7 @@ export interface AcceptedRow {
   readonly rounded: boolean
 }
 
-/** A row that is no use. `column` is empty where the number of columns is wrong. */
+/** A rejected row. `column` is empty where the number of columns is wrong. */
 export interface RejectedRow {
   readonly outcome: 'rejected'
   readonly code: RejectCode
@@ -68,7 +68,7 @@ const microsInOne = 1_000_000n
 /**
  * Judges one row of a usage file, its fields unquoted but untrimmed, by the columns from left to
  * right; the first wrong column decides. A rejected row counts with its last field's quantity,
- * 0 where that is no plain decimal. The engine's own judgement must agree with this one. `read` is
+ * 0 where that is not a plain decimal. The engine's own judgement must agree with this one. `read` is
  * `readStamp` by the same rules, which a caller may remember.
  */
 export function judgeUsageRow(
@@ -106,7 +106,7 @@ export function judgeUsageRow(
   }
 }
 
-/** Where a row stands in the hour that the clock repeats. */
+/** The place of a row in the hour that the clock repeats. */
 export interface RepeatedPlace {
   readonly meterId: string
   /** Its start in daylight time, epoch seconds. */

@@ -135,7 +135,7 @@ t.test('every file is imported by another, unless a process starts with it', asy
     /^infra\/(main|clickhouse\/server|stack\/processes\/(gateway|worker|back-office))\.ts$/,
     /^infra\/operations\/browser\/(overview|file)\.ts$/,
     /^benchmarks\/(chaos\/)?main\.ts$/,
-    /^test\/(run|.*\.test|.*-process|story\/rig\/print-contents)\.ts$/,
+    /^test\/(run|.*\.test|.*-process|rig\/(spawn-files|no-processes)|tidy\/words|story\/rig\/print-contents)\.ts$/,
   ]
   const imported = new Set(files.flatMap(targetsOf))
   const orphans = files.filter(

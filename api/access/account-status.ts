@@ -3,10 +3,10 @@ import { type Customer, type CustomerRules, judgeCustomer } from '../../schemas/
 import type { Cis, CisRecord } from '../cis/cis.js'
 import { createFairQueue } from '../fair-queue.js'
 
-/** How a customer stands with the utility, without anything of the person. */
+/** The status of a customer's account, without personal data. */
 export interface AccountStatus {
   readonly isKnown: boolean
-  /** Undefined where the CIS does not say: then the service's own count decides. */
+  /** Undefined if the CIS does not provide it; the gateway then counts attempts itself. */
   readonly locked: boolean | undefined
   readonly attemptsRemaining: number | undefined
   readonly isClosed: boolean
@@ -22,11 +22,11 @@ export interface CustomersOptions {
   readonly now: () => number
 }
 
-/** Customers as the CIS has them. Faults: the CIS's. */
+/** Customers from the CIS. Throws the faults of the CIS. */
 export interface Customers {
-  /** Kept for `statusSeconds`; at once where it is. */
+  /** Cached for `statusSeconds`; synchronous on a cache hit. */
   status(clientId: string): AccountStatus | Promise<AccountStatus>
-  /** Always asked of the CIS. `customer` faults with `CIS_ANSWER` where the record is not whole. */
+  /** Always read from the CIS. `customer` throws `CIS_ANSWER` for an invalid record. */
   read(clientId: string): Promise<{ readonly status: AccountStatus; customer(): Customer }>
 }
 
@@ -73,14 +73,17 @@ export function createCustomers(options: CustomersOptions): Customers {
   }
 }
 
-/** What an empty document or another's record says of a customer is no reason to let one in. */
+/** Never authorize a customer by an empty document or by another customer's record. */
 function expectOwn(clientId: string, { record }: CisRecord): void {
   const { clientId: named, customerSites } = record
   if (named === undefined && customerSites === undefined) {
-    throw new Fault('CIS_ANSWER', 'a record of the CIS has neither clientId nor customerSites')
+    throw new Fault(
+      'CIS_ANSWER',
+      'the CIS returned a record with neither clientId nor customerSites',
+    )
   }
   if (named !== undefined && named !== clientId) {
-    throw new Fault('CIS_ANSWER', 'the CIS answered with another clientId than it was asked for')
+    throw new Fault('CIS_ANSWER', 'the CIS returned a record with another clientId than requested')
   }
 }
 
@@ -94,12 +97,15 @@ function toAccountStatus(
   return { isKnown: true, locked, attemptsRemaining, isClosed }
 }
 
-/** A whole customer or a fault that names the fields, never half of one. */
+/** A complete customer, or a fault that names the invalid fields. */
 function toCustomer(clientId: string, record: unknown, rules: CustomerRules): Customer {
   const { customer, problems } = judgeCustomer({ clientId, ...(record as object) }, rules)
   if (problems !== undefined) {
     const shown = problems.slice(0, 10).map(({ field, reason }) => `${field || 'record'} ${reason}`)
-    throw new Fault('CIS_ANSWER', `a record of the CIS is not whole: ${shown.join('; ')}`)
+    throw new Fault(
+      'CIS_ANSWER',
+      `the CIS returned an invalid customer record: ${shown.join('; ')}`,
+    )
   }
   return customer
 }

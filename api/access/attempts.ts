@@ -3,27 +3,27 @@ import { claimOnce } from '../../pipeline/store/claim.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { sql } from '../../pipeline/store/sql.js'
 
-/** Failed attempts that lock; the third of them is answered with 4. */
+/** Failed attempts that lock the customer; the third is answered with 4. */
 const attemptsMax = 3
 
 export interface Attempt {
   readonly clientId: string
   readonly token: string
   readonly reason: string
-  /** Whether the customer has been locked here meanwhile: then there is nothing left to count. */
+  /** Whether the customer was locked meanwhile: then there is nothing left to count. */
   readonly isLocked: () => boolean
 }
 
 export interface AttemptsOptions {
   readonly store: Store
-  /** Tokens are kept as hashes under this key. */
+  /** Tokens are stored as hashes under this key. */
   readonly key: string
   readonly now: () => Date
 }
 
 /** Counts failed attempts; durable in the store before it resolves. Faults: the store's. */
 export interface Attempts {
-  /** Which failed attempt of the customer's this is: 1, 2 or 3; the same token counts once. */
+  /** The number of the customer's failed attempt: 1, 2 or 3; the same token counts once. */
   count(attempt: Attempt): Promise<number>
 }
 
@@ -33,9 +33,9 @@ interface AttemptRow {
 }
 
 /**
- * Each attempt claims the next free slot by an insert token, of which the engine keeps the first
- * insert only: any number of gateways at once give out each slot exactly once. Attempts of one
- * customer go one by one in this process, which spares the store the losers.
+ * Each attempt claims the next free slot by an insert token, so that any number of gateways assign each
+ * slot exactly once. Attempts of one customer run one after another in this process, which spares the
+ * store lost claims.
  */
 export function createAttempts(options: AttemptsOptions): Attempts {
   const turns = new Map<string, Promise<unknown>>()
@@ -89,7 +89,7 @@ async function epochOf(store: Store, clientId: string): Promise<number> {
 }
 
 /** Unlocks a customer and forgets the attempts; false where there was no lock. */
-export async function unlock(store: Store, clientId: string, now: Date): Promise<boolean> {
+export async function unlockCustomer(store: Store, clientId: string, now: Date): Promise<boolean> {
   const locked = await store.rows({
     sql: sql`SELECT 1 FROM login_lock WHERE client_id = ${clientId}`,
   })

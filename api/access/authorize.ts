@@ -4,7 +4,6 @@ import type { GatewayRequest } from '../request.js'
 import type { AccountStatus } from './account-status.js'
 import type { Attempts } from './attempts.js'
 import type { Locks } from './locks.js'
-import { readToken } from './token.js'
 
 export interface AuthorizeOptions {
   readonly identity: Identity
@@ -13,10 +12,10 @@ export interface AuthorizeOptions {
   readonly tokenBytesMax: number
 }
 
-/** A token that names a customer: proven good, or proven and refused. */
+/** An authenticated token of a customer: accepted, or refused and counted. */
 export type Named = Exclude<Identified, { readonly kind: 'refused' }>
 
-/** Whom a request's token names, or the answer to one that proves nothing: 1, counted for nobody. */
+/** The customer of a request's token, or code 1 for an unverifiable token, which is not counted. */
 export function authenticate(
   { identity, tokenBytesMax }: AuthorizeOptions,
   request: GatewayRequest,
@@ -37,8 +36,8 @@ export function isNamed(one: Named | Answer): one is Named {
 }
 
 /**
- * Judges a customer in the order of decision 3: no account, locked, closed, then what the token
- * proves. Undefined lets the customer in. A refused token is counted, and durable, before it returns.
+ * Checks a customer in the order of decision 3: no account, locked, closed, then the token itself.
+ * Undefined grants access. A refused token is counted durably before this resolves.
  */
 export function authorize(
   options: AuthorizeOptions,
@@ -72,4 +71,30 @@ async function count(
   const denial = byAttempt[attempt - 1] ?? 'locked'
   if (denial === 'locked' && isOurs) locks.add(clientId)
   return { kind: 'denied', denial, pseudonym, reason }
+}
+
+/** The token of a request, or why it has none. */
+type TokenReading =
+  | { readonly token: string; readonly problem?: never }
+  | { readonly token?: never; readonly problem: string }
+
+const scheme = 'bearer '
+
+/**
+ * Reads `Authorization: Bearer <token>` (RFC 6750, section 2.1), the only accepted place of a token.
+ * Repeated fields are joined by a comma, which makes the token invalid.
+ */
+function readToken(request: GatewayRequest, tokenBytesMax: number): TokenReading {
+  const field = request.authorization
+  if (field === undefined) return { problem: 'no token' }
+  if (field.length > tokenBytesMax + scheme.length) return { problem: 'token too long' }
+  if (!hasScheme(field)) return { problem: 'other scheme' }
+  const token = field.slice(scheme.length)
+  if (token === '') return { problem: 'no token' }
+  return { token }
+}
+
+function hasScheme(field: string): boolean {
+  if (field.startsWith('Bearer ')) return true
+  return field.slice(0, scheme.length).toLowerCase() === scheme
 }

@@ -6,26 +6,25 @@ import { isPassword } from './password.js'
 
 const scheme = /^basic +([A-Za-z0-9+/]{1,1024}={0,2})$/i
 
-/** Where a request says who it is. */
+/** The part of a request that identifies its account. */
 type Authorized = Pick<GatewayRequest, 'authorization'>
 
 interface AccountsOptions extends Pick<BindSettings, 'users'> {
-  /** Passwords that are judged at once, each some 0.1 s of a core; without it any number. */
-  readonly judgedMax?: number
+  /** Concurrent password checks, each some 0.1 s of a core; unlimited by default. */
+  readonly checksMax?: number
 }
 
 /**
- * Tells whose name and password a request carries (RFC 7617), undefined where they are nobody's. A
- * name that is not known costs as much time as one with a wrong password. What was right is known
- * again by its hash under a key of this process: a password is made to be slow, and rows come a
- * thousand times a second; whoever guesses does not keep such a one out. Throws `OVERLOAD` beyond
- * `judgedMax`.
+ * Finds the account of a request's name and password (RFC 7617), undefined if they are wrong. An
+ * unknown name takes as long as a wrong password. Correct credentials are cached by a keyed hash,
+ * because scrypt is slow on purpose and rows arrive a thousand times a second; failed logins never
+ * lock out cached accounts. Throws `OVERLOAD` above `checksMax` concurrent checks.
  */
 export function createAccounts({
   users,
-  judgedMax = Number.POSITIVE_INFINITY,
+  checksMax = Number.POSITIVE_INFINITY,
 }: AccountsOptions): (request: Authorized) => Promise<string | undefined> {
-  let judged = 0
+  let checking = 0
   const key = randomBytes(32)
   const proven = new Map<string, string>()
   return async ({ authorization }) => {
@@ -37,19 +36,20 @@ export function createAccounts({
     const text = Buffer.from(field, 'base64').toString('utf8')
     const colon = text.indexOf(':')
     if (colon < 0) return undefined
-    if (judged >= judgedMax) throw new Fault('OVERLOAD', `${judgedMax} passwords are judged`)
-    judged++
+    if (checking >= checksMax)
+      throw new Fault('OVERLOAD', `${checksMax} password checks are running`)
+    checking++
     const known = users.find(({ name }) => name === text.slice(0, colon))
     const [some] = users
     const hash = (known ?? some)?.passwordHash ?? ''
-    const isRight = await isPassword(text.slice(colon + 1), hash).finally(() => judged--)
+    const isRight = await isPassword(text.slice(colon + 1), hash).finally(() => checking--)
     if (!isRight || known === undefined) return undefined
     if (proven.size < users.length) proven.set(hashed, known.name)
     return known.name
   }
 }
 
-/** Whether a request carries name and password of a service account. */
+/** Whether a request has the name and password of a service account. */
 export function createBasicAuth(
   settings: Pick<BindSettings, 'users'>,
 ): (request: GatewayRequest) => Promise<boolean> {

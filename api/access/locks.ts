@@ -5,22 +5,22 @@ import { Fault } from '../../schemas/fault.js'
 
 export interface LocksOptions {
   readonly store: Store
-  /** How often the store is read again; locks of other gateways and unlocking show after that. */
+  /** How often the store is read; locks and unlocks elsewhere take effect after that. */
   readonly everyMs: number
   readonly onFailure: (fault: Fault) => void
 }
 
-/** Customers that are locked here, in memory, as the store has them. */
+/** The locked customers of the store, in memory. */
 export interface Locks {
   /** Throws `STORE_UNREACHABLE` while the locks have not been read once. */
   has(clientId: string): boolean
-  /** For a lock that is durable already. */
+  /** For a lock that is already durable. */
   add(clientId: string): void
   ready(): Promise<void>
   close(): Promise<void>
 }
 
-/** There are few locks and many logins: a login never waits for the store. */
+/** Locks are few and logins many, so a login never waits for the store. */
 export function createLocks({ store, everyMs, onFailure }: LocksOptions): Locks {
   const closing = new AbortController()
   let locked: ReadonlySet<string> | undefined

@@ -1,15 +1,15 @@
-/** A meter as the head-end has it; hubs by their address, upper case. */
+/** A meter in the head-end; hubs are named by their address in upper case. */
 export interface AmiMeter {
   readonly meterId: string
   readonly isAMI: boolean
-  /** The hub that is bound to it. */
+  /** The bound hub. */
   readonly boundTo: string | undefined
-  /** The hub that an action is under way for. */
+  /** The hub of a pending action. */
   readonly pendingFor: string | undefined
 }
 
 export interface AmiAction {
-  /** Ours, the same for every attempt at one action. */
+  /** Our id, the same for every attempt of an action. */
   readonly actionId: string
   readonly actionCode: 0 | 1
   readonly meterId: string
@@ -19,15 +19,15 @@ export interface AmiAction {
   readonly accountSlid: string
 }
 
-/** What the head-end says to an action; `refused` is final. */
+/** The head-end's response to an action; `refused` is final. */
 export type AmiOutcome = 'success' | 'pending' | 'refused'
 
 /**
- * A driver for one kind of AMI head-end. Faults: `AMI_UNREACHABLE`, after which it is not known what
- * became of an action, and `AMI_ANSWER`.
+ * A driver for one kind of AMI head-end. Throws `AMI_ANSWER`, or `AMI_UNREACHABLE`, after which the
+ * outcome of an action is unknown.
  */
 export interface Ami {
-  /** The meter of an account service location, undefined where there is none. */
+  /** The meter of an account service location; undefined if there is none. */
   locate(accountSlid: string): Promise<string | undefined>
   meter(meterId: string): Promise<AmiMeter | undefined>
   act(action: AmiAction): Promise<AmiOutcome>

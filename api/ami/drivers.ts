@@ -1,6 +1,6 @@
 import type { AmiSettings } from '../../schemas/settings/gateway-bind.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
-import { resolveHeaders } from '../resolve-secrets.js'
+import { resolveHeaders } from '../http-client.js'
 import type { Ami } from './ami.js'
 import { createRestAmi } from './rest.js'
 
@@ -12,7 +12,7 @@ type Drivers = {
   ) => Ami
 }
 
-/** The drivers by the kind that a profile names. */
+/** The drivers by their kind in the profile. */
 const drivers: Drivers = {
   rest: (settings, secret) => createRestAmi(settings, resolveHeaders(settings.headers, secret)),
 }

@@ -20,12 +20,12 @@ const location = z.object({ meterId: identifier })
 const meter = z.object({ meterId: identifier, isAMI: z.boolean(), boundTo: hub, pendingFor: hub })
 const outcome = z.object({ state: z.enum(['success', 'pending', 'refused']) })
 
-/** Statuses by which a head-end refuses an action for good. */
+/** Statuses with which a head-end finally refuses an action. */
 const refusals = new Set([400, 403, 404, 409, 422])
 
 /**
- * An AMI head-end over HTTP. An action carries its id as `Idempotency-Key` too, for head-ends that
- * know it. `headers` has the secrets of the profile in it already.
+ * An AMI head-end over HTTP. The id of an action is also sent as `Idempotency-Key`, for head-ends that
+ * support it. The secrets in `headers` are resolved.
  */
 export function createRestAmi(
   settings: RestAmiSettings,
@@ -33,11 +33,13 @@ export function createRestAmi(
 ): Ami {
   const client = createHttpClient({ ...settings, fault: 'AMI_UNREACHABLE', name: 'the head-end' })
   const base = settings.url.replace(/\/$/, '')
-  const ask = (call: Omit<HttpRequest, 'headers'>, more: Readonly<Record<string, string>> = {}) =>
-    client.send({ ...call, url: base + call.url, headers: { ...headers, ...more } })
+  const ask = (
+    request: Omit<HttpRequest, 'headers'>,
+    more: Readonly<Record<string, string>> = {},
+  ) => client.send({ ...request, url: base + request.url, headers: { ...headers, ...more } })
   const find = async <T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> => {
-    const called = await ask({ method: 'GET', url: path })
-    return called.status === 404 ? undefined : read(called, schema)
+    const response = await ask({ method: 'GET', url: path })
+    return response.status === 404 ? undefined : read(response, schema)
   }
   return {
     locate: async (accountSlid) => {
@@ -51,30 +53,30 @@ export function createRestAmi(
       )
       if (found === undefined) return undefined
       if (found.meterId !== meterId)
-        throw new Fault('AMI_ANSWER', 'the head-end told of another meter')
+        throw new Fault('AMI_ANSWER', 'the head-end returned another meter than requested')
       const { boundTo, pendingFor, isAMI } = found
       return { meterId, isAMI, boundTo: boundTo ?? undefined, pendingFor: pendingFor ?? undefined }
     },
     act: async (action): Promise<AmiOutcome> => {
-      const call = {
+      const request = {
         method: 'POST',
         url: settings.actionPath,
         body: JSON.stringify(action),
       } as const
-      const called = await ask(call, { 'Idempotency-Key': action.actionId })
-      if (refusals.has(called.status)) return 'refused'
-      if (called.status === 202) return 'pending'
-      return read(called, outcome).state
+      const response = await ask(request, { 'Idempotency-Key': action.actionId })
+      if (refusals.has(response.status)) return 'refused'
+      if (response.status === 202) return 'pending'
+      return read(response, outcome).state
     },
     close: async () => client.close(),
   }
 }
 
 function read<T>({ status, text }: HttpResponse, schema: z.ZodType<T>): T {
-  if (status !== 200) throw new Fault('AMI_UNREACHABLE', `the head-end answered ${status}`)
+  if (status !== 200) throw new Fault('AMI_UNREACHABLE', `the head-end returned status ${status}`)
   const parsed = schema.safeParse(parseObject(text))
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  const field = issue?.path.join('.') || 'the answer'
-  throw new Fault('AMI_ANSWER', `the head-end answered with ${field} missing or wrong`)
+  const field = issue?.path.join('.') || 'the body'
+  throw new Fault('AMI_ANSWER', `invalid response of the head-end: ${field} is missing or wrong`)
 }

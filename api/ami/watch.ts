@@ -1,13 +1,13 @@
 import { Fault } from '../../schemas/fault.js'
 import type { Ami } from './ami.js'
 
-/** A head-end with what is known of how it answers. */
+/** A head-end with a count of its failures. */
 export interface WatchedAmi extends Ami {
-  /** Calls without an answer since the last that had one. */
+  /** Consecutive calls without a response. */
   failures(): number
 }
 
-/** Stands before a driver and counts; unlike the CIS a head-end is asked whatever it did before. */
+/** Counts the failures of a driver. There is no circuit breaker: an action must reach the meter. */
 export function watchAmi(ami: Ami): WatchedAmi {
   let failures = 0
   const watch = async <T>(asked: Promise<T>): Promise<T> => {

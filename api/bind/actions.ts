@@ -1,17 +1,17 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { claimOnce } from '../../pipeline/store/claim.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
-import { createCodec, instant, plain, type Row, whole } from '../../pipeline/store/columns.js'
+import { createCodec, dateTime, integer, plain, type Row } from '../../pipeline/store/columns.js'
 import { sql } from '../../pipeline/store/sql.js'
 import type { BindRequest } from '../../schemas/gateway/bind-request.js'
 
 export type ActionState = 'pending' | 'success' | 'failed' | 'unknown'
 
-/** An action on a hub as it is written down. */
+/** An action on a hub. */
 export interface Action {
   readonly macAddress: string
   readonly slot: number
-  /** Its id, which the head-end is given. */
+  /** Its id, which is sent to the head-end. */
   readonly claim: string
   readonly requestHash: string
   readonly actionCode: 0 | 1
@@ -24,7 +24,7 @@ export interface Action {
 
 export interface ActionsOptions {
   readonly store: Store
-  /** Requests are kept as hashes under this key: they hold the install code. */
+  /** Requests contain the install code, so only their hashes under this key are stored. */
   readonly key: string
   readonly now: () => Date
 }
@@ -33,7 +33,7 @@ export interface ActionsOptions {
 export interface Actions {
   latest(macAddress: string): Promise<Action | undefined>
   hashOf(request: BindRequest): string
-  /** Claims the slot behind `before` for a request; undefined where another was first. */
+  /** Claims the slot after `before` for a request; undefined if another was first. */
   claim(
     request: BindRequest,
     meterId: string,
@@ -105,6 +105,6 @@ const codec = createCodec<Action>({
   meterId: plain(),
   state: plain(),
   reason: plain(),
-  requestedAt: instant,
-  version: whole,
+  requestedAt: dateTime,
+  version: integer,
 })

@@ -8,13 +8,13 @@ import { type BindRefusal, type ExecuteOptions, executeBind, lookUp } from './ex
 
 export interface BindOptions extends ExecuteOptions {
   readonly rules: BindRules
-  /** The service account whose name and password a request carries. */
+  /** The service account of a request's name and password. */
   readonly accountOf: (request: GatewayRequest) => Promise<string | undefined>
-  /** Writes down who began an action. */
+  /** Records who started an action. */
   readonly audit: (who: string, action: Action) => Promise<void>
   readonly pseudonymize: Pseudonymize
-  /** Hears of an install code whose check is wrong and that was let through. */
-  readonly onWrongCheck: (requestId: string) => void
+  /** Reports an accepted install code with a wrong CRC. */
+  readonly onWrongCrc: (requestId: string) => void
 }
 
 /**
@@ -31,7 +31,7 @@ export function createBind(options: BindOptions): RouteHandler {
     }
     const { request: wanted, detail, checkFails } = read(request, options)
     if (wanted === undefined) return { kind: 'wrong', detail, reason: detail }
-    if (checkFails) options.onWrongCheck(request.id)
+    if (checkFails) options.onWrongCrc(request.id)
     const pseudonym = options.pseudonymize(wanted.macAddress)
     const hash = options.actions.hashOf(wanted)
     const same = underWay.get(hash)
@@ -73,8 +73,8 @@ function decodeMac(rest: string): string | undefined {
 }
 
 const messages = {
-  success: { bind: 'The hub is bound to the meter.', unbind: 'The hub is released.' },
-  pending: { bind: 'The meter is being bound.', unbind: 'The hub is being released.' },
+  success: { bind: 'The hub is bound to the meter.', unbind: 'The hub is unbound.' },
+  pending: { bind: 'The meter is being bound.', unbind: 'The hub is being unbound.' },
 } as const
 
 function toAnswer(outcome: Action | BindRefusal): Answer {

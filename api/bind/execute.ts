@@ -6,26 +6,26 @@ import type { Action, ActionState, Actions } from './actions.js'
 export interface ExecuteOptions {
   readonly ami: Ami
   readonly actions: Actions
-  /** How long an action that somebody else claimed counts as being in flight, milliseconds. */
+  /** How long an action claimed by another request counts as in flight, milliseconds. */
   readonly inFlightMs: number
   readonly now: () => Date
-  /** Hears of an action that is begun, before the head-end does. */
+  /** Called with a new action before it is sent to the head-end. */
   readonly onClaimed?: (action: Action) => Promise<void>
 }
 
-/** What is wrong with a request that was understood; told as a 400. */
+/** Why a valid request is refused; sent as a 400. */
 export interface BindRefusal {
   readonly detail: string
 }
 
-/** The head-end has taken the action on and works at it. */
+/** The head-end has accepted the action and is processing it. */
 const accepted = 'ACCEPTED'
-/** How long it may: after that an action of which the meter shows nothing has failed. */
+/** After this time an accepted action without an effect on the meter has failed. */
 const acceptedMsMax = 900_000
 
 /**
- * Carries a request out, or finds what became of it before. Faults: the head-end's and the store's;
- * `OVERLOAD` where another request for the hub was first.
+ * Executes a bind request, or finds the outcome of the same request. Throws the faults of head-end and
+ * store, and `OVERLOAD` if another request for the hub was first.
  */
 export async function executeBind(
   options: ExecuteOptions,
@@ -54,7 +54,7 @@ export async function executeBind(
   return send(options, wanted, action)
 }
 
-/** The hub's latest action, brought up to date by the meter's state where the head-end answers. */
+/** The hub's latest action, updated from the meter's state if the head-end responds. */
 export async function lookUp(
   options: ExecuteOptions,
   macAddress: string,
@@ -69,11 +69,11 @@ export async function lookUp(
   if (meter !== undefined && reached(action, meter)) {
     return actions.record(action, { state: 'success', reason: '' })
   }
-  const isAtWork = isInFlight(options, action) || action.reason === accepted
-  return { ...action, state: isAtWork ? 'pending' : 'unknown' }
+  const isPending = isInFlight(options, action) || action.reason === accepted
+  return { ...action, state: isPending ? 'pending' : 'unknown' }
 }
 
-/** Claimed by someone who may still be at it: this gateway, or another. */
+/** Claimed by a gateway that may still be executing it. */
 function isInFlight({ inFlightMs, now }: ExecuteOptions, action: Action): boolean {
   const isFresh = now().getTime() - action.requestedAt.getTime() < inFlightMs
   return action.state === 'pending' && action.reason === '' && isFresh
@@ -85,7 +85,7 @@ interface Open {
   readonly action: Action
 }
 
-/** An action of which it is not known how it ended: the meter tells before anything is sent. */
+/** An action with an unknown outcome: check the meter before sending anything again. */
 async function resume(
   options: ExecuteOptions,
   { wanted, meter, action }: Open,

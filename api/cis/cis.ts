@@ -1,14 +1,14 @@
-/** A customer as the CIS has it, its fields renamed to ours and nothing judged yet. */
+/** A customer of the CIS with mapped field names, not validated. */
 export interface CisRecord {
   readonly record: Readonly<Record<string, unknown>>
-  /** Whether the CIS says that the customer is locked; undefined where it says nothing. */
+  /** Whether the customer is locked in the CIS; undefined if it does not provide this. */
   readonly locked: boolean | undefined
   readonly attemptsRemaining: number | undefined
 }
 
 /**
- * A driver for one kind of customer information system. Undefined for a customer that is not there.
- * Faults: `CIS_UNREACHABLE` (time, network, refusal), `CIS_ANSWER` (what came is no record).
+ * A driver for one kind of customer information system. Returns undefined for an unknown customer.
+ * Throws `CIS_UNREACHABLE` (time-out, network, refusal) or `CIS_ANSWER` (not a customer record).
  */
 export interface Cis {
   fetch(clientId: string): Promise<CisRecord | undefined>

@@ -1,6 +1,6 @@
 import type { CisSettings } from '../../schemas/settings/gateway-cis.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
-import { resolveHeaders } from '../resolve-secrets.js'
+import { resolveHeaders } from '../http-client.js'
 import type { Cis } from './cis.js'
 import { createRestCis } from './rest.js'
 import { createSqlCis } from './sql.js'
@@ -11,7 +11,7 @@ type Drivers = {
   readonly [K in Kind]: (settings: Extract<CisSettings, { kind: K }>, secret: Secret) => Cis
 }
 
-/** The drivers by the kind that a profile names. */
+/** The drivers by their kind in the profile. */
 const drivers: Drivers = {
   rest: (settings, secret) => createRestCis(settings, resolveHeaders(settings.headers, secret)),
   sql: (settings, secret) =>

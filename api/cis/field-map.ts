@@ -39,12 +39,12 @@ export const meterNames = [
   'dialCount',
 ] as const
 
-/** Identifiers, which a CIS may send as numbers; a billing cycle keeps its type (decision 7). */
+/** Identifiers that a CIS may send as numbers; a billing cycle keeps its type (decision 7). */
 const identifiers = new Set(['clientId', 'externalSiteId', 'accountNumber', 'meterId', 'rateCode'])
 
 /**
- * Renames what a CIS answered to the specification's fields of customer, site and meter. Each is read
- * from the path in the profile, else under its own name. Nothing is judged, and nothing else passes.
+ * Maps the response of a CIS to the specification's fields of customer, site and meter. Each is read
+ * from the path in the profile, or from its own name. Nothing is validated; other fields are dropped.
  */
 export function toRecord(answer: Fields, fields: CisFields, values: CisValues): CisRecord {
   const pick = (
@@ -80,7 +80,7 @@ function mapList(list: unknown, map: (item: unknown) => Fields): unknown {
   return Array.isArray(list) ? list.map(map) : list
 }
 
-/** The value at names joined by dots; a name with dots of its own is taken first. */
+/** The value at a dotted path; a name that contains dots takes precedence. */
 function valueAt(source: unknown, path: string): unknown {
   if (typeof source !== 'object' || source === null) return undefined
   if (Object.hasOwn(source, path)) return (source as Fields)[path]

@@ -8,15 +8,15 @@ export interface GuardOptions {
   readonly now: () => number
 }
 
-/** A CIS with what is known of how it answers. */
+/** A CIS behind a circuit breaker. */
 export interface GuardedCis extends Cis {
-  /** Failures in a row, and whether it is not asked for them. */
+  /** Consecutive failures, and whether the breaker is open. */
   breaker(): { readonly failures: number; readonly isOpen: boolean }
 }
 
 /**
- * Stands before a driver: a customer that is asked for by several at once is fetched once, and after
- * `breakerFailures` failures in a row nobody asks for `breakerSeconds`, after which one tries first.
+ * Protects a driver: concurrent requests for a customer share one fetch. After `breakerFailures`
+ * consecutive failures the breaker opens for `breakerSeconds`, then lets one trial request through.
  */
 export function guardCis(cis: Cis, options: GuardOptions): GuardedCis {
   const { breakerFailures, breakerSeconds, now } = options
@@ -27,7 +27,7 @@ export function guardCis(cis: Cis, options: GuardOptions): GuardedCis {
   const attempt = async (clientId: string): Promise<CisRecord | undefined> => {
     if (failures >= breakerFailures) {
       if (isTrying || now() < openUntil) {
-        const detail = `not asked, since it failed ${failures} times in a row`
+        const detail = `circuit breaker open after ${failures} consecutive failures`
         throw new Fault('CIS_UNREACHABLE', detail)
       }
       isTrying = true

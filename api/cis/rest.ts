@@ -5,8 +5,8 @@ import type { Cis } from './cis.js'
 import { toRecord } from './field-map.js'
 
 /**
- * A CIS that answers over HTTP with one JSON document for a customer; 404 means that there is none.
- * `headers` has the secrets of the profile in it already.
+ * A CIS that returns one JSON document for a customer over HTTP; 404 means an unknown customer. The
+ * secrets in `headers` are resolved.
  */
 export function createRestCis(
   settings: RestCisSettings,
@@ -25,11 +25,17 @@ export function createRestCis(
       const { status, text } = await client.send({ method: 'GET', url: base + path, headers })
       if (status === 404) return undefined
       if (status !== 200) {
-        throw new Fault('CIS_UNREACHABLE', `the CIS at ${base} answered ${status} for a customer`)
+        throw new Fault(
+          'CIS_UNREACHABLE',
+          `the CIS at ${base} returned status ${status} for a customer`,
+        )
       }
       const answer = parseObject(text)
       if (answer === undefined) {
-        throw new Fault('CIS_ANSWER', `the CIS at ${base} answered what is no JSON object`)
+        throw new Fault(
+          'CIS_ANSWER',
+          `the CIS at ${base} returned something else than a JSON object`,
+        )
       }
       return toRecord(answer, settings.fields, settings.values)
     },

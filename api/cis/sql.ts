@@ -11,8 +11,8 @@ const idleMs = 60_000
 const asNamed = { customer: {}, site: {}, meter: {} } as const
 
 /**
- * A CIS that is a PostgreSQL database: three queries of the profile's, in one read-only transaction,
- * so that a customer is never half of one state and half of the next. Meters name their site.
+ * A CIS in a PostgreSQL database: the profile's three queries run in one read-only transaction, so
+ * that a customer is always a consistent snapshot. Meters name their site.
  */
 export function createSqlCis(settings: SqlCisSettings, password: string | undefined): Cis {
   const pool = new pg.Pool({
@@ -29,7 +29,7 @@ export function createSqlCis(settings: SqlCisSettings, password: string | undefi
     statement_timeout: settings.timeoutMs,
     application_name: 'tieline',
   })
-  // A connection that breaks while it is idle is replaced; whoever needs one hears of it.
+  // A broken idle connection is replaced; the next query reports a lasting failure.
   pool.on('error', () => undefined)
   return {
     fetch: async (clientId) => {
@@ -37,7 +37,7 @@ export function createSqlCis(settings: SqlCisSettings, password: string | undefi
       const [customer, other] = rows.customer
       if (customer === undefined) return undefined
       if (other !== undefined) {
-        throw new Fault('CIS_ANSWER', 'cis.queries.customer gives several rows for one client')
+        throw new Fault('CIS_ANSWER', 'cis.queries.customer returns several rows for one client')
       }
       return toRecord(assemble(customer, rows), asNamed, settings.values)
     },
@@ -56,8 +56,8 @@ interface Rows {
   readonly meters: readonly Row[]
 }
 
-/** PostgreSQL's classes of errors that say the query is wrong, not the world: a mistake to mend. */
-const mistaken = /^(42|22|0A)/
+/** PostgreSQL error classes of a faulty query, which has to be fixed in the profile. */
+const faultyQuery = /^(42|22|0A)/
 
 async function readAll(pool: pg.Pool, settings: SqlCisSettings, clientId: string): Promise<Rows> {
   const { queries, rowsMax } = settings
@@ -69,7 +69,7 @@ async function readAll(pool: pg.Pool, settings: SqlCisSettings, clientId: string
     const ask = async (text: string, names: readonly string[]): Promise<readonly Row[]> => {
       const { rows } = await (client as pg.PoolClient).query<Row>(text, [clientId])
       if (rows.length > rowsMax) {
-        throw new Fault('CIS_ANSWER', `the CIS has more than ${rowsMax} rows for one client`)
+        throw new Fault('CIS_ANSWER', `the CIS returned more than ${rowsMax} rows for one client`)
       }
       return rows.map((row) => rename(row, names))
     }
@@ -86,18 +86,18 @@ async function readAll(pool: pg.Pool, settings: SqlCisSettings, clientId: string
   }
 }
 
-/** What the database says may hold values of the customer's: its code is passed on, not its words. */
+/** Passes on the code of a database error only: its message may contain customer data. */
 function toFault({ host, port }: SqlCisSettings, error: Error): Fault {
   if (error instanceof Fault) return error
   const { code } = error as NodeJS.ErrnoException
-  if (code !== undefined && mistaken.test(code)) {
-    return new Fault('CIS_ANSWER', `the CIS refused a query of cis.queries (SQLSTATE ${code})`)
+  if (code !== undefined && faultyQuery.test(code)) {
+    return new Fault('CIS_ANSWER', `the CIS rejected a query of cis.queries (SQLSTATE ${code})`)
   }
   const reason = code ?? (/timeout/i.test(error.message) ? 'time-out' : 'failed')
-  return new Fault('CIS_UNREACHABLE', `the CIS at ${host}:${port} gave no answer (${reason})`)
+  return new Fault('CIS_UNREACHABLE', `no response from the CIS at ${host}:${port} (${reason})`)
 }
 
-/** Columns come in lower case: each gets the name that it is, but for case and `_`. */
+/** Maps lower-case columns to field names, ignoring case and `_`. */
 function rename(row: Row, names: readonly string[]): Row {
   const plain = (name: string) => name.toLowerCase().replaceAll('_', '')
   const byPlain = new Map(names.map((name) => [plain(name), name]))

@@ -1,10 +1,10 @@
 import { BlockList, isIP } from 'node:net'
 import { Fault } from '../../schemas/fault.js'
 
-/** Whether a socket's address may call. An empty list lets every address in. */
+/** Whether a socket's address may connect. An empty list allows every address. */
 export type Allow = (address: string) => boolean
 
-/** Throws `PROFILE` for a range that is none. */
+/** Throws `PROFILE` for an invalid range. */
 export function createAllow(ranges: readonly string[]): Allow {
   if (ranges.length === 0) return () => true
   const list = new BlockList()
@@ -22,7 +22,7 @@ function addRange(list: BlockList, range: string): void {
   const widest = family === 4 ? 32 : 128
   const prefix = bits === undefined ? widest : Number(bits)
   if (family === 0 || prefix > widest) {
-    throw new Fault('PROFILE', `gateway allow: ${range} is no address and no range of addresses`)
+    throw new Fault('PROFILE', `gateway allow: ${range} is not an address or CIDR range`)
   }
   list.addSubnet(address, prefix, family === 4 ? 'ipv4' : 'ipv6')
 }

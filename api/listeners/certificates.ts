@@ -5,18 +5,18 @@ import { Fault } from '../../schemas/fault.js'
 export interface CertificateFiles {
   readonly certFile: string
   readonly keyFile: string
-  /** The authority whose clients are known. */
+  /** Authority that issues the client certificates. */
   readonly clientCaFile?: string | undefined
 }
 
-/** What node:https serves with. */
+/** TLS options of node:https. */
 export interface ServerCertificates {
   readonly cert: Buffer
   readonly key: Buffer
   readonly ca?: Buffer
 }
 
-/** Reads certificates that fit each other; `LISTENER` names the setting whose files do not. */
+/** Reads a certificate and its key. Throws `LISTENER` with the setting if they do not match. */
 export function readCertificates(files: CertificateFiles, setting: string): ServerCertificates {
   try {
     const cert = readFileSync(files.certFile)
@@ -27,6 +27,8 @@ export function readCertificates(files: CertificateFiles, setting: string): Serv
     return certificates
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new Fault('LISTENER', `certificates of ${setting} cannot be used: ${reason}`, { cause })
+    throw new Fault('LISTENER', `the certificate files of ${setting} are not usable: ${reason}`, {
+      cause,
+    })
   }
 }

@@ -1,28 +1,28 @@
 /**
- * The header fields on which anything hangs. Of one that came twice both values stand, joined by a
- * comma, which no reader of theirs takes for a value.
+ * The header fields that the gateway uses. Repeated fields are joined by a comma, which is invalid
+ * for each of them.
  */
 export interface Fields {
   authorization: string | undefined
   contentLength: string | undefined
   transferEncoding: string | undefined
   requestId: string | undefined
-  /** Characters of all fields, with what separates them. */
+  /** Characters of all fields with their separators. */
   bytes: number
 }
 
-/** Reads the header of one request after the other; `fields` are those of the latest. */
+/** Reads the headers of one request at a time; `fields` are those of the latest. */
 export interface FieldReader {
   readonly fields: Readonly<Fields>
   clear(): void
-  /** Takes one field; its name in lower case. */
+  /** Adds one field; its name is in lower case. */
   see(name: string, value: string): void
 }
 
-/** A colon, a blank and the end of the line. */
+/** A colon, a space and the line break. */
 const separatorBytes = 4
 
-/** One reader for all requests of a listener that reads each at once costs no memory for any. */
+/** A listener that captures each request synchronously reuses one reader and allocates nothing. */
 export function createFieldReader(): FieldReader {
   const fields: Fields = {
     authorization: undefined,

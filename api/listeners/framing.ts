@@ -9,8 +9,8 @@ export type Framing =
 const none: Framing = { kind: 'none' }
 
 /**
- * Judges how a request says where it ends (RFC 9112, section 6). Whatever two servers might read
- * differently is refused: a length twice, a length beside an encoding, any encoding but chunked.
+ * Determines where a request ends (RFC 9112, section 6). It refuses whatever two servers might read
+ * differently: a repeated length, a length together with an encoding, any encoding but chunked.
  */
 export function framingOf(fields: Readonly<Fields>, bodyBytesMax: number): Framing {
   const { contentLength: length, transferEncoding: encoding } = fields

@@ -3,18 +3,18 @@ import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 
 export interface Drain {
-  /** Then each answer closes its connection. */
+  /** While true, each response closes its connection. */
   isClosing(): boolean
-  /** As the listener's. */
+  /** See `Listener.close`. */
   close(): Promise<void>
 }
 
-/** Connections that are idle when a stop begins may have sent what has not been read yet. */
+/** Connections that are idle when a stop begins may have requests that are not read yet. */
 const quietMs = 250
 
 /**
- * Ends a server without losing what has come in. Node's own `close` cuts idle connections at once,
- * with requests in them that it has not read; and one that never sent anything it does not end.
+ * Stops a server without losing received requests. Node's own `close` drops idle connections with
+ * unread requests, and never closes a connection that has not sent anything.
  */
 export function createDrain(server: Server, stopMsMax: number): Drain {
   const open = new Set<Socket>()

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createServer } from 'node:https'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer, type Server } from 'node:https'
+import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { Fault } from '../../schemas/fault.js'
 import type { GatewayLimits, MutualSettings } from '../../schemas/settings/gateway-listener.js'
@@ -10,20 +11,19 @@ import { readCertificates } from './certificates.js'
 import { createFieldReader, type Fields } from './fields.js'
 import { framingOf } from './framing.js'
 import { createDrain } from './https-drain.js'
-import { answerMalformed } from './https-malformed.js'
 import type { Listener, ListenerOptions } from './listener.js'
 import { createRateLimit } from './pace.js'
 
 export interface HttpsOptions extends ListenerOptions<MutualSettings> {
-  /** Which bodies are handed on as they come; none by default. */
+  /** Which request bodies are streamed to the handler; none by default. */
   readonly isStreamed?: IsStreamed
 }
 
 const minVersion = 'TLSv1.2'
 
 /**
- * Serves over node:https to clients that show a certificate of the trusted authority; the handshake
- * ends for any other. Throws `LISTENER` for bad files or a bad address, `PORT_TAKEN`.
+ * Serves HTTPS to clients with a certificate of the trusted authority; the handshake fails for all
+ * others. Throws `LISTENER` for unusable files or addresses, and `PORT_TAKEN`.
  */
 export async function createHttpsListener(options: HttpsOptions): Promise<Listener> {
   const { settings, limits } = options
@@ -115,8 +115,8 @@ function only(values: readonly string[] | undefined): string | undefined {
 }
 
 /**
- * The body as it comes; it ends where the client goes, or says nothing for too long. Who has read
- * enough of it can still be answered.
+ * Streams the body. The stream ends early if the client disconnects or stalls. A handler that stops
+ * reading can still respond.
  */
 async function* readStream(
   request: IncomingMessage,
@@ -132,7 +132,7 @@ async function* readStream(
   }
 }
 
-/** The body, or the status where it is too long, too late or cut off. */
+/** The body, or the status to send if it is too long, too late or incomplete. */
 async function readBody(
   request: IncomingMessage,
   { bodyBytesMax, bodyMsMax }: GatewayLimits,
@@ -171,5 +171,36 @@ function toFault({ host, port }: MutualSettings, cause: unknown): Fault {
   if (code === 'EADDRINUSE') {
     return new Fault('PORT_TAKEN', `another program listens on ${host}:${port}`, { cause })
   }
-  return new Fault('LISTENER', `nothing can listen on ${host}:${port} (${code})`, { cause })
+  return new Fault('LISTENER', `cannot listen on ${host}:${port} (${code})`, { cause })
+}
+
+/** HTTP statuses of Node's parser errors; any other parser error is a 400. */
+const statuses: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+}
+
+/**
+ * Answers input that never became a request: a header that is malformed, too long or too late. An
+ * incomplete body is logged with its own request; here only the connection is closed.
+ */
+function answerMalformed(server: Server, { refuse, requestId }: HttpsOptions): void {
+  const underWay = new WeakSet<Duplex>()
+  server.on('request', ({ socket }, response) => {
+    underWay.add(socket)
+    response.once('close', () => underWay.delete(socket))
+  })
+  server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket) => {
+    const status = statuses[code] ?? (code.startsWith('HPE_') ? 400 : undefined)
+    if (status === undefined || !socket.writable || underWay.has(socket)) {
+      socket.destroy()
+      return
+    }
+    const { id } = refuse(status, { id: requestId(undefined), startedAt: performance.now() })
+    socket.end(
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nX-Request-Id: ${id}\r\n` +
+        'Connection: close\r\nContent-Length: 0\r\n\r\n',
+    )
+  })
 }

@@ -1,7 +1,7 @@
 import type { GatewayLimits } from '../../schemas/settings/gateway-listener.js'
 import type { Handle, Refuse } from '../request.js'
 
-/** What every listener is made of; `S` are the settings of its own. */
+/** Options of every listener; `S` is its section of the profile. */
 export interface ListenerOptions<S> {
   readonly settings: S
   readonly limits: GatewayLimits
@@ -14,17 +14,17 @@ export interface ListenerOptions<S> {
   readonly onFailure: (error: unknown, requestId: string) => void
 }
 
-/** A listener that serves. */
+/** A listener that accepts requests. */
 export interface Listener {
   /** `https://127.0.0.1:8443`, or the path of a Unix socket. */
   readonly address: string
   /** 0 for a Unix socket. */
   readonly port: number
-  /** Takes the certificate files as they are now; throws `LISTENER` and goes on as before. */
+  /** Loads the certificate files again; on a `LISTENER` fault the old certificate stays. */
   renewCertificate(): Promise<void>
   /**
-   * Takes no more connections, answers what has come in, closes connections that are idle. Resolves
-   * when nothing is open any more, at the latest after `stopMsMax`.
+   * Accepts no new connections, answers received requests and closes idle connections. Resolves when
+   * all connections are closed, or after `stopMsMax`.
    */
   close(): Promise<void>
 }

@@ -1,16 +1,16 @@
 /**
- * Whether one more request is within its address's requests a second; `at` is `performance.now()`.
+ * Whether one more request is within the limit of its address; `at` is `performance.now()`.
  */
 export type RateLimit = (at: number, address: () => string | number) => boolean
 
 const addressesMax = 100_000
-/** How long addresses are told apart after a second in which that was needed, seconds. */
+/** How long requests are counted per address after a second above the limit. */
 const watchSeconds = 60
 
 /**
- * Counts requests of each address in each second of the clock. While all requests together are
- * within the limit no address can be above it, and none is asked for; the first second that passes
- * it begins to count there, so that only in that one an address may have up to twice its due.
+ * Limits the requests per second of each address. While all requests together stay within the limit,
+ * no address can exceed it and none is looked up. Counting starts in the first second above the
+ * limit; in that second alone an address may send up to twice the limit.
  */
 export function createRateLimit(requestsPerSecondMax: number): RateLimit {
   let second = 0

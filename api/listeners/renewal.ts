@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { Fault } from '../../schemas/fault.js'
 
 export interface RenewalOptions {
-  /** Takes what the files hold now; faults where they cannot be used. */
+  /** Loads the files again; throws a fault if they are unusable. */
   readonly renew: () => Promise<void>
   /** Certificate files that are in use. */
   readonly files: readonly string[]
@@ -11,17 +11,16 @@ export interface RenewalOptions {
 }
 
 /**
- * Looks at certificate files and has them taken when they have changed and stood still for one look,
- * so that a pair that is half written is not. Files that cannot be used are told of, once each
- * change, and what is in use stays.
+ * Polls certificate files and reloads them once a change has been stable for one poll, so that a half
+ * written pair is never loaded. Unusable files are reported once per change; the old ones stay in use.
  */
 export function createRenewal(options: RenewalOptions): { close(): void } {
   const { renew, files, onFailure } = options
-  let taken = stampOf(files)
+  let taken = versionOf(files)
   let seen = taken
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const before = seen
-    seen = stampOf(files)
+    seen = versionOf(files)
     if (seen === taken || seen !== before) return
     taken = seen
     await renew().catch((error: unknown) => {
@@ -29,16 +28,16 @@ export function createRenewal(options: RenewalOptions): { close(): void } {
       onFailure(error)
     })
   }
-  const timer = setInterval(() => void look(), options.everyMs)
+  const timer = setInterval(() => void poll(), options.everyMs)
   timer.unref()
   return { close: () => clearInterval(timer) }
 }
 
-/** Changes with any of the files; a file that is away for a moment changes it too. */
-function stampOf(files: readonly string[]): string {
-  const stamps = files.map((file) => {
+/** A text that changes with any of the files, also when one is missing for a moment. */
+function versionOf(files: readonly string[]): string {
+  const versions = files.map((file) => {
     const stat = statSync(file, { throwIfNoEntry: false })
     return stat === undefined ? 'away' : `${stat.ino}:${stat.mtimeMs}:${stat.size}`
   })
-  return stamps.join(' ')
+  return versions.join(' ')
 }

@@ -10,13 +10,13 @@ import type { UwsRequest, UwsResponse } from './uws-types.js'
 
 export type UwsOptions = ListenerOptions<ListenSettings>
 
-/** Shared with whoever closes the listener. */
+/** Shared with the code that closes the listener. */
 export interface ReceiveState {
-  /** Then each answer closes its connection. */
+  /** While true, each response closes its connection. */
   isClosing: boolean
-  /** Requests whose answer is not written yet. */
+  /** Requests without a written response. */
   inFlight: number
-  /** When the latest answer since `isClosing` was written, `performance.now()`. */
+  /** When the latest response since `isClosing` was written, `performance.now()`. */
   lastAt: number
 }
 
@@ -25,9 +25,9 @@ interface Exchange {
 }
 
 /**
- * Captures a request before the callback returns, has it handled, and writes the answer once: at
- * once where the handler answers at once, else corked, and never to a client that has left. A body
- * that breaks off is a 400 in the log, which nobody is left to be told.
+ * Captures a request before the callback returns, handles it and writes the response once:
+ * immediately if the handler is synchronous, otherwise corked, and never after the client has left.
+ * An incomplete body is logged as a 400 that nobody receives.
  */
 export function createReceive(options: UwsOptions, state: ReceiveState) {
   const { handle, refuse, limits, onFailure, settings } = options
@@ -117,7 +117,7 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
   }
 }
 
-/** Tells of a client that leaves; the response may not be touched from then on. */
+/** Reports that the client left; the response may not be used from then on. */
 function watch(response: UwsResponse, onLeave: () => void): Exchange {
   const exchange: Exchange = { isAborted: false }
   response.onAborted(() => {
@@ -127,7 +127,7 @@ function watch(response: UwsResponse, onLeave: () => void): Exchange {
   return exchange
 }
 
-/** Asking for an address is a system call, which is done only where something hangs on it. */
+/** Looking up an address is a system call, so it is done only when the result matters. */
 function judgeAddress(
   response: UwsResponse,
   at: number,
@@ -140,14 +140,14 @@ function judgeAddress(
   return pace(at, () => addressKey(response.getRemoteAddress())) ? 200 : 429
 }
 
-/** Four bytes as a number; longer ones as text, and none, as on a Unix socket, as 0. */
+/** IPv4 as a number, IPv6 as text, and 0 on a Unix socket. */
 function addressKey(address: ArrayBuffer): number | string {
   if (address.byteLength === 0) return 0
   if (address.byteLength === 4) return new DataView(address).getUint32(0)
   return Buffer.from(address).toString('latin1')
 }
 
-/** The request but for its body; the other header fields are left in the reader. */
+/** The request without its body; the other header fields stay in the reader. */
 function capture(
   raw: UwsRequest,
   { clear, see, fields }: FieldReader,
@@ -169,8 +169,8 @@ function capture(
 }
 
 /**
- * All header fields go out in one step: into native code each costs as much as finding the answer.
- * Names and values are ours, and an id is plain, so that none can begin a line of its own.
+ * Writes all header fields in one native call: each call costs as much as computing the response.
+ * Names and values are ours and ids are plain characters, so none can inject a header line.
  */
 function write(response: UwsResponse, answer: GatewayResponse, closes: boolean): void {
   const { status, headers, body, id } = answer

@@ -1,4 +1,4 @@
-/** What is used of uWebSockets.js; its own typings do not match its binary. */
+/** The used part of uWebSockets.js; its own typings do not match its binary. */
 export interface UwsApp {
   any(pattern: string, handler: (response: UwsResponse, request: UwsRequest) => void): UwsApp
   listen(host: string, port: number, opened: (socket: UwsSocket | false) => void): UwsApp
@@ -8,16 +8,16 @@ export interface UwsApp {
 
 export type UwsSocket = Parameters<typeof import('uWebSockets.js').us_listen_socket_close>[0]
 
-/** Lives until the callback that it is handed to returns. */
+/** Valid only until the callback returns. */
 export interface UwsRequest {
   getUrl(): string
   getCaseSensitiveMethod(): string
-  /** Empty where there is none. */
+  /** Empty if the field is missing. */
   getHeader(name: string): string
   forEach(see: (name: string, value: string) => void): void
 }
 
-/** Lives until it is ended or aborted; touched after that it ends the process. */
+/** Valid until it is ended or aborted; using it afterwards crashes the process. */
 export interface UwsResponse {
   writeStatus(status: string): UwsResponse
   writeHeader(name: string, value: string): UwsResponse

@@ -10,9 +10,9 @@ import type { Listener } from './listener.js'
 import { createReceive, type ReceiveState, type UwsOptions } from './uws-receive.js'
 import type { UwsApp, UwsSocket } from './uws-types.js'
 
-/** Connections that are idle when a stop begins may still send for so long. */
+/** How long connections that are idle when a stop begins may still send requests. */
 const quietMs = 250
-const lookMs = 10
+const pollMs = 10
 
 interface Open {
   readonly app: UwsApp
@@ -68,10 +68,10 @@ function listen(options: UwsOptions, port: number): Open {
   const opened = socket as UwsSocket | false
   if (opened !== false) return { app, socket: opened, state }
   const place = settings.socket ?? `${settings.host}:${port}`
-  throw new Fault('LISTENER', `nothing can listen on ${place}: check gateway.listen`)
+  throw new Fault('LISTENER', `cannot listen on ${place}; check gateway.listen`)
 }
 
-/** A bad certificate would give an app that does not listen, without a word: looked at first. */
+/** Checks the certificate first: with a bad one the app would fail to listen without a reason. */
 function createApp({ tls }: ListenSettings): UwsApp {
   if (tls === undefined) return uWS.App() as UwsApp
   try {
@@ -79,12 +79,14 @@ function createApp({ tls }: ListenSettings): UwsApp {
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     const files = `${tls.certFile} and ${tls.keyFile}`
-    throw new Fault('LISTENER', `${files} are no certificate and key: ${reason}`, { cause })
+    throw new Fault('LISTENER', `${files} are not a valid certificate and key pair: ${reason}`, {
+      cause,
+    })
   }
   return uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile }) as UwsApp
 }
 
-/** The listener shares its port by design, so a stranger on it is looked for beforehand. */
+/** uWebSockets.js shares ports (SO_REUSEPORT), so check first that no other program has this one. */
 async function expectFree({ host, port }: ListenSettings): Promise<void> {
   const probe = createServer()
   try {
@@ -95,19 +97,19 @@ async function expectFree({ host, port }: ListenSettings): Promise<void> {
     if (code === 'EADDRINUSE') {
       throw new Fault('PORT_TAKEN', `another program listens on ${host}:${port}`, { cause })
     }
-    throw new Fault('LISTENER', `nothing can listen on ${host}:${port} (${code})`, { cause })
+    throw new Fault('LISTENER', `cannot listen on ${host}:${port} (${code})`, { cause })
   } finally {
     await new Promise((resolve) => probe.close(resolve))
   }
 }
 
-/** Answers what has come in, each connection's last answer closing it, then closes the rest. */
+/** Answers all received requests, closes their connections, then closes idle ones. */
 async function drain({ app, socket, state }: Open, stopMsMax: number): Promise<void> {
   state.isClosing = true
   uWS.us_listen_socket_close(socket)
   const from = performance.now()
   state.lastAt = from
   const isBusy = () => state.inFlight > 0 || performance.now() - state.lastAt < quietMs
-  while (isBusy() && performance.now() - from < stopMsMax) await sleep(lookMs)
+  while (isBusy() && performance.now() - from < stopMsMax) await sleep(pollMs)
   app.close()
 }

@@ -1,8 +1,7 @@
 import { Fault } from '../../schemas/fault.js'
 import type { BackfillSettings, HistoryAnswer, Mdm } from '../../schemas/history.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
-import { createHttpClient } from '../http-client.js'
-import { resolveHeaders } from '../resolve-secrets.js'
+import { createHttpClient, resolveHeaders } from '../http-client.js'
 
 const formats: Readonly<Record<string, HistoryAnswer['format']>> = {
   'text/csv': 'csv',
@@ -12,7 +11,7 @@ const formats: Readonly<Record<string, HistoryAnswer['format']>> = {
   'application/jsonl': 'ndjson',
 }
 
-/** An MDM over HTTP; 204 and 404 say that there is no history. No fault names the meter. */
+/** An MDM over HTTP; 204 and 404 mean that there is no history. No fault names the meter. */
 export function createRestMdm(
   settings: BackfillSettings,
   secret: (reference: SecretReference) => string,
@@ -31,11 +30,11 @@ export function createRestMdm(
       const { status, type, text } = await client.send({ method: 'GET', url: url.href, headers })
       if (status === 204 || status === 404) return undefined
       if (status !== 200) {
-        throw new Fault('MDM_UNREACHABLE', `the MDM at ${url.origin} answered ${status}`)
+        throw new Fault('MDM_UNREACHABLE', `the MDM at ${url.origin} returned status ${status}`)
       }
       const format = formats[type.split(';')[0]?.trim().toLowerCase() ?? '']
       if (format !== undefined) return { format, text }
-      throw new Fault('MDM_ANSWER', `the MDM at ${url.origin} answered neither CSV nor NDJSON`)
+      throw new Fault('MDM_ANSWER', `the MDM at ${url.origin} returned neither CSV nor NDJSON`)
     },
     close: async () => client.close(),
   }

@@ -5,8 +5,8 @@ import type { Registrar } from './register.js'
 
 export interface CustomerOptions extends AuthorizeOptions {
   readonly customers: Customers
-  /** Told of each customer that is answered. */
-  readonly register: Pick<Registrar, 'add'>
+  /** Registers each returned customer. */
+  readonly registrar: Pick<Registrar, 'add'>
 }
 
 /**
@@ -21,7 +21,7 @@ export function createCustomer(options: CustomerOptions): RouteHandler {
     const refusal = await authorize(options, named, found.status)
     if (refusal !== undefined) return refusal
     const customer = found.customer()
-    options.register.add(customer)
+    options.registrar.add(customer)
     return { kind: 'good', body: JSON.stringify(customer), pseudonym: named.pseudonym }
   }
 }

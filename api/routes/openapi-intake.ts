@@ -10,20 +10,20 @@ const inHeader = (name: string, isRequired: boolean, description: string): Json 
   schema: { type: 'string' },
 })
 const refused = {
-  400: { description: 'The request is wrong; the detail names what and the remedy' },
-  401: { description: 'No service account' },
-  429: { description: 'More requests in this second than one address may send; no body' },
-  503: { description: 'Outage, or too little free disk; no body' },
+  400: { description: 'The request is invalid; detail names the problem and the remedy' },
+  401: { description: 'Wrong service account credentials' },
+  429: { description: 'Too many requests of this address in this second; no body' },
+  503: { description: 'Outage, or not enough free disk space; no body' },
 } as const
 const durable = {
   202: {
-    description: 'It is durable; Location tells where its receipt is',
+    description: 'The data is durable; Location is the URL of its receipt',
     headers: { Location: { schema: { type: 'string' } } },
   },
 } as const
-const file = { description: 'The file as it is', content: { 'application/octet-stream': {} } }
+const file = { description: 'The content of the file', content: { 'application/octet-stream': {} } }
 
-/** The paths by which files and rows are sent. */
+/** The paths that receive files and rows. */
 export function toIntakePaths({ isDeprecated }: { readonly isDeprecated: boolean }): Json {
   const mutual = {
     security: [{ mutual: [], basic: [] }],
@@ -35,17 +35,21 @@ export function toIntakePaths({ isDeprecated }: { readonly isDeprecated: boolean
       put: {
         ...mutual,
         operationId: 'upload',
-        summary: 'Send a file, or what follows the part of it that is here',
+        summary: 'Upload a file, or the remaining part of it',
         parameters: [
           name,
-          inHeader('Repr-Digest', true, 'sha-256=:<base64>: of the whole file'),
-          inHeader('Content-Range', false, 'bytes <from>-<to>/<all>, or bytes */<all> to ask'),
+          inHeader('Repr-Digest', true, 'sha-256=:<base64>: of the complete file'),
+          inHeader(
+            'Content-Range',
+            false,
+            'bytes <from>-<to>/<all>, or bytes */<all> to ask for the offset',
+          ),
         ],
         requestBody: { required: true, ...file },
         responses: {
           ...durable,
           409: {
-            description: 'Not whole yet: go on from Upload-Offset',
+            description: 'Incomplete: resume at Upload-Offset',
             headers: { 'Upload-Offset': { schema: { type: 'integer' } } },
           },
           ...refused,
@@ -54,11 +58,11 @@ export function toIntakePaths({ isDeprecated }: { readonly isDeprecated: boolean
       get: {
         ...mutual,
         operationId: 'receipt',
-        summary: 'The receipt of an arrival, or of the latest of a name, or how far it has come',
+        summary: 'Get the receipt of an arrival or of the latest file of a name, or its progress',
         parameters: [name],
         responses: {
           200: { description: 'The receipt', content: { 'application/json': {} } },
-          404: { description: 'Nothing of that number or name has arrived' },
+          404: { description: 'No file with this number or name has arrived' },
           ...refused,
         },
       },
@@ -67,7 +71,7 @@ export function toIntakePaths({ isDeprecated }: { readonly isDeprecated: boolean
       post: {
         ...mutual,
         operationId: 'push',
-        summary: 'Push rows of usage, which are gathered into files',
+        summary: 'Push usage rows, which are collected into files',
         parameters: [inHeader('Feed', true, [...pushedColumns.keys()].join(' or '))],
         requestBody: {
           required: true,

@@ -12,7 +12,7 @@ export interface OpenApiOptions {
   readonly errorStyle: ErrorStyle
   readonly unknownStatus: 401 | 404
   readonly hasBind: boolean
-  /** Whether files and rows may be sent. */
+  /** Whether files and rows are accepted. */
   readonly hasIntake: boolean
 }
 
@@ -41,12 +41,12 @@ const errorModel = z
   })
   .meta({ id: 'ErrorModel' })
 const wrongRequest = z
-  .object({ detail: z.string().describe('The field and what to do about it') })
+  .object({ detail: z.string().describe('The invalid field and how to fix it') })
   .meta({ id: 'WrongRequest' })
 
 const bodies = { customerSchema, loginResult, bindResult, bindOutcome, errorModel, wrongRequest }
 
-/** The gateway as OpenAPI 3.1 (its schemas are JSON Schema 2020-12, made of the zod schemas). */
+/** The gateway as OpenAPI 3.1; its JSON Schemas (2020-12) are generated from the zod schemas. */
 export function toOpenApi(options: OpenApiOptions): Json {
   const { version, hasBind, hasIntake, isDeprecated } = options
   const hasMutual = hasBind || hasIntake
@@ -61,7 +61,7 @@ export function toOpenApi(options: OpenApiOptions): Json {
         post: {
           ...bearer,
           operationId: 'login',
-          summary: 'Who the customer of a token is',
+          summary: 'Identify the customer of a token',
           responses: { ...good('LoginResult', 'The customer'), ...login, ...outage },
         },
       },
@@ -69,7 +69,7 @@ export function toOpenApi(options: OpenApiOptions): Json {
         post: {
           ...bearer,
           operationId: 'customer',
-          summary: "The customer's account, sites and meters",
+          summary: "Get the customer's account, sites and meters",
           responses: { ...good('Customer', 'The customer'), ...denied(options), ...outage },
         },
       },
@@ -100,10 +100,10 @@ function toBindPaths(options: OpenApiOptions): Json {
       post: {
         ...mutual,
         operationId: 'bind',
-        summary: 'Bind a hub to a meter, or release it',
+        summary: 'Bind a hub to a meter, or unbind it',
         requestBody: { required: true, content: json('BindRequest') },
         responses: {
-          ...good('BindResult', 'Done, or under way'),
+          ...good('BindResult', 'Completed or pending'),
           ...wrong(options),
           ...denied(options),
           ...outage,
@@ -114,12 +114,12 @@ function toBindPaths(options: OpenApiOptions): Json {
       get: {
         ...mutual,
         operationId: 'bindOutcome',
-        summary: "The state of the hub's latest action",
+        summary: "Get the state of the hub's latest action",
         parameters: [mac],
         responses: {
-          ...good('BindOutcome', 'What is known of it'),
+          ...good('BindOutcome', 'The latest action'),
           ...denied(options),
-          404: { description: 'Nothing was ever asked for this hub' },
+          404: { description: 'No action was requested for this hub' },
           ...outage,
         },
       },
@@ -128,7 +128,7 @@ function toBindPaths(options: OpenApiOptions): Json {
 }
 
 const outage = {
-  429: { description: 'More requests in this second than one address may send; no body' },
+  429: { description: 'Too many requests of this address in this second; no body' },
   503: { description: 'Outage or maintenance; no body' },
 } as const
 
@@ -141,13 +141,13 @@ function good(name: string, description: string): Json {
 }
 
 function wrong({ errorStyle }: OpenApiOptions): Json {
-  const description = 'The request is wrong'
+  const description = 'The request is invalid'
   return {
     400: errorStyle === 'table' ? { description, content: json('WrongRequest') } : { description },
   }
 }
 
-/** Refusals by status, each with the codes that it may carry. */
+/** Refusals by status, each with its possible codes. */
 function denied({ errorStyle, unknownStatus }: OpenApiOptions): Json {
   const byStatus = new Map<number, Set<number>>()
   for (const [name, { errorCode, tableStatus, bareStatus }] of Object.entries(denials)) {
@@ -164,11 +164,11 @@ function denied({ errorStyle, unknownStatus }: OpenApiOptions): Json {
   )
 }
 
-/** Schemas by name, those that others are made of beside them. */
+/** Schemas by name, including the ones that they refer to. */
 function toComponents(): Json {
   const outputs = Object.values(bodies).map((schema) => z.toJSONSchema(schema, { io: 'output' }))
   const all = [...outputs, z.toJSONSchema(bindRequestSchema, { io: 'input' })]
-  // One that other schemas refer to is found among its own definitions, and the rest has no id.
+  // A referenced schema is listed in its own $defs; the remaining object then has no id.
   const named = all.flatMap(({ $schema: _, $defs = {}, id, ...schema }) => [
     ...(id === undefined ? [] : [[id, schema] as const]),
     ...Object.entries($defs),

@@ -27,7 +27,7 @@ const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2r
 code,pre{font:14px/1.4 ui-monospace,monospace}pre{background:#f4f4f4;padding:1rem;overflow:auto}
 table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:.3rem .6rem;text-align:left}`
 
-/** A page for people of an OpenAPI document; nothing in it comes from another host. */
+/** Renders an OpenAPI document as a page that loads nothing from other hosts. */
 export function renderApiReference(document: unknown): string {
   const { info, servers, paths, components } = documentSchema.parse(document)
   const base = servers[0]?.url ?? ''
@@ -42,7 +42,7 @@ export function renderApiReference(document: unknown): string {
   )
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${htmlText(info.title)}</title>
 <style>${style}</style><h1>${htmlText(info.title)}</h1>
-<p>The same as a document for programs: <a href="openapi.json">openapi.json</a></p>
+<p>Machine-readable version: <a href="openapi.json">openapi.json</a></p>
 ${sections.join('\n')}<h2>Schemas</h2>${schemas.join('\n')}</html>\n`
 }
 
@@ -56,7 +56,7 @@ function renderOperation(title: string, one: z.output<typeof operation>, schemes
     .flatMap((all) => Object.keys(all))
     .map((name) => toWords(schemes[name]))
   return `<h2><code>${htmlText(title)}</code>${old}</h2><p>${htmlText(one.summary)}</p>
-<p>To be sent: ${htmlText(shown.join(' and '))}; body: ${renderBody(one.requestBody)}</p>
+<p>Authentication: ${htmlText(shown.join(' and '))}; body: ${renderBody(one.requestBody)}</p>
 <table><tr><th>Status</th><th>Meaning</th><th>Body</th></tr>${rows.join('')}</table>`
 }
 
@@ -66,8 +66,8 @@ function renderBody(content: unknown): string {
 }
 
 const credentials: Readonly<Record<string, string>> = {
-  bearer: 'Authorization: Bearer, with the token of the customer',
-  basic: 'Authorization: Basic, with the service account',
+  bearer: "Authorization: Bearer with the customer's token",
+  basic: 'Authorization: Basic with the service account',
 }
 
 function toWords(one: Schemes[string] | undefined): string {

@@ -10,23 +10,23 @@ export interface RegistrarOptions {
 }
 
 export interface Registrar {
-  /** Never throws; nobody waits for it. */
+  /** Never throws, and is not awaited. */
   add(customer: Customer): void
-  /** Resolves when what was gathered has been handed over. */
+  /** Resolves when all collected customers are in the queue. */
   close(): Promise<void>
 }
 
-/** Customers are gathered for so long: one job for many costs the pipeline hardly more than for one. */
+/** How long customers are collected: a job for many costs the pipeline hardly more than for one. */
 const gatherMs = 50
-/** Meters of one job, but for those of its last customer. */
+/** Meters of one job, not counting those of its last customer. */
 const metersMax = 1_000
-/** Customers on their way to the queue; beyond it one is left out and comes again with the next call. */
+/** Customers being added to the queue; above it a customer is skipped until the next request. */
 const underWayMax = 10_000
 
 /**
- * Hands what the pipeline may know of customers, identifiers and codes, to `register` jobs. A customer
- * is answered whether or not the queue takes it: whoever was left out is handed over with the next
- * call, and who is known and unchanged costs no write.
+ * Collects the identifiers and codes of customers for `register` jobs. A request succeeds even if the
+ * queue is down: a skipped customer is registered by the next request. An unchanged customer costs no
+ * write.
  */
 export function createRegistrar({ queues, onFailure }: RegistrarOptions): Registrar {
   let gathered = new Map<string, Registration>()
@@ -58,7 +58,9 @@ export function createRegistrar({ queues, onFailure }: RegistrarOptions): Regist
   return {
     add: (customer) => {
       if (underWay >= underWayMax) {
-        onFailure(new Fault('QUEUE_UNREACHABLE', `${underWay} registrations wait for the queue`))
+        onFailure(
+          new Fault('QUEUE_UNREACHABLE', `${underWay} registrations are waiting for the queue`),
+        )
         return
       }
       const registration = toRegistration(customer)

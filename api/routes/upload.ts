@@ -9,7 +9,7 @@ export interface IntakeRouteOptions {
   readonly isServiceAccount: (request: GatewayRequest) => Promise<boolean>
 }
 
-/** The routes by which files and rows are sent here. */
+/** The routes that receive files and rows. */
 export function createIntakeRoutes(options: IntakeRouteOptions): readonly Route[] {
   const mutual = { access: 'mutual', keepsCode: false } as const
   const guarded = (run: RouteHandler): RouteHandler => {
@@ -30,17 +30,17 @@ export function createIntakeRoutes(options: IntakeRouteOptions): readonly Route[
 }
 
 /**
- * `PUT /files/<name>`: the whole file, or with `Content-Range: bytes <from>-<to>/<all>` what follows
- * the part that is here. `Repr-Digest` (RFC 9530) names the file by its SHA-256. 202 says that it is
- * durable and where its receipt is; 409 says in `Upload-Offset` from where to go on.
+ * `PUT /files/<name>`: the complete file, or with `Content-Range: bytes <from>-<to>/<all>` the
+ * remaining part. `Repr-Digest` (RFC 9530) identifies the file by its SHA-256. 202 means that it is
+ * durable, with the location of its receipt; 409 has the offset to resume at in `Upload-Offset`.
  */
 function createUpload(intake: Intake): RouteHandler {
   return async (request, { rest, version }) => {
     const hash = toHash(request.field?.('repr-digest'))
-    if (hash === undefined) return wrong('name the SHA-256 in Repr-Digest: sha-256=:<base64>:')
+    if (hash === undefined) return wrong('send the SHA-256 as Repr-Digest: sha-256=:<base64>:')
     const range = toRange(request)
     if (range === undefined) {
-      return wrong('send Content-Length, or Content-Range: bytes <from>-<to>/<all> with it')
+      return wrong('send Content-Length, and Content-Range: bytes <from>-<to>/<all> to resume')
     }
     const taken = await intake.take(
       { name: rest, hash, ...range },
@@ -56,7 +56,7 @@ function createUpload(intake: Intake): RouteHandler {
   }
 }
 
-/** `GET /files/<arrival or name>`: the receipt, or how far the file has come. */
+/** `GET /files/<arrival or name>`: the receipt, or the progress of the file. */
 function createReceipt(intake: Intake): RouteHandler {
   return async (_, { rest }) => {
     const body = await intake.receipt(rest)
@@ -69,7 +69,7 @@ const formats: Readonly<Record<string, 'csv' | 'ndjson'>> = {
   'application/x-ndjson': 'ndjson',
 }
 
-/** `POST /usage`: rows of the feed in the field `Feed`; 202 when they are durable. */
+/** `POST /usage`: rows of the feed in the header field `Feed`; 202 when they are durable. */
 function createPush(intake: Intake): RouteHandler {
   return async (request, { version }) => {
     const [type = ''] = (request.field?.('content-type') ?? '').split(';')
@@ -97,7 +97,7 @@ function toHash(field: string | undefined): string | undefined {
   return text && Buffer.from(text, 'base64').toString('hex')
 }
 
-/** Where the bytes begin and how many the whole file has; a range of `*` asks what is here. */
+/** Offset of the bytes and size of the file; a range of `*` asks for the received size. */
 function toRange(request: GatewayRequest) {
   const length = Number(request.field?.('content-length') ?? Number.NaN)
   const field = request.field?.('content-range')

@@ -78,7 +78,7 @@ async function measure(rig: Rig, { print, customers }: CycleDayOptions): Promise
     linkSync(path, join(rig.home.inbox, basename(path)))
     writeFileSync(join(rig.home.inbox, `${basename(path)}.done`), '')
   }
-  const told = await Promise.all(
+  const receipts = await Promise.all(
     files.map(async (file) => {
       await untilPublished(rig, file)
       print(`  ${basename(file.path).padEnd(30)} ${since().toFixed(1)} s`)
@@ -97,7 +97,7 @@ async function measure(rig: Rig, { print, customers }: CycleDayOptions): Promise
   return {
     customers,
     rows,
-    fileSeconds: Object.fromEntries(told),
+    fileSeconds: Object.fromEntries(receipts),
     billSeconds,
     reconcileSeconds: steps.reconcile,
     seconds,
@@ -122,9 +122,9 @@ async function writeDay(rig: Rig, customers: number): Promise<readonly FeedFile[
 }
 
 async function untilPublished({ home }: Rig, { path, rows }: FeedFile): Promise<void> {
-  const told = join(home.outbox, `${basename(path)}.receipt.json`)
-  while (!existsSync(told)) await sleep(pollMs)
-  const receipt = receiptSchema.parse(JSON.parse(readFileSync(told, 'utf8')))
+  const receiptPath = join(home.outbox, `${basename(path)}.receipt.json`)
+  while (!existsSync(receiptPath)) await sleep(pollMs)
+  const receipt = receiptSchema.parse(JSON.parse(readFileSync(receiptPath, 'utf8')))
   if (receipt.status === 'published' && receipt.rows.accepted === rows) return
   throw new Error(`not all of ${rows} rows were published: ${JSON.stringify(receipt)}`)
 }

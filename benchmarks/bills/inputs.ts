@@ -9,7 +9,7 @@ const rateCodes = 40
 /**
  * Statements that fill a store with what bills are made of: reads day by day as daily files bring
  * them, registered customers, a cycle, and 40 rate codes: half time-of-use, a quarter each tiered
- * and flat. Arrival 1 stands for all files. The meters are those of `numberedMeters`.
+ * and flat. Arrival 1 represents all files. The meters are those of `numberedMeters`.
  */
 export function* billInputs(customers: number, days: number = period.days): Generator<Statement> {
   const of = (number: string) => ({

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault } from '../../schemas/fault.js'
 import type { Rig } from '../rig.js'
 
-/** A step, told from the ledger: the count of files, or of registered meters, that are in it just now. */
+/** A step, as the ledger shows it: the files, or registered meters, that are in it now. */
 const ledgerSteps = {
   receiving:
     'SELECT count() AS files FROM arrival WHERE arrival NOT IN (SELECT arrival FROM file_state)',

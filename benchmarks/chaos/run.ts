@@ -36,7 +36,7 @@ const profileOf = ({ sources }: Remotes) => ({
 /**
  * Kills worker, ClickHouse and Redis and cuts the connections to an SFTP and an S3 server while files
  * load, customers register and readers read, then holds the store against what was written. Two more
- * files follow the last emptying of Redis, with no kill behind it that would start anything anew.
+ * files follow the last emptying of Redis, and no later kill restarts anything.
  */
 export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
   const from = performance.now()

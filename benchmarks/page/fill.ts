@@ -40,7 +40,7 @@ async function fillLedger(rig: Rig, { files }: Filling): Promise<void> {
     FROM arrival ARRAY JOIN range(8) AS chunk WHERE arrival <= {files:UInt32}`)
 }
 
-/** Registered meters in 20 cycles, one in ten of them told twice, and their quarter hours of two weeks. */
+/** Registered meters in 20 cycles, one in ten of them registered twice, and their quarter hours of two weeks. */
 async function fillReads(rig: Rig, { files, meters }: Filling): Promise<void> {
   const commodity = (meter: string) => `if(${meter} % 3 = 0, 'Gas', 'Electric')`
   for (const version of [1, 2]) {

@@ -101,7 +101,7 @@ function listenTo(store: Store) {
 }
 
 /**
- * For each table the count that goes over its rows: without a condition the engine tells the number
+ * For each table the count that goes over its rows: without a condition the engine reports the number
  * from what it keeps beside them. One column is read, the first of the key.
  */
 async function bareCounts({ store: own }: Rig, { address }: Store) {

@@ -108,7 +108,7 @@ export function verdicts(figures: UsageFigures): readonly string[] {
     speed('(a) engine alone', engineSeconds),
     speed('(b) Tieline', tielineSeconds),
     speed('(c) first attempt', naiveSeconds),
-    `${'a file besides its rows'.padEnd(26)} ${figures.oneRowFileSeconds.toFixed(2)} s  (a file of one row)`,
+    `${'a file without its rows'.padEnd(26)} ${figures.oneRowFileSeconds.toFixed(2)} s  (a file of one row)`,
     held('b/a', tielineOverEngine, bounds.tielineOverEngine),
     held('c/b', naiveOverTieline, bounds.naiveOverTieline),
     held('Node peak, MB', figures.rssNodeMb, bounds.nodeMb),

@@ -18,11 +18,11 @@ export interface UsageOptions {
   /** Share of unusable rows of the measured file. */
   readonly bad: number
   readonly growth: boolean
-  /** A day of 25 hours besides. */
+  /** Also a day of 25 hours. */
   readonly clockChange: boolean
-  /** The same file again with three reads corrected besides. */
+  /** Also the same file again with three reads corrected. */
   readonly again: boolean
-  /** What a browser on the operations page costs, besides. */
+  /** Also what a browser on the operations page costs. */
   readonly watched: boolean
   readonly json?: string
   readonly print: (line: string) => void
@@ -41,7 +41,7 @@ const restMs = 1_000
 
 /**
  * Loads one day of 15-minute reads in three ways, interleaved, and prints medians, ratios, peak
- * memory and what a file costs besides its rows.
+ * memory and what a file costs in addition to its rows.
  */
 export async function usage(options: UsageOptions): Promise<UsageFigures> {
   const { print } = options

@@ -7,7 +7,7 @@ import { Fault } from '../../schemas/fault.js'
 import type { AlertMessage, AlertSettings } from '../../schemas/settings/alert.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
-import { claimAttempt, readTold, recordEnd, type Told } from './notifications.js'
+import { claimAttempt, type Notification, readNotifications, recordEnd } from './notifications.js'
 import { type Alert, lookAround, type Sight } from './present.js'
 import { createWebhook, judgeStatus, type Webhook } from './webhook.js'
 
@@ -47,7 +47,7 @@ export function createAlerts(options: AlertsOptions): {
       const now = new Date()
       const sights = await lookAround({ profile, settings, store, queues, landing, now })
       const keys = sights.flatMap(({ alerts }) => alerts.map(({ key }) => key))
-      const told = await readTold(store, keys)
+      const told = await readNotifications(store, keys)
       const due = listDue(sights, told, { ...options, now })
       for (const one of due.slice(0, messagesMax)) {
         const message = nextAttempt(one, settings)
@@ -72,16 +72,16 @@ interface Rules extends Pick<AlertsOptions, 'profile' | 'settings'> {
 /** The messages that are to be sent now: what is left of earlier looks first. */
 export function listDue(
   sights: readonly Sight[],
-  told: ReadonlyMap<string, Told>,
+  told: ReadonlyMap<string, Notification>,
   rules: Rules,
-): readonly Told[] {
+): readonly Notification[] {
   const present = new Map(sights.flatMap(({ alerts }) => alerts.map((one) => [one.key, one])))
-  const left = [...told.values()].flatMap((last): readonly Told[] => {
+  const left = [...told.values()].flatMap((last): readonly Notification[] => {
     if (last.outcome === 'open') return isLeased(last, rules.now) ? [] : [last]
     const isOver = !present.has(last.key) && sights.some(({ covers }) => covers(last))
     return isOver && last.state === 'raised' ? [resolve(last, rules)] : []
   })
-  const raised = [...present.values()].flatMap((alert): readonly Told[] => {
+  const raised = [...present.values()].flatMap((alert): readonly Notification[] => {
     const last = told.get(alert.key)
     if (last?.outcome === 'open') return []
     return last?.state === 'raised' && !isToRepeat(last, rules) ? [] : [raise(alert, last, rules)]
@@ -90,36 +90,36 @@ export function listDue(
 }
 
 /** Another may be sending it, or its pause is not over; one longer than any was written by a wrong clock. */
-function isLeased({ retryAt }: Told, now: Date): boolean {
+function isLeased({ retryAt }: Notification, now: Date): boolean {
   const leftMs = retryAt.getTime() - now.getTime()
   return leftMs > 0 && leftMs <= pauseMsMax + recordMsMax
 }
 
-function isToRepeat({ toldAt }: Told, { settings, now }: Rules): boolean {
+function isToRepeat({ toldAt }: Notification, { settings, now }: Rules): boolean {
   return now.getTime() - toldAt.getTime() >= settings.repeatHours * 3_600_000
 }
 
 /** What goes on has begun when it was told first. */
-function raise(alert: Alert, last: Told | undefined, rules: Rules): Told {
+function raise(alert: Alert, last: Notification | undefined, rules: Rules): Notification {
   const { key, about } = alert
   const goesOn = last?.state === 'raised'
   const since = goesOn ? toMessage(last).since : alert.since.toISOString()
-  return toTold({ key, state: 'raised', since, about, told: (last?.told ?? 0) + 1 }, rules)
+  return toNotification({ key, state: 'raised', since, about, told: (last?.told ?? 0) + 1 }, rules)
 }
 
-function resolve(last: Told, rules: Rules): Told {
+function resolve(last: Notification, rules: Rules): Notification {
   const { key, since, about, told } = toMessage(last)
-  return toTold({ key, state: 'resolved', since, about, told: told + 1 }, rules)
+  return toNotification({ key, state: 'resolved', since, about, told: told + 1 }, rules)
 }
 
 /** What was written here, perhaps by an earlier release. */
-function toMessage({ body }: Told): AlertMessage {
+function toMessage({ body }: Notification): AlertMessage {
   return JSON.parse(body)
 }
 
 type Said = Pick<AlertMessage, 'key' | 'state' | 'since' | 'about' | 'told'>
 
-function toTold(said: Said, rules: Rules): Told {
+function toNotification(said: Said, rules: Rules): Notification {
   const { key, told, state } = said
   const { database } = rules.profile
   const toldAt = rules.now
@@ -136,7 +136,10 @@ function toTold(said: Said, rules: Rules): Told {
 }
 
 /** Until `retryAt`, twice as far each time, nobody makes one more. */
-function nextAttempt(message: Told, { lookSeconds, timeoutMs }: AlertSettings): Told {
+function nextAttempt(
+  message: Notification,
+  { lookSeconds, timeoutMs }: AlertSettings,
+): Notification {
   const attempts = message.attempts + 1
   const pauseMs = pauseMsOf(attempts, { firstMs: lookSeconds * 1_000, mostMs: pauseMsMax })
   const retryAt = new Date(Date.now() + Math.max(pauseMs, timeoutMs + recordMsMax))
@@ -146,9 +149,9 @@ function nextAttempt(message: Told, { lookSeconds, timeoutMs }: AlertSettings): 
 /** What became of a claimed message. Undefined where nobody answers: the others need not be tried. */
 async function deliver(
   webhook: Webhook,
-  message: Told,
+  message: Notification,
   { log, onFailure }: AlertsOptions,
-): Promise<Told | undefined> {
+): Promise<Notification | undefined> {
   const { key, told, attempts } = message
   const fail = (fault: Fault, status: number) => {
     onFailure(fault)

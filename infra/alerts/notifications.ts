@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { claimOnce } from '../../pipeline/store/claim.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
-import { createCodec, instant, plain, type Row } from '../../pipeline/store/columns.js'
+import { createCodec, dateTime, plain, type Row } from '../../pipeline/store/columns.js'
 import { sql } from '../../pipeline/store/sql.js'
 import type { AlertMessage } from '../../schemas/settings/alert.js'
 
-/** A message about an alert as it is written down: the latest of its key. */
-export interface Told {
+/** The latest message about an alert. */
+export interface Notification {
   readonly key: string
   readonly told: number
   readonly state: AlertMessage['state']
@@ -20,19 +20,19 @@ export interface Told {
   readonly retryAt: Date
 }
 
-/** An alert that is not over, for a person. */
-export interface StandingAlert extends Omit<Told, 'body' | 'toldAt' | 'retryAt'> {
+/** An open alert, for display. */
+export interface OpenAlert extends Omit<Notification, 'body' | 'toldAt' | 'retryAt'> {
   readonly toldAt: string
 }
 
-/** Outranks every attempt: whoever was answered knows best. */
+/** Outranks every attempt: the outcome is final. */
 const endedVersion = 1_000_000
 
-/** The latest messages about some keys, and about all keys that are not over. */
-export async function readTold(
+/** The latest messages of some keys, and of all open alerts. */
+export async function readNotifications(
   store: Store,
   keys: readonly string[],
-): Promise<ReadonlyMap<string, Told>> {
+): Promise<ReadonlyMap<string, Notification>> {
   const rows = await store.rows<Row>({
     sql: sql`SELECT * FROM (SELECT * FROM alert FINAL ORDER BY told DESC LIMIT 1 BY key)
       WHERE state = 'raised' OR outcome = 'open' OR key IN ${keys}
@@ -41,18 +41,18 @@ export async function readTold(
   return new Map(rows.map(codec.fromRow).map((message) => [message.key, message]))
 }
 
-export async function readStandingAlerts(store: Store): Promise<readonly StandingAlert[]> {
-  const told = await readTold(store, [])
+export async function readOpenAlerts(store: Store): Promise<readonly OpenAlert[]> {
+  const told = await readNotifications(store, [])
   return [...told.values()].map(({ body: _, retryAt: __, toldAt, ...row }) => {
     return { ...row, toldAt: toldAt.toISOString() }
   })
 }
 
 /**
- * Claims the next attempt at a message, whose number is `attempts`: of those who insert under its
- * token the engine keeps the first. Durable before it resolves to whether it is the caller's.
+ * Claims the attempt number `attempts` at a message. Durable before it resolves to whether the attempt
+ * is the caller's.
  */
-export async function claimAttempt(store: Store, message: Told): Promise<boolean> {
+export async function claimAttempt(store: Store, message: Notification): Promise<boolean> {
   const { key, told, attempts } = message
   const claim = randomUUID()
   const own = await claimOnce(store, 'alert', {
@@ -63,12 +63,12 @@ export async function claimAttempt(store: Store, message: Told): Promise<boolean
   return own.length > 0
 }
 
-/** Writes down that a message has ended. */
-export function recordEnd(store: Store, message: Told): Promise<void> {
+/** Records the outcome of a message. */
+export function recordEnd(store: Store, message: Notification): Promise<void> {
   return store.insert('alert', [{ ...codec.toRow(message), version: endedVersion, claim: '' }])
 }
 
-const codec = createCodec<Told>({
+const codec = createCodec<Notification>({
   key: plain(),
   told: plain(),
   state: plain(),
@@ -76,6 +76,6 @@ const codec = createCodec<Told>({
   attempts: plain(),
   outcome: plain(),
   status: plain(),
-  toldAt: instant,
-  retryAt: instant,
+  toldAt: dateTime,
+  retryAt: dateTime,
 })

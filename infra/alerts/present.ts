@@ -16,7 +16,7 @@ import { readDataAges } from '../commands/output/freshness.js'
 import { showSources } from '../commands/output/sources-shown.js'
 import { readQuarantined } from '../operations/problems.js'
 import { daysLookedBack, listDueFiles } from './expected.js'
-import type { Told } from './notifications.js'
+import type { Notification } from './notifications.js'
 
 /** Something that is the matter now. */
 export interface Alert {
@@ -27,7 +27,7 @@ export interface Alert {
 
 /** What one look saw: of what it covers, that which it does not show is over. */
 export interface Sight {
-  readonly covers: (told: Pick<Told, 'key' | 'toldAt'>) => boolean
+  readonly covers: (told: Pick<Notification, 'key' | 'toldAt'>) => boolean
   readonly alerts: readonly Alert[]
 }
 

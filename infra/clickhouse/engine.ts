@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
-/** What the native addon of chDB offers; undocumented, hence pinned and tested on upgrades. */
+/** The native addon of chDB; undocumented, so its version is pinned and tested on upgrades. */
 interface Addon {
   EngineVersion(): string
   CreateConnection(path: string, options?: readonly string[]): object
@@ -45,10 +45,10 @@ export interface InsertOutcome {
   readonly writtenBytes: number
 }
 
-/** A connection of its own settings, parameters and temporary tables; one statement at a time. */
+/** A connection with its own settings, parameters and temporary tables; runs one statement at a time. */
 export interface Connection {
   query(sql: string, format: string): Promise<QueryOutcome>
-  /** Runs any INSERT; `data` is what follows its FORMAT clause, and empty where none does. */
+  /** Runs any INSERT; `data` follows its FORMAT clause and may be empty. */
   insert(sql: string, data: Buffer): Promise<InsertOutcome>
   statementCount(sql: string): Promise<number>
   /** Must not be called while a statement runs: the engine would abort the process. */
@@ -61,8 +61,8 @@ export interface Engine {
 }
 
 /**
- * Opens the ClickHouse engine over a data folder; the only door to chDB. One folder for a process,
- * one process for a folder. It stays open until the process ends.
+ * Opens the ClickHouse engine on a data folder; the only access to chDB. A process can open one folder,
+ * and a folder can be opened by one process. It stays open until the process ends.
  */
 export function openEngine(dataPath: string, options: readonly string[]): Engine {
   const addon = loadAddon()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault } from '../../schemas/fault.js'
 
-/** A process by its number and the moment it began, since numbers are used again. */
+/** A process by pid and start time, because pids are reused. */
 interface Holder {
   readonly pid: number
   readonly began: string
@@ -16,7 +16,7 @@ interface Held {
 }
 
 export interface Lock {
-  /** Remembers the engine's process, so that the next owner can end one that was left over. */
+  /** Records the engine's process, so that the next owner can end an orphan. */
   setEngine(pid: number): void
   release(): void
 }
@@ -24,8 +24,8 @@ export interface Lock {
 const endMsMax = 10_000
 
 /**
- * Takes a data folder for this process. Throws `ALREADY_RUNNING` naming folder and pid while
- * another process has it; a lock whose process is gone is taken over and its engine ended.
+ * Locks a data folder for this process. Throws `ALREADY_RUNNING` with folder and pid while another
+ * process holds the lock. The lock of a process that has ended is taken over and its engine killed.
  */
 export async function lockFolder(dataPath: string): Promise<Lock> {
   const path = join(dataPath, 'clickhouse.lock')
@@ -36,7 +36,7 @@ export async function lockFolder(dataPath: string): Promise<Lock> {
     if (held !== undefined && isAlive(held.owner)) {
       throw new Fault(
         'ALREADY_RUNNING',
-        `process ${held.owner.pid} uses ${dataPath}; stop it first`,
+        `process ${held.owner.pid} is already using ${dataPath}; stop it first`,
       )
     }
     if (held?.engine !== undefined) await endEngine(held.engine)
@@ -86,7 +86,7 @@ function isAlive({ pid, began }: Holder): boolean {
   return beganAt(pid) === began
 }
 
-/** When a process began, in words that only have to be equal; undefined when it is gone. */
+/** Start time of a process as an opaque text; undefined if it has ended. */
 function beganAt(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -5,30 +5,30 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Fault } from '../../schemas/fault.js'
 
-/** One end-to-end use of a named pipe: the engine writes to `path`, `readable` yields it. */
+/** A named pipe in use: the engine writes to `path`, and `readable` yields the bytes. */
 export interface OpenPipe {
   readonly path: string
   readonly readable: Socket
-  /** To be called once the engine is through; `readable` then ends. */
+  /** Call this when the engine has finished; `readable` then ends. */
   finish(): void
 }
 
 export interface Pipes {
-  /** Waits for a pipe that nobody uses. */
+  /** Opens an unused pipe. */
   open(): OpenPipe
   close(pipe: OpenPipe): void
 }
 
 /**
- * Makes named pipes through which results of every format stream with back-pressure. As many must
- * exist as queries may run. Throws `MISSING_PROGRAM` where there is no mkfifo.
+ * Creates named pipes that stream results of every format with back-pressure, one for each concurrent
+ * query. Throws `MISSING_PROGRAM` if mkfifo is missing.
  */
 export async function createPipes(folder: string, count: number): Promise<Pipes> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const free = Array.from({ length: count }, (_, index) => join(folder, `p${index}`))
   await promisify(execFile)('mkfifo', ['-m', '600', ...free]).catch((cause: unknown) => {
-    throw new Fault('MISSING_PROGRAM', `mkfifo of coreutils cannot be run: ${String(cause)}`)
+    throw new Fault('MISSING_PROGRAM', `cannot run mkfifo of coreutils: ${String(cause)}`)
   })
   return {
     open: () => {
@@ -44,7 +44,7 @@ export async function createPipes(folder: string, count: number): Promise<Pipes>
   }
 }
 
-/** Both ends are opened without blocking: the held writer keeps the reader from an early end. */
+/** Opens both ends without blocking: the held writer prevents an early end of the reader. */
 function openPipe(path: string): OpenPipe {
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   let writer: number | undefined = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)

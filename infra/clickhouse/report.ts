@@ -1,6 +1,6 @@
 import type { Credentials } from './http/auth.js'
 
-/** What the parent sends first; everything secret goes this way and none by argv. */
+/** First message of the parent; secrets are sent this way, never by argv. */
 export interface EngineOptions {
   readonly dataPath: string
   readonly port: number

@@ -23,13 +23,12 @@ export interface Execution {
 
 type Rest = Buffer | undefined
 
-/** Bytes held back so that an early failure still gets its own status. */
+/** Bytes held back so that an early failure can still set the HTTP status. */
 const heldBytesMax = 64 * 1024
 const heldBytesMaxWaiting = 256 * 1024 * 1024
 
 /**
- * Runs a SELECT through a pipe, handing on its bytes as fast as the client takes them; returns the
- * last of them.
+ * Streams the result of a SELECT through a pipe with back-pressure; returns the last bytes.
  */
 async function runSelect(
   context: RunContext,
@@ -54,7 +53,7 @@ async function runSelect(
   }
 }
 
-/** Sends what the pipe yields; returns what it still holds back when the pipe has ended. */
+/** Sends the bytes of the pipe; returns the bytes still held back when the pipe ends. */
 async function forward(source: AsyncIterable<Buffer>, work: Execution): Promise<Rest> {
   const { call, reply } = work
   const heldMax = call.isWaiting ? heldBytesMaxWaiting : heldBytesMax
@@ -74,7 +73,7 @@ async function forward(source: AsyncIterable<Buffer>, work: Execution): Promise<
   return reply.isStarted ? undefined : Buffer.concat(held)
 }
 
-/** Runs any other statement; its result, if it has one, is small and comes whole. */
+/** Runs any other statement; its result, if any, is small and not streamed. */
 async function runOther(work: Execution, statement: ParsedStatement): Promise<Rest> {
   const { call, connection, reply } = work
   const sql = statement.sql.slice(0, statement.end)
@@ -84,15 +83,15 @@ async function runOther(work: Execution, statement: ParsedStatement): Promise<Re
   return outcome.bytes
 }
 
-/** The engine numbers its queries itself: a KILL by query_id means the id that the client gave. */
+/** The engine generates its own query ids: a KILL by query_id means the client's id. */
 function killable(sql: string, verb: string): string {
   return verb === 'KILL' ? sql.replace(/\bquery_id\b/g, "Settings['log_comment']") : sql
 }
 
-/** Formats whose small bodies may follow the statement in memory, if no blank comes first. */
+/** Formats whose small bodies are inserted from memory, unless they start with white space. */
 const inlineFormats = /^(JSON(Compact|Strings|CompactStrings)?EachRow|(CSV|TSV|TabSeparated)\w*)$/
 
-/** Runs an INSERT: as it stands, with its small body behind it, or from a spooled file. */
+/** Runs an INSERT: unchanged, with a small body from memory, or from a spooled file. */
 async function runInsert(context: RunContext, work: Execution, body: Body): Promise<Rest> {
   const { call, connection, reply } = work
   const insert = readInsert(call.query)
@@ -113,7 +112,7 @@ async function runInsert(context: RunContext, work: Execution, body: Body): Prom
     return finishInsert(reply, await connection.insert(sql, inline))
   }
   if (inPlace.length > 0 && body.compression !== 'none') {
-    throw exceptionOf('NOT_IMPLEMENTED', 'Data both in the query and in a packed body')
+    throw exceptionOf('NOT_IMPLEMENTED', 'Data both in the query and in a compressed body')
   }
   const spool = spooled(body, inPlace, context.spoolPath)
   try {
@@ -148,8 +147,8 @@ function severalStatements(): ReturnType<typeof exceptionOf> {
 }
 
 /**
- * Reads the statement and runs it the way its kind needs. Returns what is still to be sent, so that
- * whatever the statement held is free again before its client hears that it is done.
+ * Parses a statement and runs it by its kind. Returns the last bytes, so that all resources of the
+ * statement are released before the client gets the end of the response.
  */
 export async function run(context: RunContext, work: Execution, body: Body): Promise<Rest> {
   const { call, connection, role } = work

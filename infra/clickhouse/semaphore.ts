@@ -1,30 +1,30 @@
-/** Lets at most so many holders in at a time; the others wait in order of arrival. */
+/** Limits concurrent holders; the others wait in order of arrival. */
 export interface Semaphore {
-  /** Resolves with the function that gives the lane back. */
+  /** Resolves with the function that releases the permit. */
   acquire(): Promise<() => void>
 }
 
 export function createSemaphore(count: number): Semaphore {
   const waiting: (() => void)[] = []
   let free = count
-  const leave = (): void => {
+  const release = (): void => {
     const next = waiting.shift()
     if (next === undefined) free++
     else next()
   }
-  const onlyOnce = (): (() => void) => {
-    let isLeft = false
+  const releaseOnce = (): (() => void) => {
+    let isReleased = false
     return () => {
-      if (isLeft) return
-      isLeft = true
-      leave()
+      if (isReleased) return
+      isReleased = true
+      release()
     }
   }
   return {
     acquire: async () => {
       if (free > 0) free--
       else await new Promise<void>((resolve) => waiting.push(resolve))
-      return onlyOnce()
+      return releaseOnce()
     },
   }
 }

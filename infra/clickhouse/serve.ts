@@ -11,15 +11,15 @@ import { freshLease } from './sessions.js'
 export interface FrontContext extends AnswerContext {
   readonly known: Readonly<Record<Role, Credentials>>
   readonly timezone: string
-  /** Answers that are not yet sent whole. */
+  /** Responses that are not yet complete. */
   readonly open: Set<ServerResponse>
 }
 
-/** Large parameters travel in the URL. */
+/** The URL may contain large parameters. */
 const headerBytesMax = 1024 * 1024
 const keepAliveMs = 30_000
 
-/** ClickHouse's HTTP interface over an engine; the caller listens and closes. */
+/** ClickHouse's HTTP interface for an engine; the caller listens and closes. */
 export function createFront(front: FrontContext): Server {
   const server = createServer({ maxHeaderSize: headerBytesMax, requestTimeout: 0 }, (req, res) => {
     front.open.add(res)
@@ -43,7 +43,7 @@ async function route(front: FrontContext, request: IncomingMessage, response: Se
   response.writeHead(404).end(`There is no handle ${url.pathname}\n`)
 }
 
-/** For the watchdog: a statement that waits for no other. */
+/** For the watchdog: runs a statement that bypasses the semaphore. */
 async function health(front: FrontContext, request: IncomingMessage, response: ServerResponse) {
   try {
     roleOf(request, new URLSearchParams(), front.known)

@@ -10,7 +10,7 @@ import { createSemaphore } from './semaphore.js'
 import { createFront } from './serve.js'
 import { createSessions, freshLease } from './sessions.js'
 
-/** At most this many statements run at once; libuv has 64 threads, the rest serve files and KILL. */
+/** Concurrent statements; the rest of libuv's 64 threads serve files and KILL. */
 const statementsMax = 56
 
 process.once('message', (options) => {
@@ -61,7 +61,7 @@ async function serve(options: EngineOptions): Promise<void> {
   })
 }
 
-/** Waits for the answers under way; the parent ends what takes too long. */
+/** Waits for open responses; the parent kills the process after its time-out. */
 async function drain(open: ReadonlySet<ServerResponse>): Promise<void> {
   while (open.size > 0) await sleep(5)
 }
@@ -81,7 +81,7 @@ function codeOf(error: unknown): string {
   return (error as { code?: string }).code ?? 'CONFIG'
 }
 
-/** The engine's threads make an orderly exit hang; its data need none. */
+/** The engine's threads would hang a normal exit, and its data do not need one. */
 function die(): void {
   setImmediate(() => process.kill(process.pid, 'SIGKILL'))
 }

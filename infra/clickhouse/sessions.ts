@@ -3,7 +3,7 @@ import type { Call, SessionRequest } from './http/call.js'
 import { exceptionOf } from './http/exception.js'
 import { stringLiteral } from './sql/statement.js'
 
-/** A connection for one call; `release` closes it, or keeps it where it belongs to a session. */
+/** A connection for one call; `release` closes it, or returns it to its session. */
 export interface Lease {
   readonly connection: Connection
   release(): Promise<void>
@@ -21,8 +21,8 @@ export interface Sessions {
 }
 
 /**
- * Keeps one connection for each session, so that its temporary tables and SETs last from call to
- * call until it was idle for its time-out. Settings of a URL still hold for their call only.
+ * Keeps one connection per session, so that temporary tables and SETs last between calls until the
+ * session times out. Settings in a URL still apply to one call only.
  */
 export function createSessions(engine: Engine): Sessions {
   const sessions = new Map<string, Session>()
@@ -51,28 +51,28 @@ export function createSessions(engine: Engine): Sessions {
   }
 }
 
-/** A connection that nobody used before and nobody will use after. */
+/** A new connection for a single call. */
 export function freshLease(engine: Engine): Lease {
   const connection = engine.connect()
   return { connection, release: async () => connection.close() }
 }
 
-function enter(engine: Engine, sessions: Map<string, Session>, wish: SessionRequest): Session {
-  const found = sessions.get(wish.id)
-  if (found === undefined && wish.mustExist) {
-    throw exceptionOf('SESSION_NOT_FOUND', `Session ${wish.id} not found`)
+function enter(engine: Engine, sessions: Map<string, Session>, request: SessionRequest): Session {
+  const found = sessions.get(request.id)
+  if (found === undefined && request.mustExist) {
+    throw exceptionOf('SESSION_NOT_FOUND', `Session ${request.id} not found`)
   }
   if (found?.isBusy) {
-    throw exceptionOf('SESSION_IS_LOCKED', `Session ${wish.id} is locked by a concurrent client`)
+    throw exceptionOf('SESSION_IS_LOCKED', `Session ${request.id} is locked by a concurrent client`)
   }
   clearTimeout(found?.expiry)
   const session = found ?? { connection: engine.connect(), isBusy: true, expiry: undefined }
   session.isBusy = true
-  sessions.set(wish.id, session)
+  sessions.set(request.id, session)
   return session
 }
 
-/** The SET that restores what the settings of a call are about to change. */
+/** The SET statement that restores the settings that a call changes. */
 async function undoOf(connection: Connection, call: Call): Promise<string | undefined> {
   if (call.settings.length === 0) return undefined
   const names = call.settings.map(([name]) => stringLiteral(name)).join(', ')

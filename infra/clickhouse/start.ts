@@ -10,7 +10,7 @@ import type { EngineOptions, EngineReport } from './report.js'
 import { defaultPace, type WatchdogPace, watch } from './watchdog.js'
 
 export interface ClickHouseOptions {
-  /** Folder of the engine's data; made with mode 0700 when missing. */
+  /** Data folder of the engine; created with mode 0700 if missing. */
   readonly dataPath: string
   /** Wanted port on 127.0.0.1; 0 is any free one. */
   readonly port: number
@@ -19,7 +19,7 @@ export interface ClickHouseOptions {
   /** The engine's memory limit over all queries (max_server_memory_usage). */
   readonly memoryBytesMax: number
   readonly onEvent?: (event: ClickHouseEvent) => void
-  /** How often the watchdog asks, and how many misses it forgives. */
+  /** Interval, time-out and tolerated misses of the watchdog. */
   readonly watchdog?: WatchdogPace
 }
 
@@ -34,7 +34,7 @@ export interface EmbeddedClickHouse {
   readonly url: string
   readonly port: number
   pid(): number | undefined
-  /** SIGKILL, for tests and chaos: the supervisor starts the engine again. */
+  /** Sends SIGKILL, for tests and chaos; the supervisor restarts the engine. */
   kill(): Promise<void>
   /** Lets running statements finish, then stops the engine. */
   close(): Promise<void>
@@ -42,14 +42,14 @@ export interface EmbeddedClickHouse {
 
 const readyMsMax = 120_000
 const stopMsMax = 30_000
-const saidLengthMax = 2000
-/** What the engine wrote may arrive a moment after the report that it failed. */
-const saidMs = 50
+const outputLengthMax = 2000
+/** The engine's output may arrive shortly after the report of its failure. */
+const outputMs = 50
 
 /**
- * Runs the ClickHouse engine in a supervised child process that serves ClickHouse's HTTP interface
- * on loopback. An engine that ends or hangs is started again on the same port. Throws
- * `ALREADY_RUNNING`, `PORT_TAKEN`, `MISSING_PROGRAM` or `CONFIG`.
+ * Runs the ClickHouse engine in a supervised child process that serves ClickHouse's HTTP interface on
+ * loopback. An engine that ends or hangs is restarted on the same port. Throws `ALREADY_RUNNING`,
+ * `PORT_TAKEN`, `MISSING_PROGRAM` or `CONFIG`.
  */
 export async function createClickHouse(options: ClickHouseOptions): Promise<EmbeddedClickHouse> {
   mkdirSync(options.dataPath, { recursive: true, mode: 0o700 })
@@ -117,10 +117,10 @@ async function startLocked(options: ClickHouseOptions, lock: Lock): Promise<Embe
   }
 }
 
-/** Each statement that runs takes a thread of Node's pool, whose size is read before Node starts. */
+/** Each running statement uses a thread of Node's pool, whose size has to be set before Node starts. */
 const threadPool = 'UV_THREADPOOL_SIZE=64'
 
-/** In a process group of its own: a Ctrl-C is for the parent, which drains and then stops it. */
+/** Detached, so that Ctrl-C reaches only the parent, which then stops the child gracefully. */
 function startChild(
   options: ClickHouseOptions,
   onEvent: (event: ClickHouseEvent) => void,
@@ -143,11 +143,11 @@ function startChild(
   return child
 }
 
-/** The port of a child that answers; a failure in the words of the engine. */
+/** The port of a listening child; a failure contains the engine's message. */
 function untilListening(child: ChildProcess): Promise<number> {
-  let said = ''
+  let output = ''
   child.stderr?.on('data', (text: string) => {
-    said = `${said}${text}`.slice(-saidLengthMax)
+    output = `${output}${text}`.slice(-outputLengthMax)
   })
   return new Promise((resolve, reject) => {
     child.once('message', (message) => {
@@ -155,8 +155,8 @@ function untilListening(child: ChildProcess): Promise<number> {
       if (report.kind === 'listening') return resolve(report.port)
       const code = report.code === 'EADDRINUSE' ? 'PORT_TAKEN' : 'CONFIG'
       const fail = (): void =>
-        reject(new Fault(code, `ClickHouse did not start: ${report.detail} ${said}`.trim()))
-      setTimeout(fail, saidMs)
+        reject(new Fault(code, `ClickHouse did not start: ${report.detail} ${output}`.trim()))
+      setTimeout(fail, outputMs)
     })
   })
 }

@@ -8,19 +8,19 @@ export interface WatchdogPace {
 }
 
 export interface Watched {
-  /** The engine's process, undefined until it has answered once: a start may take its time. */
+  /** The engine's process; undefined until its first response, because a start may be slow. */
   pid(): number | undefined
   readonly url: string
   readonly credentials: Credentials
   readonly pace: WatchdogPace
-  /** Called when the engine missed too often; it is to be killed. */
+  /** Called when the engine missed too many checks and has to be killed. */
   readonly onHang: (pid: number) => void
 }
 
-/** Three misses of 10 seconds: a machine busy with 56 heavy statements still answers in time. */
+/** Three misses of 10 seconds: a machine with 56 heavy statements still responds in time. */
 export const defaultPace: WatchdogPace = { everyMs: 5000, timeoutMs: 10_000, missesMax: 3 }
 
-/** Asks the engine for `SELECT 1` again and again until `stop`, apart from other statements. */
+/** Polls the engine with `SELECT 1` until `stop`, independently of other statements. */
 export function watch(watched: Watched): { stop(): void } {
   const stopping = new AbortController()
   const { pace } = watched

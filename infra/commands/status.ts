@@ -3,7 +3,7 @@ import { createQueues, type QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { readSources } from '../../pipeline/sources/state.js'
 import { createStore } from '../../pipeline/store/clickhouse.js'
 import { sql } from '../../pipeline/store/sql.js'
-import { readStandingAlerts, type StandingAlert } from '../alerts/notifications.js'
+import { type OpenAlert, readOpenAlerts } from '../alerts/notifications.js'
 import { readStanding, renderStuck, type Standing } from '../operations/problems.js'
 import { type Context, exitCodes } from './context.js'
 import { type BillsShown, billColumns, readBills } from './output/bill-status.js'
@@ -33,7 +33,7 @@ export interface Status extends Standing {
   readonly queues: Partial<QueueCounts>
   readonly freshness: readonly DataAge[]
   /** Alerts that were sent and are not resolved. */
-  readonly alerts: readonly StandingAlert[]
+  readonly alerts: readonly OpenAlert[]
   readonly bills: readonly BillsShown[]
 }
 
@@ -63,7 +63,7 @@ const freshnessColumns: readonly TableColumn<DataAge>[] = [
   { title: 'age, hours', right: true, cell: (row) => grouped(row.age_hours) },
   { title: 'late', cell: (row) => (row.late ? 'late' : '') },
 ]
-const alertColumns: readonly TableColumn<StandingAlert>[] = [
+const alertColumns: readonly TableColumn<OpenAlert>[] = [
   { title: 'alert', cell: (row) => row.key },
   { title: 'state', cell: (row) => row.state },
   { title: 'sent', cell: (row) => row.toldAt.slice(0, 19).replace('T', ' ') },
@@ -115,7 +115,7 @@ async function readLedger({ store: address, profile }: InUse) {
       sources: showSources(profile, await readSources(store)),
       files: await store.rows<FileState>({ sql: filesSql }),
       freshness: await readDataAges(store, profile),
-      alerts: profile.alerts === undefined ? [] : await readStandingAlerts(store),
+      alerts: profile.alerts === undefined ? [] : await readOpenAlerts(store),
       bills: await readBills(store, profile),
     }
   } finally {

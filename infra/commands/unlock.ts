@@ -1,4 +1,4 @@
-import { unlock } from '../../api/access/attempts.js'
+import { unlockCustomer } from '../../api/access/attempts.js'
 import { recordAct } from '../../pipeline/ledger/audit.js'
 import { createStore } from '../../pipeline/store/clickhouse.js'
 import { commandActor } from '../stack/actor.js'
@@ -12,7 +12,7 @@ export async function unlockCommand(context: Context, clientId: string): Promise
     try {
       const act = { act: 'unlock', subject: clientId, detail: '' } as const
       await recordAct(store, commandActor(), act)
-      return await unlock(store, clientId, new Date())
+      return await unlockCustomer(store, clientId, new Date())
     } finally {
       await store.close()
     }

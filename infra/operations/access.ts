@@ -24,7 +24,7 @@ export const localWho = 'loopback'
  * comes to loopback under another name than its own was sent there by some page in a browser.
  */
 export function createAdmit({ host, users, tls }: OperationsSettings): Admit {
-  const whose = users && createAccounts({ users, judgedMax })
+  const whose = users && createAccounts({ users, checksMax: judgedMax })
   const takesCertificates = tls?.clientCaFile !== undefined
   return async (request) => {
     const holder = takesCertificates ? holderOf(request.socket as TLSSocket) : undefined

@@ -1,4 +1,4 @@
-import { type Entry, readActsOn } from '../../pipeline/ledger/audit.js'
+import { type AuditEntry, readActsOn } from '../../pipeline/ledger/audit.js'
 import type { FileState } from '../../pipeline/ledger/file-state.js'
 import type { Arrival } from '../../pipeline/ledger/ledger.js'
 import { toReceipt } from '../../pipeline/ledger/receipt.js'
@@ -45,7 +45,7 @@ export interface FileDetail {
   /** Why an act is not open; empty where it is. */
   readonly acts: Readonly<Record<ReprocessAct, string>>
   readonly reprocessed: Reprocessed | undefined
-  readonly entries: readonly Pick<Entry, 'number' | 'at' | 'who' | 'via' | 'act'>[]
+  readonly entries: readonly Pick<AuditEntry, 'number' | 'at' | 'who' | 'via' | 'act'>[]
 }
 
 export interface FileDesk extends ReprocessContext {

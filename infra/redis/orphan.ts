@@ -4,15 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const endMsMax = 15_000
 
-/** Remembers the server of a data folder, for `endOrphan` of the next start. */
+/** Remembers the server of a data folder for `endOrphan` of the next start. */
 export function writePid(dataPath: string, pid: number): void {
   writeFileSync(pidPath(dataPath), `${pid}\n`, { mode: 0o600 })
 }
 
 /**
- * Ends a redis-server that an earlier start left on this data folder. The kernel ends the server
- * with its parent where util-linux is installed; this covers systems without. A pid that now
- * belongs to another program is left alone.
+ * Ends a redis-server that an earlier start left running on this data folder, for systems without
+ * util-linux, where the kernel does not end it with its parent. A pid that now belongs to another
+ * program is ignored.
  */
 export async function endOrphan(dataPath: string): Promise<void> {
   const pid = Number(read(pidPath(dataPath)))

@@ -18,7 +18,7 @@ import { findRedis } from './install.js'
 import { endOrphan, writePid } from './orphan.js'
 
 export interface RedisOptions {
-  /** Folder for the append-only file and redis.log; made when missing. */
+  /** Folder of the append-only file and redis.log; created if missing. */
   readonly dataPath: string
   readonly port: number
   readonly password: string
@@ -26,7 +26,7 @@ export interface RedisOptions {
 }
 
 export interface RunningRedis extends Supervised {
-  /** `redis://` address with the password. */
+  /** `redis://` URL with the password. */
   readonly url: string
   readonly port: number
 }
@@ -36,9 +36,9 @@ const memoryBytesMax = 1024 ** 3
 const readyMsMax = 120_000
 
 /**
- * Runs `redis-server` on loopback as a supervised child: append-only file flushed every second,
- * nothing evicted. The password reaches it on standard input. It ends with its parent, however
- * that ends. Throws `MISSING_PROGRAM`, `PORT_TAKEN`, or `CONFIG` with what Redis said.
+ * Runs `redis-server` on loopback as a supervised child: the append-only file is flushed every second
+ * and nothing is evicted. It gets its password on standard input and ends with its parent. Throws
+ * `MISSING_PROGRAM`, `PORT_TAKEN`, or `CONFIG` with the message of Redis.
  */
 export async function createRedis(options: RedisOptions): Promise<RunningRedis> {
   const program = await findRedis()
@@ -103,19 +103,19 @@ function configuration(options: RedisOptions): string {
 
 async function untilReady(child: ChildProcess, url: string): Promise<void> {
   while (child.exitCode === null && child.signalCode === null) {
-    const answered = await askRedis(url, 'PING').catch(() => undefined)
-    if (answered === 'PONG') return
+    const reply = await askRedis(url, 'PING').catch(() => undefined)
+    if (reply === 'PONG') return
     await sleep(25)
   }
 }
 
-/** A failed first start in the words of Redis's own log. */
+/** The reason of a failed first start, from the log of Redis. */
 function withReason(error: unknown, logPath: string, port: number): unknown {
   if (!(error instanceof Fault) || error.code !== 'CONFIG') return error
   const lines = readFileSync(logPath, 'utf8').trimEnd().split('\n').slice(-6)
   if (lines.some((line) => line.includes('Address already in use'))) {
     return new Fault('PORT_TAKEN', `another program listens on port ${port}`, { cause: error })
   }
-  const said = lines.findLast((line) => /#|\*\*\*|Bad|error/i.test(line)) ?? lines.at(-1)
-  return new Fault('CONFIG', `Redis did not start: ${said}; see ${logPath}`, { cause: error })
+  const message = lines.findLast((line) => /#|\*\*\*|Bad|error/i.test(line)) ?? lines.at(-1)
+  return new Fault('CONFIG', `Redis did not start: ${message}; see ${logPath}`, { cause: error })
 }

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import type { Actor } from '../../pipeline/ledger/audit.js'
 
-/** Who gives a command: the user of the machine, by number where it has no name for him. */
+/** The actor of a command: the user of the operating system, by number if it has no name. */
 export function commandActor(): Actor {
   return { who: nameOf(), via: 'command' }
 }

@@ -3,15 +3,15 @@ import { Fault } from '../../schemas/fault.js'
 import type { Home } from './home.js'
 import type { RunState } from './run-state.js'
 
-/** Servers that are run elsewhere: CLICKHOUSE_URL, CLICKHOUSE_READER_URL and REDIS_URL. */
+/** External servers: CLICKHOUSE_URL, CLICKHOUSE_READER_URL and REDIS_URL. */
 export interface External {
   readonly clickhouseUrl?: string
-  /** Credentials for reading; without it readers use the writer's, restricted to reading. */
+  /** Read-only credentials; without it readers use the writer's, restricted to reading. */
   readonly clickhouseReaderUrl?: string
   readonly redisUrl?: string
 }
 
-/** Where the parts of a stack answer, with the credentials for it. */
+/** Addresses and credentials of the parts of a stack. */
 export interface Addresses {
   readonly store: StoreAddress
   readonly reader: StoreAddress
@@ -36,7 +36,7 @@ export function externalStore(
   return { store, reader }
 }
 
-/** The addresses of an embedded ClickHouse that answers at `url`. */
+/** The addresses of an embedded ClickHouse at `url`. */
 export function embeddedStore(
   home: Home,
   url: string,
@@ -49,7 +49,7 @@ export function embeddedStore(
   }
 }
 
-/** An external Redis's URL, checked. Throws `CONFIG`. */
+/** The validated URL of an external Redis. Throws `CONFIG`. */
 export function externalRedis(external: External): string | undefined {
   const { redisUrl } = external
   if (redisUrl === undefined) return undefined
@@ -58,7 +58,7 @@ export function externalRedis(external: External): string | undefined {
   throw new Fault('CONFIG', `REDIS_URL must begin with redis:// or rediss://`)
 }
 
-/** The addresses of a running stack: its run.json tells where, the folder and variables how. */
+/** The addresses of a running stack, from its run.json, secrets and environment variables. */
 export function addressesOf(home: Home, run: RunState, external: External): Addresses {
   const store = run.clickhouse.embedded
     ? embeddedStore(home, run.clickhouse.url, run.database)
@@ -68,12 +68,12 @@ export function addressesOf(home: Home, run: RunState, external: External): Addr
     : externalRedis(external)
   if (store === undefined || redisUrl === undefined) {
     const name = store === undefined ? 'CLICKHOUSE_URL' : 'REDIS_URL'
-    throw new Fault('CONFIG', `pid ${run.pid} runs with ${name}; set it here to the same`)
+    throw new Fault('CONFIG', `pid ${run.pid} runs with ${name}; set the same value here`)
   }
   return { ...store, redisUrl }
 }
 
-/** A URL without user and password, for people and run.json. */
+/** A URL without user and password, for output and run.json. */
 export function withoutPassword(url: string): string {
   const parsed = new URL(url)
   parsed.username = ''

@@ -30,19 +30,19 @@ export const homeFolders = [
 const secretsName = 'secrets.json'
 const secretsSchema = z.object({ writer: z.string(), reader: z.string(), redis: z.string() })
 
-/** Passwords of the embedded servers; made once for each data folder. */
+/** Passwords of the embedded servers, generated once per data folder. */
 export type ServerPasswords = z.infer<typeof secretsSchema>
 
-/** The data folder of one machine: absolute paths of its parts. */
+/** The data folder with the absolute paths of its parts. */
 export interface Home extends Readonly<Record<(typeof homeFolders)[number], string>> {
   readonly path: string
   readonly secrets: ServerPasswords
 }
 
 /**
- * Opens a data folder, making what is missing: folders with mode 0700, `secrets.json` with mode
- * 0600 and random passwords. Throws `PERMISSION` or `DISK_FULL` where the system refuses, `CONFIG`
- * when secrets.json cannot be read as such.
+ * Opens a data folder and creates missing parts: folders with mode 0700, and `secrets.json` with mode
+ * 0600 and random passwords. Throws `PERMISSION` or `DISK_FULL`, and `CONFIG` for an invalid
+ * secrets.json.
  */
 export function openHome(path: string): Home {
   const wanted = resolve(path)
@@ -57,12 +57,12 @@ export function openHome(path: string): Home {
   }
 }
 
-/** Whether a folder has been opened as a data folder before. */
+/** Whether a folder was opened as a data folder before. */
 export function isHome(path: string): boolean {
   return existsSync(join(path, secretsName))
 }
 
-/** With its parents, one by one: in places such as /proc Node's own recursive way never ends. */
+/** Creates parents one by one: Node's recursive mkdir never returns in places such as /proc. */
 function makeFolder(path: string): string {
   if (existsSync(path)) return path
   makeFolder(dirname(path))
@@ -85,7 +85,7 @@ function openSecrets(path: string): ServerPasswords {
   if (parsed.success) return parsed.data
   throw new Fault(
     'CONFIG',
-    `${path} does not hold the passwords writer, reader and redis; remove it to have new ones made`,
+    `${path} does not contain the passwords writer, reader and redis; remove it to generate new ones`,
   )
 }
 
@@ -114,7 +114,7 @@ function toFault(path: string, cause: unknown): unknown {
     return new Fault('DISK_FULL', `no space left for the data folder ${path}`, { cause })
   }
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
-    return new Fault('PERMISSION', `may not write the data folder: ${message}`, { cause })
+    return new Fault('PERMISSION', `cannot write to the data folder: ${message}`, { cause })
   }
-  return new Fault('CONFIG', `${path} cannot be the data folder: ${message}`, { cause })
+  return new Fault('CONFIG', `cannot use ${path} as the data folder: ${message}`, { cause })
 }

@@ -3,7 +3,7 @@ import { Fault } from '../../schemas/fault.js'
 
 const portsTriedMax = 200
 
-/** Whether nothing listens on a loopback port at this moment; someone may still take it first. */
+/** Whether a loopback port is free at this moment; another program may still take it first. */
 export function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer()
@@ -15,8 +15,8 @@ export function isPortFree(port: number): Promise<boolean> {
 }
 
 /**
- * Starts something on the wanted loopback port, or on the next free one above it. Throws
- * `PORT_TAKEN` when 200 ports in a row are taken, and whatever `start` throws for other reasons.
+ * Starts a server on the wanted loopback port, or on the next free one above it. Throws `PORT_TAKEN`
+ * if 200 ports in a row are taken, and any other fault of `start`.
  */
 export async function onFreePort<T>(
   wanted: number,
@@ -31,5 +31,8 @@ export async function onFreePort<T>(
       if (!(error instanceof Fault && error.code === 'PORT_TAKEN')) throw error
     }
   }
-  throw new Fault('PORT_TAKEN', `ports ${wanted} to ${last} are all taken; stop what uses them`)
+  throw new Fault(
+    'PORT_TAKEN',
+    `ports ${wanted} to ${last} are all taken; stop the programs that use them`,
+  )
 }

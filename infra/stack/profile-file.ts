@@ -7,12 +7,12 @@ import { parseYaml } from '../yaml.js'
 
 const profileBytesMax = 1024 * 1024
 
-/** The commented example, which is the profile of the demo utility. */
+/** The commented example: the profile of the demo utility. */
 export const demoProfilePath = join(packageRoot(import.meta.url), 'infra/profiles/demo.yaml')
 
 /**
- * The profile that a command works by: the one that is named, else the one that the data folder was
- * last started with, else the demo's. Throws `PROFILE` where the second has gone.
+ * The profile of a command: the given one, otherwise the last profile of the data folder, otherwise
+ * the demo profile. Throws `PROFILE` if the last profile no longer exists.
  */
 export function profilePathOf(named: string | undefined, homePath: string): string {
   if (named !== undefined) return named
@@ -20,11 +20,11 @@ export function profilePathOf(named: string | undefined, homePath: string): stri
   if (remembered === undefined || existsSync(remembered)) return remembered ?? demoProfilePath
   throw new Fault(
     'PROFILE',
-    `${remembered} is not there, with which ${homePath} was last started; put it back, or name the profile with --profile`,
+    `${remembered}, the last profile of ${homePath}, does not exist; restore it, or set --profile`,
   )
 }
 
-/** Writes down what a data folder was started with, so that later commands need not be told. */
+/** Remembers the profile of a data folder, so that later commands need no --profile. */
 export function rememberProfile(homePath: string, profilePath: string): void {
   writeFileSync(join(homePath, nameFile), `${resolve(profilePath)}\n`, { mode: 0o600 })
 }
@@ -37,8 +37,8 @@ function rememberedProfile(homePath: string): string | undefined {
 }
 
 /**
- * The profile that a command is to start servers by. Throws `CONFIG` where the data folder belongs
- * to another utility's: its files would be judged by the wrong rules.
+ * The profile to start servers with. Throws `CONFIG` if the data folder belongs to another utility,
+ * because its files would be checked by the wrong rules.
  */
 export function readOwnProfile(named: string | undefined, homePath: string): Profile {
   const profile = readProfile(profilePathOf(named, homePath))
@@ -48,13 +48,13 @@ export function readOwnProfile(named: string | undefined, homePath: string): Pro
   if (database === profile.database) return profile
   throw new Fault(
     'CONFIG',
-    `${homePath} belongs to ${remembered} (database ${database}), and ${named} says ${profile.database}; give each utility a --home of its own`,
+    `${homePath} belongs to ${remembered} (database ${database}), but ${named} has database ${profile.database}; use a separate --home for each utility`,
   )
 }
 
 /**
- * Reads a utility's YAML file. Throws `PROFILE` with the path, and with every problem at once, each
- * with its place.
+ * Reads the YAML file of a utility. Throws `PROFILE` with the path and with all problems and their
+ * positions.
  */
 export function readProfile(path: string): Profile {
   const text = readText(path)
@@ -65,7 +65,7 @@ export function readProfile(path: string): Profile {
       throw new Fault('PROFILE', `${path} is not valid:\n${cause.detail}`, { cause })
     }
     const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause)
-    throw new Fault('PROFILE', `${path} is not YAML: ${reason}`, { cause })
+    throw new Fault('PROFILE', `${path} is not valid YAML: ${reason}`, { cause })
   }
 }
 
@@ -77,22 +77,22 @@ function readText(path: string): string {
   } catch (cause) {
     if (cause instanceof Fault) throw cause
     const { code = String(cause) } = cause as NodeJS.ErrnoException
-    const what = remedies[code] ?? `cannot be read (${code}); name a YAML file with --profile`
+    const what = remedies[code] ?? `cannot be read (${code}); set --profile to a YAML file`
     throw new Fault('PROFILE', `${resolve(path)} ${what}`, { cause })
   }
 }
 
-/** What to do about a profile that the operating system does not give. */
+/** What is wrong with an unreadable profile, and the remedy. */
 const remedies: Readonly<Record<string, string>> = {
-  ENOENT: `is not there; name another with --profile, or begin with a copy of ${demoProfilePath}`,
-  EACCES: 'may not be read by this user; give the right to it with chmod or chown',
-  EISDIR: 'is a folder; name the YAML file in it with --profile',
+  ENOENT: `does not exist; set --profile, or start with a copy of ${demoProfilePath}`,
+  EACCES: 'is not readable by this user; change it with chmod or chown',
+  EISDIR: 'is a folder; set --profile to a YAML file',
 }
 
-/** Settings that name certificates and keys. */
+/** Settings with paths of certificates and keys. */
 const fileSettings = /^(cert|key|ca|clientCa)Files?$/
 
-/** A relative path of a certificate that a section names lies in the data folder. */
+/** Resolves relative certificate paths against the data folder. */
 export function placeFiles(profile: Profile, homePath: string): Profile {
   const place = (value: unknown, name = ''): unknown => {
     if (Array.isArray(value)) return value.map((one) => place(one, name))

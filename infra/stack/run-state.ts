@@ -9,31 +9,31 @@ import type { Home } from './home.js'
 
 const runSchema = z.object({
   pid: z.number().int(),
-  /** Start of the process in kernel ticks since boot: tells it from a later one with its pid. */
+  /** Start of the process in kernel ticks since boot: distinguishes a later process with its pid. */
   ticks: z.string(),
   startedAt: z.iso.datetime(),
   command: z.string(),
-  /** False for a stack that ends with the command that needed it. */
+  /** False for a stack that ends with its command. */
   stays: z.boolean(),
   database: z.string(),
-  /** What the stack works by, every default filled in; a profile holds no secret. */
+  /** The profile with all defaults; it contains no secrets. */
   profile: z.custom<Profile>((value) => typeof value === 'object' && value !== null),
   /** HTTP address without credentials. */
   clickhouse: z.object({ url: z.string(), embedded: z.boolean() }),
   /** `redis://` address without credentials. */
   redis: z.object({ url: z.string(), embedded: z.boolean() }),
-  /** Where the worker tells of itself; nowhere in a stack that ends with its command. */
+  /** Operations address of the worker; none in a stack that ends with its command. */
   worker: z.object({ operations: z.string().optional() }).optional(),
-  /** Where the gateway listens, if one runs. */
+  /** Addresses of the gateway, if one runs. */
   gateway: z
     .object({ addresses: z.array(z.string()).readonly(), operations: z.string() })
     .optional(),
 })
 
-/** What a running stack says of itself in `run.json`; it holds no passwords. */
+/** The state of a running stack in `run.json`; it contains no passwords. */
 export type RunState = z.infer<typeof runSchema>
 
-/** The run.json of a stack that runs now; undefined where there is none or its process is gone. */
+/** The run.json of the running stack; undefined if there is none or its process has ended. */
 export function readRun(home: Pick<Home, 'path'>): RunState | undefined {
   try {
     const run = runSchema.safeParse(JSON.parse(readFileSync(runPath(home), 'utf8')))
@@ -44,7 +44,7 @@ export function readRun(home: Pick<Home, 'path'>): RunState | undefined {
   }
 }
 
-/** Writes run.json for this process, whole or not at all. */
+/** Writes run.json for this process atomically. */
 export function writeRun(home: Home, run: Omit<RunState, 'pid' | 'ticks' | 'startedAt'>): void {
   const state: RunState = {
     pid: process.pid,
@@ -57,15 +57,15 @@ export function writeRun(home: Home, run: Omit<RunState, 'pid' | 'ticks' | 'star
   renameSync(unfinished, runPath(home))
 }
 
-export interface Claim {
+export interface HomeClaim {
   release(): Promise<void>
 }
 
 /**
- * Takes the data folder for this process. The claim is a name in the kernel that goes with the
- * process, so a crash leaves nothing stale. Throws `ALREADY_RUNNING` naming the pid.
+ * Claims the data folder for this process. The claim is an abstract socket that ends with the process,
+ * so a crash leaves nothing stale. Throws `ALREADY_RUNNING` with the pid.
  */
-export async function claimHome(home: Home): Promise<Claim> {
+export async function claimHome(home: Home): Promise<HomeClaim> {
   const name = createHash('sha256').update(home.path).digest('hex').slice(0, 32)
   const server = createServer((socket) => socket.end(String(process.pid)))
   server.unref()
@@ -90,10 +90,10 @@ export async function claimHome(home: Home): Promise<Claim> {
 
 function alreadyRunning(home: Home, cause?: unknown): Fault {
   const run = readRun(home)
-  const who = run === undefined ? 'a Tieline that is just starting' : `pid ${run.pid}`
+  const who = run === undefined ? 'another Tieline process that is starting' : `pid ${run.pid}`
   return new Fault(
     'ALREADY_RUNNING',
-    `${who} uses ${home.path}; stop it, or choose another folder with --home`,
+    `${who} is already using ${home.path}; stop it, or set --home to another folder`,
     { cause },
   )
 }
@@ -102,7 +102,7 @@ function runPath(home: Pick<Home, 'path'>): string {
   return join(home.path, 'run.json')
 }
 
-/** Field 22 of /proc/<pid>/stat, counted behind the program's name, which may hold blanks. */
+/** Field 22 of /proc/<pid>/stat, counted after the program name, which may contain spaces. */
 function ticksOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

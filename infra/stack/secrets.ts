@@ -2,22 +2,22 @@ import { readFileSync } from 'node:fs'
 import { Fault } from '../../schemas/fault.js'
 import { type SecretReference, secretReference } from '../../schemas/settings/secret.js'
 
-/** Secrets by the place that a profile names, `file:<path>` or `env:<NAME>`. */
+/** Secrets by their reference in the profile, `file:<path>` or `env:<NAME>`. */
 export type Secrets = Readonly<Record<string, string>>
 
-/** Reads what a reference points to. Throws `CONFIG` where there is nothing. */
+/** Reads the secret of a reference. Throws `CONFIG` if it is not set. */
 export function createSecretReader(
   environment: Readonly<Record<string, string | undefined>>,
 ): (reference: SecretReference) => string {
   return (reference) => {
-    const place = placeOf(reference)
+    const name = nameOf(reference)
     const secret = 'env' in reference ? environment[reference.env] : readSecret(reference.file)
     if (secret !== undefined && secret !== '') return secret
-    throw new Fault('CONFIG', `the profile names the secret ${place}, where there is none`)
+    throw new Fault('CONFIG', `secret ${name}, referenced in the profile, is not set`)
   }
 }
 
-/** All secrets that the sections of a profile refer to. */
+/** Reads all secrets that a part of a profile refers to. */
 export function collectSecrets(
   value: unknown,
   read: (reference: SecretReference) => string,
@@ -26,23 +26,23 @@ export function collectSecrets(
   const visit = (part: unknown): void => {
     if (typeof part !== 'object' || part === null) return
     const reference = secretReference.safeParse(part)
-    if (reference.success) found[placeOf(reference.data)] = read(reference.data)
+    if (reference.success) found[nameOf(reference.data)] = read(reference.data)
     else for (const inner of Object.values(part)) visit(inner)
   }
   visit(value)
   return found
 }
 
-/** The secret of a reference among those that were collected. */
+/** Resolves references from collected secrets. */
 export function secretFrom(secrets: Secrets): (reference: SecretReference) => string {
   return (reference) => {
-    const secret = secrets[placeOf(reference)]
+    const secret = secrets[nameOf(reference)]
     if (secret !== undefined) return secret
-    throw new Fault('CONFIG', `the secret ${placeOf(reference)} was not handed over`)
+    throw new Fault('CONFIG', `secret ${nameOf(reference)} was not passed to this process`)
   }
 }
 
-function placeOf(reference: SecretReference): string {
+function nameOf(reference: SecretReference): string {
   return 'env' in reference ? `env:${reference.env}` : `file:${reference.file}`
 }
 
@@ -51,6 +51,6 @@ function readSecret(path: string): string | undefined {
     return readFileSync(path, 'utf8').replace(/\r?\n$/, '')
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    throw new Fault('CONFIG', `the secret ${path} cannot be read (${code})`, { cause })
+    throw new Fault('CONFIG', `cannot read the secret file ${path} (${code})`, { cause })
   }
 }

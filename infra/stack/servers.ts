@@ -1,9 +1,10 @@
 import { totalmem } from 'node:os'
 import { createStore } from '../../pipeline/store/clickhouse.js'
+import { sql } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { createClickHouse } from '../clickhouse/start.js'
-import { checkRedis } from '../redis/check.js'
+import { checkRedis } from '../redis/ask.js'
 import { ensureRedis } from '../redis/install.js'
 import { createRedis } from '../redis/start.js'
 import type { Log } from '../telemetry/log.js'
@@ -25,13 +26,13 @@ export interface ServerOptions {
   readonly profile: Profile
   readonly log: Log
   readonly external?: External
-  /** Ports to try first; each next free one is taken and said. */
+  /** Preferred ports; otherwise the next free one is used and reported. */
   readonly ports?: { readonly clickhouse?: number; readonly redis?: number }
-  /** Install redis-server with sudo although this is not root. */
+  /** Install redis-server with sudo if this is not root. */
   readonly installs?: boolean
-  /** Hears what a person should know while it starts. */
+  /** Shows a line to the user during the start. */
   readonly say?: (line: string) => void
-  /** Hears of each part that has started. */
+  /** Called for each part that has started. */
   readonly onStep?: (step: Step) => void
 }
 
@@ -41,7 +42,7 @@ export interface Step {
   readonly detail: string
 }
 
-/** Runs one part of a start and tells how long it took. */
+/** Runs one part of a start and reports its duration. */
 export async function timed<T>(
   options: Pick<ServerOptions, 'onStep'>,
   step: { readonly name: string; readonly detail: (result: T) => string },
@@ -54,7 +55,7 @@ export async function timed<T>(
   return result
 }
 
-/** A child that chaos may end at once; supervision starts it again. */
+/** A supervised child process that chaos tests may kill. */
 export interface StackPart {
   pid(): number | undefined
   kill(): void
@@ -69,8 +70,8 @@ const portsWanted = { clickhouse: 8123, redis: 6379 } as const
 const engineMemoryBytesMin = 1024 ** 3
 
 /**
- * Starts ClickHouse and Redis at the same time, unless they run elsewhere. What has started is put
- * at the head of `closers`, also when the other fails.
+ * Starts ClickHouse and Redis in parallel, unless they are external. A started server is added to the
+ * front of `closers`, even if the other one fails.
  */
 export async function startServers(
   options: ServerOptions,
@@ -137,13 +138,13 @@ function sayPort(
   at: { readonly name: string; readonly wanted: number; readonly port: number },
 ): void {
   if (at.port === at.wanted) return
-  options.say?.(`port ${at.wanted} is taken: ${at.name} listens on ${at.port}`)
+  options.say?.(`port ${at.wanted} is taken; ${at.name} listens on ${at.port}`)
 }
 
 async function pingStore(address: Addresses['store']): Promise<void> {
   const store = createStore({ ...address, database: 'default' })
   try {
-    await store.rows({ sql: 'SELECT 1' })
+    await store.rows({ sql: sql`SELECT 1` })
   } catch (cause) {
     const reason = cause instanceof Fault ? cause.message : String(cause)
     throw new Fault('STORE_UNREACHABLE', `CLICKHOUSE_URL ${address.url}: ${reason}`, { cause })
@@ -152,7 +153,7 @@ async function pingStore(address: Addresses['store']): Promise<void> {
   }
 }
 
-/** Half of what the machine or the container has, at least 1 GiB. */
+/** Half of the memory of the machine or container, at least 1 GiB. */
 function engineMemoryBytesMax(): number {
   const constrained = process.constrainedMemory() ?? 0
   const bytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()

@@ -1,6 +1,7 @@
-import { createHmac } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { join, relative, resolve } from 'node:path'
-import { createStore } from '../../pipeline/store/clickhouse.js'
+import { type Actor, latestAct, recordAct } from '../../pipeline/ledger/audit.js'
+import { createStore, type Store } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
@@ -13,38 +14,37 @@ import { type Addresses, addressesOf, type External, withoutPassword } from './a
 import type { Home } from './home.js'
 import { createGatewayProcess, type GatewayDetail } from './processes/gateway-process.js'
 import { createWorkerProcess, type WorkerDetail } from './processes/worker-process.js'
-import { recordProfile } from './profile-act.js'
 import { placeFiles } from './profile-file.js'
 import { claimHome, type RunState, readRun, writeRun } from './run-state.js'
 import { collectSecrets } from './secrets.js'
 import { type Closer, type ServerOptions, type StackPart, startServers, timed } from './servers.js'
 
 export interface StackOptions extends ServerOptions {
-  /** The secrets that the profile refers to; without it a profile may refer to none. */
+  /** Resolves the secrets of the profile; without it a profile may not refer to any. */
   readonly secret?: (reference: SecretReference) => string
   /** Name of the command, for run.json. */
   readonly command?: string
-  /** Where traces of gateway and worker go; without it there are none. */
+  /** Receiver of the traces of gateway and worker; no tracing without it. */
   readonly tracing?: TracingSettings | undefined
-  /** Whether the stack goes on after the command that needed it; default true. */
+  /** Whether the stack outlives its command; true by default. */
   readonly stays?: boolean
 }
 
 export interface Stack extends Addresses {
-  /** Undefined where CLICKHOUSE_URL or REDIS_URL name a server that is run elsewhere. */
+  /** Undefined if CLICKHOUSE_URL or REDIS_URL name an external server. */
   readonly clickhouse: StackPart | undefined
   readonly redis: StackPart | undefined
   readonly worker: StackPart & { readonly detail: () => WorkerDetail }
-  /** Undefined where the profile describes none, or the stack ends with its command. */
+  /** Undefined if the profile has none, or the stack ends with its command. */
   readonly gateway: (StackPart & { readonly detail: () => GatewayDetail }) | undefined
-  /** Stops gateway, worker, Redis and ClickHouse in this order and gives the data folder free. */
+  /** Stops gateway, worker, Redis and ClickHouse in this order, then releases the data folder. */
   close(): Promise<void>
 }
 
 /**
- * Starts everything on one machine: ClickHouse and Redis as child processes unless they run
- * elsewhere, migrations, the worker. What had started is stopped again when a later part fails.
- * Throws `ALREADY_RUNNING` when another process has the data folder, else the part's own fault.
+ * Starts all parts on one machine: ClickHouse and Redis as child processes unless they are external,
+ * then migrations, worker and gateway. If a part fails, the started ones are stopped. Throws
+ * `ALREADY_RUNNING` if another process uses the data folder, otherwise the fault of the part.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { home, profile } = options
@@ -116,7 +116,7 @@ export interface AttachedStack extends Addresses {
   readonly run: RunState
 }
 
-/** The stack that runs on a data folder, undefined where none does. */
+/** The running stack of a data folder; undefined if none runs. */
 export function attachStack(home: Home, external: External = {}): AttachedStack | undefined {
   const run = readRun(home)
   return run && { ...addressesOf(home, run, external), run }
@@ -136,7 +136,7 @@ async function migrateStore(
   }
 }
 
-/** The gateway of a profile that has one, where the stack stays. */
+/** Starts the gateway if the profile has one and the stack outlives its command. */
 async function startGateway(options: StackOptions, at: Pick<Addresses, 'store' | 'redisUrl'>) {
   const { home, profile } = options
   if (profile.gateway === undefined || options.stays === false) return undefined
@@ -164,12 +164,12 @@ async function startGateway(options: StackOptions, at: Pick<Addresses, 'store' |
 }
 
 function noSecret(): never {
-  throw new Fault('CONFIG', 'the profile refers to a secret, and nothing here can read one')
+  throw new Fault('CONFIG', 'the profile refers to a secret, which this command does not read')
 }
 
 /**
- * The path of a folder of this machine lies in the data folder where it is relative. Throws `PROFILE`
- * where an absolute one leads to what is not a sender's.
+ * Resolves relative folder sources against the data folder. Throws `PROFILE` for a path inside the
+ * data folder that is reserved for Tieline itself.
  */
 function placeSources(profile: Profile, home: Home): Profile {
   const sources = profile.sources.map((source) =>
@@ -185,11 +185,27 @@ function placeSources(profile: Profile, home: Home): Profile {
   return { ...profile, sources }
 }
 
-/** Every part is stopped, in order, even where an earlier one fails to. */
+/** Stops all parts in order, even if one of them fails to stop. */
 async function closeAll(closers: readonly Closer[]): Promise<void> {
   const failures: unknown[] = []
   for (const close of closers) {
     await close().catch((error: unknown) => failures.push(error))
   }
   if (failures.length > 0) throw failures[0]
+}
+
+/**
+ * Records a changed profile in the audit log. The subject is the hash of all settings; the detail has
+ * a hash per section, so that two entries show which sections differ.
+ */
+async function recordProfile(store: Store, actor: Actor, profile: Profile): Promise<void> {
+  const subject = hashOf(profile)
+  if ((await latestAct(store, 'profile'))?.subject === subject) return
+  const sections = Object.entries(profile).filter(([, value]) => value !== undefined)
+  const detail = sections.map(([name, value]) => `${name} ${hashOf(value).slice(0, 8)}`).join(', ')
+  await recordAct(store, actor, { act: 'profile', subject, detail })
+}
+
+function hashOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex')
 }

@@ -10,26 +10,26 @@ import { within } from '../metrics/look.js'
 export interface HealthOptions {
   readonly host: string
   readonly port: number
-  /** The setting of the profile that names them, for the fault. */
+  /** Profile setting of host and port, for error messages. */
   readonly setting: string
-  /** Faults while the service cannot do its work. */
+  /** Rejects while the service is not ready. */
   readonly ready: () => Promise<void>
-  /** What Prometheus is told. */
+  /** The metrics for Prometheus. */
   readonly metrics: Scrape
-  /** Answers whatever is none of these. */
+  /** Answers all other paths. */
   readonly page?: (request: IncomingMessage, response: ServerResponse) => void
-  /** HTTPS; plain without. */
+  /** Serves HTTPS if set, otherwise plain HTTP. */
   readonly tls?: HealthTls | undefined
 }
 
-/** Certificate files, which are looked at anew, and who hears where new ones are of no use. */
+/** Certificate files, how often they are checked for changes, and who is notified of unusable ones. */
 export interface HealthTls {
   readonly files: NonNullable<OperationsSettings['tls']>
   readonly everyMs: number
   readonly onFailure: (fault: Fault) => void
 }
 
-/** The answer to a scrape; it does not reject for what it cannot ask. */
+/** The response to a scrape; a source that is down is left out instead of failing the scrape. */
 export interface Scrape {
   readonly type: string
   text(): Promise<string>
@@ -37,15 +37,15 @@ export interface Scrape {
 
 export interface Health {
   readonly address: string
-  /** From now on not ready, so that a balancer sends nothing more. */
+  /** Reports not ready from now on, so that a load balancer stops sending requests. */
   drain(): void
   close(): Promise<void>
 }
 
 /**
- * The operations port: `/health/live` answers 200 while the process turns, `/health/ready` while it
- * can do its work, else within 4 seconds 503 with the fault's code, `/metrics` tells Prometheus;
- * these name nobody and are told to whoever reaches the port. Throws `PORT_TAKEN`, or `LISTENER` for a certificate.
+ * The operations port. `/health/live` returns 200 while the process runs, `/health/ready` while it is
+ * ready, otherwise 503 with the fault code within 4 seconds, and `/metrics` serves Prometheus. These
+ * contain no personal data and need no login. Throws `PORT_TAKEN`, or `LISTENER` for a certificate.
  */
 export async function createHealth(options: HealthOptions): Promise<Health> {
   const { host, port, ready, metrics } = options
@@ -68,10 +68,10 @@ export async function createHealth(options: HealthOptions): Promise<Health> {
     const answer = ([status, body]: readonly [number, object]) => {
       send(status, 'application/json', JSON.stringify(body))
     }
-    const tell = (body: string) => send(200, metrics.type, body)
+    const sendMetrics = (body: string) => send(200, metrics.type, body)
     if (request.url === '/health/live') answer([200, { status: 'live' }])
     else if (request.url === '/health/ready') void readiness().then(answer)
-    else if (request.url === '/metrics') void metrics.text().then(tell)
+    else if (request.url === '/metrics') void metrics.text().then(sendMetrics)
     else if (options.page !== undefined) options.page(request, response)
     else answer([404, {}])
   }
@@ -79,9 +79,9 @@ export async function createHealth(options: HealthOptions): Promise<Health> {
   server.listen({ host, port })
   await once(server, 'listening').catch((cause: unknown) => {
     const { code } = cause as NodeJS.ErrnoException
-    const detail = `${options.setting}: ${host}:${port} cannot be had (${code})`
-    const todo = 'name another in the profile, or stop what listens there'
-    throw new Fault('PORT_TAKEN', `${detail}; ${todo}`, { cause })
+    const detail = `${options.setting}: cannot listen on ${host}:${port} (${code})`
+    const remedy = 'choose another port in the profile, or stop the program that uses it'
+    throw new Fault('PORT_TAKEN', `${detail}; ${remedy}`, { cause })
   })
   const place = server.address()
   const taken = typeof place === 'object' && place !== null ? place.port : port
@@ -101,9 +101,8 @@ export async function createHealth(options: HealthOptions): Promise<Health> {
 const minVersion = 'TLSv1.2'
 
 /**
- * The server that the port has. A client may show a certificate; whether it has to is the page's to
- * say, not that of a probe. Renewed files are taken without a restart, and those who are connected
- * stay so.
+ * The server of the port. Client certificates are optional here: only the page requires one, health
+ * probes do not. Renewed files are loaded without a restart, and open connections stay open.
  */
 function createServing(
   { tls, setting }: Pick<HealthOptions, 'tls' | 'setting'>,

@@ -6,9 +6,9 @@ export type Log = Logger
 const logBytesMax = 100 * 1024 * 1024
 
 /**
- * A structured log in a file, one JSON object a line, appended at once so that nothing is lost when
- * the process is killed. A log that has passed 100 MB starts again from nothing. Codes, counts and
- * file names belong in it; rows, names, tokens and passwords never.
+ * A structured log file with one JSON object per line, written synchronously so that nothing is lost
+ * when the process is killed. A log above 100 MB is truncated at start. It contains codes, counts and
+ * file names, but never rows, names, tokens or passwords.
  */
 export function createLog(path: string, name: string): Log {
   const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0

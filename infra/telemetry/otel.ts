@@ -25,31 +25,31 @@ import { packageVersion } from '../package-root.js'
 import type { Log } from './log.js'
 import { withAllowedAttributes } from './span-attributes.js'
 
-/** Where traces are sent; what else OTEL_ variables set, OpenTelemetry reads for itself. */
+/** Where traces are sent; OpenTelemetry reads all other OTEL_ variables itself. */
 export interface TracingSettings {
   readonly url: string
 }
 
 export interface TracingOptions {
-  /** `service.name`, unless OTEL_SERVICE_NAME gives another. */
+  /** `service.name`, unless OTEL_SERVICE_NAME is set. */
   readonly service: string
   readonly log: Log
 }
 
-/** Tracing while it is on. `close` sends what is left, for a bounded time. */
+/** Running tracing. `close` sends the remaining spans, for a bounded time. */
 export interface OpenTracing extends Tracing {
   close(): Promise<void>
 }
 
-/** A stop waits so long for a receiver of traces that is slow or away. */
+/** How long a stop waits for a trace receiver that is slow or unreachable. */
 const closeMsMax = 2_000
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const
 
 /**
- * OpenTelemetry, loaded only where it is on: spans go to `url` in batches, from a queue of bounded
- * length that drops what does not fit. Nothing waits for the receiver, and of one that is away one
- * line in the log tells, until it has answered again.
+ * OpenTelemetry, loaded only when tracing is on. Spans are sent to `url` in batches from a bounded
+ * queue that drops the excess. Nothing waits for the receiver; an outage is logged once, and once
+ * more when it ends.
  */
 export function createTracing(
   { url }: TracingSettings,
@@ -59,8 +59,8 @@ export function createTracing(
   const resource = defaultResource()
     .merge(resourceFromAttributes(own))
     .merge(detectResources({ detectors: [envDetector] }))
-  const hear = createResultLog(url, log)
-  const exporter = withAllowedAttributes(new OTLPTraceExporter({ url }), hear)
+  const logResult = createResultLog(url, log)
+  const exporter = withAllowedAttributes(new OTLPTraceExporter({ url }), logResult)
   const provider = new NodeTracerProvider({
     resource,
     spanProcessors: [new BatchSpanProcessor(exporter)],
@@ -72,7 +72,7 @@ export function createTracing(
     telemetry: createTelemetry(),
     close: async () => {
       const closed = provider.shutdown().catch(() => undefined)
-      await withDeadline(closed, closeMsMax, () => hear({ code: ExportResultCode.FAILED }))
+      await withDeadline(closed, closeMsMax, () => logResult({ code: ExportResultCode.FAILED }))
     },
   }
 }
@@ -111,7 +111,7 @@ function createTracer(propagator: W3CTraceContextPropagator): Tracer {
   }
 }
 
-/** Of a failure its code alone is told. */
+/** Records only the code of a failure. */
 function fail(span: Span, error: unknown): never {
   span.setAttribute('error.type', error instanceof Fault ? error.code : 'UNEXPECTED')
   span.setStatus({ code: SpanStatusCode.ERROR })
@@ -120,15 +120,15 @@ function fail(span: Span, error: unknown): never {
 }
 
 /**
- * BullMQ's spans of jobs that are added and done. What it does for itself (looking for jobs, renewing
- * locks, ending one) is left out: idle workers would tell of nothing else.
+ * BullMQ's spans of added and processed jobs. Its internal spans (polling, lock renewal, cleanup) are
+ * left out, because idle workers would send nothing else.
  */
 function createTelemetry(): Telemetry {
   const { tracer, contextManager } = new BullMQOtel({ tracerName: 'bullmq' })
   return {
     tracer: {
-      startSpan: (name, options, around) =>
-        options?.kind === SpanKind.INTERNAL ? unseen : tracer.startSpan(name, options, around),
+      startSpan: (name, options, parent) =>
+        options?.kind === SpanKind.INTERNAL ? untraced : tracer.startSpan(name, options, parent),
     },
     contextManager: {
       with: (around, act) => contextManager.with(around, act),
@@ -142,8 +142,8 @@ function createTelemetry(): Telemetry {
 
 const nothing = () => undefined
 
-/** What happens within belongs to what is around it. */
-const unseen: ReturnType<Telemetry['tracer']['startSpan']> = {
+/** A span that is not recorded: its children belong to its parent. */
+const untraced: ReturnType<Telemetry['tracer']['startSpan']> = {
   setSpanOnContext: (around) => around,
   setAttribute: nothing,
   setAttributes: nothing,
@@ -152,7 +152,7 @@ const unseen: ReturnType<Telemetry['tracer']['startSpan']> = {
   end: nothing,
 }
 
-/** Tells once that spans cannot be sent, and once that they are again. */
+/** Logs once that spans cannot be sent, and once that they are sent again. */
 function createResultLog(url: string, log: TracingOptions['log']): (result: ExportResult) => void {
   const { origin } = new URL(url)
   let isAway = false
@@ -163,7 +163,7 @@ function createResultLog(url: string, log: TracingOptions['log']): (result: Expo
     if (!failed) log.info(`traces are sent to ${origin} again`)
     else {
       const reason = (error as NodeJS.ErrnoException | undefined)?.code ?? 'unavailable'
-      const detail = `${origin} takes no traces (${reason}); they are dropped until it does`
+      const detail = `${origin} does not accept traces (${reason}); they are dropped until it does`
       log.warn({ code: 'TRACES_UNREACHABLE' }, detail)
     }
   }

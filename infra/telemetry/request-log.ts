@@ -3,7 +3,7 @@ import type { RequestEntry } from '../../api/handle.js'
 
 export interface RequestLog {
   write(entry: RequestEntry): void
-  /** Resolves when all lines are in the file. */
+  /** Resolves when all lines are written. */
   close(): Promise<void>
 }
 
@@ -12,9 +12,9 @@ const charactersMax = 64 * 1024
 const bytesMax = 100 * 1024 * 1024
 
 /**
- * One JSON line for each request, handed to the system in batches: writing each on its own would
- * cost more than answering. What a killed process leaves out is the last fifth of a second. A file
- * that passes 100 MB begins anew, and the one before is kept. All of a line is ASCII.
+ * Logs one JSON line per request, written in batches: a write per request would cost more than the
+ * response. A killed process loses the last 0.2 seconds. A file above 100 MB is rotated, and the
+ * previous one is kept. Lines are ASCII.
  */
 export function createRequestLog(path: string, rotate: (path: string) => void): RequestLog {
   let stream = createWriteStream(path, { flags: 'a', mode: 0o600 })
@@ -48,8 +48,8 @@ export function createRequestLog(path: string, rotate: (path: string) => void): 
 }
 
 /**
- * The line up to its milliseconds, which is the same for all requests of one moment that ended
- * alike. No field needs escaping: routes and reasons are ours, request ids and hashes are plain.
+ * The line up to its milliseconds, reused for equal requests of the same millisecond. No field needs
+ * escaping: routes are ours, and request ids and hashes are plain characters.
  */
 function createBeginning(): (time: number, entry: RequestEntry) => string {
   let text = ''
@@ -75,13 +75,13 @@ function rest({ ms, requestId, pseudonym, reason }: RequestEntry): string {
 
 const reasonCharactersMax = 1_000
 
-/** A reason may quote the name of a field as the client wrote it; as ASCII it stays one string. */
+/** A reason may quote a field name of the client, so it is escaped to ASCII. */
 function escaped(reason: string): string {
   const text = JSON.stringify(reason.slice(0, reasonCharactersMax)).slice(1, -1)
   return text.replace(/[^ -~]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** A whole number of thousandths as a decimal, in a fraction of the time that a float takes. */
+/** Formats an integer of thousandths as a decimal, much faster than formatting a float. */
 function thousandths(count: number): string {
   const rest = count % 1_000
   const zeros = rest < 10 ? '00' : rest < 100 ? '0' : ''

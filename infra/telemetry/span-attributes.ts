@@ -7,8 +7,8 @@ const word = /^[\w./* -]{1,80}$/
 const code = /^[A-Z0-9_]{1,40}$/
 
 /**
- * All that a span may tell besides its name and times, and how it may look. Whatever else a library
- * notes down (options, results, messages, stacks, ids that are hashes of a meter) is not sent.
+ * The allowed attributes of a span and the form of their values. Everything else that a library
+ * records (options, results, messages, stacks, ids derived from a meter) is not sent.
  */
 const allowed: Readonly<Record<string, RegExp>> = {
   'http.request.method': code,
@@ -20,22 +20,22 @@ const allowed: Readonly<Record<string, RegExp>> = {
   'bullmq.queue.name': word,
   'bullmq.queue.operation': word,
   'bullmq.job.name': word,
-  // A step's name with its arrival, and its chunk.
+  // Step, arrival and chunk.
   'bullmq.job.id': /^[a-zA-Z]+(-\d{1,10}){1,2}$/,
   'bullmq.job.attempts.made': word,
   'bullmq.job.failed.reason': code,
   'error.type': code,
 }
 
-/** An exporter to which each span comes with what may be told alone; `hear` learns how it went. */
+/** Wraps an exporter: spans keep only allowed attributes, and `onResult` gets each result. */
 export function withAllowedAttributes(
   exporter: SpanExporter,
-  hear: (result: ExportResult) => void,
+  onResult: (result: ExportResult) => void,
 ): SpanExporter {
   return {
     export: (spans, done) =>
       exporter.export(spans.map(toAllowed), (result) => {
-        hear(result)
+        onResult(result)
         done(result)
       }),
     shutdown: () => exporter.shutdown(),

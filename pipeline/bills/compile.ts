@@ -1,19 +1,19 @@
 import { fromDays } from '../../schemas/lint/finding.js'
 import { formatQuantity } from '../../schemas/quantity.js'
-import {
-  type Classes,
-  createClasses,
-  type Labelling,
-  maskOf,
-} from '../../schemas/rating/classes.js'
+import { createCounterfactual, pricingsOf, shifts } from '../../schemas/rating/counterfactual.js'
 import type { EnergyLine, Unpriced } from '../../schemas/rating/kind.js'
 import { createPlan, type Plan, type PlanContext } from '../../schemas/rating/plan.js'
+import {
+  createPriceBuckets,
+  type Labelling,
+  maskOf,
+  type PriceBuckets,
+} from '../../schemas/rating/price-buckets.js'
 import type { Slots } from '../../schemas/rating/slots.js'
-import { createVariant, pricingsOf, shifts } from '../../schemas/rating/variant.js'
 import type { NumberedPlan } from './members.js'
 
-/** How the reads of a meter are picked: by meter alone, or one by one where it has several owners. */
-export const passes = { whole: 0, odd: 1 } as const
+/** How the reads of a meter are assigned: by meter alone, or one by one where it has had several tenants. */
+export const scanPasses = { whole: 0, odd: 1 } as const
 
 export interface CompiledPlan {
   readonly days: NumberedPlan
@@ -23,7 +23,7 @@ export interface CompiledPlan {
 export interface Compilation {
   readonly slots: Slots
   readonly plans: readonly CompiledPlan[]
-  /** What variants of the plans tell apart besides. */
+  /** What counterfactuals of the plans distinguish in addition. */
   readonly labellings: readonly PlanLabelling[]
 }
 
@@ -40,7 +40,7 @@ export function compilePlans(context: PlanContext, plans: readonly NumberedPlan[
   }
 }
 
-/** The widest variant of which all days have prices tells apart what the narrower ones do. */
+/** The widest counterfactual whose days all have prices distinguishes what the narrower ones do. */
 const widest = [
   [-1, 1],
   [-1, 0],
@@ -48,11 +48,13 @@ const widest = [
   [0, 0],
 ].map(([start, end]) => shifts.findIndex((one) => one[0] === start && one[1] === end))
 
-/** Tells apart what variants do too, so that they can be priced from the same reads. */
-export function labelVariants(compilation: Compilation, context: PlanContext): Compilation {
+/** Also distinguishes what counterfactuals do, so that they can be priced from the same sums. */
+export function labelCounterfactuals(compilation: Compilation, context: PlanContext): Compilation {
   const labellings = compilation.plans.flatMap(({ days }) => {
     const variants = pricingsOf(context.book, days).map((pricing) => {
-      const plans = widest.map((shift) => createVariant(context, days, { shift, pricing, tier: 0 }))
+      const plans = widest.map((shift) =>
+        createCounterfactual(context, days, { shift, pricing, tier: 0 }),
+      )
       return plans.find((plan) => 'components' in plan)
     })
     return [
@@ -79,9 +81,10 @@ function daysLabelling({ slots }: Compilation, { from, to }: NumberedPlan): Uint
   return labels
 }
 
-/** The classes that tell apart what any plan of a pass does. */
-export function classesOf(compilation: Compilation, pass: number): Classes {
-  const isOfPass = ({ isWhole }: { readonly isWhole: boolean }) => pass === passes.odd || isWhole
+/** The price buckets that distinguish what any plan of a scan pass does. */
+export function bucketsOf(compilation: Compilation, pass: number): PriceBuckets {
+  const isOfPass = ({ isWhole }: { readonly isWhole: boolean }) =>
+    pass === scanPasses.odd || isWhole
   const labellings = compilation.plans
     .filter(({ days }) => isOfPass(days))
     .flatMap(({ days, plan }) => [
@@ -89,21 +92,21 @@ export function classesOf(compilation: Compilation, pass: number): Classes {
       ...('components' in plan ? plan.components.map(({ segmentOf }) => segmentOf) : []),
     ])
   const variants = compilation.labellings.filter(isOfPass).map(({ labels }) => labels)
-  return createClasses(compilation.slots.count, [...labellings, ...variants])
+  return createPriceBuckets(compilation.slots.count, [...labellings, ...variants])
 }
 
 /** A limit that nothing reaches: the ends of Int64. */
 const unlimited = { lower: -(2n ** 63n), upper: 2n ** 63n - 1n }
 const toLimit = (limit: bigint) => String(limit < unlimited.upper ? limit : unlimited.upper)
 
-/** The classes of each line of energy, as the store multiplies them with a meter's vector. */
+/** The buckets of each line of energy, as the store multiplies them with a meter's bucket sums. */
 export function toMaskRows(
   compilation: Compilation,
   pass: number,
-  classes: Classes,
+  classes: PriceBuckets,
 ): readonly object[] {
   return compilation.plans
-    .filter(({ days }) => pass === passes.odd || days.isWhole)
+    .filter(({ days }) => pass === scanPasses.odd || days.isWhole)
     .map(({ days, plan }) => {
       const lines = 'components' in plan ? linesOf(plan) : []
       const mask = (segmentOf: Uint16Array, segments: readonly number[]) => [
@@ -132,7 +135,7 @@ function linesOf(plan: Plan): readonly PlacedLine[] {
   )
 }
 
-/** What a plan says of its lines, in their order: energy, amounts, percents, the minimum. */
+/** The lines of a plan in their order: energy, amounts, percents, the minimum. */
 export function toPlanRow(run: string, { days, plan }: CompiledPlan): object {
   const own = {
     run,

@@ -16,7 +16,7 @@ export interface RunFailure {
 
 const pauseMs = { firstMs: 60_000, mostMs: 3_600_000 }
 
-/** What is written down of a run that has failed: each time in a row it is tried again twice as late. */
+/** The record of a failed run, with exponential back-off. */
 export function nextFailure(
   before: Pick<RunFailure, 'failures' | 'since'>,
   error: unknown,
@@ -26,7 +26,7 @@ export function nextFailure(
   const { code, detail } =
     error instanceof Fault
       ? error
-      : { code: 'unexpected', detail: `the log tells where it failed, by the job ${job}` }
+      : { code: 'unexpected', detail: `unexpected failure: see the worker log, job ${job}` }
   return {
     failures,
     code,
@@ -36,7 +36,7 @@ export function nextFailure(
   }
 }
 
-/** Whether a run that has failed is not yet to be tried again. */
+/** Whether a failed run is not due for its next attempt yet. */
 export function isPausing({ retryAt }: Pick<RunFailure, 'retryAt'>, now: Date): boolean {
   return isLeftAlone({ untilMs: retryAt, nowMs: now.getTime(), mostMs: pauseMs.mostMs })
 }

@@ -1,16 +1,16 @@
 import type { Store } from '../store/clickhouse.js'
 import { id, sql, typed } from '../store/sql.js'
 
-/** A run whose row is not there after a day has died. */
+/** A run without a row after a day has crashed. */
 const hours = 24
 
-/** Runs that one statement names: it travels in an address of 4 kB. */
+/** Runs that one statement names: its parameters go into a URL of 4 kB. */
 const runsMax = 100
 
 /**
- * Drops the bills of runs that later ones of their period have replaced but for the latest few, and
- * what runs have left that died before they were published. Parts are rewritten: nothing of an account
- * may stay hidden on the disk. The row of a run goes last, so that what is cut short is gone on with.
+ * Deletes the bills of replaced runs except for the latest few, and what crashed runs left. Parts are
+ * rewritten, so that nothing of an account stays hidden on the disk. The row of a run is deleted last,
+ * so that an interrupted deletion is resumed.
  */
 export async function forgetRuns(
   store: Store,

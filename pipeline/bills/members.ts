@@ -7,11 +7,11 @@ import type { Period } from './period.js'
 
 /** The tables that a run works in and drops when it has ended. */
 export interface RunTables {
-  /** Who is billed: one row for each tenancy in the period. */
+  /** The tenancies to be billed, a row each. */
   readonly members: string
   /** Their energy by class. */
   readonly vectors: string
-  /** The same with what is projected of an open period, and what last year tells of it. */
+  /** The same with the projected rest of an open period, and the sums of last year that it uses. */
   readonly projected: string
   readonly lastYear: string
   /** The classes of each line of a plan. */
@@ -38,10 +38,10 @@ export function tablesOf(run: string): RunTables {
 }
 
 /**
- * Writes down who is billed: the tenancies of the cycle that touch the period, each with its days
- * and its rate codes by days, as the last of the customer's records of each day told. Members with
- * the same days and codes get the same number of a plan. Odd are those whose meter several tenancies
- * have held, or whose days are not those of the period: their reads are picked one by one.
+ * Gathers the members: the tenancies of the cycle that overlap the period, each with its days and its
+ * rate codes by day, as the customer's last record of that day has them. Members with the same days
+ * and codes share the number of a plan. Members are irregular if several tenancies have held their
+ * meter or their days are not those of the period: their reads are assigned one by one.
  */
 export async function gatherMembers(
   store: Store,
@@ -55,13 +55,13 @@ export async function gatherMembers(
     sql: sql`CREATE TABLE ${id(tables.members)} ENGINE = MergeTree ORDER BY meter_id AS
       WITH toInt32(${typed('Date', first)}) AS first, toInt32(${typed('Date', last)}) AS last,
         (at -> toInt32(toDate(at, ${timeZone}))) AS day_of,
-        arrayFilter((c, i) -> i = length(told) OR c.1 != told[i + 1].1, told, arrayEnumerate(told)) AS days,
+        arrayFilter((c, i) -> i = length(known) OR c.1 != known[i + 1].1, known, arrayEnumerate(known)) AS days,
         arrayFilter((c, i) -> i = 1 OR c.2 != days[i - 1].2, days, arrayEnumerate(days)) AS changes,
         arrayMap((c, i) -> (c.2,
             toInt32(greatest(if(i = 1, first_day, c.1), first_day)),
             toInt32(least(if(i = length(changes), last_day, changes[i + 1].1 - 1), last_day))),
           changes, arrayEnumerate(changes)) AS cut,
-        if(empty(told), [(toString(rate_code), first_day, last_day)], arrayFilter(r -> r.2 <= r.3, cut)) AS rates
+        if(empty(known), [(toString(rate_code), first_day, last_day)], arrayFilter(r -> r.2 <= r.3, cut)) AS rates
       SELECT meter_id, external_site_id, account_number, client_id, client_ids, held_from, held_to,
         multiIf(unit_of_measure != '', toString(unit_of_measure), meter_type = 'Gas', ${Gas}, ${Electric}) AS unit,
         first_day, last_day, rates,
@@ -79,7 +79,7 @@ export async function gatherMembers(
       ) AS t
       LEFT JOIN (
         SELECT meter_id AS m, external_site_id AS s, account_number AS a,
-          arrayMap(c -> (day_of(c.1), c.2), arraySort(groupArray((at, toString(rate_code))))) AS told
+          arrayMap(c -> (day_of(c.1), c.2), arraySort(groupArray((at, toString(rate_code))))) AS known
         FROM registration_fact
         WHERE kind = 'seen'
         GROUP BY m, s, a
@@ -89,7 +89,7 @@ export async function gatherMembers(
   })
 }
 
-/** The days of a plan and whether all of its members have the reads of their meter for themselves. */
+/** The days of a plan, and whether they are those of the whole period. */
 export interface NumberedPlan extends PlanDays {
   readonly plan: number
   readonly isWhole: boolean

@@ -19,7 +19,7 @@ export interface PeriodWanted {
   readonly today: string
 }
 
-/** Finds a period in the schedule in force. Throws `CONFIG` with what there is where it has none. */
+/** Finds a period in the schedule in force. Throws `CONFIG` with the periods that it has. */
 export async function findPeriod(
   store: Store,
   companyCodes: readonly string[],
@@ -40,8 +40,8 @@ export async function findPeriod(
   const which = start === undefined ? `that ended before ${today}` : `that starts on ${start}`
   const known =
     earliest === undefined || latest === undefined
-      ? 'the schedule does not know the cycle: load its BillingCycles file'
-      : `the schedule has it from ${earliest.first} to ${latest.last}: name a period's first day with --period, or load a newer BillingCycles file`
+      ? 'the schedule does not have the cycle: load its BillingCycles file'
+      : `the schedule covers ${earliest.first} to ${latest.last}: set --period to the first day of a period, or load a newer BillingCycles file`
   throw new Fault('CONFIG', `billing cycle ${cycleId} has no period ${which}; ${known}`)
 }
 

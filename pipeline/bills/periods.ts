@@ -8,8 +8,8 @@ export interface PeriodState {
   readonly first: string
   readonly last: string
   /**
-   * Files that were published until then have been looked at; 0 where none has, also where it has no
-   * bills and its days, customers or rates have changed since.
+   * Files published until then have been checked; 0 for none, also where it has no bills and its days,
+   * customers or rates have changed since.
    */
   readonly knownAt: number
   /** When its bills were published last; 0 where they never were. */
@@ -61,7 +61,7 @@ export function readPeriods(
 
 type PeriodId = Pick<PeriodState, 'cycleId' | 'first' | 'knownAt'>
 
-/** Writes down how far a period has been looked at, and its failure where it has one. */
+/** Records how far a period has been checked, and its failure if it has one. */
 export async function recordPeriod(
   store: Store,
   { cycleId, first, knownAt }: PeriodId,
@@ -71,11 +71,11 @@ export async function recordPeriod(
   await store.insert('bill_state', [{ ...period, ...failureColumns(failure) }])
 }
 
-/** A published file that bills may be made from. Instants are ms since 1970. */
+/** A published file that bills may depend on. Instants are ms since 1970. */
 export interface BillFile {
   readonly arrival: number
   readonly publishedAt: number
-  /** The time that its reads are of; everything where it has none. */
+  /** The time that its reads cover; unbounded where it has none. */
   readonly from: number
   readonly to: number
 }
@@ -97,7 +97,7 @@ export function readFilesSince(store: Store, since: number): Promise<readonly Bi
 export interface Touching {
   readonly period: Pick<PeriodState, 'cycleId' | 'first' | 'last'>
   readonly files: readonly BillFile[]
-  /** Days behind the last on which reads of the period may stand: where it ends in standard time, one. */
+  /** Days after the last on which reads of the period may lie: one where it ends in standard time. */
   readonly daysBehind: number
 }
 

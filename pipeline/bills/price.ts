@@ -3,22 +3,22 @@ import type { Slots } from '../../schemas/rating/slots.js'
 import type { BillingRules } from '../../schemas/settings/billing.js'
 import type { Statement } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql } from '../store/sql.js'
-import { passes } from './compile.js'
+import { scanPasses } from './compile.js'
 import type { RunTables } from './members.js'
 import { dayStarts } from './scan.js'
 
-/** Below this share of its intervals a bill is flagged and no match for reconciliation. */
+/** Below this share of its intervals a bill is flagged and not reconciled. */
 export const completenessMin = 0.98
 
-/** What bills that lack reads have in common, in words. */
+/** The messages of bills that lack reads. */
 export function toShortfall({ presentShareMin }: BillingRules) {
   return {
-    incomplete: `less than ${completenessMin * 100} % of the intervals are there`,
-    sparse: `billing.presentShareMin asks for ${Number((presentShareMin * 100).toFixed(2))} %`,
+    incomplete: `fewer than ${completenessMin * 100} % of the intervals have arrived`,
+    sparse: `billing.presentShareMin requires ${Number((presentShareMin * 100).toFixed(2))} %`,
   }
 }
 
-const untold = `of the ${pastDays.all} days before them fewer than ${pastDays.min}, or fewer than ${pastDays.ofTypeMin} of a kind that lies ahead, have reads, nor have the same days of last year`
+const unprojectable = `the days ahead cannot be projected: fewer than ${pastDays.min} of the ${pastDays.all} days before, or fewer than ${pastDays.ofTypeMin} of a type of day ahead, have reads, and the same days of last year have none`
 
 /** Rows that are priced together: each holds its meter's vector once for every line of its plan. */
 const rowsAtOnce = 2_048
@@ -44,19 +44,19 @@ export interface Pricing {
   readonly lastActual: number
 }
 
-/** Who is priced by what: subqueries or tables. */
+/** The members and their plans: subqueries or tables. */
 export interface Priced {
   /** Rows of members, with the number of a plan and the unit of the meter as `meter_unit`. */
   readonly members: Sql
   readonly plans: Sql
-  /** What of the columns there are is taken for the vector, where it is not the vector itself. */
+  /** An expression that replaces the vector. */
   readonly vector?: Sql
 }
 
 /** Members with their plans, masks and vectors, one row each; those without reads have no vector. */
 export function joined({ rules, tables }: Pricing, { members, plans, vector }: Priced): Sql {
   const { vectors, masks } = tables
-  const odd = sql`pass = ${literal(passes.odd)}`
+  const odd = sql`pass = ${literal(scanPasses.odd)}`
   const source = sql`SELECT * FROM (${members}) AS m
       ANY LEFT JOIN (
         SELECT meter_id AS u_meter, external_site_id AS u_site, account_number AS u_account,
@@ -139,8 +139,8 @@ function outcomesOf({ rules, slots, lastActual }: Pricing): readonly Sql[] {
 
 /**
  * The exact decimals of bills beside the columns of `joined`; percents go by the taxable lines as
- * rounded. Each stage is a query over the one before: names that stand for expressions would be
- * put in one into the other, and the statement would take seconds to be understood.
+ * rounded. Each stage is a query over the one before: names for expressions
+ * would be inlined into each other, and the engine would take seconds to analyze the statement.
  */
 export function amounts(pricing: Pricing, source: Sql): Sql {
   const { rules } = pricing
@@ -167,12 +167,12 @@ export function whyOf(rules: BillingRules): Sql {
   return sql`multiIf(
           plan_status != '', plan_reason,
           outcome = 'unit', concat('the meter is read in ', meter_unit, ', the rate is priced in ', unit),
-          outcome = 'noUsage', 'no interval of the period is there',
+          outcome = 'noUsage', 'no interval of the period has arrived',
           outcome = 'notProjectable' AND is_beyond, ${literal(beyond)},
-          outcome = 'notProjectable' AND method = 'none', ${literal(`the days ahead cannot be told: ${untold}`)},
-          outcome = 'notProjectable', concat('intervals of ', toString(seconds), ' seconds cannot be told apart by a rate whose price changes within them'),
-          present < expected * ${literal(completenessMin)} AND outcome != 'sparse', concat(toString(present), ' of ', toString(expected), ' intervals are there'),
-          outcome = 'sparse', concat(toString(present), ' of ', toString(expected), ${literal(` intervals are there; ${toShortfall(rules).sparse}`)}),
+          outcome = 'notProjectable' AND method = 'none', ${literal(unprojectable)},
+          outcome = 'notProjectable', concat('intervals of ', toString(seconds), ' seconds are too long for a rate whose price changes within them'),
+          present < expected * ${literal(completenessMin)} AND outcome != 'sparse', concat(toString(present), ' of ', toString(expected), ' intervals have arrived'),
+          outcome = 'sparse', concat(toString(present), ' of ', toString(expected), ${literal(` intervals have arrived; ${toShortfall(rules).sparse}`)}),
           '')`
 }
 
@@ -207,9 +207,9 @@ export function priceBills(pricing: Pricing): Statement {
 const lowest = sql`toInt64('-9223372036854775808')`
 const highest = sql`toInt64('9223372036854775807')`
 
-/** Units or dollars: a year of such bills still fits the columns. What is above is no bill of anybody's. */
+/** Units or dollars: a year of such bills still fits the columns, and no real bill is larger. */
 const reachMax = 100_000_000_000
-const beyond = `the energy or the prices are beyond what a bill holds, ${reachMax} units or dollars`
-/** What a bill could come to at most, roughly: told ahead, since a decimal that overflows ends the run. */
+const beyond = `the energy or the prices exceed the limit of a bill, ${reachMax} units or dollars`
+/** An upper bound of a bill, computed first because a decimal that overflows ends the run. */
 const sizeOf = (array: string) => sql`arraySum(one -> abs(toFloat64(one)), ${id(array)})`
 const reachOf = sql`(${sizeOf('vector')} / divisor * (1 + ${sizeOf('prices')}) + ${sizeOf('amounts')} + abs(ifNull(toFloat64(minimum), 0))) * (1 + ${sizeOf('percents')} / 100)`

@@ -2,11 +2,11 @@ import {
   type Days,
   type Projection,
   pastDays,
-  toProjectedClasses,
+  toProjectedBuckets,
 } from '../../schemas/rating/projection.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql } from '../store/sql.js'
-import { passes } from './compile.js'
+import { scanPasses } from './compile.js'
 import { completenessMin } from './price.js'
 import { createVectors, dayStarts, type Scan, scanLastYear } from './scan.js'
 
@@ -16,8 +16,8 @@ export interface Projecting {
 }
 
 /**
- * Tells what the days ahead will come to for each member, from the reads of the last weeks, else from
- * those of the year before, and puts it beside what the days behind have come to.
+ * Projects the days ahead of each member from the reads of the last weeks, else from those of the year
+ * before, and adds them to the sums of the past days.
  */
 export async function project(store: Store, projecting: Projecting): Promise<void> {
   const { tables } = projecting.scan
@@ -33,18 +33,18 @@ export async function project(store: Store, projecting: Projecting): Promise<voi
   await store.command(writeProjected(projecting))
 }
 
-/** Members with what the buckets of the past hold, and whether that tells those ahead. */
+/** Members with the sums of past days, and whether those are enough to project the days ahead. */
 function knownOf({ scan, projection }: Projecting): Sql {
   const { members, vectors } = scan.tables
-  const { past, buckets, quarters, noons } = classesOf(projection, scan)
-  const odd = sql`pass = ${literal(passes.odd)}`
+  const { past, hourTypes, quarters, noons } = bucketsOf(projection, scan)
+  const odd = sql`pass = ${literal(scanPasses.odd)}`
   const enough = [
     sql`bitCount(seen) >= ${literal(pastDays.min)}`,
     ...projection.needed.map(
       (days) => sql`bitCount(bitAnd(seen, ${literal(days)})) >= ${literal(pastDays.ofTypeMin)}`,
     ),
   ]
-  return sql`WITH ${literal(past)} AS past, ${literal(buckets)} AS buckets,
+  return sql`WITH ${literal(past)} AS past, ${literal(hourTypes)} AS hour_types,
         ${literal(quarters)} AS quarters, ${literal(noons)} AS noons
       SELECT m.meter_id AS meter_id, m.external_site_id AS external_site_id, m.account_number AS account_number,
         m.client_id AS client_id, m.first_day AS first_day, m.last_day AS last_day,
@@ -54,7 +54,7 @@ function knownOf({ scan, projection }: Projecting): Sql {
         arrayMap(own -> arraySum(arrayMap(c -> toInt128(vector[c]), own)), past) AS sums,
         arrayMap(own -> arraySum(arrayMap(c -> v.covered[c], own)), past) AS known_seconds,
         ${join(enough, sql` AND `)} AND arrayAll((b, size) -> b = 0 OR size = 0 OR known_seconds[b] > 0,
-          buckets, if(seconds >= 86400, noons, quarters)) AS is_known
+          hour_types, if(seconds >= 86400, noons, quarters)) AS is_known
       FROM ${id(members)} AS m
       LEFT JOIN (
         SELECT * FROM ${id(vectors)}
@@ -64,12 +64,12 @@ function knownOf({ scan, projection }: Projecting): Sql {
 }
 
 /**
- * A quarter hour ahead has what its bucket has had for as much time on the mean, a daily read what its
- * noon has: millionths, rounded towards zero.
+ * A quarter hour ahead gets the mean of its past hours, a daily read that of its noon: millionths,
+ * rounded towards zero.
  */
 function writeProjected(projecting: Projecting): Statement {
   const { scan, projection } = projecting
-  const { buckets, quarters, noons } = classesOf(projection, scan)
+  const { hourTypes, quarters, noons } = bucketsOf(projection, scan)
   const { projected, lastYear } = scan.tables
   const firstDay = scan.slots.periodDay[0] as number
   const starts = [...dayStarts(scan.slots), scan.slots.count]
@@ -77,7 +77,7 @@ function writeProjected(projecting: Projecting): Statement {
   return {
     sql: sql`INSERT INTO ${id(projected)} (meter_id, external_site_id, account_number, client_id, pass, seconds,
         vector, present, negative, covered, seen, method)
-      WITH ${literal(buckets)} AS buckets, ${literal(quarters)} AS quarters, ${literal(noons)} AS noons,
+      WITH ${literal(hourTypes)} AS hour_types, ${literal(quarters)} AS quarters, ${literal(noons)} AS noons,
         ${literal(starts)} AS day_starts,
         greatest(k.first_day, ${literal(ahead.from)}) AS from_day,
         k.seconds >= 86400 AS is_daily,
@@ -92,7 +92,7 @@ function writeProjected(projecting: Projecting): Statement {
             way = 'recent', toInt64(intDiv(sums[b] * if(is_daily, noon * 86400, quarter * 900), toInt128(greatest(known_seconds[b], 1)))),
             way = 'lastYear', l.vector[c],
             toInt64(0)),
-          range(1, length(buckets) + 1), buckets, quarters, noons),
+          range(1, length(hour_types) + 1), hour_types, quarters, noons),
         k.present, k.negative, [], 0, way
       FROM (${knownOf(projecting)}) AS k
       LEFT JOIN ${id(lastYear)} AS l ON l.meter_id = k.meter_id AND l.external_site_id = k.external_site_id
@@ -101,11 +101,11 @@ function writeProjected(projecting: Projecting): Statement {
   }
 }
 
-function classesOf(projection: Projection, { classes, slots }: Scan) {
-  return toProjectedClasses(projection, classes, slots)
+function bucketsOf(projection: Projection, { classes, slots }: Scan) {
+  return toProjectedBuckets(projection, classes, slots)
 }
 
-/** The days of an open period that are projected: those behind the last of which reads are there. */
+/** The days of an open period to project: those after the last day with reads. */
 export function daysAhead(period: Days, newest: number): Days {
   return { from: Math.max(period.from, newest + 1), to: period.to }
 }

@@ -61,7 +61,7 @@ export async function publish(
   return { bills, total, reasons }
 }
 
-/** Files are published one after the other, so that the newest tells of all of them. */
+/** Files are published one after the other, so the newest represents all of them. */
 interface Newest {
   readonly arrival: number
   /** As ClickHouse writes it, UTC. */

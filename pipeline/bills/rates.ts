@@ -6,7 +6,7 @@ import { asRow, type Selected, toRow } from '../records/schedules.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
 
-/** The rates in force and the files that they stand in. */
+/** The rates in force and their files. */
 export interface RatesInForce {
   readonly book: RateBook
   readonly fileIds: readonly string[]

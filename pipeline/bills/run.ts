@@ -12,7 +12,7 @@ import { createSlots } from '../../schemas/rating/slots.js'
 import { dayAt } from '../../schemas/time/zone.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
-import { type Compilation, compilePlans, labelVariants, toPlanRow } from './compile.js'
+import { type Compilation, compilePlans, labelCounterfactuals, toPlanRow } from './compile.js'
 import type { BillContext, BillRequest, Run } from './context.js'
 import { gatherMembers, readPlans, tablesOf } from './members.js'
 import { findPeriod } from './period.js'
@@ -82,7 +82,7 @@ async function compute(context: BillContext, run: Run): Promise<BillSummary> {
   const { store, profile } = context
   const { tables, period } = run
   const clock = createClock()
-  // Of what is published from here on the run may know or not, and it is taken for not known.
+  // Files that are published from here on may or may not be seen; they count as not seen.
   const newest = await newestFile(store)
   const [rates] = await Promise.all([
     readRates(store, profile.companyCodes),
@@ -114,10 +114,10 @@ async function compute(context: BillContext, run: Run): Promise<BillSummary> {
   const reconciliation = { store, pricing, compilation, context: plans, classes }
   const variance = isBilled ? { variance: await reconcile(reconciliation) } : {}
   seconds.reconcile += clock()
-  const told = await publish(context, run, inputs)
+  const published = await publish(context, run, inputs)
   seconds.publish = clock()
   const { cycleId, first, last } = period
-  return { run: run.run, cycleId, first, last, ...told, ...variance, seconds }
+  return { run: run.run, cycleId, first, last, ...published, ...variance, seconds }
 }
 
 /** The days that are yet to come, or of which no read has come; undefined where a period has ended. */
@@ -165,7 +165,7 @@ async function compile(
     compilation.plans.map((plan) => toPlanRow(run.run, plan)),
   )
   if (ahead === undefined) {
-    const labelled = isBilled ? labelVariants(compilation, plans) : compilation
+    const labelled = isBilled ? labelCounterfactuals(compilation, plans) : compilation
     return { plans, compilation: labelled, projection: undefined }
   }
   const projection = createProjection(plans.slots, ahead, book.holidays(''))

@@ -1,9 +1,9 @@
-import type { Classes } from '../../schemas/rating/classes.js'
+import type { PriceBuckets } from '../../schemas/rating/price-buckets.js'
 import { type Days, yearDays } from '../../schemas/rating/projection.js'
 import { type Slots, slotSeconds } from '../../schemas/rating/slots.js'
 import type { Statement } from '../store/clickhouse.js'
 import { id, literal, type Sql, sql } from '../store/sql.js'
-import { passes } from './compile.js'
+import { scanPasses } from './compile.js'
 import type { RunTables } from './members.js'
 
 export function createVectors(table: string): Statement {
@@ -21,10 +21,10 @@ export function createVectors(table: string): Statement {
 export interface Scan {
   readonly tables: RunTables
   readonly slots: Slots
-  readonly classes: Classes
+  readonly classes: PriceBuckets
   /** The slots of the period, or of what has passed of it; the second one exclusive. */
   readonly period: { readonly from: number; readonly to: number }
-  /** Days since 1970 by which the rest of the period is told; undefined where it has ended. */
+  /** Days since 1970 from which the rest of the period is projected; undefined where it has ended. */
   readonly past?: Days
   /** Reads as they were known at an instant, ISO 8601; the current ones where not given. */
   readonly asOf?: string
@@ -45,7 +45,7 @@ const slotsAhead = 96
  * is of class 0, which no vector takes.
  */
 function readsOf({ slots, classes, asOf }: Scan, which: Sql, back?: Back): Sql {
-  const codes = [...new Uint8Array(slotsAhead), ...Array.from(classes.classOf, (one) => one + 1)]
+  const codes = [...new Uint8Array(slotsAhead), ...Array.from(classes.bucketOf, (one) => one + 1)]
   const day = (slot: number) => slots.day[Math.min(Math.max(slot, 0), slots.count - 1)] as number
   const { from, to, days } = back ?? { from: day(0), to: day(slots.count), days: 0 }
   const where = sql`local_day BETWEEN toDate(${literal(from - days)}) AND toDate(${literal(to - days)}) AND ${which}`
@@ -60,7 +60,7 @@ function readsOf({ slots, classes, asOf }: Scan, which: Sql, back?: Back): Sql {
 
 const ofMeters = (meters: Sql) => sql`meter_id IN (${meters})`
 
-/** Reads of days that are taken for later ones, so many days earlier. */
+/** Reads that are shifted by some days to later ones. */
 interface Back extends Days {
   readonly days: number
 }
@@ -141,9 +141,9 @@ export function countAlone({ members }: RunTables): Statement {
 }
 
 /**
- * The one pass over the reads of meters that one tenancy has had alone. It takes those whose reads are
+ * The one pass over the reads of meters that only one tenancy has had. It takes those whose reads are
  * all of one series, the member's own or that of no account, and never looks at their text: meters are
- * told by half of a number, which two may share, and then neither is taken here.
+ * identified by half of a hash; where two share it, neither is taken here.
  */
 export function scanWhole(scan: Scan, meters: number): Statement {
   const { members, vectors } = scan.tables
@@ -153,7 +153,7 @@ export function scanWhole(scan: Scan, meters: number): Statement {
   const which = scan.asOf === undefined ? bySeries : ofMeters(alone)
   return {
     sql: sql`INSERT INTO ${id(vectors)} (${columns})
-      SELECT ${owner}, ${literal(passes.whole)}, seconds, vector, present, negative, covered, seen
+      SELECT ${owner}, ${literal(scanPasses.whole)}, seconds, vector, present, negative, covered, seen
       FROM (
         SELECT *, ${upperHalf(sql`series`)} AS meter, count() OVER (PARTITION BY meter) AS found
         FROM (
@@ -177,7 +177,7 @@ export function scanLeft(scan: Scan): Statement {
   const { members, vectors } = scan.tables
   return {
     sql: sql`INSERT INTO ${id(vectors)} (${columns})
-      SELECT ${owner}, ${literal(passes.whole)}, seconds, sumForEach(vector), sum(present), sum(negative),
+      SELECT ${owner}, ${literal(scanPasses.whole)}, seconds, sumForEach(vector), sum(present), sum(negative),
         sumForEach(covered), groupBitOr(seen)
       FROM (
         SELECT meter_id, external_site_id, account_number, seconds,
@@ -195,10 +195,10 @@ export function scanLeft(scan: Scan): Statement {
 
 const inMemory = { max_bytes_before_external_group_by: 0 }
 
-/** The meters whose reads are picked one by one: several tenancies, or series of several lengths. */
+/** Irregular meters, whose reads are assigned one by one: several tenancies, or series of several lengths. */
 function oddMeters({ members, vectors }: RunTables): Sql {
   return sql`SELECT meter_id FROM ${id(members)} WHERE is_odd
-    UNION DISTINCT SELECT meter_id FROM ${id(vectors)} WHERE pass = ${literal(passes.whole)}
+    UNION DISTINCT SELECT meter_id FROM ${id(vectors)} WHERE pass = ${literal(scanPasses.whole)}
       GROUP BY meter_id HAVING uniqExact(seconds) > 1`
 }
 
@@ -206,7 +206,7 @@ export function countOdd(tables: RunTables): Statement {
   return { sql: sql`SELECT count() AS meters FROM (${oddMeters(tables)})` }
 }
 
-/** The reads of odd meters. */
+/** The reads of irregular meters. */
 export function scanOdd(scan: Scan): Statement {
   const { tables } = scan
   return pickReads(scan, { meters: oddMeters(tables), into: tables.vectors, ...scan.period })
@@ -229,8 +229,8 @@ interface Picked {
 }
 
 /**
- * Each read goes to who held the meter when it begins, and of several series the finest of each day
- * covered. The days of a member are told by the slots at which period days begin.
+ * Each read goes to the tenancy at its start; of several series the finest of each day
+ * counts. `day_starts` has the slot at which each period day begins.
  */
 function pickReads(scan: Scan, { meters, into, from, to, back }: Picked): Statement {
   const { slots, tables } = scan
@@ -241,7 +241,7 @@ function pickReads(scan: Scan, { meters, into, from, to, back }: Picked): Statem
   return {
     sql: sql`INSERT INTO ${id(into)} (${columns})
       WITH ${literal(starts)} AS day_starts
-      SELECT meter_id, external_site_id, account_number, client_id, ${literal(passes.odd)}, longest,
+      SELECT meter_id, external_site_id, account_number, client_id, ${literal(scanPasses.odd)}, longest,
         vector, present, negative, covered, seen
       FROM (
         SELECT m.meter_id AS meter_id, m.external_site_id AS external_site_id,

@@ -1,8 +1,8 @@
 import { toDays } from '../../schemas/lint/finding.js'
-import type { Classes } from '../../schemas/rating/classes.js'
+import type { PriceBuckets } from '../../schemas/rating/price-buckets.js'
 import type { Projection } from '../../schemas/rating/projection.js'
 import type { Statement, Store } from '../store/clickhouse.js'
-import { type Compilation, classesOf, passes, toMaskRows } from './compile.js'
+import { bucketsOf, type Compilation, scanPasses, toMaskRows } from './compile.js'
 import type { BillContext, Run } from './context.js'
 import { createMasks } from './price.js'
 import { project } from './project.js'
@@ -25,23 +25,23 @@ export interface Reading {
 }
 
 /** The classes by which the vectors of each pass were made. */
-export type ClassesByPass = ReadonlyMap<number, Classes>
+export type BucketsByPass = ReadonlyMap<number, PriceBuckets>
 
 /**
  * Brings the reads of all members into vectors: nearly all in one pass, then the few that it leaves.
- * Of an open period all have the same classes, so that one rule tells the rest of it.
+ * In an open period all have the same classes, so that one rule projects the rest.
  */
 export async function sumReads(
   { store }: Pick<BillContext, 'store'>,
   { tables, period, request }: Run,
   { compilation, projection }: Reading,
-): Promise<ClassesByPass> {
+): Promise<BucketsByPass> {
   const { slots } = compilation
   const to = projection === undefined ? toDays(period.last) : projection.ahead.from - 1
-  const classesByPass = new Map<number, Classes>()
+  const bucketsByPass = new Map<number, PriceBuckets>()
   const scanOf = async (pass: number): Promise<Scan> => {
-    const classes = classesOf(compilation, projection === undefined ? pass : passes.odd)
-    classesByPass.set(pass, classes)
+    const classes = bucketsOf(compilation, projection === undefined ? pass : scanPasses.odd)
+    bucketsByPass.set(pass, classes)
     await store.insert(tables.masks, toMaskRows(compilation, pass, classes))
     const days = slotsOf(slots, { from: toDays(period.first), to })
     const asOf = request.asOf === undefined ? {} : { asOf: toClickHouseTime(request.asOf) }
@@ -51,16 +51,16 @@ export async function sumReads(
   await Promise.all(
     [createVectors(tables.vectors), createMasks(tables)].map((one) => store.command(one)),
   )
-  const whole = await scanOf(passes.whole)
+  const whole = await scanOf(scanPasses.whole)
   await store.command(scanWhole(whole, await metersOf(store, countAlone(tables))))
   if ((await metersOf(store, countLeft(tables))) > 0) await store.command(scanLeft(whole))
   const hasOdd = (await metersOf(store, countOdd(tables))) > 0
   if (hasOdd || projection !== undefined) {
-    const odd = await scanOf(passes.odd)
+    const odd = await scanOf(scanPasses.odd)
     if (hasOdd) await store.command(scanOdd(odd))
   }
   if (projection !== undefined) await project(store, { scan: whole, projection })
-  return classesByPass
+  return bucketsByPass
 }
 
 async function metersOf(store: Store, count: Statement): Promise<number> {

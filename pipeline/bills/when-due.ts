@@ -11,7 +11,7 @@ import {
 } from './periods.js'
 import { bill, localDay } from './run.js'
 
-type DueLine = Pick<PipelineContext, 'store' | 'profile' | 'zone' | 'now' | 'queues' | 'log'>
+type DueContext = Pick<PipelineContext, 'store' | 'profile' | 'zone' | 'now' | 'queues' | 'log'>
 
 /** A period by its cycle and first day. */
 export interface PeriodNamed {
@@ -20,43 +20,46 @@ export interface PeriodNamed {
 }
 
 /**
- * Periods that one look queues, the latest first. Where all of the past are due, as when bills are
- * computed for the first time, the others wait for the next looks, and what files bring goes between.
+ * Periods queued at a time, the latest first. When bills are computed for the first time the others wait
+ * for their turn, and periods that new files touch come first.
  */
 export const queuedMax = 16
 
-/** Queues a run for each period whose bills are due; what a lost queue forgot is found so, too. */
-export async function queueDue(line: DueLine): Promise<void> {
-  for (const { cycleId, first: start } of await findDue(line)) {
-    await line.queues.add('bill', { v: 1, cycleId, start })
+/** Queues a run for each period whose bills are due, also after the queue was lost. */
+export async function queueDue(context: DueContext): Promise<void> {
+  for (const { cycleId, first: start } of await findDue(context)) {
+    await context.queues.add('bill', { v: 1, cycleId, start })
   }
 }
 
 /**
  * Computes the bills of a period if they are due: a job that was queued twice, or that another worker
- * has ended, changes nothing. A failure is written down and tried again later, twice as late each time.
+ * has done, changes nothing. A failure is recorded and retried with exponential back-off.
  */
-export async function billWhenDue(line: DueLine, { cycleId, start }: PeriodNamed): Promise<void> {
+export async function billWhenDue(
+  context: DueContext,
+  { cycleId, start }: PeriodNamed,
+): Promise<void> {
   const isNamed = (one: PeriodState) => one.cycleId === cycleId && one.first === start
-  const [period] = await findDue(line, isNamed)
+  const [period] = await findDue(context, isNamed)
   if (period === undefined) return
   try {
-    const { bills, total } = await bill(line, { cycleId, start })
-    line.log.info({ job: 'bill', cycle: cycleId, start, bills, total }, 'bills are published')
+    const { bills, total } = await bill(context, { cycleId, start })
+    context.log.info({ job: 'bill', cycle: cycleId, start, bills, total }, 'bills are published')
   } catch (error) {
     await recordPeriod(
-      line.store,
+      context.store,
       period,
-      nextFailure(period, error, { job: 'bill', now: line.now() }),
+      nextFailure(period, error, { job: 'bill', now: context.now() }),
     )
     throw error
   }
-  if (period.failures > 0) await recordPeriod(line.store, period)
+  if (period.failures > 0) await recordPeriod(context.store, period)
 }
 
 const dayMs = 86_400_000
 const minuteMs = 60_000
-/** What changed so long before bills were published may have come too late for their run. */
+/** A change this long before bills were published may have been too late for their run. */
 const runMsMax = 10 * minuteMs
 
 /**
@@ -65,22 +68,22 @@ const runMsMax = 10 * minuteMs
  * day, and so is one that has ended since, or whose customers or rates have changed since.
  */
 async function findDue(
-  line: DueLine,
+  context: DueContext,
   isMeant: (period: PeriodState) => boolean = () => true,
 ): Promise<readonly PeriodState[]> {
-  const { store, profile } = line
+  const { store, profile } = context
   const { companyCodes, billing } = profile
-  const now = line.now().getTime()
-  const today = localDay(line)
+  const now = context.now().getTime()
+  const today = localDay(context)
   const all = await readPeriods(store, { companyCodes, today, ...billing })
-  const periods = all.filter((one) => isMeant(one) && !isPausing(one, line.now()))
-  const files = await filesOf(line, periods)
+  const periods = all.filter((one) => isMeant(one) && !isPausing(one, context.now()))
+  const files = await filesOf(context, periods)
   const daysBehind = billing.periodClock === 'standard' ? 1 : 0
   const due: PeriodState[] = []
   for (const period of periods) {
     if (due.length === queuedMax) break
     const isOpen = period.last >= today
-    if (isDaily(line, period) && (isOpen || isBehind(line, period))) due.push(period)
+    if (isDaily(context, period) && (isOpen || isBehind(context, period))) due.push(period)
     if (isOpen || due.at(-1) === period) continue
     const news = files.filter((file) => mayTouch(file, period))
     const [earliest, latest] = [news[0], news.at(-1)]
@@ -95,7 +98,7 @@ async function findDue(
 }
 
 async function filesOf(
-  { store }: DueLine,
+  { store }: DueContext,
   periods: readonly PeriodState[],
 ): Promise<readonly BillFile[]> {
   if (periods.length === 0) return []
@@ -109,18 +112,20 @@ function mayTouch({ publishedAt, from, to }: BillFile, period: PeriodState): boo
 }
 
 /** Whether the hour of the day has come and the bills are of another day. */
-function isDaily(line: DueLine, period: PeriodState): boolean {
-  const { hour } = line.zone.toWall(Math.floor(line.now().getTime() / 1_000))
-  return hour >= line.profile.billing.dailyHour && billedOn(line, period) !== localDay(line)
+function isDaily(context: DueContext, period: PeriodState): boolean {
+  const { hour } = context.zone.toWall(Math.floor(context.now().getTime() / 1_000))
+  return (
+    hour >= context.profile.billing.dailyHour && billedOn(context, period) !== localDay(context)
+  )
 }
 
 /** Whether a period was open when its bills were computed, or customers or rates have changed since. */
-function isBehind(line: DueLine, period: PeriodState): boolean {
+function isBehind(context: DueContext, period: PeriodState): boolean {
   const { billedAt, changedAt, last } = period
   if (billedAt === 0) return false
-  return billedOn(line, period) <= last || changedAt > billedAt - runMsMax
+  return billedOn(context, period) <= last || changedAt > billedAt - runMsMax
 }
 
-function billedOn({ zone }: DueLine, { billedAt }: PeriodState): string {
+function billedOn({ zone }: DueContext, { billedAt }: PeriodState): string {
   return localDay({ zone, now: () => new Date(billedAt) })
 }

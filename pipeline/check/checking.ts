@@ -8,7 +8,7 @@ import type { Receipt } from '../../schemas/receipt.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { afterHeader } from '../files/header.js'
 import { inflate } from '../files/inflate.js'
-import { cutPieces, type Piece } from '../files/row-blocks.js'
+import { cutRowBlocks, type RowBlock } from '../files/row-blocks.js'
 import type { Arrival } from '../ledger/ledger.js'
 import { isCutShort, type Refusal, refuseRows, truncatedRefusal } from '../ledger/verdict.js'
 import { attempt } from '../sources/disk.js'
@@ -86,7 +86,7 @@ export interface Seen {
 export function piecesOf(
   { options, origin, name }: Checking,
   seen: Seen = {},
-): AsyncGenerator<Piece> {
+): AsyncGenerator<RowBlock> {
   const { limits } = options.profile
   const packed = tap(createSubmitSource().read(origin), seen.packed ?? ignore)
   const unpacked = inflate(packed, {
@@ -98,7 +98,7 @@ export function piecesOf(
   const { rowBytesMax } = limits
   const feed = feeds[name.feed]
   const rows = afterHeader(unpacked, { feed, rowBytesMax, onHeader: seen.header ?? ignore })
-  return cutPieces(tap(rows, seen.rows ?? ignore), limits.chunkBytes)
+  return cutRowBlocks(tap(rows, seen.rows ?? ignore), limits.chunkBytes)
 }
 
 const ignore = () => undefined

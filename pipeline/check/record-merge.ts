@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import { toFault } from '../sources/disk.js'
+import { toFileFault } from '../sources/disk.js'
 import { compareRecords, recordSlots } from './read-record.js'
 
 /** Sorted records in a file, from byte to byte. */
@@ -63,7 +63,7 @@ async function fill(file: FileHandle, cursor: Cursor): Promise<boolean> {
   for (let read = 0; read < wanted; ) {
     const { bytesRead } = await file
       .read(bytes, read, wanted - read, cursor.position + read)
-      .catch((error: unknown) => Promise.reject(toFault('the temporary folder', error)))
+      .catch((error: unknown) => Promise.reject(toFileFault('the temporary folder', error)))
     if (bytesRead === 0) throw new Error('a run of records is shorter than it was written')
     read += bytesRead
   }

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import { openNameless } from '../files/temp-file.js'
+import { openTempFile } from '../files/temp-file.js'
 import { attempt, writeAll } from '../sources/disk.js'
 import {
   compareRecords,
@@ -52,7 +52,7 @@ export function createRecordSorter({ folder, recordsMax }: SorterOptions): Recor
   }
   const spill = async () => {
     if (count === 0) return
-    file ??= await openNameless(folder)
+    file ??= await openTempFile(folder)
     const from = runs.at(-1)?.to ?? 0
     let to = from
     for (const block of sortedBlocks(records, count)) {

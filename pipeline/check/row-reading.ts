@@ -1,7 +1,7 @@
 import { slashDateOf } from '../../schemas/time/date-order.js'
 import { type AcceptedRow, type RepeatedPlace, repeatedPlaceOf } from '../../schemas/usage-row.js'
 import { parseRow } from '../files/csv.js'
-import type { Piece } from '../files/row-blocks.js'
+import type { RowBlock } from '../files/row-blocks.js'
 import { type RawRow, splitRows } from '../files/rows.js'
 import { judgeParsedRow, type RawRowRules, shownRow } from '../usage/row-path.js'
 import { rememberStamps } from '../usage/timestamps.js'
@@ -52,7 +52,7 @@ const pauseRows = 16_384
 
 /** Reads a file row by row with the CSV parser and judges each, in bounded memory. */
 export async function readRows(
-  pieces: AsyncIterable<Piece>,
+  pieces: AsyncIterable<RowBlock>,
   options: ReadingOptions,
 ): Promise<Reading> {
   const { reads, repeats, badRowsMax } = options

@@ -4,7 +4,7 @@ import { lengthsOf, type Profile } from '../../schemas/settings/profile.js'
 import { isDayFormat } from '../../schemas/time/timestamp.js'
 import { createZone, daySeconds } from '../../schemas/time/zone.js'
 import { parseRow } from '../files/csv.js'
-import type { Piece } from '../files/row-blocks.js'
+import type { RowBlock } from '../files/row-blocks.js'
 import { splitRows } from '../files/rows.js'
 import type { FileState } from '../ledger/file-state.js'
 import {
@@ -111,7 +111,7 @@ function published(state: FileState, tally: MeterTally): FileState {
 /** Fills in text and detail of those bad rows that were found by their line only. */
 export async function withRows(
   { badRows, closest }: Decided,
-  again: () => AsyncGenerator<Piece>,
+  again: () => AsyncGenerator<RowBlock>,
   allowed: readonly number[],
 ): Promise<readonly BadRow[]> {
   const wanted = new Set(badRows.flatMap(({ line }) => (closest.has(line) ? [line] : [])))

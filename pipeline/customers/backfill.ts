@@ -19,18 +19,18 @@ import {
 } from './history-requests.js'
 import type { RegisterContext } from './registrations.js'
 
-/** The source that files made of answers come in by. */
+/** The source of files that were made from answers. */
 export const backfillSource = 'backfill'
 
 /** Place of MeterID in a row: AccountNumber, ExternalSiteID, MeterID, TimeStamp, TotalUnit. */
 const meterColumn = 2
 
-/** Requests that one sweep queues; the next one goes on with the rest. */
+/** Requests that one sweep queues; the next sweep takes the rest. */
 const sweptMax = 10_000
 
 /**
- * Writes down that the history of newly registered meters is to be asked for and returns those
- * meters. One that was asked for is not asked for again, unless that failed. Faults: the store's.
+ * Opens a history request for each newly registered meter and returns those meters. A meter is
+ * requested only once, unless its request failed. Faults: the store's.
  */
 export async function openHistory(
   { store, now }: RegisterContext,
@@ -54,7 +54,7 @@ export async function openHistory(
   return opened.map(({ meterId }) => meterId)
 }
 
-/** Queues what is open; whatever a lost queue forgot comes back so. */
+/** Queues open requests, also after the queue was lost. */
 export async function queueOpenHistory(context: PipelineContext): Promise<void> {
   if (context.mdm === undefined) return
   for (const meterId of await openHistoryMeters(context.store, sweptMax)) {
@@ -63,9 +63,9 @@ export async function queueOpenHistory(context: PipelineContext): Promise<void> 
 }
 
 /**
- * Asks the MDM for the history of a meter and hands the answer over as a file, which then goes the
- * way of every other. The request was written down before, and is ended last: whoever dies in
- * between is followed by one who finds the file's arrival, or asks once more. Faults: the MDM's.
+ * Asks the MDM for the history of a meter and submits the answer as a file like any other. The
+ * request is recorded first and closed last: after a crash in between, the next attempt finds the
+ * file's arrival, or asks again. Faults: the MDM's.
  */
 export async function backfill(context: PipelineContext, meterId: string): Promise<void> {
   const [request] = await readHistoryRequests(context.store, [meterId])
@@ -92,8 +92,8 @@ export async function backfill(context: PipelineContext, meterId: string): Promi
 }
 
 /**
- * A row of another meter was not asked for: whose it is nobody has looked at, and its reads would
- * replace what the files have said. Rows without a meter are left to the judge of every row.
+ * Refuses rows of another meter: nobody has checked whose they are, and their reads would replace
+ * those of files. Rows without a meter are left to the usual validation.
  */
 function expectOwnRows(text: string, meterId: string): void {
   const [, ...rows] = splitRows(Buffer.from(text), 1)
@@ -104,12 +104,12 @@ function expectOwnRows(text: string, meterId: string): void {
   if (foreign === -1) return
   throw new Fault(
     'MDM_ANSWER',
-    `row ${foreign + 1} of the MDM's answer is of another meter than it was asked for`,
+    `row ${foreign + 1} of the MDM's answer is for another meter than the requested one`,
   )
 }
 
-/** Ends a request that failed for good; it is opened again when its customer next calls. */
-export async function giveUpHistory(
+/** Closes a request that failed for good; it is opened again at the customer's next call. */
+export async function failHistory(
   context: PipelineContext,
   meterId: string,
   error: unknown,
@@ -134,7 +134,7 @@ function askedOf(context: PipelineContext, { meterId, requestedAt }: HistoryRequ
   return { meterId, from: addDays(to, -days), to }
 }
 
-/** Nine digits of the hash tell the files of a day apart for people; paths tell them apart for us. */
+/** Nine digits of the hash distinguish the files of a day for people; the program goes by the path. */
 function nameOf(
   context: PipelineContext,
   { meterId, commodity, requestedAt }: HistoryRequest,
@@ -144,7 +144,7 @@ function nameOf(
   return `${context.profile.companyCodes[0]}_${day}${month}${year}_${commodity}_${number}.csv`
 }
 
-/** The file is there whole or not at all, also after a power cut. */
+/** Atomic and durable: after a power cut the file is complete or absent. */
 async function writeWhole(path: string, text: string): Promise<void> {
   const unfinished = `${path}.part`
   await attempt(path, async () => {

@@ -19,15 +19,15 @@ export interface DueTermination {
   readonly endedAt: string
 }
 
-/** Meter, premise, start and end of a tenancy, and the facts that told of it. */
-export type Stretch = readonly [string, string, string, string, number]
+/** Meter, premise, start and end of a tenancy, and the number of facts that it rests on. */
+export type HeldInterval = readonly [string, string, string, string, number]
 
-/** Each is told by its rank: 1, 2 and 3. */
+/** Stored as the rank: 1, 2 and 3. */
 const erasureStates = ['started', 'erased', 'finished'] as const
 export type ErasureState = (typeof erasureStates)[number]
 
 export interface Erasure extends DueTermination {
-  readonly stretches: readonly Stretch[]
+  readonly stretches: readonly HeldInterval[]
   readonly startedAt: Date
   readonly state: ErasureState
   /** Undefined until then. */
@@ -55,7 +55,7 @@ export async function dueErasures(
   })
 }
 
-/** What has to be known of an account to erase it, and to tell its successors when they began. */
+/** What must be known of an account to erase it and to keep the starts of its successors. */
 export async function toErasure(
   { store }: { readonly store: Store },
   termination: DueTermination,
@@ -77,7 +77,7 @@ export async function toErasure(
           store,
           held.map(({ meter }) => meter),
         )
-  const stretches = held.map(({ meter, site, from, to }): Stretch => {
+  const stretches = held.map(({ meter, site, from, to }): HeldInterval => {
     const own = facts.filter((fact) => {
       return fact.accountNumber === accountNumber && fact.meterId === meter
     })
@@ -96,7 +96,7 @@ export async function recordErasures(store: Store, erasures: readonly Erasure[])
       external_site_id: one.externalSiteId,
       terminated_on: one.terminatedOn,
       ended_at: one.endedAt,
-      stretches: one.stretches.map(toStretchRow),
+      stretches: one.stretches.map(toIntervalRow),
       counts: one.counts,
       started_at: one.startedAt.toISOString(),
       erased_at: one.erasedAt?.toISOString() ?? null,
@@ -105,7 +105,7 @@ export async function recordErasures(store: Store, erasures: readonly Erasure[])
   )
 }
 
-function toStretchRow([meter, site, from, to, weight]: Stretch): object {
+function toIntervalRow([meter, site, from, to, weight]: HeldInterval): object {
   return { meter_id: meter, external_site_id: site, held_from: from, held_to: to, weight }
 }
 
@@ -115,7 +115,7 @@ interface ErasureRow {
   readonly external_site_id: string
   readonly terminated_on: string
   readonly ended: string
-  readonly stretches: readonly Stretch[]
+  readonly stretches: readonly HeldInterval[]
   readonly started_ms: string
   readonly erased_ms: string
   readonly counts: Readonly<Record<string, string>>
@@ -185,7 +185,7 @@ function targets(): readonly Target[] {
   ]
 }
 
-/** Rejected rows in which an account of `erasures` stands. */
+/** Rejected rows that contain an account of `erasures`. */
 function rejects(erasures: Sql): Target {
   const fields = sql`arrayMap(field -> trimBoth(field, ' \\t"'), splitByChar(',', raw))`
   const known = sql`(SELECT groupUniqArray(account_number) FROM ${erasures})`
@@ -200,8 +200,8 @@ function rejects(erasures: Sql): Target {
 export type ErasedCounts = Readonly<Record<string, ReadonlyMap<string, number>>>
 
 /**
- * Takes the rows of all pending erasures out of every table and says how many there were. What told
- * of the account goes last, so that a crash leaves nothing that could not be found again.
+ * Deletes the rows of all pending erasures from every table and counts them. The
+ * facts about the account go last, so that a crash leaves nothing that cannot be found again.
  */
 export async function eraseRows(store: Store): Promise<ErasedCounts> {
   const counts: Record<string, ReadonlyMap<string, number>> = {}
@@ -234,7 +234,7 @@ function deleteRows(store: Store, table: string, where: Sql): Promise<void> {
   })
 }
 
-/** Takes out of what is stored of other tenancies that an erased account came before them. */
+/** Removes erased accounts as predecessors of other tenancies. */
 export async function eraseBefore(store: Store): Promise<void> {
   const where = sql`(previous_account_number, meter_id) IN
     (SELECT account_number, held.1 FROM erasure FINAL ARRAY JOIN stretches AS held WHERE rank = 2)`

@@ -19,12 +19,12 @@ export async function readFacts(
   return [...rows.map(fromFactRow), ...ends]
 }
 
-/** What terminations tell of some meters; those of erased accounts are told by what was left of them. */
+/** The terminations at some meters; for erased accounts, the hints that were kept of them. */
 async function readEnds(store: Store, meterIds: readonly string[]): Promise<readonly EndFact[]> {
-  const rows = await store.rows<StartRow & { readonly told: string; readonly weight: number }>({
+  const rows = await store.rows<StartRow & { readonly order_id: string; readonly weight: number }>({
     sql: sql`SELECT DISTINCT f.meter_id AS meter_id, f.external_site_id AS external_site_id,
         h.account_number AS account_number, toUnixTimestamp(h.at) AS at,
-        toString(h.told) AS told, h.weight AS weight
+        toString(h.told) AS order_id, h.weight AS weight
       FROM (
         SELECT DISTINCT meter_id, external_site_id, account_number FROM registration_fact
         WHERE meter_id IN ${meterIds}
@@ -37,11 +37,11 @@ async function readEnds(store: Store, meterIds: readonly string[]): Promise<read
       FROM tenancy_hint
       WHERE kind = 'ended' AND weight > 1 AND meter_id IN ${meterIds}`,
   })
-  return rows.map(({ told, weight, ...row }) => ({
+  return rows.map(({ order_id, weight, ...row }) => ({
     kind: 'ended',
     ...toPlace(row),
     at: row.at * 1_000,
-    told: Number(told),
+    order: Number(order_id),
     weight,
   }))
 }
@@ -68,12 +68,12 @@ export async function readPremises(
 }
 
 /**
- * Writes facts down, all or none. The same facts on the same knowledge, as two registrations of one
+ * Stores facts, all or none. The same facts on the same knowledge, as two registrations of one
  * customer at once have them, are kept once; kept twice they would say nothing else.
  */
 export async function addFacts(
   store: Store,
-  facts: readonly ToldFact[],
+  facts: readonly StoredFact[],
   knownCount: number,
 ): Promise<void> {
   const rows = facts.map(toFactRow)
@@ -84,8 +84,8 @@ export async function addFacts(
   })
 }
 
-/** Facts that are written down; the ends of tenancies are told by terminations. */
-type ToldFact = Exclude<Fact, EndFact>
+/** Facts that are stored; the ends of tenancies follow from terminations. */
+type StoredFact = Exclude<Fact, EndFact>
 
 /** The first interval, and the first day by a bill, of each account at meters that more than one account has held. */
 export async function findStarts(
@@ -115,7 +115,7 @@ function isOf(arrival: number): Sql {
 /**
  * Meters in a published file that several accounts are known to have had, where one of them has a
  * first interval no later than known. It goes by the facts, which are written before usage is read:
- * of a registration and a file that come at once, one sees the other, whatever dies in between.
+ * of a registration and a file at the same time one sees the other, even after a crash.
  */
 export async function metersWithEarlierStart(
   store: Store,
@@ -143,21 +143,21 @@ export async function metersWithEarlierStart(
 }
 
 /**
- * Registered meters of the accounts in a published file of records; where only starts are told, those
- * that have changed hands.
+ * Registered meters of the accounts in a published file of records; where the file shows starts only,
+ * those that have changed hands.
  */
 export async function metersTold(
   store: Store,
-  file: { readonly table: string; readonly arrival: number; readonly tells: 'starts' | 'ends' },
+  file: { readonly table: string; readonly arrival: number; readonly shows: 'starts' | 'ends' },
 ): Promise<readonly string[]> {
-  const { table, arrival, tells } = file
+  const { table, arrival, shows } = file
   const rows = await store.rows<{ meter_id: string }>({
     sql: sql`SELECT meter_id FROM registration_fact WHERE kind = 'seen'
       GROUP BY meter_id
       HAVING max(account_number IN (
           SELECT account_number FROM ${id(table)}
           WHERE ${isOf(arrival)}
-        )) ${tells === 'starts' ? sql`AND uniqExact(external_site_id, account_number, client_id) > 1` : sql``}`,
+        )) ${shows === 'starts' ? sql`AND uniqExact(external_site_id, account_number, client_id) > 1` : sql``}`,
   })
   return rows.map(({ meter_id }) => meter_id)
 }
@@ -174,7 +174,7 @@ interface FactRow {
   readonly external_site_id: string
   readonly account_number: string
   readonly client_id: string
-  readonly kind: ToldFact['kind']
+  readonly kind: StoredFact['kind']
   readonly at_ms: string
   readonly meter_type: string
   readonly unit_of_measure: string
@@ -184,7 +184,7 @@ interface FactRow {
   readonly acct_status: string
 }
 
-function fromFactRow(row: FactRow): ToldFact {
+function fromFactRow(row: FactRow): StoredFact {
   const place = {
     meterId: row.meter_id,
     externalSiteId: row.external_site_id,
@@ -207,7 +207,7 @@ function fromFactRow(row: FactRow): ToldFact {
   }
 }
 
-function toFactRow(fact: ToldFact): Omit<FactRow, 'at_ms'> & { readonly at: string } {
+function toFactRow(fact: StoredFact): Omit<FactRow, 'at_ms'> & { readonly at: string } {
   const seen: Omit<SeenFact, 'kind'> = fact.kind === 'seen' ? fact : { ...nobody, ...fact }
   return {
     meter_id: seen.meterId,

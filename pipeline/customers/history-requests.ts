@@ -1,7 +1,7 @@
 import type { Store } from '../store/clickhouse.js'
 import { sql, typed } from '../store/sql.js'
 
-/** A history that is asked for, one for each meter. */
+/** The request for the history of a meter. */
 export interface HistoryRequest {
   readonly meterId: string
   readonly commodity: 'Electric' | 'Gas'
@@ -24,7 +24,7 @@ export async function readHistoryRequests(
   return rows.map(fromRow)
 }
 
-/** Durable before it resolves. Two who open one request at once write one row. */
+/** Durable before it resolves. Two writers that open one request at once write one row. */
 export async function writeHistoryRequests(
   store: Store,
   requests: readonly HistoryRequest[],
@@ -32,7 +32,7 @@ export async function writeHistoryRequests(
   await store.insert('history_request', requests.map(toRow))
 }
 
-/** Meters whose history is still to be asked for, some of them. */
+/** Some of the meters whose history is still to be requested. */
 export async function openHistoryMeters(store: Store, max: number): Promise<readonly string[]> {
   const rows = await store.rows<{ meter_id: string }>({
     sql: sql`SELECT meter_id FROM history_request FINAL WHERE state = 'open'

@@ -4,7 +4,7 @@ import { id, join, type Sql, sql } from '../store/sql.js'
 import { createReads } from '../store/staging.js'
 
 /**
- * The meters of registered customers as a subquery, for every place that tells registered rows from
+ * The meters of registered customers as a subquery, for every place that separates registered rows from
  * others: `meter_id IN (${registeredMeters})`.
  */
 export const registeredMeters = sql`SELECT meter_id FROM tenancy`

@@ -32,12 +32,12 @@ export interface Registered {
   readonly meters: number
 }
 
-/** Meters that are looked at together; all facts of theirs are in memory. */
+/** Meters that are processed together, with all their facts in memory. */
 const metersMax = 1_000
 
 /**
- * Makes customers known. What a record says is added as facts, in one insert, and who held a meter
- * when follows from the facts alone: repeating a call, calling in parallel and crashing in between
+ * Registers customers. What a record says is added as facts, in one insert, and tenancies follow from
+ * the facts alone: repeating a call, calling in parallel and crashing in between
  * change nothing, since the next call finishes what is not up to date. Faults: the store's.
  */
 export async function register(
@@ -54,8 +54,7 @@ export async function register(
 }
 
 /**
- * Looks whether a published file shows an earlier start of a tenancy than was known, and moves the
- * start. Repeating it finishes what was begun; where no meter has changed hands it changes nothing.
+ * Moves the start of each tenancy for which a published file shows an earlier one. Repeating it finishes what was begun; where no meter has changed hands it changes nothing.
  */
 export async function learnStarts(context: RegisterContext, arrival: number): Promise<void> {
   await renewAll(context, await metersWithEarlierStart(context.store, arrival))
@@ -105,7 +104,7 @@ async function registerBatch(
   return new Set(news.map(({ clientId }) => clientId)).size
 }
 
-/** A record may go on to list what was terminated long ago. */
+/** A record may still list what was terminated long ago. */
 async function withoutErased(
   store: Store,
   customers: readonly Registration[],
@@ -118,8 +117,8 @@ async function withoutErased(
 }
 
 /**
- * What records say that the latest facts do not. Whoever comes later at a meter has a later instant,
- * whatever the clocks of different machines say.
+ * What records say that the latest facts do not. A later record of a meter has a later instant,
+ * even where the clocks of machines differ.
  */
 function findNews(
   customers: readonly Registration[],
@@ -159,7 +158,7 @@ function isSame(a: SeenFact, b: SeenFact): boolean {
   return JSON.stringify(codesOf(a)) === JSON.stringify(codesOf(b))
 }
 
-/** Meters of whom more is known than their tenancies rest on: somebody crashed on the way. */
+/** Meters with more facts than their tenancies rest on: a writer crashed on the way. */
 function findBehind(known: readonly Fact[], stored: readonly StoredTenancy[]): readonly string[] {
   return groupBy(known, ({ meterId }) => meterId)
     .filter((facts) => {
@@ -220,7 +219,7 @@ async function writeRenewed(context: RegisterContext, meterIds: readonly string[
   if (writes.length > 0) await writeTenancies(store, writes)
 }
 
-/** Where a meter has changed hands, the store may know since when. */
+/** Where a meter has changed hands, reads and bills may show since when. */
 async function learnFromUsage(store: Store, facts: readonly Fact[]): Promise<readonly Fact[]> {
   const moved = groupBy(facts, ({ meterId }) => meterId).filter((own) => {
     return toTenancies(own).some(({ startedBy }) => startedBy !== 'first')

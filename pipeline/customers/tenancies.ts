@@ -37,13 +37,13 @@ export interface StartFact extends Place {
   readonly at: number
 }
 
-/** When a termination ended the account at the meter; of several, the one told last counts. */
+/** When a termination ended the account at the meter; of several, the latest one counts. */
 export interface EndFact extends Place {
   readonly kind: 'ended'
   readonly at: number
-  /** The order in which terminations were told. */
-  readonly told: number
-  /** The facts that it stands for: more than one where an erased account left but this behind. */
+  /** The order of the terminations. */
+  readonly order: number
+  /** The number of facts that it represents: more than one for an erased account. */
   readonly weight: number
 }
 
@@ -54,7 +54,7 @@ export function countFacts(facts: readonly Fact[]): number {
   return facts.reduce((sum, fact) => sum + (fact.kind === 'ended' ? fact.weight : 1), 0)
 }
 
-/** A stretch of time in which one account held a meter; from `validFrom` until before `validTo`. */
+/** The time in which one account held a meter, from `validFrom` until before `validTo`. */
 export interface Tenancy extends Place {
   /** The client of a tenancy without account number, which nobody shares; else empty. */
   readonly clientId: string
@@ -71,10 +71,10 @@ export interface Tenancy extends Place {
 }
 
 /**
- * Tells from all that is known of a meter who held it when. A pure function of the set of facts:
+ * Derives from all facts about a meter who held it when. A pure function of the set of facts:
  * neither their order nor a repetition changes the result, so that writers need no lock. Accounts
- * stand in the order in which they were first seen; those whose start is known by a bill or by usage
- * stand among themselves in the order of these starts. Tenancies of a site follow one another
+ * are in the order in which they were first seen; those whose start is known by a bill or by usage
+ * are among themselves in the order of these starts. Tenancies of a site follow one another
  * without gap or overlap; one that turns out to have ended before it began is empty.
  */
 export function toTenancies(facts: readonly Fact[]): readonly Tenancy[] {
@@ -144,8 +144,8 @@ function startOf(accountNumber: string, site: readonly Fact[]): StartFact | unde
 }
 
 /**
- * Who shares an account at a premise sees all its meters (decision 11): for each client and each
- * meter of one account and site the fact that is missing. `facts` are those of whole sites.
+ * Clients that share an account at a premise see all its meters (decision 11): returns the missing fact
+ * for each client and each meter of one account and site. `facts` are those of whole sites.
  */
 export function findShared(facts: readonly Fact[]): readonly SharedFact[] {
   const named = facts.filter((fact): fact is SeenFact | SharedFact => {
@@ -175,10 +175,10 @@ function endOf(accountNumber: string, site: readonly Fact[]): number | undefined
     .filter(
       (fact): fact is EndFact => fact.kind === 'ended' && fact.accountNumber === accountNumber,
     )
-    .sort((a, b) => b.told - a.told)[0]?.at
+    .sort((a, b) => b.order - a.order)[0]?.at
 }
 
-/** When the last of those ended who were before the first that is known: nobody else's reads are his. */
+/** The end of the last account before the first known one: earlier reads are not the first one's. */
 function boundaryOf(first: Tenant, site: readonly Fact[]): number | undefined {
   const { accountNumber } = first.place
   const until = first.start?.at ?? first.seenAt
@@ -188,7 +188,7 @@ function boundaryOf(first: Tenant, site: readonly Fact[]): number | undefined {
   return ends.length === 0 ? undefined : Math.max(...ends.map(({ at }) => at))
 }
 
-/** Those with a known start change places among themselves; the others stay where they are. */
+/** Sorts those with a known start among themselves; the others keep their places. */
 function arrange(tenants: readonly Tenant[]): readonly Tenant[] {
   const seen = [...tenants].sort((a, b) => a.seenAt - b.seenAt || compareTenants(a, b))
   const started = seen
@@ -201,8 +201,8 @@ function arrange(tenants: readonly Tenant[]): readonly Tenant[] {
 }
 
 /**
- * Gives each its stretch: the end of one is the start of the next or its termination, whichever comes
- * first, and no start lies behind it. Who was erased before the first leaves a start behind.
+ * Gives each its interval: the end of one is the start of the next or its termination, whichever comes
+ * first, and no start lies behind it. An account that was erased before the first leaves its end as the start.
  */
 function follow(tenants: readonly Tenant[], site: readonly Fact[]): readonly Tenancy[] {
   const starts = tenants.map(({ start, seenAt }) => start?.at ?? seenAt)

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import { Fault } from '../../schemas/fault.js'
 import { attempt } from '../sources/disk.js'
 
-/** Bytes that are free where a folder lies. */
+/** Free bytes of the file system of a folder. */
 export async function freeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await attempt(folder, () => statfs(folder))
   return bavail * bsize
@@ -22,7 +22,7 @@ export async function refuseFullDisk(
   )
 }
 
-/** Bytes that may be written before free disk is asked for again: others write there, too. */
+/** Bytes written between two checks of the free disk: others write there, too. */
 const lookBytes = 67_108_864
 
 /**

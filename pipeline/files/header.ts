@@ -2,7 +2,7 @@ import { Fault } from '../../schemas/fault.js'
 import { matchHeader } from '../../schemas/record-feed.js'
 import { parseRow } from './csv.js'
 
-/** The columns of a feed's header, and those that it may leave out. */
+/** The columns of a feed's header, and those that are optional. */
 export interface Header {
   readonly columns: readonly string[]
   readonly bracketed?: readonly string[]
@@ -11,11 +11,11 @@ export interface Header {
 export interface HeaderOptions {
   readonly feed: Header
   readonly rowBytesMax: number
-  /** Takes the columns that the file has, before any of its rows. */
+  /** Called with the columns of the file before any of its rows. */
   readonly onHeader: (columns: readonly string[]) => void
 }
 
-/** Proves the header and yields what follows it. */
+/** Verifies the header and yields what follows it. */
 export async function* afterHeader(
   input: AsyncGenerator<Buffer>,
   { feed, rowBytesMax, onHeader }: HeaderOptions,
@@ -34,7 +34,7 @@ export async function* afterHeader(
     head = undefined
   }
   if (head === undefined) return
-  if (head.length === 0) throw new Fault('EMPTY_FILE', 'the file holds no bytes; export it again')
+  if (head.length === 0) throw new Fault('EMPTY_FILE', 'the file is empty; export it again')
   onHeader(proveHeader(head.toString('utf8'), feed))
 }
 
@@ -59,7 +59,7 @@ export function proveHeader(line: string, feed: Header): readonly string[] {
   if (matched !== undefined) return matched
   const separator = otherSeparators.find(({ mark }) => read(text.replaceAll(mark, ',')))
   if (separator !== undefined) {
-    const detail = `its columns are separated by ${separator.named}; send it with commas between them`
+    const detail = `its columns are separated by ${separator.named}; separate them with commas`
     throw new Fault('HEADER', detail)
   }
   throw new Fault(
@@ -70,12 +70,12 @@ export function proveHeader(line: string, feed: Header): readonly string[] {
 
 function spell({ columns, bracketed = [] }: Header): string {
   const kept = columns.filter((column) => !bracketed.includes(column)).join(',')
-  return bracketed.length === 0 ? kept : `${kept} and, in its place, ${bracketed.join(',')} or not`
+  return bracketed.length === 0 ? kept : `${kept} and optionally ${bracketed.join(',')}`
 }
 
 const shownMax = 120
 
-/** Where the header is missing a row stands in its place, whose numbers are nobody's business. */
+/** Without a header this is a row, whose numbers may be personal data. */
 function printable(text: string): string {
   const shown = text
     .slice(0, shownMax)

@@ -6,19 +6,19 @@ import { unzip } from './zip.js'
 export interface InflateOptions {
   readonly compression: 'none' | 'gzip' | 'zip'
   readonly bytesMax: number
-  /** Bytes out for each byte in, at most. */
+  /** Maximum of bytes out for each byte in. */
   readonly ratioMax: number
-  /** Where a zip may lie while it is read. */
+  /** Where a zip is stored while it is read. */
   readonly folder: string
 }
 
-/** Below this nothing is a bomb, however well it packs. */
+/** Smaller output is not a bomb, whatever its ratio. */
 const harmlessBytes = 16 * 1_048_576
 
 /**
- * The bytes of a file unpacked. Broken or cut archives are `ARCHIVE`, too much of a growth is
- * `RATIO`, too much altogether `FILE_TOO_LARGE`; errors of the input itself pass through.
- * A piece of an unpacked file is good until the next is asked for.
+ * The unpacked bytes of a file. Throws `ARCHIVE` for a broken or truncated archive, `RATIO` for a
+ * compression ratio above the limit, `FILE_TOO_LARGE` above the size limit; errors of the input pass
+ * through. A buffer is valid until the next is read.
  */
 export async function* inflate(
   input: AsyncIterable<Buffer>,
@@ -63,7 +63,7 @@ async function* gunzip(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     if (failure !== undefined) throw failure
     throw new Fault(
       'ARCHIVE',
-      `the gzip is broken or cut short (${(error as Error).message}); pack it again`,
+      `the gzip is broken or truncated (${(error as Error).message}); compress it again`,
       { cause: error },
     )
   } finally {
@@ -72,7 +72,10 @@ async function* gunzip(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   }
   if (unpacked.bytesWritten < bytesIn) {
     const extra = bytesIn - unpacked.bytesWritten
-    throw new Fault('ARCHIVE', `${extra} bytes that are no gzip follow the archive; pack it again`)
+    throw new Fault(
+      'ARCHIVE',
+      `${extra} bytes that are not gzip follow the archive; compress it again`,
+    )
   }
 }
 

@@ -6,7 +6,7 @@ import type { LandedChunk, Measured } from '../../schemas/manifest.js'
 import { attempt } from '../sources/disk.js'
 import { cutPoint, lastRow } from './rows.js'
 
-/** Where the chunks of an arrival lie, below the landing folder. */
+/** The folder of an arrival's chunks below the landing folder. */
 export function landedFolder(landing: string, arrival: number): string {
   return join(landing, String(arrival))
 }
@@ -15,7 +15,7 @@ export function chunkName(chunk: number): string {
   return `${String(chunk).padStart(6, '0')}.csv`
 }
 
-/** The first chunk is small, so that the engine soon has work; each is twice the one before. */
+/** The first chunk is small, so that the engine starts early; each is twice the one before. */
 const firstChunkBytes = 8_388_608
 
 export interface LandingOptions {
@@ -25,31 +25,30 @@ export interface LandingOptions {
   readonly firstLine: number
   /** Counts the rows of a full chunk. */
   readonly measure: (bytes: Buffer) => Measured
-  /** Called when a chunk's bytes are all written, in the order of the file. */
+  /** Called when a chunk is written, in the order of the file. */
   readonly onChunk: (chunk: LandedChunk) => Promise<void>
 }
 
 export interface Landing {
   add(bytes: Buffer): Promise<void>
-  /** Writes what is left. */
+  /** Writes the rest. */
   end(): Promise<Landed>
   close(): Promise<void>
 }
 
-/** A file whose rows all lie in the landing. */
+/** A file whose rows are all in the landing. */
 export interface Landed {
   readonly chunks: readonly LandedChunk[]
-  /** Rows whose quantity has more decimals than are kept. */
+  /** Rows whose quantity has more decimals than are stored. */
   readonly roundedRows: number
-  /** The last row where it has no line end. */
+  /** The last row if it has no line end. */
   readonly unendedRow: string | undefined
 }
 
 /**
- * Cuts a stream of bytes at row ends into chunk files, counts each and writes it while the next
- * one fills. Memory is two chunks, whatever the size of the file. The chunks are not flushed to
- * disk and live until they are loaded: the source keeps the file until it is settled, from which
- * what a power cut has spoilt, or is needed again, is landed again.
+ * Cuts a stream of bytes at row ends into chunk files, counts each and writes it while the next one
+ * fills. Memory is two chunks, whatever the size of the file. The chunks are not flushed to disk:
+ * the source keeps the file until it is settled, so a lost chunk is landed again.
  */
 export async function createLanding(options: LandingOptions): Promise<Landing> {
   const onDisk = <T>(run: () => Promise<T>) => attempt(options.folder, run)
@@ -118,17 +117,14 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
 
 /** No line end in a whole chunk that starts at `line`. */
 export function rowLength(line: number, chunkBytes: number): Fault {
-  const detail = `line ${line} is longer than ${chunkBytes} bytes; export it with one row on a line`
+  const detail = `line ${line} is longer than ${chunkBytes} bytes; export one row per line`
   return new Fault('ROW_LENGTH', detail)
 }
 
-/** Refuses a chunk that starts at `line` and is not text in UTF-8. */
+/** Refuses a chunk that starts at `line` and is not UTF-8 text. */
 export function proveText(bytes: Buffer, line: number): void {
   if (bytes.includes(0))
-    throw new Fault(
-      'ENCODING',
-      `a NUL byte stands in the rows from line ${line} on; export it as UTF-8 text`,
-    )
+    throw new Fault('ENCODING', `NUL byte after line ${line}; export it as UTF-8 text`)
   if (!isUtf8(bytes))
     throw new Fault(
       'ENCODING',
@@ -146,7 +142,7 @@ function describe(
   return { chunk: { ...place, ...measured, bytes: bytes.length }, rounded }
 }
 
-/** Whether a chunk lies in the landing as it was counted there, by `count`. */
+/** Whether a chunk is in the landing unchanged, by `count`. */
 export async function isLanded(
   folder: string,
   chunk: LandedChunk,

@@ -1,25 +1,25 @@
 import { proveText, rowLength } from './landing.js'
 import { cutPoint, lastRow } from './rows.js'
 
-/** Whole rows of a file; the bytes are only valid until the next piece. */
-export interface Piece {
+/** Complete rows of a file; the bytes are valid until the next block is read. */
+export interface RowBlock {
   readonly bytes: Buffer
   /** Physical line of the first row. */
   readonly line: number
-  /** The last row of the file, where it has no line end. */
+  /** The last row of the file if it has no line end. */
   readonly unendedRow: string | undefined
 }
 
 const newline = 10
 
 /**
- * Cuts the bytes behind a header at row ends, where the landing cuts them, without writing them
- * down. Refuses what is no text with `ENCODING` and rows without an end with `ROW_LENGTH`.
+ * Cuts the bytes after the header at row ends, where the landing cuts them, without storing them.
+ * Throws `ENCODING` for bytes that are not text and `ROW_LENGTH` for a row without an end.
  */
-export async function* cutPieces(
+export async function* cutRowBlocks(
   input: AsyncIterable<Buffer>,
   chunkBytes: number,
-): AsyncGenerator<Piece> {
+): AsyncGenerator<RowBlock> {
   const filling = Buffer.allocUnsafeSlow(chunkBytes)
   let used = 0
   let line = 2

@@ -7,10 +7,10 @@ const comma = 44
 const blank = 32
 const tab = 9
 
-/** The end of a row that goes over several lines is looked for within so many bytes. */
+/** A row of several lines must end within this many bytes. */
 export const spanBytesMax = 65_536
 
-/** One row of a file, as it stands in it. */
+/** One row of a file as text. */
 export interface RawRow {
   /** Physical line on which it starts; the header is line 1. */
   readonly line: number
@@ -18,15 +18,15 @@ export interface RawRow {
   readonly raw: string
 }
 
-/** Where a row lies in a piece of a file: from `start` to `end`, its line end not included. */
+/** The position of a row in a block of a file: from `start` to `end`, without its line end. */
 export interface RowSpan {
   readonly start: number
   readonly end: number
   /** Where the next row starts. */
   readonly next: number
-  /** Physical lines that it covers, one unless a line break stands inside quotes. */
+  /** Physical lines that it covers, more than one if a line break is inside quotes. */
   readonly lines: number
-  /** Whether its quotes match, as RFC 4180 has them; a row of which they do not is one line. */
+  /** Whether its quotes match by RFC 4180; otherwise the row is one line. */
   readonly whole: boolean
 }
 
@@ -56,7 +56,7 @@ export function rowSpan(bytes: Buffer, start: number): RowSpan {
   return toSpan(bytes, { start, end: lineEnd(bytes, start), lines: 1, whole: false })
 }
 
-/** The place behind the quote that closes a field; undefined where none does. */
+/** The position after the quote that closes a field; undefined if it is not closed. */
 function closeQuote(
   bytes: Buffer,
   from: number,
@@ -91,7 +91,7 @@ function lineEnd(bytes: Buffer, start: number): number {
   return found === -1 ? bytes.length : found
 }
 
-/** The rows of a piece of a file that starts at `line`, a row's first byte; blank lines are none. */
+/** The rows of a block that starts with a row on `line`; blank lines are skipped. */
 export function* splitRows(bytes: Buffer, line: number): Generator<RawRow> {
   if (!bytes.includes(quote)) return yield* splitLines(bytes, line)
   let at = line
@@ -115,8 +115,8 @@ function* splitLines(bytes: Buffer, line: number): Generator<RawRow> {
 }
 
 /**
- * Picks the rows on the given physical lines of a piece in which no row has several. Lines ascend,
- * over all calls: each goes on where the one before has ended.
+ * Picks the rows on the given physical lines of a block in which each row has one line. Lines ascend
+ * over all calls: each call continues where the one before ended.
  */
 export function linePicker(
   bytes: Buffer,
@@ -134,7 +134,7 @@ export function linePicker(
   }
 }
 
-/** The last row of a piece that starts with a row; empty where nothing stands on the last line. */
+/** The last row of a block that starts with a row; empty if the last line is empty. */
 export function lastRow(bytes: Buffer): string {
   let start = bytes.lastIndexOf(newline, bytes.length - 2) + 1
   if (bytes.includes(quote)) {
@@ -145,8 +145,8 @@ export function lastRow(bytes: Buffer): string {
 }
 
 /**
- * Where a piece may be cut: behind its last row that no further bytes can change; behind its last
- * line end where quotes leave no such row; 0 where there is no line end.
+ * Where a block may be cut: after its last row that further bytes cannot change; after its last line
+ * end if quotes leave no such row; 0 if there is no line end.
  */
 export function cutPoint(bytes: Buffer): number {
   const lastLineEnd = bytes.lastIndexOf(newline) + 1
@@ -162,9 +162,9 @@ export function cutPoint(bytes: Buffer): number {
 const lastColumn = /(?:^|,)[ \t]*(?:"[ \t]*([0-9.-]+)[ \t]*"|([0-9.-]+))[ \t]*\r?$/
 
 /**
- * The quantity that a row counts with in the sums of a receipt, whatever becomes of it: its last
- * column, 0 where that does not read as a plain decimal. A carriage return at the end is let stand
- * as the CSV parser lets it: a good row counts with the quantity it is stored with.
+ * The quantity of a row in the sums of a receipt, accepted or not: its last column, 0 if that is not a
+ * plain decimal. A carriage return at the end is ignored as in the CSV parser: a good row counts with
+ * the quantity that is stored.
  */
 export function lastQuantity(raw: string): Quantity {
   const found = lastColumn.exec(raw)

@@ -3,28 +3,27 @@ import { pipeline, type Readable } from 'node:stream'
 import { crc32, createInflateRaw } from 'node:zlib'
 import { type Entry, fromFdPromise, type ZipFile } from 'yauzl'
 import { Fault } from '../../schemas/fault.js'
-import { attempt, toFault } from '../sources/disk.js'
-import { openNameless } from './temp-file.js'
+import { attempt, toFileFault } from '../sources/disk.js'
+import { openTempFile } from './temp-file.js'
 
 export interface UnzipOptions {
-  /** Where the archive lies while it is read: its directory stands at its end. */
+  /** Where the archive is stored while it is read: its directory is at its end. */
   readonly folder: string
-  /** Bytes unpacked, at most. */
+  /** Maximum of unpacked bytes. */
   readonly bytesMax: number
 }
 
 /**
- * The bytes of the one file in a zip. The archive is written down first, in a file that has no name
- * any more and so is gone whatever happens. Anything but one plain `.csv` is refused as `ARCHIVE`
- * with what was found; so are encryption, unknown methods, bytes that belong to no file, and a wrong
- * size or checksum. Errors of the input itself pass through.
+ * The bytes of the one file in a zip. The archive is stored first, in an unlinked temporary file.
+ * Anything but one plain `.csv` is refused as `ARCHIVE` with what was found; so are encryption, unknown
+ * methods, bytes outside the file, and a wrong size or checksum. Errors of the input pass through.
  */
 export async function* unzip(
   input: AsyncIterable<Buffer>,
   options: UnzipOptions,
 ): AsyncGenerator<Buffer> {
   const { folder } = options
-  const file = await openNameless(folder)
+  const file = await openTempFile(folder)
   try {
     for await (const bytes of input) await attempt(folder, () => file.writeFile(bytes))
     const packed = await findEntry(file)
@@ -51,9 +50,9 @@ async function findEntry(file: FileHandle): Promise<Packed> {
     const zip = await fromFdPromise(file.fd, { strictFileNames: true, autoClose: false })
     const entry = await onlyEntry(zip)
     const local = await zip.readLocalFileHeaderPromise(entry)
-    if (!local.fileName.equals(entry.fileNameRaw)) throw refusal('it names its file in two ways')
+    if (!local.fileName.equals(entry.fileNameRaw)) throw refusal('it has two names for its file')
     if (local.compressionMethod !== entry.compressionMethod) {
-      throw refusal('it names two methods for its file')
+      throw refusal('it has two compression methods for its file')
     }
     return { entry, start: local.fileDataStart }
   } catch (error) {
@@ -62,13 +61,13 @@ async function findEntry(file: FileHandle): Promise<Packed> {
 }
 
 async function onlyEntry(zip: ZipFile): Promise<Entry> {
-  if (zip.entryCount !== 1) throw refusal(`it holds ${zip.entryCount} files`)
+  if (zip.entryCount !== 1) throw refusal(`it contains ${zip.entryCount} files`)
   for await (const entry of zip.eachEntry()) {
     const wrong = wrongWith(entry)
     if (wrong !== undefined) throw refusal(wrong)
     return entry
   }
-  throw refusal('it holds no file')
+  throw refusal('it does not contain a file')
 }
 
 const plainName = /^[^./\\\p{C}][^/\\\p{C}]*\.csv$/iu
@@ -81,16 +80,16 @@ function wrongWith(entry: Entry): string | undefined {
   const { fileName, externalFileAttributes, relativeOffsetOfLocalHeader } = entry
   if (!plainName.test(fileName)) {
     const shown = JSON.stringify(fileName.slice(0, 100)).replace(/\p{C}/gu, '?')
-    return `its file is called ${shown}, not <name>.csv without a path`
+    return `its file is named ${shown}, not <name>.csv without a path`
   }
   const kind = entry.versionMadeBy >> 8 === unix ? externalFileAttributes >>> 28 : 0
-  if (kind !== 0 && kind !== regularFile) return 'it holds a link or folder instead of a file'
+  if (kind !== 0 && kind !== regularFile) return 'it contains a link or folder instead of a file'
   if (entry.isEncrypted()) return 'it is encrypted'
   if (entry.compressionMethod !== stored && entry.compressionMethod !== deflated) {
-    return `it is packed with method ${entry.compressionMethod}; deflate is taken`
+    return `its compression method is ${entry.compressionMethod}; use deflate`
   }
   if (relativeOffsetOfLocalHeader > 0) {
-    return `${relativeOffsetOfLocalHeader} bytes that belong to no file stand at its start`
+    return `it begins with ${relativeOffsetOfLocalHeader} bytes that are not part of a file`
   }
   return undefined
 }
@@ -120,9 +119,9 @@ async function* unpack(file: FileHandle, { entry, start }: Packed): AsyncGenerat
     }
   }
   if (bytesOut !== uncompressedSize) {
-    throw refusal(`it announces ${uncompressedSize} bytes and holds ${bytesOut} or more`)
+    throw refusal(`it declares ${uncompressedSize} bytes and contains ${bytesOut} or more`)
   }
-  if (sum !== entry.crc32) throw refusal('its checksum does not fit its bytes')
+  if (sum !== entry.crc32) throw refusal('its checksum does not match')
 }
 
 function inflated(packed: Readable): Readable {
@@ -133,14 +132,14 @@ function inflated(packed: Readable): Readable {
 function refusal(found: string, cause?: unknown): Fault {
   return new Fault(
     'ARCHIVE',
-    `the zip is not taken: ${found.replace(/\.$/, '')}; pack one file again`,
+    `the zip is refused: ${found.replace(/\.$/, '')}; zip one file again`,
     { cause },
   )
 }
 
-/** What the library found wrong with the bytes; what the operating system refuses stays that. */
+/** What the library reports about the bytes; errors of the operating system keep their fault. */
 function toArchiveFault(error: unknown): Fault {
   if (error instanceof Fault) return error
   const { message, syscall } = error as NodeJS.ErrnoException
-  return syscall === undefined ? refusal(message, error) : toFault('the zip', error)
+  return syscall === undefined ? refusal(message, error) : toFileFault('the zip', error)
 }

@@ -5,21 +5,21 @@ import type { Queues } from '../queues/bullmq.js'
 import { passingFault } from '../queues/wait.js'
 import { attempt } from '../sources/disk.js'
 
-/** The sources that uploaded files and those made of pushed rows come in by. */
+/** The sources of uploaded files and of files of pushed rows. */
 export const uploadSource = 'upload'
 export const pushSource = 'push'
 
-/** How a file that lies here whole becomes an arrival. */
+/** How a complete local file becomes an arrival. */
 export interface Arrive {
   /**
-   * The latest arrival of a file at a path, unless it has ended and was not taken. A schedule that has
-   * ended may have been replaced since and comes back into force.
+   * The latest arrival of a file at a path, unless it was settled and not loaded. A settled schedule
+   * may have been replaced since, so it may arrive again.
    */
   find(path: string): Promise<number | undefined>
   claim(source: string, file: { readonly name: string; readonly path: string }): Promise<number>
 }
 
-/** Claims and queues; while Redis is away the claim is enough, for the sweep queues what it finds. */
+/** Claims and queues; without Redis the claim is enough, because the sweep queues it later. */
 export function createArrive(ledger: Ledger, queues: Pick<Queues, 'add'>): Arrive {
   return {
     find: async (path) => {

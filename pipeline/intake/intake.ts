@@ -22,7 +22,7 @@ export interface IntakeOptions {
   readonly onFailure: (error: unknown) => void
 }
 
-/** The way in for files and rows that are sent here; undefined where the profile opens none. */
+/** The intake of uploaded files and pushed rows; undefined if the profile has none. */
 export async function createIntake(options: IntakeOptions): Promise<Intake | undefined> {
   const { profile, folders, redisUrl, tracing, onFailure } = options
   if (profile.intake === undefined) return undefined
@@ -71,7 +71,7 @@ async function gatheringOf(folder: string, name: string): Promise<string | undef
   return found && JSON.stringify({ fileName: name, status: 'gathering' })
 }
 
-/** Before a file has ended there is only its status to tell. */
+/** Until a file is settled there is only its status. */
 async function receiptOf(ledger: Ledger, of: string): Promise<string | undefined> {
   const isNumber = /^\d{1,9}$/.test(of)
   const arrival = isNumber ? await ledger.arrival(Number(of)) : await ledger.latest({ name: of })

@@ -22,11 +22,11 @@ export interface PushOptions {
 
 export interface Pushes {
   readonly push: Intake['push']
-  /** Hands over what was gathered. */
+  /** Submits what was gathered. */
   close(): Promise<void>
 }
 
-/** Rows of one call that wait for the disk. */
+/** Rows of one call that are not flushed yet. */
 interface Waiting {
   readonly text: string
   readonly done: (fileName: string) => void
@@ -42,10 +42,9 @@ interface Gathering {
 const fileBytesMax = 64_000_000
 
 /**
- * Gathers pushed rows into files. The rows of all calls that come while the disk is busy are written
- * and flushed together, and only then are the calls answered. A file that has been gathered long
- * enough gets its name and becomes an arrival; what a process left behind does so by the hand of any
- * other that gathers in the same folder.
+ * Gathers pushed rows into files. The rows of all calls that arrive while the disk is busy are written
+ * and flushed together; only then are the calls answered. After `gatherSeconds` a file gets its name
+ * and becomes an arrival; any process that gathers in the same folder finishes files of a dead one.
  */
 export async function createPushes(options: PushOptions): Promise<Pushes> {
   const gatherers = new Map(
@@ -53,7 +52,7 @@ export async function createPushes(options: PushOptions): Promise<Pushes> {
   )
   const gather = async () => {
     for (const gatherer of gatherers.values()) await gatherer.end()
-    await mendParts(options)
+    await finishParts(options)
     await claimAll(options)
   }
   let working: Promise<void> = gather().catch(options.onFailure)
@@ -77,7 +76,7 @@ export async function createPushes(options: PushOptions): Promise<Pushes> {
 }
 
 interface Gatherer {
-  /** Resolves with the name of the file when the rows are on the disk. */
+  /** Resolves with the name of the file when the rows are flushed. */
   add(text: string): Promise<string>
   end(): Promise<void>
 }
@@ -134,7 +133,7 @@ function createGatherer(options: PushOptions, of: PushedFeed): Gatherer {
   }
 }
 
-/** A new file with its header; its number is the millisecond of the day, or the next that is free. */
+/** A new file with its header; its number is the millisecond of the day, or the next free one. */
 async function begin(options: PushOptions, { feed, columns }: PushedFeed): Promise<Gathering> {
   const at = options.now().getTime()
   const [year, month, day] = dayAt(options.zone, new Date(at)).split('-')
@@ -179,18 +178,15 @@ async function append(
   gathering.bytes += bytes.length
 }
 
-/** Another process may have taken the file over: what is written into it from then on may be cut off. */
+/** Another process may have taken the file over: what is written to it then may be lost. */
 async function proveOwn(path: string, file: FileHandle): Promise<void> {
   const own = await file.stat()
   const there = await attempt(path, () => ifThere(stat(`${path}.part`)))
   if (there?.ino === own.ino) return
-  throw new Fault(
-    'SOURCE_CHANGED',
-    `${path} was handed over by another process; push the rows again`,
-  )
+  throw new Fault('SOURCE_CHANGED', `${path} was submitted by another process; push the rows again`)
 }
 
-/** Gives every gathered file that has no arrival yet one. */
+/** Claims an arrival for every gathered file without one. */
 async function claimAll({ folder, arrive }: PushOptions): Promise<void> {
   for (const name of await attempt(folder, () => readdir(folder))) {
     if (!name.endsWith('.csv')) continue
@@ -200,12 +196,11 @@ async function claimAll({ folder, arrive }: PushOptions): Promise<void> {
 }
 
 /**
- * What a process that died was gathering ends with the last whole row: a call whose row is cut off
- * was not answered. A file that is still gathered grows or ends within `gatherSeconds`; one that
- * stood still for twice as long is taken over, under a name of its own first, so that its maker, if
- * it lives after all, sees that it has lost it.
+ * The file of a dead process ends with its last complete row: a call whose row is truncated was not
+ * answered. A live file grows or ends within `gatherSeconds`; one unmodified for twice as long is taken
+ * over. It is renamed first, so that its process, if still alive, notices the loss.
  */
-async function mendParts({ folder, gatherSeconds }: PushOptions): Promise<void> {
+async function finishParts({ folder, gatherSeconds }: PushOptions): Promise<void> {
   for (const found of await attempt(folder, () => readdir(folder))) {
     const name = /^(\w+\.csv)(\.[\w-]+)?\.part$/.exec(found)?.[1]
     if (name === undefined) continue
@@ -221,7 +216,7 @@ async function mendParts({ folder, gatherSeconds }: PushOptions): Promise<void> 
   }
 }
 
-/** Gives the whole rows of a part their name, if there are any. */
+/** Makes a file of the complete rows of a part, if there are any. */
 async function endPart(part: string, path: string): Promise<void> {
   let [bytes, wholeBytes, lines] = [0, 0, 0]
   for await (const piece of readLocal(part)) {

@@ -5,11 +5,11 @@ import type { Receipt } from '../../schemas/receipt.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { withDeadline } from '../deadline.js'
 import type { FileStatus } from '../ledger/file-state.js'
-import { type Arrival, createLedger, type Entry, type Ledger } from '../ledger/ledger.js'
+import { type Arrival, createLedger, type FileEntry, type Ledger } from '../ledger/ledger.js'
 import { toReceipt } from '../ledger/receipt.js'
 import { createCompletions, createQueues, type Queues } from '../queues/bullmq.js'
 import { jobId } from '../queues/jobs.js'
-import { type Held, holdUp, passingFault } from '../queues/wait.js'
+import { holdUp, passingFault, type WaitCause } from '../queues/wait.js'
 import { attempt } from '../sources/disk.js'
 import { createStore, type StoreAddress } from '../store/clickhouse.js'
 
@@ -24,25 +24,25 @@ export interface Progress {
   readonly rowsLoaded: number
   /** Rows of the file, once it has been read to its end. */
   readonly rowsTotal: number | undefined
-  /** What holds the file up just now, if anything does. */
-  readonly wait: Held | undefined
-  /** There when the file has ended and everything about it is put away. */
+  /** What the file is waiting for, if anything. */
+  readonly wait: WaitCause | undefined
+  /** Present once the file is settled. */
   readonly receipt: Receipt | undefined
 }
 
-/** The way in for files that a person names: they are handed over as finished. */
+/** Submits files of this machine, which count as complete. */
 export interface Submission {
   /**
-   * Claims an arrival and queues it; while Redis is away the claim is enough, for the sweep queues
-   * what it finds. Faults: `SOURCE_UNREACHABLE`, `STORE_UNREACHABLE`.
+   * Claims an arrival and queues it; without Redis the claim is enough, because the sweep queues it
+   * later. Faults: `SOURCE_UNREACHABLE`, `STORE_UNREACHABLE`.
    */
   submit(path: string, options?: { readonly again?: boolean }): Promise<{ arrival: number }>
-  /** Claims all files together and queues them; of sets, these are judged as one. */
+  /** Claims all files together and queues them; files of a set are loaded as one. */
   submitAll(
     paths: readonly string[],
     options?: { readonly again?: boolean },
   ): Promise<readonly { readonly arrival: number }[]>
-  /** How the file comes along, until it is settled; servers that are away are asked again. */
+  /** The progress of the file until it is settled; unreachable servers are retried. */
   follow(arrival: number): AsyncGenerator<Progress>
   close(): Promise<void>
 }
@@ -90,7 +90,7 @@ export async function createSubmission(options: SubmissionOptions): Promise<Subm
   }
 }
 
-async function toEntry(path: string): Promise<Omit<Entry, 'force'>> {
+async function toEntry(path: string): Promise<Omit<FileEntry, 'force'>> {
   const absolute = resolve(path)
   const found = await attempt(absolute, () => stat(absolute))
   if (!found.isFile()) throw new Fault('SOURCE_UNREACHABLE', `${path} is not a file`)
@@ -116,7 +116,7 @@ interface Servers {
   readonly queues: Queues
 }
 
-/** What the servers tell; one that does not answer is what the file waits for. */
+/** What the servers report; the file waits for a server that does not respond. */
 async function look(servers: Servers, arrival: number, before: Progress): Promise<Progress> {
   try {
     const seen = await lookUp(servers.ledger, arrival)
@@ -143,7 +143,7 @@ async function lookUp(ledger: Ledger, arrival: number): Promise<Progress> {
   }
 }
 
-/** A fault that passes says nothing of the file. */
+/** A passing fault does not concern the file. */
 function letPass(error: unknown): undefined {
   if (passingFault(error) === undefined) throw error
 }

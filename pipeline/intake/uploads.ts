@@ -17,9 +17,9 @@ export interface UploadOptions {
 }
 
 /**
- * Takes files in under the hash of their bytes, so that an upload that was cut off goes on where it
- * was and one that is repeated is the same: the file is durable and whole, its hash proved, before an
- * arrival is claimed for it.
+ * Stores uploads under the hash of their bytes, so that an interrupted upload resumes and a repeated
+ * one is recognized. The file is durable and complete and its hash verified before an arrival is
+ * claimed.
  */
 export function createUploads(options: UploadOptions): Intake['take'] {
   const underWay = new Set<string>()
@@ -60,7 +60,7 @@ async function takeOne(
   return { kind: 'arrived', arrival: await arrive.claim(uploadSource, { name: upload.name, path }) }
 }
 
-/** The same bytes; each is asked for only while there is room for all that follow. */
+/** The same bytes, read only while there is room for the rest. */
 async function* watched(
   bytes: AsyncIterable<Buffer>,
   upload: Upload,
@@ -74,7 +74,7 @@ async function* watched(
   }
 }
 
-/** Adds what was sent to the part; undefined once the file is whole and proved. */
+/** Adds the bytes to the part; undefined once the file is complete and verified. */
 async function fill({ upload, path }: Placed, bytes: AsyncIterable<Buffer>) {
   const { from } = upload
   const [found = { path, bytes: 0 }] = await findParts(path)
@@ -102,7 +102,7 @@ async function fill({ upload, path }: Placed, bytes: AsyncIterable<Buffer>) {
   }
   if (hash.digest('hex') !== upload.hash) {
     await rm(part, { force: true })
-    const detail = 'the bytes are not those of Repr-Digest; send the whole file again'
+    const detail = 'the bytes do not match Repr-Digest; send the complete file again'
     return { kind: 'wrong', detail } as const
   }
   await attempt(path, () => rename(part, path))
@@ -117,8 +117,8 @@ interface Part {
 }
 
 /**
- * The parts of a file, the longest first. Each attempt writes into one of its own, new or taken over
- * by renaming it: two processes never write into each other's.
+ * The parts of a file, the longest first. Each attempt writes to its own part, new or taken over by
+ * renaming it, so that two processes never write to the same one.
  */
 async function findParts(path: string): Promise<readonly Part[]> {
   const parts: Part[] = []
@@ -131,7 +131,7 @@ async function findParts(path: string): Promise<readonly Part[]> {
   return parts.sort((a, b) => b.bytes - a.bytes)
 }
 
-/** Behind the hash and before the ending of a part there is so much room for a name. */
+/** The room for a name between the hash and the suffix of a part. */
 const nameBytesMax = 170
 
 function findProblem({ name, bytes, from = 0 }: Upload, options: UploadOptions) {
@@ -148,10 +148,10 @@ function findProblem({ name, bytes, from = 0 }: Upload, options: UploadOptions) 
     throw error
   }
   if (nameBytes > nameBytesMax) {
-    return `its name has ${nameBytes} bytes, ${nameBytesMax} are taken here; shorten it`
+    return `its name has ${nameBytes} bytes, the limit is ${nameBytesMax}; shorten it`
   }
   if (bytes > limits.fileBytesMax) {
     return `${bytes} bytes, limits.fileBytesMax is ${limits.fileBytesMax}; split the file`
   }
-  return from > bytes ? `it has ${bytes} bytes and cannot go on from ${from}` : undefined
+  return from > bytes ? `it has ${bytes} bytes and cannot resume from ${from}` : undefined
 }

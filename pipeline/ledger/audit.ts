@@ -1,34 +1,34 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { claimNext } from '../store/claim.js'
 import type { Store } from '../store/clickhouse.js'
-import { createCodec, instant, plain, type Row } from '../store/columns.js'
+import { createCodec, dateTime, plain, type Row } from '../store/columns.js'
 import { type Sql, sql, typed } from '../store/sql.js'
 
-/** What is written down when somebody does it. */
+/** The acts that are recorded. */
 export const acts = ['retry', 'accept', 'register', 'unlock', 'bind', 'erase', 'profile'] as const
 
-/** Who is doing something: a name that was proven, and the way that it came by. */
+/** Who acts: an authenticated name, and the way in. */
 export interface Actor {
   readonly who: string
   readonly via: 'page' | 'command' | 'gateway' | 'worker'
 }
 
-/** What the service does of itself, by its profile. */
+/** The service itself, acting by its profile. */
 export const tieline: Actor = { who: 'tieline', via: 'worker' }
 
 export interface Act {
   readonly act: (typeof acts)[number]
-  /** What it is done to; never a person's name, an address or a secret. */
+  /** The object of the act; never a person's name, an address or a secret. */
   readonly subject: string
   readonly detail: string
 }
 
-/** An act as it stands in the log. */
-export interface Entry extends Actor, Act {
+/** An act in the log. */
+export interface AuditEntry extends Actor, Act {
   readonly number: number
   readonly at: Date
   readonly claim: string
-  /** Hash of the entry before, empty for the first. */
+  /** Hash of the previous entry, empty for the first. */
   readonly before: string
   readonly hash: string
 }
@@ -41,10 +41,10 @@ export async function recordActs(
   store: Store,
   { who, via }: Actor,
   all: readonly Act[],
-): Promise<readonly Entry[]> {
+): Promise<readonly AuditEntry[]> {
   if (all.length === 0) return []
   const claim = randomUUID()
-  let entries: Entry[] = []
+  let entries: AuditEntry[] = []
   await claimNext(store, 'audit_log', async () => {
     const last = (await readEntries(store, { newest: 1 }))[0]
     const first = (last?.number ?? 0) + 1
@@ -61,16 +61,16 @@ export async function recordActs(
   return entries
 }
 
-/** Writes one act down. */
-export async function recordAct(store: Store, actor: Actor, act: Act): Promise<Entry> {
+/** Records one act. */
+export async function recordAct(store: Store, actor: Actor, act: Act): Promise<AuditEntry> {
   const [entry] = await recordActs(store, actor, [act])
-  return entry as Entry
+  return entry as AuditEntry
 }
 
 type Page = { readonly newest: number } | { readonly after: number; readonly max: number }
 
 /** The newest entries, newest first, or those after a number in their order. */
-export function readEntries(store: Store, page: Page): Promise<readonly Entry[]> {
+export function readEntries(store: Store, page: Page): Promise<readonly AuditEntry[]> {
   return select(
     store,
     'newest' in page
@@ -80,7 +80,7 @@ export function readEntries(store: Store, page: Page): Promise<readonly Entry[]>
 }
 
 /** The last entry of an act. */
-export async function latestAct(store: Store, act: Act['act']): Promise<Entry | undefined> {
+export async function latestAct(store: Store, act: Act['act']): Promise<AuditEntry | undefined> {
   return (await select(store, sql`WHERE act = ${act} ORDER BY number DESC LIMIT 1`))[0]
 }
 
@@ -88,28 +88,28 @@ export async function latestAct(store: Store, act: Act['act']): Promise<Entry | 
 export function readActsOn(
   store: Store,
   { acts, subject }: { readonly acts: readonly Act['act'][]; readonly subject: string },
-): Promise<readonly Entry[]> {
+): Promise<readonly AuditEntry[]> {
   return select(store, sql`WHERE act IN ${acts} AND subject = ${subject} ORDER BY number LIMIT 100`)
 }
 
-async function select(store: Store, which: Sql): Promise<readonly Entry[]> {
+async function select(store: Store, which: Sql): Promise<readonly AuditEntry[]> {
   const rows = await store.rows<Row>({ sql: sql`SELECT * FROM audit_log ${which}` })
   return rows.map(codec.fromRow)
 }
 
 export interface Chain {
   readonly entries: number
-  /** Of the last entry; who keeps it elsewhere sees whether the end was cut off. */
+  /** Of the last entry; a copy kept elsewhere detects truncation. */
   readonly hash: string
-  /** The first entry that is not what it was written as, with what is wrong. */
+  /** The first entry that was changed, and how. */
   readonly broken?: { readonly number: number; readonly what: string }
 }
 
 const entriesAtOnce = 10_000
 
-/** Follows the log from its first entry to its last, or to the first that is not as it was written. */
+/** Verifies the log from its first entry to its last, or to the first that was changed. */
 export async function followChain(store: Store): Promise<Chain> {
-  let last: Pick<Entry, 'number' | 'hash'> = { number: 0, hash: '' }
+  let last: Pick<AuditEntry, 'number' | 'hash'> = { number: 0, hash: '' }
   for (;;) {
     const entries = await readEntries(store, { after: last.number, max: entriesAtOnce })
     for (const entry of entries) {
@@ -125,22 +125,25 @@ export async function followChain(store: Store): Promise<Chain> {
   }
 }
 
-/** An entry that the way from one to the next passes by: numbered 0, or the second of a number. */
+/** An entry that the chain does not reach: numbered 0, or the second of a number. */
 async function findBeside(store: Store, last: number): Promise<Chain['broken']> {
   const [beside] = await store.rows<{ number: number }>({
     sql: sql`SELECT number FROM audit_log WHERE number <= ${last}
       GROUP BY number HAVING number = 0 OR count() > 1 ORDER BY number LIMIT 1`,
   })
   if (beside === undefined) return undefined
-  const what = beside.number === 0 ? 'stands before the first' : 'stands there twice'
+  const what = beside.number === 0 ? 'is before the first' : 'exists twice'
   return { number: beside.number, what }
 }
 
-function breachOf(entry: Entry, last: Pick<Entry, 'number' | 'hash'>): string | undefined {
-  if (entry.number === last.number) return 'stands there twice'
+function breachOf(
+  entry: AuditEntry,
+  last: Pick<AuditEntry, 'number' | 'hash'>,
+): string | undefined {
+  if (entry.number === last.number) return 'exists twice'
   if (entry.number !== last.number + 1) return `follows entry ${last.number}: one is missing`
-  if (entry.before !== last.hash) return 'does not hold the hash of the entry before'
-  return hashOf(entry) === entry.hash ? undefined : 'was changed: its hash is of something else'
+  if (entry.before !== last.hash) return 'does not contain the hash of the previous entry'
+  return hashOf(entry) === entry.hash ? undefined : 'was changed: its hash does not match'
 }
 
 function hashOf({
@@ -153,14 +156,14 @@ function hashOf({
   detail,
   claim,
   before,
-}: Omit<Entry, 'hash'>) {
+}: Omit<AuditEntry, 'hash'>) {
   const parts = [number, at.toISOString(), who, via, act, subject, detail, claim, before]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
-const codec = createCodec<Entry>({
+const codec = createCodec<AuditEntry>({
   number: plain(),
-  at: instant,
+  at: dateTime,
   who: plain(),
   via: plain(),
   act: plain(),

@@ -1,14 +1,14 @@
 import type { Manifest } from '../../schemas/manifest.js'
 import {
-  type Column,
+  type Cell,
   createCodec,
+  dateTime,
   group,
-  instant,
+  integer,
   json,
   optional,
   plain,
   type Row,
-  whole,
 } from '../store/columns.js'
 import type { Counted } from '../usage/overlap.js'
 
@@ -23,7 +23,7 @@ export const fileStatuses = [
 ] as const
 export type FileStatus = (typeof fileStatuses)[number]
 
-/** What else the receipt says of a file. */
+/** Other facts of the receipt. */
 export interface Notes {
   readonly warnings?: readonly string[]
   readonly timestampFormat?: string
@@ -33,7 +33,7 @@ export interface Notes {
   readonly roundedRows?: number
 }
 
-/** Rows or quantities by what became of them; the five others add up to `read`. */
+/** Rows or quantities by outcome; the five others add up to `read`. */
 export interface Outcomes<T> {
   readonly read: T
   readonly accepted: T
@@ -43,7 +43,7 @@ export interface Outcomes<T> {
   readonly unregistered: T
 }
 
-/** How far a file has come and all that its receipt says. Quantities are decimal strings. */
+/** The progress of a file and the content of its receipt. Quantities are decimal strings. */
 export interface FileState {
   readonly arrival: number
   readonly status: FileStatus
@@ -61,23 +61,23 @@ export interface FileState {
   readonly duplicateOf: number
   readonly rows: Outcomes<number>
   readonly quantity: Outcomes<string>
-  /** Rows of a quarantined file that were not rejected: none of them is published. */
+  /** Rows of a quarantined file that were not rejected; they are not published. */
   readonly held: Counted
   readonly restated: { readonly rows: number; readonly netQuantity: string }
   readonly meters: number
   readonly firstIntervalStart: Date | undefined
   readonly lastIntervalEnd: Date | undefined
   readonly notes: Notes
-  /** The staging table whose rows are published, once that is decided. */
+  /** The staging table whose rows are published, once decided. */
   readonly attaches: string
-  /** Whether reads of other files are replaced, which are written down first. */
+  /** Whether it replaces reads of other files, which are recorded first. */
   readonly restates: boolean
   readonly receivedAt: Date
   readonly publishedAt: Date | undefined
   readonly settledAt: Date | undefined
 }
 
-/** A state never goes back: of two rows of one arrival the higher rank counts, whoever was late. */
+/** A state never goes back: of two rows of one arrival the higher rank counts. */
 export function rankOf(state: FileState): number {
   const ranks = {
     received: 10,
@@ -109,13 +109,13 @@ export const noQuantity: Outcomes<string> = {
   unregistered: '0',
 }
 
-const outcomes = <T>(column: Column<T>) => {
+const outcomes = <T>(column: Cell<T>) => {
   const each = { read: column, accepted: column, duplicate: column, superseded: column }
   return group<Outcomes<T>>({ ...each, rejected: column, unregistered: column })
 }
 
 /** `file_state` has `rows_held` and `quantity_held`, the other way round than `held` here. */
-const held: Column<Counted> = {
+const held: Cell<Counted> = {
   write: (_, { rows, quantity }) => ({ rows_held: rows, quantity_held: quantity }),
   read: (_, row) => ({ rows: Number(row['rows_held']), quantity: String(row['quantity_held']) }),
 }
@@ -130,24 +130,24 @@ const codec = createCodec<FileState>({
   fileDate: optional(plain<string>()),
   feed: plain(),
   fileId: plain(),
-  bytes: whole,
+  bytes: integer,
   manifest: json(),
   fault: plain(),
   reason: plain(),
   duplicateOf: plain(),
-  rows: outcomes(whole),
+  rows: outcomes(integer),
   quantity: outcomes(plain<string>()),
   held,
-  restated: group({ rows: whole, netQuantity: plain<string>() }),
-  meters: whole,
-  firstIntervalStart: optional(instant),
-  lastIntervalEnd: optional(instant),
+  restated: group({ rows: integer, netQuantity: plain<string>() }),
+  meters: integer,
+  firstIntervalStart: optional(dateTime),
+  lastIntervalEnd: optional(dateTime),
   notes: json(),
   attaches: plain(),
   restates: plain(),
-  receivedAt: instant,
-  publishedAt: optional(instant),
-  settledAt: optional(instant),
+  receivedAt: dateTime,
+  publishedAt: optional(dateTime),
+  settledAt: optional(dateTime),
 })
 
 export const fromStateRow = codec.fromRow

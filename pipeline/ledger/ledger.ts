@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import { claimNext } from '../store/claim.js'
 import type { Store } from '../store/clickhouse.js'
-import { createCodec, instant, plain, type Row, whole } from '../store/columns.js'
+import { createCodec, dateTime, integer, plain, type Row } from '../store/columns.js'
 import { type Sql, sql } from '../store/sql.js'
 import { type FileState, fromStateRow, toStateRow } from './file-state.js'
 
-/** What a source or a person shows of a file before it is read. */
-export interface Entry {
+/** What is known of a file before it is read. */
+export interface FileEntry {
   readonly source: string
   readonly name: string
   readonly path: string
   readonly bytes: number
   readonly modifiedMs: number
-  /** Load it although the same file is published already. */
+  /** Load it even if the same file is already published. */
   readonly force: boolean
-  /** Publish its good rows however many are rejected: a person said so. */
+  /** Publish its good rows however many are rejected, because an operator accepted that. */
   readonly acceptRejects?: boolean
 }
 
-export interface Arrival extends Entry {
+export interface Arrival extends FileEntry {
   readonly arrival: number
   readonly arrivedAt: Date
 }
@@ -33,17 +33,17 @@ export interface ChunkReceipt {
 }
 
 /**
- * The ledger in ClickHouse: what has arrived, how far each file has come and what each load put
- * where. Every row is durable before the call returns, and a repeated write changes nothing.
+ * The ledger in ClickHouse: arrivals, the state of each file and the receipts of its loads. Every row is
+ * durable before the call returns, and a repeated write changes nothing.
  */
 export interface Ledger {
-  /** Claims the next number for a file, by an id. Two claimers never get the same number. */
-  claim(entry: Entry, id?: string): Promise<Arrival>
-  /** What was claimed by an id. */
+  /** Claims the next number for a file under an id. No number is given out twice. */
+  claim(entry: FileEntry, id?: string): Promise<Arrival>
+  /** The arrival that was claimed under an id. */
   claimedAs(id: string): Promise<Arrival | undefined>
-  /** Claims numbers in a row for files that came together, all or none. */
-  claimAll(entries: readonly Entry[]): Promise<readonly Arrival[]>
-  /** What was claimed together with an arrival: without a state, and with one. */
+  /** Claims consecutive numbers for files that arrived together, all or none. */
+  claimAll(entries: readonly FileEntry[]): Promise<readonly Arrival[]>
+  /** The arrivals claimed together with one: those without a state, and the states of the others. */
   claimedWith(
     arrival: number,
   ): Promise<{ arrivals: readonly Arrival[]; states: readonly FileState[] }>
@@ -51,18 +51,18 @@ export interface Ledger {
   /** The latest arrival of a file at a path, or of a name. */
   latest(of: { readonly path: string } | { readonly name: string }): Promise<Arrival | undefined>
   /**
-   * Arrivals by which a listing of a source is told from what is known: those that are not settled,
-   * and the settled ones too where the source keeps them.
+   * The known arrivals of a source, to find new files in a listing: those that are not settled, and
+   * the settled ones too if the source keeps its files.
    */
   knownOf(source: { readonly name: string; readonly keeps: boolean }): Promise<readonly Arrival[]>
-  /** Arrivals that no state was recorded for, and states that are not settled. */
+  /** Arrivals without a state, and states that are not settled. */
   unfinished(): Promise<{ arrivals: readonly Arrival[]; states: readonly FileState[] }>
   state(arrival: number): Promise<FileState | undefined>
   /** Records states, all or none. */
   record(...states: readonly FileState[]): Promise<void>
   /** The published file of the same name and bytes, if there is one. */
   published(name: string, fileId: string): Promise<FileState | undefined>
-  /** Whether a published file of that name and size might be the same. */
+  /** Whether a published file has that name and size, so that it might be the same. */
   resembles(name: string, bytes: number): Promise<boolean>
   receipts(arrival: number): Promise<readonly ChunkReceipt[]>
   recordReceipt(arrival: number, receipt: ChunkReceipt): Promise<void>
@@ -143,23 +143,23 @@ const arrivalCodec = createCodec<Arrival>({
   source: plain(),
   name: plain(),
   path: plain(),
-  bytes: whole,
-  modifiedMs: whole,
+  bytes: integer,
+  modifiedMs: integer,
   force: plain(),
   acceptRejects: plain(),
-  arrivedAt: instant,
+  arrivedAt: dateTime,
 })
 
 const receiptCodec = createCodec<ChunkReceipt>({
   chunk: plain(),
-  rowsRead: whole,
-  rowsAccepted: whole,
-  rowsRejected: whole,
+  rowsRead: integer,
+  rowsAccepted: integer,
+  rowsRejected: integer,
   quantityAccepted: plain(),
   quantityRejected: plain(),
 })
 
-/** Claims numbers in a row in one insert, so that nobody takes a number between them for the last. */
+/** Claims consecutive numbers in one insert, so that nobody sees only some of them. */
 async function claim(
   store: Store,
   { entries, id = randomUUID(), now }: Claim,
@@ -184,7 +184,7 @@ async function claim(
 }
 
 interface Claim {
-  readonly entries: readonly Entry[]
+  readonly entries: readonly FileEntry[]
   readonly id?: string | undefined
   readonly now: () => Date
 }

@@ -1,21 +1,21 @@
 import { basename, join } from 'node:path'
 import { plainName } from '../../schemas/file-name.js'
 
-/** Where the receipt of an arrival lies, and its rejects if it has some. */
+/** The paths of an arrival's receipt and rejects. */
 export interface OutboxPaths {
   readonly receipt: string
   readonly rejects: string
 }
 
-/** The folder in the outbox that keeps what each arrival was given. */
+/** The folder in the outbox with the receipts of every arrival. */
 export const arrivalsFolder = 'arrivals'
 
-/** The paths under the file's name alone, where the latest arrival of that name is found. */
+/** The paths by file name, which the latest arrival of that name overwrites. */
 export function latestPaths(outbox: string, named: Named): OutboxPaths {
   return pathsOf(join(outbox, outboxName(named)))
 }
 
-/** The paths under the number of the arrival, which no later arrival of the name takes over. */
+/** The paths by arrival, which a later arrival of the name does not overwrite. */
 export function arrivalPaths(outbox: string, named: Named): OutboxPaths {
   return pathsOf(join(outbox, arrivalsFolder, `${named.arrival}-${outboxName(named)}`))
 }
@@ -30,8 +30,8 @@ function pathsOf(stem: string): OutboxPaths {
 }
 
 /**
- * A name from the sender is a name only: whatever it holds, the file lies in the outbox. One that
- * has to be written otherwise bears its arrival, or it could take the place of another's receipt.
+ * A sender's name never leads out of the outbox. A name that had to be changed includes the arrival,
+ * otherwise it could overwrite another file's receipt.
  */
 function outboxName({ arrival, fileName }: Named): string {
   const name = plainName(basename(fileName))

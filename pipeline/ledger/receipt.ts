@@ -2,7 +2,7 @@ import { type FeedName, recordFeedOf } from '../../schemas/feed.js'
 import type { Receipt } from '../../schemas/receipt.js'
 import type { FileState } from './file-state.js'
 
-/** The receipt as the sender gets it; `first` is the published file that a duplicate repeats. */
+/** The receipt for the sender; `first` is the published file that a duplicate repeats. */
 export function toReceipt(state: FileState, first?: FileState): Receipt {
   const ended = state.publishedAt ?? state.settledAt ?? state.receivedAt
   return {
@@ -30,7 +30,7 @@ export function toReceipt(state: FileState, first?: FileState): Receipt {
   }
 }
 
-/** Whether a feed has a column whose sum is proved; a file of which no feed is known has 0. */
+/** Whether a feed has a control total; a file of an unknown feed has 0. */
 function isProved(feed: string): boolean {
   const record = recordFeedOf(feed)
   return record === undefined || record.total !== undefined

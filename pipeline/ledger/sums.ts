@@ -5,14 +5,14 @@ export function addQuantities(...quantities: readonly string[]): string {
   return formatQuantity(quantities.reduce((sum, quantity) => sum + toMicros(quantity), 0n))
 }
 
-/** `from` less all others, exact. */
+/** `from` minus all others, exact. */
 export function subtractQuantities(from: string, ...quantities: readonly string[]): string {
   return formatQuantity(quantities.reduce((left, one) => left - toMicros(one), toMicros(from)))
 }
 
-/** Sums come from our own store and ledger: one that does not read is a wrong program. */
+/** Sums come from our own store and ledger: an invalid one is a programming error. */
 export function toMicros(quantity: string): bigint {
   const total = parseTotal(quantity)
-  if (total === undefined) throw new Error(`${quantity} is no sum of quantities`)
+  if (total === undefined) throw new Error(`${quantity} is not a sum of quantities`)
   return total
 }

@@ -8,7 +8,7 @@ import { type FileState, type Notes, noQuantity, noRows } from './file-state.js'
 import type { ChunkReceipt } from './ledger.js'
 import { addQuantities, subtractQuantities } from './sums.js'
 
-/** Why a file is not published: a fault's code and what the receipt says. */
+/** Why a file is not published: a fault's code and the reason in the receipt. */
 export interface Refusal {
   readonly fault: string
   readonly reason: string
@@ -18,25 +18,23 @@ const rejectedRowsAlways = 10
 
 const noRowsRefusal: Refusal = {
   fault: 'NO_ROWS',
-  reason: 'a header stands alone, no row follows it; send it again with its rows',
+  reason: 'the file has a header and no rows; send it again with its rows',
 }
 
-/**
- * A complete schedule is judged in memory: 5,000 reading units have so many periods in eight years.
- */
+/** A complete schedule is checked in memory: 5,000 reading units have this many periods in 8 years. */
 export const scheduleRowsMax = 500_000
 
-/** Why a file with so many rows is not looked at any further. */
+/** Refuses a file for its number of rows. */
 export function refuseRows(feed: string, rows: number): Refusal | undefined {
   if (rows === 0) return noRowsRefusal
   if (!isSchedule(feed) || rows <= scheduleRowsMax) return undefined
-  const reason = `it has ${rows} rows, a complete schedule ${scheduleRowsMax} at most; leave out what has long ended`
+  const reason = `it has ${rows} rows, the limit of a schedule is ${scheduleRowsMax}; leave out periods that ended long ago`
   return { fault: 'SCHEDULE', reason }
 }
 
 export const truncatedRefusal: Refusal = {
   fault: 'TRUNCATED',
-  reason: 'the last row is cut short and has no line end; send the whole file again',
+  reason: 'the last row is truncated and has no line end; send the complete file again',
 }
 
 /** Whether a last row without line end lacks columns (decision 20). */
@@ -46,8 +44,8 @@ export function isCutShort(unendedRow: string | undefined, columns: readonly str
 }
 
 /**
- * A file that is refused as a whole: its rejected rows are told, all others are held, so that
- * nothing is called accepted which nobody can read.
+ * Refuses a file as a whole: its rejected rows are reported and all others are held, so that no row
+ * counts as accepted that is not readable in the store.
  */
 export function hold(state: FileState, { fault, reason }: Refusal): FileState {
   const { rows, quantity } = state
@@ -69,7 +67,7 @@ export function hold(state: FileState, { fault, reason }: Refusal): FileState {
   }
 }
 
-/** A file that is published already: what was accepted of the first is a duplicate now. */
+/** A file that is already published: the accepted rows of the first are duplicates now. */
 export function toDuplicate(state: FileState, first: FileState): FileState {
   const { rows, quantity, meters, firstIntervalStart, lastIntervalEnd } = first
   const duplicate = {
@@ -94,7 +92,7 @@ export function sumReceipts(
   return receipts.reduce((total, receipt) => total + receipt[what], 0)
 }
 
-/** A state of which it is known which rows are no use, not yet what becomes of the others. */
+/** A state whose rejected rows are known, the others not yet. */
 export function withRejected(state: FileState, rejected: Counted): FileState {
   const { rows, quantity } = state
   return {
@@ -104,7 +102,7 @@ export function withRejected(state: FileState, rejected: Counted): FileState {
   }
 }
 
-/** Says how many meters none of whose rows are usable; the receipt itself names no meter. */
+/** Notes how many meters have no usable row; the receipt itself does not name meters. */
 export function noteLengths(notes: Notes, meters: number): Notes {
   if (meters === 0) return notes
   const warning = `meters of which all rows are rejected (INTERVAL_LENGTH): ${meters}; the rejects file names each, and the two lines that show why`
@@ -118,7 +116,7 @@ export interface Dated {
   readonly dateOrder: DateOrder
 }
 
-/** What a receipt says of the dates of a file, from all its different timestamps. */
+/** The receipt's notes on the dates of a file, from all its different timestamps. */
 export function dateNotes(texts: Iterable<string>, dated: Dated): Notes {
   const { proved, proof } = proveDateOrder(texts, dated.fileDate ?? '')
   const { format } = dated
@@ -133,7 +131,7 @@ export function dateNotes(texts: Iterable<string>, dated: Dated): Notes {
 export function refuseDates(notes: Notes, dateOrder: DateOrder): Refusal | undefined {
   if (notes.dateOrder === dateOrder) return undefined
   if (notes.dateOrder === 'mixed') {
-    const reason = `the file has dates of both orders: ${notes.dateOrderProof}; export it in one`
+    const reason = `the file has dates of both orders: ${notes.dateOrderProof}; export it in one order`
     return { fault: 'DATE_ORDER', reason }
   }
   const reason = `the file is written ${notes.dateOrder}, usage.dateOrder says ${dateOrder}: ${notes.dateOrderProof}`
@@ -148,6 +146,6 @@ export function refuseShare(
   const { read, rejected } = rows
   if (rejected <= rejectedRowsAlways || rejected / read <= rejectedShareMax) return undefined
   const percent = Number((rejectedShareMax * 100).toPrecision(12))
-  const reason = `${rejected} of ${read} rows are not usable; usage.rejectedShareMax allows ${percent} %; mend them and send the file again`
+  const reason = `${rejected} of ${read} rows are not usable; usage.rejectedShareMax allows ${percent} %; fix them and send the file again`
   return { fault: 'TOO_MANY_REJECTED', reason }
 }

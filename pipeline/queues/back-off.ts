@@ -1,4 +1,4 @@
-/** Milliseconds to leave alone what has failed so often in a row: twice as long each time, up to a most. */
+/** Exponential back-off delay, capped. */
 export function pauseMsOf(
   failures: number,
   { firstMs, mostMs }: { readonly firstMs: number; readonly mostMs: number },
@@ -6,7 +6,7 @@ export function pauseMsOf(
   return Math.min(firstMs * 2 ** Math.min(failures - 1, 20), mostMs)
 }
 
-/** Whether a pause still lasts. One that is longer than any was written when the clock was wrong. */
+/** Whether a pause still lasts. A pause longer than the maximum was written by a wrong clock. */
 export function isLeftAlone(pause: {
   readonly untilMs: number
   readonly nowMs: number

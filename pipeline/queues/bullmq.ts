@@ -20,7 +20,7 @@ export interface QueueOptions {
   readonly redisUrl: string
   /** Keeps what belongs to one utility's database apart from all others in the same Redis. */
   readonly prefix: string
-  /** Hears of each job that is added or done; undefined where traces are off. */
+  /** Notified of each job that is added or done; undefined if traces are off. */
   readonly telemetry?: Tracing['telemetry'] | undefined
 }
 
@@ -29,45 +29,43 @@ export type QueueCounts = Readonly<Record<JobName, Readonly<Record<string, numbe
 /** The producing side of the queues. Adding a job twice adds it once: its id says what it does. */
 export interface Queues {
   add<N extends JobName>(name: N, data: JobData<N>): Promise<void>
-  /** A reconcile job that runs when all loads of its file have ended, well or badly. */
+  /** A reconcile job that runs when all loads of its file have succeeded or failed. */
   addFlow(reconcile: JobData<'reconcile'>, loads: readonly JobData<'load'>[]): Promise<void>
-  /** Repeats a job; calling it again with the same name changes the pace and the format alone. */
+  /** Repeats a job; a second call with the same name only changes interval and data. */
   repeat<N extends Repeated>(name: N, data: JobData<N>, everyMs: number): Promise<void>
   /** Lets one job of the queue run at a time, however many workers there are. */
   runAlone(name: JobName): Promise<void>
   counts(): Promise<QueueCounts>
-  /** When the job was queued that has waited longest, by queue; milliseconds since 1970. */
+  /** Queue time of the oldest waiting job by queue, milliseconds since 1970. */
   oldest(): Promise<Readonly<Partial<Record<JobName, number>>>>
-  /** The queues as BullMQ has them, for a board that shows them. */
+  /** The queues of BullMQ, for its board. */
   readonly each: readonly Queue[]
-  /** Jobs that a fault of the world holds up, at most 200 of each queue and state. */
+  /** Jobs that wait for a passing fault, at most 200 of each queue and state. */
   waits(): Promise<readonly Wait[]>
   close(): Promise<void>
 }
 
 const keepSeconds = 60
-/** World faults are tried again for as long as they last; other failures end after `attemptsMax`. */
+/** Passing faults are retried for as long as they last; other failures end after `attemptsMax`. */
 const worldAttemptsMax = 1_000_000
 const backoffMsMax = 10_000
-/** A connection that was never made would be waited for without end. */
+/** Without a limit a command would wait for ever for a connection. */
 const reachMsMax = 10_000
-/** Queues whose jobs are tried again until what holds them up has passed. */
+/** Queues whose jobs are retried until a passing fault is over. */
 const triedAgain: readonly JobName[] = [
   ...(['fetch', 'receive', 'load', 'reconcile', 'settle'] as const),
   ...(['register', 'backfill'] as const),
 ]
-/** What held a job up does so until an attempt succeeds: also while one is made, or is about to be. */
+/** A job waits until an attempt succeeds, also while the next attempt runs or is due. */
 const heldStates = ['delayed', 'active', 'wait'] as const
-/** Jobs of one queue and state that are looked at for what they wait for. */
+/** Jobs of one queue and state that `waits` reads. */
 const waitsMax = 200
 /**
- * How long the job of a worker that died stays its own: the next look for such jobs, `stalledMs`
- * later at most, gives it to another. A worker that lives renews its lock every half of that time.
- * What could keep it from that for so long, a Redis that is away or a machine at a standstill, has
- * the job run a second time beside the first, in any worker with room. Every step bears that:
- * inserts carry tokens, receipts overwrite themselves, and of two verdicts the first holds. Steps
- * leave the thread free in between: what keeps it longest is to measure a chunk of 64 MB, a second at
- * most; with ten times more to do than the machine has cores no lock ran out.
+ * How long a dead worker keeps its job: at most `stalledMs` later another worker gets it. A live worker
+ * renews its lock at half of that time. If Redis or the machine stalls for longer, the job runs a
+ * second time beside the first. Every step tolerates that: inserts carry tokens, receipts overwrite
+ * themselves, and the first of two verdicts holds. The longest step without a pause measures a chunk
+ * of 64 MB, a second at most; no lock expired with ten times more work than the machine has cores.
  */
 const lockMs = 10_000
 const stalledMs = 3_000
@@ -79,7 +77,7 @@ const jobOptions = {
   removeOnFail: true,
 } as const
 
-/** Steps that have to run again when they are queued again, however soon: done, they leave no id. */
+/** Steps that run again when they are queued again: once done, their id is removed. */
 const forgotten: readonly JobName[] = [
   'fetch',
   'reconcile',
@@ -113,11 +111,11 @@ export function createQueues(options: QueueOptions): Queues {
   const reach = async <T>(run: () => Promise<T>): Promise<T> => {
     try {
       return await withDeadline(run(), reachMsMax, () => {
-        throw new Error(`no answer in ${reachMsMax / 1_000} s`)
+        throw new Error(`no response in ${reachMsMax / 1_000} s`)
       })
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      throw new Fault('QUEUE_UNREACHABLE', `Redis does not do what is asked of it (${reason})`, {
+      throw new Fault('QUEUE_UNREACHABLE', `Redis command failed (${reason})`, {
         cause: error,
       })
     }
@@ -184,19 +182,19 @@ export function createQueues(options: QueueOptions): Queues {
 export interface ConsumerOptions<N extends JobName> extends QueueOptions {
   readonly name: N
   readonly concurrency: number
-  /** Failures other than world faults that a job may have before `giveUp` is called. */
+  /** Failures other than passing faults that a job may have before `fail` is called. */
   readonly attemptsMax: number
   readonly run: (data: JobData<N>) => Promise<void>
-  /** Called once for a job that will not be tried again. */
-  readonly giveUp: (data: JobData<N>, error: unknown) => Promise<void>
+  /** Called once for a job that will not be retried. */
+  readonly fail: (data: JobData<N>, error: unknown) => Promise<void>
   readonly onFailure: (ids: JobIds, error: unknown, attempts: number) => void
   readonly onDone: (data: JobData<N>, ms: number) => void
 }
 
 /**
- * Takes the jobs of one queue. A fault of the world is tried again with back-off until it has
- * passed; anything else is tried `attemptsMax` times, then handed to `giveUp`. A job of a format not
- * known here ends at once and frees its id, so that the sweep may queue the step anew.
+ * Runs the jobs of one queue. A passing fault is retried with back-off until it is over; anything else
+ * is tried `attemptsMax` times, then passed to `fail`. A job of an unknown format ends immediately and
+ * frees its id, so that the sweep may queue the step again.
  */
 export function createConsumer<N extends JobName>(
   options: ConsumerOptions<N>,
@@ -217,7 +215,7 @@ export function createConsumer<N extends JobName>(
         options.onFailure(idsOf(job.data), error, job.attemptsMade + 1)
         if (data !== undefined) {
           if (await isTriedAgain(job, error, options.attemptsMax)) throw new Error(codeOf(error))
-          await options.giveUp(data, error)
+          await options.fail(data, error)
         }
         throw new UnrecoverableError(codeOf(error))
       }
@@ -242,14 +240,14 @@ export function createConsumer<N extends JobName>(
   }
 }
 
-/** What BullMQ keeps of a failure in Redis: nothing of what failed may turn up there. */
+/** What BullMQ stores of a failure in Redis: no data of the job. */
 function codeOf(error: unknown): string {
   return error instanceof Fault ? error.code : 'unexpected failure'
 }
 
 /**
- * Counts the failures of a job in its progress, for BullMQ counts the passing faults among its
- * attempts: an outage must not use up what a job may fail on its own.
+ * Counts the failures of a job in its progress, because BullMQ counts passing faults as attempts: an
+ * outage must not use up the attempts of a job.
  */
 async function isTriedAgain(job: Job, error: unknown, attemptsMax: number): Promise<boolean> {
   const before = fromProgress(job.progress)
@@ -269,7 +267,7 @@ function toWait(job: Job): readonly Wait[] {
   return [{ ...wait, job: job.name as JobName, arrival: idsOf(job.data).arrival }]
 }
 
-/** Calls back when a job of the queue has completed; the caller polls besides, for lost events. */
+/** Calls back when a job of the queue has completed; the caller also polls, in case events are lost. */
 export function createCompletions(
   options: QueueOptions & { readonly name: JobName },
   onCompleted: (id: string) => void,

@@ -4,7 +4,7 @@ import { Fault } from '../../schemas/fault.js'
 import { type FeedName, feedNames } from '../../schemas/feed.js'
 import { identifier } from '../../schemas/gateway/customer.js'
 import { registrationSchema } from '../../schemas/gateway/registration.js'
-import { chunkShapes } from '../../schemas/manifest.js'
+import { chunkFormats } from '../../schemas/manifest.js'
 import { timeStampFormatNames } from '../../schemas/time/timestamp.js'
 
 const version = { v: z.literal(1) }
@@ -34,7 +34,7 @@ export const jobSchemas = {
       lines: count,
       rows: count,
       bytes: count,
-      shape: z.enum(chunkShapes),
+      shape: z.enum(chunkFormats),
       crlf: z.boolean(),
       repeats: z.boolean(),
     }),

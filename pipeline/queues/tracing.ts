@@ -2,7 +2,7 @@ import type { Telemetry } from 'bullmq'
 import type { Tracer } from '../../schemas/tracer.js'
 import { type JobName, repeated } from './jobs.js'
 
-/** What requests, statements and jobs are told to; undefined throughout where traces are off. */
+/** Records requests, statements and jobs; undefined if traces are off. */
 export interface Tracing {
   readonly tracer: Tracer
   readonly telemetry: Telemetry

@@ -2,25 +2,25 @@ import { z } from 'zod'
 import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import type { JobName } from './jobs.js'
 
-/** What the progress of a job tells of its failures. */
+/** The failures of a job, as its progress records them. */
 export interface Failures {
-  /** Of its own: those that end it when they are too many. */
+  /** Failures of its own, which count towards the limit. */
   readonly failures: number
-  /** What of the world holds it up, and since when. */
-  readonly wait?: Held | undefined
+  /** The passing fault that it waits for, and since when. */
+  readonly wait?: WaitCause | undefined
 }
 
-/** Why something waits; a fault's code and detail. */
-export interface Held {
+/** Why something waits: code and detail of a fault. */
+export interface WaitCause {
   readonly code: FaultCode
   readonly detail: string
   readonly since: Date
 }
 
-/** A job that a fault of the world holds up: it is tried again until that has passed. */
-export interface Wait extends Held {
+/** A job that waits for a passing fault; it is retried until the fault is over. */
+export interface Wait extends WaitCause {
   readonly job: JobName
-  /** Undefined for a job that is no step of one. */
+  /** Undefined for a job that does not belong to a file. */
   readonly arrival: number | undefined
 }
 
@@ -30,19 +30,19 @@ const failuresSchema = z
   .object({ failures: z.int().catch(0), wait: heldSchema.optional().catch(undefined) })
   .catch({ failures: 0 })
 
-/** The failures of a job as its progress has them; none where it has another content. */
+/** The failures in the progress of a job; none if it has another format. */
 export function fromProgress(progress: unknown): Failures {
   return failuresSchema.parse(progress)
 }
 
-/** The same cause goes on: it holds since it was first seen. */
-export function holdUp(error: Fault, before: Held | undefined): Held {
+/** While the cause is the same, it keeps the time at which it was first seen. */
+export function holdUp(error: Fault, before: WaitCause | undefined): WaitCause {
   const { code, detail } = error
   const since = before?.code === code ? before.since : new Date()
   return { code, detail, since }
 }
 
-/** What a fault of the world is; undefined for anything else. */
+/** A fault that may pass; undefined for any other error. */
 export function passingFault(error: unknown): Fault | undefined {
   return error instanceof Fault && error.retry ? error : undefined
 }

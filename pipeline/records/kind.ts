@@ -7,7 +7,7 @@ import { dropStaging } from '../store/staging.js'
 import { totalColumn } from './judge.js'
 import { loadRecords } from './load.js'
 import { measureRecords } from './measure.js'
-import { weighRecords } from './reconcile.js'
+import { reconcileRecords } from './reconcile.js'
 import { recordVersion } from './schedules.js'
 import {
   attachRecords,
@@ -39,7 +39,7 @@ export const recordKind: Kind = {
   },
   load: loadRecords,
   sumStaged: ({ store }, { arrival, feed }) => countRecords(store, recordOf(feed), { arrival }),
-  weigh: weighRecords,
+  reconcile: reconcileRecords,
   attach: async ({ store }, state) => {
     const feed = recordOf(state.feed)
     const { attaches: table } = state
@@ -52,8 +52,8 @@ export const recordKind: Kind = {
   release: async () => undefined,
   learn: async (line, { feed: name, arrival }) => {
     const feed = recordOf(name)
-    if (feed.tells === undefined) return
-    const told = { table: rowsTable(feed), arrival, tells: feed.tells }
+    if (feed.shows === undefined) return
+    const told = { table: rowsTable(feed), arrival, shows: feed.shows }
     await renewAll(line, await metersTold(line.store, told))
   },
 }

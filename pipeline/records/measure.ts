@@ -47,7 +47,7 @@ function measureQuoted(bytes: Buffer, total: number) {
     }
     start = span.next
   }
-  return { lines, rows, ...sum.ended(), shape: 'odd' as const }
+  return { lines, rows, ...sum.ended(), shape: 'unsplittable' as const }
 }
 
 const nothing: Quantity = { micros: 0n, rounded: false }

@@ -8,7 +8,7 @@ import type { RecordFeed, SetName } from '../../schemas/record-feed.js'
 import type { PipelineContext } from '../context.js'
 import { chunkName, landedFolder } from '../files/landing.js'
 import { splitRows } from '../files/rows.js'
-import type { Proved } from '../kind.js'
+import type { LoadedFile } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
 import { hold, sumReceipts, withRejected } from '../ledger/verdict.js'
 import { stagingOf } from '../store/staging.js'
@@ -33,16 +33,16 @@ interface Member {
   /** The published version that it equals or follows. */
   readonly before: Version | undefined
   readonly isAgain: boolean
-  readonly reland: Proved['reland']
+  readonly reland: LoadedFile['reland']
 }
 
 /**
  * Decides what becomes of a set of complete schedules: published as one, or none of it (decisions 26
  * and 27). A file that equals the version in force is a duplicate whatever becomes of the others.
  */
-export async function weighSet(
+export async function reconcileSet(
   context: PipelineContext,
-  files: readonly Proved[],
+  files: readonly LoadedFile[],
   ended: readonly FileState[],
 ): Promise<readonly FileState[]> {
   const members: Member[] = []
@@ -71,7 +71,7 @@ export async function weighSet(
 
 const isRefused = ({ status }: FileState) => status === 'quarantined'
 
-async function toMember({ store }: PipelineContext, file: Proved): Promise<Member> {
+async function toMember({ store }: PipelineContext, file: LoadedFile): Promise<Member> {
   const { state, origin, receipts, reland } = file
   const feed = recordFeedOf(state.feed) as RecordFeed
   const { fileName, arrival } = state

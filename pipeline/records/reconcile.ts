@@ -4,13 +4,13 @@ import { balance } from '../../schemas/receipt.js'
 import { type RecordFeed, storeColumn } from '../../schemas/record-feed.js'
 import type { PipelineContext } from '../context.js'
 import { foreignRows } from '../customers/registered.js'
-import type { Proved } from '../kind.js'
+import type { LoadedFile } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
 import { addQuantities, subtractQuantities } from '../ledger/sums.js'
 import { hold, refuseShare, sumReceipts, withRejected } from '../ledger/verdict.js'
 import { countRows, stagingOf } from '../store/staging.js'
 import { isAhead } from '../usage/overlap.js'
-import { weighSet } from './reconcile-set.js'
+import { reconcileSet } from './reconcile-set.js'
 import {
   classifyRecords,
   countMeters,
@@ -20,20 +20,20 @@ import {
 } from './store.js'
 
 /** Decides what becomes of files of records whose rows add up. */
-export async function weighRecords(
+export async function reconcileRecords(
   context: PipelineContext,
-  files: readonly Proved[],
+  files: readonly LoadedFile[],
   ended: readonly FileState[],
 ): Promise<readonly FileState[]> {
-  if (files.some(({ state }) => isSchedule(state.feed))) return weighSet(context, files, ended)
+  if (files.some(({ state }) => isSchedule(state.feed))) return reconcileSet(context, files, ended)
   const decided: FileState[] = []
-  for (const file of files) decided.push(await weighFile(context, file))
+  for (const file of files) decided.push(await reconcileFile(context, file))
   return decided
 }
 
-async function weighFile(
+async function reconcileFile(
   context: PipelineContext,
-  { state, origin, receipts, staged }: Proved,
+  { state, origin, receipts, staged }: LoadedFile,
 ): Promise<FileState> {
   const { store, profile } = context
   const { arrival } = state

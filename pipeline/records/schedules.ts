@@ -62,12 +62,11 @@ export async function latestVersion(
   file: { readonly companyCode: string; readonly arrival: number },
 ): Promise<Version | undefined> {
   const [found] = await store.rows<{ arrival: number; first_start: string }>({
-    sql: `SELECT toUInt32(arrival) AS arrival, toString(first_start) AS first_start
+    sql: sql`SELECT toUInt32(arrival) AS arrival, toString(first_start) AS first_start
       FROM schedule_in_force
-      WHERE feed = {feed:String} AND company_code = {companyCode:String}
-        AND arrival != {arrival:UInt32}
+      WHERE feed = ${feed.name} AND company_code = ${file.companyCode}
+        AND arrival != ${file.arrival}
       ORDER BY arrival DESC LIMIT 1`,
-    parameters: { feed: feed.name, ...file },
   })
   if (found === undefined) return undefined
   const rows = await readRows(store, feed, {
@@ -108,13 +107,13 @@ export function recordVersion(
 ): Statement {
   const { arrival, companyCode, table } = file
   const starts = feed.schedule?.starts
-  const first = starts === undefined ? undefined : `toString(${storeColumn(starts)})`
+  const first = starts === undefined ? undefined : sql`toString(${id(storeColumn(starts))})`
   const start =
-    first === undefined ? `'1970-01-01'` : `if(${first} LIKE '--%', '1970-01-01', ${first})`
+    first === undefined ? sql`'1970-01-01'` : sql`if(${first} LIKE '--%', '1970-01-01', ${first})`
   return {
-    sql: `INSERT INTO schedule_version (arrival, feed, company_code, first_start)
-      SELECT {arrival:UInt32}, {feed:String}, {companyCode:String}, toDate(min(${start})) FROM ${table}`,
-    parameters: { arrival, feed: feed.name, companyCode },
+    sql: sql`INSERT INTO schedule_version (arrival, feed, company_code, first_start)
+      SELECT ${typed('UInt32', arrival)}, ${feed.name}, ${companyCode}, toDate(min(${start}))
+      FROM ${id(table)}`,
   }
 }
 
@@ -122,12 +121,12 @@ export function recordVersion(
 export async function registeredCodes(store: Store): Promise<Registered> {
   const [rates, cycles] = await Promise.all([
     store.rows<{ code: string; unit: string; meters: string }>({
-      sql: `SELECT toString(rate_code) AS code, toString(unit_of_measure) AS unit,
+      sql: sql`SELECT toString(rate_code) AS code, toString(unit_of_measure) AS unit,
           toString(uniqExact(meter_id)) AS meters
         FROM tenancy FINAL WHERE valid_to IS NULL GROUP BY code, unit ORDER BY code, unit`,
     }),
     store.rows<{ code: string; meters: string }>({
-      sql: `SELECT toString(billing_cycle_id) AS code, toString(uniqExact(meter_id)) AS meters
+      sql: sql`SELECT toString(billing_cycle_id) AS code, toString(uniqExact(meter_id)) AS meters
         FROM tenancy FINAL WHERE valid_to IS NULL GROUP BY code ORDER BY code`,
     }),
   ])

@@ -1,7 +1,15 @@
 import { type RecordFeed, storeColumn } from '../../schemas/record-feed.js'
 import type { Statement, Store } from '../store/clickhouse.js'
-import { id, type Sql, sql } from '../store/sql.js'
-import { attach, createLike, lineBounds, stagingOf, versionOf } from '../store/staging.js'
+import { id, join, type Sql, sql } from '../store/sql.js'
+import {
+  attach,
+  type CreateVerb,
+  createLike,
+  lineBounds,
+  stagingOf,
+  versionOf,
+  within,
+} from '../store/staging.js'
 import type { Counted } from '../usage/overlap.js'
 
 /**
@@ -13,24 +21,34 @@ export function rowsTable({ view }: RecordFeed): string {
 }
 
 /** The sum of the column that a feed is proved by, as text. */
-function sumOf({ total }: RecordFeed, prefix = ''): string {
-  if (total === undefined) return `'0'`
-  return `toString(sum(ifNull(${prefix}${storeColumn(total)}, toDecimal64(0, 6))))`
+function sumOf({ total }: RecordFeed, ...prefix: readonly [string] | readonly []): Sql {
+  if (total === undefined) return sql`'0'`
+  const [table] = prefix
+  const column = storeColumn(total)
+  const summed = table === undefined ? id(column) : id(table, column)
+  return sql`toString(sum(ifNull(${summed}, toDecimal64(0, 6))))`
 }
 
-export function keyOf({ key }: RecordFeed): string {
-  return key.map(storeColumn).join(', ')
+function keyOf({ key }: RecordFeed): Sql {
+  return columnsOf(key.map(storeColumn))
+}
+
+function columnsOf(columns: readonly string[]): Sql {
+  return join(
+    columns.map((column) => id(column)),
+    sql`, `,
+  )
 }
 
 /** All values of a row as one text, by which rows are equal or not. */
-function valuesOf({ columns, key }: RecordFeed): string {
+function valuesOf({ columns, key }: RecordFeed): Sql {
   const values = columns.filter((column) => !key.includes(column)).map(storeColumn)
-  return `toString(tuple(${[...values, `''`].join(', ')}))`
+  return sql`toString(tuple(${join([...values.map((column) => id(column)), sql`''`], sql`, `)}))`
 }
 
-function createTable(feed: RecordFeed, table: string, verb?: string): Statement {
-  const engine = `ReplacingMergeTree ORDER BY (${keyOf(feed)}, version)`
-  return createLike(rowsTable(feed), { table, engine, ...(verb && { verb }) })
+function createTable(feed: RecordFeed, table: string, verb?: CreateVerb): Statement {
+  const engine = sql`ReplacingMergeTree ORDER BY (${keyOf(feed)}, version)`
+  return createLike(rowsTable(feed), { table, engine, verb })
 }
 
 export function createRecordStaging(
@@ -41,9 +59,9 @@ export function createRecordStaging(
   return store.command(createTable(feed, stagingOf(arrival).reads))
 }
 
-export function insertRecords(feed: RecordFeed, arrival: number): string {
-  const columns = [...feed.columns.map(storeColumn), 'version'].join(', ')
-  return `INSERT INTO ${stagingOf(arrival).reads} (${columns}) FORMAT TabSeparated`
+export function insertRecords(feed: RecordFeed, arrival: number): Sql {
+  const columns = columnsOf([...feed.columns.map(storeColumn), 'version'])
+  return sql`INSERT INTO ${id(stagingOf(arrival).reads)} (${columns}) FORMAT TabSeparated`
 }
 
 export interface ChunkLines {
@@ -58,22 +76,21 @@ export async function countRecords(
   feed: RecordFeed,
   chunk: ChunkLines | { readonly arrival: number },
 ): Promise<Counted> {
-  const isPart = 'line' in chunk
+  const bounds = 'line' in chunk && lineBounds(chunk.arrival, chunk.line, chunk.lines)
   const [row] = await store.rows<{ rows: string; quantity: string }>({
-    sql: `SELECT toString(count()) AS rows, ${sumOf(feed)} AS quantity
-      FROM ${stagingOf(chunk.arrival).reads}
-      ${isPart ? 'WHERE version >= {from:UInt64} AND version < {to:UInt64}' : ''}`,
-    parameters: isPart ? lineBounds(chunk.arrival, chunk.line, chunk.lines) : {},
+    sql: sql`SELECT toString(count()) AS rows, ${sumOf(feed)} AS quantity
+      FROM ${id(stagingOf(chunk.arrival).reads)}
+      ${bounds ? sql`WHERE ${within(sql`version`, bounds)}` : sql``}`,
   })
   return { rows: Number(row?.rows ?? 0), quantity: row?.quantity ?? '0' }
 }
 
 /** Arrivals whose rows everybody sees. */
-const published = `SELECT toUInt64(arrival) FROM file_state FINAL WHERE status = 'published'`
+const published = sql`SELECT toUInt64(arrival) FROM file_state FINAL WHERE status = 'published'`
 
 /** The current rows of a feed with all their columns. */
-function currentOf(feed: RecordFeed, where: string): string {
-  return `SELECT * FROM ${rowsTable(feed)}
+function currentOf(feed: RecordFeed, where: Sql): Sql {
+  return sql`SELECT * FROM ${id(rowsTable(feed))}
     WHERE bitShiftRight(version, 32) IN (${published}) AND ${where}
     ORDER BY version DESC LIMIT 1 BY ${keyOf(feed)}`
 }
@@ -102,30 +119,28 @@ export async function classifyRecords(
   feed: RecordFeed,
   file: { readonly arrival: number; readonly isForeign: Sql | undefined },
 ): Promise<RecordOutcome> {
-  const { reads, overlaps } = stagingOf(file.arrival)
+  const staging = stagingOf(file.arrival)
+  const [reads, overlaps] = [id(staging.reads), id(staging.overlaps)]
   const key = keyOf(feed)
   await store.command(createOverlaps(file.arrival))
-  const note = (select: string) => store.command({ sql: `INSERT INTO ${overlaps} ${select}` })
-  const left = `${reads} WHERE version NOT IN (SELECT version FROM ${overlaps})`
+  const note = (select: Sql) => store.command({ sql: sql`INSERT INTO ${overlaps} ${select}` })
+  const left = sql`${reads} WHERE version NOT IN (SELECT version FROM ${overlaps})`
   if (file.isForeign !== undefined) {
-    await store.command({
-      sql: sql`INSERT INTO ${id(overlaps)}
-        SELECT version, 'unregistered', 0 FROM ${id(reads)} WHERE ${file.isForeign}`,
-    })
+    await note(sql`SELECT version, 'unregistered', 0 FROM ${reads} WHERE ${file.isForeign}`)
   }
-  await note(`SELECT one.1, if(one.2 = last.2, 'repeated', 'replaced'), 0
+  await note(sql`SELECT one.1, if(one.2 = last.2, 'repeated', 'replaced'), 0
     FROM (
       SELECT arraySort(row -> -toInt128(row.1), groupArray((version, ${valuesOf(feed)}))) AS rows,
         rows[1] AS last, arrayJoin(arraySlice(rows, 2)) AS one
       FROM ${left} AND (${key}) IN (SELECT ${key} FROM ${reads} GROUP BY ${key} HAVING count() > 1)
       GROUP BY ${key}
     )`)
-  await note(`SELECT s.version, multiIf(s.all_values = c.all_values, 'duplicate',
+  await note(sql`SELECT s.version, multiIf(s.all_values = c.all_values, 'duplicate',
         c.version > s.version, 'superseded', 'restated'), c.version
     FROM (SELECT ${key}, version, ${valuesOf(feed)} AS all_values FROM ${left}) AS s
     INNER JOIN (
       SELECT ${key}, version, ${valuesOf(feed)} AS all_values
-      FROM (${currentOf(feed, `(${key}) IN (SELECT ${key} FROM ${reads})`)})
+      FROM (${currentOf(feed, sql`(${key}) IN (SELECT ${key} FROM ${reads})`)})
     ) AS c USING (${key})`)
   return sumKinds(store, feed, file.arrival)
 }
@@ -147,21 +162,22 @@ export async function noteRepeated(
 
 function createOverlaps(arrival: number): Statement {
   return {
-    sql: `CREATE OR REPLACE TABLE ${stagingOf(arrival).overlaps}
+    sql: sql`CREATE OR REPLACE TABLE ${id(stagingOf(arrival).overlaps)}
       (version UInt64, kind String, old_version UInt64) ENGINE = MergeTree ORDER BY version`,
   }
 }
 
 async function sumKinds(store: Store, feed: RecordFeed, arrival: number): Promise<RecordOutcome> {
-  const { reads, overlaps } = stagingOf(arrival)
+  const staging = stagingOf(arrival)
+  const [reads, overlaps] = [id(staging.reads), id(staging.overlaps)]
   const [all, old] = await Promise.all([
     store.rows<{ kind: string; rows: string; quantity: string }>({
-      sql: `SELECT o.kind AS kind, toString(count()) AS rows, ${sumOf(feed, 's.')} AS quantity
+      sql: sql`SELECT o.kind AS kind, toString(count()) AS rows, ${sumOf(feed, 's')} AS quantity
         FROM ${reads} AS s INNER JOIN ${overlaps} AS o ON o.version = s.version GROUP BY kind`,
     }),
     store.rows<{ quantity: string }>({
-      sql: `SELECT ${sumOf(feed)} AS quantity FROM (
-          SELECT * FROM ${rowsTable(feed)}
+      sql: sql`SELECT ${sumOf(feed)} AS quantity FROM (
+          SELECT * FROM ${id(rowsTable(feed))}
           WHERE version IN (SELECT old_version FROM ${overlaps} WHERE kind = 'restated')
           LIMIT 1 BY version
         )`,
@@ -185,11 +201,11 @@ export async function keepRecords(
   file: { readonly arrival: number; readonly without: readonly RecordKind[] },
 ): Promise<void> {
   const { reads, overlaps, final } = stagingOf(file.arrival)
-  const without = file.without.map((kind) => `'${kind}'`).join(', ')
   await store.command(createTable(feed, final, 'CREATE OR REPLACE TABLE'))
   await store.command({
-    sql: `INSERT INTO ${final} SELECT * FROM ${reads}
-      WHERE version NOT IN (SELECT version FROM ${overlaps} WHERE kind IN (${without}))`,
+    sql: sql`INSERT INTO ${id(final)} SELECT * FROM ${id(reads)}
+      WHERE version NOT IN (
+        SELECT version FROM ${id(overlaps)} WHERE kind IN ${file.without})`,
     settings: { optimize_on_insert: 0 },
   })
 }
@@ -200,16 +216,10 @@ export function attachRecords(store: Store, feed: RecordFeed, table: string): Pr
 
 /** Takes the rows of an arrival out again, and what was written down of them as a version. */
 export function detachRecords(feed: RecordFeed, arrival: number): readonly Statement[] {
-  const [from, to] = [versionOf(arrival, 0).toString(), versionOf(arrival + 1, 0).toString()]
+  const own = within(sql`version`, lineBounds(arrival, 0, 2 ** 32))
   return [
-    {
-      sql: `DELETE FROM ${rowsTable(feed)} WHERE version >= {from:UInt64} AND version < {to:UInt64}`,
-      parameters: { from, to },
-    },
-    {
-      sql: 'DELETE FROM schedule_version WHERE arrival = {arrival:UInt32}',
-      parameters: { arrival },
-    },
+    { sql: sql`DELETE FROM ${id(rowsTable(feed))} WHERE ${own}` },
+    { sql: sql`DELETE FROM schedule_version WHERE arrival = ${arrival}` },
   ]
 }
 
@@ -217,7 +227,7 @@ export function detachRecords(feed: RecordFeed, arrival: number): readonly State
 export async function countMeters(store: Store, feed: RecordFeed, table: string): Promise<number> {
   if (!feed.columns.includes('MeterID')) return 0
   const [row] = await store.rows<{ meters: string }>({
-    sql: `SELECT toString(uniqExact(meter_id)) AS meters FROM ${table} WHERE meter_id != ''`,
+    sql: sql`SELECT toString(uniqExact(meter_id)) AS meters FROM ${id(table)} WHERE meter_id != ''`,
   })
   return Number(row?.meters ?? 0)
 }

@@ -6,7 +6,7 @@ import { Fault } from '../../schemas/fault.js'
 
 const readBytes = 1 << 20
 
-/** The bytes of a file of this machine, in one buffer: a new one each would keep the collector busy. */
+/** The bytes of a local file, in one buffer: a new buffer for each read would cost garbage collection. */
 export async function* readLocal(path: string): AsyncIterable<Buffer> {
   const file = await attempt(path, () => open(path))
   try {
@@ -21,7 +21,7 @@ export async function* readLocal(path: string): AsyncIterable<Buffer> {
   }
 }
 
-/** Writes all of some bytes at a position; the system may take fewer of them at once. */
+/** Writes all bytes at a position; one call of the system may write fewer. */
 export async function writeAll(
   file: FileHandle,
   bytes: Uint8Array,
@@ -33,7 +33,7 @@ export async function writeAll(
   }
 }
 
-/** Flushes a folder: a name that was given in it outlives a power cut from then on. */
+/** Flushes a folder, so that the names of its files survive a power cut. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path)
   try {
@@ -43,7 +43,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Moves a file, over the border of a file system too, where it is copied under another name first. */
+/** Moves a file; on another file system it is copied under a temporary name first. */
 export function moveFile(from: string, to: string): Promise<void> {
   return attempt(to, async () => {
     await mkdir(dirname(to), { recursive: true, mode: 0o700 })
@@ -56,7 +56,7 @@ export function moveFile(from: string, to: string): Promise<void> {
   })
 }
 
-/** Copies a file: under its name it is there as a whole or not at all. */
+/** Copies a file atomically. */
 export function copyWhole(from: string, to: string): Promise<void> {
   return attempt(to, async () => {
     await mkdir(dirname(to), { recursive: true, mode: 0o700 })
@@ -65,7 +65,7 @@ export function copyWhole(from: string, to: string): Promise<void> {
   })
 }
 
-/** Writes a receipt beside a file that was put away, at once or not at all. */
+/** Writes a receipt beside an archived file atomically. */
 export function putBeside(file: string, receipt: string): Promise<void> {
   const path = `${file}.receipt.json`
   return attempt(path, async () => {
@@ -76,8 +76,8 @@ export function putBeside(file: string, receipt: string): Promise<void> {
 }
 
 /**
- * Writes a file into a folder that others write into too, at once or not at all: as a new file, for
- * what stands there under that name may be a link that leads elsewhere.
+ * Writes a file atomically into a folder that others write into too. It is always a new file: an
+ * existing file of that name may be a link that leads elsewhere.
  */
 export function writeAmongOthers(
   path: string,
@@ -92,7 +92,7 @@ export function writeAmongOthers(
   })
 }
 
-/** What a look at a file found; undefined where there is none. */
+/** The status of a file; undefined if it does not exist. */
 export async function ifThere(looking: Promise<Stats>): Promise<Stats | undefined> {
   try {
     return await looking
@@ -102,29 +102,33 @@ export async function ifThere(looking: Promise<Stats>): Promise<Stats | undefine
   }
 }
 
-/** Runs something on a file or folder; what the operating system refuses is a fault that names it. */
+/** Runs an operation on a file or folder; its failure is a fault that names the path. */
 export async function attempt<T>(path: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } catch (error) {
-    throw toFault(path, error)
+    throw toFileFault(path, error)
   }
 }
 
-/** What the operating system said, as a fault that names the path and the remedy. */
-export function toFault(path: string, error: unknown): Fault {
+/** The error of the operating system as a fault with path and remedy. */
+export function toFileFault(path: string, error: unknown): Fault {
   if (error instanceof Fault) return error
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown'
   if (code === 'EACCES' || code === 'EPERM') {
-    return new Fault('PERMISSION', `${path}: access denied; give this user the right to it`, {
+    return new Fault('PERMISSION', `${path}: access denied; grant this user access`, {
       cause: error,
     })
   }
   if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') {
-    return new Fault('DISK_FULL', `${path}: no space left; free some, loading goes on by itself`, {
-      cause: error,
-    })
+    return new Fault(
+      'DISK_FULL',
+      `${path}: no space left; free some, loading resumes automatically`,
+      {
+        cause: error,
+      },
+    )
   }
-  const found = code === 'ENOENT' ? ' is not there' : `: ${code}`
+  const found = code === 'ENOENT' ? ' does not exist' : `: ${code}`
   return new Fault('SOURCE_UNREACHABLE', `${path}${found}`, { cause: error })
 }

@@ -3,7 +3,7 @@ import type { SecretReference } from '../../schemas/settings/secret.js'
 import type { SettingsOf, SourceKind, SourceSettings } from '../../schemas/settings/source.js'
 import { createFolder, createSubmitSource } from './folder.js'
 import { createRemote } from './remote.js'
-import type { Place } from './remote-files.js'
+import type { RemoteFiles } from './remote-files.js'
 import type { Source } from './source.js'
 import { watched } from './watched.js'
 
@@ -12,7 +12,7 @@ export interface SourceOptions {
   readonly archive: string
   readonly quarantine: string
   readonly freeDiskBytesMin: number
-  /** How files are named, by which those of a set are known. */
+  /** How files are named, from which the files of a set are derived. */
   readonly naming: Naming
   readonly secret: (reference: SecretReference) => string
 }
@@ -22,7 +22,7 @@ type Driver<K extends SourceKind> = (settings: SettingsOf<K>, options: SourceOpt
 type Connect<K extends SourceKind> = (
   settings: SettingsOf<K>,
   secret: SourceOptions['secret'],
-) => () => Promise<Place>
+) => () => Promise<RemoteFiles>
 
 const drivers: { readonly [K in SourceKind]: Driver<K> } = {
   folder: (settings, options) => createFolder({ settings, ...options }),
@@ -31,10 +31,10 @@ const drivers: { readonly [K in SourceKind]: Driver<K> } = {
   s3: remote(async () => (await import('./s3.js')).connectS3),
 }
 
-/** Its library, the largest part of a process without it, is loaded when it first connects. */
+/** The driver's library is large, so it is loaded at the first connection. */
 function remote<K extends SourceKind>(load: () => Promise<Connect<K>>): Driver<K> {
   return (settings, options) => {
-    let made: Promise<() => Promise<Place>> | undefined
+    let made: Promise<() => Promise<RemoteFiles>> | undefined
     const connect = async () => {
       made ??= load().then((connectTo) => connectTo(settings, options.secret))
       return (await made)()
@@ -43,7 +43,7 @@ function remote<K extends SourceKind>(load: () => Promise<Connect<K>>): Driver<K
   }
 }
 
-/** The sources of a profile by their names, and that of files that a person names. */
+/** The sources of a profile by name, and the source of submitted files. */
 export function createSources(
   all: readonly SourceSettings[],
   options: SourceOptions & { readonly tell: (text: string) => void },

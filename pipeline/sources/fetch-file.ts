@@ -4,38 +4,38 @@ import { basename, dirname, join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { createDiskWatch } from '../files/disk.js'
 import type { Arrival } from '../ledger/ledger.js'
-import { attempt, toFault, writeAll } from './disk.js'
-import { type Place, type PlacedFile, refuseChanged } from './remote-files.js'
+import { attempt, toFileFault, writeAll } from './disk.js'
+import { type RemoteFile, type RemoteFiles, refuseChanged } from './remote-files.js'
 
-/** Bytes that a power cut may cost of a copy that is not complete. */
+/** Bytes of an incomplete copy that a power cut may lose. */
 const syncBytes = 67_108_864
-/** Bytes that are written at once, while the next of them come. */
+/** Bytes of one write, while the next are received. */
 const writeBytes = 1_048_576
 
 /**
- * Copies a file from its place to `path`, which is there only when it is whole and on the disk. An
- * attempt that is cut off leaves a part behind, from which the next goes on if the file is still the
- * same: its name says of which file it is and how many of its bytes are on the disk. Two attempts at
- * once do not write into each other's parts. Throws `DISK_FULL` before less than the limit is free.
+ * Copies a remote file to `path`, which exists only once it is complete and flushed. An interrupted
+ * attempt leaves a part from which the next resumes if the file is unchanged: the part's name states
+ * the file and the bytes flushed. Concurrent attempts never write into each other's parts. Throws
+ * `DISK_FULL` before less than the limit is free.
  */
 export async function fetchFile(
-  place: Place,
+  remote: RemoteFiles,
   arrival: Arrival,
   { path, freeDiskBytesMin }: { readonly path: string; readonly freeDiskBytesMin: number },
 ): Promise<void> {
   if (await isThere(path)) return
-  const file = refuseChanged(await place.look(arrival.path), arrival)
+  const file = refuseChanged(await remote.look(arrival.path), arrival)
   const part = await openPart(path, markOf(file))
   const { name } = arrival
   const watch = createDiskWatch({ folder: dirname(path), name, freeDiskBytesMin })
   try {
-    for await (const bytes of bytesOf(place, file, part.bytes())) {
+    for await (const bytes of bytesOf(remote, file, part.bytes())) {
       await watch(file.bytes - part.bytes())
       await part.add(bytes)
       if (part.bytes() > file.bytes) break
     }
     refuseLength(part, file)
-    const after = refuseChanged(await place.look(arrival.path), arrival)
+    const after = refuseChanged(await remote.look(arrival.path), arrival)
     if (after.tag !== file.tag) refuseChanged(undefined, arrival)
   } catch (error) {
     await part.close()
@@ -46,7 +46,7 @@ export async function fetchFile(
   await part.finish()
 }
 
-/** Removes a copy and what there is of parts of it. */
+/** Removes a copy and its parts. */
 export async function dropCopies(path: string): Promise<void> {
   for (const name of await readdir(dirname(path))) {
     if (name !== basename(path) && !name.startsWith(`${basename(path)}.`)) continue
@@ -58,24 +58,28 @@ export async function isThere(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined)) !== undefined
 }
 
-/** What is left of a file; nothing is asked for behind its end. */
-async function* bytesOf(place: Place, file: PlacedFile, offset: number): AsyncIterable<Buffer> {
-  if (offset < file.bytes) yield* place.open(file, offset)
+/** The rest of a file; no request is made at its end. */
+async function* bytesOf(
+  remote: RemoteFiles,
+  file: RemoteFile,
+  offset: number,
+): AsyncIterable<Buffer> {
+  if (offset < file.bytes) yield* remote.open(file, offset)
 }
 
-function refuseLength(part: Part, file: PlacedFile): void {
+function refuseLength(part: Part, file: RemoteFile): void {
   if (part.bytes() === file.bytes) return
   if (part.bytes() > file.bytes) {
-    throw new Fault('SOURCE_CHANGED', `${file.name} grew while it was read; it is read again`)
+    throw new Fault('SOURCE_CHANGED', `${file.name} grew while it was read; it will be read again`)
   }
   throw new Fault(
     'SOURCE_UNREACHABLE',
-    `${file.name} ended after ${part.bytes()} of ${file.bytes} bytes; it is read on`,
+    `${file.name} ended after ${part.bytes()} of ${file.bytes} bytes; the transfer will resume`,
   )
 }
 
-/** Tells the state of a file from any other. */
-function markOf({ path, bytes, modifiedMs, tag }: PlacedFile): string {
+/** Identifies one state of a file. */
+function markOf({ path, bytes, modifiedMs, tag }: RemoteFile): string {
   const state = JSON.stringify([path, bytes, modifiedMs, tag ?? ''])
   return createHash('sha256').update(state).digest('hex').slice(0, 16)
 }
@@ -84,9 +88,9 @@ interface Part {
   add(bytes: Buffer): Promise<void>
   bytes(): number
   path(): string
-  /** Flushes what was added and says so in the name. */
+  /** Flushes what was added and records it in the name. */
   close(): Promise<void>
-  /** Flushes all and gives the part the name of the file, no other in between. */
+  /** Flushes all and renames the part to the file. */
   finish(): Promise<void>
 }
 
@@ -158,7 +162,7 @@ async function openPart(path: string, mark: string): Promise<Part> {
   }
 }
 
-/** Takes over what an earlier attempt left, under a name of one's own; nothing where it has gone. */
+/** Takes over the part of an earlier attempt by renaming it; undefined if it is gone. */
 async function takePart(path: string, mark: string, nameOf: (bytes: number) => string) {
   const found = await findPart(path, mark)
   if (found === undefined) return undefined
@@ -167,13 +171,13 @@ async function takePart(path: string, mark: string, nameOf: (bytes: number) => s
     return found
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw toFault(path, error)
+    throw toFileFault(path, error)
   }
 }
 
 /**
- * The part of this state of the file of which most is on the disk; parts of others are removed. One
- * of which nothing is may be another attempt's, which has just begun: it is left to that.
+ * The longest part of this state of the file; parts of other states are removed. An empty part is
+ * left alone: another attempt may have just begun it.
  */
 async function findPart(path: string, mark: string) {
   const own = `${basename(path)}.`

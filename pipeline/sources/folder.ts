@@ -4,7 +4,7 @@ import { plainName } from '../../schemas/file-name.js'
 import type { Naming } from '../../schemas/name-pattern.js'
 import type { SettingsOf } from '../../schemas/settings/source.js'
 import type { Arrival } from '../ledger/ledger.js'
-import { endFile, type Told } from './after-load.js'
+import { applyAfterLoad, type WritableFiles } from './after-load.js'
 import {
   attempt,
   copyWhole,
@@ -14,7 +14,7 @@ import {
   readLocal,
   writeAmongOthers,
 } from './disk.js'
-import { isSame, type PlacedFile, refuseChanged, toListed } from './remote-files.js'
+import { isSame, type RemoteFile, refuseChanged, toListed } from './remote-files.js'
 import type { Source } from './source.js'
 
 export interface FolderOptions {
@@ -25,13 +25,13 @@ export interface FolderOptions {
 }
 
 /**
- * A folder of this machine that senders write into. Files are read where they lie; one that has ended
- * is moved to the archive or the quarantine, or copied there where the folder keeps it. Links are left
- * alone like folders: a sender would have files read that are not his.
+ * A local folder that senders write into. Files are read in place; after load they are moved to the
+ * archive or the quarantine, or copied there if the folder keeps them. Links are ignored like folders:
+ * through a link a sender could have any file of this machine read.
  */
 export function createFolder(options: FolderOptions): Source {
   const { settings, archive, quarantine } = options
-  const told = toldFolder(settings)
+  const files = writableFolder(settings)
   return {
     name: settings.name,
     keeps: settings.ended === 'mark' || settings.ended === 'leave',
@@ -46,13 +46,13 @@ export function createFolder(options: FolderOptions): Source {
         else await copyWhole(arrival.path, away)
       }
       if (isBad) await putBeside(away, settlement.receipt)
-      await endFile(told, { arrival, settlement, as }, options)
+      await applyAfterLoad(files, { arrival, settlement, as }, options)
     },
     close: async () => undefined,
   }
 }
 
-/** Files that a person named, links too: they are read where they lie and left there. */
+/** Submitted files, links too: they are read in place and stay there. */
 export function createSubmitSource(): Source {
   return {
     name: 'submit',
@@ -64,7 +64,7 @@ export function createSubmitSource(): Source {
   }
 }
 
-function toldFolder({ path: folder, endedFolder }: SettingsOf<'folder'>): Told {
+function writableFolder({ path: folder, endedFolder }: SettingsOf<'folder'>): WritableFiles {
   return {
     look,
     write: (name, content) => writeAmongOthers(join(folder, name), content),
@@ -73,8 +73,8 @@ function toldFolder({ path: folder, endedFolder }: SettingsOf<'folder'>): Told {
   }
 }
 
-async function listFolder(folder: string): Promise<readonly PlacedFile[]> {
-  const files: PlacedFile[] = []
+async function listFolder(folder: string): Promise<readonly RemoteFile[]> {
+  const files: RemoteFile[] = []
   for (const name of await attempt(folder, () => readdir(folder))) {
     const file = await look(join(folder, name)).catch(() => undefined)
     if (file !== undefined) files.push(file)
@@ -82,7 +82,7 @@ async function listFolder(folder: string): Promise<readonly PlacedFile[]> {
   return files
 }
 
-type Look = (path: string) => Promise<PlacedFile | undefined>
+type Look = (path: string) => Promise<RemoteFile | undefined>
 
 const look = lookBy(lstat)
 const lookThrough = lookBy(stat)
@@ -95,7 +95,7 @@ function lookBy(status: typeof stat | typeof lstat): Look {
   }
 }
 
-/** A folder that cannot be looked into, such as one that is not mounted, has not lost its files. */
+/** A folder that cannot be read, for example one that is not mounted, has not lost its files. */
 async function* readUnchanged(arrival: Arrival, look: Look): AsyncIterable<Buffer> {
   const prove = async () => {
     const found = await look(arrival.path)

@@ -6,27 +6,27 @@ import { Client, type FileInfo, FTPError } from 'basic-ftp'
 import { Fault, type FaultCode } from '../../schemas/fault.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
 import type { SettingsOf } from '../../schemas/settings/source.js'
-import { isPlain, type Place, type PlacedFile } from './remote-files.js'
+import { isPlain, type RemoteFile, type RemoteFiles } from './remote-files.js'
 
 type Ftp = SettingsOf<'ftp'>
 
 const readBytes = 1 << 20
 
 /**
- * Times that were asked for, by path. A listing often shows minutes only, so each file is asked for
- * its time once, and again when its line in the listing is another.
+ * Modification times by path. Many listings show minutes only, so the time of each file is requested
+ * once, and again when its line in the listing changes.
  */
 type Times = Map<string, { readonly line: string; readonly modifiedMs: number }>
 
 type Secret = (reference: SecretReference) => string
 
 /**
- * Connects to an FTP server, over TLS unless the profile says otherwise: the certificate is checked,
- * and a server that offers no TLS is refused before the password is sent.
+ * Connects to an FTP server, over TLS unless the profile disables it: the certificate is verified, and
+ * a server without TLS is refused before the password is sent.
  */
-export function connectFtp(settings: Ftp, secret: Secret): () => Promise<Place> {
+export function connectFtp(settings: Ftp, secret: Secret): () => Promise<RemoteFiles> {
   const times: Times = new Map()
-  return async () => createPlace(settings, { client: await connect(settings, secret), times })
+  return async () => createRemoteFiles(settings, { client: await connect(settings, secret), times })
 }
 
 async function connect(settings: Ftp, secret: Secret): Promise<Client> {
@@ -47,11 +47,11 @@ async function connect(settings: Ftp, secret: Secret): Promise<Client> {
   return client
 }
 
-/** What a server that does not know AUTH TLS answers to it is no word on the password. */
+/** An error answer to AUTH TLS means that the server lacks TLS, not that the password is wrong. */
 function refuseClear({ host, port }: Ftp): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof FTPError)) throw error
-    const detail = `${host}:${port} offers no TLS (${error.message}); tls: off sends all in the clear`
+    const detail = `${host}:${port} does not support TLS (${error.message}); tls: off sends everything unencrypted`
     throw new Fault('SOURCE_REFUSED', detail, { cause: error })
   }
 }
@@ -61,7 +61,7 @@ interface Connected {
   readonly times: Times
 }
 
-function createPlace(settings: Ftp, { client, times }: Connected): Place {
+function createRemoteFiles(settings: Ftp, { client, times }: Connected): RemoteFiles {
   const folder = settings.path
   const at = (name: string) => posix.join(folder, name)
   const ask = <T>(path: string, run: () => Promise<T>) =>
@@ -97,7 +97,7 @@ function createPlace(settings: Ftp, { client, times }: Connected): Place {
         const shown = (await client.list(folder)).filter((one) => one.isFile && isPlain(one.name))
         const paths = new Set(shown.map(({ name }) => at(name)))
         for (const path of times.keys()) if (!paths.has(path)) times.delete(path)
-        const files: PlacedFile[] = []
+        const files: RemoteFile[] = []
         for (const one of shown) {
           const file = await timed(one)
           if (file !== undefined) files.push(file)
@@ -134,7 +134,7 @@ function createPlace(settings: Ftp, { client, times }: Connected): Place {
   }
 }
 
-/** One that is not read to its end closes the connection, which cannot be used before it. */
+/** An incomplete download closes the connection, which cannot be used until the download ends. */
 async function* download(
   client: Client,
   asked: { readonly settings: Ftp; readonly path: string; readonly offset: number },
@@ -159,7 +159,7 @@ async function* download(
   }
 }
 
-/** 550: not there, or not to be had. */
+/** 550: the file does not exist or is not accessible. */
 function isGone(error: unknown): boolean {
   return error instanceof FTPError && error.code === 550
 }
@@ -179,10 +179,10 @@ function toFault({ host, port, user }: Ftp, path: string, error: unknown): Fault
   const where = `${host}:${port} ${path}`.trim()
   if (error instanceof FTPError) {
     const fault = codes[error.code] ?? (error.code < 500 ? 'SOURCE_UNREACHABLE' : 'SOURCE_REFUSED')
-    return new Fault(fault, `${where} answers ${user}: ${message}`, { cause: error })
+    return new Fault(fault, `${where} answered ${user}: ${message}`, { cause: error })
   }
   if (certificateCodes.test(String(code))) {
-    const detail = `${where}: its certificate is not trusted (${message}); name its authority in caFile`
+    const detail = `${where}: its certificate is not trusted (${message}); set caFile to its authority`
     return new Fault('SOURCE_IDENTITY', detail, { cause: error })
   }
   return new Fault('SOURCE_UNREACHABLE', `${where}: ${message}`, { cause: error })

@@ -1,51 +1,51 @@
-import type { Place } from './remote-files.js'
+import type { RemoteFiles } from './remote-files.js'
 
-/** Connections to one place, opened when they are needed and kept for a while. */
+/** A pool of connections to one source; idle connections are closed after a while. */
 export interface Link {
-  /** Runs something on a connection of its own; after a failure the connection is not used again. */
-  use<T>(run: (place: Place) => Promise<T>): Promise<T>
+  /** Runs an operation on a connection of its own; after a failure the connection is closed. */
+  use<T>(run: (remote: RemoteFiles) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
 const idleMsMax = 10_000
 
-export function createLink(connect: () => Promise<Place>): Link {
-  const idle = new Map<Place, NodeJS.Timeout>()
+export function createLink(connect: () => Promise<RemoteFiles>): Link {
+  const idle = new Map<RemoteFiles, NodeJS.Timeout>()
   let isClosed = false
-  const take = (): Place | undefined => {
-    for (const [place, timer] of idle) {
+  const take = (): RemoteFiles | undefined => {
+    for (const [remote, timer] of idle) {
       clearTimeout(timer)
-      idle.delete(place)
-      if (place.isOpen()) return place
+      idle.delete(remote)
+      if (remote.isOpen()) return remote
     }
     return undefined
   }
-  const keep = async (place: Place) => {
-    if (isClosed || !place.isOpen()) return place.close()
+  const keep = async (remote: RemoteFiles) => {
+    if (isClosed || !remote.isOpen()) return remote.close()
     const timer = setTimeout(() => {
-      idle.delete(place)
-      void place.close()
+      idle.delete(remote)
+      void remote.close()
     }, idleMsMax)
-    idle.set(place, timer)
+    idle.set(remote, timer)
   }
   return {
     use: async (run) => {
-      const place = take() ?? (await connect())
+      const remote = take() ?? (await connect())
       try {
-        const result = await run(place)
-        await keep(place)
+        const result = await run(remote)
+        await keep(remote)
         return result
       } catch (error) {
-        await place.close()
+        await remote.close()
         throw error
       }
     },
     close: async () => {
       isClosed = true
       for (const timer of idle.values()) clearTimeout(timer)
-      const places = [...idle.keys()]
+      const remotes = [...idle.keys()]
       idle.clear()
-      await Promise.all(places.map((place) => place.close()))
+      await Promise.all(remotes.map((remote) => remote.close()))
     },
   }
 }

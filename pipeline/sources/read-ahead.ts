@@ -2,18 +2,17 @@ export interface Range {
   readonly from: number
   readonly to: number
   readonly blockBytes: number
-  /** Blocks that are asked for before the first of them has come. */
+  /** Blocks requested before the first one is received. */
   readonly blocksAhead: number
 }
 
-/** Fills a buffer with the bytes from a position on; tells how many there were. */
+/** Fills a buffer with the bytes from a position on; returns how many there were. */
 export type Fill = (block: Buffer, from: number) => Promise<number>
 
 /**
- * The bytes of a range in their order, read in blocks of which several are under way at once. Ends
- * early where a block comes short: that is where the file ends. A block holds its bytes until the next
- * is asked for: the same few buffers are filled again and again, for new ones would keep the collector
- * busy.
+ * The bytes of a range in order, read in several concurrent blocks. Ends early at a short block, which
+ * is the end of the file. A block is valid until the next is read: the buffers are reused to avoid
+ * garbage collection.
  */
 export async function* readAhead(
   fill: Fill,

@@ -4,14 +4,14 @@ import type { Naming } from '../../schemas/name-pattern.js'
 import type { Arrival } from '../ledger/ledger.js'
 import type { Listed } from './source.js'
 
-/** A file as a place shows it. */
-export interface PlacedFile {
+/** A file as the remote file system lists it. */
+export interface RemoteFile {
   readonly name: string
-  /** How the place itself names it. */
+  /** Its name there. */
   readonly path: string
   readonly bytes: number
   readonly modifiedMs: number
-  /** Another for other bytes, where the place has such a thing. */
+  /** Changes with the bytes, where the protocol has such a tag (an ETag). */
   readonly tag?: string | undefined
 }
 
@@ -20,20 +20,17 @@ export interface PlacedFile {
  * failure is a Fault: `SOURCE_UNREACHABLE`, `SOURCE_LOGIN`, `SOURCE_IDENTITY`, `PERMISSION`,
  * `SOURCE_REFUSED`.
  */
-export interface Place {
-  /** Every plain file of the folder, to the last one. */
-  list(): Promise<readonly PlacedFile[]>
-  look(path: string): Promise<PlacedFile | undefined>
-  /**
-   * The bytes of a file from an offset on, which lies before its end. What is yielded holds them until
-   * the next is asked for.
-   */
-  open(file: PlacedFile, offset: number): AsyncIterable<Buffer>
-  /** Writes a file of ours into the folder, at once or not at all. */
+export interface RemoteFiles {
+  /** Every plain file of the folder. */
+  list(): Promise<readonly RemoteFile[]>
+  look(path: string): Promise<RemoteFile | undefined>
+  /** The bytes of a file from an offset before its end; a buffer is valid until the next is read. */
+  open(file: RemoteFile, offset: number): AsyncIterable<Buffer>
+  /** Writes a file of ours into the folder atomically. */
   write(name: string, content: Content): Promise<void>
-  /** Moves a file to the folder of those that have ended, under another name. */
-  move(file: PlacedFile, name: string): Promise<void>
-  /** A file that is gone already is no failure. */
+  /** Moves a file to `endedFolder` under another name. */
+  move(file: RemoteFile, name: string): Promise<void>
+  /** Succeeds if the file is already gone. */
   remove(path: string): Promise<void>
   isOpen(): boolean
   close(): Promise<void>
@@ -48,12 +45,12 @@ interface Named {
 }
 
 /**
- * The files that could be taken, each once though it be shown twice: oldest first, and of those that
- * came in one moment, as after an outage, that of the earlier day first.
+ * The files that can be loaded, each once even if it is listed twice: oldest first, and of files of
+ * the same instant, as after an outage, the one of the earlier day first.
  */
 export function toListed(
   { settings, naming }: Named,
-  files: readonly PlacedFile[],
+  files: readonly RemoteFile[],
 ): readonly Listed[] {
   const once = new Map(files.map((file) => [file.path, file]))
   const present = new Set(files.map((file) => file.name))
@@ -87,19 +84,19 @@ function announcementOf(
 }
 
 /**
- * Whether a name that a server shows is that of a file in its folder: one that leads elsewhere, that
- * would end a command, or that is not UTF-8 and so can never be named again, is not asked for.
+ * Whether a listed name is a file in the folder itself. A name that leads elsewhere, that would end a
+ * command, or that is not UTF-8 and so cannot be requested, is ignored.
  */
 export function isPlain(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && !/[/\p{Cc}\uFFFD]/u.test(name)
 }
 
-/** Whether a file is still what it was when it arrived. */
-export function isSame(found: PlacedFile | undefined, arrival: Arrival): boolean {
+/** Whether a file has the size and time that it had when it arrived. */
+export function isSame(found: RemoteFile | undefined, arrival: Arrival): boolean {
   return found?.bytes === arrival.bytes && found.modifiedMs === arrival.modifiedMs
 }
 
-export function refuseChanged(found: PlacedFile | undefined, arrival: Arrival): PlacedFile {
+export function refuseChanged(found: RemoteFile | undefined, arrival: Arrival): RemoteFile {
   if (found === undefined) {
     throw new Fault('SOURCE_CHANGED', `${arrival.name} is gone from its source; send it again`)
   }

@@ -4,11 +4,11 @@ import { plainName } from '../../schemas/file-name.js'
 import type { Naming } from '../../schemas/name-pattern.js'
 import type { SourceSettings } from '../../schemas/settings/source.js'
 import type { Arrival } from '../ledger/ledger.js'
-import { endFile } from './after-load.js'
+import { applyAfterLoad } from './after-load.js'
 import { moveFile, putBeside, readLocal } from './disk.js'
 import { fetchFile, isThere } from './fetch-file.js'
 import { createLink } from './link.js'
-import { type Place, toListed } from './remote-files.js'
+import { type RemoteFiles, toListed } from './remote-files.js'
 import type { Source } from './source.js'
 
 export interface RemoteOptions {
@@ -16,33 +16,33 @@ export interface RemoteOptions {
   readonly landing: string
   readonly archive: string
   readonly quarantine: string
-  /** Bytes that stay free where copies land. */
+  /** Bytes that must stay free in the landing folder. */
   readonly freeDiskBytesMin: number
   readonly naming: Naming
-  readonly connect: () => Promise<Place>
+  readonly connect: () => Promise<RemoteFiles>
 }
 
-/** Where the copy of a file that came from elsewhere lies until it has ended. */
+/** The path of a remote file's local copy until it is settled. */
 export function copyOf(landing: string, arrival: number): string {
   return join(landing, `${arrival}.file`)
 }
 
 /**
- * A source on another machine. A file is copied to the landing, whole and durable, before it is read;
- * the copy becomes the archive's. Only then is the file at the source taken away.
+ * A source on another machine. A file is copied to the landing, complete and durable, before it is
+ * read; the copy moves to the archive. Only then is the file removed from the source.
  */
 export function createRemote(options: RemoteOptions): Source {
   const { settings, landing, freeDiskBytesMin } = options
   const link = createLink(options.connect)
   const fetch = (arrival: Arrival) =>
-    link.use((place) => {
+    link.use((remote) => {
       const path = copyOf(landing, arrival.arrival)
-      return fetchFile(place, arrival, { path, freeDiskBytesMin })
+      return fetchFile(remote, arrival, { path, freeDiskBytesMin })
     })
   return {
     name: settings.name,
     keeps: settings.ended === 'mark' || settings.ended === 'leave',
-    list: () => link.use(async (place) => toListed(options, await place.list())),
+    list: () => link.use(async (remote) => toListed(options, await remote.list())),
     fetch,
     read: (arrival) => readCopy(arrival),
     settle: async (arrival, settlement) => {
@@ -53,7 +53,7 @@ export function createRemote(options: RemoteOptions): Source {
       if (settings.ended === 'take' && !(await isThere(away))) await fetch(arrival).catch(letGo)
       if (await isThere(copy)) await moveFile(copy, away)
       if (settlement.outcome === 'quarantined') await putBeside(away, settlement.receipt)
-      await link.use((place) => endFile(place, { arrival, settlement, as }, options))
+      await link.use((remote) => applyAfterLoad(remote, { arrival, settlement, as }, options))
     },
     close: link.close,
   }
@@ -65,7 +65,7 @@ export function createRemote(options: RemoteOptions): Source {
   }
 }
 
-/** What has gone from the source, or is another file by now, cannot be kept and is not touched. */
+/** A file that is gone from the source or was replaced cannot be archived and is not touched. */
 function letGo(error: unknown): void {
   if (!(error instanceof Fault) || error.code !== 'SOURCE_CHANGED') throw error
 }

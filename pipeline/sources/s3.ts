@@ -14,22 +14,22 @@ import {
 import { Fault, type FaultCode } from '../../schemas/fault.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
 import type { SettingsOf } from '../../schemas/settings/source.js'
-import { isPlain, type Place, type PlacedFile } from './remote-files.js'
+import { isPlain, type RemoteFile, type RemoteFiles } from './remote-files.js'
 
 type S3 = SettingsOf<'s3'>
 
-/** What one `CopyObject` takes, 5 GiB. */
+/** The limit of one `CopyObject`, 5 GiB. */
 const copyBytesMax = 5 * 1024 ** 3
 
 /**
- * A bucket of Amazon's S3 or of a server that speaks it. The keys right below the prefix are the
- * files; what belongs to one state of an object is asked for under its ETag.
+ * A bucket of Amazon S3 or of a compatible server. The keys directly below the prefix are the files;
+ * requests about one state of an object carry its ETag.
  */
 export function connectS3(
   settings: S3,
   secret: (reference: SecretReference) => string,
-): () => Promise<Place> {
-  return async () => createPlace(settings, createClient(settings, secret))
+): () => Promise<RemoteFiles> {
+  return async () => createRemoteFiles(settings, createClient(settings, secret))
 }
 
 function createClient(settings: S3, secret: (reference: SecretReference) => string): S3Client {
@@ -50,7 +50,7 @@ function createClient(settings: S3, secret: (reference: SecretReference) => stri
   })
 }
 
-function createPlace(settings: S3, client: S3Client): Place {
+function createRemoteFiles(settings: S3, client: S3Client): RemoteFiles {
   const { bucket: Bucket, prefix } = settings
   const ask = <T>(key: string, run: () => Promise<T>) =>
     run().catch((error: unknown) => {
@@ -115,25 +115,25 @@ const pagesMax = 10_000
 async function listAll(
   client: S3Client,
   folder: { readonly Bucket: string; readonly Prefix: string },
-): Promise<readonly PlacedFile[]> {
-  const files: PlacedFile[] = []
+): Promise<readonly RemoteFile[]> {
+  const files: RemoteFile[] = []
   const tokens = new Set<string | undefined>()
   let ContinuationToken: string | undefined
   do {
-    if (tokens.has(ContinuationToken)) throw new Error('the listing goes in a circle')
+    if (tokens.has(ContinuationToken)) throw new Error('the listing repeats a continuation token')
     if (tokens.add(ContinuationToken).size > pagesMax) {
-      throw new Error(`the listing has more than ${pagesMax} pages; take what has ended away`)
+      throw new Error(`the listing has more than ${pagesMax} pages; remove loaded files`)
     }
     const asked = new ListObjectsV2Command({ ...folder, Delimiter: '/', ContinuationToken })
     const page = await client.send(asked)
-    if (page.IsTruncated === undefined) throw new Error('the answer is no listing')
+    if (page.IsTruncated === undefined) throw new Error('the response is not a listing')
     for (const object of page.Contents ?? []) {
       const file = toFile(folder.Prefix, object)
       if (isPlain(file.name)) files.push(file)
     }
     ContinuationToken = page.IsTruncated ? page.NextContinuationToken : undefined
     if (page.IsTruncated && ContinuationToken === undefined) {
-      throw new Error('the listing is cut short without a token to go on with')
+      throw new Error('the listing is truncated and has no continuation token')
     }
   } while (ContinuationToken !== undefined)
   return files
@@ -146,18 +146,18 @@ interface Shown {
   readonly ETag?: string | undefined
 }
 
-/** Whole seconds: a listing gives more than a look does. */
-function toFile(prefix: string, { Key = '', Size = 0, LastModified, ETag }: Shown): PlacedFile {
+/** Whole seconds: a listing has a finer time than HeadObject. */
+function toFile(prefix: string, { Key = '', Size = 0, LastModified, ETag }: Shown): RemoteFile {
   const seconds = Math.floor((LastModified?.getTime() ?? 0) / 1_000)
   const name = Key.slice(prefix.length)
   return { name, path: Key, bytes: Size, modifiedMs: seconds * 1_000, tag: ETag }
 }
 
-function refuseLarge({ path, bytes }: PlacedFile): void {
+function refuseLarge({ path, bytes }: RemoteFile): void {
   if (bytes <= copyBytesMax) return
   throw new Fault(
     'SOURCE_REFUSED',
-    `${path} has ${bytes} bytes and S3 copies ${copyBytesMax} at once; use ended: take, mark or leave`,
+    `${path} has ${bytes} bytes and S3 copies at most ${copyBytesMax}; use ended: take, mark or leave`,
   )
 }
 

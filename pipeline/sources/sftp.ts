@@ -8,29 +8,29 @@ import { Fault, type FaultCode } from '../../schemas/fault.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
 import type { SettingsOf } from '../../schemas/settings/source.js'
 import { readAhead } from './read-ahead.js'
-import { isPlain, type Place, type PlacedFile } from './remote-files.js'
+import { isPlain, type RemoteFile, type RemoteFiles } from './remote-files.js'
 
 type Sftp = SettingsOf<'sftp'>
 type Secret = (reference: SecretReference) => string
 
 /**
- * Bytes asked for at once, the most that OpenSSH gives, and how often before the first has come: more
- * than the library's window of 2 MB, so that the server reads on while we write.
+ * Bytes of a request, the most that OpenSSH returns, and concurrent requests: more than the library's
+ * window of 2 MB, so that the server reads while we write.
  */
 const blockBytes = 261_120
 const blocksAhead = 16
 
 /**
- * Connects to an SFTP server whose key is one that the profile pins. Another key ends the connection
- * before a password or a signature is sent, with a fault that shows its fingerprint.
+ * Connects to an SFTP server with one of the profile's pinned host keys. Another key ends the
+ * connection before a password or a signature is sent; the fault shows its fingerprint.
  */
-export function connectSftp(settings: Sftp, secret: Secret): () => Promise<Place> {
+export function connectSftp(settings: Sftp, secret: Secret): () => Promise<RemoteFiles> {
   return () => connect(settings, secret)
 }
 
-async function connect(settings: Sftp, secret: Secret): Promise<Place> {
+async function connect(settings: Sftp, secret: Secret): Promise<RemoteFiles> {
   const where = `${settings.host}:${settings.port}`
-  const told: { shown?: string; level?: string } = {}
+  const seen: { shown?: string; level?: string } = {}
   let isOpen = true
   const client = new Client(where, {
     error: () => undefined,
@@ -38,7 +38,7 @@ async function connect(settings: Sftp, secret: Secret): Promise<Place> {
     close: () => undefined,
   })
   client.on('error', (error: { level?: string }) => {
-    told.level ??= error.level ?? ''
+    seen.level ??= error.level ?? ''
   })
   client.on('close', () => {
     isOpen = false
@@ -56,22 +56,22 @@ async function connect(settings: Sftp, secret: Secret): Promise<Place> {
       keepaliveInterval: Math.ceil(settings.timeoutMs / 4),
       keepaliveCountMax: 3,
       hostVerifier: (key: Buffer) => {
-        told.shown = fingerprintOf(key)
-        return settings.hostKeys.some((pinned) => isEqual(pinned, told.shown ?? ''))
+        seen.shown = fingerprintOf(key)
+        return settings.hostKeys.some((pinned) => isEqual(pinned, seen.shown ?? ''))
       },
     })
   }
   const sftp = await open().catch(async (error: Error) => {
     await client.end().catch(() => undefined)
     socket.destroy()
-    throw refusal(settings, told, error)
+    throw refusal(settings, seen, error)
   })
-  return createPlace(settings, { client, sftp, isOpen: () => isOpen })
+  return createRemoteFiles(settings, { client, sftp, isOpen: () => isOpen })
 }
 
 /**
- * A connection that sends what is asked at once. The library's own would hold a request back until what
- * was sent before is acknowledged, and the server idles meanwhile: half the speed.
+ * A socket without Nagle's delay. The library's own would hold a request back until the one before is
+ * acknowledged, which halves the speed.
  */
 function openSocket({ host, port }: Sftp): Socket {
   return connectTcp({ host, port, noDelay: true }).on('error', () => undefined)
@@ -88,21 +88,21 @@ function isEqual(a: string, b: string): boolean {
 
 function refusal(
   settings: Sftp,
-  told: { readonly shown?: string; readonly level?: string },
+  seen: { readonly shown?: string; readonly level?: string },
   cause: Error,
 ): Fault {
   if (cause instanceof Fault) return cause
   const { host, port, user, hostKeys } = settings
-  const { shown, level } = told
+  const { shown, level } = seen
   if (shown !== undefined && !hostKeys.some((pinned) => isEqual(pinned, shown))) {
     return new Fault(
       'SOURCE_IDENTITY',
-      `${host}:${port} shows the key ${shown}, which is not in hostKeys (${hostKeys.join(', ')}); ask its operator, and pin it only if it is theirs`,
+      `${host}:${port} shows the key ${shown}, which is not in hostKeys (${hostKeys.join(', ')}); pin it only if the server's operator confirms it`,
       { cause },
     )
   }
   if (level === 'client-authentication') {
-    const detail = `${host}:${port} refuses ${user}: the key or password is not his there`
+    const detail = `${host}:${port} refused ${user}: wrong key or password`
     return new Fault('SOURCE_LOGIN', detail, { cause })
   }
   if (/privateKey|passphrase/.test(cause.message) && shown === undefined) {
@@ -118,7 +118,7 @@ interface Connected {
   readonly isOpen: () => boolean
 }
 
-function createPlace(settings: Sftp, { client, sftp, isOpen }: Connected): Place {
+function createRemoteFiles(settings: Sftp, { client, sftp, isOpen }: Connected): RemoteFiles {
   const folder = settings.path
   const at = (name: string) => posix.join(folder, name)
   const ask = <T>(what: string, run: () => Promise<T>) =>
@@ -179,8 +179,8 @@ function createPlace(settings: Sftp, { client, sftp, isOpen }: Connected): Place
 }
 
 /**
- * Moves a file over what is there, in one step, which servers other than OpenSSH's need not know how
- * to do: false where this one does not, which the library tells by throwing at once.
+ * Moves a file over an existing one in one step; false if the server lacks this extension of OpenSSH,
+ * in which case the library throws immediately.
  */
 function moveOver(sftp: SFTPWrapper, from: string, to: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
@@ -192,7 +192,7 @@ function moveOver(sftp: SFTPWrapper, from: string, to: string): Promise<boolean>
   })
 }
 
-function toFile(path: string, { size, mtime }: Pick<Stats, 'size' | 'mtime'>): PlacedFile {
+function toFile(path: string, { size, mtime }: Pick<Stats, 'size' | 'mtime'>): RemoteFile {
   return { name: posix.basename(path), path, bytes: size, modifiedMs: mtime * 1_000 }
 }
 
@@ -204,7 +204,7 @@ function openFile(
   sftp.open(path, 'r', done)
 }
 
-/** As many bytes as the file has there; a server may give fewer than asked for. */
+/** Reads until the block is full or the file ends: a server may return fewer bytes than requested. */
 function fillBlock(
   sftp: SFTPWrapper,
   handle: Buffer,
@@ -234,7 +234,7 @@ function toFault(settings: Sftp, what: string, error: Error & { code?: number | 
   const { code } = error
   const [fault, detail]: readonly [FaultCode, string] =
     code === permissionDenied
-      ? ['PERMISSION', `${where}: access denied; give ${settings.user} the right to it there`]
+      ? ['PERMISSION', `${where}: access denied; grant ${settings.user} access on the server`]
       : typeof code === 'number'
         ? ['SOURCE_REFUSED', `${where}: ${error.message}`]
         : ['SOURCE_UNREACHABLE', `${where}: ${error.message}`]

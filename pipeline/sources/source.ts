@@ -1,14 +1,14 @@
-import type { Arrival, Entry } from '../ledger/ledger.js'
+import type { Arrival, FileEntry } from '../ledger/ledger.js'
 
-/** A file that a source shows, before anything is known of its content. */
-export interface Listed extends Omit<Entry, 'force'> {
-  /** Whether a sign of the sender (a done-file, a manifest) says that it is complete. */
+/** A file that a source lists; its content is not known yet. */
+export interface Listed extends Omit<FileEntry, 'force'> {
+  /** Whether a done-file or a manifest of the sender marks it as complete. */
   readonly announced: boolean
-  /** Whether a done-file says that all rate files of its company and day are there. */
+  /** Whether a done-file marks the rate files of its company and day as complete. */
   readonly setAnnounced?: boolean
 }
 
-/** What became of a file, as far as its source is concerned. */
+/** The outcome of a file, for its source. */
 export interface Settlement {
   readonly outcome: 'published' | 'quarantined' | 'duplicate'
   readonly receipt: string
@@ -16,29 +16,26 @@ export interface Settlement {
   readonly rejectsPath: string | undefined
 }
 
-/**
- * Where files come from. A driver names a file by what the sender called it; what is stored locally
- * is named by our own numbers.
- */
+/** Where files come from. The sender names files at the source; local names are our own numbers. */
 export interface Source {
   readonly name: string
-  /** Whether a file that was settled goes on standing there: then it has not come again. */
+  /** Whether settled files stay at the source: listing one then is not a new arrival. */
   readonly keeps: boolean
-  /** All files that could be taken, oldest first; unfinished names are left out. */
+  /** All files that can be loaded, oldest first, without temporary names. */
   list(): Promise<readonly Listed[]>
   /**
-   * Brings a file onto this machine, durably, going on where an earlier attempt was cut off. Absent
-   * where files lie here already. `SOURCE_CHANGED` if it is no longer what was listed.
+   * Copies a file to this machine durably and resumes an interrupted copy. Absent for local files.
+   * Throws `SOURCE_CHANGED` if it is not the file that was listed.
    */
   fetch?(arrival: Arrival): Promise<void>
   /**
-   * The bytes as they stand now, each piece good until the next is asked for; `SOURCE_CHANGED` if
-   * they are no longer what was listed.
+   * The bytes; each buffer is valid until the next is read. Throws `SOURCE_CHANGED` if the file is
+   * not the one that was listed.
    */
   read(arrival: Arrival): AsyncIterable<Buffer>
   /**
-   * Puts the file away, hands back receipt and rejects and tells the source that it has ended;
-   * repeating it changes nothing, and a file that was replaced meanwhile is left alone.
+   * Archives the file, returns receipt and rejects to the source and applies its action after load.
+   * Idempotent; a file that was replaced meanwhile is not touched.
    */
   settle(arrival: Arrival, settlement: Settlement): Promise<void>
   close(): Promise<void>

@@ -1,5 +1,5 @@
 import type { Store } from '../store/clickhouse.js'
-import { createCodec, instant, plain, type Row } from '../store/columns.js'
+import { createCodec, dateTime, plain, type Row } from '../store/columns.js'
 import { sql } from '../store/sql.js'
 
 /** Failures in a row of listing a source. */
@@ -12,7 +12,7 @@ export interface SourceFailure {
 }
 
 export interface SourceState {
-  /** When an operator paused it; undefined where nobody did. */
+  /** When an operator paused it; undefined if it is not paused. */
   readonly pausedAt: Date | undefined
   readonly failure: SourceFailure | undefined
 }
@@ -31,8 +31,8 @@ const codec = createCodec<Aspect>({
   failures: plain(),
   code: plain(),
   detail: plain(),
-  since: instant,
-  retryAt: instant,
+  since: dateTime,
+  retryAt: dateTime,
 })
 
 /** The sources that are paused or fail. */
@@ -65,7 +65,7 @@ export interface Change {
   readonly at: Date
 }
 
-/** The failures of a source; undefined when it answers again. */
+/** Records the failures of a source; undefined when it responds again. */
 export function recordFailure(
   store: Store,
   source: string,

@@ -1,7 +1,7 @@
 import { passingFault } from '../queues/wait.js'
 import type { Source } from './source.js'
 
-/** A source that tells, once each, that it cannot be looked at, why, and that it can again. */
+/** A source that reports once that listing it fails and why, and once that it works again. */
 export function watched(source: Source, tell: (text: string) => void): Source {
   let told: string | undefined
   return {
@@ -9,7 +9,7 @@ export function watched(source: Source, tell: (text: string) => void): Source {
     list: async () => {
       try {
         const listed = await source.list()
-        if (told !== undefined) tell(`source ${source.name} is looked at again`)
+        if (told !== undefined) tell(`source ${source.name} responds again`)
         told = undefined
         return listed
       } catch (error) {

@@ -2,7 +2,7 @@ import { Fault, type FaultCode } from '../../schemas/fault.js'
 import type { PipelineContext } from '../context.js'
 import { isLeftAlone, pauseMsOf } from '../queues/back-off.js'
 import { readSources, recordFailure, type SourceFailure } from '../sources/state.js'
-import { poll, type Stillness } from './poll.js'
+import { poll, type Stability } from './poll.js'
 
 /** Faults that a source is to blame for; any other says nothing of it. */
 const blames: ReadonlySet<FaultCode> = new Set([
@@ -22,13 +22,13 @@ const pauseMsMax = 300_000
 export async function pollWhenDue(
   context: PipelineContext,
   name: string,
-  stillness: Stillness,
+  stability: Stability,
 ): Promise<void> {
   const { pausedAt, failure } = (await readSources(context.store)).get(name) ?? {}
   if (pausedAt !== undefined) return
   if (failure !== undefined && isPaused(failure, context.now())) return
   try {
-    await poll(context, name, stillness)
+    await poll(context, name, stability)
     if (failure !== undefined) await recordFailure(context.store, name, undefined)
   } catch (error) {
     if (error instanceof Fault && blames.has(error.code)) {

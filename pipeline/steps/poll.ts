@@ -1,13 +1,13 @@
 import { rateSetOf } from '../../schemas/file-name.js'
 import type { PipelineContext } from '../context.js'
 import type { FileState } from '../ledger/file-state.js'
-import type { Entry } from '../ledger/ledger.js'
+import type { FileEntry } from '../ledger/ledger.js'
 import { membersOf } from '../records/set.js'
 import type { Listed } from '../sources/source.js'
 import { begin } from './forward.js'
 
 /** What the last polls of a source showed: how often in a row each file stood still, and since when. */
-export type Stillness = Map<
+export type Stability = Map<
   string,
   { readonly seen: string; readonly polls: number; readonly since: number }
 >
@@ -24,7 +24,7 @@ const restingMs = 60_000
 export async function poll(
   context: PipelineContext,
   name: string,
-  stillness: Stillness,
+  stability: Stability,
 ): Promise<void> {
   const source = context.sources.get(name)
   const profile = context.profile.sources.find((one) => one.name === name)
@@ -32,14 +32,14 @@ export async function poll(
   const known = new Set((await context.ledger.knownOf(source)).map(keyOf))
   const listed = await source.list()
   const present = new Set(listed.map((one) => one.path))
-  for (const path of stillness.keys()) if (!present.has(path)) stillness.delete(path)
+  for (const path of stability.keys()) if (!present.has(path)) stability.delete(path)
   const { settlePolls } = profile
   const fresh = listed.filter((one) => !known.has(keyOf(one)))
   const finished = new Set(
-    fresh.filter((one) => isFinished(context, one, { stillness, settlePolls })),
+    fresh.filter((one) => isFinished(context, one, { stability, settlePolls })),
   )
   const groups = groupSets(context, fresh).filter(
-    (group) => group.every((one) => finished.has(one)) && isComplete(context, group, stillness),
+    (group) => group.every((one) => finished.has(one)) && isComplete(context, group, stability),
   )
   if (groups.length === 0) return
   const awaited = await replaceWaiting(context, name, groups.flat())
@@ -50,7 +50,7 @@ export async function poll(
   }
 }
 
-function toEntry({ announced: _, setAnnounced: __, ...entry }: Listed): Entry {
+function toEntry({ announced: _, setAnnounced: __, ...entry }: Listed): FileEntry {
   return { ...entry, force: false }
 }
 
@@ -71,13 +71,13 @@ function groupSets(
 function isComplete(
   context: PipelineContext,
   group: readonly Listed[],
-  stillness: Stillness,
+  stability: Stability,
 ): boolean {
   const [first] = group
   if (first === undefined || rateSetOf(first.name, context.profile) === undefined) return true
   if (group.some((one) => one.setAnnounced)) return true
   const now = context.now().getTime()
-  const latest = Math.max(...group.map(({ path }) => stillness.get(path)?.since ?? now))
+  const latest = Math.max(...group.map(({ path }) => stability.get(path)?.since ?? now))
   return now - latest >= context.profile.rates.quietMinutes * 60_000
 }
 
@@ -88,14 +88,14 @@ function keyOf(file: { path: string; bytes: number; modifiedMs: number }): strin
 function isFinished(
   context: PipelineContext,
   file: Listed,
-  options: { readonly stillness: Stillness; readonly settlePolls: number },
+  options: { readonly stability: Stability; readonly settlePolls: number },
 ): boolean {
-  const { stillness, settlePolls } = options
+  const { stability, settlePolls } = options
   const now = context.now().getTime()
   const seen = keyOf(file)
-  const known = stillness.get(file.path)
+  const known = stability.get(file.path)
   const before = known?.seen === seen ? known : { seen, polls: 0, since: now }
-  stillness.set(file.path, { ...before, polls: before.polls + 1 })
+  stability.set(file.path, { ...before, polls: before.polls + 1 })
   if (file.announced || now - file.modifiedMs > restingMs) return true
   return before.polls + 1 >= settlePolls
 }

@@ -47,7 +47,7 @@ async function recordFailure(
  * Ends files that could not be published: what was attached, which no reader has seen, is deleted,
  * so that it stays unseen; then the verdict is written, and the files behind these can go on.
  */
-export async function takeBack(
+export async function rollBack(
   context: PipelineContext,
   quarantined: readonly FileState[],
 ): Promise<void> {

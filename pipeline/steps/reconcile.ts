@@ -2,7 +2,7 @@ import { Fault } from '../../schemas/fault.js'
 import { isSchedule } from '../../schemas/feed.js'
 import type { PipelineContext } from '../context.js'
 import { logFailure, toRefusal } from '../failure.js'
-import type { Proved } from '../kind.js'
+import type { LoadedFile } from '../kind.js'
 import { kindOf } from '../kinds.js'
 import type { FileState } from '../ledger/file-state.js'
 import { addQuantities } from '../ledger/sums.js'
@@ -12,7 +12,7 @@ import { mayGrow, membersOf } from '../records/set.js'
 import { forgetRejects } from '../store/staging.js'
 import { forward, loadTasks } from './forward.js'
 import { load } from './load.js'
-import { publish, takeBack } from './publish.js'
+import { publish, rollBack } from './publish.js'
 import { blankState, ensureLanded } from './receive.js'
 
 const waitingMsMax = 24 * 3_600_000
@@ -105,16 +105,16 @@ async function decide(
   members: readonly FileState[],
 ): Promise<readonly FileState[]> {
   const ended: FileState[] = []
-  const proved: Proved[] = []
+  const proved: LoadedFile[] = []
   for (const state of members) {
-    const found = isOpen(state) ? await examine(context, state) : state
+    const found = isOpen(state) ? await toLoaded(context, state) : state
     if ('staged' in found) proved.push(found)
     else ended.push(found)
   }
   const [first] = proved
   if (first === undefined) return ended
   try {
-    return [...ended, ...(await kindOf(first.state).weigh(context, proved, ended))]
+    return [...ended, ...(await kindOf(first.state).reconcile(context, proved, ended))]
   } catch (error) {
     const refusal = toLasting(error)
     return [...ended, ...proved.map(({ state }) => hold(state, refusal))]
@@ -126,12 +126,15 @@ function isOpen({ status }: FileState): boolean {
 }
 
 /** A file as it has ended by itself, or the proof that its rows add up. */
-async function examine(context: PipelineContext, state: FileState): Promise<FileState | Proved> {
+async function toLoaded(
+  context: PipelineContext,
+  state: FileState,
+): Promise<FileState | LoadedFile> {
   if (state.fault !== '') return hold(state, state)
   const first = await firstOf(context, state)
   if (first !== undefined) return toDuplicate(state, first)
   try {
-    return await prove(context, state)
+    return await loadAndBalance(context, state)
   } catch (error) {
     return hold(state, toLasting(error))
   }
@@ -169,7 +172,7 @@ export async function giveUp(
   const state = (await context.ledger.state(step.arrival)) ?? blankState(context, arrival)
   if (state.status === 'publishing' && step.job === 'reconcile') {
     const members = (await membersOf(context, state)).filter(isPublishing)
-    return takeBack(
+    return rollBack(
       context,
       members.map((one) => hold(one, toRefusal(error))),
     )
@@ -181,7 +184,7 @@ export async function giveUp(
 }
 
 /** Loads what has no receipt yet and proves the sums; where they do not agree, all over once more. */
-async function prove(context: PipelineContext, state: FileState): Promise<Proved> {
+async function loadAndBalance(context: PipelineContext, state: FileState): Promise<LoadedFile> {
   const kind = kindOf(state)
   const first = await loadAll(context, state)
   if (imbalance(first) === undefined) return first
@@ -194,7 +197,7 @@ async function prove(context: PipelineContext, state: FileState): Promise<Proved
   throw new Fault('UNBALANCED', wrong)
 }
 
-async function loadAll(context: PipelineContext, state: FileState): Promise<Proved> {
+async function loadAll(context: PipelineContext, state: FileState): Promise<LoadedFile> {
   const kind = kindOf(state)
   let receipts = await context.ledger.receipts(state.arrival)
   const done = new Set(receipts.map((one) => one.chunk))
@@ -213,19 +216,19 @@ async function loadAll(context: PipelineContext, state: FileState): Promise<Prov
   }
 }
 
-function imbalance({ state, receipts, staged }: Proved): string | undefined {
+function imbalance({ state, receipts, staged }: LoadedFile): string | undefined {
   const judged = sumReceipts(receipts, 'rowsRead')
   if (judged !== state.rows.read) return `${state.rows.read} rows came in, ${judged} were judged`
   const accepted = sumReceipts(receipts, 'rowsAccepted')
   if (accepted !== staged.rows) {
     return `${accepted} rows were accepted, ${staged.rows} stand in staging`
   }
-  const energy = addQuantities(
+  const controlTotal = addQuantities(
     staged.quantity,
     ...receipts.map((receipt) => receipt.quantityRejected),
   )
-  if (energy !== state.quantity.read) {
-    return `a quantity of ${state.quantity.read} came in, ${energy} was judged`
+  if (controlTotal !== state.quantity.read) {
+    return `a quantity of ${state.quantity.read} came in, ${controlTotal} was judged`
   }
   return undefined
 }

@@ -11,6 +11,7 @@ import type { Queues } from '../queues/bullmq.js'
 import { passingFault } from '../queues/wait.js'
 import { attempt, ifThere } from '../sources/disk.js'
 import type { Store } from '../store/clickhouse.js'
+import { sql } from '../store/sql.js'
 import { begin } from './forward.js'
 
 /** The source that files come in by which a person takes up again out of the quarantine. */
@@ -143,10 +144,9 @@ async function claimAgain(
 /** Orders of which nothing has come yet, the latest first: their queue was lost, or a newer file came. */
 export async function queueReprocessing(context: PipelineContext): Promise<void> {
   const rows = await context.store.rows<{ subject: string }>({
-    sql: `SELECT subject FROM audit_log WHERE act IN {acts:Array(String)}
-        AND concat({prefix:String}, subject) NOT IN (SELECT claim FROM arrival)
+    sql: sql`SELECT subject FROM audit_log WHERE act IN ${reprocessActs}
+        AND concat(${claimPrefix}, subject) NOT IN (SELECT claim FROM arrival)
       GROUP BY subject ORDER BY max(number) DESC LIMIT 100`,
-    parameters: { acts: reprocessActs, prefix: claimPrefix },
   })
   for (const { subject } of rows)
     await context.queues.add('reprocess', { v: 1, arrival: Number(subject) })
@@ -179,15 +179,14 @@ function replacedBy({ arrival, isPublished }: Later, fileName: string): string {
 
 async function laterOf(store: Store, { arrival, fileName }: FileState): Promise<Later | undefined> {
   const [later] = await store.rows<Later>({
-    sql: `SELECT a.arrival AS arrival, s.status = 'published' AS isPublished
-      FROM (SELECT arrival FROM arrival WHERE arrival > {arrival:UInt32} AND name = {fileName:String}) AS a
+    sql: sql`SELECT a.arrival AS arrival, s.status = 'published' AS isPublished
+      FROM (SELECT arrival FROM arrival WHERE arrival > ${arrival} AND name = ${fileName}) AS a
       LEFT JOIN (
         SELECT arrival, toString(status) AS status FROM file_state FINAL
-        WHERE arrival > {arrival:UInt32} AND file_name = {fileName:String}
+        WHERE arrival > ${arrival} AND file_name = ${fileName}
       ) AS s ON s.arrival = a.arrival
       WHERE s.status NOT IN ('quarantined', 'duplicate', 'replaced')
       ORDER BY isPublished DESC, arrival LIMIT 1`,
-    parameters: { arrival, fileName },
   })
   return later && { ...later, isPublished: Boolean(later.isPublished) }
 }

@@ -4,6 +4,7 @@ import { forgetRuns } from '../bills/forget.js'
 import type { PipelineContext } from '../context.js'
 import { arrivalsFolder } from '../ledger/outbox.js'
 import { attempt, ifThere } from '../sources/disk.js'
+import { sql } from '../store/sql.js'
 import { dropStaging, stagedArrivals } from '../store/staging.js'
 import { eraseDue } from './erase.js'
 
@@ -39,11 +40,10 @@ export async function retain(context: PipelineContext): Promise<void> {
 }
 
 async function forgetRejects({ store }: PipelineContext, before: Date): Promise<void> {
-  const old = `arrival IN (SELECT arrival FROM file_state FINAL
-    WHERE settled_at < fromUnixTimestamp64Milli({before:Int64}))`
-  const parameters = { before: String(before.getTime()) }
-  const found = await store.rows({ sql: `SELECT 1 FROM reject WHERE ${old} LIMIT 1`, parameters })
-  if (found.length > 0) await store.command({ sql: `DELETE FROM reject WHERE ${old}`, parameters })
+  const old = sql`arrival IN (SELECT arrival FROM file_state FINAL
+    WHERE settled_at < fromUnixTimestamp64Milli(${before.getTime()}))`
+  const found = await store.rows({ sql: sql`SELECT 1 FROM reject WHERE ${old} LIMIT 1` })
+  if (found.length > 0) await store.command({ sql: sql`DELETE FROM reject WHERE ${old}` })
 }
 
 /** Staging of arrivals that have not ended for long: it is built anew should they go on. */
@@ -67,16 +67,10 @@ async function removeEnded(
     return number === undefined ? [] : [{ name, arrival: Number(number) }]
   })
   if (numbered.length === 0) return
+  const first = numbered.reduce((least, { arrival }) => Math.min(least, arrival), 2 ** 32)
   const rows = await store.rows<{ arrival: number }>({
-    sql: `SELECT arrival FROM file_state FINAL WHERE arrival >= {from:UInt32}
-      AND settled_at < fromUnixTimestamp64Milli({before:Int64})`,
-    parameters: {
-      from: numbered.reduce(
-        (least, { arrival }) => Math.min(least, arrival),
-        Number.MAX_SAFE_INTEGER,
-      ),
-      before: String(before.getTime()),
-    },
+    sql: sql`SELECT arrival FROM file_state FINAL WHERE arrival >= ${first}
+      AND settled_at < fromUnixTimestamp64Milli(${before.getTime()})`,
   })
   const due = new Set(rows.map(({ arrival }) => arrival))
   for (const { name, arrival } of numbered) if (due.has(arrival)) await remove(join(folder, name))

@@ -9,6 +9,7 @@ import type { FileState } from '../ledger/file-state.js'
 import { arrivalPaths, latestPaths } from '../ledger/outbox.js'
 import { toReceipt } from '../ledger/receipt.js'
 import { attempt } from '../sources/disk.js'
+import { sql } from '../store/sql.js'
 import { dropStaging } from '../store/staging.js'
 
 /**
@@ -102,9 +103,8 @@ async function writeRejects(
 ): Promise<void> {
   const rows = await context.store.stream(
     {
-      sql: `SELECT line AS Line, column_name AS Column, code AS Code, detail AS Detail, raw AS Row
-        FROM reject FINAL WHERE arrival = {arrival:UInt32} ORDER BY line`,
-      parameters: { arrival },
+      sql: sql`SELECT line AS Line, column_name AS Column, code AS Code, detail AS Detail, raw AS Row
+        FROM reject FINAL WHERE arrival = ${arrival} ORDER BY line`,
     },
     'CSVWithNames',
   )

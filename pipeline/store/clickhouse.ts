@@ -6,7 +6,7 @@ import type { Tracer } from '../../schemas/tracer.js'
 import { type BoundStatement, bind, type Sql } from './sql.js'
 import { toStatementSpan } from './statement-span.js'
 
-/** Where the store answers. `url` is ClickHouse's HTTP address without credentials. */
+/** Address of the store. `url` is ClickHouse's HTTP address without credentials. */
 export interface StoreAddress {
   readonly url: string
   readonly username: string
@@ -46,9 +46,8 @@ export interface Store {
 }
 
 /**
- * `wait_end_of_query` holds an answer back until the statement has ended: what fails half way is an
- * error from the start, never a shorter answer, for streams too. A connection that breaks while the
- * answer comes ends its stream with an error.
+ * `wait_end_of_query` delays the response until the statement has ended: a failure half way is an
+ * error, never a shorter response, for streams too. A broken connection ends the stream with an error.
  */
 const settingsAlways = { async_insert: 0, wait_end_of_query: 1 } as const
 
@@ -58,17 +57,17 @@ const exactNumbers = {
   output_format_json_quote_decimals: 1,
 } as const
 
-/** ClickHouse error codes that a later attempt may not meet: time, memory, parts, shutting down. */
+/** Transient error codes of ClickHouse: time, memory, parts, shutting down. */
 const passingCodes = new Set(['159', '202', '209', '210', '236', '241', '252', '319', '394', '999'])
 
-/** NOT_ENOUGH_SPACE; a file that cannot be written is a full disk only where the message says so. */
+/** NOT_ENOUGH_SPACE; other write errors mean a full disk only if their message says so. */
 const notEnoughSpace = '243'
 const fullDisk = /no space left on device|ENOSPC/i
 
 /**
- * How much of the engine's words a fault repeats. They quote rows, parameters and constraints, under
- * many codes: what logs, queues or writes receipts is `discreet` and tells code and name alone.
- * `verbatim` is for a person who asks the store himself.
+ * How much of the engine's message a fault repeats. Messages quote rows, parameters and constraints:
+ * what is logged, queued or written to receipts is `discreet`, with code and name alone. `verbatim` is
+ * for a person who queries the store directly.
  */
 export type Wording = 'verbatim' | 'discreet'
 
@@ -76,13 +75,13 @@ export type Wording = 'verbatim' | 'discreet'
 const urlParametersMax = 4_096
 
 export interface StoreOptions {
-  /** Each statement is told of, by its kind and table. */
+  /** Records each statement by kind and table. */
   readonly tracer?: Tracer | undefined
-  /** A server that says nothing for so long does not answer. */
+  /** A server that is silent for this long is unreachable. */
   readonly silentMsMax?: number
 }
 
-/** Long statements of the pipeline say nothing until they have ended. */
+/** Long statements of the pipeline send nothing until they end. */
 const silentMs = 600_000
 
 export function createStore(
@@ -107,18 +106,18 @@ export function createStore(
     query_params: { ...parameters },
     clickhouse_settings: { ...settingsAlways, ...settings },
   })
-  const untold = async <T>(what: string, run: () => Promise<T>): Promise<T> => {
+  const untraced = async <T>(what: string, run: () => Promise<T>): Promise<T> => {
     try {
       return await run()
     } catch (error) {
-      throw toFault(what, { error, wording })
+      throw toStoreFault(what, { error, wording })
     }
   }
-  const attempt: typeof untold =
+  const attempt: typeof untraced =
     tracer === undefined
-      ? untold
-      : (what, run) => tracer.trace(toStatementSpan(what), () => untold(what, run))
-  /** A long list of parameters is a mistake of the program's, hence no fault of the store's. */
+      ? untraced
+      : (what, run) => tracer.trace(toStatementSpan(what), () => untraced(what, run))
+  /** Too long a list of parameters is a programming error, not a fault of the store. */
   const exec = async <T>(
     statement: Statement,
     take: (stream: Readable) => T | Promise<T>,
@@ -178,19 +177,20 @@ function boundOf({ sql, parameters = {} }: Statement): BoundStatement {
   return typeof sql === 'string' ? { text: sql, parameters } : bind(sql)
 }
 
-/** The client sends parameters in the body for `rows` only: a long list belongs into a table. */
+/** The client sends parameters in the body for `rows` only: a long list needs a table. */
 function refuseLong({ text, parameters }: BoundStatement): void {
-  const { length } = JSON.stringify(parameters)
+  const toText = (_: string, value: unknown) => (typeof value === 'bigint' ? `${value}` : value)
+  const { length } = JSON.stringify(parameters, toText)
   if (length <= urlParametersMax) return
-  const most = `at most ${urlParametersMax} go into the URL: put them into a table`
+  const most = `at most ${urlParametersMax} fit into the URL: use a table`
   throw new TypeError(`${length} characters of parameters, ${most}; in: ${shownOf(text)}`)
 }
 
 /**
- * What is wrong with the world when ClickHouse fails; the statement is named, never its parameters.
- * A discreet fault has no cause either: a log would print it.
+ * An error of ClickHouse as a fault that names the statement, never its parameters. A discreet fault
+ * has no cause either: a log would print it.
  */
-export function toFault(
+export function toStoreFault(
   statement: string,
   { error, wording }: { readonly error: unknown; readonly wording: Wording },
 ): Fault {
@@ -217,7 +217,7 @@ function reasonOf({ code, type, message }: ClickHouseError, wording: Wording): s
   return type === undefined ? code : `${type} (${code})`
 }
 
-/** An answer that is no JSON is quoted by the error that says so. */
+/** The message of a parse error quotes the response, so only its name is used. */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error
   if (error.message.startsWith('Timeout')) return 'time-out'

@@ -1,5 +1,5 @@
 /** A value of a record and the column, or columns, that hold it in JSONEachRow. */
-export interface Column<V> {
+export interface Cell<V> {
   write(name: string, value: V): Row
   read(name: string, row: Row): V
 }
@@ -16,7 +16,7 @@ export interface Codec<T> {
 /** Writes and reads records; each key is the column of the same name in snake_case. */
 export function createCodec<T extends object>(
   columns: {
-    readonly [K in keyof T]-?: Column<T[K]>
+    readonly [K in keyof T]-?: Cell<T[K]>
   },
 ): Codec<T> {
   const { write, read } = group(columns)
@@ -26,9 +26,9 @@ export function createCodec<T extends object>(
 /** A record within a record: its columns have the name of its key as a prefix. */
 export function group<T extends object>(
   columns: {
-    readonly [K in keyof T]-?: Column<T[K]>
+    readonly [K in keyof T]-?: Cell<T[K]>
   },
-): Column<T> {
+): Cell<T> {
   const all = (Object.keys(columns) as (keyof T & string)[]).map((key) => ({
     key,
     name: key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
@@ -48,7 +48,7 @@ export function group<T extends object>(
   }
 }
 
-function cell<V>(to: (value: V) => unknown, from: (cell: unknown) => V): Column<V> {
+function single<V>(to: (value: V) => unknown, from: (cell: unknown) => V): Cell<V> {
   return {
     write: (name, value) => ({ [name]: to(value) }),
     read: (name, row) => from(row[name]),
@@ -56,27 +56,27 @@ function cell<V>(to: (value: V) => unknown, from: (cell: unknown) => V): Column<
 }
 
 /** What JSON has as it is: strings, decimals, flags, integers of at most 32 bits. */
-export function plain<V extends string | number | boolean>(): Column<V> {
-  return cell<V>(
+export function plain<V extends string | number | boolean>(): Cell<V> {
+  return single<V>(
     (value) => value,
     (cell) => cell as V,
   )
 }
 
-/** A whole number, of 64 bits too. */
-export const whole: Column<number> = cell(Math.trunc, Number)
+/** An integer, of 64 bits too. */
+export const integer: Cell<number> = single(Math.trunc, Number)
 
-export const instant: Column<Date> = cell(
+export const dateTime: Cell<Date> = single(
   (value) => value.toISOString(),
   (cell) => toInstant(String(cell)),
 )
 
-export function json<V>(): Column<V> {
-  return cell<V>(JSON.stringify, (cell) => JSON.parse(String(cell)) as V)
+export function json<V>(): Cell<V> {
+  return single<V>(JSON.stringify, (cell) => JSON.parse(String(cell)) as V)
 }
 
 /** A nullable column. */
-export function optional<V>({ write, read }: Column<V>): Column<V | undefined> {
+export function optional<V>({ write, read }: Cell<V>): Cell<V | undefined> {
   return {
     write: (name, value) => (value === undefined ? { [name]: null } : write(name, value)),
     read: (name, row) => (row[name] === null ? undefined : read(name, row)),

@@ -2,31 +2,31 @@ import type { FileState } from '../ledger/file-state.js'
 import { irregularMeters, type StagingTotals } from '../usage/irregular-meters.js'
 import type { Counted } from '../usage/overlap.js'
 import type { Store } from './clickhouse.js'
+import { id, sql } from './sql.js'
 import { stagingOf } from './staging.js'
 
-/** Rows whose meter, interval start and length no later row of the table repeats. */
+/** Rows whose meter, interval start and length are not repeated by a later row of the table. */
 export async function countFinal(store: Store, table: string): Promise<number> {
   const [row] = await store.rows<{ survivors: string }>({
-    sql: `SELECT count() AS survivors FROM ${table} FINAL`,
+    sql: sql`SELECT count() AS survivors FROM ${id(table)} FINAL`,
   })
   return Number(row?.survivors ?? 0)
 }
 
-/** The same for the reads of a file as they were loaded: only meters that are not regular repeat. */
+/** The same for the reads of a file as loaded: only irregular meters have repeats. */
 export async function countSurvivors(
   store: Store,
   { arrival, manifest }: FileState,
   totals: StagingTotals,
 ): Promise<number> {
-  if (totals.oddMeters === 0) return totals.rows
+  if (totals.irregularMeters === 0) return totals.rows
   const { reads } = stagingOf(arrival)
   const irregular = irregularMeters(reads, manifest.seconds)
   const [row] = await store.rows<{ survivors: string }>({
-    sql: `SELECT count() AS survivors FROM ${reads} FINAL
-      WHERE meter_id IN (${irregular.sql})`,
-    parameters: { ...irregular.parameters },
+    sql: sql`SELECT count() AS survivors FROM ${id(reads)} FINAL
+      WHERE meter_id IN (${irregular})`,
   })
-  return totals.rows - totals.oddRows + Number(row?.survivors ?? 0)
+  return totals.rows - totals.irregularRows + Number(row?.survivors ?? 0)
 }
 
 export interface Repeats {
@@ -39,9 +39,9 @@ export interface Repeats {
  * one of their key, else superseded.
  */
 export async function repeatsWithin(store: Store, table: string): Promise<Repeats> {
-  const same = '(row.1, row.2, row.3) = (rows[1].1, rows[1].2, rows[1].3)'
+  const same = sql`(row.1, row.2, row.3) = (rows[1].1, rows[1].2, rows[1].3)`
   const [row] = await store.rows<Record<string, string>>({
-    sql: `SELECT toString(sum(length(same))) AS duplicate_rows,
+    sql: sql`SELECT toString(sum(length(same))) AS duplicate_rows,
         toString(sum(arraySum(row -> row.1, same))) AS duplicate_quantity,
         toString(sum(length(others))) AS superseded_rows,
         toString(sum(arraySum(row -> row.1, others))) AS superseded_quantity
@@ -51,7 +51,7 @@ export async function repeatsWithin(store: Store, table: string): Promise<Repeat
             groupArray((quantity, account_number, external_site_id, version))) AS rows,
           arrayFilter(row -> ${same}, arraySlice(rows, 2)) AS same,
           arrayFilter(row -> NOT (${same}), arraySlice(rows, 2)) AS others
-        FROM ${table}
+        FROM ${id(table)}
         GROUP BY local_day, meter_id, starts_at, seconds
         HAVING count() > 1
         SETTINGS optimize_aggregation_in_order = 1

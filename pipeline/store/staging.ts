@@ -1,4 +1,5 @@
 import type { Statement, Store } from './clickhouse.js'
+import { id, join, literal, type Sql, sql, typed } from './sql.js'
 
 /**
  * The staging tables of one file. `reads` and `repeats` have the structure of the target and are
@@ -49,31 +50,40 @@ export function stagingOf(arrival: number): Staging {
 const partsMax = 100_000
 const dedupWindow = 100_000
 
+/** How a table comes into being: kept where it is already there, or in its place. */
+export type CreateVerb = 'CREATE TABLE IF NOT EXISTS' | 'CREATE OR REPLACE TABLE'
+
 /** A table like that of reads which never merges; inserts of one token count once. */
-export function createReads(table: string, verb = 'CREATE TABLE IF NOT EXISTS'): Statement {
-  const engine = 'ReplacingMergeTree(version) ORDER BY (local_day, meter_id, starts_at, seconds)'
+export function createReads(table: string, verb?: CreateVerb): Statement {
+  const engine = sql`ReplacingMergeTree(version)
+    ORDER BY (local_day, meter_id, starts_at, seconds)`
   return createLike('usage_read', { table, engine, verb })
 }
 
 export interface LikeOptions {
   readonly table: string
-  readonly engine: string
-  readonly verb?: string
+  readonly engine: Sql
+  readonly verb?: CreateVerb | undefined
 }
 
 /** A table with the structure of a target that never merges; inserts of one token count once. */
-export function createLike(target: string, options: LikeOptions): Statement {
-  const { table, engine, verb = 'CREATE TABLE IF NOT EXISTS' } = options
+export function createLike(target: string, { table, engine, verb }: LikeOptions): Statement {
+  const create =
+    verb === 'CREATE OR REPLACE TABLE'
+      ? sql`CREATE OR REPLACE TABLE`
+      : sql`CREATE TABLE IF NOT EXISTS`
+  const most = literal(partsMax)
   return {
-    sql: `${verb} ${table} AS ${target}
+    sql: sql`${create} ${id(table)} AS ${id(target)}
       ENGINE = ${engine}
-      SETTINGS non_replicated_deduplication_window = ${dedupWindow},
-        parts_to_delay_insert = ${partsMax}, parts_to_throw_insert = ${partsMax},
+      SETTINGS non_replicated_deduplication_window = ${literal(dedupWindow)},
+        parts_to_delay_insert = ${most}, parts_to_throw_insert = ${most},
         max_bytes_to_merge_at_max_space_in_pool = 1, max_bytes_to_merge_at_min_space_in_pool = 1,
-        min_bytes_for_wide_part = 1000000000,
-        fsync_after_insert = 1, fsync_part_directory = 1`,
+        min_bytes_for_wide_part = 1000000000, ${durable}`,
   }
 }
+
+const durable = sql`fsync_after_insert = 1, fsync_part_directory = 1`
 
 export async function createStaging(store: Store, arrival: number): Promise<void> {
   const { reads, repeats, held, stamps, texts } = stagingOf(arrival)
@@ -81,62 +91,61 @@ export async function createStaging(store: Store, arrival: number): Promise<void
     createReads(reads),
     createReads(repeats),
     {
-      sql: `CREATE TABLE IF NOT EXISTS ${held} (
+      sql: sql`CREATE TABLE IF NOT EXISTS ${id(held)} (
           meter_id String, starts_at DateTime('UTC'), version UInt64
         ) ENGINE = MergeTree ORDER BY (meter_id, starts_at)
-        SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+        SETTINGS ${durable}`,
     },
     {
-      sql: `CREATE TABLE IF NOT EXISTS ${stamps} (
+      sql: sql`CREATE TABLE IF NOT EXISTS ${id(stamps)} (
           text String,
           starts_at UInt32, local_day Date, local_hour UInt8,
           second_at UInt32, second_day Date, second_hour UInt8
         ) ENGINE = ReplacingMergeTree ORDER BY text
-        SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+        SETTINGS ${durable}`,
     },
     {
-      sql: `CREATE TABLE IF NOT EXISTS ${texts} (text String, chunk UInt32)
+      sql: sql`CREATE TABLE IF NOT EXISTS ${id(texts)} (text String, chunk UInt32)
         ENGINE = MergeTree ORDER BY text
-        SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+        SETTINGS ${durable}`,
     },
   ]
   await Promise.all(tables.map((table) => store.command(table)))
 }
 
-/** Takes all rows out of staging; what the timestamps mean stays known. */
+/** Removes all rows from staging; the meaning of the timestamps stays. */
 export async function emptyStaging(store: Store, arrival: number): Promise<void> {
   const { reads, repeats } = stagingOf(arrival)
   for (const table of [reads, repeats]) {
-    await store.command({ sql: `DROP TABLE IF EXISTS ${table} SYNC` })
+    await store.command({ sql: sql`DROP TABLE IF EXISTS ${id(table)} SYNC` })
   }
   await createStaging(store, arrival)
 }
 
-/** Takes back what was written down of the rejected rows of a file that is judged again. */
+/** Forgets the rejected rows of a file that is loaded again. */
 export function forgetRejects(store: Store, arrival: number): Promise<void> {
-  return store.command({
-    sql: 'DELETE FROM reject WHERE arrival = {arrival:UInt32}',
-    parameters: { arrival },
-  })
+  return store.command({ sql: sql`DELETE FROM reject WHERE arrival = ${arrival}` })
 }
 
-/** Rows of a table, by the count that its parts keep. */
+/** Rows of a table, from the counts of its parts. */
 export async function countRows(store: Store, table: string): Promise<number> {
-  const [row] = await store.rows<{ rows: string }>({ sql: `SELECT count() AS rows FROM ${table}` })
+  const [row] = await store.rows<{ rows: string }>({
+    sql: sql`SELECT count() AS rows FROM ${id(table)}`,
+  })
   return Number(row?.rows ?? 0)
 }
 
 export async function dropStaging(store: Store, arrival: number): Promise<void> {
   const drops = Object.values(stagingOf(arrival)).map((table) =>
-    store.command({ sql: `DROP TABLE IF EXISTS ${table} SYNC` }),
+    store.command({ sql: sql`DROP TABLE IF EXISTS ${id(table)} SYNC` }),
   )
   await Promise.all(drops)
 }
 
-/** Arrivals that have staging tables: what was left by a file that has ended is swept away. */
+/** Arrivals with staging tables: the sweep drops those of settled files. */
 export async function stagedArrivals(store: Store): Promise<readonly number[]> {
   const rows = await store.rows<{ arrival: number }>({
-    sql: `SELECT DISTINCT toUInt32(extract(name, '^staging_(\\d+)_')) AS arrival
+    sql: sql`SELECT DISTINCT toUInt32(extract(name, '^staging_(\\d+)_')) AS arrival
       FROM system.tables WHERE database = currentDatabase() AND match(name, '^staging_\\d+_')`,
   })
   return rows.map((row) => row.arrival)
@@ -147,7 +156,7 @@ export function versionOf(arrival: number, line: number): bigint {
   return (BigInt(arrival) << 32n) + BigInt(line)
 }
 
-/** Settings of an insert that must be one part and happen once, whoever repeats it. */
+/** Settings of an insert that must be one part and take effect once, even if repeated. */
 export function onceSettings(token: string): Record<string, string | number> {
   return {
     insert_deduplicate: 1,
@@ -162,14 +171,7 @@ export function onceSettings(token: string): Record<string, string | number> {
   }
 }
 
-const storedLines = (arrival: number, columns: string) => {
-  const { reads, repeats } = stagingOf(arrival)
-  const one = (table: string) => `SELECT ${columns} FROM ${table}
-    WHERE version >= {from:UInt64} AND version < {to:UInt64}`
-  return `(${one(reads)} UNION ALL ${one(repeats)})`
-}
-
-/** Parameters `from` and `to` of the versions that `lines` physical lines from `line` on have. */
+/** The versions that `lines` physical lines from `line` on have, as bounds that the server binds. */
 export function lineBounds(arrival: number, line: number, lines: number) {
   return {
     from: versionOf(arrival, line).toString(),
@@ -177,43 +179,57 @@ export function lineBounds(arrival: number, line: number, lines: number) {
   }
 }
 
-/** Rows and energy of `lines` physical lines from `line` on that stand in staging. */
-export function countLines(arrival: number, line: number, lines: number): Statement {
-  return {
-    sql: `SELECT count() AS rows, toString(sum(quantity)) AS quantity
-      FROM ${storedLines(arrival, 'quantity')}`,
-    parameters: lineBounds(arrival, line, lines),
-  }
+/** The condition that a version lies within bounds. */
+export function within(column: Sql, { from, to }: ReturnType<typeof lineBounds>): Sql {
+  return sql`${column} >= ${typed('UInt64', from)} AND ${column} < ${typed('UInt64', to)}`
 }
 
-/** Those of the physical lines on which no row stands in staging, ascending, one UInt32 each. */
+interface Lines {
+  readonly arrival: number
+  readonly line: number
+  readonly lines: number
+}
+
+function storedLines({ arrival, line, lines }: Lines, column: Sql): Sql {
+  const { reads, repeats } = stagingOf(arrival)
+  const bounds = lineBounds(arrival, line, lines)
+  const one = (table: string) =>
+    sql`SELECT ${column} FROM ${id(table)} WHERE ${within(sql`version`, bounds)}`
+  return sql`(${one(reads)} UNION ALL ${one(repeats)})`
+}
+
+/** Rows and quantity in staging of `lines` physical lines from `line` on. */
+export function countLines(arrival: number, line: number, lines: number): Statement {
+  const stored = storedLines({ arrival, line, lines }, sql`quantity`)
+  return { sql: sql`SELECT count() AS rows, toString(sum(quantity)) AS quantity FROM ${stored}` }
+}
+
+/** Those of the physical lines of which no row is in staging, ascending, one UInt32 each. */
 export function missingLines(arrival: number, line: number, lines: number): Statement {
+  const stored = storedLines({ arrival, line, lines }, sql`bitAnd(version, 4294967295) AS line`)
   return {
-    sql: `SELECT toUInt32(number) AS line FROM numbers({line:UInt64}, {lines:UInt64})
-      WHERE number NOT IN ${storedLines(arrival, 'bitAnd(version, 4294967295) AS line')}
+    sql: sql`SELECT toUInt32(number) AS line
+      FROM numbers(${typed('UInt64', line)}, ${typed('UInt64', lines)})
+      WHERE number NOT IN ${stored}
       ORDER BY line`,
-    parameters: { line, lines, ...lineBounds(arrival, line, lines) },
   }
 }
 
 /**
- * Gives the target all rows of a staging table at once: the parts are linked, nothing is copied. The
- * engine takes parts of the target's own structure only.
+ * Adds all rows of a staging table to the target at once: the parts are linked, nothing is copied. The
+ * engine only accepts parts of the target's structure.
  */
-export async function attach(store: Store, target: string, table: string): Promise<void> {
-  await store.command({ sql: `ALTER TABLE ${target} ATTACH PARTITION tuple() FROM ${table}` })
+export function attach(store: Store, target: string, table: string): Promise<void> {
+  const all = sql`ATTACH PARTITION tuple() FROM ${id(table)}`
+  return store.command({ sql: sql`ALTER TABLE ${id(target)} ${all}` })
 }
 
-/** Takes the reads of an arrival out of the target again, and what was written down of them. */
+/** Removes the reads of an arrival from the target, and its restatements. */
 export function detach(arrival: number): readonly Statement[] {
-  const parameters = {
-    from: versionOf(arrival, 0).toString(),
-    to: versionOf(arrival + 1, 0).toString(),
-  }
-  const within = (version: string) => `${version} >= {from:UInt64} AND ${version} < {to:UInt64}`
+  const bounds = lineBounds(arrival, 0, 2 ** 32)
   return [
-    { sql: `DELETE FROM usage_read WHERE ${within('version')}`, parameters },
-    { sql: `DELETE FROM restatement WHERE ${within('new_version')}`, parameters },
+    { sql: sql`DELETE FROM usage_read WHERE ${within(sql`version`, bounds)}` },
+    { sql: sql`DELETE FROM restatement WHERE ${within(sql`new_version`, bounds)}` },
   ]
 }
 
@@ -227,17 +243,23 @@ const mergeLimits = [
  * hidden one that is to replace it, and neither could be seen. The setting outlives a crash.
  */
 export const holdMerges: Statement = {
-  sql: `ALTER TABLE usage_read MODIFY SETTING ${mergeLimits.map((name) => `${name} = 1`).join(', ')}`,
+  sql: sql`ALTER TABLE usage_read MODIFY SETTING ${join(
+    mergeLimits.map((name) => sql`${id(name)} = 1`),
+    sql`, `,
+  )}`,
 }
 
 export const freeMerges: Statement = {
-  sql: `ALTER TABLE usage_read RESET SETTING ${mergeLimits.join(', ')}`,
+  sql: sql`ALTER TABLE usage_read RESET SETTING ${join(
+    mergeLimits.map((name) => id(name)),
+    sql`, `,
+  )}`,
 }
 
 export async function areMergesHeld(store: Store): Promise<boolean> {
   const rows = await store.rows({
-    sql: `SELECT 1 FROM system.tables WHERE database = currentDatabase() AND name = 'usage_read'
-      AND engine_full LIKE '%${mergeLimits[0]}%'`,
+    sql: sql`SELECT 1 FROM system.tables WHERE database = currentDatabase() AND name = 'usage_read'
+      AND engine_full LIKE ${`%${mergeLimits[0]}%`}`,
   })
   return rows.length > 0
 }

@@ -1,11 +1,11 @@
 import type { SpanOf } from '../../schemas/tracer.js'
 
 const kind = /^(?:\s|--[^\n]*\n)*([a-z]+)/i
-/** The first table that is named; a function in its place, or a parameter, is none. */
+/** The first table in the text; a function or a parameter does not count. */
 const table =
   /\b(?:(?:INTO(?:\s+TABLE)?|TABLE(?:\s+IF(?:\s+NOT)?\s+EXISTS)?)\s+`?(?:\w+`?\.`?)?(\w+)\b|FROM\s+`?(?:\w+`?\.`?)?(\w+)\b(?!`?\s*[(.]))/i
 
-/** What is told of a statement: its kind and table, never what it asks for. */
+/** The span of a statement: its kind and table, never its values. */
 export function toStatementSpan<T>(sql: string): SpanOf<T> {
   const said = kind.exec(sql)?.[1]?.toUpperCase() ?? 'OTHER'
   const operation = said === 'WITH' ? 'SELECT' : said

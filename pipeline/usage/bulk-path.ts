@@ -6,8 +6,9 @@ import type { PipelineContext } from '../context.js'
 import { chunkName, landedFolder } from '../files/landing.js'
 import type { LoadTask } from '../kind.js'
 import type { Statement, Store } from '../store/clickhouse.js'
+import { id, sql } from '../store/sql.js'
 import { onceSettings, stagingOf } from '../store/staging.js'
-import { csvSettings, gatherStamps, type Handing, type Reader, storePlainRows } from './judge.js'
+import { csvSettings, gatherStamps, type Handing, type Reader, storeInBulk } from './judge.js'
 import { rulesOf } from './sample.js'
 import { explainStamp, type Stamp } from './timestamps.js'
 
@@ -16,12 +17,12 @@ import { explainStamp, type Stamp } from './timestamps.js'
  * read them, or undefined where it cannot: the shape of the chunk is odd, or the engine takes its
  * quotes for wrong.
  */
-export async function loadPlainRows(
+export async function loadInBulk(
   context: PipelineContext,
   task: LoadTask,
 ): Promise<Reader | undefined> {
   const { chunk } = task
-  if (chunk.shape === 'odd') return undefined
+  if (chunk.shape === 'unsplittable') return undefined
   const reader: Reader = chunk.shape === 'quoted' ? 'csv' : 'lines'
   try {
     await storeRows(context, task, { reader, into: 'reads' })
@@ -39,7 +40,7 @@ export async function loadPlainRows(
  * Gathers the timestamps of a chunk of which rows are left, and has the engine store those whose
  * timestamp nobody had seen. Returns whether there are any.
  */
-export async function loadUnseenRows(
+export async function loadUnseenInBulk(
   context: PipelineContext,
   task: LoadTask,
   reader: Reader,
@@ -74,7 +75,7 @@ function storeRows(context: PipelineContext, task: LoadTask, storing: Storing): 
     quantityMax,
   }
   const handing = handingOf(context, task)
-  const statement = storePlainRows({ ...task, ...rules, reader, handing, into, again })
+  const statement = storeInBulk({ ...task, ...rules, reader, handing, into, again })
   return hand(context, task, { statement, reader, token: `${into}${again ? '-again' : ''}` })
 }
 
@@ -85,9 +86,8 @@ async function hasRepeats(
 ): Promise<boolean> {
   const { texts, stamps } = stagingOf(arrival)
   const rows = await context.store.rows({
-    sql: `SELECT 1 FROM ${texts} WHERE chunk = {chunk:UInt32}
-      AND text IN (SELECT text FROM ${stamps} WHERE second_at != 0) LIMIT 1`,
-    parameters: { chunk: chunk.chunk },
+    sql: sql`SELECT 1 FROM ${id(texts)} WHERE chunk = ${chunk.chunk}
+      AND text IN (SELECT text FROM ${id(stamps)} WHERE second_at != 0) LIMIT 1`,
   })
   return rows.length > 0
 }
@@ -96,9 +96,8 @@ async function hasRepeats(
 async function explainStamps(context: PipelineContext, task: LoadTask): Promise<boolean> {
   const { texts, stamps } = stagingOf(task.arrival)
   const unknown = await context.store.rows<{ text: string }>({
-    sql: `SELECT DISTINCT text FROM ${texts}
-      WHERE chunk = {chunk:UInt32} AND text NOT IN (SELECT text FROM ${stamps})`,
-    parameters: { chunk: task.chunk.chunk },
+    sql: sql`SELECT DISTINCT text FROM ${id(texts)}
+      WHERE chunk = ${task.chunk.chunk} AND text NOT IN (SELECT text FROM ${id(stamps)})`,
   })
   const rules = rulesOf(context, task)
   const meanings = unknown.flatMap(({ text }) => explainStamp(text, rules) ?? [])

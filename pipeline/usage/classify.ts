@@ -8,6 +8,7 @@ import type { FileState } from '../ledger/file-state.js'
 import { addQuantities, subtractQuantities } from '../ledger/sums.js'
 import type { Store } from '../store/clickhouse.js'
 import { countFinal, countSurvivors, repeatsWithin } from '../store/outcome.js'
+import { id, sql } from '../store/sql.js'
 import { stagingOf } from '../store/staging.js'
 import { type StagingTotals, totalShapes } from './irregular-meters.js'
 import { findRepairs, rejectLengths } from './lengths.js'
@@ -19,14 +20,14 @@ import {
   type Staged,
   storeHasDays,
 } from './overlap.js'
-import { type Move, recordRepairs, repairMeters, type Useless } from './rekey.js'
+import { type Move, recordRepairs, repairMeters, type Unusable } from './rekey.js'
 import { toLocalStart } from './timestamps.js'
 
 /** Staged rows that are usable, and the table that holds them. */
 export interface Usable {
   readonly table: string
   readonly totals: StagingTotals
-  readonly rejected: Useless
+  readonly rejected: Unusable
   /** Rows of the table whose key no later row repeats. */
   readonly survivors: number
   /** When the last interval ends, epoch seconds. */
@@ -50,7 +51,7 @@ export async function settleLengths(
   const isShapely = seconds !== daySeconds || (format !== null && isDayFormat(format))
   const isNamed = lengthsOf(context.profile, state.feed).includes(seconds)
   const byShape = isShapely && isNamed
-  const isRegular = totals.oddMeters === 0 && byShape
+  const isRegular = totals.irregularMeters === 0 && byShape
   const repairs = isRegular ? [] : await findRepairs(context, state, byShape)
   if (repairs.length === 0) {
     const lastEnd = intervalEnd(totals.lastIntervalStart, seconds, context.zone)
@@ -94,7 +95,7 @@ function lastStarts(
   table: string,
 ): Promise<readonly { readonly seconds: number; readonly start: number }[]> {
   return store.rows({
-    sql: `SELECT seconds, toUnixTimestamp(max(starts_at)) AS start FROM ${table} GROUP BY seconds`,
+    sql: sql`SELECT seconds, toUnixTimestamp(max(starts_at)) AS start FROM ${id(table)} GROUP BY seconds`,
   })
 }
 

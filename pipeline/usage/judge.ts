@@ -1,6 +1,7 @@
 import type { Chunk } from '../../schemas/manifest.js'
 import type { Statement } from '../store/clickhouse.js'
-import { lineBounds, stagingOf, versionOf } from '../store/staging.js'
+import { id, join, literal, type Sql, sql, typed } from '../store/sql.js'
+import { lineBounds, stagingOf, versionOf, within } from '../store/staging.js'
 import { stampsMax } from './timestamps.js'
 
 /**
@@ -14,17 +15,17 @@ export type Reader = 'lines' | 'csv'
 export type Handing = { readonly path: string } | { readonly body: true }
 
 const structures = {
-  lines: 'line String',
-  csv: 'c1 String, c2 String, c3 String, c4 String, c5 String',
-} as const satisfies Record<Reader, string>
+  lines: sql`'line String'`,
+  csv: sql`'c1 String, c2 String, c3 String, c4 String, c5 String'`,
+} as const satisfies Record<Reader, Sql>
 
-const formats = { lines: 'LineAsString', csv: 'CSV' } as const satisfies Record<Reader, string>
+const formats = { lines: sql`LineAsString`, csv: sql`CSV` } as const satisfies Record<Reader, Sql>
 
 /** One array of columns for each row; a carriage return stays with the last. */
 const columns = {
-  lines: `splitByChar(',', line)`,
-  csv: '[c1, c2, c3, c4, c5]',
-} as const satisfies Record<Reader, string>
+  lines: sql`splitByChar(',', line)`,
+  csv: sql`[c1, c2, c3, c4, c5]`,
+} as const satisfies Record<Reader, Sql>
 
 /** CSV as RFC 4180 has it: no null text, no other quotes; a row of other than 5 columns fails. */
 export const csvSettings = {
@@ -39,61 +40,69 @@ export const csvSettings = {
   input_format_csv_use_default_on_bad_values: 0,
 } as const
 
-const idBytesMax = 64
+const idBytesMax = literal(64)
+const idColumns = [sql`p[1]`, sql`p[2]`, sql`p[3]`]
+const idLengths = idColumns.map((column) => sql`length(${column}) BETWEEN 1 AND ${idBytesMax}`)
 
 /**
  * What is plainly a good row. The engine stores these and no others: whatever is not plain, good
  * or bad, is looked at by the row judge, the only place that knows the fine print.
  */
-function plain(reader: Reader, options: JudgeOptions): string {
+function plain(reader: Reader, options: JudgeOptions): Sql {
   const { negativeAllowed, chunk } = options
-  if (chunk.shape === 'plain') return plainText(negativeAllowed)
-  const ids = ['p[1]', 'p[2]', 'p[3]'].map(
-    (id) => `length(${id}) BETWEEN 1 AND ${idBytesMax} AND ${id} = trimBoth(${id}, ' \\t')`,
-  )
-  const needles = reader === 'lines' ? `'+', 'E-', 'e-'` : `'+', 'E-', 'e-', '\\r'`
-  const whole = reader === 'lines' ? 'line' : 'concat(c1, c2, c3)'
+  if (chunk.shape === 'plain') return plainText(options)
+  const trimmed = idColumns.map((column) => sql`${column} = trimBoth(${column}, ' \\t')`)
+  const needles = ['+', 'E-', 'e-', ...(reader === 'lines' ? [] : ['\r'])]
+  const whole = reader === 'lines' ? sql`line` : sql`concat(c1, c2, c3)`
   const sign = negativeAllowed ? '-?' : ''
-  const end = reader === 'lines' ? '\\r?' : ''
-  return [
-    'length(p) = 5',
-    ...ids,
-    `multiSearchAny(${whole}, [${needles}]) = 0`,
-    `stamp != 0`,
-    `match(p[5], '^${sign}(\\\\d{1,9}\\\\.?\\\\d{0,6}|\\\\.\\\\d{1,6})${end}$')`,
-    'abs(q) <= {quantityMax:Decimal(18, 6)}',
-  ].join('\n    AND ')
+  const end = reader === 'lines' ? '\r?' : ''
+  const decimal = `^${sign}(\\d{1,9}\\.?\\d{0,6}|\\.\\d{1,6})${end}$`
+  return allOf([
+    ...idLengths,
+    ...trimmed,
+    sql`multiSearchAny(${whole}, ${literal(needles)}) = 0`,
+    sql`match(p[5], ${literal(decimal)})`,
+    withinMax(options),
+  ])
 }
 
 /**
  * The bytes of the chunk have shown already that its quantities are plain, and its identifiers but
  * for a blank before one.
  */
-function plainText(negativeAllowed: boolean): string {
-  const ids = ['p[1]', 'p[2]', 'p[3]'].map((id) => `length(${id}) BETWEEN 1 AND ${idBytesMax}`)
-  const unindented = ['p[2]', 'p[3]'].map((id) => `NOT startsWith(${id}, ' ')`)
-  return [
-    'length(p) = 5',
-    ...ids,
-    ...unindented,
-    `stamp != 0`,
-    ...(negativeAllowed ? [] : ['q >= 0']),
-    'abs(q) <= {quantityMax:Decimal(18, 6)}',
-  ].join('\n    AND ')
+function plainText(options: JudgeOptions): Sql {
+  const unindented = idColumns.slice(1).map((column) => sql`NOT startsWith(${column}, ' ')`)
+  const unsigned = options.negativeAllowed ? [] : [sql`q >= 0`]
+  return allOf([...idLengths, ...unindented, ...unsigned, withinMax(options)])
 }
 
-/** Without the rows of the chunk that stand in a table. */
-function left(table: string): string {
-  return `
-    AND {base:UInt64} + number NOT IN (
-      SELECT version FROM ${table} WHERE version >= {from:UInt64} AND version < {to:UInt64})`
+function allOf(conditions: readonly Sql[]): Sql {
+  return join([sql`length(p) = 5`, sql`stamp != 0`, ...conditions], sql`\n    AND `)
 }
 
-function from(reader: Reader, handing: Handing): string {
+function withinMax({ quantityMax }: JudgeOptions): Sql {
+  return sql`abs(q) <= ${typed('Decimal(18, 6)', String(quantityMax))}`
+}
+
+/** The version of a row by its number among the rows of the chunk. */
+function versionSql({ arrival, chunk }: Pick<JudgeOptions, 'arrival' | 'chunk'>): Sql {
+  return sql`${typed('UInt64', versionOf(arrival, chunk.line))} + number`
+}
+
+/** Without the rows of the chunk that are in a table already. */
+function left(table: string, options: JudgeOptions): Sql {
+  const { arrival, chunk } = options
+  const bounds = lineBounds(arrival, chunk.line, chunk.lines)
+  return sql`
+    AND ${versionSql(options)} NOT IN (
+      SELECT version FROM ${id(table)} WHERE ${within(sql`version`, bounds)})`
+}
+
+function from(reader: Reader, handing: Handing): Sql {
   const structure = structures[reader]
   return 'path' in handing
-    ? `file({path:String}, ${formats[reader]}, '${structure}')`
-    : `input('${structure}')`
+    ? sql`file(${handing.path}, ${formats[reader]}, ${structure})`
+    : sql`input(${structure})`
 }
 
 export interface JudgeOptions {
@@ -118,40 +127,33 @@ const needlesMax = 255
  * Stores the plainly good rows of a chunk in a staging table, in one statement and one block. The
  * few of the repeated hour are searched for before lines are cut into columns.
  */
-export function storePlainRows(options: JudgeOptions): Statement {
+export function storeInBulk(options: JudgeOptions): Statement {
   const { arrival, chunk, reader, handing } = options
   const staging = stagingOf(arrival)
   const into = staging[options.into]
   const isSought = options.into === 'repeats' && reader === 'lines'
   return {
-    sql: `INSERT INTO ${into}
+    sql: sql`INSERT INTO ${id(into)}
   (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
    account_number, external_site_id, version)
 WITH
   (SELECT groupArray((text, starts_at, local_day, local_hour))
    FROM (
-     SELECT * FROM ${staging.stamps} FINAL
-     WHERE (second_at != 0) = ${options.into === 'repeats' ? 1 : 0} ORDER BY text LIMIT ${stampsMax}
+     SELECT * FROM ${id(staging.stamps)} FINAL
+     WHERE (second_at != 0) = ${literal(options.into === 'repeats')} ORDER BY text LIMIT ${literal(stampsMax)}
    )) AS stamps,
   stamps.1 AS texts, stamps.2 AS starts, stamps.3 AS days, stamps.4 AS hours
-SELECT p[3], {commodity:String}, starts[stamp], {seconds:UInt32}, days[stamp], hours[stamp], q,
-  p[1], p[2], {base:UInt64} + number
+SELECT p[3], ${options.commodity}, starts[stamp], ${typed('UInt32', options.seconds)}, days[stamp], hours[stamp], q,
+  p[1], p[2], ${versionSql(options)}
 FROM (
   SELECT number, ${columns[reader]} AS p,
     transform(toLowCardinality(p[4]), texts, arrayEnumerate(texts), 0) AS stamp,
-    toDecimal64OrZero(${chunk.crlf ? `trimRight(p[5], '\\r')` : 'p[5]'}, 6) AS q, ${reader === 'lines' ? 'line' : 'c1, c2, c3'}
+    toDecimal64OrZero(${chunk.crlf ? sql`trimRight(p[5], '\\r')` : sql`p[5]`}, 6) AS q,
+    ${reader === 'lines' ? sql`line` : sql`c1, c2, c3`}
   FROM (SELECT rowNumberInAllBlocks() AS number, * FROM ${from(reader, handing)})
-  ${isSought ? `WHERE multiSearchAny(line, arraySlice(texts, 1, ${needlesMax}))` : ''}
+  ${isSought ? sql`WHERE multiSearchAny(line, arraySlice(texts, 1, ${literal(needlesMax)}))` : sql``}
 )
-WHERE ${plain(reader, options)}${options.again ? left(into) : ''}${formatTail(reader, handing)}`,
-    parameters: {
-      commodity: options.commodity,
-      seconds: options.seconds,
-      base: versionOf(arrival, chunk.line).toString(),
-      ...(options.again && lineBounds(arrival, chunk.line, chunk.lines)),
-      quantityMax: String(options.quantityMax),
-      ...('path' in handing ? { path: handing.path } : {}),
-    },
+WHERE ${plain(reader, options)}${options.again ? left(into, options) : sql``}${formatTail(reader, handing)}`,
   }
 }
 
@@ -167,14 +169,13 @@ export function gatherStamps(options: {
 }): Statement {
   const { arrival, chunk, reader, handing } = options
   return {
-    sql: `INSERT INTO ${stagingOf(arrival).texts}
-SELECT DISTINCT p[4] AS text, {chunk:UInt32} AS chunk
+    sql: sql`INSERT INTO ${id(stagingOf(arrival).texts)}
+SELECT DISTINCT p[4] AS text, ${typed('UInt32', chunk.chunk)} AS chunk
 FROM (SELECT ${columns[reader]} AS p FROM ${from(reader, handing)})
-WHERE length(p) = 5 LIMIT ${stampsMax}${formatTail(reader, handing)}`,
-    parameters: { chunk: chunk.chunk, ...('path' in handing ? { path: handing.path } : {}) },
+WHERE length(p) = 5 LIMIT ${literal(stampsMax)}${formatTail(reader, handing)}`,
   }
 }
 
-function formatTail(reader: Reader, handing: Handing): string {
-  return 'path' in handing ? '' : `\nFORMAT ${formats[reader]}`
+function formatTail(reader: Reader, handing: Handing): Sql {
+  return 'path' in handing ? sql`` : sql`\nFORMAT ${formats[reader]}`
 }

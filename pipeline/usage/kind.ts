@@ -6,6 +6,7 @@ import { learnStarts } from '../customers/registrations.js'
 import type { Intake, Kind, LoadTask, Opened } from '../kind.js'
 import type { ChunkReceipt } from '../ledger/ledger.js'
 import type { Statement } from '../store/clickhouse.js'
+import { id, sql } from '../store/sql.js'
 import {
   attach,
   countLines,
@@ -18,12 +19,12 @@ import {
   onceSettings,
   stagingOf,
 } from '../store/staging.js'
-import { keepStamps, loadPlainRows, loadUnseenRows } from './bulk-path.js'
+import { keepStamps, loadInBulk, loadUnseenInBulk } from './bulk-path.js'
 import { totalShapes } from './irregular-meters.js'
 import { measure } from './measure.js'
 import { type Counted, recordRestatements } from './overlap.js'
-import { weighUsage } from './reconcile.js'
-import { judgeOddRows } from './row-path.js'
+import { reconcileUsage } from './reconcile.js'
+import { loadRowByRow } from './row-path.js'
 import { rulesOf, type Sample, sampleFile } from './sample.js'
 import { createStampTexts, explainStamp, type StampTexts } from './timestamps.js'
 
@@ -40,7 +41,7 @@ export const usageKind: Kind = {
     const shapes = await totalShapes(store, reads, manifest.seconds)
     return { rows: shapes.rows, quantity: shapes.quantity, shapes, repeated }
   },
-  weigh: async (line, files) => Promise.all(files.map((file) => weighUsage(line, file))),
+  reconcile: async (line, files) => Promise.all(files.map((file) => reconcileUsage(line, file))),
   attach: async ({ store }, state) => {
     if (state.restates) {
       await store.command(recordRestatements(state.arrival))
@@ -94,12 +95,12 @@ function open(context: PipelineContext, { arrival, feed, head }: Opened): Intake
  */
 async function loadUsage(context: PipelineContext, task: LoadTask): Promise<ChunkReceipt> {
   const { chunk } = task
-  const reader = await loadPlainRows(context, task)
+  const reader = await loadInBulk(context, task)
   let plain = await count(context, task)
   if (plain.rows < chunk.rows && reader !== undefined) {
-    if (await loadUnseenRows(context, task, reader)) plain = await count(context, task)
+    if (await loadUnseenInBulk(context, task, reader)) plain = await count(context, task)
   }
-  const odd = plain.rows === chunk.rows ? undefined : await judgeOddRows(context, task, reader)
+  const odd = plain.rows === chunk.rows ? undefined : await loadRowByRow(context, task, reader)
   const stored = odd === undefined || odd.accepted === 0 ? plain : await count(context, task)
   return {
     chunk: chunk.chunk,
@@ -123,14 +124,15 @@ async function count(context: PipelineContext, { arrival, chunk }: LoadTask): Pr
  * its place among them. One block under one token, so that it counts once however often it runs.
  */
 function resolveRepeats(arrival: number): Statement {
-  const { reads, repeats, held, stamps } = stagingOf(arrival)
+  const staging = stagingOf(arrival)
+  const [reads, repeats] = [id(staging.reads), id(staging.repeats)]
   return {
-    sql: `INSERT INTO ${reads}
+    sql: sql`INSERT INTO ${reads}
   (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
    account_number, external_site_id, version)
 WITH
   (SELECT groupArray((starts_at, second_at, second_day, second_hour))
-   FROM (SELECT * FROM ${stamps} FINAL WHERE second_at != 0 ORDER BY text)) AS stamps,
+   FROM (SELECT * FROM ${id(staging.stamps)} FINAL WHERE second_at != 0 ORDER BY text)) AS stamps,
   indexOf(stamps.1, toUnixTimestamp(starts_at)) AS stamp,
   number > 1 OR (held_by != 0 AND held_by < version) AS again
 SELECT meter_id, commodity, if(again, stamps.2[stamp], toUnixTimestamp(starts_at)), seconds,
@@ -141,7 +143,7 @@ FROM (
   FROM ${repeats}
 ) AS r
 LEFT ANY JOIN (
-  SELECT meter_id, starts_at, min(version) AS held_by FROM ${held} GROUP BY meter_id, starts_at
+  SELECT meter_id, starts_at, min(version) AS held_by FROM ${id(staging.held)} GROUP BY meter_id, starts_at
 ) AS h USING (meter_id, starts_at)`,
     settings: onceSettings(`repeats-${arrival}`),
   }

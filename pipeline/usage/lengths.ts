@@ -10,15 +10,16 @@ import { type RawRow, splitRows } from '../files/rows.js'
 import type { FileState } from '../ledger/file-state.js'
 import { toMicros } from '../ledger/sums.js'
 import type { Store } from '../store/clickhouse.js'
+import { id, sql } from '../store/sql.js'
 import { stagingOf } from '../store/staging.js'
 import { irregularMeters } from './irregular-meters.js'
 import {
   type Closest,
-  closestOfUseless,
-  countUseless,
+  closestOfUnusable,
+  countUnusable,
   type MeterRepair,
-  type Useless,
-  uselessLines,
+  type Unusable,
+  unusableLines,
 } from './rekey.js'
 import { toRejectRow } from './row-path.js'
 import { toLength } from './sample.js'
@@ -36,7 +37,7 @@ export async function findRepairs(
 ): Promise<readonly MeterRepair[]> {
   const { seconds, format } = state.manifest
   const allowed = lengthsOf(context.profile, state.feed)
-  const odd = await oddMeters(context.store, state.arrival, { seconds, all: !byShape })
+  const odd = await metersOfOtherLength(context.store, state.arrival, { seconds, all: !byShape })
   const isDaily = format !== null && isDayFormat(format)
   const stored: ReadonlyMap<string, number> =
     !isDaily && odd.some((meter) => meter.gap === 0)
@@ -69,19 +70,19 @@ export async function rejectLengths(
   context: PipelineContext,
   state: FileState,
   reland: () => Promise<void>,
-): Promise<Useless> {
+): Promise<Unusable> {
   const { store, folders } = context
   const { arrival } = state
-  const counted = await countUseless(store, arrival)
+  const counted = await countUnusable(store, arrival)
   if (counted.rows === 0) return counted
   await reland()
-  const closest = await closestOfUseless(store, arrival)
+  const closest = await closestOfUnusable(store, arrival)
   const allowed = lengthsOf(context.profile, state.feed)
   const detailOf = (meterId: string) => lengthDetail(meterId, closest.get(meterId), allowed)
   const folder = landedFolder(folders.landing, arrival)
   for (const { chunk, line } of state.manifest.chunks) {
     const rows: RawRow[] = []
-    const flush = () => rejectUseless(store, arrival, { rows: rows.splice(0), detailOf })
+    const flush = () => rejectUnusable(store, arrival, { rows: rows.splice(0), detailOf })
     for (const row of splitRows(await readFile(join(folder, chunkName(chunk))), line)) {
       if (rows.push(row) === batchRows) await flush()
     }
@@ -95,18 +96,18 @@ interface Suspects {
   readonly detailOf: (meterId: string) => string
 }
 
-async function rejectUseless(
+async function rejectUnusable(
   store: Store,
   arrival: number,
   { rows, detailOf }: Suspects,
 ): Promise<void> {
   const first = rows[0]?.line ?? 0
   const found = await store.rows<{ line: number; meter_id: string; quantity: string }>(
-    uselessLines(arrival, first, (rows.at(-1)?.line ?? 0) - first + 1),
+    unusableLines(arrival, first, (rows.at(-1)?.line ?? 0) - first + 1),
   )
-  const useless = new Map(found.map((row) => [row.line, row]))
+  const unusable = new Map(found.map((row) => [row.line, row]))
   const rejects = rows.flatMap((row) => {
-    const { meter_id: meterId, quantity } = useless.get(row.line) ?? {}
+    const { meter_id: meterId, quantity } = unusable.get(row.line) ?? {}
     if (meterId === undefined || quantity === undefined) return []
     return [toRejectRow(arrival, row, lengthless(detailOf(meterId), quantity))]
   })
@@ -141,7 +142,7 @@ function spellLength(seconds: number): string {
 }
 
 /** What the reads of one meter in a file look like. */
-interface OddMeter {
+interface IrregularMeter {
   readonly meterId: string
   /** Smallest gap between two different starts, seconds; 0 where there is one start only. */
   readonly gap: number
@@ -151,25 +152,23 @@ interface OddMeter {
  * The meters of a file whose smallest gap is another than `seconds`, the length that its sample
  * showed. Where `all` is not set only those are looked at whose shape does not prove it.
  */
-async function oddMeters(
+async function metersOfOtherLength(
   store: Store,
   arrival: number,
   wanted: { readonly seconds: number; readonly all: boolean },
-): Promise<readonly OddMeter[]> {
+): Promise<readonly IrregularMeter[]> {
   const { seconds, all } = wanted
   const { reads } = stagingOf(arrival)
-  const irregular = irregularMeters(reads, seconds)
   const rows = await store.rows<{ meter_id: string; gap: number }>({
-    sql: `SELECT meter_id,
+    sql: sql`SELECT meter_id,
         toUInt32(arrayMin(arrayPopFront(arrayDifference(starts)))) AS gap
       FROM (
         SELECT meter_id, arraySort(groupUniqArray(toUnixTimestamp(starts_at))) AS starts
-        FROM ${reads}
-        ${all ? '' : `WHERE meter_id IN (${irregular.sql})`}
+        FROM ${id(reads)}
+        ${all ? sql`` : sql`WHERE meter_id IN (${irregularMeters(reads, seconds)})`}
         GROUP BY meter_id
       )
-      ${all ? '' : 'WHERE gap != {seconds:UInt32}'}`,
-    parameters: { seconds, ...irregular.parameters },
+      ${all ? sql`` : sql`WHERE gap != ${seconds}`}`,
   })
   return rows.map((row) => ({ meterId: row.meter_id, gap: row.gap }))
 }
@@ -177,14 +176,13 @@ async function oddMeters(
 /** The interval length that is stored for meters, from their latest days in the store. */
 async function storedLengths(store: Store, arrival: number): Promise<ReadonlyMap<string, number>> {
   const rows = await store.rows<{ meter_id: string; seconds: number }>({
-    sql: `SELECT meter_id, argMin(seconds, (-toInt64(toUnixTimestamp(starts_at)), seconds)) AS seconds
+    sql: sql`SELECT meter_id, argMin(seconds, (-toInt64(toUnixTimestamp(starts_at)), seconds)) AS seconds
       FROM usage_current
-      WHERE arrival != {arrival:UInt32}
+      WHERE arrival != ${arrival}
         AND meter_id IN (
-          SELECT meter_id FROM ${stagingOf(arrival).reads} GROUP BY meter_id HAVING uniqExact(starts_at) = 1
+          SELECT meter_id FROM ${id(stagingOf(arrival).reads)} GROUP BY meter_id HAVING uniqExact(starts_at) = 1
         )
       GROUP BY meter_id`,
-    parameters: { arrival },
   })
   return new Map(rows.map((row) => [row.meter_id, row.seconds]))
 }

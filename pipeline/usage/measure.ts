@@ -1,4 +1,4 @@
-import type { ChunkShape } from '../../schemas/manifest.js'
+import type { ChunkFormat } from '../../schemas/manifest.js'
 import type { Quantity } from '../../schemas/quantity.js'
 import { parseRow } from '../files/csv.js'
 import { lastQuantity, rowSpan } from '../files/rows.js'
@@ -23,7 +23,7 @@ export interface Measure {
   readonly micros: bigint
   /** Rows whose last column has more decimals than are kept. */
   readonly rounded: number
-  readonly shape: ChunkShape
+  readonly shape: ChunkFormat
   /** Whether some row ends in CR LF. */
   readonly crlf: boolean
 }
@@ -108,7 +108,7 @@ function measureQuoted(bytes: Buffer, stamps: StampTexts): Measure {
     }
     start = span.next
   }
-  const shape = isWhole && rows === lines ? 'quoted' : 'odd'
+  const shape = isWhole && rows === lines ? 'quoted' : 'unsplittable'
   return { lines, rows, micros, rounded, shape, crlf }
 }
 

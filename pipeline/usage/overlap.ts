@@ -1,6 +1,7 @@
 import { skimFileName } from '../../schemas/file-name.js'
 import type { Naming } from '../../schemas/name-pattern.js'
 import type { Statement, Store } from '../store/clickhouse.js'
+import { id, type Sql, sql, typed } from '../store/sql.js'
 import { createReads, stagingOf } from '../store/staging.js'
 
 /** The staging table of a file from which it is to be published, and the local days it covers. */
@@ -14,8 +15,8 @@ export interface Staged {
   readonly repeats: boolean
 }
 
-function rowsOf({ table, repeats }: Staged): string {
-  return repeats ? `${table} FINAL` : table
+function rowsOf({ table, repeats }: Staged): Sql {
+  return repeats ? sql`${id(table)} FINAL` : id(table)
 }
 
 export interface Counted {
@@ -39,15 +40,17 @@ interface OverlapRow {
   readonly all_net: string
 }
 
-const print = 'sum(cityHash64(starts_at, seconds, quantity, account_number, external_site_id))'
+const fingerprint = sql`sum(
+  cityHash64(starts_at, seconds, quantity, account_number, external_site_id))`
+
+function inDays({ firstDay, lastDay }: Staged): Sql {
+  return sql`local_day BETWEEN ${typed('Date', firstDay)} AND ${typed('Date', lastDay)}`
+}
 
 /** Whether any published read lies in the days of a file; without one there is no overlap. */
 export async function storeHasDays(store: Store, staged: Staged): Promise<boolean> {
-  const { firstDay, lastDay } = staged
   const rows = await store.rows({
-    sql: `SELECT 1 FROM usage_read
-      WHERE local_day BETWEEN {firstDay:Date} AND {lastDay:Date} LIMIT 1`,
-    parameters: { firstDay, lastDay },
+    sql: sql`SELECT 1 FROM usage_read WHERE ${inDays(staged)} LIMIT 1`,
   })
   return rows.length > 0
 }
@@ -62,15 +65,12 @@ export async function compareWithStore(
   staged: Staged,
   naming: Naming,
 ): Promise<Overlap> {
-  const { days, overlaps } = stagingOf(staged.arrival)
-  const { arrival, firstDay, lastDay } = staged
-  const parameters = { arrival, firstDay, lastDay }
-  await store.command({ sql: compareDays(staged, days), parameters, settings: inOrder })
-  const rowsCompared = compareRows(staged, { days, overlaps })
-  await store.command({ sql: rowsCompared, parameters, settings: inOrder })
+  await store.command({ sql: compareDays(staged), settings: inOrder })
+  await store.command({ sql: compareRows(staged), settings: inOrder })
+  const { days, overlaps } = tablesOf(staged)
   if (await isAhead(store, staged, naming)) await store.command(confirm(staged))
   const rows = await store.rows<OverlapRow>({
-    sql: `SELECT kind, toString(sum(rows)) AS all_rows, toString(sum(quantity)) AS all_quantity,
+    sql: sql`SELECT kind, toString(sum(rows)) AS all_rows, toString(sum(quantity)) AS all_quantity,
         toString(sum(net)) AS all_net
       FROM (
         SELECT 'duplicate' AS kind, rows, quantity, toDecimal128(0, 6) AS net FROM ${days} WHERE equal
@@ -91,40 +91,49 @@ export async function compareWithStore(
   }
 }
 
-const current = `SELECT * FROM usage_current
-  WHERE local_day BETWEEN {firstDay:Date} AND {lastDay:Date} AND arrival != {arrival:UInt32}`
+function tablesOf({ arrival }: Staged): { readonly days: Sql; readonly overlaps: Sql } {
+  const { days, overlaps } = stagingOf(arrival)
+  return { days: id(days), overlaps: id(overlaps) }
+}
+
+function currentOf(staged: Staged): Sql {
+  return sql`SELECT * FROM usage_current WHERE ${inDays(staged)} AND arrival != ${staged.arrival}`
+}
 
 /** Both sides come in the order of the key: merging them takes no memory, whatever the file's size. */
 const inOrder = { optimize_aggregation_in_order: 1, join_algorithm: 'full_sorting_merge' } as const
 
 /** Each day of a meter that the file has, whether the store knows it and whether all is equal. */
-function compareDays(staged: Staged, table: string): string {
-  return `CREATE OR REPLACE TABLE ${table} ENGINE = MergeTree ORDER BY (local_day, meter_id) AS
+function compareDays(staged: Staged): Sql {
+  return sql`CREATE OR REPLACE TABLE ${tablesOf(staged).days} ENGINE = MergeTree ORDER BY (local_day, meter_id) AS
     SELECT local_day, meter_id, s.day_rows AS rows, s.day_quantity AS quantity,
       c.day_rows > 0 AS known, s.day_print = c.day_print AND s.day_rows = c.day_rows AS equal
     FROM (
       SELECT local_day, meter_id, count() AS day_rows, sum(quantity) AS day_quantity,
-        ${print} AS day_print
+        ${fingerprint} AS day_print
       FROM ${rowsOf(staged)} GROUP BY local_day, meter_id
     ) AS s
     LEFT JOIN (
-      SELECT local_day, meter_id, count() AS day_rows, ${print} AS day_print
-      FROM (${current}) GROUP BY local_day, meter_id
+      SELECT local_day, meter_id, count() AS day_rows, ${fingerprint} AS day_print
+      FROM (${currentOf(staged)}) GROUP BY local_day, meter_id
     ) AS c USING (local_day, meter_id)`
 }
 
-const sameValues = `s.quantity = c.quantity AND s.account_number = c.account_number
+const sameValues = sql`s.quantity = c.quantity AND s.account_number = c.account_number
       AND s.external_site_id = c.external_site_id`
 
 /** What was written down by a decision that a kill cut short says nothing: it is made again. */
-const confirmed = `(local_day, meter_id, starts_at, seconds) IN (
+const confirmedSince = (arrival: number) => sql`(local_day, meter_id, starts_at, seconds) IN (
         SELECT local_day, meter_id, starts_at, seconds FROM confirmation
-        WHERE arrival > {arrival:UInt32}
+        WHERE arrival > ${arrival}
           AND arrival IN (SELECT arrival FROM file_state FINAL WHERE status = 'published'))`
 
-function compareRows(staged: Staged, tables: { days: string; overlaps: string }): string {
-  const differing = `(local_day, meter_id) IN (SELECT local_day, meter_id FROM ${tables.days} WHERE known AND NOT equal)`
-  return `CREATE OR REPLACE TABLE ${tables.overlaps} ENGINE = MergeTree
+function compareRows(staged: Staged): Sql {
+  const { days, overlaps } = tablesOf(staged)
+  const differing = sql`(local_day, meter_id) IN (
+      SELECT local_day, meter_id FROM ${days} WHERE known AND NOT equal)`
+  const confirmed = confirmedSince(staged.arrival)
+  return sql`CREATE OR REPLACE TABLE ${overlaps} ENGINE = MergeTree
     ORDER BY (local_day, meter_id, starts_at, seconds) AS
     SELECT local_day, meter_id, starts_at, seconds, c.commodity AS commodity,
       c.local_hour AS local_hour,
@@ -134,7 +143,7 @@ function compareRows(staged: Staged, tables: { days: string; overlaps: string })
       multiIf(${sameValues}, 'duplicate', c.version > s.version OR ${confirmed}, 'superseded',
         s.quantity != c.quantity, 'restated', 'rewritten') AS kind
     FROM (SELECT * FROM ${rowsOf(staged)} WHERE ${differing}) AS s
-    INNER JOIN (SELECT * FROM (${current}) WHERE ${differing}) AS c
+    INNER JOIN (SELECT * FROM (${currentOf(staged)}) WHERE ${differing}) AS c
       USING (local_day, meter_id, starts_at, seconds)`
 }
 
@@ -145,9 +154,8 @@ export async function isAhead(
   naming: Naming,
 ): Promise<boolean> {
   const rows = await store.rows<{ name: string }>({
-    sql: `SELECT DISTINCT name FROM arrival WHERE arrival < {arrival:UInt32}
+    sql: sql`SELECT DISTINCT name FROM arrival WHERE arrival < ${arrival}
       AND arrival NOT IN (SELECT arrival FROM file_state FINAL WHERE status != 'received')`,
-    parameters: { arrival },
   })
   return rows.some(({ name }) => skimFileName(name, naming)?.feed === feed)
 }
@@ -157,26 +165,26 @@ export async function isAhead(
  * first, and one that came in between must not win over them when it is published last.
  */
 function confirm(staged: Staged): Statement {
-  const { arrival } = staged
-  const { days, overlaps } = stagingOf(arrival)
-  const key = 'local_day, meter_id, starts_at, seconds'
+  const arrival = typed('UInt32', staged.arrival)
+  const { days, overlaps } = tablesOf(staged)
+  const key = sql`local_day, meter_id, starts_at, seconds`
   return {
-    sql: `INSERT INTO confirmation (${key}, arrival)
-      SELECT ${key}, {arrival:UInt32} FROM ${rowsOf(staged)}
+    sql: sql`INSERT INTO confirmation (${key}, arrival)
+      SELECT ${key}, ${arrival} FROM ${rowsOf(staged)}
       WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM ${days} WHERE equal)
       UNION ALL
-      SELECT ${key}, {arrival:UInt32} FROM ${overlaps} WHERE kind = 'duplicate'`,
-    parameters: { arrival },
+      SELECT ${key}, ${arrival} FROM ${overlaps} WHERE kind = 'duplicate'`,
   }
 }
 
 /** Copies into `final` the reads that are new or changed, so that nothing else is published again. */
 export function keepAccepted(staged: Staged): readonly Statement[] {
-  const { days, overlaps, final } = stagingOf(staged.arrival)
+  const { days, overlaps } = tablesOf(staged)
+  const { final } = stagingOf(staged.arrival)
   return [
     createReads(final, 'CREATE OR REPLACE TABLE'),
     {
-      sql: `INSERT INTO ${final} SELECT * FROM ${rowsOf(staged)}
+      sql: sql`INSERT INTO ${id(final)} SELECT * FROM ${rowsOf(staged)}
         WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM ${days} WHERE NOT equal)
           AND (local_day, meter_id, starts_at, seconds) NOT IN (
             SELECT local_day, meter_id, starts_at, seconds FROM ${overlaps}
@@ -190,11 +198,11 @@ export function keepAccepted(staged: Staged): readonly Statement[] {
 /** Writes down what a file replaces, before it does; readers see it once the file is published. */
 export function recordRestatements(arrival: number): Statement {
   return {
-    sql: `INSERT INTO restatement
+    sql: sql`INSERT INTO restatement
       (meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity, new_quantity,
        old_account_number, old_external_site_id, old_version, new_version)
       SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity,
         new_quantity, old_account_number, old_external_site_id, old_version, new_version
-      FROM ${stagingOf(arrival).overlaps} WHERE kind IN ('restated', 'rewritten')`,
+      FROM ${id(stagingOf(arrival).overlaps)} WHERE kind IN ('restated', 'rewritten')`,
   }
 }

@@ -1,7 +1,7 @@
 import { Fault } from '../../schemas/fault.js'
 import { balance } from '../../schemas/receipt.js'
 import type { PipelineContext } from '../context.js'
-import type { Proved } from '../kind.js'
+import type { LoadedFile } from '../kind.js'
 import type { FileState, Notes } from '../ledger/file-state.js'
 import { addQuantities } from '../ledger/sums.js'
 import {
@@ -13,13 +13,17 @@ import {
   sumReceipts,
   withRejected,
 } from '../ledger/verdict.js'
+import { id, literal, sql } from '../store/sql.js'
 import { stagingOf } from '../store/staging.js'
 import { classify, dropUnregistered, settleLengths } from './classify.js'
 import type { StagingTotals } from './irregular-meters.js'
 import type { Counted } from './overlap.js'
 
 /** Decides what becomes of a usage file whose rows add up. */
-export async function weighUsage(context: PipelineContext, proved: Proved): Promise<FileState> {
+export async function reconcileUsage(
+  context: PipelineContext,
+  proved: LoadedFile,
+): Promise<FileState> {
   const { state, origin, receipts, staged, reland } = proved
   const { shapes, repeated = 0 } = staged
   const notes = {
@@ -64,7 +68,7 @@ async function proveOutcomes({ store }: PipelineContext, state: FileState): Prom
   if (!balance(state)) throw new Fault('UNBALANCED', `the outcomes do not add up: ${outcomes}`)
   if (attaches !== stagingOf(state.arrival).final) return
   const [found] = await store.rows<Counted>({
-    sql: `SELECT count() AS rows, toString(sum(quantity)) AS quantity FROM ${attaches}`,
+    sql: sql`SELECT count() AS rows, toString(sum(quantity)) AS quantity FROM ${id(attaches)}`,
   })
   if (Number(found?.rows) === rows.accepted && found?.quantity === quantity.accepted) return
   throw new Fault('UNBALANCED', `${JSON.stringify(found)} would be published of ${outcomes}`)
@@ -85,9 +89,9 @@ function withUnregistered(state: FileState, { rows, quantity }: Counted): FileSt
 async function proveDates(context: PipelineContext, state: FileState): Promise<Notes> {
   const { texts, stamps } = stagingOf(state.arrival)
   const rows = await context.store.rows<{ date: string }>({
-    sql: `SELECT DISTINCT extract(text, '^[ \\t]*(\\d{1,2}/\\d{1,2}/\\d{4})(?:\\D|$)') AS date
-      FROM (SELECT text FROM ${texts} UNION ALL SELECT text FROM ${stamps})
-      WHERE date != '' LIMIT ${datesMax}`,
+    sql: sql`SELECT DISTINCT extract(text, '^[ \\t]*(\\d{1,2}/\\d{1,2}/\\d{4})(?:\\D|$)') AS date
+      FROM (SELECT text FROM ${id(texts)} UNION ALL SELECT text FROM ${id(stamps)})
+      WHERE date != '' LIMIT ${literal(datesMax)}`,
   })
   return dateNotes(
     rows.map((row) => row.date),

@@ -1,5 +1,6 @@
 import type { Statement, Store } from '../store/clickhouse.js'
-import { createReads, lineBounds, stagingOf } from '../store/staging.js'
+import { id, sql } from '../store/sql.js'
+import { createReads, lineBounds, stagingOf, within } from '../store/staging.js'
 import type { Counted } from './overlap.js'
 import type { LocalStart } from './timestamps.js'
 
@@ -21,7 +22,7 @@ export async function recordRepairs(
 ): Promise<void> {
   const { repairs: table } = stagingOf(arrival)
   await store.command({
-    sql: `CREATE OR REPLACE TABLE ${table} (meter_id String, seconds UInt32)
+    sql: sql`CREATE OR REPLACE TABLE ${id(table)} (meter_id String, seconds UInt32)
       ENGINE = MergeTree ORDER BY meter_id`,
   })
   await store.insert(
@@ -40,20 +41,20 @@ export async function repairMeters(
   arrival: number,
   move: Move | undefined,
 ): Promise<void> {
-  const { reads, fixed, repairs: table, moves } = stagingOf(arrival)
+  const { reads, fixed, repairs, moves } = stagingOf(arrival)
   await store.command(createReads(fixed, 'CREATE OR REPLACE TABLE'))
-  const lengths = `SELECT r.* REPLACE(if(m.meter_id = '', r.seconds, m.seconds) AS seconds)
-      FROM ${reads} AS r LEFT ANY JOIN ${table} AS m ON m.meter_id = r.meter_id
+  const lengths = sql`SELECT r.* REPLACE(if(m.meter_id = '', r.seconds, m.seconds) AS seconds)
+      FROM ${id(reads)} AS r LEFT ANY JOIN ${id(repairs)} AS m ON m.meter_id = r.meter_id
       WHERE m.meter_id = '' OR m.seconds != 0`
   if (move !== undefined) await recordMoves(store, arrival, move)
-  const moved = `SELECT l.* REPLACE(
+  const moved = sql`SELECT l.* REPLACE(
         if(m.seconds = 0, l.starts_at, m.moved_at) AS starts_at,
         if(m.seconds = 0, l.local_day, m.moved_day) AS local_day,
         if(m.seconds = 0, l.local_hour, m.moved_hour) AS local_hour)
       FROM (${lengths}) AS l
-      LEFT ANY JOIN ${moves} AS m ON m.starts_at = l.starts_at AND m.seconds = l.seconds`
+      LEFT ANY JOIN ${id(moves)} AS m ON m.starts_at = l.starts_at AND m.seconds = l.seconds`
   await store.command({
-    sql: `INSERT INTO ${fixed} ${move === undefined ? lengths : moved}`,
+    sql: sql`INSERT INTO ${id(fixed)} ${move === undefined ? lengths : moved}`,
     settings: { optimize_on_insert: 0 },
   })
 }
@@ -62,14 +63,14 @@ export async function repairMeters(
 async function recordMoves(store: Store, arrival: number, move: Move): Promise<void> {
   const { reads, repairs, moves } = stagingOf(arrival)
   await store.command({
-    sql: `CREATE OR REPLACE TABLE ${moves} (
+    sql: sql`CREATE OR REPLACE TABLE ${id(moves)} (
         starts_at DateTime('UTC'), seconds UInt32,
         moved_at DateTime('UTC'), moved_day Date, moved_hour UInt8
       ) ENGINE = MergeTree ORDER BY (seconds, starts_at)`,
   })
   const starts = await store.rows<{ starts: number; seconds: number }>({
-    sql: `SELECT DISTINCT toUnixTimestamp(r.starts_at) AS starts, m.seconds AS seconds
-      FROM ${reads} AS r INNER JOIN ${repairs} AS m ON m.meter_id = r.meter_id
+    sql: sql`SELECT DISTINCT toUnixTimestamp(r.starts_at) AS starts, m.seconds AS seconds
+      FROM ${id(reads)} AS r INNER JOIN ${id(repairs)} AS m ON m.meter_id = r.meter_id
       WHERE m.seconds != 0`,
   })
   const rows = starts.map(({ starts: from, seconds }) => {
@@ -85,21 +86,22 @@ async function recordMoves(store: Store, arrival: number, move: Move): Promise<v
   if (rows.length > 0) await store.insert(moves, rows)
 }
 
-const useless = (arrival: number) => {
+const unusable = (arrival: number) => {
   const { reads, repairs } = stagingOf(arrival)
-  return `${reads} WHERE meter_id IN (SELECT meter_id FROM ${repairs} WHERE seconds = 0)`
+  return sql`${id(reads)}
+    WHERE meter_id IN (SELECT meter_id FROM ${id(repairs)} WHERE seconds = 0)`
 }
 
 /** Rows that are not usable because their meters are not, and how many meters that are. */
-export interface Useless extends Counted {
+export interface Unusable extends Counted {
   readonly meters: number
 }
 
 /** Rows and energy of the meters whose rows are not usable. */
-export async function countUseless(store: Store, arrival: number): Promise<Useless> {
-  const [found] = await store.rows<Useless>({
-    sql: `SELECT count() AS rows, toString(sum(quantity)) AS quantity,
-        uniqExact(meter_id) AS meters FROM ${useless(arrival)}`,
+export async function countUnusable(store: Store, arrival: number): Promise<Unusable> {
+  const [found] = await store.rows<Unusable>({
+    sql: sql`SELECT count() AS rows, toString(sum(quantity)) AS quantity,
+        uniqExact(meter_id) AS meters FROM ${unusable(arrival)}`,
   })
   return {
     rows: Number(found?.rows ?? 0),
@@ -117,12 +119,12 @@ export interface Closest {
 }
 
 /** What shows of each meter that its rows are not usable. */
-export async function closestOfUseless(
+export async function closestOfUnusable(
   store: Store,
   arrival: number,
 ): Promise<ReadonlyMap<string, Closest>> {
   const rows = await store.rows<{ meter_id: string; gap: number; line: number; next: number }>({
-    sql: `WITH arrayPopFront(arrayDifference(times.1)) AS gaps, indexOf(gaps, arrayMin(gaps)) AS at
+    sql: sql`WITH arrayPopFront(arrayDifference(times.1)) AS gaps, indexOf(gaps, arrayMin(gaps)) AS at
       SELECT meter_id, toUInt32(arrayMin(gaps)) AS gap,
         toUInt32(times[at].2) AS line, toUInt32(times[at + 1].2) AS next
       FROM (
@@ -130,7 +132,7 @@ export async function closestOfUseless(
         FROM (
           SELECT meter_id, toUnixTimestamp(starts_at) AS start,
             bitAnd(max(version), 4294967295) AS line
-          FROM ${useless(arrival)}
+          FROM ${unusable(arrival)}
           GROUP BY meter_id, start
         )
         GROUP BY meter_id
@@ -142,11 +144,10 @@ export async function closestOfUseless(
 }
 
 /** Their lines and quantities among `lines` physical lines from `line` on, in no order. */
-export function uselessLines(arrival: number, line: number, lines: number): Statement {
+export function unusableLines(arrival: number, line: number, lines: number): Statement {
   return {
-    sql: `SELECT toUInt32(bitAnd(version, 4294967295)) AS line, meter_id,
+    sql: sql`SELECT toUInt32(bitAnd(version, 4294967295)) AS line, meter_id,
         toString(quantity) AS quantity
-      FROM ${useless(arrival)} AND version >= {from:UInt64} AND version < {to:UInt64}`,
-    parameters: lineBounds(arrival, line, lines),
+      FROM ${unusable(arrival)} AND ${within(sql`version`, lineBounds(arrival, line, lines))}`,
   }
 }

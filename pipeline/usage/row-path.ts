@@ -22,13 +22,14 @@ import { parseRow } from '../files/csv.js'
 import { chunkName, landedFolder } from '../files/landing.js'
 import { lastQuantity, linePicker, type RawRow, splitRows } from '../files/rows.js'
 import type { LoadTask } from '../kind.js'
+import { id, sql } from '../store/sql.js'
 import { missingLines, onceSettings, stagingOf, versionOf } from '../store/staging.js'
 import { keepStamps } from './bulk-path.js'
 import type { Reader } from './judge.js'
 import { rulesOf } from './sample.js'
 import { explainStamp, rememberStamps, toLocalStart } from './timestamps.js'
 
-export interface OddRows {
+export interface RowPathCounts {
   readonly accepted: number
   readonly rejected: number
   readonly rejectedMicros: bigint
@@ -43,11 +44,11 @@ const linesAtOnce = 4_000_000
  * Judges the rows of a chunk that the engine has not stored, one by one: the good ones join the
  * others in staging, the bad ones are written down with line, column and reason.
  */
-export async function judgeOddRows(
+export async function loadRowByRow(
   context: PipelineContext,
   task: LoadTask,
   reader: Reader | undefined,
-): Promise<OddRows> {
+): Promise<RowPathCounts> {
   const path = join(
     landedFolder(context.folders.landing, task.arrival),
     chunkName(task.chunk.chunk),
@@ -244,11 +245,14 @@ async function storeAccepted(
 ): Promise<void> {
   const { arrival, chunk } = task
   const { into, rows } = accepted
-  const sql = `INSERT INTO ${stagingOf(arrival)[into]}
+  const statement = sql`INSERT INTO ${id(stagingOf(arrival)[into])}
   (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
    account_number, external_site_id, version) FORMAT TabSeparated`
   const settings = onceSettings(`odd-${into}-${arrival}-${chunk.line}-${chunk.rows}`)
-  await context.store.command({ sql, settings }, Readable.from(batch(rows), { objectMode: false }))
+  await context.store.command(
+    { sql: statement, settings },
+    Readable.from(batch(rows), { objectMode: false }),
+  )
 }
 
 const batchCharacters = 65_536

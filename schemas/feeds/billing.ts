@@ -7,7 +7,7 @@ export const billing = recordFeed({
   view: 'billing_period',
   key: ['ContractAccount', 'MeterID', 'BillingStartDate', 'DocumentNumber'],
   total: 'TotalConsumption',
-  tells: 'starts',
+  shows: 'starts',
   columns: {
     ContractAccount: identifier,
     ExternalSiteID: identifier,

@@ -1,7 +1,7 @@
 import { recordFeed } from '../record-feed.js'
 import { day, decimal, identifier, inOrder, maybe, oneOf, words } from '../record-value.js'
 
-/** What a bill has besides energy: fees, taxes, program charges, credits, a minimum. */
+/** What a bill has in addition to energy: fees, taxes, program charges, credits, a minimum. */
 export const rateFixed = recordFeed({
   name: 'RateFixed',
   view: 'rate_fixed',

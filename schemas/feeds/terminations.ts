@@ -6,7 +6,7 @@ export const terminations = recordFeed({
   name: 'Terminations',
   view: 'termination',
   key: ['ContractAccount', 'MeterID'],
-  tells: 'ends',
+  shows: 'ends',
   columns: {
     ContractAccount: identifier,
     ExternalSiteID: maybe(identifier, ''),

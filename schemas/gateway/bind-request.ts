@@ -3,7 +3,7 @@ import { identifier } from './customer.js'
 import { type InstallCodeVerdict, judgeInstallCode } from './install-code.js'
 
 export interface BindRules {
-  /** Whether an address of eight pairs is taken besides one of six. */
+  /** Whether an address of eight pairs is accepted as well as one of six. */
   readonly eui64: boolean
   readonly installCodeCrc: 'off' | 'warn' | 'enforce'
 }
@@ -34,7 +34,7 @@ export const bindRequestSchema = z
       .describe('1 bind, 0 unbind')
       .default(1),
     meterId: identifier
-      .describe('The meter, where the account service location is not to tell')
+      .describe('The meter, if it is not derived from the account service location')
       .optional(),
   })
   .meta({ id: 'BindRequest' })
@@ -47,7 +47,7 @@ export type BindVerdict =
 
 /**
  * Reads the body of a bind request. `detail` names the field and the remedy, never the value.
- * `checkFails` tells of an install code whose check is wrong and that is let through all the same.
+ * `checkFails` reports an install code that is accepted although its check is wrong.
  */
 export function readBindRequest(body: string, rules: BindRules): BindVerdict {
   const value = parseJson(body)
@@ -66,7 +66,10 @@ export function readBindRequest(body: string, rules: BindRules): BindVerdict {
     return { detail: 'installCode use 6, 8, 12 or 16 bytes and their 2-byte check' }
   }
   if (verdict === 'badCheck' && rules.installCodeCrc === 'enforce') {
-    return { detail: 'installCode has a wrong check (CRC-16/X-25, low byte first): read it again' }
+    return {
+      detail:
+        'installCode has a wrong check (CRC-16/X-25, low byte first): check the code and send it again',
+    }
   }
   return { request, checkFails: verdict === 'badCheck' && rules.installCodeCrc === 'warn' }
 }

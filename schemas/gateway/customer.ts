@@ -92,12 +92,12 @@ export interface CustomerRules {
   readonly required: 'full' | 'launchMinimum'
   /**
    * Whether clients and premises keep their identifiers for good, so that only the account number
-   * tells of a move: then each meter needs one.
+   * shows a move: then each meter needs one.
    */
   readonly permanentIds: boolean
 }
 
-/** What is wrong with a record: where and why, never the value. */
+/** What is wrong with a record: field and reason, never the value. */
 export interface CustomerProblem {
   /** `customerSites[0].postalCode`; empty for the record as a whole. */
   readonly field: string
@@ -110,7 +110,7 @@ export type CustomerVerdict =
 
 /**
  * Checks a customer as the utility's system gave it and fills in what follows from it: a site or a
- * meter that is alone is primary, null stands for absent where the specification knows no null.
+ * meter that is alone is primary, null means absent where the specification has no null.
  */
 export function judgeCustomer(value: unknown, rules: CustomerRules): CustomerVerdict {
   const schema = rules.required === 'full' ? customerSchema : launchCustomerSchema

@@ -22,7 +22,7 @@ const registeredMeter = z
 const metersMax = 10_000
 
 /**
- * What the pipeline is told of a customer: identifiers and codes. It travels as the data of a job,
+ * What the pipeline learns about a customer: identifiers and codes. It travels as the data of a job,
  * so names, addresses and whatever else a record holds must not get in.
  */
 export const registrationSchema = z

@@ -45,8 +45,8 @@ function findBreaks(cycle: readonly PlacedRow[]): readonly Finding[] {
     const gap = toDays(start(period)) - toDays(end(before))
     const finding = (code: Finding['code'], detail: string) =>
       found.push({ at: period, column: 'StartDate', code, detail })
-    if (gap > 1) finding('PERIOD_GAP', `a gap lies between ${between}`)
-    else if (gap < 0) finding('PERIOD_OVERLAP', `an overlap: ${between}`)
+    if (gap > 1) finding('PERIOD_GAP', `there is a gap between ${between}`)
+    else if (gap < 0) finding('PERIOD_OVERLAP', `${between} overlap`)
     else if (kind !== undefined && kind.gap !== gap) {
       const words = gap === 1 ? 'inclusive' : 'exclusive'
       finding('PERIOD_KINDS', `${between} make end dates ${words}, but not ${kind.between}`)

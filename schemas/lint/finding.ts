@@ -1,13 +1,13 @@
 import type { RecordRow } from '../record-feed.js'
 
-/** A usable row of a complete schedule and where it stands; line 0 is one that is in force already. */
+/** A valid row of a complete schedule and its place; line 0 is a row that is in force already. */
 export interface PlacedRow {
   readonly fileName: string
   readonly line: number
   readonly row: RecordRow
 }
 
-/** What is wrong between rows. It is written down for one of them, the place a person would mend. */
+/** A conflict between rows. It is recorded for one of them, where a person would fix it. */
 export interface Finding {
   readonly at: PlacedRow
   readonly column: string
@@ -15,7 +15,7 @@ export interface Finding {
   readonly detail: string
 }
 
-/** What keeps a schedule from being published beside rows that are no use by themselves. */
+/** What keeps a schedule from being published, in addition to rejected rows. */
 export const lintCodes = [
   'KEY_TWICE',
   'NO_RATE_CODE',

@@ -46,17 +46,16 @@ function codesOf({ rows }: LintInput): ReadonlyMap<string, PlacedRow> {
   return new Map((rows['RateCodes'] ?? []).map((one) => [one.row['RateCode'] ?? '', one]))
 }
 
-/** A rate row without its rate code; rows in force that have ended need none any more. */
+/** Rate rows whose rate code is unknown. Rows in force that have ended need no rate code. */
 function findNameless(input: LintInput): readonly Finding[] {
   if (input.unknown.includes('RateCodes')) return []
   const codes = codesOf(input)
-  const from =
-    [...codes.values()][0]?.fileName ?? 'the rate codes in force, of which there are none'
+  const from = [...codes.values()][0]?.fileName ?? 'the schedule in force (no rate codes yet)'
   return coded.flatMap((feed) =>
     (input.rows[feed] ?? []).flatMap((at) => {
       const code = at.row['RateCode'] ?? ''
       if (code === '' || codes.has(code)) return []
-      const detail = `${at.fileName} has rate code ${code}, which does not stand in ${from}`
+      const detail = `${at.fileName} has rate code ${code}, which ${from} does not have`
       return [{ at, column: 'RateCode', code: 'NO_RATE_CODE' as const, detail }]
     }),
   )
@@ -69,7 +68,7 @@ function findUnits(input: LintInput): readonly Finding[] {
     const own = at?.row['UnitOfMeasure'] ?? ''
     if (at === undefined || unit === '' || unit === own) return []
     if (own === 'kWh' && unit === 'Wh') return []
-    const detail = `${rateCode} is priced in ${own}, ${meters} registered meters with it are read in ${unit}`
+    const detail = `${rateCode} is priced in ${own}, but ${meters} registered meters with it are read in ${unit}`
     return [{ at, column: 'UnitOfMeasure', code: 'UNIT' as const, detail }]
   })
 }
@@ -84,7 +83,7 @@ function lintDates(rows: readonly PlacedRow[], by: readonly string[]) {
       const [first, second] = season.rows
       if (first === undefined) warnings.push(`no row of ${name} covers ${spellSeason(season)}`)
       if (first === undefined || second === undefined) continue
-      const detail = `${name} stands in line ${first.line} and line ${second.line}, ${spellSeason(season)}`
+      const detail = `${name} is in line ${first.line} and line ${second.line}, ${spellSeason(season)}`
       errors.set(second, { at: second, column: 'RateStartDate', code: 'DATES_TWICE', detail })
     }
   }
@@ -129,6 +128,6 @@ function findUnknown(input: LintInput): readonly string[] {
     meters.set(one.rateCode, (meters.get(one.rateCode) ?? 0) + one.meters)
   }
   return [...meters].map(
-    ([code, count]) => `${count} registered meters have rate code ${code}, which is not known`,
+    ([code, count]) => `${count} registered meters have the unknown rate code ${code}`,
   )
 }

@@ -1,13 +1,13 @@
 import { fromDays, type PlacedRow, toDays } from './finding.js'
 
-/** A stretch of days on which the same rows hold; both ends belong to it. */
+/** Days on which the same rows hold, both ends inclusive. */
 export interface Season<R extends PlacedRow = PlacedRow> {
   readonly from: number
   readonly to: number
   readonly rows: readonly R[]
 }
 
-interface Stretch<R> {
+interface RowInterval<R> {
   readonly from: number
   readonly to: number
   readonly row: R
@@ -34,14 +34,14 @@ export function toSeasons<R extends PlacedRow>(
   days?: Days,
 ): readonly Season<R>[] {
   const years = yearsOf(rows, days)
-  const stretches = rows.flatMap((row) => toStretches(row, years))
+  const intervals = rows.flatMap((row) => toIntervals(row, years))
   const cuts = new Set<number>()
-  for (const { from, to } of stretches) {
+  for (const { from, to } of intervals) {
     cuts.add(from)
     if (to !== endless) cuts.add(to + 1)
   }
   const sorted = [...cuts].sort((a, b) => a - b)
-  const seasons = cutAt(sorted, stretches)
+  const seasons = cutAt(sorted, intervals)
   const last = seasons.findLastIndex((season) => season.rows.length > 0)
   return seasons.slice(0, last + 1)
 }
@@ -51,9 +51,9 @@ const rowsAtOnceMax = 500
 
 function cutAt<R extends PlacedRow>(
   cuts: readonly number[],
-  stretches: readonly Stretch<R>[],
+  intervals: readonly RowInterval<R>[],
 ): readonly Season<R>[] {
-  const inOrder = stretches.map((stretch, at) => ({ ...stretch, at }))
+  const inOrder = intervals.map((interval, at) => ({ ...interval, at }))
   inOrder.sort((a, b) => a.from - b.from)
   const seasons: Season<R>[] = []
   let begun = 0
@@ -88,7 +88,10 @@ function yearsOf(rows: readonly PlacedRow[], days?: Days): Years {
   return { first: Math.min(...years), last: Math.max(...years) + yearsAhead }
 }
 
-function toStretches<R extends PlacedRow>(row: R, { first, last }: Years): readonly Stretch<R>[] {
+function toIntervals<R extends PlacedRow>(
+  row: R,
+  { first, last }: Years,
+): readonly RowInterval<R>[] {
   const from = row.row['RateStartDate'] ?? ''
   const to = row.row['RateEndDate'] ?? ''
   if (!from.startsWith('--'))

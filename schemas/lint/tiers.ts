@@ -58,14 +58,14 @@ function judgeTiers({ rows, from, to }: Season, name: string): readonly Finding[
     if (before !== undefined && tierOf(before) === tierOf(tier)) {
       return say(
         'DATES_TWICE',
-        `tier ${tierOf(tier)} of ${name} stands in line ${before.line} and line ${tier.line}`,
+        `tier ${tierOf(tier)} of ${name} is in line ${before.line} and line ${tier.line}`,
       )
     }
     const { DailyProrateFactor, PeriodLimit } = tier.row
     if (DailyProrateFactor != null && PeriodLimit != null) {
       return say(
         'TIER_LIMITS',
-        `tier ${tierOf(tier)} of ${name} has a limit a day and one for the period`,
+        `tier ${tierOf(tier)} of ${name} has both a daily limit and a limit for the period`,
       )
     }
     if (limit === undefined) {
@@ -79,7 +79,7 @@ function judgeTiers({ rows, from, to }: Season, name: string): readonly Finding[
     if (below?.column !== limit.column || below.value < limit.value) return []
     return say(
       'TIER_LIMITS',
-      `the limit of tier ${tierOf(tier)} of ${name} is not above that of the tier before`,
+      `the limit of tier ${tierOf(tier)} of ${name} is not above the limit of the tier before`,
     )
   })
 }

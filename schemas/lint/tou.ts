@@ -70,7 +70,7 @@ function judgeKind(seasons: readonly Season[], kind: KindOfDay): readonly Findin
   }))
 }
 
-/** Of more rows than a day has quarter hours, so many and one tell that some hour has two prices. */
+/** Rows beyond the quarter hours of a day are ignored: with one more, some hour has two prices anyway. */
 function judgeDay(rows: readonly PlacedRow[], { words, types }: KindOfDay): readonly Finding[] {
   const own = rows.filter(({ row }) => (types as readonly string[]).includes(row['DayType'] ?? ''))
   const covered: PlacedRow[][] = Array.from({ length: quarters }, () => [])

@@ -1,7 +1,7 @@
 import type { RecordFeed } from '../record-feed.js'
 import { type Finding, groupRows, type PlacedRow } from './finding.js'
 
-/** Rows of one key: equal ones are told as such, others are an error. */
+/** Rows with the same key: identical ones are repeats, others are an error. */
 export function findTwice(
   feed: RecordFeed,
   rows: readonly PlacedRow[],

@@ -2,9 +2,9 @@ import { groupRows } from '../lint/finding.js'
 import { toSeasons } from '../lint/seasons.js'
 import type { BillingRules } from '../settings/billing.js'
 import { divideRounded, microsOf } from './amount.js'
-import type { Component, Stretch } from './kind.js'
+import { cutDays } from './cut-days.js'
+import type { Component, RateInterval } from './kind.js'
 import type { RateRow } from './rate-book.js'
-import { cutDays } from './stretches.js'
 
 /** A charge that does not depend on how much energy was used; amounts in 10^-12 dollars. */
 export interface Charge {
@@ -62,10 +62,13 @@ export function compileFixed(
 }
 
 /** Charges for each unit of energy are priced as a flat rate is, a line for each of their versions. */
-export function compilePerUnit(rows: readonly RateRow[], stretch: Stretch): readonly Component[] {
+export function compilePerUnit(
+  rows: readonly RateRow[],
+  interval: RateInterval,
+): readonly Component[] {
   const own = rows.filter(({ row }) => row['Basis'] === 'PerUnit' && row['Kind'] !== 'Minimum')
   return groupRows(own, 'Name').map((versions) => {
-    const { seasons, segmentOf } = cutDays(toSeasons(versions, stretch), stretch)
+    const { seasons, segmentOf } = cutDays(toSeasons(versions, interval), interval)
     const name = versions[0]?.row['Name'] ?? ''
     return {
       name,

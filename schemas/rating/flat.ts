@@ -1,14 +1,14 @@
 import { toSeasons } from '../lint/seasons.js'
 import { microsOf } from './amount.js'
-import type { Component, EnergyLine, RateKind, Stretch } from './kind.js'
+import { cutDays } from './cut-days.js'
+import type { Component, EnergyLine, RateInterval, RateKind } from './kind.js'
 import type { RateRow } from './rate-book.js'
-import { cutDays } from './stretches.js'
 
 /** One price for all usage of a day. */
 export const flat: RateKind = { feed: 'RateFlat', compile }
 
-function compile(rows: readonly RateRow[], stretch: Stretch): Component {
-  const { seasons, segmentOf } = cutDays(toSeasons(rows, stretch), stretch)
+function compile(rows: readonly RateRow[], interval: RateInterval): Component {
+  const { seasons, segmentOf } = cutDays(toSeasons(rows, interval), interval)
   return {
     name: rows[0]?.row['Component'] ?? '',
     segmentOf,
@@ -19,7 +19,7 @@ function compile(rows: readonly RateRow[], stretch: Stretch): Component {
           component: row.row['Component'] ?? '',
           name: 'Flat',
           kind: 'Energy',
-          taxable: stretch.isTaxed(row.row['Component'] ?? ''),
+          taxable: interval.isTaxed(row.row['Component'] ?? ''),
           tier: 0,
           price: microsOf(row.row['Amount']),
           fileId: row.fileId,

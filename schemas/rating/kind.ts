@@ -26,22 +26,22 @@ export interface EnergyLine {
   readonly upper?: bigint
 }
 
-/** One part of the price over a stretch of days. */
+/** One part of the price over a interval of days. */
 export interface Component {
   readonly name: string
-  /** The segment of each slot; 0 outside the stretch and where nothing is priced. */
+  /** The segment of each slot; 0 outside the interval and where nothing is priced. */
   readonly segmentOf: Uint16Array
   readonly lines: readonly EnergyLine[]
 }
 
 /** Days of one rate code inside a period, since 1970, both inclusive, with the slots around them. */
-export interface Stretch {
+export interface RateInterval {
   readonly slots: Slots
   readonly from: number
   readonly to: number
   readonly holidays: ReadonlySet<number>
   readonly tierLimitRounding: 'none' | 'unit'
-  /** Days that limits of tiers are longer than the stretch. */
+  /** Days that limits of tiers are longer than the interval. */
   readonly moreTierDays: number
   /** Whether percents apply to energy of a component. */
   readonly isTaxed: (component: string) => boolean
@@ -70,5 +70,5 @@ export interface Unpriced {
 /** A kind of price: the feed of its rows and how those of one component become lines. */
 export interface RateKind {
   readonly feed: RateFeed
-  compile(rows: readonly RateRow[], stretch: Stretch): Component | Unpriced
+  compile(rows: readonly RateRow[], interval: RateInterval): Component | Unpriced
 }

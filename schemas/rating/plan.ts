@@ -2,7 +2,7 @@ import { fromDays, groupRows } from '../lint/finding.js'
 import type { BillingRules } from '../settings/billing.js'
 import { compileFixed, compilePerUnit, type FixedCharges } from './fixed.js'
 import { flat } from './flat.js'
-import type { Component, RateKind, Stretch, Unpriced } from './kind.js'
+import type { Component, RateInterval, RateKind, Unpriced } from './kind.js'
 import type { RateBook } from './rate-book.js'
 import { type Slots, slotSeconds } from './slots.js'
 import { tiered } from './tiered.js'
@@ -90,14 +90,14 @@ function compileCode(
   const isTaxed = (component: string) => !rules.untaxed.includes(component)
   const holidays = book.holidays(rateCode)
   const limits = { tierLimitRounding, moreTierDays }
-  const stretch: Stretch = { slots, from, to, holidays, isTaxed, ...limits }
+  const interval: RateInterval = { slots, from, to, holidays, isTaxed, ...limits }
   const type = book.codes.get(rateCode)?.row['RateType'] ?? ''
   const components: Component[] = []
   const energy: Component[] = []
   for (const [name, kind] of Object.entries(kinds)) {
     const rows = book.rows(kind.feed, rateCode)
     for (const own of groupRows(rows, 'Component')) {
-      const component = kind.compile(own, stretch)
+      const component = kind.compile(own, interval)
       if ('reason' in component) return component
       components.push(component)
       if (name === type) energy.push(component)
@@ -106,13 +106,16 @@ function compileCode(
   if (energy.length === 0) {
     return { status: 'noRate', reason: `there is no row of ${kinds[type]?.feed ?? type}` }
   }
-  const hole = findHole(energy, stretch)
+  const hole = findHole(energy, interval)
   if (hole !== undefined) return { status: 'noPrice', reason: hole }
-  return [...components, ...compilePerUnit(book.rows('RateFixed', rateCode), stretch)]
+  return [...components, ...compilePerUnit(book.rows('RateFixed', rateCode), interval)]
 }
 
 /** The first day that no component of the rate's own kind prices. */
-function findHole(energy: readonly Component[], { slots, from, to }: Stretch): string | undefined {
+function findHole(
+  energy: readonly Component[],
+  { slots, from, to }: RateInterval,
+): string | undefined {
   const isPriced = new Uint8Array(slots.count)
   for (const { segmentOf } of energy) {
     for (let slot = 0; slot < slots.count; slot++) isPriced[slot] ||= segmentOf[slot] === 0 ? 0 : 1

@@ -1,6 +1,6 @@
 import type { PlacedRow } from '../lint/finding.js'
 
-/** A row of a rate file in force, with the file that it stands in. */
+/** A row of a rate file in force, with its file. */
 export interface RateRow extends PlacedRow {
   readonly fileId: string
 }

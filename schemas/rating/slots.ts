@@ -2,7 +2,7 @@ import { fromDays } from '../lint/finding.js'
 import type { Zone } from '../time/zone.js'
 
 /**
- * The quarter hours of a stretch of time, each with what a rate asks of it. Days are counted from
+ * The quarter hours of a interval of time, each with what a rate asks of it. Days are counted from
  * 1970. Clock changes are settled here: nothing behind this knows of zones.
  */
 export interface Slots {

@@ -1,8 +1,8 @@
 import { toSeasons } from '../lint/seasons.js'
 import { divideRounded, microsOf } from './amount.js'
-import type { Component, EnergyLine, RateKind, Stretch } from './kind.js'
+import { type CutDays, cutDays } from './cut-days.js'
+import type { Component, EnergyLine, RateInterval, RateKind } from './kind.js'
 import type { RateRow } from './rate-book.js'
-import { type CutDays, cutDays } from './stretches.js'
 
 /**
  * Tiers that usage fills in the order of time. A limit is the sum over the days of that day's factor,
@@ -11,9 +11,9 @@ import { type CutDays, cutDays } from './stretches.js'
  */
 export const tiered: RateKind = { feed: 'RateTiers', compile }
 
-function compile(rows: readonly RateRow[], stretch: Stretch): Component {
-  const cut = cutDays(toSeasons(rows, stretch), stretch)
-  const limits = limitsOf(cut, stretch)
+function compile(rows: readonly RateRow[], interval: RateInterval): Component {
+  const cut = cutDays(toSeasons(rows, interval), interval)
+  const limits = limitsOf(cut, interval)
   return {
     name: rows[0]?.row['Component'] ?? '',
     segmentOf: cut.segmentOf,
@@ -25,7 +25,7 @@ function compile(rows: readonly RateRow[], stretch: Stretch): Component {
           component: row.row['Component'] ?? '',
           name: `Tier ${row.row['Tier']}`,
           kind: 'Energy',
-          taxable: stretch.isTaxed(row.row['Component'] ?? ''),
+          taxable: interval.isTaxed(row.row['Component'] ?? ''),
           tier: index + 1,
           price: microsOf(row.row['Amount']),
           fileId: row.fileId,
@@ -48,22 +48,22 @@ function inOrder(rows: readonly RateRow[]): readonly RateRow[] {
 const million = 1_000_000n
 
 /**
- * The upper limit of each tier but the last over all days of the stretch, millionths of a unit. Days
+ * The upper limit of each tier but the last over all days of the interval, millionths of a unit. Days
  * that have fewer tiers count for the others with their last limit, and no limit is below the one
  * before: whatever changes in between, each unit is in one tier.
  */
-function limitsOf({ seasons }: CutDays, stretch: Stretch): readonly bigint[] {
+function limitsOf({ seasons }: CutDays, interval: RateInterval): readonly bigint[] {
   const most = Math.max(0, ...seasons.map(({ rows }) => rows.length - 1))
   const limits: bigint[] = []
   for (let tier = 0; tier < most; tier++) {
-    const [limit, before] = [limitOf(seasons, tier, stretch), limits.at(-1) ?? 0n]
+    const [limit, before] = [limitOf(seasons, tier, interval), limits.at(-1) ?? 0n]
     limits.push(limit > before ? limit : before)
   }
   return limits
 }
 
-function limitOf(seasons: CutDays['seasons'], tier: number, stretch: Stretch): bigint {
-  const { tierLimitRounding, moreTierDays } = stretch
+function limitOf(seasons: CutDays['seasons'], tier: number, interval: RateInterval): bigint {
+  const { tierLimitRounding, moreTierDays } = interval
   let limit = 0n
   for (const [at, { rows, from, to }] of seasons.entries()) {
     const limited = inOrder(rows).slice(0, -1)

@@ -2,21 +2,21 @@ import { fromDays } from '../lint/finding.js'
 import { toSeasons } from '../lint/seasons.js'
 import { clock, isOffPeak, kindsOfDay, quarters, quartersOf } from '../lint/tou.js'
 import { microsOf } from './amount.js'
-import type { Component, EnergyLine, RateKind, Stretch, Unpriced } from './kind.js'
+import type { Component, EnergyLine, RateInterval, RateKind, Unpriced } from './kind.js'
 import type { RateRow } from './rate-book.js'
 
 /** Time of use: each row prices its hours of its days (decision 29). */
 export const tou: RateKind = { feed: 'RateTou', compile }
 
-function compile(rows: readonly RateRow[], stretch: Stretch): Component | Unpriced {
-  const { slots } = stretch
+function compile(rows: readonly RateRow[], interval: RateInterval): Component | Unpriced {
+  const { slots } = interval
   const segmentOf = new Uint16Array(slots.count)
   const segments = new Map<RateRow, number>()
   const days = new Map<number, readonly (RateRow | undefined)[]>()
-  const dayRows = createDayRows(rows, stretch)
+  const dayRows = createDayRows(rows, interval)
   for (let slot = 0; slot < slots.count; slot++) {
     const periodDay = slots.periodDay[slot] as number
-    if (periodDay < stretch.from || periodDay > stretch.to) continue
+    if (periodDay < interval.from || periodDay > interval.to) continue
     const day = slots.day[slot] as number
     let ofDay = days.get(day)
     if (ofDay === undefined) {
@@ -37,23 +37,23 @@ function compile(rows: readonly RateRow[], stretch: Stretch): Component | Unpric
   return {
     name: rows[0]?.row['Component'] ?? '',
     segmentOf,
-    lines: [...segments].map(([row, segment]) => toLine(row, segment, stretch)),
+    lines: [...segments].map(([row, segment]) => toLine(row, segment, interval)),
   }
 }
 
 type DayRows = (day: number) => readonly (RateRow | undefined)[]
 
 /** The row of each quarter hour of a day; no rows at all where no season covers the day. */
-function createDayRows(rows: readonly RateRow[], stretch: Stretch): DayRows {
-  // Where periods break in standard time, an hour of the day before or after is in the stretch.
-  const seasons = toSeasons(rows, { from: stretch.from - 1, to: stretch.to + 1 })
+function createDayRows(rows: readonly RateRow[], interval: RateInterval): DayRows {
+  // Where periods break in standard time, an hour of the day before or after is in the interval.
+  const seasons = toSeasons(rows, { from: interval.from - 1, to: interval.to + 1 })
   const known = new Map<string, readonly (RateRow | undefined)[]>()
   return (day) => {
     const at = seasons.findIndex(({ from, to }) => from <= day && day <= to)
     const season = seasons[at]
     if (season === undefined || season.rows.length === 0) return []
     const weekday = (day + 4) % 7
-    const kind = stretch.holidays.has(day) ? 2 : weekday === 0 || weekday === 6 ? 1 : 0
+    const kind = interval.holidays.has(day) ? 2 : weekday === 0 || weekday === 6 ? 1 : 0
     const key = `${at} ${kind}`
     const found = known.get(key) ?? layOut(season.rows, kindsOfDay[kind].types)
     known.set(key, found)
@@ -73,15 +73,15 @@ function layOut(
   return laid
 }
 
-function toLine(row: RateRow, segment: number, stretch: Stretch): EnergyLine {
-  const { from, to } = stretch
+function toLine(row: RateRow, segment: number, interval: RateInterval): EnergyLine {
+  const { from, to } = interval
   const [first, last] = [row.row['RateStartDate'] ?? '', row.row['RateEndDate'] ?? '']
   const isYearly = first.startsWith('--')
   return {
     component: row.row['Component'] ?? '',
     name: row.row['Name'] ?? '',
     kind: 'Energy',
-    taxable: stretch.isTaxed(row.row['Component'] ?? ''),
+    taxable: interval.isTaxed(row.row['Component'] ?? ''),
     tier: 0,
     price: microsOf(row.row['Amount']),
     fileId: row.fileId,

@@ -8,14 +8,14 @@ const feed = z.enum(feedNames as readonly [FeedName, ...FeedName[]])
 const weekday = z.enum(['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'])
 export type Weekday = z.output<typeof weekday>
 
-/** A file that is to be there on some days, by a time of the meters' zone. */
+/** A file that is expected on some days, by a time of the meters' zone. */
 const expectedFile = z
   .strictObject({
     company: z.string().min(1, 'name a company code'),
     feed,
     by: z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'use a local time from 00:00 to 23:59'),
     days: z.array(weekday).min(1, 'name at least one day').readonly().default(weekday.options),
-    /** The date in its name lies so many days before the day on which it is due. */
+    /** Days between the date in its name and the later day on which it is due. */
     daysBack: z.int().min(0).max(31).default(0),
   })
   .readonly()
@@ -33,16 +33,16 @@ const expected = z
   .readonly()
   .prefault([])
 
-/** Whom alerts are sent to, and when something is one. */
+/** Where alerts are sent, and what is one. */
 export const alertSettings = z
   .strictObject({
     url: serverUrl,
     /** Signs every message (HMAC-SHA256). */
     secret: secretReference,
-    /** What goes on is told again after so long. */
+    /** A condition that persists is sent again after this many hours. */
     repeatHours: z.number().positive().max(8_760).default(24),
     lookSeconds: z.int().min(1).max(3_600).default(60),
-    /** So long a source or a job fails before it is an alert. */
+    /** How long a source or a job may fail before it is an alert. */
     failingMinutes: z.number().min(0).max(10_080).default(10),
     freeDiskBytesMin: byteSize('5 GB', { min: '0 B', max: '100 TB' }),
     expected,
@@ -56,7 +56,7 @@ export type AlertSettings = z.output<typeof alertSettings>
 const count = z.int().min(0)
 const code = z.string()
 
-/** What is the matter, by kind: identifiers, codes and counts, nothing of a row or a person. */
+/** The condition by kind: identifiers, codes and counts, nothing of a row or a person. */
 const about = z.discriminatedUnion('kind', [
   /** A file was quarantined, and none of its name was published since. */
   z.strictObject({ kind: z.literal('quarantined'), arrival: z.int().positive(), code }).readonly(),

@@ -86,25 +86,39 @@ export function findGaps(sections: Sections): readonly Gap[] {
   const gaps: Gap[] = []
   const need = (name: string, message: string) => void gaps.push({ path: [name], message })
   if (sections.ingestion === 'backfill' && sections.backfill === undefined) {
-    need('backfill', 'ingestion: backfill needs it')
+    need('backfill', 'missing: `ingestion: backfill` needs this section')
   }
   if (sections.ingestion !== 'backfill' && sections.backfill !== undefined) {
     need('ingestion', 'write backfill, or leave the section backfill out')
   }
-  if (gateway !== undefined && identity === undefined) need('identity', 'the gateway needs it')
-  if (gateway !== undefined && cis === undefined) need('cis', 'the gateway needs it')
-  if (bind !== undefined && ami === undefined) need('ami', 'bind needs a head-end')
+  if (gateway !== undefined && identity === undefined)
+    need('identity', 'missing: the gateway needs this section')
+  if (gateway !== undefined && cis === undefined)
+    need('cis', 'missing: the gateway needs this section')
+  if (bind !== undefined && ami === undefined) need('ami', 'missing: bind needs this section')
   if (bind !== undefined && gateway?.mutual === undefined) {
-    gaps.push({ path: ['gateway', 'mutual'], message: 'bind needs a listener with mutual TLS' })
+    gaps.push({
+      path: ['gateway', 'mutual'],
+      message: 'missing: bind needs a listener with mutual TLS',
+    })
   }
   if (sections.intake !== undefined && gateway?.mutual === undefined) {
-    gaps.push({ path: ['gateway', 'mutual'], message: 'intake needs a listener with mutual TLS' })
+    gaps.push({
+      path: ['gateway', 'mutual'],
+      message: 'missing: intake needs a listener with mutual TLS',
+    })
   }
   if (gateway?.mutualTls === 'all' && gateway.mutual === undefined) {
-    gaps.push({ path: ['gateway', 'mutual'], message: 'mutualTls: all needs it' })
+    gaps.push({
+      path: ['gateway', 'mutual'],
+      message: 'missing: `mutualTls: all` needs this section',
+    })
   }
   if (gateway?.mutualTls === 'bind' && gateway.listen === undefined) {
-    gaps.push({ path: ['gateway', 'listen'], message: 'login and customer need a listener' })
+    gaps.push({
+      path: ['gateway', 'listen'],
+      message: 'missing: login and customer need a listener',
+    })
   }
   return gaps
 }

@@ -38,7 +38,7 @@ const intervalRemedy = 'use day, or seconds that divide an hour: 60 to 3600'
 const intervalSeconds = z.int().refine((seconds) => seconds >= 60 && 3_600 % seconds === 0, {
   error: intervalRemedy,
 })
-/** The lengths that reads may have; the first is taken where a file does not tell. */
+/** The lengths that reads may have; the first is the default where a file does not show its own. */
 const intervals = z
   .array(z.union([z.literal('day'), intervalSeconds], intervalRemedy))
   .min(1, 'name at least one interval')

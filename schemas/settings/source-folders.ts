@@ -1,4 +1,4 @@
-/** What the data folder holds besides the inbox: nothing of it may be taken for a sender's file. */
+/** Subfolders of the data folder other than the inbox: a source must not read them. */
 const ownFolders = [
   'outbox',
   'landing',

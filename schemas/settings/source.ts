@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { secretReference } from './secret.js'
 import { serverUrl } from './server-url.js'
 
-/** The name of a source, which stands in job ids and in the ledger. */
+/** The name of a source, which is part of job ids and of the ledger. */
 export const sourceName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, 'use up to 63 letters, digits, - and _')
@@ -110,7 +110,7 @@ const s3 = z
       .default('us-east-1'),
     /** Of a server other than Amazon's. */
     endpoint: serverUrl.optional(),
-    /** Whether the bucket stands in the path, not in the host's name. */
+    /** Whether the bucket is part of the path, not of the host name. */
     pathStyle: z.boolean().default(false),
     /** Without both, the role of the machine. */
     accessKeyId: secretReference.optional(),

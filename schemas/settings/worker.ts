@@ -3,7 +3,7 @@ import { serviceUsers } from './gateway-bind.js'
 
 const file = z.string().min(1, 'name a file')
 
-/** Who may see the page of an address that is not loopback's is told by `users` or `clientCaFile`. */
+/** On an address other than loopback, `users` or `clientCaFile` decides who may see the page. */
 const operations = z
   .strictObject({
     host: z.string().min(1, 'name a host').default('127.0.0.1'),

@@ -3,9 +3,9 @@ import { addDays } from './zone.js'
 
 /** What the timestamps of a whole file say about the order of day and month. */
 export interface DateOrderProof {
-  /** The order that is proved, `mixed` where dates of both orders stand in the file, if any. */
+  /** The proved order, if any; `mixed` where the file has dates of both orders. */
   readonly proved: DateOrder | 'mixed' | undefined
-  /** The evidence in words. */
+  /** The evidence in plain text. */
   readonly proof: string
 }
 

@@ -12,7 +12,7 @@ const offset = String.raw`(?:Z|(?<sign>[+-])(?<offsetHour>\d\d):?(?<offsetMinute
 
 /**
  * The shapes of a timestamp in a usage file, one blank between its parts; no text has two of them.
- * Month and day stand in the order of the file where the shape has slashes.
+ * Month and day are in the order of the file where the shape has slashes.
  */
 export const timeStampFormats = {
   slashDate: pattern(slashDate),
@@ -27,7 +27,7 @@ export const timeStampFormats = {
 
 export type TimeStampFormat = keyof typeof timeStampFormats
 
-/** The formats as a person would write them down; M/D stands for either order. */
+/** The formats as a person would write them; M/D means either order. */
 export const timeStampNames = {
   slashDate: 'M/D/YYYY',
   slashMinutes: 'M/D/YYYY H:MM',
@@ -41,7 +41,7 @@ export const timeStampNames = {
 
 export const timeStampFormatNames = Object.keys(timeStampFormats) as TimeStampFormat[]
 
-/** Whether a format has no time of day, so that its stamps are whole local days. */
+/** Whether a format has no time of day, so that its timestamps are whole local days. */
 export function isDayFormat(format: TimeStampFormat): boolean {
   return format === 'slashDate' || format === 'isoDate'
 }
@@ -51,7 +51,7 @@ export function detectFormat(text: string): TimeStampFormat | undefined {
   return timeStampFormatNames.find((name) => timeStampFormats[name].test(text))
 }
 
-/** A timestamp as it stands, with its seconds east of Greenwich where the stamp says them. */
+/** A parsed timestamp, with its seconds east of Greenwich where it has an offset. */
 export interface TimeStamp {
   readonly wall: Wall
   readonly offsetSeconds?: number
@@ -101,7 +101,7 @@ function readHour(groups: Groups): number {
   return (hour % 12) + (half === 'P' ? 12 : 0)
 }
 
-/** Offsets in use lie between -12:00 and +14:00; hours above 14 are no offset. */
+/** Offsets in use lie between -12:00 and +14:00; hours above 14 are not an offset. */
 function readOffset(groups: Groups): number | undefined {
   const [hours, minutes] = [Number(groups['offsetHour'] ?? 0), Number(groups['offsetMinute'] ?? 0)]
   if (hours > 14 || minutes > 59) return undefined

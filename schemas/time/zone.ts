@@ -32,7 +32,7 @@ const offsetSecondsMax = 16 * 3_600
 const spanSeconds = 2 ** 25
 
 type OffsetAt = (epochSeconds: number) => number
-interface Stretch {
+interface OffsetInterval {
   readonly from: number
   readonly offset: number
 }
@@ -156,32 +156,32 @@ function unknownZone(timeZone: string, cause?: unknown): Fault {
 
 /** The same offsets, each span's read day by day once: no zone changes its clock twice in a day. */
 function rememberOffsets(readOffset: OffsetAt): OffsetAt {
-  const spans = new Map<number, readonly Stretch[]>()
+  const spans = new Map<number, readonly OffsetInterval[]>()
   return (epochSeconds) => {
     const span = Math.floor(epochSeconds / spanSeconds)
-    let stretches = spans.get(span)
-    if (stretches === undefined) {
-      stretches = readStretches(span * spanSeconds, readOffset)
-      spans.set(span, stretches)
+    let intervals = spans.get(span)
+    if (intervals === undefined) {
+      intervals = readIntervals(span * spanSeconds, readOffset)
+      spans.set(span, intervals)
     }
-    for (const stretch of stretches) if (stretch.from <= epochSeconds) return stretch.offset
+    for (const interval of intervals) if (interval.from <= epochSeconds) return interval.offset
     throw new RangeError(`no offset for ${epochSeconds}`)
   }
 }
 
-/** The stretches of equal offset in a span, latest first. */
-function readStretches(start: number, readOffset: OffsetAt): readonly Stretch[] {
+/** The intervals of equal offset in a span, latest first. */
+function readIntervals(start: number, readOffset: OffsetAt): readonly OffsetInterval[] {
   const end = start + spanSeconds - 1
-  let latest: Stretch = { from: start, offset: readOffset(start) }
-  const stretches = [latest]
+  let latest: OffsetInterval = { from: start, offset: readOffset(start) }
+  const intervals = [latest]
   for (let from = start; from < end; from += daySeconds) {
     const to = Math.min(from + daySeconds, end)
     if (readOffset(to) === latest.offset) continue
     const change = findChange(from, to, readOffset)
     latest = { from: change, offset: readOffset(change) }
-    stretches.unshift(latest)
+    intervals.unshift(latest)
   }
-  return stretches
+  return intervals
 }
 
 /** The first instant after `low`, at most `high`, where the offset is no longer that of `low`. */

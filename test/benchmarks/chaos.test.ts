@@ -21,7 +21,11 @@ t.test('no kill of worker, ClickHouse or Redis loses, doubles or half-shows a ro
   t.same(lines.slice(-zeros.length), zeros)
   t.same(result.wrongs, [])
   t.equal(result.rowsAltered, 0, 'every read is as the latest arrival has it')
-  t.equal(result.filesUnbalanced, 0, 'every receipt tells rows and energy as the rules have them')
+  t.equal(
+    result.filesUnbalanced,
+    0,
+    'every receipt has the rows and quantities that the rules require',
+  )
   t.equal(result.kills.worker + result.kills.clickhouse + result.kills.redis, kills)
   t.ok(result.flushes > 0, 'Redis was emptied')
   t.ok(result.files >= 6, `${result.files} files`)

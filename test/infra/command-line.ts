@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { packageRoot } from '../../infra/package-root.js'
+import { demoProfilePath, readProfile } from '../../infra/stack/profile-file.js'
+import { placeReadyMade } from '../rig/ready-made.js'
 
 const program = join(packageRoot(import.meta.url), 'dist', 'infra', 'main.js')
 
@@ -22,6 +24,13 @@ export async function tieline(...args: readonly string[]): Promise<Run> {
   }
   const [code] = (await once(child, 'close')) as [number | null]
   return { code, ...texts }
+}
+
+/** A data folder whose database has its migrations, for commands with the profile of the demo. */
+export async function createHome(folder: string): Promise<string> {
+  const home = join(folder, 'data')
+  await placeReadyMade(join(home, 'clickhouse'), readProfile(demoProfilePath))
+  return home
 }
 
 /** Starts `tieline` and returns at once. */

@@ -23,9 +23,11 @@ const writer = { user: 'writer', password: 'w' }
 
 /**
  * Gives an engine that has not started yet the database of a profile with all its migrations: a
- * copy of a data folder that was made once. An engine that runs its migrations costs more than twice as much processor time.
+ * copy of a data folder that was made once. An engine that runs its migrations costs more than
+ * twice as much processor time. A folder that has data keeps them.
  */
 export async function placeReadyMade(dataPath: string, profile: Profile): Promise<void> {
+  if (existsSync(join(dataPath, 'store'))) return
   const source = join(made, await keyOf(profile))
   if (!existsSync(source)) await make(source, profile)
   mkdirSync(dataPath, { recursive: true, mode: 0o700 })

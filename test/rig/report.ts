@@ -4,7 +4,7 @@ export interface Counts {
   readonly skipped: number
 }
 
-/** Lines kept of one failing file; the first failures tell the most. */
+/** Lines kept of one failing file; the first failures are the most useful. */
 const linesMax = 400
 
 /**

@@ -17,7 +17,7 @@ test('a fault carries its code, whether to retry, its detail and its cause', asy
   t.notOk('cause' in new Fault('HEADER', 'no cause'), 'no cause is invented')
 })
 
-test('only what the world may mend by itself is worth a retry', async (t) => {
+test('only what may pass without a change is worth a retry', async (t) => {
   t.same(codes.filter((code) => faultCodes[code].retry).sort(), [
     'ALERT_UNREACHABLE',
     'AMI_UNREACHABLE',
@@ -39,7 +39,7 @@ test('only what the world may mend by itself is worth a retry', async (t) => {
   ])
 })
 
-test('every code has a meaning of its own, in whole sentences that say what to do', async (t) => {
+test('every code has a meaning of its own, in complete sentences that say what to do', async (t) => {
   const meanings = codes.map((code) => faultCodes[code].meaning)
   t.equal(new Set(meanings).size, codes.length)
   for (const code of codes) {

@@ -36,15 +36,15 @@ test('a file name says company, day, feed, suffix and compression', async (t) =>
 
 test('a name that is not of the pattern is refused with the pattern and the reason', async (t) => {
   const rows: [string, RegExp][] = [
-    ['ILPC_08022018_Water.csv', /its feed is none of Electric, Gas/],
-    ['ILPC_08022018_electric.csv', /its feed is none of/],
-    ['ILPC_08022018_toString.csv', /its feed is none of/],
-    ['ILPC_02312018_Gas.csv', /02312018 is no day written DDMMYYYY/],
-    ['ILPC_29022018_Gas.csv', /is no day/],
-    ['ILPC_08022018_Gas.csv.bz2', /another shape/],
-    ['ILPC_08022018_Gas.txt', /it ends in none of .csv,.csv.gz/],
-    ['ILPC_08022018_Gas.csv.part', /it ends in none of/],
-    [`${'A'.repeat(33)}_08022018_Gas.csv`, /another shape/],
+    ['ILPC_08022018_Water.csv', /its feed is not one of Electric, Gas/],
+    ['ILPC_08022018_electric.csv', /its feed is not one of/],
+    ['ILPC_08022018_toString.csv', /its feed is not one of/],
+    ['ILPC_02312018_Gas.csv', /02312018 is not a calendar day \(DDMMYYYY\)/],
+    ['ILPC_29022018_Gas.csv', /is not a calendar day/],
+    ['ILPC_08022018_Gas.csv.bz2', /does not match the pattern/],
+    ['ILPC_08022018_Gas.txt', /it does not end in .csv, .csv.gz/],
+    ['ILPC_08022018_Gas.csv.part', /it does not end in/],
+    [`${'A'.repeat(33)}_08022018_Gas.csv`, /does not match the pattern/],
     [`ILPC_08022018_${'G'.repeat(300)}.csv`, /longer than 255 bytes/],
     [`${'é'.repeat(128)}.csv`, /longer than 255 bytes/],
   ]

@@ -22,19 +22,21 @@ t.test('CSV is passed on as it is, NDJSON field by field', async (t) => {
   t.equal(second, 'A,"S ""1"", left",7,1/2/2026,1.10')
 })
 
-t.test('a line of NDJSON that is no row is named, without what stands in it', async (t) => {
+t.test('an invalid line of NDJSON is named without its content', async (t) => {
   const good = '{"ExternalSiteID":"S","MeterID":"M","TimeStamp":"1/2/2026","TotalUnit":1}'
   const ask = (line: string) => () => toUsageText({ format: 'ndjson', text: `${good}\n${line}` })
   const code = 'MDM_ANSWER'
-  t.throws(ask('canary'), { code, detail: "line 2 of the MDM's answer has no usable JSON" })
-  t.throws(ask(good.replace('"M"', 'null')), { code, detail: /line 2 .* no usable MeterID/ })
-  t.throws(ask(good.replace(':1}', ':true}')), { code, detail: /no usable TotalUnit/ })
+  t.throws(ask('canary'), { code, detail: "line 2 of the MDM's answer has no valid JSON" })
+  t.throws(ask(good.replace('"M"', 'null')), { code, detail: /line 2 .* no valid MeterID/ })
+  t.throws(ask(good.replace(':1}', ':true}')), { code, detail: /no valid TotalUnit/ })
 })
 
 t.test('backfill is named where it is asked for, and nowhere else', async (t) => {
   const parse = (more: object) => () =>
     parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit', ...more })
-  t.throws(parse({ ingestion: 'backfill' }), { message: /backfill: ingestion: backfill needs it/ })
+  t.throws(parse({ ingestion: 'backfill' }), {
+    message: /backfill: missing: `ingestion: backfill` needs this section/,
+  })
   const backfill = { url: 'https://mdm.example.com/usage' }
   t.throws(parse({ backfill }), { message: /ingestion: write backfill, or leave/ })
   t.match(parse({ ingestion: 'backfill', backfill })(), { backfill: { days: 400 } })

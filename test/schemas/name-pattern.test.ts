@@ -43,19 +43,19 @@ test('a name that is nearly like a pattern is refused', async (t) => {
   }
   t.throws(() => parse('el.20180230.csv', pattern), {
     code: 'FILE_NAME',
-    detail: /30022018 is no day/,
+    detail: /30022018 is not a calendar day/,
   })
   t.throws(() => parse('el.20180208.xls', pattern), {
     code: 'FILE_NAME',
-    detail: /it ends in none of/,
+    detail: /it does not end in/,
   })
 })
 
 test('a pattern that could not be read is refused with the remedy', async (t) => {
   const rows: [object, RegExp][] = [
-    [{ like: '<YYYY><MM><DD>' }, /fileNames\[0\]\.like: write <Feed> in it, or feed beside it/],
-    [{ like: '<YYYY><MM><DD><Feed>', feed: 'Gas' }, /write <Feed> in it, or feed beside it/],
-    [{ like: '<YYYY><MM><Feed>' }, /it lacks one of <DD>, <MM>, <YYYY>/],
+    [{ like: '<YYYY><MM><DD>' }, /fileNames\[0\]\.like: write <Feed> in the pattern, or set feed/],
+    [{ like: '<YYYY><MM><DD><Feed>', feed: 'Gas' }, /write <Feed> in the pattern, or set feed/],
+    [{ like: '<YYYY><MM><Feed>' }, /use all of <DD>, <MM>, <YYYY>/],
     [{ like: '<YYYY><MM><DD><DD><Feed>' }, /use each mark once/],
     [{ like: '<YYYY><MM><DD><Feed><Hour>' }, /the marks are <CompanyCode>, <DD>,/],
     [{ like: '<YYYY><MM><DD><Feed><toString>' }, /the marks are/],

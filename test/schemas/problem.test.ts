@@ -20,12 +20,12 @@ test('every problem has a line with its path and what to do', async (t) => {
     'list[0].size: use at least 1',
     'list[1].size: use at most 9',
     'list[1].kind: use a or b',
-    'list[1]: unknown extra: remove or respell; known are size, kind',
+    'list[1]: unknown extra: remove it or correct its name; known are size, kind',
     'list[2]: write a section of settings',
     'list[3].size: write a whole number',
     'list[3].kind: use a or b',
     'share: use more than 0',
-    'top level: unknown wort: remove or respell; known are word, list, share',
+    'top level: unknown wort: remove it or correct its name; known are word, list, share',
   ])
   t.same(problems(7), ['top level: write a section of settings'])
   t.same(problems({ word: 'w', list: [], share: 1 }), [])

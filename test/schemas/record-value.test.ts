@@ -2,7 +2,7 @@ import t from 'tap'
 import { formatQuantity, parseQuantity } from '../../schemas/quantity.js'
 import { decimal } from '../../schemas/record-value.js'
 
-t.test('a decimal is told as the store spells it, whichever way it is read', async (t) => {
+t.test('a decimal is written as the store writes it, whichever way it is read', async (t) => {
   const wrong: string[] = []
   const go = (text: string) => {
     const quantity = parseQuantity(text)

@@ -140,7 +140,7 @@ t.test('and the days, with their gaps, in usage_day', async (t) => {
   ])
 })
 
-t.test('what became of the file stands in file_load, file_arrival and rejected_row', async (t) => {
+t.test('file_load, file_arrival and rejected_row show what became of the file', async (t) => {
   const [load] = await story.reader.rows<Record<string, unknown>>({
     sql: `SELECT * EXCEPT (bytes), toString(quantity_read) AS quantity FROM file_load`,
   })
@@ -243,7 +243,7 @@ t.test('what loading needed is gone when it has ended', async (t) => {
 })
 
 t.test('the logs hold no identifier and no quantity of any row', async (t) => {
-  t.match(story.logs(), /"job":"settle"/, 'they tell of the jobs')
+  t.match(story.logs(), /"job":"settle"/, 'they show the jobs')
   const said = story.logs().replaceAll(/"time":"[^"]*"/g, '')
   t.notMatch(said, /9100200000|5113000|E-1|1\.25|n\/a/)
 })

@@ -12,7 +12,6 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { usageFile } from '../../infra/demo/usage-file.js'
 import { packageRoot } from '../../infra/package-root.js'
 import { bill } from '../../pipeline/bills/run.js'
 import { register } from '../../pipeline/customers/registrations.js'
@@ -22,34 +21,13 @@ import { createZone } from '../../schemas/time/zone.js'
 import { customerAt } from '../pipeline/customers/registering.js'
 import { sample } from '../rig/sample.js'
 import { createStory, storyProfile } from './rig/stack.js'
+import { writeStandIns } from './rig/stand-in-meters.js'
 
 const names = { Electric: 'ILPC_08022018_Electric.csv', Gas: 'ILPC_08022018_Gas.csv' } as const
 const shared = join(packageRoot(import.meta.url), '..', 'shared', 'data', 'real-meters')
 const isReal = Object.values(names).every((name) => existsSync(join(shared, name)))
 const folder = isReal ? shared : mkdtempSync(join(tmpdir(), 'tieline-meters-'))
 if (!isReal) t.teardown(() => rmSync(folder, { recursive: true }))
-
-/** Files of the same kind for a checkout without the real ones: same zone, days and lengths. */
-async function writeStandIns(): Promise<void> {
-  const places = [
-    { accountNumber: '910020087577', externalSiteId: '5113018555' },
-    { accountNumber: '910020091234', externalSiteId: '5113027711' },
-  ] as const
-  const calendar = { firstDay: '2015-11-22', days: 809, zone: 'America/Chicago', seed: 2018 }
-  const meters = (ids: readonly string[]) =>
-    places.map((place, index) => ({ ...place, meterId: ids[index] as string }))
-  await usageFile(join(folder, names.Electric), {
-    ...calendar,
-    meters: meters(['5532879', '5541903']),
-    intervalSeconds: 3_600,
-  })
-  await usageFile(join(folder, names.Gas), {
-    ...calendar,
-    meters: meters(['G771204', 'G771988']),
-    intervalSeconds: 86_400,
-    shape: 'gas',
-  })
-}
 
 interface Row {
   readonly meter: string
@@ -68,8 +46,8 @@ function read(name: string): readonly Row[] {
 const total = (rows: readonly Row[]) =>
   formatQuantity(rows.reduce((sum, row) => sum + row.micros, 0n))
 
-if (!isReal) await writeStandIns()
-t.comment(isReal ? 'the real meters' : 'generated files stand in for the real meters')
+if (!isReal) await writeStandIns(folder, names)
+t.comment(isReal ? 'the real meters' : 'generated files replace the real meters')
 const electric = read(names.Electric)
 const gas = read(names.Gas)
 /** The rows that a later row of their meter and stamp follows: the repeated hour's first ones. */
@@ -142,7 +120,7 @@ t.test('every electric row is there, both rows of the repeated hour included', a
 })
 
 t.test(
-  'on 6 November 2016 both rows of 1:00 stand at 06:00 and 07:00 UTC, in file order',
+  'on 6 November 2016 both rows of 1:00 are at 06:00 and 07:00 UTC, in file order',
   async (t) => {
     const found = await story.reader.rows<{ at: string; quantity: string }>({
       sql: `SELECT toString(starts_at) AS at, toString(quantity) AS quantity FROM usage

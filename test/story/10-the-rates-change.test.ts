@@ -69,7 +69,7 @@ t.test('a gap keeps all of it out and is named with both dates', async (t) => {
     rows: { read: 1, rejected: 1, accepted: 0 },
     held: { rows: 1 },
   })
-  t.match(receipt.reason, /SCHEDULE: .*line 3: a gap lies between .* 2026-02-03 .* 2026-02-06/)
+  t.match(receipt.reason, /SCHEDULE: .*line 3: there is a gap between .* 2026-02-03 .* 2026-02-06/)
   t.match(
     await find(
       `SELECT line, column_name, code, raw FROM rejected_row WHERE file_id = '${receipt.fileId}'`,

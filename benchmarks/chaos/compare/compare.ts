@@ -28,8 +28,8 @@ interface Arrived {
   readonly file_name: string
   readonly status: string
   readonly settled: number
-  /** What the ledger says of rows and quantity, in the words of `told`. */
-  readonly told: string
+  /** What the ledger says of rows and quantity, in the words of `recorded`. */
+  readonly recorded: string
 }
 
 /** Holds the store against what the files give by the rules, row by row, and the ledger file by file. */
@@ -73,10 +73,10 @@ export async function compare(
 export function arrivalsOf(rig: Rig): Promise<readonly Arrived[]> {
   const sum = (kind: string) => `rows_${kind}, ' ', toString(quantity_${kind})`
   const kinds = ['read', 'accepted', 'duplicate', 'superseded', 'rejected']
-  const told = [...kinds.map(sum), `restated_rows, ' ', toString(restated_net_quantity)`]
+  const recorded = [...kinds.map(sum), `restated_rows, ' ', toString(restated_net_quantity)`]
   return rig.store.rows<Arrived>({
     sql: `SELECT a.arrival AS arrival, a.name AS file_name, s.status AS status,
-        s.settled_at IS NOT NULL AS settled, concat(${told.join(`, ', ', `)}) AS told
+        s.settled_at IS NOT NULL AS settled, concat(${recorded.join(`, ', ', `)}) AS recorded
       FROM arrival AS a LEFT JOIN (SELECT * FROM file_state FINAL) AS s ON s.arrival = a.arrival
       ORDER BY s.published_at, arrival`,
   })
@@ -107,9 +107,9 @@ function compareReceipt(found: Comparison, outcome: Outcome, arrivals: readonly 
   const { read, accepted, duplicate, superseded, rejected, restated, file } = outcome
   const say = (sum: Sum) => `${sum.rows} ${formatQuantity(sum.micros)}`
   const due = [read, accepted, duplicate, superseded, rejected, restated].map(say).join(', ')
-  const told = arrivals.find(({ arrival }) => arrival === outcome.arrival)?.told
-  if (told === due) return
-  found.filesUnbalanced.push(`${file.name} ${outcome.arrival}: told ${told}; due ${due}`)
+  const recorded = arrivals.find(({ arrival }) => arrival === outcome.arrival)?.recorded
+  if (recorded === due) return
+  found.filesUnbalanced.push(`${file.name} ${outcome.arrival}: recorded ${recorded}; due ${due}`)
 }
 
 async function compareReads(

@@ -70,26 +70,26 @@ async function compareTenancies(
   found: Ownership,
   { meterId, holders }: { meterId: string; holders: readonly Holder[] },
 ): Promise<void> {
-  const rows = await rig.store.rows<{ told: string }>({
+  const rows = await rig.store.rows<{ recorded: string }>({
     sql: `SELECT concat(account_number, ' ', arrayStringConcat(client_ids, '+'), ' ',
         ifNull(toString(toUnixTimestamp(valid_from)), '-'), ' ',
-        ifNull(toString(toUnixTimestamp(valid_to)), '-')) AS told
+        ifNull(toString(toUnixTimestamp(valid_to)), '-')) AS recorded
       FROM tenancy FINAL WHERE meter_id = {meterId:String} ORDER BY valid_from NULLS FIRST`,
     parameters: { meterId },
   })
   const due = holders.map(({ account, clients, from }, index) => {
     return `${account} ${clients} ${from ?? '-'} ${holders[index + 1]?.from ?? '-'}`
   })
-  const told = rows.map((row) => row.told)
+  const recorded = rows.map((row) => row.recorded)
   const registrations = await rig.store.rows<{ client_id: string }>({
     sql: `SELECT client_id FROM registration WHERE meter_id = {meterId:String} ORDER BY client_id`,
     parameters: { meterId },
   })
   const clients = holders.flatMap((holder) => holder.clients.split('+')).sort()
-  const isSame = told.join() === due.join()
+  const isSame = recorded.join() === due.join()
   if (isSame && registrations.map((row) => row.client_id).join() === clients.join()) return
   const known = registrations.map((row) => row.client_id).join()
-  found.tenanciesWrong.push(`${meterId}: told ${told.join()}, ${known}; due ${due.join()}`)
+  found.tenanciesWrong.push(`${meterId}: recorded ${recorded.join()}, ${known}; due ${due.join()}`)
 }
 
 async function compareReads(

@@ -16,7 +16,7 @@ export interface AnswerContext extends RunContext {
   readonly engine: Engine
   readonly semaphore: Semaphore
   readonly sessions: Sessions
-  /** Query ids of the statements that run. */
+  /** Query ids of running statements. */
   readonly running: Set<string>
 }
 
@@ -29,8 +29,8 @@ export interface PendingCall {
 }
 
 /**
- * Runs one call on a connection of its own or of its session. When the client goes away the
- * statement is killed, and what it had not stored is not stored.
+ * Runs one call on a new connection or on that of its session. If the client disconnects, the statement
+ * is killed and stores no more data.
  */
 export async function answer(context: AnswerContext, pending: PendingCall): Promise<void> {
   const { call, reply, response } = pending
@@ -68,14 +68,14 @@ async function runLeased(
   const lease = isFresh ? freshLease(context.engine) : await context.sessions.lease(call)
   try {
     await prepare(lease.connection, call, role)
-    if (reply.isGone) throw exceptionOf('QUERY_WAS_CANCELLED', 'The client went away')
+    if (reply.isGone) throw exceptionOf('QUERY_WAS_CANCELLED', 'The client disconnected')
     return await run(context, { call, role, connection: lease.connection, reply }, body)
   } finally {
     await lease.release()
   }
 }
 
-/** The statement may not have begun when its client leaves: hence again and again. */
+/** Repeats the KILL, because the statement may not have started when its client disconnects. */
 async function killUntil(engine: Engine, queryId: string, signal: AbortSignal): Promise<void> {
   const sql = `KILL QUERY WHERE Settings['log_comment'] = ${stringLiteral(queryId)} ASYNC`
   while (!signal.aborted) {

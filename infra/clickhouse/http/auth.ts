@@ -11,8 +11,8 @@ export interface Credentials {
 export type Role = 'writer' | 'reader'
 
 /**
- * Tells who asks, by Basic, by the X-ClickHouse headers or by the URL, in ClickHouse's order.
- * Throws AUTHENTICATION_FAILED (516) in constant time, never saying which half was wrong.
+ * Authenticates a request by X-ClickHouse headers, Basic or URL, in ClickHouse's order. Throws
+ * AUTHENTICATION_FAILED (516) in constant time, without revealing whether user or password was wrong.
  */
 export function roleOf(
   request: IncomingMessage,

@@ -7,11 +7,11 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import { headerOf } from './call.js'
 import { exceptionOf } from './exception.js'
 
-/** A request's body: small ones in memory, others in a file of the spool folder. */
+/** A request body: in memory if small, otherwise in a file of the spool folder. */
 export interface Body {
   readonly head: Buffer
   readonly path: string | undefined
-  /** As the engine's COMPRESSION clause names it. */
+  /** Name of the compression in the engine's COMPRESSION clause. */
   readonly compression: string
   remove(): void
 }
@@ -19,7 +19,7 @@ export interface Body {
 const memoryBytesMax = 1024 * 1024
 const queryBytesMax = 64 * 1024 * 1024
 
-/** HTTP content codings by the engine's names for them. */
+/** The engine's names of HTTP content codings. */
 const codings: Readonly<Record<string, string>> = {
   identity: 'none',
   gzip: 'gzip',
@@ -40,8 +40,8 @@ const unpackers: Readonly<Record<string, (packed: Buffer) => Promise<Buffer>>> =
 let spoolCount = 0
 
 /**
- * Takes in a whole body as it came; above 1 MB it goes to a file. Throws when the client went away
- * before the last byte, so that a cut-off body is never stored.
+ * Receives a complete body without unpacking it; above 1 MB it is written to a file. Throws if the
+ * client disconnects early, so that an incomplete body is never stored.
  */
 export async function receiveBody(request: IncomingMessage, folder: string): Promise<Body> {
   const compression = compressionOf(request)
@@ -69,7 +69,7 @@ export async function receiveBody(request: IncomingMessage, folder: string): Pro
   return createBody(Buffer.concat(chunks), file?.path, compression)
 }
 
-/** The body as text, unpacked; for queries and multipart forms. */
+/** The decompressed body, for queries and multipart forms. */
 export async function textOf(body: Body): Promise<Buffer> {
   const unpack = unpackers[body.compression]
   if (unpack === undefined) {
@@ -81,7 +81,7 @@ export async function textOf(body: Body): Promise<Buffer> {
   })
 }
 
-/** The body in a file, behind `prefix` where the query itself held the first data. */
+/** The body in a file, after `prefix` if the query contains the first data. */
 export function spooled(body: Body, prefix: Buffer, folder: string): Body {
   if (body.path !== undefined && prefix.length === 0) return body
   const path = join(folder, `${process.pid}-${spoolCount++}`)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { exceptionOf } from './exception.js'
 
-/** One HTTP request, read as ClickHouse reads it: what to run, and under which settings. */
+/** One HTTP request parsed as ClickHouse does: a query with its settings and parameters. */
 export interface Call {
   readonly query: string
   readonly queryId: string
@@ -11,7 +11,7 @@ export interface Call {
   readonly settings: readonly Pair[]
   readonly params: readonly Pair[]
   readonly session: SessionRequest | undefined
-  /** Whether the whole result is wanted before the first byte of the answer. */
+  /** Whether the result is completed before the first byte of the response. */
   readonly isWaiting: boolean
   readonly isCompressing: boolean
 }
@@ -24,7 +24,7 @@ export interface SessionRequest {
   readonly timeoutMs: number
 }
 
-/** Parameters of the interface itself; what else the URL holds is a setting of the engine. */
+/** Parameters of the interface itself; all others in the URL are settings of the engine. */
 const ownNames = new Set([
   'query',
   'query_id',
@@ -52,7 +52,7 @@ const ownNames = new Set([
 const sessionTimeoutS = 60
 const sessionTimeoutSMax = 3600
 
-/** Reads URL and headers; `extra` are fields of a multipart body, which win over nothing. */
+/** Parses a request; `fields` are those of its URL and of a multipart body. */
 export function readCall(request: IncomingMessage, fields: URLSearchParams): Call {
   const one = (name: string): string | undefined => fields.get(name) ?? undefined
   if (isOn(one('compress')) || isOn(one('decompress'))) {

@@ -1,11 +1,11 @@
-/** An error in ClickHouse's own words: `Code: N. DB::Exception: text (NAME)`. */
+/** An error in ClickHouse's format: `Code: N. DB::Exception: text (NAME)`. */
 export interface Exception {
   readonly code: number
   readonly name: string
   readonly text: string
 }
 
-/** Errors that the front raises itself, by their ClickHouse names. */
+/** Codes of errors that this HTTP interface raises itself, by their ClickHouse names. */
 const codes = {
   SYNTAX_ERROR: 62,
   NOT_ENOUGH_SPACE: 243,
@@ -33,7 +33,7 @@ export function exceptionOf(name: keyof typeof codes, detail: string): Exception
   return { code, name, text: `Code: ${code}. DB::Exception: ${detail} (${name})` }
 }
 
-/** Reads what the engine threw; anything that is not an engine error becomes UNKNOWN_EXCEPTION. */
+/** Parses an error of the engine; any other error becomes UNKNOWN_EXCEPTION. */
 export function toException(thrown: unknown): Exception {
   if (isException(thrown)) return thrown
   const text = thrown instanceof Error ? thrown.message : String(thrown)

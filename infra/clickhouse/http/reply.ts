@@ -6,7 +6,7 @@ import { constants, createGzip, gzip } from 'node:zlib'
 import type { InsertOutcome, QueryOutcome } from '../engine.js'
 import { type Exception, statusOf } from './exception.js'
 
-/** The answer to one call: whole or in parts, as it is or packed, and able to fail late. */
+/** The response to one call: complete or streamed, optionally compressed, and able to fail late. */
 export interface Reply {
   readonly isStarted: boolean
   readonly isGone: boolean
@@ -17,7 +17,7 @@ export interface Reply {
   fail(exception: Exception): Promise<void>
 }
 
-/** Below this size packing costs more than it saves. */
+/** Below this size compression costs more than it saves. */
 const packedBytesMin = 1024
 const breakMs = 500
 
@@ -91,15 +91,15 @@ function failWhole(response: ServerResponse, exception: Exception): void {
   response.end(text)
 }
 
-/** What ClickHouse writes since 25.11 when a query fails after the first byte was sent. */
+/** The trailer that ClickHouse sends since 25.11 if a query fails after the first byte. */
 function lateTrailer(exception: Exception, tag: string): string {
   const text = `${exception.text}\n`
   return `\r\n__exception__\r\n${tag}\r\n${text}${Buffer.byteLength(text)} ${tag}\r\n__exception__\r\n`
 }
 
 /**
- * Ends the connection without the last chunk, so that no client takes the answer for whole; what
- * was sent still arrives.
+ * Closes the connection without the last chunk, so that no client mistakes the response for complete;
+ * bytes already sent still arrive.
  */
 function breakOff(response: ServerResponse): void {
   const { socket } = response

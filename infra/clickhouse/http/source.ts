@@ -2,9 +2,8 @@ import { readInsert } from '../sql/insert.js'
 import { isInsert } from '../sql/statement.js'
 import { type Body, createBody, textOf } from './body.js'
 import { exceptionOf } from './exception.js'
-import { boundaryOf, readForm } from './multipart.js'
 
-/** What one request asks for: its fields, among them the query, and the data that come with it. */
+/** The fields of one request, including the query, and its data. */
 export interface QuerySource {
   readonly fields: URLSearchParams
   readonly data: Body
@@ -13,8 +12,8 @@ export interface QuerySource {
 const noBody = createBody(Buffer.alloc(0), undefined, 'none')
 
 /**
- * Finds query and data in URL and body: the body is data behind an INSERT of the URL, else the
- * query or its continuation, or a form that holds query and parameters.
+ * Finds query and data in URL and body: the body is the data of an INSERT in the URL, or the query or
+ * its continuation, or a form with query and parameters.
  */
 export async function readQuerySource(
   url: URLSearchParams,
@@ -38,7 +37,7 @@ export async function readQuerySource(
   return { fields, data: createBody(bytes.subarray(afterBreak(bytes, cut)), undefined, 'none') }
 }
 
-/** Where the data of an INSERT begin whose statement and data share the body. */
+/** Where the data of an INSERT begin if statement and data share the body. */
 function dataStart(bytes: Buffer): number {
   const latin = bytes.toString('latin1')
   if (!isInsert(latin)) return bytes.length
@@ -47,11 +46,39 @@ function dataStart(bytes: Buffer): number {
   return insert.kind === 'data' && insert.format === 'Values' ? bytes.length : insert.dataAt
 }
 
-/** ClickHouse skips blanks up to the first line break between FORMAT and the data. */
+/** ClickHouse skips white space up to the first line break between FORMAT and the data. */
 function afterBreak(bytes: Buffer, cut: number): number {
   let at = cut
   while (bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0c) at++
   if (bytes[at] === 0x0d) at++
   if (bytes[at] === 0x0a) at++
   return at
+}
+
+/** The boundary of a multipart form, or undefined for any other body. */
+function boundaryOf(contentType: string | undefined): string | undefined {
+  const match = /^multipart\/form-data\b.*?;\s*boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(
+    contentType ?? '',
+  )
+  return match?.[1] ?? match?.[2]
+}
+
+/**
+ * Parses the fields of a multipart form (RFC 7578): a query and its parameters that are too long for
+ * the URL. Refuses external tables.
+ */
+function readForm(text: string, boundary: string): [name: string, value: string][] {
+  const parts = text.split(`--${boundary}`).slice(1)
+  const fields: [string, string][] = []
+  for (const part of parts) {
+    if (part.startsWith('--')) return fields
+    const headEnd = part.indexOf('\r\n\r\n')
+    const name = /^content-disposition:.*\bname="([^"]*)"/im.exec(part.slice(0, headEnd))?.[1]
+    if (headEnd === -1 || name === undefined) break
+    if (name !== 'query' && !name.startsWith('param_')) {
+      throw exceptionOf('NOT_IMPLEMENTED', `External table ${name}: put the rows into a table`)
+    }
+    fields.push([name, part.slice(headEnd + 4).replace(/\r\n$/, '')])
+  }
+  throw exceptionOf('INCORRECT_DATA', 'The multipart form is not complete')
 }

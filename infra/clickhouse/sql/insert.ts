@@ -1,7 +1,7 @@
 import { stringLiteral, unquoted } from './statement.js'
 import { type Token, tokensOf } from './tokens.js'
 
-/** Where the parts of an INSERT stand; `data` starts at `dataAt` and may go on in the body. */
+/** The parts of an INSERT; its data start at `dataAt` and may continue in the body. */
 export type Insert =
   | { readonly kind: 'complete' }
   | {
@@ -29,8 +29,8 @@ interface Words {
 }
 
 /**
- * Cuts an INSERT up to the point where its data begin, and reads nothing beyond that point. An
- * INSERT that brings no data from outside (VALUES in place, SELECT, INFILE) is `complete`.
+ * Splits an INSERT up to the point where its data begin, and reads nothing beyond that point. An
+ * INSERT without external data (VALUES in place, SELECT, INFILE) is `complete`.
  */
 export function readInsert(sql: string): Insert {
   const words = wordsUntilData(sql)
@@ -91,7 +91,7 @@ function wordsUntilData(sql: string): Words {
   return words
 }
 
-/** Whether a word is the table's name or a part of it, whatever it spells. */
+/** Whether a word is the table's name or a part of it, even if it is a keyword. */
 function isName(words: Words, index: number): boolean {
   const before = words.at(index - 1).toUpperCase()
   return ['INTO', 'TABLE', '.', 'FUNCTION'].includes(before)

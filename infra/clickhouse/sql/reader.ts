@@ -2,7 +2,7 @@ import { exceptionOf } from '../http/exception.js'
 import { type ParsedStatement, unquoted } from './statement.js'
 import type { Token } from './tokens.js'
 
-/** What a reader may start a statement with. */
+/** First words of the statements that a reader may run. */
 const verbs = new Set([
   'SELECT',
   'WITH',
@@ -16,23 +16,23 @@ const verbs = new Set([
 ])
 
 /**
- * Functions that reach beyond the tables: files, networks, programs, other servers. The engine's
- * own readonly mode refuses most of them as tables, but not `file` as a scalar.
+ * Functions with access to files, networks, programs or other servers. The engine's readonly mode
+ * refuses most of them as tables, but not `file` as a scalar.
  */
 const closedFunctions =
   /^(file|fileCluster|filesystem\w*|url|urlCluster|s3\w*|gcs|oss|cosn|hdfs\w*|azure\w*|iceberg\w*|deltaLake\w*|hudi\w*|paimon\w*|remote\w*|cluster\w*|mysql|postgresql|mongodb|redis|sqlite|jdbc|odbc|ytsaurus|executable\w*|input|dictionary|dictGet\w*|joinGet\w*|merge|mergeTree\w*|loop|arrowstream|arrowFlight|prometheus\w*|timeSeries\w*|eval|fuzz\w*|viewExplain|ai[A-Z]\w*|catboostEvaluate|addressTo\w*|demangle|sleep\w*|getServerSetting|hasColumnInTable)$/i
 
-/** After these a string or a path in quotes would be read as a file's name. */
+/** After these words the engine would read a string or a quoted path as a file name. */
 const tableWords = /^(FROM|JOIN|TABLE|DESCRIBE|DESC|SHOW|CREATE|EXISTS|VIEW|DICTIONARY|IN|\.)$/
 const closedWords = new Set(['OUTFILE', 'INFILE'])
 
 /**
- * Refuses what a reader must not run, on top of the engine's readonly mode: files and networks
- * above all. What the tokenizer cannot place is refused too.
+ * Refuses statements that a reader must not run, in addition to the engine's readonly mode: above all
+ * access to files and networks, and text that the tokenizer cannot parse.
  */
 export function refuseForReader(statement: ParsedStatement): void {
   const { sql, tokens } = statement
-  if (!statement.isPlaced) throw denied('a character that cannot be read')
+  if (!statement.isPlaced) throw denied('an unknown character')
   if (!verbs.has(statement.verb)) throw denied(statement.verb)
   const lists = tableLists(statement)
   for (const [index, token] of tokens.entries()) {
@@ -77,7 +77,7 @@ function wordAt({ sql, tokens }: ParsedStatement, index: number): string {
   return token === undefined ? '' : sql.slice(token.start, token.end).toUpperCase()
 }
 
-/** A table may be named in plain words; strings and names with a slash or a dot are files. */
+/** Whether a table name is a file: a string, or a quoted name with a slash or a dot. */
 function isPath(token: Token, text: string, before: string): boolean {
   if (token.kind === 'quoted') return /[/.]/.test(text)
   if (token.kind === 'heredoc') return true

@@ -4,12 +4,12 @@ import type { Call, Pair } from '../http/call.js'
 import { exceptionOf } from '../http/exception.js'
 import { stringLiteral } from './statement.js'
 
-/** The engine's max_query_size; above it a SET has to raise the limit in a call of its own. */
+/** The engine's max_query_size; a longer SET first has to raise the limit in a separate call. */
 const queryBytesDefault = 262_144
 
 /**
- * Puts a fresh connection into the state that a call asks for: database, settings, parameters,
- * the mark by which it can be killed, and at last what a reader cannot undo.
+ * Applies the session settings of a call to a connection: database, settings, parameters, the id for
+ * KILL, and last the readonly mode, which a reader cannot undo.
  */
 export async function prepare(connection: Connection, call: Call, role: Role): Promise<void> {
   if (role === 'reader') refuseLoosening(call.settings)
@@ -28,7 +28,7 @@ export async function prepare(connection: Connection, call: Call, role: Role): P
   await connection.query(`${use}SET ${set}`, 'Null')
 }
 
-/** Settings that would widen what `readonly = 1`, set last, is meant to close. */
+/** Settings that would weaken `readonly = 1`. */
 const fixedForReaders = new Set(['readonly', 'allow_ddl', 'allow_introspection_functions'])
 
 function refuseLoosening(settings: readonly Pair[]): void {

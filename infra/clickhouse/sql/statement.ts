@@ -1,6 +1,6 @@
 import { type Token, tokensOf } from './tokens.js'
 
-/** One SQL statement, cut into the parts that the front has to move. */
+/** One SQL statement, split into the parts that the HTTP interface has to move. */
 export interface ParsedStatement {
   readonly sql: string
   readonly tokens: readonly Token[]
@@ -17,13 +17,13 @@ export interface ParsedStatement {
 
 const selectVerbs = new Set(['SELECT', 'WITH', 'FROM', 'VALUES', '('])
 
-/** Whether a text is an INSERT, whose data may follow it in other bytes than SQL. */
+/** Whether a text is an INSERT, which may be followed by data in any format. */
 export function isInsert(sql: string): boolean {
   const first = tokensOf(sql).next().value
   return first !== undefined && /^insert$/i.test(sql.slice(first.start, first.end))
 }
 
-/** Reads what kind of statement a text holds. Inserts are cut further by `readInsert`. */
+/** Determines the kind of a statement. `readInsert` splits inserts further. */
 export function readStatement(sql: string): ParsedStatement {
   const tokens = [...tokensOf(sql)]
   const text = (token: Token): string => sql.slice(token.start, token.end)
@@ -45,7 +45,7 @@ export function readStatement(sql: string): ParsedStatement {
   }
 }
 
-/** `WITH ... INSERT INTO` is no SELECT, though it starts like one. */
+/** `WITH ... INSERT INTO` starts like a SELECT, but is an INSERT. */
 function kindOf(verb: string, tokens: readonly Token[], text: (token: Token) => string) {
   if (verb === 'INSERT') return 'insert'
   if (!selectVerbs.has(verb)) return 'other'
@@ -86,14 +86,14 @@ export function unquoted(name: string): string {
   return /^[`"]/.test(name) ? name.slice(1, -1) : name
 }
 
-/** The same statement writing its result to a file or pipe, in its own or the default format. */
+/** Changes a statement to write its result to a file or pipe, in its own or the default format. */
 export function intoOutfile(statement: ParsedStatement, path: string, format: string): string {
   const at = statement.format?.at ?? statement.end
   const tail = statement.format ? statement.sql.slice(at, statement.end) : `FORMAT ${format}`
   return `${statement.sql.slice(0, at)}\nINTO OUTFILE ${stringLiteral(path)} APPEND ${tail}`
 }
 
-/** A string literal that the engine reads back as exactly this text. */
+/** A string literal of exactly this text. */
 export function stringLiteral(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }

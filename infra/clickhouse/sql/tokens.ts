@@ -4,7 +4,7 @@ export interface Token {
   readonly kind: TokenKind
   readonly start: number
   readonly end: number
-  /** How many brackets are open around it; a bracket itself counts as outside. */
+  /** Number of enclosing brackets; a bracket itself counts as outside. */
   readonly depth: number
 }
 
@@ -21,9 +21,8 @@ const patterns: readonly (readonly [TokenKind | 'space', RegExp])[] = [
 ]
 
 /**
- * Cuts SQL as ClickHouse's lexer does, without comments and blanks, as far as the caller reads. The
- * first character that fits nothing becomes one `unplaced` token to the end of the text: callers
- * refuse it or ask the engine.
+ * Tokenizes SQL like ClickHouse's lexer, lazily and without comments and white space. The first unknown
+ * character becomes one `unplaced` token up to the end of the text: callers refuse it or ask the engine.
  */
 export function* tokensOf(sql: string): Generator<Token, void> {
   let at = 0
@@ -54,7 +53,7 @@ function matchAt(sql: string, at: number): readonly [TokenKind | 'space', number
   return ['unplaced', sql.length]
 }
 
-/** Where a quoted text ends: a backslash hides one character, a doubled quote is none. */
+/** Where a quoted text ends: a backslash escapes one character, and a doubled quote is escaped. */
 function quotedEnd(sql: string, start: number): number | undefined {
   const quote = sql[start]
   for (let at = start + 1; at < sql.length; at++) {

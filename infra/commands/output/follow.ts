@@ -3,7 +3,7 @@ import {
   type Progress,
   type Submission,
 } from '../../../pipeline/intake/submit.js'
-import type { Held } from '../../../pipeline/queues/wait.js'
+import type { WaitCause } from '../../../pipeline/queues/wait.js'
 import { Fault, faultCodes } from '../../../schemas/fault.js'
 import type { Receipt } from '../../../schemas/receipt.js'
 import type { InUse } from '../use-stack.js'
@@ -90,7 +90,7 @@ function createBoard(
 }
 
 /** A wait in one short line: the first sentence of the fault's meaning. */
-function briefly({ code, since }: Held): string {
+function briefly({ code, since }: WaitCause): string {
   const [what = ''] = faultCodes[code].meaning.split('. ')
   return `waiting since ${since.toTimeString().slice(0, 8)}: ${what}`
 }

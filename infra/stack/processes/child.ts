@@ -5,12 +5,12 @@ import { Fault, type FaultCode } from '../../../schemas/fault.js'
 import { packageRoot } from '../../package-root.js'
 import { type Supervised, supervise } from './supervise.js'
 
-/** From parent to child. Passwords travel in it, over the pipe between the two. */
+/** Message from parent to child. It may contain passwords, so it is sent over their pipe only. */
 export type ChildRequest<O> =
   | { readonly type: 'start'; readonly options: O; readonly logPath: string }
   | { readonly type: 'stop' }
 
-/** From child to parent; `detail` of one that is ready is what it has to say of itself. */
+/** Message from child to parent; `detail` of a ready child is its state. */
 export type ChildAnswer =
   | { readonly type: 'ready'; readonly detail: unknown }
   | { readonly type: 'message'; readonly text: string }
@@ -21,31 +21,31 @@ export type ChildAnswer =
     }
 
 export interface ChildOptions<O> {
-  /** Name of its program in infra/, of its logs, and with an article in messages. */
+  /** Name of its program, of its logs, and in messages. */
   readonly name: string
-  /** Name of its program where several children have one. */
+  /** Name of its program if several children share one. */
   readonly program?: string
   readonly options: O
-  /** Folder for <name>.log (structured) and <name>.out (whatever else the process writes). */
+  /** Folder for <name>.log (structured) and <name>.out (other output of the process). */
   readonly logsPath: string
-  /** Environment variables that native code reads before any of ours runs. */
+  /** Environment variables that native code reads when the process starts. */
   readonly environment?: Readonly<Record<string, string>>
   /** Options for Node itself. */
   readonly nodeOptions?: readonly string[]
   readonly stopMsMax: number
   readonly onEvent?: (event: string) => void
-  /** Hears what the child wants a person to know. */
+  /** Called with messages of the child for the user. */
   readonly onMessage?: (text: string) => void
 }
 
 export interface Child extends Supervised {
-  /** What the child said of itself when it was last ready. */
+  /** The state that the child reported when it was last ready. */
   detail(): unknown
 }
 
 /**
- * Runs one of our programs as a supervised child process: started again when it ends, gone when
- * this process is. Rejects with the fault that kept the first start from succeeding.
+ * Runs one of our programs as a supervised child process: it is restarted when it ends, and ends with
+ * this process. Rejects with the fault of the first start.
  */
 export async function createChild<O>(options: ChildOptions<O>): Promise<Child> {
   const logPath = join(options.logsPath, `${options.name}.log`)
@@ -68,7 +68,7 @@ export async function createChild<O>(options: ChildOptions<O>): Promise<Child> {
   return { ...supervised, detail: () => detail }
 }
 
-/** Started by `env` where variables must stand before the process begins. */
+/** Started through `env` if variables have to be set before the process starts. */
 function startChild<O>(options: ChildOptions<O>): ChildProcess {
   const { name, logsPath, environment } = options
   const folder = join(packageRoot(import.meta.url), 'dist', 'infra', 'stack', 'processes')
@@ -89,7 +89,7 @@ function startChild<O>(options: ChildOptions<O>): ChildProcess {
   return child
 }
 
-/** What the child tells is passed on for as long as it lives. */
+/** Resolves with the state of the ready child; later messages are passed on until it ends. */
 function untilReady<O>(
   child: ChildProcess,
   request: ChildRequest<O>,

@@ -5,23 +5,23 @@ import type { TracingSettings } from '../../telemetry/otel.js'
 import { collectSecrets, type Secrets } from '../secrets.js'
 import { type Child, createChild } from './child.js'
 
-/** What the gateway's process is started with. */
+/** Options of the gateway process. */
 export interface GatewayProcessOptions {
   readonly profile: Profile
   readonly store: StoreAddress
   readonly redisUrl: string
-  /** Where uploaded files and those made of pushed rows lie; without it nothing can be sent. */
+  /** Folders of uploaded files and of pushed rows; without them the gateway accepts neither. */
   readonly folders?: { readonly uploads: string; readonly pushed: string }
-  /** Hashes identifiers and tokens. */
+  /** Key of the hashes of identifiers and tokens. */
   readonly key: string
   readonly tracing?: TracingSettings | undefined
-  /** One line for each request. */
+  /** File with one line per request. */
   readonly requestLogPath: string
   /** The secrets that the profile refers to. */
   readonly secrets: Secrets
 }
 
-/** What the gateway's process says of itself. */
+/** State of the gateway process. */
 export interface GatewayDetail {
   /** Addresses of the listeners, login's first. */
   readonly addresses: readonly string[]
@@ -35,16 +35,16 @@ export interface GatewayChild {
   readonly onEvent?: (event: string) => void
 }
 
-/** Requests leave much behind that dies young; collecting it is cheaper the more may gather, MB. */
+/** Requests create many short-lived objects; a large young generation makes collecting cheaper, MB. */
 const youngMb = 64
-/** A header up to this many times its limit is read all the same, so that its refusal is logged. */
+/** Headers up to this multiple of the limit are still read, so that their refusal is logged. */
 const overlong = 2
-/** A stop answers what is in flight first, which limits.stopMsMax bounds; then this runs out. */
+/** A stop answers requests in flight first, for up to limits.stopMsMax, which has to be lower. */
 const stopMsMax = 15_000
 
 /**
- * Runs the gateway as a supervised child process. Rejects with the fault that kept the first start
- * from succeeding: the profile's, a certificate's, a port's.
+ * Runs the gateway as a supervised child process. Rejects with the fault of the first start, such as
+ * a certificate or a port.
  */
 export async function createGatewayProcess(child: GatewayChild): Promise<Child> {
   const { profile } = child.options

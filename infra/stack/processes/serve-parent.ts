@@ -3,21 +3,21 @@ import { createLog, type Log } from '../../telemetry/log.js'
 import type { ChildAnswer, ChildRequest } from './child.js'
 
 export interface Served {
-  /** What the parent is told. */
+  /** State to report to the parent. */
   readonly detail?: unknown
   close(): Promise<void>
 }
 
-/** What a child is given besides its options. */
+/** Tools of a child process. */
 export interface ChildTools {
   readonly log: Log
-  /** Says a line where a person sees it who watches the parent. */
+  /** Shows a line to the user of the parent process. */
   readonly notify: (text: string) => void
 }
 
 /**
- * The child's side of `createChild`: it waits for its options from its parent, runs until it is told
- * to stop, and ends at once when its parent is gone.
+ * The child's side of `createChild`: it waits for the options of its parent, runs until the parent
+ * stops it, and exits immediately if the parent ends.
  */
 export function serveParent<O>(
   name: string,
@@ -29,7 +29,7 @@ export function serveParent<O>(
   const start = async (request: Extract<ChildRequest<O>, { type: 'start' }>): Promise<void> => {
     const log = createLog(request.logPath, name)
     process.on('uncaughtException', (error) => {
-      log.fatal({ err: error }, `the ${name} broke`)
+      log.fatal({ err: error }, `the ${name} crashed`)
       process.exit(1)
     })
     try {

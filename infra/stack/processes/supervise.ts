@@ -4,37 +4,37 @@ import { withDeadline } from '../../../pipeline/deadline.js'
 import { Fault } from '../../../schemas/fault.js'
 
 export interface SupervisedOptions {
-  /** What the child is called in messages. */
+  /** Name of the child in messages. */
   readonly name: string
-  /** Starts the child; called again after each unexpected end. */
+  /** Starts the child; called again after each unexpected exit. */
   readonly start: () => ChildProcess
-  /** Resolves when the child answers. It is abandoned when the child ends first. */
+  /** Resolves when the child is ready; ignored if the child ends first. */
   readonly ready: (child: ChildProcess) => Promise<void>
-  /** Asks the child to end in good order; SIGKILL follows after `stopMsMax`. */
+  /** Asks the child to stop gracefully; SIGKILL follows after `stopMsMax`. */
   readonly stop: (child: ChildProcess) => void
   readonly readyMsMax: number
   readonly stopMsMax: number
-  /** Called with a sentence for a log when the child ended, came back or could not be started. */
+  /** Called with a log message when the child ends, restarts or fails to start. */
   readonly onEvent?: (event: string) => void
 }
 
-/** A child process that is started again, with back-off, until `close`. */
+/** A child process that is restarted with back-off until `close`. */
 export interface Supervised {
   pid(): number | undefined
-  /** Ends the child at once with SIGKILL; supervision starts it again. */
+  /** Kills the child with SIGKILL; supervision restarts it. */
   kill(): void
   close(): Promise<void>
 }
 
 const backoffMsFirst = 100
 const backoffMsMax = 10_000
-/** A child that lived this long has earned a fresh start of the back-off. */
+/** A child that ran this long resets the back-off. */
 const steadyMs = 5_000
 
 /**
- * Starts a child and keeps it running. Rejects when the first start fails: with the fault of
- * `ready`, or with `MISSING_PROGRAM` where the program cannot be run; later failures are repeated
- * with back-off from 0.1 to 10 seconds.
+ * Starts a child and keeps it running. Rejects if the first start fails: with the fault of `ready`,
+ * or with `MISSING_PROGRAM` if the program cannot be run. Later failures are retried with a back-off
+ * of 0.1 to 10 seconds.
  */
 export async function supervise(options: SupervisedOptions): Promise<Supervised> {
   const closing = new AbortController()
@@ -45,14 +45,14 @@ export async function supervise(options: SupervisedOptions): Promise<Supervised>
       const livedFrom = performance.now()
       await ended(child)
       if (closing.signal.aborted) return
-      options.onEvent?.(`${options.name} ended (${endOf(child)}); starting it again`)
+      options.onEvent?.(`${options.name} ended (${endOf(child)}); restarting it`)
       if (performance.now() - livedFrom > steadyMs) backoffMs = backoffMsFirst
       await sleep(backoffMs, undefined, { signal: closing.signal }).catch(() => undefined)
       backoffMs = Math.min(backoffMs * 2, backoffMsMax)
       if (closing.signal.aborted) return
       try {
         child = await startOnce({ ...options, start: () => (child = options.start()) })
-        options.onEvent?.(`${options.name} is back (pid ${child.pid})`)
+        options.onEvent?.(`${options.name} runs again (pid ${child.pid})`)
       } catch (error) {
         options.onEvent?.(`${options.name} did not start: ${String(error)}`)
       }
@@ -71,13 +71,13 @@ export async function supervise(options: SupervisedOptions): Promise<Supervised>
   }
 }
 
-/** One start: resolves with the child once it is ready, else ends it and rejects. */
+/** Starts the child once: resolves when it is ready, otherwise kills it and rejects. */
 async function startOnce(options: SupervisedOptions): Promise<ChildProcess> {
   const child = options.start()
   try {
     const started = Promise.race([options.ready(child), failure(child, options.name)])
     await withDeadline(started, options.readyMsMax, () => {
-      throw new Fault('CONFIG', `${options.name} did not answer in ${options.readyMsMax} ms`)
+      throw new Fault('CONFIG', `${options.name} was not ready within ${options.readyMsMax} ms`)
     })
     return child
   } catch (error) {

@@ -4,39 +4,38 @@ import type { TracingSettings } from '../../telemetry/otel.js'
 import type { Secrets } from '../secrets.js'
 import { type Child, createChild } from './child.js'
 
-/** What the worker runs with, apart from its log, which it opens itself. */
+/** Options of the worker process, except for what it creates itself. */
 export interface WorkerProcessOptions
   extends Omit<
     Parameters<typeof createWorker>[0],
     'log' | 'tell' | 'mdm' | 'alert' | 'secret' | 'tracing' | 'onDone' | 'onFailure'
   > {
-  /** The secrets that the sources, backfill and alerts of the profile refer to. */
+  /** Secrets of the profile's sources, backfill and alerts. */
   readonly secrets: Secrets
-  /** Who may read only: what watches the store. */
+  /** Read-only credentials, for monitoring. */
   readonly reader: StoreAddress
   readonly tracing?: TracingSettings | undefined
-  /** Whether it listens for health and metrics. */
+  /** Whether it serves health and metrics. */
   readonly isWatched: boolean
 }
 
-/** What the worker's process says of itself. */
+/** State of the worker process. */
 export interface WorkerDetail {
-  /** Address of its operations port, where it has one. */
+  /** Address of its operations port, if it has one. */
   readonly operations?: string | undefined
 }
 
 export interface WorkerChild {
   readonly options: WorkerProcessOptions
-  /** Folder for worker.log (structured) and worker.out (whatever else the process writes). */
+  /** Folder for worker.log (structured) and worker.out (other output of the process). */
   readonly logsPath: string
   readonly onEvent?: (event: string) => void
-  /** Hears of each file that is quarantined, in one line. */
+  /** Called with one line for each quarantined file. */
   readonly onMessage?: (text: string) => void
 }
 
 /**
- * Runs the pipeline's worker as a supervised child process. Rejects with the fault that kept the
- * first start from succeeding.
+ * Runs the pipeline's worker as a supervised child process. Rejects with the fault of the first start.
  */
 export function createWorkerProcess(options: WorkerChild): Promise<Child> {
   return createChild({ name: 'worker', stopMsMax: 20_000, ...options })

@@ -28,7 +28,7 @@ serveParent<WorkerProcessOptions>(
       reader,
       landing: folders.landing,
       onFailure: (error) =>
-        log.warn({ code: failureCode(error) }, 'a scrape lacks what this would tell'),
+        log.warn({ code: failureCode(error) }, 'a source of metrics is missing in this scrape'),
     })
     const secret = secretFrom(secrets)
     const mdm = profile.backfill && createRestMdm(profile.backfill, secret)
@@ -92,22 +92,22 @@ serveParent<WorkerProcessOptions>(
 
 const portWanted = 9_465
 
-/** An error that nobody foresaw may quote what it choked on. */
+/** The message of an unexpected error may quote data, so it is not logged. */
 function describe(error: unknown): string {
   return error instanceof Fault ? error.detail : 'the operations page failed unexpectedly'
 }
 
-/** Where the profile names no port, several workers on one machine have one each. */
+/** Without a port in the profile, each worker of a machine takes the next free one. */
 function createOperations(
   { worker: { operations } }: Profile,
   {
     onFailure,
-    ...telling
+    ...serving
   }: Pick<HealthOptions, 'ready' | 'metrics' | 'page'> & Pick<HealthTls, 'onFailure'>,
 ): Promise<Health> {
   const { host, port, tls: files, certificateSeconds } = operations
   const tls = files && { files, everyMs: certificateSeconds * 1_000, onFailure }
   const listen = (port: number) =>
-    createHealth({ host, port, tls, setting: 'worker.operations', ...telling })
+    createHealth({ host, port, tls, setting: 'worker.operations', ...serving })
   return port === undefined ? onFreePort(portWanted, listen) : listen(port)
 }

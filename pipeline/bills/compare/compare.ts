@@ -39,12 +39,12 @@ interface Comparing {
   readonly context: BillContext
   readonly run: string
   readonly rates: RatesInForce
-  /** Gathers the periods of one cycle. */
+  /** The table that gathers the periods of one cycle. */
   readonly compared: string
 }
 
 export interface ComparisonRequest {
-  /** Without one all cycles that registered meters have are compared. */
+  /** Without one, all cycles of registered meters are compared. */
   readonly cycleId?: string
 }
 
@@ -77,13 +77,13 @@ export async function compare(
       await drop(store, [gathered.compared])
     }
   }
-  const told = await publish(context, { run, rates, years: compared, usageVersion })
+  const published = await publish(context, { run, rates, years: compared, usageVersion })
   return {
     run,
     cycles: compared.map(spanOf),
     skipped: years.filter(({ periods }) => periods.length === 0),
     rateCodes: rates.book.codes.size,
-    ...told,
+    ...published,
     seconds: (performance.now() - began) / 1_000,
   }
 }
@@ -94,11 +94,11 @@ function nothingToCompare(cycleId: string | undefined, years: readonly CycleYear
   const asked = cycleId === undefined ? '' : ` of cycle ${JSON.stringify(cycleId)}`
   const why =
     years.length === 0
-      ? 'no meter is registered: register customers first'
+      ? 'no meter is registered: run tieline register first'
       : isKnown
-        ? `no period has ended of the cycles that registered meters have, ${cycles}: load their BillingCycles file`
-        : `no registered meter has it; they have ${cycles}`
-  return new Fault('CONFIG', `there is nothing${asked} to compare; ${why}`)
+        ? `no period of the cycles of registered meters (${cycles}) has ended: load their BillingCycles file`
+        : `the cycles of registered meters are ${cycles}`
+  return new Fault('CONFIG', `nothing${asked} to compare; ${why}`)
 }
 
 function spanOf({ cycleId, periods }: CycleYear) {
@@ -107,8 +107,8 @@ function spanOf({ cycleId, periods }: CycleYear) {
 }
 
 /**
- * Nobody reads a run of which each cycle has a later one, or no registered meter any more. One that
- * began earlier than another of the same cycle is never the latest.
+ * Drops runs that nobody reads: each of their cycles has a later run, or no registered meter any more.
+ * A run that began earlier than another of the same cycle is never the latest.
  */
 async function dropReplaced(store: Store): Promise<void> {
   const replaced = await store.rows<{ run: string }>({
@@ -155,7 +155,7 @@ async function comparePeriod(comparing: Comparing, period: Period): Promise<void
   }
 }
 
-/** Every rate that is known, and those that members have and nobody knows, for all days of members. */
+/** Every known rate and the unknown ones that members have, for all days of members. */
 function compileRates(plans: PlanContext, members: readonly NumberedPlan[]): Compilation {
   const own = members.map(({ rates }) => rates.at(-1)?.rateCode ?? '')
   const rateCodes = [...new Set([...plans.book.codes.keys(), ...own])]
@@ -177,7 +177,7 @@ function planRows({ book }: PlanContext, run: string, { plans }: Compilation): r
   })
 }
 
-interface Made {
+interface Results {
   readonly run: string
   readonly rates: RatesInForce
   readonly years: readonly CycleYear[]
@@ -186,7 +186,7 @@ interface Made {
 
 async function publish(
   { store, profile, now }: BillContext,
-  { run, rates, years, usageVersion }: Made,
+  { run, rates, years, usageVersion }: Results,
 ): Promise<Pick<ComparisonSummary, 'meters' | 'comparisons' | 'reasons'>> {
   const counts = await store.rows<ComparisonCount>(countComparisons(run))
   const comparisons: Record<string, number> = {}

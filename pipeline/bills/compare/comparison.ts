@@ -56,8 +56,8 @@ export interface Sum {
 }
 
 /**
- * Adds up the periods of a cycle. Only who has the meter on the last day is compared; one period that
- * has no price leaves the whole without a total, one without reads is missing under every rate.
+ * Adds up the periods of a cycle. Only the tenant on the last day is compared. A period without a
+ * price leaves the year without a total; one without reads is missing under every rate.
  */
 export function sumPeriods({ run, compared, cycleId, last }: Sum): Statement {
   const unpriced = sql`status NOT IN ('computed', 'incomplete', 'noUsage')`
@@ -75,10 +75,10 @@ export function sumPeriods({ run, compared, cycleId, last }: Sum): Statement {
           'compared') AS outcome,
         multiIf(
           outcome = 'compared', '',
-          outcome = 'noUsage', 'no interval of the days is there',
+          outcome = 'noUsage', 'no interval of these days has arrived',
           outcome != 'incomplete', argMinIf(reason, first_day, ${unpriced}),
-          priced < periods, concat(toString(periods - priced), ' of ', toString(periods), ' periods have no interval'),
-          concat(toString(sum(present)), ' of ', toString(sum(expected)), ' intervals are there')),
+          priced < periods, concat(toString(periods - priced), ' of ', toString(periods), ' periods have no intervals'),
+          concat(toString(sum(present)), ' of ', toString(sum(expected)), ' intervals have arrived')),
         sum(expected), sum(present), sum(quantity), argMax(unit, first_day),
         if(outcome IN ('compared', 'incomplete'), sum(total), NULL)
       FROM ${id(compared)}

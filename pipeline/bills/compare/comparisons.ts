@@ -2,22 +2,22 @@ import type { Store } from '../../store/clickhouse.js'
 import { sql, typed } from '../../store/sql.js'
 import { failureColumns, msOf, type RunFailure } from '../failure.js'
 
-/** A cycle whose rates are to be compared, and how often that has failed in a row. */
+/** A cycle whose rates are due for comparison, and its failures in a row. */
 export interface CycleDue extends Pick<RunFailure, 'failures' | 'since' | 'retryAt'> {
   readonly cycleId: string
 }
 
 export interface CyclesWanted {
   readonly companyCodes: readonly string[]
-  /** Local day; of a period that ended before it the reads have come. */
+  /** Local day; the reads of periods that ended before it have arrived. */
   readonly before: string
   readonly daysBackMax: number
   readonly zone: string
 }
 
 /**
- * The cycles of which a period has ended and been billed that no comparison has yet. One that lies
- * further back than the latest is none: the latest has it in its 12 months.
+ * The cycles whose latest ended period is billed and not in a comparison yet. Earlier periods do not
+ * count: the 12 months of the latest one include them.
  */
 export function readCyclesDue(
   store: Store,
@@ -44,7 +44,7 @@ export function readCyclesDue(
   })
 }
 
-/** Writes down that the rates of a cycle were compared, or why they could not be. */
+/** Records that the rates of a cycle were compared, or why that failed. */
 export async function recordComparison(
   store: Store,
   cycleId: string,

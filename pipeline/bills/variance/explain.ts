@@ -106,7 +106,10 @@ async function noBill(store: Store, { account, start }: BillWanted): Promise<Fau
   })
   const known =
     days.length === 0
-      ? 'it has none at all: compute them with tieline bill --cycle'
+      ? 'it has none at all: run tieline bill --cycle'
       : `its bills begin on ${days.map(({ first }) => first).join(', ')}`
-  return new Fault('CONFIG', `account ${account} has no bill that begins on ${start}; ${known}`)
+  return new Fault(
+    'CONFIG',
+    `account ${account} does not have a bill that begins on ${start}; ${known}`,
+  )
 }

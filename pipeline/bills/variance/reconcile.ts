@@ -1,12 +1,12 @@
-import type { Classes } from '../../../schemas/rating/classes.js'
-import type { PlanContext } from '../../../schemas/rating/plan.js'
 import {
-  createVariant,
+  createCounterfactual,
   pricingsOf,
   shiftDays,
   shifts,
   tierDays,
-} from '../../../schemas/rating/variant.js'
+} from '../../../schemas/rating/counterfactual.js'
+import type { PlanContext } from '../../../schemas/rating/plan.js'
+import type { PriceBuckets } from '../../../schemas/rating/price-buckets.js'
 import type { Store } from '../../store/clickhouse.js'
 import { id, type Sql, sql } from '../../store/sql.js'
 import { type Compilation, type CompiledPlan, toMaskRows, toPlanRow } from '../compile.js'
@@ -14,7 +14,7 @@ import type { Pricing } from '../price.js'
 import {
   type Cause,
   createSteps,
-  type NumberedVariant,
+  type NumberedCounterfactual,
   neutraliseDays,
   neutralisePrices,
   openByCost,
@@ -22,7 +22,7 @@ import {
   writeVariances,
 } from './variance.js'
 
-/** How many computed bills were held against billed ones, and with what result. */
+/** How many computed bills were compared with billed ones, and the result. */
 export interface VarianceSummary {
   readonly billed: number
   readonly quantity: Readonly<Record<string, number>>
@@ -37,26 +37,26 @@ export interface Reconciliation {
   readonly compilation: Compilation
   readonly context: PlanContext
   /** The classes by which the vectors of each pass were made. */
-  readonly classes: ReadonlyMap<number, Classes>
+  readonly classes: ReadonlyMap<number, PriceBuckets>
 }
 
 /**
- * Holds the bills of a run against what was billed. A cause is neutralised by pricing the same vectors
- * by another plan, for all bills at once that are still another than was billed.
+ * Compares the bills of a run with the billed ones. A cause is neutralised by pricing the same vectors
+ * by another plan, for all bills at once that still differ.
  */
 export async function reconcile(reconciliation: Reconciliation): Promise<VarianceSummary> {
   const { store, pricing } = reconciliation
   for (const statement of createSteps(pricing.tables)) await store.command(statement)
-  const moves = await numberVariants(reconciliation, openByQuantity(pricing), movesOf)
+  const moves = await numberCounterfactuals(reconciliation, openByQuantity(pricing), movesOf)
   if (moves.length > 0) await store.command(neutraliseDays(pricing, moves))
-  const prices = await numberVariants(reconciliation, openByCost(pricing), pricesOf)
+  const prices = await numberCounterfactuals(reconciliation, openByCost(pricing), pricesOf)
   if (prices.length > 0) await store.command(neutralisePrices(pricing, prices))
   await store.command(writeVariances(pricing))
   return summarise(store, pricing.run)
 }
 
-type Open = Pick<NumberedVariant, 'base' | 'shiftBefore'> & { readonly of: CompiledPlan }
-type Choice = Pick<NumberedVariant, 'shift' | 'pricing' | 'tier'>
+type Open = Pick<NumberedCounterfactual, 'base' | 'shiftBefore'> & { readonly of: CompiledPlan }
+type Choice = Pick<NumberedCounterfactual, 'shift' | 'pricing' | 'tier'>
 
 /** The days as they are and moved by a day. */
 function movesOf(): readonly Choice[] {
@@ -72,12 +72,12 @@ function pricesOf({ book }: PlanContext, { of, shiftBefore }: Open): readonly Ch
   )
 }
 
-/** Makes the plans of all variants that some open bill has, and writes them down to be priced by. */
-async function numberVariants(
+/** Makes the plans of all variants that some open bill has, and stores them for pricing. */
+async function numberCounterfactuals(
   { store, pricing, compilation, context, classes }: Reconciliation,
   open: Sql,
   choicesOf: (context: PlanContext, open: Open) => readonly Choice[],
-): Promise<readonly NumberedVariant[]> {
+): Promise<readonly NumberedCounterfactual[]> {
   const { variants, masks } = pricing.tables
   const found = await store.rows<{ base: number; shiftBefore: number }>({
     sql: sql`SELECT DISTINCT base, shift AS shiftBefore FROM (${open}) ORDER BY base, shift`,
@@ -86,7 +86,7 @@ async function numberVariants(
     sql: sql`SELECT toUInt32(greatest((SELECT max(plan) FROM ${id(masks)}), (SELECT max(plan) FROM ${id(variants)}))) AS plans`,
   })
   let plan = known?.plans ?? 0
-  const numbered: NumberedVariant[] = []
+  const numbered: NumberedCounterfactual[] = []
   const plans: CompiledPlan[] = []
   for (const one of found) {
     const of = compilation.plans.find(({ days }) => days.plan === one.base)
@@ -95,7 +95,7 @@ async function numberVariants(
       plan++
       numbered.push({ ...one, ...choice, plan })
       const days = { ...of.days, ...shiftDays(of.days, choice.shift), plan }
-      plans.push({ days, plan: createVariant(context, of.days, choice) })
+      plans.push({ days, plan: createCounterfactual(context, of.days, choice) })
     }
   }
   if (plans.length === 0) return []

@@ -1,10 +1,10 @@
-import type { Variant } from '../../../schemas/rating/variant.js'
+import type { Counterfactual } from '../../../schemas/rating/counterfactual.js'
 import type { Statement } from '../../store/clickhouse.js'
 import { id, join, literal, type Sql, sql } from '../../store/sql.js'
 import type { RunTables } from '../members.js'
 import { amounts, blocks, completenessMin, joined, type Pricing } from '../price.js'
 
-/** Why a computed bill is another than the billed one, in the order in which causes are neutralised. */
+/** Why a computed bill differs from the billed one, in the order in which causes are neutralised. */
 export const causes = [
   'missingIntervals',
   'periodBoundary',
@@ -25,8 +25,8 @@ const isQuantity = (own: Sql, billed: Sql) => sql`(${isNear(own, billed, '0.6')}
 const isCost = (own: Sql, billed: Sql) => sql`(${isNear(own, billed, '0.05')})`
 
 /**
- * Writes down what was billed: the current documents in whose middle the days of a bill lie, several
- * of them together. Fees are what lines tell that are neither energy nor its delivery, else unknown.
+ * Gathers what was billed: the current documents in whose middle the days of a bill lie, several
+ * of them together. Fees are the lines that are neither energy nor delivery; unknown without lines.
  */
 export function gatherBilled(tables: RunTables): Statement {
   return {
@@ -85,7 +85,7 @@ export function latestSteps({ run, tables }: Pricing): Sql {
       ) AS s ON s.meter_id = b.meter_id AND s.account_number = b.account_number AND s.first_day = b.first_day`
 }
 
-/** Bills whose days are to be moved: by quantity they are another than was billed, or lack reads. */
+/** Bills whose days are to be shifted: their quantity differs from the billed one, or reads are missing. */
 export function openByQuantity(pricing: Pricing): Sql {
   return openWhere(
     pricing,
@@ -93,7 +93,7 @@ export function openByQuantity(pricing: Pricing): Sql {
   )
 }
 
-/** Bills whose price is to be told: by cost they are another than was billed. */
+/** Bills whose prices are to be explained: their cost differs from the billed one. */
 export function openByCost(pricing: Pricing): Sql {
   return openWhere(
     pricing,
@@ -111,14 +111,14 @@ function openWhere(pricing: Pricing, where: Sql): Sql {
 }
 
 /** A variant of a plan, for bills whose days are moved already, and the number of its own plan. */
-export interface NumberedVariant extends Variant {
+export interface NumberedCounterfactual extends Counterfactual {
   readonly base: number
   readonly shiftBefore: number
   readonly plan: number
 }
 
 /** Open bills by each of the variants that they may have been computed by. */
-function priced(pricing: Pricing, open: Sql, variants: readonly NumberedVariant[]): Sql {
+function priced(pricing: Pricing, open: Sql, variants: readonly NumberedCounterfactual[]): Sql {
   const { tables } = pricing
   const list = variants.map(
     ({ base, shiftBefore, shift, pricing, tier, plan }) =>
@@ -140,7 +140,10 @@ function priced(pricing: Pricing, open: Sql, variants: readonly NumberedVariant[
  * Neutralises missing intervals, by what the others come to, and then days that are counted otherwise
  * at an end: the move of which the quantity is the nearest counts, if only that makes it match.
  */
-export function neutraliseDays(pricing: Pricing, variants: readonly NumberedVariant[]): Statement {
+export function neutraliseDays(
+  pricing: Pricing,
+  variants: readonly NumberedCounterfactual[],
+): Statement {
   return {
     sql: sql`INSERT INTO ${id(pricing.tables.steps)} (meter_id, account_number, first_day, stage, shift, quantity, total)
       SELECT meter_id, account_number, first_day, step.1, step.2.1, step.2.2, step.2.3
@@ -170,7 +173,7 @@ export function neutraliseDays(pricing: Pricing, variants: readonly NumberedVari
  */
 export function neutralisePrices(
   pricing: Pricing,
-  variants: readonly NumberedVariant[],
+  variants: readonly NumberedCounterfactual[],
 ): Statement {
   const endsOf = (way: Sql) => sql`multiIf(
             fees IS NOT NULL, [${way}.3 - ${way}.5 + assumeNotNull(fees)],
@@ -215,7 +218,7 @@ export function neutralisePrices(
 }
 
 /**
- * Writes down all that was billed beside what was computed, with the causes of the difference, which
+ * Records what was billed with what was computed, with the causes of the difference, which
  * add up to it. What is left is rounding up to half a cent of each line and half a unit that a
  * quantity in whole units may lack, else it is unexplained.
  */

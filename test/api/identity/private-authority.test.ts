@@ -83,7 +83,10 @@ for (const [kind, create] of Object.entries(kinds)) {
     await t.rejects(ask(foreign.caFile), outage, 'another authority')
     const broken = join(folder, 'broken.pem')
     writeFileSync(broken, 'no certificate')
-    t.throws(() => open(broken), { code: 'PROFILE', detail: /broken.pem holds no certificate/ })
+    t.throws(() => open(broken), {
+      code: 'PROFILE',
+      detail: /broken.pem does not contain a certificate/,
+    })
     t.throws(() => open(join(folder, 'none.pem')), { code: 'PROFILE', detail: /none.pem/ })
   })
 }

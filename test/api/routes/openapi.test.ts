@@ -1,8 +1,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { t } from 'tap'
+import { versionHeaders } from '../../../api/handle.js'
 import { type OpenApiOptions, toOpenApi } from '../../../api/routes/openapi.js'
 import { renderApiReference } from '../../../api/routes/reference.js'
-import { versionHeaders } from '../../../api/version.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 
 const usual: OpenApiOptions = {
@@ -71,8 +71,8 @@ t.test('the page for people loads nothing from anywhere', async (t) => {
   const page = renderApiReference(toOpenApi(usual))
   t.match(page, /POST \/v1\/gateway\/login/)
   t.match(page, /PUT \/v1\/files\/\{name\}/)
-  t.match(page, /To be sent: Authorization: Bearer, with the token of the customer; body: none/)
-  t.match(page, /a client certificate and Authorization: Basic, .*; body: <a href="#BindRequest">/)
+  t.match(page, /Authentication: Authorization: Bearer with the customer's token; body: none/)
+  t.match(page, /a client certificate and Authorization: Basic .*; body: <a href="#BindRequest">/)
   t.match(page, /<h3 id="BindRequest">BindRequest<\/h3><pre>\{\n {2}&quot;type&quot;: &quot;object/)
   t.notMatch(page, /<script|https?:\/\/|src=|@import/)
 })

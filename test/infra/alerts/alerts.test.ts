@@ -1,6 +1,6 @@
 import t from 'tap'
 import { listDue } from '../../../infra/alerts/alerts.js'
-import type { Told } from '../../../infra/alerts/notifications.js'
+import type { Notification } from '../../../infra/alerts/notifications.js'
 import { type Alert, coversDisks, type Sight } from '../../../infra/alerts/present.js'
 import { alertSchema } from '../../../schemas/settings/alert.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
@@ -25,9 +25,9 @@ const sees = (...alerts: readonly Alert[]): readonly Sight[] => [
   { covers: ({ key }) => key.startsWith('source:'), alerts },
 ]
 const rules = (ms: number) => ({ profile, settings, now: new Date(start + ms) })
-const due = (sights: readonly Sight[], last: Told | undefined, ms: number) =>
+const due = (sights: readonly Sight[], last: Notification | undefined, ms: number) =>
   listDue(sights, new Map(last && [[last.key, last]]), rules(ms))
-const ended = (told: Told | undefined, more: Partial<Told> = {}): Told => {
+const ended = (told: Notification | undefined, more: Partial<Notification> = {}): Notification => {
   if (told === undefined) throw new Error('nothing is due')
   return { ...told, attempts: 1, outcome: 'delivered', status: 204, ...more }
 }

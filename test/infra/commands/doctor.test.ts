@@ -96,18 +96,18 @@ t.test('doctor logs in to each source on another machine and says what is wrong'
     return tieline('doctor', '--home', join(folder, 'data'), '--profile', profile)
   }
   const good = await doctor([mdm])
-  t.match(good, { code: 0, stdout: /✓ sources +mdm: sftp answers, 1 files to be taken/ })
+  t.match(good, { code: 0, stdout: /✓ sources +mdm: sftp OK, 1 files to take/ })
   const { code, stdout } = await doctor([mdm, ...others])
   t.equal(code, 1)
   for (const line of [
-    /✗ sources +mdm: sftp answers/,
+    /✗ sources +mdm: sftp OK/,
     /moved: SOURCE_REFUSED: 127.0.0.1 .*elsewhere/,
     /foreign: SOURCE_IDENTITY: 127.0.0.1:\d+ shows the key SHA256:/,
     /locked: SOURCE_LOGIN: 127.0.0.1:\d+ refuses /,
-    /nameless: CONFIG: the profile names the secret env:TIELINE_TEST_NO_SUCH_SECRET/,
+    /nameless: CONFIG: secret env:TIELINE_TEST_NO_SUCH_SECRET, referenced in the profile, is not set/,
     /old: SOURCE_UNREACHABLE: 127.0.0.1:1/,
     /lake: SOURCE_UNREACHABLE: bucket drop/,
-    /→ .*Mend user, key or password of the source/,
+    /→ .*Fix (the )?user, key or password/,
   ]) {
     t.match(stdout, line)
   }

@@ -35,16 +35,19 @@ t.test('what the demo prints can be pasted, and its profile serves every command
   t.notMatch(customer.stdout, /Evans/, 'nothing of the person')
   const nobody = await tieline('probe', 'customer', '1', '--profile', profile)
   t.match(nobody, { code: 0, stdout: /OK: customer not found/ })
-  t.match(await tieline('probe', 'login', '--profile', profile), { code: 0, stdout: /has keys/ })
+  t.match(await tieline('probe', 'login', '--profile', profile), { code: 0, stdout: /usable keys/ })
   const token = join(home, 'token')
   writeFileSync(token, 'a.b.c')
   const wrong = await tieline('probe', 'login', token, '--profile', profile)
   t.match(wrong, {
     code: 1,
-    stdout: /✗ token +\d+ ms +CONFIG: the token is refused: malformed token/,
+    stdout: /✗ token +\d+ ms +CONFIG: the token is rejected: malformed token/,
   })
   const typed = await tieline('probe', 'login', 'a.b.c', '--profile', profile)
-  t.match(typed, { code: 1, stdout: /✗ token .*CONFIG: no token can be read; name a file/ })
+  t.match(typed, {
+    code: 1,
+    stdout: /✗ token .*CONFIG: the token cannot be read; run tieline probe login FILE/,
+  })
   t.notMatch(typed.stdout, /a\.b\.c/)
   const bind = await tieline('probe', 'bind', 'SLID-5113000000', '--profile', profile)
   t.match(bind, { code: 0, stdout: /OK: meter 55000000[\s\S]*OK: AMI meter, a hub is bound/ })

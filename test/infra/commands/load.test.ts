@@ -5,7 +5,7 @@ import { numberedMeters } from '../../../infra/demo/customers.js'
 import { usageFile } from '../../../infra/demo/usage-file.js'
 import { createFolder } from '../../rig/folder.js'
 import { header } from '../../story/rig/stack.js'
-import { tieline } from '../command-line.js'
+import { createHome, tieline } from '../command-line.js'
 
 const oneDay = {
   meters: numberedMeters(10),
@@ -21,7 +21,7 @@ t.test('a command starts what it needs for the time it takes', async (t) => {
     'DEMO_02072025_Electric_2.csv': 'Not,The,Header\n1,2,3\n',
     'OTHER_02072025_Gas.csv': `${header}\nA,S,M,7/1/2025,few\nA,S,M,7/1/2025,1`,
   })
-  const home = join(folder, 'data')
+  const home = await createHome(folder)
   const good = join(folder, 'DEMO_02072025_Electric.csv')
   const foreign = join(folder, 'DEMO_02072025_Electric_2.csv')
   const poor = join(folder, 'OTHER_02072025_Gas.csv')
@@ -62,7 +62,7 @@ t.test('two loads at once take turns', async (t) => {
   const files = [join(folder, 'DEMO_02072025_Electric.csv'), join(folder, 'DEMO_03072025_Gas.csv')]
   await usageFile(files[0] as string, oneDay)
   await usageFile(files[1] as string, { ...oneDay, intervalSeconds: 86_400, shape: 'gas' })
-  const home = join(folder, 'data')
+  const home = await createHome(folder)
   const runs = await Promise.all(files.map((file) => tieline('load', file, '--home', home)))
   for (const run of runs) t.match(run, { code: 0, stdout: /published/ }, run.stderr)
   t.equal(runs.filter((run) => run.stderr.includes('waiting')).length, 1)

@@ -7,7 +7,7 @@ import { usageFile } from '../../../infra/demo/usage-file.js'
 import { demoProfilePath } from '../../../infra/stack/profile-file.js'
 import { createFolder } from '../../rig/folder.js'
 import { header } from '../../story/rig/stack.js'
-import { startTieline, tieline } from '../command-line.js'
+import { createHome, startTieline, tieline } from '../command-line.js'
 
 const oneDay = {
   meters: numberedMeters(10),
@@ -20,7 +20,7 @@ const oneDay = {
 
 t.test('commands share the stack that runs on their data folder', async (t) => {
   const folder = createFolder(t)
-  const home = join(folder, 'data')
+  const home = await createHome(folder)
   const file = join(folder, 'DEMO_02072025_Electric.csv.gz')
   await usageFile(file, oneDay)
   const up = startTieline('up', '--home', home)
@@ -41,7 +41,7 @@ t.test('commands share the stack that runs on their data folder', async (t) => {
   t.match(await tieline('load', file, '--home', home, '--profile', other), {
     code: 1,
     stderr: new RegExp(
-      `CONFIG: pid ${up.pid} .*another profile than ${other}.*leave --profile out`,
+      `CONFIG: pid ${up.pid} .*another \\(or older\\) profile than ${other}.*omit --profile`,
     ),
   })
   const early = join(folder, 'DEMO_02072025_Gas.csv')
@@ -68,7 +68,7 @@ t.test('commands share the stack that runs on their data folder', async (t) => {
   t.match((await tieline('status', '--home', home)).stdout, /inbox +folder +polled/)
   t.match(await tieline('pause', 'outbox', '--home', home), {
     code: 1,
-    stderr: 'tieline: CONFIG: the profile has no source outbox; it has inbox\n',
+    stderr: 'tieline: CONFIG: the profile has no source outbox; use one of inbox\n',
   })
   t.match(await tieline('sql', 'SELECT 1 +', '--home', home), {
     code: 1,

@@ -5,7 +5,7 @@ import { t } from 'tap'
 import { demoProfilePath } from '../../../infra/stack/profile-file.js'
 import { createFolder } from '../../rig/folder.js'
 import { header, until } from '../../story/rig/stack.js'
-import { startTieline, tieline } from '../command-line.js'
+import { createHome, startTieline, tieline } from '../command-line.js'
 
 /** Starts a command and gathers what it says. */
 function watch(...args: readonly string[]) {
@@ -21,7 +21,7 @@ function watch(...args: readonly string[]) {
 
 t.test('every command reports why a file is waiting or quarantined', async (t) => {
   const folder = createFolder(t)
-  const home = join(folder, 'data')
+  const home = await createHome(folder)
   const profile = join(folder, 'full.yaml')
   const name = 'DEMO_02072025_Gas.csv'
   writeFileSync(

@@ -150,7 +150,7 @@ t.test('over TLS a client certificate opens the page, and probes need none', asy
   }
   await t.rejects(createHealth({ ...noHealth, tls }), {
     code: 'LISTENER',
-    message: /worker\.operations\.tls cannot be used: .*nowhere\.key/,
+    message: /worker\.operations\.tls are not usable: .*nowhere\.key/,
   })
 })
 

@@ -21,7 +21,7 @@ t.test('without Redis and without the right to install it, one line says what to
   })
   t.match(
     stdout,
-    /^MISSING_PROGRAM: no redis-server found: as root, apt-get install redis-server, or set/,
+    /^MISSING_PROGRAM: redis-server not found: run apt-get install redis-server as root, or set/,
   )
   t.equal(stdout.trim().split('\n').length, 1)
 })

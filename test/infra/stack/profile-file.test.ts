@@ -78,18 +78,20 @@ t.test('a profile that cannot be had is named, with what to do', async (t) => {
   const folder = createFolder(t)
   const at = (name: string) => join(folder, name)
   t.throws(() => readProfile(at('absent.yaml')), {
-    message: `PROFILE: ${at('absent.yaml')} is not there; name another with --profile, or begin with a copy of ${demoProfilePath}`,
+    message: `PROFILE: ${at('absent.yaml')} does not exist; set --profile, or start with a copy of ${demoProfilePath}`,
   })
   t.throws(() => readProfile(folder), { message: `${folder} is a folder` })
   writeFileSync(at('torn.yaml'), 'a: [1')
-  t.throws(() => readProfile(at('torn.yaml')), { message: `${at('torn.yaml')} is not YAML: ` })
+  t.throws(() => readProfile(at('torn.yaml')), {
+    message: `${at('torn.yaml')} is not valid YAML: `,
+  })
   writeFileSync(at('wrong.yaml'), 'companyCodes: [ACME]')
   t.throws(() => readProfile(at('wrong.yaml')), {
     message: `${at('wrong.yaml')} is not valid:\ntimeZone: missing`,
   })
   rememberProfile(folder, at('gone.yaml'))
   t.throws(() => profilePathOf(undefined, folder), {
-    message: `PROFILE: ${at('gone.yaml')} is not there, with which ${folder} was last started`,
+    message: `PROFILE: ${at('gone.yaml')}, the last profile of ${folder}, does not exist`,
   })
   t.equal(profilePathOf(at('wrong.yaml'), folder), at('wrong.yaml'))
 })

@@ -18,7 +18,7 @@ const run = {
 t.test('a data folder belongs to one stack at a time', async (t) => {
   const home = openHome(createFolder(t))
   const claim = await claimHome(home)
-  await t.rejects(claimHome(home), { code: 'ALREADY_RUNNING', message: /just starting/ })
+  await t.rejects(claimHome(home), { code: 'ALREADY_RUNNING', message: /process that is starting/ })
   writeRun(home, run)
   await t.rejects(claimHome(home), {
     code: 'ALREADY_RUNNING',

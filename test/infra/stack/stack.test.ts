@@ -14,12 +14,16 @@ import { createLog } from '../../../infra/telemetry/log.js'
 import { createStore } from '../../../pipeline/store/clickhouse.js'
 import type { Profile } from '../../../schemas/settings/profile.js'
 import { createFolder } from '../../rig/folder.js'
+import { placeReadyMade } from '../../rig/ready-made.js'
 
 const profile = readProfile(demoProfilePath)
 const ports = { clickhouse: 18_223, redis: 16_479 }
 
-const start = (home: Home, more: Partial<ServerOptions> = {}) =>
-  startStack({ home, profile, ports, log: createLog(join(home.logs, 'test.log'), 'test'), ...more })
+const start = async (home: Home, more: Partial<ServerOptions> = {}) => {
+  await placeReadyMade(home.clickhouse, profile)
+  const log = createLog(join(home.logs, 'test.log'), 'test')
+  return startStack({ home, profile, ports, log, ...more })
+}
 
 const isAlive = (pid: number | undefined): boolean => {
   try {

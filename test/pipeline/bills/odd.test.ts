@@ -172,7 +172,7 @@ t.test(
 const customer = (meterId: string, rateCode: string, more: object = {}) =>
   customerAt({ clientId: `c${meterId}`, accountNumber: `A${meterId}`, meterId, rateCode, ...more })
 
-async function told(...meters: readonly string[]) {
+async function billsOf(...meters: readonly string[]) {
   const found = await rig.bills('meter_id AS meter, status, reason, nem, toString(total) AS total')
   return found.filter(({ meter }) => meters.includes(meter as string))
 }
@@ -185,10 +185,10 @@ t.test('of the rate codes of one day the last one seen counts', async (t) => {
   await seen('2026-01-01T18:00:00Z', 'FLAT')
   await rig.read({ meter: 'typo', from: january, quantities: steady('0.25', 2_976) })
   await rig.bill({ start: '2026-01-01' })
-  t.match(await told('typo'), [{ status: 'computed', total: '74.4' }])
+  t.match(await billsOf('typo'), [{ status: 'computed', total: '74.4' }])
 })
 
-t.test('what is beyond any measure is no bill, or none but its own', async (t) => {
+t.test('an absurd quantity spoils only its own bill', async (t) => {
   await rig.publish({
     RateCodes: [
       'WIDE,Wide,Tiered,,',
@@ -215,8 +215,8 @@ t.test('what is beyond any measure is no bill, or none but its own', async (t) =
     await rig.read({ meter, from: january, quantities: steady(quantity, 2_976) })
   }
   await rig.bill({ start: '2026-01-01' })
-  const beyond = /^the energy or the prices are beyond what a bill holds/
-  t.match(await told(...Object.keys(quantities)), [
+  const beyond = /^the energy or the prices exceed the limit of a bill/
+  t.match(await billsOf(...Object.keys(quantities)), [
     { meter: 'dear', status: 'notProjectable', reason: beyond, total: null },
     { meter: 'stuck', status: 'notProjectable', reason: beyond, total: null },
     { meter: 'wide', status: 'computed', total: '74.4' },
@@ -227,7 +227,7 @@ t.test('what is beyond any measure is no bill, or none but its own', async (t) =
 t.test('what is fed in on the day before makes no bill one of net metering', async (t) => {
   await rig.read({ meter: 'wider', from: '2025-12-31T05:00:00Z', quantities: ['-1'] })
   await rig.bill({ start: '2026-01-01' })
-  t.match(await told('wider'), [{ nem: false }])
+  t.match(await billsOf('wider'), [{ nem: false }])
 })
 
 /** A store whose process is killed when it comes to a write: nothing is heard of it again. */
@@ -277,7 +277,7 @@ t.test('a run that is killed at any step shows nothing, and the next one ends it
     t.same(await seen(), before, `killed ahead of ${write}`)
   }
   await rig.bill({ start: '2026-01-01' })
-  t.match(await told('typo'), [{ total: '84.4' }])
+  t.match(await billsOf('typo'), [{ total: '84.4' }])
   const ofOthers = Array.from({ length: 250 }, (_, at) => ({
     run: `2026010100000${at + 1_000}_00000000`,
     billing_cycle_id: '6',

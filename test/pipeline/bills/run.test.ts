@@ -138,7 +138,7 @@ t.test('a bill that cannot be computed says why, and harms no other', async (t) 
         meter: 'daily',
         status: 'notProjectable',
         reason:
-          'intervals of 86400 seconds cannot be told apart by a rate whose price changes within them',
+          'intervals of 86400 seconds are too long for a rate whose price changes within them',
         total: null,
       },
       {
@@ -150,13 +150,13 @@ t.test('a bill that cannot be computed says why, and harms no other', async (t) 
       {
         meter: 'gaps',
         status: 'incomplete',
-        reason: '2400 of 2976 intervals are there',
+        reason: '2400 of 2976 intervals have arrived',
         total: '60',
       },
       {
         meter: 'half',
         status: 'sparse',
-        reason: '1488 of 2976 intervals are there; billing.presentShareMin asks for 60 %',
+        reason: '1488 of 2976 intervals have arrived; billing.presentShareMin requires 60 %',
         total: null,
       },
       {
@@ -168,7 +168,7 @@ t.test('a bill that cannot be computed says why, and harms no other', async (t) 
       {
         meter: 'silent',
         status: 'noUsage',
-        reason: 'no interval of the period is there',
+        reason: 'no interval of the period has arrived',
         total: null,
       },
       { meter: 'unknown', status: 'noRate', reason: 'rate code "NONE" is not known', total: null },

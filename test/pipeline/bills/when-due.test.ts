@@ -35,7 +35,7 @@ t.test('files of a period that come within some minutes are billed by one run', 
   await rig.publish({ Billing: ['A1,S,one,2026-01-01,2026-01-31,744,744,74.40,,'] })
   t.same(await dueAt(5), [], 'more may come')
   t.same(await dueAt(11), [job], 'and no other period of the cycle, nor another cycle')
-  t.same(await dueAt(11), [job], 'whoever has forgotten it is told again')
+  t.same(await dueAt(11), [job], 'a lost job is queued again')
   await billWhenDue(lineAt(later(11)).line, period)
   await billWhenDue(lineAt(later(11)).line, period)
   t.match(await runs(), [{ start: '2026-01-01' }], 'of two jobs one runs')
@@ -132,7 +132,7 @@ t.test('the rates of a cycle are compared once for each of its periods', async (
   await t.rejects(compareWhenDue(failing, '7'), /no such thing/)
   t.same(await comparedAt('2026-02-02T17:00:59Z'), [], 'what failed is left alone for a while')
   const state = 'SELECT failures, code, detail FROM comparison_state FINAL'
-  const detail = 'the log tells where it failed, by the job compare'
+  const detail = 'unexpected failure: see the worker log, job compare'
   t.same(await rig.store.rows({ sql: state }), [{ failures: 1, code: 'unexpected', detail }])
   const again = '2026-02-02T17:01:00Z'
   t.same(await comparedAt(again), [comparisonOf('7')])
@@ -180,7 +180,7 @@ t.test('a cycle is compared by itself, and what it replaces goes', async (t) => 
   t.same(kept.length, 2, 'the latest and the one before')
   await t.rejects(
     compareAt('2026-02-06T17:00:00Z', '99'),
-    /nothing of cycle "99" to compare; no registered meter has it; they have "7"/,
+    /nothing of cycle "99" to compare; the cycles of registered meters are "7"/,
   )
 })
 
@@ -201,7 +201,7 @@ t.test('the bills of an open period are due once a day', async (t) => {
 })
 
 t.test(
-  'the rest of an open period is told by the weeks before, else by the last year',
+  'the rest of an open period is projected from the weeks before, else from the last year',
   async (t) => {
     const gas = { rateCode: 'GAS', meterType: 'Gas', unitOfMeasure: 'ccf' } as const
     const rates = { tou: {}, year: {}, fresh: {}, gas }
@@ -230,7 +230,7 @@ t.test(
       fresh: { status: 'notProjectable', method: 'none', total: null },
     })
     t.match(early.reasons, [
-      { status: 'notProjectable', reason: /^the days ahead cannot be told: .* fewer than 7, / },
+      { status: 'notProjectable', reason: /^the days ahead cannot be projected: fewer than 7 / },
     ])
     const late = await billsOn(rig, '2026-05-21')
     t.match(late.bills['tou'], { ...projected, actual: 20, projected: 11 })
@@ -243,7 +243,7 @@ t.test(
   },
 )
 
-t.test('a projection is no bill that could be restated, a bill of days behind is', async (t) => {
+t.test('only a bill without projected days can be restated', async (t) => {
   t.same(await restated(rig), [])
   await rig.read({ meter: 'gas', seconds: 86_400, from: '2026-05-01T04:00:00Z', quantities: ['3'] })
   await billsOn(rig, '2026-06-02')

@@ -8,7 +8,7 @@ import { demoCustomers } from '../../../infra/demo/customers.js'
 import type { PipelineContext } from '../../../pipeline/context.js'
 import {
   backfill,
-  giveUpHistory,
+  failHistory,
   openHistory,
   queueOpenHistory,
 } from '../../../pipeline/customers/backfill.js'
@@ -152,7 +152,7 @@ t.test('whoever dies at any step is followed by one who ends it, with one arriva
   await backfill(line, meterIds[6] ?? '')
 })
 
-t.test('an MDM that is away is asked again, and its wrong answers are told apart', async (t) => {
+t.test('an unavailable MDM is asked again, and each wrong answer has its reason', async (t) => {
   const { line } = createLine(t, { settings: { answerBytesMax: '1 MB', timeoutMs: 500 } })
   const meterId = meterIds[7] ?? ''
   await openHistory(line, [customer(7)])
@@ -176,7 +176,7 @@ t.test('an MDM that is away is asked again, and its wrong answers are told apart
     if (code === 'MDM_ANSWER') t.match(String(fault), /neither CSV nor NDJSON/)
     t.match(await stateOf(7), { state: 'open' }, kind)
   }
-  await giveUpHistory(line, meterId, new Fault('MDM_ANSWER', 'no usage'))
+  await failHistory(line, meterId, new Fault('MDM_ANSWER', 'no usage'))
   t.match(await stateOf(7), { state: 'failed', reason: 'MDM_ANSWER' })
   await post(`${mdm.url}/faults`, { kind: 'missing' })
   t.same(await openHistory(line, [customer(7)]), [meterId], 'what failed is opened again')
@@ -207,7 +207,7 @@ t.test('an answer that holds rows of other meters is refused as a whole', async 
     const mdm = { history: async () => answer, close: async () => undefined }
     await t.rejects(backfill(createLine(t, { line: { mdm } }).line, meterId), {
       code: 'MDM_ANSWER',
-      detail: `row ${row} of the MDM's answer is of another meter than it was asked for`,
+      detail: `row ${row} of the MDM's answer is for another meter than the requested one`,
     })
   }
   t.match(await stateOf(9), { state: 'open' }, 'nothing was handed over')
@@ -217,7 +217,7 @@ t.test('an answer that holds rows of other meters is refused as a whole', async 
     close: async () => undefined,
   }
   await backfill(createLine(t, { line: { mdm } }).line, meterId)
-  t.match(await stateOf(9), { state: 'answered' }, 'quotes and blanks are no difference')
+  t.match(await stateOf(9), { state: 'answered' }, 'quotes and blanks make no difference')
 })
 
 t.test('NDJSON becomes the rows of a usage file', async (t) => {

@@ -193,7 +193,7 @@ t.test('a file with an earlier start moves the start', async (t) => {
 })
 
 t.test(
-  'a file published while a move is written tells its start, though the writer dies',
+  'a file published while a move is written shows its start, even if the writer crashes',
   async (t) => {
     const at = { meterId: 'between', externalSiteId: 'between' }
     await register(context, [customerAt({ clientId: 'o', accountNumber: 'OLD-2', ...at })])
@@ -219,7 +219,7 @@ t.test(
   },
 )
 
-t.test('rows of meters that nobody registered can be told and counted', async (t) => {
+t.test('rows of unregistered meters are found and counted', async (t) => {
   const reads = [
     { meterId: 'known', accountNumber: 'A', startsAt: '2026-04-01T05:00:00Z' },
     { meterId: 'nobody', accountNumber: 'A', startsAt: '2026-04-01T05:00:00Z' },

@@ -29,7 +29,7 @@ t.test('any other header is refused, saying what was expected and what was found
   }
   t.throws(() => proveHeader('\ufeffAccountNumber;MeterID\r', { columns }), {
     code: 'HEADER',
-    detail: 'its columns are separated by semicolons; send it with commas between them',
+    detail: 'its columns are separated by semicolons; separate them with commas',
   })
   t.throws(() => proveHeader('', { columns }), { code: 'HEADER', detail: /found nothing/ })
   t.throws(

@@ -38,24 +38,24 @@ const swapped = Buffer.from(good)
 swapped[90] = (swapped[90] as number) ^ 0xff
 
 const hostile: readonly (readonly [string, Buffer, RegExp])[] = [
-  ['no bytes', Buffer.alloc(0), /not taken/],
+  ['no bytes', Buffer.alloc(0), /is refused/],
   ['no zip', bytes, /End of central directory record signature not found/],
-  ['a zip cut short', good.subarray(0, -1), /not taken/],
-  ['a zip cut in its file', good.subarray(0, 80), /not taken/],
-  ['a byte too few in the file', cutData, /not taken/],
-  ['another byte in the file', swapped, /not taken/],
+  ['a zip cut short', good.subarray(0, -1), /is refused/],
+  ['a zip cut in its file', good.subarray(0, 80), /is refused/],
+  ['a byte too few in the file', cutData, /is refused/],
+  ['another byte in the file', swapped, /is refused/],
   ['rubbish behind it', Buffer.concat([good, Buffer.from('rubbish')]), /extra bytes at the end/],
-  ['rubbish before it', Buffer.concat([Buffer.from('#!/bin/sh\n'), good]), /not taken/],
-  ['a zip behind a zip', Buffer.concat([one({ name: 'a.csv' }), good]), /not taken/],
-  ['no file', zipOf(), /it holds 0 files/],
-  ['two files', zipOf({ name, bytes }, { name: 'b.csv', bytes }), /it holds 2 files/],
-  ['a folder', one({ name: 'a.csv/' }), /called "a.csv\/"/],
+  ['rubbish before it', Buffer.concat([Buffer.from('#!/bin/sh\n'), good]), /is refused/],
+  ['a zip behind a zip', Buffer.concat([one({ name: 'a.csv' }), good]), /is refused/],
+  ['no file', zipOf(), /it contains 0 files/],
+  ['two files', zipOf({ name, bytes }, { name: 'b.csv', bytes }), /it contains 2 files/],
+  ['a folder', one({ name: 'a.csv/' }), /named "a.csv\/"/],
   ['a file in a folder', one({ name: 'a/b.csv' }), /without a path/],
-  ['a path upwards', one({ name: '../b.csv' }), /not taken/],
-  ['a path from the root', one({ name: '/etc/b.csv' }), /not taken/],
-  ['a path of Windows', one({ name: 'C:\\b.csv' }), /not taken/],
+  ['a path upwards', one({ name: '../b.csv' }), /is refused/],
+  ['a path from the root', one({ name: '/etc/b.csv' }), /is refused/],
+  ['a path of Windows', one({ name: 'C:\\b.csv' }), /is refused/],
   ['a dot name', one({ name: '.csv' }), /without a path/],
-  ['another kind of file', one({ name: 'run.exe' }), /called "run.exe"/],
+  ['another kind of file', one({ name: 'run.exe' }), /named "run.exe"/],
   [
     'a control character in the name',
     one({ name: 'a\u001b[2Jb.csv', flags: 0x800 }),
@@ -66,11 +66,11 @@ const hostile: readonly (readonly [string, Buffer, RegExp])[] = [
   ['a device', one({ mode: 0o060666 }), /a link or folder/],
   ['an encrypted file', one({ flags: 1 }), /it is encrypted/],
   ['a strongly encrypted file', one({ flags: 0x41 }), /encrypt/],
-  ['another method', one({ method: 12 }), /packed with method 12/],
+  ['another method', one({ method: 12 }), /method is 12/],
   ['a wrong checksum', one({ crc: 1 }), /checksum/],
-  ['a size too small', one({ size: bytes.length - 1 }), /announces/],
-  ['a size too large', one({ size: bytes.length + 1 }), /announces/],
-  ['two names', one({ localName: 'other.csv' }), /names its file in two ways/],
+  ['a size too small', one({ size: bytes.length - 1 }), /declares/],
+  ['a size too large', one({ size: bytes.length + 1 }), /declares/],
+  ['two names', one({ localName: 'other.csv' }), /has two names for its file/],
 ]
 
 t.test('anything but one plain file is refused, and says what was found', async (t) => {
@@ -86,7 +86,7 @@ t.test('a zip is cut off at its limits', async (t) => {
   await t.rejects(unpack(one({ bytes: noughts })), { code: 'RATIO' })
   await t.rejects(unpack(one(), { bytesMax: 100 }), { code: 'FILE_TOO_LARGE' })
   const lying = one({ bytes: noughts, size: 10 })
-  await t.rejects(unpack(lying), { code: 'ARCHIVE', detail: /announces 10 bytes/ })
+  await t.rejects(unpack(lying), { code: 'ARCHIVE', detail: /declares 10 bytes/ })
 })
 
 t.test('an error of the source stays what it is', async (t) => {

@@ -55,12 +55,12 @@ t.test('a name, a size or an offset that cannot be is refused before a byte is r
     [{ name: '.part' }, /is not <CompanyCode>/],
     [{ name: '' }, /"" is not <CompanyCode>/],
     [{ name: `DEMO_05032024_Electric_${'1'.repeat(300)}.csv` }, /longer than 255 bytes/],
-    [{ name: 'DEMO_31022024_Electric.csv' }, /31022024 is no day/],
-    [{ name: long }, /its name has 200 bytes, 170 are taken here; shorten it/],
-    [{ name: 'DEMO_05032024_Water.csv' }, /its feed is none of Electric/],
+    [{ name: 'DEMO_31022024_Electric.csv' }, /31022024 is not a calendar day/],
+    [{ name: long }, /its name has 200 bytes, the limit is 170; shorten it/],
+    [{ name: 'DEMO_05032024_Water.csv' }, /its feed is not one of Electric/],
     [{ name: 'ACME_05032024_Gas.csv' }, /ACME is not in companyCodes \(DEMO\)/],
     [{ bytes: 1_001 }, /1001 bytes, limits\.fileBytesMax is 1000; split the file/],
-    [{ from: text.length + 1 }, /it has 79 bytes and cannot go on from 80/],
+    [{ from: text.length + 1 }, /it has 79 bytes and cannot resume from 80/],
   ]
   for (const [more, detail] of cases) {
     const taken = await take({ ...whole, ...more }, { [Symbol.asyncIterator]: unread })
@@ -71,7 +71,7 @@ t.test('a name, a size or an offset that cannot be is refused before a byte is r
 
 t.test('bytes that are others, too many, or of another hash leave nothing behind', async (t) => {
   const { take, folder, claimed } = createRig(t)
-  const detail = /not those of Repr-Digest; send the whole file again/
+  const detail = /do not match Repr-Digest; send the complete file again/
   for (const bytes of [text.replace('1\n', '2\n'), `${text}x`, `${text}${text}`]) {
     t.match(await take(whole, sent(bytes)), { kind: 'wrong', detail })
   }

@@ -45,7 +45,7 @@ function consume<N extends JobName>(
     ...options,
     concurrency: 1,
     attemptsMax: 3,
-    giveUp: async (data) => void givenUp.push(data),
+    fail: async (data) => void givenUp.push(data),
     onFailure: (ids, error) => void failed.push({ ids, error }),
     onDone: () => undefined,
   })

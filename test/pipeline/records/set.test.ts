@@ -5,7 +5,7 @@ import type { PipelineContext } from '../../../pipeline/context.js'
 import { createArrive } from '../../../pipeline/intake/arrive.js'
 import { createSubmitSource } from '../../../pipeline/sources/folder.js'
 import type { Listed, Source } from '../../../pipeline/sources/source.js'
-import { poll, type Stillness } from '../../../pipeline/steps/poll.js'
+import { poll, type Stability } from '../../../pipeline/steps/poll.js'
 import { blankState, receive } from '../../../pipeline/steps/receive.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { createLineByHand } from '../by-hand.js'
@@ -95,8 +95,8 @@ const listed = (name: string, more: Partial<Listed> = {}): Listed => ({
 })
 
 /** Polls the inbox; returns the arrivals whose names hold a text. */
-async function look(at: PipelineContext, text: string, stillness: Stillness) {
-  await poll(at, 'inbox', stillness)
+async function look(at: PipelineContext, text: string, stability: Stability) {
+  await poll(at, 'inbox', stability)
   const { arrivals } = await context.ledger.unfinished()
   return arrivals.filter(({ name }) => name.includes(text))
 }
@@ -104,9 +104,9 @@ async function look(at: PipelineContext, text: string, stillness: Stillness) {
 t.test('files that a vendor names otherwise are a set as well', async (t) => {
   const fileNames = [{ like: '<Feed>-<YYYY>-<MM>-<DD>' }]
   const profile = { ...context.profile, fileNames }
-  const stillness: Stillness = new Map()
+  const stability: Stability = new Map()
   shown = ['RateCodes', 'RateTou'].map((feed) => listed(`${feed}-2026-01-04.csv`))
-  const taken = () => look({ ...context, profile }, '-2026-01-04', stillness)
+  const taken = () => look({ ...context, profile }, '-2026-01-04', stability)
   t.same(await taken(), [], 'they wait for more of it')
   clockMs += profile.rates.quietMinutes * 60_000
   const [first] = await taken()
@@ -114,10 +114,10 @@ t.test('files that a vendor names otherwise are a set as well', async (t) => {
 })
 
 t.test('the rest of a file that waits brings its set with it', async (t) => {
-  const stillness: Stillness = new Map()
+  const stability: Stability = new Map()
   const of = (feed: string, bytes: number) =>
     listed(`DEMO_05012026_${feed}.csv`, { bytes, announced: true, setAnnounced: true })
-  const taken = () => look(context, 'DEMO_05012026', stillness)
+  const taken = () => look(context, 'DEMO_05012026', stability)
   shown = [of('RateCodes', 10), of('RateTou', 10)]
   const [codes, tou] = await taken()
   if (codes === undefined || tou === undefined) throw new Error('they have not arrived')

@@ -34,13 +34,16 @@ const naming = parseProfile({
   fileNames: [{ like: '<Feed> of <YYYY>-<MM>-<DD>' }],
 })
 
-type Ending = Partial<Pick<SourceSettings, 'ended' | 'receipts'>>
+type AfterLoadOptions = Partial<Pick<SourceSettings, 'ended' | 'receipts'>>
 
 /** A driver on its place, with folders of its own on this machine. */
 export async function createRig<P extends Prepared>(
   t: Test,
   prepare: (t: Test) => Promise<P>,
-  { freeDiskBytesMin = 0, ...ending }: Ending & { readonly freeDiskBytesMin?: number } = {},
+  {
+    freeDiskBytesMin = 0,
+    ...ending
+  }: AfterLoadOptions & { readonly freeDiskBytesMin?: number } = {},
 ): Promise<Rig<P>> {
   const prepared = await prepare(t)
   const [landing, archive, quarantine] = [createFolder(t), createFolder(t), createFolder(t)]

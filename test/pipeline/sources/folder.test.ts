@@ -69,13 +69,13 @@ function createHandedBack(t: Test, name: string, more: object = {}) {
 
 t.test('what is handed back is not written where a link of the sender leads', async (t) => {
   const { at, settle } = createHandedBack(t, 'a.csv', { receipts: true, ended: 'mark' })
-  const endings = ['receipt.json', 'rejects.csv', 'ended']
-  for (const ending of endings) {
+  const actions = ['receipt.json', 'rejects.csv', 'ended']
+  for (const ending of actions) {
     writeFileSync(at(ending), "another's")
     symlinkSync(at(ending), at('inbox', `a.csv.${ending}.part`))
   }
   await settle()
-  for (const ending of endings) {
+  for (const ending of actions) {
     t.equal(readFileSync(at(ending), 'utf8'), "another's", ending)
     t.ok(lstatSync(at('inbox', `a.csv.${ending}`)).isFile(), ending)
   }

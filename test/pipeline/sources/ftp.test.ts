@@ -98,7 +98,7 @@ t.test('a wrong password is told, and not shown', async (t) => {
     ...(await prepare(t)),
     secret: () => 'wrong-horse',
   }))
-  await t.rejects(source.list(), { code: 'SOURCE_LOGIN', detail: /answers anonymous/ })
+  await t.rejects(source.list(), { code: 'SOURCE_LOGIN', detail: /answered anonymous/ })
   const shown = await source.list().catch(String)
   t.notMatch(shown, /wrong-horse/)
 })

@@ -13,7 +13,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { interceptLocalhostDns } from 'fauxqs'
 import t, { type Test } from 'tap'
-import type { PlacedFile } from '../../../pipeline/sources/remote-files.js'
+import type { RemoteFile } from '../../../pipeline/sources/remote-files.js'
 import { connectS3 } from '../../../pipeline/sources/s3.js'
 import type { SettingsOf } from '../../../schemas/settings/source.js'
 import { conform, createRig, readAll, textOf } from './conformance.js'
@@ -147,7 +147,7 @@ t.test(
     await put('a.csv', 'rows')
     const place = await connectS3(settings as SettingsOf<'s3'>, () => 'secret')()
     t.teardown(place.close)
-    const found = (await place.list())[0] as PlacedFile
+    const found = (await place.list())[0] as RemoteFile
     const large = { ...found, bytes: 5 * 1024 ** 3 + 1 }
     const detail = /a\.csv has 5368709121 bytes .* use ended: take, mark or leave/
     await t.rejects(place.move(large, '1-a.csv'), { code: 'SOURCE_REFUSED', detail })
@@ -195,10 +195,15 @@ t.test('what a server refuses, or says amiss, is told and is no empty folder', a
     [403, refusal('SignatureDoesNotMatch'), 'PERMISSION', /SignatureDoesNotMatch/],
     [400, refusal('InvalidRequest'), 'SOURCE_REFUSED', /InvalidRequest/],
     [503, refusal('SlowDown'), 'SOURCE_UNREACHABLE', /SlowDown/],
-    [200, '<html>a proxy says welcome</html>', 'SOURCE_UNREACHABLE', /no listing/],
+    [200, '<html>a proxy says welcome</html>', 'SOURCE_UNREACHABLE', /not a listing/],
     [200, 'no XML', 'SOURCE_UNREACHABLE', /bucket drop-/],
-    [200, listing('<IsTruncated>true</IsTruncated>'), 'SOURCE_UNREACHABLE', /without a token/],
-    [200, listing(`${more}${objects}`), 'SOURCE_UNREACHABLE', /goes in a circle/],
+    [
+      200,
+      listing('<IsTruncated>true</IsTruncated>'),
+      'SOURCE_UNREACHABLE',
+      /no continuation token/,
+    ],
+    [200, listing(`${more}${objects}`), 'SOURCE_UNREACHABLE', /repeats a continuation token/],
   ]
   for (const [status, body, code, detail] of cases) {
     answer = [status, body]

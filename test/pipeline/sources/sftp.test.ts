@@ -51,7 +51,7 @@ t.test('a server with another key is refused, and the key that it shows is told'
 t.test('a login that fails says whose, and not with what', async (t) => {
   const key = { key: { file: sshd.otherKeyPath } }
   const { source } = await createRig(t, (t) => prepare(t, key))
-  const detail = new RegExp(`refuses ${sshd.user}`)
+  const detail = new RegExp(`refused ${sshd.user}`)
   await t.rejects(source.list(), { code: 'SOURCE_LOGIN', detail })
   const none = await createRig(t, (t) => prepare(t, { key: { env: 'NONE' } }))
   await t.rejects(none.source.list(), { code: 'SOURCE_LOGIN', detail: /cannot be read/ })

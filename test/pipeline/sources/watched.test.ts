@@ -19,14 +19,14 @@ t.test('a folder that goes away is told once, and once that it is back', async (
   t.same(await source.list(), [])
   rmSync(path, { recursive: true })
   for (let look = 0; look < 3; look++) {
-    await t.rejects(source.list(), { code: 'SOURCE_UNREACHABLE', message: /inbox is not there/ })
+    await t.rejects(source.list(), { code: 'SOURCE_UNREACHABLE', message: /inbox does not exist/ })
   }
   mkdirSync(path)
   writeFileSync(join(path, 'a.csv'), 'x')
   t.equal((await source.list()).length, 1)
   await source.list()
   t.same(told, [
-    `source inbox is failing: SOURCE_UNREACHABLE: ${path} is not there`,
-    'source inbox is looked at again',
+    `source inbox is failing: SOURCE_UNREACHABLE: ${path} does not exist`,
+    'source inbox responds again',
   ])
 })

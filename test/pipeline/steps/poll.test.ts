@@ -9,7 +9,7 @@ import { createLedger } from '../../../pipeline/ledger/ledger.js'
 import { createQueues } from '../../../pipeline/queues/bullmq.js'
 import type { Listed, Source } from '../../../pipeline/sources/source.js'
 import { readSources, recordPause } from '../../../pipeline/sources/state.js'
-import { poll, type Stillness } from '../../../pipeline/steps/poll.js'
+import { poll, type Stability } from '../../../pipeline/steps/poll.js'
 import { pollWhenDue } from '../../../pipeline/steps/poll-when-due.js'
 import { blankState } from '../../../pipeline/steps/receive.js'
 import { createStore } from '../../../pipeline/store/clickhouse.js'
@@ -70,7 +70,7 @@ const context: PipelineContext = {
   log,
   tell: () => undefined,
 }
-const stillness: Stillness = new Map()
+const stability: Stability = new Map()
 
 const listed = (name: string, more: Partial<Listed> = {}): Listed => ({
   source: 'inbox',
@@ -86,7 +86,7 @@ const listed = (name: string, more: Partial<Listed> = {}): Listed => ({
 async function look(...files: readonly Listed[]): Promise<readonly string[]> {
   shown = [...files]
   clockMs += 1_000
-  await poll(context, 'inbox', stillness)
+  await poll(context, 'inbox', stability)
   const { arrivals } = await ledger.unfinished()
   return arrivals.map((arrival) => arrival.name)
 }
@@ -167,7 +167,7 @@ t.test('a settled file that stands there again has come again, time and all', as
 })
 
 t.test('a failing source is left alone for longer each time, and says how', async (t) => {
-  const due = () => pollWhenDue(context, 'inbox', stillness)
+  const due = () => pollWhenDue(context, 'inbox', stability)
   const state = async () => (await readSources(store)).get('inbox')
   const detail = 'mdm.example.com:22: connect ECONNREFUSED'
   failing = new Fault('SOURCE_UNREACHABLE', detail)
@@ -195,13 +195,13 @@ t.test('a failing source is left alone for longer each time, and says how', asyn
 
 t.test('a fault that is not its own is not held against a source', async (t) => {
   failing = new Fault('STORE_UNREACHABLE', 'away')
-  await t.rejects(pollWhenDue(context, 'inbox', stillness), failing)
+  await t.rejects(pollWhenDue(context, 'inbox', stability), failing)
   failing = undefined
   t.notOk((await readSources(store)).has('inbox'))
 })
 
 t.test('nothing is taken from a paused source', async (t) => {
-  const due = () => pollWhenDue(context, 'inbox', stillness)
+  const due = () => pollWhenDue(context, 'inbox', stability)
   const names = async () => (await ledger.unfinished()).arrivals.map((one) => one.name)
   shown = [listed('paused.csv', { announced: true })]
   await recordPause(store, 'inbox', { active: true, at: now() })
@@ -220,7 +220,7 @@ t.test('a settled file that its source keeps has not come again; changed, it has
   const file = listed('kept.csv', { announced: true })
   const arrivalsOf = async (one: Listed) => {
     shown = [one]
-    await poll(keeping, 'inbox', stillness)
+    await poll(keeping, 'inbox', stability)
     const { arrivals } = await ledger.unfinished()
     return arrivals.filter(({ name }) => name === 'kept.csv')
   }
@@ -263,14 +263,14 @@ t.test('the ledger is asked once for all files of a listing', async (t) => {
   }
   const counting = { ...ledger, unfinished }
   shown = files
-  await poll({ ...context, ledger: counting }, 'inbox', stillness)
+  await poll({ ...context, ledger: counting }, 'inbox', stability)
   t.equal(asked, 1)
-  await poll({ ...context, ledger: counting }, 'inbox', stillness)
+  await poll({ ...context, ledger: counting }, 'inbox', stability)
   t.equal(asked, 1, 'and not at all where nothing is new')
   const names = (await ledger.unfinished()).arrivals.map((arrival) => arrival.name)
   t.ok(files.every((file) => names.includes(file.name)))
 })
 
 t.test('a source that the profile does not name is left alone', async (t) => {
-  await t.resolves(poll(context, 'elsewhere', stillness))
+  await t.resolves(poll(context, 'elsewhere', stability))
 })

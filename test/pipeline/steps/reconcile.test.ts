@@ -121,7 +121,7 @@ t.test('of two that decide on a file at once the first verdict holds', async (t)
     store: {
       ...store,
       rows: async (statement) => {
-        if (statementText(statement).includes(`FROM ${final}`) && !isBeside) {
+        if (statementText(statement).includes(`FROM \`${final}\``) && !isBeside) {
           isBeside = true
           await reconcile(line, arrival)
           await dropStaging(store, arrival)

@@ -2,12 +2,12 @@ import { ClickHouseError } from '@clickhouse/client'
 import t from 'tap'
 import { createClickHouse } from '../../../infra/clickhouse/start.js'
 import { onFreePort } from '../../../infra/stack/port.js'
-import { createStore, toFault, type Wording } from '../../../pipeline/store/clickhouse.js'
+import { createStore, toStoreFault, type Wording } from '../../../pipeline/store/clickhouse.js'
 import { faultCodes } from '../../../schemas/fault.js'
 import { createFolder } from '../../rig/folder.js'
 
 const failed = (code: string, type: string, message: string, wording: Wording = 'verbatim') =>
-  toFault('INSERT  INTO\n reads', {
+  toStoreFault('INSERT  INTO\n reads', {
     error: new ClickHouseError({ code, type, message }),
     wording,
   })
@@ -34,7 +34,7 @@ t.test('a discreet fault tells code and name, whatever the engine says', async (
   t.notOk('cause' in fault, 'nor does a cause repeat it')
   t.equal(failed('75', 'CANNOT_WRITE', 'No space left on device', 'discreet').code, 'DISK_FULL')
   t.match(failed('27', 'CANNOT_PARSE', words), { detail: /7000000001/, cause: { code: '27' } })
-  const without = (error: Error) => toFault('SELECT 1', { error, wording: 'discreet' })
+  const without = (error: Error) => toStoreFault('SELECT 1', { error, wording: 'discreet' })
   t.match(without(new SyntaxError('"7000000001" is no JSON')).detail, /answer \(SyntaxError\)/)
   t.match(without(new Error('Timeout error.')).detail, /\(time-out\)/)
   const refused = Object.assign(new Error('connect 7000000001'), { code: 'ECONNREFUSED' })

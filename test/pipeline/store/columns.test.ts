@@ -1,12 +1,12 @@
 import t from 'tap'
 import {
   createCodec,
+  dateTime,
   group,
-  instant,
+  integer,
   json,
   optional,
   plain,
-  whole,
 } from '../../../pipeline/store/columns.js'
 
 interface Sample {
@@ -19,9 +19,9 @@ interface Sample {
 
 const codec = createCodec<Sample>({
   meterId: plain(),
-  bytes: whole,
-  sent: group({ rows: whole, netQuantity: plain<string>() }),
-  endedAt: optional(instant),
+  bytes: integer,
+  sent: group({ rows: integer, netQuantity: plain<string>() }),
+  endedAt: optional(dateTime),
   notes: json(),
 })
 

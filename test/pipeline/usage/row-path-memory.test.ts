@@ -11,7 +11,7 @@ import { createStory, header } from '../../story/rig/stack.js'
 const meters = sample({ short: 6_000, long: 24_000 })
 const slots = 96
 const rows = meters * slots
-const mbMax = sample({ short: 300, long: 400 })
+const mbMax = sample({ short: 260, long: 400 })
 
 const slotStamps = Array.from({ length: slots }, (_, slot) => {
   const two = (number: number) => String(number).padStart(2, '0')

@@ -42,7 +42,7 @@ test('whatever is wrong with a field, the field is named and its value is not', 
   }
 })
 
-test('a body that is no object of these fields is refused', async (t) => {
+test('a body other than an object with these fields is refused', async (t) => {
   for (const value of [null, 1, 'text', [good], true]) {
     t.match(read(value), { detail: /^the body is not of type object/ })
   }

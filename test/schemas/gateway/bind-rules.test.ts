@@ -18,7 +18,7 @@ const read = (rules: Partial<BindRules>, more: object) => {
   )
 }
 
-test('eui64 says whether addresses of eight pairs are taken besides those of six', async (t) => {
+test('eui64 says whether addresses of eight pairs are accepted as well as those of six', async (t) => {
   t.match(read({ eui64: true }, { macAddress: eight }), {
     request: { macAddress: eight.toUpperCase() },
   })

@@ -46,7 +46,7 @@ test('each required field is asked for by its name, in full and for launch', asy
   }
 })
 
-test('an account number is asked for where only it tells of a move', async (t) => {
+test('an account number is required where only it shows a move', async (t) => {
   const record = without(sampleCustomer(), [...meter, 'accountNumber'])
   t.same(judgeCustomer(record, full).problems, [
     { field: 'customerSites[0].meters[0].accountNumber', reason: 'is missing' },
@@ -124,7 +124,7 @@ test('values that cannot be are refused by field, without being shown', async (t
   }
 })
 
-test('what is no record at all is refused', async (t) => {
+test('anything other than a record is refused', async (t) => {
   for (const value of [undefined, null, 5, 'text', [], [sampleCustomer()], {}]) {
     t.ok((judgeCustomer(value, full).problems?.length ?? 0) > 0)
   }

@@ -6,7 +6,7 @@ import { sampleCustomer } from './sample-customer.js'
 const rules = { required: 'full', permanentIds: false } as const
 const strip = (record: unknown) => {
   const { customer } = judgeCustomer(record, rules)
-  if (customer === undefined) throw new Error('the sample is no customer')
+  if (customer === undefined) throw new Error('the sample is not a customer')
   return toRegistration(customer)
 }
 

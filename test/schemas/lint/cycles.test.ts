@@ -40,14 +40,14 @@ t.test('a gap and an overlap name both dates, in whatever order the rows come', 
     [
       2,
       'PERIOD_GAP',
-      'a gap lies between the period that ends 2026-02-03 and the one that starts 2026-02-06',
+      'there is a gap between the period that ends 2026-02-03 and the one that starts 2026-02-06',
     ],
   ])
   t.match(lint('7,2026-01-05,2026-02-03', '7,2026-02-01,2026-03-02').errors, [
     [
       3,
       'PERIOD_OVERLAP',
-      'an overlap: the period that ends 2026-02-03 and the one that starts 2026-02-01',
+      'the period that ends 2026-02-03 and the one that starts 2026-02-01 overlap',
     ],
   ])
 })

@@ -84,7 +84,7 @@ t.test('a row without its rate code names both files', async (t) => {
     [
       2,
       'NO_RATE_CODE',
-      'DEMO_05022026_RateFlat.csv has rate code GAS, which does not stand in DEMO_05022026_RateCodes.csv',
+      'DEMO_05022026_RateFlat.csv has rate code GAS, which DEMO_05022026_RateCodes.csv does not have',
     ],
   ])
 })
@@ -127,9 +127,9 @@ t.test('what registrations say is held against the codes', async (t) => {
   const rows = { RateCodes: [...codes, ...placed('RateCodes', '7,Seven,Flat')], Holidays: holidays }
   const { errors, warnings } = lint(rows, { registered })
   t.match(errors, [
-    [2, 'UNIT', 'RES is priced in kWh, 2 registered meters with it are read in ccf'],
+    [2, 'UNIT', 'RES is priced in kWh, but 2 registered meters with it are read in ccf'],
   ])
-  t.ok(warnings.includes('5 registered meters have rate code 07, which is not known'))
+  t.ok(warnings.includes('5 registered meters have the unknown rate code 07'))
   t.ok(warnings.includes('the rate codes 7 and 07 look alike; write them in one way'))
   t.ok(warnings.includes('RES is TOU and has no row of RateTou'))
 })
@@ -147,5 +147,5 @@ t.test('a sheet whose rows never end is refused as soon as that is plain', async
   t.match(errors[0], [3, 'HOUR_TWICE', /two prices on working days from 0:00 to 24:00, in line 2/])
   const flat = placed('RateFlat', ...days.map((day) => `RES,0.2,${day},`))
   const refused = lint({ RateCodes: codes, RateFlat: flat }).errors
-  t.match(refused[0], [3, 'DATES_TWICE', /RES Energy stands in line 2 and line 3/])
+  t.match(refused[0], [3, 'DATES_TWICE', /RES Energy is in line 2 and line 3/])
 })

@@ -10,7 +10,7 @@ import { placed } from '../lint/placed.js'
 
 export const rules = billingSettings.parse({})
 
-/** Rows of rate files by feed, as they stand in the files. */
+/** Rows of rate files by feed, as the files have them. */
 export type RateFiles = Readonly<Record<string, readonly string[]>>
 
 export function bookOf(files: RateFiles): RateBook {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { runs } from '../../rig/sample.js'
+import { sampled } from '../sampled.js'
 import { type BillOf, planOf, price } from './bills.js'
 
 /** A month with a clock change in it, of a rate of any kind, used by any quarter hours. */
@@ -19,13 +19,16 @@ const flatAt = (amount: string): BillOf => ({
   ...days,
   files: { RateCodes: ['R,x,Flat,,'], RateFlat: [`R,${amount},2025-01-01,,`] },
 })
+/** A plan of a month takes some milliseconds. */
+const runs = 100
 /** Lines are rounded to millionths of a dollar each. */
 const near = (own: number, other: number) => Math.abs(own - other) < 0.00001
 
-t.test('time of use with one price everywhere is the flat rate', async () => {
+t.test('time of use with one price everywhere is the flat rate', async (t) => {
   const hours = fc.integer({ min: 0, max: 23 })
-  await fc.assert(
-    fc.asyncProperty(prices, usage, hours, hours, async (amount, quarters, start, end) => {
+  sampled(
+    t,
+    fc.property(prices, usage, hours, hours, (amount, quarters, start, end) => {
       fc.pre(start !== end)
       const own: BillOf = {
         ...days,
@@ -39,14 +42,15 @@ t.test('time of use with one price everywhere is the flat rate', async () => {
       }
       return near(billOf(own, quarters).total, billOf(flatAt(amount), quarters).total)
     }),
-    { numRuns: runs(25) },
+    runs,
   )
 })
 
-t.test('tiers of one price are the flat rate', async () => {
+t.test('tiers of one price are the flat rate', async (t) => {
   const factor = fc.integer({ min: 1, max: 60 })
-  await fc.assert(
-    fc.asyncProperty(prices, usage, factor, async (amount, quarters, limit) => {
+  sampled(
+    t,
+    fc.property(prices, usage, factor, (amount, quarters, limit) => {
       const own: BillOf = {
         ...days,
         files: {
@@ -60,13 +64,14 @@ t.test('tiers of one price are the flat rate', async () => {
       }
       return near(billOf(own, quarters).total, billOf(flatAt(amount), quarters).total)
     }),
-    { numRuns: runs(25) },
+    runs,
   )
 })
 
-t.test('the bills of the days add up to the bill of the period', async () => {
-  await fc.assert(
-    fc.asyncProperty(prices, prices, usage, async (peak, low, quarters) => {
+t.test('the bills of the days add up to the bill of the period', async (t) => {
+  sampled(
+    t,
+    fc.property(prices, prices, usage, (peak, low, quarters) => {
       const files = {
         RateCodes: ['R,x,TOU,,'],
         RateTou: [
@@ -88,6 +93,6 @@ t.test('the bills of the days add up to the bill of the period', async () => {
       }
       return near(sum / 31, price(plan, slots, { rules, microsAt }).total / 31)
     }),
-    { numRuns: runs(10) },
+    runs / 4,
   )
 })

@@ -15,7 +15,7 @@ test('a size is whole bytes, or a number with its unit in steps of 1024', async 
   for (const [size, bytes] of rows) t.equal(parseByteSize(size), bytes, String(size))
 })
 
-test('what is no exact size is none', async (t) => {
+test('an inexact size is refused', async (t) => {
   const wrong = [
     -1,
     1.5,

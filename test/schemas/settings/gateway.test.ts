@@ -20,7 +20,7 @@ function problems(sections: object): readonly string[] {
   }
 }
 
-t.test('every problem of the gateway is told at once, each with its path', async (t) => {
+t.test('every problem of the gateway is reported at once, each with its path', async (t) => {
   const found = problems({
     gateway: {
       listen: { host: '0.0.0.0', allow: ['everybody'] },
@@ -51,7 +51,7 @@ t.test('every problem of the gateway is told at once, each with its path', async
     )
 })
 
-t.test('what one section needs of another is told', async (t) => {
+t.test('what one section needs of another is reported', async (t) => {
   const listen = { port: 1 }
   t.match(problems({ gateway: { listen: { host: '0.0.0.0' } }, identity, cis }), [
     /^gateway.listen.tls: /,
@@ -67,7 +67,7 @@ t.test('what one section needs of another is told', async (t) => {
   t.same(problems({ gateway: { listen }, identity, cis }), [])
 })
 
-t.test('no secret stands in a profile, and none is repeated where one does', async (t) => {
+t.test('a profile holds no secret, and a message never repeats one', async (t) => {
   const password = 'hunter2'
   const found = problems({
     cis: { kind: 'sql', host: 'h', database: 'd', user: 'u', password, queries: {} },

@@ -133,7 +133,7 @@ test('every problem is reported at once, each with its path and remedy', async (
     'limits.rowBytesMax: write a whole number of bytes, or a size such as 64 KB or 100 GB',
     'limits.chunkBytes: use 1 MB to 128 MB',
     'retention: write a section of settings',
-    `top level: unknown retentions: remove or respell; known are ${sections.join(', ')}`,
+    `top level: unknown retentions: remove it or correct its name; known are ${sections.join(', ')}`,
   ])
 })
 
@@ -188,7 +188,7 @@ test('a secret is named by its file or variable, never written', async (t) => {
   }
 })
 
-test('a source name can stand in a job id and in a path', async (t) => {
+test('a source name fits into a job id and a path', async (t) => {
   for (const name of ['in', 'sftp-1', 'A_b', '9']) t.ok(sourceName.safeParse(name).success, name)
   for (const name of ['', '-a', '.a', 'a:b', 'a/b', 'a b', 'x'.repeat(64)])
     t.notOk(sourceName.safeParse(name).success, name)

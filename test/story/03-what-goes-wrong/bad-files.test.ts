@@ -16,7 +16,7 @@ import { createStory, follow, header, readIfThere, until } from '../rig/stack.js
 const story = await createStory({ limits: { fileBytesMax: '150 MB' } })
 t.teardown(story.close)
 
-/** Values that stand in rows here and may stand in no log. */
+/** Values of rows here that no log may contain. */
 const canary = { account: '77310055221', quantity: '31.415926' }
 const rowOf = (meter: string | number, quantity = canary.quantity) =>
   `${canary.account},S-1,${meter},3/4/2024 0:00,${quantity}`
@@ -56,16 +56,16 @@ const refused: readonly (readonly [string, string, string | Buffer, RegExp])[] =
   ['columns in another order', '.csv', `${header.split(',').reverse()}\n1\n`, /^HEADER: /],
   ['a column too many', '.csv', `${header},Extra\n1,2,3,4,5,6\n`, /^HEADER: .*Extra/],
   ['UTF-16', '.csv', Buffer.from(`\ufeff${whole}`, 'utf16le'), /^HEADER: /],
-  ['no bytes', '.csv', '', /^EMPTY_FILE: the file holds no bytes/],
-  ['a header alone', '.csv', header, /^NO_ROWS: a header stands alone/],
+  ['no bytes', '.csv', '', /^EMPTY_FILE: the file is empty/],
+  ['a header alone', '.csv', header, /^NO_ROWS: the file has a header and no rows/],
   ['a header and blank lines', '.csv', `${header}\n\n\r\n\n`, /^NO_ROWS: /],
-  ['a row cut in the middle', '.csv', whole.slice(0, -25), /^TRUNCATED: the last row is cut/],
+  ['a row cut in the middle', '.csv', whole.slice(0, -25), /^TRUNCATED: the last row is truncated/],
   ['a cut inside quotes', '.csv', `${whole}1,"S,M,3/4/2024 0:00,1`, /^TRUNCATED: /],
   [
     'a gzip cut short',
     '.csv.gz',
     packed.subarray(0, -12),
-    /^ARCHIVE: the gzip is broken or cut short/,
+    /^ARCHIVE: the gzip is broken or truncated/,
   ],
   ['a gzip of no bytes', '.csv.gz', '', /^(ARCHIVE|EMPTY_FILE): /],
   ['no gzip', '.csv.gz', whole, /^ARCHIVE: the gzip is broken/],
@@ -81,8 +81,8 @@ const refused: readonly (readonly [string, string, string | Buffer, RegExp])[] =
     Buffer.concat([packed, Buffer.alloc(512)]),
     /^ARCHIVE: 512 /,
   ],
-  ['a zip cut short', '.zip', Buffer.from('PK\u0003\u0004'), /^ARCHIVE: the zip is not taken/],
-  ['a NUL byte', '.csv', `${whole}1,S,M\0,3/4/2024 0:00,1\n`, /^ENCODING: a NUL byte/],
+  ['a zip cut short', '.zip', Buffer.from('PK\u0003\u0004'), /^ARCHIVE: the zip is refused/],
+  ['a NUL byte', '.csv', `${whole}1,S,M\0,3/4/2024 0:00,1\n`, /^ENCODING: NUL byte after line/],
   [
     'Latin-1',
     '.csv',
@@ -97,7 +97,7 @@ const refused: readonly (readonly [string, string, string | Buffer, RegExp])[] =
   ],
 ]
 
-t.test('a file that is no usage file is quarantined with a reason', async (t) => {
+t.test('a file that is not a usage file is quarantined with a reason', async (t) => {
   const files = refused.map(([what, ending, bytes]) => ({ what, name: nameOf(ending), bytes }))
   const receipts = await loadAll(files)
   for (const [index, receipt] of receipts.entries()) {
@@ -115,7 +115,7 @@ t.test('a bomb ends soon, whether it grows too much or is too large', async (t) 
   const noughts = Buffer.alloc(50_000_000, '0')
   const bomb = gzipSync(Buffer.concat([Buffer.from(whole), ...Array(5).fill(noughts)]))
   const grows = await story.loadBytes(nameOf('.csv.gz'), gzipSync(bomb, { level: 0 }))
-  t.match(grows.reason, /^HEADER: /, 'a packed gzip is no CSV')
+  t.match(grows.reason, /^HEADER: /, 'a packed gzip is not CSV')
   const [rows] = await loadAll([{ name: nameOf('.csv.gz'), bytes: bombOfRows() }])
   t.match(rows?.reason, /^RATIO: unpacks to more than 200 times its size/)
   const [large] = await loadAll([{ name: nameOf('.csv'), bytes: Buffer.alloc(160_000_000, 'x') }])
@@ -180,7 +180,7 @@ t.test('a file cut in the inbox waits, and heals when the whole file comes', asy
   t.same(await statuses(), ['replaced', 'published'])
 })
 
-t.test('no row of a bad file stands in a log', async (t) => {
+t.test('no log contains a row of a bad file', async (t) => {
   t.match(story.logs(), /"code":|"job":"settle"/)
   t.notMatch(story.logs(), new RegExp(`${canary.account}|${canary.quantity}|S-1,`))
 })

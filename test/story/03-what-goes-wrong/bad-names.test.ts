@@ -152,8 +152,8 @@ t.test('other bytes under the same name are a new file, and the later one counts
     restated: { rows: 1, netQuantity: '0.5' },
   })
   t.ok(existsSync(story.outbox(`${name}.rejects.csv`)))
-  const mended = await story.loadBytes(name, textOf(4, 5.5, 6.5))
-  t.match(mended, { status: 'published', rows: { rejected: 0 }, restated: { rows: 1 } })
+  const fixed = await story.loadBytes(name, textOf(4, 5.5, 6.5))
+  t.match(fixed, { status: 'published', rows: { rejected: 0 }, restated: { rows: 1 } })
   t.notOk(existsSync(story.outbox(`${name}.rejects.csv`)), 'no rejects of the earlier one are left')
   const kept = readdirSync(story.outbox('arrivals')).filter((one) => one.includes(name))
   const statuses = kept
@@ -205,7 +205,7 @@ t.test('a file that is gone before it is read ends, and says so', async (t) => {
 t.test('a file that is not there, or is a folder, is refused at the desk', async (t) => {
   await t.rejects(story.submission.submit(join(story.desk, 'none.csv')), {
     code: 'SOURCE_UNREACHABLE',
-    message: /none\.csv is not there/,
+    message: /none\.csv does not exist/,
   })
   await t.rejects(story.submission.submit(story.desk), { message: /is not a file/ })
 })

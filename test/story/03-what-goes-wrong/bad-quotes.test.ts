@@ -81,7 +81,7 @@ t.test('the last row may hold a line end and lack its own', async (t) => {
   t.match(receipt, { status: 'published', rows: { read: 2, accepted: 2 } })
 })
 
-t.test('what the engine lets pass beside quotes the row judge tells all the same', async (t) => {
+t.test('the row path reports what the engine accepts beside quotes', async (t) => {
   const rows = [
     '"A",S,U-1,3/4/2024 0:00,1',
     'A,S,U-2,3/4/2024 0:00,2,',

@@ -31,7 +31,7 @@ async function runHere(): Promise<void> {
         (line) =>
           line.includes('"code":"PERMISSION"') &&
           line.includes(`${path}`) &&
-          line.includes('access denied; give this user the right to it'),
+          line.includes('access denied; grant this user access'),
       )
 
   t.test('a file that may not be read waits, says so, and loads when it may', async (t) => {

@@ -52,7 +52,7 @@ const good = (count: number, name: string) =>
   Array.from({ length: count }, (_, index) => `A,S,${name}-${index},3/4/2024 0:00,1`)
 const textOf = (rows: readonly string[]) => `${[header, ...rows].join('\n')}\n`
 
-t.test('every reason to reject a row is told with line, column and words', async (t) => {
+t.test('every reason to reject a row is reported with line, column and words', async (t) => {
   t.same([...new Set(cases.map(([code]) => code))].sort(), Object.keys(rejectCodes).sort())
   const rows = [...good(2_400, 'G'), ...cases.map(([, , row]) => row)]
   const receipt = await story.loadBytes('DEMO_05032024_Gas.csv', textOf(rows))
@@ -112,7 +112,7 @@ t.test('ten bad rows are always allowed, the eleventh quarantines a small file',
     quantity: { read: '11', accepted: '0', rejected: '11' },
     held: { rows: 1_000, quantity: '1000' },
   })
-  t.ok(balance(eleven), 'its receipt tells of every row')
+  t.ok(balance(eleven), 'its receipt counts every row')
   const [visible] = await story.reader.rows({
     sql: `SELECT toString(count()) AS rows FROM usage WHERE startsWith(meter_id, 'E-')`,
   })
@@ -120,7 +120,7 @@ t.test('ten bad rows are always allowed, the eleventh quarantines a small file',
   const rejected = await story.reader.rows({
     sql: `SELECT line, published_at FROM rejected_row WHERE file_name = 'DEMO_07032024_Gas.csv'`,
   })
-  t.equal(rejected.length, 11, 'its rejected rows are told all the same')
+  t.equal(rejected.length, 11, 'its rejected rows are still reported')
 })
 
 t.test('one row in a hundred is allowed, one more is not', async (t) => {
@@ -139,13 +139,13 @@ t.test('one row in a hundred is allowed, one more is not', async (t) => {
 t.test('what file_load calls accepted is what can be read', async (t) => {
   const name = 'DEMO_06032024_Gas.csv'
   t.match(await story.load(join(story.desk, name)), { status: 'duplicate', rows: { accepted: 0 } })
-  const [told] = await story.reader.rows({
+  const [counted] = await story.reader.rows({
     sql: `SELECT sum(rows_accepted) AS rows, sum(quantity_accepted) AS quantity FROM file_load`,
   })
   const [visible] = await story.reader.rows({
     sql: `SELECT count() AS rows, sum(quantity) AS quantity FROM usage`,
   })
-  t.same(told, visible)
+  t.same(counted, visible)
 })
 
 t.test('rows whose quantity has more digits than the store keeps are counted', async (t) => {
@@ -174,7 +174,7 @@ t.test('a number of hundreds of noughts is a number', async (t) => {
   t.match(receipt, { status: 'published', quantity: { accepted: '7' } })
 })
 
-t.test('no value of a row is told of a fault: not in logs, queues or receipts', async (t) => {
+t.test('no fault shows the value of a row: not in logs, queues or receipts', async (t) => {
   const canaries = ['70070070071', '98765.4321', '98765432100']
   const constraint = `CHECK account_number != '${canaries[0]}' AND quantity != ${canaries[1]}`
   await story.store.command({ sql: `ALTER TABLE usage_read ADD CONSTRAINT canary ${constraint}` })
@@ -196,7 +196,7 @@ t.test('no value of a row is told of a fault: not in logs, queues or receipts', 
     t.match(await loading, { status: 'quarantined', reason: reasons[index] })
     seen.push(JSON.stringify({ ...receipt, quantity: [], held: [] }))
   }
-  const told = [...seen, story.logs()].join('\n').replaceAll(/"time":"[^"]*"/g, '')
-  t.match(told, /STORE_REFUSED/, 'they tell of the faults')
-  for (const canary of canaries) t.notOk(told.includes(canary), canary)
+  const texts = [...seen, story.logs()].join('\n').replaceAll(/"time":"[^"]*"/g, '')
+  t.match(texts, /STORE_REFUSED/, 'they show the faults')
+  for (const canary of canaries) t.notOk(texts.includes(canary), canary)
 })

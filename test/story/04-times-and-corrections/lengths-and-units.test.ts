@@ -56,7 +56,7 @@ t.test('a stray time takes its meter out, and the rejects say which meter and wh
   const rejects = readFileSync(story.outbox('DEMO_19072025_Electric.csv.rejects.csv'), 'utf8')
   t.match(
     rejects,
-    'the meter is read at a length that usage.intervals does not name (15 minutes, 60 minutes): lines 3 and 4 of meter N are 7 minutes apart; mend a stray time, or name the length',
+    'the interval length of the meter is not listed in usage.intervals (15 minutes, 60 minutes): lines 3 and 4 of meter N are 7 minutes apart; mend a stray time, or name the length',
   )
   t.notMatch(story.logs(), /meter N/)
 })
@@ -92,7 +92,7 @@ t.test(
   },
 )
 
-t.test('a hundred thousand meters of a length that is not named are told row by row', async (t) => {
+t.test('a hundred thousand meters of an unknown length are reported row by row', async (t) => {
   const meters = 100_000
   const rows = Array.from({ length: 2 * meters }, (_, index) => {
     const minute = index % 2 === 0 ? '00' : '05'

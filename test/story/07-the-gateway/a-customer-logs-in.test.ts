@@ -59,9 +59,7 @@ t.test(
       async () => (await rows("SELECT 1 FROM tenancy_event WHERE kind = 'move'")).length > 0,
     )
     t.pass('the next tenant is seen to have moved in')
-    await t.test('and Prometheus is told of all this, and of a file', (t) =>
-      readMetrics(t, gateway),
-    )
+    await t.test('the metrics show all this, and a file', (t) => readMetrics(t, gateway))
   },
 )
 

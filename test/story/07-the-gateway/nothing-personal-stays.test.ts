@@ -16,7 +16,7 @@ import { createGatewayStory } from '../rig/gateway.js'
 import { header, until } from '../rig/stack.js'
 import { createReceiver } from '../rig/traces.js'
 
-/** Canaries stand in every field of a person, in every token and in what the systems say of failures. */
+/** Canaries are in every field of a person, in every token and in every failure message. */
 const canary = (name: string) => `canary${name}7f3a`
 
 /** A head-end that refuses, fails and answers nonsense in turn, with words of its own. */
@@ -83,7 +83,7 @@ t.test('a refused token is not repeated', async (t) => {
   }
 })
 
-t.test('a record of the CIS that is no use is not quoted', async (t) => {
+t.test('an invalid record of the CIS is not quoted', async (t) => {
   const records: readonly unknown[] = [
     { ...person, customerSites: [{ ...site, postalCode: canary('code') }] },
     { ...person, customerSites: [{ ...site, state: canary('state') }] },
@@ -161,7 +161,7 @@ t.test('one trace goes from the request over the job to the statement', async (t
   })
 })
 
-t.test('no trace tells of a person, an account, a meter, a file, a token', async (t) => {
+t.test('no trace shows a person, an account, a meter, a file or a token', async (t) => {
   const row = '910020000001,5113000001,E-7131,3/4/2024 0:00,1.25'
   const name = 'DEMO_05032024_Electric.csv'
   t.match(await gateway.story.loadBytes(name, `${header}\n${row}\n`), { status: 'published' })
@@ -198,7 +198,7 @@ t.test('a receiver that is away hinders nothing, and the log says so once', asyn
   t.same([warnings('gateway'), warnings('worker')], [1, 1])
 })
 
-t.test('none of it stands in an answer, a table, a log, Redis or the folder', async (t) => {
+t.test('no answer, table, log, queue or file contains any of it', async (t) => {
   const operations = gateway.story.stack.gateway?.detail().operations
   seen.push(await (await fetch(`${operations}/health/ready`)).text())
   const sql = "SELECT name FROM system.tables WHERE database = 'story' AND engine LIKE '%MergeTree'"
@@ -226,7 +226,7 @@ t.test('none of it stands in an answer, a table, a log, Redis or the folder', as
     }
   }
   const log = readFileSync(join(home.logs, 'requests.log'), 'utf8')
-  t.notMatch(log, people.active, 'identifiers stand in the log as hashes only')
+  t.notMatch(log, people.active, 'the log has identifiers as hashes only')
 })
 
 /** All bytes of a folder; what the engine takes away meanwhile is not there. */

@@ -80,7 +80,7 @@ t.test('a connection that is cut in the middle costs nothing', async (t) => {
   t.equal(Number(stored?.rows), 2 * meters, 'no read is lost and none is there twice')
 })
 
-t.test('a server that is away is told, and its files come when it is back', async (t) => {
+t.test('an unreachable server is reported, and its files come when it is back', async (t) => {
   proxy.down()
   const state = async () => (await readSources(story.store)).get('mdm')
   await until(async () => ((await state())?.failure?.failures ?? 0) > 1)

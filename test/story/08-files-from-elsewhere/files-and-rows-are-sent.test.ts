@@ -125,7 +125,7 @@ t.test('what is not what it says is refused, with the remedy', async (t) => {
   const wrong = (answer: Answered, detail: RegExp) =>
     t.match(answer, { status: 400, text: detail }, String(detail))
   const other = { 'repr-digest': digestOf('other') }
-  wrong(await put(name, fileOf(6), { headers: other }), /not those of Repr-Digest/)
+  wrong(await put(name, fileOf(6), { headers: other }), /do not match Repr-Digest/)
   wrong(await put(name, fileOf(6), { headers: { 'repr-digest': '' } }), /Repr-Digest: sha-256/)
   wrong(await put('passwords.txt', 'x'), /<CompanyCode>/)
   wrong(await put('ACME_07032024_Electric.csv', fileOf(6)), /not in companyCodes/)
@@ -145,7 +145,7 @@ t.test('what is not what it says is refused, with the remedy', async (t) => {
     wrong(await put(name, text, { headers: { 'content-range': range } }), /send Content-Length, or/)
   }
   const longer = { body: `${text}x`, headers: { 'content-range': `bytes 0-${last}/${last + 1}` } }
-  wrong(await put(name, text, longer), /not those of Repr-Digest/)
+  wrong(await put(name, text, longer), /do not match Repr-Digest/)
   for (const of of [
     '999',
     '9'.repeat(30),
@@ -196,7 +196,7 @@ t.test('rows that could harm those of others are refused', async (t) => {
   const cases: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
     [pushed(1), { feed: '' }, /field Feed: Electric/],
     [pushed(1), { 'content-type': 'application/json' }, /send as text\/csv or/],
-    ['{"MeterID":1}\n', {}, /line 1 has no usable ExternalSiteID/],
+    ['{"MeterID":1}\n', {}, /line 1 has no valid ExternalSiteID/],
     ['\n', {}, /holds no row/],
     ['a,b\n1,2\n', csv, /not the header AccountNumber/],
     [`${header}\nA,"S,M,3/8/2024 0:00,2\n`, csv, /line 2 has a quote/],

@@ -56,7 +56,7 @@ t.test('a billing file in the inbox is published, its bad rows named', async (t)
       `5,"BillingStartDate","NOT_A_DATE","expected a date from 1970 to 2105 written YYYY-MM-DD","${bad[0]}"`,
       `6,"TotalConsumption","NOT_A_NUMBER","expected a plain decimal number","${bad[1]}"`,
       `7,"ContractAccount","SPREADSHEET_NUMBER","identifier was rounded by a spreadsheet","${bad[2]}"`,
-      `8,"BillingEndDate","ENDS_BEFORE_START","expected no earlier date than in BillingStartDate","${bad[3]}"`,
+      `8,"BillingEndDate","ENDS_BEFORE_START","expected a date that is not before BillingStartDate","${bad[3]}"`,
       `9,"","TOO_FEW_COLUMNS","expected 10 columns, found 6","${bad[4]}"`,
       '',
     ].join('\n'),

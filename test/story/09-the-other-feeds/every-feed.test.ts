@@ -62,7 +62,7 @@ t.test(
   },
 )
 
-t.test('whatever stands in a file, load and check judge each row alike', async (t) => {
+t.test('whatever a file contains, load and check judge each row alike', async (t) => {
   for (const feed of plain) {
     const name = nameOf(feed, '_2')
     const bytes = hostileFile(feed, files.get(feed.name as never) as string, seed)
@@ -87,7 +87,7 @@ t.test('whatever stands in a file, load and check judge each row alike', async (
   }
 })
 
-t.test('every golden file is published whole and stands in its view', async (t) => {
+t.test('every golden file is published completely and is in its view', async (t) => {
   for (const feed of plain) {
     const text = files.get(feed.name as never) as string
     const receipt = await story.loadBytes(nameOf(feed), text)

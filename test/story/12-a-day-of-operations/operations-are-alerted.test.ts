@@ -6,7 +6,7 @@
  * Try: Set `alerts.url` and run `tieline probe alert`.
  */
 import t from 'tap'
-import { readStandingAlerts } from '../../../infra/alerts/notifications.js'
+import { readOpenAlerts } from '../../../infra/alerts/notifications.js'
 import { askRedis } from '../../../infra/redis/ask.js'
 import { createQueues } from '../../../pipeline/queues/bullmq.js'
 import { createReceiver } from '../../infra/alerts/receiver.js'
@@ -57,7 +57,7 @@ const of = (key: string) => receiver.messages.filter((message) => message.key ==
 /** An attempt that is lost doubles the pause before the next. */
 const hasCome = (key: string, times = 1) => until(() => of(key).length >= times, 120)
 const outcomeOf = async (key: string) =>
-  (await readStandingAlerts(story.store)).find((one) => one.key === key)
+  (await readOpenAlerts(story.store)).find((one) => one.key === key)
 
 t.test('what is the matter is told, signed, and names nobody', async (t) => {
   const at = { accountNumber: person, externalSiteId: 'S-1', meterId: 'M-1' }

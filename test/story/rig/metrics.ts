@@ -41,20 +41,20 @@ export async function readMetrics(t: Test, gateway: GatewayStory): Promise<void>
     (await scrape(workerPort)).get(`tieline_rows{feed="Electric",outcome="${one}"}`)
   await until(async () => (await outcome('accepted')) === 2)
   t.equal(await outcome('rejected'), 1)
-  const told = await scrape(workerPort)
-  t.equal(told.get('tieline_quantity{feed="Electric",outcome="accepted"}'), 1.75)
+  const scraped = await scrape(workerPort)
+  t.equal(scraped.get('tieline_quantity{feed="Electric",outcome="accepted"}'), 1.75)
   t.equal(
-    told.get('tieline_newest_interval_timestamp_seconds{company="DEMO",feed="Electric"}'),
+    scraped.get('tieline_newest_interval_timestamp_seconds{company="DEMO",feed="Electric"}'),
     Date.parse('2024-03-04T05:30:00Z') / 1_000,
   )
-  t.equal(told.get('tieline_files{status="published"}'), 1)
-  t.match(Object.fromEntries(told), { tieline_store_up: 1, tieline_queue_up: 1 })
-  const names = new Set([...read.keys(), ...told.keys()].map((series) => series.split('{')[0]))
-  const untold = Object.keys(catalogue).filter(
+  t.equal(scraped.get('tieline_files{status="published"}'), 1)
+  t.match(Object.fromEntries(scraped), { tieline_store_up: 1, tieline_queue_up: 1 })
+  const names = new Set([...read.keys(), ...scraped.keys()].map((series) => series.split('{')[0]))
+  const missing = Object.keys(catalogue).filter(
     (one) => !names.has(one) && !names.has(`${one}_bucket`),
   )
-  t.same(untold, [], 'every metric of the catalogue is told')
-  const labels = [...read.keys(), ...told.keys()].join('\n')
+  t.same(missing, [], 'every metric of the catalogue is reported')
+  const labels = [...read.keys(), ...scraped.keys()].join('\n')
   for (const personal of [people.active, '910020000001', 'E-1', name]) {
     t.notOk(labels.includes(personal), `no label holds ${personal}`)
   }

@@ -16,7 +16,7 @@ const readsOf = (store: Store, meter: string, day: string, hours: number) =>
     parameters: { meter, hours },
   })
 
-/** What is known of the holder of a meter; an end is told by a second row, as it is written. */
+/** What is known of the holder of a meter; an end is a second row. */
 const holderOf = (store: Store, meter_id: string, more: Readonly<Record<string, unknown>> = {}) =>
   store.insert('tenancy', [
     {
@@ -54,18 +54,18 @@ async function askCompleteness(t: Test, story: StoryStack): Promise<void> {
   await readsOf(store, 'W-11', today, 24)
   await readsOf(store, 'W-10', "toDate('2023-06-07')", 24)
   const days = ['2023-06-07', '2023-06-08', '2023-06-09', '2023-06-10']
-  const told = (present: readonly number[], more: { expected: number; meters: number }) =>
+  const daysOf = (present: readonly number[], more: { expected: number; meters: number }) =>
     days.map((day, at) => ({ commodity: 'Electric', day, present: present[at], ...more }))
   t.match(
     await readCompleteness(source),
-    told([24, 0, 48, 36], { expected: 48, meters: 2 }),
+    daysOf([24, 0, 48, 36], { expected: 48, meters: 2 }),
     'nobody is registered: by the meters that the newest day has',
   )
   for (const meter of ['W-10', 'W-11', 'W-20', 'W-21', 'W-30']) await holderOf(store, meter)
   await holderOf(store, 'W-21', ended)
   t.match(
     await readCompleteness(source),
-    told([24, 0, 72, 36], { expected: 96, meters: 4 }),
+    daysOf([24, 0, 72, 36], { expected: 96, meters: 4 }),
     'who has nothing counts as missing; whom nobody holds is none of them',
   )
 }
@@ -79,11 +79,11 @@ async function askCycleDays(t: Test, story: StoryStack): Promise<void> {
     sql: `INSERT INTO tenancy (meter_id, external_site_id, account_number, meter_type, billing_cycle_id, version)
       SELECT concat('V-', toString(number)), 'S', 'A', 'Gas', toString(10 + number % 20), 1 FROM numbers(400)`,
   })
-  const told = (await askCycles(store)).map(({ cycle }) => cycle)
+  const shownCycles = (await askCycles(store)).map(({ cycle }) => cycle)
   t.same(
-    told.sort(),
+    shownCycles.sort(),
     ['7', ...Array.from({ length: 20 }, (_, number) => String(10 + number))].sort(),
-    'each cycle is told, but for one that nobody is in',
+    'each cycle is shown, except one without customers',
   )
   await store.command({
     sql: `INSERT INTO schedule_version (arrival, feed, company_code, first_start)

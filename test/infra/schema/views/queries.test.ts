@@ -131,7 +131,7 @@ const answers: Readonly<Record<string, readonly Row[] | ((rows: readonly Row[]) 
     {
       billing_cycle_id: '7',
       status: 'incomplete',
-      reason: '610 of 744 intervals are there',
+      reason: '610 of 744 intervals have arrived',
       bills: '1',
       for_example: 'missing',
     },
@@ -145,7 +145,7 @@ const answers: Readonly<Record<string, readonly Row[] | ((rows: readonly Row[]) 
     {
       billing_cycle_id: '7',
       status: 'noUsage',
-      reason: 'no interval of the period is there',
+      reason: 'no interval of the period has arrived',
       bills: '1',
       for_example: 'fresh',
     },

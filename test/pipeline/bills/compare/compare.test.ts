@@ -67,7 +67,7 @@ t.test(
     await known('elsewhere', 'FLAT', { cycle: '8' })
     await t.rejects(
       compare(rig.context()),
-      /no period has ended .* "7", "8": load their BillingCycles/,
+      /no period of the cycles .*"7", "8".* has ended: load their BillingCycles/,
     )
   },
 )
@@ -86,10 +86,10 @@ t.test(
       meters: 2,
       comparisons: { compared: 3, noUsage: 3, noPrice: 2, noRate: 2 },
     })
-    const told = renderComparison(summary)
-    t.match(told, /^2 meters, 7 rate codes: 3 of 10 comparisons are whole/)
-    t.match(told, /noUsage +3 +no interval of the days is there/)
-    t.match(told, /cycle "8" has no period that has ended: load .*; meters left out: 1/)
+    const text = renderComparison(summary)
+    t.match(text, /^2 meters, 7 rate codes: 3 of 10 comparisons are whole/)
+    t.match(text, /noUsage +3 +no interval of these days has arrived/)
+    t.match(text, /cycle "8" has no period that has ended: load .*; meters left out: 1/)
     // FLAT 2,209 x 0.10. TIER: 300 or 310 of each month at 0.10, the other 421, 434 and 434 at 0.20.
     // TOU: working days are 20, 23 and, less New Year, 21, of 5 peak hours each; with 8.50 and 4 %
     // they come to 20.00 + 49.68 + 8.50 + 3.13, 23.00 + 50.32 + 8.50 + 3.27, 21.00 + 51.12 + 8.50 + 3.22.
@@ -146,13 +146,13 @@ t.test('where a rate cannot be priced for a meter it says why', async (t) => {
   t.match(await of('whole', 'EMPTY'), { status: 'noRate', reason: /there is no row of RateTou/ })
   t.match(await of('daily', 'TOU'), {
     status: 'notProjectable',
-    reason: /intervals of 86400 seconds cannot be told apart/,
+    reason: /intervals of 86400 seconds are too long for a rate/,
     total: null,
   })
   t.match(await of('daily', 'TIER'), { status: 'compared', total: '349.6' }, '92 days of 24')
   t.match(await of('silent', 'FLAT'), {
     status: 'noUsage',
-    reason: 'no interval of the days is there',
+    reason: 'no interval of these days has arrived',
     total: null,
   })
   t.match(await of('unknown', 'NONE'), {
@@ -185,7 +185,7 @@ t.test('where a rate cannot be priced for a meter it says why', async (t) => {
   })
   t.match(await of('half', 'FLAT'), {
     status: 'incomplete',
-    reason: '2109 of 2209 intervals are there',
+    reason: '2109 of 2209 intervals have arrived',
     total: '210.9',
   })
 })

@@ -34,7 +34,7 @@ await rig.publish({
 
 interface Made {
   readonly rate: string
-  /** BillingStartDate to TaxAmount, as they stand in a file. */
+  /** BillingStartDate to TaxAmount, as a file has them. */
   readonly billed: string
   readonly reads?: readonly string[]
   /** Of its lines the number, type, description, quantity, price and amount. */
@@ -135,7 +135,7 @@ const made: Readonly<Record<string, Made>> = {
   },
 }
 
-t.test('each bill is held against the billed one, and the causes are told apart', async (t) => {
+t.test('each bill is compared with the billed one, and the causes are distinguished', async (t) => {
   await rig.register(
     ...Object.entries(made).map(([meterId, { rate }]) =>
       customerAt({
@@ -186,7 +186,7 @@ t.test('the causes add up to the difference', async (t) => {
   t.same(wrong, [])
 })
 
-t.test('one bill is told as a person reads it', async (t) => {
+t.test('one bill is explained for a person', async (t) => {
   const [bill] = await explain(rig.store, { account: 'Aboth', start: '2026-01-01' })
   t.same(renderBill(bill as Explanation).split('\n'), [
     'account Aboth, meter both, cycle 7',

@@ -1,16 +1,16 @@
 import type { Season } from '../lint/seasons.js'
-import type { Stretch } from './kind.js'
+import type { RateInterval } from './kind.js'
 import type { RateRow } from './rate-book.js'
 
-/** The seasons of a stretch of days, cut to it, and the one that each slot is in, counted from 1. */
+/** The seasons of a interval of days, cut to it, and the one that each slot is in, counted from 1. */
 export interface CutDays {
   readonly seasons: readonly Season<RateRow>[]
   readonly segmentOf: Uint16Array
 }
 
-/** Cuts the days of a stretch where the rows that hold change. */
-export function cutDays(all: readonly Season<RateRow>[], stretch: Stretch): CutDays {
-  const { slots, from, to } = stretch
+/** Cuts the days of a interval where the rows that hold change. */
+export function cutDays(all: readonly Season<RateRow>[], interval: RateInterval): CutDays {
+  const { slots, from, to } = interval
   const seasons = all
     .filter((season) => season.rows.length > 0 && season.from <= to && season.to >= from)
     .map((one) => ({ ...one, from: Math.max(from, one.from), to: Math.min(to, one.to) }))

@@ -23,7 +23,7 @@ export const pricings = ['daily', 'before', 'last'] as const
 export const tierDays = [0, 1, -1] as const
 
 /** How a bill may have been computed otherwise: places in `shifts`, `pricings` and `tierDays`. */
-export interface Variant {
+export interface Counterfactual {
   readonly shift: number
   readonly pricing: number
   readonly tier: number
@@ -42,10 +42,10 @@ export function shiftDays(days: PlanDays, shift: number): PlanDays {
 }
 
 /** Makes the plan of a bill that was computed otherwise. `days` are those of the bill as it is. */
-export function createVariant(
+export function createCounterfactual(
   context: PlanContext,
   days: PlanDays,
-  { shift, pricing, tier }: Variant,
+  { shift, pricing, tier }: Counterfactual,
 ): Plan | Unpriced {
   const day = pricingDay(days, pricing)
   const book = day === undefined ? context.book : bookOf(context.book, day)

@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { t } from 'tap'
+import { isSampled, isUnit, longestFirst, testFiles } from './files.js'
+
+const run = promisify(execFile)
+const guard = fileURLToPath(new URL('no-processes.js', import.meta.url))
+
+t.test('tests that can start a process are not unit tests, and most others are', async (t) => {
+  const files = testFiles()
+  t.same(
+    files.filter(isUnit).filter((file) => file.includes('/story/')),
+    [],
+  )
+  t.ok(isUnit('dist/test/schemas/quantity.test.js'))
+  t.notOk(isUnit('dist/test/infra/redis/start.test.js'))
+  t.ok(files.filter(isUnit).length >= 70, `${files.filter(isUnit).length} unit tests`)
+})
+
+t.test('a unit test that starts a process after all fails', async (t) => {
+  const starts = "require('node:child_process').spawn('true')"
+  await t.rejects(run(process.execPath, [`--import=${guard}`, '--eval', starts]), {
+    message: /a unit test must not start a process/,
+  })
+})
+
+t.test('each file is run once, whatever took longest', async (t) => {
+  const files = testFiles()
+  t.same([...longestFirst(files)].sort(), files)
+  t.ok(isSampled('dist/test/benchmarks/chaos.test.js'))
+  t.notOk(isSampled('dist/test/story/01-a-file-arrives.test.js'))
+})
