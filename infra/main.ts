@@ -21,11 +21,11 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   })
 }
 
-// A reader that has gone, such as head, ends a command as Ctrl-C does.
+// A closed pipe (`| head`) ends a command in the same way as Ctrl-C.
 process.stdout.on('error', (error) => ending.abort(error))
 
 const program = new Command('tieline')
-  .description("Loads a utility's files into ClickHouse, and answers login, customer and bind.")
+  .description("Load a utility's files into ClickHouse and serve login, customer and bind.")
   .version(packageVersion())
   .configureHelp({ showGlobalOptions: true })
   .addOption(
@@ -34,16 +34,16 @@ const program = new Command('tieline')
   .addOption(
     new Option(
       '--profile <file>',
-      "the utility's profile (YAML); without it the one that the data folder was last started with, else the demo's",
+      "the utility's profile (YAML); default: the last one used with the data folder, or the demo's",
     ).env('TIELINE_PROFILE'),
   )
-  .option('--debug', 'show where an error comes from', false)
+  .option('--debug', 'print the stack trace of an error', false)
   .addHelpText(
     'after',
     `
-Without CLICKHOUSE_URL and REDIS_URL both servers are run here, as child processes, with their
-data in the data folder. Start with:
-  tieline demo                        everything, with a demo utility's files
+Without CLICKHOUSE_URL and REDIS_URL, Tieline runs both servers as child processes with their
+data in the data folder. To start:
+  tieline demo                        run everything with a demo utility's files
   tieline load ACME_04012026_Electric.csv
   tieline sql "SELECT count() FROM usage"`,
   )
@@ -53,133 +53,112 @@ program
   .description('run everything on this machine until Ctrl-C')
   .option('--clickhouse-port <port>', 'port to try first, default 8123', toPort)
   .option('--redis-port <port>', 'port to try first, default 6379', toPort)
-  .action((options) =>
-    run(async (context) => (await import('./commands/up.js')).up(context, options)),
-  )
+  .action(run(async () => (await import('./commands/up.js')).up))
 program
   .command('load')
   .description('load files, wait for them and print their receipts')
-  .argument('<file...>', 'finished files, <CompanyCode>_<DDMMYYYY>_<Feed>.csv, .csv.gz or .zip')
-  .option('--again', 'load files again that are published already', false)
+  .argument('<file...>', 'complete files, <CompanyCode>_<DDMMYYYY>_<Feed>.csv, .csv.gz or .zip')
+  .option('--again', 'load files again that are already published', false)
   .option('--json', 'print the receipts as JSON', false)
-  .addHelpText('after', '\nExit code: 0 all published or duplicate, 2 one quarantined, 1 a fault.')
-  .action((files, options) =>
-    run(async (context) => (await import('./commands/load.js')).load(context, files, options)),
+  .addHelpText(
+    'after',
+    '\nExit code: 0 all published or duplicate, 2 a file was quarantined, 1 error.',
   )
+  .action(run(async () => (await import('./commands/load.js')).loadCommand))
 program
   .command('register')
-  .description('make customers known, so that their reads are found to be theirs')
-  .argument('<file>', "customers as the gateway's JSON: one object, or one on each line")
+  .description('register customers so that their reads can be attributed to them')
+  .argument('<file>', "customers in the gateway's JSON format: one object, or one per line")
   .addOption(
-    new Option('--required <which>', 'fields that a record must have')
+    new Option('--required <which>', 'the set of required fields')
       .choices(['full', 'launchMinimum'])
       .default('full'),
   )
   .option('--json', 'print the summary as JSON', false)
-  .addHelpText('after', '\nExit code: 0 all registered, 1 a bad record or a fault.')
-  .action((file, options) =>
-    run(async (context) =>
-      (await import('./commands/register.js')).register(context, file, options),
-    ),
-  )
+  .addHelpText('after', '\nExit code: 0 all registered, 1 invalid record or error.')
+  .action(run(async () => (await import('./commands/register.js')).registerCommand))
 program
   .command('check')
-  .description('say what would become of files, row by row, without any server')
+  .description('validate files offline and report every rejected row')
   .argument('<file...>', '<CompanyCode>_<DDMMYYYY>_<Feed>.csv, .csv.gz or .zip')
-  .option('--json', 'print the receipts and the first bad rows as JSON', false)
-  .addHelpText('after', '\nExit code: 0 all good, 2 one would be quarantined, 1 a fault.')
-  .action((files, options) =>
-    run(async (context) => (await import('./commands/check.js')).check(context, files, options)),
-  )
+  .option('--json', 'print the receipts and the first rejected rows as JSON', false)
+  .addHelpText('after', '\nExit code: 0 all files pass, 2 a file would be quarantined, 1 error.')
+  .action(run(async () => (await import('./commands/check.js')).checkCommand))
 program
   .command('bill')
-  .description("compute the bills of a cycle's period from usage and rates")
+  .description('compute the bills of one period of a billing cycle from usage and rates')
   .requiredOption('--cycle <id>', 'billing cycle')
-  .option('--period <start>', 'first day of the period; without it the latest that has ended')
-  .option('--as-of <instant>', 'take reads as they were known then, 2026-02-05T12:00:00Z')
+  .option('--period <start>', 'first day of the period; default: the latest period that has ended')
+  .option('--as-of <instant>', 'use the reads as stored at that time, such as 2026-02-05T12:00:00Z')
   .option('--json', 'print the summary as JSON', false)
-  .action((options) =>
-    run(async (context) => (await import('./commands/bill.js')).bill(context, options)),
-  )
+  .action(run(async () => (await import('./commands/bill.js')).billCommand))
 program
   .command('compare')
-  .description('tell what the last 12 months of each meter would have cost under every rate')
-  .option('--cycle <id>', 'billing cycle whose meters are meant; without it all of them')
+  .description('compare the last 12 months of each meter under every rate')
+  .option('--cycle <id>', 'compare the meters of this billing cycle; default: all cycles')
   .option('--json', 'print the summary as JSON', false)
-  .action((options) =>
-    run(async (context) => (await import('./commands/compare.js')).compare(context, options)),
-  )
+  .action(run(async () => (await import('./commands/compare.js')).compareCommand))
 program
   .command('explain')
-  .description('tell one bill: lines, reads, and why another was billed')
+  .description('explain one bill: lines, reads, and why it differs from the billed amount')
   .requiredOption('--account <number>', 'contract account')
   .requiredOption('--period <start>', 'first day of the bill')
   .option('--json', 'print the bill as JSON', false)
-  .action((options) =>
-    run(async (context) => (await import('./commands/explain.js')).explain(context, options)),
-  )
+  .action(run(async () => (await import('./commands/explain.js')).explainCommand))
 program
   .command('sql')
-  .description('run one query as the reader and print its result')
+  .description('run one query as the read-only user and print its result')
   .argument('<statement>', 'ClickHouse SQL, for example "SHOW TABLES"')
   .option(
     '--format <name>',
     'any ClickHouse format: JSONEachRow, CSVWithNames ...',
     'PrettyCompact',
   )
-  .action((statement, options) =>
-    run(async (context) => (await import('./commands/sql.js')).sql(context, statement, options)),
-  )
+  .action(run(async () => (await import('./commands/sql.js')).sqlCommand))
 program
   .command('status')
-  .description('files by state, sources, queues, freshness of the data, bills of each cycle')
+  .description('show files by status, sources, queues, data freshness and bills of each cycle')
   .option('--json', 'print as JSON', false)
-  .action((options) =>
-    run(async (context) => (await import('./commands/status.js')).status(context, options)),
-  )
+  .action(run(async () => (await import('./commands/status.js')).status))
 for (const [act, what] of [
-  ['retry', 'judge a quarantined file once more, after what was wrong has been mended'],
-  ['accept', 'publish the good rows of a file that has too many rejected ones'],
+  ['retry', 'validate a quarantined file again after its cause is fixed'],
+  ['accept', 'publish the valid rows of a quarantined file with too many rejected rows'],
 ] as const) {
   program
     .command(act)
     .description(what)
-    .argument('<file>', 'its name, or the number of its arrival')
-    .addHelpText('after', '\nExit code: 0 published, 2 quarantined or a duplicate, 1 a fault.')
-    .action((file) =>
-      run(async (context) =>
-        (await import('./commands/reprocess.js')).reprocess(context, act, file),
-      ),
-    )
+    .argument('<file>', 'file name or arrival number')
+    .addHelpText('after', '\nExit code: 0 published, 2 quarantined or duplicate, 1 error.')
+    .action(run(async () => (await import('./commands/reprocess.js')).reprocessCommand(act)))
 }
 program
   .command('pause')
-  .description('take nothing new from a source until it is resumed')
-  .argument('<source>', 'its name in the profile')
-  .action((source) =>
-    run(async (context) => (await import('./commands/pause.js')).pause(context, source)),
-  )
+  .description('stop polling a source')
+  .argument('<source>', 'name of the source in the profile')
+  .action(run(async () => (await import('./commands/pause.js')).pause))
 program
   .command('resume')
-  .description('poll a source again that was paused or fails')
-  .argument('<source>', 'its name in the profile')
-  .action((source) =>
-    run(async (context) => (await import('./commands/pause.js')).resume(context, source)),
-  )
+  .description('poll a paused or failing source again')
+  .argument('<source>', 'name of the source in the profile')
+  .action(run(async () => (await import('./commands/pause.js')).resume))
 program
   .command('unlock')
-  .description('take away the lock of a customer who had three failed attempts')
+  .description('unlock a customer after three failed attempts')
   .argument('<clientId>', 'the permanent client identifier')
-  .action((clientId) =>
-    run(async (context) => (await import('./commands/unlock.js')).unlock(context, clientId)),
-  )
+  .action(run(async () => (await import('./commands/unlock.js')).unlockCommand))
 program
   .command('probe')
   .description(
-    "make one call to the profile's identity provider, CIS, head-end, MDM or receiver of alerts, step by step",
+    'test one call to the identity provider, CIS, head-end, MDM or alert receiver of the profile',
   )
   .addArgument(
-    new Argument('<what>', 'which').choices(['login', 'customer', 'bind', 'backfill', 'alert']),
+    new Argument('<what>', 'the system to test').choices([
+      'login',
+      'customer',
+      'bind',
+      'backfill',
+      'alert',
+    ]),
   )
   .argument(
     '[subject]',
@@ -187,66 +166,63 @@ program
   )
   .addHelpText(
     'after',
-    '\nExit code: 0 all is well, 1 a step failed. Nothing is changed anywhere; alert sends a test.',
+    '\nExit code: 0 all steps passed, 1 a step failed. A probe changes nothing; alert sends a test message.',
   )
-  .action((what, subject) =>
-    run(async (context) => (await import('./commands/probe.js')).probe(context, what, subject)),
-  )
+  .action(run(async () => (await import('./commands/probe.js')).probe))
 program
   .command('password')
-  .description('read a password from standard input, print its line for users of a profile')
-  .action(() =>
-    run(async (context) =>
-      (await import('./commands/password.js')).password(context, process.stdin),
-    ),
-  )
+  .description('read a password from standard input and print its hash for the users of a profile')
+  .action(run(async () => (await import('./commands/password.js')).password))
 program
   .command('doctor')
-  .description('check what is installed, reachable and configured, without starting anything')
-  .action(() => run(async (context) => (await import('./commands/doctor.js')).doctor(context)))
+  .description('check the installation, servers and configuration without starting anything')
+  .action(run(async () => (await import('./commands/doctor.js')).doctor))
 program
   .command('ddl')
-  .description("print the statements that make the profile's database")
-  .option('--cluster <name>', 'for a replicated and sharded cluster of this name', toClusterName)
-  .option('--grants', 'print the statements that make a role for readers instead', false)
-  .option('--definer <user>', 'the user that Tieline works as on the server', toUserName, 'tieline')
-  .action((options) =>
-    run(async (context) => (await import('./commands/ddl.js')).ddl(context, options)),
+  .description("print the statements that create the profile's database")
+  .option(
+    '--cluster <name>',
+    'create it on a replicated and sharded cluster of this name',
+    toClusterName,
   )
+  .option('--grants', 'print the statements that create a role for readers instead', false)
+  .option('--definer <user>', 'the ClickHouse user of Tieline', toUserName, 'tieline')
+  .action(run(async () => (await import('./commands/ddl.js')).ddl))
 program
   .command('dictionary')
-  .description('print the published views with what each column holds, as Markdown')
-  .action(() =>
-    run(async (context) => (await import('./commands/dictionary.js')).dictionary(context)),
-  )
+  .description('print the published views and their columns as Markdown')
+  .action(run(async () => (await import('./commands/dictionary.js')).dictionary))
 program
   .command('demo')
   .description("start everything and load a demo utility's files")
-  .option('--once', 'end after the first query instead of running on', false)
-  .action((options) =>
-    run(async (context) => (await import('./commands/demo.js')).demo(context, options)),
-  )
+  .option('--once', 'exit after the first query', false)
+  .action(run(async () => (await import('./commands/demo.js')).demo))
 
 await program.parseAsync()
 
 /**
- * Runs a command with its surroundings and ends the process with its exit code. Each command loads
- * its own modules when it is run: all of them together take more than a second.
+ * The action of a command: runs it and exits with its exit code. A command is imported when it is
+ * run, because to import all commands takes more than a second.
  */
-async function run(command: (context: Context) => Promise<number>): Promise<void> {
-  const options = program.opts<GlobalOptions>()
-  try {
-    process.exit(await command(surroundings(options)))
-  } catch (error) {
-    if (ending.signal.aborted) process.exit(exitCodes.interrupted)
-    const text = error instanceof Fault ? error.message : `unexpected: ${String(error)}`
-    process.stderr.write(`tieline: ${text.replaceAll('\n', '\n  ')}\n`)
-    if (options.debug && error instanceof Error) process.stderr.write(`${error.stack}\n`)
-    process.exit(exitCodes.fault)
+function run<A extends readonly unknown[]>(
+  load: () => Promise<(context: Context, ...args: A) => Promise<number>>,
+): (...args: A) => Promise<void> {
+  return async (...args) => {
+    const options = program.opts<GlobalOptions>()
+    try {
+      const command = await load()
+      process.exit(await command(contextOf(options), ...args))
+    } catch (error) {
+      if (ending.signal.aborted) process.exit(exitCodes.interrupted)
+      const text = error instanceof Fault ? error.message : `unexpected: ${String(error)}`
+      process.stderr.write(`tieline: ${text.replaceAll('\n', '\n  ')}\n`)
+      if (options.debug && error instanceof Error) process.stderr.write(`${error.stack}\n`)
+      process.exit(exitCodes.fault)
+    }
   }
 }
 
-function surroundings(options: GlobalOptions): Context {
+function contextOf(options: GlobalOptions): Context {
   const { CLICKHOUSE_URL, CLICKHOUSE_READER_URL, REDIS_URL, TIELINE_INSTALL } = env
   return {
     homePath: options.home,
@@ -272,11 +248,13 @@ function toClusterName(text: string): string {
 
 function toUserName(text: string): string {
   if (/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(text)) return text
-  throw new InvalidArgumentError('use up to 63 letters, digits and _, no digit first')
+  throw new InvalidArgumentError(
+    'use up to 63 letters, digits and _; the first must not be a digit',
+  )
 }
 
 function toPort(text: string): number {
   const port = Number(text)
   if (Number.isInteger(port) && port > 0 && port < 65_536) return port
-  throw new InvalidArgumentError('a port is a number from 1 to 65535')
+  throw new InvalidArgumentError('use a port number from 1 to 65535')
 }

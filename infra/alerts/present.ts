@@ -12,7 +12,7 @@ import { parseFileName } from '../../schemas/file-name.js'
 import type { About, AlertSettings } from '../../schemas/settings/alert.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { addDays, createZone } from '../../schemas/time/zone.js'
-import { readFreshness } from '../commands/output/freshness.js'
+import { readDataAges } from '../commands/output/freshness.js'
 import { showSources } from '../commands/output/sources-shown.js'
 import { readQuarantined } from '../operations/problems.js'
 import { daysLookedBack, listDueFiles } from './expected.js'
@@ -77,7 +77,7 @@ async function seeQuarantined({ store }: Surroundings): Promise<Sight> {
 }
 
 async function seeLate({ store, profile }: Surroundings): Promise<Sight> {
-  const freshness = await readFreshness(store, profile)
+  const freshness = await readDataAges(store, profile)
   const late = freshness.filter(
     (one) => one.late && profile.companyCodes.includes(one.company_code),
   )

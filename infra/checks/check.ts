@@ -3,32 +3,32 @@ import type { Profile } from '../../schemas/settings/profile.js'
 import type { Context } from '../commands/context.js'
 import { placeFiles, profilePathOf, readProfile } from '../stack/profile-file.js'
 
-/** What a check found; `todo` says what to do about it where it is not good. */
-export interface Finding {
+/** The result of a check; `todo` is the remedy of a problem. */
+export interface CheckResult {
   readonly state: 'good' | 'warning' | 'bad'
   readonly detail: string
   readonly todo?: string
 }
 
-/** Looks at one thing and changes nothing. What it throws counts as bad. */
+/** Checks one thing and changes nothing. A fault that it throws counts as bad. */
 export interface Check {
   readonly name: string
-  readonly look: (context: Context) => Promise<Finding>
+  readonly look: (context: Context) => Promise<CheckResult>
 }
 
-export function good(detail: string): Finding {
+export function good(detail: string): CheckResult {
   return { state: 'good', detail }
 }
 
-export function warning(detail: string, todo: string): Finding {
+export function warning(detail: string, todo: string): CheckResult {
   return { state: 'warning', detail, todo }
 }
 
-export function bad(detail: string, todo: string): Finding {
+export function bad(detail: string, todo: string): CheckResult {
   return { state: 'bad', detail, todo }
 }
 
-/** The profile; undefined for one with faults, which the check of the profile tells. */
+/** The profile; undefined if it is invalid, which the profile check reports. */
 export function readIfValid({ profilePath, homePath }: Context): Profile | undefined {
   try {
     return placeFiles(readProfile(profilePathOf(profilePath, homePath)), homePath)

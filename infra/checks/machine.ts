@@ -7,13 +7,13 @@ import { bytesText } from '../commands/output/table.js'
 import { homeFolders } from '../stack/home.js'
 import { isPortFree } from '../stack/port.js'
 import { readRun } from '../stack/run-state.js'
-import { bad, type Check, type Finding, good, warning } from './check.js'
+import { bad, type Check, type CheckResult, good, warning } from './check.js'
 
 const nodeVersionMin = [20, 19] as const
 const diskBytesMin = 2e9
 const memoryBytesMin = 2e9
 
-/** Checks of what the machine itself offers. */
+/** Checks of the machine. */
 export const machineChecks: readonly Check[] = [
   { name: 'Node', look: async () => nodeVersion(process.versions.node) },
   { name: 'memory', look: async () => memory() },
@@ -24,61 +24,65 @@ export const machineChecks: readonly Check[] = [
   { name: 'clock', look: async () => clock() },
 ]
 
-/** Judges a Node version such as `20.20.2`. */
-export function nodeVersion(version: string): Finding {
+/** Checks a Node version such as `20.20.2`. */
+export function nodeVersion(version: string): CheckResult {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const [majorMin, minorMin] = nodeVersionMin
   if (major > majorMin || (major === majorMin && minor >= minorMin)) return good(version)
   return bad(version, `install Node ${nodeVersionMin.join('.')} or later`)
 }
 
-function memory(): Finding {
+function memory(): CheckResult {
   const detail = `${bytesText(totalmem())}, ${bytesText(freemem())} free`
   if (totalmem() >= memoryBytesMin) return good(detail)
   return warning(detail, `give the machine at least ${bytesText(memoryBytesMin)}`)
 }
 
-/** The folder and its parts as far as they are there; else the folder that it will be made in. */
-function folders(context: Context): Finding {
+/** Checks the data folder and its existing subfolders, or the folder in which it will be created. */
+function folders(context: Context): CheckResult {
   const home = resolve(context.homePath)
   const parts = [home, ...homeFolders.map((name) => join(home, name))].filter(existsSync)
   const places = parts.length > 0 ? parts : [nearest(home)]
   const closed = places.find((place) => !isWritable(place))
-  if (closed !== undefined) return bad(`${closed} may not be written`, `chown it to this user`)
-  return good(parts.length > 0 ? home : `${home}, not made yet`)
+  if (closed !== undefined)
+    return bad(`${closed} is not writable`, `run chown to give it to this user`)
+  return good(parts.length > 0 ? home : `${home}, not created yet`)
 }
 
-function disk(context: Context): Finding {
+function disk(context: Context): CheckResult {
   const place = nearest(resolve(context.homePath))
   const { bavail, bsize } = statfsSync(place)
   const free = bavail * bsize
   const detail = `${bytesText(free)} free at ${place}`
   if (free >= diskBytesMin) return good(detail)
-  return warning(detail, 'free some space, or choose another data folder with --home')
+  return warning(detail, 'free some space, or name another data folder with --home')
 }
 
-async function ports(): Promise<Finding> {
+async function ports(): Promise<CheckResult> {
   const taken: number[] = []
   for (const port of [8123, 6379]) if (!(await isPortFree(port))) taken.push(port)
   if (taken.length === 0) return good('8123 and 6379 are free')
-  return good(`${taken.join(' and ')} in use; a start takes the next free one and says so`)
+  return good(`${taken.join(' and ')} in use; Tieline uses the next free port and reports it`)
 }
 
-/** What runs on the data folder; both are well. */
-function stack(context: Context): Finding {
+/** Reports the stack on the data folder; both states are good. */
+function stack(context: Context): CheckResult {
   const home = resolve(context.homePath)
   const run = readRun({ path: home })
-  if (run === undefined) return good('none runs on this data folder')
+  if (run === undefined) return good('none is running on this data folder')
   return good(`pid ${run.pid} since ${run.startedAt}, ClickHouse ${run.clickhouse.url}`)
 }
 
-/** A clock that stands before the program was built is wrong, whatever the time is. */
-function clock(): Finding {
+/** A clock before the build time of the program is wrong. */
+function clock(): CheckResult {
   const builtAt = statSync(fileURLToPath(import.meta.url)).mtime
   const now = new Date()
   const detail = `${now.toISOString()}, system zone ${Intl.DateTimeFormat().resolvedOptions().timeZone}`
   if (now >= builtAt) return good(detail)
-  return bad(`${detail}, before this program was built`, 'set the clock, for example with NTP')
+  return bad(
+    `${detail}, earlier than the build of this program`,
+    'set the clock, for example with NTP',
+  )
 }
 
 function nearest(path: string): string {

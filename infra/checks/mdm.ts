@@ -4,38 +4,39 @@ import { toUsageText } from '../../schemas/history.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { addDays } from '../../schemas/time/zone.js'
 import type { Context } from '../commands/context.js'
-import { type Check, type Finding, good, readIfValid } from './check.js'
+import { type Check, type CheckResult, good, readIfValid } from './check.js'
 
 const days = 7
-/** No utility's; an MDM answers 404 or 204 for it. */
+/** A meter that does not exist; an MDM answers 404 or 204. */
 const nobodysMeter = 'tieline-doctor'
 
-/** Checks of the MDM, where the profile has one asked for histories. */
+/** Checks of the MDM, if the profile has a section backfill. */
 export const mdmChecks: readonly Check[] = [{ name: 'MDM', look: mdm }]
 
-async function mdm(context: Context): Promise<Finding> {
+async function mdm(context: Context): Promise<CheckResult> {
   const profile = readIfValid(context)
-  if (profile?.backfill === undefined) return good('not asked, for the profile has no backfill')
+  if (profile?.backfill === undefined)
+    return good('not checked: the profile has no section backfill')
   const found = await askMdm(profile, { meterId: nobodysMeter, secret: context.secret })
   return good(`${new URL(profile.backfill.url).origin} ${found}`)
 }
 
 /**
- * Asks the MDM of a profile for the latest days of a meter and says what came, nothing of the reads.
- * Throws `PROFILE` where there is no section backfill, else the MDM's faults.
+ * Requests the latest days of a meter from the MDM of a profile and reports the number of rows.
+ * Throws `PROFILE` without a section backfill, and the MDM's faults.
  */
 export async function askMdm(
   { backfill }: Profile,
   { meterId, secret }: Pick<Context, 'secret'> & { readonly meterId: string },
 ): Promise<string> {
-  if (backfill === undefined) throw new Fault('PROFILE', 'backfill: missing: write a section')
+  if (backfill === undefined) throw new Fault('PROFILE', 'backfill: missing; add this section')
   const driver = createRestMdm(backfill, secret)
   try {
     const to = new Date().toISOString().slice(0, 10)
     const answer = await driver.history({ meterId, from: addDays(to, -days), to })
     const text = answer && toUsageText(answer)
-    if (text === undefined) return 'answers: no reads of this meter'
-    return `answers: ${text.trimEnd().split('\n').length - 1} rows of the last ${days} days`
+    if (text === undefined) return 'OK: no reads of this meter'
+    return `OK: ${text.trimEnd().split('\n').length - 1} rows of the last ${days} days`
   } finally {
     await driver.close()
   }

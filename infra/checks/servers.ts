@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { createStore } from '../../pipeline/store/clickhouse.js'
+import { sql } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { Context } from '../commands/context.js'
@@ -12,7 +13,7 @@ import { findProgram } from '../redis/install.js'
 import { externalRedis, externalStore, withoutPassword } from '../stack/addresses.js'
 import { profilePathOf, readProfile } from '../stack/profile-file.js'
 import { collectSecrets } from '../stack/secrets.js'
-import { bad, type Check, type Finding, good, warning } from './check.js'
+import { bad, type Check, type CheckResult, good, warning } from './check.js'
 
 const run = promisify(execFile)
 const lookMsMax = 30_000
@@ -24,15 +25,18 @@ export const serverChecks: readonly Check[] = [
   { name: 'profile', look: async (context) => profile(context) },
 ]
 
-async function redis({ external }: Context): Promise<Finding> {
+async function redis({ external }: Context): Promise<CheckResult> {
   const url = externalRedis(external)
   if (url !== undefined) {
     await checkRedis(url)
-    return good(`REDIS_URL ${withoutPassword(url)} answers and keeps what it is given`)
+    return good(`REDIS_URL ${withoutPassword(url)} OK, persistent`)
   }
   const program = await findProgram('redis-server')
   if (program === undefined) {
-    return bad('no redis-server found', 'as root, apt-get install redis-server, or set REDIS_URL')
+    return bad(
+      'redis-server not found',
+      'run apt-get install redis-server as root, or set REDIS_URL',
+    )
   }
   const { stdout } = await run(program, ['--version'], { timeout: lookMsMax })
   const version = /v=(\S+)/.exec(stdout)?.[1] ?? stdout.trim()
@@ -40,26 +44,24 @@ async function redis({ external }: Context): Promise<Finding> {
   if (guarded) return good(`${program} ${version}, run as a child process`)
   return warning(
     `${program} ${version}`,
-    'install util-linux, so that it never outlives its parent',
+    'install util-linux, so that Redis stops when Tieline stops',
   )
 }
 
-async function clickhouse({ external }: Context): Promise<Finding> {
+async function clickhouse({ external }: Context): Promise<CheckResult> {
   const addresses = externalStore(external, 'default')
   if (addresses === undefined) return embeddedEngine()
   const store = createStore(addresses.store)
   try {
-    const [row] = await store.rows<{ version: string }>({
-      sql: 'SELECT version() AS version',
-    })
-    return good(`CLICKHOUSE_URL ${addresses.store.url} answers, version ${row?.version}`)
+    const [row] = await store.rows<{ version: string }>({ sql: sql`SELECT version() AS version` })
+    return good(`CLICKHOUSE_URL ${addresses.store.url} OK, version ${row?.version}`)
   } finally {
     await store.close()
   }
 }
 
-/** Loads the engine in a process of its own, where a crash in native code ends nothing else. */
-async function embeddedEngine(): Promise<Finding> {
+/** Loads the engine in its own process: a crash in native code ends only that process. */
+async function embeddedEngine(): Promise<CheckResult> {
   const code = "import('chdb').then((chdb) => process.stdout.write(chdb.query('SELECT version()')))"
   const options = { cwd: packageRoot(import.meta.url), timeout: lookMsMax }
   try {
@@ -68,32 +70,38 @@ async function embeddedEngine(): Promise<Finding> {
   } catch (error) {
     const lines = (error instanceof Error ? error.message : String(error)).split('\n')
     const reason = lines.find((line) => line.includes('Error')) ?? lines[0] ?? ''
-    return bad(`the embedded engine does not load: ${reason}`, 'run npm ci, or set CLICKHOUSE_URL')
+    return bad(`cannot load the embedded engine: ${reason}`, 'run npm ci, or set CLICKHOUSE_URL')
   }
 }
 
-function profile(context: Context): Finding {
+function profile(context: Context): CheckResult {
   const path = profilePathOf(context.profilePath, context.homePath)
   const found = readProfile(path)
   const companies = found.companyCodes.join(', ')
   const detail = `${resolve(path)}: ${companies}, ${found.timeZone}, ${found.database}`
   const home = resolve(context.homePath)
-  // A data folder that is not made yet gets its inbox when it is.
+  // The inbox is created together with the data folder.
   const folders = found.sources.flatMap((source) =>
     source.kind === 'folder' ? [resolve(home, source.path)] : [],
   )
   const absent = folders.find((folder) => !existsSync(folder) && existsSync(home))
   if (absent === undefined) return secrets(context, { found, detail })
-  return bad(`${detail}\na source is at ${absent}, which is not there`, 'make it, or mend sources')
+  return bad(`${detail}\nsource folder ${absent} does not exist`, 'create it, or fix `sources`')
 }
 
-/** A secret may be there where Tieline is started and not in the shell that asks. */
-function secrets(context: Context, { found, detail }: { found: Profile; detail: string }): Finding {
+/** A secret may be set where Tieline is started and not in this shell: hence a warning. */
+function secrets(
+  context: Context,
+  { found, detail }: { found: Profile; detail: string },
+): CheckResult {
   try {
     collectSecrets(found, context.secret)
     return good(detail)
   } catch (error) {
     if (!(error instanceof Fault)) throw error
-    return warning(`${detail}\n${error.detail}`, 'set it here too, and where Tieline is started')
+    return warning(
+      `${detail}\n${error.detail}`,
+      'set it in this shell and where Tieline is started',
+    )
   }
 }

@@ -6,16 +6,16 @@ import type { Profile } from '../../schemas/settings/profile.js'
 import type { SourceSettings } from '../../schemas/settings/source.js'
 import type { Context } from '../commands/context.js'
 import { printable } from '../commands/output/table.js'
-import { bad, type Check, type Finding, good, readIfValid } from './check.js'
+import { bad, type Check, type CheckResult, good, readIfValid } from './check.js'
 
-/** Checks of the sources on other machines: each is logged in to and its folder listed. */
+/** Checks of the sources on other machines: log in and list the folder. */
 export const sourceChecks: readonly Check[] = [{ name: 'sources', look: sources }]
 
-async function sources(context: Context): Promise<Finding> {
+async function sources(context: Context): Promise<CheckResult> {
   const profile = readIfValid(context)
   const away = profile?.sources.filter(({ kind }) => kind !== 'folder') ?? []
   if (profile === undefined || away.length === 0) {
-    return good('not asked, for the profile has none on another machine')
+    return good('not checked: the profile has no source on another machine')
   }
   const looks = await Promise.all(away.map((settings) => look(profile, settings, context)))
   const detail = looks.map(({ text }) => printable(text)).join('\n')
@@ -25,7 +25,7 @@ async function sources(context: Context): Promise<Finding> {
   return todo.size === 0 ? good(detail) : bad(detail, [...todo].join(' '))
 }
 
-/** Lists the folder of a source as a poll does; nothing is fetched, written or moved. */
+/** Lists the folder of a source as a poll does, without fetching or changing files. */
 async function look(
   profile: Profile,
   settings: SourceSettings,
@@ -44,7 +44,7 @@ async function look(
       secret,
     })
     const files = await source.list()
-    return { text: `${name}: ${kind} answers, ${files.length} files to be taken` }
+    return { text: `${name}: ${kind} OK, ${files.length} files to take` }
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     return { text: `${name}: ${error.message}`, fault: error }

@@ -10,23 +10,23 @@ import { type Context, exitCodes } from './context.js'
 import { createBar } from './output/progress.js'
 import { renderChecked } from './output/receipts.js'
 
-export interface CheckOptions {
-  /** Print receipts and bad rows as JSON rather than as tables. */
+export interface CheckCommandOptions {
+  /** Print receipts and rejected rows as JSON instead of tables. */
   readonly json: boolean
 }
 
 /**
- * Judges files as the receiver would, where they lie and without any server, and prints the receipts
- * that they would get and their first bad rows. The exit code is 2 when one would be quarantined.
+ * Validates files in place with the rules of the receiver and without a server. Prints their
+ * receipts and first rejected rows. The exit code is 2 when a file would be quarantined.
  */
-export async function check(
+export async function checkCommand(
   context: Context,
   files: readonly string[],
-  options: CheckOptions,
+  options: CheckCommandOptions,
 ): Promise<number> {
   const profilePath = profilePathOf(context.profilePath, context.homePath)
   const profile = readProfile(profilePath)
-  context.say(`judging by the profile ${profilePath}`)
+  context.say(`using profile ${profilePath}`)
   const bar = createBar()
   const paths = files.flatMap(filesIn)
   let rowsBefore = 0
@@ -58,7 +58,7 @@ function shown({ receipt, badRows }: Checked) {
   return { receipt, badRows }
 }
 
-/** A file itself; of a folder all files in it that a source would take, by name. */
+/** The file itself, or the files of a folder that a source would take, by name. */
 function filesIn(path: string): readonly string[] {
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path]
   const names = readdirSync(path, { withFileTypes: true })
@@ -66,5 +66,5 @@ function filesIn(path: string): readonly string[] {
     .map((entry) => join(path, entry.name))
     .sort()
   if (names.length > 0) return names
-  throw new Fault('CONFIG', `${path} holds no file to check`)
+  throw new Fault('CONFIG', `${path} has no file to check; name a file or another folder`)
 }

@@ -2,23 +2,23 @@ import type { SecretReference } from '../../schemas/settings/secret.js'
 import type { External } from '../stack/addresses.js'
 import type { TracingSettings } from '../telemetry/otel.js'
 
-/** What every command is given: the global options and the surroundings, read once in main.ts. */
+/** The global options and the environment of a command, read once in main.ts. */
 export interface Context {
   readonly homePath: string
-  /** Undefined where the command line names none. */
+  /** Undefined if the command line names none. */
   readonly profilePath: string | undefined
   readonly external: External
-  /** The secret that a profile refers to. Throws `CONFIG` where there is none. */
+  /** The secret that a profile refers to. Throws `CONFIG` if it is not set. */
   readonly secret: (reference: SecretReference) => string
-  /** Undefined where traces are off, as they are unless OTEL_ variables name an endpoint. Throws `CONFIG`. */
+  /** Undefined unless OTEL_ variables name an endpoint. Throws `CONFIG`. */
   readonly tracing: () => TracingSettings | undefined
   /** TIELINE_INSTALL=1: missing programs may be installed with sudo. */
   readonly installs: boolean
-  /** Fires on Ctrl-C and when the process is told to end. */
+  /** Fires on Ctrl-C and on a signal to end. */
   readonly ending: AbortSignal
   /** Results, on standard output. */
   readonly print: (text: string) => void
-  /** What goes on meanwhile, on standard error. */
+  /** Progress and notices, on standard error. */
   readonly say: (text: string) => void
 }
 

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Fault } from '../../schemas/fault.js'
 
-/** A record of a file of customers; `value` is undefined where the text is no JSON. */
+/** A record of a customer file; `value` is undefined if the text is not JSON. */
 export interface CustomerRecord {
   /** Physical line on which it starts, from 1. */
   readonly line: number
@@ -11,13 +11,13 @@ export interface CustomerRecord {
   readonly bytesRead: number
 }
 
-/** A single object may stand on many lines; this is room for thousands of its sites. */
+/** The limit of an object on many lines: enough for thousands of sites. */
 const objectCharactersMax = 16_777_216
 
 /**
- * The records of a file that holds one JSON object, on as many lines as it likes, or one on each
- * line: a first line that is no JSON, with no object behind it, begins an object of many lines. Blank
- * lines are passed over. Throws `SOURCE_UNREACHABLE` where the file cannot be read.
+ * The records of a file with one JSON object on any number of lines, or with one object per line.
+ * A first line that is not JSON, without an object after it, starts an object of many lines. Blank
+ * lines are ignored. Throws `SOURCE_UNREACHABLE` if the file cannot be read.
  */
 export async function* readCustomers(path: string): AsyncGenerator<CustomerRecord> {
   let bytesRead = 0
@@ -61,7 +61,7 @@ async function* linesOf(path: string): AsyncGenerator<string> {
   }
 }
 
-/** What a parser says of wrong JSON quotes the text, so it is not passed on. */
+/** The error of the parser quotes the text and may hold personal data, so it is dropped. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

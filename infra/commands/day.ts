@@ -1,8 +1,11 @@
 import { Fault } from '../../schemas/fault.js'
 import { isDay } from '../../schemas/record-value.js'
 
-/** Throws `CONFIG` where what a person gave as the first day of a period is no day. */
+/** Throws `CONFIG` unless the text is a day. */
 export function expectPeriod(text: string): void {
   if (isDay(text)) return
-  throw new Fault('CONFIG', `--period ${text} is no day; write YYYY-MM-DD, its first day`)
+  throw new Fault(
+    'CONFIG',
+    `--period ${text} is not a day; write the first day of the period as YYYY-MM-DD`,
+  )
 }

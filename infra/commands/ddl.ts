@@ -7,11 +7,11 @@ export interface DdlOptions {
   readonly cluster?: string
   /** Print the statements for readers instead. */
   readonly grants: boolean
-  /** The user that Tieline works as; the views read the tables with its rights. */
+  /** The ClickHouse user of Tieline; the views read the tables with its rights. */
   readonly definer: string
 }
 
-/** Prints the statements that create a profile's database, or those that let others read it. */
+/** Prints the statements that create a profile's database, or the grants for its readers. */
 export async function ddl(context: Context, options: DdlOptions): Promise<number> {
   const { cluster, definer } = options
   const profile = readOwnProfile(context.profilePath, context.homePath)

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createStore } from '../../pipeline/store/clickhouse.js'
+import { sql } from '../../pipeline/store/sql.js'
 import { callGateway } from '../demo/calls.js'
 import { type Office, officeSections, startOffice } from '../demo/office.js'
 import { type DemoFile, demoFileNames, writeDemoFiles } from '../demo/utility.js'
@@ -27,8 +28,8 @@ ORDER BY local_day`
 const lookMs = 200
 
 /**
- * Starts everything, lets the demo utility send its files, shows their receipts and a first query,
- * and runs on until Ctrl-C unless `once`. A second start finds its data again.
+ * Starts everything, writes the demo utility's files, and prints their receipts and a first query.
+ * Runs until Ctrl-C unless `once`. A second start uses the stored data.
  */
 export async function demo(context: Context, options: { readonly once: boolean }): Promise<number> {
   context.print('Tieline: everything on this machine\n')
@@ -48,7 +49,7 @@ export async function demo(context: Context, options: { readonly once: boolean }
   return exitCodes.good
 }
 
-/** The demo's profile with the back office's addresses, for the commands of another shell. */
+/** Writes the demo's profile with the addresses of the back office, for commands in another shell. */
 async function writeProfile(context: Context, home: Home, office: Office): Promise<string> {
   const path = join(home.path, 'demo.yaml')
   const own = context.profilePath ?? demoProfilePath
@@ -74,7 +75,7 @@ async function run(
   }
   if (options.once) {
     await stack.close()
-    context.print('\nEverything is stopped; npm start finds the data again.')
+    context.print('\nAll processes are stopped. Run npm start to use the data again.')
     return
   }
   context.print(`Try     npx tieline probe customer 7000000002 --home ${own.home.path}`)
@@ -82,7 +83,7 @@ async function run(
   await untilAsked(context, stack)
 }
 
-/** One login, one customer and one bind, as lines that can be pasted into another shell. */
+/** Makes one login, one customer and one bind call and prints them as shell commands. */
 async function showGateway(context: Context, stack: Stack, office: Office): Promise<void> {
   if (stack.gateway === undefined) return
   context.print('\nThe gateway: one login, one customer, one bind\n')
@@ -100,7 +101,7 @@ async function show(context: Context, stack: InUse): Promise<void> {
   }))
   const ended = await followFiles(stack, arriving, context.say)
   context.print(`${renderReceipts(ended.map(({ receipt }) => receipt))}\n`)
-  context.print('A first query: the day on which the clock was set back has 25 hours\n')
+  context.print('A first query: the day on which daylight saving time ended has 25 hours\n')
   context.print(`${firstQuery}\n`)
   await printResult(stack, { statement: firstQuery, format: 'PrettyCompact' })
   context.print(`\n${describe(stack)}`)
@@ -109,7 +110,7 @@ async function show(context: Context, stack: InUse): Promise<void> {
   context.print(`        npx tieline status --home ${path}`)
 }
 
-/** Writes what is neither in the inbox nor taken in by an earlier start, even one that was cut off. */
+/** Writes the files that are not in the inbox and that no earlier start has received. */
 async function sendFiles(context: Context, stack: InUse): Promise<void> {
   const { inbox } = stack.home
   const arrivals = await arrivalsOf(stack, demoFileNames)
@@ -117,7 +118,7 @@ async function sendFiles(context: Context, stack: InUse): Promise<void> {
     (name) => !arrivals.has(name) && !existsSync(join(inbox, `${name}.done`)),
   )
   if (missing.length === 0) {
-    context.print("\nThe demo utility's files are here from an earlier start\n")
+    context.print("\nThe demo utility's files are present from an earlier start\n")
     return
   }
   const written = {
@@ -132,7 +133,7 @@ async function sendFiles(context: Context, stack: InUse): Promise<void> {
   await timed({ onStep }, written, () => writeDemoFiles(inbox, missing))
 }
 
-/** Waits until the inbox has been looked at and the file has its number. */
+/** Waits until the inbox was polled and the file has an arrival number. */
 async function untilArrived(stack: InUse, name: string): Promise<number> {
   for (;;) {
     const arrival = (await arrivalsOf(stack, [name])).get(name)
@@ -141,7 +142,7 @@ async function untilArrived(stack: InUse, name: string): Promise<number> {
   }
 }
 
-/** The first arrival of each name that is known. */
+/** The first arrival of each known name. */
 async function arrivalsOf(
   stack: InUse,
   names: readonly string[],
@@ -149,11 +150,10 @@ async function arrivalsOf(
   const store = createStore(stack.store)
   try {
     const found = await store.rows<{ file_name: string; arrival: number }>({
-      sql: `SELECT file_name, min(arrival) AS arrival
+      sql: sql`SELECT file_name, min(arrival) AS arrival
 FROM file_arrival
-WHERE file_name IN {names:Array(String)} AND status NOT IN ('replaced', 'duplicate')
+WHERE file_name IN ${names} AND status NOT IN ('replaced', 'duplicate')
 GROUP BY file_name`,
-      parameters: { names },
     })
     return new Map(found.map((row) => [row.file_name, Number(row.arrival)]))
   } finally {

@@ -1,5 +1,5 @@
 import { Fault, faultCodes } from '../../schemas/fault.js'
-import { bad, type Check, type Finding } from '../checks/check.js'
+import { bad, type Check, type CheckResult } from '../checks/check.js'
 import { fileChecks } from '../checks/files.js'
 import { machineChecks } from '../checks/machine.js'
 import { mdmChecks } from '../checks/mdm.js'
@@ -10,21 +10,22 @@ import { type Context, exitCodes } from './context.js'
 const marks = { good: '✓', warning: '!', bad: '✗' } as const
 
 /**
- * Looks at the machine, the servers and the profile, starts nothing, and says for each thing that
- * is not good what to do. The exit code is 1 when something is bad.
+ * Checks the machine, the servers and the profile without starting anything, and prints a remedy
+ * for each problem. The exit code is 1 if a check failed.
  */
 export async function doctor(context: Context): Promise<number> {
   const checks = [...machineChecks, ...serverChecks, ...sourceChecks, ...mdmChecks, ...fileChecks]
-  const findings = await Promise.all(checks.map((check) => examine(check, context)))
-  for (const [index, finding] of findings.entries()) {
-    context.print(lineOf(checks[index]?.name ?? '', finding))
+  const results = await Promise.all(checks.map((check) => runCheck(check, context)))
+  for (const [index, result] of results.entries()) {
+    context.print(lineOf(checks[index]?.name ?? '', result))
   }
-  const poor = findings.filter(({ state }) => state === 'bad').length
-  context.print(poor === 0 ? '\nEverything that is needed is here.' : `\n${poor} to be mended.`)
-  return poor === 0 ? exitCodes.good : exitCodes.fault
+  const failed = results.filter(({ state }) => state === 'bad').length
+  const problems = failed === 1 ? '1 problem' : `${failed || 'No'} problems`
+  context.print(`\n${problems} found.`)
+  return failed === 0 ? exitCodes.good : exitCodes.fault
 }
 
-async function examine(check: Check, context: Context): Promise<Finding> {
+async function runCheck(check: Check, context: Context): Promise<CheckResult> {
   try {
     return await check.look(context)
   } catch (error) {
@@ -33,8 +34,8 @@ async function examine(check: Check, context: Context): Promise<Finding> {
   }
 }
 
-function lineOf(name: string, finding: Finding): string {
+function lineOf(name: string, result: CheckResult): string {
   const below = `\n${' '.repeat(15)}`
-  const line = `${marks[finding.state]} ${name.padEnd(12)} ${finding.detail.replaceAll('\n', below)}`
-  return finding.todo === undefined ? line : `${line}${below}→ ${finding.todo}`
+  const line = `${marks[result.state]} ${name.padEnd(12)} ${result.detail.replaceAll('\n', below)}`
+  return result.todo === undefined ? line : `${line}${below}→ ${result.todo}`
 }

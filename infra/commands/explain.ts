@@ -6,7 +6,7 @@ import {
 } from '../../pipeline/bills/variance/explain.js'
 import { type Context, exitCodes } from './context.js'
 import { expectPeriod } from './day.js'
-import { type Column, grouped, printable, renderTable } from './output/table.js'
+import { grouped, printable, renderTable, type TableColumn } from './output/table.js'
 import { useStore } from './use-stack.js'
 
 export interface ExplainOptions {
@@ -16,8 +16,8 @@ export interface ExplainOptions {
   readonly json: boolean
 }
 
-/** Prints the bills of an account as a person reads them: lines, reads, and why another was billed. */
-export async function explain(context: Context, options: ExplainOptions): Promise<number> {
+/** Prints the bills of an account: lines, reads, and why they differ from the billed amounts. */
+export async function explainCommand(context: Context, options: ExplainOptions): Promise<number> {
   const { account, period: start } = options
   expectPeriod(start)
   const bills = await useStore(context, 'explain', (store) => readBills(store, { account, start }))
@@ -43,11 +43,13 @@ export function renderBill(bill: Explanation): string {
     ...head.map(printable),
     ...(lines.length === 0 ? [] : ['', renderTable(lineColumns(unit), lines)]),
     ...(total === null ? [] : ['', `computed ${dollars(total)}`]),
-    ...(billed === undefined ? ['nothing was billed yet'] : renderBilled(billed, unit)),
+    ...(billed === undefined
+      ? ['no billed amount to compare with yet']
+      : renderBilled(billed, unit)),
   ].join('\n')
 }
 
-function lineColumns(unit: string): readonly Column<ExplainedLine>[] {
+function lineColumns(unit: string): readonly TableColumn<ExplainedLine>[] {
   return [
     { title: 'line', cell: ({ name }) => name },
     { title: 'part', cell: ({ component, kind }) => component || kind },
@@ -59,7 +61,7 @@ function lineColumns(unit: string): readonly Column<ExplainedLine>[] {
   ]
 }
 
-/** A line that has a price and no quantity is a percent. */
+/** A line with a price and no quantity is a percentage. */
 function spellPrice({ price, quantity }: ExplainedLine): string {
   if (price === null) return ''
   return quantity === null ? `${price} %` : price
@@ -84,7 +86,7 @@ function causesOf(
   return Object.entries(causes).map(([cause, worth]) => `  ${cause} ${spell(worth)}`)
 }
 
-/** 12.5 as 12.50; digits behind the cent stay. */
+/** 12.5 as 12.50; digits after the cent are kept. */
 function dollars(amount: string): string {
   const [whole = '', cents = ''] = amount.split('.')
   return grouped(`${whole}.${cents.padEnd(2, '0')}`)

@@ -11,24 +11,24 @@ import { type EndedFile, renderEnded } from './output/receipts.js'
 import { useStack } from './use-stack.js'
 
 export interface LoadOptions {
-  /** Load files again that are published already. */
+  /** Load files again that are already published. */
   readonly again: boolean
-  /** Print the receipts as JSON rather than as a table. */
+  /** Print the receipts as JSON instead of a table. */
   readonly json: boolean
 }
 
 /**
- * Hands files over as finished, waits until each is settled and prints the receipts. The exit code
- * is 0 when all are published or duplicate, 2 when one is not.
+ * Submits complete files, waits until each is finished and prints the receipts. The exit code is 0
+ * when all are published or duplicate, 2 when one is not.
  */
-export async function load(
+export async function loadCommand(
   context: Context,
   files: readonly string[],
   options: LoadOptions,
 ): Promise<number> {
   const paths = files.map(readable)
   const { again } = options
-  const handed: string[] = []
+  const submitted: string[] = []
   let arrivals: ReturnType<Submission['submitAll']> | undefined
   const toArriving = (path: string, at: number): Arriving => ({
     name: basename(path),
@@ -36,33 +36,33 @@ export async function load(
     arrive: async (submission) => {
       arrivals ??= submission.submitAll(paths, { again })
       const { arrival } = (await arrivals)[at] as { readonly arrival: number }
-      handed.push(`${path}, arrival ${arrival}`)
+      submitted.push(`${path}, arrival ${arrival}`)
       return arrival
     },
   })
-  const told = () => context.say(tellHanded(handed))
-  context.ending.addEventListener('abort', told, { once: true })
+  const report = () => context.say(describeSubmitted(submitted))
+  context.ending.addEventListener('abort', report, { once: true })
   const ended = await useStack(context, 'load', async (stack) => {
     const followed = await followFiles(stack, paths.map(toArriving), context.say)
-    return followed.map(({ arrival, receipt }) => putAway(stack.home, arrival, receipt))
+    return followed.map(({ arrival, receipt }) => withPaths(stack.home, arrival, receipt))
   })
-  context.ending.removeEventListener('abort', told)
+  context.ending.removeEventListener('abort', report)
   context.print(options.json ? JSON.stringify(ended, undefined, 2) : renderEnded(ended))
   const good = ended.every(({ status }) => status === 'published' || status === 'duplicate')
   return good ? exitCodes.good : exitCodes.quarantined
 }
 
-/** What a person who does not wait any longer should know. */
-function tellHanded(handed: readonly string[]): string {
-  if (handed.length === 0) return 'nothing was handed over'
+/** The notice after Ctrl-C: the files are loaded without this command. */
+function describeSubmitted(submitted: readonly string[]): string {
+  if (submitted.length === 0) return 'no file was submitted'
   return [
-    'handed over, and loaded by the stack that runs on this data folder or by the next that does:',
-    ...handed.map((one) => `  ${one}`),
-    'leave the files where they are until tieline status shows that they have ended',
+    'submitted; the running stack or the next one on this data folder loads:',
+    ...submitted.map((one) => `  ${one}`),
+    'leave the files in place until tieline status shows that they are finished',
   ].join('\n')
 }
 
-function putAway(home: Home, arrival: number, receipt: Receipt): EndedFile {
+function withPaths(home: Home, arrival: number, receipt: Receipt): EndedFile {
   const named = { arrival, fileName: receipt.fileName }
   const { receipt: receiptPath, rejects } = arrivalPaths(home.outbox, named)
   const hasRejects = receipt.status !== 'duplicate' && receipt.rows.rejected > 0
@@ -73,12 +73,16 @@ function putAway(home: Home, arrival: number, receipt: Receipt): EndedFile {
 function readable(file: string): string {
   const path = resolve(file)
   if (!statSync(path, { throwIfNoEntry: false })?.isFile()) {
-    throw new Fault('CONFIG', `${file} is not a file`)
+    throw new Fault('CONFIG', `${file} is not a file; name an existing file`)
   }
   try {
     accessSync(path, constants.R_OK)
   } catch (cause) {
-    throw new Fault('PERMISSION', `${file} may not be read`, { cause })
+    throw new Fault(
+      'PERMISSION',
+      `${file} is not readable for this user; run chmod or chown on it`,
+      { cause },
+    )
   }
   return path
 }

@@ -4,10 +4,10 @@ import { type Context, exitCodes } from './context.js'
 
 const charactersMax = 1_024
 
-/** Reads a password from standard input and prints the line that a profile holds in its place. */
-export async function password(context: Context, input: NodeJS.ReadableStream): Promise<number> {
+/** Reads a password from standard input and prints its hash for a profile. */
+export async function password(context: Context): Promise<number> {
   let text = ''
-  for await (const piece of input) {
+  for await (const piece of process.stdin) {
     text += piece
     if (text.length > charactersMax) break
   }

@@ -4,14 +4,14 @@ import { Fault } from '../../schemas/fault.js'
 import { type Context, exitCodes } from './context.js'
 import { type InUse, useStack } from './use-stack.js'
 
-/** Takes nothing new from a source until it is resumed; what has arrived goes on to its end. */
+/** Stops polling a source until it is resumed. Files already received are processed. */
 export async function pause(context: Context, source: string): Promise<number> {
   await change(context, { source, active: true })
-  context.print(`${source} is paused; tieline resume ${source} goes on`)
+  context.print(`${source} is paused; run tieline resume ${source} to poll it again`)
   return exitCodes.good
 }
 
-/** Polls a source again, at once also where it failed before. */
+/** Polls a source again; a failing source is polled at once. */
 export async function resume(context: Context, source: string): Promise<number> {
   await change(context, { source, active: false })
   context.print(`${source} is polled again`)
@@ -37,5 +37,5 @@ function change(
 function refuseUnknown({ profile }: InUse, source: string): void {
   const names = profile.sources.map(({ name }) => name)
   if (names.includes(source)) return
-  throw new Fault('CONFIG', `the profile has no source ${source}; it has ${names.join(', ')}`)
+  throw new Fault('CONFIG', `the profile has no source ${source}; use one of ${names.join(', ')}`)
 }

@@ -14,21 +14,20 @@ import { type Context, exitCodes } from './context.js'
 
 export type ProbeName = keyof typeof probes
 
-/** One thing that was tried: what came of it, never a name or an address. */
 interface Probe {
   readonly profile: Profile
   readonly subject: string | undefined
   readonly context: Context
-  /** Runs one step, prints its time and what came of it. */
+  /** Runs one step and prints its time and result, never a name or an address of a person. */
   step(name: string, run: () => Promise<string>): Promise<void>
 }
 
 const probes = { login, customer, bind, backfill, alert } as const
 
 /**
- * Makes one call against the identity provider, the CIS, the head-end, the MDM or the receiver of alerts of a
- * profile, without a gateway or a store, and says of each step how long it took and what was wrong. Exit code 1 where
- * a step failed; nothing is bound.
+ * Makes one call to the identity provider, CIS, head-end, MDM or alert receiver of a profile,
+ * without a gateway or a store, and prints the time and result of each step. The exit code is 1 if a
+ * step failed. Nothing is bound.
  */
 export async function probe(
   context: Context,
@@ -61,7 +60,7 @@ export async function probe(
   return failed === 0 ? exitCodes.good : exitCodes.fault
 }
 
-/** Keys of the provider and, with a token in the file that `subject` names, its customer. */
+/** Checks the keys of the provider and, if `subject` names a file with a token, its customer. */
 async function login({ profile, subject, context, step }: Probe): Promise<void> {
   const identity = createIdentity(section(profile, 'identity'), {
     pseudonymize: () => '',
@@ -72,24 +71,25 @@ async function login({ profile, subject, context, step }: Probe): Promise<void> 
   })
   await step('identity provider', async () => {
     await identity.ready()
-    return 'has keys that can be used'
+    return 'OK: usable keys found'
   })
   if (subject !== undefined) {
     await step('token', async () => {
       const identified = await identity.identify(readToken(context, subject))
-      if (identified.kind === 'customer') return `names customer ${identified.clientId}`
-      throw new Fault('CONFIG', `the token is refused: ${identified.reason}`)
+      if (identified.kind === 'customer') return `OK: customer ${identified.clientId}`
+      throw new Fault('CONFIG', `the token is rejected: ${identified.reason}`)
     })
   }
   await identity.close()
 }
 
-/** A token that was typed instead of its file's name is not shown again. */
+/** The error never repeats the argument: it may be a token instead of the name of its file. */
 function readToken({ secret }: Context, path: string): string {
   try {
     return secret({ file: path })
   } catch (cause) {
-    const detail = 'no token can be read; name a file that holds one behind probe login'
+    const detail =
+      'the token cannot be read; run tieline probe login FILE with a file that holds it'
     throw new Fault('CONFIG', detail, { cause })
   }
 }
@@ -102,10 +102,11 @@ async function customer({ profile, subject, context, step }: Probe): Promise<voi
   await step('CIS', async () => {
     const found = await cis.fetch(clientId)
     record = found?.record
-    if (found === undefined) return 'answers: there is no such customer'
+    if (found === undefined) return 'OK: customer not found'
     const { AcctStatus } = found.record
-    const locked = found.locked === undefined ? 'no word on locks' : `locked: ${found.locked}`
-    return `answers: status ${String(AcctStatus ?? 'not given')}, ${locked}`
+    const locked =
+      found.locked === undefined ? 'lock state not provided' : `locked: ${found.locked}`
+    return `OK: status ${String(AcctStatus ?? 'not provided')}, ${locked}`
   })
   if (record !== undefined) await step('record', async () => judge(record, settings))
   await cis.close()
@@ -118,7 +119,7 @@ async function judge(record: unknown, rules: Parameters<typeof judgeCustomer>[1]
     throw new Fault('CIS_ANSWER', shown.join('; '))
   }
   const meters = customer.customerSites.flatMap((site) => site.meters)
-  return `is whole: ${customer.customerSites.length} sites, ${meters.length} meters`
+  return `OK: ${customer.customerSites.length} sites, ${meters.length} meters`
 }
 
 async function bind({ profile, subject, context, step }: Probe): Promise<void> {
@@ -127,15 +128,15 @@ async function bind({ profile, subject, context, step }: Probe): Promise<void> {
   let meterId: string | undefined
   await step('head-end, location', async () => {
     meterId = await ami.locate(accountSlid)
-    return meterId === undefined ? 'answers: there is no such location' : `has meter ${meterId}`
+    return meterId === undefined ? 'OK: location not found' : `OK: meter ${meterId}`
   })
   if (meterId !== undefined) {
     const known = meterId
     await step('head-end, meter', async () => {
       const meter = await ami.meter(known)
-      if (meter === undefined) throw new Fault('AMI_ANSWER', `meter ${known} is not known`)
+      if (meter === undefined) throw new Fault('AMI_ANSWER', `meter ${known} not found`)
       const hub = meter.boundTo === undefined ? 'no hub is bound' : 'a hub is bound'
-      return `${meter.isAMI ? 'is an AMI meter' : 'is no AMI meter'}, ${hub}; nothing was sent`
+      return `OK: ${meter.isAMI ? 'AMI' : 'not an AMI'} meter, ${hub}; nothing was sent`
     })
   }
   await ami.close()
@@ -146,7 +147,7 @@ async function backfill({ profile, subject, context, step }: Probe): Promise<voi
   await step('MDM', () => askMdm(profile, { meterId, secret: context.secret }))
 }
 
-/** Sends a message of the kind test, signed as all are. */
+/** Sends a signed message of kind test. */
 async function alert({ profile, context, step }: Probe): Promise<void> {
   const webhook = createWebhook(section(profile, 'alerts'), context.secret)
   const now = new Date().toISOString()
@@ -161,10 +162,10 @@ async function alert({ profile, context, step }: Probe): Promise<void> {
     toldAt: now,
     about: { kind: 'test' },
   }
-  await step('receiver of alerts', async () => {
+  await step('alert receiver', async () => {
     const status = await webhook.send(JSON.stringify(message))
     if (judgeStatus(status) !== 'delivered') throw toFault(status)
-    return `answered ${status} to message ${message.id}`
+    return `OK: status ${status} for message ${message.id}`
   })
   webhook.close()
 }
@@ -174,11 +175,11 @@ function section<N extends 'identity' | 'cis' | 'ami' | 'alerts'>(
   name: N,
 ): NonNullable<Profile[N]> {
   const found = profile[name]
-  if (found === undefined) throw new Fault('PROFILE', `${name}: missing: write a section`)
+  if (found === undefined) throw new Fault('PROFILE', `${name}: missing; add this section`)
   return found
 }
 
 function named(subject: string | undefined, what: string): string {
   if (subject !== undefined) return subject
-  throw new Fault('CONFIG', `name ${what} behind the kind of the probe`)
+  throw new Fault('CONFIG', `${what} is missing; add it after the kind of probe`)
 }

@@ -1,10 +1,7 @@
 import { statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { openHistory } from '../../pipeline/customers/backfill.js'
-import {
-  type Registered,
-  register as registerCustomers,
-} from '../../pipeline/customers/registrations.js'
+import { type Registered, register } from '../../pipeline/customers/registrations.js'
 import { recordAct } from '../../pipeline/ledger/audit.js'
 import { createStore } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
@@ -30,21 +27,21 @@ interface Summary extends Registered {
   readonly bad: number
 }
 
-/** Customers that are handed over together: one insert for all that is new of them. */
+/** Customers of one batch: their new facts are one insert. */
 const customersAtOnce = 1_000
 const problemsShown = 20
 
 /**
- * Registers the customers of a file. A bad record is named by its line and fields, never by what
- * stands in it, and does not keep the others out. The exit code is 1 when there was one.
+ * Registers the customers of a file. An invalid record is reported by line and fields, never by its
+ * values, and does not affect the others. The exit code is 1 if a record was invalid.
  */
-export async function register(
+export async function registerCommand(
   context: Context,
   file: string,
   options: RegisterOptions,
 ): Promise<number> {
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) {
-    throw new Fault('CONFIG', `${file} is not a file`)
+    throw new Fault('CONFIG', `${file} is not a file; name an existing file`)
   }
   const summary = await useStack(context, 'register', (stack) =>
     registerFile(stack, { file, options, say: context.say }),
@@ -69,9 +66,9 @@ async function registerFile(stack: InUse, { file, options, say }: Task): Promise
   const bar = createBar()
   const batch: Registration[] = []
   let summary: Summary = { customers: 0, changed: 0, meters: 0, bad: 0 }
-  const submission = async (bytesDone: number) => {
+  const flush = async (bytesDone: number) => {
     const registered = batch.splice(0)
-    const { customers, changed, meters } = await registerCustomers(context, registered)
+    const { customers, changed, meters } = await register(context, registered)
     if (stack.profile.backfill !== undefined) await openHistory(context, registered)
     summary = {
       customers: summary.customers + customers,
@@ -90,9 +87,9 @@ async function registerFile(stack: InUse, { file, options, say }: Task): Promise
         const reasons = layoutFault(value) ?? spell(problems)
         if (summary.bad <= problemsShown) say(`line ${line}: ${reasons}`)
       }
-      if (batch.length >= customersAtOnce) await submission(bytesRead)
+      if (batch.length >= customersAtOnce) await flush(bytesRead)
     }
-    await submission(bytesTotal)
+    await flush(bytesTotal)
   } finally {
     bar.stop()
     await store.close()
@@ -101,11 +98,11 @@ async function registerFile(stack: InUse, { file, options, say }: Task): Promise
   return summary
 }
 
-/** What is wrong with the layout of a record, whatever its fields are. */
+/** The error of a record that is not a single JSON object. */
 function layoutFault(value: unknown): string | undefined {
-  const wanted = 'write each customer as a JSON object on a line of its own'
+  const wanted = 'write each customer as a JSON object on its own line'
   if (value === undefined) return `is not JSON; ${wanted}`
-  return Array.isArray(value) ? `is a list; ${wanted}` : undefined
+  return Array.isArray(value) ? `is a JSON array; ${wanted}` : undefined
 }
 
 function spell(problems: readonly CustomerProblem[]): string {
@@ -116,7 +113,7 @@ function render({ customers, changed, meters, bad }: Summary): string {
   const known = customers - changed
   return [
     `${grouped(customers)} customers with ${grouped(meters)} meters are registered`,
-    `${grouped(changed)} of them new or changed, ${grouped(known)} known and unchanged`,
-    ...(bad > 0 ? [`${grouped(bad)} bad records were left out`] : []),
+    `${grouped(changed)} new or changed, ${grouped(known)} unchanged`,
+    ...(bad > 0 ? [`${grouped(bad)} invalid records were skipped`] : []),
   ].join('\n')
 }

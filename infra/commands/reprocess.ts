@@ -16,21 +16,20 @@ import { renderReceipts } from './output/receipts.js'
 import { type InUse, useData } from './use-stack.js'
 
 /**
- * Takes a quarantined file up again and waits for its receipt: `retry` judges it once more, `release`
- * publishes its good rows too. The exit code is 0 when it is published, 2 when it is not.
+ * Reprocesses a quarantined file and waits for its receipt. `retry` validates it again, `accept`
+ * publishes its valid rows as well. The exit code is 0 if it is published, else 2.
  */
-export async function reprocess(
-  context: Context,
-  act: ReprocessAct,
-  file: string,
-): Promise<number> {
-  const [followed] = await useData(context, act, async (stack) => {
-    const { name, bytes, arrive } = await order(stack, act, file)
-    return followFiles(stack, [{ name, bytes, arrive: () => arrive(context.ending) }], context.say)
-  })
-  const receipt = followed?.receipt
-  context.print(receipt === undefined ? '' : renderReceipts([receipt]))
-  return receipt?.status === 'published' ? exitCodes.good : exitCodes.quarantined
+export function reprocessCommand(act: ReprocessAct) {
+  return async (context: Context, file: string): Promise<number> => {
+    const [followed] = await useData(context, act, async (stack) => {
+      const { name, bytes, arrive } = await order(stack, act, file)
+      const files = [{ name, bytes, arrive: () => arrive(context.ending) }]
+      return followFiles(stack, files, context.say)
+    })
+    const receipt = followed?.receipt
+    context.print(receipt === undefined ? '' : renderReceipts([receipt]))
+    return receipt?.status === 'published' ? exitCodes.good : exitCodes.quarantined
+  }
 }
 
 const lookMs = 250
@@ -41,8 +40,8 @@ async function order(stack: InUse, act: ReprocessAct, file: string) {
   const queues = createQueues({ redisUrl: stack.redisUrl, prefix: stack.profile.database })
   try {
     const { arrival, name, bytes } = await findFile(ledger, file)
-    const desk = { store, ledger, queues, folders: stack.home }
-    await orderReprocess(desk, commandActor(), { arrival, act })
+    const context = { store, ledger, queues, folders: stack.home }
+    await orderReprocess(context, commandActor(), { arrival, act })
     return { name, bytes, arrive: (ending: AbortSignal) => waitFor(stack, arrival, ending) }
   } finally {
     await queues.close()
@@ -50,7 +49,7 @@ async function order(stack: InUse, act: ReprocessAct, file: string) {
   }
 }
 
-/** The arrival by which the file comes in again. Throws `FILE_STATE` where a newer one was published. */
+/** The new arrival of the file. Throws `FILE_STATE` if a newer file was published. */
 async function waitFor(stack: InUse, arrival: number, ending: AbortSignal): Promise<number> {
   const store = createStore(stack.store)
   const ledger = createLedger(store, () => new Date())
@@ -67,14 +66,11 @@ async function waitFor(stack: InUse, arrival: number, ending: AbortSignal): Prom
   }
 }
 
-/** By the number of its arrival, or by its name the latest of that name. */
+/** The file with an arrival number, or the latest file with a name. */
 async function findFile(ledger: Ledger, file: string) {
   const number = /^[1-9]\d{0,8}$/.test(file) ? Number(file) : undefined
   const found =
     number === undefined ? await ledger.latest({ name: file }) : await ledger.arrival(number)
   if (found !== undefined) return found
-  throw new Fault(
-    'FILE_STATE',
-    `no file came in as ${file}; tieline status lists those in quarantine`,
-  )
+  throw new Fault('FILE_STATE', `${file} not found; run tieline status to list quarantined files`)
 }

@@ -1,15 +1,16 @@
 import { pipeline } from 'node:stream/promises'
 import { createStore } from '../../pipeline/store/clickhouse.js'
+import { statementOf } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Addresses } from '../stack/addresses.js'
 import { type Context, exitCodes } from './context.js'
 import { useData } from './use-stack.js'
 
 /**
- * Runs one statement as the reader and writes its result to standard output as it comes; that it has
- * no rows is said beside it. Throws `CONFIG` for an empty statement.
+ * Runs one statement as the reader and streams its result to standard output. Reports an empty
+ * result on standard error. Throws `CONFIG` for an empty statement.
  */
-export async function sql(
+export async function sqlCommand(
   context: Context,
   statement: string,
   options: { readonly format: string },
@@ -28,7 +29,7 @@ export async function sql(
 }
 
 /**
- * Streams a query's result to standard output and resolves whether nothing was written. Throws the
+ * Streams the result of a query to standard output and resolves whether it was empty. Throws the
  * store's fault with its reason.
  */
 export async function printResult(
@@ -40,7 +41,10 @@ export async function printResult(
   const connection = createStore(reader)
   try {
     const result = await connection.stream(
-      { sql: `${withoutEnd(query.statement)}\n`, ...(restricted && { settings: { readonly: 2 } }) },
+      {
+        sql: statementOf(`${withoutEnd(query.statement)}\n`),
+        ...(restricted && { settings: { readonly: 2 } }),
+      },
       query.format,
     )
     let isEmpty = true
@@ -57,7 +61,7 @@ export async function printResult(
   }
 }
 
-/** A statement without the semicolon that people end it with. */
+/** A statement without its final semicolon. */
 function withoutEnd(statement: string): string {
   return statement.replace(/[\s;]+$/, '')
 }

@@ -2,13 +2,14 @@ import { freeBytes } from '../../pipeline/files/disk.js'
 import { createQueues, type QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { readSources } from '../../pipeline/sources/state.js'
 import { createStore } from '../../pipeline/store/clickhouse.js'
+import { sql } from '../../pipeline/store/sql.js'
 import { type OpenAlert, readOpenAlerts } from '../alerts/notifications.js'
 import { readStanding, renderStuck, type Standing } from '../operations/problems.js'
 import { type Context, exitCodes } from './context.js'
 import { type BillsShown, billColumns, readBills } from './output/bill-status.js'
-import { type Freshness, readFreshness } from './output/freshness.js'
+import { type DataAge, readDataAges } from './output/freshness.js'
 import { type SourceShown, showSources } from './output/sources-shown.js'
-import { bytesText, type Column, grouped, renderTable } from './output/table.js'
+import { bytesText, grouped, renderTable, type TableColumn } from './output/table.js'
 import { type InUse, useData } from './use-stack.js'
 
 interface FileState {
@@ -18,7 +19,7 @@ interface FileState {
   readonly newest: string
 }
 
-/** What is free where files land; below the limit nothing new is received. */
+/** Free space of the landing folder; below the limit no new file is received. */
 interface Disk {
   readonly folder: string
   readonly freeBytes: number
@@ -30,19 +31,19 @@ export interface Status extends Standing {
   readonly sources: readonly SourceShown[]
   readonly files: readonly FileState[]
   readonly queues: Partial<QueueCounts>
-  readonly freshness: readonly Freshness[]
-  /** What the receiver of alerts was told and is not over. */
+  readonly freshness: readonly DataAge[]
+  /** Alerts that were sent and are not resolved. */
   readonly alerts: readonly OpenAlert[]
   readonly bills: readonly BillsShown[]
 }
 
-const fileColumns: readonly Column<FileState>[] = [
+const fileColumns: readonly TableColumn<FileState>[] = [
   { title: 'files', cell: (row) => row.status },
   { title: 'count', right: true, cell: (row) => grouped(row.files) },
   { title: 'rows', right: true, cell: (row) => grouped(row.rows) },
   { title: 'latest received', cell: (row) => row.newest },
 ]
-const sourceColumns: readonly Column<SourceShown>[] = [
+const sourceColumns: readonly TableColumn<SourceShown>[] = [
   { title: 'source', cell: (row) => row.name },
   { title: 'kind', cell: (row) => row.kind },
   { title: 'state', cell: (row) => row.state },
@@ -52,28 +53,28 @@ const sourceColumns: readonly Column<SourceShown>[] = [
     right: true,
     cell: (row) => (row.failures === 0 ? '' : grouped(row.failures)),
   },
-  { title: 'tried again', cell: (row) => row.retryAt },
-  { title: 'why', cell: (row) => row.code },
+  { title: 'next attempt', cell: (row) => row.retryAt },
+  { title: 'reason', cell: (row) => row.code },
 ]
-const freshnessColumns: readonly Column<Freshness>[] = [
+const freshnessColumns: readonly TableColumn<DataAge>[] = [
   { title: 'company', cell: (row) => row.company_code },
   { title: 'commodity', cell: (row) => row.commodity },
   { title: 'newest interval ends (UTC)', cell: (row) => row.newest },
   { title: 'age, hours', right: true, cell: (row) => grouped(row.age_hours) },
   { title: 'late', cell: (row) => (row.late ? 'late' : '') },
 ]
-const alertColumns: readonly Column<OpenAlert>[] = [
+const alertColumns: readonly TableColumn<OpenAlert>[] = [
   { title: 'alert', cell: (row) => row.key },
   { title: 'state', cell: (row) => row.state },
-  { title: 'told', cell: (row) => row.toldAt.slice(0, 19).replace('T', ' ') },
+  { title: 'sent', cell: (row) => row.toldAt.slice(0, 19).replace('T', ' ') },
   { title: 'outcome', cell: (row) => row.outcome },
   { title: 'attempts', right: true, cell: (row) => grouped(row.attempts) },
-  { title: 'answer', right: true, cell: (row) => (row.status === 0 ? '' : String(row.status)) },
+  { title: 'status', right: true, cell: (row) => (row.status === 0 ? '' : String(row.status)) },
 ]
 
 /**
- * Prints files by state, how the sources do, what holds files up or kept them out, jobs by queue,
- * the age of the newest interval and the bills of each cycle. The exit code is 1 where a server does not answer.
+ * Prints files by status, sources, waiting and quarantined files, jobs by queue, data freshness and
+ * the bills of each cycle. The exit code is 1 if a server does not respond.
  */
 export async function status(
   context: Context,
@@ -89,10 +90,10 @@ async function readStatus(stack: InUse): Promise<Status> {
   const isAway = (code: string) => standing.away.some((one) => one.code === code)
   const ledger = isAway('STORE_UNREACHABLE') ? nothing : await readLedger(stack)
   const queues = isAway('QUEUE_UNREACHABLE') ? {} : await countJobs(stack)
-  return { ...ledger, queues, disk: await lookAtDisk(stack), ...standing }
+  return { ...ledger, queues, disk: await readDisk(stack), ...standing }
 }
 
-async function lookAtDisk({ home, profile }: InUse): Promise<Disk> {
+async function readDisk({ home, profile }: InUse): Promise<Disk> {
   const folder = home.landing
   const freeBytesMin = profile.limits.freeDiskBytesMin
   return { folder, freeBytes: await freeBytes(folder), freeBytesMin }
@@ -102,7 +103,7 @@ function renderDisk({ folder, freeBytes, freeBytesMin }: Disk): readonly string[
   if (freeBytes >= freeBytesMin) return []
   const free = `${folder} has ${bytesText(freeBytes)} free`
   const limit = `limits.freeDiskBytesMin is ${bytesText(freeBytesMin)}`
-  return [`✗ DISK_FULL: ${free}, ${limit}; nothing new is received until some is freed`]
+  return [`✗ DISK_FULL: ${free}, ${limit}; no new file is received until space is free`]
 }
 
 const nothing = { sources: [], files: [], freshness: [], alerts: [], bills: [] }
@@ -113,7 +114,7 @@ async function readLedger({ store: address, profile }: InUse) {
     return {
       sources: showSources(profile, await readSources(store)),
       files: await store.rows<FileState>({ sql: filesSql }),
-      freshness: await readFreshness(store, profile),
+      freshness: await readDataAges(store, profile),
       alerts: profile.alerts === undefined ? [] : await readOpenAlerts(store),
       bills: await readBills(store, profile),
     }
@@ -131,14 +132,14 @@ async function countJobs({ redisUrl, profile }: InUse): Promise<QueueCounts> {
   }
 }
 
-const filesSql = `SELECT status, toString(count()) AS files, toString(sum(rows_read)) AS rows,
+const filesSql = sql`SELECT status, toString(count()) AS files, toString(sum(rows_read)) AS rows,
     formatDateTime(max(received_at), '%F %T') AS newest
 FROM file_load
 GROUP BY status
 ORDER BY status`
 
 const jobStates = ['waiting', 'active', 'delayed', 'failed'] as const
-const queueColumns: readonly Column<[string, Readonly<Record<string, number>>]>[] = [
+const queueColumns: readonly TableColumn<[string, Readonly<Record<string, number>>]>[] = [
   { title: 'queue', cell: ([name]) => name },
   ...jobStates.map((state) => ({
     title: state,
@@ -149,7 +150,7 @@ const queueColumns: readonly Column<[string, Readonly<Record<string, number>>]>[
 
 function render(now: Status): string {
   return [
-    ...now.away.map(({ code, detail }) => `✗ ${code}: ${detail}; files wait until it answers`),
+    ...now.away.map(({ code, detail }) => `✗ ${code}: ${detail}; files wait until it responds`),
     ...renderDisk(now.disk),
     renderTable(fileColumns, now.files),
     renderTable(sourceColumns, now.sources),

@@ -5,8 +5,8 @@ import { commandActor } from '../stack/actor.js'
 import { type Context, exitCodes } from './context.js'
 import { useData } from './use-stack.js'
 
-/** Takes the lock of a customer away; gateways hear of it within seconds. */
-export async function unlock(context: Context, clientId: string): Promise<number> {
+/** Unlocks a customer; gateways apply it within seconds. */
+export async function unlockCommand(context: Context, clientId: string): Promise<number> {
   const wasLocked = await useData(context, 'unlock', async (stack) => {
     const store = createStore(stack.store)
     try {

@@ -13,7 +13,7 @@ export interface UpOptions {
   readonly redisPort?: number
 }
 
-/** Runs everything on this machine until Ctrl-C, which stops every child. */
+/** Runs everything on this machine until Ctrl-C, which stops all child processes. */
 export async function up(context: Context, options: UpOptions): Promise<number> {
   const { stack, ...own } = await startHere(context, 'up', options)
   context.print(`\n${describe({ ...stack, ...own })}\n\nCtrl-C stops everything`)
@@ -21,7 +21,7 @@ export async function up(context: Context, options: UpOptions): Promise<number> 
   return exitCodes.good
 }
 
-/** Starts a stack that stays, for `up` and the demo. */
+/** Starts a stack that runs until Ctrl-C, for `up` and the demo. */
 export async function startHere(
   context: Context,
   command: string,
@@ -49,12 +49,12 @@ export async function startHere(
   return { stack, home, profile }
 }
 
-/** One line of a start: what is ready, after how long, and where it is. */
+/** One line per started part: name, seconds and address. */
 export function renderStep({ name, seconds, detail }: Step): string {
   return `✓ ${name.padEnd(11)} ${seconds.toFixed(1).padStart(5)} s  ${detail}`.trimEnd()
 }
 
-/** Waits for Ctrl-C and stops the stack in good order. */
+/** Waits for Ctrl-C and stops the stack. */
 export async function untilAsked(context: Context, stack: Stack): Promise<void> {
   const { ending } = context
   if (!ending.aborted) {
@@ -64,7 +64,7 @@ export async function untilAsked(context: Context, stack: Stack): Promise<void> 
   context.say('stopped')
 }
 
-/** The addresses of everything, without passwords. */
+/** All addresses, without passwords. */
 export function describe(stack: InUse & Partial<Pick<Stack, 'gateway' | 'worker'>>): string {
   const { home } = stack
   return [

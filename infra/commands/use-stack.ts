@@ -21,9 +21,9 @@ const waitMsMax = 600_000
 const lookMs = 250
 
 /**
- * Gives a command the stack that runs on the data folder, or one that is started for the time it
- * takes. A stack that another command started for itself is waited for, since it ends with that
- * command. On Ctrl-C what was started is stopped before the rejection.
+ * Runs `use` with the stack on the data folder, or starts a stack for this command. If another
+ * command has started a stack for itself, waits until that command ends. On Ctrl-C, stops what was
+ * started before it rejects.
  */
 export async function useStack<T>(
   context: Context,
@@ -32,7 +32,7 @@ export async function useStack<T>(
 ): Promise<T> {
   const { homePath, profilePath } = context
   const readProfile = () => readOwnProfile(profilePath, homePath)
-  // A profile that is wrong makes no data folder.
+  // An invalid profile must not create a data folder.
   if (readRun({ path: homePath }) === undefined) readProfile()
   const home = openHome(homePath)
   for (let waitedMs = 0; ; waitedMs += lookMs) {
@@ -42,7 +42,7 @@ export async function useStack<T>(
       return untilEnding(context, use({ ...attached, home, profile: attached.run.profile }))
     }
     if (attached === undefined) {
-      context.say('starting what this command needs')
+      context.say('starting ClickHouse and Redis for this command')
       const own = { home, profile: readProfile() }
       const stack = await startFor(context, { ...own, command }, waitedMs >= waitMsMax)
       if (stack !== undefined) {
@@ -50,15 +50,16 @@ export async function useStack<T>(
         return untilEnding(context, use({ ...stack, ...own })).finally(() => stack.close())
       }
     }
-    if (waitedMs >= waitMsMax) throw new Fault('ALREADY_RUNNING', `${home.path} stayed in use`)
+    if (waitedMs >= waitMsMax)
+      throw new Fault('ALREADY_RUNNING', `${home.path} is still used by another command`)
     if (waitedMs === 0) context.say(`waiting for the command that uses ${home.path}`)
     await sleep(lookMs, undefined, { signal: context.ending })
   }
 }
 
 /**
- * The same for a command that only reads: a data folder in which nothing ever ran has nothing to
- * tell, so that its name must be a slip. Throws `CONFIG`.
+ * The same for a command that only reads. Throws `CONFIG` for a folder without data: its name is
+ * probably a typo.
  */
 export function useData<T>(
   context: Context,
@@ -69,13 +70,13 @@ export function useData<T>(
   if (external.clickhouseUrl === undefined && !isHome(homePath)) {
     throw new Fault(
       'CONFIG',
-      `${resolve(homePath)} holds no data of Tieline; name the data folder with --home, or begin one with tieline up or tieline load`,
+      `${resolve(homePath)} holds no data of Tieline; name the data folder with --home, or create one with tieline up or tieline load`,
     )
   }
   return useStack(context, command, use)
 }
 
-/** The same with the store opened, and closed again. */
+/** The same with a store that is opened and closed. */
 export function useStore<T>(
   context: Context,
   command: string,
@@ -91,16 +92,16 @@ export function useStore<T>(
   })
 }
 
-/** A profile that is named for a stack that works by another would go unheard. */
+/** Refuses a profile that the running stack does not use: it would have no effect. */
 function refuseOther(profile: Profile, profilePath: string, run: RunState): void {
   if (isDeepStrictEqual(run.profile, JSON.parse(JSON.stringify(profile)))) return
   throw new Fault(
     'CONFIG',
-    `pid ${run.pid} runs on this data folder by another profile than ${resolve(profilePath)}, or by this one before it was changed; leave --profile out, or stop pid ${run.pid} and start it with this profile`,
+    `pid ${run.pid} is already using this data folder with another (or older) profile than ${resolve(profilePath)}; omit --profile, or stop pid ${run.pid} and start it with this profile`,
   )
 }
 
-/** A stack of this command's own; undefined where another process was first and may be waited for. */
+/** A stack for this command; undefined if another process was first and this one may wait. */
 async function startFor(
   context: Context,
   own: { readonly home: Home; readonly profile: Profile; readonly command: string },
@@ -123,7 +124,7 @@ async function startFor(
   }
 }
 
-/** The outcome of some work, unless the process is told to end first. */
+/** The result of some work; rejects when the process ends first. */
 export function untilEnding<T>(context: Context, work: Promise<T>): Promise<T> {
   const { ending } = context
   return new Promise<T>((resolve, reject) => {

@@ -11,13 +11,13 @@ const hub = {
   installCode: '83FED3407A939723A5C639B26916D505C3B5',
 } as const
 
-/** A call that was made, as a line for a shell, and what came back. */
+/** A call as a shell command, and its response. */
 export interface ShownCall {
   readonly curl: string
   readonly answer: string
 }
 
-/** One login, one customer and one bind through the gateway. */
+/** Makes one login, one customer and one bind call to the gateway. */
 export async function callGateway(
   office: Office,
   { addresses }: GatewayDetail,

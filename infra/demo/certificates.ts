@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
+  type CertifiedKey,
   createAuthority,
   createClientIdentity,
   createServerIdentity,
-  type Identity,
 } from './x509.js'
 
-/** PEM files of a small authority, a server on loopback and a client, in one folder. */
+/** PEM files of a demo authority, a server on loopback and a client, in one folder. */
 export interface Certificates {
   readonly caFile: string
   readonly certFile: string
@@ -16,7 +16,7 @@ export interface Certificates {
   readonly clientKeyFile: string
 }
 
-/** Makes certificates for trying things out on one machine, unless the folder has them. */
+/** Creates certificates for tests on one machine, unless the folder has them. */
 export function demoCertificates(folder: string): Certificates {
   const place = (name: string) => join(folder, name)
   const files: Certificates = {
@@ -35,7 +35,7 @@ export function demoCertificates(folder: string): Certificates {
   return files
 }
 
-function write({ cert, key }: Identity, certFile: string, keyFile: string): void {
+function write({ cert, key }: CertifiedKey, certFile: string, keyFile: string): void {
   writeFileSync(keyFile, key.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 })
   writeFileSync(certFile, cert)
 }

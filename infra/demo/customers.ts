@@ -1,6 +1,6 @@
 import { draw } from './draw.js'
 
-/** The three identifiers that a usage row carries, digits and letters as a CIS writes them. */
+/** The three identifiers of a usage row, in the format of a CIS. */
 export interface MeterReference {
   readonly accountNumber: string
   readonly externalSiteId: string
@@ -27,14 +27,14 @@ const rates = ['RES-FLAT', 'RES-TIER', 'RES-TOU'] as const
 const cycleCount = 20
 
 /**
- * The customers of the demo utility: one site each with an electric meter, three in four with a
- * gas meter besides. The same seed gives the same customers, and a larger count only adds some.
+ * The customers of the demo utility: one site each with an electric meter, three in four also with a
+ * gas meter. The same seed gives the same customers; a larger count adds customers.
  */
 export function demoCustomers(seed: number, count: number): readonly DemoCustomer[] {
   return Array.from({ length: count }, (_, index) => demoCustomer(seed, index))
 }
 
-/** Plain meters without customers, for files of any size; numbers start at `first`. */
+/** Meters without customers, for files of any size; numbers start at `first`. */
 export function numberedMeters(count: number, first = 0): readonly MeterReference[] {
   return Array.from({ length: count }, (_, index) => meterReference(first + index))
 }

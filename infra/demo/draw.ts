@@ -1,6 +1,6 @@
 /**
- * A number from 0 to 2^32 - 1 that depends on nothing but its three arguments, so that any value of
- * a generated file can be computed again without writing the file (murmur3's finalizer).
+ * A number from 0 to 2^32 - 1 that depends only on its arguments (murmur3's finalizer). Any value of
+ * a generated file can be computed again without the file.
  */
 export function draw(seed: number, stream: number, index: number): number {
   let hash = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b)

@@ -14,7 +14,7 @@ export interface OfficeOptions {
   readonly count: number
 }
 
-/** The simulated utility's systems, each a process of its own, by their addresses. */
+/** Addresses of the simulated utility's systems; each runs in its own process. */
 export interface Office extends Readonly<Record<OfficeSystem, string>> {
   readonly certificates: Certificates
   close(): Promise<void>
@@ -31,7 +31,7 @@ const portsWanted = {
   mutual: 8_444,
   operations: 9_464,
 }
-/** What the demo's service account is called and knows; there is nothing behind it to protect. */
+/** The demo's service account; it protects nothing real. */
 export const demoAccount = { name: 'platform', password: 'demo' } as const
 
 /** Starts identity provider, CIS, head-end and MDM of the simulated utility. */
@@ -71,7 +71,7 @@ export async function startOffice(home: Home): Promise<Office> {
   }
 }
 
-/** The sections of a profile that make the gateway serve the simulated utility. */
+/** The profile sections that connect the gateway to the simulated utility. */
 export async function officeSections(office: Office): Promise<Readonly<Record<string, unknown>>> {
   const { certFile, keyFile, caFile } = office.certificates
   const tls = { certFile, keyFile }
@@ -101,8 +101,8 @@ async function freePort(wanted: number): Promise<number> {
 }
 
 /**
- * Takes a port for this process until something listens there, by a name in the kernel: two demos
- * that start at once never choose the same.
+ * Reserves a port for this process with an abstract socket name, so that two demos that start
+ * together never choose the same port.
  */
 function isClaimed(port: number): Promise<boolean> {
   const claim = createServer().unref()

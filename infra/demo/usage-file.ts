@@ -15,26 +15,26 @@ import {
   usageSlots,
 } from './usage-rows.js'
 
-/** What a written file holds, exactly. Quantities are millionths of a unit. */
+/** Exact counts of a written file. Quantities are in millionths of a unit. */
 export interface UsageTally {
   readonly rows: number
   readonly bytes: number
   readonly rowsBad: number
   /** Of the rows without a flaw. */
   readonly quantityMicro: bigint
-  /** Of the rows with a flaw whose TotalUnit column, the fifth and last, reads as a number. */
+  /** Of the rows with a flaw whose fifth column, TotalUnit, is a number. */
   readonly quantityBadMicro: bigint
 }
 
 type MutableTally = { -readonly [K in keyof UsageTally]: UsageTally[K] }
 
 const blockBytes = 4 * 1024 * 1024
-/** No row is longer than its meter's part, its stamp and 32 bytes for quantity and flaw. */
+/** The most bytes of quantity and flaw after the meter's part and the timestamp of a row. */
 const rowRestBytesMax = 32
 
 /**
- * Writes a usage file, gzip where the name ends in `.gz`: several million rows a second, in
- * constant memory. Resolves with the exact tally once the bytes are handed to the system.
+ * Writes a usage file at several million rows a second in constant memory; gzip if the name ends in
+ * `.gz`. Resolves with the exact tally when all bytes are written.
  */
 export async function usageFile(path: string, options: UsageOptions): Promise<UsageTally> {
   const tally = emptyTally()
@@ -55,7 +55,7 @@ function emptyTally(): MutableTally {
   return { rows: 0, bytes: 0, rowsBad: 0, quantityMicro: 0n, quantityBadMicro: 0n }
 }
 
-/** The file's bytes in blocks of some 4 MiB; each is new, and may be kept. */
+/** The file's bytes in blocks of about 4 MiB; each block is a new buffer. */
 function* usageBlocks(options: UsageOptions, tally: MutableTally): Generator<Buffer> {
   const slots = usageSlots(options)
   const stamps = slots.map((slot) => Buffer.from(`${slot.stamp},`))
@@ -88,7 +88,7 @@ interface MeterRun {
   readonly options: UsageOptions
 }
 
-/** All rows of one meter; the sums stay far below 2^53 for one meter, so numbers hold them. */
+/** Writes all rows of one meter. The sums of one meter stay far below 2^53. */
 function writeMeter(run: MeterRun, tally: MutableTally): number {
   const { block, part, stamps, slots, index, options } = run
   const { seed } = options
@@ -115,14 +115,14 @@ function writeMeter(run: MeterRun, tally: MutableTally): number {
   return at
 }
 
-/** For a few dozen bytes a loop is faster than Buffer.copy, which crosses into C++. */
+/** For a few dozen bytes a loop is faster than Buffer.copy, which calls into C++. */
 function copy(from: Buffer, to: Buffer, at: number): number {
   let target = at
   for (let index = 0; index < from.length; index++) to[target++] = from[index] as number
   return target
 }
 
-/** A decimal with three places and a line feed. */
+/** Writes a decimal with three places and a line feed. */
 function writeMilli(milli: number, block: Buffer, at: number): number {
   let units = (milli / 1_000) | 0
   const rest = milli - units * 1_000

@@ -2,20 +2,20 @@ import { createZone, type Wall, type Zone } from '../../schemas/time/zone.js'
 import type { MeterReference } from './customers.js'
 import { draw } from './draw.js'
 
-/** What a generated usage file holds. The same options give the same bytes. */
+/** Contents of a generated usage file. The same options give the same bytes. */
 export interface UsageOptions {
   readonly meters: readonly MeterReference[]
   readonly seed: number
   /** First local day, `YYYY-MM-DD`. */
   readonly firstDay: string
   readonly days: number
-  /** 86400 gives one row for each local day, with a date alone for its stamp. */
+  /** 86400 gives one row for each local day, with a date as its timestamp. */
   readonly intervalSeconds: number
-  /** IANA name of the zone of the wall-clock stamps. */
+  /** IANA name of the zone of the timestamps. */
   readonly zone: string
-  /** `gas` is never negative and warm days are near zero; the default is `electric`. */
+  /** `gas` follows the season, `electric` (the default) the hour of the day. */
   readonly shape?: 'electric' | 'gas'
-  /** Share of the rows, 0 to 1, made unusable, each way in turn; default 0. */
+  /** Share of invalid rows, 0 to 1, with all flaws in equal parts; default 0. */
   readonly badShare?: number
 }
 
@@ -23,13 +23,13 @@ export interface UsageOptions {
 export interface Slot {
   /** Start, epoch seconds. */
   readonly startsAt: number
-  /** Local wall-clock time as it stands in the file, month first, no zero padding. */
+  /** Local wall-clock time as in the file: month first, without zero padding. */
   readonly stamp: string
-  /** Thousandths of a unit that a meter uses at most in it. */
+  /** Peak use of a meter in it, thousandths of a unit. */
   readonly peakMilli: number
 }
 
-/** Every way in which a row can be unusable; `usableQuantity` tells that the fifth column reads. */
+/** Every way in which a row can be invalid. */
 export const flaws = [
   'accountEmpty',
   'siteEmpty',
@@ -54,7 +54,7 @@ export const usageHeader = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,Total
 const daySeconds = 86_400
 const quantityStream = 0x1000_0000
 const flawStream = 0x2000_0000
-/** Thousandths of a kWh in 15 minutes, by local hour: a night low, a morning and an evening peak. */
+/** Thousandths of a kWh per 15 minutes, by local hour: low at night, peaks in morning and evening. */
 const electricByHour = [
   110, 95, 90, 90, 95, 140, 260, 380, 330, 260, 240, 250, 270, 260, 260, 290, 400, 620, 720, 680,
   560, 420, 280, 170,
@@ -79,8 +79,8 @@ export function usageSlots(options: UsageOptions): readonly Slot[] {
 }
 
 /**
- * The rows of a file one by one, for comparing what was written with what is stored; the file
- * itself is written faster by `usageFile`. Meter by meter, each in time order.
+ * The rows of a file one by one, meter by meter in time order, to compare with stored rows.
+ * `usageFile` writes the file itself faster.
  */
 export function* usageRows(options: UsageOptions): Generator<UsageRow> {
   const slots = usageSlots(options)
@@ -100,17 +100,17 @@ export async function* usageLines(options: UsageOptions): AsyncGenerator<string>
   for (const row of usageRows(options)) yield row.line
 }
 
-/** What the meter used of the slot's range, 0 to 65535. */
+/** The meter's use in the slot, as a share of the range, 0 to 65535. */
 export function drawUse(seed: number, meter: number, position: number): number {
   return draw(seed, quantityStream + meter, position) >>> 16
 }
 
-/** Thousandths of a unit: half of the peak and up to one and a half. */
+/** Thousandths of a unit, from half of the peak to one and a half times the peak. */
 export function quantityMilli(use: number, peakMilli: number): number {
   return (peakMilli >>> 1) + Math.floor((use * peakMilli) / 65_536)
 }
 
-/** What is wrong with a row, undefined for almost all of them. */
+/** The flaw of a row; undefined for almost all rows. */
 export function flawAt(options: UsageOptions, meter: number, position: number): Flaw | undefined {
   const badShare = options.badShare ?? 0
   if (badShare <= 0) return undefined
@@ -119,7 +119,7 @@ export function flawAt(options: UsageOptions, meter: number, position: number): 
   return flaws[draw(options.seed + 1, flawStream + meter, position) % flaws.length]
 }
 
-/** A row as it stands in the file, spoilt by its flaw. */
+/** The line of a row, changed by its flaw. */
 export function lineOf(
   row: MeterReference & { readonly stamp: string; readonly flaw: Flaw | undefined },
   milli: number,

@@ -12,7 +12,7 @@ export interface DemoFile extends UsageTally {
 const seed = 20_251_102
 const customersCount = 50
 const zone = 'America/Detroit'
-/** 35 days with the clock change of 2 November 2025 in the fifth week; sent on the day after. */
+/** 35 days that include the clock change of 2 November 2025. */
 const calendar = { firstDay: '2025-10-05', days: 35, zone } as const
 const sentOn = '09112025'
 
@@ -25,9 +25,8 @@ const contents = {
 export const demoFileNames: readonly string[] = Object.keys(contents)
 
 /**
- * Writes the demo utility's files, or some of them, into a folder: 15-minute electric and daily gas
- * reads of 50 customers. Each appears under its name only when it is complete, and then with a
- * done-file that says so.
+ * Writes some or all of the demo utility's files: 15-minute electric and daily gas reads of 50
+ * customers. Each is renamed to its name when complete, and then gets a done-file.
  */
 export async function writeDemoFiles(
   folder: string,

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 
 /** A certificate and its key, PEM. */
-export interface Identity {
+export interface CertifiedKey {
   readonly name: string
   readonly cert: string
   readonly key: KeyObject
@@ -20,29 +20,29 @@ const oids = {
 } as const
 type Oid = keyof typeof oids
 
-/** An authority of its own (RFC 5280), with a P-256 key. */
-export function createAuthority(name: string): Identity {
+/** A self-signed authority (RFC 5280) with a P-256 key. */
+export function createAuthority(name: string): CertifiedKey {
   const constraints = extension('basicConstraints', sequence(der(0x01, Buffer.of(0xff))))
   return issue(name, [constraints], undefined)
 }
 
 /** A certificate for a server on loopback. */
-export function createServerIdentity(authority: Identity): Identity {
+export function createServerIdentity(authority: CertifiedKey): CertifiedKey {
   const names = sequence(der(0x82, Buffer.from('localhost')), der(0x87, Buffer.of(127, 0, 0, 1)))
   const usage = extension('extendedKeyUsage', sequence(oid('serverAuth')))
   return issue('localhost', [extension('subjectAltName', names), usage], authority)
 }
 
 /** A certificate for a client. */
-export function createClientIdentity(authority: Identity, name: string): Identity {
+export function createClientIdentity(authority: CertifiedKey, name: string): CertifiedKey {
   return issue(name, [extension('extendedKeyUsage', sequence(oid('clientAuth')))], authority)
 }
 
 function issue(
   name: string,
   extensions: readonly Buffer[],
-  authority: Identity | undefined,
-): Identity {
+  authority: CertifiedKey | undefined,
+): CertifiedKey {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const algorithm = sequence(oid('ecdsaWithSha256'))
   const now = Date.now()
@@ -84,7 +84,7 @@ function oid(name: Oid): Buffer {
   return der(0x06, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]))
 }
 
-/** Seven bits a byte, highest first, all but the last marked. */
+/** Seven bits per byte, highest first; all but the last byte have the high bit set. */
 function base128(number: number): number[] {
   const bytes = [number & 0x7f]
   for (let rest = number >>> 7; rest > 0; rest >>>= 7) bytes.unshift((rest & 0x7f) | 0x80)

@@ -5,7 +5,7 @@ import { judgeRecord, type RecordFeed, storeColumn } from '../../schemas/record-
 import { type RecordCode, recordCodes } from '../../schemas/record-value.js'
 import { packageRoot } from '../package-root.js'
 
-/** A column of a feed as a sender needs to know it. */
+/** A column of a feed for senders. */
 export interface ColumnShown {
   readonly name: string
   readonly holds: string
@@ -26,7 +26,7 @@ const usageColumns: Readonly<Record<string, readonly [holds: string, written: st
   AccountNumber: ['contract account', 'identifier'],
   ExternalSiteID: ['premise', 'identifier'],
   MeterID: ['permanent and unique meter identifier', 'identifier'],
-  TimeStamp: ['start of the interval, on the wall clock of the meter', 'day and time, or day'],
+  TimeStamp: ['start of the interval in local time of the meter', 'day and time, or day'],
   TotalUnit: ['quantity of the interval, in the unit of the profile', 'number'],
 }
 const usageKey: readonly string[] = ['MeterID', 'TimeStamp']
@@ -80,7 +80,7 @@ const statements = readdirSync(migrations)
   .map((name) => readFileSync(join(migrations, name), 'utf8'))
   .join('\n')
 
-/** The comment of the column in the feed's view, without details that only queries need. */
+/** The comment of the column in the feed's view, without details for queries only. */
 function holdsOf({ view }: RecordFeed, name: string): string {
   const from = statements.lastIndexOf(`VIEW {database}.${view}{onCluster} (`)
   const columns = statements.slice(from, statements.indexOf('\n)', from))

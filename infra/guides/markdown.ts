@@ -1,4 +1,4 @@
-/** A table as the formatter of the project leaves it: columns of one width, no bare markup in a cell. */
+/** A Markdown table with columns of equal width and escaped cells. */
 export function renderMarkdownTable(
   titles: readonly string[],
   rows: readonly (readonly string[])[],
@@ -12,7 +12,7 @@ export function renderMarkdownTable(
     .join('\n')
 }
 
-/** Text between fences. */
+/** A fenced code block. */
 export function fence(text: string, language = ''): string {
   return `\`\`\`${language}\n${text}\n\`\`\``
 }

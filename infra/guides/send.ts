@@ -11,7 +11,7 @@ import { type ColumnShown, columnsOf } from './columns.js'
 import { fence, renderMarkdownTable } from './markdown.js'
 import { sendPreface } from './send-preface.js'
 
-/** What is wrong in the bad example of each feed: the good file with one value changed. */
+/** The bad example of each feed is the good file with one changed value. */
 interface Mistake {
   /** Physical line, the header being 1. */
   readonly line: number
@@ -36,17 +36,22 @@ const mistakes: Readonly<Record<FeedName, Mistake>> = {
   Holidays: { line: 2, column: 'Date', value: '1/1/2026' },
 }
 
-/** What no description of one column can say. */
+/** Rules about more than one column. */
 const notes: Readonly<Partial<Record<FeedName, string>>> = {
   RateTou: `
-\`DayType\`: \`Weekday\` is Monday to Friday without holidays, \`Weekend\` Saturday and Sunday without
-holidays, \`Holiday\` each day that \`Holidays\` lists, \`WeekendHoliday\` the days of both, \`All\` every day.
-Where it is empty or left out \`Name\` may say it (\`M-F\`, \`Wknd/Holiday\`), else it is \`Weekday\`.
+\`DayType\` has these values:
 
-Weekends and holidays are off-peak: the row whose \`Name\` is \`Off-Peak\`, of which the letters alone count,
-is also the price of every hour of its season and component that no row for that day covers. Without such a
-row each hour of working days, weekends and holidays has to have one, or the file is refused
-(\`HOUR_UNCOVERED\`).
+- \`Weekday\`: Monday to Friday without holidays.
+- \`Weekend\`: Saturday and Sunday without holidays.
+- \`Holiday\`: the days in \`Holidays\`.
+- \`WeekendHoliday\`: weekends and holidays.
+- \`All\`: every day.
+
+If it is empty or left out, \`Name\` may imply it (\`M-F\`, \`Wknd/Holiday\`); the default is \`Weekday\`.
+
+Hours without a row are off-peak. They have the price of the row \`Off-Peak\` of the same season and
+component; only the letters of that name matter. Without that row, each hour of working days, weekends
+and holidays needs a row. Otherwise the file is rejected (\`HOUR_UNCOVERED\`).
 `,
 }
 
@@ -54,7 +59,7 @@ const golden = join(packageRoot(import.meta.url), 'test', 'golden')
 const nameOf = (feed: string) => `DEMO_05022026_${feed}.csv`
 const goodText = (feed: string) => readFileSync(join(golden, nameOf(feed)), 'utf8')
 
-/** The guide for those who send files, as Markdown: each example is judged as `check` judges it. */
+/** The guide for senders of files, as Markdown; each example is checked as `tieline check` does. */
 export async function renderSend(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'tieline-guide-'))
   try {
@@ -69,9 +74,9 @@ export async function renderSend(): Promise<string> {
 async function renderFeed(name: FeedName, folder: string): Promise<string> {
   const good = goodText(name)
   const bad = withMistake(good, mistakes[name])
-  const [judgedGood, judgedBad] = [
-    await judge(name, good, join(folder, 'good')),
-    await judge(name, bad, join(folder, 'bad')),
+  const [checkedGood, checkedBad] = [
+    await checkExample(name, good, join(folder, 'good')),
+    await checkExample(name, bad, join(folder, 'bad')),
   ]
   const [header = [], row = []] = good.split('\n', 2).map(parseRow)
   const badLine = bad.split('\n')[mistakes[name].line - 1]
@@ -82,10 +87,10 @@ async function renderFeed(name: FeedName, folder: string): Promise<string> {
     ...(notes[name] === undefined ? [] : [notes[name].trimEnd()]),
     `\nGood, \`${nameOf(name)}\`:\n`,
     fence(good.trimEnd(), 'csv'),
-    `\n${fence(renderVerdict(judgedGood))}`,
+    `\n${fence(renderVerdict(checkedGood))}`,
     `\nBad, with line ${mistakes[name].line} as:\n`,
     fence(badLine ?? '', 'csv'),
-    `\n${fence(renderVerdict(judgedBad))}`,
+    `\n${fence(renderVerdict(checkedBad))}`,
     '',
   ].join('\n')
 }
@@ -99,8 +104,8 @@ function withMistake(text: string, { line, column, value }: Mistake): string {
   return lines.with(line - 1, quoted.join(',')).join('\n')
 }
 
-/** A file judged with the other files of its set, where it has one. */
-async function judge(name: FeedName, text: string, folder: string): Promise<Checked> {
+/** Checks a file together with the other files of its set. */
+async function checkExample(name: FeedName, text: string, folder: string): Promise<Checked> {
   const set = recordFeedOf(name)?.schedule?.set
   const others = feedNames.filter(
     (one) => set !== undefined && one !== name && recordFeedOf(one)?.schedule?.set === set,
@@ -112,16 +117,16 @@ async function judge(name: FeedName, text: string, folder: string): Promise<Chec
   }
   const profile = readProfile(demoProfilePath)
   const options = { profile, folder, now: () => new Date() }
-  const [judged] = await checkAll(paths, profile, () => options)
-  return judged as Checked
+  const [checked] = await checkAll(paths, profile, () => options)
+  return checked as Checked
 }
 
 function renderVerdict({ receipt, badRows }: Checked): string {
   const { status, reason, rows, held } = receipt
   const counts = { accepted: rows.accepted, rejected: rows.rejected, held: held?.rows ?? 0 }
-  const told = Object.entries(counts).map(([name, count]) => `${count} ${name}`)
+  const parts = Object.entries(counts).map(([name, count]) => `${count} ${name}`)
   return [
-    `${status}: of its rows ${told.join(', ')}`,
+    `${status}: ${parts.join(', ')}`,
     ...(reason ? [reason] : []),
     ...badRows.map(
       ({ line, column, code, detail }) => `line ${line}, ${column}: ${code}: ${detail}`,
@@ -131,10 +136,10 @@ function renderVerdict({ receipt, badRows }: Checked): string {
 
 function aboutOf(feed: Feed): string {
   if (feed.kind === 'usage') {
-    return 'Reads of meters; the rows of a meter stand in the order of time. View `usage`.'
+    return 'Reads of meters; the rows of a meter are in order of time. View `usage`.'
   }
-  const total = feed.total === undefined ? '' : ` The sum of \`${feed.total}\` is proved.`
-  const whole = 'Complete: each file replaces the one before, or is refused whole.'
+  const total = feed.total === undefined ? '' : ` The receipt has the sum of \`${feed.total}\`.`
+  const whole = 'Complete: each file replaces the previous one, or is rejected as a whole.'
   const added = 'A later row of the same key replaces an earlier one.'
   return `${feed.schedule === undefined ? added : whole}${total} View \`${feed.view}\`.`
 }

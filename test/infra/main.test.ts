@@ -4,30 +4,27 @@ import { t } from 'tap'
 import { createFolder } from '../rig/folder.js'
 import { tieline } from './command-line.js'
 
-t.test(
-  'what is wrong is said at once, each problem on a line of its own, and exit code 1',
-  async (t) => {
-    const folder = t.testdir({
-      'profile.yaml': 'companyCodes: []\ntimeZone: Mars/Base\nextra: 1\n',
-    })
-    const home = join(folder, 'data')
-    const profile = join(folder, 'profile.yaml')
-    const aLineEach = /^tieline: [A-Z_]+: [^\n]+\n( {2}[^\n]+\n)*$/
-    const absent = await tieline('load', join(folder, 'absent.csv'), '--home', home)
-    t.match(absent, { code: 1, stderr: aLineEach })
-    t.match(absent.stderr, /absent\.csv/)
-    const wrong = await tieline('up', '--home', home, '--profile', profile)
-    t.match(wrong, { code: 1, stderr: aLineEach })
-    for (const path of ['companyCodes', 'timeZone', 'extra']) t.match(wrong.stderr, path)
-    const nowhere = await tieline('up', '--home', '/proc/none')
-    t.match(nowhere, { code: 1, stderr: aLineEach })
-    writeFileSync(join(folder, 'torn.yaml'), 'a: [1')
-    const torn = await tieline('up', '--home', home, '--profile', join(folder, 'torn.yaml'))
-    t.match(torn, { code: 1, stderr: aLineEach })
-  },
-)
+t.test('each problem is reported at once on its own line, with exit code 1', async (t) => {
+  const folder = t.testdir({
+    'profile.yaml': 'companyCodes: []\ntimeZone: Mars/Base\nextra: 1\n',
+  })
+  const home = join(folder, 'data')
+  const profile = join(folder, 'profile.yaml')
+  const aLineEach = /^tieline: [A-Z_]+: [^\n]+\n( {2}[^\n]+\n)*$/
+  const absent = await tieline('load', join(folder, 'absent.csv'), '--home', home)
+  t.match(absent, { code: 1, stderr: aLineEach })
+  t.match(absent.stderr, /absent\.csv/)
+  const wrong = await tieline('up', '--home', home, '--profile', profile)
+  t.match(wrong, { code: 1, stderr: aLineEach })
+  for (const path of ['companyCodes', 'timeZone', 'extra']) t.match(wrong.stderr, path)
+  const nowhere = await tieline('up', '--home', '/proc/none')
+  t.match(nowhere, { code: 1, stderr: aLineEach })
+  writeFileSync(join(folder, 'torn.yaml'), 'a: [1')
+  const torn = await tieline('up', '--home', home, '--profile', join(folder, 'torn.yaml'))
+  t.match(torn, { code: 1, stderr: aLineEach })
+})
 
-t.test('help tells what each command does', async (t) => {
+t.test('help describes each command', async (t) => {
   const help = await tieline('--help')
   t.equal(help.code, 0)
   for (const name of ['up', 'load', 'sql', 'status', 'doctor', 'demo']) {
@@ -40,7 +37,7 @@ t.test('help tells what each command does', async (t) => {
   t.equal((await tieline('no-such-command')).code, 1)
 })
 
-t.test('a command that only reads makes no data folder where a name is a slip', async (t) => {
+t.test('a command that only reads creates no data folder for a mistyped name', async (t) => {
   const home = join(createFolder(t), 'dtaa')
   for (const command of [['status'], ['sql', 'SELECT 1'], ['unlock', '7'], ['compare']]) {
     const run = await tieline(...command, '--home', home)

@@ -8,11 +8,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { bill as billCommand } from '../../infra/commands/bill.js'
-import { compare } from '../../infra/commands/compare.js'
+import { billCommand } from '../../infra/commands/bill.js'
+import { compareCommand } from '../../infra/commands/compare.js'
 import type { Context } from '../../infra/commands/context.js'
 import { dictionary } from '../../infra/commands/dictionary.js'
-import { explain } from '../../infra/commands/explain.js'
+import { explainCommand } from '../../infra/commands/explain.js'
 import { status } from '../../infra/commands/status.js'
 import { packageRoot } from '../../infra/package-root.js'
 import { recordPeriod } from '../../pipeline/bills/periods.js'
@@ -189,42 +189,42 @@ const commandContext: Omit<Context, 'print'> = {
   say: () => undefined,
 }
 
-t.test('a person asks for bills by command, and is told what to mend', async (t) => {
+t.test('a command computes bills and reports invalid options', async (t) => {
   const printed: string[] = []
   const context: Context = { ...commandContext, print: (text) => printed.push(text) }
   const json = false
   const asked = { cycle: own.rate, period: '2026-01-01', json }
   t.equal(await billCommand(context, asked), 0)
-  t.equal(await explain(context, { account: 'AOWN', period: '2026-01-01', json }), 0)
+  t.equal(await explainCommand(context, { account: 'AOWN', period: '2026-01-01', json }), 0)
   t.match(printed, [
-    /^cycle OWN, 2026-01-01 to 2026-01-31: 1 of 1 bills, 126.36 dollars in all, .*\nnothing of the period was billed yet$/,
-    /^account AOWN, meter MOWN, cycle OWN\n[\s\S]*computed 126.36\nnothing was billed yet$/,
+    /^cycle OWN, 2026-01-01 to 2026-01-31: 1 of 1 bills, 126.36 dollars in total, .*\nno billed amounts to compare with yet$/,
+    /^account AOWN, meter MOWN, cycle OWN\n[\s\S]*computed 126.36\nno billed amount to compare with yet$/,
   ])
   const refused = (more: object) => () => billCommand(context, { ...asked, ...more })
   const wrong: readonly [() => Promise<number>, RegExp][] = [
     [refused({ cycle: '99' }), /^CONFIG: .*cycle 99 .*BillingCycles file/],
-    [refused({ period: '1/1/2026' }), /--period 1\/1\/2026 is no day; write/],
-    [refused({ period: '2026-02-30' }), /--period 2026-02-30 is no day/],
+    [refused({ period: '1/1/2026' }), /--period 1\/1\/2026 is not a day; write/],
+    [refused({ period: '2026-02-30' }), /--period 2026-02-30 is not a day/],
     [refused({ period: '2026-01-02' }), /from 2026-01-01 to 2026-01-31/],
-    [refused({ asOf: '2026-02-05' }), /--as-of 2026-02-05 is no instant/],
+    [refused({ asOf: '2026-02-05' }), /--as-of 2026-02-05 is not a time/],
     [
       refused({ asOf: '+275760-09-13T00:00:00Z' }),
-      /--as-of \+275760-09-13T00:00:00Z is no instant/,
+      /--as-of \+275760-09-13T00:00:00Z is not a time/,
     ],
     [
-      () => compare(context, { cycle: '99', json }),
+      () => compareCommand(context, { cycle: '99', json }),
       /^CONFIG: .*nothing of cycle "99" to compare; the cycles of registered meters are/,
     ],
     [
-      () => explain(context, { account: 'AOWN', period: '2026-02-30', json }),
-      /2026-02-30 is no day/,
+      () => explainCommand(context, { account: 'AOWN', period: '2026-02-30', json }),
+      /2026-02-30 is not a day/,
     ],
     [
-      () => explain(context, { account: 'AOWN', period: '2026-02-01', json }),
+      () => explainCommand(context, { account: 'AOWN', period: '2026-02-01', json }),
       /begin on 2026-01-01$/,
     ],
     [
-      () => explain(context, { account: 'Z', period: '2026-01-01', json }),
+      () => explainCommand(context, { account: 'Z', period: '2026-01-01', json }),
       /Z has no bill .*none at all/,
     ],
   ]
@@ -234,10 +234,10 @@ t.test('a person asks for bills by command, and is told what to mend', async (t)
 t.test('a person compares the rates of a cycle, and asks what is in the views', async (t) => {
   const printed: string[] = []
   const context: Context = { ...commandContext, print: (text) => printed.push(text) }
-  t.equal(await compare(context, { cycle: 'TWIN', json: false }), 0)
-  t.equal(await compare(context, { cycle: 'TWIN', json: true }), 0)
+  t.equal(await compareCommand(context, { cycle: 'TWIN', json: false }), 0)
+  t.equal(await compareCommand(context, { cycle: 'TWIN', json: true }), 0)
   t.equal(await dictionary(context), 0)
-  t.match(printed[0], /^1 meters, \d+ rate codes: \d+ of \d+ comparisons are whole/)
+  t.match(printed[0], /^1 meters, \d+ rate codes: \d+ of \d+ comparisons are complete/)
   t.match(printed[0], /\nTWIN +2026-01-01 +2026-01-31 +1$/m)
   t.match(JSON.parse(printed[1] ?? ''), { meters: 1, cycles: [{ cycleId: 'TWIN', periods: 1 }] })
   const page = join(packageRoot(import.meta.url), 'infra', 'schema', 'views', 'dictionary.md')

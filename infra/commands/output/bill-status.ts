@@ -1,17 +1,18 @@
 import type { Store } from '../../../pipeline/store/clickhouse.js'
+import { sql } from '../../../pipeline/store/sql.js'
 import type { Profile } from '../../../schemas/settings/profile.js'
-import { type Column, grouped } from './table.js'
+import { grouped, type TableColumn } from './table.js'
 
-/** A cycle's bills: those computed last, those that cannot be computed, or that it has no period. */
+/** Bills of a cycle: published, failing, or without a period for today. */
 export interface BillsShown {
   readonly cycle: string
-  /** First and last day; empty where the cycle has no period for today, or its rates are not compared. */
+  /** First and last day; empty without a period, and for a failing comparison. */
   readonly first: string
   readonly last: string
   readonly state: 'published' | 'failing' | 'no period'
-  /** When they were published, or failed first. */
+  /** Time of publication, or of the first failure. */
   readonly since: string
-  /** Bills with a total, and all of them. */
+  /** Bills with a total, and all bills. */
   readonly billed: string
   readonly bills: string
   readonly failures: number
@@ -20,7 +21,7 @@ export interface BillsShown {
   readonly detail: string
 }
 
-export const billColumns: readonly Column<BillsShown>[] = [
+export const billColumns: readonly TableColumn<BillsShown>[] = [
   { title: 'cycle', cell: ({ cycle }) => cycle },
   { title: 'period', cell: ({ first, last }) => (first === '' ? '' : `${first} to ${last}`) },
   { title: 'bills', cell: ({ state }) => state },
@@ -32,17 +33,16 @@ export const billColumns: readonly Column<BillsShown>[] = [
     right: true,
     cell: ({ failures }) => (failures === 0 ? '' : grouped(failures)),
   },
-  { title: 'tried again', cell: ({ retryAt }) => retryAt },
-  { title: 'why', cell: ({ code }) => code },
+  { title: 'next attempt', cell: ({ retryAt }) => retryAt },
+  { title: 'reason', cell: ({ code }) => code },
 ]
 
-/** The latest run of each cycle, periods and comparisons whose run fails, and cycles without a period for today. */
+/** The latest run of each cycle, failing runs and comparisons, and cycles without a period for today. */
 export function readBills(store: Store, profile: Profile): Promise<readonly BillsShown[]> {
-  const { companyCodes, timeZone: zone } = profile
-  return store.rows<BillsShown>({ sql: billsSql, parameters: { companyCodes, zone } })
+  return store.rows<BillsShown>({ sql: billsSql(profile) })
 }
 
-const billsSql = `SELECT * FROM (
+const billsSql = ({ companyCodes, timeZone }: Profile) => sql`SELECT * FROM (
 SELECT billing_cycle_id AS cycle, toString(start_date) AS first, toString(last_date) AS last,
     'published' AS state, formatDateTime(published_at, '%F %T') AS since,
     toString(r.bills['computed'] + r.bills['incomplete'] + r.bills['projected']) AS billed,
@@ -55,7 +55,7 @@ FROM (SELECT * FROM bill_state FINAL WHERE failures > 0) AS s
 ANY LEFT JOIN billing_cycle AS c ON c.billing_cycle_id = s.billing_cycle_id AND c.start_date = s.start_date
 UNION ALL
 SELECT billing_cycle_id, '', '', 'failing', formatDateTime(since, '%F %T'), '', '', failures,
-    formatDateTime(retry_at, '%F %T'), toString(code), concat('its rates are not compared: ', detail)
+    formatDateTime(retry_at, '%F %T'), toString(code), concat('rate comparison failed: ', detail)
 FROM (SELECT * FROM comparison_state FINAL WHERE failures > 0)
 UNION ALL
 SELECT toString(t.billing_cycle_id), '', '', 'no period', '', '', '', 0, '', 'NO_PERIOD',
@@ -63,7 +63,7 @@ SELECT toString(t.billing_cycle_id), '', '', 'no period', '', '', '', 0, '', 'NO
 FROM tenancy AS t FINAL
 WHERE valid_to IS NULL AND (SELECT count() FROM billing_cycle) > 0 AND billing_cycle_id NOT IN (
     SELECT billing_cycle_id FROM billing_cycle
-    WHERE company_code IN {companyCodes:Array(String)} AND toDate(now(), {zone:String}) BETWEEN start_date AND last_date)
+    WHERE company_code IN ${companyCodes} AND toDate(now(), ${timeZone}) BETWEEN start_date AND last_date)
 GROUP BY t.billing_cycle_id
 )
 ORDER BY cycle, first, state`

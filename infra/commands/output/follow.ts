@@ -9,23 +9,23 @@ import type { Receipt } from '../../../schemas/receipt.js'
 import type { InUse } from '../use-stack.js'
 import { createBar } from './progress.js'
 
-/** A file on its way in. */
+/** A file to load. */
 export interface Arriving {
   readonly name: string
   readonly bytes: number
-  /** Brings the file in, or waits until it has come in, and returns its arrival. */
+  /** Submits the file, or waits until it is received, and returns its arrival. */
   readonly arrive: (submission: Submission) => Promise<number>
 }
 
-/** A file that has ended. */
+/** A finished file. */
 export interface Followed {
   readonly arrival: number
   readonly receipt: Receipt
 }
 
 /**
- * Follows files with one progress bar for all of them until each is settled, and says what they wait
- * for when a server or the disk holds them up. Returns the receipts in the order of the files.
+ * Follows files with one progress bar until each is finished, and reports why a file is waiting.
+ * Returns the receipts in the order of the files.
  */
 export async function followFiles(
   stack: InUse,
@@ -54,10 +54,10 @@ export async function followFiles(
   }
 }
 
-/** What goes on while a file has a status, for people. */
+/** Words of the progress bar for a status. */
 const words: Readonly<Record<string, string>> = { arrived: 'reading', received: 'loading' }
 
-/** Adds the states of all files up for the one bar, each file by its share of rows loaded. */
+/** Adds up the progress of all files for one bar: each file by its share of loaded rows. */
 function createBoard(
   files: readonly Arriving[],
   say: (text: string) => void,
@@ -83,19 +83,19 @@ function createBoard(
       bar.update({ bytesDone: Math.round(bytesDone), bytesTotal, rowsLoaded, status })
       if (bar.isShown || wait === undefined || wait.code === said) return
       said = wait.code
-      say(`${file.name} waits: ${wait.code}: ${wait.detail}`)
+      say(`${file.name} is waiting: ${wait.code}: ${wait.detail}`)
     },
     stop: bar.stop,
   }
 }
 
-/** A wait in the few words that a line has room for: a fault's meaning up to its first full stop. */
+/** A wait in one short line: the first sentence of the fault's meaning. */
 function briefly({ code, since }: WaitCause): string {
   const [what = ''] = faultCodes[code].meaning.split('. ')
-  return `waits since ${since.toTimeString().slice(0, 8)}: ${what}`
+  return `waiting since ${since.toTimeString().slice(0, 8)}: ${what}`
 }
 
-/** How much of a file is done, 0 to 1; rows cannot be counted before it has been read once. */
+/** Progress of a file, 0 to 1; its rows are unknown until it was read once. */
 function shareDone(state: Progress): number {
   if (state.receipt !== undefined) return 1
   return state.rowsTotal ? Math.min(state.rowsLoaded / state.rowsTotal, 1) : 0

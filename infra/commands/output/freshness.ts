@@ -1,7 +1,8 @@
 import type { Store } from '../../../pipeline/store/clickhouse.js'
+import { sql, typed } from '../../../pipeline/store/sql.js'
 import type { Profile } from '../../../schemas/settings/profile.js'
 
-export interface Freshness {
+export interface DataAge {
   readonly company_code: string
   readonly commodity: string
   readonly newest: string
@@ -10,17 +11,17 @@ export interface Freshness {
   readonly late: boolean
 }
 
-/** How new the data of each company and commodity is. */
-export function readFreshness(store: Store, { usage }: Profile): Promise<readonly Freshness[]> {
-  return store.rows({ sql: freshnessSql, parameters: { lateAfterHours: usage.lateAfterHours } })
+/** The newest interval of each company and commodity. */
+export function readDataAges(store: Store, { usage }: Profile): Promise<readonly DataAge[]> {
+  return store.rows({ sql: agesSql(usage.lateAfterHours) })
 }
 
-/** A read of a time to come is none of the newest: it would call the data fresh until then. */
-const freshnessSql = `SELECT company_code, feed AS commodity,
+/** A read with a future time counts from its reception: else the data would look fresh until then. */
+const agesSql = (lateAfterHours: number) => sql`SELECT company_code, feed AS commodity,
     max(least(last_interval_end, received_at)) AS newest_end,
     formatDateTime(newest_end, '%F %T') AS newest,
     toInt32(dateDiff('hour', newest_end, now())) AS age_hours,
-    age_hours > {lateAfterHours:Float64} AS late
+    age_hours > ${typed('Float64', lateAfterHours)} AS late
 FROM file_load
 WHERE status = 'published' AND last_interval_end IS NOT NULL
 GROUP BY company_code, feed

@@ -2,9 +2,8 @@ import { SingleBar } from 'cli-progress'
 import { bytesText, grouped } from './table.js'
 
 export interface Bar {
-  /** Whether somebody sees it. */
+  /** Whether standard error is a terminal. */
   readonly isShown: boolean
-  /** `done` of `total` bytes, with rows loaded so far and some words on what is going on. */
   update(state: BarState): void
   stop(): void
 }
@@ -16,10 +15,10 @@ export interface BarState {
   readonly status: string
 }
 
-/** The usual words of a status; it stands first, so that a narrow terminal cuts off the rest. */
+/** Width of the usual status; it comes first because a narrow terminal cuts off the end. */
 const statusWidth = 11
 
-/** A progress bar on standard error where that is a terminal, nothing where it is not. */
+/** A progress bar on standard error; does nothing if that is not a terminal. */
 export function createBar(): Bar {
   if (!process.stderr.isTTY)
     return { isShown: false, update: () => undefined, stop: () => undefined }

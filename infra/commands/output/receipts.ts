@@ -1,9 +1,9 @@
 import type { Checked } from '../../../pipeline/check/checking.js'
 import type { BadRow } from '../../../pipeline/check/row-reading.js'
 import type { Receipt } from '../../../schemas/receipt.js'
-import { type Column, grouped, printable, renderTable } from './table.js'
+import { grouped, printable, renderTable, type TableColumn } from './table.js'
 
-const columns: readonly Column<Receipt>[] = [
+const columns: readonly TableColumn<Receipt>[] = [
   { title: 'file', cell: (receipt) => receipt.fileName },
   { title: 'status', cell: (receipt) => receipt.status },
   { title: 'read', right: true, cell: (receipt) => grouped(receipt.rows.read) },
@@ -16,7 +16,7 @@ const columns: readonly Column<Receipt>[] = [
   { title: 'seconds', right: true, cell: (receipt) => receipt.seconds?.toFixed(2) ?? '' },
 ]
 
-/** The receipts as a table, below it why files were not published and what else is said of them. */
+/** The receipts as a table, followed by reasons and notes. */
 export function renderReceipts(receipts: readonly Receipt[]): string {
   const lines = receipts.flatMap(({ fileName, reason, notes = [] }) =>
     [...(reason ? [reason] : []), ...notes].map((line) => printable(`${fileName}: ${line}`)),
@@ -24,14 +24,14 @@ export function renderReceipts(receipts: readonly Receipt[]): string {
   return [renderTable(columns, receipts), ...lines].join('\n')
 }
 
-/** A receipt with the paths at which it lies, for the person who handed the file over. */
+/** A receipt with the paths of its files. */
 export interface EndedFile extends Receipt {
   readonly receiptPath: string
-  /** There where rows were rejected. */
+  /** Present if rows were rejected. */
   readonly rejectsPath?: string
 }
 
-/** The receipts of files that were handed over, and where to read on. */
+/** The receipts of submitted files with the paths of receipts and rejects. */
 export function renderEnded(ended: readonly EndedFile[]): string {
   const paths = ended.flatMap(({ receiptPath, rejectsPath }) => [
     `receipt  ${printable(receiptPath)}`,
@@ -40,7 +40,7 @@ export function renderEnded(ended: readonly EndedFile[]): string {
   return [renderReceipts(ended), '', ...paths].join('\n')
 }
 
-const badRowColumns: readonly Column<BadRow>[] = [
+const badRowColumns: readonly TableColumn<BadRow>[] = [
   { title: 'line', right: true, cell: ({ line }) => grouped(line) },
   { title: 'column', cell: ({ column }) => column },
   { title: 'code', cell: ({ code }) => code },
@@ -48,7 +48,7 @@ const badRowColumns: readonly Column<BadRow>[] = [
   { title: 'detail', cell: ({ detail }) => detail },
 ]
 
-/** What files would get, how the order of their dates is known, and the first bad rows of each. */
+/** The receipts of checked files, the proof of their date order, and their first rejected rows. */
 export function renderChecked(checked: readonly Checked[]): string {
   const receipts = renderReceipts(checked.map(({ receipt }) => receipt))
   const proofs = checked.flatMap(({ receipt: { fileName, dateOrderProof } }) =>
@@ -56,7 +56,7 @@ export function renderChecked(checked: readonly Checked[]): string {
   )
   const bad = checked.flatMap(({ receipt: { fileName, rows }, badRows }) => {
     if (badRows.length === 0) return []
-    const title = `${printable(fileName)}: ${badRows.length} of ${grouped(rows.rejected)} bad rows`
+    const title = `${printable(fileName)}: ${badRows.length} of ${grouped(rows.rejected)} rejected rows`
     return [`\n${title}`, renderTable(badRowColumns, badRows)]
   })
   return [receipts, ...proofs, ...bad].join('\n')

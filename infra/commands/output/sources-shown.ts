@@ -1,7 +1,7 @@
 import type { SourceState } from '../../../pipeline/sources/state.js'
 import type { Profile } from '../../../schemas/settings/profile.js'
 
-/** A source of the profile: polled, paused, or failing and why. */
+/** A source of the profile and its state. */
 export interface SourceShown {
   readonly name: string
   readonly kind: string
@@ -13,7 +13,7 @@ export interface SourceShown {
   readonly retryAt: string
 }
 
-/** What is known of each source, for people. */
+/** The state of each source for display. */
 export function showSources(
   { sources }: Profile,
   states: ReadonlyMap<string, SourceState>,

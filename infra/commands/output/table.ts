@@ -1,12 +1,12 @@
-/** One column of a table; numbers stand to the right. */
-export interface Column<T> {
+/** One column of a table; numbers are right-aligned. */
+export interface TableColumn<T> {
   readonly title: string
   readonly right?: boolean
   readonly cell: (row: T) => string
 }
 
-/** A table for a terminal: a heading, a rule, one line a row, widths as needed. */
-export function renderTable<T>(columns: readonly Column<T>[], rows: readonly T[]): string {
+/** A table for a terminal: heading, rule, one line per row. */
+export function renderTable<T>(columns: readonly TableColumn<T>[], rows: readonly T[]): string {
   const grid = rows.map((row) => columns.map((column) => printable(column.cell(row))))
   const widths = columns.map((column, index) =>
     Math.max(column.title.length, ...grid.map((cells) => cells[index]?.length ?? 0)),
@@ -20,14 +20,14 @@ export function renderTable<T>(columns: readonly Column<T>[], rows: readonly T[]
   return [line(columns.map((column) => column.title)), rule, ...grid.map(line)].join('\n')
 }
 
-/** 1234567 as 1,234,567; a decimal's digits behind the point stay as they are. */
+/** 1234567 as 1,234,567; decimal places are unchanged. */
 export function grouped(value: number | string | bigint): string {
   const [whole = '', rest] = String(value).split('.')
   const digits = whole.replace(/\B(?=(\d{3})+$)/g, ',')
   return rest === undefined ? digits : `${digits}.${rest}`
 }
 
-/** Bytes in the largest unit that leaves a number above 1. */
+/** Bytes in the largest unit with a value of at least 1. */
 export function bytesText(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'] as const
   let value = bytes
@@ -39,7 +39,7 @@ export function bytesText(bytes: number): string {
   return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`
 }
 
-/** A sender's text on a terminal: unseen characters could steer it, or break its line. */
+/** Replaces control characters: a sender's text could control the terminal or break a line. */
 export function printable(text: string): string {
   return text.replace(/\p{C}/gu, '?')
 }

@@ -29,8 +29,8 @@ interface Meter {
 
 /**
  * The simulated AMI head-end: `GET /locations/<slid>` (`SLID-<site>`), `GET /meters/<id>`,
- * `POST /actions`, `GET /actions` for how many it has had. With the fault `late` an action is done
- * at once and answered late, as by a radio network that loses the answer; `missing` answers pending.
+ * `POST /actions`, and `GET /actions` for the ids of all actions. With the fault `late` it performs an
+ * action at once and responds late, like a slow radio network; with `missing` it responds pending.
  */
 export function createDemoAmi({ port, seed, count }: AmiOptions): Promise<OfficeServer> {
   const meters = new Map<string, Meter>()

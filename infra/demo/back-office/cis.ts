@@ -8,8 +8,8 @@ export interface CisOptions {
 }
 
 /**
- * The simulated CIS: `GET /customers/<clientId>`, `PUT` the same to change one. It says whether a
- * customer is locked only where one is, so that the service's own count is seen at work too.
+ * The simulated CIS: `GET /customers/<clientId>`, and `PUT` to change a customer. It sends `locked`
+ * only for locked customers, so that the gateway's own lock is in use as well.
  */
 export function createDemoCis({ port, seed, count }: CisOptions): Promise<OfficeServer> {
   const people = new Map<string, Person>(demoPeople(seed, count))

@@ -15,8 +15,8 @@ const tokenRequest = z.object({
 })
 
 /**
- * The simulated identity provider: discovery, keys, `POST /token` for a customer as if that customer
- * had signed in, `POST /rotate` for a new key. It stands in for a login page, nothing else.
+ * The simulated identity provider: discovery, keys, `POST /token` for the token of a customer without
+ * a login page, and `POST /rotate` for a new key.
  */
 export async function createDemoIdp(port: number): Promise<OfficeServer> {
   const keys = [createKey()]

@@ -9,12 +9,12 @@ export interface MdmOptions {
   readonly count: number
 }
 
-/** However far back it is asked, it has this much. */
+/** Every response covers this many days. */
 const daysKept = 3
 
 /**
- * The simulated MDM: `GET /usage?meterId&from&to` answers one read an hour in the usage layout,
- * `GET /usage.ndjson` the same as NDJSON; `GET /asked` tells which meters it was asked for.
+ * The simulated MDM: `GET /usage?meterId&from&to` returns hourly reads in the usage layout,
+ * `GET /usage.ndjson` the same as NDJSON, and `GET /asked` the requested meters.
  */
 export function createDemoMdm({ port, seed, count }: MdmOptions): Promise<OfficeServer> {
   const meters = new Map(

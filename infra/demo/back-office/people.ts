@@ -1,7 +1,7 @@
 import { demoCustomers } from '../customers.js'
 import { draw } from '../draw.js'
 
-/** A customer as the simulated CIS keeps it, in the words of the gateway's customer endpoint. */
+/** A customer of the simulated CIS, with the field names of the gateway's customer endpoint. */
 export interface Person {
   readonly clientId: string
   readonly firstName: string
@@ -24,12 +24,12 @@ const cities = [
 ] as const
 const fallbackCity = cities[0]
 
-/** One in so many is locked, is closed, has a business, has moved out, shares an account. */
+/** One in this many customers is locked, closed, a business, has moved out, or shares an account. */
 const every = { locked: 50, closed: 40, business: 25, moved: 30, shared: 35 } as const
 
 /**
- * The customers of the simulated utility by clientId. Every so many are locked or closed; some have
- * moved out, and another client with another account lives at the site; some share an account.
+ * The customers of the simulated utility by clientId. Some are locked or closed, some have moved out
+ * of a site that another account now has, and some share an account.
  */
 export function demoPeople(seed: number, count: number): ReadonlyMap<string, Person> {
   const people = new Map<string, Person>()

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 
-/** What a server of the simulated utility can be told to do wrong, by `POST /faults`. */
+/** Faults that `POST /faults` injects into a server of the simulated utility. */
 const faultSchema = z.strictObject({
   kind: z.enum([
     'none',
@@ -18,9 +18,9 @@ const faultSchema = z.strictObject({
     'refuse',
     'missing',
   ]),
-  /** Delay, milliseconds; of every answer with `slow`, of an action's answer with `late`. */
+  /** Delay in milliseconds: of every response with `slow`, of an action's response with `late`. */
   ms: z.int().min(0).max(600_000).default(2_000),
-  /** A field that is left out; with `missing`. */
+  /** The field that `missing` omits. */
   field: z.string().optional(),
 })
 export type OfficeFault = z.output<typeof faultSchema>
@@ -34,9 +34,9 @@ export interface OfficeRequest {
 
 export interface OfficeAnswer {
   readonly status: number
-  /** An object is sent as JSON, a text as it is. */
+  /** Sent as JSON unless `type` is set. */
   readonly body: unknown
-  /** Of a text. */
+  /** Content type of a text body. */
   readonly type?: string
 }
 
@@ -49,7 +49,7 @@ export interface OfficeServer {
 const hugeBytes = 64 * 1024 * 1024
 const bodyBytesMax = 1024 * 1024
 
-/** A server of the simulated utility on loopback, with its menu of faults. */
+/** A server of the simulated utility on loopback, with injectable faults. */
 export async function createOfficeServer(
   port: number,
   answer: (request: OfficeRequest, fault: OfficeFault) => OfficeAnswer | Promise<OfficeAnswer>,
@@ -74,8 +74,8 @@ export async function createOfficeServer(
   server.keepAliveTimeout = 60_000
   server.listen({ host: '127.0.0.1', port })
   await once(server, 'listening')
-  const place = server.address()
-  const taken = typeof place === 'object' && place !== null ? place.port : port
+  const address = server.address()
+  const taken = typeof address === 'object' && address !== null ? address.port : port
   return {
     url: `http://127.0.0.1:${taken}`,
     port: taken,
@@ -86,7 +86,7 @@ export async function createOfficeServer(
   }
 }
 
-/** Does what the fault says instead of answering; false where an answer is still due. */
+/** Applies the fault; false if a normal response is still due. */
 async function spoil(response: ServerResponse, fault: OfficeFault): Promise<boolean> {
   switch (fault.kind) {
     case 'down':
@@ -126,7 +126,7 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
   let text = ''
   for await (const piece of request) {
     text += piece
-    if (text.length > bodyBytesMax) throw new Error('the body is too long')
+    if (text.length > bodyBytesMax) throw new Error('the request body is too long')
   }
   return text === '' ? undefined : JSON.parse(text)
 }

@@ -46,7 +46,7 @@ t.test('files are checked where they lie, without any server', async (t) => {
   )
   t.equal(two.code, 2, 'one would be quarantined')
   t.match(two.stdout, /TOO_MANY_REJECTED: 25 of 121 rows/)
-  t.match(two.stdout, /20 of 25 bad rows/)
+  t.match(two.stdout, /20 of 25 rejected rows/)
   t.match(two.stdout, / 98 {2}TimeStamp {2}NOT_A_TIME/)
   t.notMatch(two.stdout, /\n +118 /, 'the first 20 only')
 
@@ -65,7 +65,7 @@ t.test('what cannot be read is a fault', async (t) => {
   t.match(gone, { code: 1, stderr: /SOURCE_UNREACHABLE/ })
   const folder = t.testdir({ 'DEMO_02072025_Electric.csv': {} })
   const none = await tieline('check', join(folder, 'DEMO_02072025_Electric.csv'))
-  t.match(none, { code: 1, stderr: /holds no file to check/ })
+  t.match(none, { code: 1, stderr: /has no file to check/ })
 })
 
 t.test('a folder is read as a set, whatever feeds it holds', async (t) => {
@@ -99,7 +99,7 @@ t.test('a folder is read as a set, whatever feeds it holds', async (t) => {
   }
   const [, { badRows }] = JSON.parse(wrong.stdout)
   t.match(badRows, [{ line: 2, column: 'RateCode', code: 'NO_RATE_CODE' }, { line: 3 }])
-  t.equal(badRows[0].row, 'RSE,Peak,0.2,14,19,--01-01,--12-31', 'as it stands in the file')
+  t.equal(badRows[0].row, 'RSE,Peak,0.2,14,19,--01-01,--12-31', 'as in the file')
   const lone = await tieline('check', join(folder, 'lone'))
   t.equal(lone.code, 0, 'what is not there may be in force')
 })

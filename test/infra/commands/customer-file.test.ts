@@ -34,7 +34,7 @@ t.test('a file of customers', async (t) => {
     ])
   })
 
-  t.test('holds nothing where it is empty, and one bad record where it is no JSON', async (t) => {
+  t.test('has no records if empty, and one invalid record if not JSON', async (t) => {
     t.same(await read(''), [])
     t.same(await read('not\njson\n'), [[1, undefined]])
   })

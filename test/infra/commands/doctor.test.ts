@@ -31,10 +31,10 @@ t.test('doctor asks the MDM of a profile, and so does its probe', async (t) => {
   writeFileSync(profile, [...lines, `backfill: { url: "${mdm.url}/usage" }`].join('\n'))
   const at = ['--home', join(folder, 'data'), '--profile', profile]
   const good = await tieline('doctor', ...at)
-  t.match(good, { code: 0, stdout: /✓ MDM +http:\S+ answers: no reads of this meter/ })
+  t.match(good, { code: 0, stdout: /✓ MDM +http:\S+ OK: no reads of this meter/ })
   const [customer] = demoCustomers(20_251_102, 1)
   const probed = await tieline('probe', 'backfill', customer?.meters[0]?.meterId ?? '', ...at)
-  t.match(probed, { code: 0, stdout: /✓ MDM +\d+ ms +answers: 72 rows/ })
+  t.match(probed, { code: 0, stdout: /✓ MDM +\d+ ms +OK: 72 rows/ })
   await post(`${mdm.url}/faults`, { kind: 'html' })
   const bad = await tieline('doctor', ...at)
   t.match(bad, { code: 1, stdout: /✗ MDM +MDM_ANSWER: .* neither CSV nor NDJSON\n +→ / })
@@ -55,7 +55,7 @@ t.test('probe alert sends a signed test to the receiver and says what it answers
   const probe = () => tieline('probe', 'alert', '--home', folder, '--profile', profile)
   write(receiver.secret)
   const sent = await probe()
-  t.match(sent, { code: 0, stdout: /✓ receiver of alerts +\d+ ms +answered 204 to message / })
+  t.match(sent, { code: 0, stdout: /✓ alert receiver +\d+ ms +OK: status 204 for message / })
   t.match(receiver.messages, [{ about: { kind: 'test' } }])
   write('another of sixteen')
   t.match(await probe(), { code: 1, stdout: /✗ .* ALERT_REFUSED: .*answered 401/ })
@@ -96,18 +96,18 @@ t.test('doctor logs in to each source on another machine and says what is wrong'
     return tieline('doctor', '--home', join(folder, 'data'), '--profile', profile)
   }
   const good = await doctor([mdm])
-  t.match(good, { code: 0, stdout: /✓ sources +mdm: sftp answers, 1 files to be taken/ })
+  t.match(good, { code: 0, stdout: /✓ sources +mdm: sftp OK, 1 files to take/ })
   const { code, stdout } = await doctor([mdm, ...others])
   t.equal(code, 1)
   for (const line of [
-    /✗ sources +mdm: sftp answers/,
+    /✗ sources +mdm: sftp OK/,
     /moved: SOURCE_REFUSED: 127.0.0.1 .*elsewhere/,
     /foreign: SOURCE_IDENTITY: 127.0.0.1:\d+ shows the key SHA256:/,
     /locked: SOURCE_LOGIN: 127.0.0.1:\d+ refuses /,
     /nameless: CONFIG: secret env:TIELINE_TEST_NO_SUCH_SECRET, referenced in the profile, is not set/,
     /old: SOURCE_UNREACHABLE: 127.0.0.1:1/,
     /lake: SOURCE_UNREACHABLE: bucket drop/,
-    /→ .*Mend user, key or password of the source/,
+    /→ .*Fix (the )?user, key or password/,
   ]) {
     t.match(stdout, line)
   }

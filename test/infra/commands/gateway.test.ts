@@ -31,23 +31,26 @@ t.test('what the demo prints can be pasted, and its profile serves every command
   const health = /health +(\S+)/.exec(seen)?.[1] ?? ''
   t.match(await (await fetch(health)).json(), { status: 'ready' })
   const customer = await tieline('probe', 'customer', '7000000001', '--profile', profile)
-  t.match(customer, { code: 0, stdout: /✓ record +\d+ ms +is whole: 1 sites, 2 meters/ })
+  t.match(customer, { code: 0, stdout: /✓ record +\d+ ms +OK: 1 sites, 2 meters/ })
   t.notMatch(customer.stdout, /Evans/, 'nothing of the person')
   const nobody = await tieline('probe', 'customer', '1', '--profile', profile)
-  t.match(nobody, { code: 0, stdout: /there is no such customer/ })
-  t.match(await tieline('probe', 'login', '--profile', profile), { code: 0, stdout: /has keys/ })
+  t.match(nobody, { code: 0, stdout: /OK: customer not found/ })
+  t.match(await tieline('probe', 'login', '--profile', profile), { code: 0, stdout: /usable keys/ })
   const token = join(home, 'token')
   writeFileSync(token, 'a.b.c')
   const wrong = await tieline('probe', 'login', token, '--profile', profile)
   t.match(wrong, {
     code: 1,
-    stdout: /✗ token +\d+ ms +CONFIG: the token is refused: malformed token/,
+    stdout: /✗ token +\d+ ms +CONFIG: the token is rejected: malformed token/,
   })
   const typed = await tieline('probe', 'login', 'a.b.c', '--profile', profile)
-  t.match(typed, { code: 1, stdout: /✗ token .*CONFIG: no token can be read; name a file/ })
+  t.match(typed, {
+    code: 1,
+    stdout: /✗ token .*CONFIG: the token cannot be read; run tieline probe login FILE/,
+  })
   t.notMatch(typed.stdout, /a\.b\.c/)
   const bind = await tieline('probe', 'bind', 'SLID-5113000000', '--profile', profile)
-  t.match(bind, { code: 0, stdout: /has meter 55000000[\s\S]*is an AMI meter, a hub is bound/ })
+  t.match(bind, { code: 0, stdout: /OK: meter 55000000[\s\S]*OK: AMI meter, a hub is bound/ })
   const unlocked = await tieline('unlock', '7000000001', '--home', home, '--profile', profile)
   t.match(unlocked, { code: 0, stdout: /is not locked here/ })
 

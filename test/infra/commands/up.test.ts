@@ -41,7 +41,7 @@ t.test('commands share the stack that runs on their data folder', async (t) => {
   t.match(await tieline('load', file, '--home', home, '--profile', other), {
     code: 1,
     stderr: new RegExp(
-      `CONFIG: pid ${up.pid} .*another profile than ${other}.*leave --profile out`,
+      `CONFIG: pid ${up.pid} .*another \\(or older\\) profile than ${other}.*omit --profile`,
     ),
   })
   const early = join(folder, 'DEMO_02072025_Gas.csv')
@@ -68,7 +68,7 @@ t.test('commands share the stack that runs on their data folder', async (t) => {
   t.match((await tieline('status', '--home', home)).stdout, /inbox +folder +polled/)
   t.match(await tieline('pause', 'outbox', '--home', home), {
     code: 1,
-    stderr: 'tieline: CONFIG: the profile has no source outbox; it has inbox\n',
+    stderr: 'tieline: CONFIG: the profile has no source outbox; use one of inbox\n',
   })
   t.match(await tieline('sql', 'SELECT 1 +', '--home', home), {
     code: 1,

@@ -19,61 +19,58 @@ function watch(...args: readonly string[]) {
   return { child, seen, said: (what: string | RegExp) => until(() => seen.text.search(what) >= 0) }
 }
 
-t.test(
-  'what a file waits for, and why one is quarantined, is told wherever one asks',
-  async (t) => {
-    const folder = createFolder(t)
-    const home = await createHome(folder)
-    const profile = join(folder, 'full.yaml')
-    const name = 'DEMO_02072025_Gas.csv'
-    writeFileSync(
-      profile,
-      readFileSync(demoProfilePath, 'utf8').replace(
-        /freeDiskBytesMin: .*/,
-        'freeDiskBytesMin: 100 TB',
-      ),
+t.test('every command reports why a file is waiting or quarantined', async (t) => {
+  const folder = createFolder(t)
+  const home = await createHome(folder)
+  const profile = join(folder, 'full.yaml')
+  const name = 'DEMO_02072025_Gas.csv'
+  writeFileSync(
+    profile,
+    readFileSync(demoProfilePath, 'utf8').replace(
+      /freeDiskBytesMin: .*/,
+      'freeDiskBytesMin: 100 TB',
+    ),
+  )
+  writeFileSync(join(folder, name), `${header}\nA,S,M,7/1/2025,1\n`)
+  const up = watch('up', '--home', home, '--profile', profile)
+  await up.said('Ctrl-C')
+
+  await t.test('load reports the wait, and after Ctrl-C where the file is', async (t) => {
+    const load = watch('load', join(folder, name), '--home', home)
+    await load.said(`${name} is waiting: DISK_FULL: ${home}/landing has `)
+    load.child.kill('SIGINT')
+    const [code] = await once(load.child, 'close')
+    t.equal(code, 130)
+    t.match(load.seen.text, /submitted; .*\n {2}\S+DEMO_02072025_Gas\.csv, arrival 1\nleave /)
+    t.equal(load.seen.text.match(/is waiting:/g)?.length, 1, 'once for each cause')
+  })
+
+  await t.test('up names a quarantined file and its reason in one line', async (t) => {
+    writeFileSync(join(home, 'inbox', 'two\nlines\x1b[2J.csv'), 'x')
+    writeFileSync(join(home, 'inbox', 'two\nlines\x1b[2J.csv.done'), '')
+    await up.said(/^two\?lines\?\[2J\.csv is quarantined: FILE_NAME: /m)
+    writeFileSync(join(home, 'inbox', 'report.csv'), 'x')
+    writeFileSync(join(home, 'inbox', 'report.csv.done'), '')
+    await up.said(/^report\.csv is quarantined: FILE_NAME: .* is not <CompanyCode>_.*$/m)
+    t.pass()
+  })
+
+  await t.test('status and doctor name both, since when, and what to do', async (t) => {
+    const status = await tieline('status', '--home', home)
+    t.match(status, { code: 0 })
+    t.match(
+      status.stdout,
+      /\nwaiting\n {2}DEMO_02072025_Gas\.csv {2}since 20.* UTC\n {4}DISK_FULL: .*\n {4}→ .*Free some/,
     )
-    writeFileSync(join(folder, name), `${header}\nA,S,M,7/1/2025,1\n`)
-    const up = watch('up', '--home', home, '--profile', profile)
-    await up.said('Ctrl-C')
-
-    await t.test('load says what it waits for, and Ctrl-C what becomes of the file', async (t) => {
-      const load = watch('load', join(folder, name), '--home', home)
-      await load.said(`${name} waits: DISK_FULL: ${home}/landing has `)
-      load.child.kill('SIGINT')
-      const [code] = await once(load.child, 'close')
-      t.equal(code, 130)
-      t.match(load.seen.text, /handed over, .*\n {2}\S+DEMO_02072025_Gas\.csv, arrival 1\nleave /)
-      t.equal(load.seen.text.match(/waits:/g)?.length, 1, 'once for each cause')
-    })
-
-    await t.test('up names a quarantined file and its reason in one line', async (t) => {
-      writeFileSync(join(home, 'inbox', 'two\nlines\x1b[2J.csv'), 'x')
-      writeFileSync(join(home, 'inbox', 'two\nlines\x1b[2J.csv.done'), '')
-      await up.said(/^two\?lines\?\[2J\.csv is quarantined: FILE_NAME: /m)
-      writeFileSync(join(home, 'inbox', 'report.csv'), 'x')
-      writeFileSync(join(home, 'inbox', 'report.csv.done'), '')
-      await up.said(/^report\.csv is quarantined: FILE_NAME: .* is not <CompanyCode>_.*$/m)
-      t.pass()
-    })
-
-    await t.test('status and doctor name both, since when, and what to do', async (t) => {
-      const status = await tieline('status', '--home', home)
-      t.match(status, { code: 0 })
-      t.match(
-        status.stdout,
-        /\nwaiting\n {2}DEMO_02072025_Gas\.csv {2}since 20.* UTC\n {4}DISK_FULL: .*\n {4}→ .*Free some/,
-      )
-      t.match(
-        status.stdout,
-        /\nquarantined\n {2}report\.csv {2}since 20.* UTC\n {4}FILE_NAME: .*\n {4}→ .*Rename the file/,
-      )
-      const doctor = await tieline('doctor', '--home', home)
-      t.match(doctor.stdout, /! files +DEMO_02072025_Gas\.csv waits since 20\S+Z: DISK_FULL: /)
-      t.match(doctor.stdout, /\n +report\.csv is quarantined: FILE_NAME: /)
-      t.match(doctor.stdout, /\n +two\?lines\?\[2J\.csv is quarantined: FILE_NAME: /)
-    })
-    up.child.kill('SIGINT')
-    await once(up.child, 'close')
-  },
-)
+    t.match(
+      status.stdout,
+      /\nquarantined\n {2}report\.csv {2}since 20.* UTC\n {4}FILE_NAME: .*\n {4}→ .*Rename the file/,
+    )
+    const doctor = await tieline('doctor', '--home', home)
+    t.match(doctor.stdout, /! files +DEMO_02072025_Gas\.csv is waiting since 20\S+Z: DISK_FULL: /)
+    t.match(doctor.stdout, /\n +report\.csv is quarantined: FILE_NAME: /)
+    t.match(doctor.stdout, /\n +two\?lines\?\[2J\.csv is quarantined: FILE_NAME: /)
+  })
+  up.child.kill('SIGINT')
+  await once(up.child, 'close')
+})

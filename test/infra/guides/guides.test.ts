@@ -20,7 +20,7 @@ const least = {
   cis: { kind: 'rest', url: 'https://cis.example.com' },
 }
 
-t.test('the lines of a profile that a guide shows are taken', async (t) => {
+t.test('the profile settings in the guides are valid', async (t) => {
   for (const name of ['install.md', 'connect.md', 'run.md']) {
     const blocks = [...guide(name).matchAll(/^```yaml\n(.*?)^```$/gms)]
     t.ok(blocks.length > 0, `${name} shows some`)

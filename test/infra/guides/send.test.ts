@@ -8,26 +8,28 @@ import { feedNames, feeds } from '../../../schemas/feed.js'
 const page = join(packageRoot(import.meta.url), 'infra', 'guides', 'send.md')
 const text = await renderSend()
 
-t.test('the guide says what the feeds and the check say', async (t) => {
-  const remedy = `write it anew: node -e "import('./dist/infra/guides/send.js').then((m) => m.renderSend()).then((text) => process.stdout.write(text))" > infra/guides/send.md`
+t.test('the guide matches the feeds and the check', async (t) => {
+  const remedy = `regenerate it: node -e "import('./dist/infra/guides/send.js').then((m) => m.renderSend()).then((text) => process.stdout.write(text))" > infra/guides/send.md`
   t.ok(readFileSync(page, 'utf8') === text, remedy)
 })
 
-t.test('of each feed the good example is published and the bad one is not whole', async (t) => {
+t.test('each good example is published, and each bad one has a rejected row', async (t) => {
   for (const name of feedNames) {
     const section = text.split(`\n## ${name}\n`)[1]?.split('\n## ')[0] ?? ''
     const [good = '', bad = ''] = section.split('\nBad, ')
-    t.match(good, /^published: of its rows [1-9]\d* accepted, 0 rejected, 0 held$/m, name)
+    t.match(good, /^published: [1-9]\d* accepted, 0 rejected, 0 held$/m, name)
     t.match(bad, /^line \d+, \w*: [A-Z_]+: ./m, name)
   }
 })
 
-t.test('of each column it is said what it holds and how it is written', async (t) => {
+t.test('the guide describes the contents and format of each column', async (t) => {
   for (const name of feedNames) {
     const table = text.split(`\n## ${name}\n`)[1]?.split('\nGood, ')[0] ?? ''
-    const told = [...table.matchAll(/^\| `(\w+)` *\| [^| ][^|]+\| [^| ][^|]+\| (?:yes|may be) /gm)]
+    const described = [
+      ...table.matchAll(/^\| `(\w+)` *\| [^| ][^|]+\| [^| ][^|]+\| (?:yes|may be) /gm),
+    ]
     t.same(
-      told.map(([, column]) => column),
+      described.map(([, column]) => column),
       feeds[name].columns,
       name,
     )

@@ -97,7 +97,7 @@ t.test('a bad record is named by line and field, and keeps no other out', async 
   t.match(run.stderr, 'line 4: is not JSON; write each customer as a JSON object')
   t.match(run.stderr, 'line 5: customerSites[0].meters[0].rateCode is missing')
   t.notMatch(run.stderr + run.stdout, /Canary|Ada/)
-  t.match(run.stdout, /1 customers .*\n1 of them new.*\n3 bad records/)
+  t.match(run.stdout, /1 customers .*\n1 of them new.*\n3 invalid records/)
 })
 
 t.test('two clients of one account share it: a read stays one row', async (t) => {

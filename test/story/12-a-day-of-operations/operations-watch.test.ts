@@ -140,7 +140,7 @@ t.test('a person does the same by command, and is told why where it may not be',
   t.match(await story.receiptOf(name), { status: 'quarantined' })
   const home = ['--home', story.home.path]
   const retried = await tieline('retry', 'DEMO_01012020_Electric.csv', ...home)
-  t.match(retried, { code: 1, stderr: /no file came in as DEMO_01012020_Electric\.csv/ })
+  t.match(retried, { code: 1, stderr: /DEMO_01012020_Electric\.csv not found/ })
   const published = await tieline('retry', 'DEMO_05032024_Electric.csv', ...home)
   t.match(published, { code: 1, stderr: /only quarantined files are taken up/ })
   const released = await tieline('accept', name, ...home)

@@ -1,7 +1,7 @@
 import { t } from 'tap'
 import { bytesText, grouped, renderTable } from '../../../../infra/commands/output/table.js'
 
-t.test('a table stands in columns, numbers to the right', async (t) => {
+t.test('a table has aligned columns, numbers to the right', async (t) => {
   const text = renderTable<{ name: string; count: number }>(
     [
       { title: 'file', cell: (row) => row.name },

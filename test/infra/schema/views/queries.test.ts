@@ -109,7 +109,7 @@ await compare(rig.context())
 /** What each question comes to; a function where it goes by the clock. */
 const answers: Readonly<Record<string, readonly Row[] | ((rows: readonly Row[]) => void)>> = {
   // 744 x 0.10 against 60.00; 610 of 744 hours at 0.10 against 74.40.
-  'Whose computed bill differs by more than 10 % from what was billed, and why': [
+  'Which computed bills differ by more than 10 % from the billed amount, and why': [
     {
       account_number: 'Ahigh',
       meter_id: 'high',
@@ -174,7 +174,7 @@ const answers: Readonly<Record<string, readonly Row[] | ((rows: readonly Row[]) 
     t.ok(Number(late?.['age_hours']) >= 50, 'the newest ended 50 hours ago')
     for (const row of others) t.match(row, none)
   },
-  'What a correction did to bills': [
+  'How corrections changed bills': [
     {
       account_number: 'Aeven',
       meter_id: 'even',
@@ -211,7 +211,7 @@ const answers: Readonly<Record<string, readonly Row[] | ((rows: readonly Row[]) 
     t.same(on('2026-01-27'), [{ ...meters, local_day: '2026-01-27', silent: '2', partial: '0' }])
   },
   // Under TOU: 72.12 and 30 kWh more at 0.08; 80 hours at 0.20 and 530 at 0.08; 72.12.
-  'Who would have paid less under another rate': [
+  'Which customers would have paid less under another rate': [
     { meter_id: 'even', own_total: '77.4', best_total: '74.52', saving: '2.88', is_incomplete: 0 },
     { meter_id: 'missing', own_total: '61', best_total: '58.4', saving: '2.6', is_incomplete: 1 },
     { meter_id: 'high', own_total: '74.4', best_total: '72.12', saving: '2.28', is_incomplete: 0 },
