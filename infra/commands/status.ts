@@ -2,8 +2,8 @@ import { freeBytes } from '../../pipeline/files/disk.js'
 import { createQueues, type QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { readSources } from '../../pipeline/sources/state.js'
 import { createStore } from '../../pipeline/store/clickhouse.js'
-import { type OpenAlert, readOpenAlerts } from '../alerts/notifications.js'
-import { readStanding, renderStuck, type Standing } from '../operations/problems.js'
+import { type OpenNotification, readOpenNotifications } from '../alerts/notifications.js'
+import { type Problems, readProblems, renderStuck } from '../operations/problems.js'
 import { type Context, exitCodes } from './context.js'
 import { type BillsShown, billColumns, readBills } from './output/bill-status.js'
 import { type Freshness, readFreshness } from './output/freshness.js'
@@ -25,14 +25,14 @@ interface Disk {
   readonly freeBytesMin: number
 }
 
-export interface Status extends Standing {
+export interface Status extends Problems {
   readonly disk: Disk
   readonly sources: readonly SourceShown[]
   readonly files: readonly FileState[]
   readonly queues: Partial<QueueCounts>
   readonly freshness: readonly Freshness[]
-  /** What the receiver of alerts was told and is not over. */
-  readonly alerts: readonly OpenAlert[]
+  /** Notifications of alerts that are not resolved. */
+  readonly alerts: readonly OpenNotification[]
   readonly bills: readonly BillsShown[]
 }
 
@@ -62,10 +62,10 @@ const freshnessColumns: readonly Column<Freshness>[] = [
   { title: 'age, hours', right: true, cell: (row) => grouped(row.age_hours) },
   { title: 'late', cell: (row) => (row.late ? 'late' : '') },
 ]
-const alertColumns: readonly Column<OpenAlert>[] = [
+const alertColumns: readonly Column<OpenNotification>[] = [
   { title: 'alert', cell: (row) => row.key },
   { title: 'state', cell: (row) => row.state },
-  { title: 'told', cell: (row) => row.toldAt.slice(0, 19).replace('T', ' ') },
+  { title: 'notified', cell: (row) => row.notifiedAt.slice(0, 19).replace('T', ' ') },
   { title: 'outcome', cell: (row) => row.outcome },
   { title: 'attempts', right: true, cell: (row) => grouped(row.attempts) },
   { title: 'answer', right: true, cell: (row) => (row.status === 0 ? '' : String(row.status)) },
@@ -85,11 +85,11 @@ export async function status(
 }
 
 async function readStatus(stack: InUse): Promise<Status> {
-  const standing = await readStanding(stack)
-  const isAway = (code: string) => standing.away.some((one) => one.code === code)
+  const problems = await readProblems(stack)
+  const isAway = (code: string) => problems.away.some((one) => one.code === code)
   const ledger = isAway('STORE_UNREACHABLE') ? nothing : await readLedger(stack)
   const queues = isAway('QUEUE_UNREACHABLE') ? {} : await countJobs(stack)
-  return { ...ledger, queues, disk: await lookAtDisk(stack), ...standing }
+  return { ...ledger, queues, disk: await lookAtDisk(stack), ...problems }
 }
 
 async function lookAtDisk({ home, profile }: InUse): Promise<Disk> {
@@ -114,7 +114,7 @@ async function readLedger({ store: address, profile }: InUse) {
       sources: showSources(profile, await readSources(store)),
       files: await store.rows<FileState>({ sql: filesSql }),
       freshness: await readFreshness(store, profile),
-      alerts: profile.alerts === undefined ? [] : await readOpenAlerts(store),
+      alerts: profile.alerts === undefined ? [] : await readOpenNotifications(store),
       bills: await readBills(store, profile),
     }
   } finally {

@@ -48,23 +48,23 @@ export interface FileDetail {
   readonly entries: readonly Pick<AuditEntry, 'number' | 'at' | 'who' | 'via' | 'act'>[]
 }
 
-export interface FileDesk extends ReprocessContext {
+export interface FileContext extends ReprocessContext {
   readonly profile: Profile
   readonly zone: Zone
 }
 
 /** Throws `FILE_STATE` where no file has the number. */
-export async function readFileDetail(desk: FileDesk, number: number): Promise<FileDetail> {
-  const { ledger, store, profile, zone } = desk
+export async function readFileDetail(context: FileContext, number: number): Promise<FileDetail> {
+  const { ledger, store, profile, zone } = context
   const [arrival, state] = await Promise.all([ledger.arrival(number), ledger.state(number)])
   if (arrival === undefined) throw new Fault('FILE_STATE', `there is no arrival ${number}`)
   const about = { acts: reprocessActs, subject: String(number) }
   const [first, rejectKinds, acts, entries, taken] = await Promise.all([
     state?.duplicateOf ? ledger.state(state.duplicateOf) : undefined,
-    readRejectKinds(desk, number),
-    openActs(desk, state),
+    readRejectKinds(context, number),
+    openActs(context, state),
     readActsOn(store, about),
-    reprocessed(desk, number),
+    reprocessed(context, number),
   ])
   const fault = state?.fault ?? ''
   return {
@@ -86,10 +86,10 @@ function shownOf({ arrival, name, source, arrivedAt }: Arrival) {
   return { arrival, name, source, arrivedAt: arrivedAt.toISOString() }
 }
 
-async function openActs(desk: FileDesk, state: FileState | undefined) {
+async function openActs(context: FileContext, state: FileState | undefined) {
   const why = async (act: ReprocessAct) => {
     if (state === undefined) return 'it was not taken in yet'
-    return (await findObstacle(desk, state, act)) ?? ''
+    return (await findObstacle(context, state, act)) ?? ''
   }
   const [retry, accept] = await Promise.all([why('retry'), why('accept')])
   return { retry, accept }
@@ -114,7 +114,7 @@ function clockChanges(state: FileState, zone: Zone): readonly ClockChange[] {
 
 const bounds = { max_execution_time: 2, max_threads: 1 } as const
 
-function readRejectKinds({ store }: FileDesk, arrival: number) {
+function readRejectKinds({ store }: FileContext, arrival: number) {
   return store.rows<RejectKind>({
     sql: `SELECT toString(code) AS code, toString(column_name) AS column,
         toUInt32(count()) AS rows
@@ -139,7 +139,7 @@ export const rejectsMax = 50
 
 /** The rejected rows of a file behind a line of it, and whether there are more. */
 export async function readRejects(
-  { store }: Pick<FileDesk, 'store'>,
+  { store }: Pick<FileContext, 'store'>,
   { arrival, after }: { readonly arrival: number; readonly after: number },
 ): Promise<{ readonly rejects: readonly Reject[]; readonly isLast: boolean }> {
   const rows = await store.rows<Reject>({

@@ -1,6 +1,6 @@
 import { Fault, faultCodes } from '../../schemas/fault.js'
-import { failureCode } from '../metrics/failure-code.js'
-import { within } from '../metrics/look.js'
+import { failureCode } from '../metrics/registry.js'
+import { withTimeout } from '../metrics/collect.js'
 
 /** One thing that the page shows: what is asked, and how often while somebody watches. */
 export interface Panel {
@@ -11,7 +11,7 @@ export interface Panel {
 }
 
 /** What a panel says: figures, or why there are none. */
-export interface Told {
+export interface PanelUpdate {
   readonly name: string
   /** When, ISO 8601. */
   readonly at: string
@@ -24,7 +24,7 @@ const againMs = 15_000
 
 export interface Live {
   /** Hears of each panel at once if something is known of it, and then whenever it was asked. */
-  watch(hear: (told: Told) => void): () => void
+  watch(hear: (told: PanelUpdate) => void): () => void
   close(): void
 }
 
@@ -33,8 +33,8 @@ export interface Live {
  * and go; nobody watching, nobody is asked.
  */
 export function createLive(panels: readonly Panel[], onFailure: (error: unknown) => void): Live {
-  const hearers = new Set<(told: Told) => void>()
-  const known = new Map<string, Told>()
+  const hearers = new Set<(told: PanelUpdate) => void>()
+  const known = new Map<string, PanelUpdate>()
   const timers = new Map<string, NodeJS.Timeout>()
   const asking = new Set<string>()
   const turn = async (panel: Panel): Promise<void> => {
@@ -78,7 +78,7 @@ export function createLive(panels: readonly Panel[], onFailure: (error: unknown)
 }
 
 /** Milliseconds; what is not known, or could not be told, is due. */
-function untilDue({ everyMs }: Panel, told: Told | undefined): number {
+function untilDue({ everyMs }: Panel, told: PanelUpdate | undefined): number {
   if (told === undefined || told.fault !== undefined) return 0
   return Math.max(0, Date.parse(told.at) + Math.min(everyMs, againMs) - Date.now())
 }
@@ -89,10 +89,10 @@ export function wordsOf(error: unknown): string {
   return error.code.startsWith('STORE_') ? faultCodes[error.code].meaning : error.detail
 }
 
-async function ask({ name, read }: Panel, onFailure: (error: unknown) => void): Promise<Told> {
+async function ask({ name, read }: Panel, onFailure: (error: unknown) => void): Promise<PanelUpdate> {
   const at = () => new Date().toISOString()
   try {
-    return { name, figures: await within(read()), at: at() }
+    return { name, figures: await withTimeout(read()), at: at() }
   } catch (error) {
     onFailure(error)
     return { name, fault: { code: failureCode(error), detail: wordsOf(error) }, at: at() }

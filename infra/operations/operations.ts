@@ -4,7 +4,7 @@ import { createQueues } from '../../pipeline/queues/bullmq.js'
 import { createStore, type StoreAddress } from '../../pipeline/store/clickhouse.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { createZone } from '../../schemas/time/zone.js'
-import { silentMsMax } from '../metrics/look.js'
+import { silentMsMax } from '../metrics/collect.js'
 import { createAdmit } from './access.js'
 import { createBoard } from './board.js'
 import { createLive } from './live.js'
@@ -43,7 +43,7 @@ export function createOperationsPage(options: OperationsOptions): {
     page: createPage({
       admit: createAdmit(profile.worker.operations),
       live,
-      desk: { store, ledger: createLedger(store, now), queues, folders, profile, zone },
+      context: { store, ledger: createLedger(store, now), queues, folders, profile, zone },
       board: createBoard(queues),
       onFailure,
     }),

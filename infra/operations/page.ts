@@ -4,13 +4,13 @@ import { orderReprocess, type ReprocessAct } from '../../pipeline/steps/reproces
 import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import { type Admit, isOwn } from './access.js'
 import { readAssets } from './assets.js'
-import { type FileDesk, readFileDetail, readRejects } from './file.js'
-import { type Live, type Told, wordsOf } from './live.js'
+import { type FileContext, readFileDetail, readRejects } from './file.js'
+import { type Live, type PanelUpdate, wordsOf } from './live.js'
 
 export interface PageOptions {
   readonly admit: Admit
   readonly live: Live
-  readonly desk: FileDesk
+  readonly context: FileContext
   /** The board of queues, which answers what lies under `/queues`. */
   readonly board: (request: IncomingMessage, response: ServerResponse) => void
   /** Hears of failures that nobody foresaw. */
@@ -50,7 +50,7 @@ type Answer = (call: Call, parts: readonly string[]) => Promise<void> | void
 
 /** The operations page: its files, its figures as they change, a file's detail, and what may be done. */
 export function createPage(options: PageOptions): Page {
-  const { admit, live, desk, board, onFailure } = options
+  const { admit, live, context, board, onFailure } = options
   const assets = readAssets()
   let watchers = 0
   const routes: readonly (readonly [method: string, path: RegExp, answer: Answer])[] = [
@@ -77,21 +77,21 @@ export function createPage(options: PageOptions): Page {
   }
 
   async function detail({ response }: Call, [arrival]: readonly string[]): Promise<void> {
-    sendJson(response, 200, await readFileDetail(desk, Number(arrival)))
+    sendJson(response, 200, await readFileDetail(context, Number(arrival)))
   }
 
   async function rejects({ response, url }: Call, [arrival]: readonly string[]): Promise<void> {
     const after = Number(url.searchParams.get('after') ?? 0)
     const wanted = Number.isInteger(after) && after >= 0 && after < 2 ** 32 ? after : 0
-    sendJson(response, 200, await readRejects(desk, { arrival: Number(arrival), after: wanted }))
+    sendJson(response, 200, await readRejects(context, { arrival: Number(arrival), after: wanted }))
   }
 
   async function act({ request, response, who }: Call, parts: readonly string[]): Promise<void> {
     if (!isOwn(request)) throw new Fault('PERMISSION', 'only the page itself may ask for this')
     const [arrival, order] = parts
     const actor: Actor = { who, via: 'page' }
-    await orderReprocess(desk, actor, { arrival: Number(arrival), act: order as ReprocessAct })
-    sendJson(response, 202, await readFileDetail(desk, Number(arrival)))
+    await orderReprocess(context, actor, { arrival: Number(arrival), act: order as ReprocessAct })
+    sendJson(response, 202, await readFileDetail(context, Number(arrival)))
   }
 
   function asset({ response, url }: Call): void {
@@ -135,7 +135,7 @@ function stream(live: Live, response: ServerResponse): void {
     else response.write(text)
   }
   say('retry: 2000\n\n')
-  const leave = live.watch((told: Told) => say(`data: ${JSON.stringify(told)}\n\n`))
+  const leave = live.watch((told: PanelUpdate) => say(`data: ${JSON.stringify(told)}\n\n`))
   const still = setInterval(() => say(':\n\n'), stillMs)
   response.once('close', () => {
     clearInterval(still)

@@ -5,7 +5,7 @@ import { readCycleDays } from './panels/cycles.js'
 import { readToday } from './panels/files.js'
 import { readFreshness } from './panels/freshness.js'
 import { createGatewayPanel } from './panels/gateway.js'
-import { readHeld } from './panels/held.js'
+import { readAttention } from './panels/attention.js'
 import { readMinutes } from './panels/minutes.js'
 import { readWork } from './panels/queues.js'
 import { readSourceHealth } from './panels/sources.js'
@@ -22,7 +22,7 @@ export function createPanels(source: PanelSource): readonly Panel[] {
   }
   return [
     panel('files', 10, readToday),
-    panel('held', 15, readHeld),
+    panel('held', 15, readAttention),
     panel('minutes', 15, readMinutes),
     panel('freshness', 30, readFreshness),
     panel('completeness', 300, readCompleteness),

@@ -18,7 +18,7 @@ export interface StuckFile {
 }
 
 /** What keeps files from being published. */
-export interface Standing {
+export interface Problems {
   /** Files that go on by themselves once the cause has passed. */
   readonly waiting: readonly StuckFile[]
   /** The latest quarantined files, of whose name no later one was published. */
@@ -31,13 +31,13 @@ const quarantinedMax = 20
 const refusedMax = 500
 
 /** Looks at the ledger and at the queues; what cannot be asked is named in `away`. */
-export async function readStanding(
+export async function readProblems(
   stack: Pick<InUse, 'store' | 'redisUrl' | 'profile'>,
-): Promise<Standing> {
+): Promise<Problems> {
   const store = createStore(stack.store)
   const queues = createQueues({ redisUrl: stack.redisUrl, prefix: stack.profile.database })
   try {
-    return await readStandingOf({ store, queues })
+    return await readProblemsOf({ store, queues })
   } finally {
     await queues.close()
     await store.close()
@@ -45,7 +45,7 @@ export async function readStanding(
 }
 
 /** The same over connections that are there. */
-export async function readStandingOf({ store, queues }: Connected): Promise<Standing> {
+export async function readProblemsOf({ store, queues }: Connected): Promise<Problems> {
   const away: Pick<Fault, 'code' | 'detail'>[] = []
   const unlessAway = async <T>(look: Promise<T>): Promise<T | undefined> => {
     try {

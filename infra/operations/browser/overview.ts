@@ -1,13 +1,13 @@
-import type { Told } from '../live.js'
+import type { PanelUpdate } from '../live.js'
 import { el, find } from './elements.js'
 import { time } from './text.js'
 import { views } from './views.js'
 
 const pulse = find('#pulse')
-const latest = new Map<string, Told>()
+const latest = new Map<string, PanelUpdate>()
 
 /** What was open or focused stays so: figures change under the reader's eyes. */
-function show(told: Told): void {
+function show(told: PanelUpdate): void {
   const section = document.querySelector<HTMLElement>(`[data-panel="${told.name}"]`)
   const view = views[told.name]
   if (section === null || view === undefined) return
@@ -35,7 +35,7 @@ function isHeld(section: HTMLElement): boolean {
   return active !== null && active !== section && section.contains(active)
 }
 
-function fault({ code, detail }: NonNullable<Told['fault']>): HTMLElement {
+function fault({ code, detail }: NonNullable<PanelUpdate['fault']>): HTMLElement {
   return el('p', { class: 'fault' }, el('strong', {}, code), `: ${detail}`)
 }
 
@@ -50,7 +50,7 @@ const againMs = 2_000
 function listen(): EventSource {
   const stream = new EventSource('live')
   stream.addEventListener('message', ({ data }) => {
-    const told = JSON.parse(data) as Told
+    const told = JSON.parse(data) as PanelUpdate
     show(told)
     if (told.at > heardAt) heardAt = told.at
   })

@@ -3,7 +3,7 @@ import type { CompleteDay } from '../panels/completeness.js'
 import type { CycleDay, CycleDays } from '../panels/cycles.js'
 import type { Today } from '../panels/files.js'
 import type { Freshness } from '../panels/freshness.js'
-import type { Held } from '../panels/held.js'
+import type { Attention } from '../panels/attention.js'
 import type { Minutes } from '../panels/minutes.js'
 import type { Works } from '../panels/queues.js'
 import type { StuckFile } from '../problems.js'
@@ -35,7 +35,7 @@ function fileLink(arrival: number, name: string): HTMLElement {
   return el('a', { href: `file?arrival=${arrival}`, class: 'file' }, printable(name))
 }
 
-function held({ waiting, waitingFiles, quarantined, away, failing }: Held): readonly Node[] {
+function held({ waiting, waitingFiles, quarantined, away, failing }: Attention): readonly Node[] {
   const item = (state: string, about: Node | string, [code, detail, todo]: readonly string[]) =>
     el(
       'li',

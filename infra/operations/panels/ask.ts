@@ -3,8 +3,8 @@ import type { Statement, Store } from '../../../pipeline/store/clickhouse.js'
 import { Fault } from '../../../schemas/fault.js'
 import type { Profile } from '../../../schemas/settings/profile.js'
 import type { Zone } from '../../../schemas/time/zone.js'
-import { lookBounds } from '../../metrics/ledger.js'
-import { within } from '../../metrics/look.js'
+import { queryBounds } from '../../metrics/ledger.js'
+import { withTimeout } from '../../metrics/collect.js'
 
 /** What panels ask of; the store lets them read only. */
 export interface PanelSource {
@@ -22,7 +22,7 @@ const queuesMsMax = 2_500
 /** What the queues say; Redis that does not answer in time is away. */
 export async function askQueues<T>(asked: Promise<T>, msMax = queuesMsMax): Promise<T> {
   try {
-    return await within(asked, msMax)
+    return await withTimeout(asked, msMax)
   } catch (cause) {
     if (!(cause instanceof Fault && cause.code === 'OVERLOAD')) throw cause
     throw new Fault('QUEUE_UNREACHABLE', `Redis gives ${cause.detail}`, { cause })
@@ -31,5 +31,5 @@ export async function askQueues<T>(asked: Promise<T>, msMax = queuesMsMax): Prom
 
 /** Rows of a statement within those bounds. */
 export function ask<T>({ store }: Pick<PanelSource, 'store'>, statement: Statement) {
-  return store.rows<T>({ ...statement, settings: { ...statement.settings, ...lookBounds } })
+  return store.rows<T>({ ...statement, settings: { ...statement.settings, ...queryBounds } })
 }

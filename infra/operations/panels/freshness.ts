@@ -1,4 +1,4 @@
-import { askCycles } from '../../metrics/ledger.js'
+import { queryCycles } from '../../metrics/ledger.js'
 import { ask, type PanelSource } from './ask.js'
 
 /** How old the newest interval of a company's commodity, or of a cycle's sample, is. */
@@ -28,7 +28,7 @@ export async function readFreshness(source: PanelSource): Promise<Freshness> {
         GROUP BY company, commodity ORDER BY company, commodity LIMIT {agesMax:UInt32}`,
       parameters: { agesMax },
     }),
-    askCycles(source.store),
+    queryCycles(source.store),
   ])
   return {
     lateAfterHours: source.profile.usage.lateAfterHours,

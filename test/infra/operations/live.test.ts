@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { createLive, type Told } from '../../../infra/operations/live.js'
+import { createLive, type PanelUpdate } from '../../../infra/operations/live.js'
 import { createGatewayPanel } from '../../../infra/operations/panels/gateway.js'
 import { answeredOf, scrapeOf } from '../../../infra/operations/panels/scraped.js'
 import { Fault } from '../../../schemas/fault.js'
@@ -25,9 +25,9 @@ t.test('however many watch, each panel is asked once; nobody watching, it is not
   t.teardown(live.close)
   await sleep(60)
   t.equal(asked, 0)
-  const heard: Told[][] = [[], [], []]
+  const heard: PanelUpdate[][] = [[], [], []]
   const leave = heard.map((told) => live.watch((one) => told.push(one)))
-  const figures = (told: readonly Told[] = []) =>
+  const figures = (told: readonly PanelUpdate[] = []) =>
     told.filter(({ name }) => name === 'one').map((one) => one.figures)
   await until(() => figures(heard[0]).length >= 3)
   t.same(figures(heard[1]), figures(heard[0]), 'all hear the same')
@@ -40,7 +40,7 @@ t.test('however many watch, each panel is asked once; nobody watching, it is not
     },
   )
   t.ok(failures.length > 0)
-  const late: Told[] = []
+  const late: PanelUpdate[] = []
   leave.push(live.watch((one) => late.push(one)))
   t.ok(late.length >= 2, 'who comes later sees at once what is known')
   for (const go of leave) go()
@@ -60,8 +60,8 @@ t.test('who comes back is told what is known, and asks for what is due alone', a
     () => undefined,
   )
   t.teardown(live.close)
-  const told: Told[] = []
-  const hear = (one: Told) => void told.push(one)
+  const told: PanelUpdate[] = []
+  const hear = (one: PanelUpdate) => void told.push(one)
   const leave = live.watch(hear)
   await until(() => asked === 1)
   leave()
@@ -80,7 +80,7 @@ t.test('a panel that could not be told is asked again by whoever comes', async (
   }
   const live = createLive([{ name: 'away', everyMs: 60_000, read }], () => undefined)
   t.teardown(live.close)
-  const told: Told[] = []
+  const told: PanelUpdate[] = []
   const leave = live.watch((one) => told.push(one))
   await until(() => told.length === 1)
   leave()

@@ -2,14 +2,14 @@ import { EventEmitter, once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
 import type { Admit } from '../../../infra/operations/access.js'
-import type { Live, Told } from '../../../infra/operations/live.js'
-import type { Held } from '../../../infra/operations/panels/held.js'
+import type { Live, PanelUpdate } from '../../../infra/operations/live.js'
+import type { Attention } from '../../../infra/operations/panels/attention.js'
 import { createBrowser } from '../../rig/chromium.js'
 import { until } from '../../story/rig/stack.js'
 import { createStand } from './stand.js'
 
 /** How many watch, and how they are told. */
-function createWatch(known: readonly Told[] = []) {
+function createWatch(known: readonly PanelUpdate[] = []) {
   let watching = 0
   const watch: Live['watch'] = (hear) => {
     for (const told of known) hear(told)
@@ -60,7 +60,7 @@ t.test('who leaves while he is judged does not watch', async (t) => {
 })
 
 t.test('a source that fails is to be seen to, with what to do', async (t) => {
-  const figures: Held = {
+  const figures: Attention = {
     waiting: [],
     waitingFiles: 31,
     quarantined: [],

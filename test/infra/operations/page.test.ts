@@ -7,8 +7,8 @@ import {
 } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import type { FileDesk } from '../../../infra/operations/file.js'
-import type { Told } from '../../../infra/operations/live.js'
+import type { FileContext } from '../../../infra/operations/file.js'
+import type { PanelUpdate } from '../../../infra/operations/live.js'
 import { createOperationsPage } from '../../../infra/operations/operations.js'
 import { openHome } from '../../../infra/stack/home.js'
 import { createHealth } from '../../../infra/telemetry/health.js'
@@ -48,7 +48,7 @@ t.test('nothing but the files of the page is kept by a browser or a proxy', asyn
 t.test('who does not read what he is told does not watch any more', async (t) => {
   let hasLeft = false
   const figures = 'x'.repeat(1_000_000)
-  const watch = (hear: (told: Told) => void) => {
+  const watch = (hear: (told: PanelUpdate) => void) => {
     const timer = setInterval(() => hear({ name: 'files', at: '', figures }), 1)
     return () => {
       clearInterval(timer)
@@ -108,8 +108,8 @@ t.test('a fault of the store is told without its statement', async (t) => {
   const refused = async () => {
     throw new Fault('STORE_REFUSED', 'NO_ACCESS (497); in: SELECT secret FROM t')
   }
-  const desk = { ledger: { arrival: refused, state: refused } } as unknown as FileDesk
-  const { port } = await createStand(t, { desk })
+  const context = { ledger: { arrival: refused, state: refused } } as unknown as FileContext
+  const { port } = await createStand(t, { context })
   const answer = await get(port, '/files/1')
   t.match(answer, /^HTTP\/1.1 503 .*"code":"STORE_REFUSED"/s)
   t.notMatch(answer, /SELECT|secret/)

@@ -1,7 +1,7 @@
 import { passingFault } from '../../../pipeline/queues/wait.js'
 import { faultCodes } from '../../../schemas/fault.js'
 import type { SourceShown } from '../../commands/output/sources-shown.js'
-import { readStandingOf, type Standing, todoOf } from '../problems.js'
+import { readProblemsOf, type Problems, todoOf } from '../problems.js'
 import { askQueues, type PanelSource } from './ask.js'
 import { readSourceHealth } from './sources.js'
 
@@ -9,7 +9,7 @@ import { readSourceHealth } from './sources.js'
 const waitingMax = 20
 
 /** What is to be seen to. */
-export interface Held extends Standing {
+export interface Attention extends Problems {
   /** All files that wait, of which `waiting` has the first. */
   readonly waitingFiles: number
   /** Sources that fail, each with what to do; none while ClickHouse does not tell. */
@@ -17,18 +17,18 @@ export interface Held extends Standing {
 }
 
 /** Sources that fail, files that wait or were refused, servers that do not answer; with what to do. */
-export async function readHeld(source: PanelSource): Promise<Held> {
+export async function readAttention(source: PanelSource): Promise<Attention> {
   const { store, queues } = source
   const waits = () => askQueues(queues.waits())
-  const standing = await readStandingOf({ store, queues: { waits } })
-  const away = standing.away.map(({ code }) => ({ code, detail: faultCodes[code].meaning }))
-  const waiting = standing.waiting.slice(0, waitingMax)
-  const waitingFiles = standing.waiting.length
-  return { ...standing, waiting, waitingFiles, away, failing: await readFailing(source) }
+  const problems = await readProblemsOf({ store, queues: { waits } })
+  const away = problems.away.map(({ code }) => ({ code, detail: faultCodes[code].meaning }))
+  const waiting = problems.waiting.slice(0, waitingMax)
+  const waitingFiles = problems.waiting.length
+  return { ...problems, waiting, waitingFiles, away, failing: await readFailing(source) }
 }
 
-/** A store that is away is told by the standing of the files. */
-async function readFailing(source: PanelSource): Promise<Held['failing']> {
+/** A store that is away is told by the problems of the files. */
+async function readFailing(source: PanelSource): Promise<Attention['failing']> {
   try {
     const shown = await readSourceHealth(source)
     return shown
