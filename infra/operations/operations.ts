@@ -15,14 +15,14 @@ export interface OperationsOptions {
   readonly profile: Profile
   readonly folders: Folders
   readonly redisUrl: string
-  /** For what is done, and for the pages of files; panels ask by `reader`. */
+  /** For actions and file pages; panels use `reader`. */
   readonly store: StoreAddress
   readonly reader: StoreAddress
-  /** Hears why something could not be shown or done. */
+  /** Called with the reason when something could not be shown or done. */
   readonly onFailure: (error: unknown) => void
 }
 
-/** Who waits longer for an act to be written down sees that the store does not answer. */
+/** A longer silence of the store during an action is reported as unreachable. */
 const actMsMax = 10_000
 
 /** The operations page with connections of its own. */

@@ -1,25 +1,25 @@
 import { passingFault } from '../../../pipeline/queues/wait.js'
 import { faultCodes } from '../../../schemas/fault.js'
 import type { SourceShown } from '../../commands/output/sources-shown.js'
-import { readProblemsOf, type Problems, todoOf } from '../problems.js'
-import { askQueues, type PanelSource } from './ask.js'
+import { type Problems, readProblemsOf, todoOf } from '../problems.js'
+import { type PanelSource, queryQueues } from './query.js'
 import { readSourceHealth } from './sources.js'
 
-/** Files that wait and are listed; all are counted. While Redis is away all that have not ended wait. */
+/** Listed waiting files; all are counted. While Redis is down, all unfinished files wait. */
 const waitingMax = 20
 
-/** What is to be seen to. */
+/** What needs attention. */
 export interface Attention extends Problems {
-  /** All files that wait, of which `waiting` has the first. */
+  /** Number of all waiting files; `waiting` lists the first. */
   readonly waitingFiles: number
-  /** Sources that fail, each with what to do; none while ClickHouse does not tell. */
+  /** Failing sources, each with a remedy; empty while ClickHouse does not answer. */
   readonly failing: readonly (SourceShown & { readonly todo: string })[]
 }
 
-/** Sources that fail, files that wait or were refused, servers that do not answer; with what to do. */
+/** Failing sources, waiting and quarantined files and servers that do not answer, with remedies. */
 export async function readAttention(source: PanelSource): Promise<Attention> {
   const { store, queues } = source
-  const waits = () => askQueues(queues.waits())
+  const waits = () => queryQueues(queues.waits())
   const problems = await readProblemsOf({ store, queues: { waits } })
   const away = problems.away.map(({ code }) => ({ code, detail: faultCodes[code].meaning }))
   const waiting = problems.waiting.slice(0, waitingMax)
@@ -27,7 +27,7 @@ export async function readAttention(source: PanelSource): Promise<Attention> {
   return { ...problems, waiting, waitingFiles, away, failing: await readFailing(source) }
 }
 
-/** A store that is away is told by the problems of the files. */
+/** Empty while the store does not answer: the problems of the files report that. */
 async function readFailing(source: PanelSource): Promise<Attention['failing']> {
   try {
     const shown = await readSourceHealth(source)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { readProblems } from '../../../infra/operations/problems.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 
-t.test('servers that do not answer are named, and nothing hangs', async (t) => {
+t.test('servers that do not answer are listed, and nothing hangs', async (t) => {
   const problems = await readProblems({
     store: { url: 'http://127.0.0.1:1', username: 'u', password: 'hush', database: 'tieline' },
     redisUrl: 'redis://:hush@127.0.0.1:1',

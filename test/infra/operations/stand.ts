@@ -13,7 +13,7 @@ export interface StandOptions {
   readonly context?: FileContext
 }
 
-/** A page without files and queues until the test ends; `failures` holds what nobody foresaw. */
+/** A page without files and queues until the test ends; `failures` has the failed requests. */
 export async function createStand(t: Test, options: StandOptions = {}) {
   const failures: unknown[] = []
   const page = createPage({
