@@ -16,6 +16,7 @@ const html = 'text/html; charset=utf-8'
 const scripts = [
   'overview',
   'views',
+  'attention',
   'gateway',
   'bills',
   'tables',

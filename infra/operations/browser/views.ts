@@ -1,27 +1,17 @@
 import type { SourceShown } from '../../commands/output/sources-shown.js'
-import type { Attention } from '../panels/attention.js'
 import type { CompleteDay } from '../panels/completeness.js'
 import type { CycleDay, CycleDays } from '../panels/cycles.js'
 import type { Today } from '../panels/files.js'
 import type { DataAges } from '../panels/freshness.js'
 import type { Minutes } from '../panels/minutes.js'
 import type { QueuesAndDisk } from '../panels/queues.js'
-import type { StuckFile } from '../problems.js'
+import { attention, fileLink } from './attention.js'
 import { variance } from './bills.js'
 import { chart } from './charts.js'
 import { badge, bar, el, nothing, oneLine } from './elements.js'
 import { gateway } from './gateway.js'
 import { table } from './tables.js'
-import {
-  bytes,
-  countText,
-  instantText,
-  percent,
-  printableName,
-  rough,
-  span,
-  timestamp,
-} from './text.js'
+import { bytes, countText, percent, rough, span, timestamp } from './text.js'
 
 /** Renders the figures of a panel. */
 export type View = (figures: never) => readonly (Node | string)[]
@@ -38,55 +28,6 @@ export const views: Readonly<Record<string, View>> = {
   gateway,
   sources,
   queues,
-}
-
-function fileLink(arrival: number, name: string): HTMLElement {
-  return el('a', { href: `file?arrival=${arrival}`, class: 'file' }, printableName(name))
-}
-
-function attention({
-  waiting,
-  waitingFiles,
-  quarantined,
-  away,
-  failing,
-}: Attention): readonly Node[] {
-  const item = (state: string, about: Node | string, [code, detail, todo]: readonly string[]) =>
-    el(
-      'li',
-      {},
-      badge(state),
-      ' ',
-      about,
-      el('p', {}, el('strong', {}, code ?? ''), `: ${detail}`),
-      el('p', { class: 'todo' }, todo ?? ''),
-    )
-  const listed = (stuck: readonly StuckFile[], state: string) =>
-    stuck.map(({ arrival, file, code, reason, todo, since }) =>
-      item(state, fileLink(arrival, file), [code, reason, `${todo} Since ${instantText(since)}.`]),
-    )
-  const items = [
-    ...away.map(({ code, detail }) =>
-      el(
-        'li',
-        {},
-        badge('failing'),
-        ' ',
-        el('strong', {}, code),
-        el('p', {}, `${detail} Files wait until the server answers.`),
-      ),
-    ),
-    ...failing.map(({ name, code, detail, todo, since }) =>
-      item('failing', `source ${name}`, [code, detail, `${todo} Since ${instantText(since)}.`]),
-    ),
-    ...listed(waiting, 'waiting'),
-    ...(waitingFiles > waiting.length
-      ? [el('li', {}, `${countText(waitingFiles - waiting.length)} more files are waiting.`)]
-      : []),
-    ...listed(quarantined, 'quarantined'),
-  ]
-  if (items.length === 0) return nothing('No problems. No file is waiting or quarantined.')
-  return [el('ul', { class: 'attention' }, ...items)]
 }
 
 function files({ day, counts, files }: Today): readonly Node[] {
