@@ -103,7 +103,7 @@ t.test('doctor logs in to each source on another machine and says what is wrong'
     /✗ sources +mdm: sftp OK/,
     /moved: SOURCE_REFUSED: 127.0.0.1 .*elsewhere/,
     /foreign: SOURCE_IDENTITY: 127.0.0.1:\d+ shows the key SHA256:/,
-    /locked: SOURCE_LOGIN: 127.0.0.1:\d+ refuses /,
+    /locked: SOURCE_LOGIN: 127.0.0.1:\d+ refused /,
     /nameless: CONFIG: secret env:TIELINE_TEST_NO_SUCH_SECRET, referenced in the profile, is not set/,
     /old: SOURCE_UNREACHABLE: 127.0.0.1:1/,
     /lake: SOURCE_UNREACHABLE: bucket drop/,
