@@ -40,5 +40,5 @@ export interface PipelineContext {
   readonly now: () => Date
   readonly log: Logger
   /** Reports a quarantined file or an unreachable source to the terminal, in one line. */
-  readonly tell: (text: string) => void
+  readonly notify: (text: string) => void
 }

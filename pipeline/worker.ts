@@ -45,7 +45,7 @@ export interface WorkerOptions {
   readonly alert?: (() => Promise<void>) | undefined
   readonly log: Logger
   readonly tracing?: Tracing | undefined
-  readonly tell?: (text: string) => void
+  readonly notify?: (text: string) => void
   /** Hears how long each step took that came to its end. */
   readonly onDone?: (step: JobName, ms: number) => void
   readonly onFailure?: (error: unknown) => void
@@ -146,7 +146,7 @@ function createContext(options: WorkerOptions): PipelineContext {
   const { profile, folders, redisUrl, secret, log, tracing } = options
   const now = () => new Date()
   const store = createStore(options.store, 'discreet', { tracer: tracing?.tracer })
-  const tell = options.tell ?? (() => undefined)
+  const notify = options.notify ?? (() => undefined)
   const own = [
     { name: backfillSource, path: folders.backfill },
     { name: uploadSource, path: folders.uploads },
@@ -165,13 +165,13 @@ function createContext(options: WorkerOptions): PipelineContext {
       freeDiskBytesMin: profile.limits.freeDiskBytesMin,
       naming: profile,
       secret,
-      tell,
+      notify,
     }),
     storeLanding: options.storeLandingPath,
     mdm: options.mdm,
     now,
     log,
-    tell,
+    notify,
   }
 }
 

@@ -1,51 +1,16 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import t from 'tap'
 import ts from 'typescript'
 import { packageRoot } from '../infra/package-root.js'
+import { sourceFiles as files, type SourceFile, visit } from './tidy/source-files.js'
+import './tidy/statements.js'
+import './tidy/words.js'
 
 const root = packageRoot(import.meta.url)
-const houses = ['schemas', 'pipeline', 'api', 'infra', 'benchmarks', 'test'] as const
 const lineMax = 300
 const functionLinesMax = 70
 const parametersMax = 3
-
-interface SourceFile {
-  /** Path from the root, with slashes. */
-  readonly path: string
-  readonly house: string
-  readonly text: string
-  readonly tree: ts.SourceFile
-  readonly imports: readonly string[]
-}
-
-const files: readonly SourceFile[] = houses.flatMap((house) =>
-  readdirSync(join(root, house), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
-    .map((name) => read(join(root, house, name), house)),
-)
-
-function read(path: string, house: string): SourceFile {
-  const text = readFileSync(path, 'utf8')
-  const tree = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
-  const imports: string[] = []
-  visit(tree, (node) => {
-    if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) {
-      const from = node.moduleSpecifier
-      if (from !== undefined && ts.isStringLiteral(from)) imports.push(from.text)
-    }
-    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
-      const [from] = node.arguments
-      if (from !== undefined && ts.isStringLiteral(from)) imports.push(from.text)
-    }
-  })
-  return { path: relative(root, path).replaceAll('\\', '/'), house, text, tree, imports }
-}
-
-function visit(node: ts.Node, see: (node: ts.Node) => void): void {
-  see(node)
-  ts.forEachChild(node, (child) => visit(child, see))
-}
 
 /** The house that a relative import leads into. */
 function houseOf(file: SourceFile, specifier: string): string | undefined {
@@ -135,7 +100,7 @@ t.test('every file is imported by another, unless a process starts with it', asy
     /^infra\/(main|clickhouse\/server|stack\/processes\/(gateway|worker|back-office))\.ts$/,
     /^infra\/operations\/browser\/(overview|file)\.ts$/,
     /^benchmarks\/(chaos\/)?main\.ts$/,
-    /^test\/(run|.*\.test|.*-process|rig\/(spawn-files|no-processes)|tidy\/words|story\/rig\/print-contents)\.ts$/,
+    /^test\/(run|.*\.test|.*-process|rig\/(spawn-files|no-processes)|story\/rig\/print-contents)\.ts$/,
   ]
   const imported = new Set(files.flatMap(targetsOf))
   const orphans = files.filter(
@@ -159,6 +124,22 @@ t.test('a folder has at most 15 loose files', async (t) => {
   }
   const wrong = [...loose].filter(([folder, count]) => count > 15 && !(folder in tables))
   t.same(wrong, [])
+})
+
+/** Types that a dependency hands out and does not export itself. */
+const typesOnly = new Set(['ssh2'])
+
+t.test('no import reaches into the private files of a package', async (t) => {
+  const manifest = readFileSync(join(root, 'package.json'), 'utf8')
+  const { dependencies } = JSON.parse(manifest) as { dependencies: Record<string, string> }
+  for (const file of files.filter(({ house }) => house !== 'test' && house !== 'benchmarks')) {
+    for (const specifier of file.imports.filter((one) => !isOurs(one))) {
+      const isKnown = Object.hasOwn(dependencies, packageOf(specifier)) || typesOnly.has(specifier)
+      const isPrivate = /\/(src|build|lib|dist|internal)\//.test(specifier)
+      if (!isKnown || isPrivate) t.fail(`${file.path} imports ${specifier}`)
+    }
+  }
+  t.ok(Object.keys(dependencies).length > 10)
 })
 
 t.test('neither schemas nor pipeline knows HTTP', async (t) => {

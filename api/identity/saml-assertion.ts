@@ -94,7 +94,7 @@ function readTimes(
   return { expiresAt }
 }
 
-/** NaN for what is no instant in UTC (SAML 2.0 Core, 1.3.3). */
+/** NaN for text that is not an instant in UTC (SAML 2.0 Core, 1.3.3). */
 function toInstant(text: string | undefined): number {
   const isInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(text ?? '')
   return isInstant ? Date.parse(text ?? '') : Number.NaN

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createStore, type Store } from '../../pipeline/store/clickhouse.js'
+import { id, sql, statementOf } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { packageRoot } from '../package-root.js'
@@ -65,7 +66,7 @@ export async function migrate(store: Store, profile: Profile): Promise<readonly 
     }
     if (known?.rendered_hash === migration.renderedHash && !isChanged) continue
     isChanged ||= known !== undefined
-    for (const sql of migration.statements) await store.command({ sql })
+    for (const one of migration.statements) await store.command({ sql: statementOf(one) })
     await record(store, migration, profile)
     names.push(migration.name)
   }
@@ -92,17 +93,17 @@ export async function readStatements(
 async function ensureMigrations(store: Store, fill: Fill): Promise<void> {
   const outside = createStore({ ...store.address, database: 'default' })
   try {
-    await outside.command({ sql: fill(createDatabase) })
+    await outside.command({ sql: statementOf(fill(createDatabase)) })
   } finally {
     await outside.close()
   }
-  await store.command({ sql: fill(createMigrations) })
+  await store.command({ sql: statementOf(fill(createMigrations)) })
 }
 
 function readApplied(store: Store): Promise<readonly Applied[]> {
   return store.rows<Applied>({
-    sql: `SELECT name, hash, rendered_hash, time_zone
-FROM ${store.address.database}.schema_migration FINAL
+    sql: sql`SELECT name, hash, rendered_hash, time_zone
+FROM ${id(store.address.database, 'schema_migration')} FINAL
 ORDER BY name`,
   })
 }

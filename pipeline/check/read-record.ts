@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 
 /**
- * What of a usable row decides what becomes of it, in a fixed size: 40 bytes. Hashes stand for the
+ * What of a usable row decides what becomes of it, in a fixed size: 40 bytes. Hashes represent the
  * names; two meters of one file share one of 128 bits with a chance of less than 1 in 10^24.
  */
 export interface ReadRecord {
@@ -56,7 +56,7 @@ const namesSlots = startSlot + 2
 const rememberedMax = 100_000
 
 /**
- * Hashes names and remembers those of the latest rows, in 24 bytes each besides their text. What it
+ * Hashes names and remembers those of the latest rows, in 24 bytes each in addition to their text. What it
  * returns is valid until the next call.
  */
 export function createNameHasher(): (row: NamedRow) => Names {

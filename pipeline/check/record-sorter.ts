@@ -33,7 +33,7 @@ export interface SorterOptions {
 
 const recordsFirst = 1_024
 const blockRecords = 8_192
-/** A record's place in memory stands below the first number of its meter in a sort key. */
+/** A record's place in memory is below the first number of its meter in a sort key. */
 const placeSpan = 2 ** 20
 
 /** An external merge sort: memory is `recordsMax` records, whatever comes in. */

@@ -8,10 +8,10 @@ import { rememberStamps } from '../usage/timestamps.js'
 import { createNameHasher, heldMicros } from './read-record.js'
 import type { RecordSorter } from './record-sorter.js'
 
-/** A row that is no use, as the rejects file shows it. */
+/** An unusable row, as the rejects file shows it. */
 export interface BadRow {
   readonly line: number
-  /** Empty where the whole row is no use. */
+  /** Empty where the whole row is unusable. */
   readonly column: string
   readonly code: string
   readonly detail: string

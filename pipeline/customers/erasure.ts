@@ -48,7 +48,7 @@ export async function dueErasures(
         t.external_site_id AS externalSiteId, toString(t.termination_date) AS terminatedOn,
         toString(h.at) AS endedAt
       FROM termination AS t
-      INNER JOIN (SELECT * FROM tenancy_hint WHERE kind = 'ended') AS h ON h.told = t.version
+      INNER JOIN (SELECT * FROM tenancy_hint WHERE kind = 'ended') AS h ON h.evidence_order = t.version
       WHERE t.termination_date + ${typed('UInt32', graceDays)} < ${typed('Date', today)}
         AND (t.account_number, t.meter_id) NOT IN (SELECT account_number, meter_id FROM erasure)
       ORDER BY t.version LIMIT ${typed('UInt32', accountsMax)}`,

@@ -24,7 +24,7 @@ async function readEnds(store: Store, meterIds: readonly string[]): Promise<read
   const rows = await store.rows<StartRow & { readonly order_id: string; readonly weight: number }>({
     sql: sql`SELECT DISTINCT f.meter_id AS meter_id, f.external_site_id AS external_site_id,
         h.account_number AS account_number, toUnixTimestamp(h.at) AS at,
-        toString(h.told) AS order_id, h.weight AS weight
+        toString(h.evidence_order) AS order_id, h.weight AS weight
       FROM (
         SELECT DISTINCT meter_id, external_site_id, account_number FROM registration_fact
         WHERE meter_id IN ${meterIds}
@@ -33,7 +33,7 @@ async function readEnds(store: Store, meterIds: readonly string[]): Promise<read
         ON h.account_number = f.account_number
       WHERE h.meter_id IN ('', f.meter_id) AND h.external_site_id IN ('', f.external_site_id)
       UNION ALL
-      SELECT meter_id, external_site_id, account_number, toUnixTimestamp(at), toString(told), weight
+      SELECT meter_id, external_site_id, account_number, toUnixTimestamp(at), toString(evidence_order), weight
       FROM tenancy_hint
       WHERE kind = 'ended' AND weight > 1 AND meter_id IN ${meterIds}`,
   })

@@ -77,7 +77,7 @@ export function keepOwn(
 ): readonly Statement[] {
   const { from, to } = tables
   return [
-    createReads(to, 'CREATE OR REPLACE TABLE'),
+    createReads(to, 'replace'),
     {
       sql: sql`INSERT INTO ${id(to)} SELECT * FROM ${id(from)} WHERE NOT (${isForeign})`,
       settings: { optimize_on_insert: 0 },

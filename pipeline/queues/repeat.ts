@@ -23,7 +23,7 @@ const lookMs = 5_000
 
 /**
  * Repeats the sweep, what retention asks for, the looks for bills and comparisons that are due and
- * for alerts, and the poll of each source, and tells the queues every few seconds anew, also which of
+ * for alerts, and the poll of each source, and again reports to the queues every few seconds which of
  * them have one job run at a time: a Redis that was emptied forgets that too, and nothing would be
  * found any more.
  */

@@ -28,7 +28,7 @@ export interface Obstacles {
     readonly fileName: string
     readonly reason?: string | null | undefined
   }[]
-  /** How many rows of its other files are no use by themselves. */
+  /** How many rows of its other files are unusable by themselves. */
   readonly rejected: readonly { readonly fileName: string; readonly rows: number }[]
   readonly errors: readonly Finding[]
 }

@@ -11,12 +11,12 @@ export interface RecordRules {
   readonly rowBytesMax: number
 }
 
-/** Where the column by which a feed is proved stands in a file; -1 where there is none. */
+/** The position in a file of the column by which a feed is proved, or -1. */
 export function totalColumn({ total }: RecordFeed, header: readonly string[]): number {
   return total === undefined ? -1 : header.indexOf(total)
 }
 
-/** Judges a row as it stands in a file. */
+/** Judges a row as a file has it. */
 export function judgeRawRecord(
   raw: string,
   { feed, header, rowBytesMax }: RecordRules,

@@ -55,7 +55,7 @@ interface Judging {
   readonly bytes: Buffer
 }
 
-/** Judges the rows of a chunk as the store asks for them; what is no use goes to `reject`. */
+/** Judges the rows of a chunk as the store asks for them; unusable rows go to `reject`. */
 function createJudged({ store, profile }: PipelineContext, { task, feed, bytes }: Judging) {
   const rules = {
     feed,

@@ -28,7 +28,7 @@ interface Member {
   readonly state: FileState
   readonly feed: RecordFeed
   readonly rows: readonly PlacedRow[]
-  /** Rows that are no use by themselves. */
+  /** Rows that are unusable by themselves. */
   readonly rejected: number
   /** The published version that it equals or follows. */
   readonly before: Version | undefined
@@ -175,7 +175,7 @@ async function refused(context: PipelineContext, member: Member, why: Refused): 
   return hold(withRejected(noted, rows), refuseSchedule(why.reasons))
 }
 
-/** Writes down the rows that the linter found something about, as they stand in the file. */
+/** Records the rows with findings of the linter, as the file has them. */
 async function rejectFound(
   context: PipelineContext,
   { state, reland }: Member,

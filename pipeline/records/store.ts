@@ -3,8 +3,8 @@ import type { Statement, Store } from '../store/clickhouse.js'
 import { id, join, type Sql, sql } from '../store/sql.js'
 import {
   attach,
-  type CreateVerb,
   createLike,
+  type IfThere,
   lineBounds,
   stagingOf,
   versionOf,
@@ -46,9 +46,9 @@ function valuesOf({ columns, key }: RecordFeed): Sql {
   return sql`toString(tuple(${join([...values.map((column) => id(column)), sql`''`], sql`, `)}))`
 }
 
-function createTable(feed: RecordFeed, table: string, verb?: CreateVerb): Statement {
+function createTable(feed: RecordFeed, table: string, ifThere?: IfThere): Statement {
   const engine = sql`ReplacingMergeTree ORDER BY (${keyOf(feed)}, version)`
-  return createLike(rowsTable(feed), { table, engine, verb })
+  return createLike(rowsTable(feed), { table, engine, ifThere })
 }
 
 export function createRecordStaging(
@@ -70,7 +70,7 @@ export interface ChunkLines {
   readonly lines: number
 }
 
-/** Rows and control total of a chunk that stand in staging; of all chunks where none is named. */
+/** Rows and control total of a chunk in staging, or of all chunks if none is named. */
 export async function countRecords(
   store: Store,
   feed: RecordFeed,
@@ -201,7 +201,7 @@ export async function keepRecords(
   file: { readonly arrival: number; readonly without: readonly RecordKind[] },
 ): Promise<void> {
   const { reads, overlaps, final } = stagingOf(file.arrival)
-  await store.command(createTable(feed, final, 'CREATE OR REPLACE TABLE'))
+  await store.command(createTable(feed, final, 'replace'))
   await store.command({
     sql: sql`INSERT INTO ${id(final)} SELECT * FROM ${id(reads)}
       WHERE version NOT IN (

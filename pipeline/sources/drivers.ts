@@ -46,9 +46,9 @@ function remote<K extends SourceKind>(load: () => Promise<Connect<K>>): Driver<K
 /** The sources of a profile by name, and the source of submitted files. */
 export function createSources(
   all: readonly SourceSettings[],
-  options: SourceOptions & { readonly tell: (text: string) => void },
+  options: SourceOptions & { readonly notify: (text: string) => void },
 ): ReadonlyMap<string, Source> {
-  const sources = all.map((settings) => watched(createSource(settings, options), options.tell))
+  const sources = all.map((settings) => watched(createSource(settings, options), options.notify))
   return new Map([createSubmitSource(), ...sources].map((source) => [source.name, source]))
 }
 

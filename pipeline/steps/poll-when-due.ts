@@ -17,7 +17,7 @@ const pauseMsMax = 300_000
 
 /**
  * Polls a source unless an operator paused it. One that fails is left alone for twice as long each
- * time, five minutes at most; how it fails stands in the store until it answers again.
+ * time, five minutes at most; the store keeps the failure until it answers again.
  */
 export async function pollWhenDue(
   context: PipelineContext,

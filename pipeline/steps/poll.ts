@@ -18,7 +18,7 @@ const restingMs = 60_000
 /**
  * Lists one source and queues a receive job for each file that is finished: its sender says so, it
  * has rested, or its size and time stood still over `settlePolls` polls. A settled file has left the
- * source before it was called so: one that stands there again, time and all, has come again. Where
+ * source before it was called so: one that is there again with another time has come again. Where
  * the source keeps its files, one that was settled is known by its path, size and time.
  */
 export async function poll(
@@ -102,7 +102,7 @@ function isFinished(
 
 /**
  * Files that wait for their rest are let go when the source shows another state of them, and with
- * them those of their set. Returns the sets of which files stand there that come again only at the
+ * them those of their set. Returns the sets with files that come again only at the
  * next poll: all of such a set is then taken together.
  */
 async function replaceWaiting(

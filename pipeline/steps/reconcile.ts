@@ -19,7 +19,7 @@ const waitingMsMax = 24 * 3_600_000
 
 /**
  * Decides the fate of a file, the only place that does: what came in, what was judged and what
- * stands in staging must agree to the row and to the unit, or nothing is published. A published
+ * is in staging must agree to the row and to the unit, or nothing is published. A published
  * verdict is carried out at once; after a crash it only rolls forward.
  */
 export async function reconcile(context: PipelineContext, arrival: number): Promise<void> {
@@ -140,7 +140,7 @@ async function toLoaded(
   }
 }
 
-/** Why a file is refused; what may pass by itself, and what is no fault, is thrown again. */
+/** Why a file is refused; passing faults and programming errors are thrown again. */
 function toLasting(error: unknown): Refusal {
   if (!(error instanceof Fault) || (error.retry && error.code !== 'SOURCE_CHANGED')) throw error
   return toRefusal(error)
@@ -221,7 +221,7 @@ function imbalance({ state, receipts, staged }: LoadedFile): string | undefined 
   if (judged !== state.rows.read) return `${state.rows.read} rows came in, ${judged} were judged`
   const accepted = sumReceipts(receipts, 'rowsAccepted')
   if (accepted !== staged.rows) {
-    return `${accepted} rows were accepted, ${staged.rows} stand in staging`
+    return `${accepted} rows were accepted, ${staged.rows} are in staging`
   }
   const controlTotal = addQuantities(
     staged.quantity,

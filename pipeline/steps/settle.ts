@@ -32,12 +32,12 @@ export async function settle(context: PipelineContext, arrival: number): Promise
   }
   await rm(landedFolder(context.folders.landing, arrival), { recursive: true, force: true })
   await context.ledger.record({ ...state, settledAt })
-  tell(context, state)
+  notifyPerson(context, state)
   await dropStaging(context.store, arrival)
 }
 
 /** One line for each file that has ended; the receipt has the reason in words. */
-function tell(
+function notifyPerson(
   context: PipelineContext,
   { arrival, fileName, status, fault, reason, rows }: FileState,
 ): void {
@@ -45,7 +45,7 @@ function tell(
   const fields = { arrival, file: fileName, status, read, accepted, rejected }
   if (status === 'quarantined') {
     context.log.warn({ ...fields, code: fault }, 'a file is quarantined')
-    context.tell(`${fileName} is quarantined: ${fault}: ${reason}`)
+    context.notify(`${fileName} is quarantined: ${fault}: ${reason}`)
   } else context.log.info(fields, 'a file has ended')
 }
 

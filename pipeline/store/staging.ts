@@ -51,27 +51,25 @@ const partsMax = 100_000
 const dedupWindow = 100_000
 
 /** How a table comes into being: kept where it is already there, or in its place. */
-export type CreateVerb = 'CREATE TABLE IF NOT EXISTS' | 'CREATE OR REPLACE TABLE'
+export type IfThere = 'keep' | 'replace'
 
 /** A table like that of reads which never merges; inserts of one token count once. */
-export function createReads(table: string, verb?: CreateVerb): Statement {
+export function createReads(table: string, ifThere?: IfThere): Statement {
   const engine = sql`ReplacingMergeTree(version)
     ORDER BY (local_day, meter_id, starts_at, seconds)`
-  return createLike('usage_read', { table, engine, verb })
+  return createLike('usage_read', { table, engine, ifThere })
 }
 
 export interface LikeOptions {
   readonly table: string
   readonly engine: Sql
-  readonly verb?: CreateVerb | undefined
+  readonly ifThere?: IfThere | undefined
 }
 
 /** A table with the structure of a target that never merges; inserts of one token count once. */
-export function createLike(target: string, { table, engine, verb }: LikeOptions): Statement {
+export function createLike(target: string, { table, engine, ifThere }: LikeOptions): Statement {
   const create =
-    verb === 'CREATE OR REPLACE TABLE'
-      ? sql`CREATE OR REPLACE TABLE`
-      : sql`CREATE TABLE IF NOT EXISTS`
+    ifThere === 'replace' ? sql`CREATE OR REPLACE TABLE` : sql`CREATE TABLE IF NOT EXISTS`
   const most = literal(partsMax)
   return {
     sql: sql`${create} ${id(table)} AS ${id(target)}

@@ -62,7 +62,7 @@ export async function loadUnseenInBulk(
 interface Storing {
   readonly reader: Reader
   readonly into: 'reads' | 'repeats'
-  /** Whether some rows stand there already, which are left out. */
+  /** Whether some rows are there already; these are left out. */
   readonly again?: boolean
 }
 

@@ -89,7 +89,7 @@ async function lookAgain(
   }
 }
 
-/** The last start of each length that stands in a staging table, epoch seconds. */
+/** The last start of each length in a staging table, epoch seconds. */
 function lastStarts(
   store: Store,
   table: string,

@@ -116,7 +116,7 @@ export interface JudgeOptions {
   readonly quantityMax: number
   /** Rows of the hour that the clock repeats go to a table of their own. */
   readonly into: 'reads' | 'repeats'
-  /** Whether rows that stand there already are left out. */
+  /** Whether rows that are there already are left out. */
   readonly again: boolean
 }
 

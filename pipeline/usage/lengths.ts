@@ -28,7 +28,7 @@ import { toLength } from './sample.js'
  * The meters of a file whose reads are not of the length that its sample showed (decision 16): the
  * smallest gap between a meter's starts counts, for a single read the length that is stored for
  * the meter, else the first of the profile's. Lengths that the profile does not name are `seconds`
- * 0: those rows are no use. `byShape` says whether a meter's shape proves its length.
+ * 0: those rows are unusable. `byShape` says whether a meter's shape proves its length.
  */
 export async function findRepairs(
   context: PipelineContext,

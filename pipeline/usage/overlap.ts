@@ -11,7 +11,7 @@ export interface Staged {
   readonly table: string
   readonly firstDay: string
   readonly lastDay: string
-  /** Whether some key stands in the table twice: only then the engine must look for the last one. */
+  /** Whether some key is in the table twice: only then the engine must look for the last one. */
   readonly repeats: boolean
 }
 
@@ -27,7 +27,7 @@ export interface Counted {
 
 export type OverlapKind = 'duplicate' | 'superseded' | 'restated' | 'rewritten'
 
-/** What of a file stands in the store already, by what that makes of its rows. */
+/** What of a file is in the store already, by what that makes of its rows. */
 export type Overlap = Readonly<Record<OverlapKind, Counted>> & {
   /** Sum of new minus old over the restated reads. */
   readonly netQuantity: string
@@ -182,7 +182,7 @@ export function keepAccepted(staged: Staged): readonly Statement[] {
   const { days, overlaps } = tablesOf(staged)
   const { final } = stagingOf(staged.arrival)
   return [
-    createReads(final, 'CREATE OR REPLACE TABLE'),
+    createReads(final, 'replace'),
     {
       sql: sql`INSERT INTO ${id(final)} SELECT * FROM ${rowsOf(staged)}
         WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM ${days} WHERE NOT equal)

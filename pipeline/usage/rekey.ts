@@ -42,7 +42,7 @@ export async function repairMeters(
   move: Move | undefined,
 ): Promise<void> {
   const { reads, fixed, repairs, moves } = stagingOf(arrival)
-  await store.command(createReads(fixed, 'CREATE OR REPLACE TABLE'))
+  await store.command(createReads(fixed, 'replace'))
   const lengths = sql`SELECT r.* REPLACE(if(m.meter_id = '', r.seconds, m.seconds) AS seconds)
       FROM ${id(reads)} AS r LEFT ANY JOIN ${id(repairs)} AS m ON m.meter_id = r.meter_id
       WHERE m.meter_id = '' OR m.seconds != 0`

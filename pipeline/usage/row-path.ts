@@ -114,7 +114,7 @@ async function keepTexts(
   if (rows.length > 0) await context.store.insert(stagingOf(arrival).texts, rows)
 }
 
-/** The rows of a chunk that do not stand in staging, as many at a time as memory has room for. */
+/** The rows of a chunk that are not in staging, as many at a time as memory has room for. */
 async function* missingRows(
   context: PipelineContext,
   { arrival, chunk }: LoadTask,

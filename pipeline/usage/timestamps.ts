@@ -17,7 +17,7 @@ export interface Stamp {
   readonly second: LocalStart | undefined
 }
 
-/** The meaning of a timestamp as it stands in a file; undefined where the row judge rejects it. */
+/** The meaning of a timestamp of a file; undefined where the row judge rejects it. */
 export function explainStamp(text: string, rules: StampRules): Stamp | undefined {
   const starts = readStamp(text, rules)
   if (typeof starts === 'string') return undefined

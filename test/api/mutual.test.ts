@@ -24,7 +24,7 @@ t.test(
     })
     t.match(await callMutual(rig, 'bind', { body }), { status: 200, text: /"success"/ })
     const withToken = await callMutual(rig, 'bind', { body, headers })
-    t.match(withToken, { status: 401 }, 'a token is no password')
+    t.match(withToken, { status: 401 }, 'a token is not a password')
     const get = { method: 'GET' }
     const outcome = await callMutual(rig, 'bind/00:11:22:AA:BB:CC', get)
     t.match(outcome, { status: 200, text: /"state":"success"/ })

@@ -65,7 +65,7 @@ async function loseProvider(rig: Rig) {
   await post(`${rig.idp.url}/rotate`, {})
   const token = await rig.token(people.active)
   await post(`${rig.idp.url}/faults`, { kind: 'down' })
-  // A key that is not in a set of this second is unknown; after that nobody can tell.
+  // A key that is not in a set of this second is unknown; after that it is undecidable.
   await until(async () => shown(await rig.ask('login', token)) === '503')
   return shown(await rig.ask('customer', token))
 }
@@ -87,7 +87,7 @@ const byTable = {
   outage: '503',
 }
 
-t.test('errorStyle table tells every failure by its code', async (t) => {
+t.test('errorStyle table answers every failure with its code', async (t) => {
   const rig = await createRig(t, settings)
   t.same(await askAll(rig, 'login', '7000000002'), byTable)
   t.same(await askAll(rig, 'customer', '7000000003'), byTable)
@@ -101,7 +101,7 @@ t.test('errorStyle table tells every failure by its code', async (t) => {
   t.equal(await loseProvider(rig), '503')
 })
 
-t.test('errorStyle status tells customer and bind by the status alone', async (t) => {
+t.test('errorStyle status answers customer and bind with the status alone', async (t) => {
   const profile = { errorStyle: 'status', login: { unknown: 404 } }
   const rig = await createRig(t, { ...settings, profile })
   const login = { ...byTable, 'no account': '404 {"errorCode":1}' }

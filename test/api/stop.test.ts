@@ -86,7 +86,7 @@ for (const [name, create] of Object.entries(kinds)) {
   })
 }
 
-/** The requests that were sent in full before the listener was told to stop. */
+/** The requests that were sent in full before the listener stopped. */
 async function stopUnderLoad(kind: Kind, stop: number): Promise<readonly Sent[]> {
   const listener = await kind.listen()
   const sent: Sent[] = []

@@ -73,7 +73,7 @@ export async function createLineByHand(t: Test, options: ByHandOptions = {}): Pr
     now: () => new Date(),
     mdm: undefined,
     log: options.log ?? pino({ level: 'silent' }),
-    tell: () => undefined,
+    notify: () => undefined,
   }
   const arrive: LineByHand['arrive'] = async (name, rows) => {
     const path = join(context.folders.inbox, name)

@@ -1,4 +1,5 @@
 import type { Store } from '../../../pipeline/store/clickhouse.js'
+import { sql } from '../../../pipeline/store/sql.js'
 import { publicNames, publicViews } from './public-views.js'
 
 interface DescribedColumn {
@@ -18,14 +19,12 @@ Every view has \`published_at\`, to pull increments by. A major version only add
 /** All published views and their columns with descriptions, as Markdown. */
 export async function renderDictionary(store: Store): Promise<string> {
   const views = await store.rows<{ name: string; comment: string }>({
-    sql: `SELECT name, comment FROM system.tables
-      WHERE database = currentDatabase() AND name IN {names:Array(String)}`,
-    parameters: { names: publicNames },
+    sql: sql`SELECT name, comment FROM system.tables
+      WHERE database = currentDatabase() AND name IN ${publicNames}`,
   })
   const columns = await store.rows<DescribedColumn>({
-    sql: `SELECT table AS view, name, type, comment FROM system.columns
-      WHERE database = currentDatabase() AND table IN {names:Array(String)} ORDER BY view, position`,
-    parameters: { names: publicNames },
+    sql: sql`SELECT table AS view, name, type, comment FROM system.columns
+      WHERE database = currentDatabase() AND table IN ${publicNames} ORDER BY view, position`,
   })
   const comments = new Map(views.map(({ name, comment }) => [name, comment]))
   const sections = publicViews.map(({ title, names }) => {

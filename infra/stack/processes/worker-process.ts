@@ -8,7 +8,7 @@ import { type Child, createChild } from './child.js'
 export interface WorkerProcessOptions
   extends Omit<
     Parameters<typeof createWorker>[0],
-    'log' | 'tell' | 'mdm' | 'alert' | 'secret' | 'tracing' | 'onDone' | 'onFailure'
+    'log' | 'notify' | 'mdm' | 'alert' | 'secret' | 'tracing' | 'onDone' | 'onFailure'
   > {
   /** Secrets of the profile's sources, backfill and alerts. */
   readonly secrets: Secrets

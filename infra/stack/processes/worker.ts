@@ -55,7 +55,7 @@ serveParent<WorkerProcessOptions>(
       alert,
       log,
       tracing,
-      tell: notify,
+      notify,
       onDone,
       onFailure,
     })

@@ -3,7 +3,7 @@ import { createLocks } from '../../../api/access/locks.js'
 import type { Store } from '../../../pipeline/store/clickhouse.js'
 import { Fault } from '../../../schemas/fault.js'
 
-/** A store that answers when it is told to. */
+/** A store that answers on demand. */
 const slowStore = () => {
   const waiting: { answer(clientIds: readonly string[]): void; fail(): void }[] = []
   const rows = () =>

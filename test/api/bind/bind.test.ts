@@ -90,12 +90,12 @@ t.test('the profile says who may bind, by which addresses and which install code
 })
 
 t.test(
-  'a head-end that is slow, away or refusing is told apart, and nothing is sent twice',
+  'a slow, unreachable or refusing head-end is distinguished, and nothing is sent twice',
   async (t) => {
     const rig = await createRig(t)
     await post(`${rig.ami.url}/faults`, { kind: 'late', ms: 3_000 })
     t.match(await bind(rig), { status: 503, body: '' }, 'the answer came too late')
-    t.same(await outcome(rig), { status: 200, state: 'success' }, 'the meter tells')
+    t.same(await outcome(rig), { status: 200, state: 'success' }, 'the meter shows it')
     t.match(await bind(rig), { status: 200, body: { status: 'success' } })
     t.equal((await actionsOf(rig)).length, 1)
 

@@ -132,7 +132,7 @@ t.test('an action that the head-end took on and lost has failed after a while', 
   t.equal(sent.length, 1, 'and is sent again only when it is asked for again')
 })
 
-t.test('of two requests for one hub one is first, and the other is told so', async (t) => {
+t.test('of two requests for one hub one is first, and the other gets its outcome', async (t) => {
   const { ask, die, sent, headEnd } = createGateway()
   headEnd.meanwhile = () => die({ hemProfileId: 'another' })
   await t.rejects(ask(), { code: 'OVERLOAD' })

@@ -26,7 +26,7 @@ t.test('a customer that several ask for at once is fetched once', async (t) => {
   t.ok(all.every((one) => one === record))
   t.equal(cis.asked, 1)
   await Promise.all([guarded.fetch('C-1'), guarded.fetch('C-2')])
-  t.equal(cis.asked, 3, 'asked anew afterwards, and for each customer')
+  t.equal(cis.asked, 3, 'asked again afterwards, and for each customer')
 })
 
 t.test('a CIS that keeps failing is left alone for a while, then one tries first', async (t) => {
@@ -52,7 +52,7 @@ t.test('a CIS that keeps failing is left alone for a while, then one tries first
   t.equal(await guarded.fetch('h'), record, 'closed again')
 })
 
-t.test('an answer that is no customer does not open the breaker', async (t) => {
+t.test('an answer that is not a customer does not open the breaker', async (t) => {
   const cis = counting(() => Promise.reject(new Fault('CIS_ANSWER', 'not whole')))
   const guarded = guardCis(cis, { breakerFailures: 2, breakerSeconds: 5, now: () => 0 })
   for (const clientId of ['a', 'b', 'c', 'd']) {

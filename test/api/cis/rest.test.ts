@@ -103,7 +103,7 @@ t.test('a CIS over REST with names of its own', async (t) => {
   }))
 })
 
-t.test('an answer that is no customer is a fault of the CIS, never a customer', async (t) => {
+t.test('an answer that is not a customer is a fault of the CIS, never a customer', async (t) => {
   const server = await createOfficeServer(0, () => ({ status: 200, body: customer }))
   t.teardown(server.close)
   const cis = createRestCis(settingsOf({ url: server.url, answerBytesMax: '64 KB' }), {})

@@ -35,7 +35,11 @@ t.test('a token of a real provider names its customer, until its key is gone', a
   const good = { kind: 'customer', clientId: '7000000001' }
   t.match(await identity.identify(accessToken), good)
   t.match(identity.identify(accessToken), good, 'at once the second time')
-  t.match(await identity.identify(idToken), { kind: 'refused' }, 'an ID token is no access token')
+  t.match(
+    await identity.identify(idToken),
+    { kind: 'refused' },
+    'an ID token is not an access token',
+  )
 
   await provider.stop()
   pass(3_000)

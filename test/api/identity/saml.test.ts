@@ -133,7 +133,7 @@ t.test(
   },
 )
 
-t.test('certificates that cannot be trusted are told of at the start', async (t) => {
+t.test('certificates that cannot be trusted are reported at the start', async (t) => {
   const folder = createFolder(t)
   const weak = join(folder, 'weak.pem')
   const curve = join(folder, 'curve.pem')

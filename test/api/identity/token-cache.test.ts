@@ -3,7 +3,7 @@ import { createTokenCache } from '../../../api/identity/token-cache.js'
 
 const end = 'the same end of 16'
 
-t.test('tokens that end alike are told apart', (t) => {
+t.test('tokens that end alike are distinguished', (t) => {
   const cache = createTokenCache<number>(10)
   cache.set(`a${end}`, 1)
   t.equal(cache.get(`a${end}`), 1)
@@ -17,7 +17,7 @@ t.test('tokens that end alike are told apart', (t) => {
   t.end()
 })
 
-t.test('what is set anew or deleted is not remembered as it was', (t) => {
+t.test('what is set again or deleted is not remembered as it was', (t) => {
   const cache = createTokenCache<number>(10)
   cache.set(end, 1)
   t.equal(cache.get(end), 1)

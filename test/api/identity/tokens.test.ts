@@ -56,7 +56,7 @@ function wrongTokens(issuer: Issuer): Readonly<Record<string, readonly [string, 
     padding: [`${good}==`, 'malformed token'],
     'plain base64': [good.replace(/\.(.)/, '.+'), 'malformed token'],
     'stray bits': [`${head}.${body}.${signature.slice(0, -1)}${stray}`, 'malformed token'],
-    'a header that is no JSON': [`bm9uZQ.${body}.${signature}`, 'malformed token'],
+    'a header that is not JSON': [`bm9uZQ.${body}.${signature}`, 'malformed token'],
     'a critical extension': [issuer.token({ header: { crit: ['exp'] } }), 'malformed token'],
     none: [`${part({ alg: 'none' })}.${body}.${signature}`, 'algorithm'],
     'HS256 with the public key': [hs256({ kid: signer.kid }, claims, pem), 'algorithm'],
@@ -163,7 +163,7 @@ t.test(
     issuer.keys = []
     pass(40)
     const unknown = issuer.token({ header: { kid: 'new' }, claims: { exp: Date.now() } })
-    await t.rejects(identify(unknown), { code: 'IDENTITY_UNREACHABLE' }, 'it cannot be told')
+    await t.rejects(identify(unknown), { code: 'IDENTITY_UNREACHABLE' }, 'it is unknown')
     t.match(await identify(token), { kind: 'customer' }, 'an empty set')
     for (const kind of ['garbage', 'html', 'huge', 'hang', 'refuse', 'empty']) {
       await post(`${issuer.url}/faults`, { kind })

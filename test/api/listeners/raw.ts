@@ -1,7 +1,7 @@
 import { connect as connectPlain, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 
-/** A client that sends bytes as it is told and says what came back. */
+/** A client that sends given bytes and returns what came back. */
 export interface RawClient {
   send(text: string): void
   /** Everything that has come, once `count` answers have, or the connection has ended. */

@@ -87,7 +87,7 @@ t.test('a Unix socket', async (t) => {
   t.equal(status, 200)
 })
 
-t.test('a port that is taken and a certificate that is none are told at once', async (t) => {
+t.test('a port in use and an invalid certificate are reported at once', async (t) => {
   const { port } = await listen(echo, {})
   await t.rejects(listen(echo, { port }), { code: 'PORT_TAKEN' })
   const wrong = { tls: { certFile: keyFile, keyFile } }

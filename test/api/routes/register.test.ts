@@ -70,7 +70,7 @@ t.test('closing hands over what was gathered, and waits for the queue', async (t
   t.ok(isTaken)
 })
 
-t.test('a queue that is away is told of, and holds no more than it may', async (t) => {
+t.test('an unreachable queue is reported, and its limit holds', async (t) => {
   let refuse: (fault: Fault) => void = () => undefined
   const away = new Promise<void>((_, reject) => {
     refuse = reject

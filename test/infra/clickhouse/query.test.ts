@@ -95,7 +95,7 @@ t.test('every format streams whole, whether named by the query or by the URL', a
   t.equal(await (await ask(url, { method: 'POST', body: settings })).text(), '2\n')
 })
 
-t.test('statements that are no SELECT answer too', async (t) => {
+t.test('statements other than SELECT answer too', async (t) => {
   t.match(await rows("SHOW DATABASES LIKE 'system'"), [{ name: 'system' }])
   t.match(await rows('EXPLAIN SELECT 1'), [{ explain: /./ }])
   t.match(await rows('DESCRIBE TABLE numbers(1)'), [{ name: 'number', type: 'UInt64' }])

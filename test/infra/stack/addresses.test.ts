@@ -21,7 +21,7 @@ t.test('a server elsewhere is named by a URL with its credentials', async (t) =>
   t.equal(externalRedis({ redisUrl: 'rediss://:x@r:1' }), 'rediss://:x@r:1')
 })
 
-t.test('what is no such URL is refused without showing its password', async (t) => {
+t.test('an invalid URL is refused without showing its password', async (t) => {
   const refused = [
     () => externalStore({ clickhouseUrl: 'tcp://u:hush@h:9000' }, 'tieline'),
     () => externalStore({ clickhouseUrl: 'hush' }, 'tieline'),

@@ -67,7 +67,7 @@ t.test('the example of a gateway is one, and says what its defaults are', async 
 const pick = (section: object | undefined, names: readonly string[]) =>
   Object.fromEntries(Object.entries(section ?? {}).filter(([name]) => names.includes(name)))
 
-t.test('a file that is no profile says in one line what is wrong with it', async (t) => {
+t.test('a file that is not a profile says in one line what is wrong with it', async (t) => {
   const folder = t.testdir({ 'torn.yaml': 'a: [1', 'list.yaml': '- 1', 'empty.yaml': '' })
   for (const name of ['torn.yaml', 'list.yaml', 'empty.yaml', 'absent.yaml']) {
     t.throws(() => readProfile(join(folder, name)), { code: 'PROFILE' }, name)

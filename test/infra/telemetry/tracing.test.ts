@@ -95,7 +95,7 @@ t.test('where it is off, gateway and worker load nothing of an exporter', async 
   t.equal(said.toString(), 'undefined\ntrue\n[]\n')
 })
 
-t.test('a receiver that fails is told of once, one that is slow drops spans', async (t) => {
+t.test('a failing receiver is reported once, one that is slow drops spans', async (t) => {
   const receiver = await createReceiver(t)
   Object.assign(process.env, {
     OTEL_BSP_MAX_QUEUE_SIZE: '8',
@@ -132,14 +132,14 @@ t.test('a receiver that fails is told of once, one that is slow drops spans', as
   const before = receiver.spans().length
   for (let count = 0; count < 1_000; count++) trace()
   await tracing?.close()
-  t.equal(tellOf('TRACES_UNREACHABLE'), 2, 'what a stop leaves unsent is told of')
+  t.equal(tellOf('TRACES_UNREACHABLE'), 2, 'what a stop leaves unsent is reported')
   t.ok(receiver.spans().length - before < 100, 'a queue of bounded length')
   // The stop did not wait until it was given up: what is answered after it is still heard.
   receiver.answer(200)
   await until(() => tellOf('again') === 2)
 })
 
-t.test('of a statement its kind and table are told', async (t) => {
+t.test('a span has the kind and table of its statement', async (t) => {
   const names = [
     ["SELECT 1 FROM usage_read WHERE meter_id = 'from x'", 'SELECT usage_read'],
     ['-- why\n  WITH a AS (SELECT 1 FROM story.tenancy FINAL) SELECT 2 FROM a', 'SELECT tenancy'],

@@ -48,7 +48,7 @@ const quoted = {
   quantity: ['"7"', '"7.5" ', '" 8 "', '"1,5"', '""', '"-3"', '"0.1234567"', '"1e3"', '"+1"'],
 } as const
 
-/** Fields whose quotes do not match, stand where they are no quotes, or hold line ends. */
+/** Fields whose quotes do not match, are in unquoted fields, or hold line ends. */
 const broken = {
   id: ['"A1', '"A1"x', 'A"1', '6"', '"A\n1"', '"A\r\n1"', '"', '"""', 'A""1', '"A\n\n1"'].concat([
     '"a\rb"',

@@ -88,7 +88,7 @@ function createLine(t: Test, outside: Outside = {}) {
     mdm: driver,
     now: () => new Date(),
     log: pino({ level: 'silent' }),
-    tell: () => undefined,
+    notify: () => undefined,
     ...outside.line,
   }
   return { line: context, queued }

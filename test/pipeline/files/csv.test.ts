@@ -22,7 +22,7 @@ t.test('a row is taken apart as RFC 4180 has it', async (t) => {
   for (const [raw, columns] of rows) t.same(parseRow(raw), columns, JSON.stringify(raw))
 })
 
-t.test('quotes that do not make one row are no row', async (t) => {
+t.test('quotes that do not make one row are refused', async (t) => {
   const broken = [
     '"a',
     '"a""',

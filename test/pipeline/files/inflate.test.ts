@@ -68,7 +68,7 @@ t.test('too much is refused: in all, or for each byte of the archive', async (t)
   t.equal((await collect(inPieces(harmless))).length, 1_000_000, 'a small file may pack well')
 })
 
-t.test('a fault of the source is told as it is', async (t) => {
+t.test('a fault of the source is passed on', async (t) => {
   async function* failing(): AsyncGenerator<Buffer> {
     yield packed.subarray(0, 100)
     throw new Error('the cable broke')

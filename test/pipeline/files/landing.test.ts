@@ -87,7 +87,7 @@ t.test('no row is cut, wherever its line ends in quotes fall', async () => {
   )
 })
 
-t.test('the last row is told where it has no line end, quotes and all', async (t) => {
+t.test('the last row is reported if it has no line end, with quotes too', async (t) => {
   const folder = join(t.testdir(), '1')
   const last = async (text: string) => (await land(folder, Buffer.from(text))).unendedRow
   t.equal(await last('a,b\nc,d'), 'c,d')
@@ -96,7 +96,7 @@ t.test('the last row is told where it has no line end, quotes and all', async (t
   t.equal(await last(''), undefined)
 })
 
-t.test('what is no text, or no table, is refused', async (t) => {
+t.test('what is not text or not a table is refused', async (t) => {
   const folder = join(t.testdir(), '1')
   const refused = (bytes: Buffer) => land(folder, bytes)
   await t.rejects(refused(Buffer.from('a\nb\0\n')), {

@@ -7,7 +7,7 @@ import { runs } from '../../rig/sample.js'
 
 const rowsOf = (text: string, line = 2) => [...splitRows(Buffer.from(text), line)]
 
-t.test('a row is a line, and a blank line is no row', async (t) => {
+t.test('a row is a line, and a blank line is not a row', async (t) => {
   t.same(rowsOf('a,1\n\nb,2\r\n\r\nc,3'), [
     { line: 2, raw: 'a,1' },
     { line: 4, raw: 'b,2' },

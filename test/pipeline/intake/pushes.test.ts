@@ -44,7 +44,7 @@ t.test('the rows of many calls make one file, each of them there when it is said
     if (!readFileSync(part, 'utf8').includes(`\n${rowOf(meter)}\n`)) throw new Error(`${meter}`)
   })
   await Promise.all(calls)
-  t.same(claimed, [], 'it is no arrival while it is gathered')
+  t.same(claimed, [], 'it is not an arrival while it is gathered')
   await pushes.close()
   t.same(readdirSync(folder), [`${stem}.csv`])
   t.same(claimed, [join(folder, `${stem}.csv`)])

@@ -64,7 +64,7 @@ t.test('a quarantined file has its reason, and nulls for what is not known', asy
 })
 
 t.test(
-  'a published file counts its seconds until it was visible, and tells what is odd',
+  'a published file counts its seconds until it was visible, and notes what is irregular',
   async (t) => {
     const receipt = toReceipt(published)
     t.doesNotThrow(() => receiptSchema.parse(receipt))
@@ -88,7 +88,7 @@ t.test('a duplicate names the first, and calls duplicate what was accepted of it
   t.ok(balance(receipt))
 })
 
-t.test('of a file that is not published the rejected rows are told, the others held', async (t) => {
+t.test('a file that is not published lists its rejected rows and holds the others', async (t) => {
   const received: FileState = {
     ...blank,
     rows: { ...noRows, read: 4, rejected: 3 },

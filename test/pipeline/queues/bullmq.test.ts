@@ -72,17 +72,17 @@ t.test('only failures of its own end a job, however long the world was away', as
   t.same(givenUp, [{ v: 1, arrival: 7 }])
 })
 
-t.test('what held a job up is told of it also while it is tried again', async (t) => {
+t.test('what holds a job up is known also while it is tried again', async (t) => {
   const { options, queues } = newQueues(t)
-  const told: unknown[] = []
+  const seen: unknown[] = []
   const run = async () => {
-    told.push(await queues.waits())
-    if (told.length < 2) throw new Fault('MDM_UNREACHABLE', 'away')
+    seen.push(await queues.waits())
+    if (seen.length < 2) throw new Fault('MDM_UNREACHABLE', 'away')
   }
   consume(t, { ...options, name: 'backfill', run })
   await queues.add('backfill', { v: 1, meterId: 'M-1' })
-  await until(() => told.length === 2)
-  t.match(told, [[], [{ job: 'backfill', code: 'MDM_UNREACHABLE', arrival: undefined }]])
+  await until(() => seen.length === 2)
+  t.match(seen, [[], [{ job: 'backfill', code: 'MDM_UNREACHABLE', arrival: undefined }]])
   await until(async () => (await queues.waits()).length === 0)
 })
 
@@ -140,7 +140,7 @@ t.test('a job of an unknown format is logged by its ids and frees its own', asyn
   await until(async () => (await raw.getJob('reconcile-7')) === undefined)
   t.match(failed[0], { ids: { arrival: 7, chunk: undefined }, error: { code: 'CONFIG' } })
   t.notMatch(String(failed[0]?.error), /A1,S1/)
-  t.same(givenUp, [], 'the ledger is not told: the sweep queues the step again')
+  t.same(givenUp, [], 'the ledger is not changed: the sweep queues the step again')
   await queues.add('reconcile', { v: 1, arrival: 7 })
   await until(() => done.length > 0)
   t.equal(failed.length, 1)

@@ -12,10 +12,10 @@ export interface Away extends Prepared {
 
 const bigBytes = 12_000_000
 const cutBytes = 5_000_000
-/** What a protocol may send besides the bytes of the file. */
+/** What a protocol may send in addition to the bytes of the file. */
 const talkBytesMax = 200_000
 
-/** What is promised besides of a source on another machine, whose connection may fail. */
+/** What is promised in addition of a source on another machine, whose connection may fail. */
 export function conformAway(t: Test, prepare: (t: Test) => Promise<Away>): void {
   const createAway = async (t: Test) => {
     const rig = await createRig(t, prepare)
@@ -35,7 +35,7 @@ export function conformAway(t: Test, prepare: (t: Test) => Promise<Away>): void 
     t.ok(had, 'its name says how far it came')
     proxy.pass()
     await fetch(arrival)
-    t.ok(proxy.passed() < bigBytes - Number(had) + talkBytesMax, `${proxy.passed()} came anew`)
+    t.ok(proxy.passed() < bigBytes - Number(had) + talkBytesMax, `${proxy.passed()} came again`)
     t.same(readdirSync(landing), ['1.file'])
     t.ok((await readAll(source, arrival)).equals(bytes))
   })

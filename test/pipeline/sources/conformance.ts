@@ -167,7 +167,7 @@ export function conform(t: Test, prepare: (t: Test) => Promise<Prepared>): void 
     }
   })
 
-  t.test('a done-file tells that a set is whole, and goes with its files', async (t) => {
+  t.test('a done-file shows that a set is complete, and goes with its files', async (t) => {
     const rig = await createRig(t, prepare)
     const names = ['RateCodes of 2026-01-02.csv', 'DEMO_02012026_RateFlat.csv']
     const done = ['DEMO_02012026_Rates.done', 'Rates of 2026-01-02.done']

@@ -42,8 +42,8 @@ async function createProxies(server: Vsftpd): Promise<Away['proxy']> {
     proxies.push(proxy)
   }
   const data = proxies.slice(1)
-  const each = (some: readonly Between[], tell: (proxy: Between) => void) => {
-    for (const proxy of some) tell(proxy)
+  const each = (some: readonly Between[], act: (proxy: Between) => void) => {
+    for (const proxy of some) act(proxy)
   }
   return {
     passed: () => data.reduce((sum, proxy) => sum + proxy.passed(), 0),
@@ -93,7 +93,7 @@ t.test('a server without TLS is not given the password', async (t) => {
   await t.rejects(source.list(), { code: 'SOURCE_REFUSED' })
 })
 
-t.test('a wrong password is told, and not shown', async (t) => {
+t.test('a wrong password is reported, and not shown', async (t) => {
   const { source } = await createRig(t, async (t) => ({
     ...(await prepare(t)),
     secret: () => 'wrong-horse',

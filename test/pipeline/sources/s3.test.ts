@@ -91,9 +91,7 @@ async function namesBelow(Bucket: string, Prefix: string): Promise<readonly stri
 }
 
 t.test('it is a source', async (t) => conform(t, prepare))
-t.test('it is one whose bucket stands in the host name', async (t) =>
-  conform(t, (t) => prepare(t, 'virtual')),
-)
+t.test('the bucket may be in the host name', async (t) => conform(t, (t) => prepare(t, 'virtual')))
 t.test('it is a source on another machine', async (t) => conformAway(t, prepare))
 
 t.test('a bucket of 1,010 objects is listed to the last; keys further down are not', async (t) => {
@@ -155,7 +153,7 @@ t.test(
   },
 )
 
-t.test('an object written anew in the same second, as long as before, is another', async (t) => {
+t.test('an object rewritten in the same second, as long as before, is another', async (t) => {
   const rig = await createRig(t, prepare)
   await rig.put('a.csv', 'x'.repeat(8_000_000))
   const arrival = await rig.arrive('a.csv')
@@ -168,12 +166,12 @@ t.test('an object written anew in the same second, as long as before, is another
   t.notOk(bytes.includes('x'), 'nothing of the first is in it')
 })
 
-t.test('a bucket that is not there is told', async (t) => {
+t.test('a missing bucket is reported', async (t) => {
   const { source } = await createRig(t, (t) => prepare(t, 'path', { bucket: 'nobodys-bucket' }))
   await t.rejects(source.list(), { code: 'SOURCE_REFUSED', detail: /nobodys-bucket/ })
 })
 
-t.test('what a server refuses, or says amiss, is told and is no empty folder', async (t) => {
+t.test('a refusal or an invalid answer is reported, never taken for an empty folder', async (t) => {
   let answer: readonly [number, string] = [200, '']
   const other = createServer((_, response) => {
     const [status, body] = answer

@@ -37,7 +37,7 @@ async function prepare(t: Test, more: object = {}): Promise<Away & { readonly fo
 t.test('it is a source', async (t) => conform(t, prepare))
 t.test('it is a source on another machine', async (t) => conformAway(t, prepare))
 
-t.test('a server with another key is refused, and the key that it shows is told', async (t) => {
+t.test('a server with another key is refused, and the key that it shows is reported', async (t) => {
   const other = `SHA256:${'A'.repeat(43)}`
   const { source } = await createRig(t, (t) => prepare(t, { hostKeys: [other] }))
   await t.rejects(source.list(), {
@@ -66,20 +66,20 @@ t.test('a folder of 10,000 files is listed to the last', async (t) => {
   t.equal(textOf(listed.map(({ name }) => name)), textOf(names))
 })
 
-t.test('links and folders are no files', async (t) => {
+t.test('links and folders are not files', async (t) => {
   const { source, folder } = await createRig(t, prepare)
   mkdirSync(join(folder, 'folder.csv'))
   symlinkSync('/etc/passwd', join(folder, 'link.csv'))
   t.same(await source.list(), [])
 })
 
-t.test('a name that is not UTF-8 cannot be asked for and is no file', async (t) => {
+t.test('a name that is not UTF-8 cannot be asked for and is not a file', async (t) => {
   const { source, folder } = await createRig(t, prepare)
   writeFileSync(Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9])]), 'x')
   t.same(await source.list(), [])
 })
 
-t.test('a folder that is not there is told', async (t) => {
+t.test('a missing folder is reported', async (t) => {
   const gone = await createRig(t, (t) => prepare(t, { path: '/nowhere/at/all' }))
   await t.rejects(gone.source.list(), { code: 'SOURCE_REFUSED', detail: /\/nowhere\/at\/all/ })
 })

@@ -7,14 +7,14 @@ import { createFolder } from '../../rig/folder.js'
 import { storyProfile } from '../../story/rig/stack.js'
 import { parseSource } from './settings.js'
 
-t.test('a folder that goes away is told once, and once that it is back', async (t) => {
+t.test('a folder that goes away is reported once, and its return once', async (t) => {
   const home = createFolder(t)
   const path = join(home, 'inbox')
-  const told: string[] = []
+  const reported: string[] = []
   const settings = parseSource({ kind: 'folder', name: 'inbox', path })
   const folders = { archive: join(home, 'a'), quarantine: join(home, 'q') }
   const options = { settings, ...folders, naming: storyProfile() }
-  const source = watched(createSource(options), (text) => told.push(text))
+  const source = watched(createSource(options), (text) => reported.push(text))
   mkdirSync(path)
   t.same(await source.list(), [])
   rmSync(path, { recursive: true })
@@ -25,7 +25,7 @@ t.test('a folder that goes away is told once, and once that it is back', async (
   writeFileSync(join(path, 'a.csv'), 'x')
   t.equal((await source.list()).length, 1)
   await source.list()
-  t.same(told, [
+  t.same(reported, [
     `source inbox is failing: SOURCE_UNREACHABLE: ${path} does not exist`,
     'source inbox responds again',
   ])

@@ -68,7 +68,7 @@ const context: PipelineContext = {
   mdm: undefined,
   now,
   log,
-  tell: () => undefined,
+  notify: () => undefined,
 }
 const stability: Stability = new Map()
 
@@ -103,7 +103,7 @@ t.test('a file is taken once it stood still over settlePolls polls, and once onl
   t.equal((await queues.counts()).receive['waiting'], 1, 'and one job is queued for it')
 })
 
-t.test('a file that was gone in between starts anew', async (t) => {
+t.test('a file that was gone in between starts again', async (t) => {
   const file = listed('gone.csv')
   await look(file)
   await look(file)
@@ -157,7 +157,7 @@ t.test('a file that waits is not let go for one that another source has there', 
   t.match(await ledger.state(arrival.arrival), { status: 'waiting' })
 })
 
-t.test('a settled file that stands there again has come again, time and all', async (t) => {
+t.test('a settled file that is there again with another time has come again', async (t) => {
   const file = listed('back.csv', { announced: true })
   await look(file)
   const first = (await ledger.unfinished()).arrivals.find((one) => one.name === 'back.csv')

@@ -57,7 +57,7 @@ t.test('a file waits for one ahead of it that is not published, and is not blame
   await t.rejects(reconcile(failing(away), second), away, 'an outage is one for both')
 
   await t.rejects(reconcile(failing(refusal), first), refusal)
-  const told = await store.rows({
+  const recorded = await store.rows({
     sql: `SELECT l.arrival AS arrival, l.status AS status, l.waits_for AS waits_for,
         l.fault AS fault, l.reason AS reason, toUInt32(rows_accepted) AS accepted
       FROM file_load AS l
@@ -66,7 +66,7 @@ t.test('a file waits for one ahead of it that is not published, and is not blame
   })
   const blank = { waits_for: 0, fault: '', reason: '', accepted: 0 }
   const { code: fault, detail: reason } = refusal
-  t.same(told, [
+  t.same(recorded, [
     { ...blank, arrival: first, status: 'publishing', fault, reason },
     { ...blank, arrival: second, status: 'waiting', waits_for: first },
   ])

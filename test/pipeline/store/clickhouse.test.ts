@@ -26,7 +26,7 @@ t.test('a disk without space is worth a retry', async (t) => {
   t.equal(failed('252', 'TOO_MANY_PARTS', 'Too many parts').code, 'STORE_UNREACHABLE')
 })
 
-t.test('a discreet fault tells code and name, whatever the engine says', async (t) => {
+t.test('a discreet fault shows code and name, whatever the engine says', async (t) => {
   const words = "Cannot parse '7000000001' as Decimal: (at row 1)"
   const fault = failed('27', 'CANNOT_PARSE', words, 'discreet')
   t.equal(fault.code, 'STORE_REFUSED')
@@ -35,7 +35,7 @@ t.test('a discreet fault tells code and name, whatever the engine says', async (
   t.equal(failed('75', 'CANNOT_WRITE', 'No space left on device', 'discreet').code, 'DISK_FULL')
   t.match(failed('27', 'CANNOT_PARSE', words), { detail: /7000000001/, cause: { code: '27' } })
   const without = (error: Error) => toStoreFault('SELECT 1', { error, wording: 'discreet' })
-  t.match(without(new SyntaxError('"7000000001" is no JSON')).detail, /answer \(SyntaxError\)/)
+  t.match(without(new SyntaxError('"7000000001" is not JSON')).detail, /answer \(SyntaxError\)/)
   t.match(without(new Error('Timeout error.')).detail, /\(time-out\)/)
   const refused = Object.assign(new Error('connect 7000000001'), { code: 'ECONNREFUSED' })
   t.match(without(refused), { code: 'STORE_UNREACHABLE', detail: /\(ECONNREFUSED\): SELECT 1$/ })

@@ -23,7 +23,7 @@ t.test('the smallest gap of one meter is the length of a file', async (t) => {
   t.equal(sample(quarters).seconds, 900)
 })
 
-t.test('dates alone are days, and a gap that is no length is not taken', async (t) => {
+t.test('dates alone are days, and a gap that is not a length is not taken', async (t) => {
   t.same(sample(['3/4/2024', '3/4/2024']), { format: 'slashDate', seconds: 86_400 })
   t.equal(sample(['3/4/2024 0:00', 'x', '3/4/2024 0:07', 'x']).seconds, 900)
 })

@@ -49,7 +49,7 @@ const readsOf = (meter: string) =>
     parameters: { meter },
   })
 
-/** Replaces reads of a meter by others, and tells so as publishing does. */
+/** Replaces reads of a meter by others, and records it as publishing does. */
 async function correct(
   meter: string,
   reads: { readonly from: string; readonly quantities: readonly string[] },

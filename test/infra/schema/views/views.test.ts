@@ -85,28 +85,30 @@ const asFormatted = async (statement: string) => {
 }
 
 t.test('a role for readers is granted the published views and nothing else', async (t) => {
-  const told = toGrants(statements, { database, definer: 'tieline' })
-  t.same(told.slice(0, 4), [
+  const rendered = toGrants(statements, { database, definer: 'tieline' })
+  t.same(rendered.slice(0, 4), [
     'CREATE ROLE IF NOT EXISTS tieline_reader',
     'CREATE SETTINGS PROFILE IF NOT EXISTS tieline_reader SETTINGS readonly = 2 CONST, max_execution_time = 600 MAX 600, max_memory_usage = 10000000000 MAX 10000000000 TO tieline_reader',
     'ALTER TABLE tieline.usage MODIFY SQL SECURITY DEFINER DEFINER = tieline',
     'ALTER TABLE tieline.registered_usage MODIFY SQL SECURITY DEFINER DEFINER = tieline',
   ])
-  const granted = told.filter((one) => one.startsWith('GRANT'))
+  const granted = rendered.filter((one) => one.startsWith('GRANT'))
   t.same(
     granted,
     publicNames.map((name) => `GRANT SELECT ON tieline.${name} TO tieline_reader`),
   )
   const tables = ['bill_run', 'comparison_run']
-  t.equal(told.length, 2 + 2 * publicNames.length - tables.length, 'tables have no definer')
+  t.equal(rendered.length, 2 + 2 * publicNames.length - tables.length, 'tables have no definer')
 })
 
 t.test('on a cluster they apply to all servers and to views over all shards', async (t) => {
-  const told = toGrants(statements, { database, definer: 'tieline', cluster: 'utility' })
-  t.ok(told.every((one) => one.includes(" ON CLUSTER 'utility'")))
-  t.ok(told.includes("GRANT ON CLUSTER 'utility' SELECT ON tieline.usage_all TO tieline_reader"))
+  const rendered = toGrants(statements, { database, definer: 'tieline', cluster: 'utility' })
+  t.ok(rendered.every((one) => one.includes(" ON CLUSTER 'utility'")))
+  t.ok(
+    rendered.includes("GRANT ON CLUSTER 'utility' SELECT ON tieline.usage_all TO tieline_reader"),
+  )
   t.notOk(
-    told.some((one) => one.includes('usage_as_of_all')),
+    rendered.some((one) => one.includes('usage_as_of_all')),
     'a parameter cannot be passed through',
   )
 })
