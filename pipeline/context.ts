@@ -39,6 +39,6 @@ export interface PipelineContext {
   readonly mdm: Mdm | undefined
   readonly now: () => Date
   readonly log: Logger
-  /** Tells a person who watches of a quarantined file or a source that is away, in one line. */
+  /** Reports a quarantined file or an unreachable source to the terminal, in one line. */
   readonly tell: (text: string) => void
 }

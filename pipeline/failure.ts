@@ -9,8 +9,8 @@ export interface FailedJob extends JobIds {
 }
 
 /**
- * Logs a failure by what may be known of it: ids, a fault's code and detail. An error that nobody
- * foresaw may quote what it choked on, a value of a row, hence only its name and where it was thrown.
+ * Logs a failure by what may be known of it: ids, a fault's code and detail. An
+ * unexpected error may quote a value of a row, so only its name and stack lines are logged.
  */
 export function logFailure(log: Logger, job: FailedJob, error: unknown): void {
   if (error instanceof Fault) log.warn({ ...job, code: error.code }, error.detail)
@@ -23,8 +23,8 @@ function placeOf(error: unknown): { readonly error: string; readonly at?: readon
   return { error: error.name, at: lines.filter((line) => /^\s+at /.test(line)) }
 }
 
-/** Why a file ends that was tried again and again. */
+/** Why a file is quarantined after its last attempt. */
 export function toRefusal(error: unknown): Refusal {
   if (error instanceof Fault) return { fault: error.code, reason: error.detail }
-  return { fault: 'ATTEMPTS', reason: 'it failed again and again; the log tells where' }
+  return { fault: 'ATTEMPTS', reason: 'all attempts failed; see the worker log' }
 }

@@ -28,11 +28,11 @@ export interface Intake {
   measure(bytes: Buffer): Measured
   /** What a load has to know of the file; asked for when the first chunk is full. */
   reading(): Reading
-  /** Makes ready what the load of a chunk looks up; called before it is queued. */
+  /** Stores what the load of a chunk looks up; called before it is queued. */
   prepare(): Promise<void>
 }
 
-/** What stands in the staging of a file when all its chunks are loaded. */
+/** The staged rows of a file when all its chunks are loaded. */
 export interface StagedSums {
   readonly rows: number
   readonly quantity: string
@@ -47,7 +47,7 @@ export interface LoadedFile {
   readonly origin: Arrival | undefined
   readonly receipts: readonly ChunkReceipt[]
   readonly staged: StagedSums
-  /** Makes sure that its chunks lie in the landing, where some of its rows are read again. */
+  /** Restores its chunks in the landing where they are missing; called before rows are read again. */
   readonly reland: () => Promise<void>
 }
 
@@ -72,10 +72,10 @@ export interface Kind {
   ): Promise<readonly FileState[]>
   /** Brings the rows of a decided file into the target, where nobody sees them yet. */
   attach(context: PipelineContext, state: FileState): Promise<void>
-  /** Takes the rows of a file that could not be published out of the target again. */
+  /** Removes the rows of a file that could not be published from the target. */
   detach(context: PipelineContext, state: FileState): Promise<void>
-  /** Undoes what `attach` held back, when the ledger says what has become of the file. */
+  /** Ends what `attach` suspended, once the verdict on the file is in the ledger. */
   release(context: PipelineContext, state: FileState): Promise<void>
-  /** Takes from a published file what it tells of other things; repeating it changes nothing. */
+  /** Derives from a published file what it says about meters; repeating it changes nothing. */
   learn(context: PipelineContext, state: FileState): Promise<void>
 }

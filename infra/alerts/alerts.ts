@@ -8,7 +8,7 @@ import type { AlertMessage, AlertSettings } from '../../schemas/settings/alert.j
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
 import { claimAttempt, type Notification, readNotifications, recordEnd } from './notifications.js'
-import { type Alert, lookAround, type Sight } from './present.js'
+import { type Alert, evaluateRules, type RuleResult } from './rules.js'
 import { createWebhook, judgeStatus, type Webhook } from './webhook.js'
 
 export interface AlertsOptions {
@@ -22,20 +22,20 @@ export interface AlertsOptions {
   readonly onFailure: (fault: Fault) => void
 }
 
-/** Messages that one look sends; the next sends more. */
+/** Notifications sent by one evaluation; the next sends the rest. */
 const messagesMax = 50
-/** With the pauses below, some 20 hours. */
+/** About 20 hours with the pauses below. */
 const attemptsMax = 25
 const pauseMsMax = 3_600_000
-/** What an attempt may take besides the receiver's time: the store's. */
+/** Time for the store to record an attempt, in addition to the receiver's timeout. */
 const recordMsMax = 2_000
 
 /**
- * Tells whoever receives alerts what is the matter. A message is written down before it is sent and
- * after it was answered: a crash in between sends it once more, with the same id, never less than once.
+ * Evaluates the alert rules and notifies the webhook. A notification is recorded before it is sent and
+ * after it is answered: a crash in between sends it again with the same id. Delivery is at least once.
  */
 export function createAlerts(options: AlertsOptions): {
-  look(): Promise<void>
+  notify(): Promise<void>
   close(): Promise<void>
 } {
   const { profile, settings, landing } = options
@@ -43,12 +43,12 @@ export function createAlerts(options: AlertsOptions): {
   const store = createStore(options.store, 'discreet')
   const queues = createQueues({ redisUrl: options.redisUrl, prefix: profile.database })
   return {
-    look: async () => {
+    notify: async () => {
       const now = new Date()
-      const sights = await lookAround({ profile, settings, store, queues, landing, now })
-      const keys = sights.flatMap(({ alerts }) => alerts.map(({ key }) => key))
-      const told = await readNotifications(store, keys)
-      const due = listDue(sights, told, { ...options, now })
+      const results = await evaluateRules({ profile, settings, store, queues, landing, now })
+      const keys = results.flatMap(({ alerts }) => alerts.map(({ key }) => key))
+      const latest = await readNotifications(store, keys)
+      const due = listDue(results, latest, { ...options, now })
       for (const one of due.slice(0, messagesMax)) {
         const message = nextAttempt(one, settings)
         if (!(await claimAttempt(store, message))) continue
@@ -65,77 +65,83 @@ export function createAlerts(options: AlertsOptions): {
   }
 }
 
-interface Rules extends Pick<AlertsOptions, 'profile' | 'settings'> {
+interface DueOptions extends Pick<AlertsOptions, 'profile' | 'settings'> {
   readonly now: Date
 }
 
-/** The messages that are to be sent now: what is left of earlier looks first. */
+/** The notifications to send now, those left by earlier evaluations first. */
 export function listDue(
-  sights: readonly Sight[],
-  told: ReadonlyMap<string, Notification>,
-  rules: Rules,
+  results: readonly RuleResult[],
+  latest: ReadonlyMap<string, Notification>,
+  options: DueOptions,
 ): readonly Notification[] {
-  const present = new Map(sights.flatMap(({ alerts }) => alerts.map((one) => [one.key, one])))
-  const left = [...told.values()].flatMap((last): readonly Notification[] => {
-    if (last.outcome === 'open') return isLeased(last, rules.now) ? [] : [last]
-    const isOver = !present.has(last.key) && sights.some(({ covers }) => covers(last))
-    return isOver && last.state === 'raised' ? [resolve(last, rules)] : []
+  const present = new Map(results.flatMap(({ alerts }) => alerts.map((one) => [one.key, one])))
+  const left = [...latest.values()].flatMap((last): readonly Notification[] => {
+    if (last.outcome === 'open') return isLeased(last, options.now) ? [] : [last]
+    const isOver = !present.has(last.key) && results.some(({ covers }) => covers(last))
+    return isOver && last.state === 'raised' ? [resolve(last, options)] : []
   })
   const raised = [...present.values()].flatMap((alert): readonly Notification[] => {
-    const last = told.get(alert.key)
+    const last = latest.get(alert.key)
     if (last?.outcome === 'open') return []
-    return last?.state === 'raised' && !isToRepeat(last, rules) ? [] : [raise(alert, last, rules)]
+    return last?.state === 'raised' && !isToRepeat(last, options)
+      ? []
+      : [raise(alert, last, options)]
   })
   return [...left, ...raised]
 }
 
-/** Another may be sending it, or its pause is not over; one longer than any was written by a wrong clock. */
+/**
+ * Another worker may be sending it, or its pause is not over. A longer pause than any allowed was
+ * written by a clock that ran ahead and does not count.
+ */
 function isLeased({ retryAt }: Notification, now: Date): boolean {
   const leftMs = retryAt.getTime() - now.getTime()
   return leftMs > 0 && leftMs <= pauseMsMax + recordMsMax
 }
 
-function isToRepeat({ toldAt }: Notification, { settings, now }: Rules): boolean {
-  return now.getTime() - toldAt.getTime() >= settings.repeatHours * 3_600_000
+function isToRepeat({ notifiedAt }: Notification, { settings, now }: DueOptions): boolean {
+  return now.getTime() - notifiedAt.getTime() >= settings.repeatHours * 3_600_000
 }
 
-/** What goes on has begun when it was told first. */
-function raise(alert: Alert, last: Notification | undefined, rules: Rules): Notification {
+/** A repeated alert keeps the start of its first notification. */
+function raise(alert: Alert, last: Notification | undefined, options: DueOptions): Notification {
   const { key, about } = alert
-  const goesOn = last?.state === 'raised'
-  const since = goesOn ? toMessage(last).since : alert.since.toISOString()
-  return toNotification({ key, state: 'raised', since, about, told: (last?.told ?? 0) + 1 }, rules)
+  const isRepeated = last?.state === 'raised'
+  const since = isRepeated ? toMessage(last).since : alert.since.toISOString()
+  const sequence = (last?.sequence ?? 0) + 1
+  return toNotification({ key, state: 'raised', since, about, sequence }, options)
 }
 
-function resolve(last: Notification, rules: Rules): Notification {
-  const { key, since, about, told } = toMessage(last)
-  return toNotification({ key, state: 'resolved', since, about, told: told + 1 }, rules)
+function resolve(last: Notification, options: DueOptions): Notification {
+  const { key, since, about, sequence } = toMessage(last)
+  return toNotification({ key, state: 'resolved', since, about, sequence: sequence + 1 }, options)
 }
 
-/** What was written here, perhaps by an earlier release. */
+/** The stored message; an earlier release may have written it. */
 function toMessage({ body }: Notification): AlertMessage {
   return JSON.parse(body)
 }
 
-type Said = Pick<AlertMessage, 'key' | 'state' | 'since' | 'about' | 'told'>
+type Content = Pick<AlertMessage, 'key' | 'state' | 'since' | 'about' | 'sequence'>
 
-function toNotification(said: Said, rules: Rules): Notification {
-  const { key, told, state } = said
-  const { database } = rules.profile
-  const toldAt = rules.now
-  const made: AlertMessage = {
+function toNotification(content: Content, options: DueOptions): Notification {
+  const { key, sequence, state } = content
+  const { database } = options.profile
+  const notifiedAt = options.now
+  const message: AlertMessage = {
     v: 1,
     id: randomUUID(),
     database,
-    toldAt: toldAt.toISOString(),
-    ...said,
+    notifiedAt: notifiedAt.toISOString(),
+    ...content,
   }
-  const body = JSON.stringify(made)
+  const body = JSON.stringify(message)
   const outcome = { outcome: 'open', status: 0, attempts: 0 } as const
-  return { key, told, state, body, ...outcome, toldAt, retryAt: toldAt }
+  return { key, sequence, state, body, ...outcome, notifiedAt, retryAt: notifiedAt }
 }
 
-/** Until `retryAt`, twice as far each time, nobody makes one more. */
+/** No worker makes another attempt before `retryAt`; the pause doubles each time. */
 function nextAttempt(
   message: Notification,
   { lookSeconds, timeoutMs }: AlertSettings,
@@ -146,22 +152,22 @@ function nextAttempt(
   return { ...message, attempts, retryAt }
 }
 
-/** What became of a claimed message. Undefined where nobody answers: the others need not be tried. */
+/** The notification with its outcome. Undefined without a response: the others need not be tried. */
 async function deliver(
   webhook: Webhook,
   message: Notification,
   { log, onFailure }: AlertsOptions,
 ): Promise<Notification | undefined> {
-  const { key, told, attempts } = message
+  const { key, sequence, attempts } = message
   const fail = (fault: Fault, status: number) => {
     onFailure(fault)
-    log.warn({ alert: key, told, attempts, code: fault.code, status }, fault.detail)
+    log.warn({ alert: key, sequence, attempts, code: fault.code, status }, fault.detail)
   }
   const isLast = attempts >= attemptsMax
   try {
     const status = await webhook.send(message.body)
     const outcome = judgeStatus(status)
-    if (outcome !== 'delivered') fail(toFault(status), status)
+    if (outcome !== 'delivered') fail(toAlertFault(status), status)
     if (outcome === 'open') return isLast ? { ...message, outcome: 'failed', status } : message
     return { ...message, outcome, status }
   } catch (error) {
@@ -171,10 +177,10 @@ async function deliver(
   }
 }
 
-/** What an answer other than 2xx is. */
-export function toFault(status: number): Fault {
+/** The fault for a response other than 2xx. */
+export function toAlertFault(status: number): Fault {
   const isPassing = judgeStatus(status) === 'open'
-  const next = isPassing ? 'it is sent again' : 'it is not sent again'
+  const next = isPassing ? 'the notification is retried' : 'the notification is not retried'
   const code = isPassing ? 'ALERT_UNREACHABLE' : 'ALERT_REFUSED'
   return new Fault(code, `the receiver of alerts answered ${status}; ${next}`)
 }

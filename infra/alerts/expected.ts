@@ -1,16 +1,16 @@
 import type { ExpectedFile, Weekday } from '../../schemas/settings/alert.js'
 import { addDays, type Zone } from '../../schemas/time/zone.js'
 
-/** How far back files that did not come are counted. */
+/** How far back missing files are counted. */
 export const daysLookedBack = 31
 
-/** A file that was due: the date in its name, and by when it was to be there. */
+/** A file that was due: the date in its name, and its deadline. */
 export interface DueFile {
   readonly fileDate: string
   readonly dueAt: Date
 }
 
-/** The files that were due by an instant, the latest first. */
+/** The files that were due by an instant, latest first. */
 export function listDueFiles(
   { by, days, daysBack }: ExpectedFile,
   { zone, now }: { readonly zone: Zone; readonly now: Date },
@@ -27,7 +27,7 @@ export function listDueFiles(
     .filter(({ dueAt }) => dueAt <= now)
 }
 
-/** A time that the clock skips is as long after midnight as the hands would have it. */
+/** A local time that the clock skips counts as the same duration after midnight. */
 function instantOf(zone: Zone, day: string, time: { hour: number; minute: number }): number {
   const midnight = zone.dayStart(day)
   const [instant] = zone.toInstants({ ...zone.toWall(midnight), ...time, second: 0 })

@@ -5,77 +5,78 @@ import { createCodec, dateTime, plain, type Row } from '../../pipeline/store/col
 import { sql } from '../../pipeline/store/sql.js'
 import type { AlertMessage } from '../../schemas/settings/alert.js'
 
-/** The latest message about an alert. */
+/** The latest notification about an alert, as recorded. */
 export interface Notification {
   readonly key: string
-  readonly told: number
+  /** 1 for the first notification of the key. */
+  readonly sequence: number
   readonly state: AlertMessage['state']
   /** The message, JSON. */
   readonly body: string
   readonly attempts: number
   readonly outcome: 'open' | 'delivered' | 'refused' | 'failed'
-  /** HTTP status of the answer that ended it; 0 where there was none. */
+  /** HTTP status of the final response, 0 without one. */
   readonly status: number
-  readonly toldAt: Date
+  readonly notifiedAt: Date
   readonly retryAt: Date
 }
 
-/** An open alert, for display. */
-export interface OpenAlert extends Omit<Notification, 'body' | 'toldAt' | 'retryAt'> {
-  readonly toldAt: string
+/** The latest notification of an alert that is not resolved or not delivered, for display. */
+export interface OpenNotification extends Omit<Notification, 'body' | 'notifiedAt' | 'retryAt'> {
+  readonly notifiedAt: string
 }
 
-/** Outranks every attempt: the outcome is final. */
+/** Outranks every attempt: a recorded response is final. */
 const endedVersion = 1_000_000
 
-/** The latest messages of some keys, and of all open alerts. */
+/** The latest notifications of some keys, and of all keys that are not resolved. */
 export async function readNotifications(
   store: Store,
   keys: readonly string[],
 ): Promise<ReadonlyMap<string, Notification>> {
   const rows = await store.rows<Row>({
-    sql: sql`SELECT * FROM (SELECT * FROM alert FINAL ORDER BY told DESC LIMIT 1 BY key)
+    sql: sql`SELECT * FROM (SELECT * FROM alert FINAL ORDER BY sequence DESC LIMIT 1 BY key)
       WHERE state = 'raised' OR outcome = 'open' OR key IN ${keys}
-      ORDER BY told_at`,
+      ORDER BY notified_at`,
   })
   return new Map(rows.map(codec.fromRow).map((message) => [message.key, message]))
 }
 
-export async function readOpenAlerts(store: Store): Promise<readonly OpenAlert[]> {
-  const told = await readNotifications(store, [])
-  return [...told.values()].map(({ body: _, retryAt: __, toldAt, ...row }) => {
-    return { ...row, toldAt: toldAt.toISOString() }
+export async function readOpenNotifications(store: Store): Promise<readonly OpenNotification[]> {
+  const latest = await readNotifications(store, [])
+  return [...latest.values()].map(({ body: _, retryAt: __, notifiedAt, ...row }) => {
+    return { ...row, notifiedAt: notifiedAt.toISOString() }
   })
 }
 
 /**
- * Claims the attempt number `attempts` at a message. Durable before it resolves to whether the attempt
- * is the caller's.
+ * Claims attempt number `attempts` of a notification: the engine keeps the first insert under its
+ * token. Resolves, once the claim is durable, to whether it is the caller's.
  */
 export async function claimAttempt(store: Store, message: Notification): Promise<boolean> {
-  const { key, told, attempts } = message
+  const { key, sequence, attempts } = message
   const claim = randomUUID()
   const own = await claimOnce(store, 'alert', {
-    token: `alert-${key}-${told}-${attempts}`,
+    token: `alert-${key}-${sequence}-${attempts}`,
     rows: [{ ...codec.toRow(message), version: attempts, claim }],
-    own: sql`SELECT 1 FROM alert FINAL WHERE key = ${key} AND told = ${told} AND claim = ${claim}`,
+    own: sql`SELECT 1 FROM alert FINAL WHERE key = ${key} AND sequence = ${sequence} AND claim = ${claim}`,
   })
   return own.length > 0
 }
 
-/** Records the outcome of a message. */
+/** Records the final outcome of a notification. */
 export function recordEnd(store: Store, message: Notification): Promise<void> {
   return store.insert('alert', [{ ...codec.toRow(message), version: endedVersion, claim: '' }])
 }
 
 const codec = createCodec<Notification>({
   key: plain(),
-  told: plain(),
+  sequence: plain(),
   state: plain(),
   body: plain(),
   attempts: plain(),
   outcome: plain(),
   status: plain(),
-  toldAt: dateTime,
+  notifiedAt: dateTime,
   retryAt: dateTime,
 })

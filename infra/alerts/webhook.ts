@@ -4,9 +4,9 @@ import { Fault } from '../../schemas/fault.js'
 import type { AlertSettings } from '../../schemas/settings/alert.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
 
-/** Whoever receives alerts. */
+/** The receiver of alerts. */
 export interface Webhook {
-  /** Sends one message and says which status it was answered. Faults: `ALERT_UNREACHABLE`. */
+  /** Sends one notification and resolves to the HTTP status. Faults: `ALERT_UNREACHABLE`. */
   send(body: string): Promise<number>
   close(): void
 }
@@ -14,7 +14,7 @@ export interface Webhook {
 export const signatureHeader = 'Tieline-Signature'
 const secretCharactersMin = 16
 
-/** Throws `CONFIG` for a secret that could be guessed, `PROFILE` where caFile cannot be used. */
+/** Throws `CONFIG` for a short secret, `PROFILE` for an unusable caFile. */
 export function createWebhook(
   settings: AlertSettings,
   secret: (reference: SecretReference) => string,
@@ -22,7 +22,7 @@ export function createWebhook(
   const { url, timeoutMs, answerBytesMax, caFile } = settings
   const key = secret(settings.secret)
   if (key.length < secretCharactersMin) {
-    const remedy = `use at least ${secretCharactersMin}, such as openssl rand -hex 32 makes`
+    const remedy = `use at least ${secretCharactersMin}, for example from openssl rand -hex 32`
     throw new Fault('CONFIG', `alerts.secret has ${key.length} characters; ${remedy}`)
   }
   const caller = createHttpClient({
@@ -48,7 +48,7 @@ export function sign(body: string, { key, at }: { readonly key: string; readonly
   return `t=${t},v1=${createHmac('sha256', key).update(`${t}.${body}`).digest('hex')}`
 }
 
-/** Whether a message was taken, may be taken later, or never will be as it is. */
+/** Whether a notification was delivered, is worth a retry, or was refused. */
 export function judgeStatus(status: number): 'delivered' | 'open' | 'refused' {
   if (status >= 200 && status < 300) return 'delivered'
   return status >= 500 || status === 408 || status === 429 ? 'open' : 'refused'

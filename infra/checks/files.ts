@@ -3,7 +3,7 @@ import { followChain } from '../../pipeline/ledger/audit.js'
 import { createStore } from '../../pipeline/store/clickhouse.js'
 import type { Context } from '../commands/context.js'
 import { printable } from '../commands/output/table.js'
-import { readStanding } from '../operations/problems.js'
+import { readProblems } from '../operations/problems.js'
 import { openHome } from '../stack/home.js'
 import { readRun } from '../stack/run-state.js'
 import { attachStack } from '../stack/stack.js'
@@ -19,7 +19,7 @@ async function files({ homePath, external }: Context): Promise<CheckResult> {
   const path = resolve(homePath)
   const attached = readRun({ path }) && attachStack(openHome(path), external)
   if (attached === undefined) return good('not checked: no stack is running on this data folder')
-  const { waiting, quarantined, away } = await readStanding({
+  const { waiting, quarantined, away } = await readProblems({
     ...attached,
     profile: attached.run.profile,
   })

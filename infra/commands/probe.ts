@@ -6,7 +6,7 @@ import { Fault } from '../../schemas/fault.js'
 import { judgeCustomer } from '../../schemas/gateway/customer.js'
 import type { AlertMessage } from '../../schemas/settings/alert.js'
 import type { Profile } from '../../schemas/settings/profile.js'
-import { toFault } from '../alerts/alerts.js'
+import { toAlertFault } from '../alerts/alerts.js'
 import { createWebhook, judgeStatus } from '../alerts/webhook.js'
 import { askMdm } from '../checks/mdm.js'
 import { placeFiles, profilePathOf, readProfile } from '../stack/profile-file.js'
@@ -156,15 +156,15 @@ async function alert({ profile, context, step }: Probe): Promise<void> {
     id: randomUUID(),
     key: 'test',
     state: 'raised',
-    told: 1,
+    sequence: 1,
     database: profile.database,
     since: now,
-    toldAt: now,
+    notifiedAt: now,
     about: { kind: 'test' },
   }
   await step('alert receiver', async () => {
     const status = await webhook.send(JSON.stringify(message))
-    if (judgeStatus(status) !== 'delivered') throw toFault(status)
+    if (judgeStatus(status) !== 'delivered') throw toAlertFault(status)
     return `OK: status ${status} for message ${message.id}`
   })
   webhook.close()

@@ -3,8 +3,8 @@ import { createQueues, type QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { readSources } from '../../pipeline/sources/state.js'
 import { createStore } from '../../pipeline/store/clickhouse.js'
 import { sql } from '../../pipeline/store/sql.js'
-import { type OpenAlert, readOpenAlerts } from '../alerts/notifications.js'
-import { readStanding, renderStuck, type Standing } from '../operations/problems.js'
+import { type OpenNotification, readOpenNotifications } from '../alerts/notifications.js'
+import { type Problems, readProblems, renderStuck } from '../operations/problems.js'
 import { type Context, exitCodes } from './context.js'
 import { type BillsShown, billColumns, readBills } from './output/bill-status.js'
 import { type DataAge, readDataAges } from './output/freshness.js'
@@ -26,14 +26,14 @@ interface Disk {
   readonly freeBytesMin: number
 }
 
-export interface Status extends Standing {
+export interface Status extends Problems {
   readonly disk: Disk
   readonly sources: readonly SourceShown[]
   readonly files: readonly FileState[]
   readonly queues: Partial<QueueCounts>
   readonly freshness: readonly DataAge[]
-  /** Alerts that were sent and are not resolved. */
-  readonly alerts: readonly OpenAlert[]
+  /** Notifications of alerts that are not resolved. */
+  readonly alerts: readonly OpenNotification[]
   readonly bills: readonly BillsShown[]
 }
 
@@ -63,10 +63,10 @@ const freshnessColumns: readonly TableColumn<DataAge>[] = [
   { title: 'age, hours', right: true, cell: (row) => grouped(row.age_hours) },
   { title: 'late', cell: (row) => (row.late ? 'late' : '') },
 ]
-const alertColumns: readonly TableColumn<OpenAlert>[] = [
+const alertColumns: readonly TableColumn<OpenNotification>[] = [
   { title: 'alert', cell: (row) => row.key },
   { title: 'state', cell: (row) => row.state },
-  { title: 'sent', cell: (row) => row.toldAt.slice(0, 19).replace('T', ' ') },
+  { title: 'notified', cell: (row) => row.notifiedAt.slice(0, 19).replace('T', ' ') },
   { title: 'outcome', cell: (row) => row.outcome },
   { title: 'attempts', right: true, cell: (row) => grouped(row.attempts) },
   { title: 'status', right: true, cell: (row) => (row.status === 0 ? '' : String(row.status)) },
@@ -86,11 +86,11 @@ export async function status(
 }
 
 async function readStatus(stack: InUse): Promise<Status> {
-  const standing = await readStanding(stack)
-  const isAway = (code: string) => standing.away.some((one) => one.code === code)
+  const problems = await readProblems(stack)
+  const isAway = (code: string) => problems.away.some((one) => one.code === code)
   const ledger = isAway('STORE_UNREACHABLE') ? nothing : await readLedger(stack)
   const queues = isAway('QUEUE_UNREACHABLE') ? {} : await countJobs(stack)
-  return { ...ledger, queues, disk: await readDisk(stack), ...standing }
+  return { ...ledger, queues, disk: await readDisk(stack), ...problems }
 }
 
 async function readDisk({ home, profile }: InUse): Promise<Disk> {
@@ -115,7 +115,7 @@ async function readLedger({ store: address, profile }: InUse) {
       sources: showSources(profile, await readSources(store)),
       files: await store.rows<FileState>({ sql: filesSql }),
       freshness: await readDataAges(store, profile),
-      alerts: profile.alerts === undefined ? [] : await readOpenAlerts(store),
+      alerts: profile.alerts === undefined ? [] : await readOpenNotifications(store),
       bills: await readBills(store, profile),
     }
   } finally {

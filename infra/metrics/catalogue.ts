@@ -5,27 +5,27 @@ interface Entry {
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly of: readonly Part[]
   readonly labels: readonly string[]
-  /** What it says, with its unit; the text of `# HELP` and of the reference. */
+  /** Meaning and unit; the text of `# HELP` and of the reference. */
   readonly help: string
-  /** What keeps the number of its series small. */
+  /** What limits the number of its series. */
   readonly bound: string
 }
 
 const one = 'one series'
 const perQueue = 'the queues of this release'
-const perFeed = 'the feeds of this release, and other for names that are none of them'
+const perFeed = 'the feeds of this release, and other for unknown names'
 
 /**
- * Every metric of Tieline. The metrics are made of this table, and so is their reference in
- * infra/metrics/README.md. A label takes its values from a list with an end: routes, codes and feeds
- * of this release, or names of the profile; never anything that a request or a file brings.
+ * Every metric of Tieline; the source of the metrics and of their reference in infra/metrics/README.md.
+ * Label values come from finite lists: routes, codes and feeds of this release, or names in the profile.
+ * They never come from a request or a file.
  */
 export const catalogue = {
   tieline_build_info: {
     type: 'gauge',
     of: ['gateway', 'worker'],
     labels: ['version', 'node'],
-    help: '1, with the versions of Tieline and of Node as labels.',
+    help: 'Constant 1, with the versions of Tieline and Node as labels.',
     bound: one,
   },
   tieline_requests_total: {
@@ -33,13 +33,13 @@ export const catalogue = {
     of: ['gateway'],
     labels: ['route', 'status', 'error_code'],
     help: 'Requests answered, by route, HTTP status and errorCode of the body. The code is 1, 2, 3, 4, 86 or empty. The route is none for an unknown path or method.',
-    bound: 'routes by the statuses and codes that they can answer with',
+    bound: 'routes by their statuses and codes',
   },
   tieline_request_seconds: {
     type: 'histogram',
     of: ['gateway'],
     labels: ['route'],
-    help: 'Seconds from the end of a request header to its answer.',
+    help: 'Seconds from the end of the request header to the response.',
     bound: 'routes',
   },
   tieline_failures_total: {

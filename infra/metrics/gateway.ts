@@ -1,8 +1,6 @@
 import type { GatewayFigures } from '../../api/gateway.js'
 import type { RequestEntry } from '../../api/handle.js'
 import type { Scrape } from '../telemetry/health.js'
-import { tellBuild } from './build.js'
-import { failureCode, unexpected } from './failure-code.js'
 import { createRegistry, type Metrics } from './registry.js'
 
 export interface GatewayMetrics {
@@ -11,29 +9,27 @@ export interface GatewayMetrics {
   readonly scrape: Scrape
 }
 
-/** The metrics of the gateway's process; a scrape asks nobody outside of it. */
+/** The metrics of the gateway's process; a scrape makes no request outside of it. */
 export function createGatewayMetrics(figures: () => GatewayFigures): GatewayMetrics {
   const metrics = createRegistry('gateway')
-  tellBuild(metrics)
-  metrics.total('tieline_failures_total', { code: unexpected }, 0)
   return {
     answered: ({ route, status, errorCode, ms }) => {
       const labels = { route, status: String(status), error_code: String(errorCode ?? '') }
       metrics.add('tieline_requests_total', labels)
       metrics.observe('tieline_request_seconds', { route }, ms / 1_000)
     },
-    failed: (error) => metrics.add('tieline_failures_total', { code: failureCode(error) }),
+    failed: metrics.failed,
     scrape: {
       type: metrics.type,
       text: () => {
-        tellFigures(metrics, figures())
+        setFigures(metrics, figures())
         return metrics.text()
       },
     },
   }
 }
 
-function tellFigures(metrics: Metrics, { identity, cis, amiFailures }: GatewayFigures): void {
+function setFigures(metrics: Metrics, { identity, cis, amiFailures }: GatewayFigures): void {
   const { hits, misses } = identity.cache
   metrics.total('tieline_token_cache_total', { outcome: 'hit' }, hits)
   metrics.total('tieline_token_cache_total', { outcome: 'miss' }, misses)

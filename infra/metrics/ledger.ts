@@ -1,10 +1,11 @@
 import type { Store } from '../../pipeline/store/clickhouse.js'
+import { id, join, literal, sql } from '../../pipeline/store/sql.js'
 import { feedNames } from '../../schemas/feed.js'
 import type { Profile } from '../../schemas/settings/profile.js'
-import { type Sample, sample } from './sample.js'
+import { type MetricSample, sample } from './registry.js'
 
-/** What one statement of a scrape or of the operations page may cost: one thread for two seconds, 256 MiB. */
-export const lookBounds = {
+/** Limits of each statement of a scrape or of the operations page: one thread, two seconds, 256 MiB. */
+export const queryBounds = {
   max_execution_time: 2,
   max_threads: 1,
   max_memory_usage: 256 * 1024 * 1024,
@@ -32,43 +33,47 @@ interface Group extends Sums {
 
 const unfinished: readonly string[] = ['received', 'waiting', 'publishing']
 const ended: readonly string[] = ['published', 'quarantined']
-/** All states; those without a file are told too, or the first file in one would not be a change. */
+/** All states. Those without a file report 0, so that the first file in one is a change. */
 const statuses = [...unfinished, ...ended, 'duplicate', 'replaced'] as const
 
 /**
- * Files, rows, quantities and freshness as the ledger has them: one pass over it, which has a row for
- * each arrival, some 20,000 a year.
+ * Files, rows, quantities and freshness, in one pass over the ledger. It has one row per arrival, some
+ * 20,000 a year.
  */
 export async function readLedger(
   store: Store,
   { companyCodes }: Pick<Profile, 'companyCodes'>,
-): Promise<readonly Sample[]> {
+): Promise<readonly MetricSample[]> {
   const groups = await store.rows<Group>({
-    sql: `SELECT status,
-        if(has({feeds:Array(String)}, feed), toString(feed), 'other') AS feed,
-        if(has({companies:Array(String)}, company_code), toString(company_code), '') AS company,
+    sql: sql`SELECT status,
+        if(has(${feedNames}, feed), toString(feed), 'other') AS feed,
+        if(has(${companyCodes}, company_code), toString(company_code), '') AS company,
         count() AS files, toUnixTimestamp(min(received_at)) AS oldest,
         toUnixTimestamp(ifNull(max(last_interval_end), toDateTime(0, 'UTC'))) AS newest,
-        ${outcomes.map((one) => `sum(rows_${one}) AS rows_${one}, sum(quantity_${one}) AS quantity_${one}`).join(', ')}
+        ${join(outcomes.map(sumsOf), sql`, `)}
       FROM file_state FINAL
       GROUP BY status, feed, company`,
-    parameters: { feeds: feedNames, companies: companyCodes },
-    settings: lookBounds,
+    settings: queryBounds,
   })
   const arrived = await store.rows<{ files: string }>({
-    sql: `SELECT count() AS files FROM arrival
+    sql: sql`SELECT count() AS files FROM arrival
       WHERE arrival NOT IN (SELECT arrival FROM file_state)`,
-    settings: lookBounds,
+    settings: queryBounds,
   })
   return [
     sample('tieline_files', { status: 'arrived' }, Number(arrived[0]?.files)),
-    ...tellFiles(groups),
-    ...tellRows(groups),
-    ...tellFreshness(groups),
+    ...filesOf(groups),
+    ...rowsOf(groups),
+    ...freshnessOf(groups),
   ]
 }
 
-function tellFiles(groups: readonly Group[]): readonly Sample[] {
+function sumsOf(outcome: (typeof outcomes)[number]) {
+  const [rows, quantity] = [id(`rows_${outcome}`), id(`quantity_${outcome}`)]
+  return sql`sum(${rows}) AS ${rows}, sum(${quantity}) AS ${quantity}`
+}
+
+function filesOf(groups: readonly Group[]): readonly MetricSample[] {
   const open = groups.filter(({ status }) => unfinished.includes(status))
   const oldest = Math.min(...open.map((group) => Number(group.oldest) * 1_000), Date.now())
   const files = sumBy(groups, ({ status }) => status, 'files')
@@ -78,12 +83,12 @@ function tellFiles(groups: readonly Group[]): readonly Sample[] {
   ]
 }
 
-/** Of a file that is not published nothing was accepted, whatever was counted on the way. */
-function tellRows(groups: readonly Group[]): readonly Sample[] {
+/** A file that is not published has no accepted rows, whatever was counted during the load. */
+function rowsOf(groups: readonly Group[]): readonly MetricSample[] {
   const settled = groups.filter(({ status }) => ended.includes(status))
   return outcomes.flatMap((outcome) => {
-    const told = settled.filter(({ status }) => outcome !== 'accepted' || status === 'published')
-    const byFeed = (key: keyof Sums) => [...sumBy(told, ({ feed }) => feed, key)]
+    const counted = settled.filter(({ status }) => outcome !== 'accepted' || status === 'published')
+    const byFeed = (key: keyof Sums) => [...sumBy(counted, ({ feed }) => feed, key)]
     return [
       ...byFeed(`rows_${outcome}`).map(([feed, rows]) =>
         sample('tieline_rows', { feed, outcome }, rows),
@@ -95,7 +100,7 @@ function tellRows(groups: readonly Group[]): readonly Sample[] {
   })
 }
 
-function tellFreshness(groups: readonly Group[]): readonly Sample[] {
+function freshnessOf(groups: readonly Group[]): readonly MetricSample[] {
   return groups
     .filter(({ status, company }) => status === 'published' && company !== '')
     .filter(({ newest }) => Number(newest) > 0)
@@ -125,17 +130,17 @@ interface CycleNewest {
 }
 
 const metersOfCycle = 4
-/** Meters of a cycle of which those are taken that somebody holds: one pass tells them, without `FINAL`. */
+/** Meters of a cycle that are checked for a current tenancy: one pass finds them, without `FINAL`. */
 const candidatesOfCycle = 16
 const cyclesMax = 64
 
 /**
- * How new the reads of each billing cycle are, by a few of its meters: the reads lie by day and
- * meter, so that a week of 256 meters is found by the key, 256 * 7 granules at most.
+ * The newest read of each billing cycle, by a few of its meters. Reads are ordered by day and meter, so
+ * the key finds a week of 256 meters in 256 * 7 granules at most.
  */
-export function askCycles(store: Store): Promise<readonly CycleNewest[]> {
+export function queryCycles(store: Store): Promise<readonly CycleNewest[]> {
   return store.rows<CycleNewest>({
-    sql: `WITH picked AS
+    sql: sql`WITH picked AS
       (
         SELECT DISTINCT meter_id, toString(billing_cycle_id) AS cycle, toString(meter_type) AS commodity
         FROM tenancy FINAL
@@ -143,16 +148,16 @@ export function askCycles(store: Store): Promise<readonly CycleNewest[]> {
         (
           SELECT arrayJoin(meters) FROM
           (
-            SELECT groupArray({candidates:UInt32})(meter_id) AS meters
+            SELECT groupArray(${literal(candidatesOfCycle)})(meter_id) AS meters
             FROM tenancy
             WHERE valid_to IS NULL AND billing_cycle_id != ''
             GROUP BY billing_cycle_id, meter_type
             ORDER BY billing_cycle_id, meter_type
-            LIMIT {cycles:UInt32}
+            LIMIT ${cyclesMax}
           )
         )
         ORDER BY cycle, commodity, meter_id
-        LIMIT {meters:UInt32} BY cycle, commodity
+        LIMIT ${metersOfCycle} BY cycle, commodity
       )
       SELECT cycle, commodity,
         toUnixTimestamp(greatest(max(newest), toDateTime(today() - 7, 'UTC'))) AS newest
@@ -165,13 +170,12 @@ export function askCycles(store: Store): Promise<readonly CycleNewest[]> {
         GROUP BY meter_id
       ) AS reads ON reads.meter_id = picked.meter_id
       GROUP BY cycle, commodity`,
-    parameters: { candidates: candidatesOfCycle, meters: metersOfCycle, cycles: cyclesMax },
-    settings: lookBounds,
+    settings: queryBounds,
   })
 }
 
-export async function readCycles(store: Store): Promise<readonly Sample[]> {
-  return (await askCycles(store)).map(({ cycle, commodity, newest }) =>
+export async function readCycles(store: Store): Promise<readonly MetricSample[]> {
+  return (await queryCycles(store)).map(({ cycle, commodity, newest }) =>
     sample('tieline_cycle_newest_interval_timestamp_seconds', { cycle, commodity }, Number(newest)),
   )
 }

@@ -12,7 +12,7 @@ Generated from \`catalogue.ts\` and \`alerts.yaml\`; a test compares this page w
 Prometheus scrapes two addresses. The gateway's is \`gateway.operations\` of the profile (default
 \`127.0.0.1:9464\`). The worker's is \`worker.operations\` (default loopback, the first free port from
 9465; set one for Prometheus). \`tieline up\` prints both. Neither asks for a password: keep them on
-loopback or in a private network. No label contains anything of a person, a token or a file.
+loopback or in a private network. No label contains personal data, tokens or file contents.
 
 \`\`\`yaml
 scrape_configs:
@@ -22,7 +22,7 @@ scrape_configs:
 rule_files: [alerts.yaml]
 \`\`\`
 
-\`alerts.yaml\` has the rules, \`dashboard.json\` is a dashboard to import into Grafana. Both expect
+\`alerts.yaml\` contains the alert rules, \`dashboard.json\` a Grafana dashboard. Both expect
 \`job="tieline"\`. A test runs each of their expressions in Prometheus over a scrape of a running stack.
 
 What a scrape costs:
@@ -31,9 +31,9 @@ What a scrape costs:
 - The worker makes two requests to Redis for each queue.
 - At most every 5 seconds, the worker makes one pass over the ledger in ClickHouse (a row for each file).
 - At most every 5 minutes, it reads the newest reads of at most 256 meters.
-- It queries as a reader, on one thread, for at most 2 seconds and 256 MiB, however many scrape.
+- Each query is read-only and limited to one thread, 2 seconds and 256 MiB, however many scrape.
 
-What is not answered within 4 seconds is left out, and \`tieline_store_up\` or \`tieline_queue_up\` is 0.
+Metrics that are not collected within 4 seconds are missing; \`tieline_store_up\` or \`tieline_queue_up\` is 0.
 
 Both processes also export Node's own metrics, \`process_*\` and \`nodejs_*\`, including event-loop lag
 (\`nodejs_eventloop_lag_p99_seconds\`).
@@ -59,7 +59,7 @@ interface Rule {
   readonly annotations: { readonly summary: string; readonly description: string }
 }
 
-/** The alert rules: severity, duration, summary and action, as they are in the file. */
+/** The alert rules as a table: severity, duration, summary and action. */
 function renderAlerts(): string {
   const file = join(packageRoot(import.meta.url), 'infra', 'metrics', 'alerts.yaml')
   const { groups } = parseYaml(readFileSync(file, 'utf8')) as Rules

@@ -2,22 +2,20 @@ import { freeBytes } from '../../pipeline/files/disk.js'
 import { createQueues, type Queues } from '../../pipeline/queues/bullmq.js'
 import type { JobName } from '../../pipeline/queues/jobs.js'
 import { createStore, type StoreAddress } from '../../pipeline/store/clickhouse.js'
+import { sql } from '../../pipeline/store/sql.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { Scrape } from '../telemetry/health.js'
-import { tellBuild } from './build.js'
-import { failureCode, unexpected } from './failure-code.js'
+import { type Collector, collect, keepFor, silentMsMax } from './collect.js'
 import { readCycles, readLedger } from './ledger.js'
-import { createLook, keepFor, silentMsMax } from './look.js'
-import { createRegistry } from './registry.js'
-import { type Sample, sample } from './sample.js'
+import { createRegistry, type MetricSample, sample } from './registry.js'
 
 export interface WorkerMetricsOptions {
   readonly profile: Profile
   readonly redisUrl: string
-  /** Who may read only. */
+  /** A user that may only read. */
   readonly reader: StoreAddress
   readonly landing: string
-  /** Hears why something could not be told. */
+  /** Called with the reason when a metric could not be collected. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -30,25 +28,22 @@ export interface WorkerMetrics {
   close(): Promise<void>
 }
 
-/** What ClickHouse said is told again for so long, whoever scrapes how often. */
+/** How long results of ClickHouse are cached, however many scrape. */
 const ledgerMs = 5_000
 const cyclesMs = 300_000
 
 /**
  * The metrics of the worker's process. A scrape costs Redis two commands for each queue. ClickHouse
- * is asked two questions every 5 seconds and one more every 5 minutes at the most, each bounded in
- * `ledger.ts`. What either does not tell in time is left out, and said to be.
+ * runs at most two queries every 5 seconds and one more every 5 minutes, each bounded in `ledger.ts`.
+ * Without an answer in time their metrics are missing, and `tieline_store_up` or `tieline_queue_up` is 0.
  */
 export function createWorkerMetrics(options: WorkerMetricsOptions): WorkerMetrics {
   const { profile, reader, redisUrl, landing } = options
   const metrics = createRegistry('worker')
-  tellBuild(metrics)
-  metrics.total('tieline_failures_total', { code: unexpected }, 0)
   const store = createStore(reader, 'discreet', { silentMsMax })
   const queues = createQueues({ redisUrl, prefix: profile.database })
-  const look = createLook(metrics, options.onFailure)
-  const looks = [
-    look({
+  const collectors: readonly Collector[] = [
+    {
       names: [
         'tieline_files',
         'tieline_oldest_file_seconds',
@@ -58,29 +53,31 @@ export function createWorkerMetrics(options: WorkerMetricsOptions): WorkerMetric
       ],
       up: 'tieline_store_up',
       read: keepFor(ledgerMs, () => readLedger(store, profile)),
-    }),
-    look({
+    },
+    {
       names: ['tieline_cycle_newest_interval_timestamp_seconds'],
       read: keepFor(cyclesMs, () => readCycles(store)),
-    }),
-    look({
+    },
+    {
       names: ['tieline_queue_jobs', 'tieline_queue_oldest_seconds'],
       up: 'tieline_queue_up',
       read: () => readQueues(queues),
-    }),
-    look({ names: ['tieline_disk_free_bytes'], read: () => readDisk(landing) }),
+    },
+    { names: ['tieline_disk_free_bytes'], read: () => readDisk(landing) },
   ]
   return {
     done: (step, ms) => metrics.observe('tieline_step_seconds', { step }, ms / 1_000),
-    failed: (error) => metrics.add('tieline_failures_total', { code: failureCode(error) }),
+    failed: metrics.failed,
     ready: async () => {
-      await store.rows({ sql: 'SELECT 1' })
+      await store.rows({ sql: sql`SELECT 1` })
       await queues.counts()
     },
     scrape: {
       type: metrics.type,
       text: async () => {
-        await Promise.all(looks.map((take) => take()))
+        await Promise.all(
+          collectors.map((collector) => collect(collector, metrics, options.onFailure)),
+        )
         return metrics.text()
       },
     },
@@ -91,7 +88,7 @@ export function createWorkerMetrics(options: WorkerMetricsOptions): WorkerMetric
   }
 }
 
-async function readQueues(queues: Queues): Promise<readonly Sample[]> {
+async function readQueues(queues: Queues): Promise<readonly MetricSample[]> {
   const [counts, oldest] = await Promise.all([queues.counts(), queues.oldest()])
   const now = Date.now()
   return Object.entries(counts).flatMap(([queue, states]) => {
@@ -105,6 +102,6 @@ async function readQueues(queues: Queues): Promise<readonly Sample[]> {
   })
 }
 
-async function readDisk(path: string): Promise<readonly Sample[]> {
+async function readDisk(path: string): Promise<readonly MetricSample[]> {
   return [sample('tieline_disk_free_bytes', {}, await freeBytes(path))]
 }

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { packageRoot } from '../package-root.js'
 
-/** A file that the page is made of. */
+/** A static file of the page. */
 export interface Asset {
   readonly type: string
   readonly bytes: Buffer
@@ -16,6 +16,7 @@ const html = 'text/html; charset=utf-8'
 const scripts = [
   'overview',
   'views',
+  'attention',
   'gateway',
   'bills',
   'tables',
@@ -25,7 +26,7 @@ const scripts = [
   'file',
 ] as const
 
-/** All of them by their paths, read once: what the browser gets comes from this package alone. */
+/** All assets by path, read once: the browser loads nothing from other hosts. */
 export function readAssets(): ReadonlyMap<string, Asset> {
   const root = packageRoot(import.meta.url)
   const browser = join(root, 'infra', 'operations', 'browser')

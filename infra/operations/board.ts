@@ -8,15 +8,15 @@ import { Hono } from 'hono'
 import type { Queues } from '../../pipeline/queues/bullmq.js'
 import { idsOf } from '../../pipeline/queues/jobs.js'
 import { Fault, faultCodes } from '../../schemas/fault.js'
-import { askQueues } from './panels/ask.js'
+import { queryQueues } from './panels/query.js'
 
 const path = '/queues'
-/** It would wait for Redis as long as that is away; a page of many jobs takes it a moment. */
+/** Bull Board itself waits for Redis without limit; a page of many jobs takes a moment. */
 const boardMsMax = 4_000
 
 /**
- * Bull Board, to look at only: what is done to a job there would stand in no audit log. Of the data of
- * jobs it shows ids alone, for those of registrations name customers.
+ * Bull Board, read-only: its actions would bypass the audit log. It shows only the ids of job data,
+ * because registration jobs contain customers.
  */
 export function createBoard({
   each,
@@ -30,14 +30,14 @@ export function createBoard({
   })
   const uiConfig = { boardTitle: 'Tieline', hideRedisDetails: true }
   createBullBoard({ queues, serverAdapter, options: { uiConfig } })
-  // Its first page has no slash at its end.
+  // The path of its first page has no trailing slash.
   const app = new Hono({ strict: false }).route(path, serverAdapter.registerPlugin())
   return getRequestListener((request, env) =>
-    askQueues(Promise.resolve(app.fetch(request, env)), boardMsMax).catch(toAnswer),
+    queryQueues(Promise.resolve(app.fetch(request, env)), boardMsMax).catch(toAnswer),
   )
 }
 
-/** What the page answers where Redis does not. */
+/** The response when Redis does not answer. */
 function toAnswer(error: unknown): Response {
   if (!(error instanceof Fault)) throw error
   const { code, detail } = error

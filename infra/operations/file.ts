@@ -10,6 +10,7 @@ import {
   reprocessActs,
   reprocessed,
 } from '../../pipeline/steps/reprocess.js'
+import { sql } from '../../pipeline/store/sql.js'
 import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import type { Receipt } from '../../schemas/receipt.js'
 import type { Profile } from '../../schemas/settings/profile.js'
@@ -28,7 +29,7 @@ export interface RejectKind {
   readonly rows: number
 }
 
-/** All that a file's page shows but for its rejected rows. */
+/** The data of a file's page, except its rejected rows. */
 export interface FileDetail {
   readonly arrival: number
   readonly name: string
@@ -37,34 +38,34 @@ export interface FileDetail {
   readonly status: string
   readonly fault: string
   readonly todo: string
-  /** Undefined until it was taken in. */
+  /** Undefined until the file is received. */
   readonly receipt: Receipt | undefined
   readonly clock: Profile['usage']['clock']
   readonly clockChanges: readonly ClockChange[]
   readonly rejectKinds: readonly RejectKind[]
-  /** Why an act is not open; empty where it is. */
+  /** Why an action is not available; empty if it is. */
   readonly acts: Readonly<Record<ReprocessAct, string>>
   readonly reprocessed: Reprocessed | undefined
   readonly entries: readonly Pick<AuditEntry, 'number' | 'at' | 'who' | 'via' | 'act'>[]
 }
 
-export interface FileDesk extends ReprocessContext {
+export interface FileContext extends ReprocessContext {
   readonly profile: Profile
   readonly zone: Zone
 }
 
-/** Throws `FILE_STATE` where no file has the number. */
-export async function readFileDetail(desk: FileDesk, number: number): Promise<FileDetail> {
-  const { ledger, store, profile, zone } = desk
+/** Throws `FILE_STATE` if no file has the number. */
+export async function readFileDetail(context: FileContext, number: number): Promise<FileDetail> {
+  const { ledger, store, profile, zone } = context
   const [arrival, state] = await Promise.all([ledger.arrival(number), ledger.state(number)])
   if (arrival === undefined) throw new Fault('FILE_STATE', `there is no arrival ${number}`)
   const about = { acts: reprocessActs, subject: String(number) }
   const [first, rejectKinds, acts, entries, taken] = await Promise.all([
     state?.duplicateOf ? ledger.state(state.duplicateOf) : undefined,
-    readRejectKinds(desk, number),
-    openActs(desk, state),
+    readRejectKinds(context, number),
+    openActs(context, state),
     readActsOn(store, about),
-    reprocessed(desk, number),
+    reprocessed(context, number),
   ])
   const fault = state?.fault ?? ''
   return {
@@ -86,10 +87,10 @@ function shownOf({ arrival, name, source, arrivedAt }: Arrival) {
   return { arrival, name, source, arrivedAt: arrivedAt.toISOString() }
 }
 
-async function openActs(desk: FileDesk, state: FileState | undefined) {
+async function openActs(context: FileContext, state: FileState | undefined) {
   const why = async (act: ReprocessAct) => {
-    if (state === undefined) return 'it was not taken in yet'
-    return (await findObstacle(desk, state, act)) ?? ''
+    if (state === undefined) return 'the file is not received yet'
+    return (await findObstacle(context, state, act)) ?? ''
   }
   const [retry, accept] = await Promise.all([why('retry'), why('accept')])
   return { retry, accept }
@@ -97,7 +98,7 @@ async function openActs(desk: FileDesk, state: FileState | undefined) {
 
 const daysMax = 800
 
-/** Days between a file's first and last interval that have not 24 hours. */
+/** Days between a file's first and last interval that do not have 24 hours. */
 function clockChanges(state: FileState, zone: Zone): readonly ClockChange[] {
   const { firstIntervalStart: from, lastIntervalEnd: to } = state
   if (from === undefined || to === undefined) return []
@@ -114,18 +115,17 @@ function clockChanges(state: FileState, zone: Zone): readonly ClockChange[] {
 
 const bounds = { max_execution_time: 2, max_threads: 1 } as const
 
-function readRejectKinds({ store }: FileDesk, arrival: number) {
+function readRejectKinds({ store }: FileContext, arrival: number) {
   return store.rows<RejectKind>({
-    sql: `SELECT toString(code) AS code, toString(column_name) AS column,
+    sql: sql`SELECT toString(code) AS code, toString(column_name) AS column,
         toUInt32(count()) AS rows
-      FROM reject FINAL WHERE arrival = {arrival:UInt32}
+      FROM reject FINAL WHERE arrival = ${arrival}
       GROUP BY code, column ORDER BY rows DESC, code, column LIMIT 100`,
-    parameters: { arrival },
     settings: bounds,
   })
 }
 
-/** A rejected row as the rejects file has it. */
+/** A rejected row as in the rejects file. */
 export interface Reject {
   readonly line: number
   readonly column: string
@@ -134,19 +134,18 @@ export interface Reject {
   readonly raw: string
 }
 
-/** Rejected rows of a page. */
+/** Rejected rows per page. */
 export const rejectsMax = 50
 
-/** The rejected rows of a file behind a line of it, and whether there are more. */
+/** The rejected rows of a file after a line, and whether they are the last. */
 export async function readRejects(
-  { store }: Pick<FileDesk, 'store'>,
+  { store }: Pick<FileContext, 'store'>,
   { arrival, after }: { readonly arrival: number; readonly after: number },
 ): Promise<{ readonly rejects: readonly Reject[]; readonly isLast: boolean }> {
   const rows = await store.rows<Reject>({
-    sql: `SELECT line, toString(column_name) AS column, toString(code) AS code, detail, raw
-      FROM reject FINAL WHERE arrival = {arrival:UInt32} AND line > {after:UInt32}
-      ORDER BY line LIMIT {max:UInt32}`,
-    parameters: { arrival, after, max: rejectsMax + 1 },
+    sql: sql`SELECT line, toString(column_name) AS column, toString(code) AS code, detail, raw
+      FROM reject FINAL WHERE arrival = ${arrival} AND line > ${after}
+      ORDER BY line LIMIT ${rejectsMax + 1}`,
     settings: bounds,
   })
   return { rejects: rows.slice(0, rejectsMax), isLast: rows.length <= rejectsMax }

@@ -1,57 +1,57 @@
 import { Fault, faultCodes } from '../../schemas/fault.js'
-import { failureCode } from '../metrics/failure-code.js'
-import { within } from '../metrics/look.js'
+import { withTimeout } from '../metrics/collect.js'
+import { failureCode } from '../metrics/registry.js'
 
-/** One thing that the page shows: what is asked, and how often while somebody watches. */
+/** A part of the page: its query, and how often it runs while the page is open. */
 export interface Panel {
   readonly name: string
   readonly everyMs: number
-  /** Bounded in rows and in time; a fault of it is shown in its place. */
+  /** Bounded in rows and time; a fault is shown instead of its figures. */
   read(): Promise<unknown>
 }
 
-/** What a panel says: figures, or why there are none. */
-export interface Told {
+/** The latest figures of a panel, or the fault that prevented them. */
+export interface PanelUpdate {
   readonly name: string
-  /** When, ISO 8601. */
+  /** ISO 8601. */
   readonly at: string
   readonly figures?: unknown
   readonly fault?: { readonly code: string; readonly detail: string }
 }
 
-/** So long at most is waited where a panel could not be told, or somebody comes after nobody did. */
-const againMs = 15_000
+/** Longest interval after a fault, or when the page is opened again. */
+const retryMs = 15_000
 
 export interface Live {
-  /** Hears of each panel at once if something is known of it, and then whenever it was asked. */
-  watch(hear: (told: Told) => void): () => void
+  /** Sends the known update of each panel at once, then each new one; returns the end of it. */
+  watch(onUpdate: (update: PanelUpdate) => void): () => void
   close(): void
 }
 
 /**
- * Asks each panel at its pace while somebody watches, once for all who do, also where watchers come
- * and go; nobody watching, nobody is asked.
+ * Queries each panel at its interval, once for all watchers, also while they come and go. Without
+ * watchers nothing is queried.
  */
 export function createLive(panels: readonly Panel[], onFailure: (error: unknown) => void): Live {
-  const hearers = new Set<(told: Told) => void>()
-  const known = new Map<string, Told>()
+  const watchers = new Set<(update: PanelUpdate) => void>()
+  const known = new Map<string, PanelUpdate>()
   const timers = new Map<string, NodeJS.Timeout>()
-  const asking = new Set<string>()
-  const turn = async (panel: Panel): Promise<void> => {
-    if (hearers.size === 0 || asking.has(panel.name)) return
-    asking.add(panel.name)
-    const told = await ask(panel, onFailure)
-    asking.delete(panel.name)
-    known.set(panel.name, told)
-    for (const hear of hearers) hear(told)
-    plan(panel, told.fault === undefined ? panel.everyMs : Math.min(panel.everyMs, againMs))
+  const running = new Set<string>()
+  const run = async (panel: Panel): Promise<void> => {
+    if (watchers.size === 0 || running.has(panel.name)) return
+    running.add(panel.name)
+    const update = await read(panel, onFailure)
+    running.delete(panel.name)
+    known.set(panel.name, update)
+    for (const send of watchers) send(update)
+    plan(panel, update.fault === undefined ? panel.everyMs : Math.min(panel.everyMs, retryMs))
   }
   const plan = (panel: Panel, inMs: number): void => {
     clearTimeout(timers.get(panel.name))
-    if (hearers.size === 0) return
+    if (watchers.size === 0) return
     timers.set(
       panel.name,
-      setTimeout(() => void turn(panel), inMs),
+      setTimeout(() => void run(panel), inMs),
     )
   }
   const stop = () => {
@@ -59,42 +59,43 @@ export function createLive(panels: readonly Panel[], onFailure: (error: unknown)
     timers.clear()
   }
   return {
-    watch: (hear) => {
-      hearers.add(hear)
-      for (const told of known.values()) hear(told)
-      if (hearers.size === 1) {
+    watch: (onUpdate) => {
+      watchers.add(onUpdate)
+      for (const update of known.values()) onUpdate(update)
+      if (watchers.size === 1) {
         for (const panel of panels) plan(panel, untilDue(panel, known.get(panel.name)))
       }
       return () => {
-        hearers.delete(hear)
-        if (hearers.size === 0) stop()
+        watchers.delete(onUpdate)
+        if (watchers.size === 0) stop()
       }
     },
     close: () => {
-      hearers.clear()
+      watchers.clear()
       stop()
     },
   }
 }
 
-/** Milliseconds; what is not known, or could not be told, is due. */
-function untilDue({ everyMs }: Panel, told: Told | undefined): number {
-  if (told === undefined || told.fault !== undefined) return 0
-  return Math.max(0, Date.parse(told.at) + Math.min(everyMs, againMs) - Date.now())
+/** Milliseconds; a panel without figures is due. */
+function untilDue({ everyMs }: Panel, update: PanelUpdate | undefined): number {
+  if (update === undefined || update.fault !== undefined) return 0
+  return Math.max(0, Date.parse(update.at) + Math.min(everyMs, retryMs) - Date.now())
 }
 
-/** A fault of the store names its statement, which says nothing to who watches. */
-export function wordsOf(error: unknown): string {
-  if (!(error instanceof Fault)) return 'the log of the worker tells more'
+/** The text of an error for the page, without the statement that a fault of the store names. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Fault)) return 'unexpected error; see worker.log'
   return error.code.startsWith('STORE_') ? faultCodes[error.code].meaning : error.detail
 }
 
-async function ask({ name, read }: Panel, onFailure: (error: unknown) => void): Promise<Told> {
+async function read(panel: Panel, onFailure: (error: unknown) => void): Promise<PanelUpdate> {
+  const { name } = panel
   const at = () => new Date().toISOString()
   try {
-    return { name, figures: await within(read()), at: at() }
+    return { name, figures: await withTimeout(panel.read()), at: at() }
   } catch (error) {
     onFailure(error)
-    return { name, fault: { code: failureCode(error), detail: wordsOf(error) }, at: at() }
+    return { name, fault: { code: failureCode(error), detail: messageOf(error) }, at: at() }
   }
 }

@@ -4,7 +4,7 @@ import { createQueues } from '../../pipeline/queues/bullmq.js'
 import { createStore, type StoreAddress } from '../../pipeline/store/clickhouse.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { createZone } from '../../schemas/time/zone.js'
-import { silentMsMax } from '../metrics/look.js'
+import { silentMsMax } from '../metrics/collect.js'
 import { createAdmit } from './access.js'
 import { createBoard } from './board.js'
 import { createLive } from './live.js'
@@ -15,14 +15,14 @@ export interface OperationsOptions {
   readonly profile: Profile
   readonly folders: Folders
   readonly redisUrl: string
-  /** For what is done, and for the pages of files; panels ask by `reader`. */
+  /** For actions and file pages; panels use `reader`. */
   readonly store: StoreAddress
   readonly reader: StoreAddress
-  /** Hears why something could not be shown or done. */
+  /** Called with the reason when something could not be shown or done. */
   readonly onFailure: (error: unknown) => void
 }
 
-/** Who waits longer for an act to be written down sees that the store does not answer. */
+/** A longer silence of the store during an action is reported as unreachable. */
 const actMsMax = 10_000
 
 /** The operations page with connections of its own. */
@@ -43,7 +43,7 @@ export function createOperationsPage(options: OperationsOptions): {
     page: createPage({
       admit: createAdmit(profile.worker.operations),
       live,
-      desk: { store, ledger: createLedger(store, now), queues, folders, profile, zone },
+      context: { store, ledger: createLedger(store, now), queues, folders, profile, zone },
       board: createBoard(queues),
       onFailure,
     }),

@@ -4,29 +4,29 @@ import { orderReprocess, type ReprocessAct } from '../../pipeline/steps/reproces
 import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import { type Admit, isOwn } from './access.js'
 import { readAssets } from './assets.js'
-import { type FileDesk, readFileDetail, readRejects } from './file.js'
-import { type Live, type Told, wordsOf } from './live.js'
+import { type FileContext, readFileDetail, readRejects } from './file.js'
+import { type Live, messageOf } from './live.js'
 
 export interface PageOptions {
   readonly admit: Admit
   readonly live: Live
-  readonly desk: FileDesk
-  /** The board of queues, which answers what lies under `/queues`. */
+  readonly context: FileContext
+  /** The board of queues, which answers below `/queues`. */
   readonly board: (request: IncomingMessage, response: ServerResponse) => void
-  /** Hears of failures that nobody foresaw. */
+  /** Called with every failed request. */
   readonly onFailure: (error: unknown) => void
 }
 
-/** Answers every request that is none for health or metrics. */
+/** Answers every request except health and metrics. */
 export type Page = (request: IncomingMessage, response: ServerResponse) => void
 
 const watchersMax = 100
-/** Who has not read so much of what he was told does not watch any more. */
+/** A watcher with more unread data than this is disconnected. */
 const unreadBytesMax = 1_048_576
-/** Some proxies end what says nothing for a while. */
-const stillMs = 15_000
+/** Some proxies close connections that are silent for longer. */
+const keepAliveMs = 15_000
 
-/** No script or style but those of this package, nothing in a frame, nothing from elsewhere. */
+/** Scripts and styles of this package only, no frames, no other hosts. */
 export const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -48,9 +48,9 @@ interface Call {
 
 type Answer = (call: Call, parts: readonly string[]) => Promise<void> | void
 
-/** The operations page: its files, its figures as they change, a file's detail, and what may be done. */
+/** The operations page: static files, live figures, file details and actions. */
 export function createPage(options: PageOptions): Page {
-  const { admit, live, desk, board, onFailure } = options
+  const { admit, live, context, board, onFailure } = options
   const assets = readAssets()
   let watchers = 0
   const routes: readonly (readonly [method: string, path: RegExp, answer: Answer])[] = [
@@ -63,10 +63,10 @@ export function createPage(options: PageOptions): Page {
   ]
 
   function watch({ response }: Call): void {
-    // Who left while he was judged tells of it no more.
+    // A client that left during authentication no longer emits `close`.
     if (response.destroyed) return
     if (watchers >= watchersMax) {
-      sendJson(response, 503, { detail: 'too many watch' })
+      sendJson(response, 503, { detail: `the page is open ${watchersMax} times; close some` })
       return
     }
     watchers++
@@ -77,26 +77,27 @@ export function createPage(options: PageOptions): Page {
   }
 
   async function detail({ response }: Call, [arrival]: readonly string[]): Promise<void> {
-    sendJson(response, 200, await readFileDetail(desk, Number(arrival)))
+    sendJson(response, 200, await readFileDetail(context, Number(arrival)))
   }
 
   async function rejects({ response, url }: Call, [arrival]: readonly string[]): Promise<void> {
     const after = Number(url.searchParams.get('after') ?? 0)
     const wanted = Number.isInteger(after) && after >= 0 && after < 2 ** 32 ? after : 0
-    sendJson(response, 200, await readRejects(desk, { arrival: Number(arrival), after: wanted }))
+    sendJson(response, 200, await readRejects(context, { arrival: Number(arrival), after: wanted }))
   }
 
   async function act({ request, response, who }: Call, parts: readonly string[]): Promise<void> {
-    if (!isOwn(request)) throw new Fault('PERMISSION', 'only the page itself may ask for this')
+    if (!isOwn(request))
+      throw new Fault('PERMISSION', 'only the operations page may send this request')
     const [arrival, order] = parts
     const actor: Actor = { who, via: 'page' }
-    await orderReprocess(desk, actor, { arrival: Number(arrival), act: order as ReprocessAct })
-    sendJson(response, 202, await readFileDetail(desk, Number(arrival)))
+    await orderReprocess(context, actor, { arrival: Number(arrival), act: order as ReprocessAct })
+    sendJson(response, 202, await readFileDetail(context, Number(arrival)))
   }
 
   function asset({ response, url }: Call): void {
     const found = assets.get(url.pathname)
-    if (found === undefined) sendJson(response, 404, { detail: `${url.pathname} is not here` })
+    if (found === undefined) sendJson(response, 404, { detail: `${url.pathname} not found` })
     else {
       response.writeHead(200, { 'Content-Type': found.type, 'Cache-Control': 'no-cache' })
       response.end(found.bytes)
@@ -111,7 +112,7 @@ export function createPage(options: PageOptions): Page {
     const url = toUrl(request)
     const route = routes.find(([verb, path]) => verb === method && path.test(url?.pathname ?? ''))
     if (url === undefined || route === undefined) {
-      return sendJson(response, 404, { detail: 'there is nothing here' })
+      return sendJson(response, 404, { detail: 'not found' })
     }
     const [, path, run] = route
     const [, ...parts] = path.exec(url.pathname) ?? []
@@ -127,23 +128,23 @@ export function createPage(options: PageOptions): Page {
   }
 }
 
-/** Tells one who watches, until he leaves or has stopped reading. */
+/** Streams updates to a watcher until it disconnects or stops reading. */
 function stream(live: Live, response: ServerResponse): void {
   response.writeHead(200, { 'Content-Type': 'text/event-stream' })
-  const say = (text: string) => {
+  const send = (text: string) => {
     if (response.writableLength > unreadBytesMax) response.destroy()
     else response.write(text)
   }
-  say('retry: 2000\n\n')
-  const leave = live.watch((told: Told) => say(`data: ${JSON.stringify(told)}\n\n`))
-  const still = setInterval(() => say(':\n\n'), stillMs)
+  send('retry: 2000\n\n')
+  const leave = live.watch((update) => send(`data: ${JSON.stringify(update)}\n\n`))
+  const keepAlive = setInterval(() => send(':\n\n'), keepAliveMs)
   response.once('close', () => {
-    clearInterval(still)
+    clearInterval(keepAlive)
     leave()
   })
 }
 
-/** What is asked for; undefined where it is no path, such as `//`. */
+/** The requested URL; undefined for an invalid path such as `//`. */
 function toUrl({ url = '/' }: IncomingMessage): URL | undefined {
   const page = 'http://page'
   return URL.canParse(url, page) ? new URL(url, page) : undefined
@@ -169,16 +170,15 @@ function refuse(
 
 const statuses: Partial<Record<FaultCode, number>> = { FILE_STATE: 409, PERMISSION: 403 }
 
-/** What is wrong with the world is told with what to do; of a broken program the log tells. */
+/** A fault is shown with its remedy; the details of a program error are only logged. */
 function sendFault(response: ServerResponse, error: unknown): void {
   if (error instanceof Fault) {
     const { code } = error
     const todo = faultCodes[code].meaning
-    const detail = wordsOf(error)
+    const detail = messageOf(error)
     sendJson(response, statuses[code] ?? 503, { code, detail, ...(detail !== todo && { todo }) })
   } else {
-    const detail = 'this failed unexpectedly; the log of the worker tells more'
-    sendJson(response, 500, { code: 'UNEXPECTED', detail })
+    sendJson(response, 500, { code: 'UNEXPECTED', detail: messageOf(error) })
   }
 }
 

@@ -1,17 +1,17 @@
 import type { Panel } from './live.js'
-import type { PanelSource } from './panels/ask.js'
+import { readAttention } from './panels/attention.js'
 import { readCompleteness } from './panels/completeness.js'
 import { readCycleDays } from './panels/cycles.js'
 import { readToday } from './panels/files.js'
-import { readFreshness } from './panels/freshness.js'
+import { readDataAges } from './panels/freshness.js'
 import { createGatewayPanel } from './panels/gateway.js'
-import { readHeld } from './panels/held.js'
 import { readMinutes } from './panels/minutes.js'
-import { readWork } from './panels/queues.js'
+import type { PanelSource } from './panels/query.js'
+import { readQueuesAndDisk } from './panels/queues.js'
 import { readSourceHealth } from './panels/sources.js'
 import { readVariance } from './panels/variance.js'
 
-/** All panels of the page: a query, its pace, and a view of the same name in the browser. */
+/** All panels of the page: a query, its interval, and a view of the same name in the browser. */
 export function createPanels(source: PanelSource): readonly Panel[] {
   const panel = (
     name: string,
@@ -22,14 +22,14 @@ export function createPanels(source: PanelSource): readonly Panel[] {
   }
   return [
     panel('files', 10, readToday),
-    panel('held', 15, readHeld),
+    panel('attention', 15, readAttention),
     panel('minutes', 15, readMinutes),
-    panel('freshness', 30, readFreshness),
+    panel('freshness', 30, readDataAges),
     panel('completeness', 300, readCompleteness),
     panel('cycles', 300, readCycleDays),
     panel('variance', 300, readVariance),
     panel('sources', 15, readSourceHealth),
-    panel('queues', 5, readWork),
+    panel('queues', 5, readQueuesAndDisk),
     panel('gateway', 5, createGatewayPanel(source.profile)),
   ]
 }

@@ -1,55 +1,56 @@
 import { createQueues, type Queues } from '../../pipeline/queues/bullmq.js'
 import { passingFault, type Wait } from '../../pipeline/queues/wait.js'
 import { createStore, type Store } from '../../pipeline/store/clickhouse.js'
+import { sql } from '../../pipeline/store/sql.js'
 import { type Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import { printable } from '../commands/output/table.js'
 import type { InUse } from '../commands/use-stack.js'
 
-/** A file that did not come through, or not yet: what is the matter and what to do about it. */
+/** A waiting or quarantined file, with the reason and the remedy. */
 export interface StuckFile {
   readonly arrival: number
-  /** Its name; the number of its arrival while ClickHouse does not tell names. */
+  /** Its name, or its arrival number while ClickHouse does not answer. */
   readonly file: string
   readonly code: string
   readonly reason: string
   readonly todo: string
-  /** When it was first held up, or quarantined; ISO 8601 in UTC. */
+  /** When it began to wait, or was quarantined; ISO 8601 in UTC. */
   readonly since: string
 }
 
-/** What keeps files from being published. */
-export interface Standing {
-  /** Files that go on by themselves once the cause has passed. */
+/** Open problems: why files are not published. */
+export interface Problems {
+  /** Files that resume automatically when the cause is removed. */
   readonly waiting: readonly StuckFile[]
-  /** The latest quarantined files, of whose name no later one was published. */
+  /** The latest quarantined files, without those whose name was published later. */
   readonly quarantined: readonly StuckFile[]
-  /** What the servers said that do not answer; nothing is known then of what they hold. */
+  /** Faults of the servers that do not answer; their problems are unknown. */
   readonly away: readonly Pick<Fault, 'code' | 'detail'>[]
 }
 
 const quarantinedMax = 20
 const refusedMax = 500
 
-/** Looks at the ledger and at the queues; what cannot be asked is named in `away`. */
-export async function readStanding(
+/** Reads the ledger and the queues; a server that does not answer is listed in `away`. */
+export async function readProblems(
   stack: Pick<InUse, 'store' | 'redisUrl' | 'profile'>,
-): Promise<Standing> {
+): Promise<Problems> {
   const store = createStore(stack.store)
   const queues = createQueues({ redisUrl: stack.redisUrl, prefix: stack.profile.database })
   try {
-    return await readStandingOf({ store, queues })
+    return await readProblemsOf({ store, queues })
   } finally {
     await queues.close()
     await store.close()
   }
 }
 
-/** The same over connections that are there. */
-export async function readStandingOf({ store, queues }: Connected): Promise<Standing> {
+/** The same over existing connections. */
+export async function readProblemsOf({ store, queues }: Connected): Promise<Problems> {
   const away: Pick<Fault, 'code' | 'detail'>[] = []
-  const unlessAway = async <T>(look: Promise<T>): Promise<T | undefined> => {
+  const unlessAway = async <T>(result: Promise<T>): Promise<T | undefined> => {
     try {
-      return await look
+      return await result
     } catch (error) {
       const fault = passingFault(error)
       if (fault === undefined) throw error
@@ -74,16 +75,16 @@ interface Unfinished {
   readonly arrival: number
   readonly file: string
   readonly since: Date
-  /** What is wrong with a file that waits for its rest, empty for any other. */
+  /** The fault of a file that waits for the rest of its set, empty for others. */
   readonly fault: string
   readonly reason: string
 }
 
-/** Names and reasons alone: the manifests of a year's files are a thousand times as much. */
+/** Names and reasons only: the manifests of a year's files are a thousand times larger. */
 async function readFiles(store: Store) {
   const [unfinished, quarantined] = await Promise.all([
     store.rows<Omit<Unfinished, 'since'> & { readonly since: string }>({
-      sql: `SELECT arrival, name AS file, formatDateTime(arrived_at, '%FT%TZ') AS since,
+      sql: sql`SELECT arrival, name AS file, formatDateTime(arrived_at, '%FT%TZ') AS since,
           '' AS fault, '' AS reason
         FROM arrival WHERE arrival NOT IN (SELECT arrival FROM file_state)
         UNION ALL
@@ -99,19 +100,16 @@ async function readFiles(store: Store) {
   }
 }
 
-/**
- * The latest quarantined files, of whose name no later one was published, looked for among so many that
- * were quarantined last.
- */
+/** The latest quarantined files, without those whose name was published later. */
 export async function readQuarantined(
   store: Store,
-  parameters: { readonly refusedMax: number; readonly quarantinedMax: number },
+  max: { readonly refusedMax: number; readonly quarantinedMax: number },
 ): Promise<readonly StuckFile[]> {
   const rows = await store.rows<Omit<StuckFile, 'todo'>>({
-    sql: `WITH refused AS (
+    sql: sql`WITH refused AS (
         SELECT arrival, file_name, fault, reason, coalesce(settled_at, received_at) AS at
         FROM file_state FINAL WHERE status = 'quarantined'
-        ORDER BY arrival DESC LIMIT {refusedMax:UInt32}
+        ORDER BY arrival DESC LIMIT ${max.refusedMax}
       )
       SELECT arrival, r.file_name AS file, fault AS code, reason,
         formatDateTime(at, '%FT%TZ') AS since
@@ -122,13 +120,12 @@ export async function readQuarantined(
         GROUP BY file_name
       ) AS p ON p.file_name = r.file_name
       WHERE arrival > p.latest
-      ORDER BY arrival DESC LIMIT {quarantinedMax:UInt32}`,
-    parameters,
+      ORDER BY arrival DESC LIMIT ${max.quarantinedMax}`,
   })
   return rows.map((row) => ({ ...row, todo: todoOf(row.code) }))
 }
 
-/** Without the queues' word (Redis is away) every file that has not ended waits for them. */
+/** Without an answer of the queues, every unfinished file waits for Redis. */
 function listWaiting(
   unfinished: readonly Unfinished[],
   waits: readonly Wait[] | undefined,
@@ -150,19 +147,19 @@ function listWaiting(
 
 const forRedis = {
   fault: 'QUEUE_UNREACHABLE' satisfies FaultCode,
-  reason: 'Redis is away; what comes next is queued again once it is back',
+  reason: 'Redis does not answer; the next step is queued again when it is back',
 }
 
 function toStuck({ arrival, file, since, fault, reason }: Unfinished): StuckFile {
   return { arrival, file, code: fault, reason, todo: todoOf(fault), since: since.toISOString() }
 }
 
-/** What a fault means and what to do about it, in the words of its table. */
+/** The meaning and remedy of a fault code. */
 export function todoOf(code: string): string {
-  return code in faultCodes ? faultCodes[code as FaultCode].meaning : 'see the logs'
+  return code in faultCodes ? faultCodes[code as FaultCode].meaning : 'See worker.log.'
 }
 
-/** Files with what is the matter, when, and what to do, for a terminal. */
+/** Files with reason, time and remedy, for a terminal. */
 export function renderStuck(title: string, files: readonly StuckFile[]): readonly string[] {
   if (files.length === 0) return []
   const lines = files.flatMap(({ file, since, code, reason, todo }) => [

@@ -5,7 +5,7 @@ import { readCertificates } from '../../api/listeners/certificates.js'
 import { createRenewal } from '../../api/listeners/renewal.js'
 import { Fault } from '../../schemas/fault.js'
 import type { OperationsSettings } from '../../schemas/settings/worker.js'
-import { within } from '../metrics/look.js'
+import { withTimeout } from '../metrics/collect.js'
 
 export interface HealthOptions {
   readonly host: string
@@ -53,7 +53,7 @@ export async function createHealth(options: HealthOptions): Promise<Health> {
   const readiness = async (): Promise<readonly [number, object]> => {
     if (isDraining) return [503, { status: 'stopping' }]
     try {
-      await within(ready())
+      await withTimeout(ready())
       return [200, { status: 'ready' }]
     } catch (error) {
       if (!(error instanceof Fault)) throw error

@@ -18,7 +18,7 @@ import {
   slotsOf,
 } from './scan.js'
 
-export interface Reading {
+export interface SumInputs {
   readonly compilation: Compilation
   /** The rest of the period, where it has not ended. */
   readonly projection: Projection | undefined
@@ -34,7 +34,7 @@ export type BucketsByPass = ReadonlyMap<number, PriceBuckets>
 export async function sumReads(
   { store }: Pick<BillContext, 'store'>,
   { tables, period, request }: Run,
-  { compilation, projection }: Reading,
+  { compilation, projection }: SumInputs,
 ): Promise<BucketsByPass> {
   const { slots } = compilation
   const to = projection === undefined ? toDays(period.last) : projection.ahead.from - 1

@@ -58,7 +58,7 @@ const emptyTally: MeterTally = {
 }
 
 /**
- * Tells apart what becomes of the rows of a file, from its records in order: the length of each
+ * Counts the rows of a file by outcome, from its records in order: the length of each
  * meter is its smallest gap (decision 16), the last row of a key survives (decision 22).
  */
 export async function tallyMeters(

@@ -104,7 +104,7 @@ function* sortedBlocks(records: Uint32Array, count: number): Generator<Uint32Arr
 }
 
 /**
- * The places of the first `count` records in their order. Most are told apart by the first number
+ * The places of the first `count` records in their order. Most differ in the first number
  * of their meter, which the engine sorts as plain numbers; the rows of a meter mostly come in order.
  */
 function sortedPlaces(records: Uint32Array, count: number): Uint32Array {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
 import { versionOf } from '../store/staging.js'
-import type { EndFact, Fact, Place, SeenFact, StartFact } from './tenancies.js'
+import type { EndFact, Fact, MeterPlace, SeenFact, StartFact } from './tenancies.js'
 
 /** All facts about some meters. There are few for each, and none is ever changed. */
 export async function readFacts(
@@ -46,7 +46,7 @@ async function readEnds(store: Store, meterIds: readonly string[]): Promise<read
   }))
 }
 
-function toPlace(row: Omit<StartRow, 'at'>): Place {
+function toPlace(row: Omit<StartRow, 'at'>): MeterPlace {
   return {
     meterId: row.meter_id,
     externalSiteId: row.external_site_id,

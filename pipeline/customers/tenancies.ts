@@ -9,7 +9,7 @@ export interface Codes {
 }
 
 /** An account at a premise and a meter. */
-export interface Place {
+export interface MeterPlace {
   readonly meterId: string
   readonly externalSiteId: string
   /** Empty where the utility gives none. */
@@ -17,7 +17,7 @@ export interface Place {
 }
 
 /** A client's record listed the place. */
-export interface SeenFact extends Place, Codes {
+export interface SeenFact extends MeterPlace, Codes {
   readonly kind: 'seen'
   readonly clientId: string
   /** Milliseconds since 1970, as all instants here. */
@@ -25,20 +25,20 @@ export interface SeenFact extends Place, Codes {
 }
 
 /** A client of the account and the premise whose own record does not list the meter. */
-export interface SharedFact extends Place {
+export interface SharedFact extends MeterPlace {
   readonly kind: 'shared'
   readonly clientId: string
   readonly at: number
 }
 
 /** When the account took the meter over, by its first interval or by a bill. */
-export interface StartFact extends Place {
+export interface StartFact extends MeterPlace {
   readonly kind: 'usage' | 'bill'
   readonly at: number
 }
 
 /** When a termination ended the account at the meter; of several, the latest one counts. */
-export interface EndFact extends Place {
+export interface EndFact extends MeterPlace {
   readonly kind: 'ended'
   readonly at: number
   /** The order of the terminations. */
@@ -55,7 +55,7 @@ export function countFacts(facts: readonly Fact[]): number {
 }
 
 /** The time in which one account held a meter, from `validFrom` until before `validTo`. */
-export interface Tenancy extends Place {
+export interface Tenancy extends MeterPlace {
   /** The client of a tenancy without account number, which nobody shares; else empty. */
   readonly clientId: string
   readonly clientIds: readonly string[]
@@ -86,7 +86,7 @@ export function toTenancies(facts: readonly Fact[]): readonly Tenancy[] {
 }
 
 interface Tenant {
-  readonly place: Place
+  readonly place: MeterPlace
   readonly clientId: string
   readonly clientIds: readonly string[]
   readonly codes: Codes

@@ -1,13 +1,13 @@
 import type { Finding } from '../../schemas/lint/finding.js'
 import type { Refusal } from '../ledger/verdict.js'
 
-/** What is wrong with the rows of a file by their lines; several findings of a row are told as one. */
+/** What is wrong with the rows of a file by their lines; several findings of a row are one entry. */
 export type FileFindings = ReadonlyMap<
   number,
   { readonly column: string; readonly code: string; readonly detail: string }
 >
 
-/** The findings of a set by file; those of rows in force stand in no file. */
+/** The findings of a set by file; those of rows in force belong to no file. */
 export function toFindings(errors: readonly Finding[]): ReadonlyMap<string, FileFindings> {
   const files = new Map<string, Map<number, { column: string; code: string; detail: string }>>()
   for (const { at, column, code, detail } of errors) {
@@ -40,12 +40,12 @@ export function reasonsOf({ quarantined, rejected, errors }: Obstacles): readonl
     ...rejected
       .filter(({ rows }) => rows > 0)
       .map(({ fileName, rows }) => `${fileName} has rejected rows (${rows}), see its rejects`),
-    ...errors.map(tellFinding),
+    ...errors.map(toReason),
   ]
 }
 
-/** A finding as a reason; a row that is in force stands on no line. */
-function tellFinding({ at, detail }: Finding): string {
+/** A finding as a reason; a row in force has no line. */
+function toReason({ at, detail }: Finding): string {
   return at.line === 0 ? `${at.fileName}: ${detail}` : `${at.fileName} line ${at.line}: ${detail}`
 }
 

@@ -53,8 +53,8 @@ export const recordKind: Kind = {
   learn: async (line, { feed: name, arrival }) => {
     const feed = recordOf(name)
     if (feed.shows === undefined) return
-    const told = { table: rowsTable(feed), arrival, shows: feed.shows }
-    await renewAll(line, await metersTold(line.store, told))
+    const shown = { table: rowsTable(feed), arrival, shows: feed.shows }
+    await renewAll(line, await metersTold(line.store, shown))
   },
 }
 

@@ -1,5 +1,5 @@
 import { recordFeedOf } from '../../schemas/feed.js'
-import type { Registered } from '../../schemas/lint/finding.js'
+import type { RegisteredMeters } from '../../schemas/lint/finding.js'
 import { type RecordFeed, type RecordRow, storeColumn } from '../../schemas/record-feed.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, join, type Sql, sql, typed } from '../store/sql.js'
@@ -118,7 +118,7 @@ export function recordVersion(
 }
 
 /** What registrations say of rate codes, units and cycles, with their meters. */
-export async function registeredCodes(store: Store): Promise<Registered> {
+export async function registeredCodes(store: Store): Promise<RegisteredMeters> {
   const [rates, cycles] = await Promise.all([
     store.rows<{ code: string; unit: string; meters: string }>({
       sql: sql`SELECT toString(rate_code) AS code, toString(unit_of_measure) AS unit,

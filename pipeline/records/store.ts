@@ -109,7 +109,7 @@ export type RecordKind = (typeof recordKinds)[number]
 export type RecordOutcome = Readonly<Record<RecordKind, Counted>> & { readonly net: string }
 
 /**
- * Tells what becomes of each staged row that is not simply new (decision 22), and writes it down:
+ * Records the outcome of each staged row that is not simply new (decision 22):
  * within the file the last row of a key survives; a survivor that the store has already, or has
  * from a later arrival, is not published again. `isForeign` is the condition of rows that the
  * profile does not store.

@@ -53,7 +53,7 @@ async function takeIn(context: PipelineContext, arrival: Arrival): Promise<FileS
   }
 }
 
-/** Refuses what can be told of a file before any of its bytes is here. */
+/** Refuses a file by its name and size, before any of its bytes is read. */
 export async function admit(context: PipelineContext, arrival: Arrival): Promise<void> {
   companyNotes(context, arrival, parseFileName(arrival.name, context.profile))
   await refuseSize(context, arrival)

@@ -78,7 +78,7 @@ export async function findObstacle(
     return `${fileName} was taken up by ${earlier.act} and comes in again ${since}`
   }
   if (act === 'accept' && (fault !== 'TOO_MANY_REJECTED' || isSchedule(state.feed))) {
-    return `${fileName} is quarantined for ${fault}, not for the number of its rejected rows; mend what is wrong, then retry it`
+    return `${fileName} is quarantined for ${fault}, not for the number of its rejected rows; fix the cause, then retry it`
   }
   const path = keptAt(folders, state)
   const found = await attempt(path, () => ifThere(stat(path)))

@@ -46,7 +46,7 @@ async function forgetRejects({ store }: PipelineContext, before: Date): Promise<
   if (found.length > 0) await store.command({ sql: sql`DELETE FROM reject WHERE ${old}` })
 }
 
-/** Staging of arrivals that have not ended for long: it is built anew should they go on. */
+/** Staging of arrivals that have been unfinished for long; it is built again if they resume. */
 async function dropDeadStaging({ store, ledger }: PipelineContext, before: Date): Promise<void> {
   for (const arrival of await stagedArrivals(store)) {
     const found = await ledger.arrival(arrival)

@@ -49,7 +49,7 @@ function tell(
   } else context.log.info(fields, 'a file has ended')
 }
 
-/** The receipt of a file; a duplicate's tells what became of the first. */
+/** The receipt of a file; that of a duplicate names the first file. */
 async function receiptOf(context: PipelineContext, state: FileState) {
   const first = state.duplicateOf === 0 ? undefined : await context.ledger.state(state.duplicateOf)
   return toReceipt(state, first)

@@ -13,9 +13,9 @@ import { rulesOf } from './sample.js'
 import { explainStamp, type Stamp } from './timestamps.js'
 
 /**
- * Lets the engine store the plainly good rows of a chunk whose timestamps are known. Returns how it
- * read them, or undefined where it cannot: the shape of the chunk is odd, or the engine takes its
- * quotes for wrong.
+ * Bulk path: the engine stores the rows of a chunk that are clearly valid and whose timestamps are
+ * known. Returns how it read them, or undefined where it cannot: the chunk is unsplittable, or the
+ * engine refuses its quotes.
  */
 export async function loadInBulk(
   context: PipelineContext,

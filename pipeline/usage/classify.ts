@@ -136,7 +136,7 @@ const noOverlap: Overlap = {
 }
 
 /**
- * Tells apart what becomes of the usable rows: within the file the last row of a key survives, and
+ * Classifies the usable rows: within the file the last row of a key survives, and
  * a survivor that the store has already, or has better, is not published again (decision 22).
  */
 export async function classify(

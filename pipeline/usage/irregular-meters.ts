@@ -74,7 +74,7 @@ export function irregularMeters(table: string, seconds: number): Sql {
       SELECT ${shape} FROM (SELECT DISTINCT ${shape} FROM (${shapes})) WHERE ${irregular(seconds)})`
 }
 
-/** The sum of hashes tells a row off the grid, or in place of a missing one, but once in 2^64. */
+/** The sum of hashes differs for a row off the grid, or in place of a missing one, except once in 2^64. */
 function irregular(seconds: number): Sql {
   return sql`rows = 1 OR ${spanOf(seconds)} != rows OR slots != ${expectedOf(seconds)}`
 }

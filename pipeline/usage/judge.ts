@@ -45,8 +45,8 @@ const idColumns = [sql`p[1]`, sql`p[2]`, sql`p[3]`]
 const idLengths = idColumns.map((column) => sql`length(${column}) BETWEEN 1 AND ${idBytesMax}`)
 
 /**
- * What is plainly a good row. The engine stores these and no others: whatever is not plain, good
- * or bad, is looked at by the row judge, the only place that knows the fine print.
+ * The condition of a clearly valid row. The engine stores these only; every other row, valid or not,
+ * takes the row path, the only place that knows all rules.
  */
 function plain(reader: Reader, options: JudgeOptions): Sql {
   const { negativeAllowed, chunk } = options
@@ -124,7 +124,7 @@ export interface JudgeOptions {
 const needlesMax = 255
 
 /**
- * Stores the plainly good rows of a chunk in a staging table, in one statement and one block. The
+ * Stores the clearly valid rows of a chunk in a staging table, in one statement and one block. The
  * few of the repeated hour are searched for before lines are cut into columns.
  */
 export function storeInBulk(options: JudgeOptions): Statement {

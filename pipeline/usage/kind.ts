@@ -90,7 +90,7 @@ function open(context: PipelineContext, { arrival, feed, head }: Opened): Intake
 
 /**
  * Brings the good rows of a chunk into staging and writes down the others. The engine stores the
- * plainly good rows in one statement, in a second one those with timestamps that the bytes had not
+ * clearly valid rows in one statement, in a second one those with timestamps that the bytes had not
  * shown; what it leaves is judged row by row.
  */
 async function loadUsage(context: PipelineContext, task: LoadTask): Promise<ChunkReceipt> {

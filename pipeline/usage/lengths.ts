@@ -121,8 +121,8 @@ function lengthless(detail: string, quantity: string): RejectedRow {
 }
 
 /**
- * Why no row of a meter is usable, for the person who is to mend them: one stray time is enough to
- * bring two so close that no length of the profile fits.
+ * Why no row of a meter is usable, for whoever corrects the file: one wrong time is enough to
+ * bring two times so close that no length of the profile fits.
  */
 export function lengthDetail(
   meterId: string,
@@ -132,7 +132,7 @@ export function lengthDetail(
   const { detail } = rejectCodes.INTERVAL_LENGTH
   const named = allowed.map(spellLength).join(', ')
   if (gap === 0) return `${detail} (${named}): meter ${meterId} has one time only`
-  return `${detail} (${named}): lines ${line} and ${next} of meter ${meterId} are ${spellLength(toLength(gap))} apart; mend a stray time, or name the length`
+  return `${detail} (${named}): lines ${line} and ${next} of meter ${meterId} are ${spellLength(toLength(gap))} apart; fix a wrong time, or add the length to the profile`
 }
 
 function spellLength(seconds: number): string {

@@ -45,8 +45,8 @@ export async function reconcileUsage(
   const totals = shapes as StagingTotals
   const usable = await settleLengths(context, state, { totals, reland })
   const rejected = refused + usable.rejected.rows
-  const told = { ...dated, notes: noteLengths(notes, usable.rejected.meters) }
-  const counted = withRejected(told, {
+  const noted = { ...dated, notes: noteLengths(notes, usable.rejected.meters) }
+  const counted = withRejected(noted, {
     rows: rejected,
     quantity: addQuantities(dated.quantity.rejected, usable.rejected.quantity),
   })

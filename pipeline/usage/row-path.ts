@@ -137,7 +137,7 @@ export interface RawRowRules extends UsageRules {
   readonly rowBytesMax: number
 }
 
-/** Judges a row as it stands in a file, its columns not yet told apart. */
+/** Judges a row as it is in the file, its columns not yet separated. */
 export function judgeRawRow(raw: string, rules: RawRowRules): UsageVerdict {
   return judgeParsedRow({ raw, fields: parseRow(raw) }, rules)
 }
@@ -148,7 +148,7 @@ export interface ParsedRow {
   readonly fields: readonly string[] | undefined
 }
 
-/** Judges a row whose columns are told apart. */
+/** Judges a row whose columns are separated. */
 export function judgeParsedRow(
   { raw, fields }: ParsedRow,
   rules: RawRowRules,

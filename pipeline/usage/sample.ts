@@ -25,7 +25,7 @@ const dayGapMin = daySeconds - 7_200
  * Finds the timestamp format and the interval length of a file in its first rows. A meter's real
  * length is looked at again when the whole file is there. `lengths` are those of the profile, the
  * first one is taken where the sample shows none of them. Stamps at the end of an interval are never
- * read as days at first: the start of the day does not tell them apart any more.
+ * read as days at first: the start of the day would no longer distinguish them.
  */
 export function sampleFile(
   head: Buffer,

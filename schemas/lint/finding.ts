@@ -40,7 +40,7 @@ export interface Linted {
 export type ScheduleRows = Readonly<Record<string, readonly PlacedRow[]>>
 
 /** What registrations say that a schedule must fit, each with the number of its meters. */
-export interface Registered {
+export interface RegisteredMeters {
   readonly rates: readonly {
     readonly rateCode: string
     readonly unit: string
@@ -53,7 +53,7 @@ export interface LintInput {
   readonly rows: ScheduleRows
   /** The feeds of which nothing is known: neither a file nor a version in force. */
   readonly unknown: readonly string[]
-  readonly registered: Registered
+  readonly registered: RegisteredMeters
   /** The date of the files. */
   readonly fileDate: string
 }

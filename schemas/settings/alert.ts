@@ -8,14 +8,14 @@ const feed = z.enum(feedNames as readonly [FeedName, ...FeedName[]])
 const weekday = z.enum(['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'])
 export type Weekday = z.output<typeof weekday>
 
-/** A file that is expected on some days, by a time of the meters' zone. */
+/** A file that is expected on some days by a local time of the meters' zone. */
 const expectedFile = z
   .strictObject({
     company: z.string().min(1, 'name a company code'),
     feed,
     by: z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'use a local time from 00:00 to 23:59'),
     days: z.array(weekday).min(1, 'name at least one day').readonly().default(weekday.options),
-    /** Days between the date in its name and the later day on which it is due. */
+    /** How many days the date in its name precedes the day on which it is due. */
     daysBack: z.int().min(0).max(31).default(0),
   })
   .readonly()
@@ -33,16 +33,16 @@ const expected = z
   .readonly()
   .prefault([])
 
-/** Where alerts are sent, and what is one. */
+/** Where alerts are sent, and their thresholds. */
 export const alertSettings = z
   .strictObject({
     url: serverUrl,
     /** Signs every message (HMAC-SHA256). */
     secret: secretReference,
-    /** A condition that persists is sent again after this many hours. */
+    /** An alert that is not resolved is repeated at this interval. */
     repeatHours: z.number().positive().max(8_760).default(24),
     lookSeconds: z.int().min(1).max(3_600).default(60),
-    /** How long a source or a job may fail before it is an alert. */
+    /** A source or a job that fails for this long raises an alert. */
     failingMinutes: z.number().min(0).max(10_080).default(10),
     freeDiskBytesMin: byteSize('5 GB', { min: '0 B', max: '100 TB' }),
     expected,
@@ -56,15 +56,15 @@ export type AlertSettings = z.output<typeof alertSettings>
 const count = z.int().min(0)
 const code = z.string()
 
-/** The condition by kind: identifiers, codes and counts, nothing of a row or a person. */
+/** The problem, by kind: identifiers, codes and counts, no data of a row or a person. */
 const about = z.discriminatedUnion('kind', [
-  /** A file was quarantined, and none of its name was published since. */
+  /** A file was quarantined, and no file of the same name was published since. */
   z.strictObject({ kind: z.literal('quarantined'), arrival: z.int().positive(), code }).readonly(),
   /** The newest interval of a commodity is older than `usage.lateAfterHours`. */
   z
     .strictObject({ kind: z.literal('late'), company: z.string(), feed, ageHours: z.int() })
     .readonly(),
-  /** The latest expected file that was due, dated `fileDate`, is not there; so many in a row, 31 at most. */
+  /** The latest expected file, dated `fileDate`, has not arrived; `files` counts those missing in a row, 31 at most. */
   z
     .strictObject({
       kind: z.literal('missing'),
@@ -77,9 +77,9 @@ const about = z.discriminatedUnion('kind', [
   z
     .strictObject({ kind: z.literal('source'), source: z.string(), code, failures: count })
     .readonly(),
-  /** Jobs of a queue that are tried again and again, and what keeps the one that has tried longest. */
+  /** Jobs of a queue that keep failing, with the code of the one that has failed longest. */
   z.strictObject({ kind: z.literal('run'), job: z.string(), code, jobs: count }).readonly(),
-  /** Of the disk that files land on; `host` is the worker's machine. */
+  /** The disk of the landing folder has too little space; `host` is the worker's machine. */
   z
     .strictObject({
       kind: z.literal('disk'),
@@ -94,8 +94,8 @@ const about = z.discriminatedUnion('kind', [
 export type About = z.output<typeof about>
 
 /**
- * The body of an alert. `key` is the same from the first `raised` to `resolved`. A message may come
- * more than once, always with the same `id`. Instants are ISO 8601 in UTC.
+ * The body of an alert. `key` is the same from the first `raised` to `resolved`. A message may be
+ * delivered more than once, always with the same `id`. Instants are ISO 8601 in UTC.
  */
 export const alertSchema = z
   .strictObject({
@@ -103,11 +103,11 @@ export const alertSchema = z
     id: z.uuid(),
     key: z.string().min(1),
     state: z.enum(['raised', 'resolved']),
-    /** Number of the message about this key: 1, 2, 3. */
-    told: z.int().positive(),
+    /** Number of the message for this key: 1, 2, 3. */
+    sequence: z.int().positive(),
     database: z.string(),
     since: z.iso.datetime(),
-    toldAt: z.iso.datetime(),
+    notifiedAt: z.iso.datetime(),
     about,
   })
   .readonly()

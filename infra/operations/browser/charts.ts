@@ -1,6 +1,6 @@
 import { el } from './elements.js'
-import { type Column, table } from './tables.js'
-import { clock, instant, rough } from './text.js'
+import { type TableColumn, table } from './tables.js'
+import { clockText, instantText, rough } from './text.js'
 
 export interface Line {
   readonly label: string
@@ -11,9 +11,9 @@ export interface Line {
 }
 
 export interface Chart {
-  /** What it shows, in a few words: its name for those who do not see it. */
+  /** Part of its accessible name. */
   readonly title: string
-  /** What there is to see in it. */
+  /** Its caption: the data in a sentence. */
   readonly summary: string
   /** Seconds since 1970, ascending. */
   readonly at: readonly number[]
@@ -23,19 +23,19 @@ export interface Chart {
 const heightPx = 170
 const rowsMax = 60
 
-/** A chart over time with its words, and its figures as a table for those who want them. */
+/** A chart over time with its caption, and its values as a table. */
 export function chart({ title, summary, at, lines }: Chart): HTMLElement {
   const place = el('div', { class: 'chart', role: 'img', 'aria-label': `${title}. ${summary}` })
   const indexes = at.map((_, index) => index).slice(-rowsMax)
-  const columns: readonly Column<number>[] = [
-    { title: 'time', cell: (index) => instant(at[index] ?? 0) },
+  const columns: readonly TableColumn<number>[] = [
+    { title: 'time', cell: (index) => instantText(at[index] ?? 0) },
     ...lines.map(({ label, values }) => ({
       title: label,
       right: true,
       cell: (index: number) => shown(values[index]),
     })),
   ]
-  const figures = el('details', {}, el('summary', {}, `${title}: figures`))
+  const figures = el('details', {}, el('summary', {}, `${title}: values`))
   figures.addEventListener('toggle', () => {
     if (figures.open && figures.children.length === 1) {
       figures.append(table(title, columns, indexes))
@@ -49,13 +49,13 @@ function shown(value: number | null | undefined): string {
   return value === null || value === undefined ? '–' : rough(value)
 }
 
-/** Ticks that are less than a minute apart show seconds. */
+/** Labels of ticks, with seconds if they are less than a minute apart. */
 function clocks(_: unknown, ticks: number[]): string[] {
   const [first = 0, second = first + 60] = ticks
-  return ticks.map((at) => clock(at, second - first < 60))
+  return ticks.map((at) => clockText(at, second - first < 60))
 }
 
-/** uPlot needs to know how wide it may be; it is told whenever that changes, and when it has gone. */
+/** uPlot needs an explicit width: it is resized with its container and destroyed after removal. */
 function draw(place: HTMLElement, { at, lines }: Chart): void {
   const style = getComputedStyle(document.documentElement)
   const color = (name: string) => style.getPropertyValue(name).trim()
@@ -90,7 +90,10 @@ function draw(place: HTMLElement, { at, lines }: Chart): void {
         { ...axis, size: 76, values: (_: unknown, ticks: number[]) => ticks.map(rough) },
       ],
       series: [
-        { label: 'UTC', value: (_: unknown, at: number | null) => (at === null ? '' : clock(at)) },
+        {
+          label: 'UTC',
+          value: (_: unknown, at: number | null) => (at === null ? '' : clockText(at)),
+        },
         ...lines.map((line) => ({
           label: line.label,
           value: (_: unknown, value: number | null) => shown(value),

@@ -1,7 +1,7 @@
 type Child = Node | string | number | undefined
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>
 
-/** An element; what comes from files and servers is only ever text in it. */
+/** An element; strings become text nodes, never markup. */
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -19,14 +19,14 @@ function toNode(child: Node | string | number): Node | string {
   return typeof child === 'number' ? String(child) : child
 }
 
-/** A bar as wide as a share of its place; what it says stands beside it. */
+/** A bar of a share of its container; hidden from screen readers, which read the value in text. */
 export function bar(share: number, kind: 'good' | 'warn' | 'bad' = 'good'): HTMLElement {
   const filled = el('span', { class: `fill ${kind}` })
   filled.style.width = `${Math.max(0, Math.min(1, share)) * 100}%`
   return el('span', { class: 'bar', 'aria-hidden': 'true' }, filled)
 }
 
-/** The state of a file or a source, told by a word and a colour. */
+/** The state of a file or a source, as a word with a colour. */
 export function badge(state: string): HTMLElement {
   return el('span', { class: `badge ${kinds[state] ?? 'plain'}` }, state)
 }
@@ -41,12 +41,12 @@ const kinds: Readonly<Record<string, string>> = {
   paused: 'warn',
 }
 
-/** Text that stays on one line, in a table that is scrolled where it is too wide. */
-export function whole(text: string): HTMLElement {
+/** Text that does not wrap. */
+export function oneLine(text: string): HTMLElement {
   return el('span', { class: 'whole' }, text)
 }
 
-/** Says that there is nothing to show, and of what. */
+/** The text of an empty panel. */
 export function nothing(text: string): readonly Node[] {
   return [el('p', { class: 'nothing' }, text)]
 }

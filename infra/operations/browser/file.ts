@@ -1,12 +1,12 @@
 import type { FileDetail, Reject } from '../file.js'
 import { badge, el, find } from './elements.js'
 import { table } from './tables.js'
-import { count, instant, printable } from './text.js'
+import { countText, instantText, printableName } from './text.js'
 
 const main = find('#main')
 const pulse = find('#pulse')
 const arrival = Number(new URLSearchParams(location.search).get('arrival'))
-const askEveryMs = 5_000
+const refreshMs = 5_000
 let shown = ''
 let rejectsShown = -1
 const rejectsPlace = el('section', { 'aria-labelledby': 'rejects' })
@@ -47,28 +47,28 @@ function outcomes({ receipt }: FileDetail): HTMLElement | undefined {
   if (receipt === undefined) return undefined
   const { rows, quantity, held } = receipt
   const all = Object.entries({ ...rows, held: held?.rows ?? 0 })
-  const energy: Readonly<Record<string, string>> = {
+  const quantities: Readonly<Record<string, string>> = {
     ...quantity,
     held: held?.quantity ?? '',
   }
   return section(
     'Receipt',
     table(
-      'Where its rows went',
+      'Rows by outcome',
       [
-        { title: 'rows', cell: ([name]) => name },
-        { title: 'number', right: true, cell: ([, number]) => count(number) },
-        { title: 'quantity', right: true, cell: ([name]) => energy[name] ?? '' },
+        { title: 'outcome', cell: ([name]) => name },
+        { title: 'rows', right: true, cell: ([, number]) => countText(number) },
+        { title: 'quantity', right: true, cell: ([name]) => quantities[name] ?? '' },
       ],
       all,
     ),
     facts([
-      ['Taken in', instant(receipt.receivedAt)],
-      ['Published', receipt.publishedAt && instant(receipt.publishedAt)],
-      ['Meters', receipt.meters ? count(receipt.meters) : ''],
-      ['First interval', receipt.firstIntervalStart && instant(receipt.firstIntervalStart)],
-      ['Last interval ends', receipt.lastIntervalEnd && instant(receipt.lastIntervalEnd)],
-      ['Rows rounded', receipt.roundedRows ? count(receipt.roundedRows) : ''],
+      ['Received', instantText(receipt.receivedAt)],
+      ['Published', receipt.publishedAt && instantText(receipt.publishedAt)],
+      ['Meters', receipt.meters ? countText(receipt.meters) : ''],
+      ['First interval', receipt.firstIntervalStart && instantText(receipt.firstIntervalStart)],
+      ['Last interval ends', receipt.lastIntervalEnd && instantText(receipt.lastIntervalEnd)],
+      ['Rows rounded', receipt.roundedRows ? countText(receipt.roundedRows) : ''],
       ['sha256', receipt.fileId],
       ['Notes', (receipt.notes ?? []).join('; ')],
     ]),
@@ -76,8 +76,8 @@ function outcomes({ receipt }: FileDetail): HTMLElement | undefined {
 }
 
 const clocks = {
-  wall: 'Times are those of the clock on the wall: in the repeated hour a meter’s first row is daylight time, the second standard time; a time in the skipped hour is rejected (NONEXISTENT_TIME).',
-  standard: 'Times are standard time all year: no hour is skipped or repeated.',
+  wall: 'Times are local wall-clock times. In the repeated hour, a meter’s first row is daylight time, its second row standard time. Times in the skipped hour are rejected (NONEXISTENT_TIME).',
+  standard: 'Times are standard time all year; no hour is skipped or repeated.',
 } as const
 
 function times(detail: FileDetail): HTMLElement | undefined {
@@ -88,21 +88,21 @@ function times(detail: FileDetail): HTMLElement | undefined {
   return section(
     'Dates and clock',
     facts([
-      ['Written as', receipt.timestampFormat],
+      ['Timestamp format', receipt.timestampFormat],
       ['Order of day and month', receipt.dateOrder],
       ['Proof', receipt.dateOrderProof],
       ['Clock', clocks[clock]],
-      ['Clock changes in it', days.length === 0 ? 'none' : days.join(', ')],
-      ['Rows in the repeated hour, second time', count(receipt.repeatedHourRows ?? 0)],
-      ['Rows in a skipped hour', count(skipped.reduce((sum, { rows }) => sum + rows, 0))],
+      ['Clock changes in the file', days.length === 0 ? 'none' : days.join(', ')],
+      ['Rows in the repeated hour, second pass', countText(receipt.repeatedHourRows ?? 0)],
+      ['Rows in a skipped hour', countText(skipped.reduce((sum, { rows }) => sum + rows, 0))],
     ]),
   )
 }
 
 const meanings = {
   retry:
-    'Judge it once more, as it is: after the profile was mended, or customers were registered.',
-  accept: 'Publish its good rows; the rejected ones stay rejected.',
+    'Process the file again, unchanged. Use it after fixing the profile or registering customers.',
+  accept: 'Publish the accepted rows of the file; rejected rows stay rejected.',
 } as const
 
 function acts(detail: FileDetail): HTMLElement | undefined {
@@ -130,7 +130,7 @@ function acts(detail: FileDetail): HTMLElement | undefined {
       : el(
           'p',
           {},
-          'It came in again as ',
+          'Reprocessed as ',
           el(
             'a',
             { href: `file?arrival=${reprocessed.arrival}` },
@@ -142,11 +142,11 @@ function acts(detail: FileDetail): HTMLElement | undefined {
     el(
       'li',
       {},
-      `${act} by ${who} (${via}), ${instant(String(at))}, entry ${number} of the audit log`,
+      `${act} by ${who} (${via}), ${instantText(String(at))}, audit log entry ${number}`,
     ),
   )
   return section(
-    'What can be done',
+    'Actions',
     ...(reprocessed === undefined ? buttons : []),
     again,
     el('ul', {}, ...log),
@@ -155,11 +155,11 @@ function acts(detail: FileDetail): HTMLElement | undefined {
 
 function confirmAct(act: 'retry' | 'accept'): void {
   const dialog = el('dialog', { 'aria-label': `${act} this file?` })
-  const yes = el('button', { type: 'button', class: 'strong' }, `yes, ${act} it`)
-  const no = el('button', { type: 'button' }, 'leave it')
+  const yes = el('button', { type: 'button', class: 'strong' }, `${act} this file`)
+  const no = el('button', { type: 'button' }, 'cancel')
   yes.addEventListener('click', () => {
     dialog.close()
-    void carryOut(act)
+    void perform(act)
   })
   no.addEventListener('click', () => dialog.close())
   dialog.addEventListener('close', () => dialog.remove())
@@ -168,7 +168,7 @@ function confirmAct(act: 'retry' | 'accept'): void {
     el(
       'p',
       {},
-      'It comes in anew, as the latest arrival, and it is written down who asked for it.',
+      'The file is processed again as a new arrival. The action is recorded in the audit log.',
     ),
     el('p', {}, yes, ' ', no),
   )
@@ -176,11 +176,11 @@ function confirmAct(act: 'retry' | 'accept'): void {
   dialog.showModal()
 }
 
-async function carryOut(act: 'retry' | 'accept'): Promise<void> {
+async function perform(act: 'retry' | 'accept'): Promise<void> {
   try {
     show(await ask<FileDetail>(`files/${arrival}/${act}`, 'POST'))
   } catch (error) {
-    beat((error as Error).message, 'bad')
+    showStatus((error as Error).message, 'bad')
   }
 }
 
@@ -188,15 +188,15 @@ function show(detail: FileDetail): void {
   const text = JSON.stringify(detail)
   if (text === shown) return
   shown = text
-  document.title = `${printable(detail.name)} · Tieline operations`
+  document.title = `${printableName(detail.name)} · Tieline operations`
   const { status, fault, todo, receipt } = detail
   const parts = [
-    el('h1', { class: 'file' }, printable(detail.name)),
+    el('h1', { class: 'file' }, printableName(detail.name)),
     el(
       'p',
       {},
       badge(status),
-      ` arrival ${detail.arrival} by ${detail.source}, ${instant(detail.arrivedAt)}`,
+      ` arrival ${detail.arrival} from ${detail.source}, ${instantText(detail.arrivedAt)}`,
     ),
     receipt?.reason
       ? el('p', { class: fault === '' ? undefined : 'fault' }, receipt.reason)
@@ -227,7 +227,7 @@ async function showRejects({ rejectKinds }: FileDetail, after: number): Promise<
     return
   }
   const page = await ask<RejectPage>(`files/${arrival}/rejects?after=${after}`)
-  const turn = (text: string, from: number, isOpen: boolean) => {
+  const pageButton = (text: string, from: number, isOpen: boolean) => {
     const button = el('button', { type: 'button', disabled: !isOpen }, text)
     button.addEventListener('click', () => void showRejects({ rejectKinds } as FileDetail, from))
     return button
@@ -235,21 +235,21 @@ async function showRejects({ rejectKinds }: FileDetail, after: number): Promise<
   rejectsPlace.replaceChildren(
     heading,
     table(
-      'By what is wrong',
+      'Rejected rows by code',
       [
         { title: 'code', cell: ({ code }) => code },
         { title: 'column', cell: ({ column }) => column || 'whole row' },
-        { title: 'rows', right: true, cell: ({ rows }) => count(rows) },
+        { title: 'rows', right: true, cell: ({ rows }) => countText(rows) },
       ],
       rejectKinds,
     ),
     table(
-      `Rows behind line ${count(after)}`,
+      after === 0 ? 'First rejected rows' : `Rejected rows after line ${countText(after)}`,
       [
-        { title: 'line', right: true, cell: ({ line }) => count(line) },
+        { title: 'line', right: true, cell: ({ line }) => countText(line) },
         { title: 'column', cell: ({ column }) => column },
         { title: 'code', cell: ({ code }) => code },
-        { title: 'why', cell: ({ detail }) => el('span', { class: 'words' }, detail) },
+        { title: 'reason', cell: ({ detail }) => el('span', { class: 'words' }, detail) },
         { title: 'row', cell: ({ raw }) => el('code', {}, raw) },
       ],
       page.rejects,
@@ -257,27 +257,27 @@ async function showRejects({ rejectKinds }: FileDetail, after: number): Promise<
     el(
       'p',
       {},
-      turn('from the first', 0, after > 0),
+      pageButton('First page', 0, after > 0),
       ' ',
-      turn('further on', page.rejects.at(-1)?.line ?? after, !page.isLast),
+      pageButton('Next page', page.rejects.at(-1)?.line ?? after, !page.isLast),
     ),
   )
 }
 
-function beat(text: string, state: 'good' | 'bad'): void {
+function showStatus(text: string, state: 'good' | 'bad'): void {
   pulse.textContent = text
   pulse.className = state
 }
 
-async function look(): Promise<void> {
+async function refresh(): Promise<void> {
   try {
     show(await ask<FileDetail>(`files/${arrival}`))
-    beat('live', 'good')
+    showStatus('live', 'good')
   } catch (error) {
-    beat((error as Error).message, 'bad')
+    showStatus((error as Error).message, 'bad')
     if (shown === '') main.replaceChildren(el('p', { class: 'fault' }, (error as Error).message))
   }
-  setTimeout(() => void look(), askEveryMs)
+  setTimeout(() => void refresh(), refreshMs)
 }
 
-void look()
+void refresh()

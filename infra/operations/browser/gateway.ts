@@ -2,38 +2,37 @@ import type { GatewayShown } from '../panels/gateway.js'
 import { chart } from './charts.js'
 import { el, nothing } from './elements.js'
 import { table } from './tables.js'
-import { count, rough } from './text.js'
+import { countText, rough } from './text.js'
 
-/** Rate, latency and failures of the gateway, and of which process that is told. */
+/** Rate, latency and failures of the gateway process. */
 export function gateway({ address, moments, answers }: GatewayShown): readonly Node[] {
-  if (address === '')
-    return nothing('No gateway runs by this profile; Prometheus has those elsewhere.')
+  if (address === '') return nothing('This profile has no gateway.')
   const total = answers.reduce((sum, { requests }) => sum + requests, 0)
   const latest = moments.at(-1)
   const rate =
     latest === undefined
-      ? 'Looking for the first time.'
-      : `${rough(latest.perSecond)} requests a second just now.`
+      ? 'The rate is shown after the second scrape.'
+      : `${rough(latest.perSecond)} requests per second now.`
   const bad = answers.filter(({ status }) => !status.startsWith('2'))
   return [
-    el('p', {}, `${count(total)} requests since the process at ${address} began. ${rate}`),
+    el('p', {}, `${countText(total)} requests since the process at ${address} started. ${rate}`),
     ...drawn(moments),
     bad.length === 0
-      ? el('p', { class: 'nothing' }, 'Every request was answered with success.')
+      ? el('p', { class: 'nothing' }, 'All requests succeeded.')
       : table(
-          'Answers that were no success, since the process began',
+          'Failed requests since the process started',
           [
             { title: 'route', cell: ({ route }) => route },
             { title: 'status', cell: ({ status }) => status },
             { title: 'code', cell: ({ errorCode }) => errorCode || '–' },
-            { title: 'requests', right: true, cell: ({ requests }) => count(requests) },
+            { title: 'requests', right: true, cell: ({ requests }) => countText(requests) },
           ],
           [...bad].sort((a, b) => b.requests - a.requests).slice(0, 40),
         ),
   ]
 }
 
-/** Rates need two looks, latencies a request between them. */
+/** Rates need two scrapes, latencies a request between them. */
 function drawn(moments: GatewayShown['moments']): readonly Node[] {
   const at = moments.map((moment) => moment.at)
   const milliseconds = (value: number | null) => (value === null ? null : value * 1_000)
@@ -41,18 +40,18 @@ function drawn(moments: GatewayShown['moments']): readonly Node[] {
   const slow = moments.map((moment) => milliseconds(moment.slow))
   const median = moments.map((moment) => milliseconds(moment.median))
   const rate = chart({
-    title: 'Requests a second',
-    summary: 'Requests a second, while somebody watches.',
+    title: 'Requests per second',
+    summary: 'Requests per second, recorded while this page is open.',
     at,
     lines: [{ label: 'requests/s', color: '--line-1', values: rates }],
   })
   const latency = chart({
-    title: 'Milliseconds to an answer',
-    summary: 'Milliseconds that half and 95 % of the requests stayed below.',
+    title: 'Latency in milliseconds',
+    summary: 'Latency in milliseconds, 50th and 95th percentile.',
     at,
     lines: [
-      { label: '95 %', color: '--line-2', values: slow },
-      { label: 'half', color: '--line-1', values: median },
+      { label: 'p95', color: '--line-2', values: slow },
+      { label: 'p50', color: '--line-1', values: median },
     ],
   })
   return [

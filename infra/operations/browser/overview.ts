@@ -1,27 +1,28 @@
-import type { Told } from '../live.js'
+import type { PanelUpdate } from '../live.js'
 import { el, find } from './elements.js'
 import { time } from './text.js'
 import { views } from './views.js'
 
 const pulse = find('#pulse')
-const latest = new Map<string, Told>()
+const latest = new Map<string, PanelUpdate>()
 
-/** What was open or focused stays so: figures change under the reader's eyes. */
-function show(told: Told): void {
-  const section = document.querySelector<HTMLElement>(`[data-panel="${told.name}"]`)
-  const view = views[told.name]
+/** Updates a panel, unless the reader has opened or focused part of it. */
+function show(update: PanelUpdate): void {
+  const section = document.querySelector<HTMLElement>(`[data-panel="${update.name}"]`)
+  const view = views[update.name]
   if (section === null || view === undefined) return
-  const before = latest.get(told.name)
-  latest.set(told.name, told)
-  section.dataset['at'] = told.at
+  const before = latest.get(update.name)
+  latest.set(update.name, update)
+  section.dataset['at'] = update.at
   const isSame =
-    JSON.stringify(before?.figures ?? before?.fault) === JSON.stringify(told.figures ?? told.fault)
-  if (before !== undefined && isSame && told.name !== 'freshness') return
-  if (section.querySelector('details[open]') !== null || isHeld(section)) {
-    if (told.fault === undefined && before?.fault === undefined) return
+    JSON.stringify(before?.figures ?? before?.fault) ===
+    JSON.stringify(update.figures ?? update.fault)
+  if (before !== undefined && isSame && update.name !== 'freshness') return
+  if (section.querySelector('details[open]') !== null || hasFocus(section)) {
+    if (update.fault === undefined && before?.fault === undefined) return
   }
   const heading = section.querySelector('h2') as HTMLElement
-  const shown = told.fault === undefined ? view(told.figures as never) : [fault(told.fault)]
+  const shown = update.fault === undefined ? view(update.figures as never) : [fault(update.fault)]
   const scrolled = [...section.querySelectorAll('.scroll')].map((one) => one.scrollLeft)
   section.replaceChildren(heading, ...shown)
   for (const [index, one] of [...section.querySelectorAll('.scroll')].entries()) {
@@ -29,54 +30,54 @@ function show(told: Told): void {
   }
 }
 
-/** Whoever reads a table by the keyboard, or marks text in it, has it left alone. */
-function isHeld(section: HTMLElement): boolean {
+/** Whether the reader has focused something in the section. */
+function hasFocus(section: HTMLElement): boolean {
   const active = document.activeElement
   return active !== null && active !== section && section.contains(active)
 }
 
-function fault({ code, detail }: NonNullable<Told['fault']>): HTMLElement {
+function fault({ code, detail }: NonNullable<PanelUpdate['fault']>): HTMLElement {
   return el('p', { class: 'fault' }, el('strong', {}, code), `: ${detail}`)
 }
 
-function beat(text: string, state: 'good' | 'bad'): void {
+function showStatus(text: string, state: 'good' | 'bad'): void {
   pulse.textContent = text
   pulse.className = state
 }
 
-let heardAt = ''
-const againMs = 2_000
+let updatedAt = ''
+const retryMs = 2_000
 
-function listen(): EventSource {
+function connect(): EventSource {
   const stream = new EventSource('live')
   stream.addEventListener('message', ({ data }) => {
-    const told = JSON.parse(data) as Told
-    show(told)
-    if (told.at > heardAt) heardAt = told.at
+    const update = JSON.parse(data) as PanelUpdate
+    show(update)
+    if (update.at > updatedAt) updatedAt = update.at
   })
-  stream.addEventListener('open', () => beat('live', 'good'))
+  stream.addEventListener('open', () => showStatus('live', 'good'))
   stream.addEventListener('error', () => {
-    const since = heardAt === '' ? '' : `; figures of ${time(heardAt)}`
-    beat(`no connection, trying again${since}`, 'bad')
-    if (stream.readyState === EventSource.CLOSED) setTimeout(resume, againMs)
+    const since = updatedAt === '' ? '' : `; last update ${time(updatedAt)}`
+    showStatus(`disconnected, reconnecting${since}`, 'bad')
+    if (stream.readyState === EventSource.CLOSED) setTimeout(resume, retryMs)
   })
   return stream
 }
 
-/** A browser tries again by itself where nobody answers, but not where it was answered an error. */
+/** A browser reconnects after a network failure, but not after an error response. */
 function resume(): void {
-  if (!document.hidden && stream.readyState === EventSource.CLOSED) stream = listen()
+  if (!document.hidden && stream.readyState === EventSource.CLOSED) stream = connect()
 }
 
-// What nobody sees is not asked for: a forgotten tab costs the line nothing.
-let stream = listen()
+// A hidden tab closes its stream, so that a forgotten one costs nothing.
+let stream = connect()
 document.addEventListener('visibilitychange', () => {
   if (document.hidden) stream.close()
   else resume()
 })
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-  for (const told of [...latest.values()]) {
-    latest.delete(told.name)
-    show(told)
+  for (const update of [...latest.values()]) {
+    latest.delete(update.name)
+    show(update)
   }
 })

@@ -1,16 +1,16 @@
 import { el } from './elements.js'
 
-/** A column of a table; numbers stand to the right. */
-export interface Column<T> {
+/** A column of a table; numbers are right-aligned. */
+export interface TableColumn<T> {
   readonly title: string
   readonly right?: boolean
   readonly cell: (row: T) => Node | string
 }
 
-/** A table that is wider than its place is scrolled, by the keyboard too. */
+/** A table that is wider than its container can be scrolled, by keyboard too. */
 export function table<T>(
   caption: string,
-  columns: readonly Column<T>[],
+  columns: readonly TableColumn<T>[],
   rows: readonly T[],
 ): HTMLElement {
   const head = columns.map(({ title, right }) =>

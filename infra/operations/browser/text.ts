@@ -1,37 +1,37 @@
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 const some = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
 
-export function count(value: number): string {
+export function countText(value: number): string {
   return whole.format(value)
 }
 
-/** Three digits, as much as a chart or a sentence needs. */
+/** Three significant digits. */
 export function rough(value: number): string {
   return some.format(value)
 }
 
-/** An instant as people here write it, UTC: the zone of the utility is told by local days. */
-export function instant(at: string | number): string {
-  return `${stamp(at)} UTC`
+/** An instant in UTC, to the minute. */
+export function instantText(at: string | number): string {
+  return `${timestamp(at)} UTC`
 }
 
-/** The same without its zone, where a heading tells that. */
-export function stamp(at: string | number): string {
+/** The same without the zone, for columns whose title names it. */
+export function timestamp(at: string | number): string {
   const date = new Date(typeof at === 'number' ? at * 1_000 : at)
   return date.toISOString().slice(0, 16).replace('T', ' ')
 }
 
-/** Hours and minutes of seconds since 1970, UTC, with seconds where they matter. */
-export function clock(at: number, isExact = false): string {
+/** Hours and minutes of seconds since 1970, UTC; with seconds if exact. */
+export function clockText(at: number, isExact = false): string {
   return new Date(at * 1_000).toISOString().slice(11, isExact ? 19 : 16)
 }
 
-/** A sender's name without characters that are not seen and might turn what is. */
-export function printable(name: string): string {
+/** A sender's file name without invisible and direction-changing characters. */
+export function printableName(name: string): string {
   return name.replace(/\p{C}/gu, '?')
 }
 
-/** The same short: the time alone. */
+/** The time of an instant, UTC. */
 export function time(at: string): string {
   return `${new Date(at).toISOString().slice(11, 19)} UTC`
 }

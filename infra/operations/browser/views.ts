@@ -2,24 +2,23 @@ import type { SourceShown } from '../../commands/output/sources-shown.js'
 import type { CompleteDay } from '../panels/completeness.js'
 import type { CycleDay, CycleDays } from '../panels/cycles.js'
 import type { Today } from '../panels/files.js'
-import type { Freshness } from '../panels/freshness.js'
-import type { Held } from '../panels/held.js'
+import type { DataAges } from '../panels/freshness.js'
 import type { Minutes } from '../panels/minutes.js'
-import type { Works } from '../panels/queues.js'
-import type { StuckFile } from '../problems.js'
+import type { QueuesAndDisk } from '../panels/queues.js'
+import { attention, fileLink } from './attention.js'
 import { variance } from './bills.js'
 import { chart } from './charts.js'
-import { badge, bar, el, nothing, whole } from './elements.js'
+import { badge, bar, el, nothing, oneLine } from './elements.js'
 import { gateway } from './gateway.js'
 import { table } from './tables.js'
-import { bytes, count, instant, percent, printable, rough, span, stamp } from './text.js'
+import { bytes, countText, percent, rough, span, timestamp } from './text.js'
 
-/** How a panel's figures are shown. */
+/** Renders the figures of a panel. */
 export type View = (figures: never) => readonly (Node | string)[]
 
-/** A panel of the page is a panel of the server of the same name. */
+/** Views by the name of their panel on the server. */
 export const views: Readonly<Record<string, View>> = {
-  held,
+  attention,
   files,
   minutes,
   freshness,
@@ -31,51 +30,8 @@ export const views: Readonly<Record<string, View>> = {
   queues,
 }
 
-function fileLink(arrival: number, name: string): HTMLElement {
-  return el('a', { href: `file?arrival=${arrival}`, class: 'file' }, printable(name))
-}
-
-function held({ waiting, waitingFiles, quarantined, away, failing }: Held): readonly Node[] {
-  const item = (state: string, about: Node | string, [code, detail, todo]: readonly string[]) =>
-    el(
-      'li',
-      {},
-      badge(state),
-      ' ',
-      about,
-      el('p', {}, el('strong', {}, code ?? ''), `: ${detail}`),
-      el('p', { class: 'todo' }, todo ?? ''),
-    )
-  const listed = (stuck: readonly StuckFile[], state: string) =>
-    stuck.map(({ arrival, file, code, reason, todo, since }) =>
-      item(state, fileLink(arrival, file), [code, reason, `${todo} Since ${instant(since)}.`]),
-    )
-  const items = [
-    ...away.map(({ code, detail }) =>
-      el(
-        'li',
-        {},
-        badge('failing'),
-        ' ',
-        el('strong', {}, code),
-        el('p', {}, `${detail} Files wait until it answers.`),
-      ),
-    ),
-    ...failing.map(({ name, code, detail, todo, since }) =>
-      item('failing', `source ${name}`, [code, detail, `${todo} Since ${instant(since)}.`]),
-    ),
-    ...listed(waiting, 'waiting'),
-    ...(waitingFiles > waiting.length
-      ? [el('li', {}, `${count(waitingFiles - waiting.length)} more files wait.`)]
-      : []),
-    ...listed(quarantined, 'quarantined'),
-  ]
-  if (items.length === 0) return nothing('Nothing waits, nothing is refused.')
-  return [el('ul', { class: 'held' }, ...items)]
-}
-
 function files({ day, counts, files }: Today): readonly Node[] {
-  if (files.length === 0) return nothing(`No file has come in on ${day} so far.`)
+  if (files.length === 0) return nothing(`No files have arrived on ${day} yet.`)
   const all = counts.reduce((sum, one) => sum + one.files, 0)
   const feeds = [...new Set(counts.map(({ feed }) => feed))]
   const statuses = [...new Set(counts.map(({ status }) => status))]
@@ -85,29 +41,29 @@ function files({ day, counts, files }: Today): readonly Node[] {
     table(
       `Files of ${day} by feed and state`,
       [
-        { title: 'feed', cell: (feed) => feed || 'not known' },
+        { title: 'feed', cell: (feed) => feed || 'unknown' },
         ...statuses.map((status) => ({
           title: status,
           right: true,
-          cell: (feed: string) => count(of(feed, status)),
+          cell: (feed: string) => countText(of(feed, status)),
         })),
       ],
       feeds,
     ),
     table(
-      files.length < all ? `The newest ${files.length}` : 'Each of them, the newest first',
+      files.length < all ? `The newest ${files.length} files` : 'All files, newest first',
       [
         { title: 'file', cell: ({ arrival, name }) => fileLink(arrival, name) },
         { title: 'state', cell: ({ status }) => badge(status) },
-        { title: 'why', cell: ({ fault }) => fault },
-        { title: 'came, UTC', cell: ({ arrivedAt }) => arrivedAt.slice(11, 16) },
+        { title: 'fault', cell: ({ fault }) => fault },
+        { title: 'arrived, UTC', cell: ({ arrivedAt }) => arrivedAt.slice(11, 16) },
         {
           title: 'rows',
           right: true,
-          cell: (file) => count(Math.max(file.read + file.held, file.loaded)),
+          cell: (file) => countText(Math.max(file.read + file.held, file.loaded)),
         },
-        { title: 'accepted', right: true, cell: ({ accepted }) => count(accepted) },
-        { title: 'rejected', right: true, cell: ({ rejected }) => count(rejected) },
+        { title: 'accepted', right: true, cell: ({ accepted }) => countText(accepted) },
+        { title: 'rejected', right: true, cell: ({ rejected }) => countText(rejected) },
         { title: 'size', right: true, cell: (file) => bytes(file.bytes) },
       ],
       files,
@@ -115,20 +71,20 @@ function files({ day, counts, files }: Today): readonly Node[] {
   ]
 }
 
-function minutes({ minutes, rows, energy }: Minutes): readonly Node[] {
+function minutes({ minutes, rows, quantity }: Minutes): readonly Node[] {
   const all = rows.reduce((sum, one) => sum + one, 0)
   const most = Math.max(...rows)
-  const kinds = Object.entries(energy).filter(([, values]) => values.some((value) => value !== 0))
+  const kinds = Object.entries(quantity).filter(([, values]) => values.some((value) => value !== 0))
   const sums = kinds.map(([name, values]) => {
     return `${rough(values.reduce((sum, one) => sum + one, 0))} of ${name}`
   })
   const summary =
     all === 0
-      ? 'No row has gone through in the last hour.'
-      : `${count(all)} rows in the last hour, ${count(most)} in the busiest minute.`
+      ? 'No rows were processed in the last hour.'
+      : `${countText(all)} rows in the last hour, ${countText(most)} in the busiest minute.`
   return [
     chart({
-      title: 'Rows in each minute of the last hour',
+      title: 'Rows per minute in the last hour',
       summary,
       at: minutes,
       lines: [{ label: 'rows', color: '--line-1', values: rows, bars: true }],
@@ -137,8 +93,8 @@ function minutes({ minutes, rows, energy }: Minutes): readonly Node[] {
       ? []
       : [
           chart({
-            title: 'Energy in each minute of the last hour, as sent',
-            summary: `Energy as sent: ${sums.join(', ')}.`,
+            title: 'Quantity per minute in the last hour',
+            summary: `Quantity, in the units sent: ${sums.join(', ')}.`,
             at: minutes,
             lines: kinds.map(([name, values], index) => ({
               label: name,
@@ -151,18 +107,25 @@ function minutes({ minutes, rows, energy }: Minutes): readonly Node[] {
   ]
 }
 
-function freshness({ lateAfterHours, ages }: Freshness): readonly Node[] {
-  if (ages.length === 0) return nothing('No usage is published yet.')
+function freshness({ lateAfterHours, ages }: DataAges): readonly Node[] {
+  if (ages.length === 0) return nothing('No usage has been published yet.')
   const now = Date.now() / 1_000
   const hours = (newest: number) => Math.max(0, now - newest) / 3_600
   const sorted = [...ages].sort((a, b) => a.newest - b.newest)
   const late = sorted.filter(({ newest }) => hours(newest) > lateAfterHours).length
   return [
-    el('p', {}, `${count(late)} of ${count(ages.length)} are older than ${lateAfterHours} hours.`),
+    el(
+      'p',
+      {},
+      `Late (older than ${lateAfterHours} hours): ${countText(late)} of ${countText(ages.length)}.`,
+    ),
     table(
-      `Age of the newest interval; a full bar is ${lateAfterHours} hours`,
+      `Age of the newest interval (full bar: ${lateAfterHours} hours)`,
       [
-        { title: 'of', cell: ({ company, cycle }) => (cycle ? `cycle ${cycle}` : company) },
+        {
+          title: 'company or cycle',
+          cell: ({ company, cycle }) => (cycle ? `cycle ${cycle}` : company),
+        },
         { title: 'commodity', cell: ({ commodity }) => commodity },
         {
           title: 'age',
@@ -183,16 +146,16 @@ function freshness({ lateAfterHours, ages }: Freshness): readonly Node[] {
 }
 
 function completeness(days: readonly CompleteDay[]): readonly Node[] {
-  if (days.length === 0) return nothing('No reads of the last two weeks.')
+  if (days.length === 0) return nothing('No reads in the last two weeks.')
   const least = Math.min(...days.map(({ present, expected }) => present / expected))
   const meters = new Map(days.map((day) => [day.commodity, day.meters]))
-  const sample = [...meters].map(([commodity, number]) => `${number} of ${commodity}`).join(', ')
+  const sample = [...meters].map(([commodity, number]) => `${number} ${commodity}`).join(', ')
   return [
-    el('p', {}, `By a sample of meters (${sample}); the day with least has ${percent(least)}.`),
+    el('p', {}, `Sampled meters: ${sample}. Lowest day: ${percent(least)}.`),
     table(
-      'Intervals that are there, of those that a day should have',
+      'Share of expected intervals that are present',
       [
-        { title: 'day', cell: (day) => whole(day) },
+        { title: 'day', cell: (day) => oneLine(day) },
         ...[...meters.keys()].flatMap((commodity) => {
           const of = (day: string) =>
             days.find((one) => one.day === day && one.commodity === commodity)
@@ -218,19 +181,19 @@ function shareBar(day: CompleteDay | undefined): Node | string {
 }
 
 function cycles({ today, running, cycles }: CycleDays): readonly Node[] {
-  if (cycles.length === 0) return nothing(`No billing cycle has a period around ${today}.`)
+  if (cycles.length === 0) return nothing(`No billing cycle has a period on ${today}.`)
   const ending = cycles.filter(({ to }) => to === today)
   const summary =
     ending.length === 0
-      ? `${count(running)} cycles run; none ends today.`
-      : `${count(running)} cycles run; today ends ${ending.map(({ cycle }) => cycle).join(', ')}.`
+      ? `Current cycles: ${countText(running)}. None ends today.`
+      : `Current cycles: ${countText(running)}. Ending today: ${ending.map(({ cycle }) => cycle).join(', ')}.`
   return [
     el('p', {}, summary),
     table(
-      'Those that end first',
+      'Cycles by end date',
       [
         { title: 'cycle', cell: ({ cycle }) => cycle },
-        { title: 'last day', cell: ({ to }) => whole(to) },
+        { title: 'last day', cell: ({ to }) => oneLine(to) },
         {
           title: 'day',
           right: true,
@@ -238,22 +201,25 @@ function cycles({ today, running, cycles }: CycleDays): readonly Node[] {
         },
         { title: '', cell: ({ day, days }) => bar(day / days) },
         { title: 'bills', right: true, cell: billsOf },
-        { title: 'computed, UTC', cell: ({ billedAt }) => whole(billedAt && stamp(billedAt)) },
+        {
+          title: 'computed, UTC',
+          cell: ({ billedAt }) => oneLine(billedAt && timestamp(billedAt)),
+        },
       ],
       cycles,
     ),
   ]
 }
 
-/** Bills with a total, of all that the latest run has. */
+/** Bills with a total, of all bills of the latest run. */
 function billsOf({ billed, bills, billedAt }: CycleDay): string {
-  return billedAt === '' ? 'none yet' : `${count(billed)} of ${count(bills)}`
+  return billedAt === '' ? 'none yet' : `${countText(billed)} of ${countText(bills)}`
 }
 
 function sources(shown: readonly SourceShown[]): readonly Node[] {
   return [
     table(
-      'Where files come from',
+      'Sources of files',
       [
         { title: 'source', cell: ({ name }) => name },
         { title: 'kind', cell: ({ kind }) => kind },
@@ -262,29 +228,29 @@ function sources(shown: readonly SourceShown[]): readonly Node[] {
         {
           title: 'failures',
           right: true,
-          cell: ({ failures }) => (failures === 0 ? '' : count(failures)),
+          cell: ({ failures }) => (failures === 0 ? '' : countText(failures)),
         },
-        { title: 'why', cell: ({ code, detail }) => (code === '' ? '' : `${code}: ${detail}`) },
+        { title: 'reason', cell: ({ code, detail }) => (code === '' ? '' : `${code}: ${detail}`) },
       ],
       shown,
     ),
   ]
 }
 
-function queues({ queues, freeBytes, freeBytesMin }: Works): readonly Node[] {
+function queues({ queues, freeBytes, freeBytesMin }: QueuesAndDisk): readonly Node[] {
   const low = freeBytes < freeBytesMin
-  const disk = `${bytes(freeBytes)} are free where files land; below ${bytes(freeBytesMin)} nothing is received.`
+  const disk = `Free disk space for files: ${bytes(freeBytes)}. Below ${bytes(freeBytesMin)}, no files are received.`
   return [
     el('p', { class: low ? 'fault' : undefined }, disk),
     table(
-      'Jobs',
+      'Jobs by queue',
       [
         { title: 'queue', cell: ({ queue }) => el('a', { href: `queues/queue/${queue}` }, queue) },
-        { title: 'waiting', right: true, cell: ({ waiting }) => count(waiting) },
-        { title: 'active', right: true, cell: ({ active }) => count(active) },
-        { title: 'delayed', right: true, cell: ({ delayed }) => count(delayed) },
+        { title: 'waiting', right: true, cell: ({ waiting }) => countText(waiting) },
+        { title: 'active', right: true, cell: ({ active }) => countText(active) },
+        { title: 'delayed', right: true, cell: ({ delayed }) => countText(delayed) },
         {
-          title: 'waits for',
+          title: 'queue age',
           right: true,
           cell: ({ oldestMs }) => (oldestMs === 0 ? '' : span(oldestMs)),
         },

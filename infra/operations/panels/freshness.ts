@@ -1,7 +1,8 @@
-import { askCycles } from '../../metrics/ledger.js'
-import { ask, type PanelSource } from './ask.js'
+import { sql } from '../../../pipeline/store/sql.js'
+import { queryCycles } from '../../metrics/ledger.js'
+import { type PanelSource, query } from './query.js'
 
-/** How old the newest interval of a company's commodity, or of a cycle's sample, is. */
+/** The newest interval of a commodity of a company, or of a sample of a billing cycle. */
 export interface Age {
   readonly company: string
   readonly cycle: string
@@ -10,25 +11,25 @@ export interface Age {
   readonly newest: number
 }
 
-export interface Freshness {
+export interface DataAges {
   readonly lateAfterHours: number
   readonly ages: readonly Age[]
 }
 
 const agesMax = 64
 
-/** By company from the ledger, by cycle from a few of its meters; a cycle is sought a week back. */
-export async function readFreshness(source: PanelSource): Promise<Freshness> {
+/** By company from the ledger, by cycle from a few of its meters, at most a week back. */
+export async function readDataAges(source: PanelSource): Promise<DataAges> {
   const [companies, cycles] = await Promise.all([
-    ask<{ company: string; commodity: string; newest: number }>(source, {
-      sql: `SELECT toString(company_code) AS company, toString(feed) AS commodity,
+    query<{ company: string; commodity: string; newest: number }>(
+      source,
+      sql`SELECT toString(company_code) AS company, toString(feed) AS commodity,
           toUnixTimestamp(max(least(last_interval_end, received_at))) AS newest
         FROM file_state FINAL
         WHERE status = 'published' AND last_interval_end IS NOT NULL
-        GROUP BY company, commodity ORDER BY company, commodity LIMIT {agesMax:UInt32}`,
-      parameters: { agesMax },
-    }),
-    askCycles(source.store),
+        GROUP BY company, commodity ORDER BY company, commodity LIMIT ${agesMax}`,
+    ),
+    queryCycles(source.store),
   ])
   return {
     lateAfterHours: source.profile.usage.lateAfterHours,

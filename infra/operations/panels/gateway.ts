@@ -1,31 +1,31 @@
 import { Fault } from '../../../schemas/fault.js'
 import type { Profile } from '../../../schemas/settings/profile.js'
-import { answeredOf, type Scraped, scrapeOf } from './scraped.js'
+import { parseGatewayScrape, rateBetween, type Scraped } from './scraped.js'
 
 const askMsMax = 2_000
 const samplesMax = 720
 
-/** The gateway between two looks. */
+/** The gateway between two scrapes. */
 export interface Moment {
   /** Seconds since 1970. */
   readonly at: number
   readonly perSecond: number
-  /** Seconds that half of the requests stayed below, and 95 of 100; null where there were none. */
+  /** 50th and 95th percentile of the latency in seconds; null without requests. */
   readonly median: number | null
   readonly slow: number | null
 }
 
 export interface GatewayShown {
-  /** Where it was asked; empty where this profile has no gateway. */
+  /** Address of the scrape; empty if the profile has no gateway. */
   readonly address: string
   readonly moments: readonly Moment[]
-  /** Since its process started. */
+  /** Since the start of its process. */
   readonly answers: Scraped['answers']
 }
 
 /**
- * The gateway is another process, which counts for itself since its start: its metrics are asked for
- * while somebody watches, and a rate is what came between two looks.
+ * The gateway is a separate process that counts since its start: it is scraped while the page is open,
+ * and rates are differences between two scrapes.
  */
 export function createGatewayPanel({
   gateway,
@@ -37,8 +37,8 @@ export function createGatewayPanel({
   const moments: Moment[] = []
   let before: Scraped | undefined
   return async () => {
-    const now = scrapeOf(await scrape(address), Date.now())
-    const moment = before && answeredOf(before, now)
+    const now = parseGatewayScrape(await scrape(address), Date.now())
+    const moment = before && rateBetween(before, now)
     if (moment !== undefined) moments.push(moment)
     if (moments.length > samplesMax) moments.shift()
     before = now
@@ -52,7 +52,7 @@ async function scrape(address: string): Promise<string> {
     if (!answer.ok) throw new Error(`HTTP status ${answer.status}`)
     return await answer.text()
   } catch (cause) {
-    const detail = `the gateway does not answer at ${address}/metrics; is it up, and does it run here?`
+    const detail = `no response from the gateway at ${address}/metrics; check that it runs on this machine`
     throw new Fault('SOURCE_UNREACHABLE', detail, { cause })
   }
 }

@@ -1,10 +1,11 @@
+import { sql, typed } from '../../../pipeline/store/sql.js'
 import type { Commodity } from '../../../schemas/feed.js'
-import { ask, type PanelSource } from './ask.js'
+import { type PanelSource, query } from './query.js'
 
 const commodities = ['Electric', 'Gas'] as const satisfies readonly Commodity[]
 const minutesShown = 60
-/** Arrivals that are looked at, the latest: the receipts of loads lie by their numbers. */
-const arrivalsMax = 5_000
+/** The latest arrivals that are read: load receipts are ordered by arrival. */
+const arrivalsMax = typed('UInt32', 5_000)
 
 interface Row {
   readonly minute: number
@@ -17,30 +18,30 @@ export interface Minutes {
   /** Starts of minutes, seconds since 1970, ascending. */
   readonly minutes: readonly number[]
   readonly rows: readonly number[]
-  /** Energy by commodity, in the unit in which it was sent. */
-  readonly energy: Readonly<Record<string, readonly number[]>>
+  /** Total quantity by commodity, in the unit in which it was sent. */
+  readonly quantity: Readonly<Record<string, readonly number[]>>
 }
 
-/** Rows that were judged, and the energy of those that were taken, in each of the last 60 minutes. */
+/** Rows loaded, and the quantity of accepted rows, in each of the last 60 minutes. */
 export async function readMinutes(source: PanelSource): Promise<Minutes> {
   const last = Math.floor(source.now().getTime() / 60_000)
   const first = last - minutesShown + 1
-  const found = await ask<Row>(source, {
-    sql: `WITH (SELECT max(arrival) FROM arrival) AS newest
+  const found = await query<Row>(
+    source,
+    sql`WITH (SELECT max(arrival) FROM arrival) AS newest
       SELECT toUInt32(intDiv(toUnixTimestamp(recorded_at), 60)) AS minute, s.feed AS feed,
         toFloat64(sum(rows_read)) AS rows, toFloat64(sum(quantity_accepted)) AS quantity
       FROM (
         SELECT * FROM chunk_receipt FINAL
-        WHERE arrival + {arrivalsMax:UInt32} > newest
-          AND recorded_at >= fromUnixTimestamp({from:Int64})
+        WHERE arrival + ${arrivalsMax} > newest
+          AND recorded_at >= fromUnixTimestamp(${first * 60})
       ) AS r
       LEFT JOIN (
         SELECT arrival, toString(feed) AS feed FROM file_state FINAL
-        WHERE arrival + {arrivalsMax:UInt32} > newest
+        WHERE arrival + ${arrivalsMax} > newest
       ) AS s ON s.arrival = r.arrival
       GROUP BY minute, feed`,
-    parameters: { arrivalsMax, from: String(first * 60) },
-  })
+  )
   const minutes = Array.from({ length: minutesShown }, (_, index) => first + index)
   const series = (of: readonly Row[], value: 'rows' | 'quantity') => {
     const sums = new Map<number, number>()
@@ -51,6 +52,6 @@ export async function readMinutes(source: PanelSource): Promise<Minutes> {
   return {
     minutes: minutes.map((minute) => minute * 60),
     rows: series(found, 'rows'),
-    energy: Object.fromEntries(commodities.map((one) => [one, series(ofFeed(one), 'quantity')])),
+    quantity: Object.fromEntries(commodities.map((one) => [one, series(ofFeed(one), 'quantity')])),
   }
 }

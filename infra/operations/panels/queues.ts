@@ -1,9 +1,9 @@
 import { freeBytes } from '../../../pipeline/files/disk.js'
 import type { JobName } from '../../../pipeline/queues/jobs.js'
-import { askQueues, type PanelSource } from './ask.js'
+import { type PanelSource, queryQueues } from './query.js'
 
-/** Jobs of a queue, and since when the first of them waits. */
-export interface Work {
+/** Jobs of a queue, and how long the oldest has waited. */
+export interface QueueLoad {
   readonly queue: string
   readonly waiting: number
   readonly active: number
@@ -13,17 +13,18 @@ export interface Work {
   readonly oldestMs: number
 }
 
-export interface Works {
-  readonly queues: readonly Work[]
+export interface QueuesAndDisk {
+  readonly queues: readonly QueueLoad[]
   readonly freeBytes: number
   readonly freeBytesMin: number
 }
 
-/** What waits for workers, and the disk that files land on. */
-export async function readWork({ queues, profile, landing, now }: PanelSource): Promise<Works> {
+/** Jobs by queue, and the space on the disk of the landing folder. */
+export async function readQueuesAndDisk(source: PanelSource): Promise<QueuesAndDisk> {
+  const { queues, profile, landing, now } = source
   const [counts, oldest, free] = await Promise.all([
-    askQueues(queues.counts()),
-    askQueues(queues.oldest()),
+    queryQueues(queues.counts()),
+    queryQueues(queues.oldest()),
     freeBytes(landing),
   ])
   const at = now().getTime()

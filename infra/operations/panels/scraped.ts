@@ -1,4 +1,4 @@
-/** What of a scrape of the gateway is shown. */
+/** The metrics of a gateway scrape that the page shows. */
 export interface Scraped {
   /** Milliseconds since 1970. */
   readonly at: number
@@ -8,14 +8,14 @@ export interface Scraped {
     readonly errorCode: string
     readonly requests: number
   }[]
-  /** Requests that took no longer, by the bound of the bucket in seconds, ascending. */
+  /** Cumulative requests by the upper bound of the bucket in seconds, ascending. */
   readonly buckets: readonly (readonly [number, number])[]
 }
 
 const series = /^(tieline_requests_total|tieline_request_seconds_bucket)\{([^}]*)\} (\S+)/
 
-/** Takes requests and latencies from what Prometheus would be told. */
-export function scrapeOf(text: string, at: number): Scraped {
+/** Reads requests and latencies from the Prometheus text of the gateway. */
+export function parseGatewayScrape(text: string, at: number): Scraped {
   const answers: Scraped['answers'][number][] = []
   const buckets = new Map<number, number>()
   for (const line of text.split('\n')) {
@@ -35,8 +35,8 @@ export function scrapeOf(text: string, at: number): Scraped {
   return { at, answers, buckets: [...buckets].sort(([a], [b]) => a - b) }
 }
 
-/** What the gateway answered between two scrapes; undefined where it was started anew. */
-export function answeredOf(before: Scraped, now: Scraped) {
+/** Rate and latency between two scrapes; undefined after a restart of the gateway. */
+export function rateBetween(before: Scraped, now: Scraped) {
   const seconds = (now.at - before.at) / 1_000
   const counted = now.buckets.map(([bound, requests]) => {
     const earlier = before.buckets.find(([one]) => one === bound)?.[1] ?? 0

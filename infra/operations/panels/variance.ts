@@ -1,9 +1,10 @@
-import { ask, type PanelSource } from './ask.js'
+import { sql, typed } from '../../../pipeline/store/sql.js'
+import { type PanelSource, query } from './query.js'
 
-/** Dollars between the classes of the histogram. */
+/** Bounds of the histogram classes, in dollars. */
 const edges = [-100, -20, -5, -1, -0.05, 0.05, 1, 5, 20, 100]
 
-/** Bills by computed minus billed, dollars: from the one on, less than the other. */
+/** Bills by computed minus billed dollars, from `from` to below `to`. */
 export interface DollarClass {
   readonly from?: number
   readonly to?: number
@@ -15,11 +16,11 @@ export interface Variance {
   readonly from: string
   readonly to: string
   readonly publishedAt: string
-  /** Bills that were held against billed ones, by what came of their cost. */
+  /** Bills that were compared with billed ones, by the status of their cost. */
   readonly statuses: readonly { readonly status: string; readonly bills: number }[]
   /** From the lowest class to the highest. */
   readonly histogram: readonly DollarClass[]
-  /** Dollars by cause, the most first, and in how many bills. */
+  /** Dollars and bills by cause, the largest amount first. */
   readonly causes: readonly {
     readonly cause: string
     readonly bills: number
@@ -29,36 +30,39 @@ export interface Variance {
 
 type Run = Pick<Variance, 'cycle' | 'from' | 'to' | 'publishedAt'> & { readonly run: string }
 
-/** By how much the latest run of bills differs from what was billed; null where none was held against it. */
+/** How the latest compared run differs from the billed amounts; null if no run was compared. */
 export async function readVariance(source: PanelSource): Promise<Variance | null> {
-  const [latest] = await ask<Run>(source, {
-    sql: `SELECT run, billing_cycle_id AS cycle, toString(start_date) AS from, toString(last_date) AS to,
+  const [latest] = await query<Run>(
+    source,
+    sql`SELECT run, billing_cycle_id AS cycle, toString(start_date) AS from, toString(last_date) AS to,
         formatDateTime(published_at, '%FT%TZ') AS publishedAt
       FROM bill_run WHERE run IN (SELECT DISTINCT run FROM bill_variance_row)
       ORDER BY run DESC LIMIT 1`,
-  })
+  )
   if (latest === undefined) return null
   const { run, ...period } = latest
   const [statuses, classes, causes] = await Promise.all([
-    ask<Variance['statuses'][number]>(source, {
-      sql: `SELECT toString(cost_status) AS status, toUInt32(count()) AS bills FROM bill_variance_row
-        WHERE run = {run:String} GROUP BY status ORDER BY bills DESC, status`,
-      parameters: { run },
-    }),
-    ask<{ class: number; bills: number }>(source, {
-      sql: `SELECT toUInt8(arrayCount(edge -> toFloat64(cost_computed - cost_billed) >= edge, {edges:Array(Float64)})) AS class,
+    query<Variance['statuses'][number]>(
+      source,
+      sql`SELECT toString(cost_status) AS status, toUInt32(count()) AS bills FROM bill_variance_row
+        WHERE run = ${run} GROUP BY status ORDER BY bills DESC, status`,
+    ),
+    query<{ class: number; bills: number }>(
+      source,
+      sql`SELECT toUInt8(arrayCount(edge -> toFloat64(cost_computed - cost_billed) >= edge,
+            ${typed('Array(Float64)', edges)})) AS class,
           toUInt32(count()) AS bills
         FROM bill_variance_row
-        WHERE run = {run:String} AND cost_computed IS NOT NULL AND cost_billed IS NOT NULL
+        WHERE run = ${run} AND cost_computed IS NOT NULL AND cost_billed IS NOT NULL
         GROUP BY class`,
-      parameters: { run, edges },
-    }),
-    ask<Variance['causes'][number]>(source, {
-      sql: `SELECT toString(cause) AS cause, toUInt32(count()) AS bills, toFloat64(sum(worth)) AS dollars
-        FROM bill_variance_row ARRAY JOIN mapKeys(cost_causes) AS cause, mapValues(cost_causes) AS worth
-        WHERE run = {run:String} GROUP BY cause ORDER BY abs(dollars) DESC, cause`,
-      parameters: { run },
-    }),
+    ),
+    query<Variance['causes'][number]>(
+      source,
+      sql`SELECT toString(cause) AS cause, toUInt32(count()) AS bills, toFloat64(sum(worth)) AS dollars
+        FROM bill_variance_row
+        ARRAY JOIN mapKeys(cost_causes) AS cause, mapValues(cost_causes) AS worth
+        WHERE run = ${run} GROUP BY cause ORDER BY abs(dollars) DESC, cause`,
+    ),
   ])
   const histogram = [...edges, undefined].map((to, at) => {
     const from = edges[at - 1]

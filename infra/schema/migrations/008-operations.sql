@@ -31,7 +31,7 @@ COMMENT 'Audit log of actions; entries are only added, and each contains the has
 
 CREATE TABLE IF NOT EXISTS {database}.alert{onCluster} (
     key String COMMENT 'problem and its object, such as source:mdm; unchanged while the problem lasts',
-    told UInt32 COMMENT 'number of the notification about it: 1, 2, 3 ...; the highest is the latest',
+    sequence UInt32 COMMENT 'number of the notification about it: 1, 2, 3 ...; the highest is the latest',
     version UInt32 COMMENT 'version of the state of the notification; the highest counts',
     claim String COMMENT 'id of the claim, random',
     state LowCardinality(String) COMMENT 'raised or resolved',
@@ -39,11 +39,11 @@ CREATE TABLE IF NOT EXISTS {database}.alert{onCluster} (
     attempts UInt32 COMMENT 'attempts to send it, including the last claimed one',
     outcome LowCardinality(String) COMMENT 'open (to be sent or retried), delivered, refused, failed (after too many attempts)',
     status UInt16 COMMENT 'HTTP status of the final response, 0 if there was none',
-    told_at DateTime64(3, 'UTC') COMMENT 'when the notification was created',
+    notified_at DateTime64(3, 'UTC') COMMENT 'when the notification was created',
     retry_at DateTime64(3, 'UTC') COMMENT 'when an open notification is retried',
     recorded_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'when this state was written'
 ) ENGINE = {engine:ReplacingMergeTree(version)}
-ORDER BY (key, told)
+ORDER BY (key, sequence)
 SETTINGS {deduplicationWindow} = 100000, fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'Notifications to the receiver of alerts; an attempt is claimed before it is made, by its insert token';
 

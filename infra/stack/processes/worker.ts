@@ -3,7 +3,7 @@ import { createWorker } from '../../../pipeline/worker.js'
 import { Fault } from '../../../schemas/fault.js'
 import type { Profile } from '../../../schemas/settings/profile.js'
 import { createAlerts } from '../../alerts/alerts.js'
-import { failureCode } from '../../metrics/failure-code.js'
+import { failureCode } from '../../metrics/registry.js'
 import { createWorkerMetrics } from '../../metrics/worker.js'
 import { createOperationsPage } from '../../operations/operations.js'
 import {
@@ -47,7 +47,7 @@ serveParent<WorkerProcessOptions>(
         log,
         onFailure,
       })
-    const alert = alerts?.look
+    const alert = alerts?.notify
     const worker = await createWorker({
       ...options,
       secret,

@@ -4,20 +4,20 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type AlertMessage, alertSchema } from '../../../schemas/settings/alert.js'
 
-/** Whoever receives alerts, as their documentation tells him to. */
+/** A receiver of alerts that follows the documentation. */
 export interface Receiver {
   readonly url: string
   readonly secret: string
-  /** All messages that came, each time they came. */
+  /** All messages received, with repetitions. */
   readonly messages: readonly AlertMessage[]
-  /** What is answered to a message; the default is 204. Undefined: nothing. */
+  /** The status sent for a message, 204 by default. Undefined: no response. */
   answer: (message: AlertMessage) => number | undefined
   close(): Promise<void>
 }
 
 const secondsApartMax = 300
 
-/** A message whose signature is not right is no message. */
+/** Refuses a message with a wrong signature. */
 export async function createReceiver(): Promise<Receiver> {
   const secret = 'a secret of forty characters and no more'
   const messages: AlertMessage[] = []

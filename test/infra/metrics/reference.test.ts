@@ -13,12 +13,12 @@ const run = promisify(execFile)
 const root = packageRoot(import.meta.url)
 const folder = join(root, 'infra', 'metrics')
 
-t.test('the reference says what the catalogue says', async (t) => {
+t.test('the reference matches the catalogue', async (t) => {
   const remedy = `write it again: node -e "import('./dist/infra/metrics/reference.js').then((m) => process.stdout.write(m.renderReference()))" > infra/metrics/README.md`
   t.ok(readFileSync(join(folder, 'README.md'), 'utf8') === renderReference(), remedy)
 })
 
-t.test('rules and dashboard speak of metrics that there are', async (t) => {
+t.test('rules and dashboard use metrics of the catalogue, and use each of them', async (t) => {
   const known = new Set(Object.keys(catalogue))
   const expressions = [...alertExpressions().map(({ expr }) => expr), ...dashboardExpressions()]
   const named = expressions.flatMap((expr) => expr.match(/\btieline_\w+/g) ?? [])
@@ -27,33 +27,39 @@ t.test('rules and dashboard speak of metrics that there are', async (t) => {
   for (const name of known) {
     t.ok(
       named.some((one) => one.startsWith(name)),
-      `${name} is watched`,
+      `${name} is used`,
     )
   }
 })
 
-t.test('promtool finds the rules well formed, and they fire when they should', async (t) => {
+t.test('promtool accepts the rules, and they fire as expected', async (t) => {
   const said = await run('promtool', ['check', 'rules', join(folder, 'alerts.yaml')])
   t.match(said.stdout, /SUCCESS: \d+ rules found/)
   const tested = await run('promtool', ['test', 'rules', join(folder, 'alerts.test.yaml')])
   t.match(tested.stdout, /SUCCESS/)
 })
 
-t.test('what is not known is not told, and a process tells its own metrics only', async (t) => {
-  const metrics = createRegistry('worker')
-  metrics.set('tieline_oldest_file_seconds', {}, 7)
-  metrics.set('tieline_files', { status: 'received' }, 2)
-  metrics.observe('tieline_step_seconds', { step: 'load' }, 0.2)
-  const before = parseScrape(await metrics.text())
-  t.equal(before.get('tieline_oldest_file_seconds'), 7)
-  t.equal(before.get('tieline_files{status="received"}'), 2)
-  t.equal(before.get('tieline_step_seconds_bucket{le="0.25",step="load"}'), 1)
-  metrics.clear('tieline_oldest_file_seconds')
-  metrics.clear('tieline_files')
-  const after = parseScrape(await metrics.text())
-  t.notOk(after.has('tieline_oldest_file_seconds'))
-  t.notOk(after.has('tieline_files{status="received"}'))
-  t.throws(() => metrics.add('tieline_requests_total', { route: '', status: '', error_code: '' }), {
-    message: /worker does not tell tieline_requests_total/,
-  })
-})
+t.test(
+  'an unknown value is not reported, and a process reports only its own metrics',
+  async (t) => {
+    const metrics = createRegistry('worker')
+    metrics.set('tieline_oldest_file_seconds', {}, 7)
+    metrics.set('tieline_files', { status: 'received' }, 2)
+    metrics.observe('tieline_step_seconds', { step: 'load' }, 0.2)
+    const before = parseScrape(await metrics.text())
+    t.equal(before.get('tieline_oldest_file_seconds'), 7)
+    t.equal(before.get('tieline_files{status="received"}'), 2)
+    t.equal(before.get('tieline_step_seconds_bucket{le="0.25",step="load"}'), 1)
+    metrics.clear('tieline_oldest_file_seconds')
+    metrics.clear('tieline_files')
+    const after = parseScrape(await metrics.text())
+    t.notOk(after.has('tieline_oldest_file_seconds'))
+    t.notOk(after.has('tieline_files{status="received"}'))
+    t.throws(
+      () => metrics.add('tieline_requests_total', { route: '', status: '', error_code: '' }),
+      {
+        message: /worker does not report tieline_requests_total/,
+      },
+    )
+  },
+)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parse } from 'yaml'
 import { packageRoot } from '../../../infra/package-root.js'
 
-/** The series of a scrape with their values, by `name{label="value"}` as they stand in it. */
+/** The series of a scrape with their values, by `name{label="value"}` as in its text. */
 export type Scraped = ReadonlyMap<string, number>
 
 /** Scrapes an operations port. */
@@ -13,7 +13,7 @@ export async function scrape(operations: string): Promise<Scraped> {
   return parseScrape(await answer.text())
 }
 
-/** Reads Prometheus's text format; throws at a line that is not of it. */
+/** Reads the Prometheus text format; throws at an invalid line. */
 export function parseScrape(text: string): Scraped {
   const label = '[a-zA-Z_]\\w*="(?:[^"\\\\\\n]|\\\\.)*"'
   const line = new RegExp(`^([a-zA-Z_:][\\w:]*(?:\\{(?:${label},?)*\\})?) ([-+\\w.]+)$`)
@@ -38,7 +38,7 @@ interface Dashboard {
   readonly panels: readonly { readonly targets?: readonly { readonly expr: string }[] }[]
 }
 
-/** Every expression of the alerts, and what it compares: that is there when nothing is wrong. */
+/** Every alert expression, and its left side, which has values even when nothing is wrong. */
 export function alertExpressions(): readonly { readonly expr: string; readonly left: string }[] {
   const { groups } = parse(readFileSync(join(folder, 'alerts.yaml'), 'utf8')) as Rules
   return groups

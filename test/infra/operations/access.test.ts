@@ -23,7 +23,7 @@ function operations(settings: object) {
   return parseProfile({ ...profile, worker: { operations: settings } }).worker.operations
 }
 
-/** A port where `admit` says who comes; returns what it says of a request with some headers. */
+/** A server with `admit`; returns a function that resolves to the admission of a request. */
 async function createDoor(t: Test, settings: object) {
   const admit = createAdmit(operations(settings))
   const server = createServer((request, response) => {
@@ -47,14 +47,14 @@ const basic = (name: string, password: string) => ({
   authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`,
 })
 
-t.test('on loopback who is on the machine comes in, by a name of loopback', async (t) => {
+t.test('on loopback every local user has access, under a loopback host name', async (t) => {
   const knock = await createDoor(t, {})
   t.match(await knock(), { who: 'loopback' })
   t.match(await knock({ host: 'localhost:9465' }), { who: 'loopback' })
   t.match(await knock({ host: 'rebound.example.com' }), { status: 403 })
 })
 
-t.test('an address that is not loopback needs users or client certificates', async (t) => {
+t.test('an address other than loopback requires users or client certificates', async (t) => {
   const knock = await createDoor(t, { host: '0.0.0.0' })
   t.match(await knock(), { status: 403, text: /users or tls.clientCaFile/ })
   const tls = { certFile: 'a', keyFile: 'b', clientCaFile: 'c' }
@@ -63,7 +63,7 @@ t.test('an address that is not loopback needs users or client certificates', asy
 })
 
 t.test(
-  'users come in by name and password, on loopback too where the profile has some',
+  'users log in with name and password, on loopback too if the profile has users',
   async (t) => {
     for (const host of ['0.0.0.0', '127.0.0.1']) {
       const knock = await createDoor(t, { host, users })
@@ -76,7 +76,7 @@ t.test(
   },
 )
 
-t.test('who guesses passwords keeps out nobody who has come in before', async (t) => {
+t.test('failed logins do not lock out users who are signed in', async (t) => {
   const admit = createAdmit(operations({ users }))
   const come = (password: string) => {
     return admit({ headers: basic('ann', password) } as IncomingMessage)
@@ -86,8 +86,8 @@ t.test('who guesses passwords keeps out nobody who has come in before', async (t
   t.match(await come('a long password'), { who: 'ann' })
   const answers = await Promise.all(guesses)
   t.match(answers.at(0), { status: 401 })
-  t.match(answers.at(-1), { status: 503, text: /too many log in/ })
-  t.match(await come('another guess'), { status: 401 }, 'and later others are judged again')
+  t.match(answers.at(-1), { status: 503, text: /too many concurrent logins/ })
+  t.match(await come('another guess'), { status: 401 }, 'later logins are checked again')
 })
 
 const noHealth = {
@@ -98,7 +98,7 @@ const noHealth = {
   metrics: { type: 'text/plain', text: async () => '' },
 }
 
-/** The operations port over TLS with a page that says who comes, and what its server says of new files. */
+/** The operations port over TLS, with a page that returns the admission, and its certificate faults. */
 async function createTlsDoor(t: Test) {
   const files = demoCertificates(createFolder(t))
   const tls = { certFile: files.certFile, keyFile: files.keyFile, clientCaFile: files.caFile }
@@ -118,7 +118,7 @@ async function createTlsDoor(t: Test) {
     const [response] = await once(request, 'response')
     return json(response)
   }
-  /** The serial number of the certificate that a handshake shows. */
+  /** The serial number of the certificate in a handshake. */
   const serial = async () => {
     const { hostname: host, port } = new URL(health.address)
     const socket = connect({ host, port: Number(port), rejectUnauthorized: false })
@@ -136,7 +136,7 @@ function trust({ caFile }: Certificates, client?: Certificates) {
   return { ca, cert: readFileSync(client.clientCertFile), key: readFileSync(client.clientKeyFile) }
 }
 
-t.test('over TLS a client certificate opens the page, and probes need none', async (t) => {
+t.test('over TLS a client certificate gives access to the page; probes need none', async (t) => {
   const { files, address, get } = await createTlsDoor(t)
   t.match(address, /^https:/)
   t.match(await get('/health/live'), { status: 'live' })
@@ -154,7 +154,7 @@ t.test('over TLS a client certificate opens the page, and probes need none', asy
   })
 })
 
-t.test('renewed certificates are taken without a restart, broken ones are not', async (t) => {
+t.test('renewed certificates are used without a restart, broken ones are not', async (t) => {
   const { files, faults, get, serial } = await createTlsDoor(t)
   const former = demoCertificates(createFolder(t))
   for (const name of ['clientCertFile', 'clientKeyFile'] as const) {
@@ -168,14 +168,14 @@ t.test('renewed certificates are taken without a restart, broken ones are not', 
   await until(async () => (await serial()) !== before)
   const after = await serial()
   t.match(await get('/', newer), { who: 'platform' })
-  t.match(await get('/', former), { status: 403 }, 'its authority is trusted no more')
+  t.match(await get('/', former), { status: 403 }, 'its authority is no longer trusted')
   writeFileSync(files.certFile, 'no certificate')
   await until(() => faults.length > 0)
   t.match(faults, [{ code: 'LISTENER', detail: /worker\.operations\.tls cannot be used/ }])
-  t.equal(await serial(), after, 'what was served still is')
+  t.equal(await serial(), after, 'the former certificate is still served')
 })
 
-t.test('only the page itself may ask for something to be done', async (t) => {
+t.test('only the page itself may send requests that change something', async (t) => {
   const knock = await createDoor(t, {})
   const host = 'localhost:9465'
   t.equal((await knock({ host })).isOwn, false)

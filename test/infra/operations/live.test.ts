@@ -3,14 +3,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { createLive, type Told } from '../../../infra/operations/live.js'
+import { createLive, type PanelUpdate } from '../../../infra/operations/live.js'
 import { createGatewayPanel } from '../../../infra/operations/panels/gateway.js'
-import { answeredOf, scrapeOf } from '../../../infra/operations/panels/scraped.js'
+import { parseGatewayScrape, rateBetween } from '../../../infra/operations/panels/scraped.js'
 import { Fault } from '../../../schemas/fault.js'
 import type { Profile } from '../../../schemas/settings/profile.js'
 import { until } from '../../story/rig/stack.js'
 
-t.test('however many watch, each panel is asked once; nobody watching, it is not', async (t) => {
+t.test('each panel is queried once for all watchers, and never without watchers', async (t) => {
   let asked = 0
   const read = async () => ++asked
   const failures: unknown[] = []
@@ -25,12 +25,12 @@ t.test('however many watch, each panel is asked once; nobody watching, it is not
   t.teardown(live.close)
   await sleep(60)
   t.equal(asked, 0)
-  const heard: Told[][] = [[], [], []]
-  const leave = heard.map((told) => live.watch((one) => told.push(one)))
-  const figures = (told: readonly Told[] = []) =>
-    told.filter(({ name }) => name === 'one').map((one) => one.figures)
+  const heard: PanelUpdate[][] = [[], [], []]
+  const leave = heard.map((updates) => live.watch((one) => updates.push(one)))
+  const figures = (updates: readonly PanelUpdate[] = []) =>
+    updates.filter(({ name }) => name === 'one').map((one) => one.figures)
   await until(() => figures(heard[0]).length >= 3)
-  t.same(figures(heard[1]), figures(heard[0]), 'all hear the same')
+  t.same(figures(heard[1]), figures(heard[0]), 'all watchers get the same updates')
   t.equal(asked <= figures(heard[0]).length + 1, true)
   t.match(
     heard[0]?.find(({ name }) => name === 'away'),
@@ -40,9 +40,9 @@ t.test('however many watch, each panel is asked once; nobody watching, it is not
     },
   )
   t.ok(failures.length > 0)
-  const late: Told[] = []
+  const late: PanelUpdate[] = []
   leave.push(live.watch((one) => late.push(one)))
-  t.ok(late.length >= 2, 'who comes later sees at once what is known')
+  t.ok(late.length >= 2, 'a later watcher gets the known updates at once')
   for (const go of leave) go()
   await sleep(40)
   const before = asked
@@ -50,7 +50,7 @@ t.test('however many watch, each panel is asked once; nobody watching, it is not
   t.equal(asked, before)
 })
 
-t.test('who comes back is told what is known, and asks for what is due alone', async (t) => {
+t.test('a returning watcher gets the known updates, and only due panels are queried', async (t) => {
   let asked = 0
   const live = createLive(
     [
@@ -60,19 +60,19 @@ t.test('who comes back is told what is known, and asks for what is due alone', a
     () => undefined,
   )
   t.teardown(live.close)
-  const told: Told[] = []
-  const hear = (one: Told) => void told.push(one)
-  const leave = live.watch(hear)
+  const updates: PanelUpdate[] = []
+  const onUpdate = (one: PanelUpdate) => void updates.push(one)
+  const leave = live.watch(onUpdate)
   await until(() => asked === 1)
   leave()
-  told.length = 0
-  t.teardown(live.watch(hear))
-  t.match(told, [{ name: 'slow', figures: 1 }, { name: 'quick' }])
-  await until(() => told.length > 4)
-  t.equal(asked, 1, 'its minute is not over')
+  updates.length = 0
+  t.teardown(live.watch(onUpdate))
+  t.match(updates, [{ name: 'slow', figures: 1 }, { name: 'quick' }])
+  await until(() => updates.length > 4)
+  t.equal(asked, 1, 'its interval is not over')
 })
 
-t.test('a panel that could not be told is asked again by whoever comes', async (t) => {
+t.test('a panel with a fault is queried again for the next watcher', async (t) => {
   let asked = 0
   const read = async () => {
     if (++asked === 1) throw new Fault('STORE_UNREACHABLE', 'ClickHouse did not answer')
@@ -80,11 +80,11 @@ t.test('a panel that could not be told is asked again by whoever comes', async (
   }
   const live = createLive([{ name: 'away', everyMs: 60_000, read }], () => undefined)
   t.teardown(live.close)
-  const told: Told[] = []
-  const leave = live.watch((one) => told.push(one))
-  await until(() => told.length === 1)
+  const updates: PanelUpdate[] = []
+  const leave = live.watch((one) => updates.push(one))
+  await until(() => updates.length === 1)
   leave()
-  t.teardown(live.watch((one) => told.push(one)))
+  t.teardown(live.watch((one) => updates.push(one)))
   await until(() => asked === 2)
 })
 
@@ -96,23 +96,26 @@ tieline_request_seconds_bucket{le="0.01",route="login"} ${ok + failed}
 tieline_request_seconds_bucket{le="+Inf",route="login"} ${ok + failed}
 `
 
-t.test('a rate of the gateway is what came between two looks', async (t) => {
-  const before = scrapeOf(scraped(10, 0, 10), 1_000_000)
-  const now = scrapeOf(scraped(100, 10, 70), 1_005_000)
+t.test('a rate of the gateway is the difference between two scrapes', async (t) => {
+  const before = parseGatewayScrape(scraped(10, 0, 10), 1_000_000)
+  const now = parseGatewayScrape(scraped(100, 10, 70), 1_005_000)
   t.match(now.answers, [
     { route: 'login', status: '200', errorCode: '', requests: 100 },
     { route: 'login', status: '401', errorCode: '1', requests: 10 },
   ])
-  t.same(answeredOf(before, now), { at: 1_005, perSecond: 20, median: 0.001, slow: 0.01 })
-  t.equal(answeredOf(now, before), undefined, 'a process that was started anew has no rate yet')
+  t.same(rateBetween(before, now), { at: 1_005, perSecond: 20, median: 0.001, slow: 0.01 })
+  t.equal(rateBetween(now, before), undefined, 'a restarted process has no rate yet')
 })
 
-t.test('who answers in the place of the gateway is not taken for an idle one', async (t) => {
-  const server = createServer((_, response) => response.writeHead(404).end('not here'))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
-  const gateway = { operations: { host: '127.0.0.1', port } } as NonNullable<Profile['gateway']>
-  await t.rejects(createGatewayPanel({ gateway })(), { code: 'SOURCE_UNREACHABLE' })
-})
+t.test(
+  'another server at the address of the gateway is not shown as an idle gateway',
+  async (t) => {
+    const server = createServer((_, response) => response.writeHead(404).end('not here'))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    const { port } = server.address() as AddressInfo
+    const gateway = { operations: { host: '127.0.0.1', port } } as NonNullable<Profile['gateway']>
+    await t.rejects(createGatewayPanel({ gateway })(), { code: 'SOURCE_UNREACHABLE' })
+  },
+)

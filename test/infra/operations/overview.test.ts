@@ -2,24 +2,24 @@ import { EventEmitter, once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
 import type { Admit } from '../../../infra/operations/access.js'
-import type { Live, Told } from '../../../infra/operations/live.js'
-import type { Held } from '../../../infra/operations/panels/held.js'
+import type { Live, PanelUpdate } from '../../../infra/operations/live.js'
+import type { Attention } from '../../../infra/operations/panels/attention.js'
 import { createBrowser } from '../../rig/chromium.js'
 import { until } from '../../story/rig/stack.js'
 import { createStand } from './stand.js'
 
-/** How many watch, and how they are told. */
-function createWatch(known: readonly Told[] = []) {
+/** A `watch` that sends known updates and counts its watchers. */
+function createWatch(known: readonly PanelUpdate[] = []) {
   let watching = 0
-  const watch: Live['watch'] = (hear) => {
-    for (const told of known) hear(told)
+  const watch: Live['watch'] = (onUpdate) => {
+    for (const update of known) onUpdate(update)
     watching++
     return () => void watching--
   }
   return { watch, watching: () => watching }
 }
 
-t.test('a page that nobody sees does not watch, and watches again when it is seen', async (t) => {
+t.test('a hidden page closes its stream and opens it again when it is visible', async (t) => {
   let refusals = 1
   const { watch, watching } = createWatch()
   const admit: Admit = async ({ url }) =>
@@ -29,7 +29,7 @@ t.test('a page that nobody sees does not watch, and watches again when it is see
   const tab = await browser.newPage()
   await tab.goto(address)
   await until(() => watching() === 1)
-  t.ok(refusals < 0, 'one that was answered an error has tried again')
+  t.ok(refusals < 0, 'it reconnected after an error response')
   const turn = (hidden: boolean) =>
     tab.evaluate((isHidden) => {
       Object.defineProperty(document, 'hidden', { value: isHidden, configurable: true })
@@ -41,11 +41,11 @@ t.test('a page that nobody sees does not watch, and watches again when it is see
   await until(() => watching() === 1)
 })
 
-t.test('who leaves while he is judged does not watch', async (t) => {
+t.test('a client that leaves during authentication does not watch', async (t) => {
   const bell = new EventEmitter()
   const { watch, watching } = createWatch()
   const admit: Admit = async () => {
-    await once(bell, 'judged')
+    await once(bell, 'authenticated')
     return { who: 'ann' }
   }
   const { server, port } = await createStand(t, { admit, watch })
@@ -54,13 +54,13 @@ t.test('who leaves while he is judged does not watch', async (t) => {
   const [, response] = await once(server, 'request')
   socket.destroy()
   await once(response, 'close')
-  bell.emit('judged')
+  bell.emit('authenticated')
   await new Promise(setImmediate)
   t.equal(watching(), 0)
 })
 
-t.test('a source that fails is to be seen to, with what to do', async (t) => {
-  const figures: Held = {
+t.test('a failing source needs attention, with a remedy', async (t) => {
+  const figures: Attention = {
     waiting: [],
     waitingFiles: 31,
     quarantined: [],
@@ -79,14 +79,14 @@ t.test('a source that fails is to be seen to, with what to do', async (t) => {
       },
     ],
   }
-  const told = { name: 'held', at: new Date().toISOString(), figures }
-  const { address } = await createStand(t, createWatch([told]))
+  const update = { name: 'attention', at: new Date().toISOString(), figures }
+  const { address } = await createStand(t, createWatch([update]))
   const tab = await (await createBrowser(t)).newPage()
   await tab.goto(address)
-  const panel = tab.locator('[data-panel="held"]')
+  const panel = tab.locator('[data-panel="attention"]')
   await panel.locator('li').first().waitFor()
   t.match(
     await panel.textContent(),
-    /failing source mdm\s*SOURCE_UNREACHABLE: no <b>route<\/b>\s*Check its address\. Since 2026-03-04.*31 more files wait/,
+    /failing source mdm\s*SOURCE_UNREACHABLE: no <b>route<\/b>\s*Check its address\. Since 2026-03-04.*31 more files are waiting/,
   )
 })

@@ -7,8 +7,8 @@ import {
 } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import type { FileDesk } from '../../../infra/operations/file.js'
-import type { Told } from '../../../infra/operations/live.js'
+import type { FileContext } from '../../../infra/operations/file.js'
+import type { PanelUpdate } from '../../../infra/operations/live.js'
 import { createOperationsPage } from '../../../infra/operations/operations.js'
 import { openHome } from '../../../infra/stack/home.js'
 import { createHealth } from '../../../infra/telemetry/health.js'
@@ -17,7 +17,7 @@ import { createFolder } from '../../rig/folder.js'
 import { storyProfile } from '../../story/rig/stack.js'
 import { createStand } from './stand.js'
 
-/** The whole answer to a request for a target as it is, which no URL parser has made sense of. */
+/** The raw response to a request target that no URL parser has normalized. */
 async function get(port: number, target: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.write(`GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
@@ -26,30 +26,30 @@ async function get(port: number, target: string): Promise<string> {
   return text
 }
 
-t.test('what is no path is not found, and tells nothing to whoever may not come in', async (t) => {
+t.test('an invalid path is not found, and an unauthorized client only gets 401', async (t) => {
   for (const target of ['//', 'http://[', '//page:99999/']) {
     const { port, failures } = await createStand(t)
     t.match(await get(port, target), /^HTTP\/1.1 404 /, target)
     const shut = await createStand(t, {
-      admit: async () => ({ status: 401, text: 'name and password, please' }),
+      admit: async () => ({ status: 401, text: 'user name and password required' }),
     })
     t.match(await get(shut.port, target), /^HTTP\/1.1 401 .*WWW-Authenticate: Basic/s, target)
     t.same([...failures, ...shut.failures], [])
   }
 })
 
-t.test('nothing but the files of the page is kept by a browser or a proxy', async (t) => {
+t.test('a browser or proxy stores only the static files of the page', async (t) => {
   const { port } = await createStand(t)
   t.match(await get(port, '/queues/api/queues'), /Cache-Control: no-store/)
   t.match(await get(port, '/nothing'), /Cache-Control: no-store/)
   t.match(await get(port, '/page.css'), /Cache-Control: no-cache/)
 })
 
-t.test('who does not read what he is told does not watch any more', async (t) => {
+t.test('a watcher that does not read its updates is disconnected', async (t) => {
   let hasLeft = false
   const figures = 'x'.repeat(1_000_000)
-  const watch = (hear: (told: Told) => void) => {
-    const timer = setInterval(() => hear({ name: 'files', at: '', figures }), 1)
+  const watch = (onUpdate: (update: PanelUpdate) => void) => {
+    const timer = setInterval(() => onUpdate({ name: 'files', at: '', figures }), 1)
     return () => {
       clearInterval(timer)
       hasLeft = true
@@ -63,7 +63,7 @@ t.test('who does not read what he is told does not watch any more', async (t) =>
   t.ok(hasLeft)
 })
 
-t.test('servers that accept what is asked and say nothing hold nobody up', async (t) => {
+t.test('servers that accept requests and never answer do not block the page', async (t) => {
   const sockets = new Set<Socket>()
   const silent = createServerOfSockets((socket) => sockets.add(socket.on('error', () => undefined)))
   silent.listen(0, '127.0.0.1')
@@ -104,12 +104,12 @@ t.test('servers that accept what is asked and say nothing hold nobody up', async
   ])
 })
 
-t.test('a fault of the store is told without its statement', async (t) => {
+t.test('a fault of the store is shown without its statement', async (t) => {
   const refused = async () => {
     throw new Fault('STORE_REFUSED', 'NO_ACCESS (497); in: SELECT secret FROM t')
   }
-  const desk = { ledger: { arrival: refused, state: refused } } as unknown as FileDesk
-  const { port } = await createStand(t, { desk })
+  const context = { ledger: { arrival: refused, state: refused } } as unknown as FileContext
+  const { port } = await createStand(t, { context })
   const answer = await get(port, '/files/1')
   t.match(answer, /^HTTP\/1.1 503 .*"code":"STORE_REFUSED"/s)
   t.notMatch(answer, /SELECT|secret/)

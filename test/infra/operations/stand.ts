@@ -3,23 +3,23 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import type { Admit } from '../../../infra/operations/access.js'
-import type { FileDesk } from '../../../infra/operations/file.js'
+import type { FileContext } from '../../../infra/operations/file.js'
 import type { Live } from '../../../infra/operations/live.js'
 import { createPage } from '../../../infra/operations/page.js'
 
 export interface StandOptions {
   readonly admit?: Admit
   readonly watch?: Live['watch']
-  readonly desk?: FileDesk
+  readonly context?: FileContext
 }
 
-/** A page without files and queues until the test ends; `failures` holds what nobody foresaw. */
+/** A page without files and queues until the test ends; `failures` has the failed requests. */
 export async function createStand(t: Test, options: StandOptions = {}) {
   const failures: unknown[] = []
   const page = createPage({
     admit: options.admit ?? (async () => ({ who: 'ann' })),
     live: { watch: options.watch ?? (() => () => undefined), close: () => undefined },
-    desk: options.desk ?? ({} as FileDesk),
+    context: options.context ?? ({} as FileContext),
     board: async (_, response) => void response.end('board'),
     onFailure: (error) => failures.push(error),
   })

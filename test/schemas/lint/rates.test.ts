@@ -1,9 +1,9 @@
 import t from 'tap'
-import type { LintInput, PlacedRow, Registered } from '../../../schemas/lint/finding.js'
+import type { LintInput, PlacedRow, RegisteredMeters } from '../../../schemas/lint/finding.js'
 import { lintSet } from '../../../schemas/lint/lint.js'
 import { placed } from './placed.js'
 
-const nobody: Registered = { rates: [], cycles: [] }
+const nobody: RegisteredMeters = { rates: [], cycles: [] }
 
 function lint(rows: Readonly<Record<string, readonly PlacedRow[]>>, more: Partial<LintInput> = {}) {
   const input = { rows, unknown: [], registered: nobody, fileDate: '2026-02-05', ...more }
@@ -116,7 +116,7 @@ t.test('one key twice: equal rows are fine, others are not', async (t) => {
 })
 
 t.test('what registrations say is held against the codes', async (t) => {
-  const registered: Registered = {
+  const registered: RegisteredMeters = {
     cycles: [],
     rates: [
       { rateCode: 'RES', unit: 'Wh', meters: 3 },

@@ -56,7 +56,7 @@ t.test('a stray time takes its meter out, and the rejects say which meter and wh
   const rejects = readFileSync(story.outbox('DEMO_19072025_Electric.csv.rejects.csv'), 'utf8')
   t.match(
     rejects,
-    'the interval length of the meter is not listed in usage.intervals (15 minutes, 60 minutes): lines 3 and 4 of meter N are 7 minutes apart; mend a stray time, or name the length',
+    'the interval length of the meter is not listed in usage.intervals (15 minutes, 60 minutes): lines 3 and 4 of meter N are 7 minutes apart; fix a wrong time, or add the length to the profile',
   )
   t.notMatch(story.logs(), /meter N/)
 })

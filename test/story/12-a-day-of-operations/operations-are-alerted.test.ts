@@ -1,12 +1,12 @@
 /**
  * # 12.3 Operations are alerted
  *
- * What: Alerts are signed, sent until they are taken, and never sent twice.
- * Why: An outage that nobody hears of lasts until the customers call.
+ * What: Alerts are signed, sent until they are delivered, and never sent twice.
+ * Why: An outage that is not reported lasts until the customers call.
  * Try: Set `alerts.url` and run `tieline probe alert`.
  */
 import t from 'tap'
-import { readOpenAlerts } from '../../../infra/alerts/notifications.js'
+import { readOpenNotifications } from '../../../infra/alerts/notifications.js'
 import { askRedis } from '../../../infra/redis/ask.js'
 import { createQueues } from '../../../pipeline/queues/bullmq.js'
 import { createReceiver } from '../../infra/alerts/receiver.js'
@@ -39,7 +39,7 @@ t.teardown(async () => {
 
 const person = '77310055221'
 const good = `${header}\n${person},S-1,M-1,3/4/2024 0:00,0.25\n`
-/** The alert's key of the latest arrival, or of one ahead of it. */
+/** The alert key of the latest arrival, or of a later one. */
 const keyOf = async (ahead: number) => {
   const [row] = await story.store.rows<{ arrival: number }>({
     sql: 'SELECT toUInt32(max(arrival)) AS arrival FROM arrival',
@@ -47,19 +47,19 @@ const keyOf = async (ahead: number) => {
   return `quarantined:${Number(row?.arrival) + ahead}`
 }
 const nameOf = (number: number) => `DEMO_05032024_Electric_${number}.csv`
-/** A file that is quarantined: its alert's key. */
+/** Loads a file that is quarantined; returns its alert key. */
 const quarantine = async (number: number) => {
   const { status } = await story.loadBytes(nameOf(number), `${good}${person},S-1,M-1`)
   t.equal(status, 'quarantined')
   return keyOf(0)
 }
 const of = (key: string) => receiver.messages.filter((message) => message.key === key)
-/** An attempt that is lost doubles the pause before the next. */
+/** Each failed attempt doubles the pause before the next. */
 const hasCome = (key: string, times = 1) => until(() => of(key).length >= times, 120)
 const outcomeOf = async (key: string) =>
-  (await readOpenAlerts(story.store)).find((one) => one.key === key)
+  (await readOpenNotifications(story.store)).find((one) => one.key === key)
 
-t.test('what is the matter is told, signed, and names nobody', async (t) => {
+t.test('problems are notified and signed, without personal data', async (t) => {
   const at = { accountNumber: person, externalSiteId: 'S-1', meterId: 'M-1' }
   await queues.add('register', { v: 1, customers: [customerAt({ clientId: '700', ...at })] })
   await hasCome('run:backfill')
@@ -70,22 +70,27 @@ t.test('what is the matter is told, signed, and names nobody', async (t) => {
   for (const one of [key, 'late:DEMO:Electric', 'missing:DEMO:Gas', 'source:elsewhere']) {
     await hasCome(one)
   }
-  t.match(of(key), [{ state: 'raised', told: 1, database: 'story', about: { code: 'TRUNCATED' } }])
+  t.match(of(key), [
+    { state: 'raised', sequence: 1, database: 'story', about: { code: 'TRUNCATED' } },
+  ])
   t.match(of('run:backfill'), [{ about: { code: 'MDM_UNREACHABLE', jobs: 1 } }])
   t.match(of('missing:DEMO:Gas'), [{ about: { kind: 'missing', files: 31 } }])
   t.notMatch(JSON.stringify(receiver.messages), /77310055221|S-1|M-1|csv/)
 })
 
-t.test('nothing is told twice, though the queues are emptied and the worker dies', async (t) => {
-  await askRedis(story.stack.redisUrl, 'FLUSHALL')
-  story.stack.worker.kill()
-  await hasCome(await quarantine(2))
-  const lasting = receiver.messages.filter(({ about }) => about.kind !== 'run')
-  const keys = lasting.map(({ key }) => key)
-  t.same(keys.length, new Set(keys).size, keys.join(' '))
-})
+t.test(
+  'no alert is sent twice, even if the queues are emptied and the worker is killed',
+  async (t) => {
+    await askRedis(story.stack.redisUrl, 'FLUSHALL')
+    story.stack.worker.kill()
+    await hasCome(await quarantine(2))
+    const lasting = receiver.messages.filter(({ about }) => about.kind !== 'run')
+    const keys = lasting.map(({ key }) => key)
+    t.same(keys.length, new Set(keys).size, keys.join(' '))
+  },
+)
 
-t.test('a message is sent until it is taken, the same each time', async (t) => {
+t.test('a notification is retried until it is delivered, unchanged each time', async (t) => {
   const answers = [
     () => 503,
     () => {
@@ -100,11 +105,11 @@ t.test('a message is sent until it is taken, the same each time', async (t) => {
   await hasCome(key, 4)
   await until(async () => (await outcomeOf(key))?.outcome === 'delivered')
   t.equal(new Set(of(key).map(({ id }) => id)).size, 1)
-  t.match(await outcomeOf(key), { attempts: 4, told: 1, status: 204 })
-  t.match(story.logs(), /ALERT_UNREACHABLE.*answered 503; it is sent again/)
+  t.match(await outcomeOf(key), { attempts: 4, sequence: 1, status: 204 })
+  t.match(story.logs(), /ALERT_UNREACHABLE.*answered 503; the notification is retried/)
 })
 
-t.test('a message that is refused is not sent again, and is seen', async (t) => {
+t.test('a refused notification is not retried, and its outcome is shown', async (t) => {
   const key = await keyOf(1)
   receiver.answer = (message) => (message.key === key ? 400 : 204)
   t.equal(await quarantine(4), key)
@@ -113,15 +118,15 @@ t.test('a message that is refused is not sent again, and is seen', async (t) => 
   await hasCome(await quarantine(5))
   t.equal(of(key).length, 1)
   t.match(await outcomeOf(key), { attempts: 1, status: 400 })
-  t.equal(story.logs().match(/answered 400; it is not sent again/g)?.length, 1)
+  t.equal(story.logs().match(/answered 400; the notification is not retried/g)?.length, 1)
 })
 
-t.test('that it is over is told once', async (t) => {
+t.test('a resolution is notified once', async (t) => {
   const [key] = receiver.messages.flatMap(({ key }) => (/^quarantined/.test(key) ? [key] : []))
   t.match(await story.loadBytes(nameOf(1), good.replace('0:00', '1:00')), { status: 'published' })
   await hasCome(String(key), 2)
   await hasCome(await quarantine(6))
-  t.match(of(String(key)), [{ state: 'raised' }, { state: 'resolved', told: 2 }])
+  t.match(of(String(key)), [{ state: 'raised' }, { state: 'resolved', sequence: 2 }])
   t.equal(await outcomeOf(String(key)), undefined)
   t.notMatch(story.logs(), receiver.secret)
 })

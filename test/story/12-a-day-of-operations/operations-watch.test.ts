@@ -4,7 +4,7 @@
  * What: The operations page shows files, problems, throughput and queues, and reprocesses a
  * file.
  * Why: An operator at night must see what is wrong and what to do.
- * Try: Open the address that `tieline up` prints and load a bad file.
+ * Try: Open the address that `tieline up` prints, and load a bad file.
  */
 import { existsSync } from 'node:fs'
 import t from 'tap'
@@ -34,35 +34,35 @@ const markup = '<img src=x onerror=alert(1)>_05032024_Electric.csv'
 
 const { page: overview, errors: overviewErrors } = await open('/')
 
-t.test('with no data at all the page says so', async (t) => {
-  await shows(overview, 'held', /Nothing waits/)
-  await shows(overview, 'files', /No file has come in/)
-  await shows(overview, 'minutes', /No row has gone through/)
-  await shows(overview, 'freshness', /No usage is published/)
+t.test('without data, each panel says so', async (t) => {
+  await shows(overview, 'attention', /No problems/)
+  await shows(overview, 'files', /No files have arrived/)
+  await shows(overview, 'minutes', /No rows were processed/)
+  await shows(overview, 'freshness', /No usage has been published/)
   await shows(overview, 'completeness', /No reads/)
   await shows(overview, 'cycles', /No billing cycle/)
-  await shows(overview, 'variance', /No computed bill was held/)
-  await shows(overview, 'gateway', /No gateway runs/)
+  await shows(overview, 'variance', /No computed bills have been compared/)
+  await shows(overview, 'gateway', /This profile has no gateway/)
   await shows(overview, 'sources', /inbox\s*folder\s*polled/)
-  await shows(overview, 'queues', /are free where files land/)
-  t.ok(await fitsWidth(overview), 'it is as wide as the smallest telephone')
+  await shows(overview, 'queues', /Free disk space for files/)
+  t.ok(await fitsWidth(overview), 'it fits the width of a telephone')
   t.same(overviewErrors, [])
 })
 
-t.test('it follows files without being loaded again', async (t) => {
+t.test('it shows new files without a reload', async (t) => {
   await story.loadBytes('DEMO_05032024_Electric.csv', `${[header, ...good].join('\n')}\n`)
   const text = `${[header, ...good.map((row) => row.replace('G-', 'R-')), ...poor].join('\n')}\n`
   t.match(await story.loadBytes(poorName, text), { status: 'quarantined' })
   await story.loadBytes(markup, text)
   await shows(overview, 'files', /DEMO_05032024_Electric\.csv/)
   await shows(overview, 'files', /<img src=x onerror=alert\(1\)>/)
-  await shows(overview, 'held', /TOO_MANY_REJECTED.*12 of 32 rows/)
+  await shows(overview, 'attention', /TOO_MANY_REJECTED.*12 of 32 rows/)
   await shows(overview, 'minutes', /\d+ rows in the last hour/)
   await shows(overview, 'freshness', /DEMO\s*Electric.*late/)
   t.equal(await overview.locator('main img').count(), 0, 'markup in a name is text')
   await until(async () => (await overview.locator('[data-panel="minutes"] canvas').count()) > 0)
   const chart = overview.locator('[data-panel="minutes"] .chart').first()
-  t.match(await chart.getAttribute('aria-label'), /Rows in each minute.*rows in the last hour/)
+  t.match(await chart.getAttribute('aria-label'), /Rows per minute.*rows in the last hour/)
   await overview.locator('[data-panel="minutes"] summary').first().click()
   t.match(await panelText(overview, 'minutes'), /timerows/)
   t.ok(await fitsWidth(overview))
@@ -80,7 +80,7 @@ const arrivalOf = async (name: string) =>
 const order = (arrival: number, act: string, headers: Readonly<Record<string, string>>) =>
   fetch(`${address}/files/${arrival}/${act}`, { method: 'POST', headers })
 
-t.test("a file's page proves its dates, shows rejected rows, and what may be done", async (t) => {
+t.test("a file's page shows the date order, rejected rows and actions", async (t) => {
   const arrival = await arrivalOf(poorName)
   const { page, errors } = await open(`/file?arrival=${arrival}`)
   const text = async () => (await page.locator('main').textContent()) ?? ''
@@ -89,15 +89,15 @@ t.test("a file's page proves its dates, shows rejected rows, and what may be don
   t.match(await text(), /Rows in the repeated hour/)
   t.match(await text(), /NOT_A_NUMBERTotalUnit12/)
   t.ok(await fitsWidth(page))
-  t.equal((await order(arrival, 'accept', {})).status, 403, 'no other page may ask for it')
+  t.equal((await order(arrival, 'accept', {})).status, 403, 'another page cannot send it')
   const elsewhere = { origin: 'https://elsewhere.example.com' }
   t.equal((await order(arrival, 'accept', elsewhere)).status, 403)
   await page.getByRole('button', { name: 'accept' }).focus()
   await page.keyboard.press('Enter')
   await page.keyboard.press('Enter')
-  await until(async () => /came in again as arrival/.test(await text()))
+  await until(async () => /Reprocessed as arrival/.test(await text()))
   const again = await arrivalOf(poorName)
-  t.equal(again, arrival + 2, 'behind the file that came in meanwhile')
+  t.equal(again, arrival + 2, 'after the file that arrived meanwhile')
   await until(() =>
     existsSync(arrivalPaths(story.home.outbox, { arrival: again, fileName: poorName }).receipt),
   )
@@ -113,12 +113,12 @@ t.test("a file's page proves its dates, shows rejected rows, and what may be don
   await page.close()
 })
 
-t.test('an order is carried out once, also where all that followed it was lost', async (t) => {
+t.test('a recorded order is carried out once, even if its job was lost', async (t) => {
   const arrival = await arrivalOf(markup)
   const act = {
     act: 'retry',
     subject: String(arrival),
-    detail: 'written, and nothing queued',
+    detail: 'recorded, and nothing queued',
   } as const
   const ann = { who: 'ann', via: 'command' } as const
   await recordAct(story.store, ann, act)
@@ -133,7 +133,7 @@ t.test('an order is carried out once, also where all that followed it was lost',
   t.equal(Number(found?.arrivals), 1)
 })
 
-t.test('a person does the same by command, and is told why where it may not be', async (t) => {
+t.test('commands do the same, and report why an action is not possible', async (t) => {
   const name = 'DEMO_06032024_Electric.csv'
   const text = `${[header, ...good.map((row) => row.replace('G-', 'C-')), ...poor].join('\n')}\n`
   await story.send(name, text)
@@ -148,80 +148,77 @@ t.test('a person does the same by command, and is told why where it may not be',
   const written = await story.store.rows({
     sql: 'SELECT via, act, detail FROM audit_log ORDER BY number',
   })
-  t.match(written.at(0), { via: 'command', act: 'profile' }, 'the first start told its profile')
+  t.match(written.at(0), { via: 'command', act: 'profile' }, 'the first start recorded its profile')
   t.match(written.at(-1), { via: 'command', act: 'accept', detail: /^DEMO_06032024/ })
 })
 
-t.test(
-  'the latest run that was held against billed bills is told by dollars and causes',
-  async (t) => {
-    const runs = ['1', '2', '3'].map(
-      (run) =>
-        `('${run}', '7', '2024-02-01', '2024-02-29', map(), 0, 0, now64(3), [], '', '{}', now64(3))`,
-    )
-    await story.store.command({
-      sql: `INSERT INTO bill_run (run, billing_cycle_id, start_date, last_date, bills, total, usage_version, known_at,
+t.test('the latest compared run is shown by dollars and causes', async (t) => {
+  const runs = ['1', '2', '3'].map(
+    (run) =>
+      `('${run}', '7', '2024-02-01', '2024-02-29', map(), 0, 0, now64(3), [], '', '{}', now64(3))`,
+  )
+  await story.store.command({
+    sql: `INSERT INTO bill_run (run, billing_cycle_id, start_date, last_date, bills, total, usage_version, known_at,
         rate_file_ids, cycle_file_id, settings, published_at) VALUES ${runs.join(', ')}`,
-    })
-    await story.store.command({
-      sql: `INSERT INTO bill_variance_row (run, account_number, meter_id, cost_billed, cost_computed, cost_status, cost_causes)
+  })
+  await story.store.command({
+    sql: `INSERT INTO bill_variance_row (run, account_number, meter_id, cost_billed, cost_computed, cost_status, cost_causes)
       VALUES ('1', 'A-1', 'M-1', 10, 900, 'differs', map('unexplained', 890)),
         ('2', 'A-1', 'M-1', 10, 12.5, 'differs', map('rateVersion', 2, 'rounding', 0.5)),
         ('2', 'A-2', 'M-2', 10, 10.01, 'match', map('rounding', 0.01)),
         ('2', 'A-3', 'M-3', 999, 1, 'differs', map('missingIntervals', -998)),
         ('2', 'A-4', 'M-4', NULL, 7, 'notBilled', map()),
         ('4', 'A-1', 'M-1', 10, 900, 'differs', map('unexplained', 890))`,
-    })
-    await overview.close()
-    const { page, errors } = await open('/')
-    await shows(
-      page,
-      'variance',
-      /Cycle 7, 2024-02-01 to 2024-02-29.*: 2 differs, 1 match, 1 notBilled\./,
-    )
-    const tables = page.locator('[data-panel="variance"] table')
-    const cells = (at: number) => tables.nth(at).locator('tbody tr').allInnerTexts()
-    const trimmed = (rows: readonly string[]) => rows.map((row) => row.trim().split(/\s*\t\s*/))
-    t.same(
-      trimmed(await cells(0)).filter(([, bills]) => bills !== '0'),
-      [
-        ['below -100', '1'],
-        ['-0.05 to 0.05', '1'],
-        ['1 to 5', '1'],
-      ],
-    )
-    t.same(trimmed(await cells(1)), [
-      ['missingIntervals', '-998.00', '1'],
-      ['rateVersion', '2.00', '1'],
-      ['rounding', '0.51', '2'],
-    ])
-    t.notMatch(await panelText(page, 'variance'), /A-\d|M-\d/, 'no customer is named')
-    t.ok(await fitsWidth(page))
-    t.same(errors, [])
-    await page.close()
-  },
-)
+  })
+  await overview.close()
+  const { page, errors } = await open('/')
+  await shows(
+    page,
+    'variance',
+    /Cycle 7, 2024-02-01 to 2024-02-29.*: 2 differs, 1 match, 1 notBilled\./,
+  )
+  const tables = page.locator('[data-panel="variance"] table')
+  const cells = (at: number) => tables.nth(at).locator('tbody tr').allInnerTexts()
+  const trimmed = (rows: readonly string[]) => rows.map((row) => row.trim().split(/\s*\t\s*/))
+  t.same(
+    trimmed(await cells(0)).filter(([, bills]) => bills !== '0'),
+    [
+      ['below -100', '1'],
+      ['-0.05 to 0.05', '1'],
+      ['1 to 5', '1'],
+    ],
+  )
+  t.same(trimmed(await cells(1)), [
+    ['missingIntervals', '-998.00', '1'],
+    ['rateVersion', '2.00', '1'],
+    ['rounding', '0.51', '2'],
+  ])
+  t.notMatch(await panelText(page, 'variance'), /A-\d|M-\d/, 'no customer is shown')
+  t.ok(await fitsWidth(page))
+  t.same(errors, [])
+  await page.close()
+})
 
-t.test('100,000 rejected rows of a file are shown page by page', async (t) => {
+t.test('100,000 rejected rows of a file are shown in pages', async (t) => {
   const arrival = await arrivalOf(markup)
   await story.store.command({
     sql: `INSERT INTO reject (arrival, line, column_name, code, detail, raw)
-      SELECT {arrival:UInt32}, number + 2, 'TotalUnit', 'NOT_A_NUMBER', 'n/a is no number', 'a,b,c'
+      SELECT {arrival:UInt32}, number + 2, 'TotalUnit', 'NOT_A_NUMBER', 'n/a is not a number', 'a,b,c'
       FROM numbers(100000)`,
     parameters: { arrival },
   })
   const { page, errors } = await open(`/file?arrival=${arrival}`)
-  await until(async () => (await page.getByRole('button', { name: 'further on' }).count()) === 1)
+  await until(async () => (await page.getByRole('button', { name: 'Next page' }).count()) === 1)
   const lines = page.locator('#rejects ~ .scroll').last().locator('tbody tr')
   t.equal(await lines.count(), 50)
-  await page.getByRole('button', { name: 'further on' }).click()
+  await page.getByRole('button', { name: 'Next page' }).click()
   await until(async () => /^52/.test((await lines.first().textContent()) ?? ''))
   t.match(await page.locator('main').textContent(), /100,000/)
   t.same(errors, [])
   await page.close()
 })
 
-t.test('Bull Board stands under the page, to look at, and has no data but ids', async (t) => {
+t.test('Bull Board is part of the page, read-only, and shows only ids', async (t) => {
   const rows = good.map((row) => row.replace('G-', 'B-'))
   await story.loadBytes('DEMO_07032024_Electric.csv', `${[header, ...rows].join('\n')}\n`)
   const { page, errors } = await open('/queues/queue/settle?status=completed')
@@ -229,13 +226,13 @@ t.test('Bull Board stands under the page, to look at, and has no data but ids', 
   const asked = 'queues/api/queues?activeQueue=settle&status=completed'
   const text = await (await fetch(`${address}/${asked}`)).text()
   const { queues } = JSON.parse(text) as { queues: { name: string; readOnlyMode: boolean }[] }
-  t.match(text, /"data":\{"arrival":\d+\}/, 'of the data of a job its ids are shown')
-  t.notMatch(text, /"v":/, 'and nothing else')
+  t.match(text, /"data":\{"arrival":\d+\}/, 'the ids of a job are shown')
+  t.notMatch(text, /"v":/, 'and no other data')
   const emptied = await fetch(`${address}/queues/api/queues/settle/clean/completed`, {
     method: 'PUT',
     headers: { origin: address },
   })
-  t.equal(emptied.status, 404, 'nothing is done there')
+  t.equal(emptied.status, 404, 'it changes nothing')
   t.ok(queues.length > 5 && queues.every(({ readOnlyMode }) => readOnlyMode))
   t.same(
     errors.filter((error) => !/fonts\.googleapis\.com|inline style/.test(error)),
@@ -245,9 +242,11 @@ t.test('Bull Board stands under the page, to look at, and has no data but ids', 
   await page.close()
 })
 
-t.test('panels tell how complete days are, and how far cycles are', (t) => askPanels(t, story))
+t.test('panels show the completeness of days and the progress of cycles', (t) =>
+  askPanels(t, story),
+)
 
-t.test('with ClickHouse and Redis away it says so and stays usable', async (t) => {
+t.test('without ClickHouse and Redis the page reports that and stays usable', async (t) => {
   const nowhere = { url: 'http://127.0.0.1:1', username: 'u', password: 'p', database: 'd' }
   const away = createOperationsPage({
     profile: storyProfile(),
@@ -270,7 +269,7 @@ t.test('with ClickHouse and Redis away it says so and stays usable', async (t) =
   const { page } = await open('/', health.address)
   await shows(
     page,
-    'held',
+    'attention',
     /STORE_UNREACHABLE.*QUEUE_UNREACHABLE|QUEUE_UNREACHABLE.*STORE_UNREACHABLE/,
   )
   for (const panel of ['files', 'minutes', 'freshness', 'sources']) {

@@ -17,7 +17,7 @@ import { createStory, header, until } from '../rig/stack.js'
 
 const sshd = await createSshd(createFolder(t))
 t.teardown(() => sshd.close())
-/** Where the utility puts its files on its SFTP server. */
+/** The folder of the utility's SFTP server. */
 const outgoing = createFolder(t)
 
 const story = await createStory({
@@ -84,7 +84,7 @@ const plans = (day: string, ...rows: readonly string[]) =>
     lines('ContractAccount,PlanType,StartDate,EndDate,InstallmentAmount,Status', ...rows),
   )
 
-t.test('rates, holidays and cycles come first, each schedule whole', async (t) => {
+t.test('rates, holidays and cycles come first, as complete schedules', async (t) => {
   const files = {
     RateCodes: lines('RateCode,Description,RateType', 'RES,Residential,TOU'),
     RateTou: lines(
@@ -120,7 +120,7 @@ t.test('rates, holidays and cycles come first, each schedule whole', async (t) =
   }
 })
 
-t.test('13 months of billing, then usage, beside registered customers', async (t) => {
+t.test('13 months of billing and usage are joined with registered customers', async (t) => {
   send('DEMO_01022026_Billing.csv', billing)
   send('DEMO_01022026_Electric.csv', usage)
   t.match(await story.receiptOf('DEMO_01022026_Billing.csv'), {
@@ -144,14 +144,14 @@ t.test('13 months of billing, then usage, beside registered customers', async (t
         AND c.start_date = b.billing_start_date AND c.last_date = b.billing_end_date
       INNER JOIN rate_code AS p ON p.rate_code = r.rate_code`),
     [{ bills: '260', billed: '80600' }],
-    'bills, cycles and rates fit together',
+    'bills, cycles and rates match',
   )
   t.same(await find('SELECT toString(sum(quantity)) AS kwh FROM registered_usage'), [
     { kwh: '240' },
   ])
 })
 
-t.test('a payment-plan file arrives daily: what is new is told from what stands', async (t) => {
+t.test('a daily payment-plan file: new rows are distinguished from known ones', async (t) => {
   const first = [
     'A1,BudgetBilling,2026-01-01,,85.00,Active',
     'A2,BudgetBilling,2026-01-01,,60.00,Active',
@@ -178,7 +178,7 @@ t.test('a payment-plan file arrives daily: what is new is told from what stands'
   )
 })
 
-t.test('the vendor renames its files: nothing counts twice', async (t) => {
+t.test('the vendor renames its files: nothing is counted twice', async (t) => {
   send('DEMO_02022026_Billing_1.csv', billing)
   t.match(await story.receiptOf('DEMO_02022026_Billing_1.csv'), {
     status: 'published',
@@ -190,6 +190,6 @@ t.test('the vendor renames its files: nothing counts twice', async (t) => {
   t.match(await find(`SELECT fault FROM file_load WHERE file_name = 'Billing-2026-02-02.csv'`), [
     { fault: 'FILE_NAME' },
   ])
-  t.notOk(existsSync(join(outgoing, 'Billing-2026-02-02.csv')), 'it is put away')
+  t.notOk(existsSync(join(outgoing, 'Billing-2026-02-02.csv')), 'it is removed from the source')
   t.same(await find('SELECT toString(count()) AS bills FROM billing_period'), [{ bills: '260' }])
 })

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { askCycles } from '../../../infra/metrics/ledger.js'
+import { queryCycles } from '../../../infra/metrics/ledger.js'
 import { readCompleteness } from '../../../infra/operations/panels/completeness.js'
 import { readCycleDays } from '../../../infra/operations/panels/cycles.js'
 import type { Store } from '../../../pipeline/store/clickhouse.js'
@@ -79,7 +79,7 @@ async function askCycleDays(t: Test, story: StoryStack): Promise<void> {
     sql: `INSERT INTO tenancy (meter_id, external_site_id, account_number, meter_type, billing_cycle_id, version)
       SELECT concat('V-', toString(number)), 'S', 'A', 'Gas', toString(10 + number % 20), 1 FROM numbers(400)`,
   })
-  const shownCycles = (await askCycles(store)).map(({ cycle }) => cycle)
+  const shownCycles = (await queryCycles(store)).map(({ cycle }) => cycle)
   t.same(
     shownCycles.sort(),
     ['7', ...Array.from({ length: 20 }, (_, number) => String(10 + number))].sort(),

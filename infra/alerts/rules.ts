@@ -6,6 +6,7 @@ import type { JobName } from '../../pipeline/queues/jobs.js'
 import type { Wait } from '../../pipeline/queues/wait.js'
 import { readSources } from '../../pipeline/sources/state.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
+import { sql, typed } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import type { FeedName } from '../../schemas/feed.js'
 import { parseFileName } from '../../schemas/file-name.js'
@@ -18,20 +19,20 @@ import { readQuarantined } from '../operations/problems.js'
 import { daysLookedBack, listDueFiles } from './expected.js'
 import type { Notification } from './notifications.js'
 
-/** Something that is the matter now. */
+/** A problem that exists now. */
 export interface Alert {
   readonly key: string
   readonly since: Date
   readonly about: About
 }
 
-/** What one look saw: of what it covers, that which it does not show is over. */
-export interface Sight {
-  readonly covers: (told: Pick<Notification, 'key' | 'toldAt'>) => boolean
+/** The result of one rule. An alert that it covers and does not list is resolved. */
+export interface RuleResult {
+  readonly covers: (notification: Pick<Notification, 'key' | 'notifiedAt'>) => boolean
   readonly alerts: readonly Alert[]
 }
 
-export interface Surroundings {
+export interface AlertContext {
   readonly profile: Profile
   readonly settings: AlertSettings
   readonly store: Store
@@ -43,31 +44,31 @@ export interface Surroundings {
 const quarantinedMax = 1_000
 const refusedMax = 10_000
 
-/** All that is the matter now, as `tieline status` knows it. Faults: the store's and the queues'. */
-export function lookAround(around: Surroundings): Promise<readonly Sight[]> {
-  return Promise.all(looks.map((look) => look(around)))
+/** All current problems, as `tieline status` shows them. Faults: the store's and the queues'. */
+export function evaluateRules(context: AlertContext): Promise<readonly RuleResult[]> {
+  return Promise.all(rules.map((evaluate) => evaluate(context)))
 }
 
-const looks: readonly ((around: Surroundings) => Promise<Sight>)[] = [
-  seeQuarantined,
-  seeLate,
-  seeMissing,
-  seeSources,
-  seeRuns,
-  seeDisk,
+const rules: readonly ((context: AlertContext) => Promise<RuleResult>)[] = [
+  findQuarantined,
+  findLate,
+  findMissing,
+  findFailingSources,
+  findFailingJobs,
+  findFullDisk,
 ]
 
-const beginning =
-  (start: string): Sight['covers'] =>
+const withPrefix =
+  (prefix: string): RuleResult['covers'] =>
   ({ key }) =>
-    key.startsWith(start)
+    key.startsWith(prefix)
 
-/** Where there are more than are read, none is known to be over. */
-async function seeQuarantined({ store }: Surroundings): Promise<Sight> {
+/** When there are more files than are read, none counts as resolved. */
+async function findQuarantined({ store }: AlertContext): Promise<RuleResult> {
   const files = await readQuarantined(store, { refusedMax, quarantinedMax })
-  const isWhole = files.length < quarantinedMax
+  const isComplete = files.length < quarantinedMax
   return {
-    covers: (told) => isWhole && beginning('quarantined:')(told),
+    covers: (notification) => isComplete && withPrefix('quarantined:')(notification),
     alerts: files.map(({ arrival, code, since }) => ({
       key: `quarantined:${arrival}`,
       since: new Date(since),
@@ -76,13 +77,13 @@ async function seeQuarantined({ store }: Surroundings): Promise<Sight> {
   }
 }
 
-async function seeLate({ store, profile }: Surroundings): Promise<Sight> {
+async function findLate({ store, profile }: AlertContext): Promise<RuleResult> {
   const freshness = await readDataAges(store, profile)
   const late = freshness.filter(
     (one) => one.late && profile.companyCodes.includes(one.company_code),
   )
   return {
-    covers: beginning('late:'),
+    covers: withPrefix('late:'),
     alerts: late.map(({ company_code: company, commodity, newest, age_hours: ageHours }) => ({
       key: `late:${company}:${commodity}`,
       since: new Date(`${newest.replace(' ', 'T')}Z`),
@@ -91,14 +92,14 @@ async function seeLate({ store, profile }: Surroundings): Promise<Sight> {
   }
 }
 
-async function seeMissing(around: Surroundings): Promise<Sight> {
-  const { profile, settings, now } = around
-  const there = await readThere(around)
+async function findMissing(context: AlertContext): Promise<RuleResult> {
+  const { profile, settings, now } = context
+  const present = await readPresent(context)
   const zone = createZone(profile.timeZone)
   const alerts = settings.expected.flatMap((one): readonly Alert[] => {
     const { company, feed } = one
     const due = listDueFiles(one, { zone, now })
-    const found = due.findIndex(({ fileDate }) => there.has(`${company} ${feed} ${fileDate}`))
+    const found = due.findIndex(({ fileDate }) => present.has(`${company} ${feed} ${fileDate}`))
     const files = found === -1 ? due.length : found
     const [latest] = due
     if (latest === undefined || files === 0) return []
@@ -106,24 +107,24 @@ async function seeMissing(around: Surroundings): Promise<Sight> {
     const about = { kind: 'missing', company, feed, fileDate, files } as const
     return [{ key: `missing:${company}:${feed}`, since, about }]
   })
-  return { covers: beginning('missing:'), alerts }
+  return { covers: withPrefix('missing:'), alerts }
 }
 
-/** Company, feed and date of the files that came, by their names, whatever became of them. */
-async function readThere({ store, profile, settings, now }: Surroundings) {
+/** Company, feed and date of all files that arrived, by their names, whatever their status. */
+async function readPresent({ store, profile, settings, now }: AlertContext) {
   if (settings.expected.length === 0) return new Set<string>()
   const from = addDays(now.toISOString().slice(0, 10), -2 * daysLookedBack - 1)
   const rows = await store.rows<{ named: string }>({
-    sql: `SELECT DISTINCT concat(company_code, ' ', feed, ' ', toString(assumeNotNull(file_date))) AS named
-      FROM file_state WHERE file_date >= {from:Date}`,
-    parameters: { from },
+    sql: sql`SELECT DISTINCT
+        concat(company_code, ' ', feed, ' ', toString(assumeNotNull(file_date))) AS named
+      FROM file_state WHERE file_date >= ${typed('Date', from)}`,
   })
   const { arrivals } = await createLedger(store, () => now).unfinished()
   const unread = arrivals.flatMap(({ name }) => nameOf(name, profile))
   return new Set([...rows.map(({ named }) => named), ...unread])
 }
 
-/** Nothing for a name that is none: its file is quarantined. */
+/** Empty for an invalid name: its file is quarantined. */
 function nameOf(name: string, profile: Profile): readonly string[] {
   try {
     const { companyCode, feed, fileDate } = parseFileName(name, profile)
@@ -134,7 +135,12 @@ function nameOf(name: string, profile: Profile): readonly string[] {
   }
 }
 
-async function seeSources({ store, profile, settings, now }: Surroundings): Promise<Sight> {
+async function findFailingSources({
+  store,
+  profile,
+  settings,
+  now,
+}: AlertContext): Promise<RuleResult> {
   const shown = showSources(profile, await readSources(store))
   const alerts = shown.flatMap(({ name: source, state, since, code, failures }) => {
     const from = new Date(`${since.replace(' ', 'T')}Z`)
@@ -142,10 +148,10 @@ async function seeSources({ store, profile, settings, now }: Surroundings): Prom
     const about = { kind: 'source', source, code, failures } as const
     return [{ key: `source:${source}`, since: from, about }]
   })
-  return { covers: beginning('source:'), alerts }
+  return { covers: withPrefix('source:'), alerts }
 }
 
-async function seeRuns({ queues, settings, now }: Surroundings): Promise<Sight> {
+async function findFailingJobs({ queues, settings, now }: AlertContext): Promise<RuleResult> {
   const jobs = new Map<JobName, Wait[]>()
   for (const wait of await queues.waits()) {
     if (!hasLasted(wait.since, { settings, now })) continue
@@ -157,10 +163,10 @@ async function seeRuns({ queues, settings, now }: Surroundings): Promise<Sight> 
     const about = { kind: 'run', job, code: oldest.code, jobs: waits.length } as const
     return [{ key: `run:${job}`, since: oldest.since, about }]
   })
-  return { covers: beginning('run:'), alerts }
+  return { covers: withPrefix('run:'), alerts }
 }
 
-async function seeDisk({ landing, settings, now }: Surroundings): Promise<Sight> {
+async function findFullDisk({ landing, settings, now }: AlertContext): Promise<RuleResult> {
   const host = hostname()
   const free = await freeBytes(landing)
   const freeBytesMin = settings.freeDiskBytesMin
@@ -172,20 +178,20 @@ async function seeDisk({ landing, settings, now }: Surroundings): Promise<Sight>
 }
 
 /**
- * Only a worker of the same machine can say that its disk has room again. A machine that has let the
- * time to repeat pass twice is gone, and its disk with it.
+ * Only a worker of the same machine can report that its disk has space again. A machine that did not
+ * repeat its alert for two periods is gone, and its disk with it.
  */
 export function coversDisks({
   host,
   settings,
   now,
-}: Pick<Surroundings, 'settings' | 'now'> & { readonly host: string }): Sight['covers'] {
+}: Pick<AlertContext, 'settings' | 'now'> & { readonly host: string }): RuleResult['covers'] {
   const silentMs = 2 * settings.repeatHours * 3_600_000 + 60_000 * settings.failingMinutes
-  return ({ key, toldAt }) =>
+  return ({ key, notifiedAt }) =>
     key === `disk:${host}` ||
-    (key.startsWith('disk:') && now.getTime() - toldAt.getTime() > silentMs)
+    (key.startsWith('disk:') && now.getTime() - notifiedAt.getTime() > silentMs)
 }
 
-function hasLasted(since: Date, { settings, now }: Pick<Surroundings, 'settings' | 'now'>) {
+function hasLasted(since: Date, { settings, now }: Pick<AlertContext, 'settings' | 'now'>) {
   return now.getTime() - since.getTime() >= settings.failingMinutes * 60_000
 }
