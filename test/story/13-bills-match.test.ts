@@ -205,7 +205,7 @@ t.test('a command computes bills and reports invalid options', async (t) => {
     [refused({ cycle: '99' }), /^CONFIG: .*cycle 99 .*BillingCycles file/],
     [refused({ period: '1/1/2026' }), /--period 1\/1\/2026 is not a day; write/],
     [refused({ period: '2026-02-30' }), /--period 2026-02-30 is not a day/],
-    [refused({ period: '2026-01-02' }), /from 2026-01-01 to 2026-01-31/],
+    [refused({ period: '2026-01-02' }), /schedule covers 2026-01-01 to 2026-01-31/],
     [refused({ asOf: '2026-02-05' }), /--as-of 2026-02-05 is not a time/],
     [
       refused({ asOf: '+275760-09-13T00:00:00Z' }),
@@ -225,7 +225,7 @@ t.test('a command computes bills and reports invalid options', async (t) => {
     ],
     [
       () => explainCommand(context, { account: 'Z', period: '2026-01-01', json }),
-      /Z has no bill .*none at all/,
+      /Z does not have a bill .*none at all/,
     ],
   ]
   for (const [command, message] of wrong) await t.rejects(command(), { message })

@@ -64,7 +64,7 @@ t.test('what the demo prints can be pasted, and its profile serves every command
     'status',
     'ms',
     'requestId',
-    'subject',
+    'pseudonym',
   ])
   demo.kill('SIGINT')
   const [code] = await once(demo, 'exit')

@@ -46,7 +46,7 @@ t.test('the reads of customers who are not known are stored, and nobody sees the
 
 t.test('a registration makes their history appear at once, without copying it', async (t) => {
   const run = await register('first.json', [JSON.stringify(sampleCustomer(), undefined, 2)])
-  t.match(run, { code: 0, stdout: /^1 customers with 1 meters are registered\n1 of them new/ })
+  t.match(run, { code: 0, stdout: /^1 customers with 1 meters are registered\n1 new or changed/ })
   const reads = await ownersOf('55000001')
   t.equal(reads.length, 9, 'the own rows, and those of accounts that nobody knows')
   for (const read of reads) {
@@ -97,7 +97,7 @@ t.test('a bad record is named by line and field, and keeps no other out', async 
   t.match(run.stderr, 'line 4: is not JSON; write each customer as a JSON object')
   t.match(run.stderr, 'line 5: customerSites[0].meters[0].rateCode is missing')
   t.notMatch(run.stderr + run.stdout, /Canary|Ada/)
-  t.match(run.stdout, /1 customers .*\n1 of them new.*\n3 invalid records/)
+  t.match(run.stdout, /1 customers .*\n1 new or changed.*\n3 invalid records/)
 })
 
 t.test('two clients of one account share it: a read stays one row', async (t) => {
