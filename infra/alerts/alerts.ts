@@ -182,5 +182,5 @@ export function toAlertFault(status: number): Fault {
   const isPassing = judgeStatus(status) === 'open'
   const next = isPassing ? 'the notification is retried' : 'the notification is not retried'
   const code = isPassing ? 'ALERT_UNREACHABLE' : 'ALERT_REFUSED'
-  return new Fault(code, `the receiver of alerts answered ${status}; ${next}`)
+  return new Fault(code, `the alert receiver answered ${status}; ${next}`)
 }

@@ -4,7 +4,7 @@ import { Fault } from '../../schemas/fault.js'
 import type { AlertSettings } from '../../schemas/settings/alert.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
 
-/** The receiver of alerts. */
+/** The alert receiver. */
 export interface Webhook {
   /** Sends one notification and resolves to the HTTP status. Faults: `ALERT_UNREACHABLE`. */
   send(body: string): Promise<number>
@@ -27,7 +27,7 @@ export function createWebhook(
   }
   const caller = createHttpClient({
     fault: 'ALERT_UNREACHABLE',
-    name: 'the receiver of alerts',
+    name: 'the alert receiver',
     timeoutMs,
     connectionsMax: 1,
     answerBytesMax,

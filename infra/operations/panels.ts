@@ -3,7 +3,7 @@ import { readAttention } from './panels/attention.js'
 import { readCompleteness } from './panels/completeness.js'
 import { readCycleDays } from './panels/cycles.js'
 import { readToday } from './panels/files.js'
-import { readDataAges } from './panels/freshness.js'
+import { readFreshness } from './panels/freshness.js'
 import { createGatewayPanel } from './panels/gateway.js'
 import { readMinutes } from './panels/minutes.js'
 import type { PanelSource } from './panels/query.js'
@@ -24,7 +24,7 @@ export function createPanels(source: PanelSource): readonly Panel[] {
     panel('files', 10, readToday),
     panel('attention', 15, readAttention),
     panel('minutes', 15, readMinutes),
-    panel('freshness', 30, readDataAges),
+    panel('freshness', 30, readFreshness),
     panel('completeness', 300, readCompleteness),
     panel('cycles', 300, readCycleDays),
     panel('variance', 300, readVariance),

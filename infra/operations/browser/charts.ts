@@ -1,5 +1,5 @@
 import { el } from './elements.js'
-import { type TableColumn, table } from './tables.js'
+import { type PageColumn, table } from './tables.js'
 import { clockText, instantText, rough } from './text.js'
 
 export interface Line {
@@ -27,7 +27,7 @@ const rowsMax = 60
 export function chart({ title, summary, at, lines }: Chart): HTMLElement {
   const place = el('div', { class: 'chart', role: 'img', 'aria-label': `${title}. ${summary}` })
   const indexes = at.map((_, index) => index).slice(-rowsMax)
-  const columns: readonly TableColumn<number>[] = [
+  const columns: readonly PageColumn<number>[] = [
     { title: 'time', cell: (index) => instantText(at[index] ?? 0) },
     ...lines.map(({ label, values }) => ({
       title: label,

@@ -1,7 +1,7 @@
 import { el } from './elements.js'
 
 /** A column of a table; numbers are right-aligned. */
-export interface TableColumn<T> {
+export interface PageColumn<T> {
   readonly title: string
   readonly right?: boolean
   readonly cell: (row: T) => Node | string
@@ -10,7 +10,7 @@ export interface TableColumn<T> {
 /** A table that is wider than its container can be scrolled, by keyboard too. */
 export function table<T>(
   caption: string,
-  columns: readonly TableColumn<T>[],
+  columns: readonly PageColumn<T>[],
   rows: readonly T[],
 ): HTMLElement {
   const head = columns.map(({ title, right }) =>

@@ -2,7 +2,7 @@ import type { SourceShown } from '../../commands/output/sources-shown.js'
 import type { CompleteDay } from '../panels/completeness.js'
 import type { CycleDay, CycleDays } from '../panels/cycles.js'
 import type { Today } from '../panels/files.js'
-import type { DataAges } from '../panels/freshness.js'
+import type { Freshness } from '../panels/freshness.js'
 import type { Minutes } from '../panels/minutes.js'
 import type { QueuesAndDisk } from '../panels/queues.js'
 import { attention, fileLink } from './attention.js'
@@ -107,7 +107,7 @@ function minutes({ minutes, rows, quantity }: Minutes): readonly Node[] {
   ]
 }
 
-function freshness({ lateAfterHours, ages }: DataAges): readonly Node[] {
+function freshness({ lateAfterHours, ages }: Freshness): readonly Node[] {
   if (ages.length === 0) return nothing('No usage has been published yet.')
   const now = Date.now() / 1_000
   const hours = (newest: number) => Math.max(0, now - newest) / 3_600

@@ -11,7 +11,7 @@ export interface Age {
   readonly newest: number
 }
 
-export interface DataAges {
+export interface Freshness {
   readonly lateAfterHours: number
   readonly ages: readonly Age[]
 }
@@ -19,7 +19,7 @@ export interface DataAges {
 const agesMax = 64
 
 /** By company from the ledger, by cycle from a few of its meters, at most a week back. */
-export async function readDataAges(source: PanelSource): Promise<DataAges> {
+export async function readFreshness(source: PanelSource): Promise<Freshness> {
   const [companies, cycles] = await Promise.all([
     query<{ company: string; commodity: string; newest: number }>(
       source,

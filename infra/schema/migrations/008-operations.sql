@@ -45,7 +45,7 @@ CREATE TABLE IF NOT EXISTS {database}.alert{onCluster} (
 ) ENGINE = {engine:ReplacingMergeTree(version)}
 ORDER BY (key, sequence)
 SETTINGS {deduplicationWindow} = 100000, fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'Notifications to the receiver of alerts; an attempt is claimed before it is made, by its insert token';
+COMMENT 'Notifications to the alert receiver; an attempt is claimed before it is made, by its insert token';
 
 CREATE OR REPLACE VIEW {database}.freshness{onCluster} (
     company_code String COMMENT 'company of the files with the reads',

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type AlertMessage, alertSchema } from '../../../schemas/settings/alert.js'
 
-/** A receiver of alerts that follows the documentation. */
+/** An alert receiver that follows the documentation. */
 export interface Receiver {
   readonly url: string
   readonly secret: string

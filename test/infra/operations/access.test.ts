@@ -171,7 +171,7 @@ t.test('renewed certificates are used without a restart, broken ones are not', a
   t.match(await get('/', former), { status: 403 }, 'its authority is no longer trusted')
   writeFileSync(files.certFile, 'no certificate')
   await until(() => faults.length > 0)
-  t.match(faults, [{ code: 'LISTENER', detail: /worker\.operations\.tls cannot be used/ }])
+  t.match(faults, [{ code: 'LISTENER', detail: /worker\.operations\.tls are not usable/ }])
   t.equal(await serial(), after, 'the former certificate is still served')
 })
 
