@@ -114,7 +114,10 @@ t.test('ports that are taken are stepped over, and said', async (t) => {
     say: (line) => said.push(line),
   })
   t.teardown(stack.close)
-  t.match(said.sort().join('\n'), /port 16579 is taken: Redis.*\nport 18323 is taken: ClickHouse/)
+  t.match(
+    said.sort().join('\n'),
+    /port 16579 is taken; Redis listens on \d+\nport 18323 is taken; ClickHouse listens on \d+/,
+  )
 })
 
 t.test('servers that run elsewhere are used and left alone', async (t) => {

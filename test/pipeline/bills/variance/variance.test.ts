@@ -210,7 +210,7 @@ t.test('one bill is explained for a person', async (t) => {
   ])
   await t.rejects(
     explain(rig.store, { account: 'Aboth', start: '2026-01-02' }),
-    /no bill that begins on 2026-01-02; its bills begin on 2026-01-01/,
+    /does not have a bill that begins on 2026-01-02; its bills begin on 2026-01-01/,
   )
 })
 
