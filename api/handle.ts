@@ -96,12 +96,16 @@ export function createHandling(options: HandleOptions): Handling {
     if (!(answer instanceof Promise)) return respond(request, found, answer)
     inFlight++
     const timely = found.route.isStreamed ? answer : within(answer, options.answerMsMax)
-    return timely
-      .catch((error: unknown) => fail(error, request.id))
-      .then((settled) => respond(request, found, settled))
-      .finally(() => {
+    return timely.then(
+      (settled) => {
         inFlight--
-      })
+        return respond(request, found, settled)
+      },
+      (error: unknown) => {
+        inFlight--
+        return respond(request, found, fail(error, request.id))
+      },
+    )
   }
   const refuse: Refuse = (status, request) => respond(request, nowhere, { kind: 'bare', status })
   const isStreamed: IsStreamed = (request) => {

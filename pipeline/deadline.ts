@@ -2,24 +2,28 @@
  * What `answer` settles to, or what `onLate` returns or throws where it takes longer than `timeoutMs`.
  * The timer ends with the answer, so that it keeps no process alive.
  */
-export async function withDeadline<T, L>(
+export function withDeadline<T, L>(
   answer: Promise<T>,
   timeoutMs: number,
   onLate: () => L | Promise<L>,
 ): Promise<T | L> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<L>((resolve, reject) => {
-    timer = setTimeout(() => {
+  return new Promise<T | L>((resolve, reject) => {
+    const timer = setTimeout(() => {
       try {
         resolve(onLate())
       } catch (error) {
         reject(error)
       }
     }, timeoutMs)
+    answer.then(
+      (value) => {
+        clearTimeout(timer)
+        resolve(value)
+      },
+      (error: unknown) => {
+        clearTimeout(timer)
+        reject(error)
+      },
+    )
   })
-  try {
-    return await Promise.race([answer, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -98,7 +98,9 @@ function toVerdict({ payload }: { readonly payload: JWTPayload }): Verdict {
 function toProblem(error: unknown): Verdict {
   if (error instanceof errors.JWSSignatureVerificationFailed) return { problem: 'signature' }
   if (error instanceof errors.JWTExpired) return { problem: 'expired' }
-  if (error instanceof errors.JWTClaimValidationFailed) return { problem: `claim ${error.claim}` }
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return { problem: error.claim === 'iss' ? 'issuer' : `claim ${error.claim}` }
+  }
   if (error instanceof errors.JOSEError) return { problem: 'malformed token' }
   throw error
 }

@@ -10,7 +10,8 @@ export interface JwtHeader {
 /** What a token says, not verified yet. */
 export interface JwtParts {
   readonly header: JwtHeader
-  readonly claims: Claims | undefined
+  /** Parses the payload; undefined where it is not a JSON object. */
+  claims(): Claims | undefined
 }
 
 export type Claims = Readonly<Record<string, unknown>>
@@ -27,7 +28,7 @@ export function readJwt(token: string): JwtParts | undefined {
   if (head === undefined || body === undefined || signature === undefined) return undefined
   if (more !== undefined || !isCanonical(body) || !isCanonical(signature)) return undefined
   const header = readHeader(head)
-  return header && { header, claims: parsePart(body) }
+  return header && { header, claims: () => parsePart(body) }
 }
 
 let latest: { readonly head: string; readonly header: JwtHeader } | undefined

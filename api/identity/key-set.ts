@@ -18,6 +18,8 @@ export interface KeySetOptions {
 }
 
 export interface KeySet {
+  /** The key of an algorithm and key id if it has been fetched; never fetches. */
+  known(algorithm: string, kid: string | undefined): TrustedKey | undefined
   /**
    * The key for a token's header; undefined if the provider has no such key. Throws
    * `IDENTITY_UNREACHABLE` while that is not known: no keys, or only keys that are too old.
@@ -107,11 +109,11 @@ export function createKeySet(options: KeySetOptions): KeySet {
     if (isDue && fetching === undefined && mayTry()) void refresh()
   }, 1_000)
   background.unref()
+  const known: KeySet['known'] = (algorithm, kid) =>
+    isUsable() ? pick(state.keys, algorithm, kid) : undefined
   return {
-    find: (algorithm, kid) => {
-      const found = isUsable() ? pick(state.keys, algorithm, kid) : undefined
-      return found ?? findNew(algorithm, kid)
-    },
+    known,
+    find: (algorithm, kid) => known(algorithm, kid) ?? findNew(algorithm, kid),
     has: ({ thumbprint }) => isUsable() && state.keys.some((key) => key.thumbprint === thumbprint),
     ready: require,
     fetchedAt: () => Math.max(0, state.goodAt),

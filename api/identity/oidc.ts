@@ -70,7 +70,8 @@ export function createOidc(options: OidcOptions): Identity {
     if (verified.identified.kind === 'customer') cache.set(token, verified)
     return verified.identified
   }
-  const judging = { ...options, issuers }
+  const [first] = issuers.values()
+  const judging = { ...options, issuers, sole: issuers.size === 1 ? first : undefined }
   const judgeAndKeep = (token: string): Identified | Promise<Identified> => {
     const verified = judge(token, judging)
     if (verified instanceof Promise) return verified.then((one) => keep(token, one))
@@ -101,7 +102,11 @@ export function createOidc(options: OidcOptions): Identity {
   }
 }
 
-type JudgeOptions = OidcOptions & { readonly issuers: ReadonlyMap<string, Issuer> }
+interface JudgeOptions extends OidcOptions {
+  readonly issuers: ReadonlyMap<string, Issuer>
+  /** Where there is one issuer only, and its key is known, jose alone judges `iss`. */
+  readonly sole: Issuer | undefined
+}
 type Judged = Verified | Identified
 
 /** Synchronous if the token is refused before its signature is verified. */
@@ -109,23 +114,26 @@ function judge(token: string, options: JudgeOptions): Identified | Promise<Judge
   const { settings, issuers } = options
   const jwt = readJwt(token)
   if (jwt === undefined) return refused('malformed token')
-  const { header, claims } = jwt
+  const { header } = jwt
   const algorithm = settings.algorithms.find((name) => name === header.alg)
   if (algorithm === undefined) return refused('algorithm')
   if (!mayBeAccess(header, settings.tokenType)) return refused('token type')
-  const iss = claims?.['iss']
+  const prove = (issuer: Issuer, key: TrustedKey | undefined) =>
+    key === undefined ? refused('unknown key') : verify({ token, key, issuer }, options)
+  const known = options.sole?.keys.known(algorithm, header.kid)
+  if (options.sole !== undefined && known !== undefined) return prove(options.sole, known)
+  const iss = jwt.claims()?.['iss']
   const issuer = typeof iss === 'string' ? issuers.get(iss) : undefined
   if (issuer === undefined) return refused('issuer')
   const found = issuer.keys.find(algorithm, header.kid)
-  const prove = (key: TrustedKey | undefined) => {
-    if (key === undefined) return refused('unknown key')
-    const { clockToleranceSeconds } = settings
-    const expected = { issuer: issuer.settings.issuer, clockToleranceSeconds, now: options.now() }
-    return verifyToken(token, key, expected).then((verdict) =>
-      conclude(verdict, { token, key, issuer }, options),
-    )
-  }
-  return found instanceof Promise ? found.then(prove) : prove(found)
+  return found instanceof Promise ? found.then((key) => prove(issuer, key)) : prove(issuer, found)
+}
+
+async function verify(candidate: Candidate, options: OidcOptions): Promise<Judged> {
+  const { token, key, issuer } = candidate
+  const { clockToleranceSeconds } = options.settings
+  const expected = { issuer: issuer.settings.issuer, clockToleranceSeconds, now: options.now() }
+  return conclude(await verifyToken(token, key, expected), candidate, options)
 }
 
 interface Candidate {

@@ -142,7 +142,10 @@ t.test('what is not what it says is refused, with the remedy', async (t) => {
     'rows 0-1/2',
     `bytes 0-${last}/${'9'.repeat(16)}`,
   ]) {
-    wrong(await put(name, text, { headers: { 'content-range': range } }), /send Content-Length, and Content-Range/)
+    wrong(
+      await put(name, text, { headers: { 'content-range': range } }),
+      /send Content-Length, and Content-Range/,
+    )
   }
   const longer = { body: `${text}x`, headers: { 'content-range': `bytes 0-${last}/${last + 1}` } }
   wrong(await put(name, text, longer), /do not match Repr-Digest/)
