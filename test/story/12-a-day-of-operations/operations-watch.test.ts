@@ -64,7 +64,7 @@ t.test('it shows new files without a reload', async (t) => {
   const chart = overview.locator('[data-panel="minutes"] .chart').first()
   t.match(await chart.getAttribute('aria-label'), /Rows per minute.*rows in the last hour/)
   await overview.locator('[data-panel="minutes"] summary').first().click()
-  t.match(await panelText(overview, 'minutes'), /timerows/)
+  await shows(overview, 'minutes', /timerows/)
   t.ok(await fitsWidth(overview))
   t.same(overviewErrors, [])
 })
