@@ -119,7 +119,7 @@ function judge(token: string, options: JudgeOptions): Identified | Promise<Judge
   if (algorithm === undefined) return refused('algorithm')
   if (!mayBeAccess(header, settings.tokenType)) return refused('token type')
   const prove = (issuer: Issuer, key: TrustedKey | undefined) =>
-    key === undefined ? refused('unknown key') : verify({ token, key, issuer }, options)
+    key === undefined ? refused('unknown key') : verifyBy({ token, key, issuer }, options)
   const known = options.sole?.keys.known(algorithm, header.kid)
   if (options.sole !== undefined && known !== undefined) return prove(options.sole, known)
   const iss = jwt.claims()?.['iss']
@@ -129,7 +129,7 @@ function judge(token: string, options: JudgeOptions): Identified | Promise<Judge
   return found instanceof Promise ? found.then((key) => prove(issuer, key)) : prove(issuer, found)
 }
 
-async function verify(candidate: Candidate, options: OidcOptions): Promise<Judged> {
+async function verifyBy(candidate: Candidate, options: OidcOptions): Promise<Judged> {
   const { token, key, issuer } = candidate
   const { clockToleranceSeconds } = options.settings
   const expected = { issuer: issuer.settings.issuer, clockToleranceSeconds, now: options.now() }

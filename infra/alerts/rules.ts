@@ -6,6 +6,7 @@ import type { JobName } from '../../pipeline/queues/jobs.js'
 import type { Wait } from '../../pipeline/queues/wait.js'
 import { readSources } from '../../pipeline/sources/state.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
+import { toInstant } from '../../pipeline/store/columns.js'
 import { sql, typed } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import type { FeedName } from '../../schemas/feed.js'
@@ -86,7 +87,7 @@ async function findLate({ store, profile }: AlertContext): Promise<RuleResult> {
     covers: withPrefix('late:'),
     alerts: late.map(({ company_code: company, commodity, newest, age_hours: ageHours }) => ({
       key: `late:${company}:${commodity}`,
-      since: new Date(`${newest.replace(' ', 'T')}Z`),
+      since: toInstant(newest),
       about: { kind: 'late', company, feed: commodity as FeedName, ageHours },
     })),
   }
@@ -143,7 +144,7 @@ async function findFailingSources({
 }: AlertContext): Promise<RuleResult> {
   const shown = showSources(profile, await readSources(store))
   const alerts = shown.flatMap(({ name: source, state, since, code, failures }) => {
-    const from = new Date(`${since.replace(' ', 'T')}Z`)
+    const from = toInstant(since)
     if (state !== 'failing' || !hasLasted(from, { settings, now })) return []
     const about = { kind: 'source', source, code, failures } as const
     return [{ key: `source:${source}`, since: from, about }]

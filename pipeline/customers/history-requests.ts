@@ -1,4 +1,5 @@
 import type { Store } from '../store/clickhouse.js'
+import { toInstant } from '../store/columns.js'
 import { sql, typed } from '../store/sql.js'
 
 /** The request for the history of a meter. */
@@ -66,7 +67,7 @@ interface Row {
 
 function fromRow(row: Row): HistoryRequest {
   const { commodity, state, reason, arrival, version } = row
-  const requestedAt = new Date(`${row.requested_at.replace(' ', 'T')}Z`)
+  const requestedAt = toInstant(row.requested_at)
   return { meterId: row.meter_id, commodity, state, reason, arrival, requestedAt, version }
 }
 
