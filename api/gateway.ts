@@ -8,9 +8,9 @@ import { Fault } from '../schemas/fault.js'
 import type { Intake } from '../schemas/settings/intake.js'
 import type { Profile } from '../schemas/settings/profile.js'
 import type { SecretReference } from '../schemas/settings/secret.js'
-import { createCustomers } from './access/account-status.js'
+import { createCustomers, type RecordFigures } from './access/account-status.js'
 import { createAttempts } from './access/attempts.js'
-import { createAccounts, createBasicAuth } from './access/basic-auth.js'
+import { createAccounts } from './access/basic-auth.js'
 import { createLocks } from './access/locks.js'
 import { createPseudonymizer } from './access/pseudonym.js'
 import { createAmi } from './ami/drivers.js'
@@ -62,6 +62,7 @@ export interface Gateway {
 export interface GatewayFigures {
   readonly identity: IdentityFigures
   readonly cis: ReturnType<GuardedCis['breaker']>
+  readonly records: RecordFigures
   /** Consecutive failed calls to the head-end; undefined if none is configured. */
   readonly amiFailures: number | undefined
 }
@@ -114,7 +115,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     }
     if (gateway.mutual !== undefined) {
       const { mutual: settings } = gateway
-      serve(await createHttpsListener({ settings, ...shared }), settings.tls)
+      const certificates = gateway.mutualTls === 'bind' ? 'optional' : 'required'
+      serve(await createHttpsListener({ settings, certificates, ...shared }), settings.tls)
     }
   } catch (error) {
     await close()
@@ -169,8 +171,12 @@ function createParts(options: GatewayOptions): Parts {
   const locks = createLocks({ store, everyMs: locksMs, onFailure: onFault })
   const attempts = createAttempts({ store, key, now: () => new Date() })
   const { tokenBytesMax } = gateway.limits
-  const authorization = { identity, attempts, locks, tokenBytesMax, customers }
+  const counts = gateway.attempts === 'own'
   const registrar = createRegistrar({ queues, onFailure: onFault })
+  const authorization = {
+    ...{ identity, attempts, locks, tokenBytesMax, customers, counts },
+    onClosed: registrar.end,
+  }
   const binding = createBindParts(options, store)
   return {
     routes: [
@@ -190,7 +196,6 @@ function createParts(options: GatewayOptions): Parts {
         method: 'POST',
         path: '/gateway/customer',
         access: 'bearer',
-        keepsCode: false,
         run: createCustomer({ ...authorization, registrar }),
       },
     ],
@@ -200,6 +205,7 @@ function createParts(options: GatewayOptions): Parts {
     figures: () => ({
       identity: identity.figures(),
       cis: cis.breaker(),
+      records: customers.figures(),
       amiFailures: binding.amiFailures(),
     }),
     close: async () => {
@@ -212,7 +218,7 @@ function createParts(options: GatewayOptions): Parts {
 
 function createUploadRoutes({ profile, intake }: GatewayOptions): readonly Route[] {
   if (profile.intake === undefined || intake === undefined) return []
-  return createIntakeRoutes({ intake, isServiceAccount: createBasicAuth(profile.intake) })
+  return createIntakeRoutes({ intake, senderOf: createAccounts(profile.intake) })
 }
 
 /** The API description of the gateway, for programs and for people. */
@@ -234,7 +240,7 @@ function createReferenceRoutes(profile: Profile): readonly Route[] {
     const bodies = new Map([...documents].map(([name, one]) => [name, toBody(one)]))
     return (_, { version }) => ({ kind: 'page', body: bodies.get(version) ?? '', type })
   }
-  const open = { method: 'GET', access: 'bearer', keepsCode: false } as const
+  const open = { method: 'GET', access: 'bearer' } as const
   const text = (document: unknown) => JSON.stringify(document)
   const html = 'text/html; charset=utf-8'
   return [
@@ -269,9 +275,8 @@ function createBindParts(options: GatewayOptions, store: Store): BindParts {
     now,
     onWrongCrc: (requestId: string) => onFailure(wrongCrc(), requestId),
   }
-  const access = { access: 'mutual', keepsCode: false } as const
-  const post = { ...access, name: 'bind', method: 'POST', path: '/gateway/bind' } as const
-  const get = { ...access, name: 'bind outcome', method: 'GET', path: '/gateway/bind/*' } as const
+  const post = { name: 'bind', method: 'POST', path: '/gateway/bind', access: 'mutual' } as const
+  const get = { ...post, name: 'bind outcome', method: 'GET', path: '/gateway/bind/*' } as const
   return {
     routes: [
       { ...post, run: createBind(binding) },

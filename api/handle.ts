@@ -120,11 +120,11 @@ export function createHandling(options: HandleOptions): Handling {
 type Begun = Pick<GatewayRequest, 'id' | 'startedAt'>
 
 interface Reached {
-  readonly route: { readonly name: string; readonly keepsCode: boolean }
+  readonly route: { readonly name: string; readonly keepsCode?: boolean }
   readonly version: string
 }
 
-const nowhere: Reached = { route: { name: 'none', keepsCode: false }, version: '' }
+const nowhere: Reached = { route: { name: 'none' }, version: '' }
 
 const none: GatewayResponse['headers'] = []
 

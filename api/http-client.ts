@@ -146,17 +146,6 @@ async function readBody(response: IncomingMessage, bytesMax: number): Promise<st
   return Buffer.concat(pieces).toString('utf8')
 }
 
-/** Parses a JSON object; undefined for anything else. */
-export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? (value as Readonly<Record<string, unknown>>) : undefined
-  } catch {
-    return undefined
-  }
-}
-
 /** Header fields with their secret references resolved. */
 export function resolveHeaders(
   headers: HeaderSettings,

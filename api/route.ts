@@ -18,7 +18,7 @@ export interface Route {
   /** bearer: served to clients with a token. mutual: only to clients with a certificate. */
   readonly access: 'bearer' | 'mutual'
   /** Whether refusals always include their code, regardless of the profile's error style. */
-  readonly keepsCode: boolean
+  readonly keepsCode?: boolean
   /** Whether its body is streamed, without a time limit. */
   readonly isStreamed?: boolean
   readonly run: RouteHandler

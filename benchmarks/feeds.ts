@@ -1,13 +1,16 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { linkSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { bytesText, grouped } from '../infra/commands/output/table.js'
 import { createSubmission, type Submission } from '../pipeline/intake/submit.js'
 import type { Receipt } from '../schemas/receipt.js'
 import { billingFiles, type FeedFile } from './bills/billing-files.js'
-import { runAlone, verdict } from './check/check.js'
 import { peakMb, resetPeak } from './memory.js'
+import type { ParserAnswer } from './parser-process.js'
 import { createRig, type Rig } from './rig.js'
-import { median } from './usage/figures.js'
+import { median, verdict } from './usage/figures.js'
 
 export interface FeedsOptions {
   readonly customers: number
@@ -43,7 +46,7 @@ const rowsPerSecond = 180_000
  * Loads the billing of a cycle day, from the submit of all its files to the last receipt, and reads
  * the same files with `fast-csv` alone, in turn.
  */
-export async function feeds(options: FeedsOptions): Promise<FeedsFigures> {
+export async function measureFeeds(options: FeedsOptions): Promise<FeedsFigures> {
   const { print, json } = options
   const profile = { companyCodes: ['BENCH'], timeZone: 'America/Detroit' }
   const rig = await createRig({ name: 'bench', profile, say: print })
@@ -164,9 +167,16 @@ function prove(receipt: Receipt | undefined, rows: number): void {
 async function parseAlone(files: readonly FeedFile[]): Promise<number> {
   let seconds = 0
   for (const { path, rows } of files) {
-    const answer = await runAlone({ what: 'parser', path, folder: '' })
+    const answer = await runParser(path)
     if (answer.rows !== rows) throw new Error(`fast-csv saw ${answer.rows} rows of ${rows}`)
     seconds += answer.seconds
   }
   return seconds
+}
+
+async function runParser(path: string): Promise<ParserAnswer> {
+  const child = fork(fileURLToPath(new URL('parser-process.js', import.meta.url)), [path])
+  const ended = once(child, 'exit').then(() => [{ rows: Number.NaN, seconds: 0 }])
+  const [answer] = await Promise.race([once(child, 'message'), ended])
+  return answer as ParserAnswer
 }

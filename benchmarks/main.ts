@@ -1,14 +1,13 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { bills } from './bills/bills.js'
-import { cycleDay } from './bills/cycle-day.js'
-import { check } from './check/check.js'
-import { feeds } from './feeds.js'
-import { gateway } from './gateway/main.js'
-import { memory } from './gateway/memory.js'
-import { slowCis } from './gateway/slow-cis.js'
-import { page } from './page/page.js'
-import { sources } from './sources/main.js'
-import { usage } from './usage/usage.js'
+import { measureBills } from './bills/bills.js'
+import { measureCycleDay } from './bills/cycle-day.js'
+import { measureFeeds } from './feeds.js'
+import { measureGateway } from './gateway/main.js'
+import { measureMemory } from './gateway/memory.js'
+import { measureSlowCis } from './gateway/slow-cis.js'
+import { measurePage } from './page/page.js'
+import { measureSources } from './sources/main.js'
+import { measureUsage } from './usage/usage.js'
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 
@@ -28,17 +27,7 @@ program
   .option('--watched', 'also with a browser on the operations page (Chromium)', false)
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
-    await usage({ ...options, print })
-  })
-
-program
-  .command('check')
-  .description('judge one day of 15-minute reads without servers, beside fast-csv alone')
-  .option('--customers <n>', 'meters, each with 96 rows', toCount, 100_000)
-  .option('--rounds <n>', 'rounds measured', toCount, 3)
-  .option('--json <file>', 'write the figures to a file')
-  .action(async (options) => {
-    await check({ ...options, print })
+    await measureUsage({ ...options, print })
   })
 
 program
@@ -48,7 +37,7 @@ program
   .option('--rounds <n>', 'rounds measured', toCount, 3)
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
-    await feeds({ ...options, print })
+    await measureFeeds({ ...options, print })
   })
 
 program
@@ -58,7 +47,7 @@ program
   .option('--rounds <n>', 'rounds measured', toCount, 3)
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
-    await bills({ ...options, print })
+    await measureBills({ ...options, print })
   })
 
 program
@@ -69,7 +58,7 @@ program
   .option('--customers <n>', 'customers, each with a meter of 15-minute reads', toCount, 100_000)
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
-    await cycleDay({ ...options, print })
+    await measureCycleDay({ ...options, print })
   })
 
 program
@@ -88,7 +77,11 @@ program
   .option('--slow-cis', 'instead: login beside 2,000 customer calls at once, the CIS slow')
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
-    const measure = options.memory ? memory : options.slowCis ? slowCis : gateway
+    const measure = options.memory
+      ? measureMemory
+      : options.slowCis
+        ? measureSlowCis
+        : measureGateway
     const tokens = options.tokens ?? (options.memory ? 200_000 : 100_000)
     await measure({ ...options, tokens, print })
   })
@@ -100,7 +93,7 @@ program
   .option('--rounds <n>', 'rounds measured', toCount, 3)
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
-    await sources({ ...options, print })
+    await measureSources({ ...options, print })
   })
 
 program
@@ -111,7 +104,7 @@ program
   .option('--meters <n>', 'registered meters, each with 96 reads a day', toCount, 35_000)
   .option('--rounds <n>', 'rounds measured', toCount, 9)
   .action(async (options) => {
-    await page({ ...options, print })
+    await measurePage({ ...options, print })
   })
 
 await program.parseAsync()

@@ -79,10 +79,18 @@ program
   .action(run(async () => (await import('./commands/register.js')).registerCommand))
 program
   .command('check')
-  .description('validate files offline and report every rejected row')
+  .description('validate files in a temporary store and report rejected rows')
   .argument('<file...>', '<CompanyCode>_<DDMMYYYY>_<Feed>.csv, .csv.gz or .zip')
   .option('--json', 'print the receipts and the first rejected rows as JSON', false)
-  .addHelpText('after', '\nExit code: 0 all files pass, 2 a file would be quarantined, 1 error.')
+  .addHelpText(
+    'after',
+    `
+A check judges files as a load into an empty store would. It knows no stored rows and contacts no
+server; CLICKHOUSE_URL and REDIS_URL are ignored. Its engine runs in a folder under TMPDIR, which is
+removed at the end.
+
+Exit code: 0 all files pass, 2 a file would be quarantined, 1 error.`,
+  )
   .action(run(async () => (await import('./commands/check.js')).checkCommand))
 program
   .command('bill')
@@ -142,9 +150,24 @@ program
   .argument('<source>', 'name of the source in the profile')
   .action(run(async () => (await import('./commands/pause.js')).resume))
 program
+  .command('unregister')
+  .description('end the registrations of customers who have left the platform')
+  .argument('<clientIds...>', 'the permanent client identifiers')
+  .addHelpText(
+    'after',
+    '\nNothing is erased. The next customer call of a client registers him again.',
+  )
+  .action(run(async () => (await import('./commands/unregister.js')).unregisterCommand))
+program
   .command('unlock')
-  .description('unlock a customer after three failed attempts')
-  .argument('<clientId>', 'the permanent client identifier')
+  .description('unlock a customer after three failed attempts, or all customers')
+  .argument('[clientId]', 'the permanent client identifier')
+  .option(
+    '--all',
+    'unlock all customers, for example after a fault of the identity provider',
+    false,
+  )
+  .option('--since <instant>', 'with --all: only those locked since, such as 2026-11-22T14:00:00Z')
   .action(run(async () => (await import('./commands/unlock.js')).unlockCommand))
 program
   .command('probe')

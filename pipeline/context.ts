@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Mdm } from '../schemas/history.js'
+import type { Mdm } from '../schemas/gateway/history.js'
 import type { Profile } from '../schemas/settings/profile.js'
 import type { Zone } from '../schemas/time/zone.js'
 import type { Ledger } from './ledger/ledger.js'
@@ -35,6 +35,8 @@ export interface PipelineContext {
    * body of the request.
    */
   readonly storeLanding: string | undefined
+  /** Files are only checked: what the store lacks may be in force where they will be loaded. */
+  readonly isTrial?: boolean
   /** Whom the history of meters is asked of; undefined where nobody is. */
   readonly mdm: Mdm | undefined
   readonly now: () => Date

@@ -1,5 +1,5 @@
 import type { FeedName } from '../schemas/feed.js'
-import type { Chunk, Measured, Reading } from '../schemas/manifest.js'
+import type { Chunk, Measured, RowFormat } from '../schemas/manifest.js'
 import type { PipelineContext } from './context.js'
 import type { FileState } from './ledger/file-state.js'
 import type { Arrival, ChunkReceipt } from './ledger/ledger.js'
@@ -7,7 +7,7 @@ import type { Store } from './store/clickhouse.js'
 import type { StagingTotals } from './usage/irregular-meters.js'
 
 /** What a load needs to know of its file; the rest is in the landing. */
-export interface LoadTask extends Reading {
+export interface LoadTask extends RowFormat {
   readonly arrival: number
   readonly feed: FeedName
   readonly chunk: Chunk
@@ -16,6 +16,7 @@ export interface LoadTask extends Reading {
 /** What is known of a file when its header has been read. */
 export interface Opened {
   readonly arrival: number
+  readonly arrivedAt: Date
   readonly feed: FeedName
   /** The columns that it has. */
   readonly header: readonly string[]
@@ -23,12 +24,12 @@ export interface Opened {
   readonly head: () => Buffer
 }
 
-/** How a file is taken in, chunk by chunk. */
-export interface Intake {
+/** Receives one file, chunk by chunk. */
+export interface Receiver {
   measure(bytes: Buffer): Measured
-  /** What a load has to know of the file; asked for when the first chunk is full. */
-  reading(): Reading
-  /** Stores what the load of a chunk looks up; called before it is queued. */
+  /** Called when the first chunk is full. */
+  rowFormat(): RowFormat
+  /** Stores what the load of a chunk looks up; called before the load is queued. */
   prepare(): Promise<void>
 }
 
@@ -55,7 +56,7 @@ export interface LoadedFile {
 export interface Kind {
   createStaging(store: Store, file: Pick<FileState, 'arrival' | 'feed'>): Promise<void>
   emptyStaging(store: Store, file: Pick<FileState, 'arrival' | 'feed'>): Promise<void>
-  open(context: PipelineContext, file: Opened): Intake
+  open(context: PipelineContext, file: Opened): Receiver
   /** Counts the bytes of a chunk again, as they were counted when the file was opened. */
   recount(state: FileState): (bytes: Buffer) => Pick<Measured, 'lines' | 'rows' | 'micros'>
   /** Brings one landed chunk into staging and returns its receipt; repeating it changes nothing. */

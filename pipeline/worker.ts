@@ -1,6 +1,5 @@
 import type { Logger } from 'pino'
-import type { Registration } from '../schemas/gateway/registration.js'
-import type { Mdm } from '../schemas/history.js'
+import type { Mdm } from '../schemas/gateway/history.js'
 import type { Profile } from '../schemas/settings/profile.js'
 import type { SecretReference } from '../schemas/settings/secret.js'
 import { sourceSettings } from '../schemas/settings/source.js'
@@ -9,7 +8,7 @@ import { compareWhenDue, queueComparisons } from './bills/compare/when-due.js'
 import { billWhenDue, queueDue } from './bills/when-due.js'
 import type { Folders, PipelineContext } from './context.js'
 import { backfill, backfillSource, failHistory, openHistory } from './customers/backfill.js'
-import { register } from './customers/registrations.js'
+import { endClients, register } from './customers/registrations.js'
 import { logFailure } from './failure.js'
 import { pushSource, uploadSource } from './intake/arrive.js'
 import { createLedger } from './ledger/ledger.js'
@@ -23,7 +22,7 @@ import { load } from './steps/load.js'
 import type { Stability } from './steps/poll.js'
 import { pollWhenDue } from './steps/poll-when-due.js'
 import { receive } from './steps/receive.js'
-import { giveUp, reconcile } from './steps/reconcile.js'
+import { failFile, reconcile } from './steps/reconcile.js'
 import { quarantineSource, reprocess } from './steps/reprocess.js'
 import { retain } from './steps/retain.js'
 import { settle } from './steps/settle.js'
@@ -39,26 +38,26 @@ export interface WorkerOptions {
   readonly redisUrl: string
   /** The secrets that the sources of the profile refer to. */
   readonly secret: (reference: SecretReference) => string
-  /** Whom the history of meters is asked of; the worker closes it. */
+  /** Provides the history of meters; the worker closes it. */
   readonly mdm?: Mdm | undefined
-  /** Looks for alerts and sends them; without it nobody does. */
+  /** Evaluates alerts and sends them; undefined if another process does. */
   readonly alert?: (() => Promise<void>) | undefined
   readonly log: Logger
   readonly tracing?: Tracing | undefined
   readonly notify?: (text: string) => void
-  /** Hears how long each step took that came to its end. */
+  /** Called with the duration of each completed step. */
   readonly onDone?: (step: JobName, ms: number) => void
   readonly onFailure?: (error: unknown) => void
 }
 
-/** Loads that run at once: the engine works on each with one thread. */
+/** Concurrent loads: the engine uses one thread for each. */
 const loadsAtOnce = 2
 const registersAtOnce = 4
-/** A slow source does not hold up the others. */
+/** More than one, so that a slow source does not block the others. */
 const fetchesAtOnce = 4
 const historiesAtOnce = 4
 
-/** Everything that happens to files, one consumer for each queue. */
+/** Builds the context of the pipeline and one consumer for each queue. */
 export async function createWorker(options: WorkerOptions): Promise<{ close(): Promise<void> }> {
   const context = createContext(options)
   const { profile, redisUrl, log } = options
@@ -78,7 +77,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     sweep: () => sweep(context),
     retain: () => retain(context),
     alert: async () => options.alert?.(),
-    register: ({ customers }) => registerAll(context, customers),
+    register: (data) => registerAll(context, data),
     backfill: ({ meterId }) => backfill(context, meterId),
     due: async () => {
       await queueDue(context)
@@ -98,7 +97,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       run: steps[name],
       fail: async (data, error) => {
         if ('arrival' in data && name !== 'reprocess')
-          await giveUp(context, { job: name, arrival: data.arrival }, error)
+          await failFile(context, { job: name, arrival: data.arrival }, error)
         if ('meterId' in data) await failHistory(context, data.meterId, error)
       },
       onFailure: (ids, error, attempts) => {
@@ -175,12 +174,13 @@ function createContext(options: WorkerOptions): PipelineContext {
   }
 }
 
-/** The history of a meter is asked for when it is known, so that none of its rows are dropped. */
+/** History is requested after the meter is registered, so that none of its rows are dropped. */
 async function registerAll(
   context: PipelineContext,
-  customers: readonly Registration[],
+  { customers, closed = [] }: JobData<'register'>,
 ): Promise<void> {
   await register(context, customers)
+  await endClients(context, closed, 'closed')
   if (context.mdm === undefined) return
   for (const meterId of await openHistory(context, customers)) {
     await context.queues.add('backfill', { v: 1, meterId })

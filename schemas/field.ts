@@ -15,12 +15,25 @@ function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x09
 }
 
-/** What is wrong with a trimmed identifier: it is missing, too long, or rounded (decision 19). */
-export function judgeIdentifier(
-  text: string,
-): 'EMPTY' | 'TOO_LONG' | 'SPREADSHEET_NUMBER' | undefined {
+/** Invisible: two identifiers that look alike would be two meters. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const controlCharacter = /[\x00-\x1f\x7f-\x9f\ufeff]/
+/** What a spreadsheet that opens an export would run. */
+const formula = /^[=+@-]/
+
+export type IdentifierProblem =
+  | 'EMPTY'
+  | 'TOO_LONG'
+  | 'CONTROL_CHARACTER'
+  | 'FORMULA'
+  | 'SPREADSHEET_NUMBER'
+
+/** What is wrong with a trimmed identifier (decision 19). */
+export function judgeIdentifier(text: string): IdentifierProblem | undefined {
   if (text === '') return 'EMPTY'
   if (text.length > identifierCharactersMax && [...text].length > identifierCharactersMax)
     return 'TOO_LONG'
+  if (controlCharacter.test(text)) return 'CONTROL_CHARACTER'
+  if (formula.test(text)) return 'FORMULA'
   return spreadsheetNumber.test(text) ? 'SPREADSHEET_NUMBER' : undefined
 }

@@ -1,11 +1,13 @@
-import type { TimeStampFormat } from './time/timestamp.js'
+import type { TimestampFormat } from './time/timestamp.js'
 
-/** What the first bytes of a file show of all its rows. */
-export interface Reading {
+/** How the rows of a file are to be read, as its first bytes show. */
+export interface RowFormat {
   /** Interval length of the file, seconds; 0 where its feed has no intervals. */
   readonly seconds: number
   /** The format that the timestamps of the file have; null where its first rows show none. */
-  readonly format: TimeStampFormat | null
+  readonly format: TimestampFormat | null
+  /** The last instant at which a read may start, epoch seconds; none where a feed has no reads. */
+  readonly startsMax?: number | undefined
   /** The columns of the header, of a feed of which some may be left out. */
   readonly columns?: readonly string[] | undefined
 }
@@ -28,7 +30,7 @@ export interface Chunk {
   readonly lines: number
   readonly rows: number
   readonly bytes: number
-  readonly shape: ChunkFormat
+  readonly format: ChunkFormat
   /** Whether some row ends in CR LF. */
   readonly crlf: boolean
   /** Whether some timestamp is known to lie in the hour that the clock repeats. */
@@ -41,7 +43,7 @@ export interface LandedChunk extends Chunk {
   readonly micros: string
 }
 
-export interface Manifest extends Reading {
+export interface Manifest extends RowFormat {
   readonly chunks: readonly LandedChunk[]
   /** Whether the last row has its line end. */
   readonly ended: boolean
@@ -49,7 +51,7 @@ export interface Manifest extends Reading {
 
 /** What the bytes of a chunk show before it lands. */
 export interface Measured
-  extends Pick<LandedChunk, 'lines' | 'rows' | 'micros' | 'shape' | 'crlf' | 'repeats'> {
+  extends Pick<LandedChunk, 'lines' | 'rows' | 'micros' | 'format' | 'crlf' | 'repeats'> {
   /** Rows whose quantity has more decimals than are kept. */
   readonly rounded: number
 }

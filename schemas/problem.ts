@@ -2,7 +2,9 @@ import { z } from 'zod'
 
 /** All problems that a schema found, one a line: path and message, values left out. */
 export function listProblems(error: z.core.$ZodError): string {
-  return error.issues.map(({ path, message }) => `${spell(path)}: ${message}`).join('\n')
+  return error.issues
+    .map(({ path, message }) => `${spellPath(path) || 'top level'}: ${message}`)
+    .join('\n')
 }
 
 const kinds: Readonly<Record<string, string>> = {
@@ -40,10 +42,10 @@ export function remedy(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
-/** `sources[0].path`; `top level` where the path is empty. */
-function spell(path: readonly PropertyKey[]): string {
-  const text = path
+/** `sources[0].path`; empty where the path is. */
+export function spellPath(path: readonly PropertyKey[]): string {
+  return path
     .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
     .join('')
-  return text === '' ? 'top level' : text.replace(/^\./, '')
+    .replace(/^\./, '')
 }

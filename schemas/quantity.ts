@@ -8,16 +8,16 @@ const decimalsMax = 6
 const microsInOne = 10n ** BigInt(decimalsMax)
 /** Decimal(18,6), the store's type, holds 12 digits before the point: 10^(12 + 6) - 1 micros. */
 const microsMax = 10n ** 18n - 1n
-const plainDecimal = /^(-?)0*(?!0)(\d*)(?:\.(\d*))?$/
+const plainDecimal = /^(-?)0*(?!0)(\d*)(?:\.(\d+))?$/
 const canonicalDecimal = /^(-?)(0|[1-9]\d{0,31})(?:\.(\d{1,6}))?$/
 
-/** Whether a text is a decimal in digits, of any size: `-?(\d+(\.\d*)?|\.\d+)`. */
+/** Whether a text is a decimal in digits, of any size: `-?(\d+(\.\d+)?|\.\d+)`. */
 export function isPlainDecimal(text: string): boolean {
   return plainDecimal.test(text) && /\d/.test(text)
 }
 
 /**
- * Reads a plain decimal, `-?(\d+(\.\d*)?|\.\d+)`, or gives undefined: no exponent, plus sign,
+ * Reads a plain decimal, `-?(\d+(\.\d+)?|\.\d+)`, or gives undefined: no exponent, plus sign,
  * blanks, groups, infinity, and nothing beyond Decimal(18,6). Digits beyond the sixth decimal are
  * rounded half to even; `rounded` is true where one of them is not 0.
  */

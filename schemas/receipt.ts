@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type FeedName, feedNames } from './feed.js'
 import { parseTotal } from './quantity.js'
+import { strict } from './strict.js'
 
 /** Where a row that a receipt counts can end: in exactly one of these (decisions 21 and 22). */
 export const outcomes = {
@@ -15,16 +16,14 @@ export type Outcome = keyof typeof outcomes
 export const outcomeNames = Object.keys(outcomes) as readonly Outcome[]
 
 const sixOf = <T extends z.ZodType>(value: T) =>
-  z
-    .strictObject({
-      read: value,
-      accepted: value,
-      duplicate: value,
-      superseded: value,
-      rejected: value,
-      unregistered: value,
-    })
-    .readonly()
+  strict({
+    read: value,
+    accepted: value,
+    duplicate: value,
+    superseded: value,
+    rejected: value,
+    unregistered: value,
+  })
 
 const count = z.int().min(0)
 const quantity = z.string().refine((text) => parseTotal(text) !== undefined)
@@ -49,8 +48,8 @@ export const receiptSchema = z
     reason: z.string().nullish(),
     rows: sixOf(count),
     quantity: sixOf(quantity).nullish(),
-    held: z.strictObject({ rows: count, quantity }).readonly().nullish(),
-    restated: z.strictObject({ rows: count, netQuantity: quantity }).readonly().nullish(),
+    held: strict({ rows: count, quantity }).nullish(),
+    restated: strict({ rows: count, netQuantity: quantity }).nullish(),
     meters: count.nullish(),
     firstIntervalStart: instant.nullish(),
     lastIntervalEnd: instant.nullish(),

@@ -24,6 +24,8 @@ export const recordCodes = {
   EMPTY: 'value is missing',
   TOO_LONG: 'longer than 64 characters',
   TEXT_TOO_LONG: 'longer than 500 characters',
+  CONTROL_CHARACTER: 'it has a control character or U+FEFF',
+  FORMULA: 'identifier starts with =, +, - or @',
   SPREADSHEET_NUMBER: 'identifier was rounded by a spreadsheet',
   NOT_A_DATE: 'expected a date from 1970 to 2105 written YYYY-MM-DD',
   NOT_A_DAY: 'expected a date written YYYY-MM-DD, or --MM-DD for every year',

@@ -1,7 +1,7 @@
 import { type Commodity, feeds } from './feed.js'
 import { judgeIdentifier, trimBlanks } from './field.js'
 import { isPlainDecimal, parseQuantity, type Quantity } from './quantity.js'
-import { readStamp, type StampReader, type StampRules } from './time/read-timestamp.js'
+import { readTimestamp, type TimestampReader, type TimestampRules } from './time/read-timestamp.js'
 
 /**
  * Why a row is rejected, in the order of judgement, with the detail that the rejects file has.
@@ -15,21 +15,26 @@ export const rejectCodes = {
   TOO_MANY_COLUMNS: { detail: 'expected 5 columns, found' },
   EMPTY: { detail: 'value is missing' },
   TOO_LONG: { detail: 'longer than 64 characters' },
+  CONTROL_CHARACTER: { detail: 'it has a control character or U+FEFF' },
+  FORMULA: { detail: 'identifier starts with =, +, - or @' },
   SPREADSHEET_NUMBER: { detail: 'identifier was rounded by a spreadsheet' },
   NOT_A_TIME: { detail: 'not a date or time' },
   TIME_FORMAT: { detail: 'written differently from the other timestamps of the file' },
   NONEXISTENT_TIME: { detail: 'the clock skips this time' },
+  FUTURE_TIME: { detail: 'more than usage.futureHours after the file arrived' },
   NOT_A_NUMBER: { detail: 'not a plain decimal number' },
   NEGATIVE: { detail: 'negative, which this commodity does not allow' },
   TOO_LARGE: { detail: 'above usage.quantityMax' },
-  INTERVAL_LENGTH: { detail: 'the interval length of the meter is not listed in usage.intervals' },
+  INTERVAL_LENGTH: {
+    detail: 'no length in usage.intervals fits the rows and the stored reads',
+  },
 } as const satisfies Record<string, { detail: string }>
 
 export type RejectCode = keyof typeof rejectCodes
 export type UsageColumn = (typeof feeds.Electric.columns)[number]
 
 /** What a row is judged by: the profile's `usage` and what is known of its file. */
-export interface UsageRules extends StampRules {
+export interface UsageRules extends TimestampRules {
   readonly commodity: Commodity
   readonly negative: Readonly<Record<Commodity, boolean>>
   /** In units. */
@@ -69,12 +74,12 @@ const microsInOne = 1_000_000n
  * Judges one row of a usage file, its fields unquoted but untrimmed, by the columns from left to
  * right; the first wrong column decides. A rejected row counts with its last field's quantity,
  * 0 where that is not a plain decimal. The engine's own judgement must agree with this one. `read` is
- * `readStamp` by the same rules, which a caller may remember.
+ * `readTimestamp` by the same rules, which a caller may remember.
  */
 export function judgeUsageRow(
   fields: readonly string[],
   rules: UsageRules,
-  read: StampReader = (text) => readStamp(text, rules),
+  read: TimestampReader = (text) => readTimestamp(text, rules),
 ): UsageVerdict {
   const values = fields.map(trimBlanks)
   const quantity = parseQuantity(values.at(-1) ?? '')
@@ -119,7 +124,7 @@ export interface RepeatedPlace {
  */
 export function repeatedPlaceOf(
   fields: readonly string[],
-  read: StampReader,
+  read: TimestampReader,
 ): RepeatedPlace | undefined {
   if (fields.length !== columns.length) return undefined
   const [, , meterId = '', time = ''] = fields.map(trimBlanks)

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path'
 import t from 'tap'
 import ts from 'typescript'
 import { packageRoot } from '../infra/package-root.js'
-import { sourceFiles as files, type SourceFile, visit } from './tidy/source-files.js'
+import { exportedNames, sourceFiles as files, type SourceFile, visit } from './tidy/source-files.js'
 import './tidy/statements.js'
 import './tidy/words.js'
 
@@ -198,6 +198,20 @@ t.test('names say what a file holds', async (t) => {
     if (vague.test(file.path)) t.fail(`${file.path} is a vague name`)
     if (!/^[a-z0-9./-]+$/.test(file.path)) t.fail(`${file.path} is not kebab-case`)
   }
+})
+
+t.test('no exported name means two things', async (t) => {
+  const homes = new Map<string, string[]>()
+  for (const file of files.filter(({ house }) => house !== 'test')) {
+    for (const name of exportedNames(file)) {
+      homes.set(name, [...(homes.get(name) ?? []), file.path])
+    }
+  }
+  t.same(
+    [...homes].filter(([, paths]) => paths.length > 1),
+    [],
+  )
+  t.ok(homes.size > 1_000)
 })
 
 t.test('there are no default exports, no enums and no classes but Fault', async (t) => {

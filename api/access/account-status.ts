@@ -1,5 +1,17 @@
 import { Fault } from '../../schemas/fault.js'
-import { type Customer, type CustomerRules, judgeCustomer } from '../../schemas/gateway/customer.js'
+import {
+  type Customer,
+  type CustomerProblem,
+  type CustomerRules,
+  judgeCustomer,
+  spellProblem,
+} from '../../schemas/gateway/customer.js'
+import {
+  asSent,
+  type NormalisedCustomer,
+  normaliseCustomer,
+} from '../../schemas/gateway/normalise.js'
+import type { RegistrationExtras } from '../../schemas/gateway/registration.js'
 import type { Cis, CisRecord } from '../cis/cis.js'
 import { createFairQueue } from '../fair-queue.js'
 
@@ -10,11 +22,13 @@ export interface AccountStatus {
   readonly locked: boolean | undefined
   readonly attemptsRemaining: number | undefined
   readonly isClosed: boolean
+  /** Whether the customer has an electric or gas meter. */
+  readonly hasMeter: boolean
 }
 
 export interface CustomersOptions {
   readonly cis: Cis
-  readonly rules: CustomerRules
+  readonly rules: CustomerRules & { readonly normalise: boolean }
   readonly closedStatuses: readonly string[]
   readonly statusSeconds: number
   readonly statusesMax: number
@@ -27,7 +41,23 @@ export interface Customers {
   /** Cached for `statusSeconds`; synchronous on a cache hit. */
   status(clientId: string): AccountStatus | Promise<AccountStatus>
   /** Always read from the CIS. `customer` throws `CIS_ANSWER` for an invalid record. */
-  read(clientId: string): Promise<{ readonly status: AccountStatus; customer(): Customer }>
+  read(clientId: string): Promise<{ readonly status: AccountStatus; customer(): ReadCustomer }>
+  figures(): RecordFigures
+}
+
+export interface ReadCustomer extends Required<RegistrationExtras> {
+  readonly customer: Customer
+}
+
+/** What was wrong with records of the CIS since the start. */
+export interface RecordFigures {
+  readonly omitted: { readonly meters: number; readonly sites: number }
+  /** Invalid fields by path without indexes, with the kind of their value. */
+  readonly invalid: readonly {
+    readonly field: string
+    readonly kind: string
+    readonly count: number
+  }[]
 }
 
 const unknown: AccountStatus = {
@@ -35,6 +65,7 @@ const unknown: AccountStatus = {
   locked: undefined,
   attemptsRemaining: undefined,
   isClosed: false,
+  hasMeter: false,
 }
 
 interface Kept {
@@ -43,39 +74,72 @@ interface Kept {
 }
 
 export function createCustomers(options: CustomersOptions): Customers {
-  const { cis, now, statusSeconds, statusesMax } = options
+  const { cis, now, rules, statusSeconds, statusesMax } = options
   const queue = createFairQueue()
+  const tally = createTally()
   let kept = new Map<string, Kept>()
-  const keep = (clientId: string, record: CisRecord | undefined): AccountStatus => {
-    if (record !== undefined) expectOwn(clientId, record)
-    const status = toAccountStatus(record, options.closedStatuses)
+  const keep = (clientId: string, record: CisRecord | undefined) => {
+    const normalise = rules.normalise ? normaliseCustomer : asSent
+    const found = record && { ...record, normalised: normalise(record.record) }
+    if (found !== undefined) expectOwn(clientId, found.normalised.record)
+    const status = toAccountStatus(found, options.closedStatuses)
     if (kept.size >= statusesMax) kept = new Map()
     if (statusSeconds > 0) {
       kept.set(clientId, { status, until: now() + statusSeconds * 1_000 })
     }
-    return status
+    return { status, normalised: found?.normalised }
   }
   return {
     status: (clientId) => {
       const known = kept.get(clientId)
       if (known !== undefined && known.until > now()) return known.status
-      return cis.fetch(clientId).then((record) => keep(clientId, record))
+      return cis.fetch(clientId).then((record) => keep(clientId, record).status)
     },
     read: async (clientId) => {
       await queue()
       const record = await cis.fetch(clientId)
       await queue()
+      const { status, normalised = asSent(undefined) } = keep(clientId, record)
       return {
-        status: keep(clientId, record),
-        customer: () => toCustomer(clientId, record?.record, options.rules),
+        status,
+        customer: () => {
+          tally.omit(normalised.omitted)
+          return toCustomer(clientId, normalised, { rules, onProblem: tally.find })
+        },
       }
     },
+    figures: tally.figures,
   }
 }
 
+function createTally() {
+  const omitted = { meters: 0, sites: 0 }
+  const invalid = new Map<string, { field: string; kind: string; count: number }>()
+  return {
+    omit: ({ meters, sites }: NormalisedCustomer['omitted']) => {
+      omitted.meters += meters
+      omitted.sites += sites
+    },
+    find: ({ field, shape }: CustomerProblem) => {
+      const path = field.replace(/\[\d+\]/g, '') || 'record'
+      const kind = kindOf(shape)
+      const known = invalid.get(`${path} ${kind}`) ?? { field: path, kind, count: 0 }
+      known.count++
+      invalid.set(`${path} ${kind}`, known)
+    },
+    figures: (): RecordFigures => ({ omitted, invalid: [...invalid.values()] }),
+  }
+}
+
+/** The first word that says something: metrics must not have a series for each shape. */
+function kindOf(shape: string | undefined): string {
+  if (shape === undefined) return 'missing'
+  return /text|list|null|[a-z]+$/.exec(shape)?.[0] ?? 'other'
+}
+
 /** Never authorize a customer by an empty document or by another customer's record. */
-function expectOwn(clientId: string, { record }: CisRecord): void {
-  const { clientId: named, customerSites } = record
+function expectOwn(clientId: string, record: unknown): void {
+  const { clientId: named, customerSites } = record as Readonly<Record<string, unknown>>
   if (named === undefined && customerSites === undefined) {
     throw new Fault(
       'CIS_ANSWER',
@@ -88,24 +152,39 @@ function expectOwn(clientId: string, { record }: CisRecord): void {
 }
 
 function toAccountStatus(
-  found: CisRecord | undefined,
+  found: (CisRecord & { readonly normalised: NormalisedCustomer }) | undefined,
   closedStatuses: readonly string[],
 ): AccountStatus {
   if (found === undefined) return unknown
-  const { record, locked, attemptsRemaining } = found
-  const isClosed = closedStatuses.includes(String(record['AcctStatus'] ?? ''))
-  return { isKnown: true, locked, attemptsRemaining, isClosed }
+  const { locked, attemptsRemaining, normalised } = found
+  const { AcctStatus } = normalised.record as Readonly<Record<string, unknown>>
+  const isClosed = closedStatuses.includes(String(AcctStatus ?? ''))
+  const { hasMeter } = normalised
+  return { isKnown: true, locked, attemptsRemaining, isClosed, hasMeter }
+}
+
+interface Judging {
+  readonly rules: CustomerRules
+  readonly onProblem: (problem: CustomerProblem) => void
 }
 
 /** A complete customer, or a fault that names the invalid fields. */
-function toCustomer(clientId: string, record: unknown, rules: CustomerRules): Customer {
-  const { customer, problems } = judgeCustomer({ clientId, ...(record as object) }, rules)
+function toCustomer(
+  clientId: string,
+  { record, omitted }: NormalisedCustomer,
+  { rules, onProblem }: Judging,
+): ReadCustomer {
+  const { customer, readUnder, problems } = judgeCustomer(
+    { clientId, ...(record as object) },
+    rules,
+  )
   if (problems !== undefined) {
-    const shown = problems.slice(0, 10).map(({ field, reason }) => `${field || 'record'} ${reason}`)
+    for (const problem of problems) onProblem(problem)
+    const shown = problems.slice(0, 10).map(spellProblem)
     throw new Fault(
       'CIS_ANSWER',
       `the CIS returned an invalid customer record: ${shown.join('; ')}`,
     )
   }
-  return customer
+  return { customer, readUnder, isPartial: omitted.meters + omitted.sites > 0 }
 }

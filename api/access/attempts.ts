@@ -1,7 +1,8 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { claimOnce } from '../../pipeline/store/claim.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
-import { sql } from '../../pipeline/store/sql.js'
+import { sql, typed } from '../../pipeline/store/sql.js'
+import { createTokenCache } from '../identity/token-cache.js'
 
 /** Failed attempts that lock the customer; the third is answered with 4. */
 const attemptsMax = 3
@@ -27,6 +28,17 @@ export interface Attempts {
   count(attempt: Attempt): Promise<number>
 }
 
+interface Counted {
+  readonly clientId: string
+  readonly slot: number
+  /** Milliseconds since 1970. */
+  readonly until: number
+}
+
+/** Tokens that were just counted cost no query. An unlock elsewhere takes effect after that time. */
+const recentMs = 5_000
+const recentMax = 10_000
+
 interface AttemptRow {
   readonly slot: number
   readonly token_hash: string
@@ -39,11 +51,20 @@ interface AttemptRow {
  */
 export function createAttempts(options: AttemptsOptions): Attempts {
   const turns = new Map<string, Promise<unknown>>()
+  const recent = createTokenCache<Counted>(recentMax)
+  const countOnce = async (attempt: Attempt): Promise<number> => {
+    const known = recent.get(attempt.token)
+    const nowMs = options.now().getTime()
+    if (known?.clientId === attempt.clientId && known.until > nowMs) return known.slot
+    const slot = await claim(options, attempt)
+    recent.set(attempt.token, { clientId: attempt.clientId, slot, until: nowMs + recentMs })
+    return slot
+  }
   return {
     count: (attempt) => {
       const { clientId } = attempt
       const before = turns.get(clientId) ?? Promise.resolve()
-      const turn = before.catch(() => undefined).then(() => claim(options, attempt))
+      const turn = before.catch(() => undefined).then(() => countOnce(attempt))
       turns.set(clientId, turn)
       return turn.finally(() => {
         if (turns.get(clientId) === turn) turns.delete(clientId)
@@ -101,4 +122,27 @@ export async function unlockCustomer(store: Store, clientId: string, now: Date):
     own: sql`SELECT 1 FROM login_unlock WHERE client_id = ${clientId} AND epoch = ${epoch}`,
   })
   return true
+}
+
+/**
+ * Unlocks all customers, or those locked since an instant, and forgets their attempts. Returns how many
+ * were locked.
+ */
+export async function unlockAll(
+  store: Store,
+  { since = new Date(0), now }: { readonly since?: Date | undefined; readonly now: Date },
+): Promise<number> {
+  const from = typed('DateTime64(3)', since.toISOString().replace(/[TZ]/g, ' ').trim())
+  const locked = await store.rows<{ client_id: string; epoch: number }>({
+    sql: sql`SELECT client_id, toUInt32(max(epoch) + 1) AS epoch FROM login_attempt
+      WHERE client_id IN (SELECT client_id FROM login_lock WHERE locked_at >= ${from})
+      GROUP BY client_id`,
+  })
+  const at = now.toISOString()
+  if (locked.length > 0)
+    await store.insert(
+      'login_unlock',
+      locked.map((row) => ({ ...row, at })),
+    )
+  return locked.length
 }

@@ -10,33 +10,32 @@ export interface AuthorizeOptions {
   readonly attempts: Attempts
   readonly locks: Locks
   readonly tokenBytesMax: number
+  /** Whether the service counts attempts itself where the CIS does not (decision 4). */
+  readonly counts: boolean
+  /** Called for each customer whose account is closed. */
+  readonly onClosed: (clientId: string) => void
 }
 
 /** An authenticated token of a customer: accepted, or refused and counted. */
 export type Named = Exclude<Identified, { readonly kind: 'refused' }>
 
-/** The customer of a request's token, or code 1 for an unverifiable token, which is not counted. */
+/** What the token of a request proves; it is refused without one. */
 export function authenticate(
   { identity, tokenBytesMax }: AuthorizeOptions,
   request: GatewayRequest,
-): Named | Answer | Promise<Named | Answer> {
+): Identified | Promise<Identified> {
   const { token, problem } = readToken(request, tokenBytesMax)
-  if (token === undefined) return { kind: 'denied', denial: 'token', reason: problem }
-  const identified = identity.identify(token)
-  return identified instanceof Promise ? identified.then(toNamed) : toNamed(identified)
+  return token === undefined ? { kind: 'refused', reason: problem } : identity.identify(token)
 }
 
-function toNamed(identified: Identified): Named | Answer {
-  if (identified.kind !== 'refused') return identified
-  return { kind: 'denied', denial: 'token', reason: identified.reason }
-}
-
-export function isNamed(one: Named | Answer): one is Named {
-  return one.kind === 'customer' || one.kind === 'counted'
+/** Code 1 for an unverifiable token, which is not counted. */
+export function denyToken(reason: string): Answer {
+  return { kind: 'denied', denial: 'token', reason }
 }
 
 /**
- * Checks a customer in the order of decision 3: no account, locked, closed, then the token itself.
+ * Checks a customer in the order of decision 3: no account, locked, closed, no meter, then
+ * the token itself.
  * Undefined grants access. A refused token is counted durably before this resolves.
  */
 export function authorize(
@@ -49,14 +48,20 @@ export function authorize(
   if (status.locked ?? options.locks.has(clientId)) {
     return { kind: 'denied', denial: 'locked', pseudonym }
   }
-  if (status.isClosed) return { kind: 'denied', denial: 'closed', pseudonym }
+  if (status.isClosed) {
+    options.onClosed(clientId)
+    return { kind: 'denied', denial: 'closed', pseudonym }
+  }
+  if (!status.hasMeter) {
+    return { kind: 'denied', denial: 'unknown', pseudonym, reason: 'no electric or gas meter' }
+  }
   return named.kind === 'counted' ? count(options, named, status) : undefined
 }
 
 const byAttempt: readonly Denial[] = ['twoLeft', 'oneLeft', 'locked']
 
 async function count(
-  { attempts, locks }: AuthorizeOptions,
+  { attempts, locks, counts }: AuthorizeOptions,
   named: Extract<Named, { kind: 'counted' }>,
   { locked, attemptsRemaining }: AccountStatus,
 ): Promise<Answer> {
@@ -65,6 +70,7 @@ async function count(
     const denial = byAttempt[Math.min(Math.max(2 - attemptsRemaining, 0), 2)] ?? 'locked'
     return { kind: 'denied', denial, pseudonym, reason }
   }
+  if (!counts) return { kind: 'denied', denial: 'token', pseudonym, reason }
   const isOurs = locked === undefined
   const isLocked = () => isOurs && locks.has(clientId)
   const attempt = await attempts.count({ clientId, token, reason, isLocked })

@@ -48,11 +48,3 @@ export function createAccounts({
     return known.name
   }
 }
-
-/** Whether a request has the name and password of a service account. */
-export function createBasicAuth(
-  settings: Pick<BindSettings, 'users'>,
-): (request: GatewayRequest) => Promise<boolean> {
-  const accountOf = createAccounts(settings)
-  return async (request) => (await accountOf(request)) !== undefined
-}

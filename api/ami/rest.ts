@@ -1,13 +1,9 @@
 import { z } from 'zod'
 import { Fault } from '../../schemas/fault.js'
-import { identifier } from '../../schemas/gateway/customer.js'
+import { identifierSchema } from '../../schemas/gateway/customer.js'
+import { parseObject } from '../../schemas/json.js'
 import type { RestAmiSettings } from '../../schemas/settings/gateway-bind.js'
-import {
-  createHttpClient,
-  type HttpRequest,
-  type HttpResponse,
-  parseObject,
-} from '../http-client.js'
+import { createHttpClient, type HttpRequest, type HttpResponse } from '../http-client.js'
 import type { Ami, AmiOutcome } from './ami.js'
 
 const hub = z
@@ -16,8 +12,13 @@ const hub = z
   .transform((address) => address.toUpperCase())
   .nullable()
   .default(null)
-const location = z.object({ meterId: identifier })
-const meter = z.object({ meterId: identifier, isAMI: z.boolean(), boundTo: hub, pendingFor: hub })
+const location = z.object({ meterId: identifierSchema })
+const meter = z.object({
+  meterId: identifierSchema,
+  isAMI: z.boolean(),
+  boundTo: hub,
+  pendingFor: hub,
+})
 const outcome = z.object({ state: z.enum(['success', 'pending', 'refused']) })
 
 /** Statuses with which a head-end finally refuses an action. */

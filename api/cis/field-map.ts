@@ -37,6 +37,7 @@ export const meterNames = [
   'rateMultiplier',
   'billingCycleId',
   'dialCount',
+  'readUnder',
 ] as const
 
 /** Identifiers that a CIS may send as numbers; a billing cycle keeps its type (decision 7). */

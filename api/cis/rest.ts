@@ -1,6 +1,7 @@
 import { Fault } from '../../schemas/fault.js'
+import { parseObject } from '../../schemas/json.js'
 import type { RestCisSettings } from '../../schemas/settings/gateway-cis.js'
-import { createHttpClient, parseObject } from '../http-client.js'
+import { createHttpClient } from '../http-client.js'
 import type { Cis } from './cis.js'
 import { toRecord } from './field-map.js'
 

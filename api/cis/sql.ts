@@ -56,42 +56,51 @@ interface Rows {
   readonly meters: readonly Row[]
 }
 
-/** PostgreSQL error classes of a faulty query, which has to be fixed in the profile. */
-const faultyQuery = /^(42|22|0A)/
+/** Classes of SQLSTATE that name a mistake of the configuration: login, database, query, types. */
+const misconfigured = /^(28|3D|42|22|0A)/
+/** Classes whose messages quote values, of which one may be a customer's. */
+const quotesValues = /^(22|23|P0|XX)/
 
 async function readAll(pool: pg.Pool, settings: SqlCisSettings, clientId: string): Promise<Rows> {
   const { queries, rowsMax } = settings
   let client: pg.PoolClient | undefined
   let failure: Error | undefined
+  let step = `the login at ${settings.host}:${settings.port}`
   try {
     client = await pool.connect()
     await client.query('BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
-    const ask = async (text: string, names: readonly string[]): Promise<readonly Row[]> => {
+    const ask = async (query: keyof typeof queries, names: readonly string[]) => {
+      step = `cis.queries.${query}`
+      const text = queries[query]
       const { rows } = await (client as pg.PoolClient).query<Row>(text, [clientId])
       if (rows.length > rowsMax) {
         throw new Fault('CIS_ANSWER', `the CIS returned more than ${rowsMax} rows for one client`)
       }
       return rows.map((row) => rename(row, names))
     }
-    const customer = await ask(queries.customer, customerNames)
-    const sites = await ask(queries.sites, siteNames)
-    const meters = await ask(queries.meters, ['externalSiteId', ...meterNames])
+    const customer = await ask('customer', customerNames)
+    const sites = await ask('sites', siteNames)
+    const meters = await ask('meters', ['externalSiteId', ...meterNames])
     await client.query('COMMIT')
     return { customer, sites, meters }
   } catch (cause) {
     failure = cause instanceof Error ? cause : new Error(String(cause))
-    throw toFault(settings, failure)
+    throw toFault(failure, step, settings)
   } finally {
     client?.release(failure)
   }
 }
 
-/** Passes on the code of a database error only: its message may contain customer data. */
-function toFault({ host, port }: SqlCisSettings, error: Error): Fault {
+/** Says which step failed, PostgreSQL's own message, and whether the profile or the server is at fault. */
+function toFault(error: Error, step: string, { host, port }: SqlCisSettings): Fault {
   if (error instanceof Fault) return error
   const { code } = error as NodeJS.ErrnoException
-  if (code !== undefined && faultyQuery.test(code)) {
-    return new Fault('CIS_ANSWER', `the CIS rejected a query of cis.queries (SQLSTATE ${code})`)
+  if (error instanceof pg.DatabaseError && code !== undefined) {
+    const said = quotesValues.test(code) ? '' : `: ${error.message.split('\n', 1)[0]}`
+    const what = `PostgreSQL rejected ${step}${said} (SQLSTATE ${code})`
+    return misconfigured.test(code)
+      ? new Fault('CIS_ANSWER', `configuration: ${what}; fix the section cis of the profile`)
+      : new Fault('CIS_UNREACHABLE', `outage: ${what}`)
   }
   const reason = code ?? (/timeout/i.test(error.message) ? 'time-out' : 'failed')
   return new Fault('CIS_UNREACHABLE', `no response from the CIS at ${host}:${port} (${reason})`)

@@ -1,11 +1,12 @@
 import type { IdentitySettings } from '../../schemas/settings/gateway-identity.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
-import type { Identity } from './identity.js'
+import type { Identity, IdentityOptions } from './identity.js'
 import { createIntrospection } from './introspection.js'
-import { createOidc, type OidcOptions } from './oidc.js'
+import { createOidc } from './oidc.js'
 import { createSaml } from './saml.js'
+import { combineIdentities } from './several.js'
 
-export type IdentityOptions = Omit<OidcOptions, 'settings'> & {
+interface DriverOptions extends IdentityOptions {
   readonly secret: (reference: SecretReference) => string
 }
 
@@ -13,7 +14,7 @@ type Kind = IdentitySettings['kind']
 type Drivers = {
   readonly [K in Kind]: (
     settings: Extract<IdentitySettings, { kind: K }>,
-    options: IdentityOptions,
+    options: DriverOptions,
   ) => Identity
 }
 
@@ -23,9 +24,13 @@ const drivers: Drivers = {
   introspection: (settings, { secret, ...options }) =>
     createIntrospection({ settings, clientSecret: secret(settings.clientSecret), ...options }),
   saml: (settings, options) => createSaml({ settings, ...options }),
+  several: ({ providers }, options) =>
+    combineIdentities(
+      providers.map((one) => ({ kind: one.kind, identity: createIdentity(one, options) })),
+    ),
 }
 
-export function createIdentity(settings: IdentitySettings, options: IdentityOptions): Identity {
+export function createIdentity(settings: IdentitySettings, options: DriverOptions): Identity {
   const create = drivers[settings.kind] as Drivers[Kind]
   return create(settings as never, options)
 }

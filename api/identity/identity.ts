@@ -1,14 +1,24 @@
+import type { Fault } from '../../schemas/fault.js'
+import type { Pseudonymize } from '../access/pseudonym.js'
 import type { CacheCounts } from './token-cache.js'
+
+/** What a driver needs in addition to its settings. */
+export interface IdentityOptions {
+  readonly pseudonymize: Pseudonymize
+  /** How many verified tokens are remembered. */
+  readonly tokensCachedMax: number
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  /** Called when keys cannot be fetched or read. */
+  readonly onFailure: (fault: Fault) => void
+}
 
 /** What a token proves. */
 export type Identified =
   | { readonly kind: 'customer'; readonly clientId: string; readonly pseudonym: string }
   /** Not valid, and not counted as a failed attempt of any customer. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /**
-   * Signed by the trusted provider, valid now, and for this customer, but refused (audience, scope,
-   * revoked): a failed attempt of this customer.
-   */
+  /** Refused by the provider itself, which names this customer: the customer's failed attempt. */
   | {
       readonly kind: 'counted'
       readonly clientId: string

@@ -1,19 +1,15 @@
 import { Fault } from '../../schemas/fault.js'
-import { identifier } from '../../schemas/gateway/customer.js'
+import { identifierSchema } from '../../schemas/gateway/customer.js'
+import { parseObject } from '../../schemas/json.js'
 import type { IntrospectionSettings } from '../../schemas/settings/gateway-identity.js'
-import type { Pseudonymize } from '../access/pseudonym.js'
-import { createHttpClient, parseObject } from '../http-client.js'
-import type { Identified, Identity } from './identity.js'
+import { createHttpClient } from '../http-client.js'
+import type { Identified, Identity, IdentityOptions } from './identity.js'
 import { claimAt, findGrantProblem } from './jwt.js'
 import { createTokenCache } from './token-cache.js'
 
-export interface IntrospectionOptions {
+export interface IntrospectionOptions extends Omit<IdentityOptions, 'onFailure'> {
   readonly settings: IntrospectionSettings
   readonly clientSecret: string
-  readonly pseudonymize: Pseudonymize
-  readonly tokensCachedMax: number
-  /** Milliseconds since 1970. */
-  readonly now: () => number
 }
 
 interface Kept {
@@ -84,7 +80,7 @@ async function introspect(options: AskOptions, token: string): Promise<Claims> {
 
 function judge(claims: Claims, token: string, options: IntrospectionOptions): Identified {
   const { settings, pseudonymize, now } = options
-  const named = identifier.safeParse(claimAt(claims, settings.claim))
+  const named = identifierSchema.safeParse(claimAt(claims, settings.claim))
   const known = named.success
     ? { clientId: named.data, pseudonym: pseudonymize(named.data), token }
     : undefined
@@ -97,6 +93,6 @@ function judge(claims: Claims, token: string, options: IntrospectionOptions): Id
   }
   if (known === undefined) return { kind: 'refused', reason: 'no customer claim' }
   const problem = findGrantProblem(claims, settings)
-  if (problem !== undefined) return { kind: 'counted', ...known, reason: problem }
+  if (problem !== undefined) return { kind: 'refused', reason: problem }
   return { kind: 'customer', clientId: known.clientId, pseudonym: known.pseudonym }
 }

@@ -1,4 +1,4 @@
-import { parseObject } from '../http-client.js'
+import { type JsonObject, parseObject } from '../../schemas/json.js'
 
 /** The members of a token's header that are judged before its signature. */
 export interface JwtHeader {
@@ -14,7 +14,7 @@ export interface JwtParts {
   claims(): Claims | undefined
 }
 
-export type Claims = Readonly<Record<string, unknown>>
+export type Claims = JsonObject
 
 const kidCharactersMax = 512
 

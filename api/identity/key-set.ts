@@ -1,5 +1,6 @@
 import { Fault } from '../../schemas/fault.js'
-import { type HttpClient, parseObject } from '../http-client.js'
+import { parseObject } from '../../schemas/json.js'
+import type { HttpClient } from '../http-client.js'
 import { readKeys, type TrustedKey } from './jose.js'
 
 export interface KeySetOptions {

@@ -1,23 +1,15 @@
-import type { Fault } from '../../schemas/fault.js'
-import { identifier } from '../../schemas/gateway/customer.js'
+import { identifierSchema } from '../../schemas/gateway/customer.js'
 import type { IssuerSettings, OidcSettings } from '../../schemas/settings/gateway-identity.js'
-import type { Pseudonymize } from '../access/pseudonym.js'
 import { createFairQueue } from '../fair-queue.js'
 import { createHttpClient } from '../http-client.js'
-import type { Identified, Identity } from './identity.js'
+import type { Identified, Identity, IdentityOptions } from './identity.js'
 import { type TrustedKey, type Verdict, verifyToken } from './jose.js'
 import { type Claims, claimAt, findGrantProblem, isIdToken, mayBeAccess, readJwt } from './jwt.js'
 import { createKeySet, type KeySet } from './key-set.js'
 import { createTokenCache } from './token-cache.js'
 
-export interface OidcOptions {
+export interface OidcOptions extends IdentityOptions {
   readonly settings: OidcSettings
-  readonly pseudonymize: Pseudonymize
-  /** How many verified tokens are remembered. */
-  readonly tokensCachedMax: number
-  /** Milliseconds since 1970. */
-  readonly now: () => number
-  readonly onFailure: (fault: Fault) => void
 }
 
 interface Issuer {
@@ -129,11 +121,11 @@ function judge(token: string, options: JudgeOptions): Identified | Promise<Judge
   return found instanceof Promise ? found.then((key) => prove(issuer, key)) : prove(issuer, found)
 }
 
-async function verifyBy(candidate: Candidate, options: OidcOptions): Promise<Judged> {
+function verifyBy(candidate: Candidate, options: OidcOptions): Promise<Judged> {
   const { token, key, issuer } = candidate
   const { clockToleranceSeconds } = options.settings
   const expected = { issuer: issuer.settings.issuer, clockToleranceSeconds, now: options.now() }
-  return conclude(await verifyToken(token, key, expected), candidate, options)
+  return verifyToken(token, key, expected).then((verdict) => conclude(verdict, candidate, options))
 }
 
 interface Candidate {
@@ -151,19 +143,18 @@ function conclude(verdict: Verdict, candidate: Candidate, options: OidcOptions):
   return { identified: identify(claims, candidate, options), expiresAt, key, keys: issuer.keys }
 }
 
-/** The customer of a verified token; a wrong audience or scope is a failed attempt. */
+/** The customer of a verified token. */
 function identify(
   claims: Claims,
-  { issuer, token }: Candidate,
+  { issuer }: Candidate,
   { settings, pseudonymize }: OidcOptions,
 ): Identified {
-  const named = identifier.safeParse(claimAt(claims, issuer.settings.claim ?? settings.claim))
+  const named = identifierSchema.safeParse(claimAt(claims, issuer.settings.claim ?? settings.claim))
   if (!named.success) return refused('no customer claim')
   const clientId = named.data
-  const known = { clientId, pseudonym: pseudonymize(clientId) }
-  const reason = findGrantProblem(claims, issuer.settings)
-  if (reason !== undefined) return { kind: 'counted', ...known, reason, token }
-  return { kind: 'customer', ...known }
+  const problem = findGrantProblem(claims, issuer.settings)
+  if (problem !== undefined) return refused(problem)
+  return { kind: 'customer', clientId, pseudonym: pseudonymize(clientId) }
 }
 
 function refused(reason: string): Identified {

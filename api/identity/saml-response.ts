@@ -12,6 +12,8 @@ export type OpenedResponse =
       readonly problem?: never
       /** The request that it answers, where it names one. */
       readonly inResponseTo: string | undefined
+      /** Whether the provider reports success; if not, only a signature of the response counts. */
+      readonly isSuccess: boolean
       /** The assertion as one of the keys signed it. */
       prove(keys: readonly KeyObject[]): Proven | undefined
     }
@@ -34,8 +36,10 @@ export function openResponse(text: string, rules: ResponseRules): OpenedResponse
   if (problem !== undefined) return { problem }
   const [assertion] = childrenOf(root, 'Assertion')
   if (assertion === undefined) return { problem: 'assertions' }
+  const isSuccess = statusOf(root) === success
   return {
     inResponseTo: root.attributes.get('InResponseTo'),
+    isSuccess,
     prove: (keys) => proveBoth(document, assertion, keys),
   }
 }
@@ -59,12 +63,18 @@ function findProblem(root: XmlElement, { issuer, recipient }: ResponseRules): st
   if (destination !== undefined && !recipient.includes(destination)) return 'destination'
   const issuers = childrenOf(root, 'Issuer')
   if (issuers.length > 1 || issuers.some(({ text }) => text !== issuer)) return 'issuer'
-  const [status, ...moreStatus] = root.children.filter((one) => one.name === 'Status')
-  const [code, ...moreCodes] = status?.children.filter((one) => one.name === 'StatusCode') ?? []
-  const isAlone = moreStatus.length + moreCodes.length === 0
-  if (!isAlone || code?.attributes.get('Value') !== success) return 'status'
+  const status = statusOf(root)
+  const isSigned = root.children.some((one) => one.name === 'Signature')
+  if (status === undefined || (status !== success && !isSigned)) return 'status'
   if (count(root, /^Encrypted/) > 0) return 'encrypted'
   return count(root, /^Assertion$/) === 1 ? undefined : 'assertions'
+}
+
+/** The status that the provider reports; undefined for none or several. */
+function statusOf(root: XmlElement): string | undefined {
+  const [status, ...moreStatus] = root.children.filter((one) => one.name === 'Status')
+  const [code, ...moreCodes] = status?.children.filter((one) => one.name === 'StatusCode') ?? []
+  return moreStatus.length + moreCodes.length === 0 ? code?.attributes.get('Value') : undefined
 }
 
 function count(element: XmlElement, name: RegExp): number {

@@ -1,24 +1,16 @@
 import type { KeyObject } from 'node:crypto'
-import type { Fault } from '../../schemas/fault.js'
-import { identifier } from '../../schemas/gateway/customer.js'
+import { identifierSchema } from '../../schemas/gateway/customer.js'
 import type { SamlSettings } from '../../schemas/settings/gateway-identity.js'
-import type { Pseudonymize } from '../access/pseudonym.js'
 import { createFairQueue } from '../fair-queue.js'
-import type { Identified, Identity } from './identity.js'
+import type { Identified, Identity, IdentityOptions } from './identity.js'
 import { isCanonical } from './jwt.js'
 import { readAssertion } from './saml-assertion.js'
 import { openResponse } from './saml-response.js'
 import { createSigningKeys } from './signing-keys.js'
 import { createTokenCache } from './token-cache.js'
 
-export interface SamlOptions {
+export interface SamlOptions extends IdentityOptions {
   readonly settings: SamlSettings
-  readonly pseudonymize: Pseudonymize
-  /** Verified responses that are remembered, at most. */
-  readonly tokensCachedMax: number
-  /** Milliseconds since 1970. */
-  readonly now: () => number
-  readonly onFailure: (fault: Fault) => void
 }
 
 interface Kept {
@@ -64,8 +56,8 @@ export function createSaml(options: SamlOptions): Identity {
 }
 
 /**
- * Judges in the order of the other drivers: the form, the signature, the times, whom it names, and
- * last whether it is meant for us, which alone is a failed attempt of that customer's.
+ * Judges in the order of the other drivers: the form, the signature, the times, whom it names, whether
+ * it is meant for us. Last the signed status: only that is a failed attempt of the customer's.
  */
 function judge(
   token: string,
@@ -84,13 +76,14 @@ function judge(
     inResponseTo: opened.inResponseTo,
   })
   if (read.problem !== undefined) return refused(read.problem)
-  const named = identifier.safeParse(read.claim)
+  const named = identifierSchema.safeParse(read.claim)
   if (!named.success) return refused('no customer claim')
   const known = { clientId: named.data, pseudonym: pseudonymize(named.data) }
   const { expiresAt } = read
-  if (!read.isMeant) {
+  if (!read.isMeant) return refused('audience')
+  if (!opened.isSuccess) {
     // What is signed, not what was sent: around it anybody may write the same differently.
-    const counted = { kind: 'counted', ...known, reason: 'audience', token: proven.text } as const
+    const counted = { kind: 'counted', ...known, reason: 'status', token: proven.text } as const
     return { identified: counted, expiresAt, key: proven.key }
   }
   return { identified: { kind: 'customer', ...known }, expiresAt, key: proven.key }

@@ -17,22 +17,24 @@ import { createRateLimit } from './pace.js'
 export interface HttpsOptions extends ListenerOptions<MutualSettings> {
   /** Which request bodies are streamed to the handler; none by default. */
   readonly isStreamed?: IsStreamed
+  /** Lets clients without a certificate in: they reach login and customer, never bind. */
+  readonly certificates?: 'required' | 'optional'
 }
 
 const minVersion = 'TLSv1.2'
 
 /**
- * Serves HTTPS to clients with a certificate of the trusted authority; the handshake fails for all
- * others. Throws `LISTENER` for unusable files or addresses, and `PORT_TAKEN`.
+ * Serves HTTPS to clients with a certificate of the trusted authority, and with `optional` to clients
+ * without any. A certificate of another authority is always refused. Throws `LISTENER` for unusable files or addresses, and `PORT_TAKEN`.
  */
 export async function createHttpsListener(options: HttpsOptions): Promise<Listener> {
-  const { settings, limits } = options
+  const { settings, limits, certificates: wanted = 'required' } = options
   const allow = createAllow(settings.allow)
   const certificates = () => readCertificates(settings.tls, 'gateway.mutual')
   const server = createServer({
     ...certificates(),
     requestCert: true,
-    rejectUnauthorized: true,
+    rejectUnauthorized: wanted === 'required',
     minVersion,
     maxHeaderSize: limits.headerBytesMax,
     handshakeTimeout: limits.bodyMsMax,
@@ -42,12 +44,16 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
     requireHostHeader: true,
   })
   server.on('secureConnection', (socket: TLSSocket) => {
-    if (!allow(socket.remoteAddress ?? '')) socket.destroy()
+    const isForeign = !socket.authorized && socket.getPeerX509Certificate() !== undefined
+    if (isForeign || !allow(socket.remoteAddress ?? '')) socket.destroy()
   })
   answerMalformed(server, options)
   const serve = createServe(options)
   const drain = createDrain(server, limits.stopMsMax)
-  server.on('request', (request, response) => void serve(request, response, drain.isClosing))
+  server.on('request', (request, response) => {
+    // What had arrived with the handshake of a client that is turned away.
+    if (!request.socket.destroyed) void serve(request, response, drain.isClosing)
+  })
   server.listen({ host: settings.host, port: settings.port })
   await once(server, 'listening').catch((cause: unknown) => {
     throw toFault(settings, cause)
@@ -83,7 +89,15 @@ function createServe(options: HttpsOptions): Serve {
       const field = (name: string) => only(request.headersDistinct[name])
       const method = request.method ?? ''
       const traceparent = isTraced ? field('traceparent') : undefined
-      const asked = { ...at, method, path, authorization, field, traceparent, isMutual: true }
+      const asked = {
+        ...at,
+        method,
+        path,
+        authorization,
+        field,
+        traceparent,
+        isMutual: isProven(request),
+      }
       const streamed = isStreamed(asked)
       const framing = framingOf(fields, streamed ? Number.MAX_SAFE_INTEGER : limits.bodyBytesMax)
       if (framing.kind === 'refused') return refuse(framing.status, at)
@@ -108,6 +122,12 @@ function createServe(options: HttpsOptions): Serve {
     response.end(body)
     if (isCut) response.once('finish', () => request.socket.destroySoon())
   }
+}
+
+/** `authorized` alone is also true for a resumed TLS 1.3 session of a client without a certificate. */
+function isProven({ socket }: IncomingMessage): boolean {
+  const { authorized, getPeerX509Certificate } = socket as TLSSocket
+  return authorized && getPeerX509Certificate.call(socket) !== undefined
 }
 
 function only(values: readonly string[] | undefined): string | undefined {

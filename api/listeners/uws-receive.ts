@@ -24,6 +24,13 @@ interface Exchange {
   isAborted: boolean
 }
 
+/** A request that is answered in a later turn of the event loop. */
+interface Open {
+  readonly response: UwsResponse
+  readonly request: GatewayRequest
+  readonly exchange: Exchange
+}
+
 /**
  * Captures a request before the callback returns, handles it and writes the response once:
  * immediately if the handler is synchronous, otherwise corked, and never after the client has left.
@@ -44,20 +51,21 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
   }
   const attempt: Handle = (request) => {
     try {
-      const answer = handle(request)
-      return answer instanceof Promise ? answer.catch((error) => fail(error, request)) : answer
+      return handle(request)
     } catch (error) {
       return fail(error, request)
     }
   }
-  const later = async (
-    response: UwsResponse,
-    exchange: Exchange,
+  const later = (
+    { response, request, exchange }: Open,
     answer: GatewayResponse | Promise<GatewayResponse>,
   ) => {
-    const settled = await answer
-    state.inFlight--
-    if (!exchange.isAborted) response.cork(() => finish(response, settled))
+    const end = (settled: GatewayResponse) => {
+      state.inFlight--
+      if (!exchange.isAborted) response.cork(() => finish(response, settled))
+    }
+    if (answer instanceof Promise) answer.then(end, (error) => end(fail(error, request)))
+    else end(answer)
   }
   const receiveBody = (response: UwsResponse, request: GatewayRequest) => {
     const pieces: Buffer[] = []
@@ -89,18 +97,15 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
       clearTimeout(late)
       isWhole = true
       const body = Buffer.concat(pieces).toString('utf8')
-      void later(response, exchange, attempt({ ...request, body }))
+      later({ response, request, exchange }, attempt({ ...request, body }))
     })
   }
   const proceed = (response: UwsResponse, request: GatewayRequest) => {
     const answer = attempt(request)
     if (answer instanceof Promise) {
       state.inFlight++
-      void later(
-        response,
-        watch(response, () => undefined),
-        answer,
-      )
+      const exchange = watch(response, () => undefined)
+      later({ response, request, exchange }, answer)
     } else finish(response, answer)
   }
   return (response: UwsResponse, raw: UwsRequest): void => {

@@ -1,11 +1,11 @@
 import uWS from 'uWebSockets.js'
 import { once } from 'node:events'
-import { chmodSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createSecureContext } from 'node:tls'
 import { Fault } from '../../schemas/fault.js'
 import type { ListenSettings } from '../../schemas/settings/gateway-listener.js'
+import { readCertificates } from './certificates.js'
 import type { Listener } from './listener.js'
 import { createReceive, type ReceiveState, type UwsOptions } from './uws-receive.js'
 import type { UwsApp, UwsSocket } from './uws-types.js'
@@ -74,15 +74,7 @@ function listen(options: UwsOptions, port: number): Open {
 /** Checks the certificate first: with a bad one the app would fail to listen without a reason. */
 function createApp({ tls }: ListenSettings): UwsApp {
   if (tls === undefined) return uWS.App() as UwsApp
-  try {
-    createSecureContext({ cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) })
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    const files = `${tls.certFile} and ${tls.keyFile}`
-    throw new Fault('LISTENER', `${files} are not a valid certificate and key pair: ${reason}`, {
-      cause,
-    })
-  }
+  readCertificates(tls, 'gateway.listen')
   return uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile }) as UwsApp
 }
 

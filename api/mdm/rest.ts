@@ -1,5 +1,5 @@
 import { Fault } from '../../schemas/fault.js'
-import type { BackfillSettings, HistoryAnswer, Mdm } from '../../schemas/history.js'
+import type { BackfillSettings, HistoryAnswer, Mdm } from '../../schemas/gateway/history.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
 import { createHttpClient, resolveHeaders } from '../http-client.js'
 

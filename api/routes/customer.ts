@@ -1,5 +1,6 @@
+import { toRegistration } from '../../schemas/gateway/registration.js'
 import type { Customers } from '../access/account-status.js'
-import { type AuthorizeOptions, authenticate, authorize, isNamed } from '../access/authorize.js'
+import { type AuthorizeOptions, authenticate, authorize, denyToken } from '../access/authorize.js'
 import type { RouteHandler } from '../route.js'
 import type { Registrar } from './register.js'
 
@@ -16,12 +17,12 @@ export interface CustomerOptions extends AuthorizeOptions {
 export function createCustomer(options: CustomerOptions): RouteHandler {
   return async (request) => {
     const named = await authenticate(options, request)
-    if (!isNamed(named)) return named
+    if (named.kind === 'refused') return denyToken(named.reason)
     const found = await options.customers.read(named.clientId)
     const refusal = await authorize(options, named, found.status)
     if (refusal !== undefined) return refusal
-    const customer = found.customer()
-    options.registrar.add(customer)
+    const { customer, ...more } = found.customer()
+    options.registrar.add(toRegistration(customer, more))
     return { kind: 'good', body: JSON.stringify(customer), pseudonym: named.pseudonym }
   }
 }

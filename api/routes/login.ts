@@ -3,10 +3,11 @@ import {
   type AuthorizeOptions,
   authenticate,
   authorize,
-  isNamed,
+  denyToken,
   type Named,
 } from '../access/authorize.js'
 import type { Answer } from '../answer.js'
+import type { Identified } from '../identity/identity.js'
 import type { RouteHandler } from '../route.js'
 
 export interface LoginOptions extends AuthorizeOptions {
@@ -24,8 +25,8 @@ export function createLogin(options: LoginOptions): RouteHandler {
     const body = `{"clientId":${JSON.stringify(named.clientId)}}`
     return { kind: 'good', body, pseudonym: named.pseudonym }
   }
-  const proceed = (named: Named | Answer): Answer | Promise<Answer> => {
-    if (!isNamed(named)) return named
+  const proceed = (named: Identified): Answer | Promise<Answer> => {
+    if (named.kind === 'refused') return denyToken(named.reason)
     const status = options.customers.status(named.clientId)
     if (status instanceof Promise) return status.then((one) => conclude(named, one))
     return conclude(named, status)

@@ -1,4 +1,4 @@
-import { pushedColumns } from '../../schemas/pushed-rows.js'
+import { pushedColumns } from '../../schemas/gateway/pushed-rows.js'
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { bindRequestSchema } from '../../schemas/gateway/bind-request.js'
-import { customerSchema, identifier } from '../../schemas/gateway/customer.js'
+import { customerSchema, identifierSchema } from '../../schemas/gateway/customer.js'
 import type { ErrorStyle } from '../../schemas/settings/gateway.js'
 import { denials } from '../answer.js'
 import { toIntakePaths } from './openapi-intake.js'
@@ -19,7 +19,7 @@ export interface OpenApiOptions {
 type Json = Readonly<Record<string, unknown>>
 
 const loginResult = z
-  .object({ clientId: identifier.describe('Permanent identifier of the customer') })
+  .object({ clientId: identifierSchema.describe('Permanent identifier of the customer') })
   .meta({ id: 'LoginResult' })
 const bindResult = z
   .object({ status: z.enum(['success', 'pending']), message: z.string() })

@@ -6,15 +6,17 @@ import type { Route, RouteHandler } from '../route.js'
 
 export interface IntakeRouteOptions {
   readonly intake: Intake
-  readonly isServiceAccount: (request: GatewayRequest) => Promise<boolean>
+  /** The name of the service account of a request, undefined without one. */
+  readonly senderOf: (request: GatewayRequest) => Promise<string | undefined>
 }
 
 /** The routes that receive files and rows. */
 export function createIntakeRoutes(options: IntakeRouteOptions): readonly Route[] {
-  const mutual = { access: 'mutual', keepsCode: false } as const
-  const guarded = (run: RouteHandler): RouteHandler => {
+  const mutual = { access: 'mutual' } as const
+  const guarded = (create: (sender: string) => RouteHandler): RouteHandler => {
     return async (request, at) => {
-      if (await options.isServiceAccount(request)) return run(request, at)
+      const sender = await options.senderOf(request)
+      if (sender !== undefined) return create(sender)(request, at)
       return { kind: 'denied', denial: 'token', reason: 'basic authentication' }
     }
   }
@@ -23,9 +25,9 @@ export function createIntakeRoutes(options: IntakeRouteOptions): readonly Route[
   const get = { ...mutual, method: 'GET', path: '/files/*' } as const
   const post = { ...mutual, method: 'POST', path: '/usage' } as const
   return [
-    { ...put, name: 'upload', run: guarded(createUpload(intake)) },
-    { ...get, name: 'receipt', run: guarded(createReceipt(intake)) },
-    { ...post, name: 'push', run: guarded(createPush(intake)) },
+    { ...put, name: 'upload', run: guarded(() => createUpload(intake)) },
+    { ...get, name: 'receipt', run: guarded(() => createReceipt(intake)) },
+    { ...post, name: 'push', run: guarded((sender) => createPush(intake, sender)) },
   ]
 }
 
@@ -70,13 +72,13 @@ const formats: Readonly<Record<string, 'csv' | 'ndjson'>> = {
 }
 
 /** `POST /usage`: rows of the feed in the header field `Feed`; 202 when they are durable. */
-function createPush(intake: Intake): RouteHandler {
+function createPush(intake: Intake, sender: string): RouteHandler {
   return async (request, { version }) => {
     const [type = ''] = (request.field?.('content-type') ?? '').split(';')
     const format = formats[type.trim().toLowerCase()]
     if (format === undefined) return wrong(`send as ${Object.keys(formats).join(' or ')}`)
     const feed = request.field?.('feed') ?? ''
-    const gathered = await intake.push({ feed, format, text: request.body })
+    const gathered = await intake.push({ sender, feed, format, text: request.body })
     if (gathered.kind === 'wrong') return wrong(gathered.detail)
     const { fileName, rows } = gathered
     const receipt = `/${version}/files/${fileName}`

@@ -2,10 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { grouped } from '../../infra/commands/output/table.js'
 import { bill } from '../../pipeline/bills/run.js'
 import { createZone } from '../../schemas/time/zone.js'
-import { verdict } from '../check/check.js'
 import { peakMb, resetPeak } from '../memory.js'
 import { createRig, type Rig } from '../rig.js'
-import { median } from '../usage/figures.js'
+import { median, verdict } from '../usage/figures.js'
 import { billedInputs, billInputs, period, rowsEach } from './inputs.js'
 
 export interface BillsOptions {
@@ -34,7 +33,7 @@ const engineMbMax = 4_096
 const ratioExpected = 2
 
 /** Bills a cycle of customers with 30 days of quarter hours, and sums the same rows, in turn. */
-export async function bills(options: BillsOptions): Promise<BillsFigures> {
+export async function measureBills(options: BillsOptions): Promise<BillsFigures> {
   const { print, json } = options
   const profile = { companyCodes: ['BENCH'], timeZone: 'America/Detroit' }
   const rig = await createRig({ name: 'bench', profile, say: print })

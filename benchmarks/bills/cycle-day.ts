@@ -7,9 +7,9 @@ import { usageFile } from '../../infra/demo/usage-file.js'
 import { bill } from '../../pipeline/bills/run.js'
 import { receiptSchema } from '../../schemas/receipt.js'
 import { createZone } from '../../schemas/time/zone.js'
-import { verdict } from '../check/check.js'
 import { peakMb, resetPeak } from '../memory.js'
 import { createRig, type Rig } from '../rig.js'
+import { verdict } from '../usage/figures.js'
 import { billingFiles, type FeedFile } from './billing-files.js'
 import { billInputs, period } from './inputs.js'
 
@@ -46,7 +46,7 @@ const pollMs = 50
  * inbox together, then the bills of the cycle are computed and held against what was billed. The 29
  * days before, customers and rates are there already.
  */
-export async function cycleDay(options: CycleDayOptions): Promise<CycleDayFigures> {
+export async function measureCycleDay(options: CycleDayOptions): Promise<CycleDayFigures> {
   const { print, json } = options
   const sources = [{ kind: 'folder', name: 'inbox', path: 'inbox', pollSeconds: 1 }]
   const profile = { companyCodes: ['BENCH'], timeZone: 'America/Detroit', sources }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { receiptSchema } from '../../schemas/receipt.js'
 import type { Rig } from '../rig.js'
 import type { SentFile } from './actors/feeder.js'
-import { describe, judge, look } from './sight.js'
+import { describeSights, judge, look } from './sight.js'
 
 export interface Acknowledgements {
   /** Acknowledged files whose rows were not in the store, in words. */
@@ -27,7 +27,7 @@ export function createAcknowledgements(rig: Rig, files: readonly SentFile[]): Ac
       const family = files.filter((one) => one.family === file.family)
       const judged = sights === undefined ? undefined : judge(sights, family)
       if (sights !== undefined && (judged === 'nothing' || judged === 'partly')) {
-        missing.push(describe(sights, family))
+        missing.push(describeSights(sights, family))
       }
       if (sights !== undefined) return
       await sleep(restMs)

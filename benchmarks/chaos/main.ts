@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { Command, InvalidArgumentError } from 'commander'
-import { render } from './result.js'
+import { renderResult } from './result.js'
 import { chaos } from './run.js'
 
 const program = new Command('chaos')
@@ -13,8 +13,8 @@ const program = new Command('chaos')
   .option('--keep', 'keep the data folder when something is wrong', false)
   .action(async ({ kills, seed, json, keep }) => {
     const say = (line: string) => void process.stderr.write(`${line}\n`)
-    const result = await chaos({ kills, seed, keeps: keep, say })
-    for (const line of render(result)) process.stdout.write(`${line}\n`)
+    const result = await chaos({ kills, seed, readerRestMs: 60, keeps: keep, say })
+    for (const line of renderResult(result)) process.stdout.write(`${line}\n`)
     if (json) writeFileSync(json, `${JSON.stringify(result, undefined, 2)}\n`)
     process.exit(result.isGood ? 0 : 1)
   })

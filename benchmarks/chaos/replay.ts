@@ -1,5 +1,5 @@
 import type { SentFile } from './actors/feeder.js'
-import { heldIn, isSame, noSum, plus, type Sum, type Value } from './sums.js'
+import { heldIn, isSameValue, noSum, plus, type RowSum, type Value } from './sums.js'
 
 /** A file that was published, as the ledger has it. */
 export interface Published {
@@ -8,17 +8,17 @@ export interface Published {
 }
 
 /** What the receipt of a published file must say. */
-export interface Outcome extends Published {
-  readonly read: Sum
-  readonly accepted: Sum
-  readonly duplicate: Sum
-  readonly superseded: Sum
-  readonly rejected: Sum
-  readonly restated: Sum
+export interface ExpectedReceipt extends Published {
+  readonly read: RowSum
+  readonly accepted: RowSum
+  readonly duplicate: RowSum
+  readonly superseded: RowSum
+  readonly rejected: RowSum
+  readonly restated: RowSum
 }
 
 export interface Replayed {
-  readonly outcomes: readonly Outcome[]
+  readonly outcomes: readonly ExpectedReceipt[]
   /** Current reads by meter and start. */
   readonly reads: ReadonlyMap<string, Value>
   /** Meter, start, old and new millionths, old and new file id, with tabs between. */
@@ -39,7 +39,7 @@ interface Current {
 export function replay(published: readonly Published[]): Replayed {
   const current = new Map<string, Current>()
   const restatements: string[] = []
-  const outcomes = published.map(({ arrival, file }): Outcome => {
+  const outcomes = published.map(({ arrival, file }): ExpectedReceipt => {
     const { reads, ...held } = heldIn(file)
     let { duplicate, superseded } = held
     let accepted = noSum
@@ -47,7 +47,7 @@ export function replay(published: readonly Published[]): Replayed {
     for (const [key, value] of reads) {
       const { micros } = value
       const before = current.get(key)
-      if (before !== undefined && isSame(before.value, value)) {
+      if (before !== undefined && isSameValue(before.value, value)) {
         duplicate = plus(duplicate, micros)
         current.set(key, { ...before, said: Math.max(before.said, arrival) })
       } else if (before !== undefined && before.said > arrival) {

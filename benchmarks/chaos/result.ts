@@ -41,7 +41,7 @@ export interface ChaosResult {
   readonly isGood: boolean
 }
 
-export interface Gathered {
+export interface ChaosFindings {
   readonly seed: number
   readonly seconds: number
   readonly looks: number
@@ -59,7 +59,7 @@ export interface Gathered {
 
 const wrongsMax = 5
 
-export function toResult(gathered: Gathered): ChaosResult {
+export function toResult(gathered: ChaosFindings): ChaosResult {
   const { killer, files, comparison, wrongs, ownWrongs, missing } = gathered
   const moments: Record<string, number> = {}
   for (const { moment } of killer.kills) moments[moment] = (moments[moment] ?? 0) + 1
@@ -104,7 +104,7 @@ export function toResult(gathered: Gathered): ChaosResult {
 }
 
 /** The result for people; the line of zeros is the one that counts. */
-export function render(result: ChaosResult): readonly string[] {
+export function renderResult(result: ChaosResult): readonly string[] {
   const kills = targets.map((target) => `${target} ${result.kills[target]}`).join(', ')
   const moments = Object.entries(result.moments).map(([moment, count]) => `${moment} ${count}`)
   return [

@@ -4,15 +4,17 @@ import { createAcknowledgements } from './acknowledgements.js'
 import { createFeeder, type Feeder } from './actors/feeder.js'
 import { createKiller, type Killer } from './actors/killer.js'
 import { createReaders } from './actors/readers.js'
-import { createRegistrar, type Registrar } from './actors/registrar.js'
+import { type CustomerCalls, createCustomerCalls } from './actors/registrar.js'
 import { createRemotes, type Remotes } from './actors/remotes.js'
-import { arrivalsOf, compare } from './compare/compare.js'
+import { arrivalsOf, compareWithReplay } from './compare/compare.js'
 import { chaosZone } from './plan.js'
 import { type ChaosResult, toResult } from './result.js'
 
 export interface ChaosOptions {
   readonly kills: number
   readonly seed: number
+  /** Milliseconds that a reader waits before it looks again. */
+  readonly readerRestMs: number
   /** Keep the data folder of a run that went wrong. */
   readonly keeps: boolean
   readonly say: (line: string) => void
@@ -22,7 +24,7 @@ const filesInFlightMax = 4
 const filesForEachKill = 1.2
 /** A source that could not be reached for a while is asked again up to two minutes later. */
 const endMsMax = 240_000
-const lookMs = 100
+const lookMs = 500
 
 const inbox = { kind: 'folder', name: 'inbox', path: 'inbox', pollSeconds: 1, settlePolls: 2 }
 
@@ -56,9 +58,13 @@ async function harm(remotes: Remotes, options: ChaosOptions, from: number): Prom
   try {
     const feeder = await createFeeder(rig, remotes, options.seed)
     const { files } = feeder
-    const readers = createReaders(rig, files, { seed: options.seed, count: 2 })
+    const readers = createReaders(rig, files, {
+      seed: options.seed,
+      count: 2,
+      restMs: options.readerRestMs,
+    })
     const acknowledgements = createAcknowledgements(rig, files)
-    const registrar = createRegistrar(rig, files)
+    const registrar = createCustomerCalls(rig, files)
     const killer = createKiller(rig, options.seed)
     await Promise.all([feed(feeder, killer, options), murder(killer, options)])
     await remotes.rest()
@@ -67,7 +73,7 @@ async function harm(remotes: Remotes, options: ChaosOptions, from: number): Prom
     await feeder.sendNext('submit')
     await untilEnded(rig, feeder, registrar)
     await Promise.all([readers, acknowledgements, feeder, registrar].map((one) => one.close()))
-    const comparison = await compare(rig, files, registrar)
+    const comparison = await compareWithReplay(rig, files, registrar)
     const result = toResult({
       seed: options.seed,
       seconds: (performance.now() - from) / 1_000,
@@ -107,7 +113,7 @@ async function murder(killer: Killer, options: ChaosOptions): Promise<void> {
 }
 
 /** Until files are acknowledged, arrivals settled and customers known, or the time is up. */
-async function untilEnded(rig: Rig, feeder: Feeder, registrar: Registrar): Promise<void> {
+async function untilEnded(rig: Rig, feeder: Feeder, registrar: CustomerCalls): Promise<void> {
   const until = performance.now() + endMsMax
   while (performance.now() < until) {
     const arrivals = await arrivalsOf(rig).catch(() => undefined)

@@ -3,10 +3,10 @@ import { Fault } from '../../schemas/fault.js'
 import { parseTotal } from '../../schemas/quantity.js'
 import type { SentFile } from './actors/feeder.js'
 import { movedMeter } from './compare/sent-rows.js'
-import type { Sum } from './sums.js'
+import type { RowSum } from './sums.js'
 
 /** What one query shows of a family of files: rows and energy by the file that they came in. */
-export interface Sight extends Sum {
+export interface Sight extends RowSum {
   readonly fileId: string
 }
 
@@ -41,7 +41,7 @@ export async function look(store: Store, file: SentFile): Promise<readonly Sight
 export async function lookRegistered(
   store: Store,
   file: SentFile,
-): Promise<ReadonlyMap<string, Sum> | undefined> {
+): Promise<ReadonlyMap<string, RowSum> | undefined> {
   const meters = file.usage.meters.slice(0, movedMeter).map(({ meterId }) => meterId)
   try {
     const rows = await store.rows<{ meter_id: string; rows: string; quantity: string }>({
@@ -62,7 +62,7 @@ export async function lookRegistered(
 }
 
 /** Whether every registered meter shows what one and the same file of the family gives it. */
-export function isWhole(sights: ReadonlyMap<string, Sum>, family: readonly SentFile[]): boolean {
+export function isWhole(sights: ReadonlyMap<string, RowSum>, family: readonly SentFile[]): boolean {
   return (
     sights.size === 0 ||
     family.some(({ wholeByMeter }) =>
@@ -91,7 +91,7 @@ export function judge(
   return isOurs && whole !== undefined ? whole : 'partly'
 }
 
-export function describe(sights: readonly Sight[], family: readonly SentFile[]): string {
+export function describeSights(sights: readonly Sight[], family: readonly SentFile[]): string {
   const shown = sights.map(
     (one) => `${one.rows} rows, ${one.micros} micros of ${one.fileId.slice(0, 8) || 'no file'}`,
   )

@@ -2,14 +2,14 @@ import { hasQuantity, sentRows } from './compare/sent-rows.js'
 import type { PlannedFile } from './plan.js'
 
 /** Rows and their quantity in millionths of a unit. */
-export interface Sum {
+export interface RowSum {
   readonly rows: number
   readonly micros: bigint
 }
 
-export const noSum: Sum = { rows: 0, micros: 0n }
+export const noSum: RowSum = { rows: 0, micros: 0n }
 
-export function plus(sum: Sum, micros: bigint): Sum {
+export function plus(sum: RowSum, micros: bigint): RowSum {
   return { rows: sum.rows + 1, micros: sum.micros + micros }
 }
 
@@ -20,7 +20,7 @@ export interface Value {
   readonly micros: bigint
 }
 
-export function isSame(a: Value, b: Value): boolean {
+export function isSameValue(a: Value, b: Value): boolean {
   return (
     a.micros === b.micros &&
     a.accountNumber === b.accountNumber &&
@@ -30,10 +30,10 @@ export function isSame(a: Value, b: Value): boolean {
 
 /** What a file holds: its rows by what becomes of them within the file, and the reads that survive. */
 export interface Held {
-  readonly read: Sum
-  readonly rejected: Sum
-  readonly duplicate: Sum
-  readonly superseded: Sum
+  readonly read: RowSum
+  readonly rejected: RowSum
+  readonly duplicate: RowSum
+  readonly superseded: RowSum
   /** By meter and start, epoch seconds, with a tab between. */
   readonly reads: ReadonlyMap<string, Value>
 }
@@ -60,14 +60,14 @@ export function heldIn(file: PlannedFile): Held {
   let superseded = noSum
   for (const [key, values] of earlier) {
     for (const value of values) {
-      if (isSame(value, reads.get(key) as Value)) duplicate = plus(duplicate, value.micros)
+      if (isSameValue(value, reads.get(key) as Value)) duplicate = plus(duplicate, value.micros)
       else superseded = plus(superseded, value.micros)
     }
   }
   return { read, rejected, duplicate, superseded, reads }
 }
 
-export function total(values: Iterable<Value>): Sum {
+export function total(values: Iterable<Value>): RowSum {
   let sum = noSum
   for (const { micros } of values) sum = plus(sum, micros)
   return sum

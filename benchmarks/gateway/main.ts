@@ -14,7 +14,7 @@ export interface GatewayBenchmark {
 }
 
 /** What `--json` writes: medians of responses per second, milliseconds, ratios. */
-export interface GatewayFigures {
+export interface GatewayBenchmarkFigures {
   readonly bareRps: number
   readonly loginWarmRps: number
   readonly loginColdRps: number
@@ -56,7 +56,7 @@ type ContestName = keyof typeof contests
  * Drives each server in turn, round by round, so that other load on the machine affects all of them.
  * Any response other than 200 ends the run: a fast failure is not fast.
  */
-export async function gateway(options: GatewayBenchmark): Promise<GatewayFigures> {
+export async function measureGateway(options: GatewayBenchmark): Promise<GatewayBenchmarkFigures> {
   const { print, rounds } = options
   print(`signing ${grouped(options.tokens)} tokens, starting the servers`)
   print('estimate: warm 0.8 of bare, 4 us of work in addition to 10')
@@ -103,7 +103,9 @@ function renderRound(round: number, name: string, { rps, p50Ms, p99Ms }: WrkFigu
   return `${which} ${name.padEnd(20)} ${grouped(Math.round(rps)).padStart(9)} /s  ${latency}`
 }
 
-function summarize(figures: ReadonlyMap<ContestName, readonly WrkFigures[]>): GatewayFigures {
+function summarize(
+  figures: ReadonlyMap<ContestName, readonly WrkFigures[]>,
+): GatewayBenchmarkFigures {
   const of = (name: ContestName, key: 'rps' | 'p99Ms') =>
     median((figures.get(name) ?? []).map((one) => one[key]))
   const ratio = (a: ContestName, b: ContestName) =>

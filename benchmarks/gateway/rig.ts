@@ -10,10 +10,7 @@ import { createOfficeServer } from '../../infra/demo/back-office/server.js'
 import type { OfficeOptions } from '../../infra/demo/office.js'
 import { openHome } from '../../infra/stack/home.js'
 import { createChild } from '../../infra/stack/processes/child.js'
-import {
-  createGatewayProcess,
-  type GatewayDetail,
-} from '../../infra/stack/processes/gateway-process.js'
+import { createGatewayProcess, type GatewayDetail } from '../../infra/stack/processes/programs.js'
 import { startStack } from '../../infra/stack/stack.js'
 import { createLog } from '../../infra/telemetry/log.js'
 import { createQueues } from '../../pipeline/queues/bullmq.js'
@@ -21,10 +18,10 @@ import { parseProfile } from '../../schemas/settings/profile.js'
 import type { BenchServer } from './server-process.js'
 import { people, signTokens } from './tokens.js'
 
-export type Target = 'bare' | 'limit' | 'fastifyCold' | 'fastifyWarm' | 'warm' | 'cold'
+export type ServerName = 'bare' | 'limit' | 'fastifyCold' | 'fastifyWarm' | 'warm' | 'cold'
 
 export interface GatewayRig {
-  readonly urls: Readonly<Record<Target, string>>
+  readonly urls: Readonly<Record<ServerName, string>>
   readonly scripts: Scripts
   readonly token: string
   readonly cisUrl: string
@@ -98,7 +95,7 @@ export async function createGatewayRig(tokenCount: number): Promise<GatewayRig> 
 /** The store, the queue and the CIS that real gateways run with. */
 async function startGateways(folder: string, issuer: string, closers: (() => Promise<unknown>)[]) {
   const home = openHome(join(folder, 'data'))
-  const cis = await createChild<OfficeOptions>({
+  const cis = await createChild<OfficeOptions, string>({
     name: 'cis',
     program: 'back-office',
     options: { system: 'cis', port: 0, ...people },

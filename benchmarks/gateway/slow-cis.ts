@@ -38,7 +38,7 @@ interface Round {
  * Logins at an even pace, of which some go on beside 2,000 customer calls that come at once and wait
  * 200 ms each for the CIS. Fewer than 2,000 answers, or one that is no 200, end the run.
  */
-export async function slowCis(options: SlowCisBenchmark): Promise<SlowCisFigures> {
+export async function measureSlowCis(options: SlowCisBenchmark): Promise<SlowCisFigures> {
   const { print, rounds, json } = options
   print(`login beside ${grouped(burstCount)} customer calls at once, the CIS ${slowMs} ms slow`)
   print('estimate: 1.6 s for the calls, 256 to the CIS at once; login waits for their work only')

@@ -5,9 +5,8 @@ import { createQueues } from '../../pipeline/queues/bullmq.js'
 import { createStore, type Statement, type Store } from '../../pipeline/store/clickhouse.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { statementText } from '../../test/rig/statement-text.js'
-import { verdict } from '../check/check.js'
 import { createRig, type Rig } from '../rig.js'
-import { median } from '../usage/figures.js'
+import { median, verdict } from '../usage/figures.js'
 import { daysOfReads, type Filling, fill } from './fill.js'
 
 export interface PageBenchOptions extends Filling {
@@ -25,7 +24,7 @@ const countsMax = 3
  * page takes, alone and all at once as when the page is opened, and each of their statements beside
  * bare counts of the tables that it reads.
  */
-export async function page(options: PageBenchOptions): Promise<void> {
+export async function measurePage(options: PageBenchOptions): Promise<void> {
   const { files, jobs, meters, rounds, print } = options
   const profile = { companyCodes: ['BENCH'], timeZone: 'America/Detroit' }
   const rig = await createRig({ name: 'page', profile, say: print })

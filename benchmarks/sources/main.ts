@@ -49,7 +49,7 @@ type Runner = () => Promise<{
  * Fetches one usage file from OpenSSH's server, as `sftp -b` does, and from an S3 server, as the SDK
  * does, in turn. Ours is on the disk when it has come; the others' is not.
  */
-export async function sources(options: SourcesBenchmark): Promise<SourcesFigures> {
+export async function measureSources(options: SourcesBenchmark): Promise<SourcesFigures> {
   const { print, json } = options
   const folder = mkdtempSync(join(tmpdir(), 'tieline-bench-sources-'))
   const closers: (() => Promise<void>)[] = []
@@ -143,9 +143,7 @@ function sftpSettings(sshd: Sshd, path: string) {
     name: 'bench',
     host: '127.0.0.1',
     port: sshd.port,
-    user: sshd.user,
-    key: { file: sshd.keyPath },
-    hostKeys: [sshd.fingerprint],
+    ...sshd.login,
     path,
   })
 }

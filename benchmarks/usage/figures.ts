@@ -132,3 +132,8 @@ export function verdicts(figures: UsageFigures): readonly string[] {
         ]),
   ]
 }
+
+/** A figure beside the limit that it must reach. */
+export function verdict(text: string, isReached: boolean, limit: number): string {
+  return `${text}  ${isReached ? 'reached' : 'MISSED'}: ${limit}`
+}

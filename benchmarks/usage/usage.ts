@@ -12,7 +12,7 @@ import { runNaively } from './run-naively.js'
 import { createThroughTieline, type Passage, type ThroughTieline } from './through-tieline.js'
 import { measureWatching } from './watching.js'
 
-export interface UsageOptions {
+export interface UsageBenchmark {
   readonly customers: number
   readonly rounds: number
   /** Share of unusable rows of the measured file. */
@@ -43,7 +43,7 @@ const restMs = 1_000
  * Loads one day of 15-minute reads in three ways, interleaved, and prints medians, ratios, peak
  * memory and what a file costs in addition to its rows.
  */
-export async function usage(options: UsageOptions): Promise<UsageFigures> {
+export async function measureUsage(options: UsageBenchmark): Promise<UsageFigures> {
   const { print } = options
   const usage = { intervals: { Electric: [900, 'day'] } }
   const profile = { companyCodes: ['BENCH'], timeZone, usage }
@@ -58,7 +58,7 @@ export async function usage(options: UsageOptions): Promise<UsageFigures> {
   }
 }
 
-async function measure(rig: Rig, options: UsageOptions): Promise<UsageFigures> {
+async function measure(rig: Rig, options: UsageBenchmark): Promise<UsageFigures> {
   const { print, customers, rounds } = options
   const clean = await writeFile(rig, 'clean', { customers, bad: 0 })
   const bad = options.bad > 0 ? await writeFile(rig, 'bad', { customers, bad: options.bad }) : clean

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { followChain } from '../../pipeline/ledger/audit.js'
-import { createStore } from '../../pipeline/store/clickhouse.js'
 import type { Context } from '../commands/context.js'
 import { printable } from '../commands/output/table.js'
 import { readProblems } from '../operations/problems.js'
+import { withStore } from '../stack/connections.js'
 import { openHome } from '../stack/home.js'
 import { readRun } from '../stack/run-state.js'
 import { attachStack } from '../stack/stack.js'
@@ -15,17 +15,26 @@ export const fileChecks: readonly Check[] = [
   { name: 'audit log', look: auditLog },
 ]
 
-async function files({ homePath, external }: Context): Promise<CheckResult> {
+const notChecked = good('not checked: no stack is running on this data folder')
+
+function attachedTo({ homePath, external }: Context) {
   const path = resolve(homePath)
-  const attached = readRun({ path }) && attachStack(openHome(path), external)
-  if (attached === undefined) return good('not checked: no stack is running on this data folder')
+  return readRun({ path }) && attachStack(openHome(path), external)
+}
+
+async function files(context: Context): Promise<CheckResult> {
+  const attached = attachedTo(context)
+  if (attached === undefined) return notChecked
   const { waiting, quarantined, away } = await readProblems({
     ...attached,
     profile: attached.run.profile,
   })
   if (away.length > 0) {
     const lines = away.map(({ code, detail }) => `${code}: ${detail}`)
-    return bad(lines.join('\n'), `bring it back, see ${path}/logs; files wait until it responds`)
+    return bad(
+      lines.join('\n'),
+      `bring it back, see ${resolve(context.homePath)}/logs; files wait until it responds`,
+    )
   }
   const lines = [
     ...waiting.map(
@@ -41,19 +50,13 @@ async function files({ homePath, external }: Context): Promise<CheckResult> {
 }
 
 /** Verifies the hash chain; the hash of the last entry detects a truncated log. */
-async function auditLog({ homePath, external }: Context): Promise<CheckResult> {
-  const path = resolve(homePath)
-  const attached = readRun({ path }) && attachStack(openHome(path), external)
-  if (attached === undefined) return good('not checked: no stack is running on this data folder')
-  const store = createStore(attached.store)
-  try {
-    const { entries, hash, broken } = await followChain(store)
-    if (broken === undefined) return good(`${entries} entries, last hash ${hash}`)
-    return bad(
-      `entry ${broken.number} of audit_log ${broken.what}`,
-      'find out who can write to the database, and compare the log with a backup',
-    )
-  } finally {
-    await store.close()
-  }
+async function auditLog(context: Context): Promise<CheckResult> {
+  const attached = attachedTo(context)
+  if (attached === undefined) return notChecked
+  const { entries, hash, broken } = await withStore(attached.store, followChain)
+  if (broken === undefined) return good(`${entries} entries, last hash ${hash}`)
+  return bad(
+    `entry ${broken.number} of audit_log ${broken.what}`,
+    'find out who can write to the database, and compare the log with a backup',
+  )
 }

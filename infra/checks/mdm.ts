@@ -1,6 +1,6 @@
 import { createRestMdm } from '../../api/mdm/rest.js'
 import { Fault } from '../../schemas/fault.js'
-import { toUsageText } from '../../schemas/history.js'
+import { toUsageText } from '../../schemas/gateway/history.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { addDays } from '../../schemas/time/zone.js'
 import type { Context } from '../commands/context.js'

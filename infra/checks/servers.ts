@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { createStore } from '../../pipeline/store/clickhouse.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
@@ -11,6 +10,7 @@ import { packageRoot } from '../package-root.js'
 import { checkRedis } from '../redis/ask.js'
 import { findProgram } from '../redis/install.js'
 import { externalRedis, externalStore, withoutPassword } from '../stack/addresses.js'
+import { withStore } from '../stack/connections.js'
 import { profilePathOf, readProfile } from '../stack/profile-file.js'
 import { collectSecrets } from '../stack/secrets.js'
 import { bad, type Check, type CheckResult, good, warning } from './check.js'
@@ -51,13 +51,10 @@ async function redis({ external }: Context): Promise<CheckResult> {
 async function clickhouse({ external }: Context): Promise<CheckResult> {
   const addresses = externalStore(external, 'default')
   if (addresses === undefined) return embeddedEngine()
-  const store = createStore(addresses.store)
-  try {
-    const [row] = await store.rows<{ version: string }>({ sql: sql`SELECT version() AS version` })
-    return good(`CLICKHOUSE_URL ${addresses.store.url} OK, version ${row?.version}`)
-  } finally {
-    await store.close()
-  }
+  const [row] = await withStore(addresses.store, (store) =>
+    store.rows<{ version: string }>({ sql: sql`SELECT version() AS version` }),
+  )
+  return good(`CLICKHOUSE_URL ${addresses.store.url} OK, version ${row?.version}`)
 }
 
 /** Loads the engine in its own process: a crash in native code ends only that process. */

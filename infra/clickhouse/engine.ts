@@ -32,24 +32,21 @@ interface RawInsert {
   readonly bytesWritten: number
 }
 
-export interface QueryOutcome {
+/** What a statement did; the result of an INSERT is empty. */
+export interface StatementOutcome {
   readonly bytes: Buffer
   readonly elapsedNs: number
-  readonly resultRows: number
-  readonly resultBytes: number
-}
-
-export interface InsertOutcome {
-  readonly elapsedNs: number
-  readonly writtenRows: number
-  readonly writtenBytes: number
+  readonly isInsert: boolean
+  /** Rows of the result, or rows written, and their bytes. */
+  readonly rows: number
+  readonly rowBytes: number
 }
 
 /** A connection with its own settings, parameters and temporary tables; runs one statement at a time. */
 export interface Connection {
-  query(sql: string, format: string): Promise<QueryOutcome>
+  query(sql: string, format: string): Promise<StatementOutcome>
   /** Runs any INSERT; `data` follows its FORMAT clause and may be empty. */
-  insert(sql: string, data: Buffer): Promise<InsertOutcome>
+  insert(sql: string, data: Buffer): Promise<StatementOutcome>
   statementCount(sql: string): Promise<number>
   /** Must not be called while a statement runs: the engine would abort the process. */
   close(): void
@@ -86,16 +83,19 @@ function connectionOf(addon: Addon, handle: object): Connection {
       return {
         bytes: Buffer.from(raw.bytes.buffer, raw.bytes.byteOffset, raw.bytes.byteLength),
         elapsedNs: Math.round(raw.elapsed * 1e9),
-        resultRows: raw.rowsRead,
-        resultBytes: raw.bytesRead,
+        isInsert: false,
+        rows: raw.rowsRead,
+        rowBytes: raw.bytesRead,
       }
     },
     insert: async (sql, data) => {
       const raw = await addon.InsertRawAsyncConnection(handle, sql, data, false)
       return {
+        bytes: Buffer.alloc(0),
         elapsedNs: Math.round(raw.elapsed * 1e9),
-        writtenRows: raw.rowsWritten,
-        writtenBytes: raw.bytesWritten,
+        isInsert: true,
+        rows: raw.rowsWritten,
+        rowBytes: raw.bytesWritten,
       }
     },
     statementCount: async (sql) => (await addon.DurableClassifyAsync(handle, sql)).statementCount,

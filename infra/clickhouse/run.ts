@@ -1,4 +1,4 @@
-import type { Connection, InsertOutcome } from './engine.js'
+import type { Connection, StatementOutcome } from './engine.js'
 import type { Role } from './http/auth.js'
 import { type Body, spooled } from './http/body.js'
 import type { Call } from './http/call.js'
@@ -124,9 +124,9 @@ async function runInsert(context: RunContext, work: Execution, body: Body): Prom
   }
 }
 
-const nothingWritten = { writtenRows: 0, writtenBytes: 0, elapsedNs: 0 }
+const nothingWritten = { isInsert: true, rows: 0, rowBytes: 0, elapsedNs: 0 }
 
-function finishInsert(reply: Reply, outcome: InsertOutcome): Rest {
+function finishInsert(reply: Reply, outcome: Omit<StatementOutcome, 'bytes'>): Rest {
   reply.set('X-ClickHouse-Summary', summaryOf(outcome))
   return undefined
 }

@@ -1,6 +1,6 @@
 /** Limits concurrent holders; the others wait in order of arrival. */
 export interface Semaphore {
-  /** Resolves with the function that releases the permit. */
+  /** Resolves with the function that releases the permit, to be called once. */
   acquire(): Promise<() => void>
 }
 
@@ -12,19 +12,11 @@ export function createSemaphore(count: number): Semaphore {
     if (next === undefined) free++
     else next()
   }
-  const releaseOnce = (): (() => void) => {
-    let isReleased = false
-    return () => {
-      if (isReleased) return
-      isReleased = true
-      release()
-    }
-  }
   return {
     acquire: async () => {
       if (free > 0) free--
       else await new Promise<void>((resolve) => waiting.push(resolve))
-      return releaseOnce()
+      return release
     },
   }
 }

@@ -4,17 +4,36 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Engine, openEngine } from './engine.js'
+import type { Credentials } from './http/auth.js'
 import { createPipes } from './pipes.js'
-import type { EngineOptions, EngineReport } from './report.js'
 import { createSemaphore } from './semaphore.js'
 import { createFront } from './serve.js'
 import { createSessions, freshLease } from './sessions.js'
 
+/** First message of the parent; secrets are sent this way, never by argv. */
+export interface EngineOptions {
+  readonly dataPath: string
+  readonly port: number
+  readonly writer: Credentials
+  readonly reader: Credentials
+  readonly memoryBytesMax: number
+  /** Removed with all data when the engine is closed or its parent ends. */
+  readonly temporaryPath?: string | undefined
+}
+
+export type EngineReport =
+  | { readonly kind: 'listening'; readonly port: number }
+  | { readonly kind: 'failed'; readonly code: string; readonly detail: string }
+
 /** Concurrent statements; the rest of libuv's 64 threads serve files and KILL. */
 const statementsMax = 56
 
-process.once('message', (options) => {
-  serve(options as EngineOptions).catch((error: unknown) => {
+let temporaryPath: string | undefined
+
+process.once('message', (message) => {
+  const options = message as EngineOptions
+  temporaryPath = options.temporaryPath
+  serve(options).catch((error: unknown) => {
     report({ kind: 'failed', code: codeOf(error), detail: String(error) })
     setTimeout(die, 200)
   })
@@ -57,7 +76,8 @@ async function serve(options: EngineOptions): Promise<void> {
   })
   process.once('message', () => {
     server.close()
-    drain(front.open).finally(die)
+    if (temporaryPath === undefined) drain(front.open).finally(die)
+    else die()
   })
 }
 
@@ -83,5 +103,14 @@ function codeOf(error: unknown): string {
 
 /** The engine's threads would hang a normal exit, and its data do not need one. */
 function die(): void {
-  setImmediate(() => process.kill(process.pid, 'SIGKILL'))
+  setImmediate(() => {
+    try {
+      // Threads of the engine may still write.
+      if (temporaryPath !== undefined) {
+        rmSync(temporaryPath, { recursive: true, force: true, maxRetries: 5 })
+      }
+    } finally {
+      process.kill(process.pid, 'SIGKILL')
+    }
+  })
 }

@@ -1,12 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdirSync, realpathSync } from 'node:fs'
+import { mkdirSync, realpathSync, rmSync } from 'node:fs'
+import { totalmem } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Fault } from '../../schemas/fault.js'
-import { supervise } from '../stack/processes/supervise.js'
+import { type Claim, claimantOf, claimFolder } from '../stack/claim.js'
+import { endLeftover, rememberServer } from '../stack/processes/leftover.js'
+import { type Supervised, supervise } from '../stack/processes/supervise.js'
 import type { Credentials } from './http/auth.js'
-import { type Lock, lockFolder } from './lock.js'
-import type { EngineOptions, EngineReport } from './report.js'
+import type { EngineOptions, EngineReport } from './server.js'
 import { defaultPace, type WatchdogPace, watch } from './watchdog.js'
 
 export interface ClickHouseOptions {
@@ -18,29 +20,33 @@ export interface ClickHouseOptions {
   readonly reader: Credentials
   /** The engine's memory limit over all queries (max_server_memory_usage). */
   readonly memoryBytesMax: number
-  readonly onEvent?: (event: ClickHouseEvent) => void
+  /**
+   * Removed with all data when the engine is closed, which then ends running statements, or when
+   * this process ends in any way.
+   */
+  readonly temporaryPath?: string
+  /** Called with a log message when the engine ends, restarts or hangs, and with its output. */
+  readonly onEvent?: (event: string) => void
   /** Interval, time-out and tolerated misses of the watchdog. */
   readonly watchdog?: WatchdogPace
 }
 
-export type ClickHouseEvent =
-  | { readonly kind: 'started'; readonly pid: number; readonly port: number }
-  | { readonly kind: 'restarted'; readonly pid: number; readonly port: number }
-  | { readonly kind: 'exited'; readonly code: number | null; readonly signal: string | null }
-  | { readonly kind: 'hung'; readonly pid: number }
-  | { readonly kind: 'log'; readonly line: string }
-
-export interface EmbeddedClickHouse {
+export interface EmbeddedClickHouse extends Supervised {
   readonly url: string
   readonly port: number
-  pid(): number | undefined
-  /** Sends SIGKILL, for tests and chaos; the supervisor restarts the engine. */
-  kill(): Promise<void>
-  /** Lets running statements finish, then stops the engine. */
-  close(): Promise<void>
 }
 
+/** Half of the memory of the machine or container, at least 1 GiB. */
+export function engineMemoryBytesMax(): number {
+  const constrained = process.constrainedMemory() ?? 0
+  const bytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
+  return Math.max(engineMemoryBytesMin, Math.floor(bytes / 2))
+}
+
+const engineMemoryBytesMin = 1024 ** 3
 const readyMsMax = 120_000
+/** An engine that hangs does not notice that its parent has ended. */
+const pidName = 'clickhouse.pid'
 const stopMsMax = 30_000
 const outputLengthMax = 2000
 /** The engine's output may arrive shortly after the report of its failure. */
@@ -54,38 +60,40 @@ const outputMs = 50
 export async function createClickHouse(options: ClickHouseOptions): Promise<EmbeddedClickHouse> {
   mkdirSync(options.dataPath, { recursive: true, mode: 0o700 })
   const dataPath = realpathSync(options.dataPath)
-  const lock = await lockFolder(dataPath)
+  const claim = await claimFolder(dataPath).catch(async (cause: unknown) => {
+    const owner = `process ${await claimantOf(dataPath)}`
+    const detail = `${owner} is already using ${dataPath}; stop it first`
+    throw new Fault('ALREADY_RUNNING', detail, { cause })
+  })
   try {
-    return await startLocked({ ...options, dataPath }, lock)
+    await endLeftover(join(dataPath, pidName), 0)
+    return await startClaimed({ ...options, dataPath }, claim)
   } catch (error) {
-    lock.release()
+    await claim.release()
     throw error
   }
 }
 
-async function startLocked(options: ClickHouseOptions, lock: Lock): Promise<EmbeddedClickHouse> {
-  const onEvent = options.onEvent ?? (() => undefined)
+async function startClaimed(options: ClickHouseOptions, claim: Claim): Promise<EmbeddedClickHouse> {
+  const { onEvent = () => undefined } = options
+  const pidPath = join(options.dataPath, pidName)
   let port = options.port
-  let child: ChildProcess | undefined
-  let startCount = 0
   let readyPid: number | undefined
   const supervised = await supervise({
     name: 'ClickHouse',
     start: () => {
-      child = startChild({ ...options, port }, onEvent)
-      if (child.pid !== undefined) lock.setEngine(child.pid)
+      const child = startChild({ ...options, port }, onEvent)
+      rememberServer(pidPath, child.pid)
       return child
     },
-    ready: async (started) => {
-      port = await untilListening(started)
-      readyPid = started.pid
-      const kind = startCount++ === 0 ? 'started' : 'restarted'
-      onEvent({ kind, pid: started.pid as number, port })
+    ready: async (child) => {
+      port = await untilListening(child)
+      readyPid = child.pid
     },
-    stop: (stopped) => void stopped.send({ kind: 'close' }, () => undefined),
+    stop: (child) => void child.send({ kind: 'close' }, () => undefined),
     readyMsMax,
     stopMsMax,
-    onEvent: (line) => onEvent({ kind: 'log', line }),
+    onEvent,
   })
   const url = `http://127.0.0.1:${port}`
   const watchdog = watch({
@@ -94,25 +102,19 @@ async function startLocked(options: ClickHouseOptions, lock: Lock): Promise<Embe
     credentials: options.writer,
     pace: options.watchdog ?? defaultPace,
     onHang: (pid) => {
-      onEvent({ kind: 'hung', pid })
-      supervised.kill()
+      onEvent(`ClickHouse (pid ${pid}) does not respond; killing it`)
+      void supervised.kill()
     },
   })
   return {
+    ...supervised,
     url,
     port,
-    pid: supervised.pid,
-    kill: async () => {
-      const killed = child
-      if (killed === undefined || supervised.pid() === undefined) return
-      const exited = once(killed, 'exit')
-      supervised.kill()
-      await exited
-    },
     close: async () => {
       watchdog.stop()
       await supervised.close()
-      lock.release()
+      rmSync(pidPath, { force: true })
+      await claim.release()
     },
   }
 }
@@ -121,11 +123,8 @@ async function startLocked(options: ClickHouseOptions, lock: Lock): Promise<Embe
 const threadPool = 'UV_THREADPOOL_SIZE=64'
 
 /** Detached, so that Ctrl-C reaches only the parent, which then stops the child gracefully. */
-function startChild(
-  options: ClickHouseOptions,
-  onEvent: (event: ClickHouseEvent) => void,
-): ChildProcess {
-  const { dataPath, port, writer, reader, memoryBytesMax } = options
+function startChild(options: ClickHouseOptions, onEvent: (event: string) => void): ChildProcess {
+  const { dataPath, port, writer, reader, memoryBytesMax, temporaryPath } = options
   const program = fileURLToPath(new URL('server.js', import.meta.url))
   const child = spawn('env', [threadPool, process.execPath, program], {
     detached: true,
@@ -134,11 +133,10 @@ function startChild(
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8')
     stream?.on('data', (text: string) => {
-      for (const line of text.split('\n').filter(Boolean)) onEvent({ kind: 'log', line })
+      for (const line of text.split('\n').filter(Boolean)) onEvent(line)
     })
   }
-  child.once('exit', (code, signal) => onEvent({ kind: 'exited', code, signal }))
-  const message: EngineOptions = { dataPath, port, writer, reader, memoryBytesMax }
+  const message: EngineOptions = { dataPath, port, writer, reader, memoryBytesMax, temporaryPath }
   child.send(message, () => undefined)
   return child
 }

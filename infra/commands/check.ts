@@ -1,11 +1,10 @@
 import { readdirSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
-import type { Checked } from '../../pipeline/check/checking.js'
-import { checkAll } from '../../pipeline/check/set.js'
+import { join } from 'node:path'
+import { check, toEntries } from '../../pipeline/check.js'
 import { Fault } from '../../schemas/fault.js'
 import { isToBeTaken } from '../../schemas/file-name.js'
 import { profilePathOf, readProfile } from '../stack/profile-file.js'
+import { withTemporaryStore } from '../stack/temporary-store.js'
 import { type Context, exitCodes } from './context.js'
 import { createBar } from './output/progress.js'
 import { renderChecked } from './output/receipts.js'
@@ -16,8 +15,9 @@ export interface CheckCommandOptions {
 }
 
 /**
- * Validates files in place with the rules of the receiver and without a server. Prints their
- * receipts and first rejected rows. The exit code is 2 when a file would be quarantined.
+ * Validates files in place as a load into an empty store would, in a store of its own that is removed
+ * at the end. Prints their receipts and first rejected rows. The exit code is 2 when a file would be
+ * quarantined.
  */
 export async function checkCommand(
   context: Context,
@@ -27,35 +27,19 @@ export async function checkCommand(
   const profilePath = profilePathOf(context.profilePath, context.homePath)
   const profile = readProfile(profilePath)
   context.say(`using profile ${profilePath}`)
+  const entries = await toEntries(files.flatMap(filesIn))
   const bar = createBar()
-  const paths = files.flatMap(filesIn)
-  let rowsBefore = 0
-  let rowsDone = 0
-  const checked = await checkAll(paths, profile, (path) => {
-    const bytesTotal = statSync(path, { throwIfNoEntry: false })?.size ?? 0
-    rowsBefore += rowsDone
-    rowsDone = 0
-    return {
-      profile,
-      folder: tmpdir(),
-      now: () => new Date(),
-      signal: context.ending,
-      onProgress: ({ bytes, rows }) => {
-        rowsDone = rows
-        const rowsLoaded = rowsBefore + rows
-        bar.update({ bytesDone: bytes, bytesTotal, rowsLoaded, status: basename(path) })
-      },
-    }
-  }).finally(bar.stop)
-  context.print(
-    options.json ? JSON.stringify(checked.map(shown), undefined, 2) : renderChecked(checked),
-  )
+  const { ending } = context
+  const checked = await withTemporaryStore({ profile, ending }, (temporary) =>
+    check(entries, {
+      ...temporary,
+      onProgress: ({ fileName, bytes, bytesTotal, rows }) =>
+        bar.update({ bytesDone: bytes, bytesTotal, rowsLoaded: rows, status: fileName }),
+    }),
+  ).finally(bar.stop)
+  context.print(options.json ? JSON.stringify(checked, undefined, 2) : renderChecked(checked))
   const isGood = checked.every(({ receipt }) => receipt.status === 'published')
   return isGood ? exitCodes.good : exitCodes.quarantined
-}
-
-function shown({ receipt, badRows }: Checked) {
-  return { receipt, badRows }
 }
 
 /** The file itself, or the files of a folder that a source would take, by name. */

@@ -1,21 +1,21 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createStore } from '../../pipeline/store/clickhouse.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { callGateway } from '../demo/calls.js'
 import { type Office, officeSections, startOffice } from '../demo/office.js'
 import { type DemoFile, demoFileNames, writeDemoFiles } from '../demo/utility.js'
+import { withStore } from '../stack/connections.js'
 import { type Home, openHome } from '../stack/home.js'
 import { demoProfilePath } from '../stack/profile-file.js'
-import { type Step, timed } from '../stack/servers.js'
+import { type StartStep, timed } from '../stack/servers.js'
 import type { Stack } from '../stack/stack.js'
 import { type Context, exitCodes } from './context.js'
 import { followFiles } from './output/follow.js'
 import { renderReceipts } from './output/receipts.js'
 import { bytesText, grouped } from './output/table.js'
 import { printResult } from './sql.js'
-import { describe, renderStep, startHere, untilAsked } from './up.js'
+import { describeStack, renderStep, startHere, untilAsked } from './up.js'
 import { type InUse, untilEnding } from './use-stack.js'
 
 const firstQuery = `SELECT local_day, count() AS meters, sum(quantity) AS kWh,
@@ -38,7 +38,7 @@ export async function demo(context: Context, options: { readonly once: boolean }
     name: 'back office',
     detail: ({ idp, cis, ami }: Office) => [idp, cis, ami].join(', '),
   }
-  const onStep = (one: Step) => context.print(renderStep(one))
+  const onStep = (one: StartStep) => context.print(renderStep(one))
   const office = await timed({ onStep }, step, () => startOffice(home))
   try {
     const profilePath = await writeProfile(context, home, office)
@@ -104,7 +104,7 @@ async function show(context: Context, stack: InUse): Promise<void> {
   context.print('A first query: the day on which daylight saving time ended has 25 hours\n')
   context.print(`${firstQuery}\n`)
   await printResult(stack, { statement: firstQuery, format: 'PrettyCompact' })
-  context.print(`\n${describe(stack)}`)
+  context.print(`\n${describeStack(stack)}`)
   const { path } = stack.home
   context.print(`\nTry     npx tieline sql "SELECT * FROM usage LIMIT 5" --home ${path}`)
   context.print(`        npx tieline status --home ${path}`)
@@ -129,7 +129,7 @@ async function sendFiles(context: Context, stack: InUse): Promise<void> {
       return `${files.length} in the inbox, ${grouped(rows)} rows, ${bytesText(bytes)}`
     },
   }
-  const onStep = (step: Step) => context.print(`${renderStep(step)}\n`)
+  const onStep = (step: StartStep) => context.print(`${renderStep(step)}\n`)
   await timed({ onStep }, written, () => writeDemoFiles(inbox, missing))
 }
 
@@ -147,16 +147,13 @@ async function arrivalsOf(
   stack: InUse,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
-  const store = createStore(stack.store)
-  try {
-    const found = await store.rows<{ file_name: string; arrival: number }>({
+  const found = await withStore(stack.store, (store) =>
+    store.rows<{ file_name: string; arrival: number }>({
       sql: sql`SELECT file_name, min(arrival) AS arrival
 FROM file_arrival
 WHERE file_name IN ${names} AND status NOT IN ('replaced', 'duplicate')
 GROUP BY file_name`,
-    })
-    return new Map(found.map((row) => [row.file_name, Number(row.arrival)]))
-  } finally {
-    await store.close()
-  }
+    }),
+  )
+  return new Map(found.map((row) => [row.file_name, Number(row.arrival)]))
 }

@@ -1,6 +1,6 @@
 import { recordFailure, recordPause } from '../../pipeline/sources/state.js'
-import { createStore } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
+import { withStore } from '../stack/connections.js'
 import { type Context, exitCodes } from './context.js'
 import { type InUse, useStack } from './use-stack.js'
 
@@ -24,13 +24,10 @@ function change(
 ): Promise<void> {
   return useStack(context, active ? 'pause' : 'resume', async (stack) => {
     refuseUnknown(stack, source)
-    const store = createStore(stack.store)
-    try {
+    await withStore(stack.store, async (store) => {
       await recordPause(store, source, { active, at: new Date() })
       if (!active) await recordFailure(store, source, undefined)
-    } finally {
-      await store.close()
-    }
+    })
   })
 }
 

@@ -3,8 +3,10 @@ import { createAmi } from '../../api/ami/drivers.js'
 import { createCis } from '../../api/cis/drivers.js'
 import { createIdentity } from '../../api/identity/drivers.js'
 import { Fault } from '../../schemas/fault.js'
-import { judgeCustomer } from '../../schemas/gateway/customer.js'
+import { judgeCustomer, spellProblem } from '../../schemas/gateway/customer.js'
+import { asSent, normaliseCustomer } from '../../schemas/gateway/normalise.js'
 import type { AlertMessage } from '../../schemas/settings/alert.js'
+import type { CisSettings } from '../../schemas/settings/gateway-cis.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { toAlertFault } from '../alerts/alerts.js'
 import { createWebhook, judgeStatus } from '../alerts/webhook.js'
@@ -112,14 +114,16 @@ async function customer({ profile, subject, context, step }: Probe): Promise<voi
   await cis.close()
 }
 
-async function judge(record: unknown, rules: Parameters<typeof judgeCustomer>[1]): Promise<string> {
-  const { customer, problems } = judgeCustomer(record, rules)
-  if (problems !== undefined) {
-    const shown = problems.map(({ field, reason }) => `${field || 'the record'} ${reason}`)
-    throw new Fault('CIS_ANSWER', shown.join('; '))
-  }
+async function judge(record: unknown, settings: CisSettings): Promise<string> {
+  const normalised = settings.normalise ? normaliseCustomer(record) : asSent(record)
+  const { meters: meterCount, sites: siteCount } = normalised.omitted
+  const omitted =
+    meterCount + siteCount > 0 ? `; omitted ${siteCount} sites, ${meterCount} meters` : ''
+  if (!normalised.hasMeter) return `OK: no electric or gas meter: answered with code 1${omitted}`
+  const { customer, problems } = judgeCustomer(normalised.record, settings)
+  if (problems !== undefined) throw new Fault('CIS_ANSWER', problems.map(spellProblem).join('; '))
   const meters = customer.customerSites.flatMap((site) => site.meters)
-  return `OK: ${customer.customerSites.length} sites, ${meters.length} meters`
+  return `OK: ${customer.customerSites.length} sites, ${meters.length} meters${omitted}`
 }
 
 async function bind({ profile, subject, context, step }: Probe): Promise<void> {

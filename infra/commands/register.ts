@@ -8,9 +8,13 @@ import { Fault } from '../../schemas/fault.js'
 import {
   type CustomerProblem,
   type CustomerRules,
+  type CustomerVerdict,
   judgeCustomer,
+  spellProblem,
 } from '../../schemas/gateway/customer.js'
+import { asSent, normaliseCustomer } from '../../schemas/gateway/normalise.js'
 import { type Registration, toRegistration } from '../../schemas/gateway/registration.js'
+import { createZone } from '../../schemas/time/zone.js'
 import { commandActor } from '../stack/actor.js'
 import { type Context, exitCodes } from './context.js'
 import { readCustomers } from './customer-file.js'
@@ -58,7 +62,10 @@ interface Task {
 
 async function registerFile(stack: InUse, { file, options, say }: Task): Promise<Summary> {
   const store = createStore(stack.store)
-  const context = { store, now: () => new Date() }
+  const { profile } = stack
+  const zone = createZone(profile.timeZone)
+  const context = { store, profile, zone, now: () => new Date() }
+  const normalise = profile.cis?.normalise === false ? asSent : normaliseCustomer
   const rules: CustomerRules = { required: options.required, permanentIds: true }
   const bytesTotal = statSync(file).size
   const act = { act: 'register', subject: basename(file), detail: `${bytesTotal} bytes` } as const
@@ -69,7 +76,7 @@ async function registerFile(stack: InUse, { file, options, say }: Task): Promise
   const flush = async (bytesDone: number) => {
     const registered = batch.splice(0)
     const { customers, changed, meters } = await register(context, registered)
-    if (stack.profile.backfill !== undefined) await openHistory(context, registered)
+    if (profile.backfill !== undefined) await openHistory(context, registered)
     summary = {
       customers: summary.customers + customers,
       changed: summary.changed + changed,
@@ -80,8 +87,12 @@ async function registerFile(stack: InUse, { file, options, say }: Task): Promise
   }
   try {
     for await (const { line, value, bytesRead } of readCustomers(file)) {
-      const { customer, problems } = judgeCustomer(value, rules)
-      if (customer !== undefined) batch.push(toRegistration(customer))
+      const { record, omitted, hasMeter } = normalise(value)
+      const isPartial = omitted.meters + omitted.sites > 0
+      const { customer, readUnder, problems } = hasMeter
+        ? judgeCustomer(record, rules)
+        : withoutMeter
+      if (customer !== undefined) batch.push(toRegistration(customer, { isPartial, readUnder }))
       else {
         summary = { ...summary, bad: summary.bad + 1 }
         const reasons = layoutFault(value) ?? spell(problems)
@@ -98,6 +109,10 @@ async function registerFile(stack: InUse, { file, options, say }: Task): Promise
   return summary
 }
 
+const withoutMeter: CustomerVerdict = {
+  problems: [{ field: 'customerSites', reason: 'has no electric or gas meter' }],
+}
+
 /** The error of a record that is not a single JSON object. */
 function layoutFault(value: unknown): string | undefined {
   const wanted = 'write each customer as a JSON object on its own line'
@@ -106,7 +121,7 @@ function layoutFault(value: unknown): string | undefined {
 }
 
 function spell(problems: readonly CustomerProblem[]): string {
-  return problems.map(({ field, reason }) => `${field || 'the record'} ${reason}`).join('; ')
+  return problems.map(spellProblem).join('; ')
 }
 
 function render({ customers, changed, meters, bad }: Summary): string {

@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLedger, type Ledger } from '../../pipeline/ledger/ledger.js'
-import { createQueues } from '../../pipeline/queues/bullmq.js'
 import {
   findReplacement,
   orderReprocess,
   type ReprocessAct,
   reprocessed,
 } from '../../pipeline/steps/reprocess.js'
-import { createStore } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
 import { commandActor } from '../stack/actor.js'
+import { withQueues, withStore } from '../stack/connections.js'
 import { type Context, exitCodes } from './context.js'
 import { followFiles } from './output/follow.js'
 import { renderReceipts } from './output/receipts.js'
@@ -35,25 +34,22 @@ export function reprocessCommand(act: ReprocessAct) {
 const lookMs = 250
 
 async function order(stack: InUse, act: ReprocessAct, file: string) {
-  const store = createStore(stack.store)
-  const ledger = createLedger(store, () => new Date())
-  const queues = createQueues({ redisUrl: stack.redisUrl, prefix: stack.profile.database })
-  try {
-    const { arrival, name, bytes } = await findFile(ledger, file)
-    const context = { store, ledger, queues, folders: stack.home }
-    await orderReprocess(context, commandActor(), { arrival, act })
-    return { name, bytes, arrive: (ending: AbortSignal) => waitFor(stack, arrival, ending) }
-  } finally {
-    await queues.close()
-    await store.close()
-  }
+  const { arrival, name, bytes } = await withStore(stack.store, async (store) => {
+    const ledger = createLedger(store, () => new Date())
+    const found = await findFile(ledger, file)
+    const about = { arrival: found.arrival, act }
+    await withQueues(stack, (queues) =>
+      orderReprocess({ store, ledger, queues, folders: stack.home }, commandActor(), about),
+    )
+    return found
+  })
+  return { name, bytes, arrive: (ending: AbortSignal) => waitFor(stack, arrival, ending) }
 }
 
 /** The new arrival of the file. Throws `FILE_STATE` if a newer file was published. */
-async function waitFor(stack: InUse, arrival: number, ending: AbortSignal): Promise<number> {
-  const store = createStore(stack.store)
-  const ledger = createLedger(store, () => new Date())
-  try {
+function waitFor(stack: InUse, arrival: number, ending: AbortSignal): Promise<number> {
+  return withStore(stack.store, async (store) => {
+    const ledger = createLedger(store, () => new Date())
     for (;;) {
       const replaced = await findReplacement({ store, ledger }, arrival)
       const again = (await reprocessed({ store, ledger }, arrival))?.arrival
@@ -61,9 +57,7 @@ async function waitFor(stack: InUse, arrival: number, ending: AbortSignal): Prom
       if (replaced !== undefined) throw new Fault('FILE_STATE', replaced)
       await sleep(lookMs, undefined, { signal: ending })
     }
-  } finally {
-    await store.close()
-  }
+  })
 }
 
 /** The file with an arrival number, or the latest file with a name. */

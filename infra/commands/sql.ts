@@ -1,8 +1,8 @@
 import { pipeline } from 'node:stream/promises'
-import { createStore } from '../../pipeline/store/clickhouse.js'
 import { statementOf } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Addresses } from '../stack/addresses.js'
+import { withStore } from '../stack/connections.js'
 import { type Context, exitCodes } from './context.js'
 import { useData } from './use-stack.js'
 
@@ -32,14 +32,13 @@ export async function sqlCommand(
  * Streams the result of a query to standard output and resolves whether it was empty. Throws the
  * store's fault with its reason.
  */
-export async function printResult(
+export function printResult(
   addresses: Pick<Addresses, 'store' | 'reader'>,
   query: { readonly statement: string; readonly format: string },
 ): Promise<boolean> {
   const { reader, store } = addresses
   const restricted = reader.username === store.username
-  const connection = createStore(reader)
-  try {
+  return withStore(reader, async (connection) => {
     const result = await connection.stream(
       {
         sql: statementOf(`${withoutEnd(query.statement)}\n`),
@@ -56,9 +55,7 @@ export async function printResult(
     }
     await pipeline(result, noted, process.stdout, { end: false })
     return isEmpty
-  } finally {
-    await connection.close()
-  }
+  })
 }
 
 /** A statement without its final semicolon. */

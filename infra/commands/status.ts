@@ -1,10 +1,10 @@
 import { freeBytes } from '../../pipeline/files/disk.js'
-import { createQueues, type QueueCounts } from '../../pipeline/queues/bullmq.js'
+import type { QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { readSources } from '../../pipeline/sources/state.js'
-import { createStore } from '../../pipeline/store/clickhouse.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { type OpenNotification, readOpenNotifications } from '../alerts/notifications.js'
 import { type Problems, readProblems, renderStuck } from '../operations/problems.js'
+import { withQueues, withStore } from '../stack/connections.js'
 import { type Context, exitCodes } from './context.js'
 import { type BillsShown, billColumns, readBills } from './output/bill-status.js'
 import { type DataAge, readDataAges } from './output/freshness.js'
@@ -89,7 +89,7 @@ async function readStatus(stack: InUse): Promise<Status> {
   const problems = await readProblems(stack)
   const isAway = (code: string) => problems.away.some((one) => one.code === code)
   const ledger = isAway('STORE_UNREACHABLE') ? nothing : await readLedger(stack)
-  const queues = isAway('QUEUE_UNREACHABLE') ? {} : await countJobs(stack)
+  const queues = isAway('QUEUE_UNREACHABLE') ? {} : await withQueues(stack, (all) => all.counts())
   return { ...ledger, queues, disk: await readDisk(stack), ...problems }
 }
 
@@ -108,33 +108,21 @@ function renderDisk({ folder, freeBytes, freeBytesMin }: Disk): readonly string[
 
 const nothing = { sources: [], files: [], freshness: [], alerts: [], bills: [] }
 
-async function readLedger({ store: address, profile }: InUse) {
-  const store = createStore(address)
-  try {
-    return {
-      sources: showSources(profile, await readSources(store)),
-      files: await store.rows<FileState>({ sql: filesSql }),
-      freshness: await readDataAges(store, profile),
-      alerts: profile.alerts === undefined ? [] : await readOpenNotifications(store),
-      bills: await readBills(store, profile),
-    }
-  } finally {
-    await store.close()
-  }
+function readLedger({ store: address, profile }: InUse) {
+  return withStore(address, async (store) => ({
+    sources: showSources(profile, await readSources(store)),
+    files: await store.rows<FileState>({ sql: filesSql }),
+    freshness: await readDataAges(store, profile),
+    alerts: profile.alerts === undefined ? [] : await readOpenNotifications(store),
+    bills: await readBills(store, profile),
+  }))
 }
 
-async function countJobs({ redisUrl, profile }: InUse): Promise<QueueCounts> {
-  const queues = createQueues({ redisUrl, prefix: profile.database })
-  try {
-    return await queues.counts()
-  } finally {
-    await queues.close()
-  }
-}
-
-const filesSql = sql`SELECT status, toString(count()) AS files, toString(sum(rows_read)) AS rows,
+const filesSql = sql`SELECT
+    if(f.status = 'published' AND f.rows_rejected > 0, 'published with rejects', f.status) AS status,
+    toString(count()) AS files, toString(sum(rows_read)) AS rows,
     formatDateTime(max(received_at), '%F %T') AS newest
-FROM file_load
+FROM file_load AS f
 GROUP BY status
 ORDER BY status`
 

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { withoutPassword } from '../stack/addresses.js'
 import { openHome } from '../stack/home.js'
 import { profilePathOf, readOwnProfile, rememberProfile } from '../stack/profile-file.js'
-import type { Step } from '../stack/servers.js'
+import type { StartStep } from '../stack/servers.js'
 import { type Stack, startStack } from '../stack/stack.js'
 import { createLog } from '../telemetry/log.js'
 import { type Context, exitCodes } from './context.js'
@@ -16,7 +16,7 @@ export interface UpOptions {
 /** Runs everything on this machine until Ctrl-C, which stops all child processes. */
 export async function up(context: Context, options: UpOptions): Promise<number> {
   const { stack, ...own } = await startHere(context, 'up', options)
-  context.print(`\n${describe({ ...stack, ...own })}\n\nCtrl-C stops everything`)
+  context.print(`\n${describeStack({ ...stack, ...own })}\n\nCtrl-C stops everything`)
   await untilAsked(context, stack)
   return exitCodes.good
 }
@@ -50,7 +50,7 @@ export async function startHere(
 }
 
 /** One line per started part: name, seconds and address. */
-export function renderStep({ name, seconds, detail }: Step): string {
+export function renderStep({ name, seconds, detail }: StartStep): string {
   return `✓ ${name.padEnd(11)} ${seconds.toFixed(1).padStart(5)} s  ${detail}`.trimEnd()
 }
 
@@ -65,7 +65,7 @@ export async function untilAsked(context: Context, stack: Stack): Promise<void> 
 }
 
 /** All addresses, without passwords. */
-export function describe(stack: InUse & Partial<Pick<Stack, 'gateway' | 'worker'>>): string {
+export function describeStack(stack: InUse & Partial<Pick<Stack, 'gateway' | 'worker'>>): string {
   const { home } = stack
   return [
     `ClickHouse  ${stack.store.url}  database ${stack.store.database}, user ${stack.reader.username}`,

@@ -1,10 +1,11 @@
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { createStore, type Store } from '../../pipeline/store/clickhouse.js'
+import type { Store } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { Addresses } from '../stack/addresses.js'
+import { withStore } from '../stack/connections.js'
 import { type Home, isHome, openHome } from '../stack/home.js'
 import { profilePathOf, readOwnProfile, rememberProfile } from '../stack/profile-file.js'
 import { type RunState, readRun } from '../stack/run-state.js'
@@ -82,14 +83,9 @@ export function useStore<T>(
   command: string,
   use: (store: Store, profile: Profile) => Promise<T>,
 ): Promise<T> {
-  return useData(context, command, async ({ store: address, profile }) => {
-    const store = createStore(address)
-    try {
-      return await use(store, profile)
-    } finally {
-      await store.close()
-    }
-  })
+  return useData(context, command, ({ store: address, profile }) =>
+    withStore(address, (store) => use(store, profile)),
+  )
 }
 
 /** Refuses a profile that the running stack does not use: it would have no effect. */

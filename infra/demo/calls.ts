@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type RequestOptions, request } from 'node:https'
-import type { GatewayDetail } from '../stack/processes/gateway-process.js'
+import type { GatewayDetail } from '../stack/processes/programs.js'
 import { demoAccount, type Office } from './office.js'
 
 const clientId = '7000000001'

@@ -3,15 +3,14 @@ import { hashPassword } from '../../api/access/password.js'
 import type { Home } from '../stack/home.js'
 import { isPortFree } from '../stack/port.js'
 import { type Child, createChild } from '../stack/processes/child.js'
+import type { OfficeSettings } from './back-office/server.js'
 import { type Certificates, demoCertificates } from './certificates.js'
 
-export type OfficeSystem = 'idp' | 'cis' | 'ami' | 'mdm'
+const systems = ['idp', 'cis', 'ami', 'mdm'] as const
+export type OfficeSystem = (typeof systems)[number]
 
-export interface OfficeOptions {
+export interface OfficeOptions extends OfficeSettings {
   readonly system: OfficeSystem
-  readonly port: number
-  readonly seed: number
-  readonly count: number
 }
 
 /** Addresses of the simulated utility's systems; each runs in its own process. */
@@ -36,10 +35,10 @@ export const demoAccount = { name: 'platform', password: 'demo' } as const
 
 /** Starts identity provider, CIS, head-end and MDM of the simulated utility. */
 export async function startOffice(home: Home): Promise<Office> {
-  const children: Child[] = []
+  const children: Child<string>[] = []
   const start = async (system: OfficeSystem): Promise<string> => {
     const port = await freePort(portsWanted[system])
-    const child = await createChild<OfficeOptions>({
+    const child = await createChild<OfficeOptions, string>({
       name: system,
       program: 'back-office',
       options: { system, port, seed, count },
@@ -47,24 +46,13 @@ export async function startOffice(home: Home): Promise<Office> {
       stopMsMax: 2_000,
     })
     children.push(child)
-    return String(child.detail())
+    return child.detail()
   }
   const close = async () => void (await Promise.all(children.map((child) => child.close())))
   try {
-    const [idp, cis, ami, mdm] = await Promise.all([
-      start('idp'),
-      start('cis'),
-      start('ami'),
-      start('mdm'),
-    ])
-    return {
-      idp,
-      cis,
-      ami,
-      mdm,
-      certificates: demoCertificates(`${home.path}/certificates`),
-      close,
-    }
+    const [idp, cis, ami, mdm] = await Promise.all(systems.map(start))
+    const certificates = demoCertificates(`${home.path}/certificates`)
+    return { idp, cis, ami, mdm, certificates, close } as Office
   } catch (error) {
     await close()
     throw error

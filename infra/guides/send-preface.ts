@@ -37,8 +37,9 @@ export const sendPreface = `# What to send us
 
 This page is generated from the table of feeds in \`schemas/\` and from the output of \`tieline check\`; a
 test keeps it up to date. Run \`tieline check FILE\` before you send a file. It uses the rules of the
-receiver and needs no server. It exits with 0, or with 2 if a file would be quarantined. Use the
-receiver's profile (\`--profile\`); the examples here use the profile of the demo utility.
+receiver and needs no server. It exits with 0, or with 2 if a file would be quarantined. It does not
+know what the receiver has stored, so it reports no duplicates of earlier files. Use the receiver's
+profile (\`--profile\`); the examples here use the profile of the demo utility.
 
 ## Every file
 
@@ -50,14 +51,15 @@ receiver's profile (\`--profile\`); the examples here use the profile of the dem
   same folder when the file is complete.
 - Columns have the order of the tables below. "may be empty" is a column with optional values. "may be
   left out" is a column that the header may omit too.
-- Identifiers have 1 to 64 characters and are text: spreadsheets round long numbers. Numbers are plain
-  decimals such as \`-12.5\`, without currency or thousands separators; six decimals are kept. Text has at
+- Identifiers have 1 to 64 characters and are text: spreadsheets round long numbers. They have no
+  control characters and do not start with \`=\`, \`+\`, \`-\` or \`@\`. Numbers are plain
+  decimals such as \`-12.5\` or \`.5\` (not \`0.\`), without currency or thousands separators; six decimals are kept. Text has at
   most 500 characters.
 - Rows with the same key values are the same row: the latest one counts, and equal ones are duplicates.
   To correct a row, send it with the right values in a later file.
 - A bad row is rejected with line, column and code in \`<name>.rejects.csv\`; the others are published.
-  The file is quarantined if more than ten rows and more than \`usage.rejectedShareMax\` are bad. A
-  complete schedule with a bad row is not published at all.
+  The file is quarantined if more than ten rows and more than \`usage.rejectedShareMax\` are bad, or if
+  more than half of its rows are. A complete schedule with a bad row is not published at all.
 - Times in usage files are \`M/D/YYYY H:MM\`, \`M/D/YYYY\` for days, \`YYYY-MM-DD HH:MM\` and others. Use
   one format in a file, in local time. The repeated hour in autumn appears twice; the skipped hour in
   spring is absent.
@@ -82,7 +84,8 @@ a section \`intake\` with a user.
 - An interrupted upload continues from \`Upload-Offset\` with \`Content-Range: bytes <from>-<to>/<all>\`. To
   get the offset, send \`bytes */<all>\` without a body.
 - A \`POST\` sends rows. The response comes after the rows are flushed to disk. Every \`gatherSeconds\` they
-  become a file.
+  become a file. Each sender and each timestamp format has a file of its own. A call has timestamps of
+  one format.
 
 \`\`\`sh
 curl --cert client.pem --key client.key --cacert ca.pem -u platform -T DEMO_05022026_Electric.csv \\

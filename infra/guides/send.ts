@@ -1,12 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import type { Checked } from '../../pipeline/check/checking.js'
-import { checkAll } from '../../pipeline/check/set.js'
+import { type Checked, check, toEntries } from '../../pipeline/check.js'
 import { parseRow } from '../../pipeline/files/csv.js'
 import { type Feed, type FeedName, feedNames, feeds, recordFeedOf } from '../../schemas/feed.js'
 import { packageRoot } from '../package-root.js'
 import { demoProfilePath, readProfile } from '../stack/profile-file.js'
+import { type TemporaryStore, withTemporaryStore } from '../stack/temporary-store.js'
 import { type ColumnShown, columnsOf } from './columns.js'
 import { fence, renderMarkdownTable } from './markdown.js'
 import { sendPreface } from './send-preface.js'
@@ -38,6 +37,27 @@ const mistakes: Readonly<Record<FeedName, Mistake>> = {
 
 /** Rules about more than one column. */
 const notes: Readonly<Partial<Record<FeedName, string>>> = {
+  Electric: `
+To correct reads, send only the rows that are wrong, with the same meter and timestamp. They may be any
+distance apart: the length of an interval comes from the stored reads of the meter. The receipt counts
+the replaced reads in \`restated\`. A good correction of a meter with 15-minute reads:
+
+\`\`\`csv
+AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit
+910020000001,5113000001,55000001,2/4/2026 0:00,0.131
+910020000001,5113000001,55000001,2/4/2026 1:00,0.119
+\`\`\`
+
+Three rows in succession at another allowed length could be corrections or a new series. A bad
+correction of the same meter has rows at 0:00, 1:00 and 2:00 only:
+
+\`\`\`
+line 2, TimeStamp: INTERVAL_LENGTH: no length in usage.intervals fits the rows and the stored reads (15 minutes, 60 minutes): lines 2 and 3 of meter 55000001 are 60 minutes apart, but its stored reads are 15 minutes long; send whole days to change the length, or fewer than three such rows in succession to correct reads
+\`\`\`
+
+Send such corrections in whole days, or with the reads between them. Reads that fill nine tenths of a
+day have their own length, whatever is stored.
+`,
   RateTou: `
 \`DayType\` has these values:
 
@@ -61,22 +81,21 @@ const goodText = (feed: string) => readFileSync(join(golden, nameOf(feed)), 'utf
 
 /** The guide for senders of files, as Markdown; each example is checked as `tieline check` does. */
 export async function renderSend(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'tieline-guide-'))
-  try {
+  const profile = readProfile(demoProfilePath)
+  const { signal: ending } = new AbortController()
+  return withTemporaryStore({ profile, ending }, async (temporary) => {
     const sections: string[] = []
-    for (const name of feedNames) sections.push(await renderFeed(name, join(folder, name)))
+    for (const name of feedNames) sections.push(await renderFeed(name, temporary))
     return [sendPreface, ...sections].join('\n')
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  })
 }
 
-async function renderFeed(name: FeedName, folder: string): Promise<string> {
+async function renderFeed(name: FeedName, temporary: TemporaryStore): Promise<string> {
   const good = goodText(name)
   const bad = withMistake(good, mistakes[name])
   const [checkedGood, checkedBad] = [
-    await checkExample(name, good, join(folder, 'good')),
-    await checkExample(name, bad, join(folder, 'bad')),
+    await checkExample(name, good, temporary),
+    await checkExample(name, bad, temporary),
   ]
   const [header = [], row = []] = good.split('\n', 2).map(parseRow)
   const badLine = bad.split('\n')[mistakes[name].line - 1]
@@ -105,19 +124,20 @@ function withMistake(text: string, { line, column, value }: Mistake): string {
 }
 
 /** Checks a file together with the other files of its set. */
-async function checkExample(name: FeedName, text: string, folder: string): Promise<Checked> {
+async function checkExample(
+  name: FeedName,
+  text: string,
+  temporary: TemporaryStore,
+): Promise<Checked> {
   const set = recordFeedOf(name)?.schedule?.set
   const others = feedNames.filter(
     (one) => set !== undefined && one !== name && recordFeedOf(one)?.schedule?.set === set,
   )
-  mkdirSync(folder, { recursive: true })
-  const paths = [name, ...others].map((one) => join(folder, nameOf(one)))
+  const paths = [name, ...others].map((one) => join(temporary.folders.inbox, nameOf(one)))
   for (const [at, path] of paths.entries()) {
     writeFileSync(path, at === 0 ? text : readFileSync(join(golden, basename(path))))
   }
-  const profile = readProfile(demoProfilePath)
-  const options = { profile, folder, now: () => new Date() }
-  const [checked] = await checkAll(paths, profile, () => options)
+  const [checked] = await check(await toEntries(paths), temporary)
   return checked as Checked
 }
 

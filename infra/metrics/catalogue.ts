@@ -63,6 +63,27 @@ export const catalogue = {
     help: 'When the signing keys of an issuer were last fetched, seconds since 1970; 0 if never. Only for OpenID providers: SAML keys are files, opaque tokens need none.',
     bound: 'the issuers of the profile',
   },
+  tieline_tokens_refused_total: {
+    type: 'counter',
+    of: ['gateway'],
+    labels: ['reason'],
+    help: 'Requests refused with errorCode 1, by the reason in the request log, such as audience, scope, issuer or expired. Audience and scope point at the configuration. None of them counts as a failed attempt.',
+    bound: 'the reasons of this release',
+  },
+  tieline_cis_omitted_total: {
+    type: 'counter',
+    of: ['gateway'],
+    labels: ['part'],
+    help: 'Meters of other commodities and sites without a meter that were left out of customer records.',
+    bound: 'meters and sites',
+  },
+  tieline_cis_invalid_total: {
+    type: 'counter',
+    of: ['gateway'],
+    labels: ['field', 'kind'],
+    help: 'Invalid fields of customer records, answered with 503, by field and kind of value: missing, text, number, boolean, list, object or null.',
+    bound: 'the fields of a customer record, by seven kinds',
+  },
   tieline_breaker_open: {
     type: 'gauge',
     of: ['gateway'],

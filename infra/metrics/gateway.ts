@@ -13,7 +13,10 @@ export interface GatewayMetrics {
 export function createGatewayMetrics(figures: () => GatewayFigures): GatewayMetrics {
   const metrics = createRegistry('gateway')
   return {
-    answered: ({ route, status, errorCode, ms }) => {
+    answered: ({ route, status, errorCode, reason, ms }) => {
+      if (errorCode === 1 && reason !== undefined) {
+        metrics.add('tieline_tokens_refused_total', { reason })
+      }
       const labels = { route, status: String(status), error_code: String(errorCode ?? '') }
       metrics.add('tieline_requests_total', labels)
       metrics.observe('tieline_request_seconds', { route }, ms / 1_000)
@@ -29,12 +32,19 @@ export function createGatewayMetrics(figures: () => GatewayFigures): GatewayMetr
   }
 }
 
-function setFigures(metrics: Metrics, { identity, cis, amiFailures }: GatewayFigures): void {
+function setFigures(metrics: Metrics, figures: GatewayFigures): void {
+  const { identity, cis, records, amiFailures } = figures
   const { hits, misses } = identity.cache
   metrics.total('tieline_token_cache_total', { outcome: 'hit' }, hits)
   metrics.total('tieline_token_cache_total', { outcome: 'miss' }, misses)
   for (const { issuer, fetchedAt } of identity.keys) {
     metrics.set('tieline_keys_fetched_timestamp_seconds', { issuer }, fetchedAt / 1_000)
+  }
+  for (const [part, count] of Object.entries(records.omitted)) {
+    metrics.total('tieline_cis_omitted_total', { part }, count)
+  }
+  for (const { field, kind, count } of records.invalid) {
+    metrics.total('tieline_cis_invalid_total', { field, kind }, count)
   }
   metrics.set('tieline_breaker_open', { system: 'cis' }, Number(cis.isOpen))
   metrics.set('tieline_failures_in_a_row', { system: 'cis' }, cis.failures)

@@ -19,7 +19,6 @@ const scripts = [
   'attention',
   'gateway',
   'bills',
-  'tables',
   'charts',
   'elements',
   'text',
@@ -31,7 +30,8 @@ export function readAssets(): ReadonlyMap<string, Asset> {
   const root = packageRoot(import.meta.url)
   const browser = join(root, 'infra', 'operations', 'browser')
   const compiled = join(root, 'dist', 'infra', 'operations', 'browser')
-  const charts = join(createRequire(import.meta.url).resolve('uplot'), '..')
+  const { resolve } = createRequire(import.meta.url)
+  const charts = join(resolve('uplot'), '..')
   const read = (type: string, ...path: readonly string[]): Asset => {
     return { type, bytes: readFileSync(join(...path)) }
   }
@@ -40,6 +40,7 @@ export function readAssets(): ReadonlyMap<string, Asset> {
     ['/file', read(html, browser, 'file.html')],
     ['/page.css', read(style, browser, 'page.css')],
     ['/icon.svg', read('image/svg+xml', browser, 'icon.svg')],
+    ['/lit-html.js', read(script, resolve('lit-html'), '..', '..', 'lit-html.js')],
     ['/uplot.js', read(script, charts, 'uPlot.iife.min.js')],
     ['/uplot.css', read(style, charts, 'uPlot.min.css')],
     ...scripts.map((name) => [`/${name}.js`, read(script, compiled, `${name}.js`)] as const),

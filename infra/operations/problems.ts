@@ -1,10 +1,11 @@
-import { createQueues, type Queues } from '../../pipeline/queues/bullmq.js'
+import type { Queues } from '../../pipeline/queues/bullmq.js'
 import { passingFault, type Wait } from '../../pipeline/queues/wait.js'
-import { createStore, type Store } from '../../pipeline/store/clickhouse.js'
+import type { Store } from '../../pipeline/store/clickhouse.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { type Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import { printable } from '../commands/output/table.js'
 import type { InUse } from '../commands/use-stack.js'
+import { withQueues, withStore } from '../stack/connections.js'
 
 /** A waiting or quarantined file, with the reason and the remedy. */
 export interface StuckFile {
@@ -32,17 +33,12 @@ const quarantinedMax = 20
 const refusedMax = 500
 
 /** Reads the ledger and the queues; a server that does not answer is listed in `away`. */
-export async function readProblems(
+export function readProblems(
   stack: Pick<InUse, 'store' | 'redisUrl' | 'profile'>,
 ): Promise<Problems> {
-  const store = createStore(stack.store)
-  const queues = createQueues({ redisUrl: stack.redisUrl, prefix: stack.profile.database })
-  try {
-    return await readProblemsOf({ store, queues })
-  } finally {
-    await queues.close()
-    await store.close()
-  }
+  return withStore(stack.store, (store) =>
+    withQueues(stack, (queues) => readProblemsOf({ store, queues })),
+  )
 }
 
 /** The same over existing connections. */

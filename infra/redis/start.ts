@@ -8,14 +8,14 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
-import { resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault } from '../../schemas/fault.js'
 import { isPortFree } from '../stack/port.js'
+import { endLeftover, rememberServer } from '../stack/processes/leftover.js'
 import { type Supervised, supervise } from '../stack/processes/supervise.js'
 import { askRedis } from './ask.js'
 import { findRedis } from './install.js'
-import { endOrphan, writePid } from './orphan.js'
 
 export interface RedisOptions {
   /** Folder of the append-only file and redis.log; created if missing. */
@@ -34,6 +34,10 @@ export interface RunningRedis extends Supervised {
 const logBytesMax = 10 * 1024 * 1024
 const memoryBytesMax = 1024 ** 3
 const readyMsMax = 120_000
+/** Without util-linux the kernel does not end the server with its parent. */
+const pidName = 'redis.pid'
+/** A server that is left over flushes its append-only file. */
+const graceMs = 15_000
 
 /**
  * Runs `redis-server` on loopback as a supervised child: the append-only file is flushed every second
@@ -44,11 +48,11 @@ export async function createRedis(options: RedisOptions): Promise<RunningRedis> 
   const program = await findRedis()
   mkdirSync(options.dataPath, { recursive: true, mode: 0o700 })
   const dataPath = realpathSync(options.dataPath)
-  await endOrphan(dataPath)
+  await endLeftover(join(dataPath, pidName), graceMs)
   if (!(await isPortFree(options.port))) {
     throw new Fault('PORT_TAKEN', `another program listens on port ${options.port}`)
   }
-  const logPath = resolve(dataPath, 'redis.log')
+  const logPath = join(dataPath, 'redis.log')
   const url = `redis://:${options.password}@127.0.0.1:${options.port}`
   const supervised = await supervise({
     name: 'Redis',
@@ -81,7 +85,7 @@ function startServer(
   closeSync(log)
   child.stdin?.on('error', () => undefined)
   child.stdin?.end(configuration(options))
-  if (child.pid !== undefined) writePid(options.dataPath, child.pid)
+  rememberServer(join(options.dataPath, pidName), child.pid)
   return child
 }
 

@@ -71,8 +71,7 @@ function makeFolder(path: string): string {
 }
 
 function openSecrets(path: string): ServerPasswords {
-  const text = readIfThere(path)
-  if (text === undefined) {
+  if (!existsSync(path)) {
     const random = () => randomBytes(24).toString('hex')
     const secrets = { writer: random(), reader: random(), redis: random() }
     const unfinished = `${path}.${process.pid}.part`
@@ -81,28 +80,12 @@ function openSecrets(path: string): ServerPasswords {
     return secrets
   }
   chmodSync(path, 0o600)
-  const parsed = secretsSchema.safeParse(parseJson(text))
-  if (parsed.success) return parsed.data
-  throw new Fault(
-    'CONFIG',
-    `${path} does not contain the passwords writer, reader and redis; remove it to generate new ones`,
-  )
-}
-
-function readIfThere(path: string): string | undefined {
+  const text = readFileSync(path, 'utf8')
   try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
+    return secretsSchema.parse(JSON.parse(text))
   } catch {
-    return undefined
+    const detail = `${path} does not contain the passwords writer, reader and redis`
+    throw new Fault('CONFIG', `${detail}; remove it to generate new ones`)
   }
 }
 

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto'
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
+import { type Claim, claimFolder } from './claim.js'
 import type { Home } from './home.js'
+import { startOf } from './processes/leftover.js'
 
 const runSchema = z.object({
   pid: z.number().int(),
@@ -37,7 +37,7 @@ export type RunState = z.infer<typeof runSchema>
 export function readRun(home: Pick<Home, 'path'>): RunState | undefined {
   try {
     const run = runSchema.safeParse(JSON.parse(readFileSync(runPath(home), 'utf8')))
-    if (!run.success || run.data.ticks !== ticksOf(run.data.pid)) return undefined
+    if (!run.success || run.data.ticks !== startOf(run.data.pid)) return undefined
     return run.data
   } catch {
     return undefined
@@ -48,7 +48,7 @@ export function readRun(home: Pick<Home, 'path'>): RunState | undefined {
 export function writeRun(home: Home, run: Omit<RunState, 'pid' | 'ticks' | 'startedAt'>): void {
   const state: RunState = {
     pid: process.pid,
-    ticks: ticksOf(process.pid) ?? '',
+    ticks: startOf(process.pid) ?? '',
     startedAt: new Date().toISOString(),
     ...run,
   }
@@ -57,33 +57,20 @@ export function writeRun(home: Home, run: Omit<RunState, 'pid' | 'ticks' | 'star
   renameSync(unfinished, runPath(home))
 }
 
-export interface HomeClaim {
-  release(): Promise<void>
-}
-
-/**
- * Claims the data folder for this process. The claim is an abstract socket that ends with the process,
- * so a crash leaves nothing stale. Throws `ALREADY_RUNNING` with the pid.
- */
-export async function claimHome(home: Home): Promise<HomeClaim> {
-  const name = createHash('sha256').update(home.path).digest('hex').slice(0, 32)
-  const server = createServer((socket) => socket.end(String(process.pid)))
-  server.unref()
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ path: `\0tieline-${name}` }, resolve)
-  }).catch((cause: unknown) => {
+/** Claims the data folder for this process. Throws `ALREADY_RUNNING` with the pid. */
+export async function claimHome(home: Home): Promise<Claim> {
+  const claim = await claimFolder(home.path).catch((cause: unknown) => {
     throw alreadyRunning(home, cause)
   })
   const run = readRun(home)
   if (run !== undefined && run.pid !== process.pid) {
-    server.close()
+    await claim.release()
     throw alreadyRunning(home)
   }
   return {
     release: () => {
       rmSync(runPath(home), { force: true })
-      return new Promise((resolve) => server.close(() => resolve()))
+      return claim.release()
     },
   }
 }
@@ -100,15 +87,4 @@ function alreadyRunning(home: Home, cause?: unknown): Fault {
 
 function runPath(home: Pick<Home, 'path'>): string {
   return join(home.path, 'run.json')
-}
-
-/** Field 22 of /proc/<pid>/stat, counted after the program name, which may contain spaces. */
-function ticksOf(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return fields[0] === 'Z' ? undefined : fields[19]
-  } catch {
-    return undefined
-  }
 }

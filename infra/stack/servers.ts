@@ -1,9 +1,8 @@
-import { totalmem } from 'node:os'
-import { createStore } from '../../pipeline/store/clickhouse.js'
+import type { Store } from '../../pipeline/store/clickhouse.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
-import { createClickHouse } from '../clickhouse/start.js'
+import { createClickHouse, engineMemoryBytesMax } from '../clickhouse/start.js'
 import { checkRedis } from '../redis/ask.js'
 import { ensureRedis } from '../redis/install.js'
 import { createRedis } from '../redis/start.js'
@@ -18,6 +17,7 @@ import {
   withoutPassword,
   writerUser,
 } from './addresses.js'
+import { withStore } from './connections.js'
 import type { Home } from './home.js'
 import { onFreePort } from './port.js'
 
@@ -33,10 +33,10 @@ export interface ServerOptions {
   /** Shows a line to the user during the start. */
   readonly say?: (line: string) => void
   /** Called for each part that has started. */
-  readonly onStep?: (step: Step) => void
+  readonly onStep?: (step: StartStep) => void
 }
 
-export interface Step {
+export interface StartStep {
   readonly name: string
   readonly seconds: number
   readonly detail: string
@@ -58,7 +58,7 @@ export async function timed<T>(
 /** A supervised child process that chaos tests may kill. */
 export interface StackPart {
   pid(): number | undefined
-  kill(): void
+  kill(): Promise<void>
 }
 
 export type Closer = () => Promise<void>
@@ -67,7 +67,6 @@ export type StorePart = Part<Pick<Addresses, 'store' | 'reader'>>
 export type QueuePart = Part<Pick<Addresses, 'redisUrl'>>
 
 const portsWanted = { clickhouse: 8123, redis: 6379 } as const
-const engineMemoryBytesMin = 1024 ** 3
 
 /**
  * Starts ClickHouse and Redis in parallel, unless they are external. A started server is added to the
@@ -105,7 +104,7 @@ async function openStore(options: ServerOptions): Promise<StorePart> {
       writer: { user: writerUser, password: home.secrets.writer },
       reader: { user: readerUser, password: home.secrets.reader },
       memoryBytesMax: engineMemoryBytesMax(),
-      onEvent: (event) => options.log.info({ event }, 'ClickHouse'),
+      onEvent: (event) => options.log.info(event),
     }),
   )
   sayPort(options, { name: 'ClickHouse', wanted, port: part.port })
@@ -142,20 +141,11 @@ function sayPort(
 }
 
 async function pingStore(address: Addresses['store']): Promise<void> {
-  const store = createStore({ ...address, database: 'default' })
   try {
-    await store.rows({ sql: sql`SELECT 1` })
+    const ping = (store: Store) => store.rows({ sql: sql`SELECT 1` })
+    await withStore({ ...address, database: 'default' }, ping)
   } catch (cause) {
     const reason = cause instanceof Fault ? cause.message : String(cause)
     throw new Fault('STORE_UNREACHABLE', `CLICKHOUSE_URL ${address.url}: ${reason}`, { cause })
-  } finally {
-    await store.close()
   }
-}
-
-/** Half of the memory of the machine or container, at least 1 GiB. */
-function engineMemoryBytesMax(): number {
-  const constrained = process.constrainedMemory() ?? 0
-  const bytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
-  return Math.max(engineMemoryBytesMin, Math.floor(bytes / 2))
 }

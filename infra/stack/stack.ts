@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { join, relative, resolve } from 'node:path'
 import { type Actor, latestAct, recordAct } from '../../pipeline/ledger/audit.js'
-import { createStore, type Store } from '../../pipeline/store/clickhouse.js'
+import type { Store } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
@@ -11,9 +11,14 @@ import { migrate } from '../schema/migrate.js'
 import type { TracingSettings } from '../telemetry/otel.js'
 import { commandActor } from './actor.js'
 import { type Addresses, addressesOf, type External, withoutPassword } from './addresses.js'
+import { withStore } from './connections.js'
 import type { Home } from './home.js'
-import { createGatewayProcess, type GatewayDetail } from './processes/gateway-process.js'
-import { createWorkerProcess, type WorkerDetail } from './processes/worker-process.js'
+import {
+  createGatewayProcess,
+  createWorkerProcess,
+  type GatewayDetail,
+  type WorkerDetail,
+} from './processes/programs.js'
 import { placeFiles } from './profile-file.js'
 import { claimHome, type RunState, readRun, writeRun } from './run-state.js'
 import { collectSecrets } from './secrets.js'
@@ -61,8 +66,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     await timed(options, migrations, () => migrateStore(store.store, profile))
     const embedded = store.part !== undefined
     const stays = options.stays ?? true
-    const worker = await timed(options, { name: 'worker', detail: () => '' }, async () => {
-      const child = await createWorkerProcess({
+    const worker = await timed(options, { name: 'worker', detail: () => '' }, () =>
+      createWorkerProcess({
         options: {
           profile: placed,
           folders: { inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed },
@@ -80,9 +85,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         logsPath: home.logs,
         onEvent: (event) => options.log.warn(event),
         onMessage: (text) => stays && options.say?.(printable(text)),
-      })
-      return { ...child, detail: () => child.detail() as WorkerDetail }
-    })
+      }),
+    )
     closers.unshift(worker.close)
     const gateway = await startGateway(options, { store: store.store, redisUrl: redis.redisUrl })
     if (gateway !== undefined) closers.unshift(gateway.close)
@@ -122,18 +126,12 @@ export function attachStack(home: Home, external: External = {}): AttachedStack 
   return run && { ...addressesOf(home, run, external), run }
 }
 
-async function migrateStore(
-  address: Addresses['store'],
-  profile: Profile,
-): Promise<readonly string[]> {
-  const store = createStore(address)
-  try {
+function migrateStore(address: Addresses['store'], profile: Profile): Promise<readonly string[]> {
+  return withStore(address, async (store) => {
     const names = await migrate(store, profile)
     await recordProfile(store, commandActor(), profile)
     return names
-  } finally {
-    await store.close()
-  }
+  })
 }
 
 /** Starts the gateway if the profile has one and the stack outlives its command. */
@@ -145,8 +143,8 @@ async function startGateway(options: StackOptions, at: Pick<Addresses, 'store' |
     detail: (child: { readonly detail: () => GatewayDetail }) =>
       child.detail().addresses.join(', '),
   }
-  return timed(options, step, async () => {
-    const child = await createGatewayProcess({
+  return timed(options, step, () =>
+    createGatewayProcess({
       options: {
         ...at,
         profile: placeFiles(profile, home.path),
@@ -158,9 +156,8 @@ async function startGateway(options: StackOptions, at: Pick<Addresses, 'store' |
       secret: options.secret ?? noSecret,
       logsPath: home.logs,
       onEvent: (event) => options.log.warn(event),
-    })
-    return { ...child, detail: () => child.detail() as GatewayDetail }
-  })
+    }),
+  )
 }
 
 function noSecret(): never {

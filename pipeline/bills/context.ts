@@ -21,7 +21,7 @@ export interface BillRequest {
 }
 
 /** A run of one period, with what it works in. */
-export interface Run {
+export interface BillRun {
   readonly request: BillRequest
   readonly period: Period
   readonly run: string

@@ -2,7 +2,7 @@ import { toDays } from '../../schemas/lint/finding.js'
 import type { PlanDays } from '../../schemas/rating/plan.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { Store } from '../store/clickhouse.js'
-import { id, sql, typed } from '../store/sql.js'
+import { id, type Sql, sql, typed } from '../store/sql.js'
 import type { Period } from './period.js'
 
 /** The tables that a run works in and drops when it has ended. */
@@ -38,10 +38,11 @@ export function tablesOf(run: string): RunTables {
 }
 
 /**
- * Gathers the members: the tenancies of the cycle that overlap the period, each with its days and its
- * rate codes by day, as the customer's last record of that day has them. Members with the same days
- * and codes share the number of a plan. Members are irregular if several tenancies have held their
- * meter or their days are not those of the period: their reads are assigned one by one.
+ * Gathers the members: the tenancies that overlap the period and had the cycle on its last day, each with
+ * its days and its rate codes by day. Members with the same days and codes share the number of a plan.
+ * Members are irregular if several tenancies have held their meter, if their days are not those of the
+ * period, or if some account's reads are theirs for a part of it: their reads are assigned one by one.
+ * `holds_none` says whether reads without an account are the member's for the whole period.
  */
 export async function gatherMembers(
   store: Store,
@@ -51,41 +52,34 @@ export async function gatherMembers(
   const { first, last, cycleId } = period
   const { timeZone, usage } = profile
   const { Electric, Gas } = usage.unit
+  const midnight = (day: Sql) => sql`toDateTime(${day}, ${timeZone})`
   await store.command({
     sql: sql`CREATE TABLE ${id(tables.members)} ENGINE = MergeTree ORDER BY meter_id AS
       WITH toInt32(${typed('Date', first)}) AS first, toInt32(${typed('Date', last)}) AS last,
+        ${midnight(sql`${typed('Date', first)}`)} AS starts, ${midnight(sql`${typed('Date', last)} + 1`)} AS ends,
         (at -> toInt32(toDate(at, ${timeZone}))) AS day_of,
-        arrayFilter((c, i) -> i = length(known) OR c.1 != known[i + 1].1, known, arrayEnumerate(known)) AS days,
-        arrayFilter((c, i) -> i = 1 OR c.2 != days[i - 1].2, days, arrayEnumerate(days)) AS changes,
-        arrayMap((c, i) -> (c.2,
-            toInt32(greatest(if(i = 1, first_day, c.1), first_day)),
-            toInt32(least(if(i = length(changes), last_day, changes[i + 1].1 - 1), last_day))),
-          changes, arrayEnumerate(changes)) AS cut,
-        if(empty(known), [(toString(rate_code), first_day, last_day)], arrayFilter(r -> r.2 <= r.3, cut)) AS rates
-      SELECT meter_id, external_site_id, account_number, client_id, client_ids, held_from, held_to,
-        multiIf(unit_of_measure != '', toString(unit_of_measure), meter_type = 'Gas', ${Gas}, ${Electric}) AS unit,
+        arrayFilter((c, i) -> i = 1 OR c.2 != codes[i - 1].2, codes, arrayEnumerate(codes)) AS changes,
+        arrayFilter(r -> r.2 <= r.3, arrayMap((c, i) -> (c.2,
+            toInt32(greatest(if(i = 1, first_day, day_of(c.1)), first_day)),
+            toInt32(least(if(i = length(changes), last_day, day_of(changes[i + 1].1) - 1), last_day))),
+          changes, arrayEnumerate(changes))) AS rates
+      SELECT meter_id, external_site_id, account_number, client_id, client_ids, holds,
+        arrayExists(h -> h.1 = '' AND h.2 <= starts AND h.3 >= ends, holds) AS holds_none,
+        multiIf(held.4 != '', held.4, meter_type = 'Gas', ${Gas}, ${Electric}) AS unit,
         first_day, last_day, rates,
-        tenancies > 1 OR first_day != first OR last_day != last AS is_odd,
+        tenancies > 1 OR first_day != first OR last_day != last
+          OR arrayExists(h -> (h.2 > starts AND h.2 < ends) OR (h.3 > starts AND h.3 < ends), holds) AS is_odd,
         toUInt32(dense_rank() OVER (ORDER BY first_day, last_day, rates)) AS plan
       FROM (
-        SELECT *,
-          ifNull(valid_from, toDateTime(0, 'UTC')) AS held_from,
-          ifNull(valid_to, toDateTime(4294967295, 'UTC')) AS held_to,
-          if(valid_from IS NULL, first, greatest(first, day_of(held_from))) AS first_day,
-          if(valid_to IS NULL, last, least(last, day_of(held_to - 1))) AS last_day,
+        SELECT * REPLACE (arrayFilter(h -> h.5, holds) AS holds),
+          arrayLast(c -> c.1 < ends, codes) AS held,
+          if(valid_from IS NULL, first, greatest(first, day_of(assumeNotNull(valid_from)))) AS first_day,
+          if(valid_to IS NULL, last, least(last, day_of(assumeNotNull(valid_to) - 1))) AS last_day,
           count() OVER (PARTITION BY meter_id) AS tenancies
         FROM tenancy FINAL
-        WHERE meter_id IN (SELECT meter_id FROM tenancy FINAL WHERE billing_cycle_id = ${cycleId})
+        WHERE meter_id IN (SELECT meter_id FROM tenancy FINAL WHERE has(codes.3, ${cycleId}))
       ) AS t
-      LEFT JOIN (
-        SELECT meter_id AS m, external_site_id AS s, account_number AS a,
-          arrayMap(c -> (day_of(c.1), c.2), arraySort(groupArray((at, toString(rate_code))))) AS known
-        FROM registration_fact
-        WHERE kind = 'seen'
-        GROUP BY m, s, a
-        HAVING uniqExact(rate_code) > 1
-      ) AS f ON f.m = t.meter_id AND f.s = t.external_site_id AND f.a = t.account_number
-      WHERE billing_cycle_id = ${cycleId} AND first_day <= last_day AND held_from < held_to`,
+      WHERE held.3 = ${cycleId} AND first_day <= last_day AND notEmpty(holds)`,
   })
 }
 

@@ -61,7 +61,7 @@ export async function findYears(
 ): Promise<readonly CycleYear[]> {
   const cycles = await store.rows<{ cycleId: string; meters: string }>({
     sql: sql`SELECT toString(billing_cycle_id) AS cycleId, toString(uniqExact(meter_id)) AS meters
-      FROM tenancy FINAL GROUP BY cycleId ORDER BY cycleId`,
+      FROM tenancy FINAL WHERE notEmpty(holds) GROUP BY cycleId ORDER BY cycleId`,
   })
   const periods = await store.rows<Period>({
     sql: sql`SELECT billing_cycle_id AS cycleId, toString(start_date) AS first, toString(last_date) AS last, file_id AS fileId

@@ -50,7 +50,7 @@ export function readPeriods(
       LEFT JOIN (SELECT * FROM bill_state FINAL) AS s
         ON s.billing_cycle_id = c.billing_cycle_id AND s.start_date = c.start_date
       INNER JOIN (
-        SELECT toString(billing_cycle_id) AS cycle, max(o.published_at) AS changed_at
+        SELECT arrayJoin(arrayDistinct(o.codes.3)) AS cycle, max(o.published_at) AS changed_at
         FROM tenancy AS o FINAL GROUP BY cycle
       ) AS t ON t.cycle = c.billing_cycle_id
       WHERE c.company_code IN ${companyCodes}
@@ -108,7 +108,7 @@ export async function isTouched(
 ): Promise<boolean> {
   const arrivals = files.map(({ arrival }) => arrival)
   const own = sql`bitShiftRight(version, 32) IN ${typed('Array(UInt64)', arrivals)} AND meter_id IN (
-        SELECT meter_id FROM tenancy FINAL WHERE billing_cycle_id = ${cycleId})`
+        SELECT meter_id FROM tenancy FINAL WHERE has(codes.3, ${cycleId}))`
   const found = await store.rows({
     sql: sql`SELECT 1 FROM usage_read
       WHERE local_day BETWEEN ${typed('Date', first)} AND ${typed('Date', last)} + ${typed('UInt8', daysBehind)} AND ${own} LIMIT 1

@@ -1,7 +1,7 @@
 import type { BillStatus } from '../../schemas/rating/kind.js'
 import type { Store } from '../store/clickhouse.js'
 import { sql, typed } from '../store/sql.js'
-import type { BillContext, Run } from './context.js'
+import type { BillContext, BillRun } from './context.js'
 import { toShortfall } from './price.js'
 import type { RatesInForce } from './rates.js'
 
@@ -20,9 +20,9 @@ export interface BillCounts {
 }
 
 /** Sums up the bills of a run and writes its row, last of all: from then on readers see them. */
-export async function publish(
+export async function publishBills(
   { store, profile, now }: BillContext,
-  { run, period, request }: Run,
+  { run, period, request }: BillRun,
   inputs: Inputs,
 ): Promise<BillCounts> {
   const shortfall = toShortfall(profile.billing)

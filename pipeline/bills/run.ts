@@ -13,16 +13,16 @@ import { dayAt } from '../../schemas/time/zone.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
 import { type Compilation, compilePlans, labelCounterfactuals, toPlanRow } from './compile.js'
-import type { BillContext, BillRequest, Run } from './context.js'
+import type { BillContext, BillRequest, BillRun } from './context.js'
 import { gatherMembers, readPlans, tablesOf } from './members.js'
 import { findPeriod } from './period.js'
 import { type Pricing, priceBills } from './price.js'
 import { daysAhead } from './project.js'
-import { type BillCounts, type Inputs, newestFile, publish } from './publish.js'
+import { type BillCounts, type Inputs, newestFile, publishBills } from './publish.js'
 import { readRates } from './rates.js'
 import { newestDay } from './scan.js'
 import { sumReads, toClickHouseTime } from './sum-reads.js'
-import { reconcile, type VarianceSummary } from './variance/reconcile.js'
+import { reconcileBills, type VarianceSummary } from './variance/reconcile.js'
 import { gatherBilled } from './variance/variance.js'
 
 const runSteps = ['compile', 'scan', 'price', 'reconcile', 'publish'] as const
@@ -78,7 +78,7 @@ export async function dropLeft(store: Store): Promise<void> {
   )
 }
 
-async function compute(context: BillContext, run: Run): Promise<BillSummary> {
+async function compute(context: BillContext, run: BillRun): Promise<BillSummary> {
   const { store, profile } = context
   const { tables, period } = run
   const clock = createClock()
@@ -112,9 +112,9 @@ async function compute(context: BillContext, run: Run): Promise<BillSummary> {
   await store.command(priceBills(pricing))
   seconds.price = clock()
   const reconciliation = { store, pricing, compilation, context: plans, classes }
-  const variance = isBilled ? { variance: await reconcile(reconciliation) } : {}
+  const variance = isBilled ? { variance: await reconcileBills(reconciliation) } : {}
   seconds.reconcile += clock()
-  const published = await publish(context, run, inputs)
+  const published = await publishBills(context, run, inputs)
   seconds.publish = clock()
   const { cycleId, first, last } = period
   return { run: run.run, cycleId, first, last, ...published, ...variance, seconds }
@@ -123,7 +123,7 @@ async function compute(context: BillContext, run: Run): Promise<BillSummary> {
 /** The days that are yet to come, or of which no read has come; undefined where a period has ended. */
 async function findAhead(
   { store, zone, now }: BillContext,
-  { tables, period, request }: Run,
+  { tables, period, request }: BillRun,
 ): Promise<Days | undefined> {
   const { asOf } = request
   const today = localDay({ zone, now: () => asOf ?? now() })
@@ -151,7 +151,7 @@ interface Compiled {
 /** The plans of all members, written down with the run. */
 async function compile(
   context: BillContext,
-  run: Run,
+  run: BillRun,
   { book, isBilled, ahead }: Compiling,
 ): Promise<Compiled> {
   const { store } = context

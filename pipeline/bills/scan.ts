@@ -163,18 +163,24 @@ export function scanWhole(scan: Scan, meters: number): Statement {
         )
       ) AS u
       INNER JOIN (SELECT *, ${upperHalf(sql`cityHash64(meter_id)`)} AS meter FROM ${id(members)} WHERE NOT is_odd) AS m ON m.meter = u.meter
-      WHERE found = 1 AND series IN (
-        ${seriesOf(sql`m.meter_id`, sql`m.account_number`, sql`m.external_site_id`)}, ${seriesOf(sql`m.meter_id`, sql`''`, sql`m.external_site_id`)})`,
+      WHERE found = 1 AND (series = ${seriesOf(sql`m.meter_id`, sql`m.account_number`, sql`m.external_site_id`)}
+        OR (m.holds_none AND series = ${seriesOf(sql`m.meter_id`, sql`''`, sql`m.external_site_id`)}))`,
     settings: inMemory,
   }
 }
 
+/** Whether a read `u` at an instant is one of a member `m`: by its account and its premise (decision 11). */
+const isHeld = (at: Sql) => sql`NOT (u.external_site_id != m.external_site_id)
+        AND arrayExists(h -> h.2 <= ${at} AND h.3 > ${at} AND (h.1 = u.account_number
+          OR (h.1 = '\\0' AND u.account_number NOT IN (SELECT account_number FROM tenancy))), m.holds)`
+
 /**
- * The reads of meters that one tenancy has had alone and that are of several series. An account that
- * is known elsewhere, or another premise, is not the member's (decision 11).
+ * The reads of meters that one tenancy has had alone and that are of several series. Each hold of such a
+ * member has the whole period or nothing of it.
  */
 export function scanLeft(scan: Scan): Statement {
   const { members, vectors } = scan.tables
+  const start = sql`toDateTime(${literal(scan.slots.startsAt + scan.period.from * slotSeconds)}, 'UTC')`
   return {
     sql: sql`INSERT INTO ${id(vectors)} (${columns})
       SELECT ${owner}, ${literal(scanPasses.whole)}, seconds, sumForEach(vector), sum(present), sum(negative),
@@ -186,8 +192,7 @@ export function scanLeft(scan: Scan): Statement {
         GROUP BY meter_id, external_site_id, account_number, seconds
       ) AS u
       INNER JOIN (SELECT * FROM ${id(members)} WHERE NOT is_odd) AS m ON m.meter_id = u.meter_id
-      WHERE NOT (u.external_site_id != m.external_site_id) AND (u.account_number = m.account_number
-        OR u.account_number NOT IN (SELECT account_number FROM tenancy WHERE account_number != ''))
+      WHERE ${isHeld(start)}
       GROUP BY ${owner}, seconds`,
     settings: inMemory,
   }
@@ -254,9 +259,7 @@ function pickReads(scan: Scan, { meters, into, from, to, back }: Picked): Statem
         ) AS u
         INNER JOIN (SELECT * FROM ${id(tables.members)} WHERE meter_id IN (${meters})) AS m
           ON m.meter_id = u.meter_id
-        WHERE u.seconds = u.finest AND NOT (u.external_site_id != m.external_site_id)
-          AND (u.account_number = m.account_number OR (u.starts_at >= m.held_from AND u.starts_at < m.held_to
-            AND u.account_number NOT IN (SELECT account_number FROM tenancy WHERE account_number != '')))
+        WHERE u.seconds = u.finest AND ${isHeld(sql`u.starts_at`)}
         GROUP BY ${owner}
       )`,
   }

@@ -3,7 +3,7 @@ import type { PriceBuckets } from '../../schemas/rating/price-buckets.js'
 import type { Projection } from '../../schemas/rating/projection.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { bucketsOf, type Compilation, scanPasses, toMaskRows } from './compile.js'
-import type { BillContext, Run } from './context.js'
+import type { BillContext, BillRun } from './context.js'
 import { createMasks } from './price.js'
 import { project } from './project.js'
 import {
@@ -33,7 +33,7 @@ export type BucketsByPass = ReadonlyMap<number, PriceBuckets>
  */
 export async function sumReads(
   { store }: Pick<BillContext, 'store'>,
-  { tables, period, request }: Run,
+  { tables, period, request }: BillRun,
   { compilation, projection }: SumInputs,
 ): Promise<BucketsByPass> {
   const { slots } = compilation

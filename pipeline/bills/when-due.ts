@@ -13,12 +13,6 @@ import { bill, localDay } from './run.js'
 
 type DueContext = Pick<PipelineContext, 'store' | 'profile' | 'zone' | 'now' | 'queues' | 'log'>
 
-/** A period by its cycle and first day. */
-export interface PeriodNamed {
-  readonly cycleId: string
-  readonly start: string
-}
-
 /**
  * Periods queued at a time, the latest first. When bills are computed for the first time the others wait
  * for their turn, and periods that new files touch come first.
@@ -38,7 +32,7 @@ export async function queueDue(context: DueContext): Promise<void> {
  */
 export async function billWhenDue(
   context: DueContext,
-  { cycleId, start }: PeriodNamed,
+  { cycleId, start }: { readonly cycleId: string; readonly start: string },
 ): Promise<void> {
   const isNamed = (one: PeriodState) => one.cycleId === cycleId && one.first === start
   const [period] = await findDue(context, isNamed)

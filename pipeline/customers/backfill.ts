@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
-import { open, rename, stat } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { trimBlanks } from '../../schemas/field.js'
+import { type HistoryAsked, toUsageText } from '../../schemas/gateway/history.js'
 import type { Registration } from '../../schemas/gateway/registration.js'
-import { type HistoryAsked, toUsageText } from '../../schemas/history.js'
 import { addDays, dayAt } from '../../schemas/time/zone.js'
 import type { PipelineContext } from '../context.js'
 import { parseRow } from '../files/csv.js'
 import { splitRows } from '../files/rows.js'
-import { attempt } from '../sources/disk.js'
+import { attempt, writeWhole } from '../sources/disk.js'
 import {
   findArrivalSince,
   type HistoryRequest,
@@ -77,7 +77,7 @@ export async function backfill(context: PipelineContext, meterId: string): Promi
   const text = answer === undefined ? undefined : toUsageText(answer)
   if (text === undefined) return end(context, request, { state: 'empty' })
   expectOwnRows(text, meterId)
-  await writeWhole(path, text)
+  await writeWhole(path, (part) => writeFlushed(part, text))
   const { size, mtimeMs } = await attempt(path, () => stat(path))
   const { arrival } = await context.ledger.claim({
     source: backfillSource,
@@ -144,19 +144,15 @@ function nameOf(
   return `${context.profile.companyCodes[0]}_${day}${month}${year}_${commodity}_${number}.csv`
 }
 
-/** Atomic and durable: after a power cut the file is complete or absent. */
-async function writeWhole(path: string, text: string): Promise<void> {
-  const unfinished = `${path}.part`
-  await attempt(path, async () => {
-    const file = await open(unfinished, 'w', 0o600)
-    try {
-      await file.writeFile(text)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(unfinished, path)
-  })
+/** Durable too: after a power cut the file is complete or absent. */
+async function writeFlushed(path: string, text: string): Promise<void> {
+  const file = await open(path, 'w', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
 }
 
 function hashOf(meterId: string): string {

@@ -3,9 +3,9 @@ import { storeColumn } from '../../schemas/record-feed.js'
 import { rowsTable } from '../records/store.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
-import { readFacts } from './facts.js'
-import { erasedReads } from './registered.js'
-import { countFacts } from './tenancies.js'
+import { countFacts, type MeterPlace } from './facts.js'
+import { erasedReads, erasedRows } from './registered.js'
+import { readSites } from './stored-facts.js'
 
 /** A termination whose days of grace are over. */
 export interface DueTermination {
@@ -50,7 +50,8 @@ export async function dueErasures(
       FROM termination AS t
       INNER JOIN (SELECT * FROM tenancy_hint WHERE kind = 'ended') AS h ON h.evidence_order = t.version
       WHERE t.termination_date + ${typed('UInt32', graceDays)} < ${typed('Date', today)}
-        AND (t.account_number, t.meter_id) NOT IN (SELECT account_number, meter_id FROM erasure)
+        AND (t.account_number, t.external_site_id, t.meter_id) NOT IN (
+          SELECT account_number, external_site_id, meter_id FROM erasure)
       ORDER BY t.version LIMIT ${typed('UInt32', accountsMax)}`,
   })
 }
@@ -64,22 +65,18 @@ export async function toErasure(
   const { accountNumber, meterId, externalSiteId, endedAt } = termination
   const held = await store.rows<{ meter: string; site: string; from: string; to: string }>({
     sql: sql`SELECT meter_id AS meter, external_site_id AS site,
-        toString(ifNull(valid_from, toDateTime(0, 'UTC'))) AS from,
-        toString(ifNull(valid_to, toDateTime(${endedAt}, 'UTC'))) AS to
+        arrayFilter(h -> h.1 = '', holds) AS unnamed,
+        toString(if(empty(unnamed), toDateTime(${endedAt}, 'UTC'), arrayMin(unnamed.2))) AS from,
+        toString(if(empty(unnamed), toDateTime(${endedAt}, 'UTC'), arrayMax(unnamed.3))) AS to
       FROM tenancy FINAL
       WHERE account_number = ${accountNumber}
         AND ${meterId} IN ('', meter_id) AND ${externalSiteId} IN ('', external_site_id)`,
   })
-  const facts =
-    held.length === 0
-      ? []
-      : await readFacts(
-          store,
-          held.map(({ meter }) => meter),
-        )
+  const meterIds = held.map(({ meter }) => meter)
+  const facts = held.length === 0 ? [] : (await readSites(store, meterIds)).facts
   const stretches = held.map(({ meter, site, from, to }): HeldInterval => {
     const own = facts.filter((fact) => {
-      return fact.accountNumber === accountNumber && fact.meterId === meter
+      return fact.accountNumber === accountNumber && ['', meter].includes(fact.meterId)
     })
     return [meter, site, from, to, countFacts(own) + 1]
   })
@@ -147,9 +144,6 @@ export async function openErasures(store: Store): Promise<readonly Erasure[]> {
 }
 
 const pending = sql`erasure FINAL WHERE rank = 1`
-const accounts = sql`SELECT account_number FROM ${pending} AND meter_id = ''`
-const meters = sql`SELECT account_number, meter_id FROM ${pending} AND meter_id != ''`
-
 interface Target {
   readonly table: string
   readonly where: Sql
@@ -159,29 +153,36 @@ interface Target {
 
 /** Every table that holds rows of customers, what of it is erased, and for whom it counts. */
 function targets(): readonly Target[] {
-  const ofAccount = sql`account_number IN (${accounts})`
-  const meterOf = (account: Sql) =>
-    sql`(${account} IN (${accounts}) OR (${account}, meter_id) IN (${meters}))`
-  const ofMeter = meterOf(sql`account_number`)
+  const account = sql`account_number`
   const old = sql`old_account_number`
+  const of = (columns: readonly string[]) => erasedRows(pending, { columns })
+  const ofMeter = of(['meter_id', 'external_site_id'])
   const records = feedNames.flatMap((name) => {
     const feed = recordFeedOf(name)
     const columns = feed?.columns.map(storeColumn) ?? []
     if (feed === undefined || !columns.includes('account_number')) return []
-    const where = columns.includes('meter_id') ? ofMeter : ofAccount
-    return [{ table: rowsTable(feed), where, account: sql`account_number` }]
+    return [{ table: rowsTable(feed), where: of(columns), account }]
   })
-  const unknown = erasedReads('usage_read', pending)
+  const unnamed = erasedReads('usage_read', pending)
   return [
-    { table: 'usage_read', where: sql`${ofMeter} OR ${unknown}`, account: sql`account_number` },
-    { table: 'restatement', where: meterOf(old), account: old },
+    { table: 'usage_read', where: sql`${ofMeter} OR ${unnamed}`, account },
+    {
+      table: 'restatement',
+      where: erasedRows(pending, {
+        columns: ['meter_id', 'external_site_id'],
+        account: old,
+        site: sql`old_external_site_id`,
+      }),
+      account: old,
+    },
     ...records,
-    { table: 'bill_row', where: ofMeter, account: sql`account_number` },
-    { table: 'bill_variance_row', where: ofMeter, account: sql`account_number` },
-    { table: 'rate_comparison_row', where: ofMeter, account: sql`account_number` },
+    ...['bill_row', 'bill_variance_row', 'rate_comparison_row'].map((table) => {
+      return { table, where: ofMeter, account }
+    }),
     rejects(pending),
-    { table: 'registration_fact', where: ofMeter, account: sql`account_number` },
-    { table: 'tenancy', where: ofMeter, account: sql`account_number` },
+    ...['held_read', 'account_meter', 'registration_fact', 'tenancy'].map((table) => {
+      return { table, where: ofMeter, account }
+    }),
   ]
 }
 
@@ -234,25 +235,30 @@ function deleteRows(store: Store, table: string, where: Sql): Promise<void> {
   })
 }
 
-/** Removes erased accounts as predecessors of other tenancies. */
+/** Removes erased accounts from the tenancies of others, which have been derived again without them. */
 export async function eraseBefore(store: Store): Promise<void> {
-  const where = sql`(previous_account_number, meter_id) IN
-    (SELECT account_number, held.1 FROM erasure FINAL ARRAY JOIN stretches AS held WHERE rank = 2)`
+  const held = sql`SELECT account_number, held.1
+    FROM erasure FINAL ARRAY JOIN stretches AS held WHERE rank = 2`
+  const where = sql`(previous_account_number, meter_id) IN (${held})
+    OR (next_account_number, meter_id) IN (${held})
+    OR hasAny(arrayFilter(hold -> hold.5, holds).1, (
+      SELECT groupUniqArray(account_number) FROM erasure FINAL WHERE rank = 2))`
   const stale = await store.rows({ sql: sql`SELECT 1 FROM tenancy WHERE ${where} LIMIT 1` })
   if (stale.length > 0) await deleteRows(store, 'tenancy', where)
 }
 
-/** Which of some accounts are erased, or with which of their meters. */
+/** Which of some accounts are erased, or at which of their premises and meters. */
 export async function erasedPlaces(
   store: Store,
   accountNumbers: readonly string[],
-): Promise<(place: { readonly accountNumber: string; readonly meterId: string }) => boolean> {
-  const rows = await store.rows<{ account_number: string; meter_id: string }>({
-    sql: sql`SELECT account_number, meter_id FROM erasure
+): Promise<(place: MeterPlace) => boolean> {
+  const rows = await store.rows<{ account: string; site: string; meter: string }>({
+    sql: sql`SELECT account_number AS account, external_site_id AS site, meter_id AS meter FROM erasure
       WHERE account_number IN ${accountNumbers}`,
   })
-  return ({ accountNumber, meterId }) =>
-    rows.some((row) => {
-      return row.account_number === accountNumber && ['', meterId].includes(row.meter_id)
+  return ({ accountNumber, externalSiteId, meterId }) =>
+    rows.some(({ account, site, meter }) => {
+      const isHere = ['', externalSiteId].includes(site) && ['', meterId].includes(meter)
+      return account === accountNumber && isHere
     })
 }

@@ -1,5 +1,5 @@
 import type { Store } from '../store/clickhouse.js'
-import { toInstant } from '../store/columns.js'
+import { createCodec, dateTime, plain, type Row } from '../store/columns.js'
 import { sql, typed } from '../store/sql.js'
 
 /** The request for the history of a meter. */
@@ -22,7 +22,7 @@ export async function readHistoryRequests(
   const rows = await store.rows<Row>({
     sql: sql`SELECT * FROM history_request FINAL WHERE meter_id IN ${meterIds}`,
   })
-  return rows.map(fromRow)
+  return rows.map(codec.fromRow)
 }
 
 /** Durable before it resolves. Two writers that open one request at once write one row. */
@@ -30,7 +30,7 @@ export async function writeHistoryRequests(
   store: Store,
   requests: readonly HistoryRequest[],
 ): Promise<void> {
-  await store.insert('history_request', requests.map(toRow))
+  await store.insert('history_request', requests.map(codec.toRow))
 }
 
 /** Some of the meters whose history is still to be requested. */
@@ -55,23 +55,12 @@ export async function findArrivalSince(
   return row?.arrival
 }
 
-interface Row {
-  readonly meter_id: string
-  readonly commodity: HistoryRequest['commodity']
-  readonly state: HistoryRequest['state']
-  readonly reason: string
-  readonly arrival: number
-  readonly requested_at: string
-  readonly version: number
-}
-
-function fromRow(row: Row): HistoryRequest {
-  const { commodity, state, reason, arrival, version } = row
-  const requestedAt = toInstant(row.requested_at)
-  return { meterId: row.meter_id, commodity, state, reason, arrival, requestedAt, version }
-}
-
-function toRow(request: HistoryRequest): Row {
-  const { meterId, requestedAt, ...rest } = request
-  return { meter_id: meterId, requested_at: requestedAt.toISOString(), ...rest }
-}
+const codec = createCodec<HistoryRequest>({
+  meterId: plain(),
+  commodity: plain(),
+  state: plain(),
+  reason: plain(),
+  arrival: plain(),
+  requestedAt: dateTime,
+  version: plain(),
+})

@@ -2,6 +2,7 @@ import type { Profile } from '../../schemas/settings/profile.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, join, type Sql, sql } from '../store/sql.js'
 import { createReads } from '../store/staging.js'
+import { clientsReads } from './held.js'
 
 /**
  * The meters of registered customers as a subquery, for every place that separates registered rows from
@@ -22,14 +23,17 @@ export async function foreignRows(
   const hasMeter = of.columns.includes('meter_id')
   const conditions: Sql[] = []
   if (profile.ingestion !== 'full') {
-    conditions.push(
-      hasMeter
-        ? sql`meter_id NOT IN (${registeredMeters})`
-        : sql`account_number NOT IN (SELECT account_number FROM tenancy)`,
-    )
+    if (of.reads !== undefined) conditions.push(sql`NOT ${clientsReads(of.reads)}`)
+    else {
+      conditions.push(
+        hasMeter
+          ? sql`meter_id NOT IN (${registeredMeters})`
+          : sql`account_number NOT IN (SELECT account_number FROM tenancy)`,
+      )
+    }
   }
   const erasures = await store.rows({ sql: sql`SELECT 1 FROM erasure LIMIT 1` })
-  if (erasures.length > 0) conditions.push(erasedRows(hasMeter))
+  if (erasures.length > 0) conditions.push(erasedRows(sql`erasure`, { columns: of.columns }))
   if (erasures.length > 0 && of.reads !== undefined) {
     conditions.push(erasedReads(of.reads, sql`erasure FINAL`))
   }
@@ -40,17 +44,37 @@ export async function foreignRows(
   )
 }
 
-/** Rows of accounts, or of an account's meters, that were or are being erased. */
-function erasedRows(hasMeter: boolean): Sql {
-  const accounts = sql`account_number IN (SELECT account_number FROM erasure WHERE meter_id = '')`
-  if (!hasMeter) return accounts
-  return sql`${accounts} OR (account_number, meter_id) IN
-    (SELECT account_number, meter_id FROM erasure WHERE meter_id != '')`
+interface ErasedColumns {
+  readonly columns: readonly string[]
+  /** The column of the account, where it has another name. */
+  readonly account?: Sql
+  readonly site?: Sql
 }
 
 /**
- * Reads under an account that nobody has, in the time in which an erased account of `erasures` held
- * the meter: they are that account's (decision 11).
+ * Rows of what some terminations have erased: whole accounts, or an account at a premise or a meter. Rows
+ * that name no meter are of the whole account alone.
+ */
+export function erasedRows(
+  erasures: Sql,
+  { columns, account = sql`account_number`, site = sql`external_site_id` }: ErasedColumns,
+): Sql {
+  const where = (named: Sql) => sql`FROM (SELECT * FROM ${erasures}) WHERE ${named}`
+  const whole = sql`meter_id = '' AND external_site_id = ''`
+  const premise = sql`meter_id = '' AND external_site_id != ''`
+  const ofAccount = sql`${account} IN (SELECT account_number ${where(whole)})`
+  if (!columns.includes('meter_id')) return ofAccount
+  const ofPremise = columns.includes('external_site_id')
+    ? sql`(${account}, ${site}) IN (SELECT account_number, external_site_id ${where(premise)})`
+    : sql`(${account}, meter_id) IN (
+        SELECT account_number, arrayJoin(stretches).1 ${where(premise)})`
+  return sql`(${ofAccount} OR ${ofPremise}
+    OR (${account}, meter_id) IN (SELECT account_number, meter_id ${where(sql`meter_id != ''`)}))`
+}
+
+/**
+ * Reads without an account in the time in which an erased account of `erasures` held the meter: they
+ * are that account's (decision 11).
  */
 export function erasedReads(reads: string, erasures: Sql): Sql {
   return sql`version IN (
@@ -58,8 +82,7 @@ export function erasedReads(reads: string, erasures: Sql): Sql {
     INNER JOIN (SELECT held.1 AS meter, held.2 AS site, held.3 AS from_at, held.4 AS to_at
       FROM (SELECT arrayJoin(stretches) AS held FROM ${erasures})) AS e
       ON e.meter = r.meter_id AND e.site = r.external_site_id
-    WHERE r.starts_at >= e.from_at AND r.starts_at < e.to_at
-      AND r.account_number NOT IN (SELECT account_number FROM tenancy))`
+    WHERE r.account_number = '' AND r.starts_at >= e.from_at AND r.starts_at < e.to_at)`
 }
 
 /** Rows and quantity in a table of a file's reads that are not stored. */

@@ -1,27 +1,27 @@
 import type { Registration } from '../../schemas/gateway/registration.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import { dayAt, type Zone } from '../../schemas/time/zone.js'
 import type { Store } from '../store/clickhouse.js'
+import { metersNamedIn, readsOfFile, recordAccounts, recordLateReads } from './account-meters.js'
 import { erasedPlaces } from './erasure.js'
-import { addFacts, findStarts, metersWithEarlierStart, readFacts, readPremises } from './facts.js'
+import { groupBy } from './facts.js'
+import { claimHeld } from './held.js'
+import { findNews, latestOf } from './news.js'
+import { addRecords, type RecordFact, readRecords, readSites } from './stored-facts.js'
 import {
   readTenancies,
   type StoredTenancy,
   toTenancyRow,
   writeTenancies,
 } from './stored-tenancies.js'
-import {
-  codesOf,
-  countFacts,
-  type Fact,
-  findShared,
-  groupBy,
-  type SeenFact,
-  type StartFact,
-  toTenancies,
-} from './tenancies.js'
+import { toTenancies } from './tenancies.js'
+import type { TenancyRules } from './tenants.js'
 
 /** What registering works with; a `PipelineContext` is one. */
 export interface RegisterContext {
   readonly store: Store
+  readonly profile: Pick<Profile, 'closedStatuses' | 'ingestion'>
+  readonly zone: Zone
   readonly now: () => Date
 }
 
@@ -54,10 +54,38 @@ export async function register(
 }
 
 /**
- * Moves the start of each tenancy for which a published file shows an earlier one. Repeating it finishes what was begun; where no meter has changed hands it changes nothing.
+ * Ends what some clients have: `closed` where the utility says that their accounts are, `left` where
+ * they are unregistered. Returns how many of them had something. Faults: the store's.
  */
-export async function learnStarts(context: RegisterContext, arrival: number): Promise<void> {
-  await renewAll(context, await metersWithEarlierStart(context.store, arrival))
+export async function endClients(
+  context: RegisterContext,
+  clientIds: readonly string[],
+  kind: 'closed' | 'left',
+): Promise<number> {
+  if (clientIds.length === 0) return 0
+  const known = await readRecords(context.store, { meterIds: [], clientIds })
+  const latest = latestOf(known).filter((fact) => {
+    return fact.kind === 'seen' || (kind === 'left' && fact.kind !== 'left')
+  })
+  const now = context.now().getTime()
+  const news = latest
+    .filter(({ clientId }) => clientIds.includes(clientId))
+    .map((fact): RecordFact => {
+      const { meterId, externalSiteId, accountNumber, clientId } = fact
+      const at = Math.max(now, fact.at + 1)
+      return { kind, meterId, externalSiteId, accountNumber, clientId, at }
+    })
+  await addNews(context, news, known.length)
+  return new Set(news.map(({ clientId }) => clientId)).size
+}
+
+/**
+ * Takes notice of the accounts in a published usage file: a first read, an exchanged meter, reads
+ * behind an end. Repeating it finishes what was begun.
+ */
+export async function learnAccounts(context: RegisterContext, arrival: number): Promise<void> {
+  await recordAccounts(context.store, readsOfFile(arrival))
+  await renewAll(context, await metersNamedIn(context.store, arrival))
 }
 
 /** Renews the tenancies of any number of meters as their facts have them now. */
@@ -66,7 +94,11 @@ export async function renewAll(
   meterIds: readonly string[],
 ): Promise<void> {
   for (let at = 0; at < meterIds.length; at += metersMax) {
-    await renewTenancies(context, meterIds.slice(at, at + metersMax))
+    const some = meterIds.slice(at, at + metersMax)
+    await renewTenancies(context, some)
+    if (context.profile.ingestion === 'full') continue
+    const claimed = await claimHeld(context.store, some)
+    if (claimed.length > 0) await renewTenancies(context, claimed)
   }
 }
 
@@ -90,18 +122,32 @@ async function registerBatch(
 ): Promise<number> {
   const { store } = context
   const customers = await withoutErased(store, all)
-  const meterIds = [...new Set(customers.flatMap(({ meters }) => meters.map((one) => one.meterId)))]
+  const clientIds = [...new Set(customers.map(({ clientId }) => clientId))]
+  const listed = [...new Set(customers.flatMap(({ meters }) => meters.map((one) => one.meterId)))]
+  const known = await readRecords(store, { meterIds: listed, clientIds })
+  const meterIds = [...new Set([...listed, ...known.map(({ meterId }) => meterId)])]
   if (meterIds.length === 0) return 0
-  const [known, stored] = await Promise.all([
-    readFacts(store, meterIds),
-    readTenancies(store, meterIds),
-  ])
-  const news = findNews(customers, known, context.now().getTime())
-  if (news.length > 0) await addFacts(store, news, known.length)
+  const stored = await readTenancies(store, meterIds)
+  const news = findNews(customers, {
+    known,
+    stored,
+    now: context.now().getTime(),
+    zone: context.zone,
+  })
+  await addNews(context, news, known.length)
   const behind = findBehind(known, stored)
-  const stale = new Set([...news.map(({ meterId }) => meterId), ...behind])
-  if (stale.size > 0) await renewTenancies(context, [...stale])
+  if (behind.length > 0) await renewAll(context, behind)
   return new Set(news.map(({ clientId }) => clientId)).size
+}
+
+async function addNews(
+  context: RegisterContext,
+  news: readonly RecordFact[],
+  knownCount: number,
+): Promise<void> {
+  if (news.length === 0) return
+  await addRecords(context.store, news, knownCount)
+  await renewAll(context, [...new Set(news.map(({ meterId }) => meterId))])
 }
 
 /** A record may still list what was terminated long ago. */
@@ -116,134 +162,59 @@ async function withoutErased(
   })
 }
 
-/**
- * What records say that the latest facts do not. A later record of a meter has a later instant,
- * even where the clocks of machines differ.
- */
-function findNews(
-  customers: readonly Registration[],
-  known: readonly Fact[],
-  now: number,
-): readonly SeenFact[] {
-  const latest = new Map<string, SeenFact>()
-  const seenAt = new Map<string, number>()
-  for (const fact of known) {
-    if (fact.kind !== 'seen') continue
-    const before = latest.get(keyOf(fact))
-    if (before === undefined || before.at < fact.at) latest.set(keyOf(fact), fact)
-    seenAt.set(fact.meterId, Math.max(seenAt.get(fact.meterId) ?? 0, fact.at))
-  }
-  const news = new Map<string, SeenFact>()
-  for (const { clientId, acctStatus, meters } of customers) {
-    for (const { isAMI, ...meter } of meters) {
-      const at = Math.max(now, (seenAt.get(meter.meterId) ?? 0) + 1)
-      const fact: SeenFact = { kind: 'seen', clientId, acctStatus, isAMI, ...meter, at }
-      const before = latest.get(keyOf(fact))
-      if (before !== undefined && isSame(before, fact)) {
-        news.delete(keyOf(fact))
-        continue
-      }
-      news.set(keyOf(fact), fact)
-      seenAt.set(meter.meterId, at)
-    }
-  }
-  return [...news.values()]
-}
-
-function keyOf(fact: SeenFact): string {
-  return JSON.stringify([fact.clientId, fact.accountNumber, fact.externalSiteId, fact.meterId])
-}
-
-function isSame(a: SeenFact, b: SeenFact): boolean {
-  return JSON.stringify(codesOf(a)) === JSON.stringify(codesOf(b))
-}
-
-/** Meters with more facts than their tenancies rest on: a writer crashed on the way. */
-function findBehind(known: readonly Fact[], stored: readonly StoredTenancy[]): readonly string[] {
+/** Meters with a record that no tenancy rests on: a writer crashed on the way. */
+function findBehind(
+  known: readonly RecordFact[],
+  stored: readonly StoredTenancy[],
+): readonly string[] {
   return groupBy(known, ({ meterId }) => meterId)
     .filter((facts) => {
-      const own = stored.filter(({ row }) => row.meter_id === facts[0]?.meterId)
-      return (
-        facts.some(({ kind }) => kind === 'seen') &&
-        (own.length === 0 || own.some(({ version }) => version < countFacts(facts)))
-      )
+      const [{ meterId }] = facts as readonly [RecordFact]
+      const own = stored.filter(({ row }) => row.meter_id === meterId)
+      const latest = Math.max(...facts.map(({ at }) => at))
+      return own.length === 0 || own.some(({ row }) => Date.parse(`${row.known_at}Z`) < latest)
     })
     .map((facts) => facts[0]?.meterId ?? '')
 }
 
-/** Renews some meters, and those of the same premises whose accounts they share. */
-async function renewTenancies(
-  context: RegisterContext,
-  meterIds: readonly string[],
-): Promise<void> {
-  const shared = await learnShared(context.store, meterIds)
-  const all = [...new Set([...meterIds, ...shared])]
-  for (let at = 0; at < all.length; at += metersMax) {
-    await writeRenewed(context, all.slice(at, at + metersMax))
-  }
-}
-
 /**
- * Adds who else has the accounts of some meters by a record that lists another meter of the premise,
- * and returns all meters of which that is known. Of two who register at once the later one to have
- * written sees both.
+ * Writes the tenancies of some meters, and of those that share their accounts, as their facts have
+ * them now. Every row that rests on fewer facts is written again, changed or not, so that a slower
+ * writer with less knowledge loses.
  */
-async function learnShared(store: Store, meterIds: readonly string[]): Promise<readonly string[]> {
-  const facts = await readPremises(store, meterIds)
-  const news = findShared(facts)
-  if (news.length > 0) await addFacts(store, news, facts.length)
-  return [...facts.filter(({ kind }) => kind === 'shared'), ...news].map(({ meterId }) => meterId)
-}
-
-/**
- * Writes the tenancies of some meters as their facts have them now. Every row that rests on fewer
- * facts is written again, changed or not, so that a slower writer with less knowledge loses.
- */
-async function writeRenewed(context: RegisterContext, meterIds: readonly string[]): Promise<void> {
+async function renewTenancies(context: RegisterContext, wanted: readonly string[]): Promise<void> {
   const { store, now } = context
-  const facts = await learnFromUsage(store, await readFacts(store, meterIds))
+  const rules = rulesOf(context)
+  let { facts, meterIds } = await readSites(store, wanted)
+  const ends = toTenancies(facts, rules).flatMap(({ validTo, endedBy, ...place }) => {
+    const isInferred = validTo !== undefined && endedBy !== 'terminated'
+    return isInferred && place.accountNumber !== '' ? [{ ...place, at: validTo }] : []
+  })
+  if ((await recordLateReads(store, ends)) > 0) {
+    ;({ facts, meterIds } = await readSites(store, wanted))
+  }
   const stored = new Map(
     (await readTenancies(store, meterIds)).map((tenancy) => [tenancyKey(tenancy), tenancy]),
   )
-  const writes = groupBy(facts, ({ meterId }) => meterId).flatMap((own) =>
-    toTenancies(own).flatMap((tenancy) => {
-      const fresh = { row: toTenancyRow(tenancy, now()), version: countFacts(own) }
-      const before = stored.get(tenancyKey(fresh))
-      if (before === undefined) return [fresh]
-      const row = { ...fresh.row, published_at: before.row.published_at }
-      const same = tenancyText(row) === tenancyText(before.row)
-      if (same && before.version >= fresh.version) return []
-      return [same ? { ...fresh, row } : fresh]
-    }),
-  )
+  const writes = toTenancies(facts, rules).flatMap((tenancy) => {
+    const version = tenancy.factCount
+    const row = toTenancyRow(tenancy, now())
+    const before = stored.get(tenancyKey({ row }))
+    if (before === undefined) return [{ row, version }]
+    const fresh = toTenancyRow(tenancy, now(), before.row.holds)
+    const kept = { ...fresh, published_at: before.row.published_at }
+    const same = tenancyText(kept) === tenancyText(before.row)
+    if (same && before.version >= version) return []
+    return [{ row: same ? kept : fresh, version }]
+  })
   if (writes.length > 0) await writeTenancies(store, writes)
 }
 
-/** Where a meter has changed hands, reads and bills may show since when. */
-async function learnFromUsage(store: Store, facts: readonly Fact[]): Promise<readonly Fact[]> {
-  const moved = groupBy(facts, ({ meterId }) => meterId).filter((own) => {
-    return toTenancies(own).some(({ startedBy }) => startedBy !== 'first')
-  })
-  const meterIds = moved.map((own) => own[0]?.meterId ?? '')
-  if (meterIds.length === 0) return facts
-  const known = moved.flat()
-  const places = new Set(known.filter(({ kind }) => kind === 'seen').map(placeOf))
-  const earliest = new Map<string, number>()
-  for (const fact of known.filter(({ kind }) => kind === 'usage' || kind === 'bill')) {
-    const key = `${fact.kind} ${placeOf(fact)}`
-    earliest.set(key, Math.min(fact.at, earliest.get(key) ?? fact.at))
+function rulesOf({ profile, zone }: RegisterContext): TenancyRules {
+  return {
+    isClosed: (acctStatus) => profile.closedStatuses.some((letter) => letter === acctStatus),
+    dayStart: (at) => zone.dayStart(dayAt(zone, new Date(at))) * 1_000,
   }
-  const isNews = (start: StartFact) =>
-    places.has(placeOf(start)) &&
-    start.at < (earliest.get(`${start.kind} ${placeOf(start)}`) ?? Number.MAX_VALUE)
-  const news = (await findStarts(store, meterIds)).filter(isNews)
-  if (news.length === 0) return facts
-  await addFacts(store, news, facts.length)
-  return readFacts(store, [...new Set(facts.map(({ meterId }) => meterId))])
-}
-
-function placeOf(fact: Fact): string {
-  return JSON.stringify([fact.meterId, fact.externalSiteId, fact.accountNumber])
 }
 
 function tenancyKey({ row }: Pick<StoredTenancy, 'row'>): string {

@@ -1,5 +1,6 @@
 import type { Store } from '../store/clickhouse.js'
 import { sql } from '../store/sql.js'
+import { ever, type Hold } from './holds.js'
 import type { Tenancy } from './tenancies.js'
 
 /** A tenancy as it is stored; `version` is the number of facts about its meter that it rests on. */
@@ -40,16 +41,46 @@ export interface TenancyRow {
   readonly unit_of_measure: string
   readonly rate_code: string
   readonly billing_cycle_id: string
+  readonly codes: readonly {
+    readonly held_from: string
+    readonly rate_code: string
+    readonly billing_cycle_id: string
+    readonly unit_of_measure: string
+  }[]
   readonly valid_from: string | null
   readonly valid_to: string | null
   readonly started_by: string
+  readonly ended_by: string
+  readonly withdrawn: readonly {
+    readonly ended_by: string
+    readonly at: string
+    readonly withdrawn_by: string
+  }[]
+  readonly next_account_number: string
+  readonly holds: readonly HoldRow[]
   readonly previous_account_number: string
   readonly previous_client_ids: readonly string[]
   readonly shared_at: string | null
+  readonly known_at: string
   readonly published_at: string
 }
 
-export function toTenancyRow(tenancy: Tenancy, publishedAt: Date): TenancyRow {
+interface HoldRow {
+  readonly account_number: string
+  readonly held_from: string
+  readonly held_to: string
+  readonly client_ids: readonly string[]
+  readonly is_billed: boolean
+  readonly published_at: string
+}
+
+/** The row of a tenancy; a hold that says no more than one of `before` keeps its instant. */
+export function toTenancyRow(
+  tenancy: Tenancy,
+  publishedAt: Date,
+  before?: readonly HoldRow[],
+): TenancyRow {
+  const published_at = clickHouseTime(publishedAt.getTime())
   return {
     meter_id: tenancy.meterId,
     external_site_id: tenancy.externalSiteId,
@@ -60,19 +91,48 @@ export function toTenancyRow(tenancy: Tenancy, publishedAt: Date): TenancyRow {
     unit_of_measure: tenancy.codes.unitOfMeasure,
     rate_code: tenancy.codes.rateCode,
     billing_cycle_id: tenancy.codes.billingCycleId,
-    valid_from: toSecond(tenancy.validFrom),
-    valid_to: toSecond(tenancy.validTo),
+    codes: tenancy.history.map((entry) => ({
+      held_from: secondOf(entry.from),
+      rate_code: entry.rateCode,
+      billing_cycle_id: entry.billingCycleId,
+      unit_of_measure: entry.unitOfMeasure,
+    })),
+    valid_from: tenancy.validFrom === undefined ? null : secondOf(tenancy.validFrom),
+    valid_to: tenancy.validTo === undefined ? null : secondOf(tenancy.validTo),
     started_by: tenancy.startedBy,
+    ended_by: tenancy.endedBy,
+    withdrawn: tenancy.withdrawn.map(({ by, at, because }) => {
+      return { ended_by: by, at: secondOf(at), withdrawn_by: because }
+    }),
+    next_account_number: tenancy.nextAccountNumber,
+    holds: tenancy.holds.map((hold) => toHoldRow(hold, published_at, before ?? [])),
     previous_account_number: tenancy.previous?.accountNumber ?? '',
     previous_client_ids: tenancy.previous?.clientIds ?? [],
     shared_at: tenancy.sharedAt === undefined ? null : clickHouseTime(tenancy.sharedAt),
-    published_at: clickHouseTime(publishedAt.getTime()),
+    known_at: clickHouseTime(tenancy.knownAt),
+    published_at,
   }
 }
 
-/** To the second, not before 1970, which is where the store's type begins. */
-function toSecond(at: number | undefined): string | null {
-  return at === undefined ? null : clickHouseTime(Math.max(0, at)).slice(0, 19)
+function toHoldRow(hold: Hold, now: string, before: readonly HoldRow[]): HoldRow {
+  const row = {
+    account_number: hold.accountNumber,
+    held_from: secondOf(hold.from),
+    held_to: secondOf(hold.to),
+    client_ids: hold.clientIds,
+    is_billed: hold.isBilled,
+  }
+  const known = before.find((one) => {
+    const isLonger = one.held_from <= row.held_from && one.held_to >= row.held_to
+    const isSame = one.account_number === row.account_number && one.is_billed === row.is_billed
+    return isLonger && isSame && one.client_ids.join('\n') === row.client_ids.join('\n')
+  })
+  return { ...row, published_at: known?.published_at ?? now }
+}
+
+/** To the second, within what the store's type holds. */
+function secondOf(at: number): string {
+  return clickHouseTime(Math.min(Math.max(at, ever.from), ever.to)).slice(0, 19)
 }
 
 /** `2026-03-01 05:00:00.000`, as the store itself writes an instant. */

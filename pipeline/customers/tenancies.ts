@@ -1,262 +1,283 @@
-/** Codes of a meter as one customer record gives them. */
-export interface Codes {
-  readonly meterType: string
-  readonly unitOfMeasure: string
-  readonly rateCode: string
-  readonly billingCycleId: string
-  readonly isAMI: boolean
-  readonly acctStatus: string
-}
+import {
+  type BillFact,
+  type Codes,
+  countFacts,
+  type Fact,
+  groupBy,
+  type MeterPlace,
+} from './facts.js'
+import { type Hold, holdsOf, type Tenure } from './holds.js'
+import {
+  type Client,
+  type CodesFrom,
+  combined,
+  compareTexts,
+  type End,
+  factsByMeter,
+  historyOf,
+  type MeterFacts,
+  type TenancyRules,
+  type Tenant,
+  tenantsOf,
+  type Withdrawn,
+} from './tenants.js'
 
-/** An account at a premise and a meter. */
-export interface MeterPlace {
-  readonly meterId: string
-  readonly externalSiteId: string
-  /** Empty where the utility gives none. */
-  readonly accountNumber: string
-}
-
-/** A client's record listed the place. */
-export interface SeenFact extends MeterPlace, Codes {
-  readonly kind: 'seen'
-  readonly clientId: string
-  /** Milliseconds since 1970, as all instants here. */
-  readonly at: number
-}
-
-/** A client of the account and the premise whose own record does not list the meter. */
-export interface SharedFact extends MeterPlace {
-  readonly kind: 'shared'
-  readonly clientId: string
-  readonly at: number
-}
-
-/** When the account took the meter over, by its first interval or by a bill. */
-export interface StartFact extends MeterPlace {
-  readonly kind: 'usage' | 'bill'
-  readonly at: number
-}
-
-/** When a termination ended the account at the meter; of several, the latest one counts. */
-export interface EndFact extends MeterPlace {
-  readonly kind: 'ended'
-  readonly at: number
-  /** The order of the terminations. */
-  readonly order: number
-  /** The number of facts that it represents: more than one for an erased account. */
-  readonly weight: number
-}
-
-export type Fact = SeenFact | SharedFact | StartFact | EndFact
-
-/** How much is known, facts that were erased since included. */
-export function countFacts(facts: readonly Fact[]): number {
-  return facts.reduce((sum, fact) => sum + (fact.kind === 'ended' ? fact.weight : 1), 0)
-}
-
-/** The time in which one account held a meter, from `validFrom` until before `validTo`. */
+/** An account at a meter, from `validFrom` until before `validTo`, and whose reads are its clients'. */
 export interface Tenancy extends MeterPlace {
-  /** The client of a tenancy without account number, which nobody shares; else empty. */
+  /** The client of a tenancy without account number; else empty. */
   readonly clientId: string
+  /** The current clients of the account, or the last ones. */
   readonly clientIds: readonly string[]
   readonly codes: Codes
-  /** Undefined for the first known one. */
+  readonly history: readonly CodesFrom[]
+  /** Undefined where no move is known before it. */
   readonly validFrom: number | undefined
   readonly validTo: number | undefined
-  readonly startedBy: 'first' | 'bill' | 'usage' | 'seen' | 'ended'
+  readonly startedBy: 'first' | 'bill' | 'usage' | 'seen' | 'ended' | 'exchanged' | 'renumbered'
+  readonly endedBy: End['by'] | 'renumbered' | ''
+  readonly nextAccountNumber: string
+  readonly withdrawn: readonly Withdrawn[]
   readonly previous:
     | { readonly accountNumber: string; readonly clientIds: readonly string[] }
     | undefined
   readonly sharedAt: number | undefined
+  /** The latest record about the meter. */
+  readonly knownAt: number
+  /** Facts that bear on it; it only grows. */
+  readonly factCount: number
+  readonly holds: readonly Hold[]
 }
 
 /**
- * Derives from all facts about a meter who held it when. A pure function of the set of facts:
- * neither their order nor a repetition changes the result, so that writers need no lock. Accounts
- * are in the order in which they were first seen; those whose start is known by a bill or by usage
- * are among themselves in the order of these starts. Tenancies of a site follow one another
- * without gap or overlap; one that turns out to have ended before it began is empty.
+ * Derives from all facts about the meters of some sites whose reads are whose (decision 11). A pure
+ * function of the set of facts: neither their order nor a repetition changes the result, so that
+ * writers need no lock. An account that nobody has any more has a tenancy without clients and holds.
  */
-export function toTenancies(facts: readonly Fact[]): readonly Tenancy[] {
-  const sites = groupBy(facts, (fact) => fact.externalSiteId)
-  return sites.flatMap((site) => {
-    const tenants = groupBy(site.filter(isSeen), tenantOf).map((seen) => toTenant(seen, site))
-    return follow(arrange(tenants), site)
+export function toTenancies(facts: readonly Fact[], rules: TenancyRules): readonly Tenancy[] {
+  return factsByMeter(facts).flatMap((ofOne) => ofMeter(ofOne, rules))
+}
+
+function ofMeter(facts: MeterFacts, rules: TenancyRules): readonly Tenancy[] {
+  const tenants = tenantsOf(facts, rules)
+  const named = facts.site.filter((fact): fact is BillFact => {
+    return fact.kind === 'bill' && fact.meterId === facts.meterId
   })
-}
-
-interface Tenant {
-  readonly place: MeterPlace
-  readonly clientId: string
-  readonly clientIds: readonly string[]
-  readonly codes: Codes
-  readonly seenAt: number
-  readonly sharedAt: number | undefined
-  readonly start: StartFact | undefined
-  /** When a termination ended it. */
-  readonly endedAt: number | undefined
-}
-
-function isSeen(fact: Fact): fact is SeenFact {
-  return fact.kind === 'seen'
-}
-
-/** Without an account number nothing says that two clients belong together. */
-function tenantOf(fact: SeenFact): string {
-  return fact.accountNumber === '' ? `client ${fact.clientId}` : `account ${fact.accountNumber}`
-}
-
-function toTenant(seen: readonly SeenFact[], site: readonly Fact[]): Tenant {
-  const inTime = [...seen].sort(
-    (a, b) => a.at - b.at || compare(JSON.stringify(codesOf(a)), JSON.stringify(codesOf(b))),
-  )
-  const [first, last] = [inTime[0], inTime.at(-1)] as [SeenFact, SeenFact]
-  const { meterId, externalSiteId, accountNumber } = first
-  const sharing = site.filter((fact): fact is SharedFact => {
-    return fact.kind === 'shared' && fact.accountNumber === accountNumber
+  const bills = groupBy(named, ({ accountNumber }) => accountNumber).flatMap((own) => {
+    return combined(own) ?? []
   })
-  const firstOf = new Map<string, number>()
-  for (const { clientId, at } of [...seen, ...sharing]) {
-    firstOf.set(clientId, Math.min(at, firstOf.get(clientId) ?? at))
-  }
-  return {
-    place: { meterId, externalSiteId, accountNumber },
-    clientId: accountNumber === '' ? first.clientId : '',
-    clientIds: [...firstOf.keys()].sort(compare),
-    codes: codesOf(last),
-    seenAt: first.at,
-    sharedAt: [...firstOf.values()].sort((a, b) => a - b)[1],
-    start: startOf(accountNumber, site),
-    endedAt: endOf(accountNumber, site),
-  }
-}
-
-/** A bill counts before usage, the earliest of each kind. */
-function startOf(accountNumber: string, site: readonly Fact[]): StartFact | undefined {
-  if (accountNumber === '') return undefined
-  const own = site.filter((fact): fact is StartFact => {
-    const isStart = fact.kind === 'usage' || fact.kind === 'bill'
-    return isStart && fact.accountNumber === accountNumber
-  })
-  const earliest = (kind: StartFact['kind']) =>
-    own.filter((fact) => fact.kind === kind).sort((a, b) => a.at - b.at)[0]
-  return earliest('bill') ?? earliest('usage')
-}
-
-/**
- * Clients that share an account at a premise see all its meters (decision 11): returns the missing fact
- * for each client and each meter of one account and site. `facts` are those of whole sites.
- */
-export function findShared(facts: readonly Fact[]): readonly SharedFact[] {
-  const named = facts.filter((fact): fact is SeenFact | SharedFact => {
-    return (fact.kind === 'seen' || fact.kind === 'shared') && fact.accountNumber !== ''
-  })
-  const places = groupBy(named, (fact) => {
-    return JSON.stringify([fact.externalSiteId, fact.accountNumber])
-  })
-  return places.flatMap((own) => {
-    const meters = groupBy(own.filter(isSeen), ({ meterId }) => meterId)
-    const clients = groupBy(own.filter(isSeen), ({ clientId }) => clientId)
-    return meters.flatMap(([meter]) =>
-      clients.flatMap((seen) => {
-        const { clientId } = seen[0] as SeenFact
-        const { meterId, externalSiteId, accountNumber } = meter as SeenFact
-        if (own.some((fact) => fact.meterId === meterId && fact.clientId === clientId)) return []
-        const at = Math.min(...seen.map((fact) => fact.at))
-        return [{ kind: 'shared' as const, meterId, externalSiteId, accountNumber, clientId, at }]
-      }),
-    )
-  })
-}
-
-function endOf(accountNumber: string, site: readonly Fact[]): number | undefined {
-  if (accountNumber === '') return undefined
-  return site
-    .filter(
-      (fact): fact is EndFact => fact.kind === 'ended' && fact.accountNumber === accountNumber,
-    )
-    .sort((a, b) => b.order - a.order)[0]?.at
-}
-
-/** The end of the last account before the first known one: earlier reads are not the first one's. */
-function boundaryOf(first: Tenant, site: readonly Fact[]): number | undefined {
-  const { accountNumber } = first.place
-  const until = first.start?.at ?? first.seenAt
-  const ends = site.filter((fact): fact is EndFact => {
-    return fact.kind === 'ended' && fact.accountNumber !== accountNumber && fact.at <= until
-  })
-  return ends.length === 0 ? undefined : Math.max(...ends.map(({ at }) => at))
-}
-
-/** Sorts those with a known start among themselves; the others keep their places. */
-function arrange(tenants: readonly Tenant[]): readonly Tenant[] {
-  const seen = [...tenants].sort((a, b) => a.seenAt - b.seenAt || compareTenants(a, b))
-  const started = seen
-    .filter(({ start }) => start !== undefined)
-    .sort((a, b) => (a.start?.at ?? 0) - (b.start?.at ?? 0) || seen.indexOf(a) - seen.indexOf(b))
-  let next = 0
-  return seen.map((tenant) => {
-    return tenant.start === undefined ? tenant : (started[next++] ?? tenant)
-  })
-}
-
-/**
- * Gives each its interval: the end of one is the start of the next or its termination, whichever comes
- * first, and no start lies behind it. An account that was erased before the first leaves its end as the start.
- */
-function follow(tenants: readonly Tenant[], site: readonly Fact[]): readonly Tenancy[] {
-  const starts = tenants.map(({ start, seenAt }) => start?.at ?? seenAt)
-  for (let at = starts.length - 2; at > 0; at--) {
-    starts[at] = Math.min(starts[at] ?? 0, starts[at + 1] ?? 0)
-  }
-  return tenants.map((tenant, at) => {
-    const before = tenants[at - 1]
-    const boundary = before === undefined ? boundaryOf(tenant, site) : undefined
-    const startedBy = boundary === undefined ? 'first' : 'ended'
+  const tenures = toTenures(tenants, bills)
+  const holds = holdsOf(tenures, bills)
+  const records = facts.site.filter((fact) => 'clientId' in fact && fact.meterId === facts.meterId)
+  const knownAt = Math.max(0, ...records.map(({ at }) => at))
+  return tenures.map((tenure, at): Tenancy => {
+    const { tenant, end, withdrawn } = tenure
+    const { accountNumber, clients } = tenant
+    const isUnnamed = accountNumber === ''
+    const active = clients.filter((client) => client.end === undefined)
     return {
-      ...tenant.place,
-      clientId: tenant.clientId,
-      clientIds: tenant.clientIds,
+      meterId: facts.meterId,
+      externalSiteId: facts.externalSiteId,
+      accountNumber,
+      clientId: isUnnamed ? (tenant.seen[0]?.clientId ?? '') : '',
+      clientIds: (active.length > 0 ? active : clients).map(({ clientId }) => clientId),
       codes: tenant.codes,
-      validFrom: before === undefined ? boundary : starts[at],
-      validTo: earliest(starts[at + 1], tenant.endedAt),
-      startedBy: before === undefined ? startedBy : (tenant.start?.kind ?? 'seen'),
-      previous: before && {
-        accountNumber: before.place.accountNumber,
-        clientIds: before.clientIds,
-      },
-      sharedAt: tenant.sharedAt,
+      history: historyOf(tenant, rules),
+      ...startOf(tenure, { tenures, facts, bills }),
+      validTo: end?.at,
+      endedBy: end?.by ?? '',
+      nextAccountNumber: end?.next ?? '',
+      withdrawn,
+      knownAt,
+      factCount: countFacts(facts.site),
+      sharedAt: clients.map(({ seenAt }) => seenAt).sort((a, b) => a - b)[1],
+      holds: holds[at] ?? [],
     }
   })
 }
 
-function earliest(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
+/** When each tenant began, and when he ended, by his own facts and by those of the others. */
+function toTenures(tenants: readonly Tenant[], bills: readonly BillFact[]): readonly Tenure[] {
+  const own = tenants.map((tenant) => toTenure(tenant, nextOf(tenant, tenants, bills)))
+  return own.map((tenure) => {
+    const renamed = own
+      .filter((other) => other !== tenure && isRenumbered(tenure.tenant, other.tenant))
+      .sort(inOrder)
+    const next = renamed.find((other) => inOrder(tenure, other) < 0)
+    const group = [tenure, ...renamed].map(({ tenant }) => tenant)
+    const isFirst = renamed.every((other) => inOrder(tenure, other) < 0)
+    const since = isFirst ? undefined : tenure.start
+    if (next === undefined || (tenure.end?.at ?? Number.POSITIVE_INFINITY) <= next.start) {
+      return { ...tenure, since, group }
+    }
+    const end = { at: next.start, by: 'renumbered', next: next.tenant.accountNumber } as const
+    return { ...tenure, since, group, end }
+  })
 }
 
-export function codesOf(from: Codes): Codes {
-  const { meterType, unitOfMeasure, rateCode, billingCycleId, isAMI, acctStatus } = from
-  return { meterType, unitOfMeasure, rateCode, billingCycleId, isAMI, acctStatus }
+function inOrder(a: Tenure, b: Tenure): number {
+  return a.start - b.start || compareTexts(a.tenant.accountNumber, b.tenant.accountNumber)
 }
 
-export function groupBy<T>(
-  items: readonly T[],
-  keyOf: (item: T) => string,
-): readonly (readonly T[])[] {
-  const groups = new Map<string, T[]>()
-  for (const item of items) {
-    const key = keyOf(item)
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [item])
-    else group.push(item)
+/** One client has both accounts: the utility has given him another number. */
+function isRenumbered(a: Tenant, b: Tenant): boolean {
+  const isNamed = a.accountNumber !== '' && b.accountNumber !== ''
+  const ids = new Set(a.clients.map(({ clientId }) => clientId))
+  return isNamed && b.clients.some(({ clientId }) => ids.has(clientId))
+}
+
+/** A bill counts before usage, and usage before the first record. */
+function beginOf({ bill, usage, seenAt }: Tenant): Pick<Tenure, 'start' | 'startedBy'> {
+  if (bill !== undefined) return { start: bill.at, startedBy: 'bill' }
+  if (usage !== undefined) return { start: usage.at, startedBy: 'usage' }
+  return { start: seenAt, startedBy: 'seen' }
+}
+
+/**
+ * Whether one account came after another: by bills and reads where both have some, else by their first
+ * records, since who has none may have had the meter at any time before.
+ */
+function isAfter(later: Tenant, earlier: Tenant): boolean {
+  const isKnown = ({ bill, usage }: Tenant) => bill !== undefined || usage !== undefined
+  if (!isKnown(later) || !isKnown(earlier)) return later.seenAt > earlier.seenAt
+  return beginOf(later).start > anchorOf(earlier)
+}
+
+/** The latest instant at which an account is known to have begun. */
+function anchorOf({ bill, usage, seenAt }: Tenant): number {
+  return bill?.last ?? usage?.at ?? seenAt
+}
+
+/** The accounts of others that took the meter over by a bill, or by a record that lists it; the earliest first. */
+function nextOf(
+  tenant: Tenant,
+  tenants: readonly Tenant[],
+  bills: readonly BillFact[],
+): readonly End[] {
+  const anchor = anchorOf(tenant)
+  const isOther = (accountNumber: string) => {
+    const other = tenants.find((one) => one.accountNumber === accountNumber)
+    return accountNumber !== tenant.accountNumber && !(other && isRenumbered(tenant, other))
   }
-  return [...groups.values()]
+  const byBill = bills
+    .filter(({ accountNumber }) => isOther(accountNumber))
+    .flatMap(({ at, last, accountNumber }): readonly End[] => {
+      const first = [at, last].find((instant) => instant > anchor)
+      return first === undefined ? [] : [{ at: first, by: 'bill', next: accountNumber }]
+    })
+  const byRecord = tenants
+    .filter((other) => other !== tenant && other.bill === undefined && other.seen.length > 0)
+    .filter((other) => other.clients.length > 0 && !isRenumbered(tenant, other))
+    .filter((other) => isAfter(other, tenant))
+    .map((other): End => {
+      const { start, startedBy } = beginOf(other)
+      return { at: start, by: startedBy as 'usage' | 'seen', next: other.accountNumber }
+    })
+  return [...byBill, ...byRecord].sort((a, b) => a.at - b.at || compareTexts(a.next, b.next))
 }
 
-function compareTenants(a: Tenant, b: Tenant): number {
-  return compare(a.place.accountNumber, b.place.accountNumber) || compare(a.clientId, b.clientId)
+/** Ends that reads or records contradict are withdrawn; a termination never is (decision 30). */
+function toTenure(tenant: Tenant, next: readonly End[]): Tenure {
+  const { clients, usage, terminated } = tenant
+  const last = usage?.last ?? Number.NEGATIVE_INFINITY
+  const withdrawn: Withdrawn[] = []
+  const ends: End[] = []
+  for (const end of next) {
+    const because = last >= end.at ? 'usage' : isSeenAgain(tenant, end.at) ? 'seen' : undefined
+    if (because === undefined) ends.push(end)
+    else withdrawn.push({ by: end.by, at: end.at, because })
+  }
+  const left = clients.map(({ end }) => end).filter((end) => end !== undefined)
+  const leftAt = Math.max(...left.map(({ at }) => at))
+  const isLeft = clients.length > 0 && left.length === clients.length
+  const isReading = isLeft && last >= leftAt
+  const byClient = left.find(({ at }) => at === leftAt)
+  if (isLeft && byClient !== undefined) {
+    if (isReading) withdrawn.push({ by: byClient.by, at: leftAt, because: 'usage' })
+    else ends.push(byClient)
+  }
+  if (terminated !== undefined) ends.push({ at: terminated.at, by: 'terminated', next: '' })
+  const [end] = ends.sort((a, b) => a.at - b.at)
+  return {
+    tenant: isReading
+      ? { ...tenant, clients: clients.map((one) => reopened(one, leftAt)) }
+      : tenant,
+    ...beginOf(tenant),
+    end,
+    ownEnd: end,
+    withdrawn,
+    since: undefined,
+    group: [tenant],
+  }
 }
 
-function compare(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b)
+/** Clients who left within a day of each other left together. */
+const togetherMs = 86_400_000
+
+/** The account is in use: those who were the last to leave have not left. */
+function reopened(client: Client, leftAt: number): Client {
+  const isLast = client.end !== undefined && client.end.at > leftAt - togetherMs
+  return isLast ? { ...client, end: undefined } : client
+}
+
+/** A client's record lists the meter with an open account after an instant, and did so before. */
+function isSeenAgain({ seen, clients }: Tenant, at: number): boolean {
+  return clients.some(({ clientId, end }) => {
+    const own = seen.filter((fact) => fact.clientId === clientId)
+    const [first, last] = [own[0]?.at ?? 0, own.at(-1)?.at ?? 0]
+    return end === undefined && first < last && last > at
+  })
+}
+
+interface Around {
+  readonly tenures: readonly Tenure[]
+  readonly facts: MeterFacts
+  readonly bills: readonly BillFact[]
+}
+
+/** Since when the account has the meter, and whose it was before. */
+function startOf(
+  tenure: Tenure,
+  { tenures, facts, bills }: Around,
+): Pick<Tenancy, 'validFrom' | 'startedBy' | 'previous'> {
+  const { tenant, start, startedBy, since } = tenure
+  if (since !== undefined) {
+    const before = tenures
+      .filter((one) => tenure.group.includes(one.tenant) || isRenumbered(one.tenant, tenant))
+      .filter((one) => inOrder(one, tenure) < 0)
+      .sort(inOrder)
+      .at(-1)
+    return { validFrom: since, startedBy: 'renumbered', previous: before && nameOf(before.tenant) }
+  }
+  const registered = tenures
+    .filter((one) => one !== tenure && !isRenumbered(one.tenant, tenant))
+    .filter((one) => isAfter(tenant, one.tenant))
+    .map((one) => ({ at: one.start, ...nameOf(one.tenant) }))
+  const known = new Set(tenures.map((one) => one.tenant.accountNumber))
+  const others = [...bills, ...facts.site.filter((fact) => fact.kind === 'usage')]
+    .filter(({ meterId, accountNumber }) => meterId === facts.meterId && accountNumber !== '')
+    .filter(({ accountNumber }) => !known.has(accountNumber))
+    .filter(({ at }) => at < start)
+    .map(({ at, accountNumber }) => ({ at, accountNumber, clientIds: [] as readonly string[] }))
+  const latest = (known: typeof registered) =>
+    [...known].sort((a, b) => a.at - b.at || compareTexts(a.accountNumber, b.accountNumber)).at(-1)
+  const before = latest(registered) ?? latest(others)
+  if (before !== undefined) {
+    const { accountNumber, clientIds } = before
+    return { validFrom: start, startedBy, previous: { accountNumber, clientIds } }
+  }
+  const erased = facts.site.filter((fact) => {
+    const isHere = fact.meterId === facts.meterId && fact.accountNumber !== tenant.accountNumber
+    return fact.kind === 'ended' && isHere && fact.at <= start
+  })
+  if (erased.length > 0) {
+    const validFrom = Math.max(...erased.map(({ at }) => at))
+    return { validFrom, startedBy: 'ended', previous: { accountNumber: '', clientIds: [] } }
+  }
+  const isLater = tenant.seen.length === 0 || tenant.seenAt > tenant.knownAt
+  if (isLater) return { validFrom: start, startedBy: 'exchanged', previous: undefined }
+  return { validFrom: undefined, startedBy: 'first', previous: undefined }
+}
+
+function nameOf({ accountNumber, clients }: Tenant): NonNullable<Tenancy['previous']> {
+  return { accountNumber, clientIds: clients.map(({ clientId }) => clientId) }
 }

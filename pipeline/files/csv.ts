@@ -33,6 +33,16 @@ export function parseRow(raw: string): readonly string[] | undefined {
 }
 
 /**
+ * Why a row cannot be parsed: a carriage return inside it, without which its quotes match, or its
+ * quotes.
+ */
+export function unreadableCode(raw: string): 'BAD_QUOTES' | 'CONTROL_CHARACTER' {
+  const without = raw.replace(/\r(?!\n|$)/g, '')
+  const isReturn = without !== raw && parseRow(without) !== undefined
+  return isReturn ? 'CONTROL_CHARACTER' : 'BAD_QUOTES'
+}
+
+/**
  * The stream of fast-csv returns the first row of what is written, and the last row when it ends,
  * before the call returns; rows between them only later. So each row has a stream of its own.
  */

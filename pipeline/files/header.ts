@@ -27,6 +27,7 @@ export async function* afterHeader(
       continue
     }
     head = Buffer.concat([head, bytes])
+    refuseUtf16(head)
     const end = head.indexOf(10)
     if (end === -1 && head.length <= rowBytesMax) continue
     onHeader(proveHeader(head.toString('utf8', 0, end === -1 ? rowBytesMax : end), feed))
@@ -36,6 +37,19 @@ export async function* afterHeader(
   if (head === undefined) return
   if (head.length === 0) throw new Fault('EMPTY_FILE', 'the file is empty; export it again')
   onHeader(proveHeader(head.toString('utf8'), feed))
+}
+
+/** Byte order marks of UTF-16, and text that has a NUL beside each letter without one. */
+function refuseUtf16(head: Buffer): void {
+  const [first, second] = head
+  const isMarked = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
+  const isBare = head.length > 3 && (isEvery(head, 0) || isEvery(head, 1))
+  if (isMarked || isBare) throw new Fault('ENCODING', 'the file is UTF-16; export it as UTF-8 text')
+}
+
+/** Whether the first bytes are NUL at even or at odd places, and text at the others. */
+function isEvery(head: Buffer, odd: 0 | 1): boolean {
+  return [0, 2].every((at) => head[at + odd] === 0 && head[at + 1 - odd] !== 0)
 }
 
 /** What spreadsheets write where others write commas. */

@@ -15,6 +15,13 @@ export function chunkName(chunk: number): string {
   return `${String(chunk).padStart(6, '0')}.csv`
 }
 
+export function chunkPath(
+  landing: string,
+  { arrival, chunk }: { readonly arrival: number; readonly chunk: Pick<LandedChunk, 'chunk'> },
+): string {
+  return join(landedFolder(landing, arrival), chunkName(chunk.chunk))
+}
+
 /** The first chunk is small, so that the engine starts early; each is twice the one before. */
 const firstChunkBytes = 8_388_608
 
@@ -116,13 +123,13 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
 }
 
 /** No line end in a whole chunk that starts at `line`. */
-export function rowLength(line: number, chunkBytes: number): Fault {
+function rowLength(line: number, chunkBytes: number): Fault {
   const detail = `line ${line} is longer than ${chunkBytes} bytes; export one row per line`
   return new Fault('ROW_LENGTH', detail)
 }
 
 /** Refuses a chunk that starts at `line` and is not UTF-8 text. */
-export function proveText(bytes: Buffer, line: number): void {
+function proveText(bytes: Buffer, line: number): void {
   if (bytes.includes(0))
     throw new Fault('ENCODING', `NUL byte after line ${line}; export it as UTF-8 text`)
   if (!isUtf8(bytes))

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { isSchedule } from '../../schemas/feed.js'
 import type { Ledger } from '../ledger/ledger.js'
 import type { Queues } from '../queues/bullmq.js'
-import { passingFault } from '../queues/wait.js'
+import { letPass } from '../queues/wait.js'
 import { attempt } from '../sources/disk.js'
 
 /** The sources of uploaded files and of files of pushed rows. */
@@ -40,9 +40,7 @@ export function createArrive(ledger: Ledger, queues: Pick<Queues, 'add'>): Arriv
         modifiedMs: Math.trunc(mtimeMs),
         force: false,
       })
-      await queues.add('receive', { v: 1, arrival }).catch((error: unknown) => {
-        if (passingFault(error) === undefined) throw error
-      })
+      await queues.add('receive', { v: 1, arrival }).catch(letPass)
       return arrival
     },
   }

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
-import { pushedColumns, toPushedText } from '../../schemas/pushed-rows.js'
-import type { Intake } from '../../schemas/settings/intake.js'
+import { pushedColumns, toPushedText } from '../../schemas/gateway/pushed-rows.js'
+import type { Intake, PushedRows } from '../../schemas/settings/intake.js'
 import { dayAt, type Zone } from '../../schemas/time/zone.js'
 import { refuseFullDisk } from '../files/disk.js'
 import { attempt, ifThere, readLocal, syncFolder, writeAll } from '../sources/disk.js'
@@ -42,14 +42,20 @@ interface Gathering {
 const fileBytesMax = 64_000_000
 
 /**
- * Gathers pushed rows into files. The rows of all calls that arrive while the disk is busy are written
- * and flushed together; only then are the calls answered. After `gatherSeconds` a file gets its name
- * and becomes an arrival; any process that gathers in the same folder finishes files of a dead one.
+ * Gathers pushed rows into files, for each sender and timestamp format its own: a file has one format,
+ * and too many rejected rows quarantine all of it. The rows of all calls that arrive while the disk is busy are
+ * written and flushed together; only then are the calls answered. After `gatherSeconds` a file gets its
+ * name and becomes an arrival; any process that gathers in the same folder finishes files of a dead one.
  */
 export async function createPushes(options: PushOptions): Promise<Pushes> {
-  const gatherers = new Map(
-    [...pushedColumns].map(([feed, columns]) => [feed, createGatherer(options, { feed, columns })]),
-  )
+  const gatherers = new Map<string, Gatherer>()
+  const gathererOf = ({ feed, sender }: PushedRows, timestamps = ''): Gatherer => {
+    const key = JSON.stringify([feed, sender, timestamps])
+    const columns = pushedColumns.get(feed) ?? []
+    const gatherer = gatherers.get(key) ?? createGatherer(options, { feed, columns })
+    gatherers.set(key, gatherer)
+    return gatherer
+  }
   const gather = async () => {
     for (const gatherer of gatherers.values()) await gatherer.end()
     await finishParts(options)
@@ -64,7 +70,7 @@ export async function createPushes(options: PushOptions): Promise<Pushes> {
     push: async (rows) => {
       const read = toPushedText(rows)
       if (read.problem !== undefined) return { kind: 'wrong', detail: read.problem }
-      const fileName = (await gatherers.get(rows.feed)?.add(read.text)) ?? ''
+      const fileName = await gathererOf(rows, read.timestamps).add(read.text)
       return { kind: 'gathered', fileName, rows: read.rows }
     },
     close: async () => {

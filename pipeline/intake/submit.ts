@@ -9,7 +9,7 @@ import { type Arrival, createLedger, type FileEntry, type Ledger } from '../ledg
 import { toReceipt } from '../ledger/receipt.js'
 import { createCompletions, createQueues, type Queues } from '../queues/bullmq.js'
 import { jobId } from '../queues/jobs.js'
-import { holdUp, passingFault, type WaitCause } from '../queues/wait.js'
+import { holdUp, letPass, passingFault, type WaitCause } from '../queues/wait.js'
 import { attempt } from '../sources/disk.js'
 import { createStore, type StoreAddress } from '../store/clickhouse.js'
 
@@ -141,9 +141,4 @@ async function lookUp(ledger: Ledger, arrival: number): Promise<Progress> {
     wait: undefined,
     receipt: state?.settledAt === undefined ? undefined : toReceipt(state, first),
   }
-}
-
-/** A passing fault does not concern the file. */
-function letPass(error: unknown): undefined {
-  if (passingFault(error) === undefined) throw error
 }

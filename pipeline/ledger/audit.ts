@@ -5,7 +5,16 @@ import { createCodec, dateTime, plain, type Row } from '../store/columns.js'
 import { type Sql, sql, typed } from '../store/sql.js'
 
 /** The acts that are recorded. */
-export const acts = ['retry', 'accept', 'register', 'unlock', 'bind', 'erase', 'profile'] as const
+export const acts = [
+  'retry',
+  'accept',
+  'register',
+  'unregister',
+  'unlock',
+  'bind',
+  'erase',
+  'profile',
+] as const
 
 /** Who acts: an authenticated name, and the way in. */
 export interface Actor {

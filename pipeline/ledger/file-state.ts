@@ -10,7 +10,7 @@ import {
   plain,
   type Row,
 } from '../store/columns.js'
-import type { Counted } from '../usage/overlap.js'
+import type { Counted } from './sums.js'
 
 export const fileStatuses = [
   'received',

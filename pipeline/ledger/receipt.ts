@@ -51,5 +51,9 @@ function reasonOf(state: FileState, first: FileState | undefined): string | null
 function notesOf(state: FileState): string[] {
   const notes = [...(state.notes.warnings ?? [])]
   if (!state.manifest.ended) notes.push('the last row has no line end')
+  const { read, rejected } = state.rows
+  if (state.status === 'published' && rejected > 0) {
+    notes.push(`published without ${rejected} of ${read} rows, which the rejects file lists`)
+  }
   return notes
 }

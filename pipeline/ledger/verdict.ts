@@ -1,12 +1,11 @@
 import { isSchedule } from '../../schemas/feed.js'
 import { proveDateOrder } from '../../schemas/time/date-order.js'
 import type { DateOrder } from '../../schemas/time/timestamp.js'
-import { type TimeStampFormat, timeStampNames } from '../../schemas/time/timestamp.js'
+import { type TimestampFormat, timestampNames } from '../../schemas/time/timestamp.js'
 import { parseRow } from '../files/csv.js'
-import type { Counted } from '../usage/overlap.js'
-import { type FileState, type Notes, noQuantity, noRows } from './file-state.js'
+import { type FileState, type Notes, noQuantity, noRows, type Outcomes } from './file-state.js'
 import type { ChunkReceipt } from './ledger.js'
-import { addQuantities, subtractQuantities } from './sums.js'
+import { addQuantities, type Counted, subtractQuantities } from './sums.js'
 
 /** Why a file is not published: a fault's code and the reason in the receipt. */
 export interface Refusal {
@@ -22,7 +21,7 @@ const noRowsRefusal: Refusal = {
 }
 
 /** A complete schedule is checked in memory: 5,000 reading units have this many periods in 8 years. */
-export const scheduleRowsMax = 500_000
+const scheduleRowsMax = 500_000
 
 /** Refuses a file for its number of rows. */
 export function refuseRows(feed: string, rows: number): Refusal | undefined {
@@ -70,16 +69,13 @@ export function hold(state: FileState, { fault, reason }: Refusal): FileState {
 /** A file that is already published: the accepted rows of the first are duplicates now. */
 export function toDuplicate(state: FileState, first: FileState): FileState {
   const { rows, quantity, meters, firstIntervalStart, lastIntervalEnd } = first
-  const duplicate = {
-    rows: rows.accepted + rows.duplicate,
-    quantity: addQuantities(quantity.accepted, quantity.duplicate),
-  }
+  const duplicate = addQuantities(quantity.accepted, quantity.duplicate)
   return {
     ...state,
     status: 'duplicate',
     duplicateOf: first.arrival,
-    rows: { ...rows, accepted: 0, duplicate: duplicate.rows },
-    quantity: { ...quantity, accepted: '0', duplicate: duplicate.quantity },
+    rows: { ...rows, accepted: 0, duplicate: rows.accepted + rows.duplicate },
+    quantity: { ...quantity, accepted: '0', duplicate },
     ...{ meters, firstIntervalStart, lastIntervalEnd },
     notes: { ...first.notes, ...state.notes },
   }
@@ -92,26 +88,59 @@ export function sumReceipts(
   return receipts.reduce((total, receipt) => total + receipt[what], 0)
 }
 
-/** A state whose rejected rows are known, the others not yet. */
-export function withRejected(state: FileState, rejected: Counted): FileState {
-  const { rows, quantity } = state
+/** A state in which some outcomes are known, the others not yet. */
+export function withOutcomes(
+  state: FileState,
+  found: Readonly<Partial<Record<keyof Outcomes<unknown>, Counted>>>,
+): FileState {
+  const names = Object.entries(found)
+  const rows = Object.fromEntries(names.map(([name, { rows }]) => [name, rows]))
+  const quantity = Object.fromEntries(names.map(([name, { quantity }]) => [name, quantity]))
   return {
     ...state,
-    rows: { ...rows, rejected: rejected.rows },
-    quantity: { ...quantity, rejected: rejected.quantity },
+    rows: { ...state.rows, ...rows },
+    quantity: { ...state.quantity, ...quantity },
   }
 }
 
-/** Notes how many meters have no usable row; the receipt itself does not name meters. */
-export function noteLengths(notes: Notes, meters: number): Notes {
-  if (meters === 0) return notes
-  const warning = `meters of which all rows are rejected (INTERVAL_LENGTH): ${meters}; the rejects file names each, and the two lines that show why`
-  return { ...notes, warnings: [...(notes.warnings ?? []), warning] }
+export function withRejected(state: FileState, rejected: Counted): FileState {
+  return withOutcomes(state, { rejected })
+}
+
+/** What the loads of a file have rejected. */
+export function rejectedIn(receipts: readonly ChunkReceipt[]): Counted {
+  return {
+    rows: sumReceipts(receipts, 'rowsRejected'),
+    quantity: addQuantities(...receipts.map(({ quantityRejected }) => quantityRejected)),
+  }
+}
+
+/** How many meters of a file deserve a word on their interval lengths. */
+export interface NotedLengths {
+  /** With rows of a length that is not usable. */
+  readonly rejected: number
+  /** With another length than the one that is stored. */
+  readonly changed: number
+  /** With a length that nothing proves yet. */
+  readonly provisional: number
+}
+
+/** Notes what a file shows of interval lengths; the receipt itself does not name meters. */
+export function noteLengths(notes: Notes, { rejected, changed, provisional }: NotedLengths): Notes {
+  const found = [
+    rejected > 0 &&
+      `meters with rejected rows (INTERVAL_LENGTH): ${rejected}; the rejects file names each, and the two lines that show why`,
+    changed > 0 &&
+      `meters with a new interval length: ${changed}; earlier reads of another length are kept beside the new ones`,
+    provisional > 0 &&
+      `meters with a provisional interval length: ${provisional}; no reads in succession prove it yet`,
+  ].filter((note) => note !== false)
+  return found.length === 0 ? notes : { ...notes, warnings: [...(notes.warnings ?? []), ...found] }
 }
 
 export interface Dated {
   readonly fileDate: string | undefined
-  readonly format: TimeStampFormat | null
+  readonly format: TimestampFormat | null
   /** The profile's, which holds where nothing proves another. */
   readonly dateOrder: DateOrder
 }
@@ -121,7 +150,7 @@ export function dateNotes(texts: Iterable<string>, dated: Dated): Notes {
   const { proved, proof } = proveDateOrder(texts, dated.fileDate ?? '')
   const { format } = dated
   return {
-    ...(format && { timestampFormat: timeStampNames[format] }),
+    ...(format && { timestampFormat: timestampNames[format] }),
     dateOrder: proved ?? dated.dateOrder,
     dateOrderProof: proved === undefined ? `${proof}; usage.dateOrder holds` : proof,
   }
@@ -144,8 +173,18 @@ export function refuseShare(
   rejectedShareMax: number,
 ): Refusal | undefined {
   const { read, rejected } = rows
-  if (rejected <= rejectedRowsAlways || rejected / read <= rejectedShareMax) return undefined
+  const refuse = (what: string): Refusal => ({
+    fault: 'TOO_MANY_REJECTED',
+    reason: `${what}; fix them and send the file again`,
+  })
+  if (rejected === 0) return undefined
+  if (rejected === read) return refuse(`all ${read} rows are not usable`)
+  const share = rejected / read
+  if (share <= rejectedShareMax) return undefined
+  const unusable = `${rejected} of ${read} rows are not usable`
   const percent = Number((rejectedShareMax * 100).toPrecision(12))
-  const reason = `${rejected} of ${read} rows are not usable; usage.rejectedShareMax allows ${percent} %; fix them and send the file again`
-  return { fault: 'TOO_MANY_REJECTED', reason }
+  if (rejected > rejectedRowsAlways) {
+    return refuse(`${unusable}; usage.rejectedShareMax allows ${percent} %`)
+  }
+  return share > 0.5 ? refuse(`${unusable}, which is more than half`) : undefined
 }

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { Fault } from '../../schemas/fault.js'
 import { type FeedName, feedNames } from '../../schemas/feed.js'
-import { identifier } from '../../schemas/gateway/customer.js'
+import { identifierSchema } from '../../schemas/gateway/customer.js'
 import { registrationSchema } from '../../schemas/gateway/registration.js'
 import { chunkFormats } from '../../schemas/manifest.js'
-import { timeStampFormatNames } from '../../schemas/time/timestamp.js'
+import { timestampFormatNames } from '../../schemas/time/timestamp.js'
 
 const version = { v: z.literal(1) }
 const arrival = z.int().positive()
@@ -26,7 +26,8 @@ export const jobSchemas = {
     arrival,
     feed: z.enum(feedNames as readonly [FeedName, ...FeedName[]]),
     seconds: count,
-    format: z.enum(timeStampFormatNames).nullable(),
+    format: z.enum(timestampFormatNames).nullable(),
+    startsMax: z.int().optional(),
     columns: z.array(z.string()).readonly().optional(),
     chunk: z.strictObject({
       chunk: count,
@@ -34,7 +35,7 @@ export const jobSchemas = {
       lines: count,
       rows: count,
       bytes: count,
-      shape: z.enum(chunkFormats),
+      format: z.enum(chunkFormats),
       crlf: z.boolean(),
       repeats: z.boolean(),
     }),
@@ -47,9 +48,11 @@ export const jobSchemas = {
   alert: z.strictObject({ ...version }),
   register: z.strictObject({
     ...version,
-    customers: z.array(registrationSchema).min(1).max(registrationsMax),
+    customers: z.array(registrationSchema).max(registrationsMax),
+    /** Clients whose accounts the CIS reports as closed. */
+    closed: z.array(identifierSchema).max(registrationsMax).optional(),
   }),
-  backfill: z.strictObject({ ...version, meterId: identifier }),
+  backfill: z.strictObject({ ...version, meterId: identifierSchema }),
   due: z.strictObject({ ...version }),
   bill: z.strictObject({ ...version, cycleId: z.string(), start: z.iso.date() }),
   compare: z.strictObject({ ...version, cycleId: z.string() }),
@@ -97,7 +100,7 @@ export function jobId<N extends JobName>(name: N, data: JobData<N>): string {
   if ('source' in data) parts.push(data.source)
   if ('arrival' in data) parts.push(data.arrival)
   if ('chunk' in data) parts.push(data.chunk.chunk)
-  if ('customers' in data) parts.push(hashOf(data.customers))
+  if ('customers' in data) parts.push(hashOf([data.customers, data.closed]))
   if ('meterId' in data) parts.push(hashOf(data.meterId))
   if ('cycleId' in data) parts.push(hashOf(data.cycleId))
   if ('start' in data) parts.push(data.start)

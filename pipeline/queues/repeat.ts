@@ -3,7 +3,7 @@ import type { PipelineContext } from '../context.js'
 import type { JobName } from './jobs.js'
 
 /**
- * Queues of which one job runs at a time: verdicts, listings, files that are taken up again, alerts,
+ * Queues of which one job runs at a time: verdicts, listings, reprocessed files, alerts,
  * and runs that use the whole engine.
  */
 export const alone = [

@@ -42,6 +42,11 @@ export function holdUp(error: Fault, before: WaitCause | undefined): WaitCause {
   return { code, detail, since }
 }
 
+/** Ignores a passing fault, where whatever it kept from happening is made up for later. */
+export function letPass(error: unknown): void {
+  if (passingFault(error) === undefined) throw error
+}
+
 /** A fault that may pass; undefined for any other error. */
 export function passingFault(error: unknown): Fault | undefined {
   return error instanceof Fault && error.retry ? error : undefined

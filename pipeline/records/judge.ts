@@ -1,7 +1,7 @@
 import type { Quantity } from '../../schemas/quantity.js'
 import { judgeRecord, type RecordFeed, type RecordVerdict } from '../../schemas/record-feed.js'
-import { rejectCodes } from '../../schemas/usage-row.js'
-import { parseRow } from '../files/csv.js'
+import { type RejectCode, rejectCodes } from '../../schemas/usage-row.js'
+import { parseRow, unreadableCode } from '../files/csv.js'
 import { columnQuantity } from './measure.js'
 
 export interface RecordRules {
@@ -21,9 +21,10 @@ export function judgeRawRecord(
   raw: string,
   { feed, header, rowBytesMax }: RecordRules,
 ): RecordVerdict {
-  if (raw.length * 3 > rowBytesMax && Buffer.byteLength(raw) > rowBytesMax) return unreadable(true)
+  if (raw.length * 3 > rowBytesMax && Buffer.byteLength(raw) > rowBytesMax)
+    return unreadable('ROW_TOO_LONG')
   const fields = parseRow(raw)
-  return fields === undefined ? unreadable(false) : judgeRecord(feed, header, fields)
+  return fields === undefined ? unreadable(unreadableCode(raw)) : judgeRecord(feed, header, fields)
 }
 
 /** What a row counts with in the sums, usable or not. */
@@ -31,7 +32,6 @@ export function rawQuantity(raw: string, { feed, header }: RecordRules): Quantit
   return columnQuantity(parseRow(raw), totalColumn(feed, header))
 }
 
-function unreadable(isTooLong: boolean): RecordVerdict {
-  const code = isTooLong ? 'ROW_TOO_LONG' : 'BAD_QUOTES'
+function unreadable(code: RejectCode): RecordVerdict {
   return { outcome: 'rejected', code, column: '', detail: rejectCodes[code].detail }
 }

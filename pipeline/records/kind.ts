@@ -1,7 +1,7 @@
 import { recordFeedOf } from '../../schemas/feed.js'
 import type { RecordFeed } from '../../schemas/record-feed.js'
-import { metersTold } from '../customers/facts.js'
 import { renewAll } from '../customers/registrations.js'
+import { metersInRecords } from '../customers/stored-facts.js'
 import type { Kind } from '../kind.js'
 import { dropStaging } from '../store/staging.js'
 import { totalColumn } from './judge.js'
@@ -28,7 +28,7 @@ export const recordKind: Kind = {
     const total = totalColumn(recordOf(feed), header)
     return {
       measure: (bytes) => measureRecords(bytes, total),
-      reading: () => ({ seconds: 0, format: null, columns: header }),
+      rowFormat: () => ({ seconds: 0, format: null, columns: header }),
       prepare: async () => undefined,
     }
   },
@@ -53,8 +53,7 @@ export const recordKind: Kind = {
   learn: async (line, { feed: name, arrival }) => {
     const feed = recordOf(name)
     if (feed.shows === undefined) return
-    const shown = { table: rowsTable(feed), arrival, shows: feed.shows }
-    await renewAll(line, await metersTold(line.store, shown))
+    await renewAll(line, await metersInRecords(line.store, { table: rowsTable(feed), arrival }))
   },
 }
 

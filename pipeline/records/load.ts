@@ -1,11 +1,10 @@
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { recordFeedOf } from '../../schemas/feed.js'
 import { formatQuantity } from '../../schemas/quantity.js'
 import type { RecordFeed, RecordRow } from '../../schemas/record-feed.js'
 import type { PipelineContext } from '../context.js'
-import { chunkName, landedFolder } from '../files/landing.js'
+import { chunkPath } from '../files/landing.js'
 import { splitRows } from '../files/rows.js'
 import type { LoadTask } from '../kind.js'
 import type { ChunkReceipt } from '../ledger/ledger.js'
@@ -24,8 +23,8 @@ const rejectBatch = 5_000
 export async function loadRecords(context: PipelineContext, task: LoadTask): Promise<ChunkReceipt> {
   const { arrival, chunk } = task
   const feed = recordFeedOf(task.feed) as RecordFeed
-  const path = join(landedFolder(context.folders.landing, arrival), chunkName(chunk.chunk))
-  const judged = createJudged(context, { task, feed, bytes: await readFile(path) })
+  const bytes = await readFile(chunkPath(context.folders.landing, task))
+  const judged = createJudged(context, { task, feed, bytes })
   await context.store.command(
     {
       sql: insertRecords(feed, arrival),

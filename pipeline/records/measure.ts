@@ -31,7 +31,7 @@ function measureLines(bytes: Buffer, total: number) {
     rows++
     if (total >= 0) sum.add(fieldOf(bytes, { start, end }, total))
   }
-  return { lines, rows, ...sum.ended(), shape: 'lines' as const }
+  return { lines, rows, ...sum.ended(), format: 'lines' as const }
 }
 
 function measureQuoted(bytes: Buffer, total: number) {
@@ -47,7 +47,7 @@ function measureQuoted(bytes: Buffer, total: number) {
     }
     start = span.next
   }
-  return { lines, rows, ...sum.ended(), shape: 'unsplittable' as const }
+  return { lines, rows, ...sum.ended(), format: 'unsplittable' as const }
 }
 
 const nothing: Quantity = { micros: 0n, rounded: false }

@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { feedNames, recordFeedOf } from '../../schemas/feed.js'
 import type { PlacedRow } from '../../schemas/lint/finding.js'
 import { lintSet } from '../../schemas/lint/lint.js'
 import { findTwice } from '../../schemas/lint/twice.js'
 import type { RecordFeed, SetName } from '../../schemas/record-feed.js'
 import type { PipelineContext } from '../context.js'
-import { chunkName, landedFolder } from '../files/landing.js'
+import { chunkPath } from '../files/landing.js'
 import { splitRows } from '../files/rows.js'
 import type { LoadedFile } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
@@ -47,7 +46,7 @@ export async function reconcileSet(
 ): Promise<readonly FileState[]> {
   const members: Member[] = []
   for (const file of files) members.push(await toMember(context, file))
-  const linted = await lint(context, members)
+  const linted = await lint(context, members, ended)
   const findings = toFindings(linted.errors)
   const reasons = reasonsOf({
     quarantined: ended.filter(isRefused),
@@ -96,7 +95,11 @@ function isSame({ feed, rows, rejected, before, isAgain }: Member): boolean {
 }
 
 /** Judges the rows of the set's files with those in force of its other feeds. */
-async function lint(context: PipelineContext, members: readonly Member[]) {
+async function lint(
+  context: PipelineContext,
+  members: readonly Member[],
+  ended: readonly FileState[],
+) {
   const [first] = members as readonly [Member]
   const set = first.feed.schedule?.set as SetName
   const { companyCode, fileDate = '' } = first.state
@@ -108,8 +111,10 @@ async function lint(context: PipelineContext, members: readonly Member[]) {
     rows[name] =
       own.length > 0 ? own : await placedInForce(context, feed, { companyCode, day: fileDate })
   }
+  const given = [...members.map(({ state }) => state), ...ended].map(({ feed }) => feed)
+  const unknown = context.isTrial ? Object.keys(rows).filter((name) => !given.includes(name)) : []
   const registered = await registeredCodes(context.store)
-  return lintSet(set, { rows, unknown: [], registered, fileDate })
+  return lintSet(set, { rows, unknown, registered, fileDate })
 }
 
 async function placedInForce(
@@ -182,13 +187,13 @@ async function rejectFound(
   findings: FileFindings,
 ): Promise<void> {
   await reland()
-  const folder = landedFolder(context.folders.landing, state.arrival)
+  const { arrival } = state
   const rejects: object[] = []
-  for (const { chunk, line: first } of state.manifest.chunks) {
-    for (const row of splitRows(await readFile(join(folder, chunkName(chunk))), first)) {
+  for (const chunk of state.manifest.chunks) {
+    const bytes = await readFile(chunkPath(context.folders.landing, { arrival, chunk }))
+    for (const row of splitRows(bytes, chunk.line)) {
       const found = findings.get(row.line)
-      if (found !== undefined)
-        rejects.push(toRejectRow(state.arrival, row, { ...found, micros: 0n }))
+      if (found !== undefined) rejects.push(toRejectRow(arrival, row, { ...found, micros: 0n }))
     }
   }
   await context.store.insert('reject', rejects)

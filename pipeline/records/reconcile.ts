@@ -6,8 +6,8 @@ import type { PipelineContext } from '../context.js'
 import { foreignRows } from '../customers/registered.js'
 import type { LoadedFile } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
-import { addQuantities, subtractQuantities } from '../ledger/sums.js'
-import { hold, refuseShare, sumReceipts, withRejected } from '../ledger/verdict.js'
+import { addCounted, subtractQuantities } from '../ledger/sums.js'
+import { hold, refuseShare, rejectedIn, withOutcomes, withRejected } from '../ledger/verdict.js'
 import { countRows, stagingOf } from '../store/staging.js'
 import { isAhead } from '../usage/overlap.js'
 import { reconcileSet } from './reconcile-set.js'
@@ -38,10 +38,7 @@ async function reconcileFile(
   const { store, profile } = context
   const { arrival } = state
   const feed = recordFeedOf(state.feed) as RecordFeed
-  const counted = withRejected(state, {
-    rows: sumReceipts(receipts, 'rowsRejected'),
-    quantity: addQuantities(...receipts.map((receipt) => receipt.quantityRejected)),
-  })
+  const counted = withRejected(state, rejectedIn(receipts))
   const tooMany = refuseShare(counted.rows, profile.usage.rejectedShareMax)
   if (tooMany !== undefined && origin?.acceptRejects !== true) return hold(counted, tooMany)
   const isForeign = await foreignRows(store, profile, {
@@ -72,38 +69,18 @@ function withoutOf(confirms: boolean): readonly RecordKind[] {
 }
 
 function withOutcome(state: FileState, found: RecordOutcome): FileState {
-  const sum = (...kinds: readonly RecordKind[]) => ({
-    rows: kinds.reduce((rows, kind) => rows + found[kind].rows, 0),
-    quantity: addQuantities(...kinds.map((kind) => found[kind].quantity)),
-  })
-  const unregistered = sum('unregistered')
-  const duplicate = sum('repeated', 'duplicate')
-  const superseded = sum('replaced', 'superseded')
-  const others = [unregistered, duplicate, superseded]
+  const { rows, quantity } = state
+  const { unregistered } = found
+  const duplicate = addCounted(found.repeated, found.duplicate)
+  const superseded = addCounted(found.replaced, found.superseded)
+  const others = addCounted(unregistered, duplicate, superseded)
+  const accepted = {
+    rows: rows.read - rows.rejected - others.rows,
+    quantity: subtractQuantities(quantity.read, quantity.rejected, others.quantity),
+  }
   return {
-    ...state,
+    ...withOutcomes(state, { unregistered, duplicate, superseded, accepted }),
     status: 'publishing',
-    rows: {
-      ...state.rows,
-      unregistered: unregistered.rows,
-      duplicate: duplicate.rows,
-      superseded: superseded.rows,
-      accepted: others.reduce(
-        (rows, one) => rows - one.rows,
-        state.rows.read - state.rows.rejected,
-      ),
-    },
-    quantity: {
-      ...state.quantity,
-      unregistered: unregistered.quantity,
-      duplicate: duplicate.quantity,
-      superseded: superseded.quantity,
-      accepted: subtractQuantities(
-        state.quantity.read,
-        state.quantity.rejected,
-        ...others.map(({ quantity }) => quantity),
-      ),
-    },
     restated: {
       rows: found.restated.rows,
       netQuantity: subtractQuantities(found.restated.quantity, found.net),

@@ -1,4 +1,5 @@
 import { type RecordFeed, storeColumn } from '../../schemas/record-feed.js'
+import type { Counted } from '../ledger/sums.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, join, type Sql, sql } from '../store/sql.js'
 import {
@@ -10,7 +11,6 @@ import {
   versionOf,
   within,
 } from '../store/staging.js'
-import type { Counted } from '../usage/overlap.js'
 
 /**
  * The table that holds the rows of every published file of a feed. Nothing in it is ever replaced: of

@@ -2,7 +2,7 @@ import { rateSetOf } from '../../schemas/file-name.js'
 import type { Naming } from '../../schemas/name-pattern.js'
 import type { SourceSettings } from '../../schemas/settings/source.js'
 import type { Arrival } from '../ledger/ledger.js'
-import { isSame, type RemoteFile, type RemoteFiles } from './remote-files.js'
+import { isSameFile, type RemoteFile, type RemoteFiles } from './remote-files.js'
 import type { Settlement } from './source.js'
 
 /** What the action after load needs of a remote file system. */
@@ -51,7 +51,7 @@ export async function applyAfterLoad(
     else await remote.remove(`${arrival.path}.rejects.csv`)
   }
   const found = await remote.look(arrival.path)
-  if (found !== undefined && !isSame(found, arrival)) return
+  if (found !== undefined && !isSameFile(found, arrival)) return
   const canEnd = hasRoom || ended !== 'mark'
   if (found !== undefined && canEnd)
     await actions[ended](remote, found, { as, outcome: settlement.outcome })

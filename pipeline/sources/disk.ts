@@ -44,35 +44,44 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /** Moves a file; on another file system it is copied under a temporary name first. */
-export function moveFile(from: string, to: string): Promise<void> {
-  return attempt(to, async () => {
-    await mkdir(dirname(to), { recursive: true, mode: 0o700 })
-    await rename(from, to).catch(async (error) => {
+export async function moveFile(from: string, to: string): Promise<void> {
+  await makeFolderOf(to)
+  await attempt(to, () =>
+    rename(from, to).catch(async (error) => {
       if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error
-      await copyFile(from, `${to}.part`)
-      await rename(`${to}.part`, to)
+      await copyWhole(from, to)
       await rm(from)
-    })
-  })
+    }),
+  )
 }
 
-/** Copies a file atomically. */
-export function copyWhole(from: string, to: string): Promise<void> {
-  return attempt(to, async () => {
-    await mkdir(dirname(to), { recursive: true, mode: 0o700 })
-    await copyFile(from, `${to}.part`)
-    await rename(`${to}.part`, to)
-  })
-}
-
-/** Writes a receipt beside an archived file atomically. */
-export function putBeside(file: string, receipt: string): Promise<void> {
-  const path = `${file}.receipt.json`
+/** Makes a file atomically: `write` writes it under a temporary name in the same folder. */
+export function writeWhole(
+  path: string,
+  write: (part: string) => Promise<void>,
+  part = `${path}.part`,
+): Promise<void> {
   return attempt(path, async () => {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    await writeFile(`${path}.part`, receipt)
-    await rename(`${path}.part`, path)
+    await write(part)
+    await rename(part, path)
   })
+}
+
+/** Copies a file atomically into a folder that is made if it is missing. */
+export async function copyWhole(from: string, to: string): Promise<void> {
+  await makeFolderOf(to)
+  await writeWhole(to, (part) => copyFile(from, part))
+}
+
+/** Writes a receipt beside an archived file. */
+export async function putBeside(file: string, receipt: string): Promise<void> {
+  const path = `${file}.receipt.json`
+  await makeFolderOf(path)
+  await writeWhole(path, (part) => writeFile(part, receipt))
+}
+
+export function makeFolderOf(path: string): Promise<unknown> {
+  return attempt(path, () => mkdir(dirname(path), { recursive: true, mode: 0o700 }))
 }
 
 /**
@@ -83,12 +92,10 @@ export function writeAmongOthers(
   path: string,
   content: Buffer | { readonly path: string },
 ): Promise<void> {
-  const part = `${path}.part`
-  return attempt(path, async () => {
+  return writeWhole(path, async (part) => {
     await rm(part, { force: true })
     if ('path' in content) await copyFile(content.path, part, constants.COPYFILE_EXCL)
     else await writeFile(part, content, { flag: 'wx' })
-    await rename(part, path)
   })
 }
 
@@ -115,20 +122,14 @@ export async function attempt<T>(path: string, run: () => Promise<T>): Promise<T
 export function toFileFault(path: string, error: unknown): Fault {
   if (error instanceof Fault) return error
   const code = (error as NodeJS.ErrnoException).code ?? 'unknown'
+  const cause = { cause: error }
   if (code === 'EACCES' || code === 'EPERM') {
-    return new Fault('PERMISSION', `${path}: access denied; grant this user access`, {
-      cause: error,
-    })
+    return new Fault('PERMISSION', `${path}: access denied; grant this user access`, cause)
   }
   if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') {
-    return new Fault(
-      'DISK_FULL',
-      `${path}: no space left; free some, loading resumes automatically`,
-      {
-        cause: error,
-      },
-    )
+    const detail = `${path}: no space left; free some, loading resumes automatically`
+    return new Fault('DISK_FULL', detail, cause)
   }
   const found = code === 'ENOENT' ? ' does not exist' : `: ${code}`
-  return new Fault('SOURCE_UNREACHABLE', `${path}${found}`, { cause: error })
+  return new Fault('SOURCE_UNREACHABLE', `${path}${found}`, cause)
 }

@@ -1,11 +1,11 @@
 import type { Naming } from '../../schemas/name-pattern.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
 import type { SettingsOf, SourceKind, SourceSettings } from '../../schemas/settings/source.js'
+import { passingFault } from '../queues/wait.js'
 import { createFolder, createSubmitSource } from './folder.js'
 import { createRemote } from './remote.js'
 import type { RemoteFiles } from './remote-files.js'
 import type { Source } from './source.js'
-import { watched } from './watched.js'
 
 export interface SourceOptions {
   readonly landing: string
@@ -58,4 +58,27 @@ export function createSource<K extends SourceKind>(
 ): Source {
   const driver = drivers[settings.kind as K]
   return driver(settings, options)
+}
+
+/** A source that reports once that listing it fails and why, and once that it works again. */
+export function watched(source: Source, notify: (text: string) => void): Source {
+  let reported: string | undefined
+  return {
+    ...source,
+    list: async () => {
+      try {
+        const listed = await source.list()
+        if (reported !== undefined) notify(`source ${source.name} responds again`)
+        reported = undefined
+        return listed
+      } catch (error) {
+        const fault = passingFault(error)
+        if (fault !== undefined && fault.code !== reported) {
+          notify(`source ${source.name} is failing: ${fault.code}: ${fault.detail}`)
+          reported = fault.code
+        }
+        throw error
+      }
+    },
+  }
 }

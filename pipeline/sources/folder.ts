@@ -14,7 +14,7 @@ import {
   readLocal,
   writeAmongOthers,
 } from './disk.js'
-import { isSame, type RemoteFile, refuseChanged, toListed } from './remote-files.js'
+import { isSameFile, type RemoteFile, refuseChanged, toListed } from './remote-files.js'
 import type { Source } from './source.js'
 
 export interface FolderOptions {
@@ -41,7 +41,7 @@ export function createFolder(options: FolderOptions): Source {
       const as = `${arrival.arrival}-${plainName(arrival.name)}`
       const isBad = settlement.outcome === 'quarantined'
       const away = join(isBad ? quarantine : archive, as)
-      if (isSame(await look(arrival.path), arrival)) {
+      if (isSameFile(await look(arrival.path), arrival)) {
         if (settings.ended === 'take') await moveFile(arrival.path, away)
         else await copyWhole(arrival.path, away)
       }

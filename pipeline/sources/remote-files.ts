@@ -27,7 +27,7 @@ export interface RemoteFiles {
   /** The bytes of a file from an offset before its end; a buffer is valid until the next is read. */
   open(file: RemoteFile, offset: number): AsyncIterable<Buffer>
   /** Writes a file of ours into the folder atomically. */
-  write(name: string, content: Content): Promise<void>
+  write(name: string, content: FileContent): Promise<void>
   /** Moves a file to `endedFolder` under another name. */
   move(file: RemoteFile, name: string): Promise<void>
   /** Succeeds if the file is already gone. */
@@ -37,7 +37,7 @@ export interface RemoteFiles {
 }
 
 /** A short text, or a file of this machine. */
-export type Content = Buffer | { readonly path: string }
+export type FileContent = Buffer | { readonly path: string }
 
 interface Named {
   readonly settings: { readonly name: string }
@@ -79,8 +79,8 @@ function announcementOf(
   set: NamedSet | undefined,
   { name, present }: { readonly name: string; readonly present: ReadonlySet<string> },
 ) {
-  const setAnnounced = set?.done.some((done) => present.has(done)) ?? false
-  return { announced: setAnnounced || present.has(`${name}.done`), setAnnounced }
+  const hasSetDoneFile = set?.done.some((done) => present.has(done)) ?? false
+  return { hasDoneFile: hasSetDoneFile || present.has(`${name}.done`), hasSetDoneFile }
 }
 
 /**
@@ -92,7 +92,7 @@ export function isPlain(name: string): boolean {
 }
 
 /** Whether a file has the size and time that it had when it arrived. */
-export function isSame(found: RemoteFile | undefined, arrival: Arrival): boolean {
+export function isSameFile(found: RemoteFile | undefined, arrival: Arrival): boolean {
   return found?.bytes === arrival.bytes && found.modifiedMs === arrival.modifiedMs
 }
 
@@ -100,7 +100,7 @@ export function refuseChanged(found: RemoteFile | undefined, arrival: Arrival): 
   if (found === undefined) {
     throw new Fault('SOURCE_CHANGED', `${arrival.name} is gone from its source; send it again`)
   }
-  if (isSame(found, arrival)) return found
+  if (isSameFile(found, arrival)) return found
   throw new Fault(
     'SOURCE_CHANGED',
     `${arrival.name} changed while it was read: ${arrival.bytes} bytes when listed, ${found.bytes} now`,

@@ -3,9 +3,9 @@ import type { Arrival, FileEntry } from '../ledger/ledger.js'
 /** A file that a source lists; its content is not known yet. */
 export interface Listed extends Omit<FileEntry, 'force'> {
   /** Whether a done-file or a manifest of the sender marks it as complete. */
-  readonly announced: boolean
+  readonly hasDoneFile: boolean
   /** Whether a done-file marks the rate files of its company and day as complete. */
-  readonly setAnnounced?: boolean
+  readonly hasSetDoneFile?: boolean
 }
 
 /** The outcome of a file, for its source. */

@@ -14,14 +14,14 @@ import { renewAll } from '../customers/registrations.js'
 import { type Act, recordAct, tieline } from '../ledger/audit.js'
 import { toLocalStart } from '../usage/timestamps.js'
 
-/** Accounts that are erased in one go: each table is rewritten once for all of them. */
+/** Accounts that are erased together: each table is rewritten once for all of them. */
 const accountsMax = 1_000
 
 /**
- * Erases what is known of terminated accounts when their days of grace are over (decision 30). First
- * it is written down that an account is gone, so that no file that is judged from then on brings
- * rows of it; when all files that came before have ended, its rows are taken out of every table and
- * what is left is counted. Done again after a crash it ends in the same.
+ * Erases what is known of terminated accounts when their days of grace are over (decision 30). The
+ * erasure is recorded first, so that later verdicts count rows of the account as unregistered. When
+ * all earlier files have ended, its rows are deleted from every table and counted. A repeated run
+ * after a crash has the same result.
  */
 export async function eraseDue(context: PipelineContext): Promise<void> {
   const { store, profile, zone } = context
@@ -44,8 +44,8 @@ export async function eraseDue(context: PipelineContext): Promise<void> {
 }
 
 /**
- * Nobody orders an erasure: a termination and the days of grace do. The log outlives all accounts and
- * names none; the tombstones that were started at that instant do.
+ * The audit entry of erasures, which follow from terminations and the days of grace. The log is kept
+ * longer than accounts and names none; the tombstones with the same start do.
  */
 function toAct(due: readonly DueTermination[], startedAt: Date): Act {
   const detail = `terminated accounts whose days of grace are over: ${due.length}`
@@ -66,7 +66,7 @@ async function erase(
   return erased
 }
 
-/** Who held the meters afterwards did so after nobody that is known. */
+/** Derives the tenancies at the meters again: the next tenant has no known predecessor. */
 async function finish(context: PipelineContext, erased: readonly Erasure[]): Promise<void> {
   if (erased.length === 0) return
   await renewAll(context, metersOf(erased))
@@ -82,7 +82,7 @@ function metersOf(erasures: readonly Erasure[]): readonly string[] {
   return [...new Set(erasures.flatMap(({ stretches }) => stretches.map(([meterId]) => meterId)))]
 }
 
-/** Whether a file that came before may have been judged when the account was still known. */
+/** Whether an earlier file may have been judged while the account was still known. */
 async function areFilesAhead(
   context: PipelineContext,
   started: readonly Erasure[],

@@ -3,8 +3,8 @@ import type { PipelineContext } from '../context.js'
 import { admit } from './receive.js'
 
 /**
- * Brings the file of an arrival onto this machine before it is received. One that cannot be taken in
- * whatever its bytes are is not fetched: `receive` says why.
+ * Copies the file of an arrival to this machine before it is received. A file that is refused by its
+ * name or size is not fetched: `receive` records the reason.
  */
 export async function fetch(context: PipelineContext, number: number): Promise<void> {
   const arrival = await context.ledger.arrival(number)

@@ -1,11 +1,11 @@
 import type { FeedName } from '../../schemas/feed.js'
-import type { LandedChunk, Reading } from '../../schemas/manifest.js'
+import type { LandedChunk, RowFormat } from '../../schemas/manifest.js'
 import type { PipelineContext } from '../context.js'
 import type { LoadTask } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
 import type { Arrival } from '../ledger/ledger.js'
 
-/** Queues the first step of an arrival: a file that lies elsewhere is fetched before it is received. */
+/** Queues the first step of an arrival: a remote file is fetched before it is received. */
 export function begin(
   context: PipelineContext,
   { arrival, source }: Pick<Arrival, 'arrival' | 'source'>,
@@ -14,14 +14,15 @@ export function begin(
   return context.queues.add(isHere ? 'receive' : 'fetch', { v: 1, arrival })
 }
 
-/** The load of a chunk; its energy is nothing that a job needs to know. */
+/** The load of a chunk; a job does not need its control total. */
 export function toLoadTask(
   file: { readonly arrival: number; readonly feed: string },
-  { seconds, format, columns }: Reading,
+  { seconds, format, startsMax, columns }: RowFormat,
   { micros: _, ...chunk }: LandedChunk,
 ): LoadTask {
   const feed = file.feed as FeedName
-  return { arrival: file.arrival, feed, seconds, format, ...(columns && { columns }), chunk }
+  const optional = { ...(startsMax && { startsMax }), ...(columns && { columns }) }
+  return { arrival: file.arrival, feed, seconds, format, ...optional, chunk }
 }
 
 /** The loads of a file as its manifest has them. */
@@ -30,8 +31,8 @@ export function loadTasks(state: FileState): readonly LoadTask[] {
 }
 
 /**
- * Queues what comes next for a file by what the ledger says of it, the one rule by which steps
- * follow each other and by which the sweep repairs what a lost queue forgot.
+ * Queues the next step of a file by its state in the ledger. Steps call it when they end, and the
+ * sweep calls it to restore lost jobs.
  */
 export async function forward(context: PipelineContext, state: FileState): Promise<void> {
   const { arrival } = state

@@ -4,7 +4,7 @@ import { isLeftAlone, pauseMsOf } from '../queues/back-off.js'
 import { readSources, recordFailure, type SourceFailure } from '../sources/state.js'
 import { poll, type Stability } from './poll.js'
 
-/** Faults that a source is to blame for; any other says nothing of it. */
+/** Faults of the source itself. */
 const blames: ReadonlySet<FaultCode> = new Set([
   'SOURCE_UNREACHABLE',
   'SOURCE_LOGIN',
@@ -16,8 +16,8 @@ const blames: ReadonlySet<FaultCode> = new Set([
 const pauseMsMax = 300_000
 
 /**
- * Polls a source unless an operator paused it. One that fails is left alone for twice as long each
- * time, five minutes at most; the store keeps the failure until it answers again.
+ * Polls a source unless an operator paused it. A failing source is polled with exponential back-off,
+ * five minutes at most; the store keeps the failure until the source responds again.
  */
 export async function pollWhenDue(
   context: PipelineContext,

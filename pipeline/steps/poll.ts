@@ -6,20 +6,20 @@ import { membersOf } from '../records/set.js'
 import type { Listed } from '../sources/source.js'
 import { begin } from './forward.js'
 
-/** What the last polls of a source showed: how often in a row each file stood still, and since when. */
+/** For each file of a source: how many polls in a row showed it unchanged, and since when. */
 export type Stability = Map<
   string,
   { readonly seen: string; readonly polls: number; readonly since: number }
 >
 
-/** A file untouched for so long is not being written any more. */
+/** A file unmodified for this long is considered complete. */
 const restingMs = 60_000
 
 /**
- * Lists one source and queues a receive job for each file that is finished: its sender says so, it
- * has rested, or its size and time stood still over `settlePolls` polls. A settled file has left the
- * source before it was called so: one that is there again with another time has come again. Where
- * the source keeps its files, one that was settled is known by its path, size and time.
+ * Lists one source and queues a receive job for each complete file: it has a done-file, was
+ * unmodified for a minute, or had the same size and time over `settlePolls` polls. A settled file has
+ * left the source, so a file at its path is a new one. If the source keeps its files, a settled file
+ * is recognized by path, size and time.
  */
 export async function poll(
   context: PipelineContext,
@@ -50,11 +50,11 @@ export async function poll(
   }
 }
 
-function toEntry({ announced: _, setAnnounced: __, ...entry }: Listed): FileEntry {
+function toEntry({ hasDoneFile: _, hasSetDoneFile: __, ...entry }: Listed): FileEntry {
   return { ...entry, force: false }
 }
 
-/** Each file by itself, but for those of a set, which are taken together (decision 27). */
+/** Groups the files of a set, which are claimed together (decision 27). */
 function groupSets(
   { profile }: PipelineContext,
   listed: readonly Listed[],
@@ -67,7 +67,7 @@ function groupSets(
   return [...groups.values()]
 }
 
-/** A set is complete when its sender says so, or when nothing of it has changed for a while. */
+/** A set is complete if it has a done-file or was unchanged for `rates.quietMinutes`. */
 function isComplete(
   context: PipelineContext,
   group: readonly Listed[],
@@ -75,7 +75,7 @@ function isComplete(
 ): boolean {
   const [first] = group
   if (first === undefined || rateSetOf(first.name, context.profile) === undefined) return true
-  if (group.some((one) => one.setAnnounced)) return true
+  if (group.some((one) => one.hasSetDoneFile)) return true
   const now = context.now().getTime()
   const latest = Math.max(...group.map(({ path }) => stability.get(path)?.since ?? now))
   return now - latest >= context.profile.rates.quietMinutes * 60_000
@@ -96,14 +96,14 @@ function isFinished(
   const known = stability.get(file.path)
   const before = known?.seen === seen ? known : { seen, polls: 0, since: now }
   stability.set(file.path, { ...before, polls: before.polls + 1 })
-  if (file.announced || now - file.modifiedMs > restingMs) return true
+  if (file.hasDoneFile || now - file.modifiedMs > restingMs) return true
   return before.polls + 1 >= settlePolls
 }
 
 /**
- * Files that wait for their rest are let go when the source shows another state of them, and with
- * them those of their set. Returns the sets with files that come again only at the
- * next poll: all of such a set is then taken together.
+ * Marks waiting files as replaced if the source lists another state of them, together with their
+ * sets. Returns the sets with files that the next poll will list again: such a set is claimed then,
+ * as one.
  */
 async function replaceWaiting(
   context: PipelineContext,

@@ -5,9 +5,9 @@ import type { FileState } from '../ledger/file-state.js'
 import { forward } from './forward.js'
 
 /**
- * Makes whole files visible at once. The engine attaches all parts of each in one step, and readers
- * leave them out until the ledger says published, of all of them in one row of parts. Doing any of
- * it twice changes nothing: rows have the same key and version.
+ * Makes complete files visible at once. The engine attaches each file in one step, and readers ignore
+ * its rows until the ledger records `published`, for all files in one insert. A repeated call changes
+ * nothing: the rows have the same keys and versions.
  */
 export async function publish(
   context: PipelineContext,
@@ -32,7 +32,7 @@ export async function publish(
 
 const noFault = { fault: '', reason: '' } as const
 
-/** The files hold all others up: whoever looks for what is in their way finds the reason there. */
+/** Records the reason with the files, because they block all others. */
 async function recordFailure(
   context: PipelineContext,
   states: readonly FileState[],
@@ -44,8 +44,8 @@ async function recordFailure(
 }
 
 /**
- * Ends files that could not be published: what was attached, which no reader has seen, is deleted,
- * so that it stays unseen; then the verdict is written, and the files behind these can go on.
+ * Ends files that could not be published: attached rows, which no reader has seen, are deleted; then
+ * the verdict is written, and the files behind them are processed.
  */
 export async function rollBack(
   context: PipelineContext,

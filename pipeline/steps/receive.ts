@@ -11,7 +11,7 @@ import { refuseFullDisk } from '../files/disk.js'
 import { afterHeader } from '../files/header.js'
 import { inflate } from '../files/inflate.js'
 import { createLanding, isLanded, type Landing, landedFolder } from '../files/landing.js'
-import type { Intake } from '../kind.js'
+import type { Receiver } from '../kind.js'
 import { kindOf } from '../kinds.js'
 import { type FileState, type Notes, noQuantity, noRows } from '../ledger/file-state.js'
 import type { Arrival } from '../ledger/ledger.js'
@@ -21,9 +21,9 @@ import { sampleBytes } from '../usage/sample.js'
 import { forward, toLoadTask } from './forward.js'
 
 /**
- * Takes in one file in a single pass: hashes the bytes, proves the header, cuts the rows into
- * chunks, counts them, and queues the load of each chunk as soon as it has landed. The manifest is
- * written last; whatever fails before is done again from the start.
+ * Reads one file in a single pass: hashes the bytes, checks the header, cuts the rows into chunks,
+ * counts them, and queues the load of each chunk as soon as it has landed. The manifest is written
+ * last; after a failure before that, the step runs again from the start.
  */
 export async function receive(context: PipelineContext, number: number): Promise<void> {
   const known = await context.ledger.state(number)
@@ -53,7 +53,7 @@ async function takeIn(context: PipelineContext, arrival: Arrival): Promise<FileS
   }
 }
 
-/** Refuses a file by its name and size, before any of its bytes is read. */
+/** Refuses a file by its name and size, before it is read. */
 export async function admit(context: PipelineContext, arrival: Arrival): Promise<void> {
   companyNotes(context, arrival, parseFileName(arrival.name, context.profile))
   await refuseSize(context, arrival)
@@ -69,8 +69,8 @@ function isSubmitted(arrival: Arrival): boolean {
   return arrival.source === 'submit'
 }
 
-/** A company that is not the profile's is refused in a source, and noted where a person named it. */
-export function companyNotes(
+/** Refuses a company that is not the profile's; for a submitted file it is a warning. */
+function companyNotes(
   context: Pick<PipelineContext, 'profile'>,
   arrival: Arrival,
   name: FileName,
@@ -123,7 +123,7 @@ async function land(context: PipelineContext, arrival: Arrival, named: Named): P
   return truncated ? refuseTruncated(context, received) : received
 }
 
-/** Of a file in a source the rest may still come; what was handed over or sent here is all there is. */
+/** The rest of a file may still arrive in a source; a submitted or uploaded file is complete. */
 function refuseTruncated({ profile }: PipelineContext, state: FileState): FileState {
   const refused = { ...state, ...truncatedRefusal }
   const mayGrow = profile.sources.some(({ name }) => name === state.source)
@@ -143,7 +143,6 @@ interface Taken extends Manifest {
   readonly roundedRows: number
 }
 
-/** Lands the rows of a file from the bytes that its source holds. */
 async function landFrom(
   context: PipelineContext,
   origin: Origin,
@@ -163,8 +162,8 @@ async function landFrom(
 }
 
 /**
- * Makes sure that the chunks of a file lie in the landing as they were counted: what a power cut or
- * a person has taken is landed again from the source, which keeps the file until it is settled.
+ * Restores the chunks of a file in the landing as they were counted. Missing chunks, as after a power
+ * cut, are landed again from the source, which keeps the file until it is settled.
  */
 export async function ensureLanded(context: PipelineContext, state: FileState): Promise<void> {
   const folder = landedFolder(context.folders.landing, state.arrival)
@@ -187,7 +186,7 @@ function sourceChanged(state: FileState): Fault {
 
 async function landRows(
   context: PipelineContext,
-  { arrival: { arrival, name: fileName }, name, hold }: Origin,
+  { arrival: { arrival, arrivedAt, name: fileName }, name, hold }: Origin,
   input: AsyncGenerator<Buffer>,
 ): Promise<Taken> {
   const feed = feeds[name.feed]
@@ -195,9 +194,9 @@ async function landRows(
   const folder = landedFolder(context.folders.landing, arrival)
   let head = Buffer.alloc(0)
   let header: readonly string[] = feed.columns
-  let opened: Intake | undefined
-  const intake = () => {
-    opened ??= kindOf(state).open(context, { arrival, feed: name.feed, header, head: () => head })
+  let opened: Receiver | undefined
+  const receiver = () => {
+    opened ??= kindOf(state).open(context, { ...state, arrivedAt, header, head: () => head })
     return opened
   }
   const state = { arrival, feed: name.feed }
@@ -205,13 +204,16 @@ async function landRows(
     folder,
     chunkBytes,
     firstLine: 2,
-    measure: (bytes) => intake().measure(bytes),
+    measure: (bytes) => receiver().measure(bytes),
     onChunk: async (chunk) => {
       const { bytes } = chunk
       await refuseFullDisk(context.folders.landing, { name: fileName, bytes }, freeDiskBytesMin)
-      await intake().prepare()
+      await receiver().prepare()
       if (hold) return
-      await context.queues.add('load', { v: 1, ...toLoadTask(state, intake().reading(), chunk) })
+      await context.queues.add('load', {
+        v: 1,
+        ...toLoadTask(state, receiver().rowFormat(), chunk),
+      })
     },
   })
   const onHeader = (columns: readonly string[]) => {
@@ -225,7 +227,7 @@ async function landRows(
     const { chunks, roundedRows, unendedRow } = await landing.end()
     const ended = unendedRow === undefined
     const truncated = isCutShort(unendedRow, header)
-    return { chunks, ...intake().reading(), ended, truncated, roundedRows }
+    return { chunks, ...receiver().rowFormat(), ended, truncated, roundedRows }
   } catch (error) {
     if (error instanceof Fault && error.code === 'DISK_FULL') await dropLanded(landing, folder)
     throw error
@@ -234,13 +236,13 @@ async function landRows(
   }
 }
 
-/** What of a file has no room to be landed leaves its room to others until it is tried again. */
+/** On a full disk the chunks of an incomplete landing are deleted until the next attempt. */
 async function dropLanded(landing: Landing, folder: string): Promise<void> {
   await landing.close()
   await rm(folder, { recursive: true, force: true })
 }
 
-/** The same bytes, seen as they pass. */
+/** Passes the bytes on and shows each to `see`. */
 export async function* tap(
   input: AsyncIterable<Buffer>,
   see: (bytes: Buffer) => void,
@@ -251,7 +253,7 @@ export async function* tap(
   }
 }
 
-export function refuseLarge({ fileBytesMax }: Profile['limits'], bytes: number): void {
+function refuseLarge({ fileBytesMax }: Profile['limits'], bytes: number): void {
   if (bytes <= fileBytesMax) return
   throw new Fault(
     'FILE_TOO_LARGE',
@@ -259,7 +261,7 @@ export function refuseLarge({ fileBytesMax }: Profile['limits'], bytes: number):
   )
 }
 
-/** The state of an arrival of which nothing has been read. */
+/** The state of an arrival that has not been read. */
 export function blankState(context: Pick<PipelineContext, 'now'>, arrival: Arrival): FileState {
   return {
     arrival: arrival.arrival,

@@ -18,9 +18,9 @@ import { blankState, ensureLanded } from './receive.js'
 const waitingMsMax = 24 * 3_600_000
 
 /**
- * Decides the fate of a file, the only place that does: what came in, what was judged and what
- * is in staging must agree to the row and to the unit, or nothing is published. A published
- * verdict is carried out at once; after a crash it only rolls forward.
+ * Decides a file's fate; nothing else does. Rows and control total on arrival, in the receipts and in
+ * staging must be equal, or nothing is published. A verdict `publishing` is carried out at once;
+ * after a crash it only rolls forward.
  */
 export async function reconcile(context: PipelineContext, arrival: number): Promise<void> {
   const state = await context.ledger.state(arrival)
@@ -42,9 +42,8 @@ function isPublishing({ status }: FileState): boolean {
 }
 
 /**
- * Records the verdicts on files that are judged together unless there are some, and returns those
- * that hold: a reconcile whose lock has run out may run a second time beside itself, and each takes
- * tables from under the other.
+ * Records the verdicts on files that are judged together, unless they have verdicts, and returns those
+ * that hold. A reconcile whose lock has expired may run twice at once, and the first verdict counts.
  */
 async function recordFirst(
   context: PipelineContext,
@@ -60,9 +59,8 @@ async function recordFirst(
 }
 
 /**
- * A file that was being published when its worker died comes first: its reads may be in the way.
- * Where it cannot be published the other waits, and is not blamed for it: in the end that one is
- * published or given up, and either lets the other go.
+ * Publishes a file first whose worker died while publishing it, because its rows may be attached. If
+ * that fails, the other file waits (`FILE_AHEAD`) until the first one is published or rolled back.
  */
 async function publishPending(context: PipelineContext, arrival: number): Promise<void> {
   const { states } = await context.ledger.unfinished()
@@ -75,7 +73,7 @@ async function publishPending(context: PipelineContext, arrival: number): Promis
   throw new Fault('FILE_AHEAD', `arrival ${arrival} waits for arrival ${stuck.join(', ')}`)
 }
 
-/** Publishes; a failure that does not pass by itself is logged as that file's own. */
+/** Publishes a file and its set; a failure that does not pass by itself is logged for that file. */
 async function isPublished(context: PipelineContext, state: FileState): Promise<boolean> {
   try {
     await publish(context, (await membersOf(context, state)).filter(isPublishing))
@@ -87,7 +85,7 @@ async function isPublished(context: PipelineContext, state: FileState): Promise<
   }
 }
 
-/** The rest of a file may still come, and those that are judged with it wait as well. */
+/** The rest of a file may still arrive; files that are judged with it wait too. */
 function isAwaited(context: PipelineContext, state: FileState): boolean {
   return state.status === 'waiting' && !isOverdue(context, state)
 }
@@ -99,8 +97,11 @@ function isOverdue(context: PipelineContext, state: FileState): boolean {
   )
 }
 
-/** What becomes of files that are judged together: those that have ended, and those that add up. */
-async function decide(
+/**
+ * The verdicts on files that are judged together. Loads what has no receipt yet; the ledger keeps the
+ * states as they are.
+ */
+export async function decide(
   context: PipelineContext,
   members: readonly FileState[],
 ): Promise<readonly FileState[]> {
@@ -125,7 +126,7 @@ function isOpen({ status }: FileState): boolean {
   return status === 'received' || status === 'waiting'
 }
 
-/** A file as it has ended by itself, or the proof that its rows add up. */
+/** A file with its verdict if it has one by itself, otherwise with its sums, which agree. */
 async function toLoaded(
   context: PipelineContext,
   state: FileState,
@@ -140,16 +141,13 @@ async function toLoaded(
   }
 }
 
-/** Why a file is refused; passing faults and programming errors are thrown again. */
+/** Why a file is refused; passing faults and programming errors are rethrown. */
 function toLasting(error: unknown): Refusal {
   if (!(error instanceof Fault) || (error.retry && error.code !== 'SOURCE_CHANGED')) throw error
   return toRefusal(error)
 }
 
-/**
- * The same file, where it is published: it was when this one came in, or it arrived a moment earlier
- * and was published while this one loaded.
- */
+/** The same file, if it was published before this one arrived or while this one loaded. */
 async function firstOf(context: PipelineContext, state: FileState): Promise<FileState | undefined> {
   if (state.duplicateOf !== 0) return context.ledger.state(state.duplicateOf)
   if (isSchedule(state.feed)) return undefined
@@ -159,10 +157,10 @@ async function firstOf(context: PipelineContext, state: FileState): Promise<File
 }
 
 /**
- * Ends a file that could not be read, loaded or published, whatever was tried. Once it is decided
- * only the job that publishes it may say so: a load that comes late says nothing.
+ * Quarantines a file that could not be read, loaded or published after all attempts. Once it has a
+ * verdict, only the failure of its reconcile counts; that of a late load is ignored.
  */
-export async function giveUp(
+export async function failFile(
   context: PipelineContext,
   step: { readonly job: JobName; readonly arrival: number },
   error: unknown,
@@ -183,7 +181,7 @@ export async function giveUp(
   await forward(context, decided)
 }
 
-/** Loads what has no receipt yet and proves the sums; where they do not agree, all over once more. */
+/** Loads what has no receipt yet and compares the sums; if they differ, loads everything once more. */
 async function loadAndBalance(context: PipelineContext, state: FileState): Promise<LoadedFile> {
   const kind = kindOf(state)
   const first = await loadAll(context, state)

@@ -8,24 +8,23 @@ import { type Actor, readActsOn, recordAct } from '../ledger/audit.js'
 import type { FileState } from '../ledger/file-state.js'
 import type { Arrival, Ledger } from '../ledger/ledger.js'
 import type { Queues } from '../queues/bullmq.js'
-import { passingFault } from '../queues/wait.js'
+import { letPass } from '../queues/wait.js'
 import { attempt, ifThere } from '../sources/disk.js'
 import type { Store } from '../store/clickhouse.js'
 import { sql } from '../store/sql.js'
 import { begin } from './forward.js'
 
-/** The source that files come in by which a person takes up again out of the quarantine. */
+/** The source of reprocessed files. */
 export const quarantineSource = 'quarantine'
 
 /**
- * What may be done with a quarantined file. retry: it is judged once more, after the profile was
- * fixed or customers were registered. accept: likewise, and its good rows are published however
- * many are rejected.
+ * What may be done with a quarantined file. retry: judge it again, after the profile was fixed or
+ * customers were registered. accept: judge it again and publish its good rows, however many are
+ * rejected.
  */
 export const reprocessActs = ['retry', 'accept'] as const
 export type ReprocessAct = (typeof reprocessActs)[number]
 
-/** What it takes to order one. */
 export interface ReprocessContext {
   readonly store: Store
   readonly ledger: Ledger
@@ -33,34 +32,32 @@ export interface ReprocessContext {
   readonly folders: Pick<Folders, 'quarantine'>
 }
 
-/** An order, and the arrival by which the file came in again once it has. */
+/** An order, and the arrival that was claimed for it, if any. */
 export interface Reprocessed {
   readonly act: ReprocessAct
   readonly arrival: number | undefined
 }
 
 /**
- * Orders that a quarantined file comes in again. The entry of the audit log is the order: written
- * once, it is carried out once, by the job that is queued here or by one that the sweep queues.
- * Throws `FILE_STATE` with the reason where the file may not be taken up.
+ * Orders that a quarantined file is reprocessed. The entry of the audit log is the order: it is
+ * carried out once, by the job that is queued here or by one that the sweep queues. Throws
+ * `FILE_STATE` with the reason if the file cannot be reprocessed.
  */
 export async function orderReprocess(
-  desk: ReprocessContext,
+  context: ReprocessContext,
   actor: Actor,
   { arrival, act }: { readonly arrival: number; readonly act: ReprocessAct },
 ): Promise<void> {
-  const state = await desk.ledger.state(arrival)
+  const state = await context.ledger.state(arrival)
   if (state === undefined) throw new Fault('FILE_STATE', `there is no file with arrival ${arrival}`)
-  const obstacle = await findObstacle(desk, state, act)
+  const obstacle = await findObstacle(context, state, act)
   if (obstacle !== undefined) throw new Fault('FILE_STATE', obstacle)
   const detail = `${state.fileName}: ${state.fault}`
-  await recordAct(desk.store, actor, { act, subject: String(arrival), detail })
-  await desk.queues.add('reprocess', { v: 1, arrival }).catch((error: unknown) => {
-    if (passingFault(error) === undefined) throw error
-  })
+  await recordAct(context.store, actor, { act, subject: String(arrival), detail })
+  await context.queues.add('reprocess', { v: 1, arrival }).catch(letPass)
 }
 
-/** Why a file may not be taken up; undefined where it may. */
+/** Why a file cannot be reprocessed; undefined if it can. */
 export async function findObstacle(
   { store, ledger, folders }: Omit<ReprocessContext, 'queues'>,
   state: FileState,
@@ -85,7 +82,7 @@ export async function findObstacle(
   return found === undefined ? `${path} is not there any more; send the file again` : undefined
 }
 
-/** By what a file was taken up, if it was. */
+/** The order to reprocess a file, if there is one. */
 export async function reprocessed(
   { store, ledger }: Pick<ReprocessContext, 'store' | 'ledger'>,
   arrival: number,
@@ -96,7 +93,7 @@ export async function reprocessed(
   return { act: order.act as ReprocessAct, arrival: claimed?.arrival }
 }
 
-/** Why an order will not be carried out any more; undefined while it may be. */
+/** Why an order will not be carried out any more; undefined if it will. */
 export async function findReplacement(
   { store, ledger }: Pick<ReprocessContext, 'store' | 'ledger'>,
   arrival: number,
@@ -107,10 +104,9 @@ export async function findReplacement(
 }
 
 /**
- * Carries an order out: claims an arrival for the bytes that were kept, by an id of its own, so that
- * it is found when this is done again. Where the bytes have gone the arrival says so. What came in
- * between order and claim is newer than the bytes that were kept: nothing is claimed beside it, and
- * never again once it is published.
+ * Carries an order out: claims an arrival for the kept bytes under the id of the order, so that a
+ * repeated call finds it. If the bytes are gone, the arrival is quarantined for it. If a newer file of
+ * the name arrived since the order, nothing is claimed while it is under way or published.
  */
 export async function reprocess(context: PipelineContext, arrival: number): Promise<void> {
   const [order] = await readActsOn(context.store, { acts: reprocessActs, subject: String(arrival) })
@@ -141,7 +137,7 @@ async function claimAgain(
   return context.ledger.claim(entry, claimOf(state.arrival))
 }
 
-/** Orders of which nothing has come yet, the latest first: their queue was lost, or a newer file came. */
+/** Queues orders without an arrival, the latest first: their job was lost, or a newer file arrived. */
 export async function queueReprocessing(context: PipelineContext): Promise<void> {
   const rows = await context.store.rows<{ subject: string }>({
     sql: sql`SELECT subject FROM audit_log WHERE act IN ${reprocessActs}
@@ -159,7 +155,7 @@ function claimOf(arrival: number): string {
   return `${claimPrefix}${arrival}`
 }
 
-/** Where the bytes of a quarantined file lie: those that a person named stay where they are. */
+/** The path of a quarantined file: a submitted one stays where it is. */
 function keptAt({ quarantine }: Pick<Folders, 'quarantine'>, file: FileState): string {
   if (file.source === submitted) return file.path
   return join(quarantine, `${file.arrival}-${plainName(file.fileName)}`)

@@ -2,6 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { forgetRuns } from '../bills/forget.js'
 import type { PipelineContext } from '../context.js'
+import { forgetHeld } from '../customers/held.js'
 import { arrivalsFolder } from '../ledger/outbox.js'
 import { attempt, ifThere } from '../sources/disk.js'
 import { sql } from '../store/sql.js'
@@ -11,10 +12,9 @@ import { eraseDue } from './erase.js'
 const dayMs = 86_400_000
 
 /**
- * Removes what has been kept for as long as the profile says: by `retention` (decision 32) files in the
- * archive and the quarantine, receipts and rejects in the outbox, rejected rows in the store, staging
- * and parts of uploads that nobody goes on with, replaced bills, and accounts that were terminated
- * (decision 30).
+ * Deletes what the profile's `retention` no longer keeps (decision 32): files in the archive and the
+ * quarantine, receipts and rejects in the outbox, rejected rows in the store, abandoned staging and
+ * parts of uploads, and replaced bills. Also erases terminated accounts (decision 30).
  */
 export async function retain(context: PipelineContext): Promise<void> {
   const { archive, quarantine, outbox, uploads } = context.folders
@@ -36,6 +36,7 @@ export async function retain(context: PipelineContext): Promise<void> {
     runsKept: context.profile.retention.billRuns,
     now: context.now(),
   })
+  await forgetHeld(context.store, before(context.profile.usage.holdDays).getTime())
   await eraseDue(context)
 }
 
@@ -46,7 +47,7 @@ async function forgetRejects({ store }: PipelineContext, before: Date): Promise<
   if (found.length > 0) await store.command({ sql: sql`DELETE FROM reject WHERE ${old}` })
 }
 
-/** Staging of arrivals that have been unfinished for long; it is built again if they resume. */
+/** Drops staging of long unfinished arrivals; it is built again if they resume. */
 async function dropDeadStaging({ store, ledger }: PipelineContext, before: Date): Promise<void> {
   for (const arrival of await stagedArrivals(store)) {
     const found = await ledger.arrival(arrival)
@@ -56,7 +57,7 @@ async function dropDeadStaging({ store, ledger }: PipelineContext, before: Date)
   }
 }
 
-/** Files that bear the number of an arrival: their own time is the sender's and says nothing here. */
+/** Removes files named after an arrival, by when it was settled: their own time is the sender's. */
 async function removeEnded(
   { store }: PipelineContext,
   folder: string,
@@ -76,7 +77,7 @@ async function removeEnded(
   for (const { name, arrival } of numbered) if (due.has(arrival)) await remove(join(folder, name))
 }
 
-/** Files that were written here, by the time at which they were. */
+/** Removes files that were written here, by their own time. */
 async function removeWritten(folder: string, before: Date, names: RegExp): Promise<void> {
   for (const name of await listFolder(folder)) {
     const path = join(folder, name)
@@ -90,7 +91,7 @@ function remove(path: string): Promise<void> {
   return attempt(path, () => rm(path, { force: true }))
 }
 
-/** A folder that nothing was put into yet need not be there. */
+/** Empty if the folder does not exist yet. */
 async function listFolder(folder: string): Promise<readonly string[]> {
   const found = await attempt(folder, () => ifThere(stat(folder)))
   return found === undefined ? [] : attempt(folder, () => readdir(folder))

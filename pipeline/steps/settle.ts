@@ -1,6 +1,5 @@
 import { createWriteStream } from 'node:fs'
-import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { copyFile, rm, writeFile } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import type { PipelineContext } from '../context.js'
 import { landedFolder } from '../files/landing.js'
@@ -8,13 +7,13 @@ import { kindOf } from '../kinds.js'
 import type { FileState } from '../ledger/file-state.js'
 import { arrivalPaths, latestPaths } from '../ledger/outbox.js'
 import { toReceipt } from '../ledger/receipt.js'
-import { attempt } from '../sources/disk.js'
+import { attempt, makeFolderOf, writeWhole } from '../sources/disk.js'
 import { sql } from '../store/sql.js'
 import { dropStaging } from '../store/staging.js'
 
 /**
- * Hands out receipt and rejects, lets the source put the file away and drops what loading needed:
- * the acknowledgement, last of all, when everything that it says has long been durable.
+ * Writes receipt and rejects, lets the source put the file away, and drops chunks and staging. This
+ * acknowledges the file, so it is the last step: all that the receipt says is durable by then.
  */
 export async function settle(context: PipelineContext, arrival: number): Promise<void> {
   const state = await context.ledger.state(arrival)
@@ -36,7 +35,6 @@ export async function settle(context: PipelineContext, arrival: number): Promise
   await dropStaging(context.store, arrival)
 }
 
-/** One line for each file that has ended; the receipt has the reason in words. */
 function notifyPerson(
   context: PipelineContext,
   { arrival, fileName, status, fault, reason, rows }: FileState,
@@ -49,7 +47,6 @@ function notifyPerson(
   } else context.log.info(fields, 'a file has ended')
 }
 
-/** The receipt of a file; that of a duplicate names the first file. */
 async function receiptOf(context: PipelineContext, state: FileState) {
   const first = state.duplicateOf === 0 ? undefined : await context.ledger.state(state.duplicateOf)
   return toReceipt(state, first)
@@ -57,7 +54,7 @@ async function receiptOf(context: PipelineContext, state: FileState) {
 
 /**
  * Writes receipt and rejects under the number of the arrival, then the same under the file's name,
- * where the latest arrival of the name is found. Returns the path of the rejects, if there are some.
+ * where the latest arrival of the name is found. Returns the path of the rejects, if any.
  */
 async function handOut(
   context: PipelineContext,
@@ -67,33 +64,22 @@ async function handOut(
   const { outbox } = context.folders
   const own = arrivalPaths(outbox, state)
   const latest = latestPaths(outbox, state)
-  const folder = dirname(own.receipt)
-  await attempt(folder, () => mkdir(folder, { recursive: true, mode: 0o700 }))
+  await makeFolderOf(own.receipt)
+  // Two arrivals of one name may be settled at the same time: each has a part of its own.
+  const put = (path: string, write: (part: string) => Promise<void>) =>
+    writeWhole(path, write, `${path}.${state.arrival}.part`)
   const isTold = state.status !== 'duplicate'
   const hasRejects = isTold && state.rows.rejected > 0
   if (hasRejects) {
-    await writeWhole(own.rejects, state, (part) => writeRejects(context, state, part))
-    await writeWhole(latest.rejects, state, (part) => copyFile(own.rejects, part))
+    await put(own.rejects, (part) => writeRejects(context, state, part))
+    await put(latest.rejects, (part) => copyFile(own.rejects, part))
   } else if (isTold) {
     await attempt(latest.rejects, () => rm(latest.rejects, { force: true }))
   }
   for (const path of [own.receipt, latest.receipt]) {
-    await writeWhole(path, state, (part) => writeFile(part, receipt))
+    await put(path, (part) => writeFile(part, receipt))
   }
   return hasRejects ? own.rejects : undefined
-}
-
-/** Two arrivals of one name may be settled at the same time: each has a part of its own. */
-async function writeWhole(
-  path: string,
-  { arrival }: FileState,
-  write: (part: string) => Promise<void>,
-): Promise<void> {
-  const part = `${path}.${arrival}.part`
-  await attempt(path, async () => {
-    await write(part)
-    await rename(part, path)
-  })
 }
 
 async function writeRejects(

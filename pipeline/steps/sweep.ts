@@ -8,8 +8,8 @@ import { begin, forward } from './forward.js'
 import { queueReprocessing } from './reprocess.js'
 
 /**
- * Repairs what a lost queue forgot: whatever the ledger does not call finished is queued again by
- * the same rule by which steps follow each other. Ids make that harmless where nothing was lost.
+ * Queues every unfinished file of the ledger again, by the same rule by which steps follow each
+ * other. If nothing was lost, the ids of the jobs make that harmless.
  */
 export async function sweep(context: PipelineContext): Promise<void> {
   const { arrivals, states } = await context.ledger.unfinished()
@@ -26,7 +26,7 @@ export async function sweep(context: PipelineContext): Promise<void> {
   await dropDeadLandings(context)
 }
 
-/** A worker that died behind its last publish left merges held. */
+/** A worker that died after a publish may have left merges suspended. */
 async function resumeMerges(context: PipelineContext): Promise<void> {
   if (!(await areMergesHeld(context.store))) return
   const { states } = await context.ledger.unfinished()
@@ -34,7 +34,7 @@ async function resumeMerges(context: PipelineContext): Promise<void> {
   await context.store.command(freeMerges)
 }
 
-/** Staging that a settled file left behind because its worker died between two statements. */
+/** Drops staging of settled files whose worker died between two statements. */
 async function dropDeadStaging(context: PipelineContext): Promise<void> {
   for (const arrival of await stagedArrivals(context.store)) {
     const state = await context.ledger.state(arrival)
@@ -43,8 +43,8 @@ async function dropDeadStaging(context: PipelineContext): Promise<void> {
 }
 
 /**
- * Chunks, copies and parts of copies that a settled file left behind in the same way. The folder
- * itself is made again where somebody removed it: what was in it is landed again.
+ * Deletes chunks, copies and parts of copies of settled files. Creates the folder if somebody removed
+ * it; its chunks are landed again.
  */
 async function dropDeadLandings(context: PipelineContext): Promise<void> {
   const { landing } = context.folders

@@ -2,9 +2,8 @@ import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { Fault, type FaultCode } from '../../schemas/fault.js'
-import type { Tracer } from '../../schemas/tracer.js'
+import type { SpanOf, Tracer } from '../../schemas/tracer.js'
 import { type BoundStatement, bind, type Sql } from './sql.js'
-import { toStatementSpan } from './statement-span.js'
 
 /** Address of the store. `url` is ClickHouse's HTTP address without credentials. */
 export interface StoreAddress {
@@ -222,4 +221,26 @@ function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error
   if (error.message.startsWith('Timeout')) return 'time-out'
   return (error as NodeJS.ErrnoException).code ?? error.name
+}
+
+const statementKind = /^(?:\s|--[^\n]*\n)*([a-z]+)/i
+/** The first table in the text; a function or a parameter does not count. */
+const firstTable =
+  /\b(?:(?:INTO(?:\s+TABLE)?|TABLE(?:\s+IF(?:\s+NOT)?\s+EXISTS)?)\s+`?(?:\w+`?\.`?)?(\w+)\b|FROM\s+`?(?:\w+`?\.`?)?(\w+)\b(?!`?\s*[(.]))/i
+
+/** The span of a statement: its kind and table, never its values. */
+export function toStatementSpan<T>(sql: string): SpanOf<T> {
+  const said = statementKind.exec(sql)?.[1]?.toUpperCase() ?? 'OTHER'
+  const operation = said === 'WITH' ? 'SELECT' : said
+  const found = firstTable.exec(sql)
+  const named = (found?.[1] ?? found?.[2])?.replace(/\d+/g, '*')
+  return {
+    name: named === undefined ? operation : `${operation} ${named}`,
+    kind: 'client',
+    attributes: {
+      'db.system.name': 'clickhouse',
+      'db.operation.name': operation,
+      ...(named !== undefined && { 'db.collection.name': named }),
+    },
+  }
 }

@@ -5,10 +5,11 @@ import { id, join, literal, type Sql, sql, typed } from './sql.js'
  * The staging tables of one file. `reads` and `repeats` have the structure of the target and are
  * never merged, so that no row is folded into another before it has been counted; `repeats` holds
  * the rows of the hour that the clock repeats until all of them are there, and `held` the places in
- * it that rejected rows hold. `stamps` holds what each timestamp of the file means, so that the
+ * it that rejected rows hold. `timestamps` holds what each timestamp of the file means, so that the
  * engine looks it up instead of parsing it, `texts` all timestamps of the chunks that held others.
  * The others are built only where not all of `reads` is published as it stands: `fixed` from the
- * meters in `repairs` and, where their starts move, `moves`; `registered` without the meters that
+ * meters and days in `repairs` and, where their starts move, `moves`, after what is stored of the meters
+ * in `sparse` was looked up; `registered` without the meters that
  * no customer has; `final` from what `days` and `overlaps` say of the reads that the store has
  * already.
  */
@@ -16,8 +17,9 @@ export interface Staging {
   readonly reads: string
   readonly repeats: string
   readonly held: string
-  readonly stamps: string
+  readonly timestamps: string
   readonly texts: string
+  readonly sparse: string
   readonly repairs: string
   readonly moves: string
   readonly fixed: string
@@ -31,8 +33,9 @@ const kinds = {
   reads: 'read',
   repeats: 'repeat',
   held: 'held',
-  stamps: 'stamp',
+  timestamps: 'timestamp',
   texts: 'text',
+  sparse: 'sparse',
   repairs: 'repair',
   moves: 'move',
   fixed: 'fixed',
@@ -84,7 +87,7 @@ export function createLike(target: string, { table, engine, ifThere }: LikeOptio
 const durable = sql`fsync_after_insert = 1, fsync_part_directory = 1`
 
 export async function createStaging(store: Store, arrival: number): Promise<void> {
-  const { reads, repeats, held, stamps, texts } = stagingOf(arrival)
+  const { reads, repeats, held, timestamps, texts } = stagingOf(arrival)
   const tables: readonly Statement[] = [
     createReads(reads),
     createReads(repeats),
@@ -95,7 +98,7 @@ export async function createStaging(store: Store, arrival: number): Promise<void
         SETTINGS ${durable}`,
     },
     {
-      sql: sql`CREATE TABLE IF NOT EXISTS ${id(stamps)} (
+      sql: sql`CREATE TABLE IF NOT EXISTS ${id(timestamps)} (
           text String,
           starts_at UInt32, local_day Date, local_hour UInt8,
           second_at UInt32, second_day Date, second_hour UInt8

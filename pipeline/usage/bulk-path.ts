@@ -1,16 +1,15 @@
 import { createReadStream } from 'node:fs'
-import { join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import type { Commodity } from '../../schemas/feed.js'
 import type { PipelineContext } from '../context.js'
-import { chunkName, landedFolder } from '../files/landing.js'
+import { chunkPath } from '../files/landing.js'
 import type { LoadTask } from '../kind.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
 import { onceSettings, stagingOf } from '../store/staging.js'
-import { csvSettings, gatherStamps, type Handing, type Reader, storeInBulk } from './judge.js'
+import { csvSettings, gatherTimestamps, type Handing, type Reader, storeInBulk } from './judge.js'
 import { rulesOf } from './sample.js'
-import { explainStamp, type Stamp } from './timestamps.js'
+import { explainTimestamp, type TimestampMeaning } from './timestamps.js'
 
 /**
  * Bulk path: the engine stores the rows of a chunk that are clearly valid and whose timestamps are
@@ -22,8 +21,8 @@ export async function loadInBulk(
   task: LoadTask,
 ): Promise<Reader | undefined> {
   const { chunk } = task
-  if (chunk.shape === 'unsplittable') return undefined
-  const reader: Reader = chunk.shape === 'quoted' ? 'csv' : 'lines'
+  if (chunk.format === 'unsplittable') return undefined
+  const reader: Reader = chunk.format === 'quoted' ? 'csv' : 'lines'
   try {
     await storeRows(context, task, { reader, into: 'reads' })
     if (chunk.repeats) await storeRows(context, task, { reader, into: 'repeats' })
@@ -48,11 +47,11 @@ export async function loadUnseenInBulk(
   const { arrival, chunk } = task
   const handing = handingOf(context, task)
   await hand(context, task, {
-    statement: gatherStamps({ arrival, chunk, reader, handing }),
+    statement: gatherTimestamps({ arrival, chunk, reader, handing }),
     reader,
-    token: 'stamps',
+    token: 'timestamps',
   })
-  const fresh = await explainStamps(context, task)
+  const fresh = await explainTimestamps(context, task)
   const hasRepeated = await hasRepeats(context, task)
   if (fresh) await storeRows(context, task, { reader, into: 'reads', again: true })
   if (hasRepeated) await storeRows(context, task, { reader, into: 'repeats', again: true })
@@ -84,29 +83,25 @@ async function hasRepeats(
   context: PipelineContext,
   { arrival, chunk }: LoadTask,
 ): Promise<boolean> {
-  const { texts, stamps } = stagingOf(arrival)
+  const { texts, timestamps } = stagingOf(arrival)
   const rows = await context.store.rows({
     sql: sql`SELECT 1 FROM ${id(texts)} WHERE chunk = ${chunk.chunk}
-      AND text IN (SELECT text FROM ${id(stamps)} WHERE second_at != 0) LIMIT 1`,
+      AND text IN (SELECT text FROM ${id(timestamps)} WHERE second_at != 0) LIMIT 1`,
   })
   return rows.length > 0
 }
 
 /** Writes down what each timestamp means that nobody had seen; whether one means anything. */
-async function explainStamps(context: PipelineContext, task: LoadTask): Promise<boolean> {
-  const { texts, stamps } = stagingOf(task.arrival)
+async function explainTimestamps(context: PipelineContext, task: LoadTask): Promise<boolean> {
+  const { texts, timestamps } = stagingOf(task.arrival)
   const unknown = await context.store.rows<{ text: string }>({
     sql: sql`SELECT DISTINCT text FROM ${id(texts)}
-      WHERE chunk = ${task.chunk.chunk} AND text NOT IN (SELECT text FROM ${id(stamps)})`,
+      WHERE chunk = ${task.chunk.chunk} AND text NOT IN (SELECT text FROM ${id(timestamps)})`,
   })
   const rules = rulesOf(context, task)
-  const meanings = unknown.flatMap(({ text }) => explainStamp(text, rules) ?? [])
-  await keepStamps(context.store, task.arrival, meanings)
+  const meanings = unknown.flatMap(({ text }) => explainTimestamp(text, rules) ?? [])
+  await storeTimestamps(context.store, task.arrival, meanings)
   return meanings.length > 0
-}
-
-function chunkPath(landing: string, { arrival, chunk }: LoadTask): string {
-  return join(landedFolder(landing, arrival), chunkName(chunk.chunk))
 }
 
 function handingOf(context: PipelineContext, task: LoadTask): Handing {
@@ -115,7 +110,7 @@ function handingOf(context: PipelineContext, task: LoadTask): Handing {
     : { path: chunkPath(context.storeLanding, task) }
 }
 
-/** Runs a statement that reads the chunk, once whoever repeats it. */
+/** Runs a statement that reads the chunk. A repeat stores no read twice; `texts` keeps no tokens. */
 async function hand(
   context: PipelineContext,
   task: LoadTask,
@@ -133,17 +128,18 @@ async function hand(
 }
 
 /** Writes down what timestamps of a file mean. */
-export async function keepStamps(
+export async function storeTimestamps(
   store: Store,
   arrival: number,
-  stamps: readonly Stamp[],
+  timestamps: readonly TimestampMeaning[],
 ): Promise<void> {
-  if (stamps.length > 0) await store.insert(stagingOf(arrival).stamps, stamps.map(toStampRow))
+  if (timestamps.length === 0) return
+  await store.insert(stagingOf(arrival).timestamps, timestamps.map(toTimestampRow))
 }
 
 const noSecond = { startsAt: 0, localDay: '1970-01-01', localHour: 0 }
 
-function toStampRow({ text, first, second = noSecond }: Stamp): object {
+function toTimestampRow({ text, first, second = noSecond }: TimestampMeaning): object {
   return {
     text,
     starts_at: first.startsAt,

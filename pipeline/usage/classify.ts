@@ -1,26 +1,25 @@
-import { lengthsOf } from '../../schemas/settings/profile.js'
 import { intervalEnd, intervalStart } from '../../schemas/time/read-timestamp.js'
 import { isDayFormat } from '../../schemas/time/timestamp.js'
-import { daySeconds } from '../../schemas/time/zone.js'
 import type { PipelineContext } from '../context.js'
+import { holdReads } from '../customers/held.js'
 import { countForeign, foreignRows, keepOwn } from '../customers/registered.js'
 import type { FileState } from '../ledger/file-state.js'
-import { addQuantities, subtractQuantities } from '../ledger/sums.js'
+import { addCounted, type Counted, noneCounted, subtractQuantities } from '../ledger/sums.js'
+import { withOutcomes } from '../ledger/verdict.js'
 import type { Store } from '../store/clickhouse.js'
-import { countFinal, countSurvivors, repeatsWithin } from '../store/outcome.js'
 import { id, sql } from '../store/sql.js'
 import { stagingOf } from '../store/staging.js'
-import { type StagingTotals, totalShapes } from './irregular-meters.js'
-import { findRepairs, rejectLengths } from './lengths.js'
+import { gridOf, type StagingTotals, totalShapes } from './irregular-meters.js'
+import { type Move, repairMeters, type Unusable } from './lengths/repairs.js'
+import { findLengths, rejectLengths } from './lengths/settle.js'
+import { countFinal, countSurvivors, repeatsWithin } from './outcome.js'
 import {
-  type Counted,
   compareWithStore,
   keepAccepted,
   type Overlap,
   type Staged,
   storeHasDays,
 } from './overlap.js'
-import { type Move, recordRepairs, repairMeters, type Unusable } from './rekey.js'
 import { toLocalStart } from './timestamps.js'
 
 /** Staged rows that are usable, and the table that holds them. */
@@ -28,6 +27,8 @@ export interface Usable {
   readonly table: string
   readonly totals: StagingTotals
   readonly rejected: Unusable
+  /** Meters whose length is provisional. */
+  readonly provisional: number
   /** Rows of the table whose key no later row repeats. */
   readonly survivors: number
   /** When the last interval ends, epoch seconds. */
@@ -35,35 +36,31 @@ export interface Usable {
 }
 
 /**
- * Gives every meter its real interval length and rejects what has none. `totals` are those of
- * `reads`; nothing is copied where all meters are regular.
+ * Gives every meter its real interval length and rejects what has none. `totals` are those of `reads`;
+ * nothing is copied where all meters are regular.
  */
 export async function settleLengths(
   context: PipelineContext,
   state: FileState,
   { totals, reland }: { readonly totals: StagingTotals; readonly reland: () => Promise<void> },
 ): Promise<Usable> {
-  const { store } = context
-  const { reads, fixed } = stagingOf(state.arrival)
-  const { seconds, format } = state.manifest
-  const survivors = await countSurvivors(store, state, totals)
-  // A shape of days says nothing of the time of day, which these formats do not have.
-  const isShapely = seconds !== daySeconds || (format !== null && isDayFormat(format))
-  const isNamed = lengthsOf(context.profile, state.feed).includes(seconds)
-  const byShape = isShapely && isNamed
-  const isRegular = totals.irregularMeters === 0 && byShape
-  const repairs = isRegular ? [] : await findRepairs(context, state, byShape)
-  if (repairs.length === 0) {
-    const lastEnd = intervalEnd(totals.lastIntervalStart, seconds, context.zone)
-    return { table: reads, totals, rejected: { ...none, meters: 0 }, survivors, lastEnd }
+  const { store, profile } = context
+  const { arrival, manifest } = state
+  const { reads, fixed } = stagingOf(arrival)
+  const staged = { arrival, grid: gridOf(profile, manifest) }
+  const survivors = await countSurvivors(store, staged, totals)
+  const { repairs, provisional } = await findLengths(context, state, totals)
+  if (repairs === 0) {
+    const lastEnd = intervalEnd(totals.lastIntervalStart, manifest.seconds, context.zone)
+    const rejected = { ...noneCounted, meters: 0 }
+    return { table: reads, totals, rejected, provisional, survivors, lastEnd }
   }
-  await recordRepairs(store, state.arrival, repairs)
   const rejected = await rejectLengths(context, state, reland)
-  await repairMeters(store, state.arrival, moveOf(context, state))
-  return { ...(await lookAgain(context, state, fixed)), rejected }
+  await repairMeters(store, staged, moveOf(context, state))
+  return { ...(await lookAgain(context, state, fixed)), rejected, provisional }
 }
 
-/** A stamp at the end of an interval says when it starts once the meter's length is known. */
+/** A timestamp at the end of an interval says when it starts once the meter's length is known. */
 function moveOf({ profile, zone }: PipelineContext, { manifest }: FileState): Move | undefined {
   const { seconds: taken, format } = manifest
   if (profile.usage.stamp === 'start' || (format !== null && isDayFormat(format))) return undefined
@@ -76,11 +73,11 @@ async function lookAgain(
   context: PipelineContext,
   { manifest }: FileState,
   table: string,
-): Promise<Omit<Usable, 'rejected'>> {
+): Promise<Omit<Usable, 'rejected' | 'provisional'>> {
   const ends = await lastStarts(context.store, table)
   return {
     table,
-    totals: await totalShapes(context.store, table, manifest.seconds),
+    totals: await totalShapes(context.store, table, gridOf(context.profile, manifest)),
     survivors: await countFinal(context.store, table),
     lastEnd: Math.max(
       0,
@@ -110,9 +107,10 @@ export async function dropUnregistered(
 ): Promise<Usable & { readonly unregistered: Counted }> {
   const { store, profile } = context
   const isForeign = await foreignRows(store, profile, { columns: readColumns, reads: usable.table })
-  if (isForeign === undefined) return { ...usable, unregistered: none }
+  if (isForeign === undefined) return { ...usable, unregistered: noneCounted }
   const [found] = await store.rows<Counted>(countForeign(usable.table, isForeign))
-  if (Number(found?.rows ?? 0) === 0) return { ...usable, unregistered: none }
+  if (Number(found?.rows ?? 0) === 0) return { ...usable, unregistered: noneCounted }
+  if (profile.ingestion !== 'full') await holdReads(store, usable.table, isForeign)
   const { registered: to } = stagingOf(state.arrival)
   const statements = keepOwn({ from: usable.table, to }, isForeign)
   for (const statement of statements) await store.command(statement)
@@ -124,14 +122,13 @@ export async function dropUnregistered(
   return { ...usable, ...kept, unregistered }
 }
 
-const readColumns = ['account_number', 'meter_id']
+const readColumns = ['account_number', 'meter_id', 'external_site_id']
 
-const none: Counted = { rows: 0, quantity: '0' }
 const noOverlap: Overlap = {
-  duplicate: none,
-  superseded: none,
-  restated: none,
-  rewritten: none,
+  duplicate: noneCounted,
+  superseded: noneCounted,
+  restated: noneCounted,
+  rewritten: noneCounted,
   netQuantity: '0',
 }
 
@@ -151,27 +148,22 @@ export async function classify(
   const { arrival, feed } = state
   const staged: Staged = { arrival, feed, table, firstDay, lastDay, repeats }
   const within = !repeats
-    ? { duplicate: none, superseded: none }
+    ? { duplicate: noneCounted, superseded: noneCounted }
     : await repeatsWithin(store, table)
   const overlaps = totals.rows > 0 && (await storeHasDays(store, staged))
   const overlap = overlaps ? await compareWithStore(store, staged, context.profile) : noOverlap
   const thins = overlap.duplicate.rows + overlap.superseded.rows > 0
   if (thins) for (const statement of keepAccepted(staged)) await store.command(statement)
-  const rows = {
-    duplicate: within.duplicate.rows + overlap.duplicate.rows,
-    superseded: within.superseded.rows + overlap.superseded.rows,
+  const duplicate = addCounted(within.duplicate, overlap.duplicate)
+  const superseded = addCounted(within.superseded, overlap.superseded)
+  const accepted = {
+    rows: totals.rows - duplicate.rows - superseded.rows,
+    quantity: subtractQuantities(totals.quantity, duplicate.quantity, superseded.quantity),
   }
-  const quantity = {
-    duplicate: addQuantities(within.duplicate.quantity, overlap.duplicate.quantity),
-    superseded: addQuantities(within.superseded.quantity, overlap.superseded.quantity),
-  }
-  const left = subtractQuantities(totals.quantity, quantity.duplicate, quantity.superseded)
   return {
-    ...state,
+    ...withOutcomes(state, { duplicate, superseded, accepted }),
     ...extentOf(usable),
     status: 'publishing',
-    rows: { ...state.rows, ...rows, accepted: totals.rows - rows.duplicate - rows.superseded },
-    quantity: { ...state.quantity, ...quantity, accepted: left },
     restated: { rows: overlap.restated.rows, netQuantity: overlap.netQuantity },
     attaches: thins ? stagingOf(state.arrival).final : table,
     restates: overlap.restated.rows + overlap.rewritten.rows > 0,

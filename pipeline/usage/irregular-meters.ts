@@ -1,6 +1,29 @@
+import type { Manifest } from '../../schemas/manifest.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import { isDayFormat } from '../../schemas/time/timestamp.js'
 import { daySeconds } from '../../schemas/time/zone.js'
 import type { Store } from '../store/clickhouse.js'
-import { id, type Sql, sql, typed } from '../store/sql.js'
+import { id, literal, type Sql, sql, typed } from '../store/sql.js'
+
+/** What the rows of a file are laid on. */
+export interface Grid {
+  /** The length that its sample showed. */
+  readonly seconds: number
+  readonly timeZone: string
+  /** The local day of a staged row's interval, whatever its length turns out to be. */
+  readonly day: Sql
+}
+
+/** The grid of a file. A timestamp at the end of an interval belongs to the day just before it. */
+export function gridOf(
+  { timeZone, usage }: Pick<Profile, 'timeZone' | 'usage'>,
+  { seconds, format }: Pick<Manifest, 'seconds' | 'format'>,
+): Grid {
+  const atStart = usage.stamp === 'start' || (format !== null && isDayFormat(format))
+  const end = sql`starts_at + ${literal(seconds - 1)}`
+  const day = atStart ? sql`local_day` : sql`toDate(${end}, ${literal(timeZone)})`
+  return { seconds, timeZone, day }
+}
 
 /** What a staging table holds as a whole. Quantities are decimal strings, as sent. */
 export interface StagingTotals {
@@ -12,7 +35,7 @@ export interface StagingTotals {
   /** Epoch seconds. */
   readonly firstIntervalStart: number
   readonly lastIntervalStart: number
-  /** Meters whose rows do not follow each other at the length that the file's sample showed. */
+  /** Meters whose rows do not prove the length that the file's sample showed. */
   readonly irregularMeters: number
   /** Rows of those. */
   readonly irregularRows: number
@@ -20,24 +43,20 @@ export interface StagingTotals {
 
 /**
  * One pass over staging that sums up what its meters look like. A meter is regular where its rows
- * fill the time from its first to its last without a hole, stand on one grid and repeat nothing:
- * then the smallest gap is `seconds`, and nothing else need be looked at.
+ * fill the time from its first to its last without a hole, stand on one grid, repeat nothing and fill
+ * nine tenths of a local day: then the length is that of the sample, whatever is stored (decision 16).
  */
-export async function totalShapes(
-  store: Store,
-  table: string,
-  seconds: number,
-): Promise<StagingTotals> {
+export async function totalShapes(store: Store, table: string, grid: Grid): Promise<StagingTotals> {
   const [row] = await store.rows<Record<string, string | number>>({
     sql: sql`SELECT toString(sum(meters * rows)) AS all_rows, toString(sum(total)) AS all_quantity,
         sum(meters) AS all_meters, toString(min(first_day)) AS from_day,
         toString(max(last_day)) AS to_day, toUnixTimestamp(min(first)) AS from_start,
         toUnixTimestamp(max(last)) AS to_start,
-        sumIf(meters, ${irregular(seconds)}) AS irregular_meters,
-        sumIf(meters * rows, ${irregular(seconds)}) AS irregular_rows
+        sumIf(meters, ${irregular(grid)}) AS irregular_meters,
+        sumIf(meters * rows, ${irregular(grid)}) AS irregular_rows
       FROM (
         SELECT ${shape}, count() AS meters, sum(quantity) AS total
-        FROM (${meterShapes(table, seconds)}) GROUP BY ${shape}
+        FROM (${meterShapes(table, grid)}) GROUP BY ${shape}
       )`,
   })
   const rows = Number(row?.['all_rows'] ?? 0)
@@ -54,7 +73,7 @@ export async function totalShapes(
   }
 }
 
-function meterShapes(table: string, seconds: number): Sql {
+function meterShapes(table: string, { seconds }: Grid): Sql {
   return sql`SELECT meter_id, count() AS rows, sum(t.quantity) AS quantity,
       min(starts_at) AS first, max(starts_at) AS last,
       min(local_day) AS first_day, max(local_day) AS last_day,
@@ -68,15 +87,36 @@ const shape = sql`rows, first, last, first_day, last_day, slots`
  * The meters that are not regular, of which `irregularMeters` counts. Each different shape is judged once:
  * the slots that are expected of it are spelt out in memory.
  */
-export function irregularMeters(table: string, seconds: number): Sql {
-  const shapes = meterShapes(table, seconds)
+export function irregularMeters(table: string, grid: Grid): Sql {
+  const shapes = meterShapes(table, grid)
   return sql`SELECT meter_id FROM (${shapes}) WHERE (${shape}) IN (
-      SELECT ${shape} FROM (SELECT DISTINCT ${shape} FROM (${shapes})) WHERE ${irregular(seconds)})`
+      SELECT ${shape} FROM (SELECT DISTINCT ${shape} FROM (${shapes})) WHERE ${irregular(grid)})`
 }
 
 /** The sum of hashes differs for a row off the grid, or in place of a missing one, except once in 2^64. */
-function irregular(seconds: number): Sql {
-  return sql`rows = 1 OR ${spanOf(seconds)} != rows OR slots != ${expectedOf(seconds)}`
+function irregular(grid: Grid): Sql {
+  const { seconds } = grid
+  const shapeless = sql`${spanOf(seconds)} != rows OR slots != ${expectedOf(seconds)}`
+  return seconds === daySeconds ? shapeless : sql`NOT (${fillsDay(grid)}) OR ${shapeless}`
+}
+
+/** Whether rows without a hole between `first` and `last` fill nine tenths of a local day. */
+function fillsDay(grid: Grid): Sql {
+  const end = sql`toUnixTimestamp(last) + ${literal(grid.seconds)}`
+  const [firstEnd, lastStart] = [startOf(sql`first_day + 1`, grid), startOf(sql`last_day`, grid)]
+  return sql`last_day - first_day > 1
+    OR (least(${end}, ${firstEnd}) - toUnixTimestamp(first)) * 10 >= 9 * ${daySecondsOf(sql`first_day`, grid)}
+    OR (${end} - greatest(toUnixTimestamp(first), ${lastStart})) * 10 >= 9 * ${daySecondsOf(sql`last_day`, grid)}`
+}
+
+/** When a local day starts, epoch seconds. */
+function startOf(day: Sql, { timeZone }: Grid): Sql {
+  return sql`toUnixTimestamp(toDateTime(${day}, ${literal(timeZone)}))`
+}
+
+/** What a local day has: 23 to 25 hours, in seconds. */
+export function daySecondsOf(day: Sql, grid: Grid): Sql {
+  return sql`(${startOf(sql`${day} + 1`, grid)} - ${startOf(day, grid)})`
 }
 
 /** Days are counted by the calendar: a day of 23 hours is one like any other. */

@@ -2,7 +2,7 @@ import type { Chunk } from '../../schemas/manifest.js'
 import type { Statement } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql, typed } from '../store/sql.js'
 import { lineBounds, stagingOf, versionOf, within } from '../store/staging.js'
-import { stampsMax } from './timestamps.js'
+import { timestampsMax } from './timestamps.js'
 
 /**
  * Where the engine finds the rows of a chunk. `lines` takes each line as it stands and is the
@@ -44,23 +44,34 @@ const idBytesMax = literal(64)
 const idColumns = [sql`p[1]`, sql`p[2]`, sql`p[3]`]
 const idLengths = idColumns.map((column) => sql`length(${column}) BETWEEN 1 AND ${idBytesMax}`)
 
+/** Control characters and U+FEFF; in a line not the carriage return of its end. */
+const controls = {
+  lines: '[\\x00-\\x0c\\x0e-\\x1f\\x7f-\\x{9f}\\x{feff}]|\\r.',
+  csv: '[\\x00-\\x1f\\x7f-\\x{9f}\\x{feff}]',
+} as const satisfies Record<Reader, string>
+/** Before the letters and digits are the blank, `+`, `-` and controls; behind the digits `=` and `@`. */
+const unsigned = idColumns.map((column) => sql`${column} >= '.'`)
+const visible = [...unsigned, ...idColumns.map((column) => sql`NOT match(${column}, '^[=@]')`)]
+
 /**
  * The condition of a clearly valid row. The engine stores these only; every other row, valid or not,
  * takes the row path, the only place that knows all rules.
  */
 function plain(reader: Reader, options: JudgeOptions): Sql {
   const { negativeAllowed, chunk } = options
-  if (chunk.shape === 'plain') return plainText(options)
+  if (chunk.format === 'plain') return plainText(options)
   const trimmed = idColumns.map((column) => sql`${column} = trimBoth(${column}, ' \\t')`)
-  const needles = ['+', 'E-', 'e-', ...(reader === 'lines' ? [] : ['\r'])]
+  const needles = ['+', 'E-', 'e-']
   const whole = reader === 'lines' ? sql`line` : sql`concat(c1, c2, c3)`
   const sign = negativeAllowed ? '-?' : ''
   const end = reader === 'lines' ? '\r?' : ''
-  const decimal = `^${sign}(\\d{1,9}\\.?\\d{0,6}|\\.\\d{1,6})${end}$`
+  const decimal = `^${sign}(\\d{1,9}(\\.\\d{1,6})?|\\.\\d{1,6})${end}$`
   return allOf([
     ...idLengths,
     ...trimmed,
     sql`multiSearchAny(${whole}, ${literal(needles)}) = 0`,
+    sql`NOT match(${whole}, ${literal(controls[reader])})`,
+    ...visible,
     sql`match(p[5], ${literal(decimal)})`,
     withinMax(options),
   ])
@@ -68,16 +79,15 @@ function plain(reader: Reader, options: JudgeOptions): Sql {
 
 /**
  * The bytes of the chunk have shown already that its quantities are plain, and its identifiers but
- * for a blank before one.
+ * for a blank or a sign before the second and third.
  */
 function plainText(options: JudgeOptions): Sql {
-  const unindented = idColumns.slice(1).map((column) => sql`NOT startsWith(${column}, ' ')`)
-  const unsigned = options.negativeAllowed ? [] : [sql`q >= 0`]
-  return allOf([...idLengths, ...unindented, ...unsigned, withinMax(options)])
+  const notNegative = options.negativeAllowed ? [] : [sql`q >= 0`]
+  return allOf([...idLengths, ...unsigned.slice(1), ...notNegative, withinMax(options)])
 }
 
 function allOf(conditions: readonly Sql[]): Sql {
-  return join([sql`length(p) = 5`, sql`stamp != 0`, ...conditions], sql`\n    AND `)
+  return join([sql`length(p) = 5`, sql`timestamp != 0`, ...conditions], sql`\n    AND `)
 }
 
 function withinMax({ quantityMax }: JudgeOptions): Sql {
@@ -139,15 +149,15 @@ export function storeInBulk(options: JudgeOptions): Statement {
 WITH
   (SELECT groupArray((text, starts_at, local_day, local_hour))
    FROM (
-     SELECT * FROM ${id(staging.stamps)} FINAL
-     WHERE (second_at != 0) = ${literal(options.into === 'repeats')} ORDER BY text LIMIT ${literal(stampsMax)}
-   )) AS stamps,
-  stamps.1 AS texts, stamps.2 AS starts, stamps.3 AS days, stamps.4 AS hours
-SELECT p[3], ${options.commodity}, starts[stamp], ${typed('UInt32', options.seconds)}, days[stamp], hours[stamp], q,
+     SELECT * FROM ${id(staging.timestamps)} FINAL
+     WHERE (second_at != 0) = ${literal(options.into === 'repeats')} ORDER BY text LIMIT ${literal(timestampsMax)}
+   )) AS timestamps,
+  timestamps.1 AS texts, timestamps.2 AS starts, timestamps.3 AS days, timestamps.4 AS hours
+SELECT p[3], ${options.commodity}, starts[timestamp], ${typed('UInt32', options.seconds)}, days[timestamp], hours[timestamp], q,
   p[1], p[2], ${versionSql(options)}
 FROM (
   SELECT number, ${columns[reader]} AS p,
-    transform(toLowCardinality(p[4]), texts, arrayEnumerate(texts), 0) AS stamp,
+    transform(toLowCardinality(p[4]), texts, arrayEnumerate(texts), 0) AS timestamp,
     toDecimal64OrZero(${chunk.crlf ? sql`trimRight(p[5], '\\r')` : sql`p[5]`}, 6) AS q,
     ${reader === 'lines' ? sql`line` : sql`c1, c2, c3`}
   FROM (SELECT rowNumberInAllBlocks() AS number, * FROM ${from(reader, handing)})
@@ -158,10 +168,10 @@ WHERE ${plain(reader, options)}${options.again ? left(into, options) : sql``}${f
 }
 
 /**
- * Gathers the different timestamps of a chunk, at most `stampsMax` of them; a row with a timestamp
- * beyond those is judged by itself.
+ * Gathers the different timestamps of a chunk, at most `timestampsMax` of them; a row with a
+ * timestamp beyond those is judged by itself.
  */
-export function gatherStamps(options: {
+export function gatherTimestamps(options: {
   readonly arrival: number
   readonly chunk: Chunk
   readonly reader: Reader
@@ -172,7 +182,7 @@ export function gatherStamps(options: {
     sql: sql`INSERT INTO ${id(stagingOf(arrival).texts)}
 SELECT DISTINCT p[4] AS text, ${typed('UInt32', chunk.chunk)} AS chunk
 FROM (SELECT ${columns[reader]} AS p FROM ${from(reader, handing)})
-WHERE length(p) = 5 LIMIT ${literal(stampsMax)}${formatTail(reader, handing)}`,
+WHERE length(p) = 5 LIMIT ${literal(timestampsMax)}${formatTail(reader, handing)}`,
   }
 }
 

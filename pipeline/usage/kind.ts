@@ -2,9 +2,10 @@ import type { Commodity } from '../../schemas/feed.js'
 import { formatQuantity } from '../../schemas/quantity.js'
 import { lengthsOf } from '../../schemas/settings/profile.js'
 import type { PipelineContext } from '../context.js'
-import { learnStarts } from '../customers/registrations.js'
-import type { Intake, Kind, LoadTask, Opened } from '../kind.js'
+import { learnAccounts } from '../customers/registrations.js'
+import type { Kind, LoadTask, Opened, Receiver } from '../kind.js'
 import type { ChunkReceipt } from '../ledger/ledger.js'
+import type { Counted } from '../ledger/sums.js'
 import type { Statement } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
 import {
@@ -19,14 +20,14 @@ import {
   onceSettings,
   stagingOf,
 } from '../store/staging.js'
-import { keepStamps, loadInBulk, loadUnseenInBulk } from './bulk-path.js'
-import { totalShapes } from './irregular-meters.js'
+import { loadInBulk, loadUnseenInBulk, storeTimestamps } from './bulk-path.js'
+import { gridOf, totalShapes } from './irregular-meters.js'
 import { measure } from './measure.js'
-import { type Counted, recordRestatements } from './overlap.js'
+import { recordRestatements } from './overlap.js'
 import { reconcileUsage } from './reconcile.js'
 import { loadRowByRow } from './row-path.js'
 import { rulesOf, type Sample, sampleFile } from './sample.js'
-import { createStampTexts, explainStamp, type StampTexts } from './timestamps.js'
+import { createSeenTimestamps, explainTimestamp, type SeenTimestamps } from './timestamps.js'
 
 /** Reads of meters: millions of rows, which the engine judges. */
 export const usageKind: Kind = {
@@ -34,11 +35,11 @@ export const usageKind: Kind = {
   emptyStaging: (store, { arrival }) => emptyStaging(store, arrival),
   open,
   load: loadUsage,
-  sumStaged: async ({ store }, { arrival, manifest }) => {
+  sumStaged: async ({ store, profile }, { arrival, manifest }) => {
     const { reads, repeats } = stagingOf(arrival)
     const repeated = await countRows(store, repeats)
     if (repeated > 0) await store.command(resolveRepeats(arrival))
-    const shapes = await totalShapes(store, reads, manifest.seconds)
+    const shapes = await totalShapes(store, reads, gridOf(profile, manifest))
     return { rows: shapes.rows, quantity: shapes.quantity, shapes, repeated }
   },
   reconcile: async (line, files) => Promise.all(files.map((file) => reconcileUsage(line, file))),
@@ -55,36 +56,37 @@ export const usageKind: Kind = {
   release: async ({ store }, state) => {
     if (state.restates) await store.command(freeMerges)
   },
-  learn: (line, state) => learnStarts(line, state.arrival),
+  learn: (line, state) => learnAccounts(line, state.arrival),
   recount: () => (bytes) => {
     const { micros, ...counted } = measure(bytes, unseen)
     return { ...counted, micros: micros.toString() }
   },
 }
 
-const unseen: StampTexts = { see: () => undefined, hadRepeats: () => false, fresh: () => [] }
+const unseen: SeenTimestamps = { see: () => undefined, hadRepeats: () => false, fresh: () => [] }
 
-function open(context: PipelineContext, { arrival, feed, head }: Opened): Intake {
+function open(context: PipelineContext, { arrival, arrivedAt, feed, head }: Opened): Receiver {
   const { usage } = context.profile
   let sample: Sample | undefined
-  const reading = () => {
+  const startsMax = Math.floor(arrivedAt.getTime() / 1_000) + usage.futureHours * 3_600
+  const rowFormat = () => {
     const lengths = lengthsOf(context.profile, feed as Commodity)
     sample ??= sampleFile(head(), { ...usage, zone: context.zone }, lengths)
-    return sample
+    return { ...sample, startsMax }
   }
-  let texts: StampTexts | undefined
-  const stamps = () => {
-    const rules = rulesOf(context, { feed, ...reading() })
-    texts ??= createStampTexts((text) => explainStamp(text, rules))
+  let texts: SeenTimestamps | undefined
+  const timestamps = () => {
+    const rules = rulesOf(context, { feed, ...rowFormat() })
+    texts ??= createSeenTimestamps((text) => explainTimestamp(text, rules))
     return texts
   }
   return {
-    reading,
+    rowFormat,
     measure: (bytes) => {
-      const { micros, ...measured } = measure(bytes, stamps())
-      return { ...measured, micros: micros.toString(), repeats: stamps().hadRepeats() }
+      const { micros, ...measured } = measure(bytes, timestamps())
+      return { ...measured, micros: micros.toString(), repeats: timestamps().hadRepeats() }
     },
-    prepare: () => keepStamps(context.store, arrival, stamps().fresh()),
+    prepare: () => storeTimestamps(context.store, arrival, timestamps().fresh()),
   }
 }
 
@@ -132,11 +134,11 @@ function resolveRepeats(arrival: number): Statement {
    account_number, external_site_id, version)
 WITH
   (SELECT groupArray((starts_at, second_at, second_day, second_hour))
-   FROM (SELECT * FROM ${id(staging.stamps)} FINAL WHERE second_at != 0 ORDER BY text)) AS stamps,
-  indexOf(stamps.1, toUnixTimestamp(starts_at)) AS stamp,
+   FROM (SELECT * FROM ${id(staging.timestamps)} FINAL WHERE second_at != 0 ORDER BY text)) AS timestamps,
+  indexOf(timestamps.1, toUnixTimestamp(starts_at)) AS timestamp,
   number > 1 OR (held_by != 0 AND held_by < version) AS again
-SELECT meter_id, commodity, if(again, stamps.2[stamp], toUnixTimestamp(starts_at)), seconds,
-  if(again, stamps.3[stamp], local_day), if(again, stamps.4[stamp], local_hour), quantity,
+SELECT meter_id, commodity, if(again, timestamps.2[timestamp], toUnixTimestamp(starts_at)), seconds,
+  if(again, timestamps.3[timestamp], local_day), if(again, timestamps.4[timestamp], local_hour), quantity,
   account_number, external_site_id, version
 FROM (
   SELECT *, row_number() OVER (PARTITION BY meter_id, starts_at ORDER BY version) AS number

@@ -1,8 +1,9 @@
+import { isAscii } from 'node:buffer'
 import type { ChunkFormat } from '../../schemas/manifest.js'
 import type { Quantity } from '../../schemas/quantity.js'
 import { parseRow } from '../files/csv.js'
 import { lastQuantity, rowSpan } from '../files/rows.js'
-import type { StampTexts } from './timestamps.js'
+import type { SeenTimestamps } from './timestamps.js'
 
 const newline = 10
 const carriageReturn = 13
@@ -23,33 +24,59 @@ export interface Measure {
   readonly micros: bigint
   /** Rows whose last column has more decimals than are kept. */
   readonly rounded: number
-  readonly shape: ChunkFormat
+  readonly format: ChunkFormat
   /** Whether some row ends in CR LF. */
   readonly crlf: boolean
 }
 
 /**
  * Counts rows and energy of a chunk of whole rows, so that what the engine later says it judged
- * can be held against what came in, and shows timestamps to `stamps`.
+ * can be held against what came in, and shows timestamps to `timestamps`.
  */
-export function measure(bytes: Buffer, stamps: StampTexts): Measure {
-  return bytes.includes(quote) ? measureQuoted(bytes, stamps) : measureLines(bytes, stamps)
+export function measure(bytes: Buffer, timestamps: SeenTimestamps): Measure {
+  return bytes.includes(quote) ? measureQuoted(bytes, timestamps) : measureLines(bytes, timestamps)
 }
 
-/** Identifiers with blanks around them, or rounded by a spreadsheet, may hold one of these. */
-const finePrint = ['\t', ' ,', '+', 'E-', 'e-'].map((text) => Buffer.from(text))
+/** Identifiers with blanks around them, of a spreadsheet or a formula, may hold one of these. */
+const finePrint = [' ,', '+', 'E-', 'e-', '=', '@', '\x7f'].map((text) => Buffer.from(text))
+
+/**
+ * Whether a chunk has a character that an identifier must not have: anything but ASCII may be one,
+ * and so may each control character that is not part of a line end. Four bytes at a time: a word
+ * has a byte below 0x20 where subtracting borrows from the high bit.
+ */
+function mayHoldControls(bytes: Buffer): boolean {
+  if (!isAscii(bytes)) return true
+  const whole = bytes.byteOffset % 4 === 0 ? bytes.length >> 2 : 0
+  const words = new Int32Array(bytes.buffer, whole === 0 ? 0 : bytes.byteOffset, whole)
+  for (let at = 0; at < whole; at++) {
+    const word = words[at] as number
+    const isClear = ((word - 0x20202020) & ~word & 0x80808080) === 0
+    if (!isClear && hasControl(bytes, at * 4, at * 4 + 4)) return true
+  }
+  return hasControl(bytes, whole * 4, bytes.length)
+}
+
+function hasControl(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at] as number
+    if (byte >= blank || byte === newline) continue
+    if (byte !== carriageReturn || bytes[at + 1] !== newline) return true
+  }
+  return false
+}
 
 /** Exact integers end at 2^53; the running sum goes over into a bigint long before. */
 const sumMax = 1e15
 
 /** One search for a line end and a few steps back for each row: some 30 ns. */
-function measureLines(bytes: Buffer, stamps: StampTexts): Measure {
+function measureLines(bytes: Buffer, timestamps: SeenTimestamps): Measure {
   let lines = 0
   let rows = 0
   let sum = 0
   let micros = 0n
   let rounded = 0
-  let isPlain = !finePrint.some((text) => bytes.includes(text))
+  let isPlain = !finePrint.some((text) => bytes.includes(text)) && !mayHoldControls(bytes)
   let crlf = false
   for (let start = 0, at = 0; start < bytes.length; start = at + 1) {
     const found = bytes.indexOf(newline, start)
@@ -59,7 +86,7 @@ function measureLines(bytes: Buffer, stamps: StampTexts): Measure {
     const end = isTrimmed ? at - 1 : at
     crlf ||= isTrimmed
     if (end === start) continue
-    if (bytes[start] === blank) isPlain = false
+    if (bytes[start] === blank || bytes[start] === minus) isPlain = false
     const last = lastComma(bytes, start, end)
     const value = last < start ? undefined : plainMicros(bytes, last + 1, end)
     if (value === undefined) {
@@ -72,20 +99,20 @@ function measureLines(bytes: Buffer, stamps: StampTexts): Measure {
       micros += BigInt(sum)
       sum = 0
     }
-    if (rows % stampStride === 0) seeStamp(bytes, { start, end }, stamps)
+    if (rows % timestampStride === 0) seeTimestamp(bytes, { start, end }, timestamps)
     rows++
   }
-  const shape = isPlain ? 'plain' : 'lines'
-  return { lines, rows, micros: micros + BigInt(sum), rounded, shape, crlf }
+  const format = isPlain ? 'plain' : 'lines'
+  return { lines, rows, micros: micros + BigInt(sum), rounded, format, crlf }
 }
 
 /**
  * The timestamp of one row in so many is looked at: a prime, so that no rhythm of meters and hours
  * hides any for long. The engine finds those that are left.
  */
-const stampStride = 101
+const timestampStride = 101
 
-function measureQuoted(bytes: Buffer, stamps: StampTexts): Measure {
+function measureQuoted(bytes: Buffer, timestamps: SeenTimestamps): Measure {
   let lines = 0
   let rows = 0
   let micros = 0n
@@ -103,13 +130,13 @@ function measureQuoted(bytes: Buffer, stamps: StampTexts): Measure {
         quotedQuantity(bytes, start, end) ?? lastQuantity(bytes.toString('utf8', start, end))
       micros += quantity.micros
       if (quantity.rounded) rounded++
-      if (rows % stampStride === 0) seeStamp(bytes, span, stamps)
+      if (rows % timestampStride === 0) seeTimestamp(bytes, span, timestamps)
       rows++
     }
     start = span.next
   }
-  const shape = isWhole && rows === lines ? 'quoted' : 'unsplittable'
-  return { lines, rows, micros, rounded, shape, crlf }
+  const format = isWhole && rows === lines ? 'quoted' : 'unsplittable'
+  return { lines, rows, micros, rounded, format, crlf }
 }
 
 /**
@@ -134,13 +161,13 @@ function quotedQuantity(bytes: Buffer, start: number, end: number): Quantity | u
 }
 
 /** Shows the timestamp of a row, if it has the five columns. */
-function seeStamp(
+function seeTimestamp(
   bytes: Buffer,
   { start, end }: { readonly start: number; readonly end: number },
-  stamps: StampTexts,
+  timestamps: SeenTimestamps,
 ): void {
   const fields = parseRow(bytes.toString('utf8', start, end))
-  if (fields?.length === 5) stamps.see(fields[3] as string)
+  if (fields?.length === 5) timestamps.see(fields[3] as string)
 }
 
 /** The last comma of a row; the place before its start where it has none. */

@@ -1,5 +1,6 @@
 import { skimFileName } from '../../schemas/file-name.js'
 import type { Naming } from '../../schemas/name-pattern.js'
+import type { Counted } from '../ledger/sums.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
 import { createReads, stagingOf } from '../store/staging.js'
@@ -17,12 +18,6 @@ export interface Staged {
 
 function rowsOf({ table, repeats }: Staged): Sql {
   return repeats ? sql`${id(table)} FINAL` : id(table)
-}
-
-export interface Counted {
-  readonly rows: number
-  /** Decimal string, as sent. */
-  readonly quantity: string
 }
 
 export type OverlapKind = 'duplicate' | 'superseded' | 'restated' | 'rewritten'

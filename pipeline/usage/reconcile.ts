@@ -3,21 +3,23 @@ import { balance } from '../../schemas/receipt.js'
 import type { PipelineContext } from '../context.js'
 import type { LoadedFile } from '../kind.js'
 import type { FileState, Notes } from '../ledger/file-state.js'
-import { addQuantities } from '../ledger/sums.js'
+import { addCounted, type Counted } from '../ledger/sums.js'
 import {
   dateNotes,
   hold,
+  type NotedLengths,
   noteLengths,
   refuseDates,
   refuseShare,
-  sumReceipts,
+  rejectedIn,
+  withOutcomes,
   withRejected,
 } from '../ledger/verdict.js'
 import { id, literal, sql } from '../store/sql.js'
 import { stagingOf } from '../store/staging.js'
-import { classify, dropUnregistered, settleLengths } from './classify.js'
+import { classify, dropUnregistered, settleLengths, type Usable } from './classify.js'
 import type { StagingTotals } from './irregular-meters.js'
-import type { Counted } from './overlap.js'
+import { countChanged } from './lengths/changed.js'
 
 /** Decides what becomes of a usage file whose rows add up. */
 export async function reconcileUsage(
@@ -31,31 +33,33 @@ export async function reconcileUsage(
     ...(await proveDates(context, state)),
     repeatedHourRows: repeated,
   }
-  const refused = sumReceipts(receipts, 'rowsRejected')
-  const dated = withRejected(
-    { ...state, notes },
-    {
-      rows: refused,
-      quantity: addQuantities(...receipts.map((receipt) => receipt.quantityRejected)),
-    },
-  )
+  const refused = rejectedIn(receipts)
+  const dated = withRejected({ ...state, notes }, refused)
   const { dateOrder, rejectedShareMax } = context.profile.usage
   const misdated = refuseDates(notes, dateOrder)
   if (misdated !== undefined) return hold(dated, misdated)
   const totals = shapes as StagingTotals
   const usable = await settleLengths(context, state, { totals, reland })
-  const rejected = refused + usable.rejected.rows
-  const noted = { ...dated, notes: noteLengths(notes, usable.rejected.meters) }
-  const counted = withRejected(noted, {
-    rows: rejected,
-    quantity: addQuantities(dated.quantity.rejected, usable.rejected.quantity),
-  })
+  const lengths = await countLengths(context, state, usable)
+  const noted = { ...dated, notes: noteLengths(notes, lengths) }
+  const counted = withRejected(noted, addCounted(refused, usable.rejected))
   const tooMany = refuseShare(counted.rows, rejectedShareMax)
   if (tooMany !== undefined && origin?.acceptRejects !== true) return hold(counted, tooMany)
   const kept = await dropUnregistered(context, counted, usable)
-  const decided = await classify(context, withUnregistered(counted, kept.unregistered), kept)
+  const { unregistered } = kept
+  const decided = await classify(context, withOutcomes(counted, { unregistered }), kept)
   await proveOutcomes(context, decided)
   return decided
+}
+
+async function countLengths(
+  { store }: PipelineContext,
+  { arrival, feed }: FileState,
+  { table, totals, rejected, provisional }: Usable,
+): Promise<NotedLengths> {
+  const changed =
+    totals.rows === 0 ? 0 : await countChanged(store, { arrival, feed, table, ...totals })
+  return { rejected: rejected.meters, changed, provisional }
 }
 
 /**
@@ -74,23 +78,15 @@ async function proveOutcomes({ store }: PipelineContext, state: FileState): Prom
   throw new Fault('UNBALANCED', `${JSON.stringify(found)} would be published of ${outcomes}`)
 }
 
-function withUnregistered(state: FileState, { rows, quantity }: Counted): FileState {
-  return {
-    ...state,
-    rows: { ...state.rows, unregistered: rows },
-    quantity: { ...state.quantity, unregistered: quantity },
-  }
-}
-
 /**
  * The order of day and month from all timestamps of the file, which are those that are looked up
  * and those of every chunk that held others; the profile's where nothing proves it.
  */
 async function proveDates(context: PipelineContext, state: FileState): Promise<Notes> {
-  const { texts, stamps } = stagingOf(state.arrival)
+  const { texts, timestamps } = stagingOf(state.arrival)
   const rows = await context.store.rows<{ date: string }>({
     sql: sql`SELECT DISTINCT extract(text, '^[ \\t]*(\\d{1,2}/\\d{1,2}/\\d{4})(?:\\D|$)') AS date
-      FROM (SELECT text FROM ${id(texts)} UNION ALL SELECT text FROM ${id(stamps)})
+      FROM (SELECT text FROM ${id(texts)} UNION ALL SELECT text FROM ${id(timestamps)})
       WHERE date != '' LIMIT ${literal(datesMax)}`,
   })
   return dateNotes(

@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { setImmediate as others } from 'node:timers/promises'
 import { trimBlanks } from '../../schemas/field.js'
 import { formatQuantity } from '../../schemas/quantity.js'
-import type { StampReader } from '../../schemas/time/read-timestamp.js'
+import type { TimestampReader } from '../../schemas/time/read-timestamp.js'
 import type { Zone } from '../../schemas/time/zone.js'
 import {
   type AcceptedRow,
   judgeUsageRow,
+  type RejectCode,
   type RejectedRow,
   type RepeatedPlace,
   rejectCodes,
@@ -18,16 +18,16 @@ import {
   type UsageVerdict,
 } from '../../schemas/usage-row.js'
 import type { PipelineContext } from '../context.js'
-import { parseRow } from '../files/csv.js'
-import { chunkName, landedFolder } from '../files/landing.js'
+import { parseRow, unreadableCode } from '../files/csv.js'
+import { chunkPath } from '../files/landing.js'
 import { lastQuantity, linePicker, type RawRow, splitRows } from '../files/rows.js'
 import type { LoadTask } from '../kind.js'
 import { id, sql } from '../store/sql.js'
 import { missingLines, onceSettings, stagingOf, versionOf } from '../store/staging.js'
-import { keepStamps } from './bulk-path.js'
+import { storeTimestamps } from './bulk-path.js'
 import type { Reader } from './judge.js'
 import { rulesOf } from './sample.js'
-import { explainStamp, rememberStamps, toLocalStart } from './timestamps.js'
+import { explainTimestamp, rememberTimestamps, toLocalStart } from './timestamps.js'
 
 export interface RowPathCounts {
   readonly accepted: number
@@ -49,16 +49,12 @@ export async function loadRowByRow(
   task: LoadTask,
   reader: Reader | undefined,
 ): Promise<RowPathCounts> {
-  const path = join(
-    landedFolder(context.folders.landing, task.arrival),
-    chunkName(task.chunk.chunk),
-  )
-  const bytes = await readFile(path)
+  const bytes = await readFile(chunkPath(context.folders.landing, task))
   const pages =
     reader === undefined ? [splitRows(bytes, task.chunk.line)] : missingRows(context, task, bytes)
   const counted = { accepted: 0, rejected: 0, rejectedMicros: 0n }
   const rules = rulesOf(context, task)
-  const remembered = rememberStamps(rules)
+  const remembered = rememberTimestamps(rules)
   const texts = new Set<string>()
   const twice = new Set<string>()
   const repeats: string[] = []
@@ -94,8 +90,8 @@ export async function loadRowByRow(
   }
   await storeAccepted(context, task, { into: 'reads', rows: acceptedRows() })
   if (repeats.length > 0) {
-    const stamps = [...twice].flatMap((text) => explainStamp(text, rules) ?? [])
-    await keepStamps(context.store, task.arrival, stamps)
+    const timestamps = [...twice].flatMap((text) => explainTimestamp(text, rules) ?? [])
+    await storeTimestamps(context.store, task.arrival, timestamps)
     await storeAccepted(context, task, { into: 'repeats', rows: repeats })
   }
   if (rejects.length > 0) await flush()
@@ -149,19 +145,20 @@ export interface ParsedRow {
 }
 
 /** Judges a row whose columns are separated. */
-export function judgeParsedRow(
+function judgeParsedRow(
   { raw, fields }: ParsedRow,
   rules: RawRowRules,
-  read?: StampReader,
+  read?: TimestampReader,
 ): UsageVerdict {
   const isTooLong = raw.length * 3 > rules.rowBytesMax && Buffer.byteLength(raw) > rules.rowBytesMax
   const verdict =
-    isTooLong || fields === undefined ? unreadable(isTooLong) : judgeUsageRow(fields, rules, read)
+    isTooLong || fields === undefined
+      ? unreadable(isTooLong ? 'ROW_TOO_LONG' : unreadableCode(raw))
+      : judgeUsageRow(fields, rules, read)
   return verdict.outcome === 'accepted' ? verdict : { ...verdict, ...lastQuantity(raw) }
 }
 
-function unreadable(isTooLong: boolean): RejectedRow {
-  const code = isTooLong ? 'ROW_TOO_LONG' : 'BAD_QUOTES'
+function unreadable(code: RejectCode): RejectedRow {
   const { detail } = rejectCodes[code]
   return { outcome: 'rejected', code, column: '', detail, micros: 0n, rounded: false }
 }
@@ -204,7 +201,7 @@ export function escapeTab(text: string): string {
 const escapes: Readonly<Record<string, string>> = { '\t': 't', '\n': 'n', '\r': 'r' }
 
 /** So much of a rejected row as is shown. */
-export function shownRow(raw: string): string {
+function shownRow(raw: string): string {
   return raw.slice(0, rawCharactersMax).replace(/[\uD800-\uDBFF]$/, '')
 }
 

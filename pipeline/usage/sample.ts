@@ -1,7 +1,7 @@
 import type { Commodity } from '../../schemas/feed.js'
 import { trimBlanks } from '../../schemas/field.js'
-import { readStamp, type StampRules } from '../../schemas/time/read-timestamp.js'
-import { detectFormat, isDayFormat, type TimeStampFormat } from '../../schemas/time/timestamp.js'
+import { readTimestamp, type TimestampRules } from '../../schemas/time/read-timestamp.js'
+import { detectFormat, isDayFormat, type TimestampFormat } from '../../schemas/time/timestamp.js'
 import { daySeconds } from '../../schemas/time/zone.js'
 import type { PipelineContext } from '../context.js'
 import { parseRow } from '../files/csv.js'
@@ -11,8 +11,8 @@ import type { LoadTask } from '../kind.js'
 /** What the first rows of a file show of all of them. */
 export interface Sample {
   /** The format that most of its timestamps have; null where none has one. */
-  readonly format: TimeStampFormat | null
-  /** Smallest gap between two stamps of one meter that is a length; seconds, 86400 for days. */
+  readonly format: TimestampFormat | null
+  /** Smallest gap between two timestamps of one meter that is a length; seconds, 86400 for days. */
   readonly seconds: number
 }
 
@@ -24,23 +24,23 @@ const dayGapMin = daySeconds - 7_200
 /**
  * Finds the timestamp format and the interval length of a file in its first rows. A meter's real
  * length is looked at again when the whole file is there. `lengths` are those of the profile, the
- * first one is taken where the sample shows none of them. Stamps at the end of an interval are never
+ * first one is taken where the sample shows none of them. Timestamps at the end of an interval are never
  * read as days at first: the start of the day would no longer distinguish them.
  */
 export function sampleFile(
   head: Buffer,
-  rules: Omit<StampRules, 'format' | 'seconds'>,
+  rules: Omit<TimestampRules, 'format' | 'seconds'>,
   lengths: readonly number[],
 ): Sample {
   const fallback = lengths[0] as number
   const rows = [...wholeRows(head)]
-  const format = mostFrequent(rows.map((row) => detectFormat(row.stamp)))
+  const format = mostFrequent(rows.map((row) => detectFormat(row.timestamp)))
   if (format === undefined) return { format: null, seconds: fallback }
   if (isDayFormat(format)) return { format, seconds: daySeconds }
   const starts = new Map<string, number[]>()
-  const start: StampRules = { ...rules, stamp: 'start', format, seconds: fallback }
-  for (const { meter, stamp } of rows) {
-    const found = readStamp(stamp, start)
+  const start: TimestampRules = { ...rules, stamp: 'start', format, seconds: fallback }
+  for (const { meter, timestamp } of rows) {
+    const found = readTimestamp(timestamp, start)
     if (typeof found === 'string') continue
     const known = starts.get(meter)
     if (known === undefined) starts.set(meter, [found[0] as number])
@@ -61,13 +61,13 @@ export function toLength(gapSeconds: number): number {
   return isDay ? daySeconds : gapSeconds
 }
 
-function* wholeRows(head: Buffer): Generator<{ meter: string; stamp: string }> {
+function* wholeRows(head: Buffer): Generator<{ meter: string; timestamp: string }> {
   const sample = head.subarray(0, sampleBytes)
   const whole = head.length < sampleBytes ? sample.length : sample.lastIndexOf(10) + 1
   for (const { raw } of splitRows(sample.subarray(0, whole), 1)) {
     const fields = parseRow(raw)
     if (fields?.length !== 5) continue
-    yield { meter: trimBlanks(fields[2] ?? ''), stamp: trimBlanks(fields[3] ?? '') }
+    yield { meter: trimBlanks(fields[2] ?? ''), timestamp: trimBlanks(fields[3] ?? '') }
   }
 }
 
@@ -89,7 +89,7 @@ function smallestGap(starts: readonly number[]): number {
 /** How the rows of a usage file are to be judged: the profile's rules and what is known of the file. */
 export function rulesOf(
   context: Pick<PipelineContext, 'profile' | 'zone'>,
-  task: Pick<LoadTask, 'feed' | 'seconds' | 'format'>,
+  task: Pick<LoadTask, 'feed' | 'seconds' | 'format' | 'startsMax'>,
 ) {
   const { usage, limits } = context.profile
   return {
@@ -97,6 +97,7 @@ export function rulesOf(
     commodity: task.feed as Commodity,
     zone: context.zone,
     seconds: task.seconds,
+    startsMax: task.startsMax,
     format: task.format ?? undefined,
     rowBytesMax: limits.rowBytesMax,
   }

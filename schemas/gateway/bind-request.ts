@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { identifier } from './customer.js'
+import { parseJson } from '../json.js'
+import { identifierSchema } from './customer.js'
 import { type InstallCodeVerdict, judgeInstallCode } from './install-code.js'
 
 export interface BindRules {
@@ -12,10 +13,10 @@ const text = z.string().min(1, 'is empty').max(128, 'use at most 128 characters'
 
 /**
  * The body of a bind request. Specification 2.7: hemProfileId, accountSlid, macAddress and
- * installCode. Fields that this schema does not name are refused.
+ * installCode. Other fields are ignored: optional ones may come within a version (section 9.3).
  */
 export const bindRequestSchema = z
-  .strictObject({
+  .object({
     hemProfileId: text.describe('Customer GUID'),
     accountSlid: text.describe('Account service location'),
     macAddress: z
@@ -33,7 +34,7 @@ export const bindRequestSchema = z
       .union([z.literal(1), z.literal(0)], 'use 1 to bind or 0 to unbind')
       .describe('1 bind, 0 unbind')
       .default(1),
-    meterId: identifier
+    meterId: identifierSchema
       .describe('The meter, if it is not derived from the account service location')
       .optional(),
   })
@@ -75,17 +76,7 @@ export function readBindRequest(body: string, rules: BindRules): BindVerdict {
 }
 
 function explain(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.code === 'unrecognized_keys')
-    return `has fields that are not known: ${issue.keys.length}`
   if (issue.code !== 'invalid_type' && issue.code !== 'invalid_union') return undefined
   if (issue.input === undefined) return 'is missing'
   return issue.code === 'invalid_type' ? `is not of type ${issue.expected}` : undefined
-}
-
-function parseJson(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
 }

@@ -1,13 +1,31 @@
 import { z } from 'zod'
+import { isObject, type JsonObject } from '../json.js'
+import { spellPath } from '../problem.js'
 
 const charactersMax = 64
 const identifierRemedy = `use 1 to ${charactersMax} characters without blanks around them`
 /** Opaque, owned by the utility: compared exactly, never read as a number. */
-export const identifier = z
+export const identifierSchema = z
   .string()
   .min(1, identifierRemedy)
   .max(charactersMax, identifierRemedy)
   .regex(/^[^\s\p{Cc}]([^\p{Cc}]*[^\s\p{Cc}])?$/u, identifierRemedy)
+
+const readUnderMax = 1_000
+
+/** Other accounts whose reads the client may see at a meter: local days, both included. */
+export const readUnderSchema = z
+  .array(
+    z.object({
+      accountNumber: identifierSchema,
+      from: z.iso.date('use a day, YYYY-MM-DD').optional(),
+      to: z.iso.date('use a day, YYYY-MM-DD').optional(),
+    }),
+  )
+  .max(readUnderMax, `list at most ${readUnderMax} accounts`)
+  .readonly()
+
+export type ReadUnderDays = z.output<typeof readUnderSchema>[number]
 
 const text = z.string().max(1_000, 'use at most 1000 characters')
 const present = text.regex(/\S/, 'is empty')
@@ -16,10 +34,10 @@ const unitsOf = { Electric: ['kWh', 'Wh'], Gas: ['ccf', 'cm'] } as const
 
 const meter = z
   .object({
-    accountNumber: identifier
+    accountNumber: identifierSchema
       .describe('Contract account; changes when the customer moves')
       .optional(),
-    meterId: identifier.describe('Permanent unique meter; used in hub binding requests'),
+    meterId: identifierSchema.describe('Permanent unique meter; used in hub binding requests'),
     meterType: z.enum(['Electric', 'Gas']),
     unitOfMeasure: z
       .enum(['kWh', 'Wh', 'ccf', 'cm'])
@@ -29,16 +47,18 @@ const meter = z
     isAMI: z.boolean().describe('A smart meter that sends its data by radio mesh'),
     isAMR: z.boolean().describe('A meter that is read by drive-by vehicle').optional(),
     PANID: z.union([z.string(), z.number()]).describe('Obsolete').optional(),
-    rateCode: identifier.describe('Selects the billing calculator'),
+    rateCode: identifierSchema.describe('Selects the billing calculator'),
     rateMultiplier: z.union([z.number(), z.string()]).describe('Obsolete').optional(),
-    billingCycleId: z.union([z.int(), identifier]).describe('Refers to the billing cycle schedule'),
+    billingCycleId: z
+      .union([z.int(), identifierSchema])
+      .describe('Refers to the billing cycle schedule'),
     dialCount: z.union([z.int(), z.string()]).describe('Obsolete').optional(),
   })
   .meta({ id: 'Meter' })
 
 const site = z
   .object({
-    externalSiteId: identifier.describe('Permanent premise; does not change between tenants'),
+    externalSiteId: identifierSchema.describe('Permanent premise; does not change between tenants'),
     isPrimary: z.boolean().describe('The primary location; true when it is the only one'),
     firstName: text.optional(),
     lastName: text.optional(),
@@ -58,11 +78,11 @@ const site = z
 
 /**
  * A customer as the gateway answers it. Specification 2.4 to 2.6: a customer has sites, a site has
- * meters, and each field is required or not as here. Fields that are not named here are left out.
+ * meters, and each field is required or not as here. JsonObject that are not named here are left out.
  */
 export const customerSchema = z
   .object({
-    clientId: identifier.describe('Permanent profile; stays when the customer moves'),
+    clientId: identifierSchema.describe('Permanent profile; stays when the customer moves'),
     firstName: text.nullable().optional(),
     lastName: text.nullable().optional(),
     businessName: text.nullable().describe('Marks a business account').optional(),
@@ -102,11 +122,22 @@ export interface CustomerProblem {
   /** `customerSites[0].postalCode`; empty for the record as a whole. */
   readonly field: string
   readonly reason: string
+  /** What the value looks like: letters are `A`, digits `9`; undefined for a missing one. */
+  readonly shape?: string
 }
 
 export type CustomerVerdict =
-  | { readonly customer: Customer; readonly problems?: never }
-  | { readonly customer?: never; readonly problems: readonly CustomerProblem[] }
+  | {
+      readonly customer: Customer
+      /** Of each meter, in their order; it is not part of what the platform receives. */
+      readonly readUnder: readonly (readonly ReadUnderDays[])[]
+      readonly problems?: never
+    }
+  | {
+      readonly customer?: never
+      readonly readUnder?: never
+      readonly problems: readonly CustomerProblem[]
+    }
 
 /**
  * Checks a customer as the utility's system gave it and fills in what follows from it: a site or a
@@ -114,11 +145,39 @@ export type CustomerVerdict =
  */
 export function judgeCustomer(value: unknown, rules: CustomerRules): CustomerVerdict {
   const schema = rules.required === 'full' ? customerSchema : launchCustomerSchema
-  const parsed = schema.safeParse(fillIn(value), { error: explain })
-  const missing = parsed.success ? [] : parsed.error.issues.map(toProblem)
-  const problems = parsed.success ? findProblems(parsed.data, rules) : missing
-  if (parsed.success && problems.length === 0) return { customer: parsed.data }
-  return { problems }
+  const record = fillIn(value)
+  const parsed = schema.safeParse(record, { error: explain })
+  const missing = parsed.success
+    ? []
+    : parsed.error.issues.map(({ path, message }) => toProblem(record, path, message))
+  if (!parsed.success) return { problems: missing }
+  const lists = readLists(record)
+  const problems = [...findProblems(parsed.data, rules), ...lists.problems]
+  if (problems.length > 0) return { problems }
+  return { customer: parsed.data, readUnder: lists.readUnder }
+}
+
+/** The lists `readUnder` of all meters of a record that is otherwise valid. */
+function readLists(record: unknown) {
+  const { customerSites } = record as { customerSites: { meters: JsonObject[] }[] }
+  const problems: CustomerProblem[] = []
+  const readUnder = customerSites.flatMap(({ meters }, at) =>
+    meters.map(({ readUnder: list = [] }, of) => {
+      const listed = Array.isArray(list)
+        ? list.map((one) => (isObject(one) ? withoutNull(one) : one))
+        : list
+      const parsed = readUnderSchema.safeParse(listed, { error: explain })
+      if (parsed.success) return parsed.data
+      const where = ['customerSites', at, 'meters', of, 'readUnder']
+      problems.push(
+        ...parsed.error.issues.map(({ path, message }) => {
+          return toProblem(record, [...where, ...path], message)
+        }),
+      )
+      return []
+    }),
+  )
+  return { readUnder, problems }
 }
 
 /** What one field alone does not show. */
@@ -133,14 +192,14 @@ function findProblems(customer: Customer, rules: CustomerRules): readonly Custom
       const units: readonly string[] = unitsOf[meter.meterType]
       if (meter.unitOfMeasure !== undefined && !units.includes(meter.unitOfMeasure)) {
         const reason = `use ${units.join(' or ')} for ${meter.meterType}`
-        problems.push({ field: field('unitOfMeasure'), reason })
+        const shape = shapeOf(meter.unitOfMeasure)
+        problems.push({ field: field('unitOfMeasure'), reason, shape })
       }
     }
   }
   return problems
 }
 
-type Fields = Readonly<Record<string, unknown>>
 const nullable = new Set(['firstName', 'lastName', 'businessName'])
 
 function fillIn(value: unknown): unknown {
@@ -154,19 +213,15 @@ function fillIn(value: unknown): unknown {
   return { ...withoutNull(value, nullable), customerSites: sites }
 }
 
-function mapEach(list: unknown, map: (item: Fields, count: number) => Fields): unknown {
+function mapEach(list: unknown, map: (item: JsonObject, count: number) => JsonObject): unknown {
   if (!Array.isArray(list)) return list
   return list.map((item) => (isObject(item) ? map(withoutNull(item), list.length) : item))
 }
 
-function withoutNull(fields: Fields, kept: ReadonlySet<string> = new Set()): Fields {
+function withoutNull(fields: JsonObject, kept: ReadonlySet<string> = new Set()): JsonObject {
   return Object.fromEntries(
     Object.entries(fields).filter(([name, value]) => value !== null || kept.has(name)),
   )
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function explain(issue: z.core.$ZodRawIssue): string | undefined {
@@ -182,10 +237,22 @@ function explain(issue: z.core.$ZodRawIssue): string | undefined {
   return undefined
 }
 
-function toProblem({ path, message }: z.core.$ZodIssue): CustomerProblem {
-  const field = path
-    .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
-    .join('')
-    .replace(/^\./, '')
-  return { field, reason: message }
+function toProblem(record: unknown, path: readonly PropertyKey[], reason: string): CustomerProblem {
+  const value = path.reduce((found, key) => (found as Record<PropertyKey, unknown>)?.[key], record)
+  const field = spellPath(path)
+  return value === undefined ? { field, reason } : { field, reason, shape: shapeOf(value) }
+}
+
+const shownMax = 20
+
+function shapeOf(value: unknown): string {
+  if (Array.isArray(value)) return `a list of ${value.length}`
+  if (typeof value !== 'string') return value === null ? 'null' : `of type ${typeof value}`
+  if (value.length > shownMax) return `a text of ${value.length} characters`
+  return `a text like ${JSON.stringify(value.replace(/\p{L}/gu, 'A').replace(/\p{N}/gu, '9'))}`
+}
+
+/** A problem for people: field, what is wrong and the shape of the value, never the value. */
+export function spellProblem({ field, reason, shape }: CustomerProblem): string {
+  return `${field || 'the record'} ${reason}${shape === undefined ? '' : ` (it is ${shape})`}`
 }

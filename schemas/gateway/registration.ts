@@ -1,23 +1,24 @@
 import { z } from 'zod'
-import { type Customer, identifier } from './customer.js'
+import { strict } from '../strict.js'
+import { type Customer, identifierSchema, type ReadUnderDays, readUnderSchema } from './customer.js'
 
 const code = z.string().max(64)
 
-const registeredMeter = z
-  .strictObject({
-    /** Empty where the utility gives none. */
-    accountNumber: z.union([identifier, z.literal('')]),
-    externalSiteId: identifier,
-    meterId: identifier,
-    meterType: z.enum(['Electric', 'Gas']),
-    /** kWh, Wh, ccf or cm; empty where the utility gives none. */
-    unitOfMeasure: code,
-    rateCode: code,
-    /** As a text, compared exactly. */
-    billingCycleId: code,
-    isAMI: z.boolean(),
-  })
-  .readonly()
+const registeredMeter = strict({
+  /** Empty where the utility gives none. */
+  accountNumber: z.union([identifierSchema, z.literal('')]),
+  externalSiteId: identifierSchema,
+  meterId: identifierSchema,
+  meterType: z.enum(['Electric', 'Gas']),
+  /** kWh, Wh, ccf or cm; empty where the utility gives none. */
+  unitOfMeasure: code,
+  rateCode: code,
+  /** As a text, compared exactly. */
+  billingCycleId: code,
+  isAMI: z.boolean(),
+  /** Landlords and sub-accounts (decision 11); it never starts, extends or reopens a tenancy. */
+  readUnder: readUnderSchema.optional(),
+})
 
 const metersMax = 10_000
 
@@ -25,32 +26,48 @@ const metersMax = 10_000
  * What the pipeline learns about a customer: identifiers and codes. It travels as the data of a job,
  * so names, addresses and whatever else a record holds must not get in.
  */
-export const registrationSchema = z
-  .strictObject({
-    clientId: identifier,
-    acctStatus: code,
-    meters: z.array(registeredMeter).max(metersMax).readonly(),
-  })
-  .readonly()
+export const registrationSchema = strict({
+  clientId: identifierSchema,
+  acctStatus: code,
+  /** Parts of the record were left out, so a meter that it does not list may still be there. */
+  isPartial: z.boolean().optional(),
+  meters: z.array(registeredMeter).max(metersMax).readonly(),
+})
 
 export type Registration = z.output<typeof registrationSchema>
 
+/** What a record says in addition to the customer that the platform receives. */
+export interface RegistrationExtras {
+  readonly isPartial?: boolean
+  /** Of each meter, in their order. */
+  readonly readUnder?: readonly (readonly ReadUnderDays[])[]
+}
+
 /** Strips a customer to its identifiers and codes. */
-export function toRegistration(customer: Customer): Registration {
+export function toRegistration(
+  customer: Customer,
+  { isPartial = false, readUnder = [] }: RegistrationExtras = {},
+): Registration {
+  const lists = readUnder.values()
   return {
     clientId: customer.clientId,
     acctStatus: (customer.AcctStatus ?? '').slice(0, 64),
+    ...(isPartial && { isPartial }),
     meters: customer.customerSites.flatMap(({ externalSiteId, meters }) =>
-      meters.map((meter) => ({
-        accountNumber: meter.accountNumber ?? '',
-        externalSiteId,
-        meterId: meter.meterId,
-        meterType: meter.meterType,
-        unitOfMeasure: meter.unitOfMeasure ?? '',
-        rateCode: meter.rateCode,
-        billingCycleId: String(meter.billingCycleId),
-        isAMI: meter.isAMI,
-      })),
+      meters.map((meter) => {
+        const listed = lists.next().value ?? []
+        return {
+          accountNumber: meter.accountNumber ?? '',
+          externalSiteId,
+          meterId: meter.meterId,
+          meterType: meter.meterType,
+          unitOfMeasure: meter.unitOfMeasure ?? '',
+          rateCode: meter.rateCode,
+          billingCycleId: String(meter.billingCycleId),
+          isAMI: meter.isAMI,
+          ...(listed.length > 0 && { readUnder: listed }),
+        }
+      }),
     ),
   }
 }

@@ -1,11 +1,8 @@
-import { type Finding, groupRows, type PlacedRow } from './finding.js'
+import { type Finding, groupRows, type Linted, type PlacedRow } from './finding.js'
 import { type Season, spellSeason, toSeasons } from './seasons.js'
 
 /** Judges tiered rows (decision 28): each tier but the last has a limit, above that of the one before. */
-export function lintTiers(rows: readonly PlacedRow[]): {
-  readonly errors: readonly Finding[]
-  readonly warnings: readonly string[]
-} {
+export function lintTiers(rows: readonly PlacedRow[]): Linted {
   const errors = new Map<string, Finding>()
   const warnings = new Set<string>()
   for (const rate of groupRows(rows, 'RateCode', 'Component')) {

@@ -1,4 +1,4 @@
-import { type Finding, groupRows, type PlacedRow } from './finding.js'
+import { type Finding, groupRows, type Linted, type PlacedRow } from './finding.js'
 import { type Season, spellSeason, toSeasons } from './seasons.js'
 
 /** Quarter hours of a day on the clock. */
@@ -21,10 +21,7 @@ export function isOffPeak({ row }: PlacedRow): boolean {
  * Judges time-of-use rows (decision 28): in each component of a rate code every hour of every kind
  * of day is covered once, an off-peak row filling what is left.
  */
-export function lintTou(rows: readonly PlacedRow[]): {
-  readonly errors: readonly Finding[]
-  readonly warnings: readonly string[]
-} {
+export function lintTou(rows: readonly PlacedRow[]): Linted {
   const errors: Finding[] = []
   const warnings: string[] = []
   for (const rate of groupRows(rows, 'RateCode', 'Component')) {

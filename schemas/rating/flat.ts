@@ -1,7 +1,6 @@
 import { toSeasons } from '../lint/seasons.js'
-import { microsOf } from './amount.js'
 import { cutDays } from './cut-days.js'
-import type { Component, EnergyLine, RateInterval, RateKind } from './kind.js'
+import { type Component, energyLine, type RateInterval, type RateKind } from './kind.js'
 import type { RateRow } from './rate-book.js'
 
 /** One price for all usage of a day. */
@@ -12,23 +11,9 @@ function compile(rows: readonly RateRow[], interval: RateInterval): Component {
   return {
     name: rows[0]?.row['Component'] ?? '',
     segmentOf,
-    lines: seasons.flatMap(({ rows: [row], from, to }, at): readonly EnergyLine[] => {
-      if (row === undefined) return []
-      return [
-        {
-          component: row.row['Component'] ?? '',
-          name: 'Flat',
-          kind: 'Energy',
-          taxable: interval.isTaxed(row.row['Component'] ?? ''),
-          tier: 0,
-          price: microsOf(row.row['Amount']),
-          fileId: row.fileId,
-          from,
-          to,
-          through: [at + 1],
-          before: [],
-        },
-      ]
+    lines: seasons.flatMap(({ rows: [row], from, to }, at) => {
+      const own = { name: 'Flat', tier: 0, from, to, through: [at + 1], before: [] }
+      return row === undefined ? [] : [energyLine(row, interval, own)]
     }),
   }
 }

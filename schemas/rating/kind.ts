@@ -1,3 +1,4 @@
+import { microsOf } from './amount.js'
 import type { RateFeed, RateRow } from './rate-book.js'
 import type { Slots } from './slots.js'
 
@@ -71,4 +72,15 @@ export interface Unpriced {
 export interface RateKind {
   readonly feed: RateFeed
   compile(rows: readonly RateRow[], interval: RateInterval): Component | Unpriced
+}
+
+/** The line of a row that prices energy; `own` is what its kind of price adds. */
+export function energyLine(
+  { row, fileId }: RateRow,
+  { isTaxed }: RateInterval,
+  own: Omit<EnergyLine, 'component' | 'kind' | 'taxable' | 'price' | 'fileId'>,
+): EnergyLine {
+  const component = row['Component'] ?? ''
+  const price = microsOf(row['Amount'])
+  return { component, kind: 'Energy', taxable: isTaxed(component), price, fileId, ...own }
 }

@@ -1,7 +1,7 @@
 import { toSeasons } from '../lint/seasons.js'
 import { divideRounded, microsOf } from './amount.js'
 import { type CutDays, cutDays } from './cut-days.js'
-import type { Component, EnergyLine, RateInterval, RateKind } from './kind.js'
+import { type Component, energyLine, type RateInterval, type RateKind } from './kind.js'
 import type { RateRow } from './rate-book.js'
 
 /**
@@ -19,23 +19,18 @@ function compile(rows: readonly RateRow[], interval: RateInterval): Component {
     segmentOf: cut.segmentOf,
     lines: cut.seasons.flatMap(({ rows, from, to }, at) => {
       const before = Array.from({ length: at }, (_, earlier) => earlier + 1)
-      return inOrder(rows).map((row, index): EnergyLine => {
+      return inOrder(rows).map((row, index) => {
         const upper = limits[index]
-        return {
-          component: row.row['Component'] ?? '',
+        return energyLine(row, interval, {
           name: `Tier ${row.row['Tier']}`,
-          kind: 'Energy',
-          taxable: interval.isTaxed(row.row['Component'] ?? ''),
           tier: index + 1,
-          price: microsOf(row.row['Amount']),
-          fileId: row.fileId,
           from,
           to,
           through: [...before, at + 1],
           before,
           lower: index === 0 ? 0n : (limits[index - 1] ?? 0n),
           ...(index < rows.length - 1 && upper !== undefined && { upper }),
-        }
+        })
       })
     }),
   }

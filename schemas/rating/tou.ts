@@ -1,8 +1,14 @@
-import { fromDays } from '../lint/finding.js'
+import { fromDays, toDays } from '../lint/finding.js'
 import { toSeasons } from '../lint/seasons.js'
 import { clock, isOffPeak, kindsOfDay, quarters, quartersOf } from '../lint/tou.js'
-import { microsOf } from './amount.js'
-import type { Component, EnergyLine, RateInterval, RateKind, Unpriced } from './kind.js'
+import {
+  type Component,
+  type EnergyLine,
+  energyLine,
+  type RateInterval,
+  type RateKind,
+  type Unpriced,
+} from './kind.js'
 import type { RateRow } from './rate-book.js'
 
 /** Time of use: each row prices its hours of its days (decision 29). */
@@ -77,19 +83,12 @@ function toLine(row: RateRow, segment: number, interval: RateInterval): EnergyLi
   const { from, to } = interval
   const [first, last] = [row.row['RateStartDate'] ?? '', row.row['RateEndDate'] ?? '']
   const isYearly = first.startsWith('--')
-  return {
-    component: row.row['Component'] ?? '',
+  return energyLine(row, interval, {
     name: row.row['Name'] ?? '',
-    kind: 'Energy',
-    taxable: interval.isTaxed(row.row['Component'] ?? ''),
     tier: 0,
-    price: microsOf(row.row['Amount']),
-    fileId: row.fileId,
-    from: isYearly ? from : Math.max(from, daysOf(first)),
-    to: isYearly || last === '' ? to : Math.min(to, daysOf(last)),
+    from: isYearly ? from : Math.max(from, toDays(first)),
+    to: isYearly || last === '' ? to : Math.min(to, toDays(last)),
     through: [segment],
     before: [],
-  }
+  })
 }
-
-const daysOf = (date: string) => Date.parse(date) / 86_400_000

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type FeedName, feedNames } from '../feed.js'
+import { strict } from '../strict.js'
 import { byteSize } from './byte-size.js'
 import { secretReference } from './secret.js'
 import { serverUrl } from './server-url.js'
@@ -9,16 +10,14 @@ const weekday = z.enum(['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'])
 export type Weekday = z.output<typeof weekday>
 
 /** A file that is expected on some days by a local time of the meters' zone. */
-const expectedFile = z
-  .strictObject({
-    company: z.string().min(1, 'name a company code'),
-    feed,
-    by: z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'use a local time from 00:00 to 23:59'),
-    days: z.array(weekday).min(1, 'name at least one day').readonly().default(weekday.options),
-    /** How many days the date in its name precedes the day on which it is due. */
-    daysBack: z.int().min(0).max(31).default(0),
-  })
-  .readonly()
+const expectedFile = strict({
+  company: z.string().min(1, 'name a company code'),
+  feed,
+  by: z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'use a local time from 00:00 to 23:59'),
+  days: z.array(weekday).min(1, 'name at least one day').readonly().default(weekday.options),
+  /** How many days the date in its name precedes the day on which it is due. */
+  daysBack: z.int().min(0).max(31).default(0),
+})
 export type ExpectedFile = z.output<typeof expectedFile>
 
 const expected = z
@@ -34,23 +33,21 @@ const expected = z
   .prefault([])
 
 /** Where alerts are sent, and their thresholds. */
-export const alertSettings = z
-  .strictObject({
-    url: serverUrl,
-    /** Signs every message (HMAC-SHA256). */
-    secret: secretReference,
-    /** An alert that is not resolved is repeated at this interval. */
-    repeatHours: z.number().positive().max(8_760).default(24),
-    lookSeconds: z.int().min(1).max(3_600).default(60),
-    /** A source or a job that fails for this long raises an alert. */
-    failingMinutes: z.number().min(0).max(10_080).default(10),
-    freeDiskBytesMin: byteSize('5 GB', { min: '0 B', max: '100 TB' }),
-    expected,
-    timeoutMs: z.int().min(10).max(120_000).default(10_000),
-    answerBytesMax: byteSize('64 KB', { min: '1 KB', max: '1 MB' }),
-    caFile: z.string().min(1).optional(),
-  })
-  .readonly()
+export const alertSettings = strict({
+  url: serverUrl,
+  /** Signs every message (HMAC-SHA256). */
+  secret: secretReference,
+  /** An alert that is not resolved is repeated at this interval. */
+  repeatHours: z.number().positive().max(8_760).default(24),
+  lookSeconds: z.int().min(1).max(3_600).default(60),
+  /** A source or a job that fails for this long raises an alert. */
+  failingMinutes: z.number().min(0).max(10_080).default(10),
+  freeDiskBytesMin: byteSize('5 GB', { min: '0 B', max: '100 TB' }),
+  expected,
+  timeoutMs: z.int().min(10).max(120_000).default(10_000),
+  answerBytesMax: byteSize('64 KB', { min: '1 KB', max: '1 MB' }),
+  caFile: z.string().min(1).optional(),
+})
 export type AlertSettings = z.output<typeof alertSettings>
 
 const count = z.int().min(0)
@@ -59,37 +56,29 @@ const code = z.string()
 /** The problem, by kind: identifiers, codes and counts, no data of a row or a person. */
 const about = z.discriminatedUnion('kind', [
   /** A file was quarantined, and no file of the same name was published since. */
-  z.strictObject({ kind: z.literal('quarantined'), arrival: z.int().positive(), code }).readonly(),
+  strict({ kind: z.literal('quarantined'), arrival: z.int().positive(), code }),
   /** The newest interval of a commodity is older than `usage.lateAfterHours`. */
-  z
-    .strictObject({ kind: z.literal('late'), company: z.string(), feed, ageHours: z.int() })
-    .readonly(),
+  strict({ kind: z.literal('late'), company: z.string(), feed, ageHours: z.int() }),
   /** The latest expected file, dated `fileDate`, has not arrived; `files` counts those missing in a row, 31 at most. */
-  z
-    .strictObject({
-      kind: z.literal('missing'),
-      company: z.string(),
-      feed,
-      fileDate: z.iso.date(),
-      files: z.int().positive(),
-    })
-    .readonly(),
-  z
-    .strictObject({ kind: z.literal('source'), source: z.string(), code, failures: count })
-    .readonly(),
+  strict({
+    kind: z.literal('missing'),
+    company: z.string(),
+    feed,
+    fileDate: z.iso.date(),
+    files: z.int().positive(),
+  }),
+  strict({ kind: z.literal('source'), source: z.string(), code, failures: count }),
   /** Jobs of a queue that keep failing, with the code of the one that has failed longest. */
-  z.strictObject({ kind: z.literal('run'), job: z.string(), code, jobs: count }).readonly(),
+  strict({ kind: z.literal('run'), job: z.string(), code, jobs: count }),
   /** The disk of the landing folder has too little space; `host` is the worker's machine. */
-  z
-    .strictObject({
-      kind: z.literal('disk'),
-      host: z.string(),
-      freeBytes: count,
-      freeBytesMin: count,
-    })
-    .readonly(),
+  strict({
+    kind: z.literal('disk'),
+    host: z.string(),
+    freeBytes: count,
+    freeBytesMin: count,
+  }),
   /** Sent by `tieline probe alert`. */
-  z.strictObject({ kind: z.literal('test') }).readonly(),
+  strict({ kind: z.literal('test') }),
 ])
 export type About = z.output<typeof about>
 
@@ -97,18 +86,16 @@ export type About = z.output<typeof about>
  * The body of an alert. `key` is the same from the first `raised` to `resolved`. A message may be
  * delivered more than once, always with the same `id`. Instants are ISO 8601 in UTC.
  */
-export const alertSchema = z
-  .strictObject({
-    v: z.literal(1),
-    id: z.uuid(),
-    key: z.string().min(1),
-    state: z.enum(['raised', 'resolved']),
-    /** Number of the message for this key: 1, 2, 3. */
-    sequence: z.int().positive(),
-    database: z.string(),
-    since: z.iso.datetime(),
-    notifiedAt: z.iso.datetime(),
-    about,
-  })
-  .readonly()
+export const alertSchema = strict({
+  v: z.literal(1),
+  id: z.uuid(),
+  key: z.string().min(1),
+  state: z.enum(['raised', 'resolved']),
+  /** Number of the message for this key: 1, 2, 3. */
+  sequence: z.int().positive(),
+  database: z.string(),
+  since: z.iso.datetime(),
+  notifiedAt: z.iso.datetime(),
+  about,
+})
 export type AlertMessage = z.output<typeof alertSchema>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { strict } from '../strict.js'
 import { byteSize } from './byte-size.js'
 import { headers } from './gateway-cis.js'
 import { serverUrl } from './server-url.js'
@@ -11,26 +12,24 @@ const path = (parameter: string) =>
       `write a path with {${parameter}}`,
     )
 
-const rest = z
-  .strictObject({
-    kind: z.literal('rest'),
-    url: serverUrl,
-    headers,
-    /** Answers `{ meterId }` for an account service location. */
-    locationPath: path('accountSlid').default('/locations/{accountSlid}'),
-    /** Answers `{ meterId, isAMI, boundTo, pendingFor }`, addresses of hubs or null. */
-    meterPath: path('meterId').default('/meters/{meterId}'),
-    /** Takes an action: `{ actionId, actionCode, meterId, macAddress, installCode }`. */
-    actionPath: z
-      .string()
-      .regex(/^\/[^\s{}]*$/, 'write a path')
-      .default('/actions'),
-    timeoutMs: z.int().min(10).max(120_000).default(10_000),
-    connectionsMax: z.int().min(1).max(1_000).default(32),
-    answerBytesMax: byteSize('64 KB', { min: '1 KB', max: '1 MB' }),
-    caFile: z.string().min(1).optional(),
-  })
-  .readonly()
+const rest = strict({
+  kind: z.literal('rest'),
+  url: serverUrl,
+  headers,
+  /** Answers `{ meterId }` for an account service location. */
+  locationPath: path('accountSlid').default('/locations/{accountSlid}'),
+  /** Answers `{ meterId, isAMI, boundTo, pendingFor }`, addresses of hubs or null. */
+  meterPath: path('meterId').default('/meters/{meterId}'),
+  /** Takes an action: `{ actionId, actionCode, meterId, macAddress, installCode }`. */
+  actionPath: z
+    .string()
+    .regex(/^\/[^\s{}]*$/, 'write a path')
+    .default('/actions'),
+  timeoutMs: z.int().min(10).max(120_000).default(10_000),
+  connectionsMax: z.int().min(1).max(1_000).default(32),
+  answerBytesMax: byteSize('64 KB', { min: '1 KB', max: '1 MB' }),
+  caFile: z.string().min(1).optional(),
+})
 
 export const amiSettings = z.discriminatedUnion('kind', [rest])
 export type AmiSettings = z.output<typeof amiSettings>
@@ -46,16 +45,14 @@ const passwordHash = z
 
 /** Service accounts, for basic authentication. */
 export const serviceUsers = z
-  .array(z.strictObject({ name: z.string().regex(/^[^:\s]{1,64}$/), passwordHash }).readonly())
+  .array(strict({ name: z.string().regex(/^[^:\s]{1,64}$/), passwordHash }))
   .min(1, 'name at least one user')
   .readonly()
 
-export const bindSettings = z
-  .strictObject({
-    /** The service accounts that may bind. */
-    users: serviceUsers,
-    eui64: z.boolean().default(false),
-    installCodeCrc: z.enum(['off', 'warn', 'enforce']).default('warn'),
-  })
-  .readonly()
+export const bindSettings = strict({
+  /** The service accounts that may bind. */
+  users: serviceUsers,
+  eui64: z.boolean().default(false),
+  installCodeCrc: z.enum(['off', 'warn', 'enforce']).default('warn'),
+})
 export type BindSettings = z.output<typeof bindSettings>

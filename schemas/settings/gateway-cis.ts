@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { section, strict } from '../strict.js'
 import { byteSize } from './byte-size.js'
 import { secretReference } from './secret.js'
 import { serverUrl } from './server-url.js'
@@ -15,6 +16,8 @@ export const headers = z
 const fieldMap = z.record(name, z.string().min(1).max(500)).readonly().default({})
 
 const shared = {
+  /** Corrects what the CIS writes differently from the specification (decision 7). */
+  normalise: z.boolean().default(true),
   required: z.enum(['full', 'launchMinimum']).default('full'),
   /** Whether client and premise identifiers are permanent, so that meters need an accountNumber. */
   permanentIds: z.boolean().default(true),
@@ -29,47 +32,40 @@ const shared = {
   values: z.record(name, z.record(z.string(), z.union([z.string(), z.boolean()]))).default({}),
 } as const
 
-const rest = z
-  .strictObject({
-    kind: z.literal('rest'),
-    url: serverUrl,
-    /** Behind the url; `{clientId}` is where the identifier goes. */
-    customerPath: z
-      .string()
-      .regex(/^\/[^\s{}]*\{clientId\}[^\s{}]*$/, 'write a path with {clientId} in it')
-      .default('/customers/{clientId}'),
-    headers,
-    fields: z
-      .strictObject({ customer: fieldMap, site: fieldMap, meter: fieldMap })
-      .readonly()
-      .prefault({}),
-    connectionsMax: z.int().min(1).max(10_000).default(256),
-    answerBytesMax: byteSize('1 MB', { min: '1 KB', max: '64 MB' }),
-    caFile: z.string().min(1).optional(),
-    ...shared,
-  })
-  .readonly()
+const rest = strict({
+  kind: z.literal('rest'),
+  url: serverUrl,
+  /** Behind the url; `{clientId}` is where the identifier goes. */
+  customerPath: z
+    .string()
+    .regex(/^\/[^\s{}]*\{clientId\}[^\s{}]*$/, 'write a path with {clientId} in it')
+    .default('/customers/{clientId}'),
+  headers,
+  fields: section({ customer: fieldMap, site: fieldMap, meter: fieldMap }),
+  connectionsMax: z.int().min(1).max(10_000).default(256),
+  answerBytesMax: byteSize('1 MB', { min: '1 KB', max: '64 MB' }),
+  caFile: z.string().min(1).optional(),
+  ...shared,
+})
 
 const query = z.string().min(1).max(10_000).regex(/\$1/, 'name the client as $1')
 
-const sql = z
-  .strictObject({
-    kind: z.literal('sql'),
-    host: z.string().min(1),
-    port: z.int().min(1).max(65_535).default(5_432),
-    database: z.string().min(1),
-    user: z.string().min(1),
-    password: secretReference.optional(),
-    /** verify: TLS with the server's certificate checked; off: for loopback and Unix sockets. */
-    tls: z.enum(['verify', 'off']).default('verify'),
-    caFile: z.string().min(1).optional(),
-    /** Each takes the client as $1; columns are named as the fields, in any case, `_` ignored. */
-    queries: z.strictObject({ customer: query, sites: query, meters: query }).readonly(),
-    connectionsMax: z.int().min(1).max(1_000).default(10),
-    rowsMax: z.int().min(1).max(100_000).default(5_000),
-    ...shared,
-  })
-  .readonly()
+const sql = strict({
+  kind: z.literal('sql'),
+  host: z.string().min(1),
+  port: z.int().min(1).max(65_535).default(5_432),
+  database: z.string().min(1),
+  user: z.string().min(1),
+  password: secretReference.optional(),
+  /** verify: TLS with the server's certificate checked; off: for loopback and Unix sockets. */
+  tls: z.enum(['verify', 'off']).default('verify'),
+  caFile: z.string().min(1).optional(),
+  /** Each takes the client as $1; columns are named as the fields, in any case, `_` ignored. */
+  queries: strict({ customer: query, sites: query, meters: query }),
+  connectionsMax: z.int().min(1).max(1_000).default(10),
+  rowsMax: z.int().min(1).max(100_000).default(5_000),
+  ...shared,
+})
 
 export const cisSettings = z.discriminatedUnion('kind', [rest, sql])
 

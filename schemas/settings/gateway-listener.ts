@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { section, strict } from '../strict.js'
 import { byteSize } from './byte-size.js'
 
 const file = z.string().min(1, 'name a file')
@@ -23,7 +24,7 @@ const listen = z
     port: port.default(8443),
     /** Path of a Unix socket, instead of host and port. */
     socket: z.string().min(1).max(100, 'use at most 100 characters').optional(),
-    tls: z.strictObject(certificate).readonly().optional(),
+    tls: strict(certificate).optional(),
     allow,
   })
   .refine(({ tls, socket, host }) => tls || socket || loopback.has(host), {
@@ -32,45 +33,42 @@ const listen = z
   })
   .readonly()
 
-/** Client certificates required: bind, or everything with `mutualTls: all`. */
-const mutual = z
-  .strictObject({
-    host,
-    port: port.default(8444),
-    tls: z.strictObject({ ...certificate, clientCaFile: file }).readonly(),
-    allow,
-  })
-  .readonly()
+/**
+ * One address for login, customer and bind. A client certificate is required for bind, or for
+ * everything with `mutualTls: all`.
+ */
+const mutual = strict({
+  host,
+  port: port.default(8444),
+  tls: strict({ ...certificate, clientCaFile: file }),
+  allow,
+})
 
 const milliseconds = (fallback: number) => z.int().min(10).max(600_000).default(fallback)
 
-const limits = z
-  .strictObject({
-    /** All header fields of a request together. */
-    headerBytesMax: byteSize('16 KB', { min: '4 KB', max: '64 KB' }),
-    bodyBytesMax: byteSize('16 KB', { min: '1 KB', max: '1 MB' }),
-    tokenBytesMax: byteSize('16 KB', { min: '1 KB', max: '64 KB' }),
-    /** From the last byte of a header to the last byte of its body. */
-    bodyMsMax: milliseconds(5_000),
-    /** From a full request to its answer; beyond it 503. */
-    answerMsMax: milliseconds(10_000),
-    requestsInFlightMax: z.int().min(1).max(1_000_000).default(10_000),
-    tokensCachedMax: z.int().min(0).max(10_000_000).default(100_000),
-    /** How long a stop waits for answers. */
-    stopMsMax: milliseconds(10_000),
-  })
-  .readonly()
-  .prefault({})
+const limits = section({
+  /** All header fields of a request together. */
+  headerBytesMax: byteSize('16 KB', { min: '4 KB', max: '64 KB' }),
+  bodyBytesMax: byteSize('16 KB', { min: '1 KB', max: '1 MB' }),
+  tokenBytesMax: byteSize('16 KB', { min: '1 KB', max: '64 KB' }),
+  /** From the last byte of a header to the last byte of its body. */
+  bodyMsMax: milliseconds(5_000),
+  /** From a full request to its answer; beyond it 503. */
+  answerMsMax: milliseconds(10_000),
+  requestsInFlightMax: z.int().min(1).max(1_000_000).default(10_000),
+  tokensCachedMax: z.int().min(0).max(10_000_000).default(100_000),
+  /** How long a stop waits for answers. */
+  stopMsMax: milliseconds(10_000),
+})
 
 export const listenerSettings = {
   listen: listen.optional(),
   mutual: mutual.optional(),
   mutualTls: z.enum(['bind', 'all']).default('bind'),
+  /** `own`: this service counts failed attempts where the CIS does not (decision 4). */
+  attempts: z.enum(['cis', 'own']).default('cis'),
   /** Health endpoints for the operator, plain HTTP. */
-  operations: z
-    .strictObject({ host, port: port.default(9464) })
-    .readonly()
-    .prefault({}),
+  operations: section({ host, port: port.default(9464) }),
   /** Requests of one address in one second; beyond it 429. */
   requestsPerSecondMax: z.int().min(1).max(10_000_000).default(1_000),
   /** How often certificate files are looked at, seconds. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { section, strict } from '../strict.js'
 import { amiSettings, bindSettings } from './gateway-bind.js'
 import { cisSettings } from './gateway-cis.js'
 import { identitySettings } from './gateway-identity.js'
@@ -21,19 +22,17 @@ const version = z
   })
   .readonly()
 
-const gateway = z
-  .strictObject({
-    ...listenerSettings,
-    versions: z
-      .array(version)
-      .min(1, 'name at least one version')
-      .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, {
-        error: 'name each version once',
-      })
-      .readonly()
-      .prefault([{ name: 'v1' }]),
-  })
-  .readonly()
+const gateway = strict({
+  ...listenerSettings,
+  versions: z
+    .array(version)
+    .min(1, 'name at least one version')
+    .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, {
+      error: 'name each version once',
+    })
+    .readonly()
+    .prefault([{ name: 'v1' }]),
+})
 
 const statusLetter = z.string().regex(/^[A-Za-z]$/, 'use one letter')
 
@@ -52,12 +51,9 @@ export const gatewaySettings = {
   errorStyle: z.enum(['table', 'status']).default('table'),
   /** Account states that are answered with 86 (decision 5). */
   closedStatuses: z.array(statusLetter).readonly().default(['F', 'L', 'C', 'Z', 'S', 'X', 'U']),
-  login: z
-    .strictObject({
-      unknown: z.union([z.literal(401), z.literal(404)], 'use 401 or 404').default(401),
-    })
-    .readonly()
-    .prefault({}),
+  login: section({
+    unknown: z.union([z.literal(401), z.literal(404)], 'use 401 or 404').default(401),
+  }),
 } as const
 
 export type GatewaySettings = z.output<typeof gateway>
@@ -82,45 +78,31 @@ interface Gap {
 
 /** What one section needs of another. */
 export function findGaps(sections: Sections): readonly Gap[] {
-  const { gateway, identity, cis, ami, bind } = sections
-  const gaps: Gap[] = []
-  const need = (name: string, message: string) => void gaps.push({ path: [name], message })
-  if (sections.ingestion === 'backfill' && sections.backfill === undefined) {
-    need('backfill', 'missing: `ingestion: backfill` needs this section')
-  }
-  if (sections.ingestion !== 'backfill' && sections.backfill !== undefined) {
-    need('ingestion', 'write backfill, or leave the section backfill out')
-  }
-  if (gateway !== undefined && identity === undefined)
-    need('identity', 'missing: the gateway needs this section')
-  if (gateway !== undefined && cis === undefined)
-    need('cis', 'missing: the gateway needs this section')
-  if (bind !== undefined && ami === undefined) need('ami', 'missing: bind needs this section')
-  if (bind !== undefined && gateway?.mutual === undefined) {
-    gaps.push({
-      path: ['gateway', 'mutual'],
-      message: 'missing: bind needs a listener with mutual TLS',
-    })
-  }
-  if (sections.intake !== undefined && gateway?.mutual === undefined) {
-    gaps.push({
-      path: ['gateway', 'mutual'],
-      message: 'missing: intake needs a listener with mutual TLS',
-    })
-  }
-  if (gateway?.mutualTls === 'all' && gateway.mutual === undefined) {
-    gaps.push({
-      path: ['gateway', 'mutual'],
-      message: 'missing: `mutualTls: all` needs this section',
-    })
-  }
-  if (gateway?.mutualTls === 'bind' && gateway.listen === undefined) {
-    gaps.push({
-      path: ['gateway', 'listen'],
-      message: 'missing: login and customer need a listener',
-    })
-  }
-  return gaps
+  const { gateway, identity, cis, ami, bind, intake, ingestion, backfill } = sections
+  const isBackfill = ingestion === 'backfill'
+  const mutual = gateway?.mutual
+  const rules: readonly (readonly [isGap: boolean, path: string, message: string])[] = [
+    [isBackfill && !backfill, 'backfill', 'missing: `ingestion: backfill` needs this section'],
+    [!isBackfill && !!backfill, 'ingestion', 'write backfill, or leave the section backfill out'],
+    [!!gateway && !identity, 'identity', 'missing: the gateway needs this section'],
+    [!!gateway && !cis, 'cis', 'missing: the gateway needs this section'],
+    [!!bind && !ami, 'ami', 'missing: bind needs this section'],
+    [!!bind && !mutual, 'gateway.mutual', 'missing: bind needs a listener with mutual TLS'],
+    [!!intake && !mutual, 'gateway.mutual', 'missing: intake needs a listener with mutual TLS'],
+    [
+      gateway?.mutualTls === 'all' && !mutual,
+      'gateway.mutual',
+      'missing: `mutualTls: all` needs this section',
+    ],
+    [
+      gateway?.mutualTls === 'bind' && !gateway.listen && !mutual,
+      'gateway.listen',
+      'missing: login and customer need a listener',
+    ],
+  ]
+  return rules.flatMap(([isGap, path, message]) =>
+    isGap ? [{ path: path.split('.'), message }] : [],
+  )
 }
 
 function hasOverlap(value: { deprecatedOn?: string | undefined; sunsetOn?: string | undefined }) {

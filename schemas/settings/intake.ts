@@ -1,14 +1,13 @@
 import { z } from 'zod'
+import { strict } from '../strict.js'
 import { serviceUsers } from './gateway-bind.js'
 
 /** Who may upload files and push rows over mutual TLS, and how rows are gathered into files. */
-export const intakeSettings = z
-  .strictObject({
-    users: serviceUsers,
-    /** How long rows are gathered into one file. */
-    gatherSeconds: z.int().min(1).max(3_600).default(10),
-  })
-  .readonly()
+export const intakeSettings = strict({
+  users: serviceUsers,
+  /** How long rows are gathered into one file. */
+  gatherSeconds: z.int().min(1).max(3_600).default(10),
+})
 export type IntakeSettings = z.output<typeof intakeSettings>
 
 /** A file that a sender uploads, in one go or several. */
@@ -28,6 +27,8 @@ export type Taken =
   | { readonly kind: 'wrong'; readonly detail: string }
 
 export interface PushedRows {
+  /** The authenticated name of whoever sends them. */
+  readonly sender: string
   readonly feed: string
   readonly format: 'csv' | 'ndjson'
   readonly text: string

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { Fault } from '../fault.js'
-import { backfillSettings } from '../history.js'
+import { backfillSettings } from '../gateway/history.js'
 import { fileNames } from '../name-pattern.js'
 import { listProblems, remedy } from '../problem.js'
+import { section } from '../strict.js'
 import { createZone, daySeconds } from '../time/zone.js'
 import { alertSettings } from './alert.js'
 import { billingSettings } from './billing.js'
@@ -45,35 +46,27 @@ const intervals = z
   .refine(isDistinct, { error: 'name each interval once', when: () => true })
   .readonly()
 
-const usage = z
-  .strictObject({
-    dateOrder: z.enum(['MDY', 'DMY']).default('MDY'),
-    stamp: z.enum(['start', 'end']).default('start'),
-    clock: z.enum(['wall', 'standard']).default('wall'),
-    intervals: z
-      .strictObject({
-        Electric: intervals.default([900, 3_600]),
-        Gas: intervals.default(['day', 3_600]),
-      })
-      .readonly()
-      .prefault({}),
-    unit: z
-      .strictObject({
-        Electric: z.enum(['kWh', 'Wh']).default('kWh'),
-        Gas: z.enum(['ccf', 'cm']).default('ccf'),
-      })
-      .readonly()
-      .prefault({}),
-    negative: z
-      .strictObject({ Electric: z.boolean().default(true), Gas: z.boolean().default(false) })
-      .readonly()
-      .prefault({}),
-    quantityMax: z.int().min(1).max(999_999_999_999).default(999_999_999),
-    rejectedShareMax: z.number().min(0).max(1).default(0.01),
-    lateAfterHours: z.number().positive().max(8_760).default(36),
-  })
-  .readonly()
-  .prefault({})
+const usage = section({
+  dateOrder: z.enum(['MDY', 'DMY']).default('MDY'),
+  stamp: z.enum(['start', 'end']).default('start'),
+  clock: z.enum(['wall', 'standard']).default('wall'),
+  intervals: section({
+    Electric: intervals.default([900, 3_600]),
+    Gas: intervals.default(['day', 3_600]),
+  }),
+  unit: section({
+    Electric: z.enum(['kWh', 'Wh']).default('kWh'),
+    Gas: z.enum(['ccf', 'cm']).default('ccf'),
+  }),
+  negative: section({ Electric: z.boolean().default(true), Gas: z.boolean().default(false) }),
+  quantityMax: z.int().min(1).max(999_999_999_999).default(999_999_999),
+  /** A read that starts later than this after its file arrived is rejected. */
+  futureHours: z.int().min(0).max(87_600).default(24),
+  rejectedShareMax: z.number().min(0).max(1).default(0.01),
+  /** Days for which reads of registered premises are held for a registration (decision 21). */
+  holdDays: z.int().min(1).max(3_650).default(60),
+  lateAfterHours: z.number().positive().max(8_760).default(36),
+})
 
 const sources = z
   .array(sourceSettings)
@@ -89,45 +82,33 @@ const sources = z
   .readonly()
   .prefault([{ kind: 'folder', name: 'inbox', path: 'inbox' }])
 
-const limits = z
-  .strictObject({
-    fileBytesMax: byteSize('100 GB', { min: '1 KB', max: '100 TB' }),
-    rowBytesMax: byteSize('64 KB', { min: '1 KB', max: '1 MB' }),
-    ratioMax: z.int().min(2).max(10_000).default(200),
-    chunkBytes: byteSize('64 MB', { min: '1 MB', max: '128 MB' }),
-    attemptsMax: z.int().min(1).max(100).default(5),
-    freeDiskBytesMin: byteSize('1 GB', { min: '0 B', max: '100 TB' }),
-  })
-  .readonly()
-  .prefault({})
+const limits = section({
+  fileBytesMax: byteSize('100 GB', { min: '1 KB', max: '100 TB' }),
+  rowBytesMax: byteSize('64 KB', { min: '1 KB', max: '1 MB' }),
+  ratioMax: z.int().min(2).max(10_000).default(200),
+  chunkBytes: byteSize('64 MB', { min: '1 MB', max: '128 MB' }),
+  attemptsMax: z.int().min(1).max(100).default(5),
+  freeDiskBytesMin: byteSize('1 GB', { min: '0 B', max: '100 TB' }),
+})
 
-const rates = z
-  .strictObject({
-    /** Rate files of one company and day wait for each other so long, unless their done-file says so. */
-    quietMinutes: z.number().min(0).max(1_440).default(10),
-  })
-  .readonly()
-  .prefault({})
+const rates = section({
+  /** Rate files of one company and day wait for each other so long, unless their done-file says so. */
+  quietMinutes: z.number().min(0).max(1_440).default(10),
+})
 
-const termination = z
-  .strictObject({
-    /** Days behind the end of an account after which its data are erased. */
-    graceDays: z.int().min(0).max(36_500).default(30),
-  })
-  .readonly()
-  .prefault({})
+const termination = section({
+  /** Days behind the end of an account after which its data are erased. */
+  graceDays: z.int().min(0).max(36_500).default(30),
+})
 
 const days = z.int().min(1).max(36_500)
-const retention = z
-  .strictObject({
-    archiveDays: days.default(400),
-    stagingDays: days.default(1),
-    rejectsDays: days.default(400),
-    /** Runs of each billing period whose bills are kept, the latest among them. */
-    billRuns: z.int().min(1).max(1_000).default(3),
-  })
-  .readonly()
-  .prefault({})
+const retention = section({
+  archiveDays: days.default(400),
+  stagingDays: days.default(1),
+  rejectsDays: days.default(400),
+  /** Runs of each billing period whose bills are kept, the latest among them. */
+  billRuns: z.int().min(1).max(1_000).default(3),
+})
 
 const profile = z
   .strictObject({

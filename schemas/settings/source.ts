@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { strict } from '../strict.js'
 import { secretReference } from './secret.js'
 import { serverUrl } from './server-url.js'
 
@@ -28,13 +29,11 @@ const shared = (usual: { readonly pollSeconds: number; readonly receipts: boolea
   receipts: z.boolean().default(usual.receipts),
 })
 
-const folder = z
-  .strictObject({
-    kind: z.literal('folder'),
-    path: z.string().min(1, 'name a folder'),
-    ...shared({ pollSeconds: 5, receipts: false }),
-  })
-  .readonly()
+const folder = strict({
+  kind: z.literal('folder'),
+  path: z.string().min(1, 'name a folder'),
+  ...shared({ pollSeconds: 5, receipts: false }),
+})
 
 const away = { pollSeconds: 60, receipts: true } as const
 const host = z.string().regex(/^[A-Za-z0-9.:_-]{1,253}$/, 'use a host name or an address')
@@ -75,22 +74,20 @@ const sftp = z
   })
   .readonly()
 
-const ftp = z
-  .strictObject({
-    kind: z.literal('ftp'),
-    host,
-    port: port(21),
-    user,
-    password: secretReference,
-    /** explicit: AUTH TLS; implicit: TLS from the first byte; off: everything in the clear. */
-    tls: z.enum(['explicit', 'implicit', 'off']).default('explicit'),
-    /** Authorities that the server's certificate may come from; without it, those Node knows. */
-    caFile: z.string().min(1).optional(),
-    path: remotePath,
-    timeoutMs,
-    ...shared(away),
-  })
-  .readonly()
+const ftp = strict({
+  kind: z.literal('ftp'),
+  host,
+  port: port(21),
+  user,
+  password: secretReference,
+  /** explicit: AUTH TLS; implicit: TLS from the first byte; off: everything in the clear. */
+  tls: z.enum(['explicit', 'implicit', 'off']).default('explicit'),
+  /** Authorities that the server's certificate may come from; without it, those Node knows. */
+  caFile: z.string().min(1).optional(),
+  path: remotePath,
+  timeoutMs,
+  ...shared(away),
+})
 
 const bucket = z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'use the name of a bucket')
 

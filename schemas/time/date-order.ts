@@ -48,11 +48,6 @@ function spell(evidence: readonly Evidence[]): string {
   return evidence.map(({ words }) => words).join('; ')
 }
 
-/** The date with slashes that a timestamp starts with, if the calendar has it in either order. */
-export function slashDateOf(text: string): string | undefined {
-  return readDates([text])[0]?.text
-}
-
 function readDates(texts: Iterable<string>): readonly SlashDate[] {
   const found = new Map<string, SlashDate>()
   for (const text of texts) {

@@ -1,42 +1,54 @@
 import type { DateOrder } from './timestamp.js'
-import { detectFormat, isDayFormat, parseTimeStamp, type TimeStampFormat } from './timestamp.js'
+import { detectFormat, isDayFormat, parseTimestamp, type TimestampFormat } from './timestamp.js'
 import { daySeconds, toDay, type Wall, wallSeconds, type Zone } from './zone.js'
 
 /** How the timestamps of a file are to be read (decisions 13 to 15). */
-export interface StampRules {
+export interface TimestampRules {
   readonly zone: Zone
   readonly dateOrder: DateOrder
   /** The one format of the file; undefined takes any. */
-  readonly format: TimeStampFormat | undefined
+  readonly format: TimestampFormat | undefined
   /** `wall`: the clock on the wall; `standard`: standard time all year. */
   readonly clock: 'wall' | 'standard'
-  /** Whether a stamp says when its interval starts or when it ends. */
+  /** Whether a timestamp says when its interval starts or when it ends. */
   readonly stamp: 'start' | 'end'
-  /** Interval length, seconds; 86400 for local days. Matters for stamps at the end. */
+  /** Interval length, seconds; 86400 for local days. Matters for timestamps at the end. */
   readonly seconds: number
+  /** The last instant at which an interval may start, epoch seconds; undefined allows any. */
+  readonly startsMax?: number | undefined
 }
 
 /** Why a timestamp says nothing. */
-export type StampFault = 'EMPTY' | 'NOT_A_TIME' | 'TIME_FORMAT' | 'NONEXISTENT_TIME'
+export type TimestampFault =
+  | 'EMPTY'
+  | 'NOT_A_TIME'
+  | 'TIME_FORMAT'
+  | 'NONEXISTENT_TIME'
+  | 'FUTURE_TIME'
 
-/** What a timestamp of a file means: see `readStamp`. */
-export type StampReader = (text: string) => readonly number[] | StampFault
+/** What a timestamp of a file means: see `readTimestamp`. */
+export type TimestampReader = (text: string) => readonly number[] | TimestampFault
 
 /**
  * The instants at which the interval of a timestamp may start, epoch seconds: one, or in the hour
  * that the clock repeats two, daylight time first; else why there is none.
  */
-export function readStamp(text: string, rules: StampRules): readonly number[] | StampFault {
+export function readTimestamp(
+  text: string,
+  rules: TimestampRules,
+): readonly number[] | TimestampFault {
   if (text === '') return 'EMPTY'
   const format = detectFormat(text)
-  const parsed = format && parseTimeStamp(text, format, rules.dateOrder)
+  const parsed = format && parseTimestamp(text, format, rules.dateOrder)
   if (format === undefined || parsed === undefined) return 'NOT_A_TIME'
   if (rules.format !== undefined && rules.format !== format) return 'TIME_FORMAT'
   const starts = isDayFormat(format)
     ? dayStarts(toDay(parsed.wall), rules.zone)
     : instantsOf(parsed, rules).map((instant) => startOf(instant, rules))
   if (starts.length === 0) return 'NONEXISTENT_TIME'
-  return starts.every((start) => isStorable(start, rules.zone)) ? starts : 'NOT_A_TIME'
+  if (!starts.every((start) => isStorable(start, rules.zone))) return 'NOT_A_TIME'
+  const { startsMax = Number.POSITIVE_INFINITY } = rules
+  return starts.some((start) => start <= startsMax) ? starts : 'FUTURE_TIME'
 }
 
 /** The store holds neither instants nor local days before 1970. */
@@ -51,7 +63,7 @@ function dayStarts(day: string, zone: Zone): readonly number[] {
 
 function instantsOf(
   parsed: { readonly wall: Wall; readonly offsetSeconds?: number },
-  rules: StampRules,
+  rules: TimestampRules,
 ): readonly number[] {
   const { wall, offsetSeconds } = parsed
   if (offsetSeconds !== undefined) return [wallSeconds(wall) - offsetSeconds]
@@ -61,8 +73,8 @@ function instantsOf(
   return rules.zone.toInstants(wall)
 }
 
-/** The stamp becomes an instant first, the interval is taken off then. */
-function startOf(instant: number, { stamp, seconds, zone }: StampRules): number {
+/** The timestamp becomes an instant first; then the interval is subtracted. */
+function startOf(instant: number, { stamp, seconds, zone }: TimestampRules): number {
   return stamp === 'start' ? instant : intervalStart(instant, seconds, zone)
 }
 

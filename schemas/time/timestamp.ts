@@ -14,7 +14,7 @@ const offset = String.raw`(?:Z|(?<sign>[+-])(?<offsetHour>\d\d):?(?<offsetMinute
  * The shapes of a timestamp in a usage file, one blank between its parts; no text has two of them.
  * Month and day are in the order of the file where the shape has slashes.
  */
-export const timeStampFormats = {
+export const timestampFormats = {
   slashDate: pattern(slashDate),
   slashMinutes: pattern(`${slashDate} ${clock}`),
   slashSeconds: pattern(`${slashDate} ${clock}${seconds}`),
@@ -25,10 +25,10 @@ export const timeStampFormats = {
   isoOffset: pattern(`${isoDate}${isoClock}(?:${seconds})?${offset}`),
 } as const satisfies Record<string, RegExp>
 
-export type TimeStampFormat = keyof typeof timeStampFormats
+export type TimestampFormat = keyof typeof timestampFormats
 
 /** The formats as a person would write them; M/D means either order. */
-export const timeStampNames = {
+export const timestampNames = {
   slashDate: 'M/D/YYYY',
   slashMinutes: 'M/D/YYYY H:MM',
   slashSeconds: 'M/D/YYYY H:MM:SS',
@@ -37,22 +37,22 @@ export const timeStampNames = {
   isoMinutes: 'YYYY-MM-DD HH:MM',
   isoSeconds: 'YYYY-MM-DD HH:MM:SS',
   isoOffset: 'YYYY-MM-DD HH:MM:SS with offset',
-} as const satisfies Record<TimeStampFormat, string>
+} as const satisfies Record<TimestampFormat, string>
 
-export const timeStampFormatNames = Object.keys(timeStampFormats) as TimeStampFormat[]
+export const timestampFormatNames = Object.keys(timestampFormats) as TimestampFormat[]
 
 /** Whether a format has no time of day, so that its timestamps are whole local days. */
-export function isDayFormat(format: TimeStampFormat): boolean {
+export function isDayFormat(format: TimestampFormat): boolean {
   return format === 'slashDate' || format === 'isoDate'
 }
 
 /** The format that has the shape of `text`, whether or not the calendar knows the date. */
-export function detectFormat(text: string): TimeStampFormat | undefined {
-  return timeStampFormatNames.find((name) => timeStampFormats[name].test(text))
+export function detectFormat(text: string): TimestampFormat | undefined {
+  return timestampFormatNames.find((name) => timestampFormats[name].test(text))
 }
 
 /** A parsed timestamp, with its seconds east of Greenwich where it has an offset. */
-export interface TimeStamp {
+export interface Timestamp {
   readonly wall: Wall
   readonly offsetSeconds?: number
 }
@@ -61,12 +61,12 @@ export interface TimeStamp {
  * Reads `text` in a known format, or gives undefined where the shape, the calendar date, the year
  * (1970 to 2105) or the time of day (0:00:00 to 23:59:59) is wrong. A day is its midnight.
  */
-export function parseTimeStamp(
+export function parseTimestamp(
   text: string,
-  format: TimeStampFormat,
+  format: TimestampFormat,
   dateOrder: DateOrder,
-): TimeStamp | undefined {
-  const groups = timeStampFormats[format].exec(text)?.groups
+): Timestamp | undefined {
+  const groups = timestampFormats[format].exec(text)?.groups
   if (groups === undefined) return undefined
   const monthFirst = dateOrder === 'MDY'
   const wall = {

@@ -10,15 +10,13 @@ import type { OfficeServer } from '../../infra/demo/back-office/server.js'
 import { type Certificates, demoCertificates } from '../../infra/demo/certificates.js'
 import { createRedis } from '../../infra/redis/start.js'
 import { onFreePort } from '../../infra/stack/port.js'
-import {
-  createGatewayProcess,
-  type GatewayDetail,
-} from '../../infra/stack/processes/gateway-process.js'
+import { createGatewayProcess, type GatewayDetail } from '../../infra/stack/processes/programs.js'
 import { createQueues, type Queues } from '../../pipeline/queues/bullmq.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { parseProfile } from '../../schemas/settings/profile.js'
 import { migratedStore } from '../pipeline/customers/registering.js'
 import { createFolder } from '../rig/folder.js'
+import { createRevoker } from './identity/revoker.js'
 
 // The limit of the header is read when the native module is loaded.
 process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = '32768'
@@ -39,6 +37,8 @@ export interface Rig {
   readonly entries: object[]
   readonly failures: unknown[]
   token(clientId: string, more?: object): Promise<string>
+  /** A token of a customer that the identity provider has revoked: a failed attempt. */
+  revoked(clientId: string): string
   ask(path: string, token?: string): Promise<Asked>
   /** Starts another gateway on the same store, in a process of its own; its address. */
   another(): Promise<string>
@@ -78,6 +78,7 @@ export function serverFiles({ certFile, keyFile, caFile }: Certificates) {
 /** A gateway over the real store, Redis and a simulated utility, all gone with the test. */
 export async function createRig(t: Test, options: RigOptions = {}): Promise<Rig> {
   const idp = await createDemoIdp(0)
+  const revoker = await createRevoker()
   const cis = await createDemoCis({ port: 0, ...people })
   const ami = await createDemoAmi({ port: 0, ...people })
   const certificates = demoCertificates(createFolder(t))
@@ -92,16 +93,23 @@ export async function createRig(t: Test, options: RigOptions = {}): Promise<Rig>
     gateway: {
       listen: { port: 0 },
       operations: { port: 0 },
+      attempts: 'own',
       mutual: { port: 0, tls: serverFiles(certificates) },
       ...options.gateway,
     },
     ami: { kind: 'rest', url: ami.url, timeoutMs: 1_000 },
     bind: { users: [{ name: 'platform', passwordHash }] },
     identity: {
-      kind: 'oidc',
-      claim: 'sub',
-      issuers: [{ issuer: idp.url, audience: 'tieline' }],
-      ...options.identity,
+      kind: 'several',
+      providers: [
+        {
+          kind: 'oidc',
+          claim: 'sub',
+          issuers: [{ issuer: idp.url, audience: 'tieline' }],
+          ...options.identity,
+        },
+        revoker.settings,
+      ],
     },
     cis: { kind: 'rest', url: cis.url, ...options.cis },
     ...options.profile,
@@ -126,7 +134,7 @@ export async function createRig(t: Test, options: RigOptions = {}): Promise<Rig>
     await Promise.all(others.map((close) => close()))
     await gateway.close()
     await queues.close()
-    await Promise.all([idp.close(), cis.close(), ami.close(), redis.close()])
+    await Promise.all([idp.close(), revoker.close(), cis.close(), ami.close(), redis.close()])
   })
   const url = gateway.listeners[0]?.address ?? ''
   return {
@@ -144,6 +152,7 @@ export async function createRig(t: Test, options: RigOptions = {}): Promise<Rig>
       const { access_token } = await post(`${idp.url}/token`, { clientId, ...more })
       return String(access_token)
     },
+    revoked: revoker.token,
     another: async () => {
       const logsPath = createFolder(t)
       const child = await createGatewayProcess({

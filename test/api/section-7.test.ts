@@ -21,13 +21,16 @@ async function askAll(rig: Rig, path: 'login' | 'customer', victim: string) {
   const { active, unknown, locked, closed } = people
   const ask = async (clientId: string, more?: object) =>
     shown(await rig.ask(path, await rig.token(clientId, more)))
-  const failed = () => ask(victim, { audience: 'another service' })
+  const failed = async () => shown(await rig.ask(path, rig.revoked(victim)))
+  const elsewhere = () => ask(victim, { audience: 'another service' })
   const answers = {
     'a customer': await ask(active),
     'no token': shown(await rig.ask(path)),
     'a forged token': shown(await rig.ask(path, `${await rig.token(active)}A`)),
     'an expired token': await ask(active, { seconds: -600 }),
     'no account': await ask(unknown),
+    'for another service': [await elsewhere(), await elsewhere(), await elsewhere()].join(),
+    'still a customer': await ask(victim),
     'first failure': await failed(),
     'second failure': await failed(),
     'third failure': await failed(),
@@ -72,12 +75,14 @@ async function loseProvider(rig: Rig) {
 
 const settings = { cis: { statusSeconds: 0 }, identity: { unknownKeySeconds: 1 } }
 
-const byTable = {
+const byTable = (victim: string) => ({
+  'still a customer': `200 ${victim}`,
   'a customer': '200 7000000001',
   'no token': '401 {"errorCode":1}',
   'a forged token': '401 {"errorCode":1}',
   'an expired token': '401 {"errorCode":1}',
   'no account': '401 {"errorCode":1}',
+  'for another service': '401 {"errorCode":1},401 {"errorCode":1},401 {"errorCode":1}',
   'first failure': '401 {"errorCode":2}',
   'second failure': '401 {"errorCode":3}',
   'third failure': '401 {"errorCode":4}',
@@ -85,12 +90,12 @@ const byTable = {
   'locked by the CIS': '401 {"errorCode":4}',
   closed: '401 {"errorCode":86}',
   outage: '503',
-}
+})
 
 t.test('errorStyle table answers every failure with its code', async (t) => {
   const rig = await createRig(t, settings)
-  t.same(await askAll(rig, 'login', '7000000002'), byTable)
-  t.same(await askAll(rig, 'customer', '7000000003'), byTable)
+  t.same(await askAll(rig, 'login', '7000000002'), byTable('7000000002'))
+  t.same(await askAll(rig, 'customer', '7000000003'), byTable('7000000003'))
   t.same(await bindAll(rig), {
     'a hub': '200 success',
     'wrong credentials': '401 {"errorCode":1}',
@@ -104,7 +109,7 @@ t.test('errorStyle table answers every failure with its code', async (t) => {
 t.test('errorStyle status answers customer and bind with the status alone', async (t) => {
   const profile = { errorStyle: 'status', login: { unknown: 404 } }
   const rig = await createRig(t, { ...settings, profile })
-  const login = { ...byTable, 'no account': '404 {"errorCode":1}' }
+  const login = { ...byTable('7000000002'), 'no account': '404 {"errorCode":1}' }
   t.same(await askAll(rig, 'login', '7000000002'), login, 'login keeps its code')
   t.same(await askAll(rig, 'customer', '7000000003'), {
     'a customer': '200 7000000001',
@@ -112,6 +117,8 @@ t.test('errorStyle status answers customer and bind with the status alone', asyn
     'a forged token': '401',
     'an expired token': '401',
     'no account': '404',
+    'for another service': '401,401,401',
+    'still a customer': '200 7000000003',
     'first failure': '401',
     'second failure': '401',
     'third failure': '403',

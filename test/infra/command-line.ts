@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { numberedMeters } from '../../infra/demo/customers.js'
 import { packageRoot } from '../../infra/package-root.js'
 import { demoProfilePath, readProfile } from '../../infra/stack/profile-file.js'
 import { placeReadyMade } from '../rig/ready-made.js'
@@ -31,6 +32,34 @@ export async function createHome(folder: string): Promise<string> {
   const home = join(folder, 'data')
   await placeReadyMade(join(home, 'clickhouse'), readProfile(demoProfilePath))
   return home
+}
+
+/** Starts `tieline` and waits until it has printed a text; what it has printed so far. */
+export async function startUntil(text: string, ...args: readonly string[]) {
+  const child = startTieline(...args)
+  let seen = ''
+  child.stdout?.setEncoding('utf8').on('data', (piece: string) => {
+    seen += piece
+  })
+  while (!seen.includes(text)) await once(child.stdout as NodeJS.ReadableStream, 'data')
+  return { child, seen }
+}
+
+/** Ends it as Ctrl-C does; its exit code. */
+export async function interrupt(child: ChildProcess): Promise<number | null> {
+  child.kill('SIGINT')
+  const [code] = (await once(child, 'exit')) as [number | null]
+  return code
+}
+
+/** 960 reads of ten meters. */
+export const oneDay = {
+  meters: numberedMeters(10),
+  seed: 3,
+  firstDay: '2025-07-01',
+  days: 1,
+  intervalSeconds: 900,
+  zone: 'America/Detroit',
 }
 
 /** Starts `tieline` and returns at once. */

@@ -4,8 +4,20 @@ import { packageRoot } from '../../infra/package-root.js'
 
 const root = packageRoot(import.meta.url)
 const secondsPath = join(root, '.tap', 'test-seconds.json')
-/** Without the times of an earlier run these come first: a long file at the end runs alone. */
-const longFiles = ['13-bills-match', '02-real-meters', 'agreement', '13-operations-watch', 'login']
+/** Without the times of an earlier run these come first, the longest ahead: at the end it runs alone. */
+const longFiles = [
+  ...['chaos', '13-bills-match', 'operations-watch', 'when-due', 'demo.test', 'clocks-change'],
+  ...[
+    'agreement',
+    'stack.test',
+    'registrations',
+    'odd.test',
+    'bad-world',
+    'load.test',
+    'gateway.test',
+  ],
+  ...['compare', 'up.test', 'doctor', 'whose-read', 'bills/run', 'migrate', 'bind.test', 'queries'],
+]
 
 /** All compiled test files, as paths from the root. */
 export function testFiles(): readonly string[] {
@@ -18,6 +30,15 @@ export function testFiles(): readonly string[] {
 /** Whether a test needs no server: nothing that it imports can start a process. */
 export function isUnit(file: string): boolean {
   return !importsOf(file).has('node:child_process')
+}
+
+/**
+ * Whether a test needs its process for itself: it sets a variable that modules read when they are
+ * loaded, or has a folder or an end for all of its tests.
+ */
+export function needsProcess(file: string): boolean {
+  const text = readFileSync(join(root, file), 'utf8')
+  return /^(process\.env\[.*\] = |t\.teardown|(const|await) .*(\(t[,)]|\bt\.testdir))/m.test(text)
 }
 
 /** Whether a test takes a sample of what it could try. */
@@ -53,7 +74,10 @@ function directImports(file: string): readonly string[] {
 /** The files that took longest in the run before come first, so that none is left alone at the end. */
 export function longestFirst(files: readonly string[]): readonly string[] {
   const seconds = readSeconds()
-  const guess = (file: string) => (longFiles.some((name) => file.includes(name)) ? 60 : 1)
+  const guess = (file: string) => {
+    const at = longFiles.findIndex((name) => file.includes(name))
+    return at < 0 ? 1 : 60 - at
+  }
   const of = (file: string) => seconds[file] ?? guess(file)
   return [...files].sort((a, b) => of(b) - of(a))
 }

@@ -36,6 +36,46 @@ t.test('a run is one line for each file, and all that a failing one says', async
   t.same(reader.seconds(), { 'dist/test/a.test.js': 0.064, 'dist/test/b.test.js': 1.2 })
 })
 
+const several = `# Subtest: unit-1
+    # file dist/test/a.test.js
+    ok 1 - one # time=30ms
+    # file dist/test/b.test.js
+    # Subtest: two
+        not ok 1 - wrong
+        1..1
+    not ok 2 - two # time=20ms
+    # file dist/test/c.test.js
+    ok 3 - three # time=1.5s
+    1..3
+not ok 1 - unit-1 # time=1600ms
+# { total: 3, pass: 2, fail: 1 }
+`
+
+t.test('of several files in one process each has its line, and its failures', async (t) => {
+  const lines: string[] = []
+  const reader = createReader((line) => lines.push(line))
+  for (const line of several.split('\n')) reader.read(line)
+  t.same(lines, [
+    '✓ dist/test/a.test.js  0.0 s',
+    '✗ dist/test/b.test.js  0.0 s',
+    '          not ok 1 - wrong',
+    '      not ok 2 - two # time=20ms',
+    '✓ dist/test/c.test.js  1.5 s',
+  ])
+  t.same(reader.counts(), { passed: 2, failed: 1, skipped: 0 })
+})
+
+t.test('a process of several files that ends badly fails in the last of them', async (t) => {
+  const lines: string[] = []
+  const reader = createReader((line) => lines.push(line))
+  const died = `    # file dist/test/a.test.js
+    ok 1 - one # time=30ms
+    # file dist/test/b.test.js
+not ok 1 - unit-1 # time=1600ms`
+  for (const line of died.split('\n')) reader.read(line)
+  t.same(lines, ['✓ dist/test/a.test.js  0.0 s', '✗ dist/test/b.test.js  0.0 s'])
+})
+
 t.test('a run without a count has no counts', async (t) => {
   const reader = createReader(() => undefined)
   reader.read('Bail out!')

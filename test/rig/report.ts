@@ -20,25 +20,60 @@ export function createReader(print: (line: string) => void): {
   const times: Record<string, number> = {}
   let kept: string[] = []
   let counts: Counts = { passed: 0, failed: 0, skipped: 0 }
+  /** The file of a process with several that is being read. */
+  let open: FileResult | undefined
+  let someFailed = false
+  const finish = ({ name, seconds, failed }: FileResult) => {
+    times[name] = Math.round(seconds * 1_000) / 1_000
+    print(`${failed ? '✗' : '✓'} ${name}  ${seconds.toFixed(1)} s`)
+    if (failed) for (const one of kept) print(`  ${one}`)
+    kept = []
+    open = undefined
+  }
   return {
     read: (line) => {
-      const total = /^# \{ total: \d+.*\}$/.test(line)
-      if (total) counts = parseCounts(line)
-      const file = /^(not )?ok \d+ - (\S+)(?:.*time=([\d.]+)(m?s))?/.exec(line)
-      if (file === null) {
+      if (/^# \{ total: \d+.*\}$/.test(line)) counts = parseCounts(line)
+      const name = /^ {4}# file (\S+)$/.exec(line)?.[1]
+      const ended = parseResult(line)
+      if (name !== undefined) {
+        if (open !== undefined) finish(open)
+        open = { name, seconds: 0, failed: false }
+      } else if (ended !== undefined) {
+        if (open === undefined) finish(ended)
+        // A process that ended badly without a failed test failed in its last file.
+        else finish({ ...open, failed: open.failed || (ended.failed && !someFailed) })
+        someFailed = false
+      } else {
+        const one = open && parseResult(line.replace(/^ {4}/, ''))
+        if (open && one) {
+          open = {
+            ...open,
+            seconds: open.seconds + one.seconds,
+            failed: open.failed || one.failed,
+          }
+          someFailed ||= one.failed
+        }
         if (kept.length < linesMax && isTelling(line)) kept.push(line)
-        return
       }
-      const [, failed, name = '', time, unit] = file
-      const seconds = Number(time ?? 0) / (unit === 'ms' ? 1_000 : 1)
-      times[name] = Math.round(seconds * 1_000) / 1_000
-      print(`${failed ? '✗' : '✓'} ${name}  ${seconds.toFixed(1)} s`)
-      if (failed) for (const one of kept) print(`  ${one}`)
-      kept = []
     },
     counts: () => counts,
     seconds: () => times,
   }
+}
+
+interface FileResult {
+  readonly name: string
+  readonly seconds: number
+  readonly failed: boolean
+}
+
+/** A file, or a test of one, that has ended. */
+function parseResult(line: string): FileResult | undefined {
+  const found = /^(not )?ok \d+ - (\S+)(?:.*time=([\d.]+)(m?s))?/.exec(line)
+  if (found === null) return undefined
+  const [, failed, name = '', time, unit] = found
+  const seconds = Number(time ?? 0) / (unit === 'ms' ? 1_000 : 1)
+  return { name, seconds, failed: failed !== undefined }
 }
 
 /** Everything inside a file but what went well, plans and blank lines. */

@@ -1,21 +1,34 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { isUnit } from './files.js'
+import { isUnit, needsProcess } from './files.js'
 
 const timeoutSeconds = 900
 const guard = fileURLToPath(new URL('no-processes.js', import.meta.url))
+const unitProcess = fileURLToPath(new URL('unit-process.js', import.meta.url))
 
 /**
- * Runs test files in processes of their own and writes the TAP of all of them. `tap`'s own command
- * loads hooks into each process, which costs more than most files; compiled files need none.
+ * Runs test files and writes the TAP of all of them: unit tests in a few processes, others in
+ * processes of their own. `tap`'s own command loads hooks into each process, which costs more than
+ * most files; compiled files need none.
  */
 t.setTimeout(0)
-t.jobs = availableParallelism() + 1
-for (const file of process.argv.slice(2)) {
-  const guarded = isUnit(file) ? [`--import=${guard}`] : []
-  t.spawn(process.execPath, ['--enable-source-maps', ...guarded, file], {
-    name: file,
+// Many files wait for most of their time: for polls, browsers and processes that start.
+t.jobs = availableParallelism() + 2
+const files = process.argv.slice(2)
+const together = files.filter((file) => isUnit(file) && !needsProcess(file))
+for (const file of files.filter((one) => !together.includes(one))) {
+  run(file, [...(isUnit(file) ? [`--import=${guard}`] : []), file])
+}
+for (let at = 0; at < t.jobs; at++) {
+  const group = together.filter((_, index) => index % t.jobs === at)
+  const name = `unit-${at + 1}`
+  if (group.length > 0) run(name, [`--import=${guard}`, unitProcess, name, ...group])
+}
+
+function run(name: string, args: readonly string[]): void {
+  t.spawn(process.execPath, ['--enable-source-maps', ...args], {
+    name,
     buffered: true,
     timeout: timeoutSeconds * 1_000,
     env: { ...process.env, TAP_TIMEOUT: String(timeoutSeconds) },

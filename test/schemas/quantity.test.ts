@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { formatQuantity, parseQuantity, parseTotal } from '../../schemas/quantity.js'
 import { sampled } from './sampled.js'
 
-const grammar = /^-?(\d+(\.\d*)?|\.\d+)$/
+const grammar = /^-?(\d+(\.\d+)?|\.\d+)$/
 
 /** All texts of up to `length` characters over the characters that matter. */
 function* texts(length: number): Generator<string> {
@@ -53,7 +53,6 @@ test('digits beyond the sixth decimal are rounded half to even and said to be lo
     ['0.9999995', 1_000_000n, true],
     ['26.125', 26_125_000n, false],
     ['.5', 500_000n, false],
-    ['5.', 5_000_000n, false],
     ['-0', 0n, false],
   ]
   for (const [text, micros, rounded] of rows) t.same(parseQuantity(text), { micros, rounded }, text)

@@ -12,6 +12,7 @@ import {
 import { sampled } from './sampled.js'
 
 const zone = createZone('America/Detroit')
+const at = (text: string): number => Date.parse(text) / 1_000
 const electric: UsageRules = {
   commodity: 'Electric',
   zone,
@@ -23,10 +24,13 @@ const electric: UsageRules = {
   negative: { Electric: true, Gas: false },
   quantityMax: 999_999_999,
 }
-const gas: UsageRules = { ...electric, commodity: 'Gas' }
+const gas: UsageRules = {
+  ...electric,
+  commodity: 'Gas',
+  startsMax: at('2018-02-01T12:00Z'),
+}
 const columns = ['AccountNumber', 'ExternalSiteID', 'MeterID', 'TimeStamp', 'TotalUnit'] as const
 const good = ['4001', 'S1', 'M1', '1/4/2017', '1.5']
-const at = (text: string): number => Date.parse(text) / 1_000
 
 type Trial = readonly [text: string, code: RejectCode | undefined]
 const identifiers: readonly Trial[] = [
@@ -38,6 +42,14 @@ const identifiers: readonly Trial[] = [
   ['x'.repeat(65), 'TOO_LONG'],
   ['9.1002E+11', 'SPREADSHEET_NUMBER'],
   ['9E+11', 'SPREADSHEET_NUMBER'],
+  ['A-1+2=3@', undefined],
+  ['=1+2', 'FORMULA'],
+  ['+1', 'FORMULA'],
+  [' -1', 'FORMULA'],
+  ['@A', 'FORMULA'],
+  ['A\rB', 'CONTROL_CHARACTER'],
+  ['A\u0085', 'CONTROL_CHARACTER'],
+  ['\ufeffA', 'CONTROL_CHARACTER'],
 ]
 const times: readonly Trial[] = [
   ['1/4/2017', undefined],
@@ -51,6 +63,9 @@ const times: readonly Trial[] = [
   ['1970-01-01T00:00Z', 'NOT_A_TIME'],
   ['1970-01-01T04:59Z', 'NOT_A_TIME'],
   ['1970-01-01T05:00Z', undefined],
+  ['2018-02-01T12:00Z', undefined],
+  ['2018-02-01T12:00:01Z', 'FUTURE_TIME'],
+  ['2/2/2036', 'FUTURE_TIME'],
 ]
 const amounts: readonly Trial[] = [
   ['1.5', undefined],
@@ -59,6 +74,9 @@ const amounts: readonly Trial[] = [
   ['999999999', undefined],
   ['\t', 'EMPTY'],
   ['1e3', 'NOT_A_NUMBER'],
+  ['0.', 'NOT_A_NUMBER'],
+  ['-5.', 'NOT_A_NUMBER'],
+  ['.', 'NOT_A_NUMBER'],
   ['1,5', 'NOT_A_NUMBER'],
   ['-0.5', 'NEGATIVE'],
   ['-9999999999999', 'NEGATIVE'],
@@ -81,7 +99,7 @@ test('the first wrong column from the left decides, whatever the others hold', a
             if (found !== (first < 0 ? '' : `${columns[first]} ${codes[first]}`)) wrong.push(found)
             rows += 1
           }
-  t.equal(rows, 8 ** 3 * 11 * 11)
+  t.equal(rows, identifiers.length ** 3 * times.length * amounts.length)
   t.same(wrong, [])
 })
 
@@ -134,13 +152,13 @@ test('a stamp is local time, two instants in the repeated hour, or as its offset
     ['2017-03-12T02:30Z', '2017-03-12T02:30Z'],
   ]
   for (const [text, ...instants] of rows)
-    t.match(judgeUsageRow(good.with(3, text), gas), { starts: instants.map(at) }, text)
-  const dayFirst = judgeUsageRow(good.with(3, '1/4/2017'), { ...gas, dateOrder: 'DMY' })
+    t.match(judgeUsageRow(good.with(3, text), electric), { starts: instants.map(at) }, text)
+  const dayFirst = judgeUsageRow(good.with(3, '1/4/2017'), { ...electric, dateOrder: 'DMY' })
   t.match(dayFirst, { starts: [at('2017-04-01T04:00Z')] })
 })
 
 test('a day exists where its midnight is skipped, and not where all of it is', async (t) => {
-  const havana = { ...gas, zone: createZone('America/Havana') }
+  const havana = { ...electric, zone: createZone('America/Havana') }
   const day = judgeUsageRow(good.with(3, '3/12/2023'), havana)
   t.match(day, { starts: [at('2023-03-12T05:00Z')] })
   const apia = { ...gas, zone: createZone('Pacific/Apia') }

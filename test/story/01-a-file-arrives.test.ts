@@ -14,10 +14,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { balance } from '../../schemas/receipt.js'
-import { createStory, header, until } from './rig/stack.js'
+import { header, openStory, until } from './rig/stack.js'
 
-const story = await createStory()
-t.teardown(story.close)
+const story = await openStory(t)
 
 const rows = (day: number) => [
   `910020000001,5113000001,E-1,3/${day}/2024 0:00,1.25`,

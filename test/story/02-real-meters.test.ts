@@ -18,9 +18,9 @@ import { register } from '../../pipeline/customers/registrations.js'
 import { formatQuantity, parseQuantity } from '../../schemas/quantity.js'
 import { balance } from '../../schemas/receipt.js'
 import { createZone } from '../../schemas/time/zone.js'
-import { customerAt } from '../pipeline/customers/registering.js'
+import { customerAt, registeringAt } from '../pipeline/customers/registering.js'
 import { sample } from '../rig/sample.js'
-import { createStory, storyProfile } from './rig/stack.js'
+import { openStory, storyProfile } from './rig/stack.js'
 import { writeStandIns } from './rig/stand-in-meters.js'
 
 const names = { Electric: 'ILPC_08022018_Electric.csv', Gas: 'ILPC_08022018_Gas.csv' } as const
@@ -55,8 +55,7 @@ const last = new Map(electric.map((row, index) => [`${row.meter} ${row.stamp}`, 
 const repeated = electric.filter((row, index) => last.get(`${row.meter} ${row.stamp}`) !== index)
 
 const zoned = { companyCodes: ['ILPC'], timeZone: 'America/Chicago' }
-const story = await createStory({ profile: zoned })
-t.teardown(story.close)
+const story = await openStory(t, { profile: zoned })
 
 t.test('all daily gas reads load, and their energy adds up to the file', async (t) => {
   const receipt = await story.load(join(folder, names.Gas))
@@ -119,20 +118,17 @@ t.test('every electric row is there, both rows of the repeated hour included', a
   t.same(found, { rows: count, quantity: total(electric), reads: count })
 })
 
-t.test(
-  'on 6 November 2016 both rows of 1:00 are at 06:00 and 07:00 UTC, in file order',
-  async (t) => {
-    const found = await story.reader.rows<{ at: string; quantity: string }>({
-      sql: `SELECT toString(starts_at) AS at, toString(quantity) AS quantity FROM usage
-      WHERE meter_id = '5532879' AND local_day = '2016-11-06' AND local_hour = 1 ORDER BY starts_at`,
-    })
-    const sent = electric.filter((row) => row.meter === '5532879' && row.stamp === '11/6/2016 1:00')
-    t.same(found, [
-      { at: '2016-11-06 06:00:00', quantity: formatQuantity(sent[0]?.micros ?? 0n) },
-      { at: '2016-11-06 07:00:00', quantity: formatQuantity(sent[1]?.micros ?? 0n) },
-    ])
-  },
-)
+t.test('on 6 November 2016 the rows of 1:00 are 06:00 and 07:00 UTC, in file order', async (t) => {
+  const found = await story.reader.rows<{ at: string; quantity: string }>({
+    sql: `SELECT toString(starts_at) AS at, toString(quantity) AS quantity FROM usage
+    WHERE meter_id = '5532879' AND local_day = '2016-11-06' AND local_hour = 1 ORDER BY starts_at`,
+  })
+  const sent = electric.filter((row) => row.meter === '5532879' && row.stamp === '11/6/2016 1:00')
+  t.same(found, [
+    { at: '2016-11-06 06:00:00', quantity: formatQuantity(sent[0]?.micros ?? 0n) },
+    { at: '2016-11-06 07:00:00', quantity: formatQuantity(sent[1]?.micros ?? 0n) },
+  ])
+})
 
 t.test('a day of a clock change expects 23 or 25 hours, every other day 24', async (t) => {
   const days = await story.reader.rows({
@@ -248,7 +244,7 @@ if (isReal) {
     )
     const cycles = [...sites.values()].map((at, index) => ({ ...at, cycleId: String(index + 1) }))
     await register(
-      { store: story.store, now: () => new Date() },
+      registeringAt(story.store),
       cycles.map(({ cycleId, ...at }) => {
         const isGas = at.meterId.startsWith('G')
         const gas = { meterType: 'Gas', unitOfMeasure: 'ccf' } as const

@@ -9,15 +9,14 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Receipt } from '../../schemas/receipt.js'
-import { createStory, until } from './rig/stack.js'
+import { openStory, until } from './rig/stack.js'
 
-const story = await createStory({
+const story = await openStory(t, {
   profile: {
     rates: { quietMinutes: 0.05 },
     fileNames: [{ like: '<Feed>-<YYYY>-<MM>-<DD>' }],
   },
 })
-t.teardown(story.close)
 
 const lines = (...rows: readonly string[]) => `${rows.join('\n')}\n`
 const cycles = (...rows: readonly string[]) => lines('BillingCycleID,StartDate,EndDate', ...rows)
@@ -86,29 +85,26 @@ const goodTou = tou(
 )
 const flat = lines('RateCode,Amount,RateStartDate,RateEndDate', 'FLAT,0.15,2026-01-01,')
 
-t.test(
-  'a hole from 19 to 23 on working days is refused and named, the whole set with it',
-  async (t) => {
-    const hole = tou(
-      'RES,Day,0.2,7,19,2026-01-01,,Weekday',
-      'RES,Night,0.1,23,7,2026-01-01,,Weekday',
-      'RES,Weekend,0.1,0,24,2026-01-01,,WeekendHoliday',
+t.test('a hole from 19 to 23 on working days is named, and its set refused', async (t) => {
+  const hole = tou(
+    'RES,Day,0.2,7,19,2026-01-01,,Weekday',
+    'RES,Night,0.1,23,7,2026-01-01,,Weekday',
+    'RES,Weekend,0.1,0,24,2026-01-01,,WeekendHoliday',
+  )
+  const receipts = await story.loadAll({
+    'DEMO_05012026_RateCodes.csv': goodCodes,
+    'DEMO_05012026_RateTou.csv': hole,
+    'DEMO_05012026_RateFlat.csv': flat,
+  })
+  t.same(statuses(receipts), ['quarantined', 'quarantined', 'quarantined'])
+  for (const { reason } of receipts) {
+    t.match(
+      reason,
+      /RateTou.csv line 2: RES Energy has no price on working days from 19:00 to 23:00/,
     )
-    const receipts = await story.loadAll({
-      'DEMO_05012026_RateCodes.csv': goodCodes,
-      'DEMO_05012026_RateTou.csv': hole,
-      'DEMO_05012026_RateFlat.csv': flat,
-    })
-    t.same(statuses(receipts), ['quarantined', 'quarantined', 'quarantined'])
-    for (const { reason } of receipts) {
-      t.match(
-        reason,
-        /RateTou.csv line 2: RES Energy has no price on working days from 19:00 to 23:00/,
-      )
-    }
-    t.same(await find('SELECT * FROM rate_code'), [])
-  },
-)
+  }
+  t.same(await find('SELECT * FROM rate_code'), [])
+})
 
 t.test('a rate row without its rate code names both files', async (t) => {
   const [, other] = await story.loadAll({
@@ -121,23 +117,20 @@ t.test('a rate row without its rate code names both files', async (t) => {
   )
 })
 
-t.test(
-  'the files of a set wait in the inbox for their done-file and are published as one',
-  async (t) => {
-    await story.send('DEMO_07012026_RateCodes.csv', goodCodes)
-    await story.send('DEMO_07012026_RateTou.csv', goodTou)
-    await story.send('DEMO_07012026_RateFlat.csv', flat)
-    await story.send('DEMO_07012026_Rates.done', '')
-    for (const name of ['RateCodes', 'RateTou', 'RateFlat']) {
-      t.match(await story.receiptOf(`DEMO_07012026_${name}.csv`), { status: 'published' }, name)
-    }
-    const [codeRow] = await find('SELECT toString(max(published_at)) AS at FROM rate_code')
-    const [touRow] = await find('SELECT toString(max(published_at)) AS at FROM rate_tou')
-    t.same(codeRow, touRow, 'at the same instant')
-    await until(() => !existsSync(join(story.home.inbox, 'DEMO_07012026_Rates.done')))
-    t.same(readdirSync(story.home.inbox), [], 'the done-file goes with them')
-  },
-)
+t.test('files of a set wait for their done-file and are published as one', async (t) => {
+  await story.send('DEMO_07012026_RateCodes.csv', goodCodes)
+  await story.send('DEMO_07012026_RateTou.csv', goodTou)
+  await story.send('DEMO_07012026_RateFlat.csv', flat)
+  await story.send('DEMO_07012026_Rates.done', '')
+  for (const name of ['RateCodes', 'RateTou', 'RateFlat']) {
+    t.match(await story.receiptOf(`DEMO_07012026_${name}.csv`), { status: 'published' }, name)
+  }
+  const [codeRow] = await find('SELECT toString(max(published_at)) AS at FROM rate_code')
+  const [touRow] = await find('SELECT toString(max(published_at)) AS at FROM rate_tou')
+  t.same(codeRow, touRow, 'at the same instant')
+  await until(() => !existsSync(join(story.home.inbox, 'DEMO_07012026_Rates.done')))
+  t.same(readdirSync(story.home.inbox), [], 'the done-file goes with them')
+})
 
 t.test('a vendor with other names has them known as one set, too', async (t) => {
   const names = ['RateCodes', 'RateTou', 'RateFlat'].map((feed) => `${feed}-2026-01-07.csv`)

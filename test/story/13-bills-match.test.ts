@@ -20,11 +20,11 @@ import { bill } from '../../pipeline/bills/run.js'
 import { register } from '../../pipeline/customers/registrations.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { createZone } from '../../schemas/time/zone.js'
-import { customerAt } from '../pipeline/customers/registering.js'
+import { customerAt, registeringAt } from '../pipeline/customers/registering.js'
 import { type Case, dayMs, type Found, meterOf, own, rateHeaders } from './rig/bill-case.js'
 import { cases, isThere } from './rig/published-bills.js'
 import { lookUntil, untilAtWork } from './rig/runs-watched.js'
-import { createStory, header, storyProfile, until } from './rig/stack.js'
+import { header, openStory, storyProfile, until } from './rig/stack.js'
 
 t.comment(isThere ? 'with the published bills' : 'without the published bills')
 
@@ -36,8 +36,7 @@ const options = {
     billing: { daysBackMax: 1 },
   },
 }
-const story = await createStory(options)
-t.teardown(story.close)
+const story = await openStory(t, options)
 
 const file = (...lines: readonly string[]) => `${lines.join('\n')}\n`
 /** The customer worked by hand once more, in a cycle of its own; its reads come otherwise. */
@@ -85,7 +84,7 @@ t.test('rates, cycles, customers and usage come as they come every day', async (
       `${feed} ${reason}`,
     )
   await register(
-    { store: story.store, now: () => new Date() },
+    registeringAt(story.store),
     [...cases, twin].map((one) => {
       const at = { clientId: one.rate, accountNumber: `A${one.rate}`, meterId: meterOf(one) }
       const customer = customerAt({ ...at, rateCode: one === twin ? own.rate : one.rate })
@@ -145,23 +144,20 @@ const rowsOf = (run: string) =>
     parameters: { run },
   })
 
-t.test(
-  'neither files nor their order change a bill, nor what is corrected and taken back',
-  async (t) => {
-    const before = await run(twin)
-    twin.check(await billsOf(twin))
-    const last = own.reads.at(-1) ?? ['', '']
-    const totals: string[] = []
-    for (const [at, quantity] of ['500', last[1]].entries()) {
-      const name = `DEMO_02022026_Electric_${at + 2}.csv`
-      await story.loadBytes(name, file(header, readOfTwin([last[0], quantity])))
-      const { run: id, total } = await run(twin)
-      totals.push(total)
-      if (at === 1) t.same(await rowsOf(id), await rowsOf(before.run), 'byte for byte')
-    }
-    t.same(totals, ['205.4', '105.56'])
-  },
-)
+t.test('neither files, their order nor a correction taken back change a bill', async (t) => {
+  const before = await run(twin)
+  twin.check(await billsOf(twin))
+  const last = own.reads.at(-1) ?? ['', '']
+  const totals: string[] = []
+  for (const [at, quantity] of ['500', last[1]].entries()) {
+    const name = `DEMO_02022026_Electric_${at + 2}.csv`
+    await story.loadBytes(name, file(header, readOfTwin([last[0], quantity])))
+    const { run: id, total } = await run(twin)
+    totals.push(total)
+    if (at === 1) t.same(await rowsOf(id), await rowsOf(before.run), 'byte for byte')
+  }
+  t.same(totals, ['205.4', '105.56'])
+})
 
 /** 20 kWh on each day; the correction of the last one adds 100 at 20 cents. */
 t.test('a correction changes the bill, and not what was known before it came', async (t) => {
@@ -245,46 +241,40 @@ t.test('a person compares the rates of a cycle, and asks what is in the views', 
   t.match(await compared(twin), [{ rate_code: 'OWN', total: '105.56' }])
 })
 
-t.test(
-  'status lists the bills of each cycle, and a cycle without a period for today',
-  async (t) => {
-    const printed: string[] = []
-    const context: Context = { ...commandContext, print: (text) => printed.push(text) }
-    const failing = { cycleId: own.rate, first: '2026-01-01', knownAt: 0 }
-    const failure = { failures: 2, code: 'STORE_REFUSED', detail: 'why', since: 0, retryAt: 60_000 }
-    await recordPeriod(story.store, failing, failure)
-    await status(context, { json: true })
-    await status(context, { json: false })
-    const bills: readonly object[] = JSON.parse(printed[0] ?? '').bills
-    const ownBills = bills.filter((one) => 'cycle' in one && one.cycle === own.rate)
-    const period = { first: '2026-01-01', last: '2026-01-31' }
-    const none = /no period of cycle OWN for today, and 1 meters have no bill: load a newer/
-    t.match(ownBills, [
-      { state: 'no period', code: 'NO_PERIOD', detail: none },
-      { ...period, state: 'failing', failures: 2, code: 'STORE_REFUSED', detail: 'why' },
-      { ...period, state: 'published', billed: '1', bills: '1' },
-    ])
-    t.match(printed[1], /\ncycle OWN: the schedule has no period/)
-  },
-)
+t.test('status lists the bills of each cycle, and cycles without a period for today', async (t) => {
+  const printed: string[] = []
+  const context: Context = { ...commandContext, print: (text) => printed.push(text) }
+  const failing = { cycleId: own.rate, first: '2026-01-01', knownAt: 0 }
+  const failure = { failures: 2, code: 'STORE_REFUSED', detail: 'why', since: 0, retryAt: 60_000 }
+  await recordPeriod(story.store, failing, failure)
+  await status(context, { json: true })
+  await status(context, { json: false })
+  const bills: readonly object[] = JSON.parse(printed[0] ?? '').bills
+  const ownBills = bills.filter((one) => 'cycle' in one && one.cycle === own.rate)
+  const period = { first: '2026-01-01', last: '2026-01-31' }
+  const none = /no period of cycle OWN for today, and 1 meters have no bill: load a newer/
+  t.match(ownBills, [
+    { state: 'no period', code: 'NO_PERIOD', detail: none },
+    { ...period, state: 'failing', failures: 2, code: 'STORE_REFUSED', detail: 'why' },
+    { ...period, state: 'published', billed: '1', bills: '1' },
+  ])
+  t.match(printed[1], /\ncycle OWN: the schedule has no period/)
+})
 
-t.test(
-  'what arrives for a period that has ended has it billed again and compared, whoever dies',
-  async (t) => {
-    const daysBack = Math.ceil((Date.now() - Date.parse('2026-01-31')) / dayMs) + 3
-    await story.restart({ billing: { quietMinutes: 0, daysBackMax: daysBack } })
-    const correction = `A${own.rate},S,${meterOf(own)},1/31/2026,220`
-    await story.loadBytes('DEMO_03022026_Electric.csv', file(header, correction))
-    // 310 x 0.10 + 510 x 0.20 + 8.50, and 4 %
-    const looking = lookUntil(() => billsOf(own), 147.16)
-    await untilAtWork(story.store)
-    await story.stack.worker.kill()
-    await untilAtWork(story.store)
-    await story.stack.clickhouse?.kill()
-    const totals = ['126.36 of 126.36', '147.16 of 147.16']
-    t.same(await looking, totals, 'one or the other, and complete')
-    const runs = sql`SELECT toUInt32(count()) AS runs FROM bill_run WHERE total = 147.16`
-    t.same(await story.reader.rows({ sql: runs }), [{ runs: 1 }])
-    await until(async () => (await compared(own)).length === 1)
-  },
-)
+t.test('late reads of an ended period have it billed and compared, whoever dies', async (t) => {
+  const daysBack = Math.ceil((Date.now() - Date.parse('2026-01-31')) / dayMs) + 3
+  await story.restart({ billing: { quietMinutes: 0, daysBackMax: daysBack } })
+  const correction = `A${own.rate},S,${meterOf(own)},1/31/2026,220`
+  await story.loadBytes('DEMO_03022026_Electric.csv', file(header, correction))
+  // 310 x 0.10 + 510 x 0.20 + 8.50, and 4 %
+  const looking = lookUntil(() => billsOf(own), 147.16)
+  await untilAtWork(story.store)
+  await story.stack.worker.kill()
+  await untilAtWork(story.store)
+  await story.stack.clickhouse?.kill()
+  const totals = ['126.36 of 126.36', '147.16 of 147.16']
+  t.same(await looking, totals, 'one or the other, and complete')
+  const runs = sql`SELECT toUInt32(count()) AS runs FROM bill_run WHERE total = 147.16`
+  t.same(await story.reader.rows({ sql: runs }), [{ runs: 1 }])
+  await until(async () => (await compared(own)).length === 1)
+})

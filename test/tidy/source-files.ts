@@ -41,3 +41,23 @@ export function visit(node: ts.Node, see: (node: ts.Node) => void): void {
   see(node)
   ts.forEachChild(node, (child) => visit(child, see))
 }
+
+/** The names that a file declares and exports; a binding that it only passes on is not among them. */
+export function exportedNames({ tree }: SourceFile): ReadonlySet<string> {
+  const names = tree.statements.flatMap((statement) => {
+    if (!ts.canHaveModifiers(statement)) return []
+    const modifiers = ts.getModifiers(statement) ?? []
+    if (!modifiers.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return []
+    if (ts.isVariableStatement(statement)) {
+      return statement.declarationList.declarations.flatMap(({ name }) => boundNames(name))
+    }
+    const { name } = statement as ts.DeclarationStatement
+    return name === undefined ? [] : [name.text]
+  })
+  return new Set(names)
+}
+
+function boundNames(name: ts.BindingName): readonly string[] {
+  if (ts.isIdentifier(name)) return [name.text]
+  return name.elements.flatMap((one) => (ts.isOmittedExpression(one) ? [] : boundNames(one.name)))
+}

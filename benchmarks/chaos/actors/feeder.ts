@@ -10,18 +10,18 @@ import { Fault } from '../../../schemas/fault.js'
 import type { Rig } from '../../rig.js'
 import { sentRows } from '../compare/sent-rows.js'
 import { type PlannedFile, planFile } from '../plan.js'
-import { heldIn, noSum, plus, type Sum, total } from '../sums.js'
+import { heldIn, noSum, plus, type RowSum, total } from '../sums.js'
 import type { Remotes } from './remotes.js'
 
 /** A file that was written and sent, with what must be found of it. */
 export interface SentFile extends PlannedFile {
   readonly fileId: string
   /** Of all rows, as sent. */
-  readonly read: Sum
+  readonly read: RowSum
   /** Of the reads that the file leaves where it alone is loaded. */
-  readonly whole: Sum
+  readonly whole: RowSum
   /** The same of each meter. */
-  readonly wholeByMeter: ReadonlyMap<string, Sum>
+  readonly wholeByMeter: ReadonlyMap<string, RowSum>
   isAcknowledged: boolean
 }
 
@@ -85,7 +85,7 @@ function bytesOf(file: PlannedFile): Buffer {
 
 function sumsOf(file: PlannedFile): Pick<SentFile, 'read' | 'whole' | 'wholeByMeter'> {
   const { read, reads } = heldIn(file)
-  const wholeByMeter = new Map<string, Sum>()
+  const wholeByMeter = new Map<string, RowSum>()
   for (const [key, { micros }] of reads) {
     const meterId = key.split('\t')[0] ?? ''
     wholeByMeter.set(meterId, plus(wholeByMeter.get(meterId) ?? noSum, micros))

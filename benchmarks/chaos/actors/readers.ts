@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { draw } from '../../../infra/demo/draw.js'
 import { createStore } from '../../../pipeline/store/clickhouse.js'
 import type { Rig } from '../../rig.js'
-import { describe, isWhole, judge, look, lookRegistered } from '../sight.js'
+import { describeSights, isWhole, judge, look, lookRegistered } from '../sight.js'
 import type { SentFile } from './feeder.js'
 
 export interface Readers {
@@ -15,7 +15,6 @@ export interface Readers {
   close(): Promise<void>
 }
 
-const restMs = 60
 const stream = 0x5eed
 const recent = 12
 
@@ -26,7 +25,7 @@ const recent = 12
 export function createReaders(
   rig: Rig,
   files: readonly SentFile[],
-  options: { readonly seed: number; readonly count: number },
+  options: { readonly seed: number; readonly count: number; readonly restMs: number },
 ): Readers {
   const store = createStore(rig.stack.reader)
   const wrongs: string[] = []
@@ -52,7 +51,7 @@ export function createReaders(
   }
   const read = async (reader: number) => {
     for (let turn = 0; isOpen; turn++) {
-      await sleep(restMs)
+      await sleep(options.restMs)
       const back = draw(options.seed + reader, stream, turn) % recent
       const file = files.at(-1 - back) ?? files.at(-1)
       if (file === undefined) continue
@@ -63,9 +62,9 @@ export function createReaders(
       looks++
       const family = familyOf(file)
       const judged = judge(sights, family)
-      if (judged === 'partly') wrongs.push(describe(sights, family))
+      if (judged === 'partly') wrongs.push(describeSights(sights, family))
       else if (judged !== 'nothing') seen.add(file.family)
-      else if (wasSeen) wrongs.push(`out of sight again: ${describe(sights, family)}`)
+      else if (wasSeen) wrongs.push(`out of sight again: ${describeSights(sights, family)}`)
     }
   }
   const reading = Promise.all(Array.from({ length: options.count }, (_, index) => read(index)))

@@ -7,7 +7,7 @@ import { accountBefore, movedMeter } from '../compare/sent-rows.js'
 import type { PlannedFile } from '../plan.js'
 
 /** A customer with one meter of a family of files. */
-export interface Registered {
+export interface ChaosCustomer {
   readonly clientId: string
   readonly accountNumber: string
   readonly externalSiteId: string
@@ -16,8 +16,8 @@ export interface Registered {
   readonly after: string | undefined
 }
 
-export interface Registrar {
-  ofFamily(family: number): readonly Registered[]
+export interface CustomerCalls {
+  ofFamily(family: number): readonly ChaosCustomer[]
   /** Customers of whom some call was made and who are not known. */
   missing(): Promise<number>
   count(): number
@@ -33,7 +33,7 @@ const callsAtOnce = 5
  * was lost with the queue comes again with the customer's next call, and so does many a one that
  * was not.
  */
-export function createRegistrar(rig: Rig, files: readonly PlannedFile[]): Registrar {
+export function createCustomerCalls(rig: Rig, files: readonly PlannedFile[]): CustomerCalls {
   const queues = createQueues({ redisUrl: rig.stack.redisUrl, prefix: rig.profile.database })
   let isOpen = true
   let calls = 0
@@ -43,7 +43,7 @@ export function createRegistrar(rig: Rig, files: readonly PlannedFile[]): Regist
     const rows = await rig.store.rows<{ client_id: string }>({ sql })
     return new Set(rows.map(({ client_id }) => client_id))
   }
-  const call = async (person: Registered) => {
+  const call = async (person: ChaosCustomer) => {
     await queues.add('register', { v: 1, customers: [toCustomer(person)] })
     calls++
   }
@@ -84,8 +84,8 @@ export function createRegistrar(rig: Rig, files: readonly PlannedFile[]): Regist
 }
 
 /** One alone, two who share an account, and a tenant with the one before him. */
-function people({ family, usage }: PlannedFile): readonly Registered[] {
-  const at = (meter: number, client: string): Registered => {
+function people({ family, usage }: PlannedFile): readonly ChaosCustomer[] {
+  const at = (meter: number, client: string): ChaosCustomer => {
     const { accountNumber, externalSiteId, meterId } = usage.meters[meter] ?? nowhere
     const clientId = `${family}-${client}`
     return { clientId, accountNumber, externalSiteId, meterId, after: undefined }
@@ -97,7 +97,7 @@ function people({ family, usage }: PlannedFile): readonly Registered[] {
 
 const nowhere = { accountNumber: '', externalSiteId: '', meterId: '' } as const
 
-function toCustomer({ clientId, after: _, ...place }: Registered): Registration {
+function toCustomer({ clientId, after: _, ...place }: ChaosCustomer): Registration {
   const codes = { rateCode: 'RES', billingCycleId: '7', isAMI: true, unitOfMeasure: '' }
   return { clientId, acctStatus: 'A', meters: [{ ...place, ...codes, meterType: 'Electric' }] }
 }

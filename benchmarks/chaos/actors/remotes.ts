@@ -46,7 +46,6 @@ export async function createRemotes(seed: number): Promise<Remotes> {
   await client.send(new CreateBucketCommand({ Bucket }))
   const cutter = createCutter(proxies, seed)
   const polled = { pollSeconds: 1, timeoutMs } as const
-  const login = { user: sshd.user, key: { file: sshd.keyPath }, hostKeys: [sshd.fingerprint] }
   const key = { accessKeyId: { env: 'CHAOS' }, secretAccessKey: { env: 'CHAOS' } }
   const served = { endpoint: `http://${host}:${s3Proxy.port}`, pathStyle: true }
   return {
@@ -56,7 +55,7 @@ export async function createRemotes(seed: number): Promise<Remotes> {
         name: 'mdm',
         host,
         port: sftpProxy.port,
-        ...login,
+        ...sshd.login,
         path: outgoing,
         ...polled,
       },

@@ -1,9 +1,9 @@
 import { formatQuantity } from '../../../schemas/quantity.js'
 import type { Rig } from '../../rig.js'
 import type { SentFile } from '../actors/feeder.js'
-import type { Registrar } from '../actors/registrar.js'
-import { type Outcome, type Published, replay } from '../replay.js'
-import type { Sum, Value } from '../sums.js'
+import type { CustomerCalls } from '../actors/registrar.js'
+import { type ExpectedReceipt, type Published, replay } from '../replay.js'
+import type { RowSum, Value } from '../sums.js'
 import { compareOwners, type Ownership } from './owners.js'
 import { lines } from './rows.js'
 
@@ -33,10 +33,10 @@ interface Arrived {
 }
 
 /** Holds the store against what the files give by the rules, row by row, and the ledger file by file. */
-export async function compare(
+export async function compareWithReplay(
   rig: Rig,
   files: readonly SentFile[],
-  registrar: Registrar,
+  registrar: CustomerCalls,
 ): Promise<Comparison> {
   const found: Comparison = {
     rowsLost: 0,
@@ -103,9 +103,13 @@ function publishedOf(
     )
 }
 
-function compareReceipt(found: Comparison, outcome: Outcome, arrivals: readonly Arrived[]): void {
+function compareReceipt(
+  found: Comparison,
+  outcome: ExpectedReceipt,
+  arrivals: readonly Arrived[],
+): void {
   const { read, accepted, duplicate, superseded, rejected, restated, file } = outcome
-  const say = (sum: Sum) => `${sum.rows} ${formatQuantity(sum.micros)}`
+  const say = (sum: RowSum) => `${sum.rows} ${formatQuantity(sum.micros)}`
   const due = [read, accepted, duplicate, superseded, rejected, restated].map(say).join(', ')
   const recorded = arrivals.find(({ arrival }) => arrival === outcome.arrival)?.recorded
   if (recorded === due) return

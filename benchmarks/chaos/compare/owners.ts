@@ -1,5 +1,5 @@
 import type { Rig } from '../../rig.js'
-import type { Registered } from '../actors/registrar.js'
+import type { ChaosCustomer } from '../actors/registrar.js'
 import type { Value } from '../sums.js'
 
 export interface Ownership {
@@ -10,7 +10,7 @@ export interface Ownership {
 }
 
 interface Family {
-  readonly registered: readonly Registered[]
+  readonly registered: readonly ChaosCustomer[]
   readonly reads: ReadonlyMap<string, Value>
 }
 
@@ -35,7 +35,7 @@ interface Holder {
 
 /** Those who called, in the order in which they held the meter. */
 function holdersOf(
-  people: readonly Registered[],
+  people: readonly ChaosCustomer[],
   reads: ReadonlyMap<string, Value>,
 ): readonly Holder[] {
   const accounts = [...new Set(people.map((one) => one.accountNumber))]
@@ -50,17 +50,15 @@ function holdersOf(
   })
 }
 
-/** Whose each read is, by its key: account, else time. */
+/** Whose each read is, by its key; reads under an account that nobody has are nobody's. */
 function ownersOf(
   holders: readonly Holder[],
   reads: ReadonlyMap<string, Value>,
 ): ReadonlyMap<string, string> {
   return new Map(
-    [...reads].map(([key, { accountNumber, micros }]) => {
-      const start = Number(key.split('\t')[1])
-      const held = holders.filter(({ from }) => from === undefined || from <= start)
-      const owner = holders.find(({ account }) => account === accountNumber) ?? held.at(-1)
-      return [key, `${owner?.clients} ${micros}`]
+    [...reads].flatMap(([key, { accountNumber, micros }]): readonly [string, string][] => {
+      const owner = holders.find(({ account }) => account === accountNumber)
+      return owner === undefined ? [] : [[key, `${owner.clients} ${micros}`]]
     }),
   )
 }
@@ -70,23 +68,25 @@ async function compareTenancies(
   found: Ownership,
   { meterId, holders }: { meterId: string; holders: readonly Holder[] },
 ): Promise<void> {
-  const rows = await rig.store.rows<{ recorded: string }>({
+  const rows = await rig.store.rows<{ recorded: string; until: string }>({
     sql: `SELECT concat(account_number, ' ', arrayStringConcat(client_ids, '+'), ' ',
-        ifNull(toString(toUnixTimestamp(valid_from)), '-'), ' ',
-        ifNull(toString(toUnixTimestamp(valid_to)), '-')) AS recorded
+        ifNull(toString(toUnixTimestamp(valid_from)), '-')) AS recorded,
+        ifNull(toString(toUnixTimestamp(valid_to)), '-') AS until
       FROM tenancy FINAL WHERE meter_id = {meterId:String} ORDER BY valid_from NULLS FIRST`,
     parameters: { meterId },
   })
-  const due = holders.map(({ account, clients, from }, index) => {
-    return `${account} ${clients} ${from ?? '-'} ${holders[index + 1]?.from ?? '-'}`
-  })
+  const due = holders.map(({ account, clients, from }) => `${account} ${clients} ${from ?? '-'}`)
   const recorded = rows.map((row) => row.recorded)
+  // A tenant who calls again takes his end back, so both are right.
+  const isEnded = rows.every(({ until }, index) => {
+    return until === '-' || until === String(holders[index + 1]?.from)
+  })
   const registrations = await rig.store.rows<{ client_id: string }>({
     sql: `SELECT client_id FROM registration WHERE meter_id = {meterId:String} ORDER BY client_id`,
     parameters: { meterId },
   })
   const clients = holders.flatMap((holder) => holder.clients.split('+')).sort()
-  const isSame = recorded.join() === due.join()
+  const isSame = isEnded && recorded.join() === due.join()
   if (isSame && registrations.map((row) => row.client_id).join() === clients.join()) return
   const known = registrations.map((row) => row.client_id).join()
   found.tenanciesWrong.push(`${meterId}: recorded ${recorded.join()}, ${known}; due ${due.join()}`)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { constants, createGzip, gzip } from 'node:zlib'
-import type { InsertOutcome, QueryOutcome } from '../engine.js'
+import type { StatementOutcome } from '../engine.js'
 import { type Exception, statusOf } from './exception.js'
 
 /** The response to one call: complete or streamed, optionally compressed, and able to fail late. */
@@ -107,19 +107,18 @@ function breakOff(response: ServerResponse): void {
   setTimeout(() => socket?.destroy(), breakMs).unref()
 }
 
-export function summaryOf(outcome: QueryOutcome | InsertOutcome): string {
-  const isInsert = 'writtenRows' in outcome
-  const rows = isInsert ? outcome.writtenRows : outcome.resultRows
-  const bytes = isInsert ? outcome.writtenBytes : outcome.resultBytes
+type Counts = Omit<StatementOutcome, 'bytes'>
+
+export function summaryOf({ isInsert, rows, rowBytes, elapsedNs }: Counts): string {
   return JSON.stringify({
     read_rows: String(rows),
-    read_bytes: String(bytes),
+    read_bytes: String(rowBytes),
     written_rows: String(isInsert ? rows : 0),
-    written_bytes: String(isInsert ? bytes : 0),
+    written_bytes: String(isInsert ? rowBytes : 0),
     total_rows_to_read: '0',
     result_rows: String(rows),
-    result_bytes: String(bytes),
-    elapsed_ns: String(outcome.elapsedNs),
+    result_bytes: String(rowBytes),
+    elapsed_ns: String(elapsedNs),
   })
 }
 

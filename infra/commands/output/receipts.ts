@@ -1,5 +1,4 @@
-import type { Checked } from '../../../pipeline/check/checking.js'
-import type { BadRow } from '../../../pipeline/check/row-reading.js'
+import type { BadRow, Checked } from '../../../pipeline/check.js'
 import type { Receipt } from '../../../schemas/receipt.js'
 import { grouped, printable, renderTable, type TableColumn } from './table.js'
 

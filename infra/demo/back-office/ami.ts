@@ -6,13 +6,8 @@ import {
   type OfficeAnswer,
   type OfficeFault,
   type OfficeServer,
+  type OfficeSettings,
 } from './server.js'
-
-export interface AmiOptions {
-  readonly port: number
-  readonly seed: number
-  readonly count: number
-}
 
 const actionSchema = z.object({
   actionId: z.string(),
@@ -32,7 +27,7 @@ interface Meter {
  * `POST /actions`, and `GET /actions` for the ids of all actions. With the fault `late` it performs an
  * action at once and responds late, like a slow radio network; with `missing` it responds pending.
  */
-export function createDemoAmi({ port, seed, count }: AmiOptions): Promise<OfficeServer> {
+export function createDemoAmi({ port, seed, count }: OfficeSettings): Promise<OfficeServer> {
   const meters = new Map<string, Meter>()
   const locations = new Map<string, string>()
   for (const customer of demoCustomers(seed, count)) {

@@ -1,17 +1,16 @@
 import { demoPeople, type Person } from './people.js'
-import { createOfficeServer, type OfficeFault, type OfficeServer } from './server.js'
-
-export interface CisOptions {
-  readonly port: number
-  readonly seed: number
-  readonly count: number
-}
+import {
+  createOfficeServer,
+  type OfficeFault,
+  type OfficeServer,
+  type OfficeSettings,
+} from './server.js'
 
 /**
  * The simulated CIS: `GET /customers/<clientId>`, and `PUT` to change a customer. It sends `locked`
  * only for locked customers, so that the gateway's own lock is in use as well.
  */
-export function createDemoCis({ port, seed, count }: CisOptions): Promise<OfficeServer> {
+export function createDemoCis({ port, seed, count }: OfficeSettings): Promise<OfficeServer> {
   const people = new Map<string, Person>(demoPeople(seed, count))
   return createOfficeServer(port, (request, fault) => {
     const [, collection, clientId = ''] = request.path.split('/')

@@ -1,13 +1,12 @@
 import { addDays } from '../../../schemas/time/zone.js'
 import { type DemoMeter, demoCustomers } from '../customers.js'
 import { usageHeader } from '../usage-rows.js'
-import { createOfficeServer, type OfficeAnswer, type OfficeServer } from './server.js'
-
-export interface MdmOptions {
-  readonly port: number
-  readonly seed: number
-  readonly count: number
-}
+import {
+  createOfficeServer,
+  type OfficeAnswer,
+  type OfficeServer,
+  type OfficeSettings,
+} from './server.js'
 
 /** Every response covers this many days. */
 const daysKept = 3
@@ -16,7 +15,7 @@ const daysKept = 3
  * The simulated MDM: `GET /usage?meterId&from&to` returns hourly reads in the usage layout,
  * `GET /usage.ndjson` the same as NDJSON, and `GET /asked` the requested meters.
  */
-export function createDemoMdm({ port, seed, count }: MdmOptions): Promise<OfficeServer> {
+export function createDemoMdm({ port, seed, count }: OfficeSettings): Promise<OfficeServer> {
   const meters = new Map(
     demoCustomers(seed, count).flatMap((one) => one.meters.map((meter) => [meter.meterId, meter])),
   )

@@ -37,10 +37,8 @@ export function demoPeople(seed: number, count: number): ReadonlyMap<string, Per
   for (const [index, customer] of customers.entries()) {
     const is = (kind: keyof typeof every) => index % every[kind] === every[kind] - 1
     const before = customers[index - 1]
-    const place = is('moved') && before !== undefined ? before : customer
-    const accountNumber = is('shared') && before !== undefined ? before.accountNumber : undefined
-    const meters = (is('shared') && before !== undefined ? before : place).meters
-    const held = is('shared') && before !== undefined ? before : place
+    const shared = is('shared') ? before : undefined
+    const held = shared ?? (is('moved') ? before : undefined) ?? customer
     const [city, state, postalCode] =
       pickFrom(cities, draw(seed, streams.city, index)) ?? fallbackCity
     const firstName = pickFrom(firstNames, draw(seed, streams.first, index)) ?? ''
@@ -62,8 +60,8 @@ export function demoPeople(seed: number, count: number): ReadonlyMap<string, Per
           city,
           state,
           postalCode,
-          meters: meters.map((meter) => ({
-            accountNumber: accountNumber ?? customer.accountNumber,
+          meters: held.meters.map((meter) => ({
+            accountNumber: shared?.accountNumber ?? customer.accountNumber,
             meterId: meter.meterId,
             meterType: meter.meterType,
             unitOfMeasure: meter.unitOfMeasure,

@@ -25,6 +25,13 @@ const faultSchema = z.strictObject({
 })
 export type OfficeFault = z.output<typeof faultSchema>
 
+/** Its port, and the seed and number of its customers. */
+export interface OfficeSettings {
+  readonly port: number
+  readonly seed: number
+  readonly count: number
+}
+
 export interface OfficeRequest {
   readonly method: string
   readonly path: string

@@ -1,5 +1,5 @@
-import { el } from './elements.js'
-import { type PageColumn, table } from './tables.js'
+import { type Content, type PageColumn, table } from './elements.js'
+import { html } from './lit-html.js'
 import { clockText, instantText, rough } from './text.js'
 
 export interface Line {
@@ -24,8 +24,7 @@ const heightPx = 170
 const rowsMax = 60
 
 /** A chart over time with its caption, and its values as a table. */
-export function chart({ title, summary, at, lines }: Chart): HTMLElement {
-  const place = el('div', { class: 'chart', role: 'img', 'aria-label': `${title}. ${summary}` })
+export function chart({ title, summary, at, lines }: Chart): Content {
   const indexes = at.map((_, index) => index).slice(-rowsMax)
   const columns: readonly PageColumn<number>[] = [
     { title: 'time', cell: (index) => instantText(at[index] ?? 0) },
@@ -35,14 +34,14 @@ export function chart({ title, summary, at, lines }: Chart): HTMLElement {
       cell: (index: number) => shown(values[index]),
     })),
   ]
-  const figures = el('details', {}, el('summary', {}, `${title}: values`))
-  figures.addEventListener('toggle', () => {
-    if (figures.open && figures.children.length === 1) {
-      figures.append(table(title, columns, indexes))
-    }
-  })
-  draw(place, { title, summary, at, lines })
-  return el('figure', {}, el('figcaption', {}, summary), place, figures)
+  return html`<figure>
+    <figcaption>${summary}</figcaption>
+    <div class="chart" role="img" aria-label="${title}. ${summary}">${draw(at, lines)}</div>
+    <details>
+      <summary>${title}: values</summary>
+      ${table(title, columns, indexes)}
+    </details>
+  </figure>`
 }
 
 function shown(value: number | null | undefined): string {
@@ -56,7 +55,8 @@ function clocks(_: unknown, ticks: number[]): string[] {
 }
 
 /** uPlot needs an explicit width: it is resized with its container and destroyed after removal. */
-function draw(place: HTMLElement, { at, lines }: Chart): void {
+function draw(at: Chart['at'], lines: Chart['lines']): HTMLElement {
+  const place = document.createElement('div')
   const style = getComputedStyle(document.documentElement)
   const color = (name: string) => style.getPropertyValue(name).trim()
   const axis = {
@@ -108,4 +108,5 @@ function draw(place: HTMLElement, { at, lines }: Chart): void {
     drawn = new uPlot(options, data as never, place)
   })
   watcher.observe(place)
+  return place
 }

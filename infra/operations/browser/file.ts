@@ -1,15 +1,21 @@
 import type { FileDetail, Reject } from '../file.js'
-import { badge, el, find } from './elements.js'
-import { table } from './tables.js'
+import { badge, type Content, find, showStatus, table } from './elements.js'
+import { html, nothing, render } from './lit-html.js'
 import { countText, instantText, printableName } from './text.js'
 
-const main = find('#main')
-const pulse = find('#pulse')
+interface RejectPage {
+  /** The rejected rows after this line. */
+  readonly after: number
+  readonly rejects: readonly Reject[]
+  readonly isLast: boolean
+}
+
+type Act = 'retry' | 'accept'
+
 const arrival = Number(new URLSearchParams(location.search).get('arrival'))
 const refreshMs = 5_000
-let shown = ''
-let rejectsShown = -1
-const rejectsPlace = el('section', { 'aria-labelledby': 'rejects' })
+let shown: FileDetail | undefined
+let page: RejectPage | undefined
 
 interface Refused {
   readonly code?: string
@@ -28,51 +34,38 @@ function describe({ code, detail, todo }: Refused): string {
   return [code, detail, todo].filter((part) => part !== undefined).join(': ')
 }
 
-function facts(
-  pairs: readonly (readonly [string, string | Node | undefined | null])[],
-): HTMLElement {
-  const known = pairs.filter(([, value]) => value !== undefined && value !== null && value !== '')
-  return el(
-    'dl',
-    {},
-    ...known.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value as string | Node)]),
-  )
+function facts(pairs: readonly (readonly [string, string | undefined | null])[]): Content {
+  const known = pairs.filter(([, value]) => value)
+  return html`<dl>${known.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`
 }
 
-function section(title: string, ...children: readonly (Node | undefined)[]): HTMLElement {
-  return el('section', {}, el('h2', {}, title), ...children)
-}
+const instant = (at: string | undefined | null) => at && instantText(at)
+const count = (value: number | undefined | null) => (value ? countText(value) : '')
 
-function outcomes({ receipt }: FileDetail): HTMLElement | undefined {
-  if (receipt === undefined) return undefined
-  const { rows, quantity, held } = receipt
-  const all = Object.entries({ ...rows, held: held?.rows ?? 0 })
-  const quantities: Readonly<Record<string, string>> = {
-    ...quantity,
-    held: held?.quantity ?? '',
-  }
-  return section(
-    'Receipt',
-    table(
-      'Rows by outcome',
-      [
-        { title: 'outcome', cell: ([name]) => name },
-        { title: 'rows', right: true, cell: ([, number]) => countText(number) },
-        { title: 'quantity', right: true, cell: ([name]) => quantities[name] ?? '' },
-      ],
-      all,
-    ),
-    facts([
-      ['Received', instantText(receipt.receivedAt)],
-      ['Published', receipt.publishedAt && instantText(receipt.publishedAt)],
-      ['Meters', receipt.meters ? countText(receipt.meters) : ''],
-      ['First interval', receipt.firstIntervalStart && instantText(receipt.firstIntervalStart)],
-      ['Last interval ends', receipt.lastIntervalEnd && instantText(receipt.lastIntervalEnd)],
-      ['Rows rounded', receipt.roundedRows ? countText(receipt.roundedRows) : ''],
-      ['sha256', receipt.fileId],
-      ['Notes', (receipt.notes ?? []).join('; ')],
-    ]),
+function outcomes({ receipt }: FileDetail): Content {
+  if (receipt === undefined) return ''
+  const { rows, quantity, held, notes = [] } = receipt
+  const quantities: Readonly<Record<string, string>> = { ...quantity, held: held?.quantity ?? '' }
+  const counted = table(
+    'Rows by outcome',
+    [
+      { title: 'outcome', cell: ([name]) => name },
+      { title: 'rows', right: true, cell: ([, number]) => countText(number) },
+      { title: 'quantity', right: true, cell: ([name]) => quantities[name] ?? '' },
+    ],
+    Object.entries({ ...rows, held: held?.rows ?? 0 }),
   )
+  const about = facts([
+    ['Received', instant(receipt.receivedAt)],
+    ['Published', instant(receipt.publishedAt)],
+    ['Meters', count(receipt.meters)],
+    ['First interval', instant(receipt.firstIntervalStart)],
+    ['Last interval ends', instant(receipt.lastIntervalEnd)],
+    ['Rows rounded', count(receipt.roundedRows)],
+    ['sha256', receipt.fileId],
+    ['Notes', notes.join('; ')],
+  ])
+  return html`<section><h2>Receipt</h2>${counted}${about}</section>`
 }
 
 const clocks = {
@@ -80,23 +73,20 @@ const clocks = {
   standard: 'Times are standard time all year; no hour is skipped or repeated.',
 } as const
 
-function times(detail: FileDetail): HTMLElement | undefined {
-  const { receipt, clock, clockChanges, rejectKinds } = detail
-  if (receipt?.dateOrder === undefined || receipt.dateOrder === null) return undefined
+function times({ receipt, clock, clockChanges, rejectKinds }: FileDetail): Content {
+  if (receipt?.dateOrder === undefined || receipt.dateOrder === null) return ''
   const skipped = rejectKinds.filter(({ code }) => code === 'NONEXISTENT_TIME')
   const days = clockChanges.map(({ day, hours }) => `${day} has ${hours} hours`)
-  return section(
-    'Dates and clock',
-    facts([
-      ['Timestamp format', receipt.timestampFormat],
-      ['Order of day and month', receipt.dateOrder],
-      ['Proof', receipt.dateOrderProof],
-      ['Clock', clocks[clock]],
-      ['Clock changes in the file', days.length === 0 ? 'none' : days.join(', ')],
-      ['Rows in the repeated hour, second pass', countText(receipt.repeatedHourRows ?? 0)],
-      ['Rows in a skipped hour', countText(skipped.reduce((sum, { rows }) => sum + rows, 0))],
-    ]),
-  )
+  const about = facts([
+    ['Timestamp format', receipt.timestampFormat],
+    ['Order of day and month', receipt.dateOrder],
+    ['Proof', receipt.dateOrderProof],
+    ['Clock', clocks[clock]],
+    ['Clock changes in the file', days.length === 0 ? 'none' : days.join(', ')],
+    ['Rows in the repeated hour, second pass', countText(receipt.repeatedHourRows ?? 0)],
+    ['Rows in a skipped hour', countText(skipped.reduce((sum, { rows }) => sum + rows, 0))],
+  ])
+  return html`<section><h2>Dates and clock</h2>${about}</section>`
 }
 
 const meanings = {
@@ -105,177 +95,126 @@ const meanings = {
   accept: 'Publish the accepted rows of the file; rejected rows stay rejected.',
 } as const
 
-function acts(detail: FileDetail): HTMLElement | undefined {
-  const { acts, reprocessed, entries } = detail
-  if (detail.status !== 'quarantined' && entries.length === 0) return undefined
-  const buttons = (['retry', 'accept'] as const).map((act) => {
-    const why = acts[act]
-    const button = el(
-      'button',
-      { type: 'button', disabled: why !== '', 'aria-describedby': `${act}-why` },
-      act,
-    )
-    button.addEventListener('click', () => confirmAct(act))
-    return el(
-      'p',
-      {},
-      button,
-      ' ',
-      el('span', { id: `${act}-why` }, why === '' ? meanings[act] : why),
-    )
+function acts({ acts, reprocessed, entries, status }: FileDetail): Content {
+  if (status !== 'quarantined' && entries.length === 0) return ''
+  const button = (act: Act) => html`<p>
+    <button type="button" ?disabled=${acts[act] !== ''} aria-describedby="${act}-why"
+      @click=${() => confirmAct(act)}>${act}</button>
+    <span id="${act}-why">${acts[act] || meanings[act]}</span>
+  </p>`
+  const again = reprocessed?.arrival
+  const link = html`<p>Reprocessed as <a href="file?arrival=${again}">arrival ${again}</a>.</p>`
+  const log = entries.map(({ number, at, who, via, act }) => {
+    const when = instantText(String(at))
+    return html`<li>${act} by ${who} (${via}), ${when}, audit log entry ${number}</li>`
   })
-  const again =
-    reprocessed?.arrival === undefined
-      ? undefined
-      : el(
-          'p',
-          {},
-          'Reprocessed as ',
-          el(
-            'a',
-            { href: `file?arrival=${reprocessed.arrival}` },
-            `arrival ${reprocessed.arrival}`,
-          ),
-          '.',
-        )
-  const log = entries.map(({ number, at, who, via, act }) =>
-    el(
-      'li',
-      {},
-      `${act} by ${who} (${via}), ${instantText(String(at))}, audit log entry ${number}`,
-    ),
-  )
-  return section(
-    'Actions',
-    ...(reprocessed === undefined ? buttons : []),
-    again,
-    el('ul', {}, ...log),
-  )
+  return html`<section><h2>Actions</h2>
+    ${reprocessed === undefined ? [button('retry'), button('accept')] : nothing}
+    ${again === undefined ? nothing : link}
+    <ul>${log}</ul>
+  </section>`
 }
 
-function confirmAct(act: 'retry' | 'accept'): void {
-  const dialog = el('dialog', { 'aria-label': `${act} this file?` })
-  const yes = el('button', { type: 'button', class: 'strong' }, `${act} this file`)
-  const no = el('button', { type: 'button' }, 'cancel')
-  yes.addEventListener('click', () => {
+const dialog = document.createElement('dialog')
+
+function confirmAct(act: Act): void {
+  const confirmed = () => {
     dialog.close()
     void perform(act)
-  })
-  no.addEventListener('click', () => dialog.close())
-  dialog.addEventListener('close', () => dialog.remove())
-  dialog.append(
-    el('p', {}, meanings[act]),
-    el(
-      'p',
-      {},
-      'The file is processed again as a new arrival. The action is recorded in the audit log.',
-    ),
-    el('p', {}, yes, ' ', no),
-  )
+  }
+  const content = html`<p>${meanings[act]}</p>
+    <p>The file is processed again as a new arrival. The action is recorded in the audit log.</p>
+    <p><button type="button" class="strong" @click=${confirmed}>${act} this file</button>
+      <button type="button" @click=${() => dialog.close()}>cancel</button></p>`
+  dialog.setAttribute('aria-label', `${act} this file?`)
   document.body.append(dialog)
+  render(content, dialog)
   dialog.showModal()
 }
 
-async function perform(act: 'retry' | 'accept'): Promise<void> {
+async function perform(act: Act): Promise<void> {
   try {
-    show(await ask<FileDetail>(`files/${arrival}/${act}`, 'POST'))
+    await show(await ask<FileDetail>(`files/${arrival}/${act}`, 'POST'))
   } catch (error) {
     showStatus((error as Error).message, 'bad')
   }
 }
 
-function show(detail: FileDetail): void {
-  const text = JSON.stringify(detail)
-  if (text === shown) return
-  shown = text
-  document.title = `${printableName(detail.name)} · Tieline operations`
-  const { status, fault, todo, receipt } = detail
-  const parts = [
-    el('h1', { class: 'file' }, printableName(detail.name)),
-    el(
-      'p',
-      {},
-      badge(status),
-      ` arrival ${detail.arrival} from ${detail.source}, ${instantText(detail.arrivedAt)}`,
-    ),
-    receipt?.reason
-      ? el('p', { class: fault === '' ? undefined : 'fault' }, receipt.reason)
-      : undefined,
-    todo === '' ? undefined : el('p', { class: 'todo' }, todo),
-    acts(detail),
-    outcomes(detail),
-    times(detail),
-    rejectsPlace,
-  ]
-  main.replaceChildren(...parts.filter((part) => part !== undefined))
-  const rejected = receipt?.rows.rejected ?? 0
-  if (rejected !== rejectsShown) {
-    rejectsShown = rejected
-    void showRejects(detail, 0)
-  }
-}
-
-interface RejectPage {
-  readonly rejects: readonly Reject[]
-  readonly isLast: boolean
-}
-
-async function showRejects({ rejectKinds }: FileDetail, after: number): Promise<void> {
-  const heading = el('h2', { id: 'rejects' }, 'Rejected rows')
-  if (rejectKinds.length === 0) {
-    rejectsPlace.replaceChildren(heading, el('p', { class: 'nothing' }, 'None.'))
-    return
-  }
-  const page = await ask<RejectPage>(`files/${arrival}/rejects?after=${after}`)
-  const pageButton = (text: string, from: number, isOpen: boolean) => {
-    const button = el('button', { type: 'button', disabled: !isOpen }, text)
-    button.addEventListener('click', () => void showRejects({ rejectKinds } as FileDetail, from))
-    return button
-  }
-  rejectsPlace.replaceChildren(
-    heading,
-    table(
-      'Rejected rows by code',
-      [
-        { title: 'code', cell: ({ code }) => code },
-        { title: 'column', cell: ({ column }) => column || 'whole row' },
-        { title: 'rows', right: true, cell: ({ rows }) => countText(rows) },
-      ],
-      rejectKinds,
-    ),
-    table(
-      after === 0 ? 'First rejected rows' : `Rejected rows after line ${countText(after)}`,
-      [
-        { title: 'line', right: true, cell: ({ line }) => countText(line) },
-        { title: 'column', cell: ({ column }) => column },
-        { title: 'code', cell: ({ code }) => code },
-        { title: 'reason', cell: ({ detail }) => el('span', { class: 'words' }, detail) },
-        { title: 'row', cell: ({ raw }) => el('code', {}, raw) },
-      ],
-      page.rejects,
-    ),
-    el(
-      'p',
-      {},
-      pageButton('First page', 0, after > 0),
-      ' ',
-      pageButton('Next page', page.rejects.at(-1)?.line ?? after, !page.isLast),
-    ),
+function rejected({ rejectKinds }: FileDetail): Content {
+  const heading = html`<h2 id="rejects">Rejected rows</h2>`
+  if (page === undefined) return html`${heading}<p class="nothing">None.</p>`
+  const { after, rejects, isLast } = page
+  const kinds = table(
+    'Rejected rows by code',
+    [
+      { title: 'code', cell: ({ code }) => code },
+      { title: 'column', cell: ({ column }) => column || 'whole row' },
+      { title: 'rows', right: true, cell: ({ rows }) => countText(rows) },
+    ],
+    rejectKinds,
   )
+  const rows = table(
+    after === 0 ? 'First rejected rows' : `Rejected rows after line ${countText(after)}`,
+    [
+      { title: 'line', right: true, cell: ({ line }) => countText(line) },
+      { title: 'column', cell: ({ column }) => column },
+      { title: 'code', cell: ({ code }) => code },
+      { title: 'reason', cell: ({ detail }) => html`<span class="words">${detail}</span>` },
+      { title: 'row', cell: ({ raw }) => html`<code>${raw}</code>` },
+    ],
+    rejects,
+  )
+  const button = (text: string, from: number, isOpen: boolean) =>
+    html`<button type="button" ?disabled=${!isOpen} @click=${() => turn(from)}>${text}</button>`
+  const next = button('Next page', rejects.at(-1)?.line ?? after, !isLast)
+  return html`${heading}${kinds}${rows}<p>${button('First page', 0, after > 0)} ${next}</p>`
 }
 
-function showStatus(text: string, state: 'good' | 'bad'): void {
-  pulse.textContent = text
-  pulse.className = state
+async function readPage(after: number): Promise<RejectPage> {
+  return { ...(await ask<RejectPage>(`files/${arrival}/rejects?after=${after}`)), after }
+}
+
+async function turn(after: number): Promise<void> {
+  try {
+    page = await readPage(after)
+    if (shown !== undefined) draw(shown)
+  } catch (error) {
+    showStatus((error as Error).message, 'bad')
+  }
+}
+
+/** The first page of rejected rows is read again when their number has changed. */
+async function show(detail: FileDetail): Promise<void> {
+  const rowsRejected = detail.receipt?.rows.rejected
+  if (detail.rejectKinds.length === 0) page = undefined
+  else if (page === undefined || rowsRejected !== shown?.receipt?.rows.rejected) {
+    page = await readPage(0)
+  }
+  shown = detail
+  draw(detail)
+}
+
+function draw(detail: FileDetail): void {
+  const { name, status, fault, todo, receipt, source, arrivedAt } = detail
+  const reason = receipt?.reason
+  document.title = `${printableName(name)} · Tieline operations`
+  const content = html`<h1 class="file">${printableName(name)}</h1>
+    <p>${badge(status)} arrival ${detail.arrival} from ${source}, ${instantText(arrivedAt)}</p>
+    ${reason ? html`<p class=${fault === '' ? nothing : 'fault'}>${reason}</p>` : nothing}
+    ${todo === '' ? nothing : html`<p class="todo">${todo}</p>`}
+    ${acts(detail)}${outcomes(detail)}${times(detail)}
+    <section aria-labelledby="rejects">${rejected(detail)}</section>`
+  render(content, find('#main'))
 }
 
 async function refresh(): Promise<void> {
   try {
-    show(await ask<FileDetail>(`files/${arrival}`))
+    await show(await ask<FileDetail>(`files/${arrival}`))
     showStatus('live', 'good')
   } catch (error) {
-    showStatus((error as Error).message, 'bad')
-    if (shown === '') main.replaceChildren(el('p', { class: 'fault' }, (error as Error).message))
+    const { message } = error as Error
+    showStatus(message, 'bad')
+    if (shown === undefined) render(html`<p class="fault">${message}</p>`, find('#main'))
   }
   setTimeout(() => void refresh(), refreshMs)
 }

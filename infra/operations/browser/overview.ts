@@ -1,48 +1,41 @@
 import type { PanelUpdate } from '../live.js'
-import { el, find } from './elements.js'
+import { showStatus } from './elements.js'
+import { html, render } from './lit-html.js'
 import { time } from './text.js'
 import { views } from './views.js'
 
-const pulse = find('#pulse')
 const latest = new Map<string, PanelUpdate>()
 
-/** Updates a panel, unless the reader has opened or focused part of it. */
+/**
+ * Updates a panel in place. Figures that a fault hides stay in the page, so that tables which the
+ * reader has opened are open again afterwards.
+ */
 function show(update: PanelUpdate): void {
   const section = document.querySelector<HTMLElement>(`[data-panel="${update.name}"]`)
   const view = views[update.name]
   if (section === null || view === undefined) return
-  const before = latest.get(update.name)
-  latest.set(update.name, update)
   section.dataset['at'] = update.at
-  const isSame =
-    JSON.stringify(before?.figures ?? before?.fault) ===
-    JSON.stringify(update.figures ?? update.fault)
-  if (before !== undefined && isSame && update.name !== 'freshness') return
-  if (section.querySelector('details[open]') !== null || hasFocus(section)) {
-    if (update.fault === undefined && before?.fault === undefined) return
+  const before = latest.get(update.name)
+  if (update.name !== 'freshness' && isSame(before, update)) return
+  // Rows must not move under a link that the reader is about to follow.
+  if (
+    update.fault === undefined &&
+    before?.fault === undefined &&
+    section.querySelector('a:focus')
+  ) {
+    return
   }
-  const heading = section.querySelector('h2') as HTMLElement
-  const shown = update.fault === undefined ? view(update.figures as never) : [fault(update.fault)]
-  const scrolled = [...section.querySelectorAll('.scroll')].map((one) => one.scrollLeft)
-  section.replaceChildren(heading, ...shown)
-  for (const [index, one] of [...section.querySelectorAll('.scroll')].entries()) {
-    one.scrollLeft = scrolled[index] ?? 0
-  }
+  const { fault, figures = before?.figures } = update
+  latest.set(update.name, { ...update, figures })
+  const problem =
+    fault && html`<p class="fault"><strong>${fault.code}</strong>: ${fault.detail}</p>`
+  const content = figures === undefined ? '' : view(figures as never)
+  render(html`${problem}<div ?hidden=${fault !== undefined}>${content}</div>`, section)
 }
 
-/** Whether the reader has focused something in the section. */
-function hasFocus(section: HTMLElement): boolean {
-  const active = document.activeElement
-  return active !== null && active !== section && section.contains(active)
-}
-
-function fault({ code, detail }: NonNullable<PanelUpdate['fault']>): HTMLElement {
-  return el('p', { class: 'fault' }, el('strong', {}, code), `: ${detail}`)
-}
-
-function showStatus(text: string, state: 'good' | 'bad'): void {
-  pulse.textContent = text
-  pulse.className = state
+function isSame(before: PanelUpdate | undefined, update: PanelUpdate): boolean {
+  if (before === undefined || update.fault !== undefined || before.fault !== undefined) return false
+  return JSON.stringify(before.figures) === JSON.stringify(update.figures)
 }
 
 let updatedAt = ''

@@ -1,20 +1,20 @@
 import type { SourceShown } from '../../commands/output/sources-shown.js'
 import type { CompleteDay } from '../panels/completeness.js'
 import type { CycleDay, CycleDays } from '../panels/cycles.js'
-import type { Today } from '../panels/files.js'
-import type { Freshness } from '../panels/freshness.js'
+import type { FileShown, Today } from '../panels/files.js'
+import type { Age, Freshness } from '../panels/freshness.js'
 import type { Minutes } from '../panels/minutes.js'
 import type { QueuesAndDisk } from '../panels/queues.js'
 import { attention, fileLink } from './attention.js'
 import { variance } from './bills.js'
 import { chart } from './charts.js'
-import { badge, bar, el, nothing, oneLine } from './elements.js'
+import { badge, bar, type Content, empty, oneLine, table } from './elements.js'
 import { gateway } from './gateway.js'
-import { table } from './tables.js'
+import { html, nothing } from './lit-html.js'
 import { bytes, countText, percent, rough, span, timestamp } from './text.js'
 
 /** Renders the figures of a panel. */
-export type View = (figures: never) => readonly (Node | string)[]
+export type View = (figures: never) => Content
 
 /** Views by the name of their panel on the server. */
 export const views: Readonly<Record<string, View>> = {
@@ -30,48 +30,48 @@ export const views: Readonly<Record<string, View>> = {
   queues,
 }
 
-function files({ day, counts, files }: Today): readonly Node[] {
-  if (files.length === 0) return nothing(`No files have arrived on ${day} yet.`)
+function files({ day, counts, files }: Today): Content {
+  if (files.length === 0) return empty(`No files have arrived on ${day} yet.`)
   const all = counts.reduce((sum, one) => sum + one.files, 0)
   const feeds = [...new Set(counts.map(({ feed }) => feed))]
   const statuses = [...new Set(counts.map(({ status }) => status))]
   const of = (feed: string, status: string) =>
     counts.find((one) => one.feed === feed && one.status === status)?.files ?? 0
-  return [
-    table(
-      `Files of ${day} by feed and state`,
-      [
-        { title: 'feed', cell: (feed) => feed || 'unknown' },
-        ...statuses.map((status) => ({
-          title: status,
-          right: true,
-          cell: (feed: string) => countText(of(feed, status)),
-        })),
-      ],
-      feeds,
-    ),
-    table(
-      files.length < all ? `The newest ${files.length} files` : 'All files, newest first',
-      [
-        { title: 'file', cell: ({ arrival, name }) => fileLink(arrival, name) },
-        { title: 'state', cell: ({ status }) => badge(status) },
-        { title: 'fault', cell: ({ fault }) => fault },
-        { title: 'arrived, UTC', cell: ({ arrivedAt }) => arrivedAt.slice(11, 16) },
-        {
-          title: 'rows',
-          right: true,
-          cell: (file) => countText(Math.max(file.read + file.held, file.loaded)),
-        },
-        { title: 'accepted', right: true, cell: ({ accepted }) => countText(accepted) },
-        { title: 'rejected', right: true, cell: ({ rejected }) => countText(rejected) },
-        { title: 'size', right: true, cell: (file) => bytes(file.bytes) },
-      ],
-      files,
-    ),
-  ]
+  const counted = table(
+    `Files of ${day} by feed and state`,
+    [
+      { title: 'feed', cell: (feed) => feed || 'unknown' },
+      ...statuses.map((status) => ({
+        title: status,
+        right: true,
+        cell: (feed: string) => countText(of(feed, status)),
+      })),
+    ],
+    feeds,
+  )
+  const rowsOf = (file: FileShown) => Math.max(file.read + file.held, file.loaded)
+  const listed = table(
+    files.length < all ? `The newest ${files.length} files` : 'All files, newest first',
+    [
+      { title: 'file', cell: ({ arrival, name }) => fileLink(arrival, name) },
+      { title: 'state', cell: ({ status }) => badge(status) },
+      { title: 'fault', cell: (file) => file.fault || rejectsText(file) },
+      { title: 'arrived, UTC', cell: ({ arrivedAt }) => arrivedAt.slice(11, 16) },
+      { title: 'rows', right: true, cell: (file) => countText(rowsOf(file)) },
+      { title: 'accepted', right: true, cell: ({ accepted }) => countText(accepted) },
+      { title: 'rejected', right: true, cell: ({ rejected }) => countText(rejected) },
+      { title: 'size', right: true, cell: (file) => bytes(file.bytes) },
+    ],
+    files,
+  )
+  return html`${counted}${listed}`
 }
 
-function minutes({ minutes, rows, quantity }: Minutes): readonly Node[] {
+function rejectsText({ status, rejected }: FileShown): string {
+  return status === 'published' && rejected > 0 ? 'with rejects' : ''
+}
+
+function minutes({ minutes, rows, quantity }: Minutes): Content {
   const all = rows.reduce((sum, one) => sum + one, 0)
   const most = Math.max(...rows)
   const kinds = Object.entries(quantity).filter(([, values]) => values.some((value) => value !== 0))
@@ -82,133 +82,104 @@ function minutes({ minutes, rows, quantity }: Minutes): readonly Node[] {
     all === 0
       ? 'No rows were processed in the last hour.'
       : `${countText(all)} rows in the last hour, ${countText(most)} in the busiest minute.`
-  return [
-    chart({
-      title: 'Rows per minute in the last hour',
-      summary,
-      at: minutes,
-      lines: [{ label: 'rows', color: '--line-1', values: rows, bars: true }],
+  const arrived = {
+    title: 'Rows per minute in the last hour',
+    summary,
+    at: minutes,
+    lines: [{ label: 'rows', color: '--line-1', values: rows, bars: true }],
+  }
+  const measured = {
+    title: 'Quantity per minute in the last hour',
+    summary: `Quantity, in the units sent: ${sums.join(', ')}.`,
+    at: minutes,
+    lines: kinds.map(([label, values], index) => {
+      return { label, color: `--line-${index + 1}`, values, bars: index === 0 }
     }),
-    ...(kinds.length === 0
-      ? []
-      : [
-          chart({
-            title: 'Quantity per minute in the last hour',
-            summary: `Quantity, in the units sent: ${sums.join(', ')}.`,
-            at: minutes,
-            lines: kinds.map(([name, values], index) => ({
-              label: name,
-              color: `--line-${index + 1}`,
-              values,
-              bars: index === 0,
-            })),
-          }),
-        ]),
-  ]
+  }
+  return html`${chart(arrived)}${kinds.length === 0 ? nothing : chart(measured)}`
 }
 
-function freshness({ lateAfterHours, ages }: Freshness): readonly Node[] {
-  if (ages.length === 0) return nothing('No usage has been published yet.')
+function freshness({ lateAfterHours, ages }: Freshness): Content {
+  if (ages.length === 0) return empty('No usage has been published yet.')
   const now = Date.now() / 1_000
   const hours = (newest: number) => Math.max(0, now - newest) / 3_600
   const sorted = [...ages].sort((a, b) => a.newest - b.newest)
   const late = sorted.filter(({ newest }) => hours(newest) > lateAfterHours).length
-  return [
-    el(
-      'p',
-      {},
-      `Late (older than ${lateAfterHours} hours): ${countText(late)} of ${countText(ages.length)}.`,
-    ),
-    table(
-      `Age of the newest interval (full bar: ${lateAfterHours} hours)`,
-      [
-        {
-          title: 'company or cycle',
-          cell: ({ company, cycle }) => (cycle ? `cycle ${cycle}` : company),
-        },
-        { title: 'commodity', cell: ({ commodity }) => commodity },
-        {
-          title: 'age',
-          right: true,
-          cell: ({ newest, cycle }) =>
-            cycle && hours(newest) > 168 ? 'a week or more' : span(hours(newest) * 3_600_000),
-        },
-        {
-          title: '',
-          cell: ({ newest }) =>
-            bar(hours(newest) / lateAfterHours, hours(newest) > lateAfterHours ? 'bad' : 'good'),
-        },
-        { title: '', cell: ({ newest }) => (hours(newest) > lateAfterHours ? badge('late') : '') },
-      ],
-      sorted,
-    ),
-  ]
+  const counted = `Late (older than ${lateAfterHours} hours): ${countText(late)} of ${countText(ages.length)}.`
+  const isLate = ({ newest }: Age) => hours(newest) > lateAfterHours
+  const ageOf = ({ newest, cycle }: Age) =>
+    cycle && hours(newest) > 168 ? 'a week or more' : span(hours(newest) * 3_600_000)
+  const aged = table(
+    `Age of the newest interval (full bar: ${lateAfterHours} hours)`,
+    [
+      {
+        title: 'company or cycle',
+        cell: (age) => (age.cycle ? `cycle ${age.cycle}` : age.company),
+      },
+      { title: 'commodity', cell: ({ commodity }) => commodity },
+      { title: 'age', right: true, cell: ageOf },
+      {
+        title: '',
+        cell: (age) => bar(hours(age.newest) / lateAfterHours, isLate(age) ? 'bad' : 'good'),
+      },
+      { title: '', cell: (age) => (isLate(age) ? badge('late') : '') },
+    ],
+    sorted,
+  )
+  return html`<p>${counted}</p>${aged}`
 }
 
-function completeness(days: readonly CompleteDay[]): readonly Node[] {
-  if (days.length === 0) return nothing('No reads in the last two weeks.')
+function completeness(days: readonly CompleteDay[]): Content {
+  if (days.length === 0) return empty('No reads in the last two weeks.')
   const least = Math.min(...days.map(({ present, expected }) => present / expected))
   const meters = new Map(days.map((day) => [day.commodity, day.meters]))
   const sample = [...meters].map(([commodity, number]) => `${number} ${commodity}`).join(', ')
-  return [
-    el('p', {}, `Sampled meters: ${sample}. Lowest day: ${percent(least)}.`),
-    table(
-      'Share of expected intervals that are present',
-      [
-        { title: 'day', cell: (day) => oneLine(day) },
-        ...[...meters.keys()].flatMap((commodity) => {
-          const of = (day: string) =>
-            days.find((one) => one.day === day && one.commodity === commodity)
-          return [
-            { title: commodity, right: true, cell: (day: string) => shareOf(of(day)) },
-            { title: '', cell: (day: string) => shareBar(of(day)) },
-          ]
-        }),
-      ],
-      [...new Set(days.map(({ day }) => day))].sort().reverse(),
-    ),
-  ]
+  const shares = table(
+    'Share of expected intervals that are present',
+    [
+      { title: 'day', cell: (day) => oneLine(day) },
+      ...[...meters.keys()].flatMap((commodity) => {
+        const of = (day: string) =>
+          days.find((one) => one.day === day && one.commodity === commodity)
+        return [
+          { title: commodity, right: true, cell: (day: string) => shareOf(of(day)) },
+          { title: '', cell: (day: string) => shareBar(of(day)) },
+        ]
+      }),
+    ],
+    [...new Set(days.map(({ day }) => day))].sort().reverse(),
+  )
+  return html`<p>Sampled meters: ${sample}. Lowest day: ${percent(least)}.</p>${shares}`
 }
 
 function shareOf(day: CompleteDay | undefined): string {
   return day === undefined ? '' : percent(day.present / day.expected)
 }
 
-function shareBar(day: CompleteDay | undefined): Node | string {
+function shareBar(day: CompleteDay | undefined): Content {
   if (day === undefined) return ''
   const share = day.present / day.expected
   return bar(share, share < 0.9 ? 'warn' : 'good')
 }
 
-function cycles({ today, running, cycles }: CycleDays): readonly Node[] {
-  if (cycles.length === 0) return nothing(`No billing cycle has a period on ${today}.`)
-  const ending = cycles.filter(({ to }) => to === today)
-  const summary =
-    ending.length === 0
-      ? `Current cycles: ${countText(running)}. None ends today.`
-      : `Current cycles: ${countText(running)}. Ending today: ${ending.map(({ cycle }) => cycle).join(', ')}.`
-  return [
-    el('p', {}, summary),
-    table(
-      'Cycles by end date',
-      [
-        { title: 'cycle', cell: ({ cycle }) => cycle },
-        { title: 'last day', cell: ({ to }) => oneLine(to) },
-        {
-          title: 'day',
-          right: true,
-          cell: ({ day, days }) => (day > days ? 'ended' : `${day} of ${days}`),
-        },
-        { title: '', cell: ({ day, days }) => bar(day / days) },
-        { title: 'bills', right: true, cell: billsOf },
-        {
-          title: 'computed, UTC',
-          cell: ({ billedAt }) => oneLine(billedAt && timestamp(billedAt)),
-        },
-      ],
-      cycles,
-    ),
-  ]
+function cycles({ today, running, cycles }: CycleDays): Content {
+  if (cycles.length === 0) return empty(`No billing cycle has a period on ${today}.`)
+  const ending = cycles.filter(({ to }) => to === today).map(({ cycle }) => cycle)
+  const ends = ending.length === 0 ? 'None ends today' : `Ending today: ${ending.join(', ')}`
+  const dayOf = ({ day, days }: CycleDay) => (day > days ? 'ended' : `${day} of ${days}`)
+  const listed = table(
+    'Cycles by end date',
+    [
+      { title: 'cycle', cell: ({ cycle }) => cycle },
+      { title: 'last day', cell: ({ to }) => oneLine(to) },
+      { title: 'day', right: true, cell: dayOf },
+      { title: '', cell: ({ day, days }) => bar(day / days) },
+      { title: 'bills', right: true, cell: billsOf },
+      { title: 'computed, UTC', cell: ({ billedAt }) => oneLine(billedAt && timestamp(billedAt)) },
+    ],
+    cycles,
+  )
+  return html`<p>Current cycles: ${countText(running)}. ${ends}.</p>${listed}`
 }
 
 /** Bills with a total, of all bills of the latest run. */
@@ -216,46 +187,38 @@ function billsOf({ billed, bills, billedAt }: CycleDay): string {
   return billedAt === '' ? 'none yet' : `${countText(billed)} of ${countText(bills)}`
 }
 
-function sources(shown: readonly SourceShown[]): readonly Node[] {
-  return [
-    table(
-      'Sources of files',
-      [
-        { title: 'source', cell: ({ name }) => name },
-        { title: 'kind', cell: ({ kind }) => kind },
-        { title: 'state', cell: ({ state }) => badge(state) },
-        { title: 'since', cell: ({ since }) => since && `${since} UTC` },
-        {
-          title: 'failures',
-          right: true,
-          cell: ({ failures }) => (failures === 0 ? '' : countText(failures)),
-        },
-        { title: 'reason', cell: ({ code, detail }) => (code === '' ? '' : `${code}: ${detail}`) },
-      ],
-      shown,
-    ),
-  ]
+function sources(shown: readonly SourceShown[]): Content {
+  return table(
+    'Sources of files',
+    [
+      { title: 'source', cell: ({ name }) => name },
+      { title: 'kind', cell: ({ kind }) => kind },
+      { title: 'state', cell: ({ state }) => badge(state) },
+      { title: 'since', cell: ({ since }) => since && `${since} UTC` },
+      {
+        title: 'failures',
+        right: true,
+        cell: ({ failures }) => (failures ? countText(failures) : ''),
+      },
+      { title: 'reason', cell: ({ code, detail }) => (code === '' ? '' : `${code}: ${detail}`) },
+    ],
+    shown,
+  )
 }
 
-function queues({ queues, freeBytes, freeBytesMin }: QueuesAndDisk): readonly Node[] {
+function queues({ queues, freeBytes, freeBytesMin }: QueuesAndDisk): Content {
   const low = freeBytes < freeBytesMin
   const disk = `Free disk space for files: ${bytes(freeBytes)}. Below ${bytes(freeBytesMin)}, no files are received.`
-  return [
-    el('p', { class: low ? 'fault' : undefined }, disk),
-    table(
-      'Jobs by queue',
-      [
-        { title: 'queue', cell: ({ queue }) => el('a', { href: `queues/queue/${queue}` }, queue) },
-        { title: 'waiting', right: true, cell: ({ waiting }) => countText(waiting) },
-        { title: 'active', right: true, cell: ({ active }) => countText(active) },
-        { title: 'delayed', right: true, cell: ({ delayed }) => countText(delayed) },
-        {
-          title: 'queue age',
-          right: true,
-          cell: ({ oldestMs }) => (oldestMs === 0 ? '' : span(oldestMs)),
-        },
-      ],
-      queues,
-    ),
-  ]
+  const jobs = table(
+    'Jobs by queue',
+    [
+      { title: 'queue', cell: ({ queue }) => html`<a href="queues/queue/${queue}">${queue}</a>` },
+      { title: 'waiting', right: true, cell: ({ waiting }) => countText(waiting) },
+      { title: 'active', right: true, cell: ({ active }) => countText(active) },
+      { title: 'delayed', right: true, cell: ({ delayed }) => countText(delayed) },
+      { title: 'queue age', right: true, cell: ({ oldestMs }) => (oldestMs ? span(oldestMs) : '') },
+    ],
+    queues,
+  )
+  return html`<p class=${low ? 'fault' : nothing}>${disk}</p>${jobs}`
 }

@@ -19,6 +19,23 @@ ORDER BY (local_day, meter_id, starts_at, seconds)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'Storage of the view usage: published reads and, while a file is being published, hidden ones';
 
+CREATE TABLE IF NOT EXISTS {database}.held_read{onCluster} (
+    external_site_id String COMMENT 'premise as sent',
+    meter_id String COMMENT 'permanent and unique meter identifier',
+    account_number String COMMENT 'contract account as sent',
+    commodity Enum8('Electric' = 1, 'Gas' = 2) COMMENT 'what the meter measures',
+    starts_at DateTime('UTC') COMMENT 'start of the interval, UTC',
+    seconds UInt32 COMMENT 'length of the interval in seconds',
+    local_day Date COMMENT 'local calendar day on which the interval starts',
+    local_hour UInt8 COMMENT 'local hour of the clock in which the interval starts',
+    quantity Decimal(18, 6) COMMENT 'quantity as sent',
+    version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row',
+    held_at DateTime('UTC') COMMENT 'when it was held'
+) ENGINE = {engine:ReplacingMergeTree}
+ORDER BY (external_site_id, meter_id, starts_at, seconds, version)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Reads of registered premises or meters that belong to no client yet, where only reads of clients are stored; no view shows them';
+
 CREATE TABLE IF NOT EXISTS {database}.restatement{onCluster} (
     meter_id String COMMENT 'permanent and unique meter identifier',
     commodity Enum8('Electric' = 1, 'Gas' = 2) COMMENT 'what the meter measures',
@@ -137,26 +154,23 @@ CREATE OR REPLACE VIEW {database}.registered_usage{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the read became visible here: published and its owner known',
     client_ids Array(String) COMMENT 'clients that own the read; several if they share the account',
-    billing_cycle_id String COMMENT 'billing cycle of the meter, as text',
-    rate_code String COMMENT 'rate of the meter'
+    billing_cycle_id String COMMENT 'billing cycle of the meter when the read starts, as text',
+    rate_code String COMMENT 'rate of the meter when the read starts'
 ) AS SELECT
     meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity, unit,
     account_number, external_site_id, file_id, version, greatest(published_at, held_at) AS published_at,
-    client_ids, billing_cycle_id, rate_code
+    client_ids, arrayLast(c -> c.1 <= starts_at, codes).3 AS billing_cycle_id, arrayLast(c -> c.1 <= starts_at, codes).2 AS rate_code
 FROM {database}.usage
 INNER JOIN
 (
-    SELECT meter_id AS held_meter, external_site_id AS held_site,
-        if(account_number = '', '\0', account_number) AS held_account,
-        ifNull(valid_from, toDateTime(0, 'UTC')) AS held_from,
-        ifNull(valid_to, toDateTime(4294967295, 'UTC')) AS held_to,
-        client_ids, toString(billing_cycle_id) AS billing_cycle_id, toString(rate_code) AS rate_code,
-        published_at AS held_at
+    SELECT meter_id AS held_meter, external_site_id AS held_site, hold.1 AS held_account, hold.2 AS held_from,
+        hold.3 AS held_to, hold.4 AS client_ids, hold.6 AS held_at, codes
     FROM {database}.tenancy FINAL
+    ARRAY JOIN holds AS hold
 ) AS held ON held_meter = meter_id
-WHERE NOT (external_site_id != held_site) AND (account_number = held_account OR (
-    starts_at >= held_from AND starts_at < held_to
-    AND account_number NOT IN (SELECT account_number FROM {database}.tenancy WHERE account_number != '')))
+WHERE NOT (external_site_id != held_site) AND starts_at >= held_from AND starts_at < held_to
+    AND (account_number = held_account OR (held_account = '\0'
+        AND account_number NOT IN (SELECT account_number FROM {database}.tenancy)))
 COMMENT 'Reads of registered customers, one row for each read. For one client, filter by meter too: WHERE meter_id IN (SELECT meter_id FROM registration WHERE client_id = ''1'') AND has(client_ids, ''1'')';
 
 CREATE OR REPLACE VIEW {database}.usage_restatement{onCluster} (

@@ -4,7 +4,7 @@ CREATE TABLE IF NOT EXISTS {database}.login_attempt{onCluster} (
     slot UInt8 COMMENT 'number of the failed attempt in this epoch: 1, 2, 3; the third locks',
     token_hash String COMMENT 'keyed hash of the refused token: the same token counts once',
     claim String COMMENT 'id of the claim, random',
-    reason LowCardinality(String) COMMENT 'why the token was refused: audience, scope, revoked',
+    reason LowCardinality(String) COMMENT 'why the provider refused the token: revoked, or the status of its response',
     at DateTime64(3, 'UTC') COMMENT 'when it was refused'
 ) ENGINE = {engine:MergeTree}
 ORDER BY (client_id, epoch, slot)

@@ -372,23 +372,25 @@ CREATE OR REPLACE VIEW {database}.tenancy_hint{onCluster} (
     account_number String COMMENT 'contract account',
     external_site_id String COMMENT 'premise, empty for all',
     meter_id String COMMENT 'meter, empty for all',
-    at DateTime('UTC') COMMENT 'instant of the start or end',
+    at DateTime('UTC') COMMENT 'instant of the start or end; of several starts the first one',
+    last_at DateTime('UTC') COMMENT 'of several starts the last one',
     evidence_order UInt64 COMMENT 'order in which the evidence arrived',
     weight UInt32 COMMENT 'number of facts'
 ) AS
     SELECT 'bill' AS kind, account_number, external_site_id, meter_id,
-        toTimeZone(toDateTime(min(assumeNotNull(meter_effective_date)), '{timeZone}'), 'UTC') AS at, max(version) AS evidence_order, toUInt32(1) AS weight
+        toTimeZone(toDateTime(min(assumeNotNull(meter_effective_date)), '{timeZone}'), 'UTC') AS at,
+        toTimeZone(toDateTime(max(assumeNotNull(meter_effective_date)), '{timeZone}'), 'UTC') AS last_at, max(version) AS evidence_order, toUInt32(1) AS weight
     FROM {database}.billing_period
     WHERE meter_effective_date IS NOT NULL
     GROUP BY account_number, external_site_id, meter_id
 UNION ALL
     SELECT 'ended' AS kind, account_number, external_site_id, meter_id,
-        toTimeZone(toDateTime(termination_date + 1, '{timeZone}'), 'UTC') AS at, version AS evidence_order, toUInt32(1) AS weight
+        toTimeZone(toDateTime(termination_date + 1, '{timeZone}'), 'UTC') AS at, at AS last_at, version AS evidence_order, toUInt32(1) AS weight
     FROM (SELECT * FROM {database}.termination_row LIMIT 1 BY version)
     WHERE bitShiftRight(version, 32) IN (SELECT toUInt64(arrival) FROM {database}.file_state FINAL WHERE status = 'published')
 UNION ALL
     SELECT 'ended' AS kind, account_number, held.2 AS external_site_id, held.1 AS meter_id,
-        ended_at AS at, toUInt64(18446744073709551615) AS evidence_order, held.5 AS weight
+        ended_at AS at, ended_at AS last_at, toUInt64(18446744073709551615) AS evidence_order, held.5 AS weight
     FROM {database}.erasure FINAL
     ARRAY JOIN stretches AS held
     WHERE erased_at IS NOT NULL

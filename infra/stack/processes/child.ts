@@ -38,24 +38,24 @@ export interface ChildOptions<O> {
   readonly onMessage?: (text: string) => void
 }
 
-export interface Child extends Supervised {
+export interface Child<D> extends Supervised {
   /** The state that the child reported when it was last ready. */
-  detail(): unknown
+  detail(): D
 }
 
 /**
  * Runs one of our programs as a supervised child process: it is restarted when it ends, and ends with
  * this process. Rejects with the fault of the first start.
  */
-export async function createChild<O>(options: ChildOptions<O>): Promise<Child> {
+export async function createChild<O, D>(options: ChildOptions<O>): Promise<Child<D>> {
   const logPath = join(options.logsPath, `${options.name}.log`)
-  let detail: unknown
+  let detail: D | undefined
   const supervised = await supervise({
     name: `the ${options.name}`,
     start: () => startChild(options),
     ready: async (child) => {
       const request: ChildRequest<O> = { type: 'start', options: options.options, logPath }
-      detail = await untilReady(child, request, options)
+      detail = (await untilReady(child, request, options)) as D
     },
     stop: (child) => {
       if (child.connected) child.send({ type: 'stop' } satisfies ChildRequest<O>)
@@ -65,7 +65,7 @@ export async function createChild<O>(options: ChildOptions<O>): Promise<Child> {
     stopMsMax: options.stopMsMax,
     ...(options.onEvent && { onEvent: options.onEvent }),
   })
-  return { ...supervised, detail: () => detail }
+  return { ...supervised, detail: () => detail as D }
 }
 
 /** Started through `env` if variables have to be set before the process starts. */

@@ -8,7 +8,7 @@ import type { Log } from '../../telemetry/log.js'
 import { createRequestLog } from '../../telemetry/request-log.js'
 import { startTracing } from '../../telemetry/tracing.js'
 import { secretFrom } from '../secrets.js'
-import type { GatewayDetail, GatewayProcessOptions } from './gateway-process.js'
+import type { GatewayDetail, GatewayProcessOptions } from './programs.js'
 import { serveParent } from './serve-parent.js'
 
 serveParent<GatewayProcessOptions>('gateway', async (options, { log }) => {

@@ -21,8 +21,8 @@ export interface SupervisedOptions {
 /** A child process that is restarted with back-off until `close`. */
 export interface Supervised {
   pid(): number | undefined
-  /** Kills the child with SIGKILL; supervision restarts it. */
-  kill(): void
+  /** Kills the child with SIGKILL and resolves when it has ended; supervision restarts it. */
+  kill(): Promise<void>
   close(): Promise<void>
 }
 
@@ -61,7 +61,10 @@ export async function supervise(options: SupervisedOptions): Promise<Supervised>
   const kept = keep()
   return {
     pid: () => (hasEnded(child) ? undefined : child.pid),
-    kill: () => void child.kill('SIGKILL'),
+    kill: () => {
+      child.kill('SIGKILL')
+      return ended(child)
+    },
     close: async () => {
       closing.abort()
       await endChild(child, options)

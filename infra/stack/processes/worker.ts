@@ -15,8 +15,8 @@ import {
 import { startTracing } from '../../telemetry/tracing.js'
 import { onFreePort } from '../port.js'
 import { secretFrom } from '../secrets.js'
+import type { WorkerDetail, WorkerProcessOptions } from './programs.js'
 import { serveParent } from './serve-parent.js'
-import type { WorkerDetail, WorkerProcessOptions } from './worker-process.js'
 
 serveParent<WorkerProcessOptions>(
   'worker',

@@ -43,20 +43,15 @@ interface Comparing {
   readonly compared: string
 }
 
-export interface ComparisonRequest {
-  /** Without one, all cycles of registered meters are compared. */
-  readonly cycleId?: string
-}
-
 /**
- * Computes what the last 12 months of every registered meter would have cost under each rate of its
- * commodity, and publishes all of it at once: the row of the run is written last, and until then
- * readers see the comparison before. The reads of a period are scanned once for all rates. Throws
- * `CONFIG` where no cycle of a registered meter has a period that has ended.
+ * Computes what the last 12 months of every registered meter, or of those of one cycle, would have
+ * cost under each rate of its commodity, and publishes all of it at once: the row of the run is
+ * written last, and until then readers see the comparison before. The reads of a period are scanned
+ * once for all rates. Throws `CONFIG` where no cycle of a registered meter has a period that has ended.
  */
 export async function compare(
   context: BillContext,
-  { cycleId }: ComparisonRequest = {},
+  { cycleId }: { readonly cycleId?: string } = {},
 ): Promise<ComparisonSummary> {
   const { store, profile } = context
   const began = performance.now()

@@ -44,7 +44,7 @@ export interface Reconciliation {
  * Compares the bills of a run with the billed ones. A cause is neutralised by pricing the same vectors
  * by another plan, for all bills at once that still differ.
  */
-export async function reconcile(reconciliation: Reconciliation): Promise<VarianceSummary> {
+export async function reconcileBills(reconciliation: Reconciliation): Promise<VarianceSummary> {
   const { store, pricing } = reconciliation
   for (const statement of createSteps(pricing.tables)) await store.command(statement)
   const moves = await numberCounterfactuals(reconciliation, openByQuantity(pricing), movesOf)

@@ -97,7 +97,7 @@ t.test('a CIS over REST with names of its own', async (t) => {
     values,
   })
   await conform(t, async () => ({
-    cis: createRestCis(settings, {}),
+    connect: (timeoutMs) => createRestCis({ ...settings, timeoutMs }, {}),
     slow: async () => void (await post(`${server.url}/faults`, { kind: 'slow', ms: 2_000 })),
     down: () => server.close(),
   }))

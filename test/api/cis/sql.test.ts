@@ -37,7 +37,6 @@ const settingsOf = (port: number, more: object = {}) =>
     database: 'postgres',
     user: 'cis',
     tls: 'off',
-    timeoutMs: 2_000,
     queries,
     ...more,
   }) as SqlCisSettings
@@ -47,7 +46,7 @@ t.test('a CIS that is a PostgreSQL database', async (t) => {
   await server.run(tables)
   let isClosed = false
   await conform(t, async () => ({
-    cis: createSqlCis(settingsOf(server.port), undefined),
+    connect: (timeoutMs) => createSqlCis(settingsOf(server.port, { timeoutMs }), undefined),
     slow: () =>
       server.run(`ALTER TABLE partner RENAME TO partners;
         CREATE VIEW partner AS SELECT partners.* FROM partners, pg_sleep(5)`),
@@ -66,8 +65,25 @@ t.test('a query that the database refuses is named by its code, and heals', asyn
   t.teardown(server.close)
   const cis = createSqlCis(settingsOf(server.port, { rowsMax: 2 }), undefined)
   t.teardown(cis.close)
-  await t.rejects(cis.fetch('C-1'), { code: 'CIS_ANSWER', message: /SQLSTATE 42P01/ })
+  await t.rejects(cis.fetch('C-1'), {
+    code: 'CIS_ANSWER',
+    message:
+      /configuration: PostgreSQL rejected cis.queries.customer: relation "partner" does not exist \(SQLSTATE 42P01\)/,
+  })
+  const elsewhere = createSqlCis(settingsOf(server.port, { database: 'nowhere' }), undefined)
+  t.teardown(elsewhere.close)
+  await t.rejects(elsewhere.fetch('C-1'), {
+    code: 'CIS_ANSWER',
+    message: /configuration: .*the login at .*database "nowhere" does not exist \(SQLSTATE 3D000\)/,
+  })
   await server.run(tables)
+  const { queries } = settingsOf(server.port, {})
+  const typed = { ...queries, sites: `${queries.sites} AND $1::text::int > 0` }
+  const strict = createSqlCis(settingsOf(server.port, { queries: typed }), undefined)
+  t.teardown(strict.close)
+  const failure = String(await strict.fetch('C-1').catch((error: unknown) => error))
+  t.match(failure, /rejected cis.queries.sites \(SQLSTATE 22P02\)/)
+  t.notMatch(failure, 'C-1', 'a message that quotes a value is left out')
   t.match(await cis.fetch('C-1'), { record: { clientId: 'C-1' } })
   await server.run(`INSERT INTO device SELECT 'X-' || n, 'S-1', 'A-1', 'Gas', 'RES', 7
     FROM generate_series(1, 5) AS n`)

@@ -61,8 +61,8 @@ t.test('an opaque token is what its provider says', async (t) => {
   clock += 31_000
   await identify('good')
   t.equal(asked, 2)
-  t.match(await identify('other'), { kind: 'counted', reason: 'audience' })
-  t.match(await identify('narrow'), { kind: 'counted', reason: 'scope' })
+  t.match(await identify('other'), { kind: 'refused', reason: 'audience' })
+  t.match(await identify('narrow'), { kind: 'refused', reason: 'scope' })
   t.match(await identify('revoked'), { kind: 'counted', reason: 'revoked', clientId: 'C-1' })
   t.match(await identify('unknown'), { kind: 'refused', reason: 'inactive' })
   t.match(await identify('nobody'), { kind: 'refused', reason: 'no customer claim' })

@@ -111,27 +111,40 @@ t.test('a response that proves nothing is refused, and counts against nobody', a
   t.same(await identity.identify(latin.toString('base64url')), malformed, 'no UTF-8')
 })
 
-t.test('an assertion for somebody else is one attempt, however it is written down', async (t) => {
+t.test('an assertion for somebody else is refused and never counted', async (t) => {
   const { identity } = open(t)
   const text = signed({ assertion: { audience: 'other' } })
-  const first = await identity.identify(encode(text))
-  t.match(first, { kind: 'counted', clientId: 'C-1', reason: 'audience' })
-  const again = await identity.identify(encode(text.replace('<samlp:Status>', '<samlp:Status >')))
-  t.same(again, first)
+  t.same(await identity.identify(encode(text)), { kind: 'refused', reason: 'audience' })
 })
 
-t.test(
-  'a certificate is exchanged without a restart, and what it proved is forgotten',
-  async (t) => {
-    const { identity, file } = open(t, { certificateSeconds: 1 })
-    const [old, young] = [encode(signed()), encode(signXml(responseOf(assertionOf()), other))]
-    const kind = async (token: string) => (await identity.identify(token)).kind
-    t.same([await kind(old), await kind(young)], ['customer', 'refused'])
-    writeFileSync(file, other.publicKey)
-    for (let look = 0; look < 400 && (await kind(young)) === 'refused'; look++) await sleep(20)
-    t.same([await kind(old), await kind(young)], ['refused', 'customer'])
-  },
-)
+t.test('a signed failure is one attempt, however it is written down', async (t) => {
+  const { identity } = open(t)
+  const failed =
+    '<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Responder"/></samlp:Status>'
+  const unsigned = signed({ response: { status: failed } })
+  t.same(await identity.identify(encode(unsigned)), { kind: 'refused', reason: 'status' })
+  const text = signXml(unsigned, signer, { element: 'Response' })
+  const first = await identity.identify(encode(text))
+  t.match(first, { kind: 'counted', clientId: 'C-1', reason: 'status' })
+  t.same(await identity.identify(encode(text.replace('<samlp:Status>', '<samlp:Status >'))), first)
+  const forged = text.replace('status:Responder', 'status:Success')
+  t.same(await identity.identify(encode(forged)), { kind: 'refused', reason: 'signature' })
+  const assertion = { audience: 'other' }
+  const elsewhere = signXml(signed({ assertion, response: { status: failed } }), signer, {
+    element: 'Response',
+  })
+  t.same(await identity.identify(encode(elsewhere)), { kind: 'refused', reason: 'audience' })
+})
+
+t.test('a certificate is exchanged without a restart; what it proved is forgotten', async (t) => {
+  const { identity, file } = open(t, { certificateSeconds: 1 })
+  const [old, young] = [encode(signed()), encode(signXml(responseOf(assertionOf()), other))]
+  const kind = async (token: string) => (await identity.identify(token)).kind
+  t.same([await kind(old), await kind(young)], ['customer', 'refused'])
+  writeFileSync(file, other.publicKey)
+  for (let look = 0; look < 400 && (await kind(young)) === 'refused'; look++) await sleep(20)
+  t.same([await kind(old), await kind(young)], ['refused', 'customer'])
+})
 
 t.test('certificates that cannot be trusted are reported at the start', async (t) => {
   const folder = createFolder(t)

@@ -188,22 +188,19 @@ export async function conform(
     t.equal(statusOf((await ask(get('/now')))[0]), 200)
   })
 
-  t.test(
-    'requests sent behind each other are answered in order, or the connection closes',
-    async (t) => {
-      const mixed = async (paths: readonly string[]): Promise<readonly string[]> => {
-        const client: RawClient = await open()
-        client.send(paths.map((path) => get(path)).join(''))
-        const answers = await client.answers(paths.length)
-        client.destroy()
-        return answers.map((answer) => String(bodyOf(answer)?.['path']))
-      }
-      t.same(await mixed(['/now', '/now', '/now']), ['/now', '/now', '/now'])
-      const paths = ['/late', '/now']
-      const answered = await mixed(paths)
-      t.same(answered, paths.slice(0, answered.length), 'never one for the other')
-    },
-  )
+  t.test('pipelined requests are answered in order, or the connection closes', async (t) => {
+    const mixed = async (paths: readonly string[]): Promise<readonly string[]> => {
+      const client: RawClient = await open()
+      client.send(paths.map((path) => get(path)).join(''))
+      const answers = await client.answers(paths.length)
+      client.destroy()
+      return answers.map((answer) => String(bodyOf(answer)?.['path']))
+    }
+    t.same(await mixed(['/now', '/now', '/now']), ['/now', '/now', '/now'])
+    const paths = ['/late', '/now']
+    const answered = await mixed(paths)
+    t.same(answered, paths.slice(0, answered.length), 'never one for the other')
+  })
 
   t.test('more requests in a second than an address may send are 429', async (t) => {
     const { listener: narrow, tls } = await serve(echo, { requestsPerSecondMax: 5 })

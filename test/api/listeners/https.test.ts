@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
+import https from 'node:https'
 import { join } from 'node:path'
+import type { TLSSocket } from 'node:tls'
 import { t } from 'tap'
 import { createHttpsListener } from '../../../api/listeners/https.js'
 import { createRequestIds, type Handle } from '../../../api/request.js'
@@ -19,7 +21,7 @@ const client = {
 
 const listen = async (
   handle: Handle,
-  more: { requestsPerSecondMax?: number; allow?: string[] } = {},
+  more: { requestsPerSecondMax?: number; allow?: string[]; certificates?: 'optional' } = {},
 ) => {
   const { certFile, keyFile, caFile } = ours
   const listener = await createHttpsListener({
@@ -30,6 +32,7 @@ const listen = async (
       allow: more.allow ?? [],
     },
     limits,
+    ...(more.certificates && { certificates: more.certificates }),
     requestsPerSecondMax: more.requestsPerSecondMax ?? 100_000,
     handle,
     requestId: createRequestIds('test'),
@@ -42,6 +45,57 @@ const listen = async (
 
 t.test('mutual TLS', async (t) => {
   await conform(t, async (handle, more) => ({ listener: await listen(handle, more), tls: client }))
+})
+
+t.test('optional certificates: without one a client is served and proves nothing', async (t) => {
+  const seen: boolean[] = []
+  const { port } = await listen(
+    (request) => {
+      seen.push(request.isMutual)
+      return echo(request)
+    },
+    { certificates: 'optional' },
+  )
+  const { ca } = client
+  const stranger = {
+    ca,
+    cert: readFileSync(theirs.clientCertFile),
+    key: readFileSync(theirs.clientKeyFile),
+  }
+  const ask = (tls: object, session?: Buffer) =>
+    new Promise<{ status: number; isReused: boolean; session: Buffer | undefined }>(
+      (resolve, reject) => {
+        let ticket: Buffer | undefined
+        const options = { host: '127.0.0.1', servername: 'localhost', port, path: '/now' }
+        const request = https.request(
+          Object.assign(options, { agent: false as const, session }, tls),
+          (response) => {
+            const isReused = (response.socket as TLSSocket).isSessionReused()
+            response.resume()
+            response.once('end', () =>
+              resolve({ status: response.statusCode ?? 0, isReused, session: ticket }),
+            )
+          },
+        )
+        request.once('socket', (socket) => {
+          socket.on('session', (one: Buffer) => {
+            ticket = one
+          })
+        })
+        request.once('error', reject)
+        request.end()
+      },
+    )
+  const first = await ask({ ca })
+  t.equal(first.status, 200)
+  const again = await ask({ ca }, first.session)
+  t.match(again, { status: 200, isReused: true })
+  t.same(seen, [false, false], 'nor does one that resumes its session')
+  const proven = await ask(client)
+  t.match(await ask(client, proven.session), { isReused: true })
+  t.same(seen, [false, false, true, true])
+  await t.rejects(ask(stranger), 'a certificate of another authority is refused')
+  t.equal(seen.length, 4)
 })
 
 t.test('only a certificate of the trusted authority opens a connection', async (t) => {

@@ -1,5 +1,6 @@
 import { t } from 'tap'
-import { createRig, people, post } from '../rig.js'
+import type { JobData } from '../../../pipeline/queues/jobs.js'
+import { createRig, people, post, type Rig } from '../rig.js'
 
 t.test('2,000 customer calls at once are answered though the CIS takes its time', async (t) => {
   // Clients, gateway and CIS share this process, so that none of their times says anything.
@@ -27,21 +28,91 @@ t.test('2,000 customer calls at once are answered though the CIS takes its time'
   t.same([...statuses], [[200, 2_000]])
 })
 
-t.test(
-  'a record that is not whole is an outage, and the log names the field, not the value',
-  async (t) => {
-    const rig = await createRig(t)
-    const token = await rig.token(people.active)
-    for (const field of ['externalSiteId', 'postalCode', 'meterId', 'rateCode', 'accountNumber']) {
-      await post(`${rig.cis.url}/faults`, { kind: 'missing', field })
-      t.match(await rig.ask('customer', token), { status: 503, text: '' }, field)
-      t.match(String(rig.failures.at(-1)), new RegExp(`CIS_ANSWER: .*${field} is missing`))
+t.test('an incomplete record is an outage; the log names the field, not the value', async (t) => {
+  const rig = await createRig(t)
+  const token = await rig.token(people.active)
+  for (const field of ['externalSiteId', 'postalCode', 'meterId', 'rateCode', 'accountNumber']) {
+    await post(`${rig.cis.url}/faults`, { kind: 'missing', field })
+    t.match(await rig.ask('customer', token), { status: 503, text: '' }, field)
+    t.match(String(rig.failures.at(-1)), new RegExp(`CIS_ANSWER: .*${field} is missing`))
+  }
+  await post(`${rig.cis.url}/faults`, { kind: 'none' })
+  const other = await fetch(`${rig.cis.url}/customers/7000000002`)
+  const { clientId: _, ...rest } = (await other.json()) as Record<string, unknown>
+  const body = JSON.stringify({ ...rest, clientId: '7000000002' })
+  await fetch(`${rig.cis.url}/customers/${people.active}`, { method: 'PUT', body })
+  t.match(await rig.ask('customer', token), { status: 503, text: '' }, "never another's record")
+})
+
+/** Changes the record of a customer in the simulated CIS. */
+async function change(rig: Rig, clientId: string, changed: (record: CisRecord) => object) {
+  const url = `${rig.cis.url}/customers/${clientId}`
+  const record = (await (await fetch(url)).json()) as CisRecord
+  await fetch(url, { method: 'PUT', body: JSON.stringify(changed(record)) })
+}
+
+interface CisRecord {
+  readonly customerSites: readonly { readonly meters: readonly object[] }[]
+}
+
+t.test('a record that is not as strict as the specification is corrected', async (t) => {
+  const rig = await createRig(t, { cis: { statusSeconds: 0 } })
+  const token = await rig.token(people.active)
+  await change(rig, people.active, (record) => ({
+    ...record,
+    AcctStatus: 'A ',
+    customerSites: [
+      ...record.customerSites.map((site) => ({
+        ...site,
+        state: 'Ontario',
+        postalCode: 'n9a4j8',
+        meters: [...site.meters, { meterId: 'W-1', meterType: 'Water' }],
+      })),
+      { externalSiteId: 'S-9', meters: [] },
+    ],
+  }))
+  const { status, text } = await rig.ask('customer', token)
+  t.equal(status, 200)
+  t.match(JSON.parse(text), { AcctStatus: 'A', customerSites: [{ postalCode: 'N9A 4J8' }] })
+  t.match(text, '"state":"ON"')
+  t.notMatch(text, /Water|S-9/)
+  const queue = rig.queues.each.find(({ name }) => name === 'register')
+  let jobs: readonly { data: JobData<'register'> }[] = []
+  while (jobs.length === 0) jobs = (await queue?.getJobs()) ?? []
+  t.match(jobs[0]?.data.customers, [{ clientId: people.active, isPartial: true }])
+})
+
+t.test('a customer without an electric or gas meter has no account here', async (t) => {
+  const rig = await createRig(t, { cis: { statusSeconds: 0 } })
+  const token = await rig.token(people.active)
+  for (const customerSites of [
+    [],
+    [{ externalSiteId: 'S-1', meters: [] }],
+    [{ externalSiteId: 'S-1', meters: [{ meterId: 'W-1', meterType: 'Water' }] }],
+  ]) {
+    await change(rig, people.active, (record) => ({ ...record, customerSites }))
+    for (const path of ['login', 'customer']) {
+      t.match(await rig.ask(path, token), { status: 401, text: '{"errorCode":1}' }, path)
     }
-    await post(`${rig.cis.url}/faults`, { kind: 'none' })
-    const other = await fetch(`${rig.cis.url}/customers/7000000002`)
-    const { clientId: _, ...rest } = (await other.json()) as Record<string, unknown>
-    const body = JSON.stringify({ ...rest, clientId: '7000000002' })
-    await fetch(`${rig.cis.url}/customers/${people.active}`, { method: 'PUT', body })
-    t.match(await rig.ask('customer', token), { status: 503, text: '' }, "never another's record")
-  },
-)
+  }
+  await change(rig, people.active, (record) => ({
+    ...record,
+    AcctStatus: ' F ',
+    customerSites: [],
+  }))
+  t.match(await rig.ask('customer', token), { text: '{"errorCode":86}' }, 'closed goes first')
+})
+
+t.test('with `normalise: false` a record is taken as it is', async (t) => {
+  const rig = await createRig(t, { cis: { statusSeconds: 0, normalise: false } })
+  const token = await rig.token(people.active)
+  await change(rig, people.active, (record) => ({
+    ...record,
+    customerSites: record.customerSites.map((site) => ({ ...site, postalCode: '48201-1234' })),
+  }))
+  t.match(await rig.ask('customer', token), { status: 503, text: '' })
+  const failure = String(rig.failures.at(-1))
+  t.match(failure, 'customerSites[0].postalCode')
+  t.match(failure, '99999-9999', 'the shape of the value')
+  t.notMatch(failure, '48201')
+})

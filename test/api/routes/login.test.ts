@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { t } from 'tap'
 import { createFolder } from '../../rig/folder.js'
 import {
+  type AssertionParts,
   acsUrl,
   assertionOf,
   createSamlSigner,
@@ -34,50 +35,42 @@ t.test('login answers each account status with its errorCode: 1, 4, 86', async (
   t.match({ status: got.status, allow: got.headers.get('allow') }, { status: 405, allow: 'POST' })
 })
 
-t.test(
-  'a warm token is answered again, and an outage of the CIS is a 503 without body',
-  async (t) => {
-    const rig = await createRig(t, { cis: { statusSeconds: 0, timeoutMs: 300 } })
-    const token = await rig.token(people.active)
-    t.match(await rig.ask('login', token), { status: 200 })
-    t.match(await rig.ask('login', token), { status: 200 })
-    for (const kind of ['down', 'hang', 'garbage', 'html', 'huge', 'empty', 'refuse']) {
-      await post(`${rig.cis.url}/faults`, { kind })
-      t.match(await rig.ask('login', token), { status: 503, text: '' }, kind)
-      t.match(await rig.ask('customer', token), { status: 503, text: '' }, kind)
-    }
-  },
-)
+t.test('a warm token is answered again; an outage of the CIS is a 503 without body', async (t) => {
+  const rig = await createRig(t, { cis: { statusSeconds: 0, timeoutMs: 300 } })
+  const token = await rig.token(people.active)
+  t.match(await rig.ask('login', token), { status: 200 })
+  t.match(await rig.ask('login', token), { status: 200 })
+  for (const kind of ['down', 'hang', 'garbage', 'html', 'huge', 'empty', 'refuse']) {
+    await post(`${rig.cis.url}/faults`, { kind })
+    t.match(await rig.ask('login', token), { status: 503, text: '' }, kind)
+    t.match(await rig.ask('customer', token), { status: 503, text: '' }, kind)
+  }
+})
 
-t.test(
-  'failed attempts of an existing customer are counted once each, however many at once',
-  async (t) => {
-    const rig = await createRig(t, { gateway: { limits: { answerMsMax: 120_000 } } })
-    const attack = async (clientId: string, urls: readonly string[]) => {
-      const tokens = await Promise.all(
-        Array.from({ length: 200 }, () => rig.token(clientId, { audience: 'other' })),
-      )
-      const asked = tokens.map(async (token, at) => {
-        const headers = { Authorization: `Bearer ${token}` }
-        const url = `${urls[at % urls.length]}/v1/gateway/login`
-        const answer = await fetch(url, { method: 'POST', headers })
-        return ((await answer.json()) as { errorCode: number }).errorCode
-      })
-      const counts = new Map<number, number>()
-      for (const code of await Promise.all(asked)) counts.set(code, (counts.get(code) ?? 0) + 1)
-      return [...counts].sort(([one], [other]) => one - other)
-    }
-    const once = [
-      [2, 1],
-      [3, 1],
-      [4, 198],
-    ]
-    t.same(await attack(people.active, [rig.url]), once)
-    const good = await rig.token(people.active)
-    t.match(await rig.ask('login', good), { status: 401, text: wrong(4) })
-    t.same(await attack('7000000002', [rig.url, await rig.another()]), once, 'over two processes')
-  },
-)
+t.test('failed attempts of a customer are counted once each, however many at once', async (t) => {
+  const rig = await createRig(t, { gateway: { limits: { answerMsMax: 120_000 } } })
+  const attack = async (clientId: string, urls: readonly string[]) => {
+    const tokens = Array.from({ length: 200 }, () => rig.revoked(clientId))
+    const asked = tokens.map(async (token, at) => {
+      const headers = { Authorization: `Bearer ${token}` }
+      const url = `${urls[at % urls.length]}/v1/gateway/login`
+      const answer = await fetch(url, { method: 'POST', headers })
+      return ((await answer.json()) as { errorCode: number }).errorCode
+    })
+    const counts = new Map<number, number>()
+    for (const code of await Promise.all(asked)) counts.set(code, (counts.get(code) ?? 0) + 1)
+    return [...counts].sort(([one], [other]) => one - other)
+  }
+  const once = [
+    [2, 1],
+    [3, 1],
+    [4, 198],
+  ]
+  t.same(await attack(people.active, [rig.url]), once)
+  const good = await rig.token(people.active)
+  t.match(await rig.ask('login', good), { status: 401, text: wrong(4) })
+  t.same(await attack('7000000002', [rig.url, await rig.another()]), once, 'over two processes')
+})
 
 t.test('a token is taken from one Authorization field and from nowhere else', async (t) => {
   const good = await rig.token(people.active)
@@ -145,9 +138,16 @@ t.test('a SAML response is answered as any other token is', async (t) => {
     certFiles: [certFile],
   }
   const rig = await createRig(t, { profile: { identity } })
-  const token = (clientId: string, audience = 'tieline') => {
+  const token = (clientId: string, parts: AssertionParts = {}) => {
     const nameId = `<saml:NameID>${clientId}</saml:NameID>`
-    return encode(signXml(responseOf(assertionOf({ nameId, audience })), signer))
+    return encode(signXml(responseOf(assertionOf({ nameId, ...parts })), signer))
+  }
+  const failed = (id: string) => {
+    const nameId = `<saml:NameID>${people.active}</saml:NameID>`
+    const code = 'urn:oasis:names:tc:SAML:2.0:status:AuthnFailed'
+    const status = `<samlp:Status><samlp:StatusCode Value="${code}"/></samlp:Status>`
+    const assertion = signXml(responseOf(assertionOf({ nameId, id }), { status }), signer)
+    return encode(signXml(assertion, signer, { element: 'Response' }))
   }
   const good = token(people.active)
   const clientId = { clientId: people.active }
@@ -158,9 +158,10 @@ t.test('a SAML response is answered as any other token is', async (t) => {
     [token(people.unknown), 1],
     [token(people.locked), 4],
     [token(people.closed), 86],
-    [token(people.active, 'other'), 2],
-    [token(people.active, 'another'), 3],
-    [token(people.active, 'a third'), 4],
+    [token(people.active, { audience: 'other' }), 1],
+    [failed('_a1'), 2],
+    [failed('_a2'), 3],
+    [failed('_a3'), 4],
     [good, 4],
   ]
   for (const [one, code] of codes) {

@@ -4,21 +4,24 @@ import { createRegistrar } from '../../../api/routes/register.js'
 import type { JobData } from '../../../pipeline/queues/jobs.js'
 import { Fault } from '../../../schemas/fault.js'
 import type { Customer } from '../../../schemas/gateway/customer.js'
+import { type Registration, toRegistration } from '../../../schemas/gateway/registration.js'
 
 /** A register over a queue that takes its time, and what came of it. */
 function rig(takes: () => Promise<void> = async () => undefined) {
   const jobs: JobData<'register'>['customers'][] = []
+  const ends: string[] = []
   const failures: Fault[] = []
   const add = async (_: string, data: unknown) => {
     jobs.push((data as JobData<'register'>).customers)
+    ends.push(...((data as JobData<'register'>).closed ?? []))
     await takes()
   }
   const queues = { add } as Parameters<typeof createRegistrar>[0]['queues']
   const register = createRegistrar({ queues, onFailure: (fault) => failures.push(fault) })
-  return { jobs, failures, register }
+  return { jobs, ends, failures, register }
 }
 
-function customer(clientId: string, rateCode = 'R1', meters = 1): Customer {
+function customer(clientId: string, rateCode = 'R1', meters = 1): Registration {
   const meter = {
     meterId: `M${clientId}`,
     meterType: 'Electric',
@@ -29,7 +32,8 @@ function customer(clientId: string, rateCode = 'R1', meters = 1): Customer {
     isAMI: true,
   }
   const site = { externalSiteId: `S${clientId}`, meters: Array(meters).fill(meter) }
-  return { clientId, AcctStatus: 'A', customerSites: [site] } as unknown as Customer
+  const record = { clientId, AcctStatus: 'A', customerSites: [site] }
+  return toRegistration(record as unknown as Customer)
 }
 
 t.test('customers of one moment are handed over together, each as it was last', async (t) => {
@@ -68,6 +72,25 @@ t.test('closing hands over what was gathered, and waits for the queue', async (t
   await register.close()
   t.equal(jobs.length, 1)
   t.ok(isTaken)
+})
+
+t.test('a closed account is reported once, and the latest word counts', async (t) => {
+  const { jobs, ends, register } = rig()
+  register.add(customer('1'))
+  register.end('1')
+  register.end('2')
+  register.end('2')
+  register.add(customer('2'))
+  await register.close()
+  t.match(jobs, [[{ clientId: '2' }]])
+  t.same(ends, ['1'])
+  register.end('1')
+  await register.close()
+  t.equal(jobs.length, 1, 'not again within a minute')
+  register.add(customer('1'))
+  register.end('1')
+  await register.close()
+  t.same(ends, ['1', '1'], 'unless he was registered meanwhile')
 })
 
 t.test('an unreachable queue is reported, and its limit holds', async (t) => {

@@ -1,7 +1,6 @@
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import type { Test } from 'tap'
 import {
-  type ClickHouseEvent,
   type ClickHouseOptions,
   createClickHouse,
   type EmbeddedClickHouse,
@@ -16,7 +15,7 @@ export interface Running {
   readonly client: ClickHouseClient
   readonly analyst: ClickHouseClient
   readonly dataPath: string
-  readonly events: ClickHouseEvent[]
+  readonly events: string[]
   rows<T>(query: string, options?: RowOptions): Promise<T[]>
 }
 
@@ -29,7 +28,7 @@ export interface RowOptions {
 /** Starts an engine on a folder of its own and ends it with the test. */
 export async function running(t: Test, more: Partial<ClickHouseOptions> = {}): Promise<Running> {
   const dataPath = more.dataPath ?? createFolder(t)
-  const events: ClickHouseEvent[] = []
+  const events: string[] = []
   const store = await createClickHouse({
     port: 0,
     writer,

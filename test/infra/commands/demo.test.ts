@@ -1,43 +1,95 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { t } from 'tap'
 import { createFolder } from '../../rig/folder.js'
-import { startTieline, tieline } from '../command-line.js'
+import { interrupt, startUntil, tieline } from '../command-line.js'
 
-t.test(
-  'the demo loads its files, shows a first query and ends; again it finds its data',
-  async (t) => {
-    const home = join(createFolder(t), 'data')
-    const first = await tieline('demo', '--once', '--home', home)
-    t.equal(first.code, 0, first.stderr)
-    for (const step of ['Redis', 'ClickHouse', 'migrations', 'worker', 'demo files']) {
-      t.match(first.stdout, new RegExp(`✓ ${step} +[\\d.]+ s`))
-    }
-    t.match(first.stdout, /DEMO_09112025_Electric\.csv +published +168,200/)
-    t.match(first.stdout, /DEMO_09112025_Gas\.csv +published +1,330 +1,330/)
-    t.match(first.stdout, /200 {"clientId":"7000000001"}/, 'one login')
-    t.match(first.stdout, /"externalSiteId":"5113000000"/, 'one customer')
-    t.match(first.stdout, /200 {"status":"success"/, 'one bind')
-    t.match(first.stdout, /2025-11-02 .* 100 │/, 'the day of 25 hours expects 100 intervals')
-    const second = await tieline('demo', '--once', '--home', home)
-    t.equal(second.code, 0, second.stderr)
-    t.match(second.stdout, /from an earlier start/)
-    t.match(second.stdout, /DEMO_09112025_Electric\.csv +published +168,200/)
-  },
-)
+const run = promisify(execFile)
+const electric = /DEMO_09112025_Electric\.csv +published +168,200/
+const home = join(createFolder(t), 'data')
+const profile = join(home, 'demo.yaml')
+const { child: demo, seen } = await startUntil('Ctrl-C', 'demo', '--home', home)
+
+t.test('the demo starts everything, loads its files and shows a first query', async (t) => {
+  for (const step of ['Redis', 'ClickHouse', 'migrations', 'worker', 'demo files']) {
+    t.match(seen, new RegExp(`✓ ${step} +[\\d.]+ s`))
+  }
+  t.match(seen, electric)
+  t.match(seen, /DEMO_09112025_Gas\.csv +published +1,330 +1,330/)
+  t.match(seen, /200 {"clientId":"7000000001"}/, 'one login')
+  t.match(seen, /"externalSiteId":"5113000000"/, 'one customer')
+  t.match(seen, /200 {"status":"success"/, 'one bind')
+  t.match(seen, /2025-11-02 .* 100 │/, 'the day of 25 hours expects 100 intervals')
+})
+
+t.test('what the demo prints can be pasted, and its profile serves every command', async (t) => {
+  const lines = seen.slice(seen.indexOf('TOKEN=')).split('\n')
+  const script = lines
+    .filter((line) => /^(TOKEN=|curl | {2}(https|--key|-d|-H) ?)/.test(line))
+    .join('\n')
+  const { stdout } = await run('sh', ['-c', script])
+  t.match(stdout, /^{"clientId":"7000000001"}{"clientId":"7000000001","firstName"/)
+  t.match(stdout, /{"status":"success","message":"The hub is bound to the meter."}$/)
+
+  const health = /health +(\S+)/.exec(seen)?.[1] ?? ''
+  t.match(await (await fetch(health)).json(), { status: 'ready' })
+  const customer = await tieline('probe', 'customer', '7000000001', '--profile', profile)
+  t.match(customer, { code: 0, stdout: /✓ record +\d+ ms +OK: 1 sites, 2 meters/ })
+  t.notMatch(customer.stdout, /Evans/, 'nothing of the person')
+  const nobody = await tieline('probe', 'customer', '1', '--profile', profile)
+  t.match(nobody, { code: 0, stdout: /OK: customer not found/ })
+  t.match(await tieline('probe', 'login', '--profile', profile), { code: 0, stdout: /usable keys/ })
+  const token = join(home, 'token')
+  writeFileSync(token, 'a.b.c')
+  const wrong = await tieline('probe', 'login', token, '--profile', profile)
+  t.match(wrong, {
+    code: 1,
+    stdout: /✗ token +\d+ ms +CONFIG: the token is rejected: malformed token/,
+  })
+  const typed = await tieline('probe', 'login', 'a.b.c', '--profile', profile)
+  t.match(typed, {
+    code: 1,
+    stdout: /✗ token .*CONFIG: the token cannot be read; run tieline probe login FILE/,
+  })
+  t.notMatch(typed.stdout, /a\.b\.c/)
+  const bind = await tieline('probe', 'bind', 'SLID-5113000000', '--profile', profile)
+  t.match(bind, { code: 0, stdout: /OK: meter 55000000[\s\S]*OK: AMI meter, a hub is bound/ })
+  const unlocked = await tieline('unlock', '7000000001', '--home', home, '--profile', profile)
+  t.match(unlocked, { code: 0, stdout: /is not locked here/ })
+
+  const log = readFileSync(join(home, 'logs', 'requests.log'), 'utf8')
+    .trim()
+    .split('\n')
+  t.ok(log.length >= 6)
+  t.same(Object.keys(JSON.parse(log[0] ?? '{}')), [
+    'time',
+    'route',
+    'status',
+    'ms',
+    'requestId',
+    'pseudonym',
+  ])
+})
+
+t.test('the demo ends on Ctrl-C, and again it finds its data', async (t) => {
+  t.equal(await interrupt(demo), 0)
+  t.notOk(existsSync(join(home, 'run.json')))
+  const second = await tieline('demo', '--once', '--home', home)
+  t.equal(second.code, 0, second.stderr)
+  t.match(second.stdout, /from an earlier start/)
+  t.match(second.stdout, electric)
+})
 
 t.test('a demo that was killed in the middle is finished by the next', async (t) => {
   const home = join(createFolder(t), 'data')
-  const killed = startTieline('demo', '--home', home)
-  let seen = ''
-  killed.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    seen += text
-  })
-  while (!seen.includes('demo files')) await once(killed.stdout as NodeJS.ReadableStream, 'data')
-  killed.kill('SIGKILL')
-  await once(killed, 'close')
+  const { child } = await startUntil('demo files', 'demo', '--home', home)
+  child.kill('SIGKILL')
+  await once(child, 'close')
   const next = await tieline('demo', '--once', '--home', home)
   t.equal(next.code, 0, next.stderr)
-  t.match(next.stdout, /DEMO_09112025_Electric\.csv +published +168,200/)
+  t.match(next.stdout, electric)
   t.match(next.stdout, /DEMO_09112025_Gas\.csv +published +1,330/)
 })

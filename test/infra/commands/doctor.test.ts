@@ -70,10 +70,9 @@ t.test('doctor logs in to each source on another machine and says what is wrong'
   const outgoing = createFolder(t)
   writeFileSync(join(outgoing, 'DEMO_05032024_Gas.csv'), 'rows')
   const host = '127.0.0.1'
-  const { port, user } = sshd
-  const secret = { file: sshd.keyPath }
-  const hostKeys = [sshd.fingerprint]
-  const mdm = { kind: 'sftp', name: 'mdm', host, port, user, key: secret, hostKeys, path: outgoing }
+  const { port, user, login } = sshd
+  const secret = login.key
+  const mdm = { kind: 'sftp', name: 'mdm', host, port, ...login, path: outgoing }
   const closed = 1
   const others = [
     { ...mdm, name: 'moved', path: join(outgoing, 'elsewhere') },
@@ -107,7 +106,7 @@ t.test('doctor logs in to each source on another machine and says what is wrong'
     /nameless: CONFIG: secret env:TIELINE_TEST_NO_SUCH_SECRET, referenced in the profile, is not set/,
     /old: SOURCE_UNREACHABLE: 127.0.0.1:1/,
     /lake: SOURCE_UNREACHABLE: bucket drop/,
-    /→ .*Fix (the )?user, key or password/,
+    /→ .*Fix the user, key or password of the source/,
   ]) {
     t.match(stdout, line)
   }

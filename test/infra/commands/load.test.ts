@@ -1,20 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t } from 'tap'
-import { numberedMeters } from '../../../infra/demo/customers.js'
 import { usageFile } from '../../../infra/demo/usage-file.js'
 import { createFolder } from '../../rig/folder.js'
 import { header } from '../../story/rig/stack.js'
-import { createHome, tieline } from '../command-line.js'
-
-const oneDay = {
-  meters: numberedMeters(10),
-  seed: 3,
-  firstDay: '2025-07-01',
-  days: 1,
-  intervalSeconds: 900,
-  zone: 'America/Detroit',
-}
+import { createHome, oneDay, tieline } from '../command-line.js'
 
 t.test('a command starts what it needs for the time it takes', async (t) => {
   const folder = t.testdir({
@@ -32,28 +22,22 @@ t.test('a command starts what it needs for the time it takes', async (t) => {
   t.match(JSON.parse(loaded.stdout), [{ status: 'published', rows: { read: 960, accepted: 960 } }])
   t.notOk(existsSync(join(home, 'run.json')), 'and stops it again')
 
-  const both = await tieline('load', good, foreign, '--home', home)
-  t.equal(both.code, 2, 'one of them is quarantined')
-  t.match(both.stdout, /DEMO_02072025_Electric\.csv +duplicate/)
-  t.match(both.stdout, /DEMO_02072025_Electric_2\.csv +quarantined/)
-  t.match(both.stdout, /HEADER/)
+  const all = await tieline('load', good, foreign, poor, '--home', home)
+  t.equal(all.code, 2, 'one of them is quarantined')
+  t.match(all.stdout, /DEMO_02072025_Electric\.csv +duplicate/)
+  t.match(all.stdout, /DEMO_02072025_Electric_2\.csv +quarantined/)
+  t.match(all.stdout, /HEADER/)
+  t.match(all.stdout, /OTHER_02072025_Gas\.csv: OTHER is not in companyCodes/, 'its notes')
+  t.match(all.stdout, /OTHER_02072025_Gas\.csv: the last row has no line end/)
+  t.match(all.stdout, /OTHER_02072025_Gas\.csv: published without 1 of 2 rows/)
+  const paths = (kind: string) =>
+    [...all.stdout.matchAll(new RegExp(`^${kind} {2}(.*)$`, 'gm'))].map(([, path = '']) => path)
+  const receipts = paths('receipt').map((path) => JSON.parse(readFileSync(path, 'utf8')))
+  t.match(receipts.at(-1), { status: 'published', rows: { rejected: 1 } })
+  t.match(readFileSync(paths('rejects').at(-1) ?? '', 'utf8'), /NOT_A_NUMBER/)
 
-  const noted = await tieline('load', poor, '--home', home)
-  t.match(noted.stdout, /OTHER_02072025_Gas\.csv: OTHER is not in companyCodes/, 'its notes')
-  t.match(noted.stdout, /OTHER_02072025_Gas\.csv: the last row has no line end/)
-  const [, receipt = ''] = /^receipt {2}(.*)$/m.exec(noted.stdout) ?? []
-  t.match(JSON.parse(readFileSync(receipt, 'utf8')), { status: 'published', rows: { rejected: 1 } })
-  const [, rejects = ''] = /^rejects {2}(.*)$/m.exec(noted.stdout) ?? []
-  t.match(readFileSync(rejects, 'utf8'), /NOT_A_NUMBER/)
-
-  const counted = await tieline(
-    'sql',
-    'SELECT count() FROM usage;',
-    '--format',
-    'TSV',
-    '--home',
-    home,
-  )
+  const query = 'SELECT count() FROM usage;'
+  const counted = await tieline('sql', query, '--format', 'TSV', '--home', home)
   t.match(counted, { code: 0, stdout: '961\n' })
 })
 

@@ -1,34 +1,18 @@
-import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t } from 'tap'
-import { numberedMeters } from '../../../infra/demo/customers.js'
 import { usageFile } from '../../../infra/demo/usage-file.js'
 import { demoProfilePath } from '../../../infra/stack/profile-file.js'
 import { createFolder } from '../../rig/folder.js'
 import { header } from '../../story/rig/stack.js'
-import { createHome, startTieline, tieline } from '../command-line.js'
-
-const oneDay = {
-  meters: numberedMeters(10),
-  seed: 3,
-  firstDay: '2025-07-01',
-  days: 1,
-  intervalSeconds: 900,
-  zone: 'America/Detroit',
-}
+import { createHome, interrupt, oneDay, startUntil, tieline } from '../command-line.js'
 
 t.test('commands share the stack that runs on their data folder', async (t) => {
   const folder = createFolder(t)
   const home = await createHome(folder)
   const file = join(folder, 'DEMO_02072025_Electric.csv.gz')
   await usageFile(file, oneDay)
-  const up = startTieline('up', '--home', home)
-  let seen = ''
-  up.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    seen += text
-  })
-  while (!seen.includes('Ctrl-C')) await once(up.stdout as NodeJS.ReadableStream, 'data')
+  const { child: up } = await startUntil('Ctrl-C', 'up', '--home', home)
 
   const again = await tieline('up', '--home', home)
   t.match(again, { code: 1, stderr: new RegExp(`^tieline: ALREADY_RUNNING: pid ${up.pid} `) })
@@ -51,16 +35,19 @@ t.test('commands share the stack that runs on their data folder', async (t) => {
   t.match(status, {
     sources: [{ name: 'inbox', kind: 'folder', state: 'polled' }],
     disk: { folder: join(home, 'landing'), freeBytesMin: 1_073_741_824 },
-    files: [{ status: 'published', files: '2', rows: '962' }],
+    files: [
+      { status: 'published', files: '1', rows: '960' },
+      { status: 'published with rejects', files: '1', rows: '2' },
+    ],
     freshness: [
       { company_code: 'DEMO', commodity: 'Electric', late: true },
-      { company_code: 'DEMO', commodity: 'Gas', late: false },
+      { company_code: 'DEMO', commodity: 'Gas', late: true },
     ],
   })
   t.ok(status.freshness[1].age_hours >= 0, 'no read is newer than the file it came with')
   t.match(
     (await tieline('status', '--home', home, '--profile', demoProfilePath)).stdout,
-    /published +2 +962/,
+    /published with rejects +1 +2/,
   )
   t.match(await tieline('pause', 'inbox', '--home', home), { code: 0, stdout: /resume inbox/ })
   t.match((await tieline('status', '--home', home)).stdout, /inbox +folder +paused/)
@@ -76,8 +63,6 @@ t.test('commands share the stack that runs on their data folder', async (t) => {
   })
   t.match(await tieline('sql', 'TRUNCATE TABLE usage_read', '--home', home), { code: 1 })
 
-  up.kill('SIGINT')
-  const [code] = await once(up, 'exit')
-  t.equal(code, 0)
+  t.equal(await interrupt(up), 0)
   t.notOk(existsSync(join(home, 'run.json')))
 })

@@ -143,26 +143,23 @@ t.test('services and disruption budgets find pods, and the autoscaler its worker
   t.ok(deployments.some(({ metadata }) => metadata.name === scaled.spec.scaleTargetRef.name))
 })
 
-t.test(
-  'the profiles of the pods are valid, with ports where the manifests have them',
-  async (t) => {
-    const gateway = readProfile(join(folder, 'kubernetes', 'gateway-profile.yaml'))
-    const worker = readProfile(join(folder, 'kubernetes', 'worker-profile.yaml'))
-    t.equal(worker.gateway, undefined)
-    t.equal(gateway.database, worker.database)
-    const ports = [
-      gateway.gateway?.listen?.port,
-      gateway.gateway?.mutual?.port,
-      gateway.gateway?.operations.port,
-      gateway.worker.operations.port,
-    ]
-    const [first] = deployments[0]?.spec.template.spec.containers ?? []
-    t.same(
-      first?.ports.map(({ containerPort }) => containerPort),
-      ports,
-    )
-  },
-)
+t.test('the profiles of the pods are valid, with the ports of the manifests', async (t) => {
+  const gateway = readProfile(join(folder, 'kubernetes', 'gateway-profile.yaml'))
+  const worker = readProfile(join(folder, 'kubernetes', 'worker-profile.yaml'))
+  t.equal(worker.gateway, undefined)
+  t.equal(gateway.database, worker.database)
+  const ports = [
+    gateway.gateway?.listen?.port,
+    gateway.gateway?.mutual?.port,
+    gateway.gateway?.operations.port,
+    gateway.worker.operations.port,
+  ]
+  const [first] = deployments[0]?.spec.template.spec.containers ?? []
+  t.same(
+    first?.ports.map(({ containerPort }) => containerPort),
+    ports,
+  )
+})
 
 t.test('the image runs as nobody, compose too, each with a root that is read only', async (t) => {
   const image = readFileSync(join(folder, 'Dockerfile'), 'utf8')

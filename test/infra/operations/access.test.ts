@@ -62,19 +62,16 @@ t.test('an address other than loopback requires users or client certificates', a
   t.match(await certified(), { status: 403, text: /client certificate/ })
 })
 
-t.test(
-  'users log in with name and password, on loopback too if the profile has users',
-  async (t) => {
-    for (const host of ['0.0.0.0', '127.0.0.1']) {
-      const knock = await createDoor(t, { host, users })
-      t.match(await knock(), { status: 401 })
-      t.match(await knock(basic('ann', 'another password')), { status: 401 })
-      t.match(await knock(basic('bob', 'a long password')), { status: 401 })
-      t.match(await knock(basic('ann', 'a long password')), { who: 'ann' })
-      t.match(await knock(basic('ann', 'a long password')), { who: 'ann' })
-    }
-  },
-)
+t.test('users log in with name and password, on loopback too with profile users', async (t) => {
+  for (const host of ['0.0.0.0', '127.0.0.1']) {
+    const knock = await createDoor(t, { host, users })
+    t.match(await knock(), { status: 401 })
+    t.match(await knock(basic('ann', 'another password')), { status: 401 })
+    t.match(await knock(basic('bob', 'a long password')), { status: 401 })
+    t.match(await knock(basic('ann', 'a long password')), { who: 'ann' })
+    t.match(await knock(basic('ann', 'a long password')), { who: 'ann' })
+  }
+})
 
 t.test('failed logins do not lock out users who are signed in', async (t) => {
   const admit = createAdmit(operations({ users }))

@@ -107,15 +107,12 @@ t.test('a rate of the gateway is the difference between two scrapes', async (t) 
   t.equal(rateBetween(now, before), undefined, 'a restarted process has no rate yet')
 })
 
-t.test(
-  'another server at the address of the gateway is not shown as an idle gateway',
-  async (t) => {
-    const server = createServer((_, response) => response.writeHead(404).end('not here'))
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    t.teardown(() => server.close())
-    const { port } = server.address() as AddressInfo
-    const gateway = { operations: { host: '127.0.0.1', port } } as NonNullable<Profile['gateway']>
-    await t.rejects(createGatewayPanel({ gateway })(), { code: 'SOURCE_UNREACHABLE' })
-  },
-)
+t.test('another server at the address of the gateway is not an idle gateway', async (t) => {
+  const server = createServer((_, response) => response.writeHead(404).end('not here'))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const gateway = { operations: { host: '127.0.0.1', port } } as NonNullable<Profile['gateway']>
+  await t.rejects(createGatewayPanel({ gateway })(), { code: 'SOURCE_UNREACHABLE' })
+})

@@ -4,6 +4,7 @@ import t from 'tap'
 import type { Admit } from '../../../infra/operations/access.js'
 import type { Live, PanelUpdate } from '../../../infra/operations/live.js'
 import type { Attention } from '../../../infra/operations/panels/attention.js'
+import type { Minutes } from '../../../infra/operations/panels/minutes.js'
 import { createBrowser } from '../../rig/chromium.js'
 import { until } from '../../story/rig/stack.js'
 import { createStand } from './stand.js'
@@ -89,4 +90,32 @@ t.test('a failing source needs attention, with a remedy', async (t) => {
     await panel.textContent(),
     /failing source mdm\s*SOURCE_UNREACHABLE: no <b>route<\/b>\s*Check its address\. Since 2026-03-04.*31 more files are waiting/,
   )
+})
+
+t.test('an opened table of values stays open while figures and faults arrive', async (t) => {
+  const figures = (rows: number): Minutes => ({ minutes: [60, 120], rows: [1, rows], quantity: {} })
+  const fault = { code: 'STORE_UNREACHABLE', detail: 'no response' }
+  let send: (update: Pick<PanelUpdate, 'figures' | 'fault'>) => void = () => undefined
+  const watch: Live['watch'] = (onUpdate) => {
+    send = (update) => onUpdate({ name: 'minutes', at: new Date().toISOString(), ...update })
+    send({ figures: figures(2) })
+    return () => undefined
+  }
+  const { address } = await createStand(t, { watch })
+  const tab = await (await createBrowser(t)).newPage()
+  await tab.goto(address)
+  const panel = tab.locator('[data-panel="minutes"]')
+  const cells = panel.locator('details tbody tr').last().locator('td')
+  await panel.locator('summary').click()
+  t.same(await cells.allInnerTexts(), ['1970-01-01 00:02 UTC', '2'])
+  send({ figures: figures(3) })
+  await panel.getByText('3 in the busiest minute').waitFor()
+  t.same(await cells.allInnerTexts(), ['1970-01-01 00:02 UTC', '3'])
+  send({ fault })
+  await panel.getByText('no response').waitFor()
+  t.notOk(await cells.last().isVisible(), 'figures behind a fault are hidden')
+  send({ figures: figures(4) })
+  await panel.getByText('4 in the busiest minute').waitFor()
+  t.ok(await cells.last().isVisible())
+  t.same(await cells.allInnerTexts(), ['1970-01-01 00:02 UTC', '4'])
 })

@@ -1,12 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
 import { askRedis, checkRedis } from '../../../infra/redis/ask.js'
 import { createRedis, type RunningRedis } from '../../../infra/redis/start.js'
 import { isPortFree, onFreePort } from '../../../infra/stack/port.js'
+import { endLeftover, rememberServer } from '../../../infra/stack/processes/leftover.js'
 import { createFolder } from '../../rig/folder.js'
 
 const password = 'a "quoted" \\ password'
@@ -107,15 +109,15 @@ t.test('a server that a dead parent left behind is ended at the next start', asy
   const left = spawn('redis-server', ['--port', '16998'], { cwd: dataPath, stdio: 'ignore' })
   await sleep(300)
   t.teardown(() => left.kill('SIGKILL'))
-  const { writePid, endOrphan } = await import('../../../infra/redis/orphan.js')
-  writePid(dataPath, left.pid as number)
-  await endOrphan(dataPath)
+  const path = join(dataPath, 'redis.pid')
+  rememberServer(path, left.pid)
+  await endLeftover(path, 15_000)
   t.ok(
     left.exitCode !== null ||
       left.signalCode !== null ||
       (await until(() => left.exitCode !== null)),
   )
-  writePid(dataPath, process.pid)
-  await endOrphan(dataPath)
+  writeFileSync(path, JSON.stringify({ pid: process.pid, began: 'another time' }))
+  await endLeftover(path, 0)
   t.pass('a pid that belongs to another program is left alone')
 })

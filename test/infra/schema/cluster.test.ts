@@ -76,23 +76,19 @@ COMMENT 'The view load of all shards'`,
   ])
 })
 
-t.test(
-  'the engine can parse every statement of a cluster; all tables are replicated',
-  async (t) => {
-    for (const statement of cluster) {
-      const [parsed] = await store.rows<{ text: string }>({
-        sql: 'SELECT formatQuery({statement:String}) AS text',
-        parameters: { statement },
-      })
-      const text = parsed?.text ?? ''
-      t.match(text, / ON CLUSTER utility\b/, statement.slice(0, 80))
-      if (/^CREATE TABLE/.test(text))
-        t.match(text, /ENGINE = (Replicated\w*MergeTree|Distributed)\(/)
-    }
-    t.notMatch(cluster.join('\n'), /non_replicated/)
-    t.notMatch(single.join('\n'), / ON CLUSTER |Replicated/)
-  },
-)
+t.test('the engine parses every statement of a cluster; all tables are replicated', async (t) => {
+  for (const statement of cluster) {
+    const [parsed] = await store.rows<{ text: string }>({
+      sql: 'SELECT formatQuery({statement:String}) AS text',
+      parameters: { statement },
+    })
+    const text = parsed?.text ?? ''
+    t.match(text, / ON CLUSTER utility\b/, statement.slice(0, 80))
+    if (/^CREATE TABLE/.test(text)) t.match(text, /ENGINE = (Replicated\w*MergeTree|Distributed)\(/)
+  }
+  t.notMatch(cluster.join('\n'), /non_replicated/)
+  t.notMatch(single.join('\n'), / ON CLUSTER |Replicated/)
+})
 
 t.test('both differ in these places alone', async (t) => {
   const bare = (statement: string) =>

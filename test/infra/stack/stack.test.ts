@@ -163,32 +163,29 @@ t.test('a server that does not answer stops the start with its name', async (t) 
   t.pass('and what had started was stopped again')
 })
 
-t.test(
-  'a stack whose process is killed leaves no orphan, and the next finds its data',
-  async (t) => {
-    const home = openHome(createFolder(t))
-    const modules = new URL('../../../infra/', import.meta.url).href
-    const code = `
-    import { openHome } from '${modules}stack/home.js'
-    import { createLog } from '${modules}telemetry/log.js'
-    import { readProfile, demoProfilePath } from '${modules}stack/profile-file.js'
-    import { startStack } from '${modules}stack/stack.js'
-    const home = openHome(${JSON.stringify(home.path)})
-    const log = createLog(home.logs + '/test.log', 'test')
-    const stack = await startStack({ home, log, profile: readProfile(demoProfilePath),
-      ports: { clickhouse: 18423, redis: 16679 } })
-    console.log([stack.worker, stack.redis, stack.clickhouse].map((part) => part.pid()).join(' '))`
-    const parent: ChildProcess = spawn(process.execPath, ['--input-type=module', '-e', code], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    const [line] = await once(parent.stdout as NodeJS.ReadableStream, 'data')
-    const pids = String(line).trim().split(' ').map(Number)
-    t.ok(pids.every(isAlive), String(line))
-    t.equal(attachStack(home)?.run.pid, parent.pid)
-    parent.kill('SIGKILL')
-    t.ok(await until(() => !pids.some(isAlive)), 'every child is gone')
-    t.equal(attachStack(home), undefined, 'its run.json is seen to be stale')
-    const stack = await start(home)
-    await stack.close()
-  },
-)
+t.test('a killed stack leaves no orphan, and the next finds its data', async (t) => {
+  const home = openHome(createFolder(t))
+  const modules = new URL('../../../infra/', import.meta.url).href
+  const code = `
+  import { openHome } from '${modules}stack/home.js'
+  import { createLog } from '${modules}telemetry/log.js'
+  import { readProfile, demoProfilePath } from '${modules}stack/profile-file.js'
+  import { startStack } from '${modules}stack/stack.js'
+  const home = openHome(${JSON.stringify(home.path)})
+  const log = createLog(home.logs + '/test.log', 'test')
+  const stack = await startStack({ home, log, profile: readProfile(demoProfilePath),
+    ports: { clickhouse: 18423, redis: 16679 } })
+  console.log([stack.worker, stack.redis, stack.clickhouse].map((part) => part.pid()).join(' '))`
+  const parent: ChildProcess = spawn(process.execPath, ['--input-type=module', '-e', code], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [line] = await once(parent.stdout as NodeJS.ReadableStream, 'data')
+  const pids = String(line).trim().split(' ').map(Number)
+  t.ok(pids.every(isAlive), String(line))
+  t.equal(attachStack(home)?.run.pid, parent.pid)
+  parent.kill('SIGKILL')
+  t.ok(await until(() => !pids.some(isAlive)), 'every child is gone')
+  t.equal(attachStack(home), undefined, 'its run.json is seen to be stale')
+  const stack = await start(home)
+  await stack.close()
+})

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { BillContext } from '../../../pipeline/bills/context.js'
 import { bill } from '../../../pipeline/bills/run.js'
-import { register } from '../../../pipeline/customers/registrations.js'
+import { learnAccounts, register } from '../../../pipeline/customers/registrations.js'
 import { rowsTable } from '../../../pipeline/records/store.js'
 import type { Store } from '../../../pipeline/store/clickhouse.js'
 import { recordFeedOf } from '../../../schemas/feed.js'
@@ -11,13 +11,15 @@ import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createZone, toDay } from '../../../schemas/time/zone.js'
 import { placed } from '../../schemas/lint/placed.js'
 import type { RateFiles } from '../../schemas/rating/bills.js'
-import { migratedStore } from '../customers/registering.js'
+import { migratedStore, registeringAt } from '../customers/registering.js'
 
 export interface BillRig {
   readonly store: Store
   /** Publishes rows as the files of a new arrival each, now or at an instant. */
   publish(files: RateFiles, at?: Date): Promise<void>
   register(...customers: readonly Registration[]): Promise<void>
+  /** Registers customers as on an earlier day, `YYYY-MM-DD`. */
+  registerAt(day: string, ...customers: readonly Registration[]): Promise<void>
   /** Publishes reads of one meter, one after the other from an instant on. */
   read(reads: Reads): Promise<void>
   /** What runs are given, with `billing` of the profile. */
@@ -90,7 +92,13 @@ export async function billRig(t: Test): Promise<BillRig> {
       }
     },
     register: async (...customers) => {
-      await register({ store, now: () => new Date() }, customers)
+      await register(registeringAt(store), customers)
+    },
+    registerAt: async (day, ...customers) => {
+      await register(
+        registeringAt(store, () => new Date(day)),
+        customers,
+      )
     },
     read: async ({ meter, account = `A${meter}`, site = 'S', seconds = 900, ...reads }) => {
       arrival++
@@ -115,6 +123,7 @@ export async function billRig(t: Test): Promise<BillRig> {
       const end = new Date((from + rows.length * seconds) * 1_000).toISOString()
       const times = { last_interval_end: end, received_at: new Date().toISOString() }
       await publishAs(reads.commodity ?? 'Electric', times)
+      await learnAccounts(registeringAt(store), arrival)
     },
     context,
     bill: (request = {}, rules) => bill(context(rules), { cycleId: '7', ...request }),

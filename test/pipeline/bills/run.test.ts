@@ -197,13 +197,10 @@ t.test('where there is no bill the quantity is in the unit of the meter', async 
   }
 })
 
-t.test(
-  'a cycle or a period that the schedule does not have is said, with what it has',
-  async (t) => {
-    await t.rejects(rig.bill({ cycleId: '8' }), /cycle 8 .* load its BillingCycles file/)
-    await t.rejects(rig.bill({ start: '2026-03-01' }), /covers 2026-01-01 to 2026-02-28/)
-  },
-)
+t.test('a cycle or period not in the schedule is reported, with what it has', async (t) => {
+  await t.rejects(rig.bill({ cycleId: '8' }), /cycle 8 .* load its BillingCycles file/)
+  await t.rejects(rig.bill({ start: '2026-03-01' }), /covers 2026-01-01 to 2026-02-28/)
+})
 
 t.test('a run is repeated to the byte, and says what it was made from', async (t) => {
   const bills = () => rig.bills('* EXCEPT (run, published_at)')
@@ -262,19 +259,16 @@ t.test('a period that the schedule has moved replaces the one that it was', asyn
   t.same(await firsts(), ['2026-01-02', '2026-02-02'])
 })
 
-t.test(
-  'a period that ends on the day a newer schedule begins, which it excludes, stays',
-  async (t) => {
-    await rig.publish({ BillingCycles: ['9,2025-12-05,2026-01-05', '9,2026-01-05,2026-02-04'] })
-    await rig.publish({ BillingCycles: ['9,2026-01-05,2026-02-04', '9,2026-02-04,2026-03-06'] })
-    const periods = await rig.store.rows({
-      sql: `SELECT toString(start_date) AS first, toString(last_date) AS last FROM billing_cycle
-      WHERE billing_cycle_id = '9' ORDER BY first`,
-    })
-    t.same(periods, [
-      { first: '2025-12-05', last: '2026-01-04' },
-      { first: '2026-01-05', last: '2026-02-03' },
-      { first: '2026-02-04', last: '2026-03-05' },
-    ])
-  },
-)
+t.test('a period that ends on the day a newer schedule begins stays', async (t) => {
+  await rig.publish({ BillingCycles: ['9,2025-12-05,2026-01-05', '9,2026-01-05,2026-02-04'] })
+  await rig.publish({ BillingCycles: ['9,2026-01-05,2026-02-04', '9,2026-02-04,2026-03-06'] })
+  const periods = await rig.store.rows({
+    sql: `SELECT toString(start_date) AS first, toString(last_date) AS last FROM billing_cycle
+    WHERE billing_cycle_id = '9' ORDER BY first`,
+  })
+  t.same(periods, [
+    { first: '2025-12-05', last: '2026-01-04' },
+    { first: '2026-01-05', last: '2026-02-03' },
+    { first: '2026-02-04', last: '2026-03-05' },
+  ])
+})

@@ -5,7 +5,7 @@ import { forgetRuns } from '../../../pipeline/bills/forget.js'
 import { recordPeriod } from '../../../pipeline/bills/periods.js'
 import { billWhenDue, queueDue, queuedMax } from '../../../pipeline/bills/when-due.js'
 import { register } from '../../../pipeline/customers/registrations.js'
-import { customerAt } from '../customers/registering.js'
+import { customerAt, registeringAt } from '../customers/registering.js'
 import { billsOn, later, lineAt as lineOf, noonIn, pattern, restated, schedules } from './due.js'
 import { billRig, steady } from './rig.js'
 
@@ -200,48 +200,45 @@ t.test('the bills of an open period are due once a day', async (t) => {
   t.same(await dueOn('2026-08-01T12:00:00Z'), [open], 'and once more when it has ended')
 })
 
-t.test(
-  'the rest of an open period is projected from the weeks before, else from the last year',
-  async (t) => {
-    const gas = { rateCode: 'GAS', meterType: 'Gas', unitOfMeasure: 'ccf' } as const
-    const rates = { tou: {}, year: {}, fresh: {}, gas }
-    await rig.register(
-      ...Object.entries(rates).map(([meterId, more]) =>
-        customerAt({
-          clientId: meterId,
-          accountNumber: `A${meterId}`,
-          meterId,
-          rateCode: 'TOU',
-          ...more,
-        }),
-      ),
-    )
-    await rig.read({ meter: 'tou', ...pattern('2026-04-01', 50) })
-    const daily = { meter: 'gas', seconds: 86_400, commodity: 'Gas' as const }
-    await rig.read({ ...daily, from: '2026-04-01T04:00:00Z', quantities: steady('2', 50) })
-    for (const meter of ['year', 'fresh']) await rig.read({ meter, ...pattern('2026-05-01', 2) })
-    await rig.read({ meter: 'year', ...pattern('2025-05-04', 29) })
-    const early = await billsOn(rig, '2026-05-03')
-    const projected = { status: 'projected', actual: 2, projected: 29, completeness: 1 }
-    t.match(early.bills, {
-      tou: { ...projected, method: 'recent' },
-      year: { ...projected, method: 'lastYear' },
-      gas: { ...projected, method: 'recent', quantity: '62', total: '55.8' },
-      fresh: { status: 'notProjectable', method: 'none', total: null },
-    })
-    t.match(early.reasons, [
-      { status: 'notProjectable', reason: /^the days ahead cannot be projected: fewer than 7 / },
-    ])
-    const late = await billsOn(rig, '2026-05-21')
-    t.match(late.bills['tou'], { ...projected, actual: 20, projected: 11 })
-    await rig.read({ meter: 'tou', ...pattern('2026-05-21', 11) })
-    const { quantity, total } = late.bills['tou'] as { quantity: string; total: string }
-    const ended = (await billsOn(rig, '2026-06-01')).bills['tou']
-    const same = { status: 'computed', actual: 31, projected: 0, method: '', quantity, total }
-    t.match(ended, same, 'what goes on as before comes to what was projected')
-    t.match(early.bills['tou'], { quantity, total })
-  },
-)
+t.test('an open period is projected from the weeks before, else from last year', async (t) => {
+  const gas = { rateCode: 'GAS', meterType: 'Gas', unitOfMeasure: 'ccf' } as const
+  const rates = { tou: {}, year: {}, fresh: {}, gas }
+  await rig.register(
+    ...Object.entries(rates).map(([meterId, more]) =>
+      customerAt({
+        clientId: meterId,
+        accountNumber: `A${meterId}`,
+        meterId,
+        rateCode: 'TOU',
+        ...more,
+      }),
+    ),
+  )
+  await rig.read({ meter: 'tou', ...pattern('2026-04-01', 50) })
+  const daily = { meter: 'gas', seconds: 86_400, commodity: 'Gas' as const }
+  await rig.read({ ...daily, from: '2026-04-01T04:00:00Z', quantities: steady('2', 50) })
+  for (const meter of ['year', 'fresh']) await rig.read({ meter, ...pattern('2026-05-01', 2) })
+  await rig.read({ meter: 'year', ...pattern('2025-05-04', 29) })
+  const early = await billsOn(rig, '2026-05-03')
+  const projected = { status: 'projected', actual: 2, projected: 29, completeness: 1 }
+  t.match(early.bills, {
+    tou: { ...projected, method: 'recent' },
+    year: { ...projected, method: 'lastYear' },
+    gas: { ...projected, method: 'recent', quantity: '62', total: '55.8' },
+    fresh: { status: 'notProjectable', method: 'none', total: null },
+  })
+  t.match(early.reasons, [
+    { status: 'notProjectable', reason: /^the days ahead cannot be projected: fewer than 7 / },
+  ])
+  const late = await billsOn(rig, '2026-05-21')
+  t.match(late.bills['tou'], { ...projected, actual: 20, projected: 11 })
+  await rig.read({ meter: 'tou', ...pattern('2026-05-21', 11) })
+  const { quantity, total } = late.bills['tou'] as { quantity: string; total: string }
+  const ended = (await billsOn(rig, '2026-06-01')).bills['tou']
+  const same = { status: 'computed', actual: 31, projected: 0, method: '', quantity, total }
+  t.match(ended, same, 'what goes on as before comes to what was projected')
+  t.match(early.bills['tou'], { quantity, total })
+})
 
 t.test('only a bill without projected days can be restated', async (t) => {
   t.same(await restated(rig), [])
@@ -250,29 +247,29 @@ t.test('only a bill without projected days can be restated', async (t) => {
   t.same(await restated(rig), [{ meter: 'gas', old: '40', new: '41' }])
 })
 
-t.test(
-  'who registers later, and rates that change, are billed once more the next day',
-  async (t) => {
-    const starts = async (minutes: number) =>
-      (await dueAt(minutes)).map((one) => (one as { start: string }).start)
-    const billAll = async (minutes: number) => {
-      for (const start of await starts(minutes)) {
-        await billWhenDue(lineAt(later(minutes)).line, { cycleId: '7', start })
-      }
-      t.same(await starts(minutes + 1), [])
+t.test('late registrations and changed rates are billed again the next day', async (t) => {
+  const starts = async (minutes: number) =>
+    (await dueAt(minutes)).map((one) => (one as { start: string }).start)
+  const billAll = async (minutes: number) => {
+    for (const start of await starts(minutes)) {
+      await billWhenDue(lineAt(later(minutes)).line, { cycleId: '7', start })
     }
-    const all = ['2026-07-01', '2026-05-01', '2026-01-01']
-    await billAll(noonIn(2))
-    t.same(await starts(noonIn(3)), [])
-    await rig.publish({ RateFlat: ['FLAT,0.2,2025-01-01,,'] }, later(noonIn(3)))
-    t.same(await starts(noonIn(3) + 20), all)
-    await billAll(noonIn(3) + 20)
-    t.same(await starts(noonIn(4)), [])
-    const two = customerAt({ clientId: '2', accountNumber: 'A2', meterId: 'two', rateCode: 'FLAT' })
-    await register({ store: rig.store, now: () => later(noonIn(4)) }, [two])
-    t.same(await starts(noonIn(4) + 1), all)
-  },
-)
+    t.same(await starts(minutes + 1), [])
+  }
+  const all = ['2026-07-01', '2026-05-01', '2026-01-01']
+  await billAll(noonIn(2))
+  t.same(await starts(noonIn(3)), [])
+  await rig.publish({ RateFlat: ['FLAT,0.2,2025-01-01,,'] }, later(noonIn(3)))
+  t.same(await starts(noonIn(3) + 20), all)
+  await billAll(noonIn(3) + 20)
+  t.same(await starts(noonIn(4)), [])
+  const two = customerAt({ clientId: '2', accountNumber: 'A2', meterId: 'two', rateCode: 'FLAT' })
+  await register(
+    registeringAt(rig.store, () => later(noonIn(4))),
+    [two],
+  )
+  t.same(await starts(noonIn(4) + 1), all)
+})
 
 t.test('of many periods that are due some are queued at a look, the latest first', async (t) => {
   const days = Array.from({ length: queuedMax + 4 }, (_, at) => {

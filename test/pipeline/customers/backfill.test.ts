@@ -16,7 +16,7 @@ import { readHistoryRequests } from '../../../pipeline/customers/history-request
 import { createLedger, type Ledger } from '../../../pipeline/ledger/ledger.js'
 import type { Queues } from '../../../pipeline/queues/bullmq.js'
 import { Fault } from '../../../schemas/fault.js'
-import { backfillSettings, type HistoryAnswer } from '../../../schemas/history.js'
+import { backfillSettings, type HistoryAnswer } from '../../../schemas/gateway/history.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createZone } from '../../../schemas/time/zone.js'
 import { post } from '../../api/rig.js'

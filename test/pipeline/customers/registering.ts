@@ -1,13 +1,22 @@
 import type { Test } from 'tap'
 import { createClickHouse } from '../../../infra/clickhouse/start.js'
 import { onFreePort } from '../../../infra/stack/port.js'
+import type { RegisterContext } from '../../../pipeline/customers/registrations.js'
 import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
 import type { Registration } from '../../../schemas/gateway/registration.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
+import { createZone } from '../../../schemas/time/zone.js'
 import { createFolder } from '../../rig/folder.js'
 import { placeReadyMade } from '../../rig/ready-made.js'
 
 export const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })
+const zone = createZone(profile.timeZone)
+
+/** What registering works with, at an instant. */
+export function registeringAt(store: Store, now = () => new Date()): RegisterContext {
+  return { store, profile, zone, now }
+}
+
 const writer = { user: 'writer', password: 'w' }
 
 /** A real store with the migrations of the house, gone with the test. */

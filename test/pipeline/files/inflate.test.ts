@@ -41,7 +41,7 @@ t.test('a gzip that is cut anywhere is refused', async (t) => {
 })
 
 t.test(
-  'bytes behind a gzip are refused, noughts too, in the same piece or a later one',
+  'bytes behind a gzip are refused, zeros too, in the same piece or a later one',
   async (t) => {
     for (const extra of [
       Buffer.from('x'),

@@ -5,12 +5,12 @@ import t from 'tap'
 import { chunkName, createLanding } from '../../../pipeline/files/landing.js'
 import { splitRows } from '../../../pipeline/files/rows.js'
 import { measure } from '../../../pipeline/usage/measure.js'
-import { createStampTexts } from '../../../pipeline/usage/timestamps.js'
+import { createSeenTimestamps } from '../../../pipeline/usage/timestamps.js'
 import type { LandedChunk } from '../../../schemas/manifest.js'
 import { runs } from '../../rig/sample.js'
 
 const chunkBytes = 200_000
-const stamps = createStampTexts(() => undefined)
+const stamps = createSeenTimestamps(() => undefined)
 
 async function land(folder: string, bytes: Buffer, pieceBytes = 65_536) {
   const seen: LandedChunk[] = []
@@ -37,32 +37,29 @@ async function land(folder: string, bytes: Buffer, pieceBytes = 65_536) {
 const rowsOf = (count: number, site = 'S') =>
   Array.from({ length: count }, (_, index) => `A,${site},M${index},3/4/2024,0.5`).join('\n')
 
-t.test(
-  'the chunks together are the file, each ends with a row and knows its first line',
-  async (t) => {
-    const folder = join(t.testdir(), '7')
-    const bytes = Buffer.from(`${rowsOf(40_000)}\n`)
-    const { chunks, unendedRow, seen } = await land(folder, bytes)
-    t.ok(chunks.length > 3)
-    t.same(seen, chunks, 'each was announced in its turn')
-    t.equal(unendedRow, undefined)
-    const files = chunks.map((chunk) => readFileSync(join(folder, chunkName(chunk.chunk))))
-    t.ok(Buffer.concat(files).equals(bytes))
-    let line = 2
-    for (const [index, chunk] of chunks.entries()) {
-      t.match(chunk, { chunk: index, line, bytes: files[index]?.length ?? 0, shape: 'plain' })
-      line += chunk.lines
-    }
-    t.equal(
-      chunks.reduce((sum, chunk) => sum + chunk.rows, 0),
-      40_000,
-    )
-    t.equal(
-      chunks.reduce((sum, chunk) => sum + BigInt(chunk.micros), 0n),
-      20_000_000_000n,
-    )
-  },
-)
+t.test('the chunks are the file; each ends with a row and knows its first line', async (t) => {
+  const folder = join(t.testdir(), '7')
+  const bytes = Buffer.from(`${rowsOf(40_000)}\n`)
+  const { chunks, unendedRow, seen } = await land(folder, bytes)
+  t.ok(chunks.length > 3)
+  t.same(seen, chunks, 'each was announced in its turn')
+  t.equal(unendedRow, undefined)
+  const files = chunks.map((chunk) => readFileSync(join(folder, chunkName(chunk.chunk))))
+  t.ok(Buffer.concat(files).equals(bytes))
+  let line = 2
+  for (const [index, chunk] of chunks.entries()) {
+    t.match(chunk, { chunk: index, line, bytes: files[index]?.length ?? 0, format: 'plain' })
+    line += chunk.lines
+  }
+  t.equal(
+    chunks.reduce((sum, chunk) => sum + chunk.rows, 0),
+    40_000,
+  )
+  t.equal(
+    chunks.reduce((sum, chunk) => sum + BigInt(chunk.micros), 0n),
+    20_000_000_000n,
+  )
+})
 
 t.test('no row is cut, wherever its line ends in quotes fall', async () => {
   const site = fc.constantFrom('S', '"S,\n""S"""', '"S\r\nS"', '6"', '""', '"\n\n"')

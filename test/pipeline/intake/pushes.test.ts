@@ -9,7 +9,7 @@ const header = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit'
 const rowOf = (meter: number) => `A,S,M${meter},3/4/2024 0:00,1`
 const pushed = (meter: number) => {
   const text = `${header}\n${rowOf(meter)}\n`
-  return { feed: 'Electric', format: 'csv', text } as const
+  return { sender: 'ami', feed: 'Electric', format: 'csv', text } as const
 }
 /** Late in the evening of the 4th where the utility is. */
 const nowMs = Date.UTC(2024, 2, 5, 4, 30)
@@ -52,6 +52,34 @@ t.test('the rows of many calls make one file, each of them there when it is said
   t.equal(lines[0], header)
   t.equal(new Set(lines).size, 1_002)
   t.same(failures, [])
+})
+
+t.test('each sender and each timestamp format has a file of its own', async (t) => {
+  const { pushes, folder } = await createRig(t)
+  const send = async (sender: string, timestamp: string) => {
+    const text = `${header}\nA,S,${sender},${timestamp},1\n`
+    return pushes.push({ sender, feed: 'Electric', format: 'csv', text })
+  }
+  for (const timestamp of ['3/4/2024 0:00', '2024-03-04 00:15', 'soon', '3/4/2024 0:30']) {
+    for (const sender of ['ami', 'mdm'])
+      t.match(await send(sender, timestamp), { kind: 'gathered' })
+  }
+  await pushes.close()
+  const rowsOf = (name: string) =>
+    readFileSync(join(folder, name), 'utf8').trimEnd().split('\n').slice(1)
+  const files = readdirSync(folder).map((name) =>
+    rowsOf(name)
+      .map((row) => row.slice(4))
+      .sort(),
+  )
+  t.same(
+    files.sort(),
+    ['ami', 'mdm'].flatMap((sender) => [
+      [`${sender},2024-03-04 00:15,1`],
+      [`${sender},3/4/2024 0:00,1`, `${sender},3/4/2024 0:30,1`],
+      [`${sender},soon,1`],
+    ]),
+  )
 })
 
 t.test('what a dead process gathered ends with its last whole row', async (t) => {

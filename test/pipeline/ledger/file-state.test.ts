@@ -29,7 +29,7 @@ const state: FileState = {
         rows: 3,
         bytes: 99,
         micros: '9'.repeat(25),
-        shape: 'unsplittable',
+        format: 'unsplittable',
         crlf: true,
         repeats: true,
       },

@@ -7,7 +7,7 @@ const chunk = {
   lines: 4,
   rows: 4,
   bytes: 100,
-  shape: 'lines',
+  format: 'lines',
   crlf: false,
   repeats: false,
 } as const

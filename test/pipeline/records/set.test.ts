@@ -90,7 +90,7 @@ t.test('a schedule of more rows than are judged in memory is refused before that
 
 const listed = (name: string, more: Partial<Listed> = {}): Listed => ({
   ...{ source: 'inbox', name, path: `/inbox/${name}`, bytes: 10, modifiedMs: 0 },
-  announced: false,
+  hasDoneFile: false,
   ...more,
 })
 
@@ -116,7 +116,7 @@ t.test('files that a vendor names otherwise are a set as well', async (t) => {
 t.test('the rest of a file that waits brings its set with it', async (t) => {
   const stability: Stability = new Map()
   const of = (feed: string, bytes: number) =>
-    listed(`DEMO_05012026_${feed}.csv`, { bytes, announced: true, setAnnounced: true })
+    listed(`DEMO_05012026_${feed}.csv`, { bytes, hasDoneFile: true, hasSetDoneFile: true })
   const taken = () => look(context, 'DEMO_05012026', stability)
   shown = [of('RateCodes', 10), of('RateTou', 10)]
   const [codes, tou] = await taken()

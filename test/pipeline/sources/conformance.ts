@@ -67,7 +67,7 @@ export async function createRig<P extends Prepared>(
   }
 }
 
-function toArrival({ announced: _, ...entry }: Listed, arrival: number): Arrival {
+function toArrival({ hasDoneFile: _, ...entry }: Listed, arrival: number): Arrival {
   return { ...entry, force: false, arrival, arrivedAt: new Date() }
 }
 
@@ -123,8 +123,8 @@ export function conform(t: Test, prepare: (t: Test) => Promise<Prepared>): void 
     for (const name of [...others, 'h.ended']) await put(name, 'x')
     const listed = [...(await source.list())].sort((a, b) => (a.name < b.name ? -1 : 1))
     t.match(listed, [
-      { source: source.name, name: 'a.csv', bytes: 1, announced: true },
-      { source: source.name, name: 'b.csv', bytes: 2, announced: false },
+      { source: source.name, name: 'a.csv', bytes: 1, hasDoneFile: true },
+      { source: source.name, name: 'b.csv', bytes: 2, hasDoneFile: false },
     ])
     t.equal(listed.length, 2)
     for (const { modifiedMs } of listed) t.ok(Math.abs(Date.now() - modifiedMs) < 120_000)
@@ -174,11 +174,11 @@ export function conform(t: Test, prepare: (t: Test) => Promise<Prepared>): void 
     for (const name of names) await rig.put(name, 'bytes')
     const arrivals: Arrival[] = []
     for (const name of names) arrivals.push(await rig.arrive(name))
-    t.match(await rig.source.list(), [{ setAnnounced: false }, { setAnnounced: false }])
+    t.match(await rig.source.list(), [{ hasSetDoneFile: false }, { hasSetDoneFile: false }])
     for (const name of done) await rig.put(name, '')
     t.match(await rig.source.list(), [
-      { announced: true, setAnnounced: true },
-      { announced: true, setAnnounced: true },
+      { hasDoneFile: true, hasSetDoneFile: true },
+      { hasDoneFile: true, hasSetDoneFile: true },
     ])
     for (const arrival of arrivals) {
       await readAll(rig.source, arrival)

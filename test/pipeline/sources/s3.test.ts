@@ -118,40 +118,34 @@ t.test('an object that is sent in parts is not there before its last', async (t)
   t.ok(bytes.equals(Buffer.alloc(partBytes + 7, 'b')))
 })
 
-t.test(
-  "a drop folder: another's bucket copies in, and what has ended goes to a third",
-  async (t) => {
-    const third = await createBucket()
-    const more = { ended: 'rename', endedBucket: third, receipts: false }
-    const rig = await createRig(t, (t) => prepare(t, 'path', more))
-    const theirs = await createBucket()
-    const name = 'DEMO_05032024_Electric.csv'
-    await client.send(new PutObjectCommand({ Bucket: theirs, Key: name, Body: 'rows' }))
-    const to = { Bucket: rig.bucket, Key: `out/usage/${name}` }
-    await client.send(new CopyObjectCommand({ ...to, CopySource: `${theirs}/${name}` }))
-    const arrival = await rig.arrive(name)
-    t.equal((await readAll(rig.source, arrival)).toString(), 'rows')
-    const settlement = { outcome: 'published', receipt: '{}', rejectsPath: undefined } as const
-    await rig.source.settle(arrival, settlement)
-    t.same(await rig.names(), [])
-    t.same(await namesBelow(third, 'out/usage/ended/'), [`1-${name}`])
-  },
-)
+t.test('a drop folder: files come from one bucket and end in a third', async (t) => {
+  const third = await createBucket()
+  const more = { ended: 'rename', endedBucket: third, receipts: false }
+  const rig = await createRig(t, (t) => prepare(t, 'path', more))
+  const theirs = await createBucket()
+  const name = 'DEMO_05032024_Electric.csv'
+  await client.send(new PutObjectCommand({ Bucket: theirs, Key: name, Body: 'rows' }))
+  const to = { Bucket: rig.bucket, Key: `out/usage/${name}` }
+  await client.send(new CopyObjectCommand({ ...to, CopySource: `${theirs}/${name}` }))
+  const arrival = await rig.arrive(name)
+  t.equal((await readAll(rig.source, arrival)).toString(), 'rows')
+  const settlement = { outcome: 'published', receipt: '{}', rejectsPath: undefined } as const
+  await rig.source.settle(arrival, settlement)
+  t.same(await rig.names(), [])
+  t.same(await namesBelow(third, 'out/usage/ended/'), [`1-${name}`])
+})
 
-t.test(
-  'an object that S3 copies only in parts is not renamed, which says what to do',
-  async (t) => {
-    const { settings, put } = await prepare(t)
-    await put('a.csv', 'rows')
-    const place = await connectS3(settings as SettingsOf<'s3'>, () => 'secret')()
-    t.teardown(place.close)
-    const found = (await place.list())[0] as RemoteFile
-    const large = { ...found, bytes: 5 * 1024 ** 3 + 1 }
-    const detail = /a\.csv has 5368709121 bytes .* use ended: take, mark or leave/
-    await t.rejects(place.move(large, '1-a.csv'), { code: 'SOURCE_REFUSED', detail })
-    t.same(await place.list(), [found])
-  },
-)
+t.test('an object that S3 copies only in parts is not renamed; the error says why', async (t) => {
+  const { settings, put } = await prepare(t)
+  await put('a.csv', 'rows')
+  const place = await connectS3(settings as SettingsOf<'s3'>, () => 'secret')()
+  t.teardown(place.close)
+  const found = (await place.list())[0] as RemoteFile
+  const large = { ...found, bytes: 5 * 1024 ** 3 + 1 }
+  const detail = /a\.csv has 5368709121 bytes .* use ended: take, mark or leave/
+  await t.rejects(place.move(large, '1-a.csv'), { code: 'SOURCE_REFUSED', detail })
+  t.same(await place.list(), [found])
+})
 
 t.test('an object rewritten in the same second, as long as before, is another', async (t) => {
   const rig = await createRig(t, prepare)

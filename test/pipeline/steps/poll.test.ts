@@ -78,7 +78,7 @@ const listed = (name: string, more: Partial<Listed> = {}): Listed => ({
   path: `/inbox/${name}`,
   bytes: 10,
   modifiedMs: clockMs,
-  announced: false,
+  hasDoneFile: false,
   ...more,
 })
 
@@ -111,19 +111,16 @@ t.test('a file that was gone in between starts again', async (t) => {
   t.notOk((await look(file)).includes('gone.csv'))
 })
 
-t.test(
-  'a file that its sender announced, or that has rested a minute, is taken at once',
-  async (t) => {
-    t.ok((await look(listed('announced.csv', { announced: true }))).includes('announced.csv'))
-    const rested = listed('rested.csv', { modifiedMs: clockMs - 61_000 })
-    t.ok((await look(rested)).includes('rested.csv'))
-    const ahead = listed('ahead.csv', { modifiedMs: clockMs + 3_600_000 })
-    t.notOk((await look(ahead)).includes('ahead.csv'), 'a clock that is ahead makes none rest')
-  },
-)
+t.test('a file with a done-file, or unmodified for a minute, is taken at once', async (t) => {
+  t.ok((await look(listed('announced.csv', { hasDoneFile: true }))).includes('announced.csv'))
+  const rested = listed('rested.csv', { modifiedMs: clockMs - 61_000 })
+  t.ok((await look(rested)).includes('rested.csv'))
+  const ahead = listed('ahead.csv', { modifiedMs: clockMs + 3_600_000 })
+  t.notOk((await look(ahead)).includes('ahead.csv'), 'a clock that is ahead makes none rest')
+})
 
 t.test('a waiting file is let go when the source shows another state of it', async (t) => {
-  const cut = listed('cut.csv', { announced: true })
+  const cut = listed('cut.csv', { hasDoneFile: true })
   await look(cut)
   const { arrivals } = await ledger.unfinished()
   const arrival = arrivals.find((one) => one.name === 'cut.csv')
@@ -147,18 +144,18 @@ t.test('a waiting file is let go when the source shows another state of it', asy
 })
 
 t.test('a file that waits is not let go for one that another source has there', async (t) => {
-  await look(listed('shared.csv', { announced: true }))
+  await look(listed('shared.csv', { hasDoneFile: true }))
   const { arrivals } = await ledger.unfinished()
   const arrival = arrivals.find((one) => one.name === 'shared.csv')
   if (arrival === undefined) throw new Error('it has not arrived')
   const waiting: FileState = { ...blankState(context, arrival), status: 'waiting', source: 'other' }
   await ledger.record(waiting)
-  await look(listed('shared.csv', { announced: true, bytes: 99 }))
+  await look(listed('shared.csv', { hasDoneFile: true, bytes: 99 }))
   t.match(await ledger.state(arrival.arrival), { status: 'waiting' })
 })
 
 t.test('a settled file that is there again with another time has come again', async (t) => {
-  const file = listed('back.csv', { announced: true })
+  const file = listed('back.csv', { hasDoneFile: true })
   await look(file)
   const first = (await ledger.unfinished()).arrivals.find((one) => one.name === 'back.csv')
   if (first === undefined) throw new Error('it has not arrived')
@@ -203,7 +200,7 @@ t.test('a fault that is not its own is not held against a source', async (t) => 
 t.test('nothing is taken from a paused source', async (t) => {
   const due = () => pollWhenDue(context, 'inbox', stability)
   const names = async () => (await ledger.unfinished()).arrivals.map((one) => one.name)
-  shown = [listed('paused.csv', { announced: true })]
+  shown = [listed('paused.csv', { hasDoneFile: true })]
   await recordPause(store, 'inbox', { active: true, at: now() })
   await due()
   t.notOk((await names()).includes('paused.csv'))
@@ -217,7 +214,7 @@ t.test('nothing is taken from a paused source', async (t) => {
 t.test('a settled file that its source keeps has not come again; changed, it has', async (t) => {
   const kept: Source = { ...inMemory, keeps: true }
   const keeping: PipelineContext = { ...context, sources: new Map([['inbox', kept]]) }
-  const file = listed('kept.csv', { announced: true })
+  const file = listed('kept.csv', { hasDoneFile: true })
   const arrivalsOf = async (one: Listed) => {
     shown = [one]
     await poll(keeping, 'inbox', stability)
@@ -231,31 +228,30 @@ t.test('a settled file that its source keeps has not come again; changed, it has
   t.match(await arrivalsOf({ ...file, bytes: 11 }), [{ bytes: 11 }])
 })
 
-t.test(
-  'the files of a set are taken together when none has changed for quietMinutes',
-  async (t) => {
-    const codes = listed('DEMO_01012026_RateCodes.csv', { announced: true })
-    const quietMs = profile.rates.quietMinutes * 60_000
-    const isTaken = async (...files: readonly Listed[]) =>
-      (await look(...files)).some((name) => name.startsWith('DEMO_01012026_Rate'))
-    t.notOk(await isTaken(codes), 'more of the set may follow, whatever is said of one file')
-    clockMs += quietMs - 2_000
-    t.notOk(await isTaken(codes), 'a second is left')
-    const tou = listed('DEMO_01012026_RateTou.csv', { announced: true })
-    t.notOk(await isTaken(codes, tou), 'what joins the set begins the wait again')
-    clockMs += quietMs - 2_000
-    const other = { ...codes, bytes: 20 }
-    t.notOk(await isTaken(other, tou), 'so does another size')
-    clockMs += quietMs - 2_000
-    t.notOk(await isTaken(other, tou))
-    t.ok(await isTaken(other, tou))
-    const names = (await ledger.unfinished()).arrivals.map((arrival) => arrival.name)
-    t.ok([codes, tou].every(({ name }) => names.includes(name)))
-  },
-)
+t.test('the files of a set are taken together after quietMinutes without a change', async (t) => {
+  const codes = listed('DEMO_01012026_RateCodes.csv', { hasDoneFile: true })
+  const quietMs = profile.rates.quietMinutes * 60_000
+  const isTaken = async (...files: readonly Listed[]) =>
+    (await look(...files)).some((name) => name.startsWith('DEMO_01012026_Rate'))
+  t.notOk(await isTaken(codes), 'more of the set may follow, whatever is said of one file')
+  clockMs += quietMs - 2_000
+  t.notOk(await isTaken(codes), 'a second is left')
+  const tou = listed('DEMO_01012026_RateTou.csv', { hasDoneFile: true })
+  t.notOk(await isTaken(codes, tou), 'what joins the set begins the wait again')
+  clockMs += quietMs - 2_000
+  const other = { ...codes, bytes: 20 }
+  t.notOk(await isTaken(other, tou), 'so does another size')
+  clockMs += quietMs - 2_000
+  t.notOk(await isTaken(other, tou))
+  t.ok(await isTaken(other, tou))
+  const names = (await ledger.unfinished()).arrivals.map((arrival) => arrival.name)
+  t.ok([codes, tou].every(({ name }) => names.includes(name)))
+})
 
 t.test('the ledger is asked once for all files of a listing', async (t) => {
-  const files = ['one.csv', 'two.csv', 'three.csv'].map((name) => listed(name, { announced: true }))
+  const files = ['one.csv', 'two.csv', 'three.csv'].map((name) =>
+    listed(name, { hasDoneFile: true }),
+  )
   let asked = 0
   const unfinished = () => {
     asked++

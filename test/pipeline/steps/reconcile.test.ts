@@ -4,7 +4,7 @@ import t from 'tap'
 import type { PipelineContext } from '../../../pipeline/context.js'
 import { register } from '../../../pipeline/customers/registrations.js'
 import { receive } from '../../../pipeline/steps/receive.js'
-import { giveUp, reconcile } from '../../../pipeline/steps/reconcile.js'
+import { failFile, reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
 import { areMergesHeld, dropStaging, stagingOf } from '../../../pipeline/store/staging.js'
 import { Fault } from '../../../schemas/fault.js'
@@ -19,8 +19,8 @@ const { store, ledger } = line
 
 let files = 0
 const nameOf = () => `DEMO_05032026_Electric_${++files}.csv`
-const rows = (meter: string, quantity: string) =>
-  ['0:00', '0:15'].map((time) => `A,S,${meter},3/4/2026 ${time},${quantity}`)
+const rows = (meter: string, quantity: string, account = 'A') =>
+  ['0:00', '0:15'].map((time) => `${account},S,${meter},3/4/2026 ${time},${quantity}`)
 
 const refusal = new Fault('STORE_REFUSED', 'no right to attach')
 
@@ -47,7 +47,8 @@ const quantitiesOf = (meter: string) =>
   })
 
 t.test('a file waits for one ahead of it that is not published, and is not blamed', async (t) => {
-  const [first, second] = [await takeIn(nameOf(), rows('A', '1')), await takeIn(nameOf(), ['x'])]
+  const first = await takeIn(nameOf(), rows('A', '1'))
+  const second = await takeIn(nameOf(), [...rows('Z', '1'), 'x'])
   await t.rejects(reconcile(failing(refusal), first), refusal)
   const ahead = { code: 'FILE_AHEAD', retry: true, detail: `arrival ${second} waits for arrival 1` }
   await t.rejects(reconcile(failing(refusal), second), ahead)
@@ -83,7 +84,7 @@ t.test('a file that can never be published is given up and lets the next one go'
   const broken = failing(refusal, true)
   await t.rejects(reconcile(broken, first), refusal)
   await t.rejects(reconcile(broken, second), { code: 'FILE_AHEAD' })
-  await giveUp(broken, { job: 'load', arrival: first }, refusal)
+  await failFile(broken, { job: 'load', arrival: first }, refusal)
   t.match(
     await ledger.state(first),
     { status: 'publishing' },
@@ -91,7 +92,7 @@ t.test('a file that can never be published is given up and lets the next one go'
   )
   t.ok(await areMergesHeld(store), 'it was to replace reads')
 
-  await giveUp(broken, { job: 'reconcile', arrival: first }, refusal)
+  await failFile(broken, { job: 'reconcile', arrival: first }, refusal)
   t.match(await ledger.state(first), {
     status: 'quarantined',
     fault: 'STORE_REFUSED',
@@ -141,9 +142,9 @@ t.test('a customer who registers while a file is decided on costs it nothing', a
     profile: { ...line.profile, ingestion: 'registered' },
   }
   const known = (meterId: string) =>
-    register(line, [customerAt({ clientId: meterId, accountNumber: 'A', meterId })])
+    register(line, [customerAt({ clientId: meterId, accountNumber: meterId, meterId })])
   await known('F')
-  const file = [...rows('F', '1'), ...rows('G', '2'), ...rows('H', '3')]
+  const file = ['F', 'G', 'H'].flatMap((meter, at) => rows(meter, `${at + 1}`, meter))
   const arrival = await takeIn(nameOf(), file)
   const overtaken: PipelineContext = {
     ...registered,
@@ -165,9 +166,9 @@ t.test('a customer who registers while a file is decided on costs it nothing', a
 
 t.test('a file that is quarantined or whose source is gone holds nobody up', async (t) => {
   const given = await takeIn(nameOf(), rows('D', '1'))
-  await giveUp(line, { job: 'load', arrival: given }, new Error('a bug'))
+  await failFile(line, { job: 'load', arrival: given }, new Error('a bug'))
   const unread = (await arrive(nameOf(), rows('D', '2'))).arrival
-  await giveUp(line, { job: 'receive', arrival: unread }, new Error('a bug'))
+  await failFile(line, { job: 'receive', arrival: unread }, new Error('a bug'))
   const gone = await arrive(nameOf(), rows('D', '3'))
   rmSync(gone.path)
   await receive(line, gone.arrival)

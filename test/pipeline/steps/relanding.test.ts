@@ -16,31 +16,28 @@ const rows = Array.from({ length: 40_000 }, (_, index) => {
 const name = 'DEMO_05032026_Electric.csv'
 const limits = { chunkBytes: 200_000 }
 
-t.test(
-  'a chunk that was loaded leaves the landing; one that is spoilt is landed again',
-  async (t) => {
-    const { context: line, loads, arrive } = await createLineByHand(t, { limits })
-    const { arrival } = await arrive(name, rows)
-    await receive(line, arrival)
-    t.ok(loads.length > 5, `${loads.length} chunks`)
-    const landed = landedFolder(line.folders.landing, arrival)
-    const [first, second, third] = loads as [LoadTask, LoadTask, LoadTask]
-    await load(line, first)
-    t.notOk(readdirSync(landed).includes(chunkName(first.chunk.chunk)))
-    rmSync(join(landed, chunkName(second.chunk.chunk)))
-    truncateSync(join(landed, chunkName(third.chunk.chunk)), 1_000)
-    for (const task of [first, second, third]) await load(line, task)
-    t.equal((await line.ledger.receipts(arrival)).length, 1, 'what is not there is left')
+t.test('a loaded chunk leaves the landing; a spoilt one is landed again', async (t) => {
+  const { context: line, loads, arrive } = await createLineByHand(t, { limits })
+  const { arrival } = await arrive(name, rows)
+  await receive(line, arrival)
+  t.ok(loads.length > 5, `${loads.length} chunks`)
+  const landed = landedFolder(line.folders.landing, arrival)
+  const [first, second, third] = loads as [LoadTask, LoadTask, LoadTask]
+  await load(line, first)
+  t.notOk(readdirSync(landed).includes(chunkName(first.chunk.chunk)))
+  rmSync(join(landed, chunkName(second.chunk.chunk)))
+  truncateSync(join(landed, chunkName(third.chunk.chunk)), 1_000)
+  for (const task of [first, second, third]) await load(line, task)
+  t.equal((await line.ledger.receipts(arrival)).length, 1, 'what is not there is left')
 
-    await reconcile(line, arrival)
-    const state = await line.ledger.state(arrival)
-    t.match(state, { status: 'published', rows: { read: 40_000, accepted: 40_000 } })
-    const [stored] = await line.store.rows<{ rows: string; energy: string }>({
-      sql: 'SELECT count() AS rows, toString(sum(quantity)) AS energy FROM usage',
-    })
-    t.same(stored, { rows: '40000', energy: '20000' })
-  },
-)
+  await reconcile(line, arrival)
+  const state = await line.ledger.state(arrival)
+  t.match(state, { status: 'published', rows: { read: 40_000, accepted: 40_000 } })
+  const [stored] = await line.store.rows<{ rows: string; energy: string }>({
+    sql: 'SELECT count() AS rows, toString(sum(quantity)) AS energy FROM usage',
+  })
+  t.same(stored, { rows: '40000', energy: '20000' })
+})
 
 t.test('a load whose chunk another one takes away meanwhile has not failed', async (t) => {
   const { context: line, loads, arrive } = await createLineByHand(t, { limits })
@@ -58,21 +55,18 @@ t.test('a load whose chunk another one takes away meanwhile has not failed', asy
   t.match(await line.ledger.state(arrival), { status: 'published', rows: { accepted: 40_000 } })
 })
 
-t.test(
-  'a file that is no longer there to be landed again is refused, not half loaded',
-  async (t) => {
-    const { context: line, loads, arrive } = await createLineByHand(t, { limits })
-    const { arrival, path } = await arrive(name, rows)
-    await receive(line, arrival)
-    const landed = landedFolder(line.folders.landing, arrival)
-    rmSync(join(landed, chunkName((loads[1] as LoadTask).chunk.chunk)))
-    rmSync(path)
-    await reconcile(line, arrival)
-    const state = await line.ledger.state(arrival)
-    t.match(state, { status: 'quarantined', fault: 'SOURCE_CHANGED', reason: /send it again/ })
-    t.same(await line.store.rows({ sql: 'SELECT 1 FROM usage LIMIT 1' }), [])
-  },
-)
+t.test('a file that cannot be landed again is refused, not half loaded', async (t) => {
+  const { context: line, loads, arrive } = await createLineByHand(t, { limits })
+  const { arrival, path } = await arrive(name, rows)
+  await receive(line, arrival)
+  const landed = landedFolder(line.folders.landing, arrival)
+  rmSync(join(landed, chunkName((loads[1] as LoadTask).chunk.chunk)))
+  rmSync(path)
+  await reconcile(line, arrival)
+  const state = await line.ledger.state(arrival)
+  t.match(state, { status: 'quarantined', fault: 'SOURCE_CHANGED', reason: /send it again/ })
+  t.same(await line.store.rows({ sql: 'SELECT 1 FROM usage LIMIT 1' }), [])
+})
 
 t.test('a file for whose rows the disk has no room gives back what it took', async (t) => {
   const { context: line, arrive } = await createLineByHand(t, { limits })

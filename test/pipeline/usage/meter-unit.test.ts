@@ -1,19 +1,20 @@
 import t from 'tap'
-import { register } from '../../../pipeline/customers/registrations.js'
+import { learnAccounts, register } from '../../../pipeline/customers/registrations.js'
 import {
   type At,
   customerAt,
   migratedStore,
   publishReads,
   type ReadAt,
+  registeringAt,
 } from '../customers/registering.js'
 
 const store = await migratedStore(t)
-const context = { store, now: () => new Date() }
+const context = registeringAt(store)
 const known = (at: At) => register(context, [customerAt(at)])
 const at = (meterId: string, hour: number, more: Partial<ReadAt> = {}): ReadAt => ({
   meterId,
-  accountNumber: '?',
+  accountNumber: 'B',
   startsAt: `2026-03-01T0${hour}:00:00Z`,
   quantity: '1500',
   ...more,
@@ -28,15 +29,16 @@ const found = (meterId: string, view = 'usage') =>
 const kWh = (hour: number, quantity: string) => ({ hour, quantity, unit: 'kWh' })
 
 await publishReads(store, 1, [
-  at('plain', 1),
+  at('plain', 1, { accountNumber: 'A' }),
   at('wh', 1),
   at('wh', 2, { externalSiteId: 'another' }),
   at('moved', 1, { accountNumber: '100' }),
   at('moved', 2, { accountNumber: '200' }),
   at('moved', 3, { externalSiteId: 'another' }),
-  at('gas', 1, { commodity: 'Gas' }),
-  at('gas-plain', 1, { commodity: 'Gas' }),
+  at('gas', 1, { accountNumber: 'G', commodity: 'Gas' }),
+  at('gas-plain', 1, { accountNumber: 'G', commodity: 'Gas' }),
 ])
+await learnAccounts(context, 1)
 
 t.test('without a registration the unit of the profile holds', async (t) => {
   t.same(await found('wh'), [kWh(1, '1500'), kWh(2, '1500')])
@@ -72,9 +74,17 @@ t.test('where registrations differ, the one in force at the instant counts', asy
   }
 })
 
-t.test('a unit that is put right counts at once', async (t) => {
-  await known({ clientId: 'b', accountNumber: 'B', meterId: 'wh' })
-  t.same(await found('wh'), [kWh(1, '1500'), kWh(2, '1500')])
+t.test('another unit holds from the day of its record on', async (t) => {
+  const before = registeringAt(store, () => new Date('2026-05-20T12:00:00Z'))
+  const after = registeringAt(store, () => new Date('2026-05-21T12:00:00Z'))
+  const who = { clientId: 'u', accountNumber: 'U', meterId: 'unit-changes' }
+  await publishReads(store, 2, [
+    at('unit-changes', 1, { accountNumber: 'U' }),
+    at('unit-changes', 3, { accountNumber: 'U', startsAt: '2026-06-01T03:00:00Z' }),
+  ])
+  await register(before, [customerAt({ ...who, unitOfMeasure: 'Wh' })])
+  await register(after, [customerAt(who)])
+  t.same(await found('unit-changes'), [kWh(1, '1.5'), kWh(3, '1500')])
 })
 
 t.test('as long as no registration deviates, a sum reads no meter and no account', async (t) => {

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import t from 'tap'
 import { peakMb } from '../../../benchmarks/memory.js'
 import { sample } from '../../rig/sample.js'
-import { createStory, header } from '../../story/rig/stack.js'
+import { header, openStory } from '../../story/rig/stack.js'
 
 /** In the long tests chunks of 8, 16, 32 and nearly 64 MB, the last of 1.2 million rows. */
 const meters = sample({ short: 6_000, long: 24_000 })
@@ -28,8 +28,7 @@ function* oddFile(): Generator<string> {
 }
 
 t.test('memory does not grow with the rows that the row judge sees', async (t) => {
-  const story = await createStory({ limits: { chunkBytes: '64 MB' } })
-  t.teardown(story.close)
+  const story = await openStory(t, { limits: { chunkBytes: '64 MB' } })
   const path = join(story.desk, 'DEMO_05032026_Electric.csv')
   await pipeline(Readable.from(oddFile()), createWriteStream(path))
   const receipt = await story.load(path)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { sampleFile, toLength } from '../../../pipeline/usage/sample.js'
-import { explainStamp } from '../../../pipeline/usage/timestamps.js'
+import { explainTimestamp } from '../../../pipeline/usage/timestamps.js'
 import { createZone } from '../../../schemas/time/zone.js'
 
 const rules = {
@@ -39,18 +39,15 @@ t.test('days of 23 and 25 hours are days', async (t) => {
   t.equal(toLength(172_800), 172_800)
 })
 
-t.test(
-  'a stamp is an instant, a local day and an hour; none where the judge rejects it',
-  async (t) => {
-    const minutes = { ...rules, format: 'slashMinutes', seconds: 3_600 } as const
-    t.match(explainStamp('7/4/2024 13:45', minutes)?.first, {
-      startsAt: Date.UTC(2024, 6, 4, 17, 45) / 1_000,
-      localDay: '2024-07-04',
-      localHour: 13,
-    })
-    const repeated = explainStamp('11/3/2024 1:30', minutes)
-    t.equal((repeated?.second?.startsAt ?? 0) - (repeated?.first.startsAt ?? 0), 3_600)
-    t.equal(explainStamp('3/10/2024 2:30', minutes), undefined, 'the clock skips it')
-    t.equal(explainStamp('x', minutes), undefined)
-  },
-)
+t.test('a stamp is an instant, a local day and an hour; none where it is rejected', async (t) => {
+  const minutes = { ...rules, format: 'slashMinutes', seconds: 3_600 } as const
+  t.match(explainTimestamp('7/4/2024 13:45', minutes)?.first, {
+    startsAt: Date.UTC(2024, 6, 4, 17, 45) / 1_000,
+    localDay: '2024-07-04',
+    localHour: 13,
+  })
+  const repeated = explainTimestamp('11/3/2024 1:30', minutes)
+  t.equal((repeated?.second?.startsAt ?? 0) - (repeated?.first.startsAt ?? 0), 3_600)
+  t.equal(explainTimestamp('3/10/2024 2:30', minutes), undefined, 'the clock skips it')
+  t.equal(explainTimestamp('x', minutes), undefined)
+})

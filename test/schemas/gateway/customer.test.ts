@@ -15,7 +15,7 @@ const fieldOf = (path: readonly (string | number)[]) =>
 
 test('a whole record passes through as it is, obsolete fields too', async (t) => {
   const record = sampleCustomer()
-  t.strictSame(judgeCustomer(record, full), { customer: record })
+  t.strictSame(judgeCustomer(record, full).customer, record)
 })
 
 test('what the specification does not know does not pass', async (t) => {

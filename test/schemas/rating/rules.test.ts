@@ -2,29 +2,26 @@ import t from 'tap'
 import { divideRounded, microsOf } from '../../../schemas/rating/amount.js'
 import { planOf } from './bills.js'
 
-t.test(
-  'tier steps of a month follow the days: 100 and 300 of 30 days are 150 and 450 of 45',
-  async (t) => {
-    const { plan } = planOf({
-      first: '2026-01-01',
-      last: '2026-02-14',
-      rules: { tierLimitRounding: 'unit' },
-      files: {
-        RateCodes: ['R,x,Tiered,,'],
-        RateTiers: [
-          'R,1,3.333333,0.1,2025-01-01,,,',
-          'R,2,10,0.2,2025-01-01,,,',
-          'R,3,,0.3,2025-01-01,,,',
-        ],
-      },
-    })
-    t.match(plan, {
-      components: [
-        { lines: [{ upper: 150_000_000n }, { upper: 450_000_000n }, { lower: 450_000_000n }] },
+t.test('monthly tier limits follow the days: 100 of 30 days are 150 of 45', async (t) => {
+  const { plan } = planOf({
+    first: '2026-01-01',
+    last: '2026-02-14',
+    rules: { tierLimitRounding: 'unit' },
+    files: {
+      RateCodes: ['R,x,Tiered,,'],
+      RateTiers: [
+        'R,1,3.333333,0.1,2025-01-01,,,',
+        'R,2,10,0.2,2025-01-01,,,',
+        'R,3,,0.3,2025-01-01,,,',
       ],
-    })
-  },
-)
+    },
+  })
+  t.match(plan, {
+    components: [
+      { lines: [{ upper: 150_000_000n }, { upper: 450_000_000n }, { lower: 450_000_000n }] },
+    ],
+  })
+})
 
 t.test('37 ccf of 1.085 therms are 40 whole therms; halves go away from zero', async (t) => {
   t.equal(divideRounded(37n * microsOf('1.085'), microsOf('1')), 40n)

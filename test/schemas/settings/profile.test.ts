@@ -39,7 +39,9 @@ test('companies and zone are enough: everything else has the documented default'
       unit: { Electric: 'kWh', Gas: 'ccf' },
       negative: { Electric: true, Gas: false },
       quantityMax: 999_999_999,
+      futureHours: 24,
       rejectedShareMax: 0.01,
+      holdDays: 60,
       lateAfterHours: 36,
     },
     billing: {

@@ -5,26 +5,26 @@ import {
   detectFormat,
   isCalendarDay,
   isDayFormat,
-  parseTimeStamp,
-  type TimeStampFormat,
-  timeStampFormats,
+  parseTimestamp,
+  type TimestampFormat,
+  timestampFormats,
 } from '../../../schemas/time/timestamp.js'
 import { fromWallSeconds, toDay, type Wall, wallSeconds } from '../../../schemas/time/zone.js'
 import { sampled } from '../sampled.js'
 
-const names = Object.keys(timeStampFormats) as TimeStampFormat[]
+const names = Object.keys(timestampFormats) as TimestampFormat[]
 const two = (value: number): string => String(value).padStart(2, '0')
 
 /** Reads what detectFormat finds; undefined where nothing is found or the value is impossible. */
 function read(text: string, dateOrder: DateOrder = 'MDY') {
   const format = detectFormat(text)
-  const stamp = format && parseTimeStamp(text, format, dateOrder)
+  const stamp = format && parseTimestamp(text, format, dateOrder)
   if (stamp === undefined) return undefined
   const wall = new Date(wallSeconds(stamp.wall) * 1_000).toISOString().slice(0, 19)
   return [format, wall, ...(stamp.offsetSeconds === undefined ? [] : [stamp.offsetSeconds])]
 }
 
-const write: Record<TimeStampFormat, (wall: Wall, slash: string) => string> = {
+const write: Record<TimestampFormat, (wall: Wall, slash: string) => string> = {
   slashDate: (_, slash) => slash,
   slashMinutes: ({ hour, minute }, slash) => `${slash} ${hour}:${two(minute)}`,
   slashSeconds: ({ hour, minute, second }, slash) =>
@@ -126,7 +126,7 @@ test('every time written in every format and order is read back, by one format o
         wall,
         order === 'MDY' ? `${month}/${day}/${year}` : `${day}/${month}/${year}`,
       )
-      const stamp = parseTimeStamp(text, name, order)
+      const stamp = parseTimestamp(text, name, order)
       const step = isDayFormat(name)
         ? 86_400
         : name === 'slashSeconds' || name === 'isoSeconds'
@@ -135,7 +135,7 @@ test('every time written in every format and order is read back, by one format o
       return (
         stamp !== undefined &&
         detectFormat(text) === name &&
-        names.filter((other) => parseTimeStamp(text, other, order)).length === 1 &&
+        names.filter((other) => parseTimestamp(text, other, order)).length === 1 &&
         wallSeconds(stamp.wall) === at - (at % step) &&
         stamp.offsetSeconds === (name === 'isoOffset' ? -18_000 : undefined)
       )

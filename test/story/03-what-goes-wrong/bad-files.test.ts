@@ -11,10 +11,9 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { balance } from '../../../schemas/receipt.js'
-import { createStory, follow, header, readIfThere, until } from '../rig/stack.js'
+import { follow, header, openStory, readIfThere, until } from '../rig/stack.js'
 
-const story = await createStory({ limits: { fileBytesMax: '150 MB' } })
-t.teardown(story.close)
+const story = await openStory(t, { limits: { fileBytesMax: '150 MB' } })
 
 /** Values of rows here that no log may contain. */
 const canary = { account: '77310055221', quantity: '31.415926' }
@@ -55,7 +54,19 @@ const refused: readonly (readonly [string, string, string | Buffer, RegExp])[] =
   ],
   ['columns in another order', '.csv', `${header.split(',').reverse()}\n1\n`, /^HEADER: /],
   ['a column too many', '.csv', `${header},Extra\n1,2,3,4,5,6\n`, /^HEADER: .*Extra/],
-  ['UTF-16', '.csv', Buffer.from(`\ufeff${whole}`, 'utf16le'), /^HEADER: /],
+  [
+    'UTF-16',
+    '.csv',
+    Buffer.from(`\ufeff${whole}`, 'utf16le'),
+    /^ENCODING: .*UTF-16; export it as UTF-8/,
+  ],
+  [
+    'UTF-16 the other way round',
+    '.csv',
+    Buffer.from(`\ufeff${whole}`, 'utf16le').swap16(),
+    /^ENCODING: .*UTF-16/,
+  ],
+  ['UTF-16 without its mark', '.csv', Buffer.from(whole, 'utf16le'), /^ENCODING: .*UTF-16/],
   ['no bytes', '.csv', '', /^EMPTY_FILE: the file is empty/],
   ['a header alone', '.csv', header, /^NO_ROWS: the file has a header and no rows/],
   ['a header and blank lines', '.csv', `${header}\n\n\r\n\n`, /^NO_ROWS: /],
@@ -130,20 +141,20 @@ function bombOfRows(): Buffer {
   )
 }
 
-t.test(
-  'CRLF, BOM, blank lines and a missing last line end are read as they are meant',
-  async (t) => {
-    const rows = [rowOf('C-1'), '', rowOf('C-2')]
-    const name = 'DEMO_05032024_Electric_900.csv'
-    const receipt = await story.loadBytes(
-      name,
-      `\ufeff${header.toLowerCase()}\r\n${rows.join('\r\n')}`,
-    )
-    t.match(receipt, { status: 'published', rows: { read: 2, accepted: 2 } })
-    t.match(receipt.notes, ['the last row has no line end'])
-    t.ok(balance(receipt))
-  },
-)
+t.test('CRLF, BOM, blank lines and a missing last line end are read as meant', async (t) => {
+  const rows = [rowOf('C-1'), '', rowOf('C-2')]
+  const name = 'DEMO_05032024_Electric_900.csv'
+  const receipt = await story.loadBytes(
+    name,
+    `\ufeff${header.toLowerCase()}\r\n${rows.join('\r\n')}`,
+  )
+  t.match(receipt, { status: 'published', rows: { read: 2, accepted: 2 } })
+  t.match(receipt.notes, [
+    /^meters with a provisional interval length: 2;/,
+    'the last row has no line end',
+  ])
+  t.ok(balance(receipt))
+})
 
 t.test('a line of 1 MB is rejected where it fits a chunk, and costs no other row', async (t) => {
   const long = `${canary.account},${'z'.repeat(1_000_000)},M,3/4/2024 0:00,5`

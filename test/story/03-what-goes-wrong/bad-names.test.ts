@@ -20,10 +20,9 @@ import {
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { createStory, follow, header, readIfThere, until } from '../rig/stack.js'
+import { follow, header, openStory, readIfThere, until } from '../rig/stack.js'
 
-const story = await createStory()
-t.teardown(story.close)
+const story = await openStory(t)
 
 const textOf = (...quantities: readonly (string | number)[]) =>
   `${[header, ...quantities.map((one, index) => `A,S,M-${index},3/4/2024,${one}`)].join('\n')}\n`

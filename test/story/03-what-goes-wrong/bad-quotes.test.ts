@@ -8,10 +8,9 @@
  */
 import t from 'tap'
 import { balance } from '../../../schemas/receipt.js'
-import { createStory, header } from '../rig/stack.js'
+import { header, openStory } from '../rig/stack.js'
 
-const story = await createStory()
-t.teardown(story.close)
+const story = await openStory(t, { profile: { usage: { rejectedShareMax: 1 } } })
 
 const rowsCount = 60_000
 const minuteOf = (index: number) =>
@@ -25,21 +24,27 @@ t.test('line ends in quotes stay in their row wherever a chunk is cut', async (t
   const text = `${header}\n${rows.join('\n')}\n`
   t.ok(text.length > 2_500_000, 'several chunks of 1 MB')
   const receipt = await story.loadBytes('DEMO_05032024_Electric.csv', text)
+  const broken = rowsCount / 3
   t.match(receipt, {
     status: 'published',
-    rows: { read: rowsCount, accepted: rowsCount, rejected: 0 },
-    quantity: { read: '60', accepted: '60' },
-    meters: rowsCount,
+    rows: { read: rowsCount, accepted: rowsCount - broken, rejected: broken },
+    quantity: { read: '60', accepted: '40', rejected: '20' },
+    meters: rowsCount - broken,
   })
   const [found] = await story.reader.rows({
     sql: `SELECT toString(uniqExact(meter_id)) AS meters,
-        toString(countIf(external_site_id =
-          concat('S,\\n"', substring(meter_id, 3), '"'))) AS broken,
         toString(countIf(external_site_id = concat('S-', substring(meter_id, 3)))) AS straight,
         toString(countIf(account_number != concat('A-', substring(meter_id, 3)))) AS mixed
       FROM usage`,
   })
-  t.same(found, { meters: '60000', broken: '20000', straight: '40000', mixed: '0' })
+  t.same(found, { meters: '40000', straight: '40000', mixed: '0' })
+  const rejects = await story.reader.rows({
+    sql: `SELECT code, column_name, toString(count()) AS rows, toString(max(line)) AS last,
+        toString(countIf(endsWith(raw, '"0.001"'))) AS ended
+      FROM rejected_row WHERE file_name = 'DEMO_05032024_Electric.csv' GROUP BY code, column_name`,
+  })
+  const code = { code: 'CONTROL_CHARACTER', column_name: 'ExternalSiteID' }
+  t.same(rejects, [{ ...code, rows: '20000', last: '79998', ended: '20000' }], 'of each its lines')
 })
 
 t.test('a quote that is never closed costs its own row only, in a file of many MB', async (t) => {
@@ -78,7 +83,7 @@ t.test('two stray quotes swallow no row between them', async (t) => {
 t.test('the last row may hold a line end and lack its own', async (t) => {
   const text = `${header}\nA,S,T-1,3/4/2024 0:00,1\nA,"S\nS",T-2,3/4/2024 0:00,2`
   const receipt = await story.loadBytes('DEMO_09032024_Electric.csv', text)
-  t.match(receipt, { status: 'published', rows: { read: 2, accepted: 2 } })
+  t.match(receipt, { status: 'published', rows: { read: 2, accepted: 1, rejected: 1 } })
 })
 
 t.test('the row path reports what the engine accepts beside quotes', async (t) => {
@@ -93,8 +98,8 @@ t.test('the row path reports what the engine accepts beside quotes', async (t) =
     '\r"A",S,U-8,3/4/2024 0:00,8',
   ]
   const files = [
-    { chosen: rows, rejected: 6 },
-    { chosen: [rows[0], rows[3], rows[4]], rejected: 1 },
+    { chosen: rows, rejected: 7 },
+    { chosen: [rows[0], rows[3], rows[4]], rejected: 2 },
     { chosen: [rows[0], rows[7]], rejected: 1 },
   ]
   for (const [index, { chosen, rejected }] of files.entries()) {
@@ -111,12 +116,13 @@ t.test('the row path reports what the engine accepts beside quotes', async (t) =
     { line: 3, code: 'TOO_MANY_COLUMNS', column_name: '' },
     { line: 4, code: 'TOO_MANY_COLUMNS', column_name: '' },
     { line: 5, code: 'NOT_A_NUMBER', column_name: 'TotalUnit' },
+    { line: 6, code: 'CONTROL_CHARACTER', column_name: 'MeterID' },
     { line: 7, code: 'BAD_QUOTES', column_name: '' },
     { line: 8, code: 'NOT_A_NUMBER', column_name: 'TotalUnit' },
-    { line: 9, code: 'BAD_QUOTES', column_name: '' },
+    { line: 9, code: 'CONTROL_CHARACTER', column_name: '' },
   ])
   const kept = await story.reader.rows({
     sql: `SELECT meter_id FROM usage WHERE match(meter_id, 'U-') ORDER BY meter_id`,
   })
-  t.same(kept, [{ meter_id: '\f"U-5"' }, { meter_id: 'U-1' }])
+  t.same(kept, [{ meter_id: 'U-1' }])
 })

@@ -12,14 +12,13 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { isApart, runApart } from '../rig/apart.js'
-import { createStory, header, until } from '../rig/stack.js'
+import { header, openStory, until } from '../rig/stack.js'
 
 const textOf = (meter: string) => `${header}\nA,S,${meter},3/4/2024,1\n`
 
 async function runHere(): Promise<void> {
   t.setTimeout(180_000)
-  const story = await createStory()
-  t.teardown(story.close)
+  const story = await openStory(t)
   const { home } = story
 
   /** What the log says of a path, and what to do about it. */
@@ -55,28 +54,23 @@ async function runHere(): Promise<void> {
     })
   }
 
-  t.test(
-    'a file that finds the disk full waits, says so, and loads when there is room',
-    async (t) => {
-      const pid = String(story.stack.worker.pid())
-      const rows = Array.from({ length: 40_000 }, (_, index) => `A,S,F-${index},3/4/2024,1`)
-      execFileSync('prlimit', ['--pid', pid, '--fsize=600000:'])
-      await story.send('DEMO_12032024_Gas.csv', `${header}\n${rows.join('\n')}\n`)
-      await until(() =>
-        /"code":"DISK_FULL","msg":"[^"]*no space left; free some/.test(story.logs()),
-      )
-      const state = await story.store.rows({
-        sql: `SELECT status FROM file_arrival WHERE file_name = 'DEMO_12032024_Gas.csv'`,
-      })
-      t.same(state, [{ status: 'arrived' }], 'nothing is decided')
-      execFileSync('prlimit', ['--pid', pid, '--fsize=unlimited:'])
-      t.match(await story.receiptOf('DEMO_12032024_Gas.csv'), {
-        status: 'published',
-        rows: { read: 40_000, accepted: 40_000 },
-      })
-      t.equal(story.stack.worker.pid(), Number(pid), 'the worker lived through it')
-    },
-  )
+  t.test('a file waits and says so while the disk is full, then loads', async (t) => {
+    const pid = String(story.stack.worker.pid())
+    const rows = Array.from({ length: 40_000 }, (_, index) => `A,S,F-${index},3/4/2024,1`)
+    execFileSync('prlimit', ['--pid', pid, '--fsize=600000:'])
+    await story.send('DEMO_12032024_Gas.csv', `${header}\n${rows.join('\n')}\n`)
+    await until(() => /"code":"DISK_FULL","msg":"[^"]*no space left; free some/.test(story.logs()))
+    const state = await story.store.rows({
+      sql: `SELECT status FROM file_arrival WHERE file_name = 'DEMO_12032024_Gas.csv'`,
+    })
+    t.same(state, [{ status: 'arrived' }], 'nothing is decided')
+    execFileSync('prlimit', ['--pid', pid, '--fsize=unlimited:'])
+    t.match(await story.receiptOf('DEMO_12032024_Gas.csv'), {
+      status: 'published',
+      rows: { read: 40_000, accepted: 40_000 },
+    })
+    t.equal(story.stack.worker.pid(), Number(pid), 'the worker lived through it')
+  })
 }
 
 if (isApart()) await runHere()

@@ -13,10 +13,9 @@ import t from 'tap'
 import { createProducerConnection } from '../../../pipeline/queues/redis.js'
 import { balance, type Receipt } from '../../../schemas/receipt.js'
 import { type RejectCode, rejectCodes } from '../../../schemas/usage-row.js'
-import { createStory, dumpOf, header } from '../rig/stack.js'
+import { dumpOf, header, openStory } from '../rig/stack.js'
 
-const story = await createStory()
-t.teardown(story.close)
+const story = await openStory(t)
 
 type Case = readonly [RejectCode, string, string]
 
@@ -36,13 +35,20 @@ const cases: readonly Case[] = [
   ['EMPTY', 'TotalUnit', 'A,S,M,3/4/2024 0:00,'],
   ['TOO_LONG', 'MeterID', `A,S,${long},3/4/2024 0:00,1`],
   ['SPREADSHEET_NUMBER', 'AccountNumber', '9.1002E+11,S,M,3/4/2024 0:00,1'],
+  ['CONTROL_CHARACTER', 'MeterID', 'A,S,M\r1,3/4/2024 0:00,1'],
+  ['CONTROL_CHARACTER', 'ExternalSiteID', 'A,\ufeffS,M,3/4/2024 0:00,1'],
+  ['CONTROL_CHARACTER', '', '"A",S\r1,M,3/4/2024 0:00,1'],
+  ['FORMULA', 'AccountNumber', '=A1,S,M,3/4/2024 0:00,1'],
+  ['FORMULA', 'MeterID', 'A,S,-1,3/4/2024 0:00,1'],
   ['NOT_A_TIME', 'TimeStamp', 'A,S,M,13/13/2024 0:00,1'],
+  ['FUTURE_TIME', 'TimeStamp', 'A,S,M,3/4/2044 0:00,1'],
   ['NOT_A_TIME', 'TimeStamp', 'A,S,M,3/4/2024 24:00,1'],
   ['NONEXISTENT_TIME', 'TimeStamp', 'A,S,M,3/10/2024 2:30,1'],
   ['TIME_FORMAT', 'TimeStamp', 'A,S,M,3/4/2024,1'],
   ['INTERVAL_LENGTH', 'TimeStamp', 'A,S,L,3/4/2024 0:00,1'],
-  ['INTERVAL_LENGTH', 'TimeStamp', 'A,S,L,3/4/2024 2:00,9999999.5'],
+  ['INTERVAL_LENGTH', 'TimeStamp', 'A,S,L,3/4/2024 0:07,9999999.5'],
   ['NOT_A_NUMBER', 'TotalUnit', 'A,S,M,3/4/2024 0:00,1e3'],
+  ['NOT_A_NUMBER', 'TotalUnit', 'A,S,M,3/4/2024 0:00,0.'],
   ['NOT_A_NUMBER', 'TotalUnit', 'A,S,M,3/4/2024 0:00,"1,5"'],
   ['NEGATIVE', 'TotalUnit', 'A,S,M,3/4/2024 0:00,-1'],
   ['TOO_LARGE', 'TotalUnit', 'A,S,M,3/4/2024 0:00,999999999.000001'],
@@ -54,11 +60,11 @@ const textOf = (rows: readonly string[]) => `${[header, ...rows].join('\n')}\n`
 
 t.test('every reason to reject a row is reported with line, column and words', async (t) => {
   t.same([...new Set(cases.map(([code]) => code))].sort(), Object.keys(rejectCodes).sort())
-  const rows = [...good(2_400, 'G'), ...cases.map(([, , row]) => row)]
+  const rows = [...good(4_000, 'G'), ...cases.map(([, , row]) => row)]
   const receipt = await story.loadBytes('DEMO_05032024_Gas.csv', textOf(rows))
   t.match(receipt, {
     status: 'published',
-    rows: { read: 2_400 + cases.length, accepted: 2_400, rejected: cases.length },
+    rows: { read: 4_000 + cases.length, accepted: 4_000, rejected: cases.length },
   })
   t.ok(balance(receipt))
   const found = await story.reader.rows<Record<string, string | number>>({
@@ -67,7 +73,7 @@ t.test('every reason to reject a row is reported with line, column and words', a
   })
   t.equal(found.length, cases.length)
   for (const [index, [code, column_name, row]] of cases.entries()) {
-    const expected = { line: 2_402 + index, code, column_name, raw: row.slice(0, 1_000) }
+    const expected = { line: 4_002 + index, code, column_name, raw: row.slice(0, 1_000) }
     t.match(found[index], expected, `${code} ${column_name}`)
     t.ok(String(found[index]?.['detail']).startsWith(rejectCodes[code].detail))
   }
@@ -75,7 +81,7 @@ t.test('every reason to reject a row is reported with line, column and words', a
   t.equal(rejects.trimEnd().split('\n').length, 1 + cases.length, 'one line for each row')
   t.match(
     rejects,
-    `${2_402 + cases.findIndex(([code]) => code === 'NOT_A_NUMBER')},"TotalUnit","NOT_A_NUMBER"`,
+    `${4_002 + cases.findIndex(([code]) => code === 'NOT_A_NUMBER')},"TotalUnit","NOT_A_NUMBER"`,
   )
 })
 
@@ -96,11 +102,24 @@ t.test('the largest quantity and the longest identifier are still good', async (
   })
 })
 
-const bad = (count: number) => Array.from({ length: count }, () => 'A,S,,3/4/2024,1')
+const bad = (count: number) => Array.from({ length: count }, () => 'A,S,,3/4/2024 0:00,1')
 
-t.test('ten bad rows are always allowed, the eleventh quarantines a small file', async (t) => {
-  const ten = await story.loadBytes('DEMO_06032024_Gas.csv', textOf([...bad(10)]))
-  t.match(ten, { status: 'published', rows: { read: 10, accepted: 0, rejected: 10 } })
+t.test('a file of which all or more than half of the rows are bad is quarantined', async (t) => {
+  const one = await story.loadBytes('DEMO_08032024_Gas.csv', textOf(bad(1)))
+  t.match(one, { status: 'quarantined', reason: /^TOO_MANY_REJECTED: all 1 rows / })
+  const most = await story.loadBytes('DEMO_09032024_Gas.csv', textOf([...good(2, 'K'), ...bad(3)]))
+  t.match(most, {
+    status: 'quarantined',
+    reason: /^TOO_MANY_REJECTED: 3 of 5 rows .*more than half/,
+    held: { rows: 2 },
+  })
+  const half = await story.loadBytes('DEMO_10032024_Gas.csv', textOf([...good(2, 'K'), ...bad(2)]))
+  t.match(half, { status: 'published', rows: { accepted: 2, rejected: 2 } })
+})
+
+t.test('ten bad rows are allowed, the eleventh quarantines a small file', async (t) => {
+  const ten = await story.loadBytes('DEMO_06032024_Gas.csv', textOf([...good(10, 'T'), ...bad(10)]))
+  t.match(ten, { status: 'published', rows: { read: 20, accepted: 10, rejected: 10 } })
   const eleven = await story.loadBytes(
     'DEMO_07032024_Gas.csv',
     textOf([...good(1_000, 'E'), ...bad(11)]),

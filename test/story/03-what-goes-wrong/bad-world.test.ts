@@ -16,10 +16,9 @@ import { askRedis } from '../../../infra/redis/ask.js'
 import { openHome } from '../../../infra/stack/home.js'
 import { startStack } from '../../../infra/stack/stack.js'
 import { createLog } from '../../../infra/telemetry/log.js'
-import { createStory, follow, header, storyProfile, until } from '../rig/stack.js'
+import { follow, header, openStory, storyProfile, until } from '../rig/stack.js'
 
-const story = await createStory()
-t.teardown(story.close)
+const story = await openStory(t)
 
 const rowsCount = 40_000
 /** A file of 40,000 rows and some 1.5 MB, of meters of its own. */

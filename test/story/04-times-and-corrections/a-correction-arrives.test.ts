@@ -13,10 +13,9 @@ import t from 'tap'
 import { recordAct } from '../../../pipeline/ledger/audit.js'
 import { createQueues } from '../../../pipeline/queues/bullmq.js'
 import { balance } from '../../../schemas/receipt.js'
-import { createStory, follow, header, until } from '../rig/stack.js'
+import { follow, header, openStory, until } from '../rig/stack.js'
 
-const story = await createStory()
-t.teardown(story.close)
+const story = await openStory(t)
 
 const meters = 40
 const slots = 96
@@ -113,20 +112,17 @@ t.test('of two corrections that are handed over at once the later arrival wins',
   t.match(await read('M5', '2025-07-15 04:00:00'), { quantity: '4' })
 })
 
-t.test(
-  'of two rows with one key in a file the last survives, equal ones are duplicates',
-  async (t) => {
-    const rows = ['A,S,X,7/15/2025 0:00,1', 'A,S,X,7/15/2025 0:15,2', 'A,S,X,7/15/2025 0:00,1']
-      .concat(['A,S,X,7/15/2025 0:15,3', 'A,S,X,7/15/2025 0:30,4'])
-      .join('\n')
-    const receipt = await story.loadBytes('DEMO_16072025_Electric_5.csv', `${header}\n${rows}\n`)
-    t.match(receipt, {
-      rows: { read: 5, accepted: 3, duplicate: 1, superseded: 1 },
-      quantity: { read: '11', accepted: '8', duplicate: '1', superseded: '2' },
-    })
-    t.match(await read('X', '2025-07-15 04:15:00'), { quantity: '3' })
-  },
-)
+t.test('of two rows with one key the last survives; equal ones are duplicates', async (t) => {
+  const rows = ['A,S,X,7/15/2025 0:00,1', 'A,S,X,7/15/2025 0:15,2', 'A,S,X,7/15/2025 0:00,1']
+    .concat(['A,S,X,7/15/2025 0:15,3', 'A,S,X,7/15/2025 0:30,4'])
+    .join('\n')
+  const receipt = await story.loadBytes('DEMO_16072025_Electric_5.csv', `${header}\n${rows}\n`)
+  t.match(receipt, {
+    rows: { read: 5, accepted: 3, duplicate: 1, superseded: 1 },
+    quantity: { read: '11', accepted: '8', duplicate: '1', superseded: '2' },
+  })
+  t.match(await read('X', '2025-07-15 04:15:00'), { quantity: '3' })
+})
 
 t.test('a correction of the account alone is accepted and restates no quantity', async (t) => {
   const row = 'OTHER,S,X,7/15/2025 0:30,4\nOTHER,S,X,7/15/2025 0:45,1'

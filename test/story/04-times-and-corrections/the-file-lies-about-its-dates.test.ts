@@ -7,10 +7,9 @@
  * Try: Load a file with day-first dates under a profile with `usage.dateOrder: MDY`.
  */
 import t from 'tap'
-import { createStory, header } from '../rig/stack.js'
+import { header, openStory } from '../rig/stack.js'
 
-const story = await createStory()
-t.teardown(story.close)
+const story = await openStory(t)
 
 const text = (rows: readonly string[]) => `${[header, ...rows].join('\n')}\n`
 const daily = (meter: string, days: readonly string[]) =>

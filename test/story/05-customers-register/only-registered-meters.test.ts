@@ -11,10 +11,9 @@ import t from 'tap'
 import { balance } from '../../../schemas/receipt.js'
 import { tieline } from '../../infra/command-line.js'
 import { sampleCustomer } from '../../schemas/gateway/sample-customer.js'
-import { createStory, header } from '../rig/stack.js'
+import { header, openStory, until } from '../rig/stack.js'
 
-const story = await createStory({ profile: { ingestion: 'registered' } })
-t.teardown(story.close)
+const story = await openStory(t, { profile: { ingestion: 'registered' } })
 
 const rows = [0, 1, 2].flatMap((hour) => [
   `910020000001,5113000001,55000001,3/1/2024 ${hour}:00,1.5`,
@@ -44,4 +43,41 @@ t.test('a file of nobody who is known is published with nothing in it', async (t
   const receipt = await story.loadBytes('DEMO_02032024_Electric_2.csv', foreign)
   t.match(receipt, { status: 'published', rows: { read: 2, accepted: 0, unregistered: 2 } })
   t.ok(balance(receipt))
+})
+
+const register = async (name: string, record: unknown) => {
+  const path = join(story.desk, name)
+  writeFileSync(path, JSON.stringify(record))
+  t.match(await tieline('--home', story.home.path, 'register', path), { code: 0 })
+}
+const accounts = async () => {
+  const rows = await story.reader.rows<{ account: string; who: string; reads: number }>({
+    sql: `SELECT account_number AS account, arrayStringConcat(client_ids, '+') AS who,
+        toUInt32(count()) AS reads
+      FROM registered_usage GROUP BY account, who ORDER BY account`,
+  })
+  return rows.map(({ account, who, reads }) => `${account} ${who} ${reads}`)
+}
+
+t.test('reads of a registered premise are held, and a registration claims them', async (t) => {
+  const name = 'DEMO_03032024_Electric.csv'
+  const held = [0, 1].map((hour) => `910020000009,5113000001,55000001,3/2/2024 ${hour}:00,9`)
+  const other = [0, 1].map((hour) => `910020000009,OTHER,99,3/2/2024 ${hour}:00,9`)
+  const receipt = await story.loadBytes(name, [header, ...held, ...other, ''].join('\n'))
+  t.match(receipt, { status: 'published', rows: { read: 4, accepted: 0, unregistered: 4 } })
+  t.same(await accounts(), ['910020000001 7000000001 3'], 'nobody sees them')
+  t.same(await story.reader.rows({ sql: 'SELECT count() AS n FROM usage' }), [{ n: '3' }])
+  const customer = { clientId: '7000000009' }
+  const meter = { accountNumber: '910020000009' }
+  await register('later.json', sampleCustomer({ customer, meter }))
+  t.same(await accounts(), ['910020000001 7000000001 3', '910020000009 7000000009 2'])
+  t.same(await story.store.rows({ sql: 'SELECT count() AS n FROM held_read' }), [{ n: '0' }])
+})
+
+t.test('a meter that was exchanged belongs to the account before a record lists it', async (t) => {
+  const exchanged = [header, '910020000001,5113000001,NEW,3/4/2024 0:00,5', ''].join('\n')
+  const receipt = await story.loadBytes('DEMO_05032024_Electric.csv', exchanged)
+  t.match(receipt, { status: 'published', rows: { accepted: 1, unregistered: 0 } })
+  await until(async () => (await accounts())[0] === '910020000001 7000000001 4')
+  t.same(await accounts(), ['910020000001 7000000001 4', '910020000009 7000000009 2'])
 })

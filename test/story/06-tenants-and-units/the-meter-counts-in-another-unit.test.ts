@@ -10,10 +10,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { tieline } from '../../infra/command-line.js'
 import { sampleCustomer } from '../../schemas/gateway/sample-customer.js'
-import { createStory, header } from '../rig/stack.js'
+import { header, openStory } from '../rig/stack.js'
 
-const story = await createStory()
-t.teardown(story.close)
+const story = await openStory(t)
 
 let records = 0
 const register = async (clientId: string, accountNumber: string, unitOfMeasure: string) => {
@@ -33,18 +32,15 @@ const shown = async () => {
   return Object.fromEntries(rows.map(({ hour, shown }) => [hour, shown]))
 }
 
-t.test(
-  'a file comes in the unit that its sender uses, and the receipt counts as sent',
-  async (t) => {
-    const rows = [row('100', 0), row('100', 1), row('200', 2), row('200', 3)]
-    const receipt = await story.loadBytes(
-      'DEMO_02032024_Electric.csv',
-      [header, ...rows, ''].join('\n'),
-    )
-    t.match(receipt, { status: 'published', quantity: { accepted: '6000' } })
-    t.same(await shown(), { 0: '1500 kWh', 1: '1500 kWh', 2: '1500 kWh', 3: '1500 kWh' })
-  },
-)
+t.test("a file comes in its sender's unit, and the receipt counts as sent", async (t) => {
+  const rows = [row('100', 0), row('100', 1), row('200', 2), row('200', 3)]
+  const receipt = await story.loadBytes(
+    'DEMO_02032024_Electric.csv',
+    [header, ...rows, ''].join('\n'),
+  )
+  t.match(receipt, { status: 'published', quantity: { accepted: '6000' } })
+  t.same(await shown(), { 0: '1500 kWh', 1: '1500 kWh', 2: '1500 kWh', 3: '1500 kWh' })
+})
 
 t.test('once the registration says Wh, usage shows kWh, at once and for all of it', async (t) => {
   await register('7000000001', '100', 'Wh')

@@ -39,8 +39,7 @@ const codeOf = async (gateway: GatewayStory, token: string) => {
   const { status, text } = await gateway.ask('login', token)
   return status === 200 ? 200 : (JSON.parse(text).errorCode as number)
 }
-const fail = async (gateway: GatewayStory) =>
-  codeOf(gateway, await gateway.token(people.active, { audience: 'another service' }))
+const fail = async (gateway: GatewayStory) => codeOf(gateway, gateway.revoked(people.active))
 const succeed = async (gateway: GatewayStory) => codeOf(gateway, await gateway.token(people.active))
 const outcomeOf = async (gateway: GatewayStory) =>
   (await callMutual(gateway, `bind/${hub.macAddress}`, { method: 'GET' })).status

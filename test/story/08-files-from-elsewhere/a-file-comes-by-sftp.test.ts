@@ -14,7 +14,7 @@ import { balance, receiptSchema } from '../../../schemas/receipt.js'
 import { createProxy } from '../../pipeline/sources/servers/proxy.js'
 import { createSshd } from '../../pipeline/sources/servers/sshd.js'
 import { createFolder } from '../../rig/folder.js'
-import { createStory, header, readIfThere, until } from '../rig/stack.js'
+import { header, openStory, readIfThere, until } from '../rig/stack.js'
 
 const sshd = await createSshd(createFolder(t))
 t.teardown(() => sshd.close())
@@ -22,7 +22,7 @@ const proxy = await createProxy({ target: { host: '127.0.0.1', port: sshd.port }
 t.teardown(() => proxy.close())
 const outgoing = createFolder(t)
 
-const story = await createStory({
+const story = await openStory(t, {
   profile: {
     sources: [
       {
@@ -30,9 +30,7 @@ const story = await createStory({
         name: 'mdm',
         host: '127.0.0.1',
         port: proxy.port,
-        user: sshd.user,
-        key: { file: sshd.keyPath },
-        hostKeys: [sshd.fingerprint],
+        ...sshd.login,
         path: outgoing,
         pollSeconds: 1,
         timeoutMs: 5_000,
@@ -41,7 +39,6 @@ const story = await createStory({
   },
   stack: { secret: (reference) => readFileSync('file' in reference ? reference.file : '', 'utf8') },
 })
-t.teardown(story.close)
 
 const meters = 40_000
 const rowsOf = (day: number) =>

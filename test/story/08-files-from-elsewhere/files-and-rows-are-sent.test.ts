@@ -16,7 +16,12 @@ import { createGatewayStory } from '../rig/gateway.js'
 import { header, until } from '../rig/stack.js'
 
 const { story, certificates, mutualUrl } = await createGatewayStory(t, {
-  profile: { intake: { users: [{ name: 'platform', passwordHash }], gatherSeconds: 1 } },
+  profile: {
+    intake: {
+      users: ['platform', 'mdm'].map((name) => ({ name, passwordHash })),
+      gatherSeconds: 1,
+    },
+  },
 })
 
 interface Call {
@@ -174,25 +179,47 @@ const push = (body: string, more: Readonly<Record<string, string>> = {}) =>
 const pushed = (meter: number) =>
   `${JSON.stringify({ AccountNumber: 'A', ExternalSiteID: `P${meter}`, MeterID: `P${meter}`, TimeStamp: '3/8/2024 0:00', TotalUnit: 2 })}\n`
 
-t.test(
-  'rows that are pushed are gathered into files, and are durable when it is said',
-  async (t) => {
-    const calls = Array.from({ length: 60 }, (_, at) => push(pushed(at)))
-    const csv = { 'content-type': 'text/csv; charset=utf-8' }
-    calls.push(push(`${header}\r\nA,P60,P60,3/8/2024 0:00,2\r\n`, csv))
-    const answers = await Promise.all(calls)
-    t.ok(answers.every(({ status }) => status === 202))
-    const files = new Set(answers.map(({ headers }) => headers['location']))
-    t.ok(files.size <= 5, `61 calls make ${files.size} files`)
-    let accepted = 0
-    for (const file of files) accepted += (await ended(file)).rows.accepted
-    t.equal(accepted, 61)
-    const [found] = await story.reader.rows<{ rows: string }>({
-      sql: "SELECT count() AS rows FROM usage WHERE meter_id LIKE 'P%' AND quantity = 2",
-    })
-    t.equal(Number(found?.rows), 61)
-  },
-)
+t.test('pushed rows are gathered into files, and are durable when acknowledged', async (t) => {
+  const calls = Array.from({ length: 60 }, (_, at) => push(pushed(at)))
+  const csv = { 'content-type': 'text/csv; charset=utf-8' }
+  calls.push(push(`${header}\r\nA,P60,P60,3/8/2024 0:00,2\r\n`, csv))
+  const answers = await Promise.all(calls)
+  t.ok(answers.every(({ status }) => status === 202))
+  const files = new Set(answers.map(({ headers }) => headers['location']))
+  t.ok(files.size <= 5, `61 calls make ${files.size} files`)
+  let accepted = 0
+  for (const file of files) accepted += (await ended(file)).rows.accepted
+  t.equal(accepted, 61)
+  const [found] = await story.reader.rows<{ rows: string }>({
+    sql: "SELECT count() AS rows FROM usage WHERE meter_id LIKE 'P%' AND quantity = 2",
+  })
+  t.equal(Number(found?.rows), 61)
+})
+
+t.test('senders with different formats, and bad rows of one, do not harm the other', async (t) => {
+  const authorization = `Basic ${Buffer.from('mdm:a password').toString('base64')}`
+  const rows = (make: (at: number) => string) => Array.from({ length: 12 }, (_, at) => make(at))
+  const csv = { 'content-type': 'text/csv' }
+  const send = (lines: readonly string[], more: Readonly<Record<string, string>> = {}) =>
+    push(`${[header, ...lines].join('\n')}\n`, { ...csv, ...more })
+  const answers = await Promise.all([
+    send(rows((at) => `A,S,TWO${at},3/8/2024 0:00,1`)),
+    send(
+      rows((at) => `A,S,TWO${at},2024-03-08 01:00,2`),
+      { authorization },
+    ),
+    send(
+      rows((at) => `A,S,TWO${at},3/8/2024 2:00,n/a`),
+      { authorization },
+    ),
+  ])
+  const receipts = await Promise.all(answers.map(({ headers }) => ended(headers['location'])))
+  t.match(receipts, [
+    { status: 'published', rows: { read: 12, accepted: 12 } },
+    { status: 'published', rows: { read: 12, accepted: 12 } },
+    { status: 'quarantined', rows: { rejected: 12 } },
+  ])
+})
 
 t.test('rows that could harm those of others are refused', async (t) => {
   const csv = { 'content-type': 'text/csv' }

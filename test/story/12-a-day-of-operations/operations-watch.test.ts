@@ -16,10 +16,9 @@ import { tieline } from '../../infra/command-line.js'
 import { createBrowser } from '../../rig/chromium.js'
 import { fitsWidth, openPage, panelText, shows } from '../rig/browser-page.js'
 import { askPanels } from '../rig/panels-asked.js'
-import { createStory, follow, header, storyProfile, until } from '../rig/stack.js'
+import { follow, header, openStory, storyProfile, until } from '../rig/stack.js'
 
-const story = await createStory()
-t.teardown(story.close)
+const story = await openStory(t)
 const browser = await createBrowser(t)
 const address = story.stack.worker.detail().operations ?? ''
 

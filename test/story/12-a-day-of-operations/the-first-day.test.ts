@@ -10,17 +10,17 @@ import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from
 import { join } from 'node:path'
 import t from 'tap'
 import { register } from '../../../pipeline/customers/registrations.js'
-import { customerAt } from '../../pipeline/customers/registering.js'
+import { customerAt, registeringAt } from '../../pipeline/customers/registering.js'
 import { createSshd } from '../../pipeline/sources/servers/sshd.js'
 import { createFolder } from '../../rig/folder.js'
-import { createStory, header, until } from '../rig/stack.js'
+import { header, openStory, until } from '../rig/stack.js'
 
 const sshd = await createSshd(createFolder(t))
 t.teardown(() => sshd.close())
 /** The folder of the utility's SFTP server. */
 const outgoing = createFolder(t)
 
-const story = await createStory({
+const story = await openStory(t, {
   profile: {
     sources: [
       {
@@ -28,9 +28,7 @@ const story = await createStory({
         name: 'utility',
         host: '127.0.0.1',
         port: sshd.port,
-        user: sshd.user,
-        key: { file: sshd.keyPath },
-        hostKeys: [sshd.fingerprint],
+        ...sshd.login,
         path: outgoing,
         pollSeconds: 1,
         receipts: false,
@@ -39,7 +37,6 @@ const story = await createStory({
   },
   stack: { secret: (reference) => readFileSync('file' in reference ? reference.file : '', 'utf8') },
 })
-t.teardown(story.close)
 
 function send(name: string, text: string): void {
   writeFileSync(join(outgoing, `${name}.part`), text)
@@ -135,7 +132,7 @@ t.test('13 months of billing and usage are joined with registered customers', as
   })
   await until(() => readdirSync(outgoing).length === 0)
   const known = customers.map(customerAt)
-  await register({ store: story.store, now: () => new Date() }, known)
+  await register(registeringAt(story.store), known)
   t.same(
     await find(`SELECT toString(count()) AS bills, toString(sum(b.total_consumption)) AS billed
       FROM billing_period AS b

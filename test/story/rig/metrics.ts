@@ -29,7 +29,7 @@ export async function readMetrics(t: Test, gateway: GatewayStory): Promise<void>
   const ports = [stack.gateway?.detail().operations ?? '', stack.worker.detail().operations ?? '']
   const [gatewayPort = '', workerPort = ''] = ports
   const read = await scrape(gatewayPort)
-  t.equal(read.get('tieline_requests_total{route="customer",status="503",error_code=""}'), 1)
+  t.equal(read.get('tieline_requests_total{route="customer",status="503",error_code=""}'), 2)
   t.equal(read.get('tieline_requests_total{route="login",status="401",error_code="1"}'), 1)
   t.equal(read.get('tieline_failures_total{code="CIS_UNREACHABLE"}'), 1)
   t.equal(read.get('tieline_failures_in_a_row{system="cis"}'), 1)

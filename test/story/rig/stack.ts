@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
 import { type Home, openHome } from '../../../infra/stack/home.js'
 import { type Stack, type StackOptions, startStack } from '../../../infra/stack/stack.js'
 import { createLog } from '../../../infra/telemetry/log.js'
@@ -134,6 +135,13 @@ export async function createStory(options: StoryOptions = {}): Promise<StoryStac
       rmSync(path, { recursive: true, force: true })
     },
   }
+}
+
+/** The same, until the test ends. */
+export async function openStory(t: Test, options: StoryOptions = {}): Promise<StoryStack> {
+  const story = await createStory(options)
+  t.teardown(story.close)
+  return story
 }
 
 /** Waits for the receipt of an arrival. */

@@ -59,71 +59,65 @@ await rig.publish({
   Holidays: ['2026-01-01,New Year,'],
 })
 
-t.test(
-  'without a registered meter, or a period that has ended, it is said what to do',
-  async (t) => {
-    await t.rejects(compare(rig.context()), /no meter is registered: run tieline register first/)
-    await known('silent', 'FLAT')
-    await known('elsewhere', 'FLAT', { cycle: '8' })
-    await t.rejects(
-      compare(rig.context()),
-      /no period of the cycles .*"7", "8".* has ended: load their BillingCycles/,
-    )
-  },
-)
+t.test('without a registered meter or an ended period it says what to do', async (t) => {
+  await t.rejects(compare(rig.context()), /no meter is registered: run tieline register first/)
+  await known('silent', 'FLAT')
+  await known('elsewhere', 'FLAT', { cycle: '8' })
+  await t.rejects(
+    compare(rig.context()),
+    /no period of the cycles .*"7", "8".* has ended: load their BillingCycles/,
+  )
+})
 
-t.test(
-  'a meter is compared under every rate of its commodity, in dollars worked by hand',
-  async (t) => {
-    await rig.publish({ BillingCycles: periods.map((days) => `7,${days}`) })
-    await known('whole', 'TOU')
-    await rig.read({ meter: 'whole', ...november, quantities: steady('1', hours.quarter) })
-    const summary = await compare(rig.context())
-    t.match(summary, {
-      cycles: [{ cycleId: '7', first: '2025-11-01', last: '2026-01-31', periods: 3 }],
-      skipped: [{ cycleId: '8', meters: 1 }],
-      rateCodes: 7,
-      meters: 2,
-      comparisons: { compared: 3, noUsage: 3, noPrice: 2, noRate: 2 },
-    })
-    const text = renderComparison(summary)
-    t.match(text, /^2 meters, 7 rate codes: 3 of 10 comparisons are complete/)
-    t.match(text, /noUsage +3 +no interval of these days has arrived/)
-    t.match(
-      text,
-      /cycle "8" has no ended period and 1 meters were skipped; load its BillingCycles file/,
-    )
-    // FLAT 2,209 x 0.10. TIER: 300 or 310 of each month at 0.10, the other 421, 434 and 434 at 0.20.
-    // TOU: working days are 20, 23 and, less New Year, 21, of 5 peak hours each; with 8.50 and 4 %
-    // they come to 20.00 + 49.68 + 8.50 + 3.13, 23.00 + 50.32 + 8.50 + 3.27, 21.00 + 51.12 + 8.50 + 3.22.
-    t.same(await totals('whole'), {
-      EMPTY: null,
-      ENDED: null,
-      FLAT: '220.9',
-      TIER: '349.8',
-      TOU: '250.24',
-    })
-    const [own] = await rig.store.rows({
-      sql: `SELECT * EXCEPT (run, published_at) FROM rate_comparison WHERE meter_id = 'whole' AND is_own`,
-    })
-    t.match(own, {
-      account_number: 'Awhole',
-      client_ids: ['cwhole'],
-      billing_cycle_id: '7',
-      commodity: 'Electric',
-      rate_code: 'TOU',
-      start_date: '2025-11-01',
-      last_date: '2026-01-31',
-      days: 92,
-      periods: 3,
-      periods_priced: 3,
-      intervals_expected: hours.quarter,
-      intervals_present: hours.quarter,
-      quantity: '2209',
-      unit: 'kWh',
-    })
-  },
-)
+t.test('a meter is compared under every rate of its commodity, as worked by hand', async (t) => {
+  await rig.publish({ BillingCycles: periods.map((days) => `7,${days}`) })
+  await known('whole', 'TOU')
+  await rig.read({ meter: 'whole', ...november, quantities: steady('1', hours.quarter) })
+  const summary = await compare(rig.context())
+  t.match(summary, {
+    cycles: [{ cycleId: '7', first: '2025-11-01', last: '2026-01-31', periods: 3 }],
+    skipped: [{ cycleId: '8', meters: 1 }],
+    rateCodes: 7,
+    meters: 2,
+    comparisons: { compared: 3, noUsage: 3, noPrice: 2, noRate: 2 },
+  })
+  const text = renderComparison(summary)
+  t.match(text, /^2 meters, 7 rate codes: 3 of 10 comparisons are complete/)
+  t.match(text, /noUsage +3 +no interval of these days has arrived/)
+  t.match(
+    text,
+    /cycle "8" has no ended period and 1 meters were skipped; load its BillingCycles file/,
+  )
+  // FLAT 2,209 x 0.10. TIER: 300 or 310 of each month at 0.10, the other 421, 434 and 434 at 0.20.
+  // TOU: working days are 20, 23 and, less New Year, 21, of 5 peak hours each; with 8.50 and 4 %
+  // they come to 20.00 + 49.68 + 8.50 + 3.13, 23.00 + 50.32 + 8.50 + 3.27, 21.00 + 51.12 + 8.50 + 3.22.
+  t.same(await totals('whole'), {
+    EMPTY: null,
+    ENDED: null,
+    FLAT: '220.9',
+    TIER: '349.8',
+    TOU: '250.24',
+  })
+  const [own] = await rig.store.rows({
+    sql: `SELECT * EXCEPT (run, published_at) FROM rate_comparison WHERE meter_id = 'whole' AND is_own`,
+  })
+  t.match(own, {
+    account_number: 'Awhole',
+    client_ids: ['cwhole'],
+    billing_cycle_id: '7',
+    commodity: 'Electric',
+    rate_code: 'TOU',
+    start_date: '2025-11-01',
+    last_date: '2026-01-31',
+    days: 92,
+    periods: 3,
+    periods_priced: 3,
+    intervals_expected: hours.quarter,
+    intervals_present: hours.quarter,
+    quantity: '2209',
+    unit: 'kWh',
+  })
+})
 
 t.test('where a rate cannot be priced for a meter it says why', async (t) => {
   const all = { ...november, quantities: steady('1', hours.quarter) }
@@ -237,61 +231,55 @@ t.test('under the own rate it is the sum of the bills of the same days', async (
   for (const { meter, wanted, found } of sums) t.equal(found, wanted, meter)
 })
 
-t.test(
-  'readers see the comparison before until the new one is whole, and then that alone',
-  async (t) => {
-    const shown = () =>
-      rig.store.rows<Compared>({ sql: 'SELECT * FROM rate_comparison ORDER BY ALL' })
-    const before = await shown()
-    await rig.publish({ RateFlat: ['FLAT,0.5,2025-01-01,,'] })
-    const context = rig.context()
-    let [written, seen]: [unknown, unknown] = [undefined, undefined]
-    const store: typeof context.store = {
-      ...context.store,
-      insert: async (table, ...rest) => {
-        if (table === 'comparison_run') {
-          seen = await shown()
-          written = await context.store.rows({
-            sql: 'SELECT toString(uniqExact(run)) AS runs FROM rate_comparison_row',
-          })
-        }
-        return context.store.insert(table, ...rest)
-      },
-    }
-    const { run } = await compare({ ...context, store })
-    t.same(written, [{ runs: '2' }], 'all is written, those before the last are gone')
-    t.same(seen, before, 'and nothing of it is seen')
-    const after = await rig.store.rows<{ run: string }>({
-      sql: 'SELECT DISTINCT run FROM rate_comparison',
-    })
-    t.same(after, [{ run }])
-    t.match(await totals('whole'), { FLAT: '1104.5', TOU: '250.24' })
-    t.same(
-      await rig.store.rows({
-        sql: `SELECT name FROM system.tables WHERE match(name, '^bill_[a-z]+_2')`,
-      }),
-      [],
-      'nothing is left behind',
-    )
-    t.match(await rig.store.rows({ sql: `SELECT * FROM comparison_run WHERE run = '${run}'` }), [
-      { cycles: ['7'], rate_codes: ['FLAT', 'TOU', 'TIER', 'ENDED', 'EMPTY', 'GAS', 'CUBIC'] },
-    ])
-  },
-)
+t.test('readers see the old comparison until the new one is whole, then that alone', async (t) => {
+  const shown = () =>
+    rig.store.rows<Compared>({ sql: 'SELECT * FROM rate_comparison ORDER BY ALL' })
+  const before = await shown()
+  await rig.publish({ RateFlat: ['FLAT,0.5,2025-01-01,,'] })
+  const context = rig.context()
+  let [written, seen]: [unknown, unknown] = [undefined, undefined]
+  const store: typeof context.store = {
+    ...context.store,
+    insert: async (table, ...rest) => {
+      if (table === 'comparison_run') {
+        seen = await shown()
+        written = await context.store.rows({
+          sql: 'SELECT toString(uniqExact(run)) AS runs FROM rate_comparison_row',
+        })
+      }
+      return context.store.insert(table, ...rest)
+    },
+  }
+  const { run } = await compare({ ...context, store })
+  t.same(written, [{ runs: '2' }], 'all is written, those before the last are gone')
+  t.same(seen, before, 'and nothing of it is seen')
+  const after = await rig.store.rows<{ run: string }>({
+    sql: 'SELECT DISTINCT run FROM rate_comparison',
+  })
+  t.same(after, [{ run }])
+  t.match(await totals('whole'), { FLAT: '1104.5', TOU: '250.24' })
+  t.same(
+    await rig.store.rows({
+      sql: `SELECT name FROM system.tables WHERE match(name, '^bill_[a-z]+_2')`,
+    }),
+    [],
+    'nothing is left behind',
+  )
+  t.match(await rig.store.rows({ sql: `SELECT * FROM comparison_run WHERE run = '${run}'` }), [
+    { cycles: ['7'], rate_codes: ['FLAT', 'TOU', 'TIER', 'ENDED', 'EMPTY', 'GAS', 'CUBIC'] },
+  ])
+})
 
-t.test(
-  'the last 12 months are the periods in the year that the latest ended one ends',
-  async (t) => {
-    const day = (month: number, of: number) => new Date(Date.UTC(2025, month, of)).toISOString()
-    const days = (at: number) => [day(at, 5).slice(0, 10), day(at + 1, 4).slice(0, 10)]
-    const months = Array.from({ length: 16 }, (_, at) => `8,${days(at).join(',')}`)
-    await rig.publish({ BillingCycles: months })
-    const spanOn = async (today: string) => {
-      const [seven, eight] = await findYears(rig.store, ['DEMO'], today)
-      t.same(seven?.periods, [], 'a cycle that the schedule knows no more')
-      return [eight?.periods[0]?.first, eight?.periods.at(-1)?.last, eight?.periods.length]
-    }
-    t.same(await spanOn('2026-03-05'), ['2025-03-05', '2026-03-04', 12])
-    t.same(await spanOn('2026-03-04'), ['2025-02-05', '2026-02-04', 12])
-  },
-)
+t.test('the last 12 months are the periods of the year up to the latest ended one', async (t) => {
+  const day = (month: number, of: number) => new Date(Date.UTC(2025, month, of)).toISOString()
+  const days = (at: number) => [day(at, 5).slice(0, 10), day(at + 1, 4).slice(0, 10)]
+  const months = Array.from({ length: 16 }, (_, at) => `8,${days(at).join(',')}`)
+  await rig.publish({ BillingCycles: months })
+  const spanOn = async (today: string) => {
+    const [seven, eight] = await findYears(rig.store, ['DEMO'], today)
+    t.same(seven?.periods, [], 'a cycle that the schedule knows no more')
+    return [eight?.periods[0]?.first, eight?.periods.at(-1)?.last, eight?.periods.length]
+  }
+  t.same(await spanOn('2026-03-05'), ['2025-03-05', '2026-03-04', 12])
+  t.same(await spanOn('2026-03-04'), ['2025-02-05', '2026-02-04', 12])
+})

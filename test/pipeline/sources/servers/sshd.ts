@@ -15,6 +15,12 @@ export interface Sshd {
   /** One that it does not. */
   readonly otherKeyPath: string
   readonly fingerprint: string
+  /** What the settings of a source need to log in. */
+  readonly login: {
+    readonly user: string
+    readonly key: { readonly file: string }
+    readonly hostKeys: readonly string[]
+  }
   close(): Promise<void>
 }
 
@@ -57,12 +63,15 @@ export async function createSshd(path: string, denied?: string): Promise<Sshd> {
   )
   const child = spawn(program, ['-D', '-e', '-f', config], { stdio: 'ignore' })
   await untilListening(port)
+  const user = userInfo().username
+  const fingerprint = fingerprintOf(`${hostKey}.pub`)
   return {
     port,
-    user: userInfo().username,
+    user,
     keyPath,
     otherKeyPath,
-    fingerprint: fingerprintOf(`${hostKey}.pub`),
+    fingerprint,
+    login: { user, key: { file: keyPath }, hostKeys: [fingerprint] },
     close: async () => {
       const ended = once(child, 'exit')
       child.kill('SIGTERM')

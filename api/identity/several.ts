@@ -1,0 +1,63 @@
+import type { ProviderSettings } from '../../schemas/settings/gateway-identity.js'
+import type { Identified, Identity } from './identity.js'
+import { isCanonical, readJwt } from './jwt.js'
+
+type Kind = ProviderSettings['kind']
+
+export interface Provider {
+  readonly kind: Kind
+  readonly identity: Identity
+}
+
+/**
+ * Several identity providers as one. The form of a token selects them: a response in XML is for SAML,
+ * a JWT for OpenID providers, by its issuer. What none of those knows is introspected, so that a
+ * token is never sent to a provider for which it is not meant.
+ */
+export function combineIdentities(providers: readonly Provider[]): Identity {
+  const of = (kind: Kind) =>
+    providers.filter((one) => one.kind === kind).map(({ identity }) => identity)
+  const byKind = { saml: of('saml'), oidc: of('oidc'), introspection: of('introspection') }
+  const identities = providers.map(({ identity }) => identity)
+  return {
+    identify: (token) => {
+      const kind = kindOf(token)
+      const asked = kind === 'oidc' ? [...byKind.oidc, ...byKind.introspection] : byKind[kind]
+      return identifyBy(asked, token)
+    },
+    ready: async () => {
+      await Promise.all(identities.map((one) => one.ready()))
+    },
+    figures: () => {
+      const all = identities.map((one) => one.figures())
+      const sum = (name: 'hits' | 'misses') => all.reduce((n, { cache }) => n + cache[name], 0)
+      const cache = { hits: sum('hits'), misses: sum('misses') }
+      return { cache, keys: all.flatMap(({ keys }) => keys) }
+    },
+    close: async () => {
+      await Promise.all(identities.map((one) => one.close()))
+    },
+  }
+}
+
+function kindOf(token: string): Kind {
+  if (readJwt(token) !== undefined) return 'oidc'
+  const isXml = isCanonical(token) && /^\s*</.test(Buffer.from(token, 'base64url').toString())
+  return isXml ? 'saml' : 'introspection'
+}
+
+/** A token of another issuer is for the next provider. */
+function identifyBy(
+  [first, ...others]: readonly Identity[],
+  token: string,
+): Identified | Promise<Identified> {
+  if (first === undefined) return malformed
+  const pass = (identified: Identified): Identified | Promise<Identified> => {
+    const isForeign = identified.kind === 'refused' && identified.reason === 'issuer'
+    return isForeign && others.length > 0 ? identifyBy(others, token) : identified
+  }
+  const identified = first.identify(token)
+  return identified instanceof Promise ? identified.then(pass) : pass(identified)
+}
+
+const malformed: Identified = { kind: 'refused', reason: 'malformed token' }

@@ -1,0 +1,29 @@
+import { endClients } from '../../pipeline/customers/registrations.js'
+import { recordActs } from '../../pipeline/ledger/audit.js'
+import { createStore } from '../../pipeline/store/clickhouse.js'
+import { createZone } from '../../schemas/time/zone.js'
+import { commandActor } from '../stack/actor.js'
+import { type Context, exitCodes } from './context.js'
+import { useStack } from './use-stack.js'
+
+/** Ends the registrations of clients who left the platform; their reads are kept (decision 11). */
+export async function unregisterCommand(
+  context: Context,
+  clientIds: readonly string[],
+): Promise<number> {
+  const named = [...new Set(clientIds)]
+  const ended = await useStack(context, 'unregister', async (stack) => {
+    const store = createStore(stack.store)
+    const { profile } = stack
+    const zone = createZone(profile.timeZone)
+    const acts = named.map((subject) => ({ act: 'unregister', subject, detail: '' }) as const)
+    try {
+      await recordActs(store, commandActor(), acts)
+      return await endClients({ store, profile, zone, now: () => new Date() }, named, 'left')
+    } finally {
+      await store.close()
+    }
+  })
+  context.print(`${ended} of ${named.length} clients were registered and are not any more`)
+  return exitCodes.good
+}

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto'
+import { readdirSync, realpathSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createStore, type Store } from '../../pipeline/store/clickhouse.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import { createClickHouse, engineMemoryBytesMax } from '../clickhouse/start.js'
+import { migrate } from '../schema/migrate.js'
+import { createLog, type Log } from '../telemetry/log.js'
+import { embeddedStore, readerUser, writerUser } from './addresses.js'
+import { claimFolder } from './claim.js'
+import { type Home, openHome } from './home.js'
+
+export interface TemporaryStore {
+  readonly profile: Profile
+  readonly store: Store
+  readonly folders: Home
+  readonly log: Log
+}
+
+const prefix = 'tieline-check-'
+
+/**
+ * Runs `use` with an embedded ClickHouse that has the migrations of the profile, in a temporary data
+ * folder under `TMPDIR`. The folder is removed at the end, also after `ending` or when this process is
+ * killed; what an interrupted machine left is removed by the next call.
+ */
+export async function withTemporaryStore<T>(
+  { profile, ending }: { readonly profile: Profile; readonly ending: AbortSignal },
+  use: (temporary: TemporaryStore) => Promise<T>,
+): Promise<T> {
+  const folder = realpathSync(tmpdir())
+  await removeAbandoned(folder)
+  const path = join(folder, `${prefix}${randomUUID()}`)
+  const claim = await claimFolder(path)
+  try {
+    const home = openHome(path)
+    const engine = await createClickHouse({
+      dataPath: home.clickhouse,
+      port: 0,
+      writer: { user: writerUser, password: home.secrets.writer },
+      reader: { user: readerUser, password: home.secrets.reader },
+      memoryBytesMax: engineMemoryBytesMax(),
+      temporaryPath: path,
+    })
+    const end = () => void engine.close()
+    ending.addEventListener('abort', end, { once: true })
+    const store = createStore(embeddedStore(home, engine.url, profile.database).store, 'discreet')
+    try {
+      ending.throwIfAborted()
+      await migrate(store, profile)
+      const log = createLog(join(home.logs, 'tieline.log'), 'check')
+      return await use({ profile, store, folders: home, log })
+    } finally {
+      ending.removeEventListener('abort', end)
+      await store.close()
+      await engine.close()
+    }
+  } finally {
+    await removeWritten(path)
+    await claim.release()
+  }
+}
+
+/** Removes the folders that no process uses. */
+async function removeAbandoned(folder: string): Promise<void> {
+  for (const name of readdirSync(folder).filter((one) => one.startsWith(prefix))) {
+    const path = join(folder, name)
+    const claim = await claimFolder(path).catch(() => undefined)
+    if (claim === undefined) continue
+    await removeWritten(path).catch(() => undefined)
+    await claim.release()
+  }
+}
+
+/** Removes a folder that an engine may still write into. */
+function removeWritten(path: string): Promise<void> {
+  return rm(path, { recursive: true, force: true, maxRetries: 5 })
+}

@@ -1,0 +1,103 @@
+import type { Store } from '../store/clickhouse.js'
+import { id, type Sql, sql, typed } from '../store/sql.js'
+import type { MeterPlace } from './facts.js'
+import { isOfFile, type PlaceRow, placeKey, toPlace } from './stored-facts.js'
+
+/** Reads of a table: those of a published file, or some that were held. */
+export interface NamedReads {
+  readonly table: string
+  readonly where: Sql
+  /** Columns that differ where meter, account or premise do. */
+  readonly key: Sql
+  readonly arrival: number
+}
+
+/**
+ * Records which accounts some reads name at which meters: those that are new, those with an earlier
+ * first read, and those with a read after a known end.
+ */
+export async function recordAccounts(
+  store: Store,
+  { table, where, key, arrival }: NamedReads,
+): Promise<void> {
+  const reads = sql`FROM ${id(table)} WHERE ${where}`
+  await store.command({
+    sql: sql`INSERT INTO account_meter (
+        external_site_id, meter_id, account_number, commodity, first_read, last_read, arrival, changes)
+      SELECT site, meter, account, of, min(n.first), max(n.last), ${typed('UInt32', arrival)}, 1
+      FROM (
+        SELECT any(external_site_id) AS site, any(meter_id) AS meter, any(account_number) AS account,
+          any(commodity) AS of, min(starts_at) AS first, max(starts_at) AS last
+        ${reads} GROUP BY ${key}
+      ) AS n
+      LEFT JOIN (
+        SELECT external_site_id AS s, meter_id AS m, account_number AS a,
+          min(first_read) AS known_first, max(last_read) AS known_last, 1 AS is_known
+        FROM account_meter WHERE meter_id IN (SELECT meter_id ${reads})
+        GROUP BY s, m, a
+      ) AS k ON k.s = n.site AND k.m = n.meter AND k.a = n.account
+      LEFT JOIN (
+        SELECT external_site_id AS s, meter_id AS m, account_number AS a, min(ended) AS ended_at
+        FROM tenancy FINAL ARRAY JOIN arrayConcat([valid_to], withdrawn.2) AS ended
+        WHERE ended IS NOT NULL AND meter_id IN (SELECT meter_id ${reads}) GROUP BY s, m, a
+      ) AS e ON e.s = n.site AND e.m = n.meter AND e.a = n.account
+      WHERE account != ''
+      GROUP BY site, meter, account, of
+      HAVING any(k.is_known) = 0 OR min(n.first) < any(k.known_first)
+        OR (any(e.ended_at) IS NOT NULL AND max(n.last) >= any(e.ended_at) AND max(n.last) > any(k.known_last))`,
+  })
+}
+
+/** The reads of a published file. */
+export function readsOfFile(arrival: number): NamedReads {
+  return { table: 'usage_read', where: isOfFile(arrival), key: sql`series`, arrival }
+}
+
+/** Meters of registered customers whose tenancies may differ by the accounts that a file named. */
+export async function metersNamedIn(store: Store, arrival: number): Promise<readonly string[]> {
+  const rows = await store.rows<{ meter: string }>({
+    sql: sql`SELECT DISTINCT meter_id AS meter FROM account_meter
+      WHERE arrival = ${typed('UInt32', arrival)} AND ((external_site_id, account_number) IN (
+          SELECT external_site_id, account_number FROM registration_fact)
+        OR (external_site_id, meter_id) IN (SELECT external_site_id, meter_id FROM registration_fact))`,
+  })
+  return rows.map(({ meter }) => meter)
+}
+
+/** The latest read under each of some accounts at or after its end; those without one are left out. */
+export async function recordLateReads(
+  store: Store,
+  ends: readonly (MeterPlace & { readonly at: number })[],
+): Promise<number> {
+  if (ends.length === 0) return 0
+  const meterIds = ends.map(({ meterId }) => meterId)
+  const accounts = ends.map(({ accountNumber }) => accountNumber)
+  const since = Math.floor(Math.min(...ends.map(({ at }) => at)) / 1_000)
+  const rows = await store.rows<PlaceRow & { commodity: string; first: number; last: number }>({
+    sql: sql`SELECT meter_id, external_site_id, account_number, toString(commodity) AS commodity,
+        toUnixTimestamp(min(starts_at)) AS first, toUnixTimestamp(max(starts_at)) AS last
+      FROM usage_current
+      WHERE local_day >= toDate(${typed('DateTime', since)}) - 1 AND starts_at >= toDateTime(${typed('UInt32', since)})
+        AND meter_id IN ${meterIds} AND account_number IN ${accounts}
+      GROUP BY meter_id, external_site_id, account_number, commodity`,
+  })
+  const late = rows.filter((row) => {
+    const place = toPlace(row)
+    return ends.some((end) => {
+      const isHere = placeKey(end) === placeKey(place)
+      return isHere && row.last * 1_000 >= end.at
+    })
+  })
+  if (late.length === 0) return 0
+  await store.insert(
+    'account_meter',
+    late.map(({ first, last, ...row }) => ({
+      ...row,
+      first_read: first,
+      last_read: last,
+      arrival: 0,
+      changes: 1,
+    })),
+  )
+  return late.length
+}

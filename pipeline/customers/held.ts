@@ -1,0 +1,80 @@
+import type { Store } from '../store/clickhouse.js'
+import { id, type Sql, sql, typed } from '../store/sql.js'
+import { recordAccounts } from './account-meters.js'
+
+const columns = sql`meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
+  account_number, external_site_id, version`
+
+/**
+ * The condition of reads in a table that are a client's by decision 11: by a hold, or by the account at the
+ * site where the meter is not known yet.
+ */
+export function clientsReads(reads: string, where = sql`1`): Sql {
+  return sql`(version IN (
+      SELECT r.version FROM ${id(reads)} AS r
+      INNER JOIN (
+        SELECT meter_id AS m, external_site_id AS s, hold.1 AS a, hold.2 AS from_at, hold.3 AS to_at
+        FROM tenancy FINAL ARRAY JOIN holds AS hold
+      ) AS h ON h.m = r.meter_id
+      WHERE ${where} AND r.external_site_id = h.s AND r.starts_at >= h.from_at AND r.starts_at < h.to_at
+        AND (r.account_number = h.a
+          OR (h.a = '\\0' AND r.account_number NOT IN (SELECT account_number FROM tenancy)))
+    ) OR ((external_site_id, account_number) IN (
+        SELECT external_site_id, account_number FROM tenancy FINAL WHERE notEmpty(holds) AND account_number != '')
+      AND (meter_id, external_site_id, account_number) NOT IN (
+        SELECT meter_id, external_site_id, account_number FROM tenancy)))`
+}
+
+/**
+ * Keeps the reads of a staging table that belong to no client although their site or meter is
+ * registered (decision 21): a new account, an exchanged meter, a late login. Repeating it changes
+ * nothing.
+ */
+export async function holdReads(store: Store, reads: string, isForeign: Sql): Promise<void> {
+  await store.command({
+    sql: sql`INSERT INTO held_read (${columns}, held_at)
+      SELECT ${columns}, now() FROM ${id(reads)}
+      WHERE ${isForeign} AND (external_site_id IN (SELECT external_site_id FROM tenancy)
+          OR meter_id IN (SELECT meter_id FROM tenancy))
+        AND account_number NOT IN (SELECT account_number FROM erasure)`,
+  })
+}
+
+/**
+ * Stores the held reads at the premises of some meters that a registration has made a client's, and
+ * returns the meters whose tenancies may differ by them. After a crash the same call finishes it:
+ * a read that is stored twice has the same key and version.
+ */
+export async function claimHeld(
+  store: Store,
+  meterIds: readonly string[],
+): Promise<readonly string[]> {
+  const near = sql`external_site_id IN (
+      SELECT external_site_id FROM tenancy WHERE meter_id IN ${meterIds})
+    AND bitShiftRight(version, 32) IN (
+      SELECT toUInt64(arrival) FROM file_state FINAL WHERE status = 'published')`
+  const found = await store.rows({ sql: sql`SELECT 1 FROM held_read WHERE ${near} LIMIT 1` })
+  if (found.length === 0) return []
+  const [{ until }] = (await store.rows<{ until: string }>({
+    sql: sql`SELECT toString(max(version)) AS until FROM held_read WHERE ${near}`,
+  })) as readonly [{ until: string }]
+  const own = sql`${near} AND version <= ${typed('UInt64', until)}
+    AND ${clientsReads('held_read', sql`r.version <= ${typed('UInt64', until)}`)}`
+  await store.command({
+    sql: sql`INSERT INTO usage_read (${columns}) SELECT ${columns} FROM held_read FINAL WHERE ${own}`,
+  })
+  const key = sql`external_site_id, meter_id, account_number`
+  await recordAccounts(store, { table: 'held_read', where: own, key, arrival: 0 })
+  const meters = await store.rows<{ meter: string }>({
+    sql: sql`SELECT DISTINCT meter_id AS meter FROM held_read WHERE ${own}`,
+  })
+  await store.command({ sql: sql`DELETE FROM held_read WHERE ${own}` })
+  return meters.map(({ meter }) => meter)
+}
+
+/** Deletes what was held before an instant, ms since 1970. */
+export async function forgetHeld(store: Store, before: number): Promise<void> {
+  const old = sql`held_at < toDateTime(${typed('UInt32', Math.floor(before / 1_000))})`
+  const found = await store.rows({ sql: sql`SELECT 1 FROM held_read WHERE ${old} LIMIT 1` })
+  if (found.length > 0) await store.command({ sql: sql`DELETE FROM held_read WHERE ${old}` })
+}

@@ -1,0 +1,174 @@
+import type { BillFact } from './facts.js'
+import { compareTexts, type End, type Tenant, type Withdrawn } from './tenants.js'
+
+/** Reads under one account, or under none, from an instant until before another, are some clients'. */
+export interface Hold {
+  /** Empty for reads without an account, `anyAccount` for those of accounts that no client has. */
+  readonly accountNumber: string
+  readonly from: number
+  readonly to: number
+  readonly clientIds: readonly string[]
+  /** Whether bills of the tenancy count them. */
+  readonly isBilled: boolean
+}
+
+/** The account number of holds for all accounts without a client; no account number has that character. */
+export const anyAccount = '\0'
+
+/** Before and after all instants that the store can hold. */
+export const ever = { from: 0, to: 4_294_967_295_000 } as const
+
+/** A tenant with his time. */
+export interface Tenure {
+  readonly tenant: Tenant
+  readonly start: number
+  readonly startedBy: 'bill' | 'usage' | 'seen'
+  readonly end: (Omit<End, 'by'> & { readonly by: End['by'] | 'renumbered' }) | undefined
+  /** The same by his own facts: another number of his clients does not count. */
+  readonly ownEnd: End | undefined
+  readonly withdrawn: readonly Withdrawn[]
+  /** When his clients got this account instead of another; undefined where it is their first. */
+  readonly since: number | undefined
+  /** The accounts of the same clients, his own too. */
+  readonly group: readonly Tenant[]
+}
+
+interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+interface Claim extends Span {
+  readonly accountNumber: string
+  readonly tenure: number
+  readonly clientIds: readonly string[]
+  readonly isBilled: boolean
+}
+
+/**
+ * The holds of each tenure; no read is in two of them. Of several claims to a read the first one
+ * that bills count has it: that of the account in force, then that of the account itself.
+ */
+export function holdsOf(
+  tenures: readonly Tenure[],
+  bills: readonly BillFact[],
+): readonly (readonly Hold[])[] {
+  const claims = [
+    ...tenures.flatMap((tenure, at) => underAccounts(tenure, at)),
+    ...underNone(tenures, bills),
+    ...tenures.flatMap(({ tenant, ownEnd: end }, at) => {
+      return underAccounts({ tenant, end, since: undefined, group: [tenant] }, at)
+    }),
+    ...tenures.flatMap((tenure, at) => underOthers(tenure, at)),
+  ]
+  const holds = [...new Set(claims.map(({ accountNumber }) => accountNumber))]
+    .sort(compareTexts)
+    .flatMap((account) => merge(claims.filter(({ accountNumber }) => accountNumber === account)))
+  return tenures.map((_, at) =>
+    holds.filter(({ tenure }) => tenure === at).map(({ tenure: _, ...hold }) => hold),
+  )
+}
+
+/** Reads under the accounts of the same clients are of the one that is in force; each keeps its clients. */
+function underAccounts(
+  { tenant, since, end, group }: Pick<Tenure, 'tenant' | 'since' | 'end' | 'group'>,
+  tenure: number,
+): readonly Claim[] {
+  if (tenant.accountNumber === '') return []
+  const own = { from: since ?? ever.from, to: end?.at ?? ever.to }
+  return group.flatMap((one) => {
+    const { accountNumber } = one
+    const to = Math.min(own.to, one.terminated?.at ?? ever.to)
+    return clientSpans(one, { ...own, to }).map((span) => {
+      return { ...span, accountNumber, tenure, isBilled: true }
+    })
+  })
+}
+
+/** Who of a tenant's clients had the account when, within a span. */
+function clientSpans(
+  { clients }: Tenant,
+  within: Span,
+): readonly (Span & Pick<Claim, 'clientIds'>)[] {
+  const ends = clients.map(({ end }) => end?.at ?? ever.to)
+  const cuts = [...new Set([...ends, within.to])]
+    .filter((cut) => cut > within.from && cut <= within.to)
+    .sort((a, b) => a - b)
+  return cuts.flatMap((to, at) => {
+    const from = cuts[at - 1] ?? within.from
+    const clientIds = clients
+      .filter((_, index) => (ends[index] as number) >= to)
+      .map(({ clientId }) => clientId)
+    return clientIds.length === 0 ? [] : [{ from, to, clientIds }]
+  })
+}
+
+/**
+ * Reads without an account are of the tenancy that is known to hold the meter then: since a bill or
+ * its first read, else since its first record, until another one begins or it ends. A client whose record
+ * gives no account has in his time the reads of accounts that nobody has, too.
+ */
+function underNone(tenures: readonly Tenure[], bills: readonly BillFact[]): readonly Claim[] {
+  const known = new Set(tenures.map(({ tenant }) => tenant.accountNumber))
+  const starts = [
+    ...tenures.flatMap(({ tenant: { bill, usage, seenAt, clients }, end }, tenure) => {
+      if (clients.length === 0) return []
+      const instants =
+        bill === undefined ? [Math.min(usage?.at ?? seenAt, seenAt)] : [bill.at, bill.last]
+      return instants.filter((at) => end === undefined || at < end.at).map((at) => ({ at, tenure }))
+    }),
+    ...bills
+      .filter(({ accountNumber }) => !known.has(accountNumber))
+      .flatMap(({ at, last }) => [at, last].map((instant) => ({ at: instant, tenure: -1 }))),
+  ].sort((a, b) => a.at - b.at || b.tenure - a.tenure)
+  return starts.flatMap(({ at, tenure }, index) => {
+    const held = tenures[tenure]
+    if (held === undefined) return []
+    const to = Math.min(starts[index + 1]?.at ?? ever.to, held.end?.at ?? ever.to)
+    const toClaims = (accountNumber: string, from: number) =>
+      clientSpans(held.tenant, { from, to }).map((span) => {
+        return { ...span, accountNumber, tenure, isBilled: true }
+      })
+    const isUnnamed = held.tenant.accountNumber === ''
+    return [
+      ...toClaims('', at),
+      ...(isUnnamed ? toClaims(anyAccount, index === 0 ? ever.from : at) : []),
+    ]
+  })
+}
+
+/** What a record lists under `readUnder`, within the tenancy (decision 11). */
+function underOthers({ tenant, since, end }: Tenure, tenure: number): readonly Claim[] {
+  return tenant.clients.flatMap(({ clientId, last, end: left }) =>
+    last.readUnder.flatMap(({ accountNumber, ...span }) => {
+      const from = Math.max(span.from, since ?? ever.from)
+      const to = Math.min(span.to, end?.at ?? ever.to, left?.at ?? ever.to)
+      if (from >= to) return []
+      return [{ accountNumber, from, to, clientIds: [clientId], tenure, isBilled: false }]
+    }),
+  )
+}
+
+/** Cuts the claims to one account where they overlap: whom bills count comes first, all clients share. */
+function merge(claims: readonly Claim[]): readonly (Hold & { readonly tenure: number })[] {
+  const cuts = [...new Set(claims.flatMap(({ from, to }) => [from, to]))].sort((a, b) => a - b)
+  const holds: (Hold & { readonly tenure: number })[] = []
+  for (const [at, from] of cuts.entries()) {
+    const to = cuts[at + 1]
+    const here = claims.filter((claim) => to !== undefined && claim.from <= from && claim.to >= to)
+    const first = here.find(({ isBilled }) => isBilled) ?? here[0]
+    if (first === undefined || to === undefined) continue
+    const { accountNumber, tenure, isBilled } = first
+    const clientIds = [...new Set(here.flatMap((claim) => claim.clientIds))].sort(compareTexts)
+    const before = holds.at(-1)
+    const isSame =
+      before?.to === from &&
+      before.tenure === tenure &&
+      before.isBilled === isBilled &&
+      JSON.stringify(before.clientIds) === JSON.stringify(clientIds)
+    if (isSame) holds.pop()
+    const since = isSame && before !== undefined ? before.from : from
+    holds.push({ accountNumber, tenure, isBilled, clientIds, from: since, to })
+  }
+  return holds
+}

@@ -1,0 +1,43 @@
+import type { Store } from '../../store/clickhouse.js'
+import { id, sql, typed } from '../../store/sql.js'
+
+/** Usable rows of a file in a staging table, and the local days that they cover. */
+export interface UsableRows {
+  readonly arrival: number
+  readonly feed: string
+  readonly table: string
+  readonly firstDay: string
+  readonly lastDay: string
+}
+
+/**
+ * How many meters have another length in a file than on the same days, or on the last day before
+ * them, in the store. Where the file and the store have one length only, no meter is looked at.
+ */
+export async function countChanged(store: Store, usable: UsableRows): Promise<number> {
+  const { arrival, feed, table, firstDay, lastDay } = usable
+  const [before] = await store.rows<{ day: string }>({
+    sql: sql`SELECT toString(local_day) AS day FROM usage_read
+      WHERE local_day < ${typed('Date', firstDay)} AND commodity = ${feed}
+      ORDER BY local_day DESC LIMIT 1`,
+  })
+  const near = sql`local_day BETWEEN ${typed('Date', before?.day ?? firstDay)}
+      AND ${typed('Date', lastDay)} AND commodity = ${feed}
+    AND bitShiftRight(version, 32) != ${arrival}`
+  const [all] = await store.rows<{ lengths: readonly number[] }>({
+    sql: sql`SELECT groupUniqArray(seconds) AS lengths FROM (
+        SELECT DISTINCT seconds FROM ${id(table)}
+        UNION DISTINCT SELECT DISTINCT seconds FROM usage_read WHERE ${near})`,
+  })
+  if ((all?.lengths.length ?? 0) < 2) return 0
+  const [counted] = await store.rows<{ meters: string }>({
+    sql: sql`SELECT count() AS meters
+      FROM (SELECT meter_id, groupUniqArray(seconds) AS lengths FROM ${id(table)} GROUP BY meter_id) AS f
+      INNER JOIN (
+        SELECT meter_id, groupUniqArray(seconds) AS lengths FROM usage_read
+        WHERE ${near} GROUP BY meter_id
+      ) AS s ON s.meter_id = f.meter_id
+      WHERE NOT hasAll(s.lengths, f.lengths)`,
+  })
+  return Number(counted?.meters ?? 0)
+}

@@ -1,0 +1,119 @@
+import { daySeconds } from '../../../schemas/time/zone.js'
+import { toLength } from '../sample.js'
+
+/** The rows that a meter has in a file on one local day. */
+export interface MeterDay {
+  /** `YYYY-MM-DD`. */
+  readonly day: string
+  /** The length at which the rows fill the day, seconds; 0 where they do not. */
+  readonly full: number
+  /** The different starts, epoch seconds ascending; empty where they fill the day. */
+  readonly starts: readonly number[]
+}
+
+/** The finest length that is stored for a meter on a local day, seconds. */
+export interface StoredLength {
+  readonly day: string
+  readonly seconds: number
+}
+
+/** The length of a meter's rows on one day (decision 16). */
+export interface DayLength {
+  readonly day: string
+  /** 0 where the rows are not usable. */
+  readonly seconds: number
+  /** Whether nothing proves the length: neither stored reads nor rows in succession. */
+  readonly isProvisional: boolean
+  /** Where rows in succession contradict the stored reads: the lengths of both, else 0. */
+  readonly apart: number
+  readonly stored: number
+}
+
+/**
+ * The lengths of a meter's rows in a file, a day at a time. `days` and `stored` ascend; `allowed` are
+ * the lengths of the profile.
+ */
+export function judgeMeter(
+  days: readonly MeterDay[],
+  stored: readonly StoredLength[],
+  allowed: readonly number[],
+): readonly DayLength[] {
+  const filled = days.filter(({ full }) => full !== 0)
+  const known = [...stored, ...filled.map(({ day, full }) => ({ day, seconds: full }))]
+  const runs = findRuns(days, allowed)
+  const smallest = Math.min(
+    ...gapsOf(days.flatMap(({ starts }) => starts)),
+    ...filled.map(({ full }) => full),
+  )
+  return days.map((one) => {
+    const { day, full, starts } = one
+    const found = (seconds: number, isProvisional = false) => ({
+      day,
+      seconds,
+      isProvisional,
+      apart: 0,
+      stored: 0,
+    })
+    if (full !== 0) return found(full)
+    const run = runs.get(day) ?? []
+    const length = nearest(known, day)
+    const other = run.find((apart) => apart !== length)
+    if (length !== undefined && other !== undefined) {
+      if (filled.some((whole) => whole.full === other)) return found(other)
+      return { ...found(0), apart: other, stored: length }
+    }
+    if (length !== undefined && fits(starts, length)) return found(length)
+    const seconds = guess(starts, smallest, allowed)
+    return found(seconds, seconds !== length && !run.includes(seconds))
+  })
+}
+
+/** The days that have three rows in succession at an allowed length, with these lengths. */
+function findRuns(
+  days: readonly MeterDay[],
+  allowed: readonly number[],
+): ReadonlyMap<string, readonly number[]> {
+  const rows = days.flatMap(({ day, starts }) => starts.map((start) => ({ day, start })))
+  const runs = new Map<string, number[]>()
+  const lengthAt = (at: number) => {
+    const gap = (rows[at + 1]?.start ?? Number.NaN) - (rows[at]?.start ?? 0)
+    return allowed.includes(daySeconds) ? toLength(gap) : gap
+  }
+  for (let at = 0; at + 2 < rows.length; at++) {
+    const length = lengthAt(at)
+    if (length !== lengthAt(at + 1) || !allowed.includes(length)) continue
+    for (const { day } of rows.slice(at, at + 3)) {
+      const run = runs.get(day)
+      if (run === undefined) runs.set(day, [length])
+      else if (!run.includes(length)) run.push(length)
+    }
+  }
+  return runs
+}
+
+/** The length on a day, or on the nearest day before it; the finest where one day has two. */
+function nearest(known: readonly StoredLength[], day: string): number | undefined {
+  let best: StoredLength | undefined
+  for (const one of known) {
+    if (one.day > day || (best !== undefined && one.day < best.day)) continue
+    if (best?.day !== one.day || one.seconds < best.seconds) best = one
+  }
+  return best?.seconds
+}
+
+/** Whether all rows of a day can be reads of a length. */
+function fits(starts: readonly number[], seconds: number): boolean {
+  if (seconds === daySeconds) return starts.length === 1
+  return gapsOf(starts).every((gap) => gap % seconds === 0)
+}
+
+/** The smallest gap of the meter if it is a length, else the first length that the rows can have. */
+function guess(starts: readonly number[], smallest: number, allowed: readonly number[]): number {
+  const length = toLength(smallest)
+  if (allowed.includes(length) && (length !== daySeconds || fits(starts, length))) return length
+  return allowed.find((seconds) => fits(starts, seconds)) ?? 0
+}
+
+function gapsOf(starts: readonly number[]): readonly number[] {
+  return starts.slice(1).map((start, at) => start - (starts[at] as number))
+}

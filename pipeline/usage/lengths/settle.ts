@@ -1,0 +1,185 @@
+import { readFile } from 'node:fs/promises'
+import { lengthsOf } from '../../../schemas/settings/profile.js'
+import { isDayFormat } from '../../../schemas/time/timestamp.js'
+import { daySeconds } from '../../../schemas/time/zone.js'
+import { type RejectedRow, rejectCodes } from '../../../schemas/usage-row.js'
+import type { PipelineContext } from '../../context.js'
+import { chunkPath } from '../../files/landing.js'
+import { type RawRow, splitRows } from '../../files/rows.js'
+import type { FileState } from '../../ledger/file-state.js'
+import { toMicros } from '../../ledger/sums.js'
+import type { Store } from '../../store/clickhouse.js'
+import { gridOf, type StagingTotals } from '../irregular-meters.js'
+import { toRejectRow } from '../row-path.js'
+import { toLength } from '../sample.js'
+import { judgeMeter } from './judge.js'
+import {
+  type Closest,
+  closestOfUnusable,
+  countUnusable,
+  createRepairs,
+  meterDayKey,
+  type Repair,
+  recordRepairs,
+  refuseAll,
+  type StagedFile,
+  type Unusable,
+  unusableLines,
+} from './repairs.js'
+import { findSuspects, type Search, type Suspect, storedLengths } from './suspects.js'
+
+/** What a file shows of the lengths of its meters (decision 16). */
+export interface FoundLengths {
+  /** Rows of a meter and day that do not have the length of the sample. */
+  readonly repairs: number
+  /** Meters whose length neither stored reads nor rows in succession prove. */
+  readonly provisional: number
+}
+
+/** Rows of suspects that are in memory at once. */
+const batchRowsMax = 2_000_000
+
+/**
+ * Finds the rows whose length is another than that of the sample and records them as repairs. Meters
+ * whose shape proves the length of the sample are not looked at.
+ */
+export async function findLengths(
+  context: PipelineContext,
+  state: FileState,
+  totals: StagingTotals,
+): Promise<FoundLengths> {
+  const { store, profile } = context
+  const { seconds, format } = state.manifest
+  const { arrival } = state
+  const allowed = lengthsOf(profile, state.feed)
+  const grid = gridOf(profile, state.manifest)
+  const isDaily = format !== null && isDayFormat(format)
+  if (isDaily && allowed.includes(daySeconds)) return { repairs: 0, provisional: 0 }
+  const byShape = seconds !== daySeconds && allowed.includes(seconds)
+  if (byShape && totals.irregularMeters === 0) return { repairs: 0, provisional: 0 }
+  await createRepairs(store, arrival)
+  if (isDaily) {
+    await refuseAll(store, { arrival, grid })
+    return { repairs: totals.rows, provisional: 0 }
+  }
+  const rows = byShape ? totals.irregularRows : totals.rows
+  const batches = Math.ceil(rows / batchRowsMax)
+  let repairs = 0
+  let provisional = 0
+  for (let batch = 0; batch < batches; batch++) {
+    const search = { grid, allowed, all: !byShape, batch, batches }
+    const found = await judgeBatch(store, arrival, search)
+    await recordRepairs(store, arrival, found.repairs)
+    repairs += found.repairs.length
+    provisional += found.provisional
+  }
+  return { repairs, provisional }
+}
+
+async function judgeBatch(
+  store: Store,
+  arrival: number,
+  search: Search,
+): Promise<{ readonly repairs: readonly Repair[]; readonly provisional: number }> {
+  const suspects = await findSuspects(store, arrival, search)
+  const stored = await storedLengths(store, arrival, suspects)
+  const judged = suspects.map(({ meterId, days }: Suspect) => ({
+    meterId,
+    lengths: judgeMeter(days, stored.get(meterId) ?? [], search.allowed),
+  }))
+  const repairs = judged.flatMap(({ meterId, lengths }) =>
+    lengths
+      .filter(({ seconds }) => seconds !== search.grid.seconds)
+      .map(({ day, seconds, apart, stored }) => ({ meterId, day, seconds, apart, stored })),
+  )
+  const provisional = judged.filter(({ lengths }) => lengths.some((one) => one.isProvisional))
+  return { repairs, provisional: provisional.length }
+}
+
+/** Rows that are looked at together; their texts are in memory. */
+const batchRows = 50_000
+
+/** Writes down the rows whose length is not usable, and counts them. */
+export async function rejectLengths(
+  context: PipelineContext,
+  state: FileState,
+  reland: () => Promise<void>,
+): Promise<Unusable> {
+  const { store, folders, profile } = context
+  const { arrival } = state
+  const staged = { arrival, grid: gridOf(profile, state.manifest) }
+  const counted = await countUnusable(store, staged)
+  if (counted.rows === 0) return counted
+  await reland()
+  const closest = await closestOfUnusable(store, staged)
+  const allowed = lengthsOf(profile, state.feed)
+  const detailOf = (meterId: string, day: string) =>
+    lengthDetail(meterId, closest.get(meterDayKey(meterId, day)), allowed)
+  for (const chunk of state.manifest.chunks) {
+    const rows: RawRow[] = []
+    const flush = () => rejectUnusable(store, staged, { rows: rows.splice(0), detailOf })
+    const bytes = await readFile(chunkPath(folders.landing, { arrival, chunk }))
+    for (const row of splitRows(bytes, chunk.line)) {
+      if (rows.push(row) === batchRows) await flush()
+    }
+    if (rows.length > 0) await flush()
+  }
+  return counted
+}
+
+interface Suspects {
+  readonly rows: readonly RawRow[]
+  readonly detailOf: (meterId: string, day: string) => string
+}
+
+async function rejectUnusable(
+  store: Store,
+  staged: StagedFile,
+  { rows, detailOf }: Suspects,
+): Promise<void> {
+  const first = rows[0]?.line ?? 0
+  const found = await store.rows<{
+    line: number
+    meter_id: string
+    place: string
+    quantity: string
+  }>(unusableLines(staged, first, (rows.at(-1)?.line ?? 0) - first + 1))
+  const unusable = new Map(found.map((row) => [row.line, row]))
+  const rejects = rows.flatMap((row) => {
+    const one = unusable.get(row.line)
+    if (one === undefined) return []
+    const detail = detailOf(one.meter_id, one.place)
+    return [toRejectRow(staged.arrival, row, lengthless(detail, one.quantity))]
+  })
+  if (rejects.length > 0) await store.insert('reject', rejects)
+}
+
+function lengthless(detail: string, quantity: string): RejectedRow {
+  const micros = toMicros(quantity)
+  const code = 'INTERVAL_LENGTH'
+  return { outcome: 'rejected', code, column: 'TimeStamp', detail, micros, rounded: false }
+}
+
+/**
+ * Why no row of a meter is usable, for whoever corrects the file: one wrong time is enough to
+ * bring two times so close that no length of the profile fits.
+ */
+function lengthDetail(
+  meterId: string,
+  { gap, lines: [line, next], stored }: Closest = { gap: 0, lines: [0, 0], stored: 0 },
+  allowed: readonly number[],
+): string {
+  const named = allowed.map(spellLength).join(', ')
+  const unfit = `${rejectCodes.INTERVAL_LENGTH.detail} (${named})`
+  if (gap === 0) return `${unfit}: meter ${meterId} has one time only`
+  const apart = `${unfit}: lines ${line} and ${next} of meter ${meterId} are ${spellLength(toLength(gap))} apart`
+  return stored === 0
+    ? `${apart}; fix a wrong time, or add the length to the profile`
+    : `${apart}, but its stored reads are ${spellLength(stored)} long; send whole days to change the length, or fewer than three such rows in succession to correct reads`
+}
+
+function spellLength(seconds: number): string {
+  if (seconds % daySeconds === 0)
+    return seconds === daySeconds ? 'a day' : `${seconds / daySeconds} days`
+  return seconds % 60 === 0 ? `${seconds / 60} minutes` : `${seconds} seconds`
+}

@@ -1,0 +1,140 @@
+import { addDays, daySeconds } from '../../../schemas/time/zone.js'
+import type { Store } from '../../store/clickhouse.js'
+import { id, literal, sql, typed } from '../../store/sql.js'
+import { stagingOf } from '../../store/staging.js'
+import { daySecondsOf, type Grid, irregularMeters } from '../irregular-meters.js'
+import type { MeterDay, StoredLength } from './judge.js'
+
+/** A meter of a file that its shape alone does not settle. */
+export interface Suspect {
+  readonly meterId: string
+  readonly days: readonly MeterDay[]
+}
+
+/** What is looked at: all meters of a file, or those that are not regular; one batch of several. */
+export interface Search {
+  readonly grid: Grid
+  readonly allowed: readonly number[]
+  readonly all: boolean
+  readonly batch: number
+  readonly batches: number
+}
+
+/**
+ * The meters of which some rows do not have the length of the sample, or do not prove any. A day that
+ * a meter fills evenly to nine tenths is settled here and comes without its starts.
+ */
+export async function findSuspects(
+  store: Store,
+  arrival: number,
+  search: Search,
+): Promise<readonly Suspect[]> {
+  const { grid, allowed, all, batch, batches } = search
+  const { reads } = stagingOf(arrival)
+  const conditions = sql`cityHash64(meter_id) % ${literal(batches)} = ${literal(batch)}
+    ${all ? sql`` : sql`AND meter_id IN (${irregularMeters(reads, grid)})`}`
+  const rows = await store.rows<{ meter_id: string; days: readonly [string, number, number[]][] }>({
+    sql: sql`SELECT meter_id,
+        arraySort(groupArray((toString(day), full, if(full = 0, starts, [])))) AS days
+      FROM (
+        SELECT meter_id, ${grid.day} AS day,
+          arraySort(groupUniqArray(toUnixTimestamp(starts_at))) AS starts,
+          arrayPopFront(arrayDifference(starts)) AS gaps, arrayMin(gaps) AS gap,
+          if(gap IN ${literal(allowed.filter((length) => length !== daySeconds))}
+              AND arrayAll(one -> one % gap = 0, gaps)
+              AND length(starts) * gap * 10 >= 9 * ${daySecondsOf(sql`day`, grid)},
+            toUInt32(gap), 0) AS full
+        FROM ${id(reads)} WHERE ${conditions}
+        GROUP BY meter_id, day
+      )
+      GROUP BY meter_id HAVING countIf(full != ${grid.seconds}) > 0`,
+  })
+  return rows.map(({ meter_id: meterId, days }) => ({
+    meterId,
+    days: days.map(([day, full, starts]) => ({ day, full, starts })),
+  }))
+}
+
+/** Days before the first day of a file, as far back as is looked at step by step. */
+const lookBackDays = [1, 7, 31, 400, 50_000] as const
+
+/**
+ * The lengths that are stored for meters: on the days of the file and the day before each day by day,
+ * and where that says nothing of a meter's first day, on the nearest day before.
+ */
+export async function storedLengths(
+  store: Store,
+  arrival: number,
+  suspects: readonly Suspect[],
+): Promise<ReadonlyMap<string, readonly StoredLength[]>> {
+  const found = new Map<string, StoredLength[]>()
+  const sparse = suspects.filter(({ days }) => days.some(({ full }) => full === 0))
+  if (sparse.length === 0) return found
+  await nameSparse(store, arrival, sparse)
+  const days = sparse.flatMap((meter) => meter.days.map(({ day }) => day)).sort()
+  const [first = '', last = ''] = [days[0], days.at(-1)]
+  let unknown = sparse
+  for (const [step, back] of lookBackDays.entries()) {
+    const from = daysBefore(first, back)
+    const to = step === 0 ? last : daysBefore(first, (lookBackDays[step - 1] as number) + 1)
+    for (const { meterId, ...stored } of await lengthsWithin(store, arrival, { from, to, step })) {
+      const known = found.get(meterId)
+      if (known === undefined) found.set(meterId, [stored])
+      else known.push(stored)
+    }
+    unknown = unknown.filter(
+      ({ meterId, days: [one] }) =>
+        !found.get(meterId)?.some(({ day }) => day <= (one as MeterDay).day),
+    )
+    if (unknown.length === 0) break
+  }
+  return found
+}
+
+function daysBefore(day: string, days: number): string {
+  const before = addDays(day, -days)
+  return before < firstDay ? firstDay : before
+}
+
+/** The first day that the store can hold. */
+const firstDay = '1970-01-01'
+
+async function nameSparse(
+  store: Store,
+  arrival: number,
+  sparse: readonly Suspect[],
+): Promise<void> {
+  const { sparse: table } = stagingOf(arrival)
+  await store.command({
+    sql: sql`CREATE OR REPLACE TABLE ${id(table)} (meter_id String) ENGINE = MergeTree ORDER BY meter_id`,
+  })
+  await store.insert(
+    table,
+    sparse.map(({ meterId }) => ({ meter_id: meterId })),
+  )
+}
+
+interface Days {
+  readonly from: string
+  readonly to: string
+  /** Each day in the first step, only the latest of each meter in later ones. */
+  readonly step: number
+}
+
+async function lengthsWithin(
+  store: Store,
+  arrival: number,
+  { from, to, step }: Days,
+): Promise<readonly (StoredLength & { readonly meterId: string })[]> {
+  const { sparse } = stagingOf(arrival)
+  const rows = await store.rows<{ meter_id: string; at: string; length: number }>({
+    sql: sql`SELECT meter_id, toString(local_day) AS at, min(seconds) AS length
+      FROM usage_read
+      WHERE local_day BETWEEN ${typed('Date', from)} AND ${typed('Date', to)}
+        AND meter_id IN (SELECT meter_id FROM ${id(sparse)})
+        AND bitShiftRight(version, 32) != ${arrival}
+      GROUP BY meter_id, local_day
+      ${step === 0 ? sql`` : sql`ORDER BY local_day DESC LIMIT 1 BY meter_id`}`,
+  })
+  return rows.map((row) => ({ meterId: row.meter_id, day: row.at, seconds: row.length }))
+}

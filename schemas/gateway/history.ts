@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import { Fault } from '../fault.js'
+import { parseSent, sentNumber } from '../json.js'
+import { byteSize } from '../settings/byte-size.js'
+import { headers } from '../settings/gateway-cis.js'
+import { serverUrl } from '../settings/server-url.js'
+import { strict } from '../strict.js'
+
+/** The MDM that is asked for the history of a meter when it is first registered. */
+export const backfillSettings = strict({
+  /** Asked with `meterId`, `from` and `to` (days of the meters' zone, both included). */
+  url: serverUrl,
+  headers,
+  /** How far back. */
+  days: z.int().min(1).max(3_650).default(400),
+  timeoutMs: z.int().min(10).max(600_000).default(60_000),
+  connectionsMax: z.int().min(1).max(100).default(4),
+  answerBytesMax: byteSize('32 MB', { min: '1 KB', max: '256 MB' }),
+  caFile: z.string().min(1).optional(),
+})
+export type BackfillSettings = z.output<typeof backfillSettings>
+
+export interface HistoryAsked {
+  readonly meterId: string
+  /** Local days, `YYYY-MM-DD`, both included. */
+  readonly from: string
+  readonly to: string
+}
+
+/** What an MDM answers: a usage file with its header row, or NDJSON with the same names. */
+export interface HistoryAnswer {
+  readonly format: 'csv' | 'ndjson'
+  readonly text: string
+}
+
+/** A driver for an MDM. Faults: `MDM_UNREACHABLE`, `MDM_ANSWER`. */
+export interface Mdm {
+  /** Undefined where it has none of this meter. */
+  history(asked: HistoryAsked): Promise<HistoryAnswer | undefined>
+  close(): Promise<void>
+}
+
+const columns = ['AccountNumber', 'ExternalSiteID', 'MeterID', 'TimeStamp', 'TotalUnit'] as const
+const number = z
+  .custom((value) => sentNumber(value) !== undefined)
+  .transform((value) => sentNumber(value) as string)
+const value = z.union([z.string(), number])
+/** As a number an identifier has lost its zeros in front, and beyond 2^53 its last digits. */
+const identifier = z.union([z.string(), number.refine(isWholeAndSafe)])
+const row = z.object({
+  AccountNumber: identifier.default(''),
+  ExternalSiteID: identifier,
+  MeterID: identifier,
+  TimeStamp: value,
+  TotalUnit: value,
+})
+
+function isWholeAndSafe(text: string): boolean {
+  return /^-?\d+$/.test(text) && Number.isSafeInteger(Number(text))
+}
+
+/**
+ * An answer as the text of a usage file; undefined where it holds no row. CSV is passed on as it is,
+ * for the rows are judged where those of every file are. Faults: `MDM_ANSWER`, with the line.
+ */
+export function toUsageText({ format, text }: HistoryAnswer): string | undefined {
+  if (format === 'csv') return /\n[^\r\n]/.test(text.trimStart()) ? text : undefined
+  const rows = text.split('\n').flatMap((line, at) => (line.trim() === '' ? [] : [toRow(line, at)]))
+  return rows.length === 0 ? undefined : `${columns.join(',')}\n${rows.join('\n')}\n`
+}
+
+function toRow(line: string, at: number): string {
+  const read = readUsageRow(line)
+  if ('row' in read) return read.row
+  throw new Fault('MDM_ANSWER', `line ${at + 1} of the MDM's answer has no valid ${read.field}`)
+}
+
+/** A line of NDJSON as a row of a usage file, or the field that it lacks. */
+export function readUsageRow(line: string): { readonly row: string } | { readonly field: string } {
+  const parsed = row.safeParse(parseSent(line))
+  if (!parsed.success) return { field: parsed.error.issues[0]?.path.join('.') || 'JSON' }
+  return { row: columns.map((column) => toField(parsed.data[column])).join(',') }
+}
+
+function toField(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

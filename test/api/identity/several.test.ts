@@ -1,0 +1,74 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { t } from 'tap'
+import { createPseudonymizer } from '../../../api/access/pseudonym.js'
+import { createIdentity } from '../../../api/identity/drivers.js'
+import { createDemoIdp } from '../../../infra/demo/back-office/idp.js'
+import { identitySettings } from '../../../schemas/settings/gateway-identity.js'
+import { createFolder } from '../../rig/folder.js'
+import { post } from '../rig.js'
+import { createRevoker } from './revoker.js'
+import { acsUrl, encode, entityId } from './saml-provider.js'
+import { signed, signer } from './saml-responses.js'
+
+const oidc = (issuer: string) => ({
+  kind: 'oidc',
+  claim: 'sub',
+  issuers: [{ issuer, audience: 'tieline' }],
+})
+
+t.test('each token goes to the provider that it is made for', async (t) => {
+  const [one, two, foreign] = [
+    await createDemoIdp(0),
+    await createDemoIdp(0),
+    await createDemoIdp(0),
+  ]
+  const revoker = await createRevoker()
+  const certFile = join(createFolder(t), 'idp.pem')
+  writeFileSync(certFile, signer.publicKey)
+  const saml = {
+    kind: 'saml',
+    issuer: entityId,
+    audience: 'tieline',
+    recipient: acsUrl,
+    certFiles: [certFile],
+  }
+  const open = (providers: readonly object[]) =>
+    createIdentity(identitySettings.parse({ kind: 'several', providers }), {
+      pseudonymize: createPseudonymizer('key'),
+      tokensCachedMax: 10,
+      secret: () => 'secret',
+      now: Date.now,
+      onFailure: (fault) => t.fail(fault.message),
+    })
+  const identity = open([oidc(one.url), saml, oidc(two.url), revoker.settings])
+  const withoutOpaque = open([saml, oidc(one.url)])
+  t.teardown(async () => {
+    await Promise.all([identity.close(), withoutOpaque.close()])
+    await Promise.all([one.close(), two.close(), foreign.close(), revoker.close()])
+  })
+  const tokenOf = async ({ url }: { url: string }, clientId: string) =>
+    String((await post(`${url}/token`, { clientId }))['access_token'])
+  t.match(await identity.identify(await tokenOf(one, 'A')), { kind: 'customer', clientId: 'A' })
+  t.match(await identity.identify(await tokenOf(two, 'B')), { kind: 'customer', clientId: 'B' })
+  t.match(await identity.identify(encode(signed())), { kind: 'customer', clientId: 'C-1' })
+  t.match(await identity.identify(revoker.token('D')), { kind: 'counted', clientId: 'D' })
+  const forged = `${await tokenOf(one, 'A')}A`
+  t.match(await identity.identify(forged), { kind: 'refused' })
+  t.equal(revoker.asked(), 1, 'a token of a known issuer is not introspected')
+  t.match(await identity.identify(await tokenOf(foreign, 'E')), { reason: 'inactive' })
+  t.equal(revoker.asked(), 2, 'one of another issuer is')
+  const elsewhere = await tokenOf(foreign, 'E')
+  t.same(await withoutOpaque.identify(elsewhere), { kind: 'refused', reason: 'issuer' })
+  const malformed = { kind: 'refused', reason: 'malformed token' }
+  t.same(await withoutOpaque.identify(revoker.token('D')), malformed)
+  t.equal(identity.figures().keys.length, 2)
+  await identity.ready()
+})
+
+t.test('one provider of opaque tokens is enough', async (t) => {
+  const revoker = await createRevoker()
+  t.teardown(revoker.close)
+  const providers = [revoker.settings, revoker.settings]
+  t.throws(() => identitySettings.parse({ kind: 'several', providers }), /does not name its/)
+})

@@ -1,0 +1,210 @@
+import t from 'tap'
+import {
+  endClients,
+  learnAccounts,
+  register,
+  renewAll,
+} from '../../../pipeline/customers/registrations.js'
+import { metersInRecords } from '../../../pipeline/customers/stored-facts.js'
+import { sql } from '../../../pipeline/store/sql.js'
+import { sample } from '../../rig/sample.js'
+import {
+  anyHistory,
+  firstDay,
+  type History,
+  type HistoryRead,
+  instantOfHour,
+  instantOfRound,
+  ownersOf,
+  randomFrom,
+  roundCount,
+  toRecord,
+} from './histories.js'
+import { migratedStore, publishReads, registeringAt } from './registering.js'
+
+const store = await migratedStore(t)
+const batchSize = 250
+const histories = sample({ short: 250, long: 10_000 })
+const usageFiles = 3
+let arrivals = 0
+
+/** The files of all histories of a batch: three of usage, one of bills, one of terminations. */
+type Step = { readonly round: number } | { readonly file: number }
+
+const rounds = Array.from({ length: roundCount }, (_, round): Step => ({ round }))
+const files = Array.from({ length: usageFiles + 2 }, (_, file): Step => ({ file }))
+const orders: Readonly<Record<string, readonly Step[]>> = {
+  a: rounds.flatMap((round, at) => [round, files[at] as Step]),
+  b: [...files].reverse().concat(rounds),
+  c: [...rounds, ...files],
+}
+
+interface Batch {
+  readonly batch: readonly History[]
+  readonly from: number
+}
+
+interface Taking extends Batch {
+  readonly order: string
+  readonly first: number
+}
+
+const prefixOf = (order: string, number: number) => `${order}${number}-`
+
+async function take(step: Step, { batch, order, first, from }: Taking): Promise<void> {
+  const each = <T>(of: (history: History, prefix: string) => readonly T[]) =>
+    batch.flatMap((history, at) => of(history, prefixOf(order, from + at)))
+  if ('round' in step) {
+    const context = registeringAt(store, () => new Date(instantOfRound(step.round)))
+    const sights = each((history, prefix) =>
+      (history.rounds[step.round] ?? []).map((sight) => ({ sight, prefix })),
+    )
+    const records = sights.filter(({ sight }) => sight.kind === 'record')
+    await register(
+      context,
+      records.map(({ sight, prefix }) => toRecord(sight, prefix)),
+    )
+    for (const kind of ['closed', 'left'] as const) {
+      const ends = sights.filter(({ sight }) => sight.kind === kind)
+      const clientIds = ends.map(({ sight, prefix }) => `${prefix}${sight.client}`)
+      await endClients(context, clientIds, kind)
+    }
+    return
+  }
+  const arrival = first + step.file
+  const context = registeringAt(store)
+  if (step.file < usageFiles) {
+    const reads = each((history, prefix) =>
+      (history.usage[step.file] ?? []).map((read) => toRead(read, prefix)),
+    )
+    await publishReads(store, arrival, reads)
+    await learnAccounts(context, arrival)
+    return
+  }
+  const table = step.file === usageFiles ? 'billing_period_row' : 'termination_row'
+  const rows = each<object>((history, prefix) =>
+    step.file === usageFiles
+      ? history.bills.map((bill) => toBill(bill, prefix))
+      : history.terminations.map((one) => toTermination(one, prefix)),
+  )
+  const version = (line: number) => String(BigInt(arrival) * 2n ** 32n + BigInt(line + 2))
+  await store.insert(
+    table,
+    rows.map((row, line) => ({ ...row, version: version(line) })),
+  )
+  await store.insert('file_state', [
+    {
+      arrival,
+      rank: 55,
+      status: 'published',
+      feed: step.file === usageFiles ? 'Billing' : 'Terminations',
+      file_id: `f${arrival}`,
+      published_at: new Date().toISOString(),
+    },
+  ])
+  await renewAll(context, await metersInRecords(store, { table, arrival }))
+}
+
+const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+
+function toRead({ account, site, meter, hour }: HistoryRead, prefix: string) {
+  return {
+    accountNumber: `${prefix}${account}`,
+    externalSiteId: `${prefix}${site}`,
+    meterId: `${prefix}${meter}`,
+    startsAt: new Date(instantOfHour(hour)).toISOString(),
+  }
+}
+
+function toBill({ account, site, meter, hour }: HistoryRead, prefix: string): object {
+  const day = dayOf(instantOfHour(hour))
+  return {
+    account_number: `${prefix}${account}`,
+    external_site_id: `${prefix}${site}`,
+    meter_id: `${prefix}${meter}`,
+    billing_start_date: day,
+    billing_end_date: day,
+    total_consumption: '1',
+    meter_effective_date: day,
+  }
+}
+
+function toTermination(one: History['terminations'][number], prefix: string): object {
+  return {
+    account_number: `${prefix}${one.account}`,
+    external_site_id: one.site === '' ? '' : `${prefix}${one.site}`,
+    meter_id: '',
+    termination_date: dayOf(firstDay + one.day * 86_400_000),
+  }
+}
+
+interface Found {
+  readonly order: string
+  readonly number: number
+  readonly meter: string
+  readonly hour: number
+  readonly clients: readonly string[]
+}
+
+/** Reads whose clients are not those of decision 11, and reads that are there more than once. */
+async function compare({ batch, from }: Batch): Promise<readonly object[]> {
+  const meters = batch.flatMap((_, at) =>
+    Object.keys(orders).flatMap((order) => {
+      return ['M', 'N', 'O'].map((meter) => `${prefixOf(order, from + at)}${meter}`)
+    }),
+  )
+  const rows = await store.rows<{ meter: string; at: number; clients: readonly string[] }>({
+    sql: sql`SELECT meter_id AS meter, toUnixTimestamp(starts_at) AS at, client_ids AS clients
+      FROM registered_usage WHERE meter_id IN ${meters}`,
+  })
+  const found = new Map<string, Found[]>()
+  for (const { meter, at, clients } of rows) {
+    const [prefix = '', name = ''] = meter.split('-')
+    const one: Found = {
+      order: prefix.slice(0, 1),
+      number: Number(prefix.slice(1)),
+      meter: name,
+      hour: (at * 1_000 - firstDay) / 3_600_000,
+      clients: clients.map((client) => client.split('-')[1] ?? ''),
+    }
+    const key = `${prefix} ${name} ${one.hour}`
+    found.set(key, [...(found.get(key) ?? []), one])
+  }
+  const wrong: object[] = []
+  for (const [at, history] of batch.entries()) {
+    const current = new Map<string, HistoryRead>()
+    for (const read of history.usage.flat()) current.set(`${read.meter} ${read.hour}`, read)
+    for (const order of Object.keys(orders)) {
+      for (const [place, read] of current) {
+        const rows = found.get(`${order}${from + at} ${place}`) ?? []
+        const { must, may } = ownersOf(history, read)
+        const clients = rows.flatMap((row) => row.clients)
+        const isMissed = must.some((client) => !clients.includes(client))
+        const isForeign = clients.some((client) => ![...must, ...may].includes(client))
+        const isDouble = rows.length > 1
+        if (isMissed || isForeign || isDouble) {
+          wrong.push({ order, read, clients, must, may, history: JSON.stringify(history) })
+        }
+      }
+    }
+  }
+  return wrong
+}
+
+t.test('whatever happens, nobody sees a read that is not his, in any order', async (t) => {
+  for (let from = 0; from < histories; from += batchSize) {
+    const seed = Date.now() & 0x7fffffff
+    const random = randomFrom(seed)
+    const batch = Array.from({ length: Math.min(batchSize, histories - from) }, () =>
+      anyHistory(random),
+    )
+    const base = arrivals
+    arrivals += Object.keys(orders).length * files.length
+    for (const [at, [order, steps]] of Object.entries(orders).entries()) {
+      const first = base + at * files.length + 1
+      for (const step of steps) await take(step, { batch, order, first, from })
+    }
+    const wrong = await compare({ batch, from })
+    t.same(wrong.slice(0, 3), [], `seed ${seed}, histories from ${from}`)
+  }
+})

@@ -1,0 +1,177 @@
+import { deepEqual } from 'node:assert/strict'
+import fc from 'fast-check'
+import { test } from 'tap'
+import { judgeCustomer } from '../../../schemas/gateway/customer.js'
+import { normaliseCustomer } from '../../../schemas/gateway/normalise.js'
+import { sampled } from '../sampled.js'
+import { sampleCustomer, sampleMeter, sampleSite } from './sample-customer.js'
+
+const rules = { required: 'full', permanentIds: true } as const
+const siteOf = (record: unknown) =>
+  judgeCustomer(normaliseCustomer(record).record, rules).customer?.customerSites[0]
+
+test('postal codes and states are written as the specification writes them', async (t) => {
+  const postal: readonly (readonly [sent: unknown, meant: string])[] = [
+    [' 48201 ', '48201'],
+    ['48201-1234', '48201'],
+    ['482011234', '48201'],
+    ['48201 1234', '48201'],
+    [2139, '02139'],
+    [48201, '48201'],
+    [21391234, '02139'],
+    [482011234, '48201'],
+    ['n9a4j8', 'N9A 4J8'],
+    ['N9A-4J8', 'N9A 4J8'],
+    ['N9A  4j8', 'N9A 4J8'],
+  ]
+  for (const [postalCode, meant] of postal) {
+    t.equal(siteOf(sampleCustomer({ site: { postalCode } }))?.postalCode, meant, `${postalCode}`)
+  }
+  const states = [
+    ['Michigan', 'MI'],
+    ['NEW  YORK', 'NY'],
+    ['Québec', 'QC'],
+    ['on', 'on'],
+    [' MI ', 'MI'],
+  ] as const
+  for (const [state, meant] of states) {
+    t.equal(siteOf(sampleCustomer({ site: { state } }))?.state, meant, state)
+  }
+  for (const site of [{ postalCode: '4820' }, { postalCode: 'N9A4J' }, { state: 'Atlantis' }]) {
+    t.equal(siteOf(sampleCustomer({ site })), undefined, 'what is not understood stays wrong')
+  }
+})
+
+test('blanks go, and numbers become text where a text is meant', async (t) => {
+  const { record } = normaliseCustomer(
+    sampleCustomer({
+      customer: { clientId: 7_000_000_001, AcctStatus: 'A  ', firstName: '  ' },
+      site: { externalSiteId: 5_113_000_001, address1: 1 },
+      meter: { meterId: ' 55 ', accountNumber: 2 ** 53, unitOfMeasure: ' ', billingCycleId: 7 },
+    }),
+  )
+  t.match(record, {
+    clientId: '7000000001',
+    AcctStatus: 'A',
+    firstName: '',
+    customerSites: [
+      {
+        externalSiteId: '5113000001',
+        address1: '1',
+        meters: [{ meterId: '55', accountNumber: 2 ** 53, billingCycleId: 7 }],
+      },
+    ],
+  })
+  t.notMatch(JSON.stringify(record), 'unitOfMeasure', 'a blank is an absent value')
+})
+
+test('meters of other commodities and sites without a meter are omitted and counted', async (t) => {
+  const record = sampleCustomer({
+    customer: {
+      customerSites: [
+        {
+          ...sampleSite(),
+          meters: [sampleMeter(), { meterType: 'Water' }, { meterType: 'sewer' }],
+        },
+        { ...sampleSite(), meters: [{ meterType: 'Water' }] },
+        { ...sampleSite(), meters: null },
+        sampleSite(),
+      ],
+    },
+  })
+  const { omitted, hasMeter, record: normalised } = normaliseCustomer(record)
+  t.same(omitted, { meters: 3, sites: 3 })
+  t.equal(hasMeter, true)
+  const { customer } = judgeCustomer(normalised, rules)
+  t.equal(customer?.customerSites[0]?.isPrimary, true)
+  t.equal(customer?.customerSites.length, 1)
+})
+
+test('a type that may be electric or gas is never omitted', async (t) => {
+  for (const meterType of ['E', 'ELEC', 'G', 'NatGas', 'EL01', 1, '', undefined]) {
+    const record = sampleCustomer({ meter: { meterType } })
+    const { omitted, hasMeter } = normaliseCustomer(record)
+    t.match({ ...omitted, hasMeter }, { meters: 0, sites: 0, hasMeter: true }, `${meterType}`)
+    t.equal(siteOf(record), undefined)
+  }
+  t.equal(siteOf(sampleCustomer({ meter: { meterType: 'ELECTRIC ' } }))?.meters.length, 1)
+})
+
+test('where no site has a list of meters, the field is missing', async (t) => {
+  const customerSites = [sampleSite(), sampleSite()]
+  const { record } = normaliseCustomer(sampleCustomer({ customer: { customerSites } }))
+  t.match(judgeCustomer(record, rules).problems, [
+    { field: 'customerSites[0].meters', reason: 'is missing' },
+    { field: 'customerSites[1].meters' },
+  ])
+})
+
+const blank = fc.constantFrom('', ' ', '  ', '\t')
+const noise = (value: string) => fc.tuple(blank, blank).map(([a, b]) => a + value + b)
+const digits = (length: number) =>
+  fc.array(fc.constantFrom(...'123456789'), { minLength: length, maxLength: length })
+const zip = digits(5).map((all) => all.join(''))
+const postalNoise = zip.chain((meant) =>
+  fc
+    .oneof(
+      noise(meant),
+      digits(4).map((more) => `${meant}-${more.join('')}`),
+      fc.constant(Number(meant)),
+    )
+    .map((sent) => ({ meant, sent })),
+)
+const other = fc.constantFrom('Water', 'Sewer', 'STEAM', 'Water ', 'Irrigation', 'Lighting')
+
+test('noise around a good record never changes what it says', async (t) => {
+  const noisy = fc.record({
+    postal: postalNoise,
+    meterId: fc.tuple(digits(8), fc.boolean()).chain(([all, isNumber]) => {
+      const meant = all.join('')
+      const sent = isNumber ? fc.constant<unknown>(Number(meant)) : noise(meant)
+      return sent.map((value) => ({ meant, sent: value }))
+    }),
+    rateCode: noise('RES-TOU'),
+    state: fc.constantFrom('Michigan', 'MICHIGAN', 'michigan', ' MI'),
+    others: fc.array(other, { maxLength: 4 }),
+    emptySites: fc.nat(3),
+  })
+  const holds = fc.property(noisy, ({ postal, meterId, rateCode, state, others, emptySites }) => {
+    const meters = [
+      ...others.map((meterType) => ({ meterType })),
+      sampleMeter({ meterId: meterId.sent, rateCode }),
+    ]
+    const site = { ...sampleSite(), postalCode: postal.sent, state, meters }
+    const empty = Array.from({ length: emptySites }, () => ({ ...sampleSite(), meters: [] }))
+    const record = sampleCustomer({ customer: { customerSites: [...empty, site] } })
+    const { record: normalised, omitted } = normaliseCustomer(record)
+    const wanted = sampleCustomer({
+      site: { postalCode: postal.meant },
+      meter: { meterId: meterId.meant },
+    })
+    deepEqual(judgeCustomer(normalised, rules).customer, wanted)
+    deepEqual(omitted, { meters: others.length, sites: emptySites })
+  })
+  sampled(t, holds)
+})
+
+test('anything at all is borne, and a second time changes nothing', async (t) => {
+  const anything = fc.oneof(
+    fc.jsonValue(),
+    fc.record({ customerSites: fc.array(fc.record({ meters: fc.jsonValue() })) }),
+    fc.record({
+      customerSites: fc.array(
+        fc.dictionary(
+          fc.constantFrom('postalCode', 'state', 'externalSiteId', 'meters', '__proto__'),
+          fc.oneof(fc.jsonValue(), fc.array(fc.dictionary(fc.string(), fc.jsonValue()))),
+        ),
+      ),
+    }),
+  )
+  const holds = fc.property(anything, (value) => {
+    const once = normaliseCustomer(value)
+    const again = normaliseCustomer(once.record)
+    deepEqual(again.record, once.record)
+    deepEqual(again.omitted, { meters: 0, sites: 0 })
+  })
+  sampled(t, holds, 300)
+})
