@@ -1,10 +1,9 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http'
-import { Agent as SecureAgent, request as secureRequest } from 'node:https'
+import { type AgentOptions, Agent as SecureAgent, request as secureRequest } from 'node:https'
+import { createSecureContext } from 'node:tls'
 import { Fault, type FaultCode } from '../schemas/fault.js'
-import type { HeaderSettings } from '../schemas/settings/gateway-cis.js'
-import type { SecretReference } from '../schemas/settings/secret.js'
 
 export interface HttpClientOptions {
   /** The fault code of a failed request. */
@@ -22,6 +21,8 @@ export interface HttpClientOptions {
   readonly answerBytesMax: number
   /** PEM file of authorities to trust instead of the system's. */
   readonly caFile?: string | undefined
+  /** PEM files of a certificate to show to the server, and of its key. */
+  readonly clientCertificate?: CertificateFiles | undefined
 }
 
 export interface HttpRequest {
@@ -46,12 +47,16 @@ export interface HttpClient {
 
 /**
  * Calls one server of the utility over a pool of persistent connections. It follows no redirects. A
- * response that exceeds its size or time limit is a fault. Throws `PROFILE` if caFile is unusable.
+ * response that exceeds its size or time limit is a fault. Throws `PROFILE` if a certificate file is
+ * unusable.
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const pool = { keepAlive: true, maxSockets: options.connectionsMax, maxFreeSockets: 64 }
   const ca = options.caFile === undefined ? {} : { ca: readAuthorities(options.caFile) }
-  const agents = { 'http:': new PlainAgent(pool), 'https:': new SecureAgent({ ...pool, ...ca }) }
+  const agents = {
+    'http:': new PlainAgent(pool),
+    'https:': createSecureAgent({ ...pool, ...ca }, options.clientCertificate),
+  }
   return {
     send: async (call) => {
       const url = new URL(call.url)
@@ -83,6 +88,51 @@ function readAuthorities(path: string): string {
     throw new Fault('PROFILE', `caFile: ${path} does not contain a certificate (${reason})`, {
       cause,
     })
+  }
+}
+
+interface CertificateFiles {
+  readonly certFile: string
+  readonly keyFile: string
+}
+
+/** Each new connection shows the certificate as it is then; while its files do not match, the last good one. */
+function createSecureAgent(pool: AgentOptions, files?: CertificateFiles): SecureAgent {
+  if (files === undefined) return new SecureAgent(pool)
+  // A resumed session would go on under the certificate with which it began.
+  const agent = new SecureAgent({ ...pool, maxCachedSessions: 0 })
+  let pair = readPair(files)
+  const connect = agent.createConnection.bind(agent)
+  agent.createConnection = (options, done) => {
+    pair = renewed(files) ?? pair
+    return connect({ ...options, ...pair }, done)
+  }
+  return agent
+}
+
+/** Undefined while the files do not match, as in the middle of a renewal. */
+function renewed(files: CertificateFiles): CertifiedKey | undefined {
+  try {
+    return readPair(files)
+  } catch {
+    return undefined
+  }
+}
+
+interface CertifiedKey {
+  readonly cert: Buffer
+  readonly key: Buffer
+}
+
+function readPair({ certFile, keyFile }: CertificateFiles): CertifiedKey {
+  try {
+    const pair = { cert: readFileSync(certFile), key: readFileSync(keyFile) }
+    createSecureContext(pair)
+    return pair
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const detail = `clientCertificate: ${certFile} and ${keyFile} are not usable: ${reason}`
+    throw new Fault('PROFILE', detail, { cause })
   }
 }
 
@@ -144,17 +194,4 @@ async function readBody(response: IncomingMessage, bytesMax: number): Promise<st
   }
   if (!response.complete) throw new Error('the response was cut off')
   return Buffer.concat(pieces).toString('utf8')
-}
-
-/** Header fields with their secret references resolved. */
-export function resolveHeaders(
-  headers: HeaderSettings,
-  secret: (reference: SecretReference) => string,
-): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      typeof value === 'string' ? value : secret(value),
-    ]),
-  )
 }

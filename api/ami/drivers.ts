@@ -1,6 +1,5 @@
 import type { AmiSettings } from '../../schemas/settings/gateway-bind.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
-import { resolveHeaders } from '../http-client.js'
 import type { Ami } from './ami.js'
 import { createRestAmi } from './rest.js'
 
@@ -14,7 +13,7 @@ type Drivers = {
 
 /** The drivers by their kind in the profile. */
 const drivers: Drivers = {
-  rest: (settings, secret) => createRestAmi(settings, resolveHeaders(settings.headers, secret)),
+  rest: createRestAmi,
 }
 
 export function createAmi(settings: AmiSettings, secret: Secret): Ami {

@@ -3,7 +3,9 @@ import { Fault } from '../../schemas/fault.js'
 import { identifierSchema } from '../../schemas/gateway/customer.js'
 import { parseObject } from '../../schemas/json.js'
 import type { RestAmiSettings } from '../../schemas/settings/gateway-bind.js'
-import { createHttpClient, type HttpRequest, type HttpResponse } from '../http-client.js'
+import type { SecretReference } from '../../schemas/settings/secret.js'
+import type { HttpRequest, HttpResponse } from '../http-client.js'
+import { createUtilityClient } from '../utility-client.js'
 import type { Ami, AmiOutcome } from './ami.js'
 
 const hub = z
@@ -26,18 +28,16 @@ const refusals = new Set([400, 403, 404, 409, 422])
 
 /**
  * An AMI head-end over HTTP. The id of an action is also sent as `Idempotency-Key`, for head-ends that
- * support it. The secrets in `headers` are resolved.
+ * support it.
  */
 export function createRestAmi(
   settings: RestAmiSettings,
-  headers: Readonly<Record<string, string>>,
+  secret: (reference: SecretReference) => string,
 ): Ami {
-  const client = createHttpClient({ ...settings, fault: 'AMI_UNREACHABLE', name: 'the head-end' })
+  const options = { fault: 'AMI_UNREACHABLE', name: 'the head-end', secret } as const
+  const client = createUtilityClient(settings, options)
   const base = settings.url.replace(/\/$/, '')
-  const ask = (
-    request: Omit<HttpRequest, 'headers'>,
-    more: Readonly<Record<string, string>> = {},
-  ) => client.send({ ...request, url: base + request.url, headers: { ...headers, ...more } })
+  const ask = (request: HttpRequest) => client.send({ ...request, url: base + request.url })
   const find = async <T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> => {
     const response = await ask({ method: 'GET', url: path })
     return response.status === 404 ? undefined : read(response, schema)
@@ -63,8 +63,9 @@ export function createRestAmi(
         method: 'POST',
         url: settings.actionPath,
         body: JSON.stringify(action),
+        headers: { 'Idempotency-Key': action.actionId },
       } as const
-      const response = await ask(request, { 'Idempotency-Key': action.actionId })
+      const response = await ask(request)
       if (refusals.has(response.status)) return 'refused'
       if (response.status === 202) return 'pending'
       return read(response, outcome).state

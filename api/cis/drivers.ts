@@ -1,6 +1,5 @@
 import type { CisSettings } from '../../schemas/settings/gateway-cis.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
-import { resolveHeaders } from '../http-client.js'
 import type { Cis } from './cis.js'
 import { createRestCis } from './rest.js'
 import { createSqlCis } from './sql.js'
@@ -13,7 +12,7 @@ type Drivers = {
 
 /** The drivers by their kind in the profile. */
 const drivers: Drivers = {
-  rest: (settings, secret) => createRestCis(settings, resolveHeaders(settings.headers, secret)),
+  rest: createRestCis,
   sql: (settings, secret) =>
     createSqlCis(settings, settings.password === undefined ? undefined : secret(settings.password)),
 }

@@ -1,29 +1,23 @@
 import { Fault } from '../../schemas/fault.js'
 import { parseObject } from '../../schemas/json.js'
 import type { RestCisSettings } from '../../schemas/settings/gateway-cis.js'
-import { createHttpClient } from '../http-client.js'
+import type { SecretReference } from '../../schemas/settings/secret.js'
+import { createUtilityClient } from '../utility-client.js'
 import type { Cis } from './cis.js'
 import { toRecord } from './field-map.js'
 
-/**
- * A CIS that returns one JSON document for a customer over HTTP; 404 means an unknown customer. The
- * secrets in `headers` are resolved.
- */
+/** A CIS that returns one JSON document for a customer over HTTP; 404 means an unknown customer. */
 export function createRestCis(
   settings: RestCisSettings,
-  headers: Readonly<Record<string, string>>,
+  secret: (reference: SecretReference) => string,
 ): Cis {
-  const client = createHttpClient({
-    ...settings,
-    fault: 'CIS_UNREACHABLE',
-    name: 'the CIS',
-    mayQueue: true,
-  })
+  const options = { fault: 'CIS_UNREACHABLE', name: 'the CIS', mayQueue: true } as const
+  const client = createUtilityClient(settings, { ...options, secret })
   const base = settings.url.replace(/\/$/, '')
   return {
     fetch: async (clientId) => {
       const path = settings.customerPath.replaceAll('{clientId}', encodeURIComponent(clientId))
-      const { status, text } = await client.send({ method: 'GET', url: base + path, headers })
+      const { status, text } = await client.send({ method: 'GET', url: base + path })
       if (status === 404) return undefined
       if (status !== 200) {
         throw new Fault(

@@ -1,7 +1,7 @@
 import { Fault } from '../../schemas/fault.js'
 import type { BackfillSettings, HistoryAnswer, Mdm } from '../../schemas/gateway/history.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
-import { createHttpClient, resolveHeaders } from '../http-client.js'
+import { createUtilityClient } from '../utility-client.js'
 
 const formats: Readonly<Record<string, HistoryAnswer['format']>> = {
   'text/csv': 'csv',
@@ -16,11 +16,9 @@ export function createRestMdm(
   settings: BackfillSettings,
   secret: (reference: SecretReference) => string,
 ): Mdm {
-  const client = createHttpClient({ ...settings, fault: 'MDM_UNREACHABLE', name: 'the MDM' })
-  const headers = {
-    Accept: 'text/csv, application/x-ndjson',
-    ...resolveHeaders(settings.headers, secret),
-  }
+  const options = { fault: 'MDM_UNREACHABLE', name: 'the MDM', secret } as const
+  const client = createUtilityClient(settings, options)
+  const headers = { Accept: 'text/csv, application/x-ndjson' }
   return {
     history: async ({ meterId, from, to }) => {
       const url = new URL(settings.url)

@@ -2,21 +2,18 @@ import { z } from 'zod'
 import { Fault } from '../fault.js'
 import { parseSent, sentNumber } from '../json.js'
 import { byteSize } from '../settings/byte-size.js'
-import { headers } from '../settings/gateway-cis.js'
-import { serverUrl } from '../settings/server-url.js'
-import { strict } from '../strict.js'
+import { utilityServer } from './utility-server.js'
 
-/** The MDM that is asked for the history of a meter when it is first registered. */
-export const backfillSettings = strict({
-  /** Asked with `meterId`, `from` and `to` (days of the meters' zone, both included). */
-  url: serverUrl,
-  headers,
+/**
+ * The MDM that is asked for the history of a meter when it is first registered: with `meterId`, `from`
+ * and `to` (days of the meters' zone, both included).
+ */
+export const backfillSettings = utilityServer({
   /** How far back. */
   days: z.int().min(1).max(3_650).default(400),
   timeoutMs: z.int().min(10).max(600_000).default(60_000),
   connectionsMax: z.int().min(1).max(100).default(4),
   answerBytesMax: byteSize('32 MB', { min: '1 KB', max: '256 MB' }),
-  caFile: z.string().min(1).optional(),
 })
 export type BackfillSettings = z.output<typeof backfillSettings>
 

@@ -1,8 +1,7 @@
 import { z } from 'zod'
+import { utilityServer } from '../gateway/utility-server.js'
 import { strict } from '../strict.js'
 import { byteSize } from './byte-size.js'
-import { headers } from './gateway-cis.js'
-import { serverUrl } from './server-url.js'
 
 const path = (parameter: string) =>
   z
@@ -12,10 +11,8 @@ const path = (parameter: string) =>
       `write a path with {${parameter}}`,
     )
 
-const rest = strict({
+const rest = utilityServer({
   kind: z.literal('rest'),
-  url: serverUrl,
-  headers,
   /** Answers `{ meterId }` for an account service location. */
   locationPath: path('accountSlid').default('/locations/{accountSlid}'),
   /** Answers `{ meterId, isAMI, boundTo, pendingFor }`, addresses of hubs or null. */
@@ -28,7 +25,6 @@ const rest = strict({
   timeoutMs: z.int().min(10).max(120_000).default(10_000),
   connectionsMax: z.int().min(1).max(1_000).default(32),
   answerBytesMax: byteSize('64 KB', { min: '1 KB', max: '1 MB' }),
-  caFile: z.string().min(1).optional(),
 })
 
 export const amiSettings = z.discriminatedUnion('kind', [rest])

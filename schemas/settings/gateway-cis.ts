@@ -1,17 +1,10 @@
 import { z } from 'zod'
+import { utilityServer } from '../gateway/utility-server.js'
 import { section, strict } from '../strict.js'
 import { byteSize } from './byte-size.js'
 import { secretReference } from './secret.js'
-import { serverUrl } from './server-url.js'
 
 const name = z.string().min(1).max(200)
-const headerName = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'use letters, digits and -')
-/** Header fields that are sent along; what is secret in them by reference. */
-export const headers = z
-  .record(headerName, z.union([secretReference, z.string().max(1_000)]))
-  .readonly()
-  .default({})
-
 /** Our field names and where the CIS has them: names joined by dots. */
 const fieldMap = z.record(name, z.string().min(1).max(500)).readonly().default({})
 
@@ -32,19 +25,16 @@ const shared = {
   values: z.record(name, z.record(z.string(), z.union([z.string(), z.boolean()]))).default({}),
 } as const
 
-const rest = strict({
+const rest = utilityServer({
   kind: z.literal('rest'),
-  url: serverUrl,
   /** Behind the url; `{clientId}` is where the identifier goes. */
   customerPath: z
     .string()
     .regex(/^\/[^\s{}]*\{clientId\}[^\s{}]*$/, 'write a path with {clientId} in it')
     .default('/customers/{clientId}'),
-  headers,
   fields: section({ customer: fieldMap, site: fieldMap, meter: fieldMap }),
   connectionsMax: z.int().min(1).max(10_000).default(256),
   answerBytesMax: byteSize('1 MB', { min: '1 KB', max: '64 MB' }),
-  caFile: z.string().min(1).optional(),
   ...shared,
 })
 
@@ -74,4 +64,3 @@ export type RestCisSettings = z.output<typeof rest>
 export type SqlCisSettings = z.output<typeof sql>
 export type CisFields = RestCisSettings['fields']
 export type CisValues = CisSettings['values']
-export type HeaderSettings = z.output<typeof headers>

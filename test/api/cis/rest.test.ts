@@ -8,6 +8,8 @@ import { conform, customer } from './conformance.js'
 const settingsOf = (more: object) =>
   cisSettings.parse({ kind: 'rest', timeoutMs: 500, ...more }) as RestCisSettings
 
+const noSecret = () => ''
+
 /** A system with words of its own for everything. */
 const partnerOf = (id: string, more: object = {}) => ({
   partner: { id, name: { first: 'Ada', last: 'Haas' }, company: null, state: 'A' },
@@ -97,7 +99,7 @@ t.test('a CIS over REST with names of its own', async (t) => {
     values,
   })
   await conform(t, async () => ({
-    connect: (timeoutMs) => createRestCis({ ...settings, timeoutMs }, {}),
+    connect: (timeoutMs) => createRestCis({ ...settings, timeoutMs }, noSecret),
     slow: async () => void (await post(`${server.url}/faults`, { kind: 'slow', ms: 2_000 })),
     down: () => server.close(),
   }))
@@ -106,7 +108,7 @@ t.test('a CIS over REST with names of its own', async (t) => {
 t.test('an answer that is not a customer is a fault of the CIS, never a customer', async (t) => {
   const server = await createOfficeServer(0, () => ({ status: 200, body: customer }))
   t.teardown(server.close)
-  const cis = createRestCis(settingsOf({ url: server.url, answerBytesMax: '64 KB' }), {})
+  const cis = createRestCis(settingsOf({ url: server.url, answerBytesMax: '64 KB' }), noSecret)
   t.teardown(cis.close)
   const expected = {
     garbage: 'CIS_ANSWER',
@@ -124,7 +126,7 @@ t.test('an answer that is not a customer is a fault of the CIS, never a customer
 
 t.test('a call that waits for its turn is not late', async (t) => {
   const server = await createOfficeServer(0, () => ({ status: 404, body: {} }))
-  const cis = createRestCis(settingsOf({ url: server.url, connectionsMax: 2 }), {})
+  const cis = createRestCis(settingsOf({ url: server.url, connectionsMax: 2 }), noSecret)
   t.teardown(() => Promise.all([cis.close(), server.close()]))
   await post(`${server.url}/faults`, { kind: 'slow', ms: 100 })
   const ids = Array.from({ length: 20 }, (_, at) => `C-${at}`)

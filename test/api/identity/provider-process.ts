@@ -21,6 +21,13 @@ function start({ port, jwks, redirectUri }: Start): void {
         response_types: ['code'],
         application_type: 'native',
       },
+      {
+        client_id: 'gateway',
+        client_secret: 'a secret: 100 % & more',
+        redirect_uris: [],
+        grant_types: ['client_credentials'],
+        response_types: [],
+      },
     ],
     cookies: { keys: ['a key for cookies'] },
     pkce: { required: () => true },
@@ -29,6 +36,7 @@ function start({ port, jwks, redirectUri }: Start): void {
     }),
     features: {
       devInteractions: { enabled: true },
+      clientCredentials: { enabled: true },
       resourceIndicators: {
         enabled: true,
         defaultResource: () => 'urn:tieline',

@@ -1,0 +1,52 @@
+import type { HeaderSettings, UtilityServerSettings } from '../schemas/gateway/utility-server.js'
+import type { SecretReference } from '../schemas/settings/secret.js'
+import {
+  createHttpClient,
+  type HttpClient,
+  type HttpClientOptions,
+  type HttpRequest,
+} from './http-client.js'
+import { createAccessTokens } from './oauth.js'
+
+type Settings = UtilityServerSettings &
+  Pick<HttpClientOptions, 'timeoutMs' | 'connectionsMax' | 'answerBytesMax'>
+type Options = Pick<HttpClientOptions, 'fault' | 'name' | 'mayQueue'> & {
+  readonly secret: (reference: SecretReference) => string
+}
+
+/**
+ * Calls a server of the utility's with the header fields, the access token and the client certificate
+ * of its settings. A token that the server refuses (401) is replaced once.
+ */
+export function createUtilityClient(settings: Settings, options: Options): HttpClient {
+  const client = createHttpClient({ ...settings, ...options })
+  const headers = resolveHeaders(settings.headers, options.secret)
+  const send = (call: HttpRequest, token?: string) => {
+    const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` }
+    return client.send({ ...call, headers: { ...call.headers, ...headers, ...authorization } })
+  }
+  if (settings.oauth === undefined) return { send: (call) => send(call), close: client.close }
+  const tokens = createAccessTokens({ ...options, settings: settings.oauth, client, now: Date.now })
+  return {
+    send: async (call) => {
+      const token = await tokens.get()
+      const response = await send(call, token)
+      if (response.status !== 401) return response
+      tokens.drop(token)
+      return send(call, await tokens.get())
+    },
+    close: client.close,
+  }
+}
+
+/** Header fields with their secret references resolved. */
+function resolveHeaders(
+  headers: HeaderSettings,
+  secret: Options['secret'],
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => {
+      return [name, typeof value === 'string' ? value : secret(value)]
+    }),
+  )
+}
