@@ -22,6 +22,10 @@ export interface GatewayBenchmarkFigures {
   readonly fastifyColdRps: number
   readonly fastifyWarmRps: number
   readonly customerRps: number
+  /** A warm login over TLS: by uWebSockets.js, and on the one address that bind has too. */
+  readonly listenRps: number
+  readonly mutualRps: number
+  readonly mutualOverListen: number
   readonly warmOverBare: number
   readonly coldOverLimit: number
   readonly coldOverFastify: number
@@ -49,6 +53,8 @@ const contests = {
     url: ({ urls }) => urls.warm.replace('login', 'customer'),
     tokens: 'same',
   },
+  listen: { name: 'listen, TLS', url: ({ urls }) => urls.listen, tokens: 'same' },
+  mutual: { name: 'mutual, TLS', url: ({ urls }) => urls.mutual, tokens: 'same' },
 } as const satisfies Record<string, Contest>
 type ContestName = keyof typeof contests
 
@@ -118,6 +124,9 @@ function summarize(
     fastifyColdRps: of('fastifyCold', 'rps'),
     fastifyWarmRps: of('fastifyWarm', 'rps'),
     customerRps: of('customer', 'rps'),
+    listenRps: of('listen', 'rps'),
+    mutualRps: of('mutual', 'rps'),
+    mutualOverListen: ratio('mutual', 'listen'),
     warmOverBare: ratio('warm', 'bare'),
     coldOverLimit: ratio('cold', 'limit'),
     coldOverFastify: ratio('cold', 'fastifyCold'),

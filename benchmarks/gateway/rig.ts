@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createOfficeServer } from '../../infra/demo/back-office/server.js'
+import { type Certificates, demoCertificates } from '../../infra/demo/certificates.js'
 import type { OfficeOptions } from '../../infra/demo/office.js'
 import { openHome } from '../../infra/stack/home.js'
 import { createChild } from '../../infra/stack/processes/child.js'
@@ -18,7 +19,15 @@ import { parseProfile } from '../../schemas/settings/profile.js'
 import type { BenchServer } from './server-process.js'
 import { people, signTokens } from './tokens.js'
 
-export type ServerName = 'bare' | 'limit' | 'fastifyCold' | 'fastifyWarm' | 'warm' | 'cold'
+export type ServerName =
+  | 'bare'
+  | 'limit'
+  | 'fastifyCold'
+  | 'fastifyWarm'
+  | 'warm'
+  | 'cold'
+  | 'listen'
+  | 'mutual'
 
 export interface GatewayRig {
   readonly urls: Readonly<Record<ServerName, string>>
@@ -68,15 +77,18 @@ export async function createGatewayRig(tokenCount: number): Promise<GatewayRig> 
     return `http://127.0.0.1:${port}${path}`
   }
   const { gateway, cisUrl, settled } = await startGateways(folder, idp.url, closers)
-  const warm = await gateway(100_000)
-  const cold = await gateway(0)
+  const warm = await gateway('warm')
+  const cold = await gateway('cold')
+  const secure = await gateway('secure')
   const urls = {
     bare: await start('bare'),
     limit: await start('limit'),
     fastifyCold: await start('fastifyCold'),
     fastifyWarm: await start('fastifyWarm'),
-    warm: warm.url,
-    cold: cold.url,
+    warm: warm.urls[0] ?? '',
+    cold: cold.urls[0] ?? '',
+    listen: secure.urls[0] ?? '',
+    mutual: secure.urls[1] ?? '',
   }
   return {
     urls,
@@ -92,6 +104,9 @@ export async function createGatewayRig(tokenCount: number): Promise<GatewayRig> 
   }
 }
 
+/** `warm` remembers tokens, `cold` none; `secure` is warm with TLS, on the address `listen` and on `mutual`. */
+type GatewayKind = 'warm' | 'cold' | 'secure'
+
 /** The store, the queue and the CIS that real gateways run with. */
 async function startGateways(folder: string, issuer: string, closers: (() => Promise<unknown>)[]) {
   const home = openHome(join(folder, 'data'))
@@ -104,15 +119,15 @@ async function startGateways(folder: string, issuer: string, closers: (() => Pro
   })
   closers.unshift(cis.close)
   const cisUrl = String(cis.detail())
-  const profileOf = (port: number, tokensCachedMax: number) =>
+  const profileOf = (kind: GatewayKind, ports: readonly number[]) =>
     parseProfile({
       companyCodes: ['BENCH'],
       timeZone: 'America/Detroit',
       gateway: {
-        listen: { port },
+        ...listenersOf(ports, kind === 'secure' ? demoCertificates(folder) : undefined),
         operations: { port: 0 },
         requestsPerSecondMax: 10_000_000,
-        limits: { tokensCachedMax },
+        limits: { tokensCachedMax: kind === 'cold' ? 0 : 100_000 },
       },
       identity: {
         kind: 'oidc',
@@ -121,17 +136,17 @@ async function startGateways(folder: string, issuer: string, closers: (() => Pro
       },
       cis: { kind: 'rest', url: cisUrl, statusSeconds: 3_600 },
     })
-  const { gateway: _, ...pipeline } = profileOf(1, 1)
+  const { gateway: _, ...pipeline } = profileOf('warm', [1])
   const log = createLog(join(home.logs, 'bench.log'), 'bench')
   const stack = await startStack({ home, profile: { ...pipeline, gateway: undefined }, log })
   closers.unshift(stack.close)
-  const gateway = async (tokensCachedMax: number) => {
-    const port = await freePort()
-    const logsPath = join(folder, `gateway-${tokensCachedMax}`)
+  const gateway = async (kind: GatewayKind) => {
+    const ports = [await freePort(), await freePort()]
+    const logsPath = join(folder, `gateway-${kind}`)
     const own = openHome(logsPath)
     const child = await createGatewayProcess({
       options: {
-        profile: profileOf(port, tokensCachedMax),
+        profile: profileOf(kind, ports),
         store: stack.store,
         redisUrl: stack.redisUrl,
         key: 'bench',
@@ -142,7 +157,7 @@ async function startGateways(folder: string, issuer: string, closers: (() => Pro
     })
     closers.unshift(child.close)
     const { addresses } = child.detail() as GatewayDetail
-    return { url: `${addresses[0]}${path}`, pid: child.pid }
+    return { urls: addresses.map((address) => `${address}${path}`), pid: child.pid }
   }
   const queues = createQueues({ redisUrl: stack.redisUrl, prefix: pipeline.database })
   closers.unshift(queues.close)
@@ -155,6 +170,15 @@ async function startGateways(folder: string, issuer: string, closers: (() => Pro
     while (await isBusy())
   }
   return { gateway, cisUrl, settled }
+}
+
+function listenersOf([port, other]: readonly number[], files: Certificates | undefined) {
+  if (files === undefined) return { listen: { port } }
+  const tls = { certFile: files.certFile, keyFile: files.keyFile }
+  return {
+    listen: { port, tls },
+    mutual: { port: other, tls: { ...tls, clientCaFile: files.caFile } },
+  }
 }
 
 function writeScripts(folder: string, tokens: readonly string[]): Scripts {
