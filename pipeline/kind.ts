@@ -77,6 +77,6 @@ export interface Kind {
   detach(context: PipelineContext, state: FileState): Promise<void>
   /** Ends what `attach` suspended, once the verdict on the file is in the ledger. */
   release(context: PipelineContext, state: FileState): Promise<void>
-  /** Derives from a published file what it says about meters; repeating it changes nothing. */
-  learn(context: PipelineContext, state: FileState): Promise<void>
+  /** Derives from a published file what it says about meters, and returns warnings; repeating it changes nothing. */
+  learn(context: PipelineContext, state: FileState): Promise<readonly string[]>
 }

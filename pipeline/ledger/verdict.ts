@@ -135,7 +135,13 @@ export function noteLengths(notes: Notes, { rejected, changed, provisional }: No
     provisional > 0 &&
       `meters with a provisional interval length: ${provisional}; no reads in succession prove it yet`,
   ].filter((note) => note !== false)
-  return found.length === 0 ? notes : { ...notes, warnings: [...(notes.warnings ?? []), ...found] }
+  return withWarnings(notes, found)
+}
+
+/** Notes with more warnings behind those that they have. */
+export function withWarnings(notes: Notes, warnings: readonly string[]): Notes {
+  if (warnings.length === 0) return notes
+  return { ...notes, warnings: [...(notes.warnings ?? []), ...warnings] }
 }
 
 export interface Dated {

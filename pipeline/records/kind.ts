@@ -52,8 +52,9 @@ export const recordKind: Kind = {
   release: async () => undefined,
   learn: async (line, { feed: name, arrival }) => {
     const feed = recordOf(name)
-    if (feed.shows === undefined) return
+    if (feed.shows === undefined) return []
     await renewAll(line, await metersInRecords(line.store, { table: rowsTable(feed), arrival }))
+    return []
   },
 }
 

@@ -9,7 +9,7 @@ import { chunkPath } from '../files/landing.js'
 import { splitRows } from '../files/rows.js'
 import type { LoadedFile } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
-import { hold, sumReceipts, withRejected } from '../ledger/verdict.js'
+import { hold, sumReceipts, withRejected, withWarnings } from '../ledger/verdict.js'
 import { stagingOf } from '../store/staging.js'
 import { toRejectRow } from '../usage/row-path.js'
 import { type FileFindings, reasonsOf, refuseSchedule, toFindings } from './findings.js'
@@ -148,7 +148,7 @@ async function publishing(
   return {
     ...state,
     status: 'publishing',
-    notes: { ...state.notes, warnings: [...(state.notes.warnings ?? []), ...warnings] },
+    notes: withWarnings(state.notes, warnings),
     rows: {
       ...state.rows,
       duplicate: repeated.length,
@@ -175,8 +175,7 @@ async function refused(context: PipelineContext, member: Member, why: Refused): 
   const { state, rejected } = member
   if (why.findings.size > 0) await rejectFound(context, member, why.findings)
   const rows = { rows: rejected + why.findings.size, quantity: '0' }
-  const warnings = [...(state.notes.warnings ?? []), ...why.warnings]
-  const noted = { ...state, notes: { ...state.notes, warnings } }
+  const noted = { ...state, notes: withWarnings(state.notes, why.warnings) }
   return hold(withRejected(noted, rows), refuseSchedule(why.reasons))
 }
 

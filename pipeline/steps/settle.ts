@@ -7,6 +7,7 @@ import { kindOf } from '../kinds.js'
 import type { FileState } from '../ledger/file-state.js'
 import { arrivalPaths, latestPaths } from '../ledger/outbox.js'
 import { toReceipt } from '../ledger/receipt.js'
+import { withWarnings } from '../ledger/verdict.js'
 import { attempt, makeFolderOf, writeWhole } from '../sources/disk.js'
 import { sql } from '../store/sql.js'
 import { dropStaging } from '../store/staging.js'
@@ -16,9 +17,9 @@ import { dropStaging } from '../store/staging.js'
  * acknowledges the file, so it is the last step: all that the receipt says is durable by then.
  */
 export async function settle(context: PipelineContext, arrival: number): Promise<void> {
-  const state = await context.ledger.state(arrival)
-  if (state === undefined || state.settledAt !== undefined) return
-  if (state.status === 'published') await kindOf(state).learn(context, state)
+  const found = await context.ledger.state(arrival)
+  if (found === undefined || found.settledAt !== undefined) return
+  const state = found.status === 'published' ? await learn(context, found) : found
   const origin = await context.ledger.arrival(arrival)
   const settledAt = context.now()
   const receipt = `${JSON.stringify(await receiptOf(context, { ...state, settledAt }), null, 2)}\n`
@@ -33,6 +34,17 @@ export async function settle(context: PipelineContext, arrival: number): Promise
   await context.ledger.record({ ...state, settledAt })
   notifyPerson(context, state)
   await dropStaging(context.store, arrival)
+}
+
+/** What is learned of a file comes before its other warnings. */
+async function learn(context: PipelineContext, state: FileState): Promise<FileState> {
+  const learned = await kindOf(state).learn(context, state)
+  for (const warning of learned) {
+    context.log.warn({ arrival: state.arrival, file: state.fileName }, warning)
+    context.notify(`${state.fileName}: ${warning}`)
+  }
+  const { warnings = [], ...notes } = state.notes
+  return { ...state, notes: withWarnings(notes, [...learned, ...warnings]) }
 }
 
 function notifyPerson(

@@ -3,6 +3,7 @@ import { formatQuantity } from '../../schemas/quantity.js'
 import { lengthsOf } from '../../schemas/settings/profile.js'
 import type { PipelineContext } from '../context.js'
 import { learnAccounts } from '../customers/registrations.js'
+import { warnOfRenumbering } from '../customers/renumbering.js'
 import type { Kind, LoadTask, Opened, Receiver } from '../kind.js'
 import type { ChunkReceipt } from '../ledger/ledger.js'
 import type { Counted } from '../ledger/sums.js'
@@ -56,7 +57,10 @@ export const usageKind: Kind = {
   release: async ({ store }, state) => {
     if (state.restates) await store.command(freeMerges)
   },
-  learn: (line, state) => learnAccounts(line, state.arrival),
+  learn: async (line, { arrival }) => {
+    await learnAccounts(line, arrival)
+    return warnOfRenumbering(line.store, arrival)
+  },
   recount: () => (bytes) => {
     const { micros, ...counted } = measure(bytes, unseen)
     return { ...counted, micros: micros.toString() }
