@@ -41,7 +41,12 @@ export interface Customers {
   /** Cached for `statusSeconds`; synchronous on a cache hit. */
   status(clientId: string): AccountStatus | Promise<AccountStatus>
   /** Always read from the CIS. `customer` throws `CIS_ANSWER` for an invalid record. */
-  read(clientId: string): Promise<{ readonly status: AccountStatus; customer(): ReadCustomer }>
+  read(clientId: string): Promise<{
+    readonly status: AccountStatus
+    /** Whether the CIS says that the customer has no site; nothing was left out of the record. */
+    readonly hasNoSite: boolean
+    customer(): ReadCustomer
+  }>
   figures(): RecordFigures
 }
 
@@ -100,10 +105,12 @@ export function createCustomers(options: CustomersOptions): Customers {
       const record = await cis.fetch(clientId)
       await queue()
       const { status, normalised = asSent(undefined) } = keep(clientId, record)
+      const { hasMeter, omitted } = normalised
       return {
         status,
+        hasNoSite: !hasMeter && omitted.meters + omitted.sites === 0,
         customer: () => {
-          tally.omit(normalised.omitted)
+          tally.omit(omitted)
           return toCustomer(clientId, normalised, { rules, onProblem: tally.find })
         },
       }

@@ -95,6 +95,12 @@ t.test('a customer without an electric or gas meter has no account here', async 
       t.match(await rig.ask(path, token), { status: 401, text: '{"errorCode":1}' }, path)
     }
   }
+  const queue = rig.queues.each.find(({ name }) => name === 'register')
+  let jobs: readonly { data: JobData<'register'> }[] = []
+  while (jobs.length === 0) jobs = (await queue?.getJobs()) ?? []
+  const reported = jobs.flatMap(({ data }) => data.customers)
+  const nothing = { clientId: people.active, acctStatus: '', meters: [] }
+  t.same(reported, [nothing], 'only a record without any site says that they are gone')
   await change(rig, people.active, (record) => ({
     ...record,
     AcctStatus: ' F ',
