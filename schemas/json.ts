@@ -1,6 +1,6 @@
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Undefined for text that is not JSON. */
+/** Undefined for text that is not JSON; the error of the parser would quote the text, and personal data in it. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Fault } from '../../schemas/fault.js'
+import { parseJson } from '../../schemas/json.js'
 
 /** A record of a customer file; `value` is undefined if the text is not JSON. */
 export interface CustomerRecord {
@@ -58,14 +59,5 @@ async function* linesOf(path: string): AsyncGenerator<string> {
     throw new Fault('SOURCE_UNREACHABLE', `${path}: ${code ?? 'unreadable'}`, { cause })
   } finally {
     stream.destroy()
-  }
-}
-
-/** The error of the parser quotes the text and may hold personal data, so it is dropped. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

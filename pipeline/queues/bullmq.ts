@@ -51,8 +51,8 @@ const worldAttemptsMax = 1_000_000
 const backoffMsMax = 10_000
 /** Without a limit a command would wait for ever for a connection. */
 const reachMsMax = 10_000
-/** Queues whose jobs are retried until a passing fault is over. */
-const triedAgain: readonly JobName[] = [
+/** Queues whose waiting jobs operators see. */
+const shownQueues: readonly JobName[] = [
   ...(['fetch', 'receive', 'load', 'reconcile', 'settle'] as const),
   ...(['register', 'backfill'] as const),
 ]
@@ -168,7 +168,9 @@ export function createQueues(options: QueueOptions): Queues {
       }),
     waits: () =>
       reach(async () => {
-        const held = triedAgain.map((name) => queue(name).getJobs([...heldStates], 0, waitsMax - 1))
+        const held = shownQueues.map((name) =>
+          queue(name).getJobs([...heldStates], 0, waitsMax - 1),
+        )
         return (await Promise.all(held)).flat().flatMap(toWait)
       }),
     close: async () => {

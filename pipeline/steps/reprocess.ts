@@ -65,14 +65,14 @@ export async function findObstacle(
 ): Promise<string | undefined> {
   const { arrival, fileName, status, settledAt, fault } = state
   if (status !== 'quarantined')
-    return `${fileName} is ${status}; only quarantined files are taken up`
+    return `${fileName} is ${status}; only quarantined files can be retried or accepted`
   if (settledAt === undefined) return `${fileName} is being put away; try again in a moment`
   const earlier = await reprocessed({ store, ledger }, arrival)
   const later = earlier?.arrival === undefined ? await laterOf(store, state) : undefined
   if (later !== undefined) return replacedBy(later, fileName)
   if (earlier !== undefined) {
     const since = earlier.arrival === undefined ? 'soon' : `as arrival ${earlier.arrival}`
-    return `${fileName} was taken up by ${earlier.act} and comes in again ${since}`
+    return `${fileName} is reprocessed already (${earlier.act}) and comes in again ${since}`
   }
   if (act === 'accept' && (fault !== 'TOO_MANY_REJECTED' || isSchedule(state.feed))) {
     return `${fileName} is quarantined for ${fault}, not for the number of its rejected rows; fix the cause, then retry it`

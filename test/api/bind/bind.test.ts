@@ -193,7 +193,7 @@ async function createTwice(url: string) {
 t.test('only the platform may bind: its certificate, its name and its password', async (t) => {
   const body = JSON.stringify(wanted)
   const bare = await callMutual(rig, 'bind', { body, client: {} })
-  t.equal(bare.status, 404, 'without a certificate there is no bind')
+  t.equal(bare.status, 404, 'without a client certificate bind is not found')
   const headers = [
     { authorization: '' },
     { authorization: 'Basic ' },

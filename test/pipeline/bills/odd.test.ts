@@ -132,7 +132,7 @@ t.test('of a daily and a finer series of one meter the finer one counts', async 
 })
 
 t.test(
-  'who moves in is billed for own days only, without reads of the tenant before',
+  'a tenant who moves in is billed for his own days, without the reads of the one before',
   async (t) => {
     const days = 'toString(start_date) AS first, toString(last_date) AS last'
     t.same(await billsOf(`account_number AS account, ${days}, ${quantity}, ${total}`, 'moved'), [

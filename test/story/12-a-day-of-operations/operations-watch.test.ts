@@ -106,7 +106,10 @@ t.test("a file's page shows the date order, rejected rows and actions", async (t
   })
   await until(async () => /accept by loopback \(page\)/.test(await text()))
   const refused = await order(arrival, 'retry', { origin: address })
-  t.match([refused.status, await refused.json()], [409, { detail: /taken up by accept/ }])
+  t.match(
+    [refused.status, await refused.json()],
+    [409, { detail: /is reprocessed already \(accept\)/ }],
+  )
   t.match(await followChain(story.store), { broken: undefined })
   t.same(errors, [])
   await page.close()
@@ -141,7 +144,7 @@ t.test('commands do the same, and report why an action is not possible', async (
   const retried = await tieline('retry', 'DEMO_01012020_Electric.csv', ...home)
   t.match(retried, { code: 1, stderr: /DEMO_01012020_Electric\.csv not found/ })
   const published = await tieline('retry', 'DEMO_05032024_Electric.csv', ...home)
-  t.match(published, { code: 1, stderr: /only quarantined files are taken up/ })
+  t.match(published, { code: 1, stderr: /only quarantined files can be retried or accepted/ })
   const released = await tieline('accept', name, ...home)
   t.match(released, { code: 0, stdout: /DEMO_06032024_Electric\.csv +published/ })
   const written = await story.store.rows({
