@@ -2,8 +2,11 @@ import { numberedMeters } from '../../infra/demo/customers.js'
 import { draw } from '../../infra/demo/draw.js'
 import type { UsageOptions } from '../../infra/demo/usage-rows.js'
 
-/** How a file goes in. `resting` has no done-file: it is taken when it has stood still. */
-export type Way = 'inbox' | 'resting' | 'submit' | 'sftp' | 's3'
+/**
+ * How a file goes in. `resting` has no done-file: it is taken when it has stood still. `push` sends its
+ * rows, from which the intake makes a file.
+ */
+export type Way = 'inbox' | 'resting' | 'submit' | 'sftp' | 's3' | 'push'
 
 /** A file as the seed has it, before it is written. */
 export interface PlannedFile {
@@ -14,6 +17,8 @@ export interface PlannedFile {
   readonly family: number
   /** Which correction of the family's first file it is; 0 for none. */
   readonly correction: number
+  /** Whether it holds the corrected reads and the one behind each, instead of all. */
+  readonly isSparse: boolean
   /** Says which rows stand twice. */
   readonly twinSeed: number
   /** Send the very same file a second time, the other way. */
@@ -24,17 +29,18 @@ const streams = { feed: 1, meters: 2, month: 3, way: 4, flaws: 5, gzip: 6, repea
 const metersApart = 1_000
 const years = 10
 const monthsAYear = 12
-/** A file of its own, one that is corrected, two corrections, and the same bytes by another name. */
-const roundLength = 5
-const corrections = [0, 0, 1, 2, 0] as const
+/** A file of its own; one that is corrected, two corrections, the same bytes by another name, and pushed rows. */
+const corrections = [0, 0, 1, 2, 0, 3] as const
+const roundLength = corrections.length
+const sparseMember = 5
 
 /** A zone whose clock never changes: every slot of the calendar is a row of its own. */
 export const chaosZone = 'America/Phoenix'
 
 /**
  * The file of a number: three months of a handful of meters, electric or gas, plain or gzip, some
- * with unusable rows. Of five files one stands alone; the others are a family: a file, two
- * corrections of some of its reads, and its bytes once more under another name.
+ * with unusable rows. Of six files one stands alone; the others are a family: a file, two
+ * corrections of some of its reads, its bytes once more under another name, and some reads alone.
  */
 export function planFile(seed: number, index: number): PlannedFile {
   const member = index % roundLength
@@ -48,15 +54,17 @@ export function planFile(seed: number, index: number): PlannedFile {
     : 4 + pick(3, streams.meters, family)
   const spoils = member === 0 && pick(2, streams.flaws, index) === 0
   const ways = ['inbox', 'resting', 'submit', 'sftp', 's3'] as const
+  const isSparse = member === sparseMember
   const ending = pick(2, streams.gzip, index) === 0 ? '.csv' : '.csv.gz'
   const correction = corrections[member] ?? 0
   return {
     name: `CHAOS_01012026_${isGas ? 'Gas' : 'Electric'}_${index}${ending}`,
-    way: ways[pick(ways.length, streams.way, index)] ?? 'inbox',
+    way: isSparse ? 'push' : (ways[pick(ways.length, streams.way, index)] ?? 'inbox'),
     family,
     correction,
+    isSparse,
     twinSeed: draw(seed, family, 1 + correction),
-    isRepeated: pick(6, streams.repeat, index) === 0,
+    isRepeated: !isSparse && pick(6, streams.repeat, index) === 0,
     usage: {
       meters: numberedMeters(count, first),
       seed: draw(seed, family, 0),
@@ -68,6 +76,12 @@ export function planFile(seed: number, index: number): PlannedFile {
       badShare: spoils ? 0.004 : 0,
     },
   }
+}
+
+/** The files that hold all reads of a file's family: the first, and its corrections. */
+export function wholeFilesOf(seed: number, file: PlannedFile): readonly PlannedFile[] {
+  const member = (at: number) => planFile(seed, file.family + at)
+  return corrections.slice(1, sparseMember - 1).map((_, at) => member(at))
 }
 
 function firstOf(month: number): string {

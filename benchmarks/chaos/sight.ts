@@ -61,21 +61,23 @@ export async function lookRegistered(
   }
 }
 
-/** Whether every registered meter shows what one and the same file of the family gives it. */
+/** Whether every registered meter shows what the same files of the family give it. */
 export function isWhole(sights: ReadonlyMap<string, RowSum>, family: readonly SentFile[]): boolean {
   return (
     sights.size === 0 ||
-    family.some(({ wholeByMeter }) =>
-      [...sights].every(([meterId, { rows, micros }]) => {
-        const due = wholeByMeter.get(meterId)
-        return due?.rows === rows && due.micros === micros
-      }),
-    )
+    family
+      .flatMap((file) => file.sights)
+      .some(({ byMeter }) =>
+        [...sights].every(([meterId, { rows, micros }]) => {
+          const due = byMeter.get(meterId)
+          return due?.rows === rows && due.micros === micros
+        }),
+      )
   )
 }
 
 /**
- * What a sight shows: nothing of the family, the rows and energy of exactly one of its files, or
+ * What a sight shows: nothing of the family, the rows and energy that its files leave, or
  * something that must never be seen. A row that a correction repeats unchanged stays with the file
  * that it first came in.
  */
@@ -87,7 +89,9 @@ export function judge(
   const isOurs = sights.every((one) => family.some((file) => file.fileId === one.fileId))
   const rows = sights.reduce((sum, one) => sum + one.rows, 0)
   const micros = sights.reduce((sum, one) => sum + one.micros, 0n)
-  const whole = family.find(({ whole }) => whole.rows === rows && whole.micros === micros)
+  const whole = family.find((file) =>
+    file.sights.some(({ whole }) => whole.rows === rows && whole.micros === micros),
+  )
   return isOurs && whole !== undefined ? whole : 'partly'
 }
 
@@ -95,8 +99,9 @@ export function describeSights(sights: readonly Sight[], family: readonly SentFi
   const shown = sights.map(
     (one) => `${one.rows} rows, ${one.micros} micros of ${one.fileId.slice(0, 8) || 'no file'}`,
   )
-  const due = family.map(
-    (one) => `${one.name} (${one.fileId.slice(0, 8)}) ${one.whole.rows} rows, ${one.whole.micros}`,
-  )
+  const due = family.map(({ name, fileId, sights }) => {
+    const wholes = sights.map(({ whole }) => `${whole.rows} rows, ${whole.micros}`)
+    return `${name} (${fileId.slice(0, 8)}) ${wholes.join(' or ')}`
+  })
   return `seen ${shown.join(', ') || 'nothing'}; the family is ${due.join(', ')}`
 }

@@ -67,6 +67,14 @@ export function heldIn(file: PlannedFile): Held {
   return { read, rejected, duplicate, superseded, reads }
 }
 
+/** The reads that there are when one file corrects what another has brought. */
+export function corrected(
+  reads: ReadonlyMap<string, Value>,
+  by: ReadonlyMap<string, Value>,
+): ReadonlyMap<string, Value> {
+  return new Map([...reads, ...by])
+}
+
 export function total(values: Iterable<Value>): RowSum {
   let sum = noSum
   for (const { micros } of values) sum = plus(sum, micros)

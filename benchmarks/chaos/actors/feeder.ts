@@ -5,12 +5,17 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { usageHeader } from '../../../infra/demo/usage-rows.js'
+import { createArrive } from '../../../pipeline/intake/arrive.js'
+import { createPushes } from '../../../pipeline/intake/pushes.js'
 import { createSubmission } from '../../../pipeline/intake/submit.js'
+import { createLedger } from '../../../pipeline/ledger/ledger.js'
+import { createQueues } from '../../../pipeline/queues/bullmq.js'
 import { Fault } from '../../../schemas/fault.js'
+import { createZone } from '../../../schemas/time/zone.js'
 import type { Rig } from '../../rig.js'
 import { sentRows } from '../compare/sent-rows.js'
-import { type PlannedFile, planFile } from '../plan.js'
-import { heldIn, noSum, plus, type RowSum, total } from '../sums.js'
+import { type PlannedFile, planFile, wholeFilesOf } from '../plan.js'
+import { corrected, heldIn, noSum, plus, type RowSum, total, type Value } from '../sums.js'
 import type { Remotes } from './remotes.js'
 
 /** A file that was written and sent, with what must be found of it. */
@@ -18,11 +23,15 @@ export interface SentFile extends PlannedFile {
   readonly fileId: string
   /** Of all rows, as sent. */
   readonly read: RowSum
-  /** Of the reads that the file leaves where it alone is loaded. */
-  readonly whole: RowSum
-  /** The same of each meter. */
-  readonly wholeByMeter: ReadonlyMap<string, RowSum>
+  /** What may be seen of its family once it is published; more than one where it is sparse. */
+  readonly sights: readonly WholeSight[]
   isAcknowledged: boolean
+}
+
+/** All reads of a family as some of its files leave them. */
+export interface WholeSight {
+  readonly whole: RowSum
+  readonly byMeter: ReadonlyMap<string, RowSum>
 }
 
 export interface Feeder {
@@ -59,6 +68,14 @@ export async function createFeeder(rig: Rig, remotes: Remotes, seed: number): Pr
     await rename(join(rig.home.inbox, `.${file.name}.part`), final)
     if (file.way === 'inbox') writeFileSync(`${final}.done`, '')
   }
+  const pushes = await createRowPushes(rig)
+  const push = async (file: PlannedFile, text: string): Promise<string> => {
+    const feed = file.name.includes('Gas') ? 'Gas' : 'Electric'
+    const sender = `sender of family ${file.family}`
+    const taken = await pushes.push({ sender, feed, format: 'csv', text })
+    if (taken.kind === 'wrong') throw new Error(taken.detail)
+    return taken.fileName
+  }
   return {
     files,
     sendNext: async (way) => {
@@ -68,12 +85,46 @@ export async function createFeeder(rig: Rig, remotes: Remotes, seed: number): Pr
       const bytes = bytesOf(file)
       writeFileSync(path, bytes)
       const fileId = createHash('sha256').update(bytes).digest('hex')
-      files.push({ ...file, fileId, ...sumsOf(file), isAcknowledged: false })
+      const sent = { fileId, ...sightsOf(seed, file), isAcknowledged: false }
+      if (file.way === 'push') {
+        files.push({ ...file, name: await push(file, bytes.toString()), ...sent })
+        return
+      }
+      files.push({ ...file, ...sent })
       await send(path, file)
       if (!file.isRepeated) return
       await send(path, { ...file, way: file.way === 'submit' ? 'inbox' : 'submit' })
     },
-    close: () => submission.close(),
+    close: async () => {
+      await pushes.close()
+      await submission.close()
+    },
+  }
+}
+
+/** The intake of pushed rows; here it is never killed, and tries again what failed. */
+async function createRowPushes(rig: Rig) {
+  const { redisUrl } = rig.stack
+  const ledger = createLedger(rig.store, () => new Date())
+  const queues = createQueues({ redisUrl, prefix: rig.profile.database })
+  const pushes = await createPushes({
+    folder: rig.home.pushed,
+    companyCode: rig.profile.companyCodes[0] ?? '',
+    zone: createZone(rig.profile.timeZone),
+    gatherSeconds: 1,
+    freeDiskBytesMin: 0,
+    arrive: createArrive(ledger, queues),
+    now: () => new Date(),
+    onFailure: (error) => {
+      if (!(error instanceof Fault && error.retry)) throw error
+    },
+  })
+  return {
+    push: pushes.push,
+    close: async () => {
+      await pushes.close()
+      await queues.close()
+    },
   }
 }
 
@@ -83,14 +134,20 @@ function bytesOf(file: PlannedFile): Buffer {
   return file.name.endsWith('.gz') ? gzipSync(text, { level: 1 }) : text
 }
 
-function sumsOf(file: PlannedFile): Pick<SentFile, 'read' | 'whole' | 'wholeByMeter'> {
+function sightsOf(seed: number, file: PlannedFile): Pick<SentFile, 'read' | 'sights'> {
   const { read, reads } = heldIn(file)
-  const wholeByMeter = new Map<string, RowSum>()
+  if (!file.isSparse) return { read, sights: [sightOf(reads)] }
+  const others = wholeFilesOf(seed, file).map((other) => corrected(heldIn(other).reads, reads))
+  return { read, sights: [reads, ...others].map(sightOf) }
+}
+
+function sightOf(reads: ReadonlyMap<string, Value>): WholeSight {
+  const byMeter = new Map<string, RowSum>()
   for (const [key, { micros }] of reads) {
     const meterId = key.split('\t')[0] ?? ''
-    wholeByMeter.set(meterId, plus(wholeByMeter.get(meterId) ?? noSum, micros))
+    byMeter.set(meterId, plus(byMeter.get(meterId) ?? noSum, micros))
   }
-  return { read, whole: total(reads.values()), wholeByMeter }
+  return { whole: total(reads.values()), byMeter }
 }
 
 /** Whether the ledger has an arrival of the path; asked again until it answers. */

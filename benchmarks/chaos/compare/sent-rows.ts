@@ -22,7 +22,7 @@ const betweenOneIn = 7
 
 /**
  * The rows of a file in their order. A correction repeats the file that it corrects with some other
- * quantities. Now and then a row stands twice, equal, or stands behind one with another quantity.
+ * quantities; a sparse one holds these reads and the one behind each, which shows their length. Now and then a row stands twice, equal, or stands behind one with another quantity.
  */
 export function* sentRows(file: PlannedFile): Generator<SentRow> {
   const { usage, correction, twinSeed } = file
@@ -33,8 +33,10 @@ export function* sentRows(file: PlannedFile): Generator<SentRow> {
     const place = at.meter * positionsMax + at.position
     count++
     const sent = { ...row, accountNumber: accountAt(row.accountNumber, at, rowsEach) }
-    const milli =
-      Number(row.quantityMicro / 1_000n) + correctionMilli(usage.seed, correction, place)
+    const more = correctionMilli(usage.seed, correction, place)
+    const isNear = more > 0 || correctionMilli(usage.seed, correction, place - 1) > 0
+    if (file.isSparse && !isNear) continue
+    const milli = Number(row.quantityMicro / 1_000n) + more
     const twin = draw(twinSeed, streams.twin, place) % twinOneIn
     if (twin === 0 && row.flaw === undefined) yield withMilli(sent, milli + staleMilli)
     yield withMilli(sent, milli)
