@@ -23,7 +23,11 @@ program
   .option('--bad <share>', 'share of unusable rows, 0 to 0.009', toShare, 0)
   .option('--growth', 'also measure Tieline with 30,000 meters, interleaved', false)
   .option('--clock-change', 'also a day of 25 hours, beside the engine alone', false)
-  .option('--again', 'also the same file sent again with three reads corrected', false)
+  .option(
+    '--again',
+    'also corrections: the same file again, and three reads of 1,000 meters',
+    false,
+  )
   .option('--watched', 'also with a browser on the operations page (Chromium)', false)
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {

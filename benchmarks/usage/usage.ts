@@ -1,4 +1,4 @@
-import { createReadStream, createWriteStream, writeFileSync } from 'node:fs'
+import { createReadStream, createWriteStream, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,7 +20,7 @@ export interface UsageBenchmark {
   readonly growth: boolean
   /** Also a day of 25 hours. */
   readonly clockChange: boolean
-  /** Also the same file again with three reads corrected. */
+  /** Also the same file again with three reads corrected, and a file of sparse corrections. */
   readonly again: boolean
   /** Also what a browser on the operations page costs. */
   readonly watched: boolean
@@ -94,7 +94,12 @@ async function measure(rig: Rig, options: UsageBenchmark): Promise<UsageFigures>
         note('clockEngine', await engine.measure(clock.path))
         await load('clock', clock)
       }
-      if (options.again) note('again', await loadAgain(rig, tieline, clean.path))
+      if (options.again) {
+        const sparse = await writeSparse(rig)
+        note('sparseEngine', await engine.measure(sparse))
+        note('sparse', await loadSparse(tieline, { clean: clean.path, sparse }))
+        note('again', await loadAgain(rig, tieline, clean.path))
+      }
       const naive = await runNaively({ path: clean.path, store: rig.stack.store })
       naivePeaks.push(naive.peakMb)
       note('naive', naive.seconds)
@@ -121,7 +126,7 @@ async function loadWhole(tieline: ThroughTieline, file: UsageFile): Promise<Pass
 
 const timed = [
   ...(['engine', 'tieline', 'clean', 'small', 'naive', 'single'] as const),
-  ...(['clock', 'clockEngine', 'again'] as const),
+  ...(['clock', 'clockEngine', 'again', 'sparse', 'sparseEngine'] as const),
 ] as const
 type Times = Record<(typeof timed)[number], number[]>
 
@@ -159,6 +164,32 @@ async function* correctThree(input: AsyncIterable<Buffer>): AsyncGenerator<Buffe
     yield isFirst ? Buffer.from(lines.join('\n'), 'latin1') : bytes
     isFirst = false
   }
+}
+
+const sparseMeters = 1_000
+const sparseSlots = new Set([8, 20, 50])
+
+/** A file that corrects three reads of each of some meters. */
+async function writeSparse(rig: Rig): Promise<string> {
+  const { path } = await writeFile(rig, 'whole', { customers: sparseMeters, bad: 0 })
+  const [header = '', ...rows] = readFileSync(path, 'utf8').trimEnd().split('\n')
+  const chosen = rows.filter((_, at) => sparseSlots.has(at % 96))
+  const corrected = chosen.map((row) => row.replace(/[^,]*$/, '7.777'))
+  const sparse = join(rig.files, 'sparse.csv')
+  writeFileSync(sparse, `${[header, ...corrected].join('\n')}\n`)
+  return sparse
+}
+
+/** Seconds for sparse corrections of a day that is published. */
+async function loadSparse(
+  tieline: ThroughTieline,
+  { clean, sparse }: { readonly clean: string; readonly sparse: string },
+): Promise<number> {
+  await tieline.measure(clean, { keep: true })
+  const { seconds, receipt } = await tieline.measure(sparse)
+  const restated = receipt.restated?.rows
+  if (restated !== sparseMeters * sparseSlots.size) throw new Error(`not all: ${restated}`)
+  return seconds
 }
 
 interface Measured {
@@ -208,6 +239,7 @@ function toFigures(measured: Measured): UsageFigures {
       tielineAgainSeconds: median(seconds.again),
       againOverFirst:
         median(seconds.again) / median(bad === clean ? seconds.tieline : seconds.clean),
+      sparseOverEngineSeconds: median(seconds.sparse) - median(seconds.sparseEngine),
     }),
     ...measured.watching,
     rounds: seconds,
