@@ -38,8 +38,8 @@ export function tablesOf(run: string): RunTables {
 }
 
 /**
- * Gathers the members: the tenancies that overlap the period and had the cycle on its last day, each with
- * its days and its rate codes by day. Members with the same days and codes share the number of a plan.
+ * Gathers the members: the days of the period on which a tenancy had the cycle, in one piece, with their
+ * rate codes. A day belongs to the cycle that held on it, so that none is billed twice. Members with the same days and codes share the number of a plan.
  * Members are irregular if several tenancies have held their meter, if their days are not those of the
  * period, or if some account's reads are theirs for a part of it: their reads are assigned one by one.
  * `holds_none` says whether reads without an account are the member's for the whole period.
@@ -71,15 +71,24 @@ export async function gatherMembers(
           OR arrayExists(h -> (h.2 > starts AND h.2 < ends) OR (h.3 > starts AND h.3 < ends), holds) AS is_odd,
         toUInt32(dense_rank() OVER (ORDER BY first_day, last_day, rates)) AS plan
       FROM (
-        SELECT * REPLACE (arrayFilter(h -> h.5, holds) AS holds),
-          arrayLast(c -> c.1 < ends, codes) AS held,
-          if(valid_from IS NULL, first, greatest(first, day_of(assumeNotNull(valid_from)))) AS first_day,
-          if(valid_to IS NULL, last, least(last, day_of(assumeNotNull(valid_to) - 1))) AS last_day,
-          count() OVER (PARTITION BY meter_id) AS tenancies
-        FROM tenancy FINAL
-        WHERE meter_id IN (SELECT meter_id FROM tenancy FINAL WHERE has(codes.3, ${cycleId}))
+        SELECT * REPLACE (arrayFilter(h -> h.5, holds) AS holds, toInt32(own.2) AS first_day, toInt32(own.3) AS last_day),
+          arrayLast(c -> day_of(c.1) <= last_day, codes) AS held
+        FROM (
+          SELECT *,
+            if(valid_from IS NULL, first, greatest(first, day_of(assumeNotNull(valid_from)))) AS first_day,
+            if(valid_to IS NULL, last, least(last, day_of(assumeNotNull(valid_to) - 1))) AS last_day,
+            arrayFilter((c, i) -> i = 1 OR c.3 != codes[i - 1].3, codes, arrayEnumerate(codes)) AS turns,
+            arrayMap((c, i) -> (c.3,
+                if(i = 1, first_day, greatest(first_day, day_of(c.1))),
+                if(i = length(turns), last_day, least(last_day, day_of(turns[i + 1].1) - 1))),
+              turns, arrayEnumerate(turns)) AS cycles,
+            count() OVER (PARTITION BY meter_id) AS tenancies
+          FROM tenancy FINAL
+          WHERE meter_id IN (SELECT meter_id FROM tenancy FINAL WHERE has(codes.3, ${cycleId}))
+        )
+        ARRAY JOIN arrayFilter(c -> c.1 = ${cycleId} AND c.2 <= c.3, cycles) AS own
       ) AS t
-      WHERE held.3 = ${cycleId} AND first_day <= last_day AND notEmpty(holds)`,
+      WHERE notEmpty(holds)`,
   })
 }
 

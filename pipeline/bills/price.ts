@@ -60,11 +60,11 @@ export function joined({ rules, tables }: Pricing, { members, plans, vector }: P
   const source = sql`SELECT * FROM (${members}) AS m
       ANY LEFT JOIN (
         SELECT meter_id AS u_meter, external_site_id AS u_site, account_number AS u_account,
-          client_id AS u_client, pass, seconds, present, negative, vector, method
+          client_id AS u_client, first_day AS u_day, pass, seconds, present, negative, vector, method
         FROM ${id(vectors)}
         WHERE ${odd} OR meter_id NOT IN (SELECT meter_id FROM ${id(vectors)} WHERE ${odd})
       ) AS u ON u_meter = meter_id AND u_site = external_site_id
-        AND u_account = account_number AND u_client = client_id
+        AND u_account = account_number AND u_client = client_id AND u_day = m.first_day
       ANY LEFT JOIN (
         SELECT plan AS p_plan, status AS plan_status, reason AS plan_reason, unit, resolution, kinds, taxable,
           prices, amounts, percents, minimum
@@ -78,34 +78,42 @@ export function joined({ rules, tables }: Pricing, { members, plans, vector }: P
 }
 
 /**
- * What the meters of an account with the same plan have used together before each line's days, and
- * in them up to and with each meter: of equal time they fill the tiers one after the other.
+ * The meters of an account with the same plan fill its tiers together: those before each line's days
+ * with all that they used, those of equal days one after the other.
  */
 function withAccounts(source: Sql): Sql {
-  return sql`SELECT *, sumForEach(own_before) OVER account AS all_before,
-        sumForEach(own_used) OVER (account ORDER BY meter_id, first_day ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS used_until
+  return sql`SELECT *, arrayMap((all, until, own) -> all + until - own, all_before, used_until, own_used) AS sums_before,
+        arrayMap((sum, own) -> sum + own, sums_before, own_used) AS sums_through
       FROM (
-        SELECT * EXCEPT (through, before),
-          arrayMap(b -> arrayDotProduct(vector, b), if(empty(vector), [], before)) AS own_before,
-          arrayMap((t, b) -> arrayDotProduct(vector, t) - b, if(empty(vector), [], through), own_before) AS own_used
-        FROM (${source})
-      )
-      WINDOW account AS (PARTITION BY if(account_number = '', meter_id, account_number), plan, meter_unit)`
+        SELECT *, sumForEach(own_before) OVER account AS all_before,
+          sumForEach(own_used) OVER (account ORDER BY meter_id, first_day ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS used_until
+        FROM (
+          SELECT *, ${masked('before')} AS own_before,
+            arrayMap((t, b) -> t - b, ${masked('through')}, own_before) AS own_used
+          FROM (${source})
+        )
+        WINDOW account AS (PARTITION BY if(account_number = '', meter_id, account_number), plan, meter_unit)
+      )`
+}
+
+/** What the slots of each mask hold. */
+function masked(masks: 'through' | 'before'): Sql {
+  return sql`arrayMap(mask -> arrayDotProduct(vector, mask), if(empty(vector), [], ${id(masks)}))`
 }
 
 /** The energy of each line: what its slots hold within its limits, less what was used before. */
 function energyOf({ rules }: Pricing): Sql {
-  const isAccount = rules.tierScope === 'account'
-  const [through, before] = isAccount
-    ? [sql`all + used`, sql`all + used - own`]
-    : [sql`arrayDotProduct(vector, t)`, sql`arrayDotProduct(vector, b)`]
-  const names = isAccount ? sql`all, used, own` : sql`t, b`
-  const arrays = isAccount ? ['all_before', 'used_until', 'own_used'] : ['through', 'before']
-  const priced = [...arrays, 'lower', 'upper'].map((name) => sql`if(is_priced, ${id(name)}, [])`)
+  const [through, before] =
+    rules.tierScope === 'account'
+      ? [sql`sums_through`, sql`sums_before`]
+      : [masked('through'), masked('before')]
+  const priced = [through, before, sql`lower`, sql`upper`].map(
+    (own) => sql`if(is_priced, ${own}, [])`,
+  )
   const scaled = (limit: Sql) =>
     sql`multiIf(${limit} > intDiv(${highest}, scale), ${highest}, ${limit} < intDiv(${lowest}, scale), ${lowest}, ${limit} * scale)`
   const clip = (sum: Sql) => sql`least(greatest(${sum}, ${scaled(sql`low`)}), ${scaled(sql`high`)})`
-  return sql`arrayMap((${names}, low, high) -> round(toDecimal128(${clip(through)} - ${clip(before)}, 9) / divisor, 6),
+  return sql`arrayMap((t, b, low, high) -> round(toDecimal128(${clip(sql`t`)} - ${clip(sql`b`)}, 9) / divisor, 6),
           ${join(priced, sql`, `)}) AS energy`
 }
 

@@ -60,7 +60,7 @@ function knownOf({ scan, projection }: Projecting): Sql {
         SELECT * FROM ${id(vectors)}
         WHERE ${odd} OR meter_id NOT IN (SELECT meter_id FROM ${id(vectors)} WHERE ${odd})
       ) AS v ON v.meter_id = m.meter_id AND v.external_site_id = m.external_site_id
-        AND v.account_number = m.account_number AND v.client_id = m.client_id`
+        AND v.account_number = m.account_number AND v.client_id = m.client_id AND v.first_day = m.first_day`
 }
 
 /**
@@ -75,7 +75,7 @@ function writeProjected(projecting: Projecting): Statement {
   const starts = [...dayStarts(scan.slots), scan.slots.count]
   const { ahead } = projection
   return {
-    sql: sql`INSERT INTO ${id(projected)} (meter_id, external_site_id, account_number, client_id, pass, seconds,
+    sql: sql`INSERT INTO ${id(projected)} (meter_id, external_site_id, account_number, client_id, first_day, pass, seconds,
         vector, present, negative, covered, seen, method)
       WITH ${literal(hourTypes)} AS hour_types, ${literal(quarters)} AS quarters, ${literal(noons)} AS noons,
         ${literal(starts)} AS day_starts,
@@ -85,7 +85,7 @@ function writeProjected(projecting: Projecting): Statement {
           intDiv((day_starts[k.last_day - ${literal(firstDay)} + 2] - day_starts[from_day - ${literal(firstDay)} + 1]) * 900, greatest(l.seconds, 1))) AS year_expected,
         l.seconds > 0 AND (k.seconds = 0 OR l.seconds <= k.seconds) AND l.present >= year_expected * ${literal(completenessMin)} AS has_year,
         multiIf(NOT is_open, '', is_known, 'recent', has_year, 'lastYear', 'none') AS way
-      SELECT k.meter_id, k.external_site_id, k.account_number, k.client_id, k.pass,
+      SELECT k.meter_id, k.external_site_id, k.account_number, k.client_id, k.first_day, k.pass,
         if(k.seconds = 0, l.seconds, k.seconds),
         arrayMap((c, b, quarter, noon) -> multiIf(
             b = 0, k.vector[c],
@@ -96,7 +96,7 @@ function writeProjected(projecting: Projecting): Statement {
         k.present, k.negative, [], 0, way
       FROM (${knownOf(projecting)}) AS k
       LEFT JOIN ${id(lastYear)} AS l ON l.meter_id = k.meter_id AND l.external_site_id = k.external_site_id
-        AND l.account_number = k.account_number AND l.client_id = k.client_id
+        AND l.account_number = k.account_number AND l.client_id = k.client_id AND l.first_day = k.first_day
       WHERE k.seconds > 0 OR l.seconds > 0`,
   }
 }

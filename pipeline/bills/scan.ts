@@ -1,6 +1,6 @@
 import type { PriceBuckets } from '../../schemas/rating/price-buckets.js'
 import { type Days, yearDays } from '../../schemas/rating/projection.js'
-import { type Slots, slotSeconds } from '../../schemas/rating/slots.js'
+import { type Slots, slotSeconds, slotsOnWall } from '../../schemas/rating/slots.js'
 import type { Statement } from '../store/clickhouse.js'
 import { id, literal, type Sql, sql } from '../store/sql.js'
 import { scanPasses } from './compile.js'
@@ -10,7 +10,7 @@ export function createVectors(table: string): Statement {
   return {
     sql: sql`CREATE TABLE ${id(table)}
       (
-        meter_id String, external_site_id String, account_number String, client_id String,
+        meter_id String, external_site_id String, account_number String, client_id String, first_day Int32,
         pass UInt8, seconds UInt32, vector Array(Int64), present UInt32, negative UInt32,
         covered Array(UInt64), seen UInt32, method LowCardinality(String)
       )
@@ -49,13 +49,24 @@ function readsOf({ slots, classes, asOf }: Scan, which: Sql, back?: Back): Sql {
   const day = (slot: number) => slots.day[Math.min(Math.max(slot, 0), slots.count - 1)] as number
   const { from, to, days } = back ?? { from: day(0), to: day(slots.count), days: 0 }
   const where = sql`local_day BETWEEN toDate(${literal(from - days)}) AND toDate(${literal(to - days)}) AND ${which}`
+  const slot =
+    back === undefined
+      ? sql`intDiv(toUInt32(starts_at), ${literal(slotSeconds)}) - ${literal(slots.startsAt / slotSeconds)}`
+      : slotOnWall(slots, back)
   return sql`
     WITH ${literal(codes)} AS classes
     SELECT meter_id, external_site_id, account_number, starts_at, local_day, seconds, toUInt64(seconds) AS length, series,
       reinterpret(quantity, 'Int64') AS micros,
-      intDiv(toUInt32(starts_at), ${literal(slotSeconds)}) + (seconds >= 86400) * 48 - ${literal(slots.startsAt / slotSeconds - days * slotsAhead)} AS slot,
+      toInt32(${slot} + (seconds >= 86400) * 48) AS slot,
       classes[slot + ${literal(slotsAhead + 1)}] AS class
     FROM (${readsWhere(where, asOf)})`
+}
+
+/** The slot of a read some days later, at the same time of the clock. */
+function slotOnWall(slots: Slots, { from, to, days }: Back): Sql {
+  const offset = (slots.quarter[0] as number) + 4 - ((slots.startsAt / slotSeconds) % 4)
+  const quarter = sql`(intDiv(toUInt32(starts_at), ${literal(slotSeconds)}) + ${literal(offset)}) % 4`
+  return sql`${literal(slotsOnWall(slots, { from, to }))}[(toInt32(local_day) - ${literal(from - days)}) * ${literal(slotsAhead)} + local_hour * 4 + ${quarter} + 1]`
 }
 
 const ofMeters = (meters: Sql) => sql`meter_id IN (${meters})`
@@ -87,10 +98,10 @@ function knownReads(asOf: string, where: Sql): Sql {
   const published = (at: Sql) => sql`SELECT toUInt64(arrival) FROM file_state FINAL
       WHERE status = 'published' AND published_at ${at} toDateTime64(${literal(asOf)}, 3, 'UTC')`
   const series = seriesOf(sql`meter_id`, sql`old_account_number`, sql`old_external_site_id`)
-  return sql`SELECT meter_id, external_site_id, account_number, starts_at, local_day, seconds, series, quantity
+  return sql`SELECT meter_id, external_site_id, account_number, starts_at, local_day, local_hour, seconds, series, quantity
       FROM usage_current WHERE toUInt64(arrival) IN (${published(sql`<=`)}) AND ${where}
       UNION ALL
-      SELECT meter_id, old_external_site_id, old_account_number, starts_at, local_day, seconds, ${series}, old_quantity
+      SELECT meter_id, old_external_site_id, old_account_number, starts_at, local_day, local_hour, seconds, ${series}, old_quantity
       FROM restatement FINAL WHERE bitShiftRight(old_version, 32) IN (${published(sql`<=`)})
         AND bitShiftRight(new_version, 32) IN (${published(sql`>`)}) AND ${where}`
 }
@@ -115,9 +126,9 @@ function countedSumsOf(scan: Scan): Sql {
           toUInt32(countIf(micros < 0 AND ${isPresent})) AS negative`
 }
 
-const columns = sql`meter_id, external_site_id, account_number, client_id, pass, seconds, vector, present, negative, covered, seen`
+const columns = sql`meter_id, external_site_id, account_number, client_id, first_day, pass, seconds, vector, present, negative, covered, seen`
 
-const owner = sql`m.meter_id, m.external_site_id, m.account_number, m.client_id`
+const owner = sql`m.meter_id, m.external_site_id, m.account_number, m.client_id, m.first_day`
 
 /** The meters that one tenancy has had alone and whose reads no scan has summed yet. */
 function leftMeters({ members, vectors }: RunTables): Sql {
@@ -246,11 +257,11 @@ function pickReads(scan: Scan, { meters, into, from, to, back }: Picked): Statem
   return {
     sql: sql`INSERT INTO ${id(into)} (${columns})
       WITH ${literal(starts)} AS day_starts
-      SELECT meter_id, external_site_id, account_number, client_id, ${literal(scanPasses.odd)}, longest,
+      SELECT meter_id, external_site_id, account_number, client_id, first_day, ${literal(scanPasses.odd)}, longest,
         vector, present, negative, covered, seen
       FROM (
         SELECT m.meter_id AS meter_id, m.external_site_id AS external_site_id,
-          m.account_number AS account_number, m.client_id AS client_id, max(seconds) AS longest,
+          m.account_number AS account_number, m.client_id AS client_id, m.first_day AS first_day, max(seconds) AS longest,
           intDiv(sumIf(seconds, ${isPresent}), longest) AS present,
           toUInt32(countIf(micros < 0 AND ${isPresent})) AS negative, ${sumsOf(scan)}
         FROM (

@@ -42,6 +42,8 @@ export interface RateInterval {
   readonly to: number
   readonly holidays: ReadonlySet<number>
   readonly tierLimitRounding: 'none' | 'unit'
+  /** Days of the bill that the interval is a part of. */
+  readonly periodDays: number
   /** Days that limits of tiers are longer than the interval. */
   readonly moreTierDays: number
   /** Whether percents apply to energy of a component. */

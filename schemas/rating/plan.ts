@@ -57,7 +57,8 @@ export function createPlan(context: PlanContext, days: PlanDays): Plan | Unprice
     units.add(code['UnitOfMeasure'] ?? '')
     commodity = code['Commodity'] ?? ''
     const moreTierDays = to === days.to ? (days.moreTierDays ?? 0) : 0
-    const compiled = compileCode(context, { rateCode, from, to }, moreTierDays)
+    const periodDays = days.to - days.from + 1
+    const compiled = compileCode(context, { rateCode, from, to }, { moreTierDays, periodDays })
     if ('reason' in compiled) {
       return { ...compiled, reason: `rate code ${rateCode}: ${compiled.reason}` }
     }
@@ -84,12 +85,12 @@ export function createPlan(context: PlanContext, days: PlanDays): Plan | Unprice
 function compileCode(
   { book, slots, rules }: PlanContext,
   { rateCode, from, to }: RateDays,
-  moreTierDays: number,
+  days: Pick<RateInterval, 'moreTierDays' | 'periodDays'>,
 ): readonly Component[] | Unpriced {
   const { tierLimitRounding } = rules
   const isTaxed = (component: string) => !rules.untaxed.includes(component)
   const holidays = book.holidays(rateCode)
-  const limits = { tierLimitRounding, moreTierDays }
+  const limits = { tierLimitRounding, ...days }
   const interval: RateInterval = { slots, from, to, holidays, isTaxed, ...limits }
   const type = book.codes.get(rateCode)?.row['RateType'] ?? ''
   const components: Component[] = []

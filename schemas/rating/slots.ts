@@ -52,3 +52,22 @@ export function periodStart(zone: Zone, day: number, periodClock: PeriodClock): 
   if (periodClock === 'wall') return zone.dayStart(text)
   return day * 86_400 - zone.standardOffsetSeconds(Number(text.slice(0, 4)))
 }
+
+const quartersOfDay = 96
+
+/**
+ * For each quarter hour of the clock on some days, both inclusive, the first slot that it has; a
+ * day's slots before the first where the clock skips it.
+ */
+export function slotsOnWall(
+  slots: Slots,
+  { from, to }: { readonly from: number; readonly to: number },
+): readonly number[] {
+  const known = new Array<number>((to - from + 1) * quartersOfDay).fill(-quartersOfDay)
+  for (let slot = slots.count - 1; slot >= 0; slot--) {
+    const day = (slots.day[slot] as number) - from
+    const at = day * quartersOfDay + (slots.quarter[slot] as number)
+    if (at in known) known[at] = slot
+  }
+  return known
+}

@@ -5,9 +5,9 @@ import { type Component, energyLine, type RateInterval, type RateKind } from './
 import type { RateRow } from './rate-book.js'
 
 /**
- * Tiers that usage fills in the order of time. A limit is the sum over the days of that day's factor,
- * or one for the period as it stands; what a change of price falls between is split by what had
- * been used until then.
+ * Tiers that usage fills in the order of time. A limit is the sum over the days of that day's factor;
+ * a limit for the period counts for its share of the bill's days. What a change of price falls between
+ * is split by what had been used until then.
  */
 export const tiered: RateKind = { feed: 'RateTiers', compile }
 
@@ -58,17 +58,20 @@ function limitsOf({ seasons }: CutDays, interval: RateInterval): readonly bigint
 }
 
 function limitOf(seasons: CutDays['seasons'], tier: number, interval: RateInterval): bigint {
-  const { tierLimitRounding, moreTierDays } = interval
+  const { tierLimitRounding, moreTierDays, periodDays } = interval
+  let forPeriod = 0n
   let limit = 0n
   for (const [at, { rows, from, to }] of seasons.entries()) {
     const limited = inOrder(rows).slice(0, -1)
     const row = limited[Math.min(tier, limited.length - 1)]?.row
+    const days = to - from + 1
     if (row?.['PeriodLimit'] != null) {
-      limit = microsOf(row['PeriodLimit'])
-      break
+      forPeriod += microsOf(row['PeriodLimit']) * BigInt(days)
+      continue
     }
-    const days = to - from + 1 + (at === seasons.length - 1 ? moreTierDays : 0)
-    limit += microsOf(row?.['DailyProrateFactor']) * BigInt(days)
+    const more = at === seasons.length - 1 ? moreTierDays : 0
+    limit += microsOf(row?.['DailyProrateFactor']) * BigInt(days + more)
   }
+  limit += divideRounded(forPeriod, BigInt(periodDays))
   return tierLimitRounding === 'unit' ? divideRounded(limit, million) * million : limit
 }
