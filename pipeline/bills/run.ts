@@ -22,8 +22,8 @@ import { type BillCounts, type Inputs, newestFile, publishBills } from './publis
 import { readRates } from './rates.js'
 import { newestDay } from './scan.js'
 import { sumReads, toClickHouseTime } from './sum-reads.js'
+import { gatherBilled } from './variance/billed.js'
 import { reconcileBills, type VarianceSummary } from './variance/reconcile.js'
-import { gatherBilled } from './variance/variance.js'
 
 const runSteps = ['compile', 'scan', 'price', 'reconcile', 'publish'] as const
 

@@ -272,7 +272,7 @@ CREATE OR REPLACE VIEW {database}.bill_variance{onCluster} (
     cost_computed Nullable(Decimal(18, 6)) COMMENT 'dollars of the computed bill, NULL if there is none',
     cost_difference Nullable(Decimal(18, 6)) COMMENT 'computed minus billed',
     cost_status String COMMENT 'match: within the larger of 5 cents and 0.5 %; differs; incomplete; notBilled: no cost was given; notComputed: see bill_status',
-    cost_causes Map(String, Decimal(18, 6)) COMMENT 'the difference by cause: the causes of the quantity, rateVersion, tierDays, taxAndFees; they add up to it',
+    cost_causes Map(String, Decimal(18, 6)) COMMENT 'the difference by cause: the causes of the quantity, rateVersion, tierDays, taxAndFees, budgetBilling (the instalment of a payment plan was billed), paymentArrangement (an instalment was added); they add up to it',
     run String COMMENT 'the run that computed it',
     published_at DateTime64(3, 'UTC') COMMENT 'when it became visible'
 ) AS SELECT

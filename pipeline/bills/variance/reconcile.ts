@@ -11,6 +11,7 @@ import type { Store } from '../../store/clickhouse.js'
 import { id, type Sql, sql } from '../../store/sql.js'
 import { type Compilation, type CompiledPlan, toMaskRows, toPlanRow } from '../compile.js'
 import type { Pricing } from '../price.js'
+import { neutralisePlans } from './plans.js'
 import {
   type Cause,
   createSteps,
@@ -51,6 +52,7 @@ export async function reconcileBills(reconciliation: Reconciliation): Promise<Va
   if (moves.length > 0) await store.command(neutraliseDays(pricing, moves))
   const prices = await numberCounterfactuals(reconciliation, openByCost(pricing), pricesOf)
   if (prices.length > 0) await store.command(neutralisePrices(pricing, prices))
+  await store.command(neutralisePlans(pricing))
   await store.command(writeVariances(pricing))
   return summarise(store, pricing.run)
 }

@@ -11,50 +11,20 @@ export const causes = [
   'rateVersion',
   'tierDays',
   'taxAndFees',
+  'budgetBilling',
+  'paymentArrangement',
   'rounding',
   'unexplained',
 ] as const
 export type Cause = (typeof causes)[number]
 
-const stageOf = (cause: Cause) => literal(causes.indexOf(cause) + 1)
+export const stageOf = (cause: Cause) => literal(causes.indexOf(cause) + 1)
 
 /** Within so much of what was billed, or half a percent of it where that is more. */
 const isNear = (own: Sql, billed: Sql, least: string) =>
   sql`abs(${own} - ${billed}) <= greatest(toDecimal128(${literal(least)}, 9), abs(toDecimal128(${billed}, 6)) * toDecimal64('0.005', 3))`
 const isQuantity = (own: Sql, billed: Sql) => sql`(${isNear(own, billed, '0.6')})`
-const isCost = (own: Sql, billed: Sql) => sql`(${isNear(own, billed, '0.05')})`
-
-/**
- * Gathers what was billed: the current documents in whose middle the days of a bill lie, several
- * of them together. Fees are the lines that are neither energy nor delivery; unknown without lines.
- */
-export function gatherBilled(tables: RunTables): Statement {
-  return {
-    sql: sql`CREATE TABLE ${id(tables.billed)} ENGINE = MergeTree ORDER BY (meter_id, account_number, first_day) AS
-      SELECT m.meter_id AS meter_id, m.account_number AS account_number, m.first_day AS first_day,
-        min(billing_start_date) AS start_date, max(billing_end_date) AS end_date,
-        arraySort(groupArray(document_number)) AS documents, sum(total_consumption) AS billed_quantity,
-        if(countIf(cost IS NULL) > 0, NULL, sum(cost)) AS billed_cost,
-        if(countIf(tax_amount IS NULL) > 0, NULL, sum(tax_amount)) AS billed_tax,
-        if(countIf(fees IS NULL) > 0, NULL, sum(fees)) AS billed_fees
-      FROM ${id(tables.members)} AS m
-      INNER JOIN (
-        SELECT h.meter_id AS meter_id, h.account_number AS account_number, h.billing_start_date AS billing_start_date,
-          billing_end_date, document_number, total_consumption, cost, tax_amount, fees,
-          toInt32(h.billing_start_date + intDiv(billing_end_date - h.billing_start_date, 2)) AS middle
-        FROM (SELECT * FROM bill_history WHERE state = 'current') AS h
-        ANY LEFT JOIN (SELECT version, tax_amount FROM billing_period) AS t ON t.version = h.version
-        ANY LEFT JOIN (
-          SELECT meter_id, account_number, billing_start_date,
-            toNullable(sumIf(amount, line_type NOT IN ('Energy', 'Delivery'))) AS fees
-          FROM bill_line GROUP BY meter_id, account_number, billing_start_date
-        ) AS l ON l.meter_id = h.meter_id AND l.account_number = h.account_number
-          AND l.billing_start_date = h.billing_start_date
-      ) AS b ON b.meter_id = m.meter_id AND b.account_number = m.account_number
-      WHERE middle BETWEEN m.first_day AND m.last_day
-      GROUP BY meter_id, account_number, first_day`,
-  }
-}
+export const isCost = (own: Sql, billed: Sql) => sql`(${isNear(own, billed, '0.05')})`
 
 export function createSteps({ steps, variants }: RunTables): readonly Statement[] {
   return [
@@ -74,6 +44,7 @@ export function createSteps({ steps, variants }: RunTables): readonly Statement[
 export function latestSteps({ run, tables }: Pricing): Sql {
   return sql`SELECT b.meter_id AS meter_id, b.account_number AS account_number, b.first_day AS first_day,
         r.plan AS base, shift, intervals_expected, intervals_present, billed_quantity, billed_cost, billed_tax, billed_fees,
+        is_budget, budget, arrangement,
         if(stage > 0, s.quantity, r.quantity) AS own_quantity, if(stage > 0, s.total, r.total) AS own_total
       FROM ${id(tables.billed)} AS b
       INNER JOIN (SELECT *, toInt32(start_date) AS first_day FROM bill_row WHERE run = ${run} AND seconds > 0) AS r
@@ -93,12 +64,13 @@ export function openByQuantity(pricing: Pricing): Sql {
   )
 }
 
-/** Bills whose prices are to be explained: their cost differs from the billed one. */
+/** Bills whose prices are to be explained: the billed cost differs and is not just an instalment. */
 export function openByCost(pricing: Pricing): Sql {
   return openWhere(
     pricing,
     sql`billed_cost IS NOT NULL AND own_total IS NOT NULL
-        AND NOT ${isCost(sql`assumeNotNull(own_total)`, sql`assumeNotNull(billed_cost)`)}`,
+        AND NOT ${isCost(sql`assumeNotNull(own_total)`, sql`assumeNotNull(billed_cost)`)}
+        AND ifNull(budget != billed_cost, true)`,
   )
 }
 
