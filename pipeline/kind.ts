@@ -3,6 +3,7 @@ import type { Chunk, Measured, RowFormat } from '../schemas/manifest.js'
 import type { PipelineContext } from './context.js'
 import type { FileState } from './ledger/file-state.js'
 import type { Arrival, ChunkReceipt } from './ledger/ledger.js'
+import type { Counted } from './ledger/sums.js'
 import type { Store } from './store/clickhouse.js'
 import type { StagingTotals } from './usage/irregular-meters.js'
 
@@ -33,13 +34,21 @@ export interface Receiver {
   prepare(): Promise<void>
 }
 
+/** What becomes of the rows of a file in the hour that the clock repeats (decision 15). */
+export interface RepeatedHour {
+  readonly rows: number
+  /** Those whose hour nothing proves, the rejected ones included. */
+  readonly ambiguous: number
+  readonly rejected: Counted
+}
+
 /** The staged rows of a file when all its chunks are loaded. */
 export interface StagedSums {
   readonly rows: number
   readonly quantity: string
   /** Of usage: the shape of its meters, and the rows of the hour that the clock repeats. */
   readonly shapes?: StagingTotals
-  readonly repeated?: number
+  readonly hour?: RepeatedHour
 }
 
 /** A file whose bytes, receipts and staging agree. */

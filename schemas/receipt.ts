@@ -35,6 +35,7 @@ const instant = z.iso.datetime()
  * out; `reason` is a fault's code and detail, or names the first receipt of a duplicate. Only what
  * is published is accepted: of a quarantined file `rows` count the rejected ones, and `held`
  * of all others that it holds. `roundedRows` had more decimals than are kept, whatever became of them.
+ * Of `repeatedHourRows` nothing proves the hour of `ambiguousHourRows` (decision 15).
  */
 export const receiptSchema = z
   .strictObject({
@@ -57,6 +58,7 @@ export const receiptSchema = z
     dateOrder: z.enum(['MDY', 'DMY', 'mixed']).nullish(),
     dateOrderProof: z.string().nullish(),
     repeatedHourRows: count.nullish(),
+    ambiguousHourRows: count.nullish(),
     roundedRows: count.nullish(),
     notes: z.array(z.string()).readonly().optional(),
     receivedAt: instant,

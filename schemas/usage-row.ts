@@ -25,6 +25,9 @@ export const rejectCodes = {
   NOT_A_NUMBER: { detail: 'not a plain decimal number' },
   NEGATIVE: { detail: 'negative, which this commodity does not allow' },
   TOO_LARGE: { detail: 'above usage.quantityMax' },
+  AMBIGUOUS_TIME: {
+    detail: 'the clock shows this time twice: send the whole day, or times with an offset',
+  },
   INTERVAL_LENGTH: {
     detail: 'no length in usage.intervals fits the rows and the stored reads',
   },

@@ -63,6 +63,13 @@ profile (\`--profile\`); the examples here use the profile of the demo utility.
 - Times in usage files are \`M/D/YYYY H:MM\`, \`M/D/YYYY\` for days, \`YYYY-MM-DD HH:MM\` and others. Use
   one format in a file, in local time. The repeated hour in autumn appears twice; the skipped hour in
   spring is absent.
+- Send the rows of a meter in the order of time, all oldest first or all newest first. In the repeated
+  hour the earlier row is daylight time. A file may end inside that hour if the next one continues it.
+- To correct reads of the repeated hour, send the whole day. Or add the read just before the hour for
+  its first pass, the read just after it for its second pass. Timestamps with an offset, such as
+  \`2025-11-02T01:15-05:00\`, are never ambiguous. Rows that could be of either hour are counted in
+  \`ambiguousHourRows\` of the receipt. They are rejected (\`AMBIGUOUS_TIME\`) where they might replace the
+  read of the other hour.
 - Files of a set (the rates of one company and day) are published together. Name them in one
   \`tieline load\`, or add \`<CompanyCode>_<DDMMYYYY>_Rates.done\`, or wait \`rates.quietMinutes\`. For a
   pattern with \`<Feed>\` in \`fileNames\`, the same name with \`Rates\` is the done-file.
@@ -86,6 +93,8 @@ a section \`intake\` with a user.
 - A \`POST\` sends rows. The response comes after the rows are flushed to disk. Every \`gatherSeconds\` they
   become a file. Each sender and each timestamp format has a file of its own. A call has timestamps of
   one format.
+- A \`POST\` with the rows before and after the repeated hour needs both rows of each timestamp between
+  them. Otherwise it is refused with 400. Send both rows, or timestamps with an offset.
 
 \`\`\`sh
 curl --cert client.pem --key client.key --cacert ca.pem -u platform -T DEMO_05022026_Electric.csv \\

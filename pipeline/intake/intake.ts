@@ -9,6 +9,7 @@ import { createQueues } from '../queues/bullmq.js'
 import type { Tracing } from '../queues/tracing.js'
 import { attempt, ifThere } from '../sources/disk.js'
 import { createStore, type StoreAddress } from '../store/clickhouse.js'
+import { createAmbiguityCheck } from './ambiguous-rows.js'
 import { createArrive } from './arrive.js'
 import { createPushes } from './pushes.js'
 import { createUploads } from './uploads.js'
@@ -39,15 +40,17 @@ export async function createIntake(options: IntakeOptions): Promise<Intake | und
     telemetry: tracing?.telemetry,
   })
   const arrive = createArrive(ledger, queues)
+  const zone = createZone(profile.timeZone)
   const pushes = await createPushes({
     folder: folders.pushed,
     companyCode: companyCodes[0] ?? '',
-    zone: createZone(profile.timeZone),
+    zone,
     gatherSeconds: profile.intake.gatherSeconds,
     freeDiskBytesMin: limits.freeDiskBytesMin,
     arrive,
     now,
     onFailure,
+    findProblem: createAmbiguityCheck(profile, { zone, now }),
   })
   return {
     take: createUploads({ folder: folders.uploads, naming: profile, limits, arrive }),

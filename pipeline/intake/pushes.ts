@@ -7,6 +7,7 @@ import type { Intake, PushedRows } from '../../schemas/settings/intake.js'
 import { dayAt, type Zone } from '../../schemas/time/zone.js'
 import { refuseFullDisk } from '../files/disk.js'
 import { attempt, ifThere, readLocal, syncFolder, writeAll } from '../sources/disk.js'
+import type { PushedLines } from './ambiguous-rows.js'
 import { type Arrive, pushSource } from './arrive.js'
 
 export interface PushOptions {
@@ -18,6 +19,8 @@ export interface PushOptions {
   readonly arrive: Arrive
   readonly now: () => Date
   readonly onFailure: (error: unknown) => void
+  /** Finds why the rows of a call cannot be right, whatever is stored. */
+  readonly findProblem?: ((lines: PushedLines) => string | undefined) | undefined
 }
 
 export interface Pushes {
@@ -70,6 +73,8 @@ export async function createPushes(options: PushOptions): Promise<Pushes> {
     push: async (rows) => {
       const read = toPushedText(rows)
       if (read.problem !== undefined) return { kind: 'wrong', detail: read.problem }
+      const problem = options.findProblem?.({ feed: rows.feed, text: read.text })
+      if (problem !== undefined) return { kind: 'wrong', detail: problem }
       const fileName = await gathererOf(rows, read.timestamps).add(read.text)
       return { kind: 'gathered', fileName, rows: read.rows }
     },

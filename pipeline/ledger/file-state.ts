@@ -30,6 +30,7 @@ export interface Notes {
   readonly dateOrder?: 'MDY' | 'DMY' | 'mixed'
   readonly dateOrderProof?: string
   readonly repeatedHourRows?: number
+  readonly ambiguousHourRows?: number
   readonly roundedRows?: number
 }
 

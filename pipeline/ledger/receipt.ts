@@ -22,6 +22,7 @@ export function toReceipt(state: FileState, first?: FileState): Receipt {
     dateOrder: state.notes.dateOrder ?? null,
     dateOrderProof: state.notes.dateOrderProof ?? null,
     repeatedHourRows: state.notes.repeatedHourRows ?? null,
+    ambiguousHourRows: state.notes.ambiguousHourRows ?? null,
     roundedRows: state.notes.roundedRows ?? null,
     notes: notesOf(state),
     receivedAt: state.receivedAt.toISOString(),

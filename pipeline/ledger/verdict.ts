@@ -138,6 +138,17 @@ export function noteLengths(notes: Notes, { rejected, changed, provisional }: No
   return withWarnings(notes, found)
 }
 
+/** Notes the rows of the repeated hour whose hour nothing proves; the rejected ones are among them. */
+export function noteAmbiguous(
+  notes: Notes,
+  hour: { readonly ambiguous: number; readonly rejected: Counted },
+): Notes {
+  const { ambiguous, rejected } = hour
+  if (ambiguous === 0) return notes
+  const found = `rows of the repeated hour without proof of their hour: ${ambiguous}, of which ${rejected.rows} are rejected (AMBIGUOUS_TIME); send the whole day, or times with an offset`
+  return withWarnings(notes, [found])
+}
+
 /** Notes with more warnings behind those that they have. */
 export function withWarnings(notes: Notes, warnings: readonly string[]): Notes {
   if (warnings.length === 0) return notes

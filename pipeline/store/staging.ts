@@ -4,8 +4,8 @@ import { id, join, literal, type Sql, sql, typed } from './sql.js'
 /**
  * The staging tables of one file. `reads` and `repeats` have the structure of the target and are
  * never merged, so that no row is folded into another before it has been counted; `repeats` holds
- * the rows of the hour that the clock repeats until all of them are there, and `held` the places in
- * it that rejected rows hold. `timestamps` holds what each timestamp of the file means, so that the
+ * the rows of the hour that the clock repeats until all of them are there, `held` the places in it
+ * that rejected rows hold, and `choices` the hours of those rows that need more than their order. `timestamps` holds what each timestamp of the file means, so that the
  * engine looks it up instead of parsing it, `texts` all timestamps of the chunks that held others.
  * The others are built only where not all of `reads` is published as it stands: `fixed` from the
  * meters and days in `repairs` and, where their starts move, `moves`, after what is stored of the meters
@@ -17,6 +17,7 @@ export interface Staging {
   readonly reads: string
   readonly repeats: string
   readonly held: string
+  readonly choices: string
   readonly timestamps: string
   readonly texts: string
   readonly sparse: string
@@ -33,6 +34,7 @@ const kinds = {
   reads: 'read',
   repeats: 'repeat',
   held: 'held',
+  choices: 'choice',
   timestamps: 'timestamp',
   texts: 'text',
   sparse: 'sparse',
@@ -116,8 +118,8 @@ export async function createStaging(store: Store, arrival: number): Promise<void
 
 /** Removes all rows from staging; the meaning of the timestamps stays. */
 export async function emptyStaging(store: Store, arrival: number): Promise<void> {
-  const { reads, repeats } = stagingOf(arrival)
-  for (const table of [reads, repeats]) {
+  const { reads, repeats, choices } = stagingOf(arrival)
+  for (const table of [reads, repeats, choices]) {
     await store.command({ sql: sql`DROP TABLE IF EXISTS ${id(table)} SYNC` })
   }
   await createStaging(store, arrival)

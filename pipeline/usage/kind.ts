@@ -6,19 +6,15 @@ import { learnAccounts } from '../customers/registrations.js'
 import { warnOfRenumbering } from '../customers/renumbering.js'
 import type { Kind, LoadTask, Opened, Receiver } from '../kind.js'
 import type { ChunkReceipt } from '../ledger/ledger.js'
-import type { Counted } from '../ledger/sums.js'
-import type { Statement } from '../store/clickhouse.js'
-import { id, sql } from '../store/sql.js'
+import { addCounted, type Counted } from '../ledger/sums.js'
 import {
   attach,
   countLines,
-  countRows,
   createStaging,
   detach,
   emptyStaging,
   freeMerges,
   holdMerges,
-  onceSettings,
   stagingOf,
 } from '../store/staging.js'
 import { loadInBulk, loadUnseenInBulk, storeTimestamps } from './bulk-path.js'
@@ -26,6 +22,7 @@ import { gridOf, totalShapes } from './irregular-meters.js'
 import { measure } from './measure.js'
 import { recordRestatements } from './overlap.js'
 import { reconcileUsage } from './reconcile.js'
+import { settleRepeatedHour } from './repeated-hour/settle.js'
 import { loadRowByRow } from './row-path.js'
 import { rulesOf, type Sample, sampleFile } from './sample.js'
 import { createSeenTimestamps, explainTimestamp, type SeenTimestamps } from './timestamps.js'
@@ -36,12 +33,12 @@ export const usageKind: Kind = {
   emptyStaging: (store, { arrival }) => emptyStaging(store, arrival),
   open,
   load: loadUsage,
-  sumStaged: async ({ store, profile }, { arrival, manifest }) => {
-    const { reads, repeats } = stagingOf(arrival)
-    const repeated = await countRows(store, repeats)
-    if (repeated > 0) await store.command(resolveRepeats(arrival))
-    const shapes = await totalShapes(store, reads, gridOf(profile, manifest))
-    return { rows: shapes.rows, quantity: shapes.quantity, shapes, repeated }
+  sumStaged: async (context, state) => {
+    const { store, profile } = context
+    const { arrival, manifest } = state
+    const hour = await settleRepeatedHour(context, state)
+    const shapes = await totalShapes(store, stagingOf(arrival).reads, gridOf(profile, manifest))
+    return { ...addCounted(shapes, hour.rejected), shapes, hour }
   },
   reconcile: async (line, files) => Promise.all(files.map((file) => reconcileUsage(line, file))),
   attach: async ({ store }, state) => {
@@ -122,35 +119,4 @@ async function count(context: PipelineContext, { arrival, chunk }: LoadTask): Pr
   const statement = countLines(arrival, chunk.line, chunk.lines)
   const [counted] = await context.store.rows<{ rows: string; quantity: string }>(statement)
   return { rows: Number(counted?.rows ?? 0), quantity: counted?.quantity ?? '0' }
-}
-
-/**
- * Brings the rows of the repeated hour into `reads`: of a meter's rows with one timestamp the first
- * in the file is daylight time, every later one standard time (decision 15); a rejected row holds
- * its place among them. One block under one token, so that it counts once however often it runs.
- */
-function resolveRepeats(arrival: number): Statement {
-  const staging = stagingOf(arrival)
-  const [reads, repeats] = [id(staging.reads), id(staging.repeats)]
-  return {
-    sql: sql`INSERT INTO ${reads}
-  (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
-   account_number, external_site_id, version)
-WITH
-  (SELECT groupArray((starts_at, second_at, second_day, second_hour))
-   FROM (SELECT * FROM ${id(staging.timestamps)} FINAL WHERE second_at != 0 ORDER BY text)) AS timestamps,
-  indexOf(timestamps.1, toUnixTimestamp(starts_at)) AS timestamp,
-  number > 1 OR (held_by != 0 AND held_by < version) AS again
-SELECT meter_id, commodity, if(again, timestamps.2[timestamp], toUnixTimestamp(starts_at)), seconds,
-  if(again, timestamps.3[timestamp], local_day), if(again, timestamps.4[timestamp], local_hour), quantity,
-  account_number, external_site_id, version
-FROM (
-  SELECT *, row_number() OVER (PARTITION BY meter_id, starts_at ORDER BY version) AS number
-  FROM ${repeats}
-) AS r
-LEFT ANY JOIN (
-  SELECT meter_id, starts_at, min(version) AS held_by FROM ${id(staging.held)} GROUP BY meter_id, starts_at
-) AS h USING (meter_id, starts_at)`,
-    settings: onceSettings(`repeats-${arrival}`),
-  }
 }

@@ -1,13 +1,14 @@
 import { Fault } from '../../schemas/fault.js'
 import { balance } from '../../schemas/receipt.js'
 import type { PipelineContext } from '../context.js'
-import type { LoadedFile } from '../kind.js'
+import type { LoadedFile, StagedSums } from '../kind.js'
 import type { FileState, Notes } from '../ledger/file-state.js'
 import { addCounted, type Counted } from '../ledger/sums.js'
 import {
   dateNotes,
   hold,
   type NotedLengths,
+  noteAmbiguous,
   noteLengths,
   refuseDates,
   refuseShare,
@@ -18,8 +19,8 @@ import {
 import { id, literal, sql } from '../store/sql.js'
 import { stagingOf } from '../store/staging.js'
 import { classify, dropUnregistered, settleLengths, type Usable } from './classify.js'
-import type { StagingTotals } from './irregular-meters.js'
 import { countChanged } from './lengths/changed.js'
+import { rejectAmbiguous } from './repeated-hour/choices.js'
 
 /** Decides what becomes of a usage file whose rows add up. */
 export async function reconcileUsage(
@@ -27,23 +28,29 @@ export async function reconcileUsage(
   proved: LoadedFile,
 ): Promise<FileState> {
   const { state, origin, receipts, staged, reland } = proved
-  const { shapes, repeated = 0 } = staged
+  const { shapes, hour } = staged as Required<StagedSums>
   const notes = {
     ...state.notes,
     ...(await proveDates(context, state)),
-    repeatedHourRows: repeated,
+    repeatedHourRows: hour.rows,
+    ambiguousHourRows: hour.ambiguous,
   }
   const refused = rejectedIn(receipts)
   const dated = withRejected({ ...state, notes }, refused)
   const { dateOrder, rejectedShareMax } = context.profile.usage
   const misdated = refuseDates(notes, dateOrder)
   if (misdated !== undefined) return hold(dated, misdated)
-  const totals = shapes as StagingTotals
-  const usable = await settleLengths(context, state, { totals, reland })
+  if (hour.rejected.rows > 0) {
+    await reland()
+    await rejectAmbiguous(context, state)
+  }
+  const usable = await settleLengths(context, state, { totals: shapes, reland })
   const lengths = await countLengths(context, state, usable)
-  const noted = { ...dated, notes: noteLengths(notes, lengths) }
-  const counted = withRejected(noted, addCounted(refused, usable.rejected))
-  const tooMany = refuseShare(counted.rows, rejectedShareMax)
+  const noted = { ...dated, notes: noteAmbiguous(noteLengths(notes, lengths), hour) }
+  const unusable = addCounted(refused, usable.rejected)
+  const counted = withRejected(noted, addCounted(unusable, hour.rejected))
+  const judged = { read: counted.rows.read - hour.rejected.rows, rejected: unusable.rows }
+  const tooMany = refuseShare(judged, rejectedShareMax)
   if (tooMany !== undefined && origin?.acceptRejects !== true) return hold(counted, tooMany)
   const kept = await dropUnregistered(context, counted, usable)
   const { unregistered } = kept

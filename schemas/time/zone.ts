@@ -20,6 +20,8 @@ export interface Zone {
   dayStart(day: string): number
   /** Until the next day starts: 86400, or 82800 and 90000 where the clock changes by an hour. */
   daySeconds(day: string): number
+  /** The first instant after `from` at which another offset holds; `to` where none does until then. */
+  changeWithin(from: number, to: number): number
   /** Seconds east of Greenwich outside daylight time, for meters that ignore it. */
   standardOffsetSeconds(year: number): number
 }
@@ -68,6 +70,7 @@ export function createZone(timeZone: string): Zone {
     toWall: (epochSeconds) => fromWallSeconds(epochSeconds + offsetAt(epochSeconds)),
     dayStart,
     daySeconds: (day) => dayStart(nextDay(day)) - dayStart(day),
+    changeWithin: (from, to) => findChange(from, to, offsetAt),
     standardOffsetSeconds: (year) =>
       Math.min(offsetAt(Date.UTC(year, 0) / 1_000), offsetAt(Date.UTC(year, 6) / 1_000)),
   }

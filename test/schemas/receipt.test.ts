@@ -29,6 +29,7 @@ const whole: Receipt = {
   dateOrder: 'MDY',
   dateOrderProof: '1/31/2018',
   repeatedHourRows: 0,
+  ambiguousHourRows: 0,
   roundedRows: 1,
   notes: ['the last row has no line end'],
   receivedAt: '2018-02-08T06:00:00.123Z',

@@ -69,7 +69,7 @@ function outcomes({ receipt }: FileDetail): Content {
 }
 
 const clocks = {
-  wall: 'Times are local wall-clock times. In the repeated hour, a meter’s first row is daylight time, its second row standard time. Times in the skipped hour are rejected (NONEXISTENT_TIME).',
+  wall: 'Times are local wall-clock times. In the repeated hour, a meter’s first row is daylight time, its second row standard time; a single row needs a row beside the hour or stored reads. Times in the skipped hour are rejected (NONEXISTENT_TIME).',
   standard: 'Times are standard time all year; no hour is skipped or repeated.',
 } as const
 
@@ -83,7 +83,8 @@ function times({ receipt, clock, clockChanges, rejectKinds }: FileDetail): Conte
     ['Proof', receipt.dateOrderProof],
     ['Clock', clocks[clock]],
     ['Clock changes in the file', days.length === 0 ? 'none' : days.join(', ')],
-    ['Rows in the repeated hour, second pass', countText(receipt.repeatedHourRows ?? 0)],
+    ['Rows in the repeated hour', countText(receipt.repeatedHourRows ?? 0)],
+    ['Rows in the repeated hour without proof', countText(receipt.ambiguousHourRows ?? 0)],
     ['Rows in a skipped hour', countText(skipped.reduce((sum, { rows }) => sum + rows, 0))],
   ])
   return html`<section><h2>Dates and clock</h2>${about}</section>`

@@ -1,16 +1,12 @@
-import { readFile } from 'node:fs/promises'
 import { lengthsOf } from '../../../schemas/settings/profile.js'
 import { isDayFormat } from '../../../schemas/time/timestamp.js'
 import { daySeconds } from '../../../schemas/time/zone.js'
-import { type RejectedRow, rejectCodes } from '../../../schemas/usage-row.js'
+import { rejectCodes } from '../../../schemas/usage-row.js'
 import type { PipelineContext } from '../../context.js'
-import { chunkPath } from '../../files/landing.js'
-import { type RawRow, splitRows } from '../../files/rows.js'
 import type { FileState } from '../../ledger/file-state.js'
-import { toMicros } from '../../ledger/sums.js'
 import type { Store } from '../../store/clickhouse.js'
 import { gridOf, type StagingTotals } from '../irregular-meters.js'
-import { toRejectRow } from '../row-path.js'
+import { rejectLines } from '../reject-lines.js'
 import { toLength } from '../sample.js'
 import { judgeMeter } from './judge.js'
 import {
@@ -22,7 +18,6 @@ import {
   type Repair,
   recordRepairs,
   refuseAll,
-  type StagedFile,
   type Unusable,
   unusableLines,
 } from './repairs.js'
@@ -67,7 +62,8 @@ export async function findLengths(
   let repairs = 0
   let provisional = 0
   for (let batch = 0; batch < batches; batch++) {
-    const search = { grid, allowed, all: !byShape, batch, batches }
+    const of = byShape ? ('irregular' as const) : ('all' as const)
+    const search = { grid, allowed, of, batch, batches }
     const found = await judgeBatch(store, arrival, search)
     await recordRepairs(store, arrival, found.repairs)
     repairs += found.repairs.length
@@ -96,68 +92,33 @@ async function judgeBatch(
   return { repairs, provisional: provisional.length }
 }
 
-/** Rows that are looked at together; their texts are in memory. */
-const batchRows = 50_000
-
 /** Writes down the rows whose length is not usable, and counts them. */
 export async function rejectLengths(
   context: PipelineContext,
   state: FileState,
   reland: () => Promise<void>,
 ): Promise<Unusable> {
-  const { store, folders, profile } = context
+  const { store, profile } = context
   const { arrival } = state
   const staged = { arrival, grid: gridOf(profile, state.manifest) }
   const counted = await countUnusable(store, staged)
   if (counted.rows === 0) return counted
-  await reland()
   const closest = await closestOfUnusable(store, staged)
   const allowed = lengthsOf(profile, state.feed)
-  const detailOf = (meterId: string, day: string) =>
-    lengthDetail(meterId, closest.get(meterDayKey(meterId, day)), allowed)
-  for (const chunk of state.manifest.chunks) {
-    const rows: RawRow[] = []
-    const flush = () => rejectUnusable(store, staged, { rows: rows.splice(0), detailOf })
-    const bytes = await readFile(chunkPath(folders.landing, { arrival, chunk }))
-    for (const row of splitRows(bytes, chunk.line)) {
-      if (rows.push(row) === batchRows) await flush()
-    }
-    if (rows.length > 0) await flush()
-  }
-  return counted
-}
-
-interface Suspects {
-  readonly rows: readonly RawRow[]
-  readonly detailOf: (meterId: string, day: string) => string
-}
-
-async function rejectUnusable(
-  store: Store,
-  staged: StagedFile,
-  { rows, detailOf }: Suspects,
-): Promise<void> {
-  const first = rows[0]?.line ?? 0
-  const found = await store.rows<{
-    line: number
-    meter_id: string
-    place: string
-    quantity: string
-  }>(unusableLines(staged, first, (rows.at(-1)?.line ?? 0) - first + 1))
-  const unusable = new Map(found.map((row) => [row.line, row]))
-  const rejects = rows.flatMap((row) => {
-    const one = unusable.get(row.line)
-    if (one === undefined) return []
-    const detail = detailOf(one.meter_id, one.place)
-    return [toRejectRow(staged.arrival, row, lengthless(detail, one.quantity))]
+  await reland()
+  await rejectLines(context, state, async (line, lines) => {
+    const found = await store.rows<{
+      line: number
+      meter_id: string
+      place: string
+      quantity: string
+    }>(unusableLines(staged, line, lines))
+    return found.map(({ line, meter_id, place, quantity }) => {
+      const detail = lengthDetail(meter_id, closest.get(meterDayKey(meter_id, place)), allowed)
+      return { line, code: 'INTERVAL_LENGTH', detail, quantity }
+    })
   })
-  if (rejects.length > 0) await store.insert('reject', rejects)
-}
-
-function lengthless(detail: string, quantity: string): RejectedRow {
-  const micros = toMicros(quantity)
-  const code = 'INTERVAL_LENGTH'
-  return { outcome: 'rejected', code, column: 'TimeStamp', detail, micros, rounded: false }
+  return counted
 }
 
 /**

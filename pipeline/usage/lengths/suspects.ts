@@ -1,6 +1,6 @@
 import { addDays, daySeconds } from '../../../schemas/time/zone.js'
 import type { Store } from '../../store/clickhouse.js'
-import { id, literal, sql, typed } from '../../store/sql.js'
+import { id, literal, type Sql, sql, typed } from '../../store/sql.js'
 import { stagingOf } from '../../store/staging.js'
 import { daySecondsOf, type Grid, irregularMeters } from '../irregular-meters.js'
 import type { MeterDay, StoredLength } from './judge.js'
@@ -11,11 +11,16 @@ export interface Suspect {
   readonly days: readonly MeterDay[]
 }
 
-/** What is looked at: all meters of a file, or those that are not regular; one batch of several. */
+/** What is looked at. */
 export interface Search {
   readonly grid: Grid
   readonly allowed: readonly number[]
-  readonly all: boolean
+  /**
+   * All meters of a file, or those that are not regular, as far as they do not have the length of the
+   * sample; or the ones that `nameMeters` wrote down, whatever their length.
+   */
+  readonly of: 'all' | 'irregular' | 'named'
+  /** One of several parts of the meters. */
   readonly batch: number
   readonly batches: number
 }
@@ -29,10 +34,15 @@ export async function findSuspects(
   arrival: number,
   search: Search,
 ): Promise<readonly Suspect[]> {
-  const { grid, allowed, all, batch, batches } = search
-  const { reads } = stagingOf(arrival)
-  const conditions = sql`cityHash64(meter_id) % ${literal(batches)} = ${literal(batch)}
-    ${all ? sql`` : sql`AND meter_id IN (${irregularMeters(reads, grid)})`}`
+  const { grid, allowed, of, batch, batches } = search
+  const { reads, sparse } = stagingOf(arrival)
+  const meters = {
+    all: sql``,
+    irregular: sql`AND meter_id IN (${irregularMeters(reads, grid)})`,
+    named: sql`AND meter_id IN (SELECT meter_id FROM ${id(sparse)})`,
+  } as const satisfies Record<Search['of'], Sql>
+  const conditions = sql`cityHash64(meter_id) % ${literal(batches)} = ${literal(batch)} ${meters[of]}`
+  const wanted = of === 'named' ? sql`` : sql`HAVING countIf(full != ${grid.seconds}) > 0`
   const rows = await store.rows<{ meter_id: string; days: readonly [string, number, number[]][] }>({
     sql: sql`SELECT meter_id,
         arraySort(groupArray((toString(day), full, if(full = 0, starts, [])))) AS days
@@ -47,7 +57,7 @@ export async function findSuspects(
         FROM ${id(reads)} WHERE ${conditions}
         GROUP BY meter_id, day
       )
-      GROUP BY meter_id HAVING countIf(full != ${grid.seconds}) > 0`,
+      GROUP BY meter_id ${wanted}`,
   })
   return rows.map(({ meter_id: meterId, days }) => ({
     meterId,
@@ -70,7 +80,11 @@ export async function storedLengths(
   const found = new Map<string, StoredLength[]>()
   const sparse = suspects.filter(({ days }) => days.some(({ full }) => full === 0))
   if (sparse.length === 0) return found
-  await nameSparse(store, arrival, sparse)
+  await nameMeters(
+    store,
+    arrival,
+    sparse.map(({ meterId }) => meterId),
+  )
   const days = sparse.flatMap((meter) => meter.days.map(({ day }) => day)).sort()
   const [first = '', last = ''] = [days[0], days.at(-1)]
   let unknown = sparse
@@ -99,10 +113,11 @@ function daysBefore(day: string, days: number): string {
 /** The first day that the store can hold. */
 const firstDay = '1970-01-01'
 
-async function nameSparse(
+/** Writes down the meters of which the store is asked; those that were named before are forgotten. */
+export async function nameMeters(
   store: Store,
   arrival: number,
-  sparse: readonly Suspect[],
+  meterIds: readonly string[],
 ): Promise<void> {
   const { sparse: table } = stagingOf(arrival)
   await store.command({
@@ -110,7 +125,7 @@ async function nameSparse(
   })
   await store.insert(
     table,
-    sparse.map(({ meterId }) => ({ meter_id: meterId })),
+    meterIds.map((meterId) => ({ meter_id: meterId })),
   )
 }
 

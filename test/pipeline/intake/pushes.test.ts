@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import type { PushedLines } from '../../../pipeline/intake/ambiguous-rows.js'
 import { createPushes, type PushOptions } from '../../../pipeline/intake/pushes.js'
 import { createZone } from '../../../schemas/time/zone.js'
 import { createFolder } from '../../rig/folder.js'
@@ -155,4 +156,13 @@ t.test('rows that do not reach the disk are not answered with yes', async (t) =>
   mkdirSync(folder)
   t.match(await gone.pushes.push(pushed(2)), { kind: 'gathered' }, 'and the next are taken again')
   await gone.pushes.close()
+})
+
+t.test('a call with a problem is refused as a whole', async (t) => {
+  const findProblem = ({ feed, text }: PushedLines) => `${feed}: ${text}`
+  const { pushes, folder } = await createRig(t, { findProblem })
+  const detail = `Electric: ${rowOf(1)}\n`
+  t.same(await pushes.push(pushed(1)), { kind: 'wrong', detail })
+  await pushes.close()
+  t.same(readdirSync(folder), [])
 })

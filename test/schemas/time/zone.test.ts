@@ -136,6 +136,20 @@ test('standard time is the clock without daylight time, north and south', async 
     t.equal(createZone(name).standardOffsetSeconds(2018), hours * 3_600, name)
 })
 
+test('the instant of a clock change lies between two instants around it', async (t) => {
+  const detroit = createZone('America/Detroit')
+  const change = at('2025-11-02T06:00Z')
+  for (const [from, to] of [
+    [change - 3_600, change],
+    [change - 1, change + 3_599],
+  ] as const)
+    t.equal(detroit.changeWithin(from, to), change)
+  const lordHowe = createZone('Australia/Lord_Howe')
+  const before = at('2026-04-04T14:45Z')
+  t.equal(lordHowe.changeWithin(before, before + 1_800), at('2026-04-04T15:00Z'))
+  t.equal(detroit.changeWithin(0, 10), 10, 'there is none')
+})
+
 test('a name that the store would not know is refused with the remedy', async (t) => {
   for (const name of [
     'Mars/Olympus',

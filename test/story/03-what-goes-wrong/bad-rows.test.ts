@@ -45,6 +45,7 @@ const cases: readonly Case[] = [
   ['NOT_A_TIME', 'TimeStamp', 'A,S,M,3/4/2024 24:00,1'],
   ['NONEXISTENT_TIME', 'TimeStamp', 'A,S,M,3/10/2024 2:30,1'],
   ['TIME_FORMAT', 'TimeStamp', 'A,S,M,3/4/2024,1'],
+  ['AMBIGUOUS_TIME', 'TimeStamp', 'A,S,T,11/5/2023 1:00,9'],
   ['INTERVAL_LENGTH', 'TimeStamp', 'A,S,L,3/4/2024 0:00,1'],
   ['INTERVAL_LENGTH', 'TimeStamp', 'A,S,L,3/4/2024 0:07,9999999.5'],
   ['NOT_A_NUMBER', 'TotalUnit', 'A,S,M,3/4/2024 0:00,1e3'],
@@ -58,7 +59,13 @@ const good = (count: number, name: string) =>
   Array.from({ length: count }, (_, index) => `A,S,${name}-${index},3/4/2024 0:00,1`)
 const textOf = (rows: readonly string[]) => `${[header, ...rows].join('\n')}\n`
 
+/** A night in which the clock shows 1:00 twice. */
+const night = ['0:00', '1:00', '1:00', '2:00'].map(
+  (time, index) => `A,S,T,11/5/2023 ${time},${index + 1}`,
+)
+
 t.test('every reason to reject a row is reported with line, column and words', async (t) => {
+  t.match(await story.loadBytes('DEMO_06112023_Gas.csv', textOf(night)), { status: 'published' })
   t.same([...new Set(cases.map(([code]) => code))].sort(), Object.keys(rejectCodes).sort())
   const rows = [...good(4_000, 'G'), ...cases.map(([, , row]) => row)]
   const receipt = await story.loadBytes('DEMO_05032024_Gas.csv', textOf(rows))

@@ -1,8 +1,8 @@
 /**
  * # 4.3 The clocks change
  *
- * What: The repeated hour keeps both its rows, the skipped hour is rejected, days have 23 or 25
- * hours.
+ * What: The repeated hour keeps both its rows, however its files are cut; the skipped hour is
+ * rejected, days have 23 or 25 hours.
  * Why: Two hours a year are where most usage data goes wrong.
  * Try: Query `usage_day` for the days of the clock changes: `intervals_expected` is 92 or 100.
  */
@@ -40,6 +40,8 @@ async function readsOf(story: Awaited<ReturnType<typeof createStory>>, meter: st
   })
 }
 
+/** The timestamps of the hour that the clock repeats. */
+const twice = ['1:00', '1:15', '1:30', '1:45']
 const text = (rows: readonly string[]) => `${[header, ...rows].join('\n')}\n`
 
 t.test('the clocks go back: both rows of the repeated hour stand, in file order', async (t) => {
@@ -96,6 +98,46 @@ t.test('a rejected row of the repeated hour holds its place', async (t) => {
   t.same(await hours('NOSECOND'), ['03:00', '04:00', '05:00'])
   t.equal(receipt.lastIntervalEnd, '2025-11-02T07:00:00.000Z')
 })
+
+t.test('files of one row each, sent at once, are each at their hour', async (t) => {
+  const story = await storyOf('America/Detroit')
+  const times = ['0:45', ...twice, ...twice, '2:00']
+  const rows = rowsOf(
+    'ALONE',
+    times.map((time) => `11/2/2025 ${time}`),
+  )
+  const files = rows.map((row, index) => [`DEMO_04112025_Electric_${index}.csv`, text([row])])
+  const receipts = await story.loadAll(Object.fromEntries(files))
+  for (const receipt of receipts) {
+    t.match(receipt, { status: 'published', rows: { accepted: 1 }, ambiguousHourRows: 0 })
+  }
+  const reads = await readsOf(story, 'ALONE')
+  t.same(
+    reads.map(({ quantity }) => quantity),
+    rows.map((_, index) => String(index + 1)),
+  )
+  t.match([reads[1], reads[5]], [{ at: '11-02 05:00' }, { at: '11-02 06:00' }])
+})
+
+t.test(
+  'a correction of one hour has the read beside it; without it nothing is replaced',
+  async (t) => {
+    const story = await storyOf('America/Detroit')
+    const first = await story.loadBytes(
+      'DEMO_05112025_Electric.csv',
+      text(rowsOf('ALONE', ['11/2/2025 1:15', '11/2/2025 1:30'])),
+    )
+    t.match(first, { status: 'published', rows: { rejected: 2 }, ambiguousHourRows: 2 })
+    t.match(first.notes, [/2, of which 2 are rejected \(AMBIGUOUS_TIME\)/])
+    const second = await story.loadBytes(
+      'DEMO_05112025_Electric_2.csv',
+      text(rowsOf('ALONE', ['11/2/2025 1:45', '11/2/2025 2:00'])),
+    )
+    t.match(second, { status: 'published', rows: { accepted: 2 }, restated: { rows: 2 } })
+    const reads = await readsOf(story, 'ALONE')
+    t.same(reads[8], { at: '11-02 06:45', quantity: '1' })
+  },
+)
 
 t.test('the clocks go forward: the skipped hour is rejected, the day has 23 hours', async (t) => {
   const story = await storyOf('America/Detroit')

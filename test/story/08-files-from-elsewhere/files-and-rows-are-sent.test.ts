@@ -254,6 +254,9 @@ t.test('pushed one by one, corrections replace what they correct', async (t) => 
   ])
 })
 
+/** One row for an hour that the clock repeats. */
+const ambiguous = ['0:00', '1:00', '2:00'].map((time) => `A,S,M,11/5/2023 ${time},1`)
+
 t.test('rows that could harm those of others are refused', async (t) => {
   const csv = { 'content-type': 'text/csv' }
   const cases: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
@@ -264,6 +267,7 @@ t.test('rows that could harm those of others are refused', async (t) => {
     ['a,b\n1,2\n', csv, /not the header AccountNumber/],
     [`${header}\nA,"S,M,3/8/2024 0:00,2\n`, csv, /line 2 has a quote/],
     [`${header}\nA,S,M,3/8/2024 0:00\n`, csv, /line 2 has 4 columns, not 5/],
+    [`${header}\n${ambiguous.join('\n')}\n`, csv, /row 2 is AMBIGUOUS_TIME/],
   ]
   for (const [body, more, detail] of cases) {
     t.match(await push(body, more), { status: 400, text: detail }, String(detail))

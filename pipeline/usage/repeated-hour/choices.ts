@@ -1,0 +1,83 @@
+import { rejectCodes } from '../../../schemas/usage-row.js'
+import type { PipelineContext } from '../../context.js'
+import type { RepeatedHour } from '../../kind.js'
+import type { FileState } from '../../ledger/file-state.js'
+import type { Statement } from '../../store/clickhouse.js'
+import { id, sql } from '../../store/sql.js'
+import { lineBounds, onceSettings, stagingOf, within } from '../../store/staging.js'
+import { rejectLines } from '../reject-lines.js'
+
+/** The hours of rows as `chooseHours` has them; the first insert under a token holds. */
+export function createChoices(arrival: number): Statement {
+  return {
+    sql: sql`CREATE TABLE IF NOT EXISTS ${id(stagingOf(arrival).choices)}
+      (version UInt64, second Bool, ambiguous Bool, rejected Bool)
+      ENGINE = MergeTree ORDER BY version
+      SETTINGS non_replicated_deduplication_window = 100000, fsync_after_insert = 1, fsync_part_directory = 1`,
+  }
+}
+
+/** The rows whose hour nothing proves, and those of them that are not usable. */
+export async function countChoices(
+  { store }: PipelineContext,
+  arrival: number,
+): Promise<Omit<RepeatedHour, 'rows'>> {
+  const { repeats, choices } = stagingOf(arrival)
+  const [found] = await store.rows<{ ambiguous: string; rejected: string; quantity: string }>({
+    sql: sql`SELECT countIf(c.ambiguous) AS ambiguous, countIf(c.rejected) AS rejected,
+        toString(sumIf(r.quantity, c.rejected)) AS quantity
+      FROM ${id(repeats)} AS r INNER JOIN ${id(choices)} AS c ON c.version = r.version`,
+  })
+  const rejected = { rows: Number(found?.rejected ?? 0), quantity: found?.quantity ?? '0' }
+  return { ambiguous: Number(found?.ambiguous ?? 0), rejected }
+}
+
+/**
+ * Of a meter's rows with one timestamp the first in the file is daylight time, every later one standard
+ * time, unless `choices` says otherwise; a rejected row holds its place among them. One block under one
+ * token, so that it counts once however often it runs.
+ */
+export function resolveRepeats(arrival: number): Statement {
+  const staging = stagingOf(arrival)
+  const [reads, repeats] = [id(staging.reads), id(staging.repeats)]
+  return {
+    sql: sql`INSERT INTO ${reads}
+  (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
+   account_number, external_site_id, version)
+WITH
+  (SELECT groupArray((starts_at, second_at, second_day, second_hour))
+   FROM (SELECT * FROM ${id(staging.timestamps)} FINAL WHERE second_at != 0 ORDER BY text)) AS timestamps,
+  indexOf(timestamps.1, toUnixTimestamp(starts_at)) AS timestamp,
+  if(c.version != 0, c.second, number > 1 OR (held_by != 0 AND held_by < r.version)) AS again
+SELECT meter_id, commodity, if(again, timestamps.2[timestamp], toUnixTimestamp(starts_at)), seconds,
+  if(again, timestamps.3[timestamp], local_day), if(again, timestamps.4[timestamp], local_hour), quantity,
+  account_number, external_site_id, r.version
+FROM (
+  SELECT *, row_number() OVER (PARTITION BY meter_id, starts_at ORDER BY version) AS number
+  FROM ${repeats}
+) AS r
+LEFT ANY JOIN (
+  SELECT meter_id, starts_at, min(version) AS held_by FROM ${id(staging.held)} GROUP BY meter_id, starts_at
+) AS h USING (meter_id, starts_at)
+LEFT ANY JOIN ${id(staging.choices)} AS c ON c.version = r.version
+WHERE NOT c.rejected`,
+    settings: onceSettings(`repeats-${arrival}`),
+  }
+}
+
+/** Writes down the rows whose hour is ambiguous and not free. */
+export async function rejectAmbiguous(context: PipelineContext, state: FileState): Promise<void> {
+  const { arrival } = state
+  const { repeats, choices } = stagingOf(arrival)
+  const { detail } = rejectCodes.AMBIGUOUS_TIME
+  await rejectLines(context, state, async (line, lines) => {
+    const bounds = lineBounds(arrival, line, lines)
+    const rows = await context.store.rows<{ line: number; quantity: string }>({
+      sql: sql`SELECT toUInt32(bitAnd(version, 4294967295)) AS line, toString(quantity) AS quantity
+        FROM ${id(repeats)}
+        WHERE ${within(sql`version`, bounds)}
+          AND version IN (SELECT version FROM ${id(choices)} WHERE rejected)`,
+    })
+    return rows.map((row) => ({ ...row, code: 'AMBIGUOUS_TIME', detail }))
+  })
+}

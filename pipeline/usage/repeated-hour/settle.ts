@@ -1,0 +1,141 @@
+import { Fault } from '../../../schemas/fault.js'
+import { skimFileName } from '../../../schemas/file-name.js'
+import { lengthsOf } from '../../../schemas/settings/profile.js'
+import type { PipelineContext } from '../../context.js'
+import { pushSource } from '../../intake/arrive.js'
+import type { RepeatedHour } from '../../kind.js'
+import type { FileState } from '../../ledger/file-state.js'
+import { noneCounted } from '../../ledger/sums.js'
+import { sql } from '../../store/sql.js'
+import { countRows, onceSettings, stagingOf } from '../../store/staging.js'
+import { gridOf } from '../irregular-meters.js'
+import { nameMeters } from '../lengths/suspects.js'
+import { countChoices, createChoices, resolveRepeats } from './choices.js'
+import { lengthsOfNights } from './lengths.js'
+import {
+  changesOf,
+  findNights,
+  type MeterNight,
+  type NightSearch,
+  type StagedHour,
+  storedNights,
+} from './nights.js'
+import { chooseHours, type Night, needsStore } from './rule.js'
+
+/** Rows of the repeated hour that are looked at together. */
+const batchRows = 500_000
+
+/**
+ * Brings the rows of the repeated hour into `reads`, except those that are not usable. Where the order of
+ * a file does not decide, `choices` does: the first insert of it holds, however often this runs.
+ */
+export async function settleRepeatedHour(
+  context: PipelineContext,
+  state: FileState,
+): Promise<RepeatedHour> {
+  const { store, zone, profile } = context
+  const { arrival, manifest, feed } = state
+  const { repeats } = stagingOf(arrival)
+  const rows = await countRows(store, repeats)
+  if (rows === 0) return { rows, ambiguous: 0, rejected: noneCounted }
+  await store.command(createChoices(arrival))
+  const longest = Math.max(...lengthsOf(profile, feed))
+  const { stamp } = profile.usage
+  const staged: StagedHour = { arrival, zone, stamp, seconds: manifest.seconds, longest }
+  const batches = Math.ceil(rows / batchRows)
+  const arrivedAt = await arrivalOf(context, state)
+  for (const change of await changesOf(store, staged)) {
+    for (let batch = 0; batch < batches; batch++) {
+      const search = { change, all: arrivedAt !== undefined, batch, batches }
+      await chooseBatch({ context, state, staged, arrivedAt }, search)
+    }
+  }
+  await store.command(resolveRepeats(arrival))
+  return { rows, ...(await countChoices(context, arrival)) }
+}
+
+/** When pushed rows were here at the latest, epoch seconds; a file may be of any time. */
+async function arrivalOf(
+  { ledger }: PipelineContext,
+  { arrival, source }: FileState,
+): Promise<number | undefined> {
+  if (source !== pushSource) return undefined
+  const { arrivedAt } = (await ledger.arrival(arrival)) ?? {}
+  return arrivedAt && Math.floor(arrivedAt.getTime() / 1_000)
+}
+
+interface Judging {
+  readonly context: PipelineContext
+  readonly state: FileState
+  readonly staged: StagedHour
+  readonly arrivedAt: number | undefined
+}
+
+async function chooseBatch(judging: Judging, search: NightSearch): Promise<void> {
+  const { context, staged } = judging
+  const { store } = context
+  const { arrival } = staged
+  const found = await findNights(store, staged, search)
+  if (found.length === 0) return
+  const nights = await describeNights(judging, search, found)
+  const rows = nights.flatMap(chooseHours).map(({ version, hour, isAmbiguous, isRejected }) => ({
+    version,
+    second: hour === 'standard',
+    ambiguous: isAmbiguous,
+    rejected: isRejected,
+  }))
+  const token = onceSettings(`choices-${arrival}-${search.change.at}-${search.batch}`)
+  await store.insert(stagingOf(arrival).choices, rows, token)
+}
+
+/** The nights of meters, with their lengths and, where these are needed, the stored reads. */
+async function describeNights(
+  { context, state, staged, arrivedAt }: Judging,
+  { change }: NightSearch,
+  found: readonly MeterNight[],
+): Promise<readonly Night[]> {
+  const { store, profile } = context
+  const meters = found.map(({ meterId }) => meterId)
+  const grid = gridOf(profile, state.manifest)
+  const allowed = lengthsOf(profile, state.feed)
+  await nameMeters(store, staged.arrival, meters)
+  const lengths = await lengthsOfNights(store, { staged, grid, allowed, change }, found)
+  const common = { change, arrivedAt, stamp: staged.stamp }
+  const nights = found.map(({ meterId, rows }) => {
+    const length = lengths.get(meterId) as number
+    return { ...common, meterId, length, rows, stored: new Map(), last: undefined }
+  })
+  if (!nights.some(needsStore)) return nights
+  await waitForEarlier(context, state)
+  await nameMeters(store, staged.arrival, meters)
+  const stored = await storedNights(store, staged, change)
+  return nights.map((night) => {
+    const reads = (stored.get(night.meterId) ?? []).filter((one) => one.seconds === night.length)
+    const earlier = reads.filter(({ arrival }) => arrival < staged.arrival).map(({ at }) => at)
+    return {
+      ...night,
+      stored: new Map(reads.map(({ at, print }) => [at, print])),
+      last: earlier.length === 0 ? undefined : Math.max(...earlier),
+    }
+  })
+}
+
+/** The stored reads prove nothing while an earlier delivery of the same source is still on its way. */
+async function waitForEarlier(
+  { store, profile, isTrial = false }: PipelineContext,
+  { arrival, source, feed }: FileState,
+): Promise<void> {
+  if (isTrial) return
+  const rows = await store.rows<{ arrival: number; name: string }>({
+    sql: sql`SELECT arrival, name FROM arrival
+      WHERE arrival < ${arrival} AND source = ${source}
+        AND arrival NOT IN (SELECT arrival FROM file_state FINAL WHERE status != 'received')
+        AND (arrival NOT IN (SELECT arrival FROM file_state)
+          OR concat('staging_', toString(arrival), '_read') IN (
+            SELECT name FROM system.tables WHERE database = currentDatabase()))
+      ORDER BY arrival`,
+  })
+  const ahead = rows.find(({ name }) => skimFileName(name, profile)?.feed === feed)
+  if (ahead === undefined) return
+  throw new Fault('FILE_AHEAD', `arrival ${arrival} waits for arrival ${ahead.arrival}`)
+}
