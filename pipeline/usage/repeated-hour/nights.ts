@@ -92,7 +92,8 @@ export async function findNights(
             AND meter_id IN (SELECT meter_id FROM ${id(repeats)})
       )
       GROUP BY meter_id
-      HAVING count() <= ${rowsMax} AND (${all} OR NOT ${twice} OR direction < 0)`,
+      HAVING count() <= ${rowsMax} AND (${all} OR NOT ${twice} OR direction < 0)
+      ORDER BY meter_id`,
   })
   return rows.map(({ meter_id, found }) => ({
     meterId: meter_id,

@@ -23,7 +23,9 @@ import {
 import { chooseHours, type Night, needsStore } from './rule.js'
 
 /** Rows of the repeated hour that are looked at together. */
-const batchRows = 500_000
+const batchRows = 200_000
+/** Meters that are judged without a pause, for about a second: jobs must renew their locks. */
+const metersAtOnce = 10_000
 
 /**
  * Brings the rows of the repeated hour into `reads`, except those that are not usable. Where the order of
@@ -73,19 +75,18 @@ interface Judging {
 
 async function chooseBatch(judging: Judging, search: NightSearch): Promise<void> {
   const { context, staged } = judging
-  const { store } = context
-  const { arrival } = staged
-  const found = await findNights(store, staged, search)
-  if (found.length === 0) return
-  const nights = await describeNights(judging, search, found)
-  const rows = nights.flatMap(chooseHours).map(({ version, hour, isAmbiguous, isRejected }) => ({
-    version,
-    second: hour === 'standard',
-    ambiguous: isAmbiguous,
-    rejected: isRejected,
-  }))
-  const token = onceSettings(`choices-${arrival}-${search.change.at}-${search.batch}`)
-  await store.insert(stagingOf(arrival).choices, rows, token)
+  const found = await findNights(context.store, staged, search)
+  for (let from = 0; from < found.length; from += metersAtOnce) {
+    const nights = await describeNights(judging, search, found.slice(from, from + metersAtOnce))
+    const rows = nights.flatMap(chooseHours).map(({ version, hour, isAmbiguous, isRejected }) => ({
+      version,
+      second: hour === 'standard',
+      ambiguous: isAmbiguous,
+      rejected: isRejected,
+    }))
+    const token = `choices-${staged.arrival}-${search.change.at}-${search.batch}-${from}`
+    await context.store.insert(stagingOf(staged.arrival).choices, rows, onceSettings(token))
+  }
 }
 
 /** The nights of meters, with their lengths and, where these are needed, the stored reads. */
