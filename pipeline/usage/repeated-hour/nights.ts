@@ -51,7 +51,7 @@ export interface NightSearch {
 
 /** Rows of a meter near a clock change: in 6 hours there are 360 minutes. A meter with more is not looked at. */
 const rowsMax = 10_000
-/** Rows this near tell the order of a file, seconds. */
+/** Rows this near show the order of a file, seconds. */
 const nearMin = 3 * 3_600
 
 const kinds = ['outside', 'repeated', 'held'] as const satisfies readonly NightRow['kind'][]

@@ -34,7 +34,7 @@ t.test('a row that may follow on what is stored is not', async (t) => {
   t.equal(checkOf({}, new Date('2025-11-02T06:30:00Z'))('0:00 1:00 2:00'), undefined)
 })
 
-t.test('rows of other meters and rows that are no reads prove nothing', async (t) => {
+t.test('rows of other meters and unreadable rows prove nothing', async (t) => {
   const check = createAmbiguityCheck(storyProfile(), {
     zone: createZone('America/Detroit'),
     now: () => late,

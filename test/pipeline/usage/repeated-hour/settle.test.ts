@@ -129,7 +129,7 @@ t.test('a pushed row that came before the second hour ended is daylight time', a
   t.same(
     (await readsOf('LIVE')).slice(4),
     ['05:00 5', '05:15 6', '05:30 7', '05:45 9', '06:00 20'],
-    'a row that was pushed twice is no read of the second hour',
+    'a row that was pushed twice adds nothing to the second hour',
   )
 })
 
