@@ -16,25 +16,32 @@ export type Handing = { readonly path: string } | { readonly body: true }
 
 const structures = {
   lines: sql`'line String'`,
-  csv: sql`'c1 String, c2 String, c3 String, c4 String, c5 String'`,
+  csv: sql`'c1 String, c2 String, c3 String, c4 String, c5 Nullable(String), c6 Nullable(String)'`,
 } as const satisfies Record<Reader, Sql>
 
 const formats = { lines: sql`LineAsString`, csv: sql`CSV` } as const satisfies Record<Reader, Sql>
 
-/** One array of columns for each row; a carriage return stays with the last. */
+/**
+ * One array of columns for each row; a carriage return stays with the last. Columns that a row does
+ * not have are null in CSV; of a row with other than 5 columns the array is empty.
+ */
 const columns = {
   lines: sql`splitByChar(',', line)`,
-  csv: sql`[c1, c2, c3, c4, c5]`,
+  csv: sql`if(c5 IS NULL OR c6 IS NOT NULL, [], [c1, c2, c3, c4, assumeNotNull(c5)])`,
 } as const satisfies Record<Reader, Sql>
 
-/** CSV as RFC 4180 has it: no null text, no other quotes; a row of other than 5 columns fails. */
+/**
+ * CSV as RFC 4180 has it: no other quotes, and no text that is null, since no file has a NUL byte. The
+ * engine overlooks a delimiter at the end of a row with the columns that are asked for, so it is
+ * asked for one more.
+ */
 export const csvSettings = {
   format_csv_allow_single_quotes: 0,
-  format_csv_null_representation: '\u0001',
+  format_csv_null_representation: '\u0000',
   input_format_csv_allow_whitespace_or_tab_as_delimiter: 0,
   input_format_csv_trim_whitespaces: 0,
   input_format_csv_empty_as_default: 0,
-  input_format_csv_allow_variable_number_of_columns: 0,
+  input_format_csv_allow_variable_number_of_columns: 1,
   input_format_csv_skip_first_lines: 0,
   input_format_csv_detect_header: 0,
   input_format_csv_use_default_on_bad_values: 0,

@@ -8,7 +8,6 @@ import type { SeenTimestamps } from './timestamps.js'
 const newline = 10
 const carriageReturn = 13
 const blank = 32
-const tab = 9
 const comma = 44
 const quote = 34
 const point = 46
@@ -123,7 +122,8 @@ function measureQuoted(bytes: Buffer, timestamps: SeenTimestamps): Measure {
     const span = rowSpan(bytes, start)
     const { end } = span
     lines += span.lines
-    isWhole &&= span.whole && !isReadOtherwise(bytes, span)
+    // The engine takes a carriage return at the start of a row for a part of the line end before.
+    isWhole &&= span.whole && bytes[start] !== carriageReturn
     crlf ||= bytes[end] === carriageReturn
     if (end > start) {
       const quantity =
@@ -137,19 +137,6 @@ function measureQuoted(bytes: Buffer, timestamps: SeenTimestamps): Measure {
   }
   const format = isWhole && rows === lines ? 'quoted' : 'unsplittable'
   return { lines, rows, micros, rounded, format, crlf }
-}
-
-/**
- * The engine takes a comma at the end of a row for no column, and a carriage return at its start
- * for a part of the line end before; the row judge takes both for what they are.
- */
-function isReadOtherwise(
-  bytes: Buffer,
-  { start, end }: { readonly start: number; readonly end: number },
-): boolean {
-  let at = end - 1
-  while (at > start && (bytes[at] === blank || bytes[at] === tab)) at--
-  return bytes[at] === comma || bytes[start] === carriageReturn
 }
 
 function quotedQuantity(bytes: Buffer, start: number, end: number): Quantity | undefined {
