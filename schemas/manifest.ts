@@ -35,6 +35,8 @@ export interface Chunk {
   readonly crlf: boolean
   /** Whether some timestamp is known to lie in the hour that the clock repeats. */
   readonly repeats: boolean
+  /** Physical line of the file's last row if it may be cut inside its last column (decision 20). */
+  readonly cutLine?: number | undefined
 }
 
 /** A chunk in the landing as it was counted in the bytes on arrival. */
@@ -49,9 +51,18 @@ export interface Manifest extends RowFormat {
   readonly ended: boolean
 }
 
+/** How the numbers in the last column of a file are written. */
+export interface Decimals {
+  /** Digits behind the point in every number; 0 where they differ, undefined where there is none. */
+  readonly count: number | undefined
+  /** Whether a number ends in a zero, the last row of the file left out. */
+  readonly padded: boolean
+}
+
 /** What the bytes of a chunk show before it lands. */
 export interface Measured
   extends Pick<LandedChunk, 'lines' | 'rows' | 'micros' | 'format' | 'crlf' | 'repeats'> {
   /** Rows whose quantity has more decimals than are kept. */
   readonly rounded: number
+  readonly decimals: Decimals
 }

@@ -28,6 +28,9 @@ export const rejectCodes = {
   AMBIGUOUS_TIME: {
     detail: 'the clock shows this time twice: send the whole day, or times with an offset',
   },
+  MAYBE_CUT: {
+    detail: 'the last row has no line end and may be cut; end the file with a line end',
+  },
   INTERVAL_LENGTH: {
     detail: 'no length in usage.intervals fits the rows and the stored reads',
   },

@@ -45,8 +45,12 @@ profile (\`--profile\`); the examples here use the profile of the demo utility.
 
 - The name is \`<CompanyCode>_<DDMMYYYY>_<Feed>.csv\`, or \`..._<n>.csv\` for the parts of a day. \`.csv.gz\`,
   and \`.zip\` with one file, are accepted too. Other names need a pattern in \`fileNames\` of the profile.
-- Use UTF-8, commas, and quotes around fields with a comma or a quote. The first line is the header. The
-  last row ends with a line feed.
+- Use UTF-8, commas, and quotes around fields with a comma or a quote. The first line is the header.
+- The last row ends with a line feed. Without it, the row may be cut and is rejected (\`MAYBE_CUT\`),
+  unless something shows that it is whole. A done-file, an upload, S3 or an archive does. So do numbers
+  with the same decimals in all rows, with zeros at the end written out. So do five files before it
+  without a line feed. A file that you name in \`tieline load\` is judged like any other. Pushed rows
+  need no line feed at the end. The receiver can change the rule with \`files.lastLineEnd\`.
 - Write the file under a name that ends in \`.part\` and rename it. Or put an empty \`<name>.done\` in the
   same folder when the file is complete.
 - Columns have the order of the tables below. "may be empty" is a column with optional values. "may be

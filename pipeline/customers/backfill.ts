@@ -85,6 +85,7 @@ export async function backfill(context: PipelineContext, meterId: string): Promi
     path,
     bytes: size,
     modifiedMs: Math.trunc(mtimeMs),
+    wholeBy: 'answer',
     force: false,
   })
   await end(context, request, { state: 'answered', arrival })

@@ -2,9 +2,10 @@ import { isUtf8 } from 'node:buffer'
 import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
-import type { LandedChunk, Measured } from '../../schemas/manifest.js'
+import type { Decimals, LandedChunk, Measured } from '../../schemas/manifest.js'
 import { attempt } from '../sources/disk.js'
-import { cutPoint, lastRow } from './rows.js'
+import { joinDecimals, noDecimals } from './decimals.js'
+import { cutPoint, lastRow, type UnendedRow } from './rows.js'
 
 /** The folder of an arrival's chunks below the landing folder. */
 export function landedFolder(landing: string, arrival: number): string {
@@ -22,6 +23,8 @@ export function chunkPath(
   return join(landedFolder(landing, arrival), chunkName(chunk.chunk))
 }
 
+const newline = 10
+
 /** The first chunk is small, so that the engine starts early; each is twice the one before. */
 const firstChunkBytes = 8_388_608
 
@@ -32,6 +35,8 @@ export interface LandingOptions {
   readonly firstLine: number
   /** Counts the rows of a full chunk. */
   readonly measure: (bytes: Buffer) => Measured
+  /** Whether the last row is whole if it has no line end; called before its chunk is written. */
+  readonly isWhole: (row: UnendedRow, decimals: Decimals) => Promise<boolean>
   /** Called when a chunk is written, in the order of the file. */
   readonly onChunk: (chunk: LandedChunk) => Promise<void>
 }
@@ -49,7 +54,7 @@ export interface Landed {
   /** Rows whose quantity has more decimals than are stored. */
   readonly roundedRows: number
   /** The last row if it has no line end. */
-  readonly unendedRow: string | undefined
+  readonly unendedRow: UnendedRow | undefined
 }
 
 /**
@@ -63,6 +68,8 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
   await onDisk(() => mkdir(options.folder, { recursive: true, mode: 0o700 }))
   const chunks: LandedChunk[] = []
   let roundedRows = 0
+  let decimals = noDecimals
+  let unendedRow: UnendedRow | undefined
   let filling = Buffer.allocUnsafeSlow(options.chunkBytes)
   let spare = Buffer.allocUnsafeSlow(options.chunkBytes)
   let aim = Math.min(firstChunkBytes, options.chunkBytes)
@@ -80,12 +87,16 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
     }
     await options.onChunk(chunk)
   }
-  const land = async (length: number) => {
+  const land = async (length: number, isLast = false) => {
     const bytes = filling.subarray(0, length)
     const place = { chunk: chunks.length, line }
-    const { chunk, rounded } = describe(bytes, place, options.measure)
-    roundedRows += rounded
-    line += chunk.lines
+    const described = describe(bytes, place, options.measure)
+    roundedRows += described.rounded
+    decimals = joinDecimals(decimals, described.decimals)
+    line += described.chunk.lines
+    if (isLast && bytes[length - 1] !== newline) unendedRow = lastRow(bytes, line)
+    const isCut = unendedRow !== undefined && !(await options.isWhole(unendedRow, decimals))
+    const chunk = isCut ? { ...described.chunk, cutLine: unendedRow?.line } : described.chunk
     chunks.push(chunk)
     await writing
     writing = write(bytes, chunk)
@@ -112,9 +123,7 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
       }
     },
     end: async () => {
-      const cut = used === 0 || filling[used - 1] === 10 ? undefined : filling.subarray(0, used)
-      const unendedRow = cut && lastRow(cut)
-      if (used > 0) await land(used)
+      if (used > 0) await land(used, true)
       await writing
       return { chunks, roundedRows, unendedRow }
     },
@@ -143,10 +152,10 @@ function describe(
   bytes: Buffer,
   place: Pick<LandedChunk, 'chunk' | 'line'>,
   measure: LandingOptions['measure'],
-): { readonly chunk: LandedChunk; readonly rounded: number } {
+): { readonly chunk: LandedChunk } & Pick<Measured, 'rounded' | 'decimals'> {
   proveText(bytes, place.line)
-  const { rounded, ...measured } = measure(bytes)
-  return { chunk: { ...place, ...measured, bytes: bytes.length }, rounded }
+  const { rounded, decimals, ...measured } = measure(bytes)
+  return { chunk: { ...place, ...measured, bytes: bytes.length }, rounded, decimals }
 }
 
 /** Whether a chunk is in the landing unchanged, by `count`. */

@@ -134,14 +134,22 @@ export function linePicker(
   }
 }
 
-/** The last row of a block that starts with a row; empty if the last line is empty. */
-export function lastRow(bytes: Buffer): string {
+/** The last row of a file that does not end with a line feed. */
+export interface UnendedRow extends RawRow {
+  /** Whether it ends with a carriage return, so that only the line feed is missing. */
+  readonly hasReturn: boolean
+}
+
+/** The last row of a block that starts with a row; `nextLine` is the physical line behind the block. */
+export function lastRow(bytes: Buffer, nextLine: number): UnendedRow {
   let start = bytes.lastIndexOf(newline, bytes.length - 2) + 1
   if (bytes.includes(quote)) {
     start = 0
     for (let next = 0; next < bytes.length; next = rowSpan(bytes, next).next) start = next
   }
-  return bytes.toString('utf8', start, rowSpan(bytes, start).end)
+  const { end, lines } = rowSpan(bytes, start)
+  const raw = bytes.toString('utf8', start, end)
+  return { line: nextLine - lines, raw, hasReturn: bytes[bytes.length - 1] === carriageReturn }
 }
 
 /**

@@ -38,6 +38,7 @@ export function createArrive(ledger: Ledger, queues: Pick<Queues, 'add'>): Arriv
         path,
         bytes: size,
         modifiedMs: Math.trunc(mtimeMs),
+        wholeBy: source === uploadSource ? 'digest' : '',
         force: false,
       })
       await queues.add('receive', { v: 1, arrival }).catch(letPass)

@@ -14,9 +14,17 @@ export interface FileEntry {
   readonly modifiedMs: number
   /** Load it even if the same file is already published. */
   readonly force: boolean
+  /** What shows that all of it came; empty if nothing does. */
+  readonly wholeBy?: WholeBy
   /** Publish its good rows however many are rejected, because an operator accepted that. */
   readonly acceptRejects?: boolean
 }
+
+/**
+ * What shows that a file came whole: a done-file, the digest of an upload, an object (S3 stores no
+ * part of one), or the answer of the MDM.
+ */
+export type WholeBy = '' | 'done-file' | 'digest' | 'object' | 'answer'
 
 export interface Arrival extends FileEntry {
   readonly arrival: number
@@ -64,6 +72,15 @@ export interface Ledger {
   published(name: string, fileId: string): Promise<FileState | undefined>
   /** Whether a published file has that name and size, so that it might be the same. */
   resembles(name: string, bytes: number): Promise<boolean>
+  /**
+   * Whether the last files of a source and feed before an arrival, as many as are asked for, all had
+   * complete rows and no last line end. A name counts once, and the arrival's own does not: a file
+   * may arrive several times while it grows.
+   */
+  lackedLineEnds(
+    arrival: Arrival,
+    last: { readonly feed: string; readonly files: number },
+  ): Promise<boolean>
   receipts(arrival: number): Promise<readonly ChunkReceipt[]>
   recordReceipt(arrival: number, receipt: ChunkReceipt): Promise<void>
   forgetReceipts(arrival: number): Promise<void>
@@ -123,6 +140,19 @@ export function createLedger(store: Store, now: () => Date): Ledger {
       const similar = sql`status = 'published' AND file_name = ${name} AND bytes = ${bytes}`
       return (await states(similar)).length > 0
     },
+    lackedLineEnds: async ({ arrival, source, name }, { feed, files }) => {
+      const rows = await store.rows({
+        sql: sql`SELECT arrival FROM file_state FINAL
+          WHERE arrival IN (
+            SELECT max(arrival) AS latest FROM file_state FINAL
+            WHERE arrival < ${arrival} AND source = ${source} AND feed = ${feed}
+              AND file_name != ${name} AND status NOT IN ('duplicate', 'replaced')
+              AND rows_read + rows_held > 0
+            GROUP BY file_name ORDER BY latest DESC LIMIT ${files})
+          AND fault != 'TRUNCATED' AND NOT JSONExtractBool(manifest, 'ended')`,
+      })
+      return rows.length === files
+    },
     receipts: async (arrival) => {
       const rows = await store.rows<Row>({
         sql: sql`SELECT * FROM chunk_receipt FINAL WHERE arrival = ${arrival} ORDER BY chunk`,
@@ -147,6 +177,7 @@ const arrivalCodec = createCodec<Arrival>({
   modifiedMs: integer,
   force: plain(),
   acceptRejects: plain(),
+  wholeBy: plain(),
   arrivedAt: dateTime,
 })
 
@@ -171,8 +202,8 @@ async function claim(
     })
     const first = last?.next ?? 1
     const claimed = entries.map((entry, at) => {
-      const { acceptRejects = false } = entry
-      return { ...entry, acceptRejects, arrival: first + at, arrivedAt }
+      const { acceptRejects = false, wholeBy = '' } = entry
+      return { ...entry, acceptRejects, wholeBy, arrival: first + at, arrivedAt }
     })
     return {
       token: `arrival-${first}`,

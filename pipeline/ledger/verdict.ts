@@ -2,7 +2,6 @@ import { isSchedule } from '../../schemas/feed.js'
 import { proveDateOrder } from '../../schemas/time/date-order.js'
 import type { DateOrder } from '../../schemas/time/timestamp.js'
 import { type TimestampFormat, timestampNames } from '../../schemas/time/timestamp.js'
-import { parseRow } from '../files/csv.js'
 import { type FileState, type Notes, noQuantity, noRows, type Outcomes } from './file-state.js'
 import type { ChunkReceipt } from './ledger.js'
 import { addQuantities, type Counted, subtractQuantities } from './sums.js'
@@ -34,12 +33,6 @@ export function refuseRows(feed: string, rows: number): Refusal | undefined {
 export const truncatedRefusal: Refusal = {
   fault: 'TRUNCATED',
   reason: 'the last row is truncated and has no line end; send the complete file again',
-}
-
-/** Whether a last row without line end lacks columns (decision 20). */
-export function isCutShort(unendedRow: string | undefined, columns: readonly string[]): boolean {
-  if (unendedRow === undefined) return false
-  return (parseRow(unendedRow)?.length ?? 0) < columns.length
 }
 
 /**

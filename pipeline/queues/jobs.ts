@@ -38,6 +38,7 @@ export const jobSchemas = {
       format: z.enum(chunkFormats),
       crlf: z.boolean(),
       repeats: z.boolean(),
+      cutLine: count.optional(),
     }),
   }),
   reconcile: z.strictObject({ ...version, arrival }),

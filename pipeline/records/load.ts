@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { recordFeedOf } from '../../schemas/feed.js'
 import { formatQuantity } from '../../schemas/quantity.js'
-import type { RecordFeed, RecordRow } from '../../schemas/record-feed.js'
+import type { RecordFeed, RecordRow, RecordVerdict } from '../../schemas/record-feed.js'
+import { rejectCodes } from '../../schemas/usage-row.js'
 import type { PipelineContext } from '../context.js'
 import { chunkPath } from '../files/landing.js'
 import { splitRows } from '../files/rows.js'
@@ -67,7 +68,9 @@ function createJudged({ store, profile }: PipelineContext, { task, feed, bytes }
   return {
     accepted: async function* (): AsyncGenerator<string> {
       for (const row of splitRows(bytes, task.chunk.line)) {
-        const verdict = judgeRawRecord(row.raw, rules)
+        const judged = judgeRawRecord(row.raw, rules)
+        const isCut = row.line === task.chunk.cutLine
+        const verdict = isCut ? refuseCut(judged, rules.header) : judged
         if (verdict.outcome === 'accepted') {
           yield toStagingRow(feed, verdict.row, versionOf(task.arrival, row.line))
           continue
@@ -84,6 +87,13 @@ function createJudged({ store, profile }: PipelineContext, { task, feed, bytes }
       return counted
     },
   }
+}
+
+/** A good row may still lack the end of its last column. */
+function refuseCut(verdict: RecordVerdict, header: readonly string[]): RecordVerdict {
+  if (verdict.outcome === 'rejected') return verdict
+  const { detail } = rejectCodes.MAYBE_CUT
+  return { outcome: 'rejected', code: 'MAYBE_CUT', column: header.at(-1) ?? '', detail }
 }
 
 /** Tab-separated, in the order of the feed's columns, the version last. */

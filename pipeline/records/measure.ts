@@ -2,6 +2,7 @@ import { trimBlanks } from '../../schemas/field.js'
 import type { Measured } from '../../schemas/manifest.js'
 import { parseQuantity, type Quantity } from '../../schemas/quantity.js'
 import { parseRow, rowCharactersMax } from '../files/csv.js'
+import { createDecimalsTally } from '../files/decimals.js'
 import { rowSpan } from '../files/rows.js'
 
 const newline = 10
@@ -22,6 +23,7 @@ function measureLines(bytes: Buffer, total: number) {
   let lines = 0
   let rows = 0
   const sum = createSum()
+  const tally = createDecimalsTally()
   for (let start = 0, at = 0; start < bytes.length; start = at + 1) {
     const found = bytes.indexOf(newline, start)
     at = found === -1 ? bytes.length : found
@@ -30,24 +32,38 @@ function measureLines(bytes: Buffer, total: number) {
     if (end === start) continue
     rows++
     if (total >= 0) sum.add(fieldOf(bytes, { start, end }, total))
+    tally.seeText(lastOf(bytes, start, end), end < bytes.length)
   }
-  return { lines, rows, ...sum.ended(), format: 'lines' as const }
+  return { lines, rows, ...sum.ended(), decimals: tally.decimals(), format: 'lines' as const }
 }
 
 function measureQuoted(bytes: Buffer, total: number) {
   let lines = 0
   let rows = 0
   const sum = createSum()
+  const tally = createDecimalsTally()
   for (let start = 0; start < bytes.length; ) {
     const span = rowSpan(bytes, start)
     lines += span.lines
     if (span.end > start) {
       rows++
-      if (total >= 0) sum.add(parseRow(bytes.toString('utf8', start, span.end))?.[total])
+      const fields = parseRow(bytes.toString('utf8', start, span.end))
+      if (total >= 0) sum.add(fields?.[total])
+      tally.seeText(fields?.at(-1), span.end < bytes.length)
     }
     start = span.next
   }
-  return { lines, rows, ...sum.ended(), format: 'unsplittable' as const }
+  const decimals = tally.decimals()
+  return { lines, rows, ...sum.ended(), decimals, format: 'unsplittable' as const }
+}
+
+/** No number is as long as what is cut off here. */
+const numberCharactersMax = 64
+
+function lastOf(bytes: Buffer, start: number, end: number): string | undefined {
+  const from = Math.max(start, end - numberCharactersMax)
+  const at = bytes.subarray(from, end).lastIndexOf(comma)
+  return at === -1 ? undefined : bytes.toString('latin1', from + at + 1, end)
 }
 
 const nothing: Quantity = { micros: 0n, rounded: false }

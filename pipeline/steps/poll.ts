@@ -1,4 +1,5 @@
 import { rateSetOf } from '../../schemas/file-name.js'
+import type { SourceSettings } from '../../schemas/settings/source.js'
 import type { PipelineContext } from '../context.js'
 import type { FileState } from '../ledger/file-state.js'
 import type { FileEntry } from '../ledger/ledger.js'
@@ -45,13 +46,17 @@ export async function poll(
   const awaited = await replaceWaiting(context, name, groups.flat())
   for (const group of groups) {
     if (group.some((one) => awaited.has(rateSetOf(one.name, context.profile)?.key))) continue
-    const arrivals = await context.ledger.claimAll(group.map(toEntry))
+    const arrivals = await context.ledger.claimAll(group.map((one) => toEntry(one, profile)))
     for (const arrival of arrivals) await begin(context, arrival)
   }
 }
 
-function toEntry({ hasDoneFile: _, hasSetDoneFile: __, ...entry }: Listed): FileEntry {
-  return { ...entry, force: false }
+function toEntry(
+  { hasDoneFile, hasSetDoneFile: _, ...entry }: Listed,
+  { kind }: Pick<SourceSettings, 'kind'>,
+): FileEntry {
+  const wholeBy = hasDoneFile ? 'done-file' : ''
+  return { ...entry, wholeBy: kind === 's3' ? 'object' : wholeBy, force: false }
 }
 
 /** Groups the files of a set, which are claimed together (decision 27). */

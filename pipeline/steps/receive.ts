@@ -11,14 +11,16 @@ import { refuseFullDisk } from '../files/disk.js'
 import { afterHeader } from '../files/header.js'
 import { inflate } from '../files/inflate.js'
 import { createLanding, isLanded, type Landing, landedFolder } from '../files/landing.js'
+import { isCutShort } from '../files/last-row.js'
 import type { Receiver } from '../kind.js'
 import { kindOf } from '../kinds.js'
 import { type FileState, type Notes, noQuantity, noRows } from '../ledger/file-state.js'
 import type { Arrival } from '../ledger/ledger.js'
-import { isCutShort, refuseRows, truncatedRefusal } from '../ledger/verdict.js'
+import { refuseRows, truncatedRefusal } from '../ledger/verdict.js'
 import type { Source } from '../sources/source.js'
 import { sampleBytes } from '../usage/sample.js'
 import { forward, toLoadTask } from './forward.js'
+import { isLastRowWhole } from './judge-last-row.js'
 
 /**
  * Reads one file in a single pass: hashes the bytes, checks the header, cuts the rows into chunks,
@@ -186,9 +188,10 @@ function sourceChanged(state: FileState): Fault {
 
 async function landRows(
   context: PipelineContext,
-  { arrival: { arrival, arrivedAt, name: fileName }, name, hold }: Origin,
+  { arrival: from, name, hold }: Origin,
   input: AsyncGenerator<Buffer>,
 ): Promise<Taken> {
+  const { arrival, arrivedAt, name: fileName } = from
   const feed = feeds[name.feed]
   const { chunkBytes, rowBytesMax, freeDiskBytesMin } = context.profile.limits
   const folder = landedFolder(context.folders.landing, arrival)
@@ -205,6 +208,8 @@ async function landRows(
     chunkBytes,
     firstLine: 2,
     measure: (bytes) => receiver().measure(bytes),
+    isWhole: (row, decimals) =>
+      isLastRowWhole(context, row, { arrival: from, name, header, decimals }),
     onChunk: async (chunk) => {
       const { bytes } = chunk
       await refuseFullDisk(context.folders.landing, { name: fileName, bytes }, freeDiskBytesMin)

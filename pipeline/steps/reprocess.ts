@@ -125,12 +125,14 @@ async function claimAgain(
   const path = keptAt(context.folders, state)
   const found = await attempt(path, () => ifThere(stat(path)))
   const isSubmitted = state.source === submitted
+  const first = await context.ledger.arrival(state.arrival)
   const entry = {
     source: isSubmitted ? submitted : quarantineSource,
     name: state.fileName,
     path,
     bytes: found?.size ?? state.bytes,
     modifiedMs: Math.trunc(found?.mtimeMs ?? 0),
+    wholeBy: first?.wholeBy ?? '',
     force: false,
     acceptRejects,
   }

@@ -73,7 +73,7 @@ function plain(reader: Reader, options: JudgeOptions): Sql {
   const sign = negativeAllowed ? '-?' : ''
   const end = reader === 'lines' ? '\r?' : ''
   const decimal = `^${sign}(\\d{1,9}(\\.\\d{1,6})?|\\.\\d{1,6})${end}$`
-  return allOf([
+  return allOf(chunk, [
     ...idLengths,
     ...trimmed,
     sql`multiSearchAny(${whole}, ${literal(needles)}) = 0`,
@@ -90,11 +90,18 @@ function plain(reader: Reader, options: JudgeOptions): Sql {
  */
 function plainText(options: JudgeOptions): Sql {
   const notNegative = options.negativeAllowed ? [] : [sql`q >= 0`]
-  return allOf([...idLengths, ...unsigned.slice(1), ...notNegative, withinMax(options)])
+  return allOf(options.chunk, [
+    ...idLengths,
+    ...unsigned.slice(1),
+    ...notNegative,
+    withinMax(options),
+  ])
 }
 
-function allOf(conditions: readonly Sql[]): Sql {
-  return join([sql`length(p) = 5`, sql`timestamp != 0`, ...conditions], sql`\n    AND `)
+function allOf({ cutLine, line }: Chunk, conditions: readonly Sql[]): Sql {
+  const isWhole = cutLine === undefined ? [] : [sql`number != ${literal(cutLine - line)}`]
+  const always = [sql`length(p) = 5`, sql`timestamp != 0`, ...isWhole]
+  return join([...always, ...conditions], sql`\n    AND `)
 }
 
 function withinMax({ quantityMax }: JudgeOptions): Sql {

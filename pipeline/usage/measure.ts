@@ -1,7 +1,8 @@
 import { isAscii } from 'node:buffer'
-import type { ChunkFormat } from '../../schemas/manifest.js'
+import type { ChunkFormat, Decimals } from '../../schemas/manifest.js'
 import type { Quantity } from '../../schemas/quantity.js'
 import { parseRow } from '../files/csv.js'
+import { createDecimalsTally, type DecimalsTally } from '../files/decimals.js'
 import { lastQuantity, rowSpan } from '../files/rows.js'
 import type { SeenTimestamps } from './timestamps.js'
 
@@ -23,6 +24,7 @@ export interface Measure {
   readonly micros: bigint
   /** Rows whose last column has more decimals than are kept. */
   readonly rounded: number
+  readonly decimals: Decimals
   readonly format: ChunkFormat
   /** Whether some row ends in CR LF. */
   readonly crlf: boolean
@@ -75,6 +77,7 @@ function measureLines(bytes: Buffer, timestamps: SeenTimestamps): Measure {
   let sum = 0
   let micros = 0n
   let rounded = 0
+  const tally = createDecimalsTally()
   let isPlain = !finePrint.some((text) => bytes.includes(text)) && !mayHoldControls(bytes)
   let crlf = false
   for (let start = 0, at = 0; start < bytes.length; start = at + 1) {
@@ -92,8 +95,12 @@ function measureLines(bytes: Buffer, timestamps: SeenTimestamps): Measure {
       const quantity = lastQuantity(bytes.toString('utf8', start, end))
       micros += quantity.micros
       if (quantity.rounded) rounded++
+      tally.seeText(bytes.toString('latin1', last + 1, end), end < bytes.length)
       isPlain = false
-    } else sum += value
+    } else {
+      sum += value
+      tally.see(bytes, last + 1, end)
+    }
     if (sum > sumMax || sum < -sumMax) {
       micros += BigInt(sum)
       sum = 0
@@ -102,7 +109,8 @@ function measureLines(bytes: Buffer, timestamps: SeenTimestamps): Measure {
     rows++
   }
   const format = isPlain ? 'plain' : 'lines'
-  return { lines, rows, micros: micros + BigInt(sum), rounded, format, crlf }
+  const decimals = tally.decimals()
+  return { lines, rows, micros: micros + BigInt(sum), rounded, decimals, format, crlf }
 }
 
 /**
@@ -116,6 +124,7 @@ function measureQuoted(bytes: Buffer, timestamps: SeenTimestamps): Measure {
   let rows = 0
   let micros = 0n
   let rounded = 0
+  const tally = createDecimalsTally()
   let isWhole = true
   let crlf = false
   for (let start = 0; start < bytes.length; ) {
@@ -127,7 +136,7 @@ function measureQuoted(bytes: Buffer, timestamps: SeenTimestamps): Measure {
     crlf ||= bytes[end] === carriageReturn
     if (end > start) {
       const quantity =
-        quotedQuantity(bytes, start, end) ?? lastQuantity(bytes.toString('utf8', start, end))
+        quotedQuantity(bytes, { start, end }, tally) ?? lastOf(bytes, { start, end }, tally)
       micros += quantity.micros
       if (quantity.rounded) rounded++
       if (rows % timestampStride === 0) seeTimestamp(bytes, span, timestamps)
@@ -136,23 +145,36 @@ function measureQuoted(bytes: Buffer, timestamps: SeenTimestamps): Measure {
     start = span.next
   }
   const format = isWhole && rows === lines ? 'quoted' : 'unsplittable'
-  return { lines, rows, micros, rounded, format, crlf }
+  return { lines, rows, micros, rounded, decimals: tally.decimals(), format, crlf }
 }
 
-function quotedQuantity(bytes: Buffer, start: number, end: number): Quantity | undefined {
+interface Bounds {
+  readonly start: number
+  readonly end: number
+}
+
+function quotedQuantity(
+  bytes: Buffer,
+  { start, end }: Bounds,
+  tally: DecimalsTally,
+): Quantity | undefined {
   const from = lastComma(bytes, start, end) + 1
   if (from === start) return undefined
-  const isQuoted = end - from > 2 && bytes[from] === quote && bytes[end - 1] === quote
-  const micros = isQuoted ? plainMicros(bytes, from + 1, end - 1) : plainMicros(bytes, from, end)
-  return micros === undefined ? undefined : { micros: BigInt(micros), rounded: false }
+  const inner = end - from > 2 && bytes[from] === quote && bytes[end - 1] === quote ? 1 : 0
+  const micros = plainMicros(bytes, from + inner, end - inner)
+  if (micros === undefined) return undefined
+  tally.see(bytes, from + inner, end - inner)
+  return { micros: BigInt(micros), rounded: false }
+}
+
+function lastOf(bytes: Buffer, { start, end }: Bounds, tally: DecimalsTally): Quantity {
+  const raw = bytes.toString('utf8', start, end)
+  tally.seeText(parseRow(raw)?.at(-1), end < bytes.length)
+  return lastQuantity(raw)
 }
 
 /** Shows the timestamp of a row, if it has the five columns. */
-function seeTimestamp(
-  bytes: Buffer,
-  { start, end }: { readonly start: number; readonly end: number },
-  timestamps: SeenTimestamps,
-): void {
+function seeTimestamp(bytes: Buffer, { start, end }: Bounds, timestamps: SeenTimestamps): void {
   const fields = parseRow(bytes.toString('utf8', start, end))
   if (fields?.length === 5) timestamps.see(fields[3] as string)
 }

@@ -69,7 +69,9 @@ export async function loadRowByRow(
       for (const row of rows) {
         const fields = parseRow(row.raw)
         if (fields?.length === 5) texts.add(fields[3] as string)
-        const verdict = judgeParsedRow({ raw: row.raw, fields }, rules, remembered)
+        const isCut = row.line === task.chunk.cutLine
+        const judged = judgeParsedRow({ raw: row.raw, fields }, rules, remembered)
+        const verdict = isCut ? refuseCut(judged) : judged
         if (verdict.outcome === 'accepted') {
           counted.accepted++
           const staged = toStagingRow(task, row.line, { verdict, zone: context.zone })
@@ -156,6 +158,14 @@ function judgeParsedRow(
       ? unreadable(isTooLong ? 'ROW_TOO_LONG' : unreadableCode(raw))
       : judgeUsageRow(fields, rules, read)
   return verdict.outcome === 'accepted' ? verdict : { ...verdict, ...lastQuantity(raw) }
+}
+
+/** A good row may still lack the end of its quantity. */
+function refuseCut(verdict: UsageVerdict): RejectedRow {
+  if (verdict.outcome === 'rejected') return verdict
+  const { micros, rounded } = verdict
+  const { detail } = rejectCodes.MAYBE_CUT
+  return { outcome: 'rejected', code: 'MAYBE_CUT', column: 'TotalUnit', detail, micros, rounded }
 }
 
 function unreadable(code: RejectCode): RejectedRow {

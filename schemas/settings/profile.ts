@@ -91,6 +91,11 @@ const limits = section({
   freeDiskBytesMin: byteSize('1 GB', { min: '0 B', max: '100 TB' }),
 })
 
+const files = section({
+  /** Whether the last row of a file needs a line end (decision 20). */
+  lastLineEnd: z.enum(['auto', 'required', 'optional']).default('auto'),
+})
+
 const rates = section({
   /** Rate files of one company and day wait for each other so long, unless their done-file says so. */
   quietMinutes: z.number().min(0).max(1_440).default(10),
@@ -122,6 +127,7 @@ const profile = z
     database: database.default('tieline'),
     ingestion: z.enum(['full', 'registered', 'backfill']).default('full'),
     usage,
+    files,
     billing: billingSettings,
     rates,
     termination,

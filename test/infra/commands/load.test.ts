@@ -9,7 +9,7 @@ import { createHome, oneDay, tieline } from '../command-line.js'
 t.test('a command starts what it needs for the time it takes', async (t) => {
   const folder = t.testdir({
     'DEMO_02072025_Electric_2.csv': 'Not,The,Header\n1,2,3\n',
-    'OTHER_02072025_Gas.csv': `${header}\nA,S,M,7/1/2025,few\nA,S,M,7/1/2025,1`,
+    'OTHER_02072025_Gas.csv': `${header}\nA,S,M,7/1/2025,few\nA,S,M,7/1/2025,"1"`,
   })
   const home = await createHome(folder)
   const good = join(folder, 'DEMO_02072025_Electric.csv')

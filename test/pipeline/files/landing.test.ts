@@ -6,7 +6,7 @@ import { chunkName, createLanding } from '../../../pipeline/files/landing.js'
 import { splitRows } from '../../../pipeline/files/rows.js'
 import { measure } from '../../../pipeline/usage/measure.js'
 import { createSeenTimestamps } from '../../../pipeline/usage/timestamps.js'
-import type { LandedChunk } from '../../../schemas/manifest.js'
+import type { Decimals, LandedChunk } from '../../../schemas/manifest.js'
 import { runs } from '../../rig/sample.js'
 
 const chunkBytes = 200_000
@@ -14,6 +14,7 @@ const stamps = createSeenTimestamps(() => undefined)
 
 async function land(folder: string, bytes: Buffer, pieceBytes = 65_536) {
   const seen: LandedChunk[] = []
+  let numbers: Decimals | undefined
   const landing = await createLanding({
     folder,
     chunkBytes,
@@ -22,13 +23,17 @@ async function land(folder: string, bytes: Buffer, pieceBytes = 65_536) {
       const { micros, ...measured } = measure(bytes, stamps)
       return { ...measured, micros: micros.toString(), repeats: false }
     },
+    isWhole: async (row, decimals) => {
+      numbers = decimals
+      return row.raw.endsWith('!')
+    },
     onChunk: async (chunk) => void seen.push(chunk),
   })
   try {
     for (let at = 0; at < bytes.length; at += pieceBytes) {
       await landing.add(bytes.subarray(at, at + pieceBytes))
     }
-    return { ...(await landing.end()), seen }
+    return { ...(await landing.end()), seen, numbers }
   } finally {
     await landing.close()
   }
@@ -87,10 +92,40 @@ t.test('no row is cut, wherever its line ends in quotes fall', async () => {
 t.test('the last row is reported if it has no line end, with quotes too', async (t) => {
   const folder = join(t.testdir(), '1')
   const last = async (text: string) => (await land(folder, Buffer.from(text))).unendedRow
-  t.equal(await last('a,b\nc,d'), 'c,d')
-  t.equal(await last('a,b\nc,"d\ne"'), 'c,"d\ne"')
+  t.same(await last('a,b\nc,d'), { line: 3, raw: 'c,d', hasReturn: false })
+  t.same(await last('a,b\nc,d\r'), { line: 3, raw: 'c,d', hasReturn: true })
+  t.same(await last('a,"b\n"\nc,"d\ne"'), { line: 4, raw: 'c,"d\ne"', hasReturn: false })
   t.equal(await last('a,b\n'), undefined)
   t.equal(await last(''), undefined)
+})
+
+t.test('a last row that may be cut is named by its line, in its chunk alone', async (t) => {
+  const folder = join(t.testdir(), '1')
+  const { chunks, seen } = await land(folder, Buffer.from(rowsOf(20_000)))
+  t.ok(chunks.length > 1)
+  t.same(seen, chunks)
+  t.same(chunks.at(-1)?.cutLine, 20_001)
+  for (const chunk of chunks.slice(0, -1)) t.notOk('cutLine' in chunk)
+  const whole = await land(folder, Buffer.from(`${rowsOf(20_000)}!`))
+  for (const chunk of whole.chunks) t.notOk('cutLine' in chunk)
+})
+
+t.test('the decimals of all rows are known before the last row is judged', async (t) => {
+  const folder = join(t.testdir(), '1')
+  const found = async (...values: string[]) => {
+    const rows = values.map((value) => `A,S,M,3/4/2024,${value}`)
+    return (await land(folder, Buffer.from(rows.join('\n')))).numbers
+  }
+  t.same(await found('0.10', '0.25'), { count: 2, padded: true })
+  t.same(await found('0.12', '0.20'), { count: 2, padded: false }, 'the last row shows nothing')
+  t.same(await found('0.10', '0.2', '0.25'), { count: 0, padded: true })
+  t.same(await found('0.10', '-.25', '', 'x', '0.'), { count: 2, padded: true })
+  t.same(await found('0.10', ' 0.2', '0.25'), { count: 0, padded: true })
+  t.same(await found('0.1234560', '0.1234567'), { count: 7, padded: true })
+  t.match(await found('10', '20'), { count: 0 })
+  t.match(await found('.10', '2'), { count: 0 }, 'no digit of another column counts')
+  t.same(await found('"0.10"', '0.25'), { count: 2, padded: true })
+  t.same(await found('"0.10"', '" 0.3"', '0.25'), { count: 0, padded: true })
 })
 
 t.test('what is not text or not a table is refused', async (t) => {

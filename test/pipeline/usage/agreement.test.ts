@@ -70,7 +70,11 @@ function expected(context: PipelineContext, { feed, body }: HostileFile, manifes
 
 t.test('each path takes every hostile row as the row judge does', async (t) => {
   // So near to Greenwich that the first instants of 1970 have few digits.
-  const context = contextOf({ timeZone: 'Atlantic/Azores', usage: { rejectedShareMax: 1 } })
+  const context = contextOf({
+    timeZone: 'Atlantic/Azores',
+    usage: { rejectedShareMax: 1 },
+    files: { lastLineEnd: 'optional' },
+  })
   const formats = new Set<ChunkFormat>()
   for (const file of hostileFiles({ seed, count: hostileCount })) {
     const { judged, manifest } = await byEachPath(context, file.name, `${header}\n${file.body}`)

@@ -30,11 +30,16 @@ export function createContextOf(line: LineByHand) {
   }
 }
 
-async function receiveFile(context: PipelineContext, name: string, bytes: string | Buffer) {
+export async function receiveFile(
+  context: PipelineContext,
+  name: string,
+  bytes: string | Buffer,
+  known: Pick<FileEntry, 'wholeBy'> = {},
+) {
   const path = join(context.folders.inbox, name)
   await writeFile(path, bytes)
   const [entry] = (await toEntries([path])) as [FileEntry]
-  const { arrival } = await context.ledger.claim({ ...entry, source: 'submit' })
+  const { arrival } = await context.ledger.claim({ ...entry, ...known, source: 'submit' })
   await receive(context, arrival)
   return (await context.ledger.state(arrival)) as FileState
 }

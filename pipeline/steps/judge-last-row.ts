@@ -1,0 +1,29 @@
+import type { FileName } from '../../schemas/file-name.js'
+import type { PipelineContext } from '../context.js'
+import { provesItself, type RowSetting } from '../files/last-row.js'
+import type { UnendedRow } from '../files/rows.js'
+import type { Arrival } from '../ledger/ledger.js'
+
+/** So many files in a row show that a sender never ends the last line. */
+const habitFiles = 5
+
+export interface UnendedFile extends Omit<RowSetting, 'feed'> {
+  readonly arrival: Arrival
+  readonly name: FileName
+}
+
+/**
+ * Whether the last row of a file is whole although it has no line end (decision 20): the transfer, the
+ * archive, the row itself or the habit of its sender shows it. Otherwise it is not loaded.
+ */
+export async function isLastRowWhole(
+  { profile, ledger }: Pick<PipelineContext, 'profile' | 'ledger'>,
+  row: UnendedRow,
+  { arrival, name, ...file }: UnendedFile,
+): Promise<boolean> {
+  const { lastLineEnd } = profile.files
+  if (lastLineEnd !== 'auto') return lastLineEnd === 'optional'
+  if (arrival.wholeBy || name.compression !== 'none') return true
+  if (provesItself(row, { ...file, feed: name.feed })) return true
+  return ledger.lackedLineEnds(arrival, { feed: name.feed, files: habitFiles })
+}
