@@ -19,8 +19,10 @@ export interface Opened {
   readonly arrival: number
   readonly arrivedAt: Date
   readonly feed: FeedName
-  /** The columns that it has. */
+  /** The columns of its feed that it has. */
   readonly header: readonly string[]
+  /** How many columns are behind those and ignored. */
+  readonly extraColumns: number
   /** Its first bytes behind the header, as many as have come. */
   readonly head: () => Buffer
 }

@@ -10,6 +10,8 @@ export interface RowFormat {
   readonly startsMax?: number | undefined
   /** The columns of the header, of a feed of which some may be left out. */
   readonly columns?: readonly string[] | undefined
+  /** How many columns behind those of the feed are ignored. */
+  readonly extraColumns?: number | undefined
 }
 
 /**

@@ -88,18 +88,29 @@ export function storeColumn(name: string): string {
   return renamed[name] ?? snake.toLowerCase()
 }
 
-/** The columns of a header, which may leave out those in brackets; undefined if it is another's. */
+/** The columns of a header that are the feed's, and those behind them. */
+export interface MatchedHeader {
+  readonly columns: readonly string[]
+  readonly extra: readonly string[]
+}
+
+/**
+ * The columns of a header, which may leave out those in brackets; undefined if it is another's. A column
+ * of the feed that is out of order is not an extra one.
+ */
 export function matchHeader(
   feed: { readonly columns: readonly string[]; readonly bracketed?: readonly string[] },
   found: readonly string[],
-): readonly string[] | undefined {
+): MatchedHeader | undefined {
   const names = found.map((name) => name.trim().toLowerCase())
   const matched: string[] = []
   for (const column of feed.columns) {
     if (names[matched.length] === column.toLowerCase()) matched.push(column)
     else if (!feed.bracketed?.includes(column)) return undefined
   }
-  return matched.length === names.length ? matched : undefined
+  const own = feed.columns.map((column) => column.toLowerCase())
+  if (names.slice(matched.length).some((name) => own.includes(name))) return undefined
+  return { columns: matched, extra: found.slice(matched.length).map((name) => name.trim()) }
 }
 
 export type RecordVerdict =
@@ -111,18 +122,27 @@ export type RecordVerdict =
       readonly detail: string
     }
 
+/** The columns that a file has. */
+export interface FileColumns {
+  /** Those of its feed. */
+  readonly header: readonly string[]
+  /** How many are behind them and ignored. */
+  readonly extraColumns?: number | undefined
+}
+
 /**
  * Judges one row whose fields are unquoted but untrimmed, by the columns from left to right; the
- * first wrong column decides. `header` are the columns that the file has.
+ * first wrong column decides.
  */
 export function judgeRecord(
   feed: RecordFeed,
-  header: readonly string[],
+  { header, extraColumns = 0 }: FileColumns,
   fields: readonly string[],
 ): RecordVerdict {
-  if (fields.length !== header.length) {
-    const code = fields.length < header.length ? 'TOO_FEW_COLUMNS' : 'TOO_MANY_COLUMNS'
-    const detail = `expected ${header.length} columns, found ${fields.length}`
+  const expected = header.length + extraColumns
+  if (fields.length !== expected) {
+    const code = fields.length < expected ? 'TOO_FEW_COLUMNS' : 'TOO_MANY_COLUMNS'
+    const detail = `expected ${expected} columns, found ${fields.length}`
     return { outcome: 'rejected', code, column: '', detail }
   }
   const texts: Record<string, string> = {}

@@ -45,6 +45,8 @@ export interface UsageRules extends TimestampRules {
   readonly negative: Readonly<Record<Commodity, boolean>>
   /** In units. */
   readonly quantityMax: number
+  /** How many columns of the file are behind those of the feed and ignored. */
+  readonly extraColumns?: number | undefined
 }
 
 /**
@@ -87,16 +89,19 @@ export function judgeUsageRow(
   rules: UsageRules,
   read: TimestampReader = (text) => readTimestamp(text, rules),
 ): UsageVerdict {
+  const { extraColumns = 0 } = rules
   const values = fields.map(trimBlanks)
-  const quantity = parseQuantity(values.at(-1) ?? '')
+  const quantity = parseQuantity(values.at(-1 - extraColumns) ?? '')
   const { micros, rounded } = quantity ?? { micros: 0n, rounded: false }
-  const reject = (code: RejectCode, column: UsageColumn | '', found = ''): RejectedRow => {
-    const detail = rejectCodes[code].detail + found
+  const reject = (code: RejectCode, column: UsageColumn | ''): RejectedRow => {
+    const { detail } = rejectCodes[code]
     return { outcome: 'rejected', code, column, detail, micros, rounded }
   }
-  const count = values.length
-  if (count < columns.length) return reject('TOO_FEW_COLUMNS', '', ` ${count}`)
-  if (count > columns.length) return reject('TOO_MANY_COLUMNS', '', ` ${count}`)
+  const expected = columns.length + extraColumns
+  if (values.length !== expected) {
+    const code = values.length < expected ? 'TOO_FEW_COLUMNS' : 'TOO_MANY_COLUMNS'
+    return { ...reject(code, ''), detail: `expected ${expected} columns, found ${values.length}` }
+  }
   const [accountNumber = '', externalSiteId = '', meterId = '', time = '', amount = ''] = values
   for (const [index, identifier] of [accountNumber, externalSiteId, meterId].entries()) {
     const code = judgeIdentifier(identifier)
@@ -131,8 +136,9 @@ export interface RepeatedPlace {
 export function repeatedPlaceOf(
   fields: readonly string[],
   read: TimestampReader,
+  extraColumns = 0,
 ): RepeatedPlace | undefined {
-  if (fields.length !== columns.length) return undefined
+  if (fields.length !== columns.length + extraColumns) return undefined
   const [, , meterId = '', time = ''] = fields.map(trimBlanks)
   if (judgeIdentifier(meterId) !== undefined) return undefined
   const starts = read(time)

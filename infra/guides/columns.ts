@@ -57,7 +57,7 @@ export function columnsOf(feed: Feed, example: Example): readonly ColumnShown[] 
 function recordColumn(feed: RecordFeed, name: string, given: ReadonlyMap<string, string>) {
   const judge = (text: string) => {
     const fields = feed.columns.map((one) => (one === name ? text : (given.get(one) ?? '')))
-    const verdict = judgeRecord(feed, feed.columns, fields)
+    const verdict = judgeRecord(feed, { header: feed.columns }, fields)
     return verdict.outcome === 'rejected' && verdict.column === name ? verdict : undefined
   }
   const { code, detail = '' } = judge(longText) ?? {}

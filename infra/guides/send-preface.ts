@@ -53,7 +53,8 @@ profile (\`--profile\`); the examples here use the profile of the demo utility.
   need no line feed at the end. The receiver can change the rule with \`files.lastLineEnd\`.
 - Write the file under a name that ends in \`.part\` and rename it. Or put an empty \`<name>.done\` in the
   same folder when the file is complete.
-- Columns have the order of the tables below. "may be empty" is a column with optional values. "may be
+- Columns have the order of the tables below. More columns behind them are refused, or ignored with
+  \`files.extraColumns: ignore\`; the receipt names them. "may be empty" is a column with optional values. "may be
   left out" is a column that the header may omit too.
 - Identifiers have 1 to 64 characters and are text: spreadsheets round long numbers. They have no
   control characters and do not start with \`=\`, \`+\`, \`-\` or \`@\`. Numbers are plain

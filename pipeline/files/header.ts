@@ -1,5 +1,5 @@
 import { Fault } from '../../schemas/fault.js'
-import { matchHeader } from '../../schemas/record-feed.js'
+import { type MatchedHeader, matchHeader } from '../../schemas/record-feed.js'
 import { parseRow } from './csv.js'
 
 /** The columns of a feed's header, and those that are optional. */
@@ -8,17 +8,23 @@ export interface Header {
   readonly bracketed?: readonly string[]
 }
 
+/** Columns behind those of a feed, at most. */
+const extraColumnsMax = 100
+
+export type ExtraColumns = 'refuse' | 'ignore'
+
 export interface HeaderOptions {
   readonly feed: Header
   readonly rowBytesMax: number
+  readonly extraColumns: ExtraColumns
   /** Called with the columns of the file before any of its rows. */
-  readonly onHeader: (columns: readonly string[]) => void
+  readonly onHeader: (columns: MatchedHeader) => void
 }
 
 /** Verifies the header and yields what follows it. */
 export async function* afterHeader(
   input: AsyncGenerator<Buffer>,
-  { feed, rowBytesMax, onHeader }: HeaderOptions,
+  { feed, rowBytesMax, extraColumns, onHeader }: HeaderOptions,
 ): AsyncGenerator<Buffer> {
   let head: Buffer | undefined = Buffer.alloc(0)
   for await (const bytes of input) {
@@ -30,13 +36,14 @@ export async function* afterHeader(
     refuseUtf16(head)
     const end = head.indexOf(10)
     if (end === -1 && head.length <= rowBytesMax) continue
-    onHeader(proveHeader(head.toString('utf8', 0, end === -1 ? rowBytesMax : end), feed))
+    const line = head.toString('utf8', 0, end === -1 ? rowBytesMax : end)
+    onHeader(proveHeader(line, feed, extraColumns))
     yield head.subarray(end + 1)
     head = undefined
   }
   if (head === undefined) return
   if (head.length === 0) throw new Fault('EMPTY_FILE', 'the file is empty; export it again')
-  onHeader(proveHeader(head.toString('utf8'), feed))
+  onHeader(proveHeader(head.toString('utf8'), feed, extraColumns))
 }
 
 /** Byte order marks of UTF-16, and text that has a NUL beside each letter without one. */
@@ -61,25 +68,35 @@ const otherSeparators = [
 
 /**
  * The columns that the first line of a file names. Names are compared without case and surrounding
- * blanks, in order; a file whose first line is not the feed's header is refused.
+ * blanks, in order; a file whose first line is not the feed's header is refused. Columns behind those
+ * of the feed are ignored only where `extraColumns` says so.
  */
-export function proveHeader(line: string, feed: Header): readonly string[] {
+export function proveHeader(
+  line: string,
+  feed: Header,
+  extraColumns: ExtraColumns = 'refuse',
+): MatchedHeader {
   const text = line.replace(/^\uFEFF/, '').replace(/\r$/, '')
   const read = (row: string) => {
     const found = parseRow(row)
     return found && matchHeader(feed, found)
   }
   const matched = read(text)
-  if (matched !== undefined) return matched
-  const separator = otherSeparators.find(({ mark }) => read(text.replaceAll(mark, ',')))
+  const extraMax = extraColumns === 'ignore' ? extraColumnsMax : 0
+  if (matched !== undefined && matched.extra.length <= extraMax) {
+    return { ...matched, extra: matched.extra.map(visible) }
+  }
+  const separator = matched
+    ? undefined
+    : otherSeparators.find(({ mark }) => read(text.replaceAll(mark, ',')))
   if (separator !== undefined) {
     const detail = `its columns are separated by ${separator.named}; separate them with commas`
     throw new Fault('HEADER', detail)
   }
-  throw new Fault(
-    'HEADER',
-    `expected ${spell(feed)}, found ${printable(line)}; send it with these columns`,
-  )
+  const remedy = matched
+    ? 'leave out the others, or set files.extraColumns: ignore'
+    : 'send it with these columns'
+  throw new Fault('HEADER', `expected ${spell(feed)}, found ${printable(line)}; ${remedy}`)
 }
 
 function spell({ columns, bracketed = [] }: Header): string {
@@ -87,13 +104,14 @@ function spell({ columns, bracketed = [] }: Header): string {
   return bracketed.length === 0 ? kept : `${kept} and optionally ${bracketed.join(',')}`
 }
 
+function visible(text: string): string {
+  return text.slice(0, shownMax).replace(/[^\x20-\x7E]/g, '?')
+}
+
 const shownMax = 120
 
 /** Without a header this is a row, whose numbers may be personal data. */
 function printable(text: string): string {
-  const shown = text
-    .slice(0, shownMax)
-    .replace(/[^\x20-\x7E]/g, '?')
-    .replace(/\d+/g, '#')
+  const shown = visible(text).replace(/\d+/g, '#')
   return text.length > shownMax ? `${shown}... (${text.length} characters)` : shown || 'nothing'
 }

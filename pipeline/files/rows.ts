@@ -1,4 +1,6 @@
+import { trimBlanks } from '../../schemas/field.js'
 import { parseQuantity, type Quantity } from '../../schemas/quantity.js'
+import { parseRow } from './csv.js'
 
 const newline = 10
 const carriageReturn = 13
@@ -171,10 +173,15 @@ const lastColumn = /(?:^|,)[ \t]*(?:"[ \t]*([0-9.-]+)[ \t]*"|([0-9.-]+))[ \t]*\r
 
 /**
  * The quantity of a row in the sums of a receipt, accepted or not: its last column, 0 if that is not a
- * plain decimal. A carriage return at the end is ignored as in the CSV parser: a good row counts with
- * the quantity that is stored.
+ * plain decimal; extra columns behind it are passed over. A carriage return at the end is ignored as in
+ * the CSV parser: a good row counts with the quantity that is stored.
  */
-export function lastQuantity(raw: string): Quantity {
+export function lastQuantity(raw: string, extraColumns = 0): Quantity {
+  const text = extraColumns === 0 ? lastNumber(raw) : parseRow(raw)?.at(-1 - extraColumns)
+  return parseQuantity(trimBlanks(text ?? '')) ?? { micros: 0n, rounded: false }
+}
+
+function lastNumber(raw: string): string | undefined {
   const found = lastColumn.exec(raw)
-  return parseQuantity(found?.[1] ?? found?.[2] ?? '') ?? { micros: 0n, rounded: false }
+  return found?.[1] ?? found?.[2]
 }

@@ -29,6 +29,7 @@ export const jobSchemas = {
     format: z.enum(timestampFormatNames).nullable(),
     startsMax: z.int().optional(),
     columns: z.array(z.string()).readonly().optional(),
+    extraColumns: count.optional(),
     chunk: z.strictObject({
       chunk: count,
       line: count,

@@ -1,13 +1,16 @@
 import type { Quantity } from '../../schemas/quantity.js'
-import { judgeRecord, type RecordFeed, type RecordVerdict } from '../../schemas/record-feed.js'
+import {
+  type FileColumns,
+  judgeRecord,
+  type RecordFeed,
+  type RecordVerdict,
+} from '../../schemas/record-feed.js'
 import { type RejectCode, rejectCodes } from '../../schemas/usage-row.js'
 import { parseRow, unreadableCode } from '../files/csv.js'
 import { columnQuantity } from './measure.js'
 
-export interface RecordRules {
+export interface RecordRules extends FileColumns {
   readonly feed: RecordFeed
-  /** The columns that the file has. */
-  readonly header: readonly string[]
   readonly rowBytesMax: number
 }
 
@@ -17,14 +20,12 @@ export function totalColumn({ total }: RecordFeed, header: readonly string[]): n
 }
 
 /** Judges a row as a file has it. */
-export function judgeRawRecord(
-  raw: string,
-  { feed, header, rowBytesMax }: RecordRules,
-): RecordVerdict {
+export function judgeRawRecord(raw: string, rules: RecordRules): RecordVerdict {
+  const { feed, rowBytesMax } = rules
   if (raw.length * 3 > rowBytesMax && Buffer.byteLength(raw) > rowBytesMax)
     return unreadable('ROW_TOO_LONG')
   const fields = parseRow(raw)
-  return fields === undefined ? unreadable(unreadableCode(raw)) : judgeRecord(feed, header, fields)
+  return fields === undefined ? unreadable(unreadableCode(raw)) : judgeRecord(feed, rules, fields)
 }
 
 /** What a row counts with in the sums, usable or not. */

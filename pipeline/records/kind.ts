@@ -24,11 +24,11 @@ export const recordKind: Kind = {
     await dropStaging(store, arrival)
     await createRecordStaging(store, recordOf(feed), arrival)
   },
-  open: (_, { feed, header }) => {
+  open: (_, { feed, header, extraColumns }) => {
     const total = totalColumn(recordOf(feed), header)
     return {
       measure: (bytes) => measureRecords(bytes, total),
-      rowFormat: () => ({ seconds: 0, format: null, columns: header }),
+      rowFormat: () => ({ seconds: 0, format: null, columns: header, extraColumns }),
       prepare: async () => undefined,
     }
   },

@@ -60,6 +60,7 @@ function createJudged({ store, profile }: PipelineContext, { task, feed, bytes }
   const rules = {
     feed,
     header: task.columns ?? feed.columns,
+    extraColumns: task.extraColumns,
     rowBytesMax: profile.limits.rowBytesMax,
   }
   const counted = { rows: 0, micros: 0n }

@@ -17,11 +17,15 @@ export function begin(
 /** The load of a chunk; a job does not need its control total. */
 export function toLoadTask(
   file: { readonly arrival: number; readonly feed: string },
-  { seconds, format, startsMax, columns }: RowFormat,
+  { seconds, format, startsMax, columns, extraColumns }: RowFormat,
   { micros: _, ...chunk }: LandedChunk,
 ): LoadTask {
   const feed = file.feed as FeedName
-  const optional = { ...(startsMax && { startsMax }), ...(columns && { columns }) }
+  const optional = {
+    ...(startsMax && { startsMax }),
+    ...(columns && { columns }),
+    ...(extraColumns && { extraColumns }),
+  }
   return { arrival: file.arrival, feed, seconds, format, ...optional, chunk }
 }
 

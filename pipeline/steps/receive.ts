@@ -1,26 +1,17 @@
-import { createHash } from 'node:crypto'
-import { rm } from 'node:fs/promises'
 import { Fault } from '../../schemas/fault.js'
-import { feeds, isSchedule } from '../../schemas/feed.js'
+import { isSchedule } from '../../schemas/feed.js'
 import { type FileName, parseFileName } from '../../schemas/file-name.js'
-import type { Manifest } from '../../schemas/manifest.js'
 import { formatQuantity } from '../../schemas/quantity.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { PipelineContext } from '../context.js'
 import { refuseFullDisk } from '../files/disk.js'
-import { afterHeader } from '../files/header.js'
-import { inflate } from '../files/inflate.js'
-import { createLanding, isLanded, type Landing, landedFolder } from '../files/landing.js'
-import { isCutShort } from '../files/last-row.js'
-import type { Receiver } from '../kind.js'
+import { isLanded, landedFolder } from '../files/landing.js'
 import { kindOf } from '../kinds.js'
 import { type FileState, type Notes, noQuantity, noRows } from '../ledger/file-state.js'
 import type { Arrival } from '../ledger/ledger.js'
 import { refuseRows, truncatedRefusal } from '../ledger/verdict.js'
-import type { Source } from '../sources/source.js'
-import { sampleBytes } from '../usage/sample.js'
-import { forward, toLoadTask } from './forward.js'
-import { isLastRowWhole } from './judge-last-row.js'
+import { forward } from './forward.js'
+import { landFrom } from './land-rows.js'
 
 /**
  * Reads one file in a single pass: hashes the bytes, checks the header, cuts the rows into chunks,
@@ -99,7 +90,7 @@ async function land(context: PipelineContext, arrival: Arrival, named: Named): P
   }
   await kindOf(state).createStaging(context.store, state)
   const hold = !arrival.force && (await context.ledger.resembles(arrival.name, arrival.bytes))
-  const { fileId, truncated, roundedRows, ...manifest } = await landFrom(context, {
+  const { fileId, truncated, notes, ...manifest } = await landFrom(context, {
     arrival,
     source,
     name,
@@ -114,7 +105,7 @@ async function land(context: PipelineContext, arrival: Arrival, named: Named): P
     ...state,
     fileId,
     manifest,
-    notes: { ...state.notes, roundedRows },
+    notes: joinNotes(state.notes, notes),
     duplicateOf: same?.arrival ?? 0,
     rows: { ...noRows, read: rows },
     quantity: { ...noQuantity, read: formatQuantity(micros) },
@@ -125,42 +116,16 @@ async function land(context: PipelineContext, arrival: Arrival, named: Named): P
   return truncated ? refuseTruncated(context, received) : received
 }
 
+function joinNotes(known: Notes, more: Notes): Notes {
+  const warnings = [...(known.warnings ?? []), ...(more.warnings ?? [])]
+  return { ...known, ...more, ...(warnings.length > 0 && { warnings }) }
+}
+
 /** The rest of a file may still arrive in a source; a submitted or uploaded file is complete. */
 function refuseTruncated({ profile }: PipelineContext, state: FileState): FileState {
   const refused = { ...state, ...truncatedRefusal }
   const mayGrow = profile.sources.some(({ name }) => name === state.source)
   return mayGrow ? { ...refused, status: 'waiting' } : refused
-}
-
-interface Origin {
-  readonly arrival: Arrival
-  readonly source: Source
-  readonly name: FileName
-  /** Whether loads wait until the whole file is known. */
-  readonly hold: boolean
-}
-
-interface Taken extends Manifest {
-  readonly truncated: boolean
-  readonly roundedRows: number
-}
-
-async function landFrom(
-  context: PipelineContext,
-  origin: Origin,
-): Promise<Taken & { fileId: string }> {
-  const { arrival, source, name } = origin
-  const { limits } = context.profile
-  const hash = createHash('sha256')
-  const hashed = tap(source.read(arrival), (bytes) => hash.update(bytes))
-  const inflated = inflate(hashed, {
-    compression: name.compression,
-    bytesMax: limits.fileBytesMax,
-    ratioMax: limits.ratioMax,
-    folder: landedFolder(context.folders.landing, arrival.arrival),
-  })
-  const landed = await landRows(context, origin, inflated)
-  return { ...landed, fileId: hash.digest('hex') }
 }
 
 /**
@@ -184,78 +149,6 @@ export async function ensureLanded(context: PipelineContext, state: FileState): 
 function sourceChanged(state: FileState): Fault {
   const detail = `${state.fileName} is no longer the file that was taken in; send it again`
   return new Fault('SOURCE_CHANGED', detail)
-}
-
-async function landRows(
-  context: PipelineContext,
-  { arrival: from, name, hold }: Origin,
-  input: AsyncGenerator<Buffer>,
-): Promise<Taken> {
-  const { arrival, arrivedAt, name: fileName } = from
-  const feed = feeds[name.feed]
-  const { chunkBytes, rowBytesMax, freeDiskBytesMin } = context.profile.limits
-  const folder = landedFolder(context.folders.landing, arrival)
-  let head = Buffer.alloc(0)
-  let header: readonly string[] = feed.columns
-  let opened: Receiver | undefined
-  const receiver = () => {
-    opened ??= kindOf(state).open(context, { ...state, arrivedAt, header, head: () => head })
-    return opened
-  }
-  const state = { arrival, feed: name.feed }
-  const landing = await createLanding({
-    folder,
-    chunkBytes,
-    firstLine: 2,
-    measure: (bytes) => receiver().measure(bytes),
-    isWhole: (row, decimals) =>
-      isLastRowWhole(context, row, { arrival: from, name, header, decimals }),
-    onChunk: async (chunk) => {
-      const { bytes } = chunk
-      await refuseFullDisk(context.folders.landing, { name: fileName, bytes }, freeDiskBytesMin)
-      await receiver().prepare()
-      if (hold) return
-      await context.queues.add('load', {
-        v: 1,
-        ...toLoadTask(state, receiver().rowFormat(), chunk),
-      })
-    },
-  })
-  const onHeader = (columns: readonly string[]) => {
-    header = columns
-  }
-  try {
-    for await (const bytes of afterHeader(input, { feed, rowBytesMax, onHeader })) {
-      if (head.length < sampleBytes) head = Buffer.concat([head, bytes.subarray(0, sampleBytes)])
-      await landing.add(bytes)
-    }
-    const { chunks, roundedRows, unendedRow } = await landing.end()
-    const ended = unendedRow === undefined
-    const truncated = isCutShort(unendedRow, header)
-    return { chunks, ...receiver().rowFormat(), ended, truncated, roundedRows }
-  } catch (error) {
-    if (error instanceof Fault && error.code === 'DISK_FULL') await dropLanded(landing, folder)
-    throw error
-  } finally {
-    await landing.close()
-  }
-}
-
-/** On a full disk the chunks of an incomplete landing are deleted until the next attempt. */
-async function dropLanded(landing: Landing, folder: string): Promise<void> {
-  await landing.close()
-  await rm(folder, { recursive: true, force: true })
-}
-
-/** Passes the bytes on and shows each to `see`. */
-export async function* tap(
-  input: AsyncIterable<Buffer>,
-  see: (bytes: Buffer) => void,
-): AsyncGenerator<Buffer> {
-  for await (const bytes of input) {
-    see(bytes)
-    yield bytes
-  }
 }
 
 function refuseLarge({ fileBytesMax }: Profile['limits'], bytes: number): void {

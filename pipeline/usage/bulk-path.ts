@@ -44,10 +44,10 @@ export async function loadUnseenInBulk(
   task: LoadTask,
   reader: Reader,
 ): Promise<boolean> {
-  const { arrival, chunk } = task
+  const { arrival, chunk, extraColumns } = task
   const handing = handingOf(context, task)
   await hand(context, task, {
-    statement: gatherTimestamps({ arrival, chunk, reader, handing }),
+    statement: gatherTimestamps({ arrival, chunk, reader, handing, extraColumns }),
     reader,
     token: 'timestamps',
   })

@@ -14,21 +14,29 @@ export type Reader = 'lines' | 'csv'
 /** How the bytes get to the engine: a path that it can read itself, or the body of the request. */
 export type Handing = { readonly path: string } | { readonly body: true }
 
-const structures = {
-  lines: sql`'line String'`,
-  csv: sql`'c1 String, c2 String, c3 String, c4 String, c5 Nullable(String), c6 Nullable(String)'`,
-} as const satisfies Record<Reader, Sql>
+/** The columns that the engine reads; of CSV one more than the file has. */
+function structureOf(reader: Reader, extraColumns: number): Sql {
+  if (reader === 'lines') return sql`'line String'`
+  const others = Array.from({ length: extraColumns + 2 }, (_, at) => `c${at + 5} Nullable(String)`)
+  return sql`${literal(['c1 String, c2 String, c3 String, c4 String', ...others].join(', '))}`
+}
 
 const formats = { lines: sql`LineAsString`, csv: sql`CSV` } as const satisfies Record<Reader, Sql>
 
 /**
  * One array of columns for each row; a carriage return stays with the last. Columns that a row does
- * not have are null in CSV; of a row with other than 5 columns the array is empty.
+ * not have are null in CSV; of a row with another number of columns the array is empty.
  */
-const columns = {
-  lines: sql`splitByChar(',', line)`,
-  csv: sql`if(c5 IS NULL OR c6 IS NOT NULL, [], [c1, c2, c3, c4, assumeNotNull(c5)])`,
-} as const satisfies Record<Reader, Sql>
+function columnsOf(reader: Reader, extraColumns: number): Sql {
+  if (reader === 'lines') return sql`splitByChar(',', line)`
+  const [last, next] = [id(`c${extraColumns + 5}`), id(`c${extraColumns + 6}`)]
+  return sql`if(${last} IS NULL OR ${next} IS NOT NULL, [], [c1, c2, c3, c4, assumeNotNull(c5)])`
+}
+
+/** Whether a row has the columns of its file. */
+function hasColumns(reader: Reader, extraColumns: number): Sql {
+  return sql`length(p) = ${literal(reader === 'lines' ? 5 + extraColumns : 5)}`
+}
 
 /**
  * CSV as RFC 4180 has it: no other quotes, and no text that is null, since no file has a NUL byte. The
@@ -73,7 +81,7 @@ function plain(reader: Reader, options: JudgeOptions): Sql {
   const sign = negativeAllowed ? '-?' : ''
   const end = reader === 'lines' ? '\r?' : ''
   const decimal = `^${sign}(\\d{1,9}(\\.\\d{1,6})?|\\.\\d{1,6})${end}$`
-  return allOf(chunk, [
+  return allOf(options, [
     ...idLengths,
     ...trimmed,
     sql`multiSearchAny(${whole}, ${literal(needles)}) = 0`,
@@ -90,17 +98,13 @@ function plain(reader: Reader, options: JudgeOptions): Sql {
  */
 function plainText(options: JudgeOptions): Sql {
   const notNegative = options.negativeAllowed ? [] : [sql`q >= 0`]
-  return allOf(options.chunk, [
-    ...idLengths,
-    ...unsigned.slice(1),
-    ...notNegative,
-    withinMax(options),
-  ])
+  return allOf(options, [...idLengths, ...unsigned.slice(1), ...notNegative, withinMax(options)])
 }
 
-function allOf({ cutLine, line }: Chunk, conditions: readonly Sql[]): Sql {
+function allOf({ chunk, reader, extraColumns = 0 }: JudgeOptions, conditions: readonly Sql[]): Sql {
+  const { cutLine, line } = chunk
   const isWhole = cutLine === undefined ? [] : [sql`number != ${literal(cutLine - line)}`]
-  const always = [sql`length(p) = 5`, sql`timestamp != 0`, ...isWhole]
+  const always = [hasColumns(reader, extraColumns), sql`timestamp != 0`, ...isWhole]
   return join([...always, ...conditions], sql`\n    AND `)
 }
 
@@ -122,18 +126,24 @@ function left(table: string, options: JudgeOptions): Sql {
       SELECT version FROM ${id(table)} WHERE ${within(sql`version`, bounds)})`
 }
 
-function from(reader: Reader, handing: Handing): Sql {
-  const structure = structures[reader]
+function from({ reader, handing, extraColumns = 0 }: Reading): Sql {
+  const structure = structureOf(reader, extraColumns)
   return 'path' in handing
     ? sql`file(${handing.path}, ${formats[reader]}, ${structure})`
     : sql`input(${structure})`
 }
 
-export interface JudgeOptions {
+/** How the engine reads a chunk. */
+interface Reading {
   readonly arrival: number
   readonly chunk: Chunk
   readonly reader: Reader
   readonly handing: Handing
+  /** How many columns behind those of the feed are ignored. */
+  readonly extraColumns?: number | undefined
+}
+
+export interface JudgeOptions extends Reading {
   readonly commodity: string
   readonly seconds: number
   readonly negativeAllowed: boolean
@@ -152,7 +162,7 @@ const needlesMax = 255
  * few of the repeated hour are searched for before lines are cut into columns.
  */
 export function storeInBulk(options: JudgeOptions): Statement {
-  const { arrival, chunk, reader, handing } = options
+  const { chunk, arrival, reader, handing, extraColumns = 0 } = options
   const staging = stagingOf(arrival)
   const into = staging[options.into]
   const isSought = options.into === 'repeats' && reader === 'lines'
@@ -170,11 +180,11 @@ WITH
 SELECT p[3], ${options.commodity}, starts[timestamp], ${typed('UInt32', options.seconds)}, days[timestamp], hours[timestamp], q,
   p[1], p[2], ${versionSql(options)}
 FROM (
-  SELECT number, ${columns[reader]} AS p,
+  SELECT number, ${columnsOf(reader, extraColumns)} AS p,
     transform(toLowCardinality(p[4]), texts, arrayEnumerate(texts), 0) AS timestamp,
     toDecimal64OrZero(${chunk.crlf ? sql`trimRight(p[5], '\\r')` : sql`p[5]`}, 6) AS q,
     ${reader === 'lines' ? sql`line` : sql`c1, c2, c3`}
-  FROM (SELECT rowNumberInAllBlocks() AS number, * FROM ${from(reader, handing)})
+  FROM (SELECT rowNumberInAllBlocks() AS number, * FROM ${from(options)})
   ${isSought ? sql`WHERE multiSearchAny(line, arraySlice(texts, 1, ${literal(needlesMax)}))` : sql``}
 )
 WHERE ${plain(reader, options)}${options.again ? left(into, options) : sql``}${formatTail(reader, handing)}`,
@@ -185,18 +195,13 @@ WHERE ${plain(reader, options)}${options.again ? left(into, options) : sql``}${f
  * Gathers the different timestamps of a chunk, at most `timestampsMax` of them; a row with a
  * timestamp beyond those is judged by itself.
  */
-export function gatherTimestamps(options: {
-  readonly arrival: number
-  readonly chunk: Chunk
-  readonly reader: Reader
-  readonly handing: Handing
-}): Statement {
-  const { arrival, chunk, reader, handing } = options
+export function gatherTimestamps(options: Reading): Statement {
+  const { arrival, chunk, reader, handing, extraColumns = 0 } = options
   return {
     sql: sql`INSERT INTO ${id(stagingOf(arrival).texts)}
 SELECT DISTINCT p[4] AS text, ${typed('UInt32', chunk.chunk)} AS chunk
-FROM (SELECT ${columns[reader]} AS p FROM ${from(reader, handing)})
-WHERE length(p) = 5 LIMIT ${literal(timestampsMax)}${formatTail(reader, handing)}`,
+FROM (SELECT ${columnsOf(reader, extraColumns)} AS p FROM ${from(options)})
+WHERE ${hasColumns(reader, extraColumns)} LIMIT ${literal(timestampsMax)}${formatTail(reader, handing)}`,
   }
 }
 

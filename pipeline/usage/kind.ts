@@ -58,22 +58,25 @@ export const usageKind: Kind = {
     await learnAccounts(line, arrival)
     return warnOfRenumbering(line.store, arrival)
   },
-  recount: () => (bytes) => {
-    const { micros, ...counted } = measure(bytes, unseen)
-    return { ...counted, micros: micros.toString() }
-  },
+  recount:
+    ({ manifest }) =>
+    (bytes) => {
+      const { micros, ...counted } = measure(bytes, unseen, manifest.extraColumns)
+      return { ...counted, micros: micros.toString() }
+    },
 }
 
 const unseen: SeenTimestamps = { see: () => undefined, hadRepeats: () => false, fresh: () => [] }
 
-function open(context: PipelineContext, { arrival, arrivedAt, feed, head }: Opened): Receiver {
+function open(context: PipelineContext, file: Opened): Receiver {
+  const { arrival, arrivedAt, feed, head, extraColumns } = file
   const { usage } = context.profile
   let sample: Sample | undefined
   const startsMax = Math.floor(arrivedAt.getTime() / 1_000) + usage.futureHours * 3_600
   const rowFormat = () => {
     const lengths = lengthsOf(context.profile, feed as Commodity)
-    sample ??= sampleFile(head(), { ...usage, zone: context.zone }, lengths)
-    return { ...sample, startsMax }
+    sample ??= sampleFile(head(), { ...usage, zone: context.zone }, { lengths, extraColumns })
+    return { ...sample, startsMax, extraColumns }
   }
   let texts: SeenTimestamps | undefined
   const timestamps = () => {
@@ -84,7 +87,7 @@ function open(context: PipelineContext, { arrival, arrivedAt, feed, head }: Open
   return {
     rowFormat,
     measure: (bytes) => {
-      const { micros, ...measured } = measure(bytes, timestamps())
+      const { micros, ...measured } = measure(bytes, timestamps(), extraColumns)
       return { ...measured, micros: micros.toString(), repeats: timestamps().hadRepeats() }
     },
     prepare: () => storeTimestamps(context.store, arrival, timestamps().fresh()),

@@ -34,8 +34,9 @@ export interface Measure {
  * Counts rows and energy of a chunk of whole rows, so that what the engine later says it judged
  * can be held against what came in, and shows timestamps to `timestamps`.
  */
-export function measure(bytes: Buffer, timestamps: SeenTimestamps): Measure {
-  return bytes.includes(quote) ? measureQuoted(bytes, timestamps) : measureLines(bytes, timestamps)
+export function measure(bytes: Buffer, timestamps: SeenTimestamps, extraColumns = 0): Measure {
+  const by = bytes.includes(quote) ? measureQuoted : measureLines
+  return by(bytes, timestamps, extraColumns)
 }
 
 /** Identifiers with blanks around them, of a spreadsheet or a formula, may hold one of these. */
@@ -71,7 +72,7 @@ function hasControl(bytes: Buffer, start: number, end: number): boolean {
 const sumMax = 1e15
 
 /** One search for a line end and a few steps back for each row: some 30 ns. */
-function measureLines(bytes: Buffer, timestamps: SeenTimestamps): Measure {
+function measureLines(bytes: Buffer, timestamps: SeenTimestamps, extraColumns: number): Measure {
   let lines = 0
   let rows = 0
   let sum = 0
@@ -89,23 +90,25 @@ function measureLines(bytes: Buffer, timestamps: SeenTimestamps): Measure {
     crlf ||= isTrimmed
     if (end === start) continue
     if (bytes[start] === blank || bytes[start] === minus) isPlain = false
-    const last = lastComma(bytes, start, end)
-    const value = last < start ? undefined : plainMicros(bytes, last + 1, end)
+    let to = end
+    for (let passed = 0; passed < extraColumns; passed++) to = lastComma(bytes, start, to)
+    const last = lastComma(bytes, start, to)
+    const value = last < start ? undefined : plainMicros(bytes, last + 1, to)
     if (value === undefined) {
-      const quantity = lastQuantity(bytes.toString('utf8', start, end))
+      const quantity = lastQuantity(bytes.toString('utf8', start, end), extraColumns)
       micros += quantity.micros
       if (quantity.rounded) rounded++
-      tally.seeText(bytes.toString('latin1', last + 1, end), end < bytes.length)
+      tally.seeText(bytes.toString('latin1', last + 1, to), to < bytes.length)
       isPlain = false
     } else {
       sum += value
-      tally.see(bytes, last + 1, end)
+      tally.see(bytes, last + 1, to)
     }
     if (sum > sumMax || sum < -sumMax) {
       micros += BigInt(sum)
       sum = 0
     }
-    if (rows % timestampStride === 0) seeTimestamp(bytes, { start, end }, timestamps)
+    if (rows % timestampStride === 0) seeTimestamp(bytes, { start, end, extraColumns }, timestamps)
     rows++
   }
   const format = isPlain ? 'plain' : 'lines'
@@ -119,7 +122,7 @@ function measureLines(bytes: Buffer, timestamps: SeenTimestamps): Measure {
  */
 const timestampStride = 101
 
-function measureQuoted(bytes: Buffer, timestamps: SeenTimestamps): Measure {
+function measureQuoted(bytes: Buffer, timestamps: SeenTimestamps, extraColumns: number): Measure {
   let lines = 0
   let rows = 0
   let micros = 0n
@@ -136,10 +139,12 @@ function measureQuoted(bytes: Buffer, timestamps: SeenTimestamps): Measure {
     crlf ||= bytes[end] === carriageReturn
     if (end > start) {
       const quantity =
-        quotedQuantity(bytes, { start, end }, tally) ?? lastOf(bytes, { start, end }, tally)
+        quotedQuantity(bytes, { start, end, extraColumns }, tally) ??
+        lastOf(bytes, { start, end, extraColumns }, tally)
       micros += quantity.micros
       if (quantity.rounded) rounded++
-      if (rows % timestampStride === 0) seeTimestamp(bytes, span, timestamps)
+      if (rows % timestampStride === 0)
+        seeTimestamp(bytes, { start, end, extraColumns }, timestamps)
       rows++
     }
     start = span.next
@@ -151,13 +156,15 @@ function measureQuoted(bytes: Buffer, timestamps: SeenTimestamps): Measure {
 interface Bounds {
   readonly start: number
   readonly end: number
+  readonly extraColumns: number
 }
 
 function quotedQuantity(
   bytes: Buffer,
-  { start, end }: Bounds,
+  { start, end, extraColumns }: Bounds,
   tally: DecimalsTally,
 ): Quantity | undefined {
+  if (extraColumns > 0) return undefined
   const from = lastComma(bytes, start, end) + 1
   if (from === start) return undefined
   const inner = end - from > 2 && bytes[from] === quote && bytes[end - 1] === quote ? 1 : 0
@@ -167,16 +174,24 @@ function quotedQuantity(
   return { micros: BigInt(micros), rounded: false }
 }
 
-function lastOf(bytes: Buffer, { start, end }: Bounds, tally: DecimalsTally): Quantity {
+function lastOf(
+  bytes: Buffer,
+  { start, end, extraColumns }: Bounds,
+  tally: DecimalsTally,
+): Quantity {
   const raw = bytes.toString('utf8', start, end)
   tally.seeText(parseRow(raw)?.at(-1), end < bytes.length)
-  return lastQuantity(raw)
+  return lastQuantity(raw, extraColumns)
 }
 
 /** Shows the timestamp of a row, if it has the five columns. */
-function seeTimestamp(bytes: Buffer, { start, end }: Bounds, timestamps: SeenTimestamps): void {
+function seeTimestamp(
+  bytes: Buffer,
+  { start, end, extraColumns }: Bounds,
+  timestamps: SeenTimestamps,
+): void {
   const fields = parseRow(bytes.toString('utf8', start, end))
-  if (fields?.length === 5) timestamps.see(fields[3] as string)
+  if (fields?.length === 5 + extraColumns) timestamps.see(fields[3] as string)
 }
 
 /** The last comma of a row; the place before its start where it has none. */

@@ -54,6 +54,7 @@ export async function loadRowByRow(
     reader === undefined ? [splitRows(bytes, task.chunk.line)] : missingRows(context, task, bytes)
   const counted = { accepted: 0, rejected: 0, rejectedMicros: 0n }
   const rules = rulesOf(context, task)
+  const { extraColumns = 0 } = task
   const remembered = rememberTimestamps(rules)
   const texts = new Set<string>()
   const twice = new Set<string>()
@@ -68,7 +69,7 @@ export async function loadRowByRow(
     for await (const rows of pages) {
       for (const row of rows) {
         const fields = parseRow(row.raw)
-        if (fields?.length === 5) texts.add(fields[3] as string)
+        if (fields?.length === 5 + extraColumns) texts.add(fields[3] as string)
         const isCut = row.line === task.chunk.cutLine
         const judged = judgeParsedRow({ raw: row.raw, fields }, rules, remembered)
         const verdict = isCut ? refuseCut(judged) : judged
@@ -83,7 +84,7 @@ export async function loadRowByRow(
           counted.rejected++
           counted.rejectedMicros += verdict.micros
           rejects.push(toRejectRow(task.arrival, row, verdict))
-          const place = fields && repeatedPlaceOf(fields, remembered)
+          const place = fields && repeatedPlaceOf(fields, remembered, extraColumns)
           if (place !== undefined) held.push(toHeldRow(task.arrival, row.line, place))
           if (rejects.length >= rejectBatch) await flush()
         }
@@ -157,7 +158,8 @@ function judgeParsedRow(
     isTooLong || fields === undefined
       ? unreadable(isTooLong ? 'ROW_TOO_LONG' : unreadableCode(raw))
       : judgeUsageRow(fields, rules, read)
-  return verdict.outcome === 'accepted' ? verdict : { ...verdict, ...lastQuantity(raw) }
+  if (verdict.outcome === 'accepted') return verdict
+  return { ...verdict, ...lastQuantity(raw, rules.extraColumns) }
 }
 
 /** A good row may still lack the end of its quantity. */

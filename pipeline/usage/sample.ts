@@ -16,6 +16,13 @@ export interface Sample {
   readonly seconds: number
 }
 
+export interface SampleOptions {
+  /** Those of the profile, seconds. */
+  readonly lengths: readonly number[]
+  /** How many columns behind those of the feed are ignored. */
+  readonly extraColumns?: number | undefined
+}
+
 /** So much of a file, behind its header, is its sample. */
 export const sampleBytes = 262_144
 /** Days have 23 to 25 hours. */
@@ -23,17 +30,17 @@ const dayGapMin = daySeconds - 7_200
 
 /**
  * Finds the timestamp format and the interval length of a file in its first rows. A meter's real
- * length is looked at again when the whole file is there. `lengths` are those of the profile, the
- * first one is taken where the sample shows none of them. Timestamps at the end of an interval are never
+ * length is looked at again when the whole file is there. The first length of the profile is taken where
+ * the sample shows none of them. Timestamps at the end of an interval are never
  * read as days at first: the start of the day would no longer distinguish them.
  */
 export function sampleFile(
   head: Buffer,
   rules: Omit<TimestampRules, 'format' | 'seconds'>,
-  lengths: readonly number[],
+  { lengths, extraColumns = 0 }: SampleOptions,
 ): Sample {
   const fallback = lengths[0] as number
-  const rows = [...wholeRows(head)]
+  const rows = [...wholeRows(head, extraColumns)]
   const format = mostFrequent(rows.map((row) => detectFormat(row.timestamp)))
   if (format === undefined) return { format: null, seconds: fallback }
   if (isDayFormat(format)) return { format, seconds: daySeconds }
@@ -61,12 +68,15 @@ export function toLength(gapSeconds: number): number {
   return isDay ? daySeconds : gapSeconds
 }
 
-function* wholeRows(head: Buffer): Generator<{ meter: string; timestamp: string }> {
+function* wholeRows(
+  head: Buffer,
+  extraColumns: number,
+): Generator<{ meter: string; timestamp: string }> {
   const sample = head.subarray(0, sampleBytes)
   const whole = head.length < sampleBytes ? sample.length : sample.lastIndexOf(10) + 1
   for (const { raw } of splitRows(sample.subarray(0, whole), 1)) {
     const fields = parseRow(raw)
-    if (fields?.length !== 5) continue
+    if (fields?.length !== 5 + extraColumns) continue
     yield { meter: trimBlanks(fields[2] ?? ''), timestamp: trimBlanks(fields[3] ?? '') }
   }
 }
@@ -89,7 +99,7 @@ function smallestGap(starts: readonly number[]): number {
 /** How the rows of a usage file are to be judged: the profile's rules and what is known of the file. */
 export function rulesOf(
   context: Pick<PipelineContext, 'profile' | 'zone'>,
-  task: Pick<LoadTask, 'feed' | 'seconds' | 'format' | 'startsMax'>,
+  task: Pick<LoadTask, 'feed' | 'seconds' | 'format' | 'startsMax' | 'extraColumns'>,
 ) {
   const { usage, limits } = context.profile
   return {
@@ -98,6 +108,7 @@ export function rulesOf(
     zone: context.zone,
     seconds: task.seconds,
     startsMax: task.startsMax,
+    extraColumns: task.extraColumns,
     format: task.format ?? undefined,
     rowBytesMax: limits.rowBytesMax,
   }

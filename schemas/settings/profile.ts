@@ -94,6 +94,8 @@ const limits = section({
 const files = section({
   /** Whether the last row of a file needs a line end (decision 20). */
   lastLineEnd: z.enum(['auto', 'required', 'optional']).default('auto'),
+  /** Whether columns behind those of the feed are refused or left out. */
+  extraColumns: z.enum(['refuse', 'ignore']).default('refuse'),
 })
 
 const rates = section({

@@ -13,7 +13,7 @@ const sample = (stamps: readonly string[], lengths = [900, 3_600]) =>
   sampleFile(
     Buffer.from(stamps.map((stamp, index) => `A,S,M${index % 2},${stamp},1\n`).join('')),
     rules,
-    lengths,
+    { lengths },
   )
 
 t.test('the smallest gap of one meter is the length of a file', async (t) => {

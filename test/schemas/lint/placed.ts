@@ -8,7 +8,7 @@ export function placed(name: string, ...lines: readonly string[]): readonly Plac
   return lines.map((text, at) => {
     const fields = text.split(',')
     const header = feed.columns.slice(0, fields.length)
-    const verdict = judgeRecord(feed, header, fields)
+    const verdict = judgeRecord(feed, { header }, fields)
     if (verdict.outcome !== 'accepted') throw new Error(`${text}: ${verdict.detail}`)
     return { fileName: `DEMO_05022026_${name}.csv`, line: at + 2, row: verdict.row }
   })
