@@ -21,7 +21,7 @@ export const faultCodes = {
   ),
   EMPTY_FILE: final('The file has no bytes or no header. Export it and send it again.'),
   NO_ROWS: final(
-    'The file has a header and no rows. If there are rows for it, export and send it again.',
+    'The schedule or usage file has a header and no rows. If there are rows for it, export and send it again.',
   ),
   ENCODING: final('The file is not UTF-8 text. Export it as UTF-8 and send it again.'),
   ROW_LENGTH: final(

@@ -1,4 +1,4 @@
-import { isSchedule } from '../../schemas/feed.js'
+import { isSchedule, recordFeedOf } from '../../schemas/feed.js'
 import { proveDateOrder } from '../../schemas/time/date-order.js'
 import type { DateOrder } from '../../schemas/time/timestamp.js'
 import { type TimestampFormat, timestampNames } from '../../schemas/time/timestamp.js'
@@ -22,9 +22,12 @@ const noRowsRefusal: Refusal = {
 /** A complete schedule is checked in memory: 5,000 reading units have this many periods in 8 years. */
 const scheduleRowsMax = 500_000
 
-/** Refuses a file for its number of rows. */
+/**
+ * Refuses a file for its number of rows. Of bills, invoices and the like there may be none on a day;
+ * a schedule or reads without rows are a fault of the export.
+ */
 export function refuseRows(feed: string, rows: number): Refusal | undefined {
-  if (rows === 0) return noRowsRefusal
+  if (rows === 0 && (isSchedule(feed) || recordFeedOf(feed) === undefined)) return noRowsRefusal
   if (!isSchedule(feed) || rows <= scheduleRowsMax) return undefined
   const reason = `it has ${rows} rows, the limit of a schedule is ${scheduleRowsMax}; leave out periods that ended long ago`
   return { fault: 'SCHEDULE', reason }

@@ -43,7 +43,7 @@ export async function forward(context: PipelineContext, state: FileState): Promi
   if (state.settledAt !== undefined || state.status === 'waiting') return
   if (state.status === 'publishing') return context.queues.add('reconcile', { v: 1, arrival })
   if (state.status !== 'received') return context.queues.add('settle', { v: 1, arrival })
-  if (state.fault !== '' || state.duplicateOf !== 0) {
+  if (state.fault !== '' || state.duplicateOf !== 0 || state.manifest.chunks.length === 0) {
     return context.queues.add('reconcile', { v: 1, arrival })
   }
   const loads = loadTasks(state).map((task) => ({ v: 1 as const, ...task }))

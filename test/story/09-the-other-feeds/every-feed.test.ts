@@ -142,6 +142,17 @@ t.test('every golden file is published completely and is in its view', async (t)
   }
 })
 
+t.test('a file of a header alone is published with 0 rows, except a schedule', async (t) => {
+  for (const feed of records) {
+    const [header = ''] = (files.get(feed.name as never) as string).split('\n')
+    const receipt = await story.loadBytes(nameOf(feed, '_3'), `${header}\n`)
+    t.match(receipt.rows, { read: 0, accepted: 0 }, feed.name)
+    t.ok(balance(receipt))
+    if (feed.schedule === undefined) t.match(receipt, { status: 'published', reason: null })
+    else t.match(receipt, { status: 'quarantined', reason: /^NO_ROWS: / })
+  }
+})
+
 t.test('the complete schedules are published together', async (t) => {
   const schedules = records.filter((feed) => feed.schedule !== undefined)
   const texts = schedules.map((feed) => [nameOf(feed), files.get(feed.name as never) as string])
