@@ -4,10 +4,17 @@ export interface Quantity {
   readonly rounded: boolean
 }
 
-const decimalsMax = 6
-const microsInOne = 10n ** BigInt(decimalsMax)
-/** Decimal(18,6), the store's type, holds 12 digits before the point: 10^(12 + 6) - 1 micros. */
-const microsMax = 10n ** 18n - 1n
+/** A decimal as a whole number of its smallest unit. `rounded` says that digits were lost. */
+interface Scaled {
+  readonly value: bigint
+  readonly rounded: boolean
+}
+
+/** Decimals that are kept of quantities and amounts, and of prices. */
+export const quantityDecimals = 6
+export const priceDecimals = 9
+/** Digits before the point that the store's types hold. */
+const wholeDigitsMax = 12
 const plainDecimal = /^(-?)0*(?!0)(\d*)(?:\.(\d+))?$/
 const canonicalDecimal = /^(-?)(0|[1-9]\d{0,31})(?:\.(\d{1,6}))?$/
 
@@ -22,16 +29,22 @@ export function isPlainDecimal(text: string): boolean {
  * rounded half to even; `rounded` is true where one of them is not 0.
  */
 export function parseQuantity(text: string): Quantity | undefined {
+  const found = parseScaled(text, quantityDecimals)
+  return found && { micros: found.value, rounded: found.rounded }
+}
+
+/** Reads a decimal in the same way with so many decimals, in units of the last one. */
+export function parseScaled(text: string, decimals: number): Scaled | undefined {
   const match = plainDecimal.exec(text)
   if (match === null) return undefined
   const [, sign, whole = '', fraction = ''] = match
   if (whole === '' && fraction === '' && !isPlainDecimal(text)) return undefined
-  if (whole.length > 12) return undefined
-  const kept = BigInt(whole + fraction.slice(0, decimalsMax).padEnd(decimalsMax, '0'))
-  const dropped = fraction.slice(decimalsMax)
+  if (whole.length > wholeDigitsMax) return undefined
+  const kept = BigInt(whole + fraction.slice(0, decimals).padEnd(decimals, '0'))
+  const dropped = fraction.slice(decimals)
   const size = isRoundedUp(dropped, kept) ? kept + 1n : kept
-  if (size > microsMax) return undefined
-  return { micros: sign === '-' ? -size : size, rounded: /[1-9]/.test(dropped) }
+  if (size >= 10n ** BigInt(wholeDigitsMax + decimals)) return undefined
+  return { value: sign === '-' ? -size : size, rounded: /[1-9]/.test(dropped) }
 }
 
 /** Whether the dropped decimals push the kept ones up: above a half, or a half on an odd digit. */
@@ -49,16 +62,19 @@ export function parseTotal(text: string): bigint | undefined {
   const match = canonicalDecimal.exec(text)
   if (match === null) return undefined
   const [, sign, whole = '', fraction = ''] = match
-  const size = BigInt(whole + fraction.padEnd(decimalsMax, '0'))
+  const size = BigInt(whole + fraction.padEnd(quantityDecimals, '0'))
   return sign === '-' ? -size : size
 }
 
 /** The canonical text of a quantity or total: no trailing zeros, no trailing point, never `-0`. */
 export function formatQuantity(micros: bigint): string {
-  const size = micros < 0n ? -micros : micros
-  const fraction = String(size % microsInOne)
-    .padStart(decimalsMax, '0')
-    .replace(/0+$/, '')
+  return formatScaled(micros, quantityDecimals)
+}
+
+/** The same of a number with so many decimals, in units of the last one. */
+export function formatScaled(value: bigint, decimals: number): string {
+  const digits = String(value < 0n ? -value : value).padStart(decimals + 1, '0')
+  const fraction = digits.slice(-decimals).replace(/0+$/, '')
   const point = fraction === '' ? '' : '.'
-  return `${micros < 0n ? '-' : ''}${size / microsInOne}${point}${fraction}`
+  return `${value < 0n ? '-' : ''}${digits.slice(0, -decimals)}${point}${fraction}`
 }

@@ -13,6 +13,8 @@ export interface RecordFeed {
   readonly columns: readonly string[]
   /** Those that a header may leave out. */
   readonly bracketed: readonly string[]
+  /** How many decimals are kept of each column that holds a decimal. */
+  readonly decimals: ReadonlyMap<string, number>
   /** Judges a row of trimmed texts by column. */
   readonly row: z.ZodType<RecordRow, Readonly<Record<string, string>>>
   /** The view that data engineers query; the rows behind it lie in the table `<view>_row`. */
@@ -38,7 +40,10 @@ export interface Schedule {
   readonly ends?: string
 }
 
-export type RecordFeedOptions = Omit<RecordFeed, 'kind' | 'columns' | 'bracketed' | 'row'> & {
+export type RecordFeedOptions = Omit<
+  RecordFeed,
+  'kind' | 'columns' | 'bracketed' | 'row' | 'decimals'
+> & {
   /** How each column of the header is judged, in their order. */
   readonly columns: Readonly<Record<string, ValueJudge>>
   readonly bracketed?: readonly string[]
@@ -73,7 +78,10 @@ export function recordFeed(options: RecordFeedOptions): RecordFeed {
     }
     return fill(values)
   })
-  return { bracketed: [], ...own, kind: 'records', columns: Object.keys(columns), row }
+  const decimals = new Map(
+    judges.flatMap(([name, { decimals }]) => (decimals === undefined ? [] : [[name, decimals]])),
+  )
+  return { bracketed: [], ...own, kind: 'records', columns: Object.keys(columns), decimals, row }
 }
 
 function asItIs(row: RecordRow): RecordRow {

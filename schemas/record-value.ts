@@ -1,12 +1,22 @@
 import { judgeIdentifier } from './field.js'
-import { formatQuantity, isPlainDecimal, parseQuantity } from './quantity.js'
+import {
+  formatScaled,
+  isPlainDecimal,
+  parseScaled,
+  priceDecimals,
+  quantityDecimals,
+} from './quantity.js'
 import { isCalendarDay } from './time/timestamp.js'
 
 /** The value of a record's column as the store writes it; null where it is absent. */
 export type RecordValue = string | null
 
 /** Judges the trimmed text of one column, which is empty where it is absent. */
-export type ValueJudge = (text: string) => RecordValue | ValueProblem
+export interface ValueJudge {
+  (text: string): RecordValue | ValueProblem
+  /** Of a decimal, how many decimals are kept; more are rounded. */
+  readonly decimals?: number
+}
 
 /** Validates a row whose columns are each valid; a problem names the column. */
 export type RowJudge = (
@@ -47,7 +57,9 @@ export function problem(code: RecordCode, more = ''): ValueProblem {
 
 /** A column that may be empty. */
 export function maybe(judge: ValueJudge, absent: RecordValue = null): ValueJudge {
-  return (text) => (text === '' ? absent : judge(text))
+  const { decimals } = judge
+  const optional = (text: string) => (text === '' ? absent : judge(text))
+  return Object.assign(optional, decimals !== undefined && { decimals })
 }
 
 export function identifier(text: string): RecordValue | ValueProblem {
@@ -80,21 +92,31 @@ export function day(text: string): RecordValue | ValueProblem {
   return isDay(text) ? text : problem('NOT_A_DATE')
 }
 
-/** What parsing and formatting would leave as it is; most are. */
-const canonical = /^(?:0|-?[1-9]\d{0,11}|-?(?:0|[1-9]\d{0,11})\.\d{0,5}[1-9])$/
-
 /** A decimal; digits beyond the sixth decimal are rounded half to even, as in a usage file. */
-export function decimal(text: string): RecordValue | ValueProblem {
-  if (text === '') return problem('EMPTY')
-  if (canonical.test(text)) return text
-  const quantity = parseQuantity(text)
-  if (quantity !== undefined) return formatQuantity(quantity.micros)
-  return problem(isPlainDecimal(text) ? 'TOO_LARGE' : 'NOT_A_NUMBER')
+export const decimal = decimalOf(quantityDecimals)
+
+/** Dollars for one unit, or a rate of percent, of which more decimals are kept. */
+export const price = decimalOf(priceDecimals)
+
+function decimalOf(decimals: number): ValueJudge {
+  /** What parsing and formatting would leave as it is; most are. */
+  const canonical = new RegExp(
+    `^(?:0|-?[1-9]\\d{0,11}|-?(?:0|[1-9]\\d{0,11})\\.\\d{0,${decimals - 1}}[1-9])$`,
+  )
+  const judge = (text: string) => {
+    if (text === '') return problem('EMPTY')
+    if (canonical.test(text)) return text
+    const found = parseScaled(text, decimals)
+    if (found !== undefined) return formatScaled(found.value, decimals)
+    return problem(isPlainDecimal(text) ? 'TOO_LARGE' : 'NOT_A_NUMBER')
+  }
+  return Object.assign(judge, { decimals })
 }
 
-export function notNegative(text: string): RecordValue | ValueProblem {
-  return text.startsWith('-') ? problem('NEGATIVE') : decimal(text)
-}
+export const notNegative: ValueJudge = Object.assign(
+  (text: string) => (text.startsWith('-') ? problem('NEGATIVE') : decimal(text)),
+  { decimals: quantityDecimals },
+)
 
 /** A day, or `--MM-DD` for that day of every year. */
 export function dayOfYear(text: string): RecordValue | ValueProblem {

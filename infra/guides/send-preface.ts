@@ -58,8 +58,8 @@ profile (\`--profile\`); the examples here use the profile of the demo utility.
   left out" is a column that the header may omit too.
 - Identifiers have 1 to 64 characters and are text: spreadsheets round long numbers. They have no
   control characters and do not start with \`=\`, \`+\`, \`-\` or \`@\`. Numbers are plain
-  decimals such as \`-12.5\` or \`.5\` (not \`0.\`), without currency or thousands separators; six decimals are kept. Text has at
-  most 500 characters.
+  decimals such as \`-12.5\` or \`.5\` (not \`0.\`), without currency or thousands separators; six decimals are
+  kept, of prices nine. The receipt counts rounded rows. Text has at most 500 characters.
 - Rows with the same key values are the same row: the latest one counts, and equal ones are duplicates.
   To correct a row, send it with the right values in a later file.
 - A bad row is rejected with line, column and code in \`<name>.rejects.csv\`; the others are published.

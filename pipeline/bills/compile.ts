@@ -1,5 +1,5 @@
 import { fromDays } from '../../schemas/lint/finding.js'
-import { formatQuantity } from '../../schemas/quantity.js'
+import { formatScaled, priceDecimals } from '../../schemas/quantity.js'
 import { createCounterfactual, pricingsOf, shifts } from '../../schemas/rating/counterfactual.js'
 import type { EnergyLine, Unpriced } from '../../schemas/rating/kind.js'
 import { createPlan, type Plan, type PlanContext } from '../../schemas/rating/plan.js'
@@ -163,9 +163,9 @@ export function toPlanRow(run: string, { days, plan }: CompiledPlan): object {
     file_ids: lines.map(({ fileId }) => fileId),
     from_dates: lines.map(({ from }) => fromDays(from)),
     to_dates: lines.map(({ to }) => fromDays(to)),
-    prices: energy.map(({ price }) => formatQuantity(price)),
+    prices: energy.map(({ price }) => formatScaled(price, priceDecimals)),
     amounts: amounts.map(({ amount }) => formatDollars(amount)),
-    percents: percents.map(({ amount }) => formatQuantity(amount)),
+    percents: percents.map(({ amount }) => formatScaled(amount, priceDecimals)),
     minimum: minimum.length === 0 ? null : formatDollars(least),
   }
 }

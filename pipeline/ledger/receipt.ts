@@ -52,6 +52,10 @@ function reasonOf(state: FileState, first: FileState | undefined): string | null
 function notesOf(state: FileState): string[] {
   const notes = [...(state.notes.warnings ?? [])]
   if (!state.manifest.ended) notes.push('the last row has no line end')
+  const { roundedRows = 0 } = state.notes
+  if (roundedRows > 0) {
+    notes.push(`rows with rounded values: ${roundedRows}; 6 decimals are kept, of prices 9`)
+  }
   const { read, rejected } = state.rows
   if (state.status === 'published' && rejected > 0) {
     notes.push(`published without ${rejected} of ${read} rows, which the rejects file lists`)

@@ -7,7 +7,7 @@ import {
 } from '../../schemas/record-feed.js'
 import { type RejectCode, rejectCodes } from '../../schemas/usage-row.js'
 import { parseRow, unreadableCode } from '../files/csv.js'
-import { columnQuantity } from './measure.js'
+import { columnQuantity, type MeasuredColumns } from './measure.js'
 
 export interface RecordRules extends FileColumns {
   readonly feed: RecordFeed
@@ -15,8 +15,17 @@ export interface RecordRules extends FileColumns {
 }
 
 /** The position in a file of the column by which a feed is proved, or -1. */
-export function totalColumn({ total }: RecordFeed, header: readonly string[]): number {
+function totalColumn({ total }: RecordFeed, header: readonly string[]): number {
   return total === undefined ? -1 : header.indexOf(total)
+}
+
+/** The columns of a file that are counted before its rows are judged. */
+export function measuredColumns(feed: RecordFeed, header: readonly string[]): MeasuredColumns {
+  const decimals = header.flatMap((column, at) => {
+    const kept = feed.decimals.get(column)
+    return kept === undefined ? [] : [[at, kept] as const]
+  })
+  return { total: totalColumn(feed, header), decimals }
 }
 
 /** Judges a row as a file has it. */

@@ -4,7 +4,7 @@ import { renewAll } from '../customers/registrations.js'
 import { metersInRecords } from '../customers/stored-facts.js'
 import type { Kind } from '../kind.js'
 import { dropStaging } from '../store/staging.js'
-import { totalColumn } from './judge.js'
+import { measuredColumns } from './judge.js'
 import { loadRecords } from './load.js'
 import { measureRecords } from './measure.js'
 import { reconcileRecords } from './reconcile.js'
@@ -25,17 +25,17 @@ export const recordKind: Kind = {
     await createRecordStaging(store, recordOf(feed), arrival)
   },
   open: (_, { feed, header, extraColumns }) => {
-    const total = totalColumn(recordOf(feed), header)
+    const columns = measuredColumns(recordOf(feed), header)
     return {
-      measure: (bytes) => measureRecords(bytes, total),
+      measure: (bytes) => measureRecords(bytes, columns),
       rowFormat: () => ({ seconds: 0, format: null, columns: header, extraColumns }),
       prepare: async () => undefined,
     }
   },
   recount: ({ feed, manifest }) => {
     const record = recordOf(feed)
-    const total = totalColumn(record, manifest.columns ?? record.columns)
-    return (bytes) => measureRecords(bytes, total)
+    const columns = measuredColumns(record, manifest.columns ?? record.columns)
+    return (bytes) => measureRecords(bytes, columns)
   },
   load: loadRecords,
   sumStaged: ({ store }, { arrival, feed }) => countRecords(store, recordOf(feed), { arrival }),

@@ -1,6 +1,6 @@
 import { trimBlanks } from '../../schemas/field.js'
 import type { Measured } from '../../schemas/manifest.js'
-import { parseQuantity, type Quantity } from '../../schemas/quantity.js'
+import { parseQuantity, parseScaled, type Quantity } from '../../schemas/quantity.js'
 import { parseRow, rowCharactersMax } from '../files/csv.js'
 import { createDecimalsTally } from '../files/decimals.js'
 import { rowSpan } from '../files/rows.js'
@@ -10,16 +10,40 @@ const carriageReturn = 13
 const comma = 44
 const quote = 34
 
+/** The columns of a file that are looked at before its rows are judged. */
+export interface MeasuredColumns {
+  /** The position of the column by which its feed is proved, or -1. */
+  readonly total: number
+  /** The position of each column of decimals, and how many decimals of it are kept. */
+  readonly decimals: readonly (readonly [position: number, kept: number])[]
+}
+
+/** Where no text has as many decimals, none is rounded. */
+const mayRound = /\.\d{7}/
+
 /**
- * Counts the rows of a chunk and sums the column by which its feed is proved, -1 where it is by none,
- * from the bytes alone: the judge of rows is held against it.
+ * Counts the rows of a chunk, sums the column by which its feed is proved, and counts the rows of which
+ * a value is rounded, from the bytes alone: the judge of rows is held against it.
  */
-export function measureRecords(bytes: Buffer, total: number): Measured {
-  const counted = bytes.includes(quote) ? measureQuoted(bytes, total) : measureLines(bytes, total)
+export function measureRecords(bytes: Buffer, { total, decimals }: MeasuredColumns): Measured {
+  const rounding = decimals.length > 0 && mayRound.test(bytes.toString('latin1')) ? decimals : []
+  const measure = bytes.includes(quote) ? measureQuoted : measureLines
+  const counted = measure(bytes, { total, decimals: rounding })
   return { ...counted, micros: counted.micros.toString(), crlf: false, repeats: false }
 }
 
-function measureLines(bytes: Buffer, total: number) {
+/** Whether a row has a decimal with more decimals than are kept. */
+function isRounded(
+  fields: readonly string[] | undefined,
+  decimals: MeasuredColumns['decimals'],
+): boolean {
+  return decimals.some(([position, kept]) => {
+    const text = fields?.[position]
+    return text !== undefined && parseScaled(trimBlanks(text), kept)?.rounded
+  })
+}
+
+function measureLines(bytes: Buffer, { total, decimals }: MeasuredColumns) {
   let lines = 0
   let rows = 0
   const sum = createSum()
@@ -32,12 +56,15 @@ function measureLines(bytes: Buffer, total: number) {
     if (end === start) continue
     rows++
     if (total >= 0) sum.add(fieldOf(bytes, { start, end }, total))
+    if (decimals.length > 0) {
+      sum.round(isRounded(parseRow(bytes.toString('utf8', start, end)), decimals))
+    }
     tally.seeText(lastOf(bytes, start, end), end < bytes.length)
   }
   return { lines, rows, ...sum.ended(), decimals: tally.decimals(), format: 'lines' as const }
 }
 
-function measureQuoted(bytes: Buffer, total: number) {
+function measureQuoted(bytes: Buffer, { total, decimals }: MeasuredColumns) {
   let lines = 0
   let rows = 0
   const sum = createSum()
@@ -49,12 +76,13 @@ function measureQuoted(bytes: Buffer, total: number) {
       rows++
       const fields = parseRow(bytes.toString('utf8', start, span.end))
       if (total >= 0) sum.add(fields?.[total])
+      sum.round(isRounded(fields, decimals))
       tally.seeText(fields?.at(-1), span.end < bytes.length)
     }
     start = span.next
   }
-  const decimals = tally.decimals()
-  return { lines, rows, ...sum.ended(), decimals, format: 'unsplittable' as const }
+  const written = tally.decimals()
+  return { lines, rows, ...sum.ended(), decimals: written, format: 'unsplittable' as const }
 }
 
 /** No number is as long as what is cut off here. */
@@ -81,8 +109,9 @@ function createSum() {
   const sum = { micros: 0n, rounded: 0 }
   return {
     add: (text: string | undefined): void => {
-      const { micros, rounded } = toQuantity(text)
-      sum.micros += micros
+      sum.micros += toQuantity(text).micros
+    },
+    round: (rounded: boolean): void => {
       if (rounded) sum.rounded++
     },
     ended: () => sum,

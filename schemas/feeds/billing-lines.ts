@@ -1,5 +1,5 @@
 import { recordFeed } from '../record-feed.js'
-import { count, day, decimal, identifier, maybe, oneOf, words } from '../record-value.js'
+import { count, day, decimal, identifier, maybe, oneOf, price, words } from '../record-value.js'
 
 export const lineTypes = [
   'Energy',
@@ -26,7 +26,7 @@ export const billingLines = recordFeed({
     LineType: oneOf(lineTypes),
     Description: words,
     Quantity: maybe(decimal),
-    UnitPrice: maybe(decimal),
+    UnitPrice: maybe(price),
     Amount: decimal,
   },
 })

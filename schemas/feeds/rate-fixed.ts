@@ -1,5 +1,5 @@
 import { recordFeed } from '../record-feed.js'
-import { day, decimal, identifier, inOrder, maybe, oneOf, words } from '../record-value.js'
+import { day, identifier, inOrder, maybe, oneOf, price, words } from '../record-value.js'
 
 /** What a bill has in addition to energy: fees, taxes, program charges, credits, a minimum. */
 export const rateFixed = recordFeed({
@@ -11,7 +11,7 @@ export const rateFixed = recordFeed({
     Name: words,
     Kind: oneOf(['Service', 'Facility', 'TaxPercent', 'TaxAmount', 'Program', 'Credit', 'Minimum']),
     Basis: oneOf(['PerPeriod', 'PerDay', 'PerMonth', 'PerUnit', 'Percent']),
-    Amount: decimal,
+    Amount: price,
     Taxable: oneOf(['true', 'false']),
     RateStartDate: day,
     RateEndDate: maybe(day),

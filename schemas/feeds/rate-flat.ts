@@ -1,5 +1,5 @@
 import { recordFeed } from '../record-feed.js'
-import { day, decimal, identifier, inOrder, maybe } from '../record-value.js'
+import { day, identifier, inOrder, maybe, price } from '../record-value.js'
 
 /** One price for all usage. */
 export const rateFlat = recordFeed({
@@ -8,7 +8,7 @@ export const rateFlat = recordFeed({
   key: ['RateCode', 'Component', 'RateStartDate'],
   columns: {
     RateCode: identifier,
-    Amount: decimal,
+    Amount: price,
     RateStartDate: day,
     RateEndDate: maybe(day),
     Component: maybe(identifier, 'Energy'),

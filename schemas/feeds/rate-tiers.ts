@@ -1,5 +1,5 @@
 import { recordFeed } from '../record-feed.js'
-import { count, day, decimal, identifier, inOrder, maybe, notNegative } from '../record-value.js'
+import { count, day, identifier, inOrder, maybe, notNegative, price } from '../record-value.js'
 
 /** Prices by tier; the limit is that factor times the days of the period, or one for the period. */
 export const rateTiers = recordFeed({
@@ -10,7 +10,7 @@ export const rateTiers = recordFeed({
     RateCode: identifier,
     Tier: count,
     DailyProrateFactor: maybe(notNegative),
-    Amount: decimal,
+    Amount: price,
     RateStartDate: day,
     RateEndDate: maybe(day),
     PeriodLimit: maybe(notNegative),

@@ -1,12 +1,12 @@
 import { type RecordRow, recordFeed } from '../record-feed.js'
 import {
   dayOfYear,
-  decimal,
   hour,
   identifier,
   inYearOrder,
   maybe,
   oneOf,
+  price,
   words,
 } from '../record-value.js'
 
@@ -21,7 +21,7 @@ export const rateTou = recordFeed({
   columns: {
     RateCode: identifier,
     Name: words,
-    Amount: decimal,
+    Amount: price,
     StartHour: hour,
     EndHour: hour,
     RateStartDate: dayOfYear,

@@ -1,7 +1,7 @@
 import { groupRows } from '../lint/finding.js'
 import { toSeasons } from '../lint/seasons.js'
 import type { BillingRules } from '../settings/billing.js'
-import { divideRounded, microsOf } from './amount.js'
+import { divideRounded, nanosOf } from './amount.js'
 import { cutDays } from './cut-days.js'
 import type { Component, RateInterval } from './kind.js'
 import type { RateRow } from './rate-book.js'
@@ -14,13 +14,13 @@ export interface Charge {
   readonly fileId: string
   readonly from: number
   readonly to: number
-  /** Of a percent, 10^-6 percent. */
+  /** Of a percent 10^-9 percent, of a charge for each unit 10^-9 dollars. */
   readonly amount: bigint
 }
 
 export interface FixedCharges {
   readonly amounts: readonly Charge[]
-  /** Percents of the taxable lines, in 10^-6 percent. */
+  /** Percents of the taxable lines, in 10^-9 percent. */
   readonly percents: readonly Charge[]
   /** The least that a bill comes to; compared, never added. */
   readonly minimums: readonly Charge[]
@@ -55,7 +55,7 @@ export function compileFixed(
     amounts: of((row) => !isMinimum(row) && isAmount(row), scale),
     percents: of(
       (row) => !isMinimum(row) && row['Basis'] === 'Percent',
-      ({ row }) => microsOf(row.row['Amount']),
+      ({ row }) => nanosOf(row.row['Amount']),
     ),
     minimums: of(isMinimum, scale),
   }
@@ -75,7 +75,7 @@ export function compilePerUnit(
       segmentOf,
       lines: seasons.flatMap(({ rows: [row], from, to }, at) => {
         if (row === undefined) return []
-        const { amount, ...charge } = toCharge({ row, from, to }, microsOf(row.row['Amount']))
+        const { amount, ...charge } = toCharge({ row, from, to }, nanosOf(row.row['Amount']))
         const line = { component: name, tier: 0, price: amount, through: [at + 1], before: [] }
         return [{ ...charge, ...line }]
       }),
@@ -105,7 +105,7 @@ function versionsOf(
 }
 
 function amountOf({ row, from, to }: VersionDays, { period }: FixedDays, rules: Rules): bigint {
-  const price = microsOf(row.row['Amount']) * micro
+  const price = nanosOf(row.row['Amount']) * 1_000n
   const days = BigInt(to - from + 1)
   const basis = row.row['Basis']
   if (basis === 'PerDay') return price * days

@@ -1,4 +1,4 @@
-import { microsOf } from './amount.js'
+import { nanosOf } from './amount.js'
 import type { RateFeed, RateRow } from './rate-book.js'
 import type { Slots } from './slots.js'
 
@@ -14,7 +14,7 @@ export interface EnergyLine {
   readonly taxable: boolean
   /** Counted from 1; 0 where the price has no tiers. */
   readonly tier: number
-  /** Millionths of a dollar for one unit. */
+  /** 10^-9 dollars for one unit. */
   readonly price: bigint
   readonly fileId: string
   /** The days that it is for, since 1970, both inclusive. */
@@ -83,6 +83,6 @@ export function energyLine(
   own: Omit<EnergyLine, 'component' | 'kind' | 'taxable' | 'price' | 'fileId'>,
 ): EnergyLine {
   const component = row['Component'] ?? ''
-  const price = microsOf(row['Amount'])
+  const price = nanosOf(row['Amount'])
   return { component, kind: 'Energy', taxable: isTaxed(component), price, fileId, ...own }
 }

@@ -77,7 +77,7 @@ CREATE TABLE IF NOT EXISTS {database}.bill_line_row{onCluster} (
     line_type LowCardinality(String) COMMENT 'Energy, Delivery, Fixed, Tax, Rider, Program, Adjustment or Credit',
     description String COMMENT 'text of the line',
     quantity Nullable(Decimal(18, 6)) COMMENT 'priced quantity, NULL where not given',
-    unit_price Nullable(Decimal(18, 6)) COMMENT 'dollars for one unit, NULL where not given',
+    unit_price Nullable(Decimal(38, 9)) COMMENT 'dollars for one unit, NULL where not given',
     amount Decimal(18, 6) COMMENT 'dollars',
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4)
 ) ENGINE = {engine:ReplacingMergeTree}
@@ -93,7 +93,7 @@ CREATE OR REPLACE VIEW {database}.bill_line{onCluster} (
     line_type LowCardinality(String) COMMENT 'Energy, Delivery, Fixed, Tax, Rider, Program, Adjustment or Credit',
     description String COMMENT 'text of the line',
     quantity Nullable(Decimal(18, 6)) COMMENT 'priced quantity, NULL where not given',
-    unit_price Nullable(Decimal(18, 6)) COMMENT 'dollars for one unit, NULL where not given',
+    unit_price Nullable(Decimal(38, 9)) COMMENT 'dollars for one unit, NULL where not given',
     amount Decimal(18, 6) COMMENT 'dollars',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',

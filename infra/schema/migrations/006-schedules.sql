@@ -95,7 +95,7 @@ COMMENT 'The rate codes in force; a later version replaces the one before, of wh
 CREATE TABLE IF NOT EXISTS {database}.rate_tou_row{onCluster} (
     rate_code String COMMENT 'rate code',
     name String COMMENT 'name of the row',
-    amount Decimal(18, 6) COMMENT 'dollars for one unit',
+    amount Decimal(38, 9) COMMENT 'dollars for one unit',
     start_hour Decimal(4, 2) COMMENT 'first hour, 19.5 being 19:30',
     end_hour Decimal(4, 2) COMMENT 'end hour, exclusive; a window whose end is not after its start spans midnight',
     rate_start_date String COMMENT 'first day in force, YYYY-MM-DD, or --MM-DD of every year',
@@ -111,7 +111,7 @@ COMMENT 'Storage behind rate_tou: the rows of every file, those that were replac
 CREATE OR REPLACE VIEW {database}.rate_tou{onCluster} (
     rate_code String COMMENT 'rate code',
     name String COMMENT 'name of the row',
-    amount Decimal(18, 6) COMMENT 'dollars for one unit',
+    amount Decimal(38, 9) COMMENT 'dollars for one unit',
     start_hour Decimal(4, 2) COMMENT 'first hour, 19.5 being 19:30',
     end_hour Decimal(4, 2) COMMENT 'end hour, exclusive; a window whose end is not after its start spans midnight',
     rate_start_date String COMMENT 'first day in force, YYYY-MM-DD, or --MM-DD of every year',
@@ -134,7 +134,7 @@ CREATE TABLE IF NOT EXISTS {database}.rate_tier_row{onCluster} (
     rate_code String COMMENT 'rate code',
     tier UInt32 COMMENT 'number of the tier',
     daily_prorate_factor Nullable(Decimal(18, 6)) COMMENT 'upper limit in units a day, NULL where unlimited',
-    amount Decimal(18, 6) COMMENT 'dollars for one unit',
+    amount Decimal(38, 9) COMMENT 'dollars for one unit',
     rate_start_date Date COMMENT 'first day in force',
     rate_end_date Nullable(Date) COMMENT 'last day in force, NULL where open-ended',
     period_limit Nullable(Decimal(18, 6)) COMMENT 'upper limit in units for the whole period, NULL where unlimited',
@@ -149,7 +149,7 @@ CREATE OR REPLACE VIEW {database}.rate_tier{onCluster} (
     rate_code String COMMENT 'rate code',
     tier UInt32 COMMENT 'number of the tier',
     daily_prorate_factor Nullable(Decimal(18, 6)) COMMENT 'upper limit in units a day, NULL where unlimited',
-    amount Decimal(18, 6) COMMENT 'dollars for one unit',
+    amount Decimal(38, 9) COMMENT 'dollars for one unit',
     rate_start_date Date COMMENT 'first day in force',
     rate_end_date Nullable(Date) COMMENT 'last day in force, NULL where open-ended',
     period_limit Nullable(Decimal(18, 6)) COMMENT 'upper limit in units for the whole period, NULL where unlimited',
@@ -168,7 +168,7 @@ COMMENT 'Tiered prices in force; a later version replaces the one before, of whi
 
 CREATE TABLE IF NOT EXISTS {database}.rate_flat_row{onCluster} (
     rate_code String COMMENT 'rate code',
-    amount Decimal(18, 6) COMMENT 'dollars for one unit',
+    amount Decimal(38, 9) COMMENT 'dollars for one unit',
     rate_start_date Date COMMENT 'first day in force',
     rate_end_date Nullable(Date) COMMENT 'last day in force, NULL where open-ended',
     component LowCardinality(String) COMMENT 'component of the price, Energy by default',
@@ -180,7 +180,7 @@ COMMENT 'Storage behind rate_flat: the rows of every file, those that were repla
 
 CREATE OR REPLACE VIEW {database}.rate_flat{onCluster} (
     rate_code String COMMENT 'rate code',
-    amount Decimal(18, 6) COMMENT 'dollars for one unit',
+    amount Decimal(38, 9) COMMENT 'dollars for one unit',
     rate_start_date Date COMMENT 'first day in force',
     rate_end_date Nullable(Date) COMMENT 'last day in force, NULL where open-ended',
     component LowCardinality(String) COMMENT 'component of the price, Energy by default',
@@ -201,7 +201,7 @@ CREATE TABLE IF NOT EXISTS {database}.rate_fixed_row{onCluster} (
     name String COMMENT 'name of the charge',
     kind LowCardinality(String) COMMENT 'Service, Facility, TaxPercent, TaxAmount, Program, Credit or Minimum',
     basis LowCardinality(String) COMMENT 'PerPeriod, PerDay, PerMonth, PerUnit or Percent',
-    amount Decimal(18, 6) COMMENT 'dollars, or percent: 4 is 4 %',
+    amount Decimal(38, 9) COMMENT 'dollars, or percent: 4 is 4 %',
     taxable Bool COMMENT 'whether percentage charges apply to it',
     rate_start_date Date COMMENT 'first day in force',
     rate_end_date Nullable(Date) COMMENT 'last day in force, NULL where open-ended',
@@ -216,7 +216,7 @@ CREATE OR REPLACE VIEW {database}.rate_fixed{onCluster} (
     name String COMMENT 'name of the charge',
     kind LowCardinality(String) COMMENT 'Service, Facility, TaxPercent, TaxAmount, Program, Credit or Minimum',
     basis LowCardinality(String) COMMENT 'PerPeriod, PerDay, PerMonth, PerUnit or Percent',
-    amount Decimal(18, 6) COMMENT 'dollars, or percent: 4 is 4 %',
+    amount Decimal(38, 9) COMMENT 'dollars, or percent: 4 is 4 %',
     taxable Bool COMMENT 'whether percentage charges apply to it',
     rate_start_date Date COMMENT 'first day in force',
     rate_end_date Nullable(Date) COMMENT 'last day in force, NULL where open-ended',

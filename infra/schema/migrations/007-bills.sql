@@ -36,9 +36,9 @@ CREATE TABLE IF NOT EXISTS {database}.bill_plan{onCluster} (
     file_ids Array(String) COMMENT 'of each line: sha256 of the file of its price',
     from_dates Array(Date) COMMENT 'of each line: its first day',
     to_dates Array(Date) COMMENT 'of each line: its last day',
-    prices Array(Decimal(18, 6)) COMMENT 'of the first lines, those of energy: dollars for one unit',
+    prices Array(Decimal(38, 9)) COMMENT 'of the first lines, those of energy: dollars for one unit',
     amounts Array(Decimal(38, 12)) COMMENT 'of the next lines, fixed charges: dollars',
-    percents Array(Decimal(18, 6)) COMMENT 'of the last lines: percent of the taxable amount',
+    percents Array(Decimal(38, 9)) COMMENT 'of the last lines: percent of the taxable amount',
     minimum Nullable(Decimal(38, 12)) COMMENT 'minimum amount of a bill; the difference to it is the last line'
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (run, plan)
@@ -186,7 +186,7 @@ CREATE OR REPLACE VIEW {database}.projected_bill_line{onCluster} (
     to_date Date COMMENT 'last day of the line',
     quantity Nullable(Decimal(18, 6)) COMMENT 'priced quantity, NULL for charges that do not depend on energy',
     unit String COMMENT 'unit of the quantity',
-    price Nullable(Decimal(18, 6)) COMMENT 'dollars for one unit; for a percentage charge the percentage',
+    price Nullable(Decimal(38, 9)) COMMENT 'dollars for one unit; for a percentage charge the percentage',
     amount Decimal(18, 6) COMMENT 'dollars',
     file_id String COMMENT 'sha256 of the file that contains the price: the rate version',
     run String COMMENT 'the run that computed it',

@@ -21,7 +21,8 @@ function numbers(of: string, count: number, max: number): readonly number[] {
 }
 
 const micros = (value: number) => (value / 1e6).toFixed(6)
-const [a, b, c, d, e, f, g] = numbers('prices', 7, 900_000).map(micros)
+const nanos = (value: number) => (value / 1e9).toFixed(9)
+const [a, b, c, d, e, f, g] = numbers('prices', 7, 900_000_000).map(nanos)
 
 /** All that a rate may have, with prices by the seed; the codes are those of the customers. */
 const files: RateFiles = {
@@ -46,9 +47,9 @@ const files: RateFiles = {
     `EVEN,${f},2025-01-01,,Delivery`,
   ],
   RateFixed: [
-    'WINDOWS,Service charge,Service,PerMonth,8.515,true,2025-01-01,',
+    'WINDOWS,Service charge,Service,PerMonth,8.515000001,true,2025-01-01,',
     `WINDOWS,Fund,Program,PerUnit,${g},true,2025-01-01,`,
-    'WINDOWS,State,TaxPercent,Percent,4.225,false,2025-01-01,',
+    'WINDOWS,State,TaxPercent,Percent,4.225000001,false,2025-01-01,',
     'WINDOWS,City,TaxPercent,Percent,1.1,false,2025-01-01,',
     'STEPS,Customer,Service,PerDay,0.3335,true,2025-01-01,2026-03-05',
     'STEPS,Customer,Service,PerDay,0.4445,true,2026-03-06,',

@@ -75,14 +75,18 @@ export function price(
     lines.map((line) => {
       const through = clip(sumOf(segmentOf, line.through), line)
       const quantity = through - clip(sumOf(segmentOf, line.before), line)
-      return { ...line, quantity, amount: round(quantity * line.price) }
+      return {
+        ...line,
+        quantity,
+        amount: divideRounded(quantity * line.price, 1_000n * toLine) * toLine,
+      }
     }),
   )
   const fixed = plan.fixed.amounts.map((one) => ({ ...one, amount: round(one.amount) }))
   const taxed = sum([...energy, ...fixed].filter(({ taxable }) => taxable))
   const taxes = plan.fixed.percents.map((one) => ({
     ...one,
-    amount: divideRounded(taxed * one.amount, 100_000_000n * toLine) * toLine,
+    amount: divideRounded(taxed * one.amount, 100_000_000_000n * toLine) * toLine,
   }))
   const before = sum([...energy, ...fixed, ...taxes])
   const least = sum(plan.fixed.minimums)

@@ -10,6 +10,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../../infra/package-root.js'
+import { parseRow } from '../../../pipeline/files/csv.js'
 import { splitRows } from '../../../pipeline/files/rows.js'
 import { judgeRawRecord, rawQuantity } from '../../../pipeline/records/judge.js'
 import { feedNames, recordFeedOf } from '../../../schemas/feed.js'
@@ -38,6 +39,15 @@ const nameOf = ({ name }: RecordFeed, suffix = '') => `DEMO_05022026_${name}${su
 
 const none = { rows: 0, micros: 0n }
 
+/** Whether a row has a decimal with more decimals than are kept. */
+function hasRounded(feed: RecordFeed, header: readonly string[], raw: string): boolean {
+  return (parseRow(raw) ?? []).some((text, at) => {
+    const kept = feed.decimals.get(header[at] ?? '')
+    const found = /^[ \t]*-?\d{0,12}\.(\d+)[ \t]*$/.exec(text)?.[1] ?? ''
+    return kept !== undefined && /[1-9]/.test(found.slice(kept))
+  })
+}
+
 /** What the row judge says of each row, and the rule that the last row of a key survives. */
 function judged(feed: RecordFeed, text: string) {
   const header = text.slice(0, text.indexOf('\n')).split(',')
@@ -56,7 +66,7 @@ function judged(feed: RecordFeed, text: string) {
       counts[outcome] = { rows: rows + 1, micros: micros + quantity.micros }
     }
     count('read')
-    if (quantity.rounded) rounded++
+    if (hasRounded(feed, header, raw)) rounded++
     if (verdict.outcome === 'rejected') {
       const { column, code, detail } = verdict
       rejects.unshift({ line, column, code, detail, row: raw.slice(0, 1_000) })
