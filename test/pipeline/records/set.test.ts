@@ -24,7 +24,7 @@ async function send(name: string, rows: readonly string[]): Promise<number> {
   const path = join(context.folders.uploads, name)
   writeFileSync(path, rows.join('\n'))
   const { size: bytes, mtimeMs } = statSync(path)
-  const entry = { source: 'upload', name, path, bytes, force: false }
+  const entry = { source: 'upload', name, path, bytes, wholeBy: 'digest', force: false } as const
   const { arrival } = await context.ledger.claim({ ...entry, modifiedMs: Math.trunc(mtimeMs) })
   await receive(context, arrival)
   await reconcile(context, arrival)

@@ -20,7 +20,10 @@ const story = await openStory(t)
 type Case = readonly [RejectCode, string, string]
 
 const long = 'x'.repeat(65)
-/** One row for each reason, and more where a reason has several faces: code, column, row. */
+/**
+ * One row for each reason, and more where a reason has several faces: code, column, row. The last row
+ * has no line end.
+ */
 const cases: readonly Case[] = [
   ['ROW_TOO_LONG', '', `A,S,M,3/4/2024 0:00,${'0'.repeat(66_000)}1`],
   ['BAD_QUOTES', '', 'A,"S"x,M,3/4/2024 0:00,1'],
@@ -53,6 +56,7 @@ const cases: readonly Case[] = [
   ['NOT_A_NUMBER', 'TotalUnit', 'A,S,M,3/4/2024 0:00,"1,5"'],
   ['NEGATIVE', 'TotalUnit', 'A,S,M,3/4/2024 0:00,-1'],
   ['TOO_LARGE', 'TotalUnit', 'A,S,M,3/4/2024 0:00,999999999.000001'],
+  ['MAYBE_CUT', 'TotalUnit', 'A,S,M,3/4/2024 0:00,0.1'],
 ]
 
 const good = (count: number, name: string) =>
@@ -68,7 +72,7 @@ t.test('every reason to reject a row is reported with line, column and words', a
   t.match(await story.loadBytes('DEMO_06112023_Gas.csv', textOf(night)), { status: 'published' })
   t.same([...new Set(cases.map(([code]) => code))].sort(), Object.keys(rejectCodes).sort())
   const rows = [...good(4_000, 'G'), ...cases.map(([, , row]) => row)]
-  const receipt = await story.loadBytes('DEMO_05032024_Gas.csv', textOf(rows))
+  const receipt = await story.loadBytes('DEMO_05032024_Gas.csv', textOf(rows).trimEnd())
   t.match(receipt, {
     status: 'published',
     rows: { read: 4_000 + cases.length, accepted: 4_000, rejected: cases.length },
