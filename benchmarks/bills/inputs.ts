@@ -26,10 +26,14 @@ export function* billInputs(customers: number, days: number = period.days): Gene
       SELECT 1, 60, 'published', 'Electric', 'bench', 'BENCH', '{}', now64(3), now64(3)`,
   }
   yield {
+    sql: `INSERT INTO publication (published_seq, published_at, kind, arrival, file_id, change)
+      VALUES (1, now64(3), 'file', 1, 'bench', 1), (2, now64(3), 'change', 0, '', 4294967296)`,
+  }
+  yield {
     sql: `INSERT INTO tenancy (meter_id, external_site_id, account_number, client_ids, meter_type, unit_of_measure,
-        rate_code, billing_cycle_id, started_by, version, published_at)
+        rate_code, billing_cycle_id, started_by, version, change)
       SELECT ${meter}, ${site}, ${account}, [toString(number)], 'Electric', 'kWh',
-        concat('R', toString(number % ${rateCodes})), '${period.cycleId}', 'first', 1, now64(3) FROM numbers(${customers})`,
+        concat('R', toString(number % ${rateCodes})), '${period.cycleId}', 'first', 1, 4294967296 FROM numbers(${customers})`,
   }
   for (let day = 0; day < days; day++) {
     yield {

@@ -15,7 +15,7 @@ const ledgerSteps = {
     WHERE status = 'publishing'`,
   'attached, not yet published': `SELECT count() AS files FROM usage_read
     WHERE bitShiftRight(version, 32) IN
-      (SELECT toUInt64(arrival) FROM file_state FINAL WHERE status = 'publishing')`,
+      (SELECT toUInt64(arrival) FROM file_state FINAL WHERE status = 'publishing' AND arrival NOT IN (SELECT arrival FROM publication))`,
   'between publish and settle': `SELECT count() AS files FROM file_state FINAL
     WHERE status = 'published' AND settled_at IS NULL`,
   'registered, without tenancy': `SELECT uniqExact(meter_id) AS files FROM registration_fact

@@ -35,6 +35,8 @@ async function fillLedger(rig: Rig, { files }: Filling): Promise<void> {
     SELECT arrival, 55, if(arrival % 50 = 0, 'quarantined', 'published'), source, name, 'BENCH',
       if(arrival % 2 = 0, 'Electric', 'Gas'), repeat('x', 2000), 480000, 480000, arrived_at, arrived_at,
       arrived_at, arrived_at FROM arrival WHERE arrival <= {files:UInt32}`)
+  await one(`INSERT INTO publication (published_seq, published_at, kind, arrival, change)
+    SELECT arrival, arrived_at, 'file', arrival, arrival FROM arrival WHERE arrival <= {files:UInt32}`)
   await one(`INSERT INTO chunk_receipt (arrival, chunk, rows_read, rows_accepted, recorded_at)
     SELECT arrival, chunk, 60000, 60000, arrived_at
     FROM arrival ARRAY JOIN range(8) AS chunk WHERE arrival <= {files:UInt32}`)
@@ -45,10 +47,10 @@ async function fillReads(rig: Rig, { files, meters }: Filling): Promise<void> {
   const commodity = (meter: string) => `if(${meter} % 3 = 0, 'Gas', 'Electric')`
   for (const version of [1, 2]) {
     const sql = `INSERT INTO tenancy (meter_id, external_site_id, account_number, client_ids, meter_type,
-        rate_code, billing_cycle_id, started_by, version, published_at)
+        rate_code, billing_cycle_id, started_by, version, change)
       SELECT toString(55000000 + number), toString(5113000000 + number), toString(910020000000 + number),
         [toString(number)], ${commodity('number')}, 'R', toString(number % 20 + 1), 'first',
-        {version:UInt8}, now64(3)
+        {version:UInt8}, 4294967296
       FROM numbers({meters:UInt32}) WHERE {version:UInt8} = 1 OR number % 10 = 0`
     await command(rig, sql, { meters, version })
   }
@@ -79,12 +81,15 @@ async function fillBills(rig: Rig, { meters }: Filling): Promise<void> {
     SELECT toString(cycle + 1), addMonths(first, month), addMonths(first, month + 1) - 1,
       bitShiftLeft(toUInt64(1), 32) + number
     FROM numbers(720)`)
-  await one(`INSERT INTO bill_run (run, billing_cycle_id, start_date, last_date, bills, total, usage_version,
-      known_at, settings, published_at)
+  await one(`INSERT INTO bill_run_row (run, billing_cycle_id, start_date, last_date, bills, total, usage_version,
+      known_at, settings)
     WITH number % 20 AS cycle, 13 + intDiv(number, 20) AS month, ${first} AS first
     SELECT toString(1000 + number), toString(cycle + 1), addMonths(first, month),
-      addMonths(first, month + 1) - 1, map('computed', intDiv({meters:UInt32}, 20)), 0, 0, 0, '{}', now64(3)
+      addMonths(first, month + 1) - 1, map('computed', intDiv({meters:UInt32}, 20)), 0, 0, 0, '{}'
     FROM numbers(240)`)
+  await one(`INSERT INTO publication (published_seq, published_at, kind, run)
+    SELECT max(arrival) + number + 2, now64(3), 'bills', toString(1000 + number)
+    FROM arrival CROSS JOIN numbers(240) AS n GROUP BY number`)
   await one(`INSERT INTO bill_variance_row (run, account_number, meter_id, cost_billed, cost_computed,
       cost_status, cost_causes)
     WITH intDiv({meters:UInt32}, 20) AS each, number % each AS meter

@@ -10,7 +10,8 @@ const runsMax = 100
 /**
  * Deletes the bills of replaced runs except for the latest few, and what crashed runs left. Parts are
  * rewritten, so that nothing of an account stays hidden on the disk. The row of a run is deleted last,
- * so that an interrupted deletion is resumed.
+ * so that an interrupted deletion is resumed. Publications are never deleted: the next number follows
+ * them.
  */
 export async function forgetRuns(
   store: Store,
@@ -21,7 +22,8 @@ export async function forgetRuns(
     sql: sql`SELECT run FROM bill_run
       QUALIFY row_number() OVER (PARTITION BY billing_cycle_id, start_date, as_of IS NULL ORDER BY run DESC) > ${typed('UInt32', runsKept)}
       UNION DISTINCT
-      SELECT DISTINCT run FROM (SELECT run FROM bill_plan UNION ALL SELECT run FROM bill_row)
+      SELECT DISTINCT run FROM (
+        SELECT run FROM bill_plan UNION ALL SELECT run FROM bill_row UNION ALL SELECT run FROM bill_run_row)
       WHERE run < ${before} AND run NOT IN (SELECT run FROM bill_run)`,
   })
   for (let at = 0; at < rows.length; at += runsMax) {
@@ -33,7 +35,7 @@ export async function forgetRuns(
 }
 
 async function forget(store: Store, runs: readonly string[]): Promise<void> {
-  for (const table of ['bill_variance_row', 'bill_row', 'bill_plan', 'bill_run']) {
+  for (const table of ['bill_variance_row', 'bill_row', 'bill_plan', 'bill_run_row']) {
     await store.command({
       sql: sql`ALTER TABLE ${id(table)} DELETE WHERE run IN ${runs}`,
       settings: { mutations_sync: 2 },

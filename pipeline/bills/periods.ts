@@ -50,8 +50,8 @@ export function readPeriods(
       LEFT JOIN (SELECT * FROM bill_state FINAL) AS s
         ON s.billing_cycle_id = c.billing_cycle_id AND s.start_date = c.start_date
       INNER JOIN (
-        SELECT arrayJoin(arrayDistinct(o.codes.3)) AS cycle, max(o.published_at) AS changed_at
-        FROM tenancy AS o FINAL GROUP BY cycle
+        SELECT arrayJoin(arrayDistinct(o.codes.3)) AS cycle, max(n.published_at) AS changed_at
+        FROM tenancy AS o FINAL ANY LEFT JOIN change_number AS n ON n.change = o.change GROUP BY cycle
       ) AS t ON t.cycle = c.billing_cycle_id
       WHERE c.company_code IN ${companyCodes}
         AND c.start_date <= ${typed('Date', today)} AND toInt32(c.last_date) >= toInt32(${typed('Date', today)}) - ${typed('Int32', daysBackMax)}

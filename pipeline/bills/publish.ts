@@ -1,4 +1,5 @@
 import type { BillStatus } from '../../schemas/rating/kind.js'
+import { publishSubjects } from '../ledger/publication.js'
 import type { Store } from '../store/clickhouse.js'
 import { sql, typed } from '../store/sql.js'
 import type { BillContext, BillRun } from './context.js'
@@ -19,12 +20,13 @@ export interface BillCounts {
   readonly reasons: readonly { status: BillStatus; reason: string; bills: number }[]
 }
 
-/** Sums up the bills of a run and writes its row, last of all: from then on readers see them. */
+/** Sums up the bills of a run, writes its row and publishes it: from then on readers see its bills. */
 export async function publishBills(
-  { store, profile, now }: BillContext,
+  context: BillContext,
   { run, period, request }: BillRun,
   inputs: Inputs,
 ): Promise<BillCounts> {
+  const { store, profile } = context
   const shortfall = toShortfall(profile.billing)
   const found = await store.rows<{ status: BillStatus; reason: string; n: string; all: string }>({
     sql: sql`SELECT toString(status) AS status, ${typed('Map(String, String)', shortfall)} AS shortfall,
@@ -38,7 +40,7 @@ export async function publishBills(
   const bills: Partial<Record<BillStatus, number>> = {}
   for (const { status, n } of found) bills[status] = (bills[status] ?? 0) + Number(n)
   const total = found[0]?.all ?? '0'
-  await store.insert('bill_run', [
+  await store.insert('bill_run_row', [
     {
       run,
       billing_cycle_id: period.cycleId,
@@ -52,9 +54,9 @@ export async function publishBills(
       rate_file_ids: inputs.rates.fileIds,
       cycle_file_id: period.fileId,
       settings: JSON.stringify(profile.billing),
-      published_at: now().toISOString(),
     },
   ])
+  await publishSubjects(context, [{ kind: 'bills', run }])
   const reasons = found
     .filter(({ reason }) => reason !== '')
     .map(({ status, reason, n }) => ({ status, reason, bills: Number(n) }))

@@ -143,7 +143,10 @@ export async function openErasures(store: Store): Promise<readonly Erasure[]> {
   }))
 }
 
-const pending = sql`erasure FINAL WHERE rank = 1`
+/** Erasures whose rows are still stored. */
+export const pending = sql`erasure FINAL WHERE rank = 1`
+/** All erasures: a file that was sent again may have had rejected rows of an erased account. */
+export const everErased = sql`erasure`
 interface Target {
   readonly table: string
   readonly where: Sql
@@ -186,15 +189,35 @@ function targets(): readonly Target[] {
   ]
 }
 
-/** Rejected rows that contain an account of `erasures`. */
+const rejectedFields = sql`arrayMap(field -> trimBoth(field, ' \\t"'), splitByChar(',', raw))`
+
+const accountsOf = (erasures: Sql) => sql`(SELECT groupUniqArray(account_number) FROM ${erasures})`
+
+/** The condition of rejected rows that contain an account of `erasures`. */
+export function isErasedReject(erasures: Sql): Sql {
+  return sql`hasAny(${rejectedFields}, ${accountsOf(erasures)})`
+}
+
+/** Those of settled files: the rejects file of another may be written at this moment. */
 function rejects(erasures: Sql): Target {
-  const fields = sql`arrayMap(field -> trimBoth(field, ' \\t"'), splitByChar(',', raw))`
-  const known = sql`(SELECT groupUniqArray(account_number) FROM ${erasures})`
+  const settled = sql`SELECT arrival FROM file_state FINAL WHERE settled_at IS NOT NULL`
   return {
     table: 'reject',
-    where: sql`hasAny(${fields}, ${known})`,
-    account: sql`arrayFirst(field -> has(${known}, field), ${fields})`,
+    where: sql`${isErasedReject(erasures)} AND arrival IN (${settled})`,
+    account: sql`arrayFirst(field -> has(${accountsOf(erasures)}, field), ${rejectedFields})`,
   }
+}
+
+/** Arrivals with rejected rows of `erasures`, and how many rows. */
+export async function erasedRejects(
+  store: Store,
+  erasures: Sql,
+): Promise<readonly { readonly arrival: number; readonly rows: number }[]> {
+  const found = await store.rows<{ arrival: number; rows: string }>({
+    sql: sql`SELECT arrival, toString(uniqExact(line)) AS rows FROM reject
+      WHERE ${rejects(erasures).where} GROUP BY arrival ORDER BY arrival`,
+  })
+  return found.map(({ arrival, rows }) => ({ arrival, rows: Number(rows) }))
 }
 
 /** Rows that were erased by table and account. */
@@ -210,9 +233,9 @@ export async function eraseRows(store: Store): Promise<ErasedCounts> {
   return counts
 }
 
-/** A file that was sent again may have had rejected rows of an erased account. */
+/** Deletes the rejected rows of accounts that are erased already. */
 export async function eraseRejects(store: Store): Promise<void> {
-  await eraseFrom(store, rejects(sql`erasure`))
+  await eraseFrom(store, rejects(everErased))
 }
 
 async function eraseFrom(

@@ -1,9 +1,20 @@
+import { nameChange, publishChanges } from '../ledger/announced.js'
+import type { Publisher } from '../ledger/publication.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
 import { recordAccounts } from './account-meters.js'
 
 const columns = sql`meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
   account_number, external_site_id, version`
+
+const holds = sql`SELECT meter_id AS m, external_site_id AS s, hold.1 AS a, hold.2 AS from_at,
+    hold.3 AS to_at, hold.4 AS clients
+  FROM tenancy FINAL ARRAY JOIN holds AS hold`
+
+/** Whether a hold `h` has a read `r` of its meter. */
+const isHeld = sql`r.external_site_id = h.s AND r.starts_at >= h.from_at AND r.starts_at < h.to_at
+  AND (r.account_number = h.a
+    OR (h.a = '\\0' AND r.account_number NOT IN (SELECT account_number FROM tenancy)))`
 
 /**
  * The condition of reads in a table that are a client's by decision 11: by a hold, or by the account at the
@@ -12,13 +23,8 @@ const columns = sql`meter_id, commodity, starts_at, seconds, local_day, local_ho
 export function clientsReads(reads: string, where = sql`1`): Sql {
   return sql`(version IN (
       SELECT r.version FROM ${id(reads)} AS r
-      INNER JOIN (
-        SELECT meter_id AS m, external_site_id AS s, hold.1 AS a, hold.2 AS from_at, hold.3 AS to_at
-        FROM tenancy FINAL ARRAY JOIN holds AS hold
-      ) AS h ON h.m = r.meter_id
-      WHERE ${where} AND r.external_site_id = h.s AND r.starts_at >= h.from_at AND r.starts_at < h.to_at
-        AND (r.account_number = h.a
-          OR (h.a = '\\0' AND r.account_number NOT IN (SELECT account_number FROM tenancy)))
+      INNER JOIN (${holds}) AS h ON h.m = r.meter_id
+      WHERE ${where} AND ${isHeld}
     ) OR ((external_site_id, account_number) IN (
         SELECT external_site_id, account_number FROM tenancy FINAL WHERE notEmpty(holds) AND account_number != '')
       AND (meter_id, external_site_id, account_number) NOT IN (
@@ -42,17 +48,19 @@ export async function holdReads(store: Store, reads: string, isForeign: Sql): Pr
 
 /**
  * Stores the held reads at the premises of some meters that a registration has made a client's, and
- * returns the meters whose tenancies may differ by them. After a crash the same call finishes it:
- * a read that is stored twice has the same key and version.
+ * returns the meters whose tenancies may differ by them. They keep the version of their file and get
+ * a number of publication of their own, since readers may be past that of the file. After a crash the
+ * same call finishes it: a read that is stored twice has the same key and version.
  */
 export async function claimHeld(
-  store: Store,
+  publisher: Publisher,
   meterIds: readonly string[],
 ): Promise<readonly string[]> {
+  const { store } = publisher
   const near = sql`external_site_id IN (
       SELECT external_site_id FROM tenancy WHERE meter_id IN ${meterIds})
     AND bitShiftRight(version, 32) IN (
-      SELECT toUInt64(arrival) FROM file_state FINAL WHERE status = 'published')`
+      SELECT toUInt64(arrival) FROM publication WHERE arrival != 0)`
   const found = await store.rows({ sql: sql`SELECT 1 FROM held_read WHERE ${near} LIMIT 1` })
   if (found.length === 0) return []
   const [{ until }] = (await store.rows<{ until: string }>({
@@ -60,14 +68,27 @@ export async function claimHeld(
   })) as readonly [{ until: string }]
   const own = sql`${near} AND version <= ${typed('UInt64', until)}
     AND ${clientsReads('held_read', sql`r.version <= ${typed('UInt64', until)}`)}`
-  await store.command({
-    sql: sql`INSERT INTO usage_read (${columns}) SELECT ${columns} FROM held_read FINAL WHERE ${own}`,
-  })
-  const key = sql`external_site_id, meter_id, account_number`
-  await recordAccounts(store, { table: 'held_read', where: own, key, arrival: 0 })
+  const name = nameChange()
+  const change = typed('UInt64', name)
   const meters = await store.rows<{ meter: string }>({
     sql: sql`SELECT DISTINCT meter_id AS meter FROM held_read WHERE ${own}`,
   })
+  if (meters.length === 0) return []
+  await store.command({
+    sql: sql`INSERT INTO usage_change_row (meter_id, local_day, last_local_day, client_ids_after, cause, change)
+      SELECT r.meter_id, min(r.local_day), max(r.local_day),
+        arraySort(groupUniqArrayArrayIf(h.clients, ${isHeld})), 'read', ${change}
+      FROM (SELECT * FROM held_read WHERE ${own}) AS r
+      LEFT JOIN (${holds}) AS h ON h.m = r.meter_id
+      GROUP BY r.meter_id`,
+  })
+  await store.command({
+    sql: sql`INSERT INTO usage_read (${columns}, change)
+      SELECT ${columns}, ${change} FROM held_read FINAL WHERE ${own}`,
+  })
+  const key = sql`external_site_id, meter_id, account_number`
+  await recordAccounts(store, { table: 'held_read', where: own, key, arrival: 0 })
+  await publishChanges(publisher, [name], 'claim')
   await store.command({ sql: sql`DELETE FROM held_read WHERE ${own}` })
   return meters.map(({ meter }) => meter)
 }

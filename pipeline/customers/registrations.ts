@@ -1,8 +1,16 @@
 import type { Registration } from '../../schemas/gateway/registration.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { dayAt, type Zone } from '../../schemas/time/zone.js'
+import {
+  announce,
+  announcedSince,
+  latestSeq,
+  nameChange,
+  publishChanges,
+} from '../ledger/announced.js'
 import type { Store } from '../store/clickhouse.js'
 import { metersNamedIn, readsOfFile, recordAccounts, recordLateReads } from './account-meters.js'
+import { changesBetween } from './changes.js'
 import { erasedPlaces } from './erasure.js'
 import { groupBy } from './facts.js'
 import { claimHeld } from './held.js'
@@ -76,6 +84,7 @@ export async function endClients(
       return { kind, meterId, externalSiteId, accountNumber, clientId, at }
     })
   await addNews(context, news, known.length)
+  if (news.length === 0) await finish(context, known)
   return new Set(news.map(({ clientId }) => clientId)).size
 }
 
@@ -96,10 +105,15 @@ export async function renewAll(
   for (let at = 0; at < meterIds.length; at += metersMax) {
     const some = meterIds.slice(at, at + metersMax)
     await renewTenancies(context, some)
-    if (context.profile.ingestion === 'full') continue
-    const claimed = await claimHeld(context.store, some)
-    if (claimed.length > 0) await renewTenancies(context, claimed)
+    await claimAll(context, some)
   }
+}
+
+/** Claims the held reads of meters for their clients, where the profile holds any. */
+async function claimAll(context: RegisterContext, meterIds: readonly string[]): Promise<void> {
+  if (context.profile.ingestion === 'full' || meterIds.length === 0) return
+  const claimed = await claimHeld(context, meterIds)
+  if (claimed.length > 0) await renewTenancies(context, claimed)
 }
 
 function toBatches(customers: readonly Registration[]): readonly (readonly Registration[])[] {
@@ -135,9 +149,18 @@ async function registerBatch(
     zone: context.zone,
   })
   await addNews(context, news, known.length)
-  const behind = findBehind(known, stored)
-  if (behind.length > 0) await renewAll(context, behind)
+  await finish(context, known)
   return new Set(news.map(({ clientId }) => clientId)).size
+}
+
+/** Finishes what a call that died has begun: tenancies behind their facts, and held reads. */
+async function finish(context: RegisterContext, known: readonly RecordFact[]): Promise<void> {
+  const meterIds = [...new Set(known.map(({ meterId }) => meterId))]
+  if (meterIds.length === 0) return
+  const behind = findBehind(known, await readTenancies(context.store, meterIds))
+  await renewAll(context, behind)
+  const others = meterIds.filter((meterId) => !behind.includes(meterId))
+  await claimAll(context, others)
 }
 
 async function addNews(
@@ -183,7 +206,7 @@ function findBehind(
  * writer with less knowledge loses.
  */
 async function renewTenancies(context: RegisterContext, wanted: readonly string[]): Promise<void> {
-  const { store, now } = context
+  const { store } = context
   const rules = rulesOf(context)
   let { facts, meterIds } = await readSites(store, wanted)
   const ends = toTenancies(facts, rules).flatMap(({ validTo, endedBy, ...place }) => {
@@ -193,21 +216,53 @@ async function renewTenancies(context: RegisterContext, wanted: readonly string[
   if ((await recordLateReads(store, ends)) > 0) {
     ;({ facts, meterIds } = await readSites(store, wanted))
   }
-  const stored = new Map(
-    (await readTenancies(store, meterIds)).map((tenancy) => [tenancyKey(tenancy), tenancy]),
-  )
+  const seq = await latestSeq(store)
+  const before = await readTenancies(store, meterIds)
+  const stored = new Map(before.map((tenancy) => [tenancyKey(tenancy), tenancy]))
+  const change = nameChange()
   const writes = toTenancies(facts, rules).flatMap((tenancy) => {
     const version = tenancy.factCount
-    const row = toTenancyRow(tenancy, now())
-    const before = stored.get(tenancyKey({ row }))
-    if (before === undefined) return [{ row, version }]
-    const fresh = toTenancyRow(tenancy, now(), before.row.holds)
-    const kept = { ...fresh, published_at: before.row.published_at }
-    const same = tenancyText(kept) === tenancyText(before.row)
-    if (same && before.version >= version) return []
+    const row = toTenancyRow(tenancy, change)
+    const known = stored.get(tenancyKey({ row }))
+    if (known === undefined) return [{ row, version }]
+    const fresh = toTenancyRow(tenancy, change, known.row.holds)
+    const kept = { ...fresh, change: known.row.change }
+    const same = tenancyText(kept) === tenancyText(known.row)
+    if (same && known.version >= version) return []
     return [{ row: same ? kept : fresh, version }]
   })
-  if (writes.length > 0) await writeTenancies(store, writes)
+  if (writes.length > 0) await writeChange(context, { seq, before, writes, change })
+}
+
+interface Renewal {
+  /** The latest publication when `before` was read. */
+  readonly seq: number
+  readonly before: readonly StoredTenancy[]
+  readonly writes: readonly StoredTenancy[]
+  readonly change: string
+}
+
+/**
+ * Writes tenancies: what clients will see differently is announced before, all days in one insert,
+ * and gets its number of publication when the tenancies are stored.
+ */
+async function writeChange(
+  context: RegisterContext,
+  { seq, before, writes, change }: Renewal,
+): Promise<void> {
+  const { store, zone } = context
+  const isNew = writes.some(({ row }) => row.change === change)
+  if (isNew) {
+    const written = new Set(writes.map(tenancyKey))
+    const after = [...before.filter((one) => !written.has(tenancyKey(one))), ...writes]
+    const rowsOf = (tenancies: readonly StoredTenancy[]) => tenancies.map(({ row }) => row)
+    await announce(store, change, changesBetween(rowsOf(before), rowsOf(after), zone))
+  }
+  await writeTenancies(store, writes)
+  const meterIds = [...new Set(writes.map(({ row }) => row.meter_id))]
+  const others = await announcedSince(store, { meterIds, seq, own: change })
+  if (others.length > 0) await announce(store, change, others)
+  if (isNew || others.length > 0) await publishChanges(context, [change])
 }
 
 function rulesOf({ profile, zone }: RegisterContext): TenancyRules {

@@ -62,25 +62,26 @@ export interface TenancyRow {
   readonly previous_client_ids: readonly string[]
   readonly shared_at: string | null
   readonly known_at: string
-  readonly published_at: string
+  /** The change by which the row got its values; its publication has the number. */
+  readonly change: string
 }
 
-interface HoldRow {
+/** A hold as it is stored; `change` is the one that made it so. */
+export interface HoldRow {
   readonly account_number: string
   readonly held_from: string
   readonly held_to: string
   readonly client_ids: readonly string[]
   readonly is_billed: boolean
-  readonly published_at: string
+  readonly change: string
 }
 
-/** The row of a tenancy; a hold that says no more than one of `before` keeps its instant. */
+/** The row of a tenancy; a hold that says no more than one of `before` keeps its change. */
 export function toTenancyRow(
   tenancy: Tenancy,
-  publishedAt: Date,
+  change: string,
   before?: readonly HoldRow[],
 ): TenancyRow {
-  const published_at = clickHouseTime(publishedAt.getTime())
   return {
     meter_id: tenancy.meterId,
     external_site_id: tenancy.externalSiteId,
@@ -105,16 +106,16 @@ export function toTenancyRow(
       return { ended_by: by, at: secondOf(at), withdrawn_by: because }
     }),
     next_account_number: tenancy.nextAccountNumber,
-    holds: tenancy.holds.map((hold) => toHoldRow(hold, published_at, before ?? [])),
+    holds: tenancy.holds.map((hold) => toHoldRow(hold, change, before ?? [])),
     previous_account_number: tenancy.previous?.accountNumber ?? '',
     previous_client_ids: tenancy.previous?.clientIds ?? [],
     shared_at: tenancy.sharedAt === undefined ? null : clickHouseTime(tenancy.sharedAt),
     known_at: clickHouseTime(tenancy.knownAt),
-    published_at,
+    change,
   }
 }
 
-function toHoldRow(hold: Hold, now: string, before: readonly HoldRow[]): HoldRow {
+function toHoldRow(hold: Hold, change: string, before: readonly HoldRow[]): HoldRow {
   const row = {
     account_number: hold.accountNumber,
     held_from: secondOf(hold.from),
@@ -127,7 +128,7 @@ function toHoldRow(hold: Hold, now: string, before: readonly HoldRow[]): HoldRow
     const isSame = one.account_number === row.account_number && one.is_billed === row.is_billed
     return isLonger && isSame && one.client_ids.join('\n') === row.client_ids.join('\n')
   })
-  return { ...row, published_at: known?.published_at ?? now }
+  return { ...row, change: known?.change ?? change }
 }
 
 /** To the second, within what the store's type holds. */

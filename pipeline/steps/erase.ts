@@ -1,4 +1,5 @@
 import type { PipelineContext } from '../context.js'
+import { announceErasures } from '../customers/changes.js'
 import {
   type DueTermination,
   dueErasures,
@@ -6,13 +7,17 @@ import {
   eraseBefore,
   eraseRejects,
   eraseRows,
+  everErased,
   openErasures,
+  pending,
   recordErasures,
   toErasure,
 } from '../customers/erasure.js'
 import { renewAll } from '../customers/registrations.js'
+import { changeOf, publishChanges } from '../ledger/announced.js'
 import { type Act, recordAct, tieline } from '../ledger/audit.js'
 import { toLocalStart } from '../usage/timestamps.js'
+import { eraseRejectsFiles } from './rejects-files.js'
 
 /** Accounts that are erased together: each table is rewritten once for all of them. */
 const accountsMax = 1_000
@@ -39,6 +44,7 @@ export async function eraseDue(context: PipelineContext): Promise<void> {
   const started = open.filter(({ state }) => state === 'started')
   const isErasing = started.length > 0 && !(await areFilesAhead(context, started))
   const erased = isErasing ? await erase(context, started) : []
+  await eraseRejectsFiles(context, everErased)
   await eraseRejects(store)
   await finish(context, [...open.filter(({ state }) => state === 'erased'), ...erased])
 }
@@ -52,17 +58,34 @@ function toAct(due: readonly DueTermination[], startedAt: Date): Act {
   return { act: 'erase', subject: startedAt.toISOString(), detail }
 }
 
+/** What clients lose is announced before and published after the rows are deleted. */
 async function erase(
   context: PipelineContext,
   started: readonly Erasure[],
 ): Promise<readonly Erasure[]> {
-  const counts = Object.entries(await eraseRows(context.store))
+  const { store, profile } = context
+  const changes = [...new Set(started.map(({ startedAt }) => startedAt.toISOString()))].map(
+    (at) => {
+      return {
+        startedAt: new Date(at),
+        change: changeOf(`erasure ${at}`),
+        timeZone: profile.timeZone,
+      }
+    },
+  )
+  for (const change of changes) await announceErasures(store, change)
+  await eraseRejectsFiles(context, pending)
+  const counts = Object.entries(await eraseRows(store))
+  await publishChanges(
+    context,
+    changes.map(({ change }) => change),
+  )
   const erasedAt = context.now()
   const erased = started.map((erasure): Erasure => {
     const own = counts.map(([table, found]) => [table, found.get(erasure.accountNumber) ?? 0])
     return { ...erasure, state: 'erased', erasedAt, counts: Object.fromEntries(own) }
   })
-  await recordErasures(context.store, erased)
+  await recordErasures(store, erased)
   return erased
 }
 
@@ -82,7 +105,10 @@ function metersOf(erasures: readonly Erasure[]): readonly string[] {
   return [...new Set(erasures.flatMap(({ stretches }) => stretches.map(([meterId]) => meterId)))]
 }
 
-/** Whether an earlier file may have been judged while the account was still known. */
+/**
+ * Whether an earlier file may have been judged while the account was still known, or its rejects file
+ * is still to be written.
+ */
 async function areFilesAhead(
   context: PipelineContext,
   started: readonly Erasure[],
@@ -90,7 +116,6 @@ async function areFilesAhead(
   const since = Math.max(...started.map(({ startedAt }) => startedAt.getTime()))
   const { states } = await context.ledger.unfinished()
   return states.some(({ status, receivedAt }) => {
-    const isOpen = status === 'received' || status === 'publishing'
-    return isOpen && receivedAt.getTime() <= since
+    return status !== 'waiting' && receivedAt.getTime() <= since
   })
 }

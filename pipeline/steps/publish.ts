@@ -2,12 +2,14 @@ import type { PipelineContext } from '../context.js'
 import { toRefusal } from '../failure.js'
 import { kindOf } from '../kinds.js'
 import type { FileState } from '../ledger/file-state.js'
+import { publishSubjects } from '../ledger/publication.js'
 import { forward } from './forward.js'
 
 /**
  * Makes complete files visible at once. The engine attaches each file in one step, and readers ignore
- * its rows until the ledger records `published`, for all files in one insert. A repeated call changes
- * nothing: the rows have the same keys and versions.
+ * its rows until it has a number of publication; all files get theirs in one insert. Then the ledger
+ * records `published`. A repeated call changes nothing: the rows have the same keys and versions, and
+ * a file keeps its number.
  */
 export async function publish(
   context: PipelineContext,
@@ -19,10 +21,12 @@ export async function publish(
     await recordFailure(context, states, error)
     throw error
   }
-  const publishedAt = context.now()
-  const published = states.map(
-    (state): FileState => ({ ...state, status: 'published', publishedAt, ...noFault }),
-  )
+  const subjects = states.map(({ arrival, fileId }) => ({ kind: 'file', arrival, fileId }) as const)
+  const publications = await publishSubjects(context, subjects)
+  const published = states.map((state): FileState => {
+    const publishedAt = publications.find(({ arrival }) => arrival === state.arrival)?.at
+    return { ...state, status: 'published', publishedAt, ...noFault }
+  })
   await context.ledger.record(...published)
   for (const state of published) {
     await kindOf(state).release(context, state)

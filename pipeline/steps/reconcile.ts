@@ -5,6 +5,7 @@ import { logFailure, toRefusal } from '../failure.js'
 import type { LoadedFile } from '../kind.js'
 import { kindOf } from '../kinds.js'
 import type { FileState } from '../ledger/file-state.js'
+import { isVisible } from '../ledger/publication.js'
 import { addQuantities } from '../ledger/sums.js'
 import { hold, type Refusal, sumReceipts, toDuplicate } from '../ledger/verdict.js'
 import type { JobName } from '../queues/jobs.js'
@@ -158,7 +159,8 @@ async function firstOf(context: PipelineContext, state: FileState): Promise<File
 
 /**
  * Quarantines a file that could not be read, loaded or published after all attempts. Once it has a
- * verdict, only the failure of its reconcile counts; that of a late load is ignored.
+ * verdict, only the failure of its reconcile counts; that of a late load is ignored. A file that
+ * readers see already is only completed.
  */
 export async function failFile(
   context: PipelineContext,
@@ -170,6 +172,7 @@ export async function failFile(
   const state = (await context.ledger.state(step.arrival)) ?? blankState(context, arrival)
   if (state.status === 'publishing' && step.job === 'reconcile') {
     const members = (await membersOf(context, state)).filter(isPublishing)
+    if (await isVisible(context.store, state.arrival)) return publish(context, members)
     return rollBack(
       context,
       members.map((one) => hold(one, toRefusal(error))),

@@ -1,6 +1,4 @@
-import { createWriteStream } from 'node:fs'
 import { copyFile, rm, writeFile } from 'node:fs/promises'
-import { pipeline } from 'node:stream/promises'
 import type { PipelineContext } from '../context.js'
 import { landedFolder } from '../files/landing.js'
 import { kindOf } from '../kinds.js'
@@ -9,8 +7,8 @@ import { arrivalPaths, latestPaths } from '../ledger/outbox.js'
 import { toReceipt } from '../ledger/receipt.js'
 import { withWarnings } from '../ledger/verdict.js'
 import { attempt, makeFolderOf, writeWhole } from '../sources/disk.js'
-import { sql } from '../store/sql.js'
 import { dropStaging } from '../store/staging.js'
+import { writeRejects } from './rejects-files.js'
 
 /**
  * Writes receipt and rejects, lets the source put the file away, and drops chunks and staging. This
@@ -83,7 +81,7 @@ async function handOut(
   const isTold = state.status !== 'duplicate'
   const hasRejects = isTold && state.rows.rejected > 0
   if (hasRejects) {
-    await put(own.rejects, (part) => writeRejects(context, state, part))
+    await put(own.rejects, (part) => writeRejects(context.store, state, part))
     await put(latest.rejects, (part) => copyFile(own.rejects, part))
   } else if (isTold) {
     await attempt(latest.rejects, () => rm(latest.rejects, { force: true }))
@@ -92,19 +90,4 @@ async function handOut(
     await put(path, (part) => writeFile(part, receipt))
   }
   return hasRejects ? own.rejects : undefined
-}
-
-async function writeRejects(
-  context: PipelineContext,
-  { arrival }: FileState,
-  path: string,
-): Promise<void> {
-  const rows = await context.store.stream(
-    {
-      sql: sql`SELECT line AS Line, column_name AS Column, code AS Code, detail AS Detail, raw AS Row
-        FROM reject FINAL WHERE arrival = ${arrival} ORDER BY line`,
-    },
-    'CSVWithNames',
-  )
-  await pipeline(rows, createWriteStream(path))
 }

@@ -2,6 +2,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PipelineContext } from '../context.js'
 import { queueOpenHistory } from '../customers/backfill.js'
+import { publishAnnounced } from '../ledger/announced.js'
 import { attempt } from '../sources/disk.js'
 import { areMergesHeld, dropStaging, freeMerges, stagedArrivals } from '../store/staging.js'
 import { begin, forward } from './forward.js'
@@ -9,7 +10,8 @@ import { queueReprocessing } from './reprocess.js'
 
 /**
  * Queues every unfinished file of the ledger again, by the same rule by which steps follow each
- * other. If nothing was lost, the ids of the jobs make that harmless.
+ * other. If nothing was lost, the ids of the jobs make that harmless. Publishes changes of ownership
+ * whose worker died.
  */
 export async function sweep(context: PipelineContext): Promise<void> {
   const { arrivals, states } = await context.ledger.unfinished()
@@ -19,6 +21,7 @@ export async function sweep(context: PipelineContext): Promise<void> {
       await context.queues.add('reconcile', { v: 1, arrival: state.arrival })
     } else await forward(context, state)
   }
+  await publishAnnounced(context)
   await queueOpenHistory(context)
   await queueReprocessing(context)
   await resumeMerges(context)

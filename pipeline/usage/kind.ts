@@ -20,7 +20,7 @@ import {
 import { loadInBulk, loadUnseenInBulk, storeTimestamps } from './bulk-path.js'
 import { gridOf, totalShapes } from './irregular-meters.js'
 import { measure } from './measure.js'
-import { recordRestatements } from './overlap.js'
+import { recordMoves, recordRestatements } from './overlap.js'
 import { reconcileUsage } from './reconcile.js'
 import { settleRepeatedHour } from './repeated-hour/settle.js'
 import { loadRowByRow } from './row-path.js'
@@ -44,6 +44,7 @@ export const usageKind: Kind = {
   attach: async ({ store }, state) => {
     if (state.restates) {
       await store.command(recordRestatements(state.arrival))
+      await store.command(recordMoves(state.arrival, state.attaches))
       await store.command(holdMerges)
     }
     await attach(store, 'usage_read', state.attaches)

@@ -89,16 +89,56 @@ ORDER BY (arrival, line)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'Rows that were rejected, of every arrival';
 
+CREATE TABLE IF NOT EXISTS {database}.publication{onCluster} (
+    published_seq UInt64 COMMENT 'number of the publication: 1, 2, 3 ... without a gap, in the order of publication',
+    published_at DateTime64(3, 'UTC') COMMENT 'when it became visible; never earlier than the publication before',
+    kind LowCardinality(String) COMMENT 'file, bills, comparison, change (of ownership, or an erasure) or claim (of held reads)',
+    arrival UInt32 COMMENT 'number of the arrival of the file, else 0',
+    file_id String COMMENT 'sha256 of the bytes of the file as received, else empty',
+    run String COMMENT 'run of bills or comparisons, else empty',
+    change UInt64 COMMENT 'change of usage_change_row; of a file its arrival; 0 if none',
+    claim String COMMENT 'id of the claim, random'
+) ENGINE = {engine:MergeTree}
+ORDER BY published_seq
+SETTINGS {deduplicationWindow} = 100000, fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'What was published, in order. The row makes its subject visible and is never deleted; a number is claimed once, by its insert token';
+
+CREATE TABLE IF NOT EXISTS {database}.usage_change_row{onCluster} (
+    meter_id String COMMENT 'permanent and unique meter identifier; empty in a row that only announces a change',
+    local_day Date COMMENT 'first local calendar day whose reads change',
+    last_local_day Date COMMENT 'last local calendar day whose reads change, inclusive',
+    client_ids_before Array(String) COMMENT 'clients that own the reads before',
+    client_ids_after Array(String) COMMENT 'clients that own the reads after it',
+    cause LowCardinality(String) COMMENT 'ownership, read, cost or erasure',
+    change UInt64 COMMENT 'id of the change: the arrival if a file causes it, else a random number of 2^32 or more',
+    recorded_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'when it was announced'
+) ENGINE = {engine:MergeTree}
+PARTITION BY toYYYYMM(recorded_at)
+ORDER BY (meter_id, local_day)
+TTL toDateTime(recorded_at) + INTERVAL 400 DAY
+SETTINGS {deduplicationWindow} = 10000, fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Storage of usage_change: written before the change is made, visible when the change is published';
+
+CREATE OR REPLACE VIEW {database}.change_number{onCluster} (
+    change UInt64 COMMENT 'id of the change',
+    published_seq UInt64 COMMENT 'number of its publication; of several the last one',
+    published_at DateTime64(3, 'UTC') COMMENT 'when it was published'
+) AS SELECT p.change AS change, max(p.published_seq) AS published_seq, max(p.published_at) AS published_at
+FROM {database}.publication AS p
+WHERE p.change != 0
+GROUP BY p.change
+COMMENT 'Numbers of changes. A change that is completed after a crash is published again';
+
 CREATE OR REPLACE VIEW {database}.file_progress{onCluster} (
     arrival UInt32 COMMENT 'number of the arrival',
     status String COMMENT 'status of file_state, except: loading while chunks are loaded; waiting if all are loaded and another file must be published first',
     waits_for UInt32 COMMENT 'arrival of the file that must be published first, 0 if none'
 ) AS WITH
-    (SELECT min(arrival) FROM {database}.file_state FINAL WHERE status = 'publishing') AS first_publishing,
+    (SELECT min(arrival) FROM {database}.file_state FINAL WHERE status = 'publishing' AND arrival NOT IN (SELECT arrival FROM {database}.publication)) AS first_publishing,
     (arrival, JSONLength(manifest, 'chunks')) IN (SELECT arrival, uniqExact(chunk) FROM {database}.chunk_receipt GROUP BY arrival) AS is_loaded
 SELECT
     f.arrival AS arrival,
-    multiIf(f.status != 'received', f.status, first_publishing != 0 AND is_loaded, 'waiting',
+    multiIf(f.status = 'publishing' AND f.arrival IN (SELECT arrival FROM {database}.publication), 'published', f.status != 'received', f.status, first_publishing != 0 AND is_loaded, 'waiting',
         f.arrival IN (SELECT arrival FROM {database}.chunk_receipt), 'loading', f.status) AS status,
     if(f.status = 'received', first_publishing, 0) AS waits_for
 FROM {database}.file_state AS f FINAL
@@ -139,18 +179,21 @@ CREATE OR REPLACE VIEW {database}.file_load{onCluster} (
     notes String COMMENT 'JSON: timestamp format, date order and its proof, rounded rows, warnings',
     received_at DateTime64(3, 'UTC') COMMENT 'when the file was received',
     published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when its rows became visible',
-    settled_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when receipt and rejects file were delivered and the file was archived'
+    settled_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when receipt and rejects file were delivered and the file was archived',
+    published_seq Nullable(UInt64) COMMENT 'number of its publication; NULL until then'
 ) AS SELECT
-    file_id, arrival, file_name, source, company_code, file_date, feed,
+    file_id, f.arrival AS arrival, file_name, source, company_code, file_date, feed,
     p.status AS status, p.waits_for AS waits_for, fault, reason, bytes,
-    rows_read, if(f.status = 'published', f.rows_accepted, 0) AS rows_accepted, rows_duplicate, rows_superseded, rows_rejected,
+    rows_read, if(p.status = 'published', f.rows_accepted, 0) AS rows_accepted, rows_duplicate, rows_superseded, rows_rejected,
     rows_unregistered, rows_held,
-    quantity_read, if(f.status = 'published', f.quantity_accepted, 0) AS quantity_accepted, quantity_duplicate, quantity_superseded,
+    quantity_read, if(p.status = 'published', f.quantity_accepted, 0) AS quantity_accepted, quantity_duplicate, quantity_superseded,
     quantity_rejected, quantity_unregistered, quantity_held,
     restated_rows, restated_net_quantity, meters, first_interval_start, last_interval_end,
-    notes, received_at, published_at, settled_at
+    notes, received_at, if(n.published_seq = 0, f.published_at, n.published_at) AS published_at, settled_at,
+    nullIf(n.published_seq, 0) AS published_seq
 FROM {database}.file_state AS f FINAL
 INNER JOIN {database}.file_progress AS p ON p.arrival = f.arrival
+ANY LEFT JOIN (SELECT arrival, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS n ON n.arrival = f.arrival
 WHERE f.status NOT IN ('duplicate', 'replaced')
 COMMENT 'One current row for each file: its status and where its rows went. Duplicates are left out, and so are files that changed in the source before publication (replaced)';
 
@@ -166,15 +209,18 @@ CREATE OR REPLACE VIEW {database}.file_arrival{onCluster} (
     waits_for UInt32 COMMENT 'arrival of the file that must be published first, 0 if none',
     fault String COMMENT 'code of the fault that prevents or prevented publication, empty if none',
     reason String COMMENT 'the same as a sentence',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the row last changed: seen, received, published, settled'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the row last changed: seen, received, published, settled',
+    published_seq Nullable(UInt64) COMMENT 'number of the publication of its rows; NULL if they are not published'
 ) AS SELECT
     a.arrival AS arrival, a.name AS file_name, a.source AS source, a.bytes AS bytes, a.arrived_at AS arrived_at,
     s.file_id AS file_id, if(p.status = '', 'arrived', p.status) AS status, s.duplicate_of AS duplicate_of,
     p.waits_for AS waits_for, s.fault AS fault, s.reason AS reason,
-    greatest(a.arrived_at, s.received_at, ifNull(s.published_at, a.arrived_at), ifNull(s.settled_at, a.arrived_at)) AS published_at
+    greatest(a.arrived_at, s.received_at, ifNull(s.published_at, a.arrived_at), ifNull(s.settled_at, a.arrived_at)) AS published_at,
+    nullIf(n.published_seq, 0) AS published_seq
 FROM {database}.arrival AS a
 LEFT JOIN (SELECT arrival, file_id, duplicate_of, fault, reason, received_at, published_at, settled_at FROM {database}.file_state FINAL) AS s ON s.arrival = a.arrival
 LEFT JOIN {database}.file_progress AS p ON p.arrival = a.arrival
+ANY LEFT JOIN (SELECT arrival, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS n ON n.arrival = a.arrival
 COMMENT 'Every arrival of every file, including duplicates and files that changed in the source before publication (replaced)';
 
 CREATE OR REPLACE VIEW {database}.rejected_row{onCluster} (
@@ -186,14 +232,17 @@ CREATE OR REPLACE VIEW {database}.rejected_row{onCluster} (
     code LowCardinality(String) COMMENT 'code of the error',
     detail String COMMENT 'the same as a sentence',
     raw String COMMENT 'the row as received, cut to 1,000 bytes',
-    published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when the other rows of its file became visible; NULL if the file is quarantined'
+    published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when the other rows of its file became visible; NULL if the file is quarantined',
+    published_seq Nullable(UInt64) COMMENT 'number of the publication of its file; NULL if the file is quarantined'
 ) AS SELECT
     f.file_id AS file_id, f.file_name AS file_name, r.arrival AS arrival, r.line AS line,
-    r.column_name AS column_name, r.code AS code, r.detail AS detail, r.raw AS raw, f.published_at AS published_at
+    r.column_name AS column_name, r.code AS code, r.detail AS detail, r.raw AS raw, if(n.published_seq = 0, f.published_at, n.published_at) AS published_at,
+    nullIf(n.published_seq, 0) AS published_seq
 FROM {database}.reject AS r FINAL
 INNER JOIN
 (
     SELECT arrival, file_id, file_name, published_at FROM {database}.file_state FINAL
-    WHERE status IN ('published', 'quarantined')
+    WHERE status IN ('published', 'quarantined') OR arrival IN (SELECT arrival FROM {database}.publication)
 ) AS f ON f.arrival = r.arrival
+ANY LEFT JOIN (SELECT arrival, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS n ON n.arrival = r.arrival
 COMMENT 'Rejected rows with line, column and reason';

@@ -52,13 +52,13 @@ CREATE TABLE IF NOT EXISTS {database}.tenancy{onCluster} (
     ended_by LowCardinality(String) COMMENT 'evidence of valid_to: bill, usage, seen, terminated, gone, closed or renumbered; empty while it lasts',
     withdrawn Array(Tuple(ended_by String, at DateTime('UTC'), withdrawn_by String)) COMMENT 'ends that were taken back: evidence, instant, and whether reads or a record took it back',
     next_account_number String COMMENT 'account that took the meter over at valid_to, empty if none is known',
-    holds Array(Tuple(account_number String, held_from DateTime('UTC'), held_to DateTime('UTC'), client_ids Array(String), is_billed Bool, published_at DateTime64(3, 'UTC'))) COMMENT 'whose reads they are: account sent with the read (empty: none, \\0: any that no client has), first instant, end (exclusive), clients, whether bills of this tenancy count them, and since when this holds',
+    holds Array(Tuple(account_number String, held_from DateTime('UTC'), held_to DateTime('UTC'), client_ids Array(String), is_billed Bool, change UInt64)) COMMENT 'whose reads they are: account sent with the read (empty: none, \\0: any that no client has), first instant, end (exclusive), clients, whether bills of this tenancy count them, and the change that made it so',
     previous_account_number String COMMENT 'account of the tenancy before, empty if none is known',
     previous_client_ids Array(String) COMMENT 'clients of the tenancy before',
     shared_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when a second client was seen with the account',
     known_at DateTime64(3, 'UTC') COMMENT 'instant of the latest customer record about the meter that the row rests on',
     version UInt64 COMMENT 'number of facts that the row is derived from; the row with most facts counts',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the row got its current values',
+    change UInt64 COMMENT 'change by which the row got its current values',
     INDEX unit_index unit_of_measure TYPE set(8) GRANULARITY 1
 ) ENGINE = {engine:ReplacingMergeTree(version)}
 ORDER BY (meter_id, external_site_id, account_number, client_id)
@@ -130,24 +130,28 @@ CREATE OR REPLACE VIEW {database}.registration{onCluster} (
     acct_status String COMMENT 'account status as the utility encodes it, empty if not given',
     valid_from Nullable(DateTime('UTC')) COMMENT 'start of the tenancy; NULL if it is the first known',
     valid_to Nullable(DateTime('UTC')) COMMENT 'end of the tenancy, exclusive; NULL while it lasts',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the row got its current values'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the row got its current values',
+    published_seq Nullable(UInt64) COMMENT 'number of the publication of its current values; pull increments by it. NULL for the moment between a change and its publication'
 ) AS SELECT
     seen.client AS client_id, seen.account AS account_number, seen.site AS external_site_id, seen.meter AS meter_id,
     toString(seen.codes.1) AS meter_type, toString(seen.codes.2) AS unit_of_measure,
     toString(seen.codes.3) AS rate_code, toString(seen.codes.4) AS billing_cycle_id,
     seen.codes.5 AS is_ami, toString(seen.codes.6) AS acct_status,
     holder.valid_from AS valid_from, holder.valid_to AS valid_to,
-    greatest(seen.recorded, holder.published_at) AS published_at
+    holder.published_at AS published_at, nullIf(holder.published_seq, 0) AS published_seq
 FROM
 (
     SELECT meter_id AS meter, external_site_id AS site, account_number AS account, client_id AS client,
-        argMax((meter_type, unit_of_measure, rate_code, billing_cycle_id, is_ami, acct_status), at) AS codes,
-        max(recorded_at) AS recorded
+        argMax((meter_type, unit_of_measure, rate_code, billing_cycle_id, is_ami, acct_status), at) AS codes
     FROM {database}.registration_fact
     WHERE kind = 'seen'
     GROUP BY meter, site, account, client
 ) AS seen
-INNER JOIN (SELECT * FROM {database}.tenancy FINAL) AS holder
+INNER JOIN
+(
+    SELECT t.*, p.published_at AS published_at, p.published_seq AS published_seq
+    FROM {database}.tenancy AS t FINAL ANY LEFT JOIN {database}.change_number AS p ON p.change = t.change
+) AS holder
     ON holder.meter_id = seen.meter AND holder.external_site_id = seen.site
     AND holder.account_number = seen.account AND holder.client_id = if(seen.account = '', seen.client, '')
 WHERE arrayExists(hold -> has(hold.4, seen.client), holder.holds) OR has(holder.client_ids, seen.client)
@@ -162,7 +166,8 @@ CREATE OR REPLACE VIEW {database}.tenancy_event{onCluster} (
     client_ids Array(String) COMMENT 'clients concerned: those before and after a move, or those that share the account',
     at DateTime64(3, 'UTC') COMMENT 'when the tenancy starts or ends, when the second client was seen, or the first read under the other account',
     evidence String COMMENT 'evidence of at',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the row got its current values'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the row got its current values',
+    published_seq Nullable(UInt64) COMMENT 'number of the publication of its current values; pull increments by it. NULL for the moment between a change and its publication'
 ) AS
 WITH
     transform(event.4,
@@ -181,10 +186,11 @@ WITH
          'a later record of the client has the account, the site and the meter'], '') AS evidence_text
 SELECT
     event.1 AS kind, external_site_id, meter_id, event.2 AS old_account_number, event.3 AS new_account_number,
-    event.5 AS client_ids, event.6 AS at, evidence_text AS evidence, published_at
+    event.5 AS client_ids, event.6 AS at, evidence_text AS evidence, p.published_at AS published_at,
+    nullIf(p.published_seq, 0) AS published_seq
 FROM
 (
-    SELECT external_site_id, meter_id, published_at, arrayJoin(arrayConcat(
+    SELECT external_site_id, meter_id, change, arrayJoin(arrayConcat(
         if(valid_from IS NULL, [], [(
             if(started_by IN ('renumbered', 'exchanged'), toString(started_by), 'move'),
             previous_account_number, account_number, toString(started_by),
@@ -204,26 +210,31 @@ FROM
         )])
     )) AS event
     FROM {database}.tenancy FINAL
-)
+) AS e
+ANY LEFT JOIN {database}.change_number AS p ON p.change = e.change
 UNION ALL
 SELECT
     'suspected' AS kind, a.external_site_id AS external_site_id, a.meter_id AS meter_id, t.account_number AS old_account_number,
     a.account_number AS new_account_number, t.client_ids AS client_ids, toDateTime64(a.first_at, 3, 'UTC') AS at,
-    'reads carry an account that no client has' AS evidence, t.published_at AS published_at
+    'reads carry an account that no client has' AS evidence, greatest(t.published_at, f.published_at) AS published_at,
+    if(t.published_seq = 0, NULL, greatest(t.published_seq, f.published_seq)) AS published_seq
 FROM
 (
-    SELECT external_site_id, meter_id, account_number, min(first_read) AS first_at
+    SELECT external_site_id, meter_id, account_number, min(first_read) AS first_at, max(arrival) AS last_arrival
     FROM {database}.account_meter
     WHERE (external_site_id, meter_id) IN (SELECT external_site_id, meter_id FROM {database}.tenancy)
     GROUP BY external_site_id, meter_id, account_number
 ) AS a
 INNER JOIN
 (
-    SELECT t.*, u.first_own AS first_own FROM {database}.tenancy AS t FINAL
+    SELECT t.*, u.first_own AS first_own, p.published_at AS published_at, p.published_seq AS published_seq
+    FROM {database}.tenancy AS t FINAL
+    ANY LEFT JOIN {database}.change_number AS p ON p.change = t.change
     LEFT JOIN (SELECT external_site_id AS s, meter_id AS m, account_number AS o, min(first_read) AS first_own FROM {database}.account_meter GROUP BY s, m, o) AS u
         ON u.s = t.external_site_id AND u.m = t.meter_id AND u.o = t.account_number
     WHERE notEmpty(t.client_ids) AND t.account_number != ''
 ) AS t ON t.external_site_id = a.external_site_id AND t.meter_id = a.meter_id
+ANY LEFT JOIN (SELECT arrival, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f ON f.arrival = a.last_arrival
 WHERE a.first_at > t.first_own AND a.first_at < ifNull(t.valid_to, toDateTime(4294967295, 'UTC'))
     AND (a.external_site_id, a.account_number) NOT IN (SELECT external_site_id, account_number FROM {database}.tenancy)
     AND NOT arrayExists(hold -> hold.1 = a.account_number, t.holds)

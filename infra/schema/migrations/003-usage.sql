@@ -9,6 +9,7 @@ CREATE TABLE IF NOT EXISTS {database}.usage_read{onCluster} (
     account_number String COMMENT 'contract account as sent',
     external_site_id String COMMENT 'premise as sent',
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4),
+    change UInt64 COMMENT 'change by which a registration claimed a held read; 0 for all other reads',
     series UInt64 MATERIALIZED bitOr(
         bitAnd(cityHash64(meter_id), 18446744069414584320),
         bitAnd(cityHash64(meter_id, account_number, external_site_id, seconds), 4294967295))
@@ -71,7 +72,8 @@ CREATE OR REPLACE VIEW {database}.usage_current{onCluster}
 AS SELECT *, series, toUInt32(bitShiftRight(version, 32)) AS arrival
 FROM {database}.usage_read FINAL
 PREWHERE bitShiftRight(version, 32) NOT IN
-    (SELECT toUInt64(arrival) FROM {database}.file_state FINAL WHERE status = 'publishing')
+    (SELECT toUInt64(arrival) FROM {database}.file_state FINAL
+        WHERE status = 'publishing' AND arrival NOT IN (SELECT arrival FROM {database}.publication))
 COMMENT 'Published reads before any join; rows of a file that is being published are filtered out before FINAL';
 
 CREATE OR REPLACE VIEW {database}.usage{onCluster} (
@@ -87,8 +89,10 @@ CREATE OR REPLACE VIEW {database}.usage{onCluster} (
     external_site_id String COMMENT 'premise as sent with the read',
     file_id String COMMENT 'sha256 of the file that the read came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the read became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the read became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the read visible; pull increments by it'
 ) AS WITH
+    (SELECT (groupArray(change), groupArray(published_seq), groupArray(published_at)) FROM {database}.publication WHERE kind = 'claim') AS claims,
     (SELECT (count(), groupArrayIf(meter_id, unit = ''), groupArrayIf(stretches, unit = '')) FROM {database}.meter_unit) AS deviating,
     if(u.meter_id IN (SELECT meter_id FROM {database}.meter_unit), multiIf(
         u.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{electricUnit}' = 'Wh', 'kWh', 'Wh')), if('{electricUnit}' = 'Wh', 'kWh', 'Wh'),
@@ -104,9 +108,11 @@ SELECT
     if(deviating.1 = 0, if(u.commodity = 'Gas', '{gasUnit}', 'kWh'),
         if(u.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm'), registered_unit, '{gasUnit}'), 'kWh')) AS unit,
     u.account_number AS account_number, u.external_site_id AS external_site_id,
-    f.file_id AS file_id, u.version AS version, f.published_at AS published_at
+    f.file_id AS file_id, u.version AS version,
+    if(empty(claims.1), f.published_at, greatest(f.published_at, transform(u.change, claims.1, claims.3, toDateTime64(0, 3, 'UTC')))) AS published_at,
+    if(empty(claims.1), f.published_seq, greatest(f.published_seq, transform(u.change, claims.1, claims.2, toUInt64(0)))) AS published_seq
 FROM {database}.usage_current AS u
-ANY LEFT JOIN (SELECT arrival, file_id, assumeNotNull(published_at) AS published_at FROM {database}.file_state FINAL WHERE status = 'published') AS f
+ANY LEFT JOIN (SELECT arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
     ON f.arrival = u.arrival
 COMMENT 'Current reads: one row for each meter, interval start and length; the latest arrival counts';
 
@@ -119,19 +125,21 @@ CREATE OR REPLACE VIEW {database}.usage_day{onCluster} (
     quantity Decimal(38, 6) COMMENT 'sum over the intervals of that series',
     intervals_expected UInt32 COMMENT 'intervals of that length in a local day of 23, 24 or 25 hours; 1 for daily reads',
     intervals_present UInt32 COMMENT 'intervals present',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the latest of them became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the latest of them became visible',
+    published_seq UInt64 COMMENT 'the highest number of theirs; pull increments by it'
 ) AS SELECT
     meter_id, commodity, local_day, finest.1 AS seconds, finest.2 AS unit, finest.3 AS quantity,
     if(finest.1 >= 86400, 1, intDiv(dateDiff('second',
         toDateTime(local_day, '{timeZone}'), toDateTime(local_day + 1, '{timeZone}')), finest.1)) AS intervals_expected,
-    finest.4 AS intervals_present, finest.5 AS published_at
+    finest.4 AS intervals_present, finest.5 AS published_at, finest.6 AS published_seq
 FROM
 (
-    SELECT meter_id, commodity, local_day, argMin((seconds, unit, quantity, present, published_at), seconds) AS finest
+    SELECT meter_id, commodity, local_day, argMin((seconds, unit, quantity, present, published_at, published_seq), seconds) AS finest
     FROM
     (
         SELECT meter_id, commodity, local_day, seconds, any(unit) AS unit, sum(quantity) AS quantity,
-            toUInt32(count()) AS present, max(published_at) AS published_at
+            toUInt32(count()) AS present, max(published_at) AS published_at,
+            max(published_seq) AS published_seq
         FROM {database}.usage
         GROUP BY meter_id, commodity, local_day, seconds
     )
@@ -153,20 +161,22 @@ CREATE OR REPLACE VIEW {database}.registered_usage{onCluster} (
     file_id String COMMENT 'sha256 of the file that the read came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the read became visible here: published and its owner known',
+    published_seq Nullable(UInt64) COMMENT 'number of the publication that made the read visible here; pull increments by it. NULL for the moment between the change of an owner and its publication',
     client_ids Array(String) COMMENT 'clients that own the read; several if they share the account',
     billing_cycle_id String COMMENT 'billing cycle of the meter when the read starts, as text',
     rate_code String COMMENT 'rate of the meter when the read starts'
 ) AS SELECT
     meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity, unit,
     account_number, external_site_id, file_id, version, greatest(published_at, held_at) AS published_at,
+    if(held_seq = 0, NULL, greatest(published_seq, held_seq)) AS published_seq,
     client_ids, arrayLast(c -> c.1 <= starts_at, codes).3 AS billing_cycle_id, arrayLast(c -> c.1 <= starts_at, codes).2 AS rate_code
 FROM {database}.usage
 INNER JOIN
 (
     SELECT meter_id AS held_meter, external_site_id AS held_site, hold.1 AS held_account, hold.2 AS held_from,
-        hold.3 AS held_to, hold.4 AS client_ids, hold.6 AS held_at, codes
-    FROM {database}.tenancy FINAL
-    ARRAY JOIN holds AS hold
+        hold.3 AS held_to, hold.4 AS client_ids, p.published_at AS held_at, p.published_seq AS held_seq, codes
+    FROM (SELECT meter_id, external_site_id, hold, codes FROM {database}.tenancy FINAL ARRAY JOIN holds AS hold) AS t
+    ANY LEFT JOIN {database}.change_number AS p ON p.change = hold.6
 ) AS held ON held_meter = meter_id
 WHERE NOT (external_site_id != held_site) AND starts_at >= held_from AND starts_at < held_to
     AND (account_number = held_account OR (held_account = '\0'
@@ -183,14 +193,15 @@ CREATE OR REPLACE VIEW {database}.usage_restatement{onCluster} (
     old_file_id String COMMENT 'sha256 of the file that the old read came in',
     new_file_id String COMMENT 'sha256 of the file that replaced it',
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new read became visible',
-    published_at DateTime64(3, 'UTC') COMMENT 'the same, by which increments are pulled'
+    published_at DateTime64(3, 'UTC') COMMENT 'the same',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     r.meter_id AS meter_id, r.starts_at AS starts_at, r.seconds AS seconds, r.local_day AS local_day,
     r.old_quantity AS old_quantity, r.new_quantity AS new_quantity,
     o.file_id AS old_file_id, n.file_id AS new_file_id,
-    n.published_at AS restated_at, n.published_at AS published_at
+    n.published_at AS restated_at, n.published_at AS published_at, n.published_seq AS published_seq
 FROM {database}.restatement AS r FINAL
-INNER JOIN (SELECT arrival, file_id, assumeNotNull(published_at) AS published_at FROM {database}.file_state FINAL WHERE status = 'published') AS n
+INNER JOIN (SELECT arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS n
     ON n.arrival = bitShiftRight(r.new_version, 32)
 LEFT JOIN (SELECT arrival, file_id FROM {database}.file_state FINAL) AS o
     ON o.arrival = bitShiftRight(r.old_version, 32)
@@ -201,9 +212,9 @@ CREATE OR REPLACE VIEW {database}.usage_as_of{onCluster} AS
 WITH
     published AS
     (
-        SELECT toUInt64(arrival) AS arrival, file_id, assumeNotNull(published_at) AS published_at
-        FROM {database}.file_state FINAL
-        WHERE status = 'published' AND published_at <= {known_at:DateTime64(3, 'UTC')}
+        SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq
+        FROM {database}.publication
+        WHERE arrival != 0 AND published_at <= {known_at:DateTime64(3, 'UTC')}
     ),
     (SELECT (count(), groupArrayIf(meter_id, unit = ''), groupArrayIf(stretches, unit = '')) FROM {database}.meter_unit) AS deviating,
     if(u.meter_id IN (SELECT meter_id FROM {database}.meter_unit), multiIf(
@@ -220,7 +231,7 @@ SELECT
     if(deviating.1 = 0, if(u.commodity = 'Gas', '{gasUnit}', 'kWh'),
         if(u.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm'), registered_unit, '{gasUnit}'), 'kWh')) AS unit,
     u.account_number AS account_number, u.external_site_id AS external_site_id,
-    f.file_id AS file_id, u.version AS version, f.published_at AS published_at
+    f.file_id AS file_id, u.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM
 (
     SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
@@ -235,9 +246,27 @@ FROM
     WHERE bitShiftRight(old_version, 32) IN (SELECT arrival FROM published)
         AND bitShiftRight(new_version, 32) NOT IN (SELECT arrival FROM published)
         AND bitShiftRight(new_version, 32) IN
-            (SELECT toUInt64(arrival) FROM {database}.file_state FINAL WHERE status = 'published')
+            (SELECT toUInt64(arrival) FROM {database}.publication WHERE arrival != 0)
 ) AS u
 ANY LEFT JOIN published AS f ON f.arrival = bitShiftRight(u.version, 32)
 ORDER BY u.version DESC
 LIMIT 1 BY u.meter_id, u.starts_at, u.seconds
 COMMENT 'Reads as known at an instant: SELECT * FROM usage_as_of(known_at = ''2026-01-31 12:00:00''). It has the columns of the view usage; see their comments there, because ClickHouse stores none for a view with a parameter';
+
+CREATE OR REPLACE VIEW {database}.usage_change{onCluster} (
+    published_seq UInt64 COMMENT 'number of the publication of the change; pull increments by it',
+    published_at DateTime64(3, 'UTC') COMMENT 'when the change became visible',
+    meter_id String COMMENT 'permanent and unique meter identifier',
+    local_day Date COMMENT 'first local calendar day whose reads changed',
+    last_local_day Date COMMENT 'last local calendar day whose reads changed, inclusive',
+    client_ids_before Array(String) COMMENT 'clients that owned the reads before',
+    client_ids_after Array(String) COMMENT 'clients that own the reads since; empty if nobody does',
+    cause String COMMENT 'ownership: a registration, a move or the end of a tenancy; read: a file moved reads to another account or premise, or a registration claimed held reads; cost: another rate, cycle or unit; erasure: the account was erased'
+) AS SELECT
+    p.published_seq AS published_seq, p.published_at AS published_at, r.meter_id AS meter_id, r.local_day AS local_day,
+    r.last_local_day AS last_local_day, r.client_ids_before AS client_ids_before, r.client_ids_after AS client_ids_after,
+    toString(r.cause) AS cause
+FROM {database}.usage_change_row AS r
+INNER JOIN {database}.change_number AS p ON p.change = r.change
+WHERE r.meter_id != ''
+COMMENT 'What changed for clients without a new row in registered_usage: read the days of the meter again. Kept for 400 days';

@@ -30,16 +30,17 @@ CREATE OR REPLACE VIEW {database}.billing_period{onCluster} (
     document_number String COMMENT 'number of the billing document, empty where not given',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     account_number, latest.1 AS external_site_id, meter_id, billing_start_date, latest.2 AS billing_end_date, latest.3 AS total_consumption, latest.4 AS usage_value, latest.5 AS cost, latest.6 AS tax_amount, latest.7 AS meter_effective_date, document_number,
-    latest.8 AS file_id, last_version AS version, latest.9 AS published_at
+    latest.8 AS file_id, last_version AS version, latest.9 AS published_at, latest.10 AS published_seq
 FROM
 (
     SELECT account_number, meter_id, billing_start_date, document_number, max(version) AS last_version,
-        argMax((external_site_id, billing_end_date, total_consumption, usage_value, cost, tax_amount, meter_effective_date, f.file_id, f.published_at), version) AS latest
+        argMax((external_site_id, billing_end_date, total_consumption, usage_value, cost, tax_amount, meter_effective_date, f.file_id, f.published_at, f.published_seq), version) AS latest
     FROM {database}.billing_period_row AS r
-    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, assumeNotNull(published_at) AS published_at FROM {database}.file_state FINAL WHERE status = 'published') AS f
+    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
         ON f.arrival = bitShiftRight(r.version, 32)
     GROUP BY account_number, meter_id, billing_start_date, document_number
 )
@@ -55,14 +56,15 @@ CREATE OR REPLACE VIEW {database}.billing_period_restatement{onCluster} (
     old_file_id String COMMENT 'sha256 of the file that the old row came in',
     new_file_id String COMMENT 'sha256 of the file that replaced it',
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new row became visible',
-    published_at DateTime64(3, 'UTC') COMMENT 'the same, by which increments are pulled'
-) AS SELECT account_number, meter_id, billing_start_date, document_number, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at
+    published_at DateTime64(3, 'UTC') COMMENT 'the same',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
+) AS SELECT account_number, meter_id, billing_start_date, document_number, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
 FROM
 (
-    SELECT account_number, meter_id, billing_start_date, document_number, version, map('external_site_id', toString(external_site_id), 'billing_end_date', toString(billing_end_date), 'total_consumption', toString(total_consumption), 'usage_value', ifNull(toString(usage_value), ''), 'cost', ifNull(toString(cost), ''), 'tax_amount', ifNull(toString(tax_amount), ''), 'meter_effective_date', ifNull(toString(meter_effective_date), '')) AS new, f.file_id AS new_file_id, f.published_at AS restated_at,
+    SELECT account_number, meter_id, billing_start_date, document_number, version, map('external_site_id', toString(external_site_id), 'billing_end_date', toString(billing_end_date), 'total_consumption', toString(total_consumption), 'usage_value', ifNull(toString(usage_value), ''), 'cost', ifNull(toString(cost), ''), 'tax_amount', ifNull(toString(tax_amount), ''), 'meter_effective_date', ifNull(toString(meter_effective_date), '')) AS new, f.file_id AS new_file_id, f.published_at AS restated_at, f.published_seq AS published_seq,
         lagInFrame(new) OVER earlier AS old, lagInFrame(f.file_id) OVER earlier AS old_file_id, row_number() OVER earlier AS number
     FROM (SELECT * FROM {database}.billing_period_row LIMIT 1 BY account_number, meter_id, billing_start_date, document_number, version) AS r
-    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, assumeNotNull(published_at) AS published_at FROM {database}.file_state FINAL WHERE status = 'published') AS f
+    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
         ON f.arrival = bitShiftRight(r.version, 32)
     WINDOW earlier AS (PARTITION BY account_number, meter_id, billing_start_date, document_number ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 )
@@ -97,16 +99,17 @@ CREATE OR REPLACE VIEW {database}.bill_line{onCluster} (
     amount Decimal(18, 6) COMMENT 'dollars',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     account_number, meter_id, billing_start_date, line_number, latest.1 AS line_type, latest.2 AS description, latest.3 AS quantity, latest.4 AS unit_price, latest.5 AS amount,
-    latest.6 AS file_id, last_version AS version, latest.7 AS published_at
+    latest.6 AS file_id, last_version AS version, latest.7 AS published_at, latest.8 AS published_seq
 FROM
 (
     SELECT account_number, meter_id, billing_start_date, line_number, max(version) AS last_version,
-        argMax((line_type, description, quantity, unit_price, amount, f.file_id, f.published_at), version) AS latest
+        argMax((line_type, description, quantity, unit_price, amount, f.file_id, f.published_at, f.published_seq), version) AS latest
     FROM {database}.bill_line_row AS r
-    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, assumeNotNull(published_at) AS published_at FROM {database}.file_state FINAL WHERE status = 'published') AS f
+    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
         ON f.arrival = bitShiftRight(r.version, 32)
     GROUP BY account_number, meter_id, billing_start_date, line_number
 )
@@ -122,14 +125,15 @@ CREATE OR REPLACE VIEW {database}.bill_line_restatement{onCluster} (
     old_file_id String COMMENT 'sha256 of the file that the old row came in',
     new_file_id String COMMENT 'sha256 of the file that replaced it',
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new row became visible',
-    published_at DateTime64(3, 'UTC') COMMENT 'the same, by which increments are pulled'
-) AS SELECT account_number, meter_id, billing_start_date, line_number, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at
+    published_at DateTime64(3, 'UTC') COMMENT 'the same',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
+) AS SELECT account_number, meter_id, billing_start_date, line_number, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
 FROM
 (
-    SELECT account_number, meter_id, billing_start_date, line_number, version, map('line_type', toString(line_type), 'description', toString(description), 'quantity', ifNull(toString(quantity), ''), 'unit_price', ifNull(toString(unit_price), ''), 'amount', toString(amount)) AS new, f.file_id AS new_file_id, f.published_at AS restated_at,
+    SELECT account_number, meter_id, billing_start_date, line_number, version, map('line_type', toString(line_type), 'description', toString(description), 'quantity', ifNull(toString(quantity), ''), 'unit_price', ifNull(toString(unit_price), ''), 'amount', toString(amount)) AS new, f.file_id AS new_file_id, f.published_at AS restated_at, f.published_seq AS published_seq,
         lagInFrame(new) OVER earlier AS old, lagInFrame(f.file_id) OVER earlier AS old_file_id, row_number() OVER earlier AS number
     FROM (SELECT * FROM {database}.bill_line_row LIMIT 1 BY account_number, meter_id, billing_start_date, line_number, version) AS r
-    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, assumeNotNull(published_at) AS published_at FROM {database}.file_state FINAL WHERE status = 'published') AS f
+    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
         ON f.arrival = bitShiftRight(r.version, 32)
     WINDOW earlier AS (PARTITION BY account_number, meter_id, billing_start_date, line_number ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 )
@@ -162,16 +166,17 @@ CREATE OR REPLACE VIEW {database}.invoice_line{onCluster} (
     amount Decimal(18, 6) COMMENT 'dollars',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     latest.1 AS account_number, invoice_number, latest.2 AS invoice_date, latest.3 AS due_date, line_number, latest.4 AS line_type, latest.5 AS description, latest.6 AS amount,
-    latest.7 AS file_id, last_version AS version, latest.8 AS published_at
+    latest.7 AS file_id, last_version AS version, latest.8 AS published_at, latest.9 AS published_seq
 FROM
 (
     SELECT invoice_number, line_number, max(version) AS last_version,
-        argMax((account_number, invoice_date, due_date, line_type, description, amount, f.file_id, f.published_at), version) AS latest
+        argMax((account_number, invoice_date, due_date, line_type, description, amount, f.file_id, f.published_at, f.published_seq), version) AS latest
     FROM {database}.invoice_line_row AS r
-    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, assumeNotNull(published_at) AS published_at FROM {database}.file_state FINAL WHERE status = 'published') AS f
+    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
         ON f.arrival = bitShiftRight(r.version, 32)
     GROUP BY invoice_number, line_number
 )
@@ -185,14 +190,15 @@ CREATE OR REPLACE VIEW {database}.invoice_line_restatement{onCluster} (
     old_file_id String COMMENT 'sha256 of the file that the old row came in',
     new_file_id String COMMENT 'sha256 of the file that replaced it',
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new row became visible',
-    published_at DateTime64(3, 'UTC') COMMENT 'the same, by which increments are pulled'
-) AS SELECT invoice_number, line_number, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at
+    published_at DateTime64(3, 'UTC') COMMENT 'the same',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
+) AS SELECT invoice_number, line_number, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
 FROM
 (
-    SELECT invoice_number, line_number, version, map('account_number', toString(account_number), 'invoice_date', toString(invoice_date), 'due_date', ifNull(toString(due_date), ''), 'line_type', toString(line_type), 'description', toString(description), 'amount', toString(amount)) AS new, f.file_id AS new_file_id, f.published_at AS restated_at,
+    SELECT invoice_number, line_number, version, map('account_number', toString(account_number), 'invoice_date', toString(invoice_date), 'due_date', ifNull(toString(due_date), ''), 'line_type', toString(line_type), 'description', toString(description), 'amount', toString(amount)) AS new, f.file_id AS new_file_id, f.published_at AS restated_at, f.published_seq AS published_seq,
         lagInFrame(new) OVER earlier AS old, lagInFrame(f.file_id) OVER earlier AS old_file_id, row_number() OVER earlier AS number
     FROM (SELECT * FROM {database}.invoice_line_row LIMIT 1 BY invoice_number, line_number, version) AS r
-    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, assumeNotNull(published_at) AS published_at FROM {database}.file_state FINAL WHERE status = 'published') AS f
+    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
         ON f.arrival = bitShiftRight(r.version, 32)
     WINDOW earlier AS (PARTITION BY invoice_number, line_number ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 )
@@ -221,16 +227,17 @@ CREATE OR REPLACE VIEW {database}.payment_plan{onCluster} (
     status LowCardinality(String) COMMENT 'Active, Completed, Defaulted or Cancelled',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     account_number, plan_type, start_date, latest.1 AS end_date, latest.2 AS installment_amount, latest.3 AS status,
-    latest.4 AS file_id, last_version AS version, latest.5 AS published_at
+    latest.4 AS file_id, last_version AS version, latest.5 AS published_at, latest.6 AS published_seq
 FROM
 (
     SELECT account_number, plan_type, start_date, max(version) AS last_version,
-        argMax((end_date, installment_amount, status, f.file_id, f.published_at), version) AS latest
+        argMax((end_date, installment_amount, status, f.file_id, f.published_at, f.published_seq), version) AS latest
     FROM {database}.payment_plan_row AS r
-    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, assumeNotNull(published_at) AS published_at FROM {database}.file_state FINAL WHERE status = 'published') AS f
+    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
         ON f.arrival = bitShiftRight(r.version, 32)
     GROUP BY account_number, plan_type, start_date
 )
@@ -245,14 +252,15 @@ CREATE OR REPLACE VIEW {database}.payment_plan_restatement{onCluster} (
     old_file_id String COMMENT 'sha256 of the file that the old row came in',
     new_file_id String COMMENT 'sha256 of the file that replaced it',
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new row became visible',
-    published_at DateTime64(3, 'UTC') COMMENT 'the same, by which increments are pulled'
-) AS SELECT account_number, plan_type, start_date, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at
+    published_at DateTime64(3, 'UTC') COMMENT 'the same',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
+) AS SELECT account_number, plan_type, start_date, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
 FROM
 (
-    SELECT account_number, plan_type, start_date, version, map('end_date', ifNull(toString(end_date), ''), 'installment_amount', ifNull(toString(installment_amount), ''), 'status', toString(status)) AS new, f.file_id AS new_file_id, f.published_at AS restated_at,
+    SELECT account_number, plan_type, start_date, version, map('end_date', ifNull(toString(end_date), ''), 'installment_amount', ifNull(toString(installment_amount), ''), 'status', toString(status)) AS new, f.file_id AS new_file_id, f.published_at AS restated_at, f.published_seq AS published_seq,
         lagInFrame(new) OVER earlier AS old, lagInFrame(f.file_id) OVER earlier AS old_file_id, row_number() OVER earlier AS number
     FROM (SELECT * FROM {database}.payment_plan_row LIMIT 1 BY account_number, plan_type, start_date, version) AS r
-    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, assumeNotNull(published_at) AS published_at FROM {database}.file_state FINAL WHERE status = 'published') AS f
+    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
         ON f.arrival = bitShiftRight(r.version, 32)
     WINDOW earlier AS (PARTITION BY account_number, plan_type, start_date ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 )
@@ -279,16 +287,17 @@ CREATE OR REPLACE VIEW {database}.termination{onCluster} (
     reason String COMMENT 'reason, empty where not given',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     account_number, latest.1 AS external_site_id, meter_id, latest.2 AS termination_date, latest.3 AS reason,
-    latest.4 AS file_id, last_version AS version, latest.5 AS published_at
+    latest.4 AS file_id, last_version AS version, latest.5 AS published_at, latest.6 AS published_seq
 FROM
 (
     SELECT account_number, meter_id, max(version) AS last_version,
-        argMax((external_site_id, termination_date, reason, f.file_id, f.published_at), version) AS latest
+        argMax((external_site_id, termination_date, reason, f.file_id, f.published_at, f.published_seq), version) AS latest
     FROM {database}.termination_row AS r
-    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, assumeNotNull(published_at) AS published_at FROM {database}.file_state FINAL WHERE status = 'published') AS f
+    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
         ON f.arrival = bitShiftRight(r.version, 32)
     GROUP BY account_number, meter_id
 )
@@ -302,14 +311,15 @@ CREATE OR REPLACE VIEW {database}.termination_restatement{onCluster} (
     old_file_id String COMMENT 'sha256 of the file that the old row came in',
     new_file_id String COMMENT 'sha256 of the file that replaced it',
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new row became visible',
-    published_at DateTime64(3, 'UTC') COMMENT 'the same, by which increments are pulled'
-) AS SELECT account_number, meter_id, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at
+    published_at DateTime64(3, 'UTC') COMMENT 'the same',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
+) AS SELECT account_number, meter_id, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
 FROM
 (
-    SELECT account_number, meter_id, version, map('external_site_id', toString(external_site_id), 'termination_date', toString(termination_date), 'reason', toString(reason)) AS new, f.file_id AS new_file_id, f.published_at AS restated_at,
+    SELECT account_number, meter_id, version, map('external_site_id', toString(external_site_id), 'termination_date', toString(termination_date), 'reason', toString(reason)) AS new, f.file_id AS new_file_id, f.published_at AS restated_at, f.published_seq AS published_seq,
         lagInFrame(new) OVER earlier AS old, lagInFrame(f.file_id) OVER earlier AS old_file_id, row_number() OVER earlier AS number
     FROM (SELECT * FROM {database}.termination_row LIMIT 1 BY account_number, meter_id, version) AS r
-    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, assumeNotNull(published_at) AS published_at FROM {database}.file_state FINAL WHERE status = 'published') AS f
+    INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
         ON f.arrival = bitShiftRight(r.version, 32)
     WINDOW earlier AS (PARTITION BY account_number, meter_id ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 )
@@ -328,14 +338,15 @@ CREATE OR REPLACE VIEW {database}.bill_history{onCluster} (
     state String COMMENT 'current; cancelled if another document reverses its quantity and cost; cancellation: that other document',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     account_number, external_site_id, meter_id, billing_start_date, billing_end_date, total_consumption, cost, document_number,
     if(number <= least(charges, credits), if(is_credit, 'cancellation', 'cancelled'), 'current') AS state,
-    file_id, version, published_at
+    file_id, version, published_at, last_seq AS published_seq
 FROM
 (
-    SELECT *, total_consumption < 0 OR ifNull(cost < 0, 0) AS is_credit,
+    SELECT *, max(published_seq) OVER same AS last_seq, total_consumption < 0 OR ifNull(cost < 0, 0) AS is_credit,
         countIf(is_credit) OVER same AS credits, countIf(NOT is_credit) OVER same AS charges,
         row_number() OVER (PARTITION BY account_number, meter_id, billing_start_date, billing_end_date,
             abs(total_consumption), ifNull(abs(cost), 0), is_credit ORDER BY version) AS number
@@ -355,13 +366,14 @@ CREATE OR REPLACE VIEW {database}.bill_overlap{onCluster} (
     other_start_date Date COMMENT 'first day of its period',
     other_end_date Date COMMENT 'last day of its period',
     other_document_number String COMMENT 'its billing document, empty where not given',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the overlap became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the overlap became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     a.meter_id AS meter_id, a.account_number AS account_number, a.billing_start_date AS billing_start_date,
     a.billing_end_date AS billing_end_date, a.document_number AS document_number,
     b.account_number AS other_account_number, b.billing_start_date AS other_start_date,
     b.billing_end_date AS other_end_date, b.document_number AS other_document_number,
-    greatest(a.published_at, b.published_at) AS published_at
+    greatest(a.published_at, b.published_at) AS published_at, greatest(a.published_seq, b.published_seq) AS published_seq
 FROM (SELECT * FROM {database}.bill_history WHERE state = 'current') AS a
 INNER JOIN (SELECT * FROM {database}.bill_history WHERE state = 'current') AS b ON a.meter_id = b.meter_id
 WHERE a.version < b.version AND a.billing_start_date < b.billing_end_date AND b.billing_start_date < a.billing_end_date
@@ -387,7 +399,7 @@ UNION ALL
     SELECT 'ended' AS kind, account_number, external_site_id, meter_id,
         toTimeZone(toDateTime(termination_date + 1, '{timeZone}'), 'UTC') AS at, at AS last_at, version AS evidence_order, toUInt32(1) AS weight
     FROM (SELECT * FROM {database}.termination_row LIMIT 1 BY version)
-    WHERE bitShiftRight(version, 32) IN (SELECT toUInt64(arrival) FROM {database}.file_state FINAL WHERE status = 'published')
+    WHERE bitShiftRight(version, 32) IN (SELECT toUInt64(arrival) FROM {database}.publication WHERE arrival != 0)
 UNION ALL
     SELECT 'ended' AS kind, account_number, held.2 AS external_site_id, held.1 AS meter_id,
         ended_at AS at, ended_at AS last_at, toUInt64(18446744073709551615) AS evidence_order, held.5 AS weight

@@ -15,13 +15,14 @@ CREATE OR REPLACE VIEW {database}.schedule_in_force{onCluster} (
     first_start Date COMMENT 'first day on which one of its rows is in force',
     file_id String COMMENT 'sha256 of the file',
     published_at DateTime64(3, 'UTC') COMMENT 'when it became visible',
+    published_seq UInt64 COMMENT 'number of its publication',
     replaced_from Date COMMENT 'a later version replaces rows that end on or after this day; the maximum date if there is no later version'
 ) AS SELECT
     toUInt64(v.arrival) AS arrival, toString(v.feed) AS feed, toString(v.company_code) AS company_code, v.first_start AS first_start,
-    f.file_id AS file_id, assumeNotNull(f.published_at) AS published_at,
+    f.file_id AS file_id, f.published_at AS published_at, f.published_seq AS published_seq,
     if(count() OVER later = 0, toDate('2149-06-06'), min(v.first_start) OVER later) AS replaced_from
 FROM {database}.schedule_version AS v FINAL
-INNER JOIN (SELECT arrival, file_id, published_at FROM {database}.file_state FINAL WHERE status = 'published') AS f ON f.arrival = v.arrival
+INNER JOIN (SELECT arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f ON f.arrival = v.arrival
 WINDOW later AS (PARTITION BY v.feed, v.company_code ORDER BY v.arrival ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
 COMMENT 'Published versions of complete schedules, and the day from which each is replaced';
 
@@ -43,17 +44,18 @@ CREATE OR REPLACE VIEW {database}.billing_cycle{onCluster} (
     company_code String COMMENT 'company of the schedule',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     billing_cycle_id, start_date, end_date, if(is_exclusive, end_date - 1, end_date) AS last_date,
-    company_code, file_id, version, published_at
+    company_code, file_id, version, published_at, published_seq
 FROM
 (
     SELECT *, max(next_start = end_date) OVER (PARTITION BY company_code, billing_cycle_id, arrival) AS is_exclusive
     FROM
     (
         SELECT r.billing_cycle_id AS billing_cycle_id, r.start_date AS start_date, r.end_date AS end_date, r.version AS version,
-            f.company_code AS company_code, f.file_id AS file_id, f.published_at AS published_at, f.arrival AS arrival, f.replaced_from AS replaced_from,
+            f.company_code AS company_code, f.file_id AS file_id, f.published_at AS published_at, f.published_seq AS published_seq, f.arrival AS arrival, f.replaced_from AS replaced_from,
             leadInFrame(r.start_date) OVER (PARTITION BY f.arrival, r.billing_cycle_id ORDER BY r.start_date ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS next_start
         FROM (SELECT * FROM {database}.billing_cycle_row LIMIT 1 BY version) AS r
         INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'BillingCycles') AS f ON f.arrival = bitShiftRight(r.version, 32)
@@ -83,10 +85,11 @@ CREATE OR REPLACE VIEW {database}.rate_code{onCluster} (
     company_code String COMMENT 'company of the schedule',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     r.rate_code AS rate_code, r.description AS description, r.rate_type AS rate_type, r.commodity AS commodity, r.unit_of_measure AS unit_of_measure,
-    f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at
+    f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM (SELECT * FROM {database}.rate_code_row LIMIT 1 BY version) AS r
 INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'RateCodes') AS f ON f.arrival = bitShiftRight(r.version, 32)
 WHERE f.replaced_from = '2149-06-06'
@@ -121,10 +124,11 @@ CREATE OR REPLACE VIEW {database}.rate_tou{onCluster} (
     company_code String COMMENT 'company of the schedule',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     r.rate_code AS rate_code, r.name AS name, r.amount AS amount, r.start_hour AS start_hour, r.end_hour AS end_hour, r.rate_start_date AS rate_start_date, r.rate_end_date AS rate_end_date, r.day_type AS day_type, r.component AS component,
-    f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at
+    f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM (SELECT * FROM {database}.rate_tou_row LIMIT 1 BY version) AS r
 INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'RateTou') AS f ON f.arrival = bitShiftRight(r.version, 32)
 WHERE f.replaced_from = '2149-06-06' OR toDateOrZero(if(match(r.rate_end_date, '^[0-9]'), r.rate_end_date, '2149-06-06')) < f.replaced_from
@@ -157,10 +161,11 @@ CREATE OR REPLACE VIEW {database}.rate_tier{onCluster} (
     company_code String COMMENT 'company of the schedule',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     r.rate_code AS rate_code, r.tier AS tier, r.daily_prorate_factor AS daily_prorate_factor, r.amount AS amount, r.rate_start_date AS rate_start_date, r.rate_end_date AS rate_end_date, r.period_limit AS period_limit, r.component AS component,
-    f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at
+    f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM (SELECT * FROM {database}.rate_tier_row LIMIT 1 BY version) AS r
 INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'RateTiers') AS f ON f.arrival = bitShiftRight(r.version, 32)
 WHERE f.replaced_from = '2149-06-06' OR ifNull(r.rate_end_date, toDate('2149-06-06')) < f.replaced_from
@@ -187,10 +192,11 @@ CREATE OR REPLACE VIEW {database}.rate_flat{onCluster} (
     company_code String COMMENT 'company of the schedule',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     r.rate_code AS rate_code, r.amount AS amount, r.rate_start_date AS rate_start_date, r.rate_end_date AS rate_end_date, r.component AS component,
-    f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at
+    f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM (SELECT * FROM {database}.rate_flat_row LIMIT 1 BY version) AS r
 INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'RateFlat') AS f ON f.arrival = bitShiftRight(r.version, 32)
 WHERE f.replaced_from = '2149-06-06' OR ifNull(r.rate_end_date, toDate('2149-06-06')) < f.replaced_from
@@ -223,10 +229,11 @@ CREATE OR REPLACE VIEW {database}.rate_fixed{onCluster} (
     company_code String COMMENT 'company of the schedule',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     r.rate_code AS rate_code, r.name AS name, r.kind AS kind, r.basis AS basis, r.amount AS amount, r.taxable AS taxable, r.rate_start_date AS rate_start_date, r.rate_end_date AS rate_end_date,
-    f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at
+    f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM (SELECT * FROM {database}.rate_fixed_row LIMIT 1 BY version) AS r
 INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'RateFixed') AS f ON f.arrival = bitShiftRight(r.version, 32)
 WHERE f.replaced_from = '2149-06-06' OR ifNull(r.rate_end_date, toDate('2149-06-06')) < f.replaced_from
@@ -249,10 +256,11 @@ CREATE OR REPLACE VIEW {database}.holiday{onCluster} (
     company_code String COMMENT 'company of the schedule',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     r.date AS date, r.name AS name, r.rate_code AS rate_code,
-    f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at
+    f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM (SELECT * FROM {database}.holiday_row LIMIT 1 BY version) AS r
 INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'Holidays') AS f ON f.arrival = bitShiftRight(r.version, 32)
 WHERE f.replaced_from = '2149-06-06' OR r.date < f.replaced_from

@@ -1,4 +1,22 @@
-CREATE TABLE IF NOT EXISTS {database}.bill_run{onCluster} (
+CREATE TABLE IF NOT EXISTS {database}.bill_run_row{onCluster} (
+    run String COMMENT 'id of the run; later runs sort after earlier ones',
+    billing_cycle_id String COMMENT 'billing cycle, as text',
+    start_date Date COMMENT 'first day of the period',
+    last_date Date COMMENT 'last day of the period',
+    as_of Nullable(DateTime64(3, 'UTC')) COMMENT 'the run used reads as known at this instant; NULL for current reads',
+    bills Map(String, UInt64) COMMENT 'number of bills by status',
+    total Decimal(38, 6) COMMENT 'sum of the bills, dollars',
+    usage_version UInt32 COMMENT 'highest arrival of a published file when the run began',
+    known_at DateTime64(3, 'UTC') COMMENT 'when the newest file used by the run was published',
+    rate_file_ids Array(String) COMMENT 'sha256 of the files whose rates and holidays were used',
+    cycle_file_id String COMMENT 'sha256 of the file that contains the period',
+    settings String COMMENT 'JSON: the profile''s billing settings'
+) ENGINE = {engine:ReplacingMergeTree}
+ORDER BY (billing_cycle_id, start_date, run)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Storage of bill_run: written before the run is published';
+
+CREATE OR REPLACE VIEW {database}.bill_run{onCluster} (
     run String COMMENT 'id of the run; later runs sort after earlier ones',
     billing_cycle_id String COMMENT 'billing cycle, as text',
     start_date Date COMMENT 'first day of the period',
@@ -11,11 +29,14 @@ CREATE TABLE IF NOT EXISTS {database}.bill_run{onCluster} (
     rate_file_ids Array(String) COMMENT 'sha256 of the files whose rates and holidays were used',
     cycle_file_id String COMMENT 'sha256 of the file that contains the period',
     settings String COMMENT 'JSON: the profile''s billing settings',
-    published_at DateTime64(3, 'UTC') COMMENT 'when its bills became visible'
-) ENGINE = {engine:ReplacingMergeTree}
-ORDER BY (billing_cycle_id, start_date, run)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'Runs that computed bills, with their inputs; the row is written last and makes the bills visible';
+    published_at DateTime64(3, 'UTC') COMMENT 'when its bills became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
+) AS SELECT
+    r.run AS run, r.billing_cycle_id AS billing_cycle_id, r.start_date AS start_date, r.last_date AS last_date, r.as_of AS as_of, r.bills AS bills, r.total AS total, r.usage_version AS usage_version, r.known_at AS known_at, r.rate_file_ids AS rate_file_ids, r.cycle_file_id AS cycle_file_id, r.settings AS settings,
+    p.published_at AS published_at, p.published_seq AS published_seq
+FROM {database}.bill_run_row AS r FINAL
+INNER JOIN (SELECT run, published_at, published_seq FROM {database}.publication WHERE run != '') AS p ON p.run = r.run
+COMMENT 'Runs that computed bills, with their inputs; the publication of a run makes its bills visible';
 
 CREATE TABLE IF NOT EXISTS {database}.bill_plan{onCluster} (
     run String COMMENT 'the run',
@@ -115,14 +136,15 @@ COMMENT 'State of billing periods that are computed automatically, with their la
 CREATE OR REPLACE VIEW {database}.bill_run_current{onCluster} (
     run String COMMENT 'the run',
     billing_cycle_id String COMMENT 'billing cycle, as text',
-    published_at DateTime64(3, 'UTC') COMMENT 'when its bills became visible'
-) AS SELECT one.1 AS run, billing_cycle_id, one.2 AS published_at
+    published_at DateTime64(3, 'UTC') COMMENT 'when its bills became visible',
+    published_seq UInt64 COMMENT 'number of its publication'
+) AS SELECT one.1 AS run, billing_cycle_id, one.2 AS published_at, one.5 AS published_seq
 FROM
 (
-    SELECT billing_cycle_id, groupArray((latest, at, start_date, last)) AS runs
+    SELECT billing_cycle_id, groupArray((latest, at.1, start_date, last, at.2)) AS runs
     FROM
     (
-        SELECT billing_cycle_id, start_date, max(run) AS latest, argMax(last_date, run) AS last, argMax(published_at, run) AS at
+        SELECT billing_cycle_id, start_date, max(run) AS latest, argMax(last_date, run) AS last, argMax((published_at, published_seq), run) AS at
         FROM {database}.bill_run
         WHERE as_of IS NULL
         GROUP BY billing_cycle_id, start_date
@@ -158,7 +180,8 @@ CREATE OR REPLACE VIEW {database}.projected_bill{onCluster} (
     method String COMMENT 'estimation method of the projected days: recent (same hours of the same kind of day in the last 28 days), lastYear (same days 52 weeks earlier), none; empty if there are none',
     nem Bool COMMENT 'net metering: whether some interval is negative',
     run String COMMENT 'the run that computed it; bill_run has its inputs',
-    published_at DateTime64(3, 'UTC') COMMENT 'when it became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when it became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     b.account_number AS account_number, b.external_site_id AS external_site_id, b.meter_id AS meter_id, b.client_ids AS client_ids,
     r.billing_cycle_id AS billing_cycle_id, b.start_date AS start_date, b.last_date AS last_date,
@@ -167,7 +190,7 @@ CREATE OR REPLACE VIEW {database}.projected_bill{onCluster} (
     b.intervals_expected AS intervals_expected, b.intervals_present AS intervals_present,
     if(b.intervals_expected = 0, 0, b.intervals_present / b.intervals_expected) AS completeness,
     toUInt16(b.last_date - b.start_date + 1) AS days, toUInt16(days - b.days_projected) AS days_actual, b.days_projected AS days_projected, toString(b.method) AS method,
-    b.nem AS nem, b.run AS run, r.published_at AS published_at
+    b.nem AS nem, b.run AS run, r.published_at AS published_at, r.published_seq AS published_seq
 FROM {database}.bill_row AS b
 INNER JOIN {database}.bill_run_current AS r ON r.run = b.run
 ANY LEFT JOIN {database}.bill_plan AS p ON p.run = b.run AND p.plan = b.plan
@@ -190,12 +213,13 @@ CREATE OR REPLACE VIEW {database}.projected_bill_line{onCluster} (
     amount Decimal(18, 6) COMMENT 'dollars',
     file_id String COMMENT 'sha256 of the file that contains the price: the rate version',
     run String COMMENT 'the run that computed it',
-    published_at DateTime64(3, 'UTC') COMMENT 'when it became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when it became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     account_number, meter_id, start_date, line_number, kind, component, name, tier, from_date, to_date,
     if(line_number <= length(quantities), quantities[line_number], NULL) AS quantity, unit,
     multiIf(line_number <= length(prices), prices[line_number], is_percent, percents[line_number - length(prices) - constants], NULL) AS price,
-    amount, file_id, run, published_at
+    amount, file_id, run, published_at, published_seq
 FROM
 (
     SELECT b.account_number AS account_number, b.meter_id AS meter_id, b.start_date AS start_date, b.quantities AS quantities,
@@ -204,7 +228,7 @@ FROM
         line.7 AS from_date, line.8 AS to_date, line.9 AS file_id,
         p.prices AS prices, p.percents AS percents, length(p.amounts) AS constants,
         line_number > length(prices) + constants AND line_number <= length(prices) + constants + length(percents) AS is_percent,
-        toString(p.unit) AS unit, b.run AS run, r.published_at AS published_at
+        toString(p.unit) AS unit, b.run AS run, r.published_at AS published_at, r.published_seq AS published_seq
     FROM (SELECT * FROM {database}.bill_row WHERE total IS NOT NULL) AS b
     INNER JOIN {database}.bill_run_current AS r ON r.run = b.run
     INNER JOIN (SELECT * FROM {database}.bill_plan FINAL) AS p ON p.run = b.run AND p.plan = b.plan
@@ -231,20 +255,21 @@ CREATE OR REPLACE VIEW {database}.projected_bill_restatement{onCluster} (
     old_run String COMMENT 'the run that computed the old bill; bill_run has its inputs',
     new_run String COMMENT 'the run that replaced it',
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new bill became visible',
-    published_at DateTime64(3, 'UTC') COMMENT 'the same, by which increments are pulled'
+    published_at DateTime64(3, 'UTC') COMMENT 'the same',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     account_number, external_site_id, meter_id, billing_cycle_id, start_date, last_date,
     before.1 AS old_status, toString(status) AS new_status, before.2 AS old_quantity, quantity AS new_quantity,
     before.3 AS old_total, total AS new_total, before.4 AS old_usage_version, usage_version AS new_usage_version,
     before.5 != rate_file_ids AS is_rate_changed, before.6 AS old_run, run AS new_run,
-    run_published_at AS restated_at, run_published_at AS published_at
+    run_published_at AS restated_at, run_published_at AS published_at, published_seq
 FROM
 (
-    SELECT b.*, r.billing_cycle_id AS billing_cycle_id, r.usage_version AS usage_version, r.rate_file_ids AS rate_file_ids, r.published_at AS run_published_at,
+    SELECT b.*, r.billing_cycle_id AS billing_cycle_id, r.usage_version AS usage_version, r.rate_file_ids AS rate_file_ids, r.published_at AS run_published_at, r.published_seq AS published_seq,
         lagInFrame((toString(b.status), b.quantity, b.total, r.usage_version, r.rate_file_ids, b.run)) OVER one AS before,
         row_number() OVER one AS number
     FROM {database}.bill_row AS b
-    INNER JOIN (SELECT * FROM {database}.bill_run FINAL WHERE as_of IS NULL AND toDate(published_at, '{timeZone}') > last_date) AS r ON r.run = b.run
+    INNER JOIN (SELECT * FROM {database}.bill_run WHERE as_of IS NULL AND toDate(published_at, '{timeZone}') > last_date) AS r ON r.run = b.run
     WHERE b.status != 'projected'
     WINDOW one AS (PARTITION BY b.account_number, b.external_site_id, b.meter_id, b.client_ids, b.start_date ORDER BY b.run ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
 )
@@ -274,7 +299,8 @@ CREATE OR REPLACE VIEW {database}.bill_variance{onCluster} (
     cost_status String COMMENT 'match: within the larger of 5 cents and 0.5 %; differs; incomplete; notBilled: no cost was given; notComputed: see bill_status',
     cost_causes Map(String, Decimal(18, 6)) COMMENT 'the difference by cause: the causes of the quantity, rateVersion, tierDays, taxAndFees, budgetBilling (the instalment of a payment plan was billed), paymentArrangement (an instalment was added); they add up to it',
     run String COMMENT 'the run that computed it',
-    published_at DateTime64(3, 'UTC') COMMENT 'when it became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when it became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     v.account_number AS account_number, v.external_site_id AS external_site_id, v.meter_id AS meter_id,
     r.billing_cycle_id AS billing_cycle_id, v.start_date AS start_date, v.last_date AS last_date,
@@ -284,12 +310,27 @@ CREATE OR REPLACE VIEW {database}.bill_variance{onCluster} (
     v.quantity_computed - v.quantity_billed AS quantity_difference, toString(v.quantity_status) AS quantity_status, v.quantity_causes AS quantity_causes,
     v.cost_billed AS cost_billed, v.cost_computed AS cost_computed,
     v.cost_computed - v.cost_billed AS cost_difference, toString(v.cost_status) AS cost_status, v.cost_causes AS cost_causes,
-    v.run AS run, r.published_at AS published_at
+    v.run AS run, r.published_at AS published_at, r.published_seq AS published_seq
 FROM {database}.bill_variance_row AS v
 INNER JOIN {database}.bill_run_current AS r ON r.run = v.run
 COMMENT 'Computed bills compared with the bills of the utility, by the latest run of each cycle and period, with the causes of each difference';
 
-CREATE TABLE IF NOT EXISTS {database}.comparison_run{onCluster} (
+CREATE TABLE IF NOT EXISTS {database}.comparison_run_row{onCluster} (
+    run String COMMENT 'id of the run; later runs sort after earlier ones',
+    cycles Array(String) COMMENT 'billing cycles whose meters were compared, as text',
+    last_dates Array(Date) COMMENT 'of each cycle: the last day that was compared',
+    rate_codes Array(String) COMMENT 'rate codes in force that were compared',
+    meters UInt64 COMMENT 'number of meters',
+    comparisons Map(String, UInt64) COMMENT 'number of comparisons by status',
+    usage_version UInt32 COMMENT 'highest arrival of a published file when the run began',
+    rate_file_ids Array(String) COMMENT 'sha256 of the files whose rates and holidays were used',
+    settings String COMMENT 'JSON: the profile''s billing settings'
+) ENGINE = {engine:ReplacingMergeTree}
+ORDER BY run
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Storage of comparison_run: written before the run is published';
+
+CREATE OR REPLACE VIEW {database}.comparison_run{onCluster} (
     run String COMMENT 'id of the run; later runs sort after earlier ones',
     cycles Array(String) COMMENT 'billing cycles whose meters were compared, as text',
     last_dates Array(Date) COMMENT 'of each cycle: the last day that was compared',
@@ -299,11 +340,14 @@ CREATE TABLE IF NOT EXISTS {database}.comparison_run{onCluster} (
     usage_version UInt32 COMMENT 'highest arrival of a published file when the run began',
     rate_file_ids Array(String) COMMENT 'sha256 of the files whose rates and holidays were used',
     settings String COMMENT 'JSON: the profile''s billing settings',
-    published_at DateTime64(3, 'UTC') COMMENT 'when its comparisons became visible'
-) ENGINE = {engine:ReplacingMergeTree}
-ORDER BY run
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'Runs that compared rates, with their inputs; the row is written last and makes the comparisons visible';
+    published_at DateTime64(3, 'UTC') COMMENT 'when its comparisons became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
+) AS SELECT
+    r.run AS run, r.cycles AS cycles, r.last_dates AS last_dates, r.rate_codes AS rate_codes, r.meters AS meters, r.comparisons AS comparisons, r.usage_version AS usage_version, r.rate_file_ids AS rate_file_ids, r.settings AS settings,
+    p.published_at AS published_at, p.published_seq AS published_seq
+FROM {database}.comparison_run_row AS r FINAL
+INNER JOIN (SELECT run, published_at, published_seq FROM {database}.publication WHERE run != '') AS p ON p.run = r.run
+COMMENT 'Runs that compared rates, with their inputs; the publication of a run makes its comparisons visible';
 
 CREATE TABLE IF NOT EXISTS {database}.rate_comparison_row{onCluster} (
     run String COMMENT 'the run',
@@ -348,8 +392,10 @@ CREATE OR REPLACE VIEW {database}.comparison_run_current{onCluster} (
     run String COMMENT 'the run',
     billing_cycle_id String COMMENT 'billing cycle, as text',
     last_date Date COMMENT 'the last day that was compared',
-    published_at DateTime64(3, 'UTC') COMMENT 'when its comparisons became visible'
-) AS SELECT max(c.run) AS run, cycle.1 AS billing_cycle_id, argMax(cycle.2, c.run) AS last_date, argMax(c.published_at, c.run) AS published_at
+    published_at DateTime64(3, 'UTC') COMMENT 'when its comparisons became visible',
+    published_seq UInt64 COMMENT 'number of its publication'
+) AS SELECT max(c.run) AS run, cycle.1 AS billing_cycle_id, argMax(cycle.2, c.run) AS last_date, argMax(c.published_at, c.run) AS published_at,
+    argMax(c.published_seq, c.run) AS published_seq
 FROM {database}.comparison_run AS c
 ARRAY JOIN arrayZip(cycles, last_dates) AS cycle
 WHERE cycle.1 IN (SELECT toString(billing_cycle_id) FROM {database}.tenancy FINAL)
@@ -378,7 +424,8 @@ CREATE OR REPLACE VIEW {database}.rate_comparison{onCluster} (
     unit String COMMENT 'kWh, ccf or cm',
     total Nullable(Decimal(18, 6)) COMMENT 'dollars: sum of the bills of the periods under this rate; NULL if there is no total',
     run String COMMENT 'the run that computed it; comparison_run has its inputs',
-    published_at DateTime64(3, 'UTC') COMMENT 'when it became visible'
+    published_at DateTime64(3, 'UTC') COMMENT 'when it became visible',
+    published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     c.account_number AS account_number, c.external_site_id AS external_site_id, c.meter_id AS meter_id, c.client_ids AS client_ids,
     toString(c.billing_cycle_id) AS billing_cycle_id, if(c.unit = 'kWh', 'Electric', 'Gas') AS commodity,
@@ -386,7 +433,7 @@ CREATE OR REPLACE VIEW {database}.rate_comparison{onCluster} (
     toUInt16(c.last_date - c.start_date + 1) AS days, c.periods AS periods, c.periods_priced AS periods_priced,
     toString(c.status) AS status, c.reason AS reason, c.intervals_expected AS intervals_expected,
     c.intervals_present AS intervals_present, c.quantity AS quantity, toString(c.unit) AS unit, c.total AS total,
-    c.run AS run, r.published_at AS published_at
+    c.run AS run, r.published_at AS published_at, r.published_seq AS published_seq
 FROM {database}.rate_comparison_row AS c
 INNER JOIN {database}.comparison_run_current AS r ON r.run = c.run AND r.billing_cycle_id = c.billing_cycle_id
 COMMENT 'Cost of the last 12 months of each registered meter under every rate of its commodity, by the latest run of each cycle; if it could not be computed, with the reason';

@@ -54,14 +54,16 @@ CREATE OR REPLACE VIEW {database}.freshness{onCluster} (
     newest_interval_end Nullable(DateTime('UTC')) COMMENT 'end of the newest interval, UTC; NULL if there is none in the week before the newest interval of the company and commodity',
     age_hours Nullable(Float64) COMMENT 'hours since newest_interval_end',
     late Bool COMMENT 'whether age_hours exceeds usage.lateAfterHours of the profile, or there is no interval',
-    published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when the newest of these reads became visible'
+    published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when the newest of these reads became visible',
+    published_seq Nullable(UInt64) COMMENT 'the highest number of their publications; NULL if there are none'
 ) AS WITH
     files AS
     (
-        SELECT toUInt64(arrival) AS arrival, toString(company_code) AS company_code, toString(feed) AS commodity,
-            received_at, assumeNotNull(published_at) AS published_at, assumeNotNull(last_interval_end) AS last_end
-        FROM {database}.file_state FINAL
-        WHERE status = 'published' AND feed IN ('Electric', 'Gas') AND last_interval_end IS NOT NULL
+        SELECT toUInt64(s.arrival) AS arrival, toString(company_code) AS company_code, toString(feed) AS commodity,
+            received_at, n.published_at AS published_at, n.published_seq AS published_seq, assumeNotNull(last_interval_end) AS last_end
+        FROM {database}.file_state AS s FINAL
+        INNER JOIN (SELECT arrival, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS n ON n.arrival = s.arrival
+        WHERE feed IN ('Electric', 'Gas') AND last_interval_end IS NOT NULL
     ),
     days AS
     (
@@ -76,11 +78,12 @@ CREATE OR REPLACE VIEW {database}.freshness{onCluster} (
 SELECT
     company_code, commodity, billing_cycle_id, max(newest) AS newest_interval_end,
     dateDiff('second', newest_interval_end, now('UTC')) / 3600 AS age_hours,
-    ifNull(age_hours * 3600 > {lateAfterSeconds}, true) AS late, max(published) AS published_at
+    ifNull(age_hours * 3600 > {lateAfterSeconds}, true) AS late, max(published) AS published_at, max(seq) AS published_seq
 FROM
 (
     SELECT f.company_code AS company_code, f.commodity AS commodity, c.billing_cycle_id AS billing_cycle_id,
-        toNullable(max(least(u.starts_at + u.seconds, toDateTime(f.received_at, 'UTC')))) AS newest, toNullable(max(f.published_at)) AS published
+        toNullable(max(least(u.starts_at + u.seconds, toDateTime(f.received_at, 'UTC')))) AS newest, toNullable(max(f.published_at)) AS published,
+        toNullable(max(f.published_seq)) AS seq
     FROM {database}.usage_read AS u
     INNER JOIN files AS f ON f.arrival = bitShiftRight(u.version, 32)
     ANY LEFT JOIN cycles AS c ON c.meter_id = u.meter_id
@@ -88,7 +91,7 @@ FROM
     GROUP BY company_code, commodity, billing_cycle_id
     UNION ALL
     SELECT DISTINCT b.company_code AS company_code, c.commodity AS commodity, c.billing_cycle_id AS billing_cycle_id,
-        NULL AS newest, NULL AS published
+        NULL AS newest, NULL AS published, NULL AS seq
     FROM cycles AS c
     INNER JOIN {database}.billing_cycle AS b ON b.billing_cycle_id = c.billing_cycle_id
 )

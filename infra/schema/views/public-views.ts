@@ -22,6 +22,7 @@ export const publicViews: readonly ViewGroup[] = [
     names: [
       'usage',
       'registered_usage',
+      'usage_change',
       'usage_day',
       'usage_as_of',
       'usage_restatement',

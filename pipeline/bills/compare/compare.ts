@@ -1,6 +1,7 @@
 import { Fault } from '../../../schemas/fault.js'
 import { toDays } from '../../../schemas/lint/finding.js'
 import type { PlanContext } from '../../../schemas/rating/plan.js'
+import { publishSubjects } from '../../ledger/publication.js'
 import type { Store } from '../../store/clickhouse.js'
 import { literal, sql } from '../../store/sql.js'
 import { type Compilation, compilePlans, toPlanRow } from '../compile.js'
@@ -180,9 +181,10 @@ interface Results {
 }
 
 async function publish(
-  { store, profile, now }: BillContext,
+  context: BillContext,
   { run, rates, years, usageVersion }: Results,
 ): Promise<Pick<ComparisonSummary, 'meters' | 'comparisons' | 'reasons'>> {
+  const { store, profile } = context
   const counts = await store.rows<ComparisonCount>(countComparisons(run))
   const comparisons: Record<string, number> = {}
   for (const one of counts) {
@@ -192,7 +194,7 @@ async function publish(
     sql: sql`SELECT toString(uniqExact(meter_id)) AS meters FROM rate_comparison_row WHERE run = ${run}`,
   })
   const meters = Number(found?.meters)
-  await store.insert('comparison_run', [
+  await store.insert('comparison_run_row', [
     {
       run,
       cycles: years.map(({ cycleId }) => cycleId),
@@ -203,8 +205,8 @@ async function publish(
       usage_version: usageVersion,
       rate_file_ids: rates.fileIds,
       settings: JSON.stringify(profile.billing),
-      published_at: now().toISOString(),
     },
   ])
+  await publishSubjects(context, [{ kind: 'comparison', run }])
   return { meters, comparisons, reasons: counts.filter(({ status }) => status !== 'compared') }
 }

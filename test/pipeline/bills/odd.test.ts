@@ -238,7 +238,8 @@ const writes = [
   'bill_row',
   'bill_step_',
   'bill_variance_row',
-  'bill_run$',
+  'bill_run_row$',
+  'publication$',
 ]
 
 t.test('a run that is killed at any step shows nothing, and the next one ends it', async (t) => {
@@ -263,7 +264,7 @@ t.test('a run that is killed at any step shows nothing, and the next one ends it
     run: `2026010100000${at + 1_000}_00000000`,
     billing_cycle_id: '6',
   }))
-  await rig.store.insert('bill_run', ofOthers)
+  await rig.store.insert('bill_run_row', ofOthers)
   await forgetRuns(rig.store, { runsKept: 1, now: new Date(Date.now() + 25 * 3_600_000) })
   const dead = await rig.store.rows({
     sql: `SELECT DISTINCT run FROM (SELECT run FROM bill_row UNION ALL SELECT run FROM bill_plan)

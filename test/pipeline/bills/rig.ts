@@ -11,7 +11,7 @@ import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createZone, toDay } from '../../../schemas/time/zone.js'
 import { placed } from '../../schemas/lint/placed.js'
 import type { RateFiles } from '../../schemas/rating/bills.js'
-import { migratedStore, registeringAt } from '../customers/registering.js'
+import { migratedStore, publishFile, registeringAt } from '../customers/registering.js'
 
 export interface BillRig {
   readonly store: Store
@@ -53,16 +53,9 @@ function toColumn([name, value]: readonly [string, string | null]): [string, unk
 export async function billRig(t: Test): Promise<BillRig> {
   const store = await migratedStore(t)
   let arrival = 0
-  const publishAs = async (feed: string, more: object = {}) => {
-    const published_at = new Date().toISOString()
-    const file = {
-      file_id: `f${arrival}`,
-      file_name: `${feed}_${arrival}.csv`,
-      company_code: 'DEMO',
-    }
-    await store.insert('file_state', [
-      { arrival, rank: 55, status: 'published', feed, ...file, published_at, ...more },
-    ])
+  const publishAs = async (feed: string, publishedAt = new Date(), more: object = {}) => {
+    const file = { file_name: `${feed}_${arrival}.csv`, company_code: 'DEMO' }
+    await publishFile(store, { arrival, feed, publishedAt, more: { ...file, ...more } })
   }
   const versionOf = (line: number) => String(BigInt(arrival) * 2n ** 32n + BigInt(line))
   const context = (rules: object = {}): BillContext => ({
@@ -88,7 +81,7 @@ export async function billRig(t: Test): Promise<BillRig> {
           const version = { arrival, feed: name, company_code: 'DEMO', first_start }
           await store.insert('schedule_version', [version])
         }
-        await publishAs(name, { published_at: at.toISOString() })
+        await publishAs(name, at)
       }
     },
     register: async (...customers) => {
@@ -122,7 +115,7 @@ export async function billRig(t: Test): Promise<BillRig> {
       await store.insert('usage_read', rows)
       const end = new Date((from + rows.length * seconds) * 1_000).toISOString()
       const times = { last_interval_end: end, received_at: new Date().toISOString() }
-      await publishAs(reads.commodity ?? 'Electric', times)
+      await publishAs(reads.commodity ?? 'Electric', new Date(), times)
       await learnAccounts(registeringAt(store), arrival)
     },
     context,

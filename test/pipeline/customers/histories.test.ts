@@ -20,7 +20,7 @@ import {
   roundCount,
   toRecord,
 } from './histories.js'
-import { migratedStore, publishReads, registeringAt } from './registering.js'
+import { migratedStore, publishFile, publishReads, registeringAt } from './registering.js'
 
 const store = await migratedStore(t)
 const batchSize = 250
@@ -92,16 +92,8 @@ async function take(step: Step, { batch, order, first, from }: Taking): Promise<
     table,
     rows.map((row, line) => ({ ...row, version: version(line) })),
   )
-  await store.insert('file_state', [
-    {
-      arrival,
-      rank: 55,
-      status: 'published',
-      feed: step.file === usageFiles ? 'Billing' : 'Terminations',
-      file_id: `f${arrival}`,
-      published_at: new Date().toISOString(),
-    },
-  ])
+  const feed = step.file === usageFiles ? 'Billing' : 'Terminations'
+  await publishFile(store, { arrival, feed })
   await renewAll(context, await metersInRecords(store, { table, arrival }))
 }
 

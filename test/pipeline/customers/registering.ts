@@ -3,6 +3,7 @@ import { createClickHouse } from '../../../infra/clickhouse/start.js'
 import { onFreePort } from '../../../infra/stack/port.js'
 import type { RegisterContext } from '../../../pipeline/customers/registrations.js'
 import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
+import { sql, typed } from '../../../pipeline/store/sql.js'
 import type { Registration } from '../../../schemas/gateway/registration.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createZone } from '../../../schemas/time/zone.js'
@@ -98,14 +99,27 @@ export async function publishReads(
   reads: readonly ReadAt[],
 ): Promise<void> {
   await store.insert('usage_read', toReadRows(arrival, reads))
+  await publishFile(store, { arrival, feed: 'Electric' })
+}
+
+export interface PublishedFile {
+  readonly arrival: number
+  readonly feed: string
+  readonly publishedAt?: Date
+  /** Other columns of its state. */
+  readonly more?: object
+}
+
+/** Puts a published file into the ledger, at any instant. */
+export async function publishFile(store: Store, file: PublishedFile): Promise<void> {
+  const { arrival, feed, publishedAt = new Date(), more = {} } = file
+  const published = { file_id: `f${arrival}`, published_at: publishedAt.toISOString() }
+  await store.command({
+    sql: sql`INSERT INTO publication (published_seq, published_at, kind, arrival, file_id, change)
+      SELECT max(published_seq) + 1, ${publishedAt}, 'file', ${typed('UInt32', arrival)},
+        ${published.file_id}, ${typed('UInt64', arrival)} FROM publication`,
+  })
   await store.insert('file_state', [
-    {
-      arrival,
-      rank: 55,
-      status: 'published',
-      feed: 'Electric',
-      file_id: `f${arrival}`,
-      published_at: new Date().toISOString(),
-    },
+    { arrival, rank: 55, status: 'published', feed, ...published, ...more },
   ])
 }

@@ -15,7 +15,7 @@ import { arrivalPaths } from '../../../pipeline/ledger/outbox.js'
 import { tieline } from '../../infra/command-line.js'
 import { createBrowser } from '../../rig/chromium.js'
 import { fitsWidth, openPage, panelText, shows } from '../rig/browser-page.js'
-import { askPanels } from '../rig/panels-asked.js'
+import { askPanels, publishRun } from '../rig/panels-asked.js'
 import { follow, header, openStory, storyProfile, until } from '../rig/stack.js'
 
 const story = await openStory(t)
@@ -156,13 +156,15 @@ t.test('commands do the same, and report why an action is not possible', async (
 
 t.test('the latest compared run is shown by dollars and causes', async (t) => {
   const runs = ['1', '2', '3'].map(
-    (run) =>
-      `('${run}', '7', '2024-02-01', '2024-02-29', map(), 0, 0, now64(3), [], '', '{}', now64(3))`,
+    (run) => `('${run}', '7', '2024-02-01', '2024-02-29', map(), 0, 0, now64(3), [], '', '{}')`,
   )
   await story.store.command({
-    sql: `INSERT INTO bill_run (run, billing_cycle_id, start_date, last_date, bills, total, usage_version, known_at,
-        rate_file_ids, cycle_file_id, settings, published_at) VALUES ${runs.join(', ')}`,
+    sql: `INSERT INTO bill_run_row (run, billing_cycle_id, start_date, last_date, bills, total, usage_version, known_at,
+        rate_file_ids, cycle_file_id, settings) VALUES ${runs.join(', ')}`,
   })
+  for (const run of ['1', '2', '3']) {
+    await publishRun(story.store, run, new Date().toISOString().replace('Z', ''))
+  }
   await story.store.command({
     sql: `INSERT INTO bill_variance_row (run, account_number, meter_id, cost_billed, cost_computed, cost_status, cost_causes)
       VALUES ('1', 'A-1', 'M-1', 10, 900, 'differs', map('unexplained', 890)),

@@ -3,6 +3,7 @@ import { queryCycles } from '../../../infra/metrics/ledger.js'
 import { readCompleteness } from '../../../infra/operations/panels/completeness.js'
 import { readCycleDays } from '../../../infra/operations/panels/cycles.js'
 import type { Store } from '../../../pipeline/store/clickhouse.js'
+import { sql } from '../../../pipeline/store/sql.js'
 import { createZone } from '../../../schemas/time/zone.js'
 import { type StoryStack, storyProfile } from './stack.js'
 
@@ -98,17 +99,17 @@ async function askCycleDays(t: Test, story: StoryStack): Promise<void> {
   })
   const bills = { computed: 7, incomplete: 1, noRate: 2 }
   for (const run of ['01', '02']) {
-    await store.insert('bill_run', [
+    await store.insert('bill_run_row', [
       {
         run,
         billing_cycle_id: '7',
         start_date: '2023-05-11',
         last_date: '2023-06-09',
         bills: run === '01' ? {} : bills,
-        published_at: `2023-06-10T${run}:00:00Z`,
         settings: '{}',
       },
     ])
+    await publishRun(store, run, `2023-06-10 ${run}:00:00`)
   }
   const { running, cycles } = await readCycleDays(sourceOf(story))
   t.equal(running, 2)
@@ -117,6 +118,14 @@ async function askCycleDays(t: Test, story: StoryStack): Promise<void> {
     { cycle: '8', day: 27, days: 31, billed: 0, bills: 0, billedAt: '' },
     { cycle: '7', day: 1, days: 30, billedAt: '' },
   ])
+}
+
+/** Publishes a run of bills at an instant of the past. */
+export async function publishRun(store: Store, run: string, at: string): Promise<void> {
+  await store.command({
+    sql: sql`INSERT INTO publication (published_seq, published_at, kind, run)
+      SELECT max(published_seq) + 1, toDateTime64(${at}, 3, 'UTC'), 'bills', ${run} FROM publication`,
+  })
 }
 
 export async function askPanels(t: Test, story: StoryStack): Promise<void> {

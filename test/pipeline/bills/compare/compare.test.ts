@@ -241,7 +241,7 @@ t.test('readers see the old comparison until the new one is whole, then that alo
   const store: typeof context.store = {
     ...context.store,
     insert: async (table, ...rest) => {
-      if (table === 'comparison_run') {
+      if (table === 'publication') {
         seen = await shown()
         written = await context.store.rows({
           sql: 'SELECT toString(uniqExact(run)) AS runs FROM rate_comparison_row',

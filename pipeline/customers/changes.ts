@@ -1,0 +1,166 @@
+import { dayAt, type Zone } from '../../schemas/time/zone.js'
+import type { UsageChange } from '../ledger/announced.js'
+import type { Store } from '../store/clickhouse.js'
+import { literal, type Sql, sql, typed } from '../store/sql.js'
+import { onceSettings } from '../store/staging.js'
+import { pending } from './erasure.js'
+import { erasedRows } from './registered.js'
+import type { HoldRow, TenancyRow } from './stored-tenancies.js'
+import { compareTexts } from './tenants.js'
+
+/**
+ * Announces which days of which meters clients lose with the erasures that started at an instant,
+ * before rows are deleted: those of the accounts themselves, and reads under them that others see.
+ */
+export async function announceErasures(
+  store: Store,
+  { startedAt, change, timeZone }: { startedAt: Date; change: string; timeZone: string },
+): Promise<void> {
+  const started = sql`${pending} AND started_at = ${startedAt}`
+  const of = (account: Sql) =>
+    erasedRows(started, { columns: ['meter_id', 'external_site_id'], account })
+  const dayOf = (at: Sql) =>
+    sql`if(${at} < toDateTime(86400, 'UTC'), toDate('1970-01-01'), toDate(${at}, ${literal(timeZone)}))`
+  await store.command({
+    sql: sql`INSERT INTO usage_change_row (meter_id, local_day, last_local_day, client_ids_before, cause, change)
+      SELECT meter_id, ${dayOf(sql`hold.2`)} AS first, ${dayOf(sql`hold.3 - 1`)} AS last, hold.4 AS clients,
+        'erasure', ${typed('UInt64', change)}
+      FROM (SELECT meter_id, external_site_id, account_number, hold, hold.1 AS held_account
+        FROM tenancy FINAL ARRAY JOIN holds AS hold)
+      WHERE ${of(sql`account_number`)} OR ${of(sql`held_account`)}
+      GROUP BY meter_id, first, last, clients`,
+    settings: onceSettings(`erasure-${change}`),
+  })
+}
+
+/**
+ * What differs between the tenancies of some meters before and after: nothing but the rows in memory
+ * is looked at. Of a hold without an end all days that the store can have are listed as one range.
+ */
+export function changesBetween(
+  before: readonly TenancyRow[],
+  after: readonly TenancyRow[],
+  zone: Zone,
+): readonly UsageChange[] {
+  const old = bySite(before)
+  const sites = bySite(after)
+  const keys = [...new Set([...old.keys(), ...sites.keys()])]
+  return keys.flatMap((key) => compareSite(old.get(key) ?? [], sites.get(key) ?? [], zone))
+}
+
+function bySite(rows: readonly TenancyRow[]): ReadonlyMap<string, readonly TenancyRow[]> {
+  const sites = new Map<string, TenancyRow[]>()
+  for (const row of rows) {
+    const key = JSON.stringify([row.meter_id, row.external_site_id])
+    const site = sites.get(key)
+    if (site === undefined) sites.set(key, [row])
+    else site.push(row)
+  }
+  return sites
+}
+
+/** The first day that the store can hold. */
+const firstDay = '1970-01-01'
+
+/** Reads under one account in a time, and what a client sees of them. */
+interface Segment {
+  readonly account: string
+  readonly from: string
+  readonly to: string
+  readonly clients: readonly string[]
+  readonly codes: string
+}
+
+function compareSite(
+  before: readonly TenancyRow[],
+  after: readonly TenancyRow[],
+  zone: Zone,
+): readonly UsageChange[] {
+  if (seenText(before) === seenText(after)) return []
+  const meterId = [...before, ...after][0]?.meter_id ?? ''
+  const [old, fresh] = [before.flatMap(segmentsOf), after.flatMap(segmentsOf)]
+  const accounts = [...new Set([...old, ...fresh].map(({ account }) => account))]
+  const changes = accounts.flatMap((account) => {
+    const own = (segments: readonly Segment[]) => segments.filter((one) => one.account === account)
+    return compareAccount(own(old), own(fresh))
+  })
+  return changes.map(({ from, to, clients, clientsBefore }): UsageChange => {
+    const isSame = clients.join('\n') === clientsBefore.join('\n')
+    return {
+      meter_id: meterId,
+      local_day: laterOf(firstDay, dayAt(zone, instantOf(from, 0))),
+      last_local_day: dayAt(zone, instantOf(to, -1)),
+      client_ids_before: clientsBefore,
+      client_ids_after: clients,
+      cause: isSame ? 'cost' : 'ownership',
+    }
+  })
+}
+
+function seenText(rows: readonly TenancyRow[]): string {
+  return JSON.stringify(
+    rows
+      .flatMap(segmentsOf)
+      .map((one) => JSON.stringify(one))
+      .sort(compareTexts),
+  )
+}
+
+/** A hold is cut where a code changes; the first codes hold for all time before. */
+function segmentsOf({ holds, codes }: TenancyRow): readonly Segment[] {
+  return holds.flatMap((hold) =>
+    codes.flatMap(({ held_from, ...entry }, at) => {
+      const from = at === 0 ? hold.held_from : laterOf(hold.held_from, held_from)
+      const to = earlierOf(hold.held_to, codes[at + 1]?.held_from ?? hold.held_to)
+      return from < to ? [toSegment(hold, { from, to, codes: JSON.stringify(entry) })] : []
+    }),
+  )
+}
+
+function toSegment(hold: HoldRow, span: Pick<Segment, 'from' | 'to' | 'codes'>): Segment {
+  return { account: hold.account_number, clients: hold.client_ids, ...span }
+}
+
+interface Difference extends Pick<Segment, 'from' | 'to' | 'clients'> {
+  readonly clientsBefore: readonly string[]
+}
+
+function compareAccount(
+  before: readonly Segment[],
+  after: readonly Segment[],
+): readonly Difference[] {
+  const cuts = [...new Set([...before, ...after].flatMap(({ from, to }) => [from, to]))].sort()
+  const differences: Difference[] = []
+  for (const [at, from] of cuts.entries()) {
+    const to = cuts[at + 1]
+    if (to === undefined) break
+    const within = (segments: readonly Segment[]) =>
+      segments.find((one) => one.from <= from && one.to >= to)
+    const [old, fresh] = [within(before), within(after)]
+    const clientsBefore = old?.clients ?? []
+    const clients = fresh?.clients ?? []
+    const isSame = clientsBefore.join('\n') === clients.join('\n')
+    if (isSame && (old?.codes ?? '') === (fresh?.codes ?? '')) continue
+    const last = differences.at(-1)
+    const isNext =
+      last?.to === from &&
+      JSON.stringify([last.clientsBefore, last.clients]) ===
+        JSON.stringify([clientsBefore, clients])
+    if (isNext) differences.pop()
+    differences.push({ from: isNext ? last.from : from, to, clients, clientsBefore })
+  }
+  return differences
+}
+
+function earlierOf(a: string, b: string): string {
+  return a < b ? a : b
+}
+
+function laterOf(a: string, b: string): string {
+  return a > b ? a : b
+}
+
+/** Of `2026-03-01 05:00:00`, UTC, shifted by seconds. */
+function instantOf(text: string, seconds: number): Date {
+  return new Date(Date.parse(`${text.replace(' ', 'T')}Z`) + seconds * 1_000)
+}

@@ -1,0 +1,109 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Store } from '../store/clickhouse.js'
+import { sql, typed } from '../store/sql.js'
+import { type Publisher, publishSubjects } from './publication.js'
+
+/** Reads of a meter whose clients, rate, cycle or unit change, from one local day to another. */
+export interface UsageChange {
+  readonly meter_id: string
+  readonly local_day: string
+  /** Inclusive. */
+  readonly last_local_day: string
+  readonly client_ids_before: readonly string[]
+  readonly client_ids_after: readonly string[]
+  readonly cause: 'ownership' | 'cost'
+}
+
+/** The id of a new change: random, and above all numbers of arrivals. */
+export function nameChange(): string {
+  return toChange(randomBytes(8))
+}
+
+/** The id of a change that is the same each time. */
+export function changeOf(subject: string): string {
+  return toChange(createHash('sha256').update(subject).digest())
+}
+
+function toChange(bytes: Buffer): string {
+  return String(bytes.readBigUInt64BE() | (1n << 63n))
+}
+
+/**
+ * Announces a change before it is made: a change of which the worker dies is published by the sweep,
+ * so that nobody who follows changes misses it. A change without days is announced too.
+ */
+export async function announce(
+  store: Store,
+  change: string,
+  changes: readonly UsageChange[],
+): Promise<void> {
+  const rows = changes.length > 0 ? changes : [{ meter_id: '', cause: 'ownership' }]
+  await store.insert(
+    'usage_change_row',
+    rows.map((row) => ({ ...row, change })),
+  )
+}
+
+/** Gives changes numbers, once all of them are made. Repeated, each gets a later number. */
+export async function publishChanges(
+  publisher: Publisher,
+  changes: readonly string[],
+  kind: 'change' | 'claim' = 'change',
+): Promise<void> {
+  if (changes.length === 0) return
+  await publishSubjects(
+    publisher,
+    changes.map((change) => ({ kind, change })),
+  )
+}
+
+/** A change takes seconds; one that was announced this long ago has lost its worker. */
+const announcedSecondsMin = 60
+const announcedDaysMax = 7
+
+/** Publishes announced changes whose worker died; who is still at work publishes his again. */
+export async function publishAnnounced(
+  publisher: Publisher,
+  secondsMin = announcedSecondsMin,
+): Promise<void> {
+  const rows = await publisher.store.rows<{ change: string; isClaim: number }>({
+    sql: sql`SELECT change, max(cause = 'read') AS isClaim FROM usage_change_row
+      WHERE recorded_at > now() - ${typed('UInt32', announcedDaysMax * 86_400)}
+        AND recorded_at < now64(3) - ${typed('UInt32', secondsMin)}
+        AND change >= 4294967296 AND change NOT IN (SELECT change FROM publication)
+      GROUP BY change ORDER BY change`,
+  })
+  for (const { change, isClaim } of rows) {
+    await publishChanges(publisher, [change], isClaim === 1 ? 'claim' : 'change')
+  }
+}
+
+/** Numbers that are looked back from the latest; a change behind them is only listed once more. */
+const numbersBack = 10_000
+const secondsBack = 600
+
+/**
+ * What others have announced of some meters and not published before a number. A writer that has read
+ * tenancies and then wins over another lists the other's changes again, because it may revert them.
+ */
+export async function announcedSince(
+  store: Store,
+  { meterIds, seq, own }: { meterIds: readonly string[]; seq: number; own: string },
+): Promise<readonly UsageChange[]> {
+  return store.rows<UsageChange>({
+    sql: sql`SELECT DISTINCT meter_id, local_day, last_local_day, client_ids_before, client_ids_after, cause
+      FROM usage_change_row
+      WHERE meter_id IN ${meterIds} AND change >= 4294967296 AND change != ${typed('UInt64', own)}
+        AND recorded_at > now() - ${typed('UInt32', secondsBack)}
+        AND change NOT IN (SELECT change FROM publication
+          WHERE published_seq > ${Math.max(0, seq - numbersBack)} AND published_seq <= ${seq})`,
+  })
+}
+
+/** The number of the latest publication. */
+export async function latestSeq(store: Store): Promise<number> {
+  const [row] = await store.rows<{ seq: string }>({
+    sql: sql`SELECT toString(max(published_seq)) AS seq FROM publication`,
+  })
+  return Number(row?.seq ?? 0)
+}

@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto'
+import { claimNext } from '../store/claim.js'
+import type { Store } from '../store/clickhouse.js'
+import { sql, typed } from '../store/sql.js'
+
+/** What becomes visible under a number of its own. */
+export type Subject =
+  | { readonly kind: 'file'; readonly arrival: number; readonly fileId: string }
+  | { readonly kind: 'bills' | 'comparison'; readonly run: string }
+  /** A change of what clients see, or held reads that a registration has claimed. */
+  | { readonly kind: 'change' | 'claim'; readonly change: string }
+
+export interface Publication {
+  /** 1, 2, 3 ... without a gap, in the order in which readers see publications. */
+  readonly seq: number
+  /** Never earlier than that of a lower number, whatever the clock says. */
+  readonly at: Date
+  readonly arrival: number
+}
+
+/** What publishing works with; a `PipelineContext` is one. */
+export interface Publisher {
+  readonly store: Store
+  readonly now: () => Date
+}
+
+/**
+ * Makes subjects visible, all in one insert. The insert that takes a number is what readers look at:
+ * no number is taken without being visible, so numbers become visible in their order, whoever dies.
+ * A file is published once; a repeated call returns the publication that it has.
+ */
+export async function publishSubjects(
+  publisher: Publisher,
+  subjects: readonly Subject[],
+): Promise<readonly Publication[]> {
+  const before = turns.get(publisher.store)
+  const own = (before ?? Promise.resolve()).then(() => publishNow(publisher, subjects))
+  turns.set(
+    publisher.store,
+    own.catch(() => undefined),
+  )
+  return own
+}
+
+/** Within a process callers take turns, since of those who bid for one number all but one are in vain. */
+const turns = new WeakMap<Store, Promise<unknown>>()
+
+async function publishNow(
+  { store, now }: Publisher,
+  subjects: readonly Subject[],
+): Promise<readonly Publication[]> {
+  const arrivals = subjects.flatMap((one) => (one.kind === 'file' ? [one.arrival] : []))
+  const claim = randomUUID()
+  const rows = await claimNext<PublicationRow>(store, 'publication', async () => {
+    const last = await readLast(store, arrivals)
+    if (last.isPublished) return { token: '', rows: [], own: published(arrivals) }
+    const own = sql`SELECT ${columns} FROM publication
+      WHERE published_seq > ${last.seq} AND claim = ${claim} ORDER BY published_seq`
+    const at = new Date(Math.max(now().getTime(), last.at)).toISOString()
+    const numbered = subjects.map((subject, index) => {
+      return { ...toRow(subject), published_seq: last.seq + 1 + index, published_at: at, claim }
+    })
+    return { token: `publication-${last.seq + 1}`, rows: numbered, own }
+  })
+  return rows.map(({ seq, at, arrival }) => {
+    return { seq: Number(seq), at: new Date(Number(at)), arrival }
+  })
+}
+
+/** Whether readers see the rows of a file, also where its worker died before the ledger said so. */
+export async function isVisible(store: Store, arrival: number): Promise<boolean> {
+  return (await store.rows({ sql: published([arrival]) })).length > 0
+}
+
+interface PublicationRow {
+  readonly seq: string
+  readonly at: string
+  readonly arrival: number
+}
+
+const columns = sql`toString(published_seq) AS seq,
+  toString(toUnixTimestamp64Milli(published_at)) AS at, arrival`
+
+const published = (arrivals: readonly number[]) =>
+  sql`SELECT ${columns} FROM publication
+    WHERE arrival IN ${typed('Array(UInt32)', arrivals)} ORDER BY published_seq`
+
+/** One statement, so that who sees a number as taken also sees what was published under it. */
+async function readLast(store: Store, arrivals: readonly number[]) {
+  const [row] = await store.rows<{ seq: string; ms: string; files: string }>({
+    sql: sql`SELECT toString(max(published_seq)) AS seq,
+        toString(toUnixTimestamp64Milli(max(published_at))) AS ms,
+        toString(countIf(arrival IN ${typed('Array(UInt32)', arrivals)})) AS files
+      FROM publication`,
+  })
+  return {
+    seq: Number(row?.seq ?? 0),
+    at: Number(row?.ms ?? 0),
+    isPublished: Number(row?.files ?? 0) > 0,
+  }
+}
+
+function toRow(subject: Subject): object {
+  if (subject.kind !== 'file') return subject
+  const { kind, arrival, fileId } = subject
+  return { kind, arrival, file_id: fileId, change: arrival }
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { stat, utimes } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import type { PipelineContext } from '../context.js'
+import { erasedRejects, isErasedReject } from '../customers/erasure.js'
+import { recordAct, tieline } from '../ledger/audit.js'
+import { arrivalPaths, latestPaths } from '../ledger/outbox.js'
+import { ifThere, writeWhole } from '../sources/disk.js'
+import type { Store } from '../store/clickhouse.js'
+import { type Sql, sql } from '../store/sql.js'
+
+/** Writes the rejected rows of an arrival as CSV, without those of which a condition holds. */
+export async function writeRejects(
+  store: Store,
+  { arrival, without = sql`0` }: { readonly arrival: number; readonly without?: Sql },
+  path: string,
+): Promise<void> {
+  const rows = await store.stream(
+    {
+      sql: sql`SELECT line AS Line, column_name AS Column, code AS Code, detail AS Detail, raw AS Row
+        FROM reject FINAL WHERE arrival = ${arrival} AND NOT (${without}) ORDER BY line`,
+    },
+    'CSVWithNames',
+  )
+  await pipeline(rows, createWriteStream(path))
+}
+
+/**
+ * Rewrites the rejects files of the outbox without the rows of `erasures` (decision 30), and records
+ * before how many rows there are. It goes by the stored rejected rows, which are deleted after it: a
+ * repeated call after a crash finds the same files.
+ */
+export async function eraseRejectsFiles(context: PipelineContext, erasures: Sql): Promise<void> {
+  const { store, now } = context
+  const found = await erasedRejects(store, erasures)
+  if (found.length === 0) return
+  const rows = found.reduce((sum, one) => sum + one.rows, 0)
+  await recordAct(store, tieline, {
+    act: 'erase',
+    subject: now().toISOString(),
+    detail: `rows of erased accounts in rejects files: ${rows}, of arrivals: ${found.length}`,
+  })
+  for (const { arrival } of found) await rewriteRejects(context, arrival, erasures)
+}
+
+/**
+ * The file under the name comes first: as long as the arrival's own file is the old one, equal bytes
+ * show that both are of this arrival.
+ */
+async function rewriteRejects(
+  { store, ledger, folders }: PipelineContext,
+  arrival: number,
+  erasures: Sql,
+): Promise<void> {
+  const state = await ledger.state(arrival)
+  if (state === undefined) return
+  const own = arrivalPaths(folders.outbox, state).rejects
+  const latest = latestPaths(folders.outbox, state).rejects
+  const written = await ifThere(stat(own))
+  if (written === undefined) return
+  const isLatest = (await ifThere(stat(latest))) !== undefined && (await areEqual(own, latest))
+  for (const path of isLatest ? [latest, own] : [own]) {
+    const write = async (part: string) => {
+      await writeRejects(store, { arrival, without: isErasedReject(erasures) }, part)
+      await utimes(part, written.atime, written.mtime)
+    }
+    await writeWhole(path, write, `${path}.${arrival}.part`)
+  }
+}
+
+async function areEqual(a: string, b: string): Promise<boolean> {
+  return (await hashOf(a)) === (await hashOf(b))
+}
+
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const bytes of createReadStream(path)) hash.update(bytes as Buffer)
+  return hash.digest('hex')
+}

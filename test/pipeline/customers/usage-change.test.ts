@@ -1,0 +1,300 @@
+import t from 'tap'
+import { endClients, register, renewAll } from '../../../pipeline/customers/registrations.js'
+import { metersInRecords } from '../../../pipeline/customers/stored-facts.js'
+import { publishAnnounced } from '../../../pipeline/ledger/announced.js'
+import { createLedger } from '../../../pipeline/ledger/ledger.js'
+import { eraseDue } from '../../../pipeline/steps/erase.js'
+import { reconcile } from '../../../pipeline/steps/reconcile.js'
+import { settle } from '../../../pipeline/steps/settle.js'
+import type { Store } from '../../../pipeline/store/clickhouse.js'
+import { sql, typed } from '../../../pipeline/store/sql.js'
+import { sample } from '../../rig/sample.js'
+import { createLineByHand } from '../by-hand.js'
+import {
+  anyHistory,
+  firstDay,
+  type History,
+  type HistoryRead,
+  instantOfHour,
+  instantOfRound,
+  randomFrom,
+  roundCount,
+  toRecord,
+} from './histories.js'
+import { customerAt, publishFile, registeringAt } from './registering.js'
+
+const line = await createLineByHand(t)
+const { store } = line.context
+const seed = Date.now() & 0x7fffffff
+const random = randomFrom(seed)
+
+type Row = Readonly<Record<string, unknown>> & { readonly published_seq: string }
+const columns = sql`meter_id, local_day, starts_at, seconds, quantity, account_number, client_ids,
+  billing_cycle_id, rate_code, published_seq`
+
+/** Who pulls increments as the guide says: rows by their number, and days that changed. */
+function createConsumer() {
+  const rows = new Map<string, string>()
+  const cursors = { rows: '0', changes: '0' }
+  const keyOf = (row: Row) => `${row['meter_id']} ${row['starts_at']} ${row['seconds']}`
+  const put = (found: readonly Row[]) => {
+    for (const { published_seq: _, ...row } of found) {
+      rows.set(keyOf(row as unknown as Row), JSON.stringify(row))
+    }
+  }
+  const select = (where = sql`1`) =>
+    store.rows<Row>({
+      sql: sql`SELECT ${columns} FROM registered_usage WHERE ${where}`,
+    })
+  return {
+    rows,
+    pull: async () => {
+      const changes = await store.rows<Record<'seq' | 'meter' | 'first' | 'last', string>>({
+        sql: sql`SELECT published_seq AS seq, meter_id AS meter, local_day AS first, last_local_day AS last
+          FROM usage_change WHERE published_seq > ${typed('UInt64', cursors.changes)} ORDER BY published_seq`,
+      })
+      for (const { seq, meter, first, last } of changes) {
+        for (const [key, text] of rows) {
+          const { meter_id, local_day } = JSON.parse(text)
+          if (meter_id === meter && local_day >= first && local_day <= last) rows.delete(key)
+        }
+        cursors.changes = seq
+      }
+      const meters = [...new Set(changes.map(({ meter }) => meter))]
+      const again = await select(sql`meter_id IN ${meters}`)
+      const isListed = (row: Row) =>
+        changes.some(({ meter, first, last }) => {
+          const day = String(row['local_day'])
+          return row['meter_id'] === meter && day >= first && day <= last
+        })
+      put(again.filter(isListed))
+      const fresh = await select(sql`published_seq > ${typed('UInt64', cursors.rows)}`)
+      put(fresh)
+      for (const { published_seq: seq } of fresh) {
+        if (BigInt(seq) > BigInt(cursors.rows)) cursors.rows = seq
+      }
+    },
+    /** Rows that are not as readers see them, and rows that are missing or gone. */
+    differences: async () => {
+      const current = new Map(
+        (await select()).map(({ published_seq: _, ...row }) => [
+          keyOf(row as unknown as Row),
+          JSON.stringify(row),
+        ]),
+      )
+      const keys = [...new Set([...rows.keys(), ...current.keys()])]
+      return keys
+        .filter((key) => rows.get(key) !== current.get(key))
+        .map((key) => ({ has: rows.get(key), isNow: current.get(key) }))
+    },
+  }
+}
+
+/** A store that dies at a random write, before or after it is carried out. */
+function dyingStore(): Store {
+  const left = Math.floor(random() * 8)
+  let writes = 0
+  const dies = async (write: () => Promise<void>) => {
+    if (writes > left) throw new Error('killed')
+    const isLast = writes++ === left
+    if (isLast && random() < 0.5) throw new Error('killed')
+    await write()
+    if (isLast) throw new Error('killed')
+  }
+  return {
+    ...store,
+    insert: (...of) => dies(() => store.insert(...of)),
+    command: (...of) => dies(() => store.command(...of)),
+  }
+}
+
+/** Repeats a step until no kill cuts it short, as jobs are repeated. */
+async function untilDone(step: (store: Store) => Promise<unknown>): Promise<void> {
+  for (let attempt = 0; attempt < 3; attempt++) {
+    try {
+      await step(random() < 0.7 ? dyingStore() : store)
+      return
+    } catch (error) {
+      if (!String(error).includes('killed')) throw error
+    }
+  }
+  await step(store)
+}
+
+type Ingestion = 'full' | 'registered'
+
+function contextOf(other: Store, ingestion: Ingestion) {
+  const { context } = line
+  const ledger = createLedger(other, context.now)
+  return { ...context, profile: { ...context.profile, ingestion }, store: other, ledger }
+}
+
+const prefixOf = (batch: string, at: number) => `${batch}${at}-`
+let fileCount = 0
+
+async function loadFile(rows: readonly string[], ingestion: Ingestion): Promise<void> {
+  if (rows.length === 0) return
+  fileCount++
+  const day = String((fileCount % 28) + 1).padStart(2, '0')
+  const month = String(Math.floor(fileCount / 28) + 1).padStart(2, '0')
+  const arrival = await line.takeIn(`DEMO_${day}${month}2026_Electric.csv`, rows)
+  await untilDone((other) => reconcile(contextOf(other, ingestion), arrival))
+  await untilDone((other) => settle(contextOf(other, ingestion), arrival))
+}
+
+function toRowText({ account, site, meter, hour }: HistoryRead, prefix: string): string {
+  const wall = new Date(instantOfHour(hour) - 5 * 3_600_000)
+  const at = `${wall.getUTCMonth() + 1}/${wall.getUTCDate()}/${wall.getUTCFullYear()} ${wall.getUTCHours()}:00`
+  const quantity = Math.floor(random() * 100) + 1
+  return `${prefix}${account},${prefix}${site},${prefix}${meter},${at},${quantity}`
+}
+
+/** Some reads of earlier files again, with another quantity and sometimes another account. */
+function corrections({ usage }: History): readonly HistoryRead[] {
+  return usage
+    .flat()
+    .filter(() => random() < 0.3)
+    .map((read) => (random() < 0.5 ? read : { ...read, account: random() < 0.5 ? 'A' : 'X' }))
+}
+
+async function recordRows(table: string, rows: readonly object[]): Promise<void> {
+  if (rows.length === 0) return
+  const { arrival } = await line.arrive(`DEMO_01012026_${table}.csv`, [])
+  const version = (at: number) => String(BigInt(arrival) * 2n ** 32n + BigInt(at + 2))
+  await store.insert(
+    table,
+    rows.map((row, at) => ({ ...row, version: version(at) })),
+  )
+  await publishFile(store, {
+    arrival,
+    feed: 'Billing',
+    more: { settled_at: new Date().toISOString() },
+  })
+  const meterIds = await metersInRecords(store, { table, arrival })
+  await untilDone((other) => renewAll(registeringAt(other), meterIds))
+}
+
+const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+
+function stepsOf(batch: string, histories: readonly History[], ingestion: Ingestion) {
+  const each = <T>(of: (history: History, prefix: string) => readonly T[]) =>
+    histories.flatMap((history, at) => of(history, prefixOf(batch, at)))
+  const rounds = Array.from({ length: roundCount }, (_, round) => async () => {
+    const sights = each(({ rounds }, prefix) =>
+      (rounds[round] ?? []).map((sight) => ({ sight, prefix })),
+    )
+    const at = (other: Store) => ({
+      ...registeringAt(other, () => new Date(instantOfRound(round))),
+      profile: { ...line.context.profile, ingestion },
+    })
+    const records = sights.filter(({ sight }) => sight.kind === 'record')
+    await untilDone((other) =>
+      register(
+        at(other),
+        records.map(({ sight, prefix }) => toRecord(sight, prefix)),
+      ),
+    )
+    for (const kind of ['closed', 'left'] as const) {
+      const ends = sights.filter(({ sight }) => sight.kind === kind)
+      const clientIds = ends.map(({ sight, prefix }) => `${prefix}${sight.client}`)
+      await untilDone((other) => endClients(at(other), clientIds, kind))
+    }
+  })
+  const files = [0, 1, 2].map((file) => async () => {
+    const rows = each(({ usage }, prefix) =>
+      (usage[file] ?? []).map((read) => toRowText(read, prefix)),
+    )
+    await loadFile(rows, ingestion)
+  })
+  const corrected = async () => {
+    const rows = each((history, prefix) =>
+      corrections(history).map((read) => toRowText(read, prefix)),
+    )
+    await loadFile(rows, ingestion)
+  }
+  const billed = () =>
+    recordRows(
+      'billing_period_row',
+      each(({ bills }, prefix) =>
+        bills.map(({ account, site, meter, hour }) => ({
+          account_number: `${prefix}${account}`,
+          external_site_id: `${prefix}${site}`,
+          meter_id: `${prefix}${meter}`,
+          billing_start_date: dayOf(instantOfHour(hour)),
+          billing_end_date: dayOf(instantOfHour(hour)),
+          total_consumption: '1',
+          meter_effective_date: dayOf(instantOfHour(hour)),
+        })),
+      ),
+    )
+  const terminated = () =>
+    recordRows(
+      'termination_row',
+      each(({ terminations }, prefix) =>
+        terminations.map(({ account, site, day }) => ({
+          account_number: `${prefix}${account}`,
+          external_site_id: site === '' ? '' : `${prefix}${site}`,
+          meter_id: '',
+          termination_date: dayOf(firstDay + day * 86_400_000),
+        })),
+      ),
+    )
+  const erased = () => untilDone((other) => eraseDue(contextOf(other, ingestion)))
+  const named = { rounds, files, corrected: [corrected, corrected], billed: [billed] }
+  const all = Object.entries({ ...named, terminated: [terminated], erased: [erased, erased] })
+  return all
+    .flatMap(([name, steps]) => steps.map((step, at) => ({ name: `${name} ${at}`, step })))
+    .map((step) => ({ ...step, order: random() }))
+    .sort((a, b) => a.order - b.order)
+}
+
+for (const ingestion of ['full', 'registered'] as const) {
+  t.test(`who pulls increments has what readers see: ${ingestion} (seed ${seed})`, async (t) => {
+    const consumer = createConsumer()
+    for (let batch = 0; batch < sample({ short: 1, long: 10 }); batch++) {
+      const histories = Array.from({ length: 25 }, () => anyHistory(random))
+      const steps = stepsOf(`${ingestion[0]}${batch}x`, histories, ingestion)
+      for (const { step } of steps) {
+        if (random() < 0.5) await consumer.pull()
+        await step()
+      }
+      await publishAnnounced(line.context, 0)
+      await consumer.pull()
+      const wrong = await consumer.differences()
+      t.same(wrong.slice(0, 3), [], steps.map(({ name }) => name).join(', '))
+      t.ok(consumer.rows.size > 20, `${consumer.rows.size} rows`)
+    }
+  })
+}
+
+t.test('a change lists the days of the meter, who had them and who has them', async (t) => {
+  const at = { meterId: 'listed', externalSiteId: 'listed' }
+  const listed = () =>
+    store.rows({
+      sql: `SELECT toString(local_day) AS first, toString(last_local_day) AS last,
+          client_ids_before AS before, client_ids_after AS after, cause
+        FROM usage_change WHERE meter_id = 'listed' ORDER BY published_seq DESC, first LIMIT 2`,
+    })
+  const january = registeringAt(store, () => new Date('2026-01-10T17:00:00Z'))
+  await register(january, [customerAt({ clientId: 'o', accountNumber: 'OLD', ...at })])
+  const always = { first: '1970-01-01', last: '2106-02-07' }
+  t.match(await listed(), [{ before: [], after: ['o'], cause: 'ownership', ...always }])
+  const rated = customerAt({ clientId: 'o', accountNumber: 'OLD', ...at, rateCode: 'TOU' })
+  await register(
+    registeringAt(store, () => new Date('2026-01-20T17:00:00Z')),
+    [rated],
+  )
+  t.match((await listed())[0], {
+    ...{ first: '2026-01-20', last: always.last },
+    ...{ before: ['o'], after: ['o'], cause: 'cost' },
+  })
+  const gone = registeringAt(store, () => new Date('2026-02-01T17:00:00Z'))
+  await endClients(gone, ['o'], 'closed')
+  t.match((await listed())[0], {
+    ...{ first: '2026-02-01', last: always.last },
+    ...{ before: ['o'], after: [], cause: 'ownership' },
+  })
+  const before = await listed()
+  await endClients(gone, ['o'], 'closed')
+  t.same(await listed(), before, 'a repeated call lists nothing')
+})
