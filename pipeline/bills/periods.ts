@@ -39,19 +39,19 @@ export function readPeriods(
         greatest(t.changed_at, (SELECT max(published_at) FROM schedule_in_force WHERE feed != 'BillingCycles')) AS changed_at,
         r.run = '' AND greatest(changed_at, c.published_at) > s.recorded_at AS is_new,
         if(is_new, 0, ${msOf(sql`greatest(r.known_at, s.known_at)`)}) AS knownAt,
-        ${msOf(sql`r.published_at`)} AS billedAt, ${msOf(sql`changed_at`)} AS changedAt,
+        ${msOf(sql`r.computed_at`)} AS billedAt, ${msOf(sql`changed_at`)} AS changedAt,
         s.failures AS failures, ${msOf(sql`s.since`)} AS since, ${msOf(sql`s.retry_at`)} AS retryAt
       FROM billing_cycle AS c
       LEFT JOIN (
         SELECT billing_cycle_id, start_date, last_date, max(b.run) AS run, argMax(b.known_at, b.run) AS known_at,
-          argMax(b.published_at, b.run) AS published_at
+          argMax(b.computed_at, b.run) AS computed_at
         FROM bill_run AS b WHERE as_of IS NULL GROUP BY billing_cycle_id, start_date, last_date
       ) AS r ON r.billing_cycle_id = c.billing_cycle_id AND r.start_date = c.start_date AND r.last_date = c.last_date
       LEFT JOIN (SELECT * FROM bill_state FINAL) AS s
         ON s.billing_cycle_id = c.billing_cycle_id AND s.start_date = c.start_date
       INNER JOIN (
-        SELECT arrayJoin(arrayDistinct(o.codes.3)) AS cycle, max(n.published_at) AS changed_at
-        FROM tenancy AS o FINAL ANY LEFT JOIN change_number AS n ON n.change = o.change GROUP BY cycle
+        SELECT arrayJoin(arrayDistinct(o.codes.3)) AS cycle, max(o.changed_at) AS changed_at
+        FROM tenancy AS o FINAL GROUP BY cycle
       ) AS t ON t.cycle = c.billing_cycle_id
       WHERE c.company_code IN ${companyCodes}
         AND c.start_date <= ${typed('Date', today)} AND toInt32(c.last_date) >= toInt32(${typed('Date', today)}) - ${typed('Int32', daysBackMax)}

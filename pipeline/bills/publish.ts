@@ -26,7 +26,7 @@ export async function publishBills(
   { run, period, request }: BillRun,
   inputs: Inputs,
 ): Promise<BillCounts> {
-  const { store, profile } = context
+  const { store, profile, now } = context
   const shortfall = toShortfall(profile.billing)
   const found = await store.rows<{ status: BillStatus; reason: string; n: string; all: string }>({
     sql: sql`SELECT toString(status) AS status, ${typed('Map(String, String)', shortfall)} AS shortfall,
@@ -54,6 +54,7 @@ export async function publishBills(
       rate_file_ids: inputs.rates.fileIds,
       cycle_file_id: period.fileId,
       settings: JSON.stringify(profile.billing),
+      computed_at: now().toISOString(),
     },
   ])
   await publishSubjects(context, [{ kind: 'bills', run }])

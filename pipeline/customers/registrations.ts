@@ -220,13 +220,14 @@ async function renewTenancies(context: RegisterContext, wanted: readonly string[
   const before = await readTenancies(store, meterIds)
   const stored = new Map(before.map((tenancy) => [tenancyKey(tenancy), tenancy]))
   const change = nameChange()
+  const made = { change, at: context.now() }
   const writes = toTenancies(facts, rules).flatMap((tenancy) => {
     const version = tenancy.factCount
-    const row = toTenancyRow(tenancy, change)
+    const row = toTenancyRow(tenancy, made)
     const known = stored.get(tenancyKey({ row }))
     if (known === undefined) return [{ row, version }]
-    const fresh = toTenancyRow(tenancy, change, known.row.holds)
-    const kept = { ...fresh, change: known.row.change }
+    const fresh = toTenancyRow(tenancy, made, known.row.holds)
+    const kept = { ...fresh, change: known.row.change, changed_at: known.row.changed_at }
     const same = tenancyText(kept) === tenancyText(known.row)
     if (same && known.version >= version) return []
     return [{ row: same ? kept : fresh, version }]

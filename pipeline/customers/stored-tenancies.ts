@@ -64,6 +64,13 @@ export interface TenancyRow {
   readonly known_at: string
   /** The change by which the row got its values; its publication has the number. */
   readonly change: string
+  readonly changed_at: string
+}
+
+/** A change of tenancies, and when it is made. */
+interface Change {
+  readonly change: string
+  readonly at: Date
 }
 
 /** A hold as it is stored; `change` is the one that made it so. */
@@ -79,7 +86,7 @@ export interface HoldRow {
 /** The row of a tenancy; a hold that says no more than one of `before` keeps its change. */
 export function toTenancyRow(
   tenancy: Tenancy,
-  change: string,
+  { change, at }: Change,
   before?: readonly HoldRow[],
 ): TenancyRow {
   return {
@@ -112,6 +119,7 @@ export function toTenancyRow(
     shared_at: tenancy.sharedAt === undefined ? null : clickHouseTime(tenancy.sharedAt),
     known_at: clickHouseTime(tenancy.knownAt),
     change,
+    changed_at: clickHouseTime(at.getTime()),
   }
 }
 

@@ -6,6 +6,8 @@
  * nothing back.
  * Try: Set `termination.graceDays: 0`, load a termination and query `erasure`.
  */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { register } from '../../pipeline/customers/registrations.js'
 import { createQueues } from '../../pipeline/queues/bullmq.js'
@@ -49,6 +51,15 @@ async function holding(text: string): Promise<Readonly<Record<string, number>>> 
   }
   return found
 }
+
+/** Files of the outbox that contain a text. */
+const filesWith = (text: string) =>
+  [story.home.outbox, join(story.home.outbox, 'arrivals')].flatMap((folder) =>
+    readdirSync(folder, { withFileTypes: true })
+      .filter((one) => one.isFile() && readFileSync(join(folder, one.name), 'utf8').includes(text))
+      .map(({ name }) => name)
+      .sort(),
+  )
 
 t.test('before anything else, an account and what is known of it', async (t) => {
   await known(gone)
@@ -99,6 +110,10 @@ t.test('before anything else, an account and what is known of it', async (t) => 
     'tenancy',
     'usage_read',
   ])
+  t.same(filesWith('GONE-100'), [
+    'DEMO_02062024_Electric.csv.rejects.csv',
+    '1-DEMO_02062024_Electric.csv.rejects.csv',
+  ])
 })
 
 t.test('a termination ends the tenancy at the end of its day', async (t) => {
@@ -126,9 +141,22 @@ t.test('after the days of grace every table has forgotten it, a tombstone stays'
   await queues.add('retain', { v: 1 })
   await until(async () => (await find('SELECT 1 FROM erasure WHERE rank = 3')).length > 0)
   t.same(Object.keys(await holding('GONE-100')), ['erasure'])
-  t.match(await find("SELECT who, via, detail FROM audit_log WHERE act = 'erase'"), [
-    { who: 'tieline', via: 'worker', detail: /^terminated accounts.*: \d+$/ },
-  ])
+  t.match(
+    await find("SELECT who, via, detail FROM audit_log WHERE act = 'erase' ORDER BY number"),
+    [
+      { who: 'tieline', via: 'worker', detail: /^terminated accounts.*: \d+$/ },
+      { who: 'tieline', via: 'worker', detail: /^rows of erased .* files: 1, of arrivals: 1$/ },
+    ],
+  )
+  t.same(filesWith('GONE-100'), [], 'nor does a rejects file of the outbox have a row of it')
+  const rejects = join(story.home.outbox, 'DEMO_02062024_Electric.csv.rejects.csv')
+  t.equal(readFileSync(rejects, 'utf8'), '"Line","Column","Code","Detail","Row"\n')
+  t.match(
+    await find(`SELECT meter_id, client_ids_before AS before, client_ids_after AS after,
+        toString(last_local_day) AS last FROM usage_change WHERE cause = 'erasure'`),
+    [{ meter_id: 'M', before: ['olga'], after: [], last: '2024-06-01' }],
+    'who pulls increments learns that the reads are gone',
+  )
   t.match(
     await find('SELECT account_number, toString(terminated_on) AS day, counts FROM erasure FINAL'),
     [
@@ -179,4 +207,5 @@ t.test('an old file that is sent again brings nothing back', async (t) => {
   t.same(Object.keys(await holding('GONE-100')), ['erasure', 'reject'], 'nor does a record')
   await queues.add('retain', { v: 1 })
   await until(async () => !('reject' in (await holding('GONE-100'))))
+  t.same(filesWith('GONE-100'), [])
 })

@@ -59,6 +59,7 @@ CREATE TABLE IF NOT EXISTS {database}.tenancy{onCluster} (
     known_at DateTime64(3, 'UTC') COMMENT 'instant of the latest customer record about the meter that the row rests on',
     version UInt64 COMMENT 'number of facts that the row is derived from; the row with most facts counts',
     change UInt64 COMMENT 'change by which the row got its current values',
+    changed_at DateTime64(3, 'UTC') COMMENT 'when the row got its current values, by the clock of who wrote it',
     INDEX unit_index unit_of_measure TYPE set(8) GRANULARITY 1
 ) ENGINE = {engine:ReplacingMergeTree(version)}
 ORDER BY (meter_id, external_site_id, account_number, client_id)

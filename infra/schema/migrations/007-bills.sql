@@ -10,7 +10,8 @@ CREATE TABLE IF NOT EXISTS {database}.bill_run_row{onCluster} (
     known_at DateTime64(3, 'UTC') COMMENT 'when the newest file used by the run was published',
     rate_file_ids Array(String) COMMENT 'sha256 of the files whose rates and holidays were used',
     cycle_file_id String COMMENT 'sha256 of the file that contains the period',
-    settings String COMMENT 'JSON: the profile''s billing settings'
+    settings String COMMENT 'JSON: the profile''s billing settings',
+    computed_at DateTime64(3, 'UTC') COMMENT 'when the run ended, by the clock of its worker'
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (billing_cycle_id, start_date, run)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
@@ -29,10 +30,11 @@ CREATE OR REPLACE VIEW {database}.bill_run{onCluster} (
     rate_file_ids Array(String) COMMENT 'sha256 of the files whose rates and holidays were used',
     cycle_file_id String COMMENT 'sha256 of the file that contains the period',
     settings String COMMENT 'JSON: the profile''s billing settings',
+    computed_at DateTime64(3, 'UTC') COMMENT 'when the run ended, by the clock of its worker',
     published_at DateTime64(3, 'UTC') COMMENT 'when its bills became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
-    r.run AS run, r.billing_cycle_id AS billing_cycle_id, r.start_date AS start_date, r.last_date AS last_date, r.as_of AS as_of, r.bills AS bills, r.total AS total, r.usage_version AS usage_version, r.known_at AS known_at, r.rate_file_ids AS rate_file_ids, r.cycle_file_id AS cycle_file_id, r.settings AS settings,
+    r.run AS run, r.billing_cycle_id AS billing_cycle_id, r.start_date AS start_date, r.last_date AS last_date, r.as_of AS as_of, r.bills AS bills, r.total AS total, r.usage_version AS usage_version, r.known_at AS known_at, r.rate_file_ids AS rate_file_ids, r.cycle_file_id AS cycle_file_id, r.settings AS settings, r.computed_at AS computed_at,
     p.published_at AS published_at, p.published_seq AS published_seq
 FROM {database}.bill_run_row AS r FINAL
 INNER JOIN (SELECT run, published_at, published_seq FROM {database}.publication WHERE run != '') AS p ON p.run = r.run
@@ -269,7 +271,7 @@ FROM
         lagInFrame((toString(b.status), b.quantity, b.total, r.usage_version, r.rate_file_ids, b.run)) OVER one AS before,
         row_number() OVER one AS number
     FROM {database}.bill_row AS b
-    INNER JOIN (SELECT * FROM {database}.bill_run WHERE as_of IS NULL AND toDate(published_at, '{timeZone}') > last_date) AS r ON r.run = b.run
+    INNER JOIN (SELECT * FROM {database}.bill_run WHERE as_of IS NULL AND toDate(computed_at, '{timeZone}') > last_date) AS r ON r.run = b.run
     WHERE b.status != 'projected'
     WINDOW one AS (PARTITION BY b.account_number, b.external_site_id, b.meter_id, b.client_ids, b.start_date ORDER BY b.run ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
 )

@@ -59,7 +59,7 @@ async function findDue({ store, profile, zone, now }: DueContext): Promise<reado
       ) AS c
       INNER JOIN (
         SELECT DISTINCT billing_cycle_id, start_date FROM bill_run
-        WHERE as_of IS NULL AND last_date < toDate(published_at, ${timeZone})
+        WHERE as_of IS NULL AND last_date < toDate(computed_at, ${timeZone})
       ) AS b ON b.billing_cycle_id = c.billing_cycle_id AND b.start_date = c.started_on
       LEFT JOIN comparison_run_current AS r ON r.billing_cycle_id = c.billing_cycle_id
       LEFT JOIN (SELECT * FROM comparison_state FINAL) AS s ON s.billing_cycle_id = c.billing_cycle_id

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { forgetRuns } from '../../../pipeline/bills/forget.js'
 import { bill } from '../../../pipeline/bills/run.js'
+import { publishSubjects } from '../../../pipeline/ledger/publication.js'
 import type { Store } from '../../../pipeline/store/clickhouse.js'
 import { sql } from '../../../pipeline/store/sql.js'
 import type { Registration } from '../../../schemas/gateway/registration.js'
@@ -265,6 +266,10 @@ t.test('a run that is killed at any step shows nothing, and the next one ends it
     billing_cycle_id: '6',
   }))
   await rig.store.insert('bill_run_row', ofOthers)
+  await publishSubjects(
+    rig.context(),
+    ofOthers.map(({ run }) => ({ kind: 'bills', run }) as const),
+  )
   await forgetRuns(rig.store, { runsKept: 1, now: new Date(Date.now() + 25 * 3_600_000) })
   const dead = await rig.store.rows({
     sql: `SELECT DISTINCT run FROM (SELECT run FROM bill_row UNION ALL SELECT run FROM bill_plan)

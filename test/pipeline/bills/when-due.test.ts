@@ -85,7 +85,7 @@ t.test('a clock that was ahead when something was written holds nothing up', asy
     start_date: '2026-01-01',
     last_date: '2026-01-31',
   }
-  await rig.store.insert('bill_run_row', [named])
+  await rig.store.insert('bill_run_row', [{ ...named, computed_at: later(1).toISOString() }])
   await publishSubjects({ store: rig.store, now: () => later(1) }, [
     { kind: 'bills', run: named.run },
   ])

@@ -32,7 +32,7 @@ type Row = Readonly<Record<string, unknown>> & { readonly published_seq: string 
 const columns = sql`meter_id, local_day, starts_at, seconds, quantity, account_number, client_ids,
   billing_cycle_id, rate_code, published_seq`
 
-/** Who pulls increments as the guide says: rows by their number, and days that changed. */
+/** A consumer that pulls as the guide says: rows by their number, and days that changed. */
 function createConsumer() {
   const rows = new Map<string, string>()
   const cursors = { rows: '0', changes: '0' }

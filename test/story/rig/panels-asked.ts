@@ -107,6 +107,7 @@ async function askCycleDays(t: Test, story: StoryStack): Promise<void> {
         last_date: '2023-06-09',
         bills: run === '01' ? {} : bills,
         settings: '{}',
+        computed_at: `2023-06-10T${run}:00:00Z`,
       },
     ])
     await publishRun(store, run, `2023-06-10 ${run}:00:00`)

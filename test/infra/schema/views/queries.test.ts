@@ -108,6 +108,14 @@ await compare(rig.context())
 
 /** What each question comes to; a function where it goes by the clock. */
 const answers: Readonly<Record<string, readonly Row[] | ((rows: readonly Row[]) => void)>> = {
+  'Which rows are new since the last pull': (rows) => {
+    const numbers = rows.map((row) => Number(row['published_seq']))
+    t.same(
+      numbers,
+      [...numbers].sort((a, b) => a - b),
+    )
+    t.ok(rows.length > hours && (numbers[0] ?? 0) > 0)
+  },
   // 744 x 0.10 against 60.00; 610 of 744 hours at 0.10 against 74.40.
   'Which computed bills differ by more than 10 % from the billed amount, and why': [
     {
