@@ -8,9 +8,9 @@ import {
   nameChange,
   publishChanges,
 } from '../ledger/announced.js'
+import { changesBetween } from '../ledger/usage-changes.js'
 import type { Store } from '../store/clickhouse.js'
 import { metersNamedIn, readsOfFile, recordAccounts, recordLateReads } from './account-meters.js'
-import { changesBetween } from './changes.js'
 import { erasedPlaces } from './erasure.js'
 import { groupBy } from './facts.js'
 import { claimHeld } from './held.js'

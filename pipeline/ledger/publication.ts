@@ -13,7 +13,7 @@ export type Subject =
 export interface Publication {
   /** 1, 2, 3 ... without a gap, in the order in which readers see publications. */
   readonly seq: number
-  /** Later than that of a lower number, whatever the clock says. */
+  /** Later than that of all earlier calls, whatever the clock says; the same within a call. */
   readonly at: Date
   readonly arrival: number
 }
@@ -56,9 +56,8 @@ async function publishNow(
     if (last.isPublished) return { token: '', rows: [], own: published(arrivals) }
     const own = sql`SELECT ${columns} FROM publication
       WHERE published_seq > ${last.seq} AND claim = ${claim} ORDER BY published_seq`
-    const first = Math.max(now().getTime(), last.at + 1)
+    const published_at = new Date(Math.max(now().getTime(), last.at + 1)).toISOString()
     const numbered = subjects.map((subject, index) => {
-      const published_at = new Date(first + index).toISOString()
       return { ...toRow(subject), published_seq: last.seq + 1 + index, published_at, claim }
     })
     return { token: `publication-${last.seq + 1}`, rows: numbered, own }

@@ -1,5 +1,4 @@
 import type { PipelineContext } from '../context.js'
-import { announceErasures } from '../customers/changes.js'
 import {
   type DueTermination,
   dueErasures,
@@ -16,6 +15,7 @@ import {
 import { renewAll } from '../customers/registrations.js'
 import { changeOf, publishChanges } from '../ledger/announced.js'
 import { type Act, recordAct, tieline } from '../ledger/audit.js'
+import { announceErasures } from '../ledger/usage-changes.js'
 import { toLocalStart } from '../usage/timestamps.js'
 import { eraseRejectsFiles } from './rejects-files.js'
 

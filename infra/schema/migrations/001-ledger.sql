@@ -91,7 +91,7 @@ COMMENT 'Rows that were rejected, of every arrival';
 
 CREATE TABLE IF NOT EXISTS {database}.publication{onCluster} (
     published_seq UInt64 COMMENT 'number of the publication: 1, 2, 3 ... without a gap, in the order of publication',
-    published_at DateTime64(3, 'UTC') COMMENT 'when it became visible; always later than the publication before, even if a clock is set back',
+    published_at DateTime64(3, 'UTC') COMMENT 'when it became visible; never earlier than the publication before, even if a clock is set back',
     kind LowCardinality(String) COMMENT 'file, bills, comparison, change (of ownership, or an erasure) or claim (of held reads)',
     arrival UInt32 COMMENT 'number of the arrival of the file, else 0',
     file_id String COMMENT 'sha256 of the bytes of the file as received, else empty',

@@ -1,12 +1,12 @@
 import { dayAt, type Zone } from '../../schemas/time/zone.js'
-import type { UsageChange } from '../ledger/announced.js'
+import { pending } from '../customers/erasure.js'
+import { erasedRows } from '../customers/registered.js'
+import type { HoldRow, TenancyRow } from '../customers/stored-tenancies.js'
+import { compareTexts } from '../customers/tenants.js'
 import type { Store } from '../store/clickhouse.js'
 import { literal, type Sql, sql, typed } from '../store/sql.js'
 import { onceSettings } from '../store/staging.js'
-import { pending } from './erasure.js'
-import { erasedRows } from './registered.js'
-import type { HoldRow, TenancyRow } from './stored-tenancies.js'
-import { compareTexts } from './tenants.js'
+import type { UsageChange } from './announced.js'
 
 /**
  * Announces which days of which meters clients lose with the erasures that started at an instant,
