@@ -15,9 +15,9 @@ import {
 import { renewAll } from '../customers/registrations.js'
 import { changeOf, publishChanges } from '../ledger/announced.js'
 import { type Act, recordAct, tieline } from '../ledger/audit.js'
+import { eraseRejectsFiles } from '../ledger/rejects-files.js'
 import { announceErasures } from '../ledger/usage-changes.js'
 import { toLocalStart } from '../usage/timestamps.js'
-import { eraseRejectsFiles } from './rejects-files.js'
 
 /** Accounts that are erased together: each table is rewritten once for all of them. */
 const accountsMax = 1_000

@@ -5,10 +5,10 @@ import { kindOf } from '../kinds.js'
 import type { FileState } from '../ledger/file-state.js'
 import { arrivalPaths, latestPaths } from '../ledger/outbox.js'
 import { toReceipt } from '../ledger/receipt.js'
+import { writeRejects } from '../ledger/rejects-files.js'
 import { withWarnings } from '../ledger/verdict.js'
 import { attempt, makeFolderOf, writeWhole } from '../sources/disk.js'
 import { dropStaging } from '../store/staging.js'
-import { writeRejects } from './rejects-files.js'
 
 /**
  * Writes receipt and rejects, lets the source put the file away, and drops chunks and staging. This

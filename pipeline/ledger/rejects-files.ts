@@ -4,11 +4,11 @@ import { stat, utimes } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import type { PipelineContext } from '../context.js'
 import { erasedRejects, isErasedReject } from '../customers/erasure.js'
-import { recordAct, tieline } from '../ledger/audit.js'
-import { arrivalPaths, latestPaths } from '../ledger/outbox.js'
 import { ifThere, writeWhole } from '../sources/disk.js'
 import type { Store } from '../store/clickhouse.js'
 import { type Sql, sql } from '../store/sql.js'
+import { recordAct, tieline } from './audit.js'
+import { arrivalPaths, latestPaths } from './outbox.js'
 
 /** Writes the rejected rows of an arrival as CSV, without those of which a condition holds. */
 export async function writeRejects(
