@@ -22,7 +22,7 @@ const draw = createDrawOf(seed)
 const timeZone = 'America/Detroit'
 const calendar = createWallCalendar(timeZone)
 const tariffs = drawTariffs(draw)
-const count = sample({ short: 20, long: 200 })
+const count = sample({ short: 10, long: 200 })
 const meters = drawCustomers(draw, { count, tariffs, calendar })
 
 const options = {
