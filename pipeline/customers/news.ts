@@ -3,7 +3,7 @@ import type { Registration } from '../../schemas/gateway/registration.js'
 import { addDays, type Zone } from '../../schemas/time/zone.js'
 import { codesOf, groupBy, type MeterPlace, type ReadUnder, type SeenFact } from './facts.js'
 import { ever } from './holds.js'
-import { placeKey, type RecordFact } from './stored-facts.js'
+import { placeKey, type RecordFact, toPlace } from './stored-facts.js'
 import type { StoredTenancy } from './stored-tenancies.js'
 import { compareTexts } from './tenants.js'
 
@@ -27,7 +27,7 @@ export function findNews(
   const latest = new Map(latestOf(known).map((fact) => [keyOf(fact), fact]))
   const lastAt = new Map<string, number>()
   for (const { meterId, at } of known) lastAt.set(meterId, Math.max(lastAt.get(meterId) ?? 0, at))
-  const ended = new Set(stored.filter(isDoubted(now)).map(({ row }) => placeKey(placeOf(row))))
+  const ended = new Set(stored.filter(isDoubted(now)).map(({ row }) => placeKey(toPlace(row))))
   const news = new Map<string, RecordFact>()
   const nextAt = (meterId: string) => Math.max(now, (lastAt.get(meterId) ?? 0) + 1)
   for (const { clientId, acctStatus, isPartial, meters } of customers) {
@@ -56,7 +56,7 @@ export function findNews(
   return [...news.values()]
 }
 
-/** Whole local days, both named ones included; without a day there is no bound. */
+/** Whole local days, both inclusive; a day that is not named sets no limit. */
 function toReadUnder({ accountNumber, from, to }: ReadUnderDays, zone: Zone): ReadUnder {
   return {
     accountNumber,
@@ -82,14 +82,6 @@ function isDoubted(now: number): (tenancy: StoredTenancy) => boolean {
 
 function keyOf(fact: MeterPlace & { readonly clientId: string }): string {
   return JSON.stringify([fact.clientId, fact.accountNumber, fact.externalSiteId, fact.meterId])
-}
-
-export function placeOf(row: StoredTenancy['row']): MeterPlace {
-  return {
-    meterId: row.meter_id,
-    externalSiteId: row.external_site_id,
-    accountNumber: row.account_number,
-  }
 }
 
 function isSame(a: SeenFact, b: SeenFact): boolean {

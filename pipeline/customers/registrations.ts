@@ -15,7 +15,14 @@ import { erasedPlaces } from './erasure.js'
 import { groupBy } from './facts.js'
 import { claimHeld } from './held.js'
 import { findNews, latestOf } from './news.js'
-import { addRecords, type RecordFact, readRecords, readSites } from './stored-facts.js'
+import {
+  addRecords,
+  placeKey,
+  type RecordFact,
+  readRecords,
+  readSites,
+  toPlace,
+} from './stored-facts.js'
 import {
   readTenancies,
   type StoredTenancy,
@@ -209,24 +216,25 @@ async function renewTenancies(context: RegisterContext, wanted: readonly string[
   const { store } = context
   const rules = rulesOf(context)
   let { facts, meterIds } = await readSites(store, wanted)
-  const ends = toTenancies(facts, rules).flatMap(({ validTo, endedBy, ...place }) => {
+  let tenancies = toTenancies(facts, rules)
+  const ends = tenancies.flatMap(({ validTo, endedBy, ...place }) => {
     const isInferred = validTo !== undefined && endedBy !== 'terminated'
     return isInferred && place.accountNumber !== '' ? [{ ...place, at: validTo }] : []
   })
   if ((await recordLateReads(store, ends)) > 0) {
     ;({ facts, meterIds } = await readSites(store, wanted))
+    tenancies = toTenancies(facts, rules)
   }
   const seq = await latestSeq(store)
   const before = await readTenancies(store, meterIds)
   const stored = new Map(before.map((tenancy) => [tenancyKey(tenancy), tenancy]))
   const change = nameChange()
   const made = { change, at: context.now() }
-  const writes = toTenancies(facts, rules).flatMap((tenancy) => {
+  const writes = tenancies.flatMap((tenancy) => {
     const version = tenancy.factCount
-    const row = toTenancyRow(tenancy, made)
-    const known = stored.get(tenancyKey({ row }))
-    if (known === undefined) return [{ row, version }]
-    const fresh = toTenancyRow(tenancy, made, known.row.holds)
+    const known = stored.get(JSON.stringify([placeKey(tenancy), tenancy.clientId]))
+    const fresh = toTenancyRow(tenancy, made, known?.row.holds)
+    if (known === undefined) return [{ row: fresh, version }]
     const kept = { ...fresh, change: known.row.change, changed_at: known.row.changed_at }
     const same = tenancyText(kept) === tenancyText(known.row)
     if (same && known.version >= version) return []
@@ -274,7 +282,7 @@ function rulesOf({ profile, zone }: RegisterContext): TenancyRules {
 }
 
 function tenancyKey({ row }: Pick<StoredTenancy, 'row'>): string {
-  return JSON.stringify([row.meter_id, row.external_site_id, row.account_number, row.client_id])
+  return JSON.stringify([placeKey(toPlace(row)), row.client_id])
 }
 
 function tenancyText(row: StoredTenancy['row']): string {

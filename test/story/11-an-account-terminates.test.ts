@@ -155,7 +155,7 @@ t.test('after the days of grace every table has forgotten it, a tombstone stays'
     await find(`SELECT meter_id, client_ids_before AS before, client_ids_after AS after,
         toString(last_local_day) AS last FROM usage_change WHERE cause = 'erasure'`),
     [{ meter_id: 'M', before: ['olga'], after: [], last: '2024-06-01' }],
-    'who pulls increments learns that the reads are gone',
+    'a consumer that pulls increments learns that the reads are gone',
   )
   t.match(
     await find('SELECT account_number, toString(terminated_on) AS day, counts FROM erasure FINAL'),
