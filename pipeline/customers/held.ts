@@ -3,33 +3,12 @@ import type { Publisher } from '../ledger/publication.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
 import { recordAccounts } from './account-meters.js'
+import { clientsReads, erasedRows, holds, isHeld } from './registered.js'
 
 const columns = sql`meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
   account_number, external_site_id, version`
 
-const holds = sql`SELECT meter_id AS m, external_site_id AS s, hold.1 AS a, hold.2 AS from_at,
-    hold.3 AS to_at, hold.4 AS clients
-  FROM tenancy FINAL ARRAY JOIN holds AS hold`
-
-/** Whether a hold `h` has a read `r` of its meter. */
-const isHeld = sql`r.external_site_id = h.s AND r.starts_at >= h.from_at AND r.starts_at < h.to_at
-  AND (r.account_number = h.a
-    OR (h.a = '\\0' AND r.account_number NOT IN (SELECT account_number FROM tenancy)))`
-
-/**
- * The condition of reads in a table that are a client's by decision 11: by a hold, or by the account at the
- * site where the meter is not known yet.
- */
-export function clientsReads(reads: string, where = sql`1`): Sql {
-  return sql`(version IN (
-      SELECT r.version FROM ${id(reads)} AS r
-      INNER JOIN (${holds}) AS h ON h.m = r.meter_id
-      WHERE ${where} AND ${isHeld}
-    ) OR ((external_site_id, account_number) IN (
-        SELECT external_site_id, account_number FROM tenancy FINAL WHERE notEmpty(holds) AND account_number != '')
-      AND (meter_id, external_site_id, account_number) NOT IN (
-        SELECT meter_id, external_site_id, account_number FROM tenancy)))`
-}
+const isErased = erasedRows(sql`erasure`, { columns: ['meter_id', 'external_site_id'] })
 
 /**
  * Keeps the reads of a staging table that belong to no client although their site or meter is
@@ -42,7 +21,7 @@ export async function holdReads(store: Store, reads: string, isForeign: Sql): Pr
       SELECT ${columns}, now() FROM ${id(reads)}
       WHERE ${isForeign} AND (external_site_id IN (SELECT external_site_id FROM tenancy)
           OR meter_id IN (SELECT meter_id FROM tenancy))
-        AND account_number NOT IN (SELECT account_number FROM erasure)`,
+        AND NOT ${isErased}`,
   })
 }
 
@@ -60,7 +39,8 @@ export async function claimHeld(
   const near = sql`external_site_id IN (
       SELECT external_site_id FROM tenancy WHERE meter_id IN ${meterIds})
     AND bitShiftRight(version, 32) IN (
-      SELECT toUInt64(arrival) FROM publication WHERE arrival != 0)`
+      SELECT toUInt64(arrival) FROM publication WHERE arrival != 0)
+    AND NOT ${isErased}`
   const found = await store.rows({ sql: sql`SELECT 1 FROM held_read WHERE ${near} LIMIT 1` })
   if (found.length === 0) return []
   const [{ until }] = (await store.rows<{ until: string }>({

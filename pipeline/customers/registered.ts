@@ -2,13 +2,37 @@ import type { Profile } from '../../schemas/settings/profile.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, join, type Sql, sql } from '../store/sql.js'
 import { createReads } from '../store/staging.js'
-import { clientsReads } from './held.js'
 
 /**
  * The meters of registered customers as a subquery, for every place that separates registered rows from
  * others: `meter_id IN (${registeredMeters})`.
  */
 export const registeredMeters = sql`SELECT meter_id FROM tenancy`
+
+/** All holds of tenancies: `m`, `s`, `a`, `from_at`, `to_at` and `clients`. */
+export const holds = sql`SELECT meter_id AS m, external_site_id AS s, hold.1 AS a, hold.2 AS from_at,
+    hold.3 AS to_at, hold.4 AS clients
+  FROM tenancy FINAL ARRAY JOIN holds AS hold`
+
+/** Whether a hold `h` has a read `r` of its meter. */
+export const isHeld = sql`r.external_site_id = h.s AND r.starts_at >= h.from_at AND r.starts_at < h.to_at
+  AND (r.account_number = h.a
+    OR (h.a = '\\0' AND r.account_number NOT IN (SELECT account_number FROM tenancy)))`
+
+/**
+ * The condition of reads in a table that are a client's by decision 11: by a hold, or by the account at the
+ * site where the meter is not known yet.
+ */
+export function clientsReads(reads: string, where = sql`1`): Sql {
+  return sql`(version IN (
+      SELECT r.version FROM ${id(reads)} AS r
+      INNER JOIN (${holds}) AS h ON h.m = r.meter_id
+      WHERE ${where} AND ${isHeld}
+    ) OR ((external_site_id, account_number) IN (
+        SELECT external_site_id, account_number FROM tenancy FINAL WHERE notEmpty(holds) AND account_number != '')
+      AND (meter_id, external_site_id, account_number) NOT IN (
+        SELECT meter_id, external_site_id, account_number FROM tenancy)))`
+}
 
 /**
  * The condition of rows that are not stored: of no registered customer, where the profile stores
@@ -38,10 +62,8 @@ export async function foreignRows(
     conditions.push(erasedReads(of.reads, sql`erasure FINAL`))
   }
   if (conditions.length === 0) return undefined
-  return join(
-    conditions.map((condition) => sql`(${condition})`),
-    sql` OR `,
-  )
+  const all = conditions.map((condition) => sql`(${condition})`)
+  return sql`(${join(all, sql` OR `)})`
 }
 
 interface ErasedColumns {
