@@ -1,7 +1,8 @@
 import { feedNames, recordFeedOf } from '../../schemas/feed.js'
 import { storeColumn } from '../../schemas/record-feed.js'
+import { announceHolds, announceReads, type ErasureChange } from '../ledger/announced.js'
 import { rowsTable } from '../records/store.js'
-import type { Store } from '../store/clickhouse.js'
+import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
 import { countFacts, type MeterPlace } from './facts.js'
 import { erasedReads, erasedRows } from './registered.js'
@@ -93,17 +94,15 @@ export async function recordErasures(store: Store, erasures: readonly Erasure[])
       external_site_id: one.externalSiteId,
       terminated_on: one.terminatedOn,
       ended_at: one.endedAt,
-      stretches: one.stretches.map(toIntervalRow),
+      stretches: one.stretches.map(([meter, site, from, to, weight]) => {
+        return { meter_id: meter, external_site_id: site, held_from: from, held_to: to, weight }
+      }),
       counts: one.counts,
       started_at: one.startedAt.toISOString(),
       erased_at: one.erasedAt?.toISOString() ?? null,
       rank: erasureStates.indexOf(one.state) + 1,
     })),
   )
-}
-
-function toIntervalRow([meter, site, from, to, weight]: HeldInterval): object {
-  return { meter_id: meter, external_site_id: site, held_from: from, held_to: to, weight }
 }
 
 interface ErasureRow {
@@ -147,28 +146,32 @@ export async function openErasures(store: Store): Promise<readonly Erasure[]> {
 export const pending = sql`erasure FINAL WHERE rank = 1`
 /** All erasures: a file that was sent again may have had rejected rows of an erased account. */
 export const everErased = sql`erasure`
+/** Meters of erasures whose traces are still stored. */
+export const erasedMeters = sql`SELECT arrayJoin(stretches).1 FROM erasure FINAL WHERE rank = 2`
+
 interface Target {
   readonly table: string
   readonly where: Sql
   /** The account that a row is counted for. */
   readonly account: Sql
+  /** Announces what readers no longer see without the rows. */
+  readonly announce?: Statement
 }
 
-/** Every table that holds rows of customers, what of it is erased, and for whom it counts. */
-function targets(): readonly Target[] {
+/** Every table with rows of customers, what of it is erased, and for whom it counts. */
+function targets(change: ErasureChange): readonly Target[] {
   const account = sql`account_number`
   const old = sql`old_account_number`
-  const of = (columns: readonly string[]) => erasedRows(pending, { columns })
-  const ofMeter = of(['meter_id', 'external_site_id'])
+  const ofMeter = erasedRows(pending, { columns: ['meter_id', 'external_site_id'] })
   const records = feedNames.flatMap((name) => {
     const feed = recordFeedOf(name)
     const columns = feed?.columns.map(storeColumn) ?? []
     if (feed === undefined || !columns.includes('account_number')) return []
-    return [{ table: rowsTable(feed), where: of(columns), account }]
+    return [{ table: rowsTable(feed), where: erasedRows(pending, { columns }), account }]
   })
-  const unnamed = erasedReads('usage_read', pending)
+  const reads = sql`${ofMeter} OR ${erasedReads('usage_read', pending)}`
   return [
-    { table: 'usage_read', where: sql`${ofMeter} OR ${unnamed}`, account },
+    { table: 'usage_read', where: reads, account, announce: announceReads(change, reads) },
     {
       table: 'restatement',
       where: erasedRows(pending, {
@@ -183,9 +186,10 @@ function targets(): readonly Target[] {
       return { table, where: ofMeter, account }
     }),
     rejects(pending),
-    ...['held_read', 'account_meter', 'registration_fact', 'tenancy'].map((table) => {
+    ...['held_read', 'account_meter', 'registration_fact'].map((table) => {
       return { table, where: ofMeter, account }
     }),
+    { table: 'tenancy', where: ofMeter, account, announce: announceHolds(change, ofMeter) },
   ]
 }
 
@@ -224,12 +228,13 @@ export async function erasedRejects(
 export type ErasedCounts = Readonly<Record<string, ReadonlyMap<string, number>>>
 
 /**
- * Deletes the rows of all pending erasures from every table and counts them. The
- * facts about the account go last, so that a crash leaves nothing that cannot be found again.
+ * Deletes the rows of all pending erasures from every table and counts them. What readers lose with
+ * the rows of a table is announced before they go, by the condition that deletes them. The facts
+ * about the account go last, so that a crash leaves nothing that cannot be found again.
  */
-export async function eraseRows(store: Store): Promise<ErasedCounts> {
+export async function eraseRows(store: Store, change: ErasureChange): Promise<ErasedCounts> {
   const counts: Record<string, ReadonlyMap<string, number>> = {}
-  for (const target of targets()) counts[target.table] = await eraseFrom(store, target)
+  for (const target of targets(change)) counts[target.table] = await eraseFrom(store, target)
   return counts
 }
 
@@ -240,13 +245,16 @@ export async function eraseRejects(store: Store): Promise<void> {
 
 async function eraseFrom(
   store: Store,
-  { table, where, account }: Target,
+  { table, where, account, announce }: Target,
 ): Promise<ReadonlyMap<string, number>> {
   const found = await store.rows<{ account: string; rows: string }>({
     sql: sql`SELECT ${account} AS account, toString(count()) AS rows FROM ${id(table)}
       WHERE ${where} GROUP BY account`,
   })
-  if (found.length > 0) await deleteRows(store, table, where)
+  if (found.length > 0) {
+    if (announce !== undefined) await store.command(announce)
+    await deleteRows(store, table, where)
+  }
   return new Map(found.map((row) => [row.account, Number(row.rows)]))
 }
 
@@ -258,14 +266,16 @@ function deleteRows(store: Store, table: string, where: Sql): Promise<void> {
   })
 }
 
-/** Removes erased accounts from the tenancies of others, which have been derived again without them. */
+/**
+ * Removes erased accounts from the tenancies of others at the same meters, which have been derived
+ * again without them. Where an account lives on at another premise, its tenancies there stay.
+ */
 export async function eraseBefore(store: Store): Promise<void> {
-  const held = sql`SELECT account_number, held.1
-    FROM erasure FINAL ARRAY JOIN stretches AS held WHERE rank = 2`
-  const where = sql`(previous_account_number, meter_id) IN (${held})
-    OR (next_account_number, meter_id) IN (${held})
-    OR hasAny(arrayFilter(hold -> hold.5, holds).1, (
-      SELECT groupUniqArray(account_number) FROM erasure FINAL WHERE rank = 2))`
+  const where = sql`hasAny(
+    arrayMap(account -> (account, meter_id, external_site_id), arrayConcat(
+      [previous_account_number, next_account_number], arrayFilter(hold -> hold.5, holds).1)),
+    (SELECT groupUniqArray((account_number, held.1, held.2))
+      FROM erasure FINAL ARRAY JOIN stretches AS held WHERE rank = 2))`
   const stale = await store.rows({ sql: sql`SELECT 1 FROM tenancy WHERE ${where} LIMIT 1` })
   if (stale.length > 0) await deleteRows(store, 'tenancy', where)
 }

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { Store } from '../store/clickhouse.js'
-import { sql, typed } from '../store/sql.js'
+import type { Statement, Store } from '../store/clickhouse.js'
+import { literal, type Sql, sql, typed } from '../store/sql.js'
 import { type Publisher, publishSubjects } from './publication.js'
 
 /** Reads of a meter whose clients, rate, cycle or unit change, from one local day to another. */
@@ -42,6 +42,59 @@ export async function announce(
     'usage_change_row',
     rows.map((row) => ({ ...row, change })),
   )
+}
+
+export interface ErasureChange {
+  readonly id: string
+  readonly timeZone: string
+}
+
+/**
+ * Announces the days of reads that an erasure is about to take. Clients are not named, since what is
+ * known of them is erased.
+ */
+export function announceReads(change: ErasureChange, where: Sql): Statement {
+  return announceLost(
+    change,
+    sql`SELECT meter_id, min(local_day), max(local_day) FROM usage_read
+      WHERE ${where} GROUP BY meter_id, account_number`,
+  )
+}
+
+/** The same of all reads that some tenancies hold, under whatever account. */
+export function announceHolds(change: ErasureChange, where: Sql): Statement {
+  const dayOf = (at: Sql) =>
+    sql`if(${at} < toDateTime(86400, 'UTC'), toDate('1970-01-01'), toDate(${at}, ${literal(change.timeZone)}))`
+  return announceLost(
+    change,
+    sql`SELECT DISTINCT meter_id, ${dayOf(sql`hold.2`)}, ${dayOf(sql`hold.3 - 1`)}
+      FROM (SELECT * FROM tenancy FINAL) ARRAY JOIN holds AS hold WHERE ${where}`,
+  )
+}
+
+function announceLost({ id }: ErasureChange, days: Sql): Statement {
+  return {
+    sql: sql`INSERT INTO usage_change_row (meter_id, local_day, last_local_day, cause, change)
+      SELECT lost.*, 'erasure', ${typed('UInt64', id)} FROM (${days}) AS lost`,
+  }
+}
+
+/** Removes from the changes of some meters the clients who have nothing there any more. */
+export async function forgetClients(store: Store, meters: Sql): Promise<void> {
+  const here = sql`meter_id IN (${meters})`
+  const known = sql`(SELECT groupUniqArray((meter_id, client)) FROM (
+    SELECT meter_id, arrayJoin(arrayConcat(client_ids, arrayFlatten(holds.4))) AS client
+    FROM tenancy FINAL WHERE ${here}))`
+  const gone = (clients: Sql) =>
+    sql`arrayExists(client -> NOT has(${known}, (meter_id, client)), ${clients})`
+  const kept = (clients: Sql) =>
+    sql`arrayFilter(client -> has(${known}, (meter_id, client)), ${clients})`
+  const [before, after] = [sql`client_ids_before`, sql`client_ids_after`]
+  await store.command({
+    sql: sql`ALTER TABLE usage_change_row UPDATE ${before} = ${kept(before)}, ${after} = ${kept(after)}
+      WHERE ${here} AND (${gone(before)} OR ${gone(after)})`,
+    settings: { mutations_sync: 2, allow_nondeterministic_mutations: 1 },
+  })
 }
 
 /** Gives changes numbers, once all of them are made. Repeated, each gets a later number. */

@@ -1,37 +1,7 @@
 import { dayAt, type Zone } from '../../schemas/time/zone.js'
-import { pending } from '../customers/erasure.js'
-import { erasedRows } from '../customers/registered.js'
 import type { HoldRow, TenancyRow } from '../customers/stored-tenancies.js'
 import { compareTexts } from '../customers/tenants.js'
-import type { Store } from '../store/clickhouse.js'
-import { literal, type Sql, sql, typed } from '../store/sql.js'
-import { onceSettings } from '../store/staging.js'
 import type { UsageChange } from './announced.js'
-
-/**
- * Announces which days of which meters clients lose with the erasures that started at an instant,
- * before rows are deleted: those of the accounts themselves, and reads under them that others see.
- */
-export async function announceErasures(
-  store: Store,
-  { startedAt, change, timeZone }: { startedAt: Date; change: string; timeZone: string },
-): Promise<void> {
-  const started = sql`${pending} AND started_at = ${startedAt}`
-  const of = (account: Sql) =>
-    erasedRows(started, { columns: ['meter_id', 'external_site_id'], account })
-  const dayOf = (at: Sql) =>
-    sql`if(${at} < toDateTime(86400, 'UTC'), toDate('1970-01-01'), toDate(${at}, ${literal(timeZone)}))`
-  await store.command({
-    sql: sql`INSERT INTO usage_change_row (meter_id, local_day, last_local_day, client_ids_before, cause, change)
-      SELECT meter_id, ${dayOf(sql`hold.2`)} AS first, ${dayOf(sql`hold.3 - 1`)} AS last, hold.4 AS clients,
-        'erasure', ${typed('UInt64', change)}
-      FROM (SELECT meter_id, external_site_id, account_number, hold, hold.1 AS held_account
-        FROM tenancy FINAL ARRAY JOIN holds AS hold)
-      WHERE ${of(sql`account_number`)} OR ${of(sql`held_account`)}
-      GROUP BY meter_id, first, last, clients`,
-    settings: onceSettings(`erasure-${change}`),
-  })
-}
 
 /**
  * What differs between the tenancies of some meters before and after: nothing but the rows in memory

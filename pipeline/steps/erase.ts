@@ -4,6 +4,7 @@ import {
   dueErasures,
   type Erasure,
   eraseBefore,
+  erasedMeters,
   eraseRejects,
   eraseRows,
   everErased,
@@ -13,10 +14,9 @@ import {
   toErasure,
 } from '../customers/erasure.js'
 import { renewAll } from '../customers/registrations.js'
-import { changeOf, publishChanges } from '../ledger/announced.js'
+import { changeOf, forgetClients, publishChanges } from '../ledger/announced.js'
 import { type Act, recordAct, tieline } from '../ledger/audit.js'
 import { eraseRejectsFiles } from '../ledger/rejects-files.js'
-import { announceErasures } from '../ledger/usage-changes.js'
 import { toLocalStart } from '../usage/timestamps.js'
 
 /** Accounts that are erased together: each table is rewritten once for all of them. */
@@ -58,28 +58,20 @@ function toAct(due: readonly DueTermination[], startedAt: Date): Act {
   return { act: 'erase', subject: startedAt.toISOString(), detail }
 }
 
-/** What clients lose is announced before and published after the rows are deleted. */
+/**
+ * What readers lose is announced before its rows are deleted, and published after that. Repeated
+ * after a crash it is the same change, so that nothing of it is missed.
+ */
 async function erase(
   context: PipelineContext,
   started: readonly Erasure[],
 ): Promise<readonly Erasure[]> {
   const { store, profile } = context
-  const changes = [...new Set(started.map(({ startedAt }) => startedAt.toISOString()))].map(
-    (at) => {
-      return {
-        startedAt: new Date(at),
-        change: changeOf(`erasure ${at}`),
-        timeZone: profile.timeZone,
-      }
-    },
-  )
-  for (const change of changes) await announceErasures(store, change)
+  const since = Math.min(...started.map(({ startedAt }) => startedAt.getTime()))
+  const change = { id: changeOf(`erasure ${since}`), timeZone: profile.timeZone }
   await eraseRejectsFiles(context, pending)
-  const counts = Object.entries(await eraseRows(store))
-  await publishChanges(
-    context,
-    changes.map(({ change }) => change),
-  )
+  const counts = Object.entries(await eraseRows(store, change))
+  await publishChanges(context, [change.id])
   const erasedAt = context.now()
   const erased = started.map((erasure): Erasure => {
     const own = counts.map(([table, found]) => [table, found.get(erasure.accountNumber) ?? 0])
@@ -94,6 +86,7 @@ async function finish(context: PipelineContext, erased: readonly Erasure[]): Pro
   if (erased.length === 0) return
   await renewAll(context, metersOf(erased))
   await eraseBefore(context.store)
+  await forgetClients(context.store, erasedMeters)
   await recordErasures(
     context.store,
     erased.map((erasure) => ({ ...erasure, state: 'finished' })),

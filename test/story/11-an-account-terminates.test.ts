@@ -141,6 +141,7 @@ t.test('after the days of grace every table has forgotten it, a tombstone stays'
   await queues.add('retain', { v: 1 })
   await until(async () => (await find('SELECT 1 FROM erasure WHERE rank = 3')).length > 0)
   t.same(Object.keys(await holding('GONE-100')), ['erasure'])
+  t.same(await holding('olga'), {}, 'nor is the client named')
   t.match(
     await find("SELECT who, via, detail FROM audit_log WHERE act = 'erase' ORDER BY number"),
     [
@@ -152,9 +153,9 @@ t.test('after the days of grace every table has forgotten it, a tombstone stays'
   const rejects = join(story.home.outbox, 'DEMO_02062024_Electric.csv.rejects.csv')
   t.equal(readFileSync(rejects, 'utf8'), '"Line","Column","Code","Detail","Row"\n')
   t.match(
-    await find(`SELECT meter_id, client_ids_before AS before, client_ids_after AS after,
-        toString(last_local_day) AS last FROM usage_change WHERE cause = 'erasure'`),
-    [{ meter_id: 'M', before: ['olga'], after: [], last: '2024-06-01' }],
+    await find(`SELECT DISTINCT meter_id, toString(last_local_day) AS last
+      FROM usage_change WHERE cause = 'erasure'`),
+    [{ meter_id: 'M', last: '2024-06-01' }],
     'a consumer that pulls increments learns that the reads are gone',
   )
   t.match(

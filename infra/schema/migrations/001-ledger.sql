@@ -107,7 +107,7 @@ CREATE TABLE IF NOT EXISTS {database}.usage_change_row{onCluster} (
     meter_id String COMMENT 'permanent and unique meter identifier; empty in a row that only announces a change',
     local_day Date COMMENT 'first local calendar day whose reads change',
     last_local_day Date COMMENT 'last local calendar day whose reads change, inclusive',
-    client_ids_before Array(String) COMMENT 'clients that own the reads before',
+    client_ids_before Array(String) COMMENT 'clients that own the reads before; an erasure names none',
     client_ids_after Array(String) COMMENT 'clients that own the reads after it',
     cause LowCardinality(String) COMMENT 'ownership, read, cost or erasure',
     change UInt64 COMMENT 'id of the change: the arrival if a file causes it, else a random number of 2^32 or more',

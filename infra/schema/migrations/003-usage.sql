@@ -259,9 +259,9 @@ CREATE OR REPLACE VIEW {database}.usage_change{onCluster} (
     meter_id String COMMENT 'permanent and unique meter identifier',
     local_day Date COMMENT 'first local calendar day whose reads changed',
     last_local_day Date COMMENT 'last local calendar day whose reads changed, inclusive',
-    client_ids_before Array(String) COMMENT 'clients that owned the reads before',
-    client_ids_after Array(String) COMMENT 'clients that own the reads since; empty if nobody does',
-    cause String COMMENT 'ownership: a registration, a move or the end of a tenancy; read: a file moved reads to another account or premise, or a registration claimed held reads; cost: another rate, cycle or unit; erasure: the account was erased'
+    client_ids_before Array(String) COMMENT 'clients that owned the reads before; an erasure names none, and removes clients who have nothing at the meter any more',
+    client_ids_after Array(String) COMMENT 'clients that own the reads since; empty if nobody does, or if they were erased later',
+    cause String COMMENT 'ownership: a registration, a move or the end of a tenancy; read: a file moved reads to another account or premise, or a registration claimed held reads; cost: another rate, cycle or unit; erasure: an account was erased, and its reads are gone'
 ) AS SELECT
     p.published_seq AS published_seq, p.published_at AS published_at, r.meter_id AS meter_id, r.local_day AS local_day,
     r.last_local_day AS last_local_day, r.client_ids_before AS client_ids_before, r.client_ids_after AS client_ids_after,

@@ -1,10 +1,18 @@
 import t from 'tap'
-import { register } from '../../../pipeline/customers/registrations.js'
+import { learnAccounts, register } from '../../../pipeline/customers/registrations.js'
 import { eraseDue } from '../../../pipeline/steps/erase.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
 import { createLineByHand } from '../by-hand.js'
-import { type At, customerAt, publishFile, registeringAt } from '../customers/registering.js'
+import { createConsumer } from '../customers/consumer.js'
+import {
+  type At,
+  customerAt,
+  publishFile,
+  type ReadAt,
+  registeringAt,
+  toReadRows,
+} from '../customers/registering.js'
 
 const { context, arrive, takeIn } = await createLineByHand(t)
 const { store } = context
@@ -30,6 +38,74 @@ async function terminate(...rows: readonly Termination[]): Promise<void> {
 }
 
 const find = (sql: string) => store.rows({ sql })
+
+const changesAt = (meterId: string) =>
+  find(`SELECT toString(local_day) AS first, toString(last_local_day) AS last, client_ids_before AS before
+    FROM usage_change WHERE meter_id = '${meterId}' AND cause = 'erasure'`)
+
+const startsAt = '2024-06-01T05:00:00Z'
+
+async function load(name: string, ...reads: readonly ReadAt[]): Promise<void> {
+  const { arrival } = await arrive(`${name}_Electric.csv`, [])
+  await store.insert('usage_read', toReadRows(arrival, reads))
+  await publishFile(store, { arrival, feed: 'Electric', more: settled() })
+  await learnAccounts(registeringAt(store), arrival)
+}
+
+t.test('who was terminated at one premise keeps the reads of the others', async (t) => {
+  const consumer = createConsumer(store)
+  const client = { clientId: 'c', accountNumber: 'A' }
+  const premises = [
+    { ...client, externalSiteId: 'S', meterId: 'M' },
+    { ...client, externalSiteId: 'T', meterId: 'O' },
+  ]
+  const meters = premises.flatMap((one) => customerAt(one).meters)
+  await register(registeringAt(store), [{ clientId: 'c', acctStatus: 'A', meters }])
+  await load('DEMO_01062024', ...premises.map((one) => ({ ...one, startsAt })))
+  await consumer.pull()
+  await terminate({ account_number: 'A', external_site_id: 'S' })
+  await eraseDue(context)
+  t.match(await find('SELECT meter_id, client_ids FROM registered_usage'), [
+    { meter_id: 'O', client_ids: ['c'] },
+  ])
+  await consumer.pull()
+  t.same(await consumer.differences(), [])
+})
+
+t.test('an erasure lists its reads where no record names the account', async (t) => {
+  const consumer = createConsumer(store)
+  const meter = { externalSiteId: 'V', meterId: 'P' }
+  await known({ clientId: 'u', accountNumber: '', ...meter })
+  const day = (on: number, accountNumber: string) => {
+    return { ...meter, accountNumber, startsAt: `2024-06-0${on}T05:00:00Z` }
+  }
+  await load('DEMO_02062024', day(1, 'Z'), day(2, 'Y'), day(3, 'Z'), day(4, 'Y'))
+  await consumer.pull()
+  t.equal(consumer.rows.size, 5)
+  await terminate({ account_number: 'Z' })
+  await eraseDue(context)
+  await consumer.pull()
+  t.equal(consumer.rows.size, 3)
+  t.same(await consumer.differences(), [])
+  t.match(await changesAt('P'), [{ first: '2024-06-01', last: '2024-06-03', before: [] }])
+})
+
+t.test('changes do not name a client whose account was erased', async (t) => {
+  const meter = { externalSiteId: 'W', meterId: 'Q' }
+  await known({ clientId: 'olga', accountNumber: 'OLD', ...meter })
+  await load('DEMO_03062024', { ...meter, accountNumber: 'OLD', startsAt })
+  await known({ clientId: 'nina', accountNumber: 'NEW', ...meter })
+  const rows = () => find("SELECT 1 FROM usage_change WHERE meter_id = 'Q'")
+  const before = await rows()
+  await terminate({ account_number: 'OLD' })
+  await eraseDue(context)
+  const naming = (client: string) =>
+    find(`SELECT cause FROM usage_change
+      WHERE has(client_ids_before, '${client}') OR has(client_ids_after, '${client}')`)
+  t.same(await naming('olga'), [])
+  t.ok((await naming('nina')).length > 0)
+  t.ok((await rows()).length > before.length, 'the rows stay')
+})
 
 t.test('reads at another premise are still held for who comes there', async (t) => {
   const registered = {
