@@ -1,13 +1,8 @@
 import type { Registration } from '../../schemas/gateway/registration.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { dayAt, type Zone } from '../../schemas/time/zone.js'
-import {
-  announce,
-  announcedSince,
-  latestSeq,
-  nameChange,
-  publishChanges,
-} from '../ledger/announced.js'
+import { announce, announcedSince, nameChange, publishChanges } from '../ledger/announced.js'
+import { readLast } from '../ledger/publication.js'
 import { changesBetween } from '../ledger/usage-changes.js'
 import type { Store } from '../store/clickhouse.js'
 import { metersNamedIn, readsOfFile, recordAccounts, recordLateReads } from './account-meters.js'
@@ -225,7 +220,7 @@ async function renewTenancies(context: RegisterContext, wanted: readonly string[
     ;({ facts, meterIds } = await readSites(store, wanted))
     tenancies = toTenancies(facts, rules)
   }
-  const seq = await latestSeq(store)
+  const { seq } = await readLast(store)
   const before = await readTenancies(store, meterIds)
   const stored = new Map(before.map((tenancy) => [tenancyKey(tenancy), tenancy]))
   const change = nameChange()

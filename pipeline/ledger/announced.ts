@@ -119,11 +119,12 @@ export async function publishAnnounced(
   publisher: Publisher,
   secondsMin = announcedSecondsMin,
 ): Promise<void> {
+  const open = sql`recorded_at > now() - ${typed('UInt32', announcedDaysMax * 86_400)}
+    AND recorded_at < now64(3) - ${typed('UInt32', secondsMin)} AND change >= 4294967296`
   const rows = await publisher.store.rows<{ change: string; isClaim: number }>({
-    sql: sql`SELECT change, max(cause = 'read') AS isClaim FROM usage_change_row
-      WHERE recorded_at > now() - ${typed('UInt32', announcedDaysMax * 86_400)}
-        AND recorded_at < now64(3) - ${typed('UInt32', secondsMin)}
-        AND change >= 4294967296 AND change NOT IN (SELECT change FROM publication)
+    sql: sql`SELECT change, max(cause = 'read') AS isClaim FROM usage_change_row WHERE ${open}
+        AND change NOT IN (SELECT change FROM publication
+          WHERE change IN (SELECT change FROM usage_change_row WHERE ${open}))
       GROUP BY change ORDER BY change`,
   })
   for (const { change, isClaim } of rows) {
@@ -151,12 +152,4 @@ export async function announcedSince(
         AND change NOT IN (SELECT change FROM publication
           WHERE published_seq > ${Math.max(0, seq - numbersBack)} AND published_seq <= ${seq})`,
   })
-}
-
-/** The number of the latest publication. */
-export async function latestSeq(store: Store): Promise<number> {
-  const [row] = await store.rows<{ seq: string }>({
-    sql: sql`SELECT toString(max(published_seq)) AS seq FROM publication`,
-  })
-  return Number(row?.seq ?? 0)
 }

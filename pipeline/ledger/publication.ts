@@ -52,8 +52,10 @@ async function publishNow(
   const arrivals = subjects.flatMap((one) => (one.kind === 'file' ? [one.arrival] : []))
   const claim = randomUUID()
   const rows = await claimNext<PublicationRow>(store, 'publication', async () => {
-    const last = await readLast(store, arrivals)
-    if (last.isPublished) return { token: '', rows: [], own: published(arrivals) }
+    // In this order: whoever publishes one of the files after the second look takes the number first.
+    const last = await readLast(store)
+    const isPublished = arrivals.length > 0 && (await areVisible(store, arrivals))
+    if (isPublished) return { token: '', rows: [], own: published(arrivals) }
     const own = sql`SELECT ${columns} FROM publication
       WHERE published_seq > ${last.seq} AND claim = ${claim} ORDER BY published_seq`
     const published_at = new Date(Math.max(now().getTime(), last.at + 1)).toISOString()
@@ -68,8 +70,12 @@ async function publishNow(
 }
 
 /** Whether readers see the rows of a file, also where its worker died before the ledger said so. */
-export async function isVisible(store: Store, arrival: number): Promise<boolean> {
-  return (await store.rows({ sql: published([arrival]) })).length > 0
+export function isVisible(store: Store, arrival: number): Promise<boolean> {
+  return areVisible(store, [arrival])
+}
+
+async function areVisible(store: Store, arrivals: readonly number[]): Promise<boolean> {
+  return (await store.rows({ sql: published(arrivals) })).length > 0
 }
 
 interface PublicationRow {
@@ -85,19 +91,14 @@ const published = (arrivals: readonly number[]) =>
   sql`SELECT ${columns} FROM publication
     WHERE arrival IN ${typed('Array(UInt32)', arrivals)} ORDER BY published_seq`
 
-/** One statement, so that who sees a number as taken also sees what was published under it. */
-async function readLast(store: Store, arrivals: readonly number[]) {
-  const [row] = await store.rows<{ seq: string; ms: string; files: string }>({
-    sql: sql`SELECT toString(max(published_seq)) AS seq,
-        toString(toUnixTimestamp64Milli(max(published_at))) AS ms,
-        toString(countIf(arrival IN ${typed('Array(UInt32)', arrivals)})) AS files
-      FROM publication`,
+/** The number of the latest publication, and its time; the order of the table finds it at once. */
+export async function readLast(
+  store: Store,
+): Promise<{ readonly seq: number; readonly at: number }> {
+  const [row] = await store.rows<{ seq: string; at: string }>({
+    sql: sql`SELECT ${columns} FROM publication AS p ORDER BY p.published_seq DESC LIMIT 1`,
   })
-  return {
-    seq: Number(row?.seq ?? 0),
-    at: Number(row?.ms ?? 0),
-    isPublished: Number(row?.files ?? 0) > 0,
-  }
+  return { seq: Number(row?.seq ?? 0), at: Number(row?.at ?? 0) }
 }
 
 function toRow(subject: Subject): object {

@@ -119,16 +119,6 @@ TTL toDateTime(recorded_at) + INTERVAL 400 DAY
 SETTINGS {deduplicationWindow} = 10000, fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'Storage of usage_change: written before the change is made, visible when the change is published';
 
-CREATE OR REPLACE VIEW {database}.change_number{onCluster} (
-    change UInt64 COMMENT 'id of the change',
-    published_seq UInt64 COMMENT 'number of its publication; of several the last one',
-    published_at DateTime64(3, 'UTC') COMMENT 'when it was published'
-) AS SELECT p.change AS change, max(p.published_seq) AS published_seq, max(p.published_at) AS published_at
-FROM {database}.publication AS p
-WHERE p.change != 0
-GROUP BY p.change
-COMMENT 'Numbers of changes. A change that is completed after a crash is published again';
-
 CREATE OR REPLACE VIEW {database}.file_progress{onCluster} (
     arrival UInt32 COMMENT 'number of the arrival',
     status String COMMENT 'status of file_state, except: loading while chunks are loaded; waiting if all are loaded and another file must be published first',

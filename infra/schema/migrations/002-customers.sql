@@ -96,6 +96,16 @@ ORDER BY meter_id
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'History requests to the MDM, recorded before the call; one for each meter';
 
+CREATE OR REPLACE VIEW {database}.change_number{onCluster} (
+    change UInt64 COMMENT 'id of the change',
+    published_seq UInt64 COMMENT 'number of its publication; of several the last one',
+    published_at DateTime64(3, 'UTC') COMMENT 'when it was published'
+) AS SELECT p.change AS change, max(p.published_seq) AS published_seq, max(p.published_at) AS published_at
+FROM {database}.publication AS p
+WHERE p.change IN (SELECT arrayJoin(arrayConcat([t.change], t.holds.6)) FROM {database}.tenancy AS t)
+GROUP BY p.change
+COMMENT 'Numbers of the changes that made tenancies as they are. A change that is completed after a crash is published again';
+
 CREATE OR REPLACE VIEW {database}.meter_unit{onCluster} (
     meter_id String COMMENT 'permanent and unique meter identifier',
     unit String COMMENT 'unit of all its registrations; empty if they differ',

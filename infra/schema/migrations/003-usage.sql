@@ -267,6 +267,6 @@ CREATE OR REPLACE VIEW {database}.usage_change{onCluster} (
     r.last_local_day AS last_local_day, r.client_ids_before AS client_ids_before, r.client_ids_after AS client_ids_after,
     toString(r.cause) AS cause
 FROM {database}.usage_change_row AS r
-INNER JOIN {database}.change_number AS p ON p.change = r.change
+INNER JOIN (SELECT change, published_seq, published_at FROM {database}.publication WHERE change != 0) AS p ON p.change = r.change
 WHERE r.meter_id != ''
 COMMENT 'What changed for clients without a new row in registered_usage: read the days of the meter again. Kept for 400 days';
