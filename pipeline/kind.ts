@@ -82,12 +82,13 @@ export interface Kind {
     files: readonly LoadedFile[],
     ended: readonly FileState[],
   ): Promise<readonly FileState[]>
-  /** Brings the rows of a decided file into the target, where nobody sees them yet. */
+  /**
+   * Brings the rows of a decided file into the target. Readers see usage from then on, and records
+   * when their file has a number of publication. Repeating it changes nothing.
+   */
   attach(context: PipelineContext, state: FileState): Promise<void>
-  /** Removes the rows of a file that could not be published from the target. */
-  detach(context: PipelineContext, state: FileState): Promise<void>
-  /** Ends what `attach` suspended, once the verdict on the file is in the ledger. */
-  release(context: PipelineContext, state: FileState): Promise<void>
+  /** Whether readers may have seen rows of a file, which is then never refused. */
+  isVisible(store: Store, state: FileState): Promise<boolean>
   /** Derives from a published file what it says about meters, and returns warnings; repeating it changes nothing. */
   learn(context: PipelineContext, state: FileState): Promise<readonly string[]>
 }

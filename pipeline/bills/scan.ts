@@ -91,19 +91,21 @@ export function newestDay(tables: RunTables, days: Days, asOf?: string): Stateme
 }
 
 /**
- * Reads as sent, as they were known at an instant: those that had been published then, and instead of
- * those that came later what they have replaced.
+ * Reads as sent that had been published at an instant, and what later files replaced or are about to.
  */
 function knownReads(asOf: string, where: Sql): Sql {
-  const published = (at: Sql) => sql`SELECT toUInt64(arrival) FROM file_state FINAL
-      WHERE status = 'published' AND published_at ${at} toDateTime64(${literal(asOf)}, 3, 'UTC')`
+  const known = sql`SELECT toUInt64(arrival) FROM publication
+      WHERE arrival != 0 AND published_at <= toDateTime64(${literal(asOf)}, 3, 'UTC')`
+  const later = sql`SELECT toUInt64(arrival) FROM file_state FINAL
+      WHERE status IN ('publishing', 'published') AND toUInt64(arrival) NOT IN (${known})`
+  const replaced = sql`FROM restatement FINAL WHERE bitShiftRight(old_version, 32) IN (${known})
+        AND bitShiftRight(new_version, 32) IN (${later}) AND ${where}`
   const series = seriesOf(sql`meter_id`, sql`old_account_number`, sql`old_external_site_id`)
   return sql`SELECT meter_id, external_site_id, account_number, starts_at, local_day, local_hour, seconds, series, quantity
-      FROM usage_current WHERE toUInt64(arrival) IN (${published(sql`<=`)}) AND ${where}
+      FROM usage_current WHERE toUInt64(arrival) IN (${known}) AND version NOT IN (SELECT old_version ${replaced}) AND ${where}
       UNION ALL
       SELECT meter_id, old_external_site_id, old_account_number, starts_at, local_day, local_hour, seconds, ${series}, old_quantity
-      FROM restatement FINAL WHERE bitShiftRight(old_version, 32) IN (${published(sql`<=`)})
-        AND bitShiftRight(new_version, 32) IN (${published(sql`>`)}) AND ${where}`
+      ${replaced}`
 }
 
 /** The energy of some reads by class. */

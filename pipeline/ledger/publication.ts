@@ -54,7 +54,7 @@ async function publishNow(
   const rows = await claimNext<PublicationRow>(store, 'publication', async () => {
     // In this order: whoever publishes one of the files after the second look takes the number first.
     const last = await readLast(store)
-    const isPublished = arrivals.length > 0 && (await areVisible(store, arrivals))
+    const isPublished = arrivals.length > 0 && (await arePublished(store, arrivals))
     if (isPublished) return { token: '', rows: [], own: published(arrivals) }
     const own = sql`SELECT ${columns} FROM publication
       WHERE published_seq > ${last.seq} AND claim = ${claim} ORDER BY published_seq`
@@ -69,12 +69,12 @@ async function publishNow(
   })
 }
 
-/** Whether readers see the rows of a file, also where its worker died before the ledger said so. */
-export function isVisible(store: Store, arrival: number): Promise<boolean> {
-  return areVisible(store, [arrival])
+/** Whether a file has a number, also where its worker died before the ledger said so. */
+export function isPublished(store: Store, arrival: number): Promise<boolean> {
+  return arePublished(store, [arrival])
 }
 
-async function areVisible(store: Store, arrivals: readonly number[]): Promise<boolean> {
+async function arePublished(store: Store, arrivals: readonly number[]): Promise<boolean> {
   return (await store.rows({ sql: published(arrivals) })).length > 0
 }
 

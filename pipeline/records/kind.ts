@@ -3,19 +3,14 @@ import type { RecordFeed } from '../../schemas/record-feed.js'
 import { renewAll } from '../customers/registrations.js'
 import { metersInRecords } from '../customers/stored-facts.js'
 import type { Kind } from '../kind.js'
+import { isPublished } from '../ledger/publication.js'
 import { dropStaging } from '../store/staging.js'
 import { measuredColumns } from './judge.js'
 import { loadRecords } from './load.js'
 import { measureRecords } from './measure.js'
 import { reconcileRecords } from './reconcile.js'
 import { recordVersion } from './schedules.js'
-import {
-  attachRecords,
-  countRecords,
-  createRecordStaging,
-  detachRecords,
-  rowsTable,
-} from './store.js'
+import { attachRecords, countRecords, createRecordStaging, rowsTable } from './store.js'
 
 /** Rows that people and billing systems write, judged one by one by the schema of their feed. */
 export const recordKind: Kind = {
@@ -46,10 +41,7 @@ export const recordKind: Kind = {
     if (feed.schedule !== undefined) await store.command(recordVersion(feed, { ...state, table }))
     await attachRecords(store, feed, table)
   },
-  detach: async ({ store }, { arrival, feed }) => {
-    for (const statement of detachRecords(recordOf(feed), arrival)) await store.command(statement)
-  },
-  release: async () => undefined,
+  isVisible: (store, { arrival }) => isPublished(store, arrival),
   learn: async (line, { feed: name, arrival }) => {
     const feed = recordOf(name)
     if (feed.shows === undefined) return []

@@ -214,15 +214,6 @@ export function attachRecords(store: Store, feed: RecordFeed, table: string): Pr
   return attach(store, rowsTable(feed), table)
 }
 
-/** Takes the rows of an arrival out again, and what was written down of them as a version. */
-export function detachRecords(feed: RecordFeed, arrival: number): readonly Statement[] {
-  const own = within(sql`version`, lineBounds(arrival, 0, 2 ** 32))
-  return [
-    { sql: sql`DELETE FROM ${id(rowsTable(feed))} WHERE ${own}` },
-    { sql: sql`DELETE FROM schedule_version WHERE arrival = ${arrival}` },
-  ]
-}
-
 /** Different meters among the rows of a table of a feed. */
 export async function countMeters(store: Store, feed: RecordFeed, table: string): Promise<number> {
   if (!feed.columns.includes('MeterID')) return 0

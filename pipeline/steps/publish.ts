@@ -6,10 +6,10 @@ import { publishSubjects } from '../ledger/publication.js'
 import { forward } from './forward.js'
 
 /**
- * Makes complete files visible at once. The engine attaches each file in one step, and readers ignore
- * its rows until it has a number of publication; all files get theirs in one insert. Then the ledger
- * records `published`. A repeated call changes nothing: the rows have the same keys and versions, and
- * a file keeps its number.
+ * Publishes complete files. The engine attaches each file in one step, which is when readers see its
+ * usage; then all files get their numbers of publication in one insert, which is when readers see
+ * records; then the ledger records `published`. A repeated call changes nothing: the rows have the
+ * same keys and versions, and a file keeps its number.
  */
 export async function publish(
   context: PipelineContext,
@@ -28,10 +28,7 @@ export async function publish(
     return { ...state, status: 'published', publishedAt, ...noFault }
   })
   await context.ledger.record(...published)
-  for (const state of published) {
-    await kindOf(state).release(context, state)
-    await forward(context, state)
-  }
+  for (const state of published) await forward(context, state)
 }
 
 const noFault = { fault: '', reason: '' } as const
@@ -45,20 +42,4 @@ async function recordFailure(
   const { fault, reason } = toRefusal(error)
   const news = states.filter((state) => state.fault !== fault || state.reason !== reason)
   await context.ledger.record(...news.map((state) => ({ ...state, fault, reason })))
-}
-
-/**
- * Ends files that could not be published: attached rows, which no reader has seen, are deleted; then
- * the verdict is written, and the files behind them are processed.
- */
-export async function rollBack(
-  context: PipelineContext,
-  quarantined: readonly FileState[],
-): Promise<void> {
-  for (const state of quarantined) await kindOf(state).detach(context, state)
-  await context.ledger.record(...quarantined)
-  for (const state of quarantined) {
-    await kindOf(state).release(context, state)
-    await forward(context, state)
-  }
 }

@@ -5,7 +5,6 @@ import { logFailure, toRefusal } from '../failure.js'
 import type { LoadedFile } from '../kind.js'
 import { kindOf } from '../kinds.js'
 import type { FileState } from '../ledger/file-state.js'
-import { isVisible } from '../ledger/publication.js'
 import { addQuantities } from '../ledger/sums.js'
 import { hold, type Refusal, sumReceipts, toDuplicate } from '../ledger/verdict.js'
 import type { JobName } from '../queues/jobs.js'
@@ -13,7 +12,7 @@ import { mayGrow, membersOf } from '../records/set.js'
 import { forgetRejects } from '../store/staging.js'
 import { forward, loadTasks } from './forward.js'
 import { load } from './load.js'
-import { publish, rollBack } from './publish.js'
+import { publish } from './publish.js'
 import { blankState, ensureLanded } from './receive.js'
 
 const waitingMsMax = 24 * 3_600_000
@@ -61,7 +60,7 @@ async function recordFirst(
 
 /**
  * Publishes a file first whose worker died while publishing it, because its rows may be attached. If
- * that fails, the other file waits (`FILE_AHEAD`) until the first one is published or rolled back.
+ * that fails, the other file waits (`FILE_AHEAD`) until the first one is published or refused.
  */
 async function publishPending(context: PipelineContext, arrival: number): Promise<void> {
   const { states } = await context.ledger.unfinished()
@@ -158,9 +157,9 @@ async function firstOf(context: PipelineContext, state: FileState): Promise<File
 }
 
 /**
- * Quarantines a file that could not be read, loaded or published after all attempts. Once it has a
+ * Quarantines a file that could not be read, loaded or attached after all attempts. Once it has a
  * verdict, only the failure of its reconcile counts; that of a late load is ignored. A file that
- * readers see already is only completed.
+ * readers may see is only completed.
  */
 export async function failFile(
   context: PipelineContext,
@@ -172,16 +171,21 @@ export async function failFile(
   const state = (await context.ledger.state(step.arrival)) ?? blankState(context, arrival)
   if (state.status === 'publishing' && step.job === 'reconcile') {
     const members = (await membersOf(context, state)).filter(isPublishing)
-    if (await isVisible(context.store, state.arrival)) return publish(context, members)
-    return rollBack(
-      context,
-      members.map((one) => hold(one, toRefusal(error))),
-    )
+    const seen = members.map((one) => kindOf(one).isVisible(context.store, one))
+    if ((await Promise.all(seen)).includes(true)) return publish(context, members)
+    return refuse(context, members, error)
   }
-  if (state.status !== 'received') return
-  const decided = hold(state, toRefusal(error))
-  await context.ledger.record(decided)
-  await forward(context, decided)
+  if (state.status === 'received') await refuse(context, [state], error)
+}
+
+async function refuse(
+  context: PipelineContext,
+  states: readonly FileState[],
+  error: unknown,
+): Promise<void> {
+  const decided = states.map((state) => hold(state, toRefusal(error)))
+  await context.ledger.record(...decided)
+  for (const state of decided) await forward(context, state)
 }
 
 /** Loads what has no receipt yet and compares the sums; if they differ, loads everything once more. */

@@ -4,7 +4,7 @@ import type { PipelineContext } from '../context.js'
 import { queueOpenHistory } from '../customers/backfill.js'
 import { publishAnnounced } from '../ledger/announced.js'
 import { attempt } from '../sources/disk.js'
-import { areMergesHeld, dropStaging, freeMerges, stagedArrivals } from '../store/staging.js'
+import { dropStaging, stagedArrivals } from '../store/staging.js'
 import { begin, forward } from './forward.js'
 import { queueReprocessing } from './reprocess.js'
 
@@ -24,17 +24,8 @@ export async function sweep(context: PipelineContext): Promise<void> {
   await publishAnnounced(context)
   await queueOpenHistory(context)
   await queueReprocessing(context)
-  await resumeMerges(context)
   await dropDeadStaging(context)
   await dropDeadLandings(context)
-}
-
-/** A worker that died after a publish may have left merges suspended. */
-async function resumeMerges(context: PipelineContext): Promise<void> {
-  if (!(await areMergesHeld(context.store))) return
-  const { states } = await context.ledger.unfinished()
-  if (states.some((state) => state.status === 'publishing')) return
-  await context.store.command(freeMerges)
 }
 
 /** Drops staging of settled files whose worker died between two statements. */

@@ -1,5 +1,5 @@
 import type { Statement, Store } from './clickhouse.js'
-import { id, join, literal, type Sql, sql, typed } from './sql.js'
+import { id, literal, type Sql, sql, typed } from './sql.js'
 
 /**
  * The staging tables of one file. `reads` and `repeats` have the structure of the target and are
@@ -225,44 +225,4 @@ export function missingLines(arrival: number, line: number, lines: number): Stat
 export function attach(store: Store, target: string, table: string): Promise<void> {
   const all = sql`ATTACH PARTITION tuple() FROM ${id(table)}`
   return store.command({ sql: sql`ALTER TABLE ${id(target)} ${all}` })
-}
-
-/** Removes the reads of an arrival from the target, and its restatements. */
-export function detach(arrival: number): readonly Statement[] {
-  const bounds = lineBounds(arrival, 0, 2 ** 32)
-  return [
-    { sql: sql`DELETE FROM usage_read WHERE ${within(sql`version`, bounds)}` },
-    { sql: sql`DELETE FROM restatement WHERE ${within(sql`new_version`, bounds)}` },
-  ]
-}
-
-const mergeLimits = [
-  'max_bytes_to_merge_at_max_space_in_pool',
-  'max_bytes_to_merge_at_min_space_in_pool',
-]
-
-/**
- * Keeps the engine from merging reads until `freeMerges`: a merge would fold a visible read into the
- * hidden one that is to replace it, and neither could be seen. The setting outlives a crash.
- */
-export const holdMerges: Statement = {
-  sql: sql`ALTER TABLE usage_read MODIFY SETTING ${join(
-    mergeLimits.map((name) => sql`${id(name)} = 1`),
-    sql`, `,
-  )}`,
-}
-
-export const freeMerges: Statement = {
-  sql: sql`ALTER TABLE usage_read RESET SETTING ${join(
-    mergeLimits.map((name) => id(name)),
-    sql`, `,
-  )}`,
-}
-
-export async function areMergesHeld(store: Store): Promise<boolean> {
-  const rows = await store.rows({
-    sql: sql`SELECT 1 FROM system.tables WHERE database = currentDatabase() AND name = 'usage_read'
-      AND engine_full LIKE ${`%${mergeLimits[0]}%`}`,
-  })
-  return rows.length > 0
 }

@@ -4,19 +4,13 @@ import { lengthsOf } from '../../schemas/settings/profile.js'
 import type { PipelineContext } from '../context.js'
 import { learnAccounts } from '../customers/registrations.js'
 import { warnOfRenumbering } from '../customers/renumbering.js'
+import { isOfFile } from '../customers/stored-facts.js'
 import type { Kind, LoadTask, Opened, Receiver } from '../kind.js'
 import type { ChunkReceipt } from '../ledger/ledger.js'
+import { isPublished } from '../ledger/publication.js'
 import { addCounted, type Counted } from '../ledger/sums.js'
-import {
-  attach,
-  countLines,
-  createStaging,
-  detach,
-  emptyStaging,
-  freeMerges,
-  holdMerges,
-  stagingOf,
-} from '../store/staging.js'
+import { sql } from '../store/sql.js'
+import { attach, countLines, createStaging, emptyStaging, stagingOf } from '../store/staging.js'
 import { loadInBulk, loadUnseenInBulk, storeTimestamps } from './bulk-path.js'
 import { gridOf, totalShapes } from './irregular-meters.js'
 import { measure } from './measure.js'
@@ -45,15 +39,12 @@ export const usageKind: Kind = {
     if (state.restates) {
       await store.command(recordRestatements(state.arrival))
       await store.command(recordMoves(state.arrival, state.attaches))
-      await store.command(holdMerges)
     }
     await attach(store, 'usage_read', state.attaches)
   },
-  detach: async ({ store }, { arrival }) => {
-    for (const statement of detach(arrival)) await store.command(statement)
-  },
-  release: async ({ store }, state) => {
-    if (state.restates) await store.command(freeMerges)
+  isVisible: async (store, { arrival }) => {
+    const found = { sql: sql`SELECT 1 FROM usage_read WHERE ${isOfFile(arrival)} LIMIT 1` }
+    return (await isPublished(store, arrival)) || (await store.rows(found)).length > 0
   },
   learn: async (line, { arrival }) => {
     await learnAccounts(line, arrival)

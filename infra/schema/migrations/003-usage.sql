@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS {database}.usage_read{onCluster} (
 ) ENGINE = {engine:ReplacingMergeTree(version)}
 ORDER BY (local_day, meter_id, starts_at, seconds)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'Storage of the view usage: published reads and, while a file is being published, hidden ones';
+COMMENT 'Storage of the view usage; a file is attached in one step, and readers see it from then on';
 
 CREATE TABLE IF NOT EXISTS {database}.held_read{onCluster} (
     external_site_id String COMMENT 'premise as sent',
@@ -71,10 +71,7 @@ COMMENT 'Reads that a file repeated unchanged while an earlier arrival of its fe
 CREATE OR REPLACE VIEW {database}.usage_current{onCluster}
 AS SELECT *, series, toUInt32(bitShiftRight(version, 32)) AS arrival
 FROM {database}.usage_read FINAL
-PREWHERE bitShiftRight(version, 32) NOT IN
-    (SELECT toUInt64(arrival) FROM {database}.file_state FINAL
-        WHERE status = 'publishing' AND arrival NOT IN (SELECT arrival FROM {database}.publication))
-COMMENT 'Published reads before any join; rows of a file that is being published are filtered out before FINAL';
+COMMENT 'Current reads before any join';
 
 CREATE OR REPLACE VIEW {database}.usage{onCluster} (
     meter_id String COMMENT 'permanent and unique meter identifier',
@@ -89,8 +86,8 @@ CREATE OR REPLACE VIEW {database}.usage{onCluster} (
     external_site_id String COMMENT 'premise as sent with the read',
     file_id String COMMENT 'sha256 of the file that the read came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the read became visible',
-    published_seq UInt64 COMMENT 'number of the publication that made the read visible; pull increments by it'
+    published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when its file was published; NULL for the moment between the attach of the file and its number',
+    published_seq Nullable(UInt64) COMMENT 'number of the publication of the read; pull increments by it. NULL for the same moment'
 ) AS WITH
     (SELECT (groupArray(change), groupArray(published_seq), groupArray(published_at)) FROM {database}.publication WHERE kind = 'claim') AS claims,
     (SELECT (count(), groupArrayIf(meter_id, unit = ''), groupArrayIf(stretches, unit = '')) FROM {database}.meter_unit) AS deviating,
@@ -109,8 +106,8 @@ SELECT
         if(u.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm'), registered_unit, '{gasUnit}'), 'kWh')) AS unit,
     u.account_number AS account_number, u.external_site_id AS external_site_id,
     f.file_id AS file_id, u.version AS version,
-    if(empty(claims.1), f.published_at, greatest(f.published_at, transform(u.change, claims.1, claims.3, toDateTime64(0, 3, 'UTC')))) AS published_at,
-    if(empty(claims.1), f.published_seq, greatest(f.published_seq, transform(u.change, claims.1, claims.2, toUInt64(0)))) AS published_seq
+    if(f.published_seq = 0, NULL, if(empty(claims.1), f.published_at, greatest(f.published_at, transform(u.change, claims.1, claims.3, toDateTime64(0, 3, 'UTC'))))) AS published_at,
+    if(f.published_seq = 0, NULL, if(empty(claims.1), f.published_seq, greatest(f.published_seq, transform(u.change, claims.1, claims.2, toUInt64(0))))) AS published_seq
 FROM {database}.usage_current AS u
 ANY LEFT JOIN (SELECT arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
     ON f.arrival = u.arrival
@@ -125,8 +122,8 @@ CREATE OR REPLACE VIEW {database}.usage_day{onCluster} (
     quantity Decimal(38, 6) COMMENT 'sum over the intervals of that series',
     intervals_expected UInt32 COMMENT 'intervals of that length in a local day of 23, 24 or 25 hours; 1 for daily reads',
     intervals_present UInt32 COMMENT 'intervals present',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the latest of them became visible',
-    published_seq UInt64 COMMENT 'the highest number of theirs; pull increments by it'
+    published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when the latest of their files was published',
+    published_seq Nullable(UInt64) COMMENT 'the highest number of theirs; pull increments by it'
 ) AS SELECT
     meter_id, commodity, local_day, finest.1 AS seconds, finest.2 AS unit, finest.3 AS quantity,
     if(finest.1 >= 86400, 1, intDiv(dateDiff('second',
@@ -160,15 +157,16 @@ CREATE OR REPLACE VIEW {database}.registered_usage{onCluster} (
     external_site_id String COMMENT 'premise as sent with the read',
     file_id String COMMENT 'sha256 of the file that the read came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
-    published_at DateTime64(3, 'UTC') COMMENT 'when the read became visible here: published and its owner known',
-    published_seq Nullable(UInt64) COMMENT 'number of the publication that made the read visible here; pull increments by it. NULL for the moment between the change of an owner and its publication',
+    published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when the file of the read was published and its owner known',
+    published_seq Nullable(UInt64) COMMENT 'number of the publication that made the read visible here; pull increments by it. NULL for the moment between the attach of a file, or the change of an owner, and its number',
     client_ids Array(String) COMMENT 'clients that own the read; several if they share the account',
     billing_cycle_id String COMMENT 'billing cycle of the meter when the read starts, as text',
     rate_code String COMMENT 'rate of the meter when the read starts'
 ) AS SELECT
     meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity, unit,
-    account_number, external_site_id, file_id, version, greatest(published_at, held_at) AS published_at,
-    if(held_seq = 0, NULL, greatest(published_seq, held_seq)) AS published_seq,
+    account_number, external_site_id, file_id, version,
+    if(held_seq = 0 OR isNull(published_seq), NULL, greatest(published_at, held_at)) AS published_at,
+    if(held_seq = 0 OR isNull(published_seq), NULL, greatest(published_seq, held_seq)) AS published_seq,
     client_ids, arrayLast(c -> c.1 <= starts_at, codes).3 AS billing_cycle_id, arrayLast(c -> c.1 <= starts_at, codes).2 AS rate_code
 FROM {database}.usage
 INNER JOIN
@@ -231,7 +229,7 @@ SELECT
     if(deviating.1 = 0, if(u.commodity = 'Gas', '{gasUnit}', 'kWh'),
         if(u.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm'), registered_unit, '{gasUnit}'), 'kWh')) AS unit,
     u.account_number AS account_number, u.external_site_id AS external_site_id,
-    f.file_id AS file_id, u.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
+    f.file_id AS file_id, u.version AS version, toNullable(f.published_at) AS published_at, toNullable(f.published_seq) AS published_seq
 FROM
 (
     SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
@@ -245,8 +243,6 @@ FROM
     FROM {database}.restatement FINAL
     WHERE bitShiftRight(old_version, 32) IN (SELECT arrival FROM published)
         AND bitShiftRight(new_version, 32) NOT IN (SELECT arrival FROM published)
-        AND bitShiftRight(new_version, 32) IN
-            (SELECT toUInt64(arrival) FROM {database}.publication WHERE arrival != 0)
 ) AS u
 ANY LEFT JOIN published AS f ON f.arrival = bitShiftRight(u.version, 32)
 ORDER BY u.version DESC

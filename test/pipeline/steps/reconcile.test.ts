@@ -6,7 +6,7 @@ import { register } from '../../../pipeline/customers/registrations.js'
 import { receive } from '../../../pipeline/steps/receive.js'
 import { failFile, reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
-import { areMergesHeld, dropStaging, stagingOf } from '../../../pipeline/store/staging.js'
+import { dropStaging, stagingOf } from '../../../pipeline/store/staging.js'
 import { Fault } from '../../../schemas/fault.js'
 import { statementText } from '../../rig/statement-text.js'
 import { createLineByHand } from '../by-hand.js'
@@ -40,9 +40,9 @@ function failing(error: Error, behind = false): PipelineContext {
   }
 }
 
-const quantitiesOf = (meter: string) =>
+const quantitiesOf = (meter: string, view = 'usage') =>
   store.rows<{ quantity: string }>({
-    sql: 'SELECT toString(quantity) AS quantity FROM usage WHERE meter_id = {meter:String}',
+    sql: `SELECT toString(quantity) AS quantity FROM ${view} WHERE meter_id = {meter:String}`,
     parameters: { meter },
   })
 
@@ -77,11 +77,11 @@ t.test('a file waits for one ahead of it that is not published, and is not blame
   t.match(await ledger.state(second), { status: 'published', rows: { rejected: 1 } })
 })
 
-t.test('a file that can never be published is given up and lets the next one go', async (t) => {
+t.test('a file that can never be attached is given up and lets the next one go', async (t) => {
   await reconcile(line, await takeIn(nameOf(), rows('B', '1')))
   const first = await takeIn(nameOf(), rows('B', '5'))
   const second = await takeIn(nameOf(), rows('C', '2'))
-  const broken = failing(refusal, true)
+  const broken = failing(refusal)
   await t.rejects(reconcile(broken, first), refusal)
   await t.rejects(reconcile(broken, second), { code: 'FILE_AHEAD' })
   await failFile(broken, { job: 'load', arrival: first }, refusal)
@@ -90,7 +90,6 @@ t.test('a file that can never be published is given up and lets the next one go'
     { status: 'publishing' },
     'a load that comes late says nothing',
   )
-  t.ok(await areMergesHeld(store), 'it was to replace reads')
 
   await failFile(broken, { job: 'reconcile', arrival: first }, refusal)
   t.match(await ledger.state(first), {
@@ -100,16 +99,31 @@ t.test('a file that can never be published is given up and lets the next one go'
     held: { rows: 2, quantity: '10' },
     restated: { rows: 0 },
   })
-  t.same(await quantitiesOf('B'), [{ quantity: '1' }, { quantity: '1' }], 'as if it had not been')
+  const asBefore = [{ quantity: '1' }, { quantity: '1' }]
+  t.same(await quantitiesOf('B'), asBefore, 'as if it had not been')
   t.same(await store.rows({ sql: `SELECT * FROM usage_restatement WHERE meter_id = 'B'` }), [])
-  t.notOk(await areMergesHeld(store))
-  await store.command({ sql: 'OPTIMIZE TABLE usage_read FINAL' })
-  t.same(await quantitiesOf('B'), [{ quantity: '1' }, { quantity: '1' }])
+  t.same(await quantitiesOf('B', "usage_as_of(known_at = '2100-01-01')"), asBefore)
 
   await reconcile(line, second)
   t.match(await ledger.state(second), { status: 'published', rows: { accepted: 2 } })
   await settle(line, first)
   t.match(await ledger.state(first), { settledAt: Date })
+})
+
+t.test('a file whose reads are attached is never refused, whatever fails after it', async (t) => {
+  await reconcile(line, await takeIn(nameOf(), rows('Q', '1')))
+  const arrival = await takeIn(nameOf(), rows('Q', '5'))
+  await t.rejects(reconcile(failing(refusal, true), arrival), refusal)
+  const corrected = [{ quantity: '5' }, { quantity: '5' }]
+  t.same(await quantitiesOf('Q'), corrected, 'the attach is what readers see')
+  await store.command({ sql: 'OPTIMIZE TABLE usage_read FINAL' })
+  t.same(await quantitiesOf('Q'), corrected)
+  const known = "usage_as_of(known_at = '2100-01-01')"
+  t.same(await quantitiesOf('Q', known), [{ quantity: '1' }, { quantity: '1' }], 'not published')
+
+  await failFile(line, { job: 'reconcile', arrival }, refusal)
+  t.match(await ledger.state(arrival), { status: 'published', fault: '', restated: { rows: 2 } })
+  t.same(await quantitiesOf('Q', known), corrected)
 })
 
 t.test('of two that decide on a file at once the first verdict holds', async (t) => {
@@ -165,7 +179,7 @@ t.test('a customer who registers while a file is decided on costs it nothing', a
 })
 
 t.test('a file that is quarantined or whose source is gone holds nobody up', async (t) => {
-  const given = await takeIn(nameOf(), rows('D', '1'))
+  const given = await takeIn(nameOf(), rows('Q', '1'))
   await failFile(line, { job: 'load', arrival: given }, new Error('a bug'))
   const unread = (await arrive(nameOf(), rows('D', '2'))).arrival
   await failFile(line, { job: 'receive', arrival: unread }, new Error('a bug'))
