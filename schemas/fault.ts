@@ -73,6 +73,9 @@ export const faultCodes = {
   STORE_UNREACHABLE: passing(
     'No response from ClickHouse. Check that it is up and that its address is right.',
   ),
+  STAGING_LOST: passing(
+    'The rows of a file that is being loaded are on another ClickHouse server. They are loaded again automatically.',
+  ),
   STORE_REFUSED: final(
     'ClickHouse rejected a statement. Read the reason in the message: rights, a missing migration, or a limit.',
   ),

@@ -53,21 +53,20 @@ export async function recordActs(
 ): Promise<readonly AuditEntry[]> {
   if (all.length === 0) return []
   const claim = randomUUID()
-  let entries: AuditEntry[] = []
-  await claimNext(store, 'audit_log', async () => {
+  const rows = await claimNext<Row>(store, 'audit_log', async () => {
     const last = (await readEntries(store, { newest: 1 }))[0]
     const first = (last?.number ?? 0) + 1
     const at = new Date()
-    entries = []
+    const entries: AuditEntry[] = []
     for (const act of all) {
       const before = entries.at(-1)?.hash ?? last?.hash ?? ''
       const unsealed = { number: first + entries.length, at, who, via, ...act, claim, before }
       entries.push({ ...unsealed, hash: hashOf(unsealed) })
     }
-    const own = sql`SELECT 1 FROM audit_log WHERE number = ${first} AND claim = ${claim}`
+    const own = sql`SELECT * FROM audit_log WHERE number >= ${first} AND claim = ${claim} ORDER BY number`
     return { token: `audit-${first}`, rows: entries.map(codec.toRow), own }
   })
-  return entries
+  return rows.map(codec.fromRow)
 }
 
 /** Records one act. */

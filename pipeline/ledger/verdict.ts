@@ -145,10 +145,10 @@ export function noteAmbiguous(
   return withWarnings(notes, [found])
 }
 
-/** Notes with more warnings behind those that they have. */
+/** Notes with more warnings behind those that they have; a file that is judged again says each once. */
 export function withWarnings(notes: Notes, warnings: readonly string[]): Notes {
   if (warnings.length === 0) return notes
-  return { ...notes, warnings: [...(notes.warnings ?? []), ...warnings] }
+  return { ...notes, warnings: [...new Set([...(notes.warnings ?? []), ...warnings])] }
 }
 
 export interface Dated {

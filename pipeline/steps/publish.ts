@@ -7,11 +7,19 @@ import { forward } from './forward.js'
 
 /**
  * Publishes complete files. The engine attaches each file in one step, which is when readers see its
- * usage; then all files get their numbers of publication in one insert, which is when readers see
- * records; then the ledger records `published`. A repeated call changes nothing: the rows have the
- * same keys and versions, and a file keeps its number.
+ * usage. A repeated call changes nothing: the rows have the same keys and versions, and a file keeps
+ * its number.
  */
 export async function publish(
+  context: PipelineContext,
+  states: readonly FileState[],
+): Promise<void> {
+  await attachAll(context, states)
+  await completeAll(context, states)
+}
+
+/** Attaches files; why one could not be is recorded with all of them. */
+export async function attachAll(
   context: PipelineContext,
   states: readonly FileState[],
 ): Promise<void> {
@@ -21,6 +29,16 @@ export async function publish(
     await recordFailure(context, states, error)
     throw error
   }
+}
+
+/**
+ * Gives files that are attached their numbers of publication, all in one insert, which is when readers
+ * see records. Then the ledger records `published`.
+ */
+export async function completeAll(
+  context: PipelineContext,
+  states: readonly FileState[],
+): Promise<void> {
   const subjects = states.map(({ arrival, fileId }) => ({ kind: 'file', arrival, fileId }) as const)
   const publications = await publishSubjects(context, subjects)
   const published = states.map((state): FileState => {

@@ -9,10 +9,10 @@ import { addQuantities } from '../ledger/sums.js'
 import { hold, type Refusal, sumReceipts, toDuplicate } from '../ledger/verdict.js'
 import type { JobName } from '../queues/jobs.js'
 import { mayGrow, membersOf } from '../records/set.js'
-import { forgetRejects } from '../store/staging.js'
+import { forgetRejects, nameServer } from '../store/staging.js'
 import { forward, loadTasks } from './forward.js'
-import { load } from './load.js'
-import { publish } from './publish.js'
+import { isStagingLost, load } from './load.js'
+import { attachAll, completeAll, publish } from './publish.js'
 import { blankState, ensureLanded } from './receive.js'
 
 const waitingMsMax = 24 * 3_600_000
@@ -26,7 +26,7 @@ export async function reconcile(context: PipelineContext, arrival: number): Prom
   const state = await context.ledger.state(arrival)
   if (state === undefined) return
   const members = await membersOf(context, state)
-  if (state.status === 'publishing') return publish(context, members.filter(isPublishing))
+  if (state.status === 'publishing') return resume(context, members)
   if (state.status !== 'received' && !isOverdue(context, state)) return forward(context, state)
   if (members.length === 0 || members.some((one) => isAwaited(context, one))) return
   if (mayGrow(context, members)) return
@@ -59,6 +59,36 @@ async function recordFirst(
 }
 
 /**
+ * Carries out a verdict whose worker died. What readers may see is attached already. Where the staging
+ * of what they have not seen is gone, it is loaded and judged again.
+ */
+async function resume(context: PipelineContext, members: readonly FileState[]): Promise<void> {
+  const publishing = members.filter(isPublishing)
+  try {
+    if (!(await isVisible(context, publishing))) await attachAll(context, publishing)
+    return await completeAll(context, publishing)
+  } catch (error) {
+    if (!isStagingLost(error)) throw error
+  }
+  const undecided = members.map((one) =>
+    isPublishing(one) ? { ...one, status: 'received' as const, fault: '', reason: '' } : one,
+  )
+  const again = (await decide(context, undecided)).filter((one) => !members.includes(one))
+  await context.ledger.record(...again)
+  await publish(context, again.filter(isPublishing))
+  for (const one of again) if (!isPublishing(one)) await forward(context, one)
+}
+
+/** Files that are published together are attached one after the other, but numbered at once. */
+async function isVisible(
+  { store }: PipelineContext,
+  states: readonly FileState[],
+): Promise<boolean> {
+  const seen = states.map((one) => kindOf(one).isVisible(store, one))
+  return (await Promise.all(seen)).includes(true)
+}
+
+/**
  * Publishes a file first whose worker died while publishing it, because its rows may be attached. If
  * that fails, the other file waits (`FILE_AHEAD`) until the first one is published or refused.
  */
@@ -76,7 +106,7 @@ async function publishPending(context: PipelineContext, arrival: number): Promis
 /** Publishes a file and its set; a failure that does not pass by itself is logged for that file. */
 async function isPublished(context: PipelineContext, state: FileState): Promise<boolean> {
   try {
-    await publish(context, (await membersOf(context, state)).filter(isPublishing))
+    await resume(context, await membersOf(context, state))
     return true
   } catch (error) {
     if (error instanceof Fault && error.retry) throw error
@@ -170,10 +200,10 @@ export async function failFile(
   if (arrival === undefined) return
   const state = (await context.ledger.state(step.arrival)) ?? blankState(context, arrival)
   if (state.status === 'publishing' && step.job === 'reconcile') {
-    const members = (await membersOf(context, state)).filter(isPublishing)
-    const seen = members.map((one) => kindOf(one).isVisible(context.store, one))
-    if ((await Promise.all(seen)).includes(true)) return publish(context, members)
-    return refuse(context, members, error)
+    const members = await membersOf(context, state)
+    const publishing = members.filter(isPublishing)
+    if (await isVisible(context, publishing)) return resume(context, members)
+    return refuse(context, publishing, error)
   }
   if (state.status === 'received') await refuse(context, [state], error)
 }
@@ -188,18 +218,31 @@ async function refuse(
   for (const state of decided) await forward(context, state)
 }
 
-/** Loads what has no receipt yet and compares the sums; if they differ, loads everything once more. */
+const loadsMax = 3
+
+/**
+ * Loads what has no receipt yet and compares the sums. If they differ, or staging is gone, it loads
+ * everything again. A second difference refuses the file, unless another server answers now: staging
+ * is on one server.
+ */
 async function loadAndBalance(context: PipelineContext, state: FileState): Promise<LoadedFile> {
+  const { store, ledger } = context
   const kind = kindOf(state)
-  const first = await loadAll(context, state)
-  if (imbalance(first) === undefined) return first
-  await context.ledger.forgetReceipts(state.arrival)
-  await forgetRejects(context.store, state.arrival)
-  await kind.emptyStaging(context.store, state)
-  const again = await loadAll(context, state)
-  const wrong = imbalance(again)
-  if (wrong === undefined) return again
-  throw new Fault('UNBALANCED', wrong)
+  for (let loads = 1; ; loads++) {
+    const server = await nameServer(store)
+    const found = await loadAll(context, state).catch((error: unknown) => {
+      if (isStagingLost(error) && loads < loadsMax) return undefined
+      throw error
+    })
+    const wrong = found === undefined ? undefined : imbalance(found)
+    if (found !== undefined && wrong === undefined) return found
+    const isElsewhere = (await nameServer(store)) !== server
+    if (wrong !== undefined && loads > 1 && !isElsewhere) throw new Fault('UNBALANCED', wrong)
+    if (loads === loadsMax) throw new Fault('STAGING_LOST', `of arrival ${state.arrival}: ${wrong}`)
+    await ledger.forgetReceipts(state.arrival)
+    await forgetRejects(store, state.arrival)
+    await kind.emptyStaging(store, state)
+  }
 }
 
 async function loadAll(context: PipelineContext, state: FileState): Promise<LoadedFile> {

@@ -28,16 +28,24 @@ export async function claimOnce<T>(
   return store.rows<T>({ sql: own })
 }
 
-/** Claims the next number of a table, which `next` derives again after each loss. */
+/**
+ * Claims the next number of a table, which `next` derives again after each loss. A replica that lags may
+ * show a number that we have only afterwards: whoever sees it as taken also sees that it is ours.
+ */
 export async function claimNext<T>(
   store: Store,
   table: string,
   next: () => Promise<Bid>,
 ): Promise<readonly T[]> {
+  let bid = await next()
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const rows = await claimOnce<T>(store, table, await next())
+    const rows = await claimOnce<T>(store, table, bid)
     if (rows.length > 0) return rows
     await sleep(Math.random() * Math.min(2 ** attempt, pauseMsMax))
+    const { own } = bid
+    bid = await next()
+    const late = await store.rows<T>({ sql: own })
+    if (late.length > 0) return late
   }
   throw new Error(`no number of ${table} could be claimed in ${attemptsMax} attempts`)
 }

@@ -3,6 +3,7 @@ import { finished } from 'node:stream/promises'
 import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { Fault, type FaultCode } from '../../schemas/fault.js'
 import type { SpanOf, Tracer } from '../../schemas/tracer.js'
+import { passingErrors } from './passing.js'
 import { type BoundStatement, bind, type Sql } from './sql.js'
 
 /** Address of the store. `url` is ClickHouse's HTTP address without credentials. */
@@ -28,7 +29,8 @@ export interface Statement {
  * A connection pool to ClickHouse over HTTP, the only way in which the pipeline and the gateway
  * reach the store. Every failure is a Fault: `STORE_UNREACHABLE` (worth a retry) where the server
  * did not answer or said that it cannot now, `DISK_FULL` (likewise) where it has no space left,
- * `STORE_REFUSED` where it refused the statement.
+ * `STAGING_LOST` (likewise) where a staging table is gone, `STORE_REFUSED` where it refused the
+ * statement.
  */
 export interface Store {
   readonly address: StoreAddress
@@ -56,12 +58,13 @@ const exactNumbers = {
   output_format_json_quote_decimals: 1,
 } as const
 
-/** Transient error codes of ClickHouse: time, memory, parts, shutting down. */
-const passingCodes = new Set(['159', '202', '209', '210', '236', '241', '252', '319', '394', '999'])
-
 /** NOT_ENOUGH_SPACE; other write errors mean a full disk only if their message says so. */
 const notEnoughSpace = '243'
 const fullDisk = /no space left on device|ENOSPC/i
+
+/** UNKNOWN_TABLE; a staging table is on one server only, and another one may answer now. */
+const unknownTable = '60'
+const ofStaging = /\bstaging_\d+_/
 
 /**
  * How much of the engine's message a fault repeats. Messages quote rows, parameters and constraints:
@@ -208,7 +211,8 @@ function shownOf(text: string): string {
 
 function codeOf({ code, message }: ClickHouseError): FaultCode {
   if (code === notEnoughSpace || fullDisk.test(message)) return 'DISK_FULL'
-  return passingCodes.has(code) ? 'STORE_UNREACHABLE' : 'STORE_REFUSED'
+  if (code === unknownTable && ofStaging.test(message)) return 'STAGING_LOST'
+  return passingErrors.has(code) ? 'STORE_UNREACHABLE' : 'STORE_REFUSED'
 }
 
 function reasonOf({ code, type, message }: ClickHouseError, wording: Wording): string {

@@ -145,6 +145,14 @@ export async function dropStaging(store: Store, arrival: number): Promise<void> 
   await Promise.all(drops)
 }
 
+/** Names the server and database that answer now; those of another server have other staging tables. */
+export async function nameServer(store: Store): Promise<string> {
+  const [row] = await store.rows<{ name: string }>({
+    sql: sql`SELECT concat(hostName(), ' ', toString(serverUUID()), ' ', currentDatabase()) AS name`,
+  })
+  return row?.name ?? ''
+}
+
 /** Arrivals with staging tables: the sweep drops those of settled files. */
 export async function stagedArrivals(store: Store): Promise<readonly number[]> {
   const rows = await store.rows<{ arrival: number }>({

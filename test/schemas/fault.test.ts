@@ -34,6 +34,7 @@ test('only what may pass without a change is worth a retry', async (t) => {
     'SOURCE_LOGIN',
     'SOURCE_REFUSED',
     'SOURCE_UNREACHABLE',
+    'STAGING_LOST',
     'STORE_UNREACHABLE',
     'TRACES_UNREACHABLE',
   ])

@@ -145,8 +145,9 @@ t.test('of two that decide on a file at once the first verdict holds', async (t)
       },
     },
   }
-  await reconcile(overtaken, arrival)
+  await t.rejects(reconcile(overtaken, arrival), { code: 'STAGING_LOST', retry: true })
   t.ok(isBeside)
+  await reconcile(line, arrival)
   t.match(await ledger.state(arrival), { status: 'published', rows: { accepted: 1 } })
 })
 

@@ -38,6 +38,22 @@ t.test('after a loss the next number is derived again', async (t) => {
   t.same(rows, [{ claim: 'a', number: 4 }])
 })
 
+t.test('a number that a replica shows late is not claimed again', async (t) => {
+  const { kept, storeOf } = createTokens()
+  const honest = storeOf('a')
+  let reads = 0
+  const lagging: Store = {
+    ...honest,
+    rows: async (statement) => (++reads === 1 ? [] : honest.rows(statement)),
+  }
+  const rows = await claimNext(lagging, 'x', async () => {
+    const number = kept.size + 1
+    return { token: `x-${number}`, rows: [{ claim: 'a', number }], own: sql`SELECT 1` }
+  })
+  t.same(rows, [{ claim: 'a', number: 1 }])
+  t.equal(kept.size, 1)
+})
+
 t.test('what stops it from reading the number is thrown', async (t) => {
   const fails = async () => Promise.reject(new Error('the store is away'))
   await t.rejects(claimNext(createTokens().storeOf('a'), 'x', fails), /the store is away/)

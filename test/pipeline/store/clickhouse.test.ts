@@ -3,6 +3,7 @@ import t from 'tap'
 import { createClickHouse } from '../../../infra/clickhouse/start.js'
 import { onFreePort } from '../../../infra/stack/port.js'
 import { createStore, toStoreFault, type Wording } from '../../../pipeline/store/clickhouse.js'
+import { passingErrors } from '../../../pipeline/store/passing.js'
 import { faultCodes } from '../../../schemas/fault.js'
 import { createFolder } from '../../rig/folder.js'
 
@@ -23,8 +24,22 @@ t.test('a disk without space is worth a retry', async (t) => {
   t.equal(failed('75', 'CANNOT_WRITE_TO_FILE_DESCRIPTOR', message).code, 'DISK_FULL')
   const broken = failed('75', 'CANNOT_WRITE_TO_FILE_DESCRIPTOR', 'errno: 5, Input/output error')
   t.equal(broken.code, 'STORE_REFUSED')
-  t.equal(failed('252', 'TOO_MANY_PARTS', 'Too many parts').code, 'STORE_UNREACHABLE')
 })
+
+t.test(
+  'an error that passes by itself is an outage, staging that is gone is loaded again',
+  async (t) => {
+    for (const [code, why] of passingErrors) {
+      const [name = ''] = why.split(':')
+      t.equal(failed(code, name, 'any words').code, 'STORE_UNREACHABLE', name)
+    }
+    t.equal(failed('62', 'SYNTAX_ERROR', 'Syntax error').code, 'STORE_REFUSED')
+    const unknown = (table: string) =>
+      failed('60', 'UNKNOWN_TABLE', `Table ${table} does not exist`)
+    t.match(unknown('tieline.staging_17_read'), { code: 'STAGING_LOST', retry: true })
+    t.equal(unknown('tieline.usage_read').code, 'STORE_REFUSED')
+  },
+)
 
 t.test('a discreet fault shows code and name, whatever the engine says', async (t) => {
   const words = "Cannot parse '7000000001' as Decimal: (at row 1)"

@@ -1,0 +1,25 @@
+/**
+ * Errors of ClickHouse that pass by themselves, by code, each with its name and why. A statement that
+ * failed with one of them is repeated for as long as it takes; inserts carry tokens, so that one which
+ * was carried out all the same counts once.
+ */
+export const passingErrors: ReadonlyMap<string, string> = new Map([
+  ['159', 'TIMEOUT_EXCEEDED: the server was too busy'],
+  ['202', 'TOO_MANY_SIMULTANEOUS_QUERIES: the server is too busy'],
+  ['203', 'NO_FREE_CONNECTION: to another server of the cluster'],
+  ['209', 'SOCKET_TIMEOUT: between servers'],
+  ['210', 'NETWORK_ERROR: between servers'],
+  ['225', 'NO_ZOOKEEPER: the server has lost Keeper and connects again'],
+  ['236', 'ABORTED: the server is shutting down'],
+  ['241', 'MEMORY_LIMIT_EXCEEDED: by what else the server does'],
+  ['242', 'TABLE_IS_READ_ONLY: the replica starts, or has lost Keeper'],
+  ['252', 'TOO_MANY_PARTS: merges are behind'],
+  ['279', 'ALL_CONNECTION_TRIES_FAILED: no replica of a shard answers'],
+  ['285', 'TOO_FEW_LIVE_REPLICAS: too few for a majority'],
+  ['286', 'UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE: an earlier insert waits for a majority'],
+  ['289', 'REPLICA_IS_NOT_IN_QUORUM: the replica lags'],
+  ['319', 'UNKNOWN_STATUS_OF_INSERT: Keeper was lost while rows were committed'],
+  ['341', 'UNFINISHED: a replica has not carried the statement out yet'],
+  ['394', 'QUERY_WAS_CANCELLED: by a person, or because the server shuts down'],
+  ['999', 'KEEPER_EXCEPTION: Keeper was lost'],
+])
