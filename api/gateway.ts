@@ -146,7 +146,8 @@ function createParts(options: GatewayOptions): Parts {
   }
   const onFault = (fault: Fault) => onFailure(fault, '')
   const now = Date.now
-  const store = createStore(options.store, 'discreet', { tracer: tracing?.tracer })
+  const kept = { ...profile.store, tracer: tracing?.tracer }
+  const store = createStore(options.store, 'discreet', kept)
   const queues = createQueues({
     redisUrl,
     prefix: profile.database,

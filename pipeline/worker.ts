@@ -28,6 +28,7 @@ import { retain } from './steps/retain.js'
 import { settle } from './steps/settle.js'
 import { sweep } from './steps/sweep.js'
 import { createStore, type StoreAddress } from './store/clickhouse.js'
+import { catchUp } from './store/replicas.js'
 
 export interface WorkerOptions {
   readonly profile: Profile
@@ -94,7 +95,10 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       telemetry: options.tracing?.telemetry,
       concurrency,
       attemptsMax: profile.limits.attemptsMax,
-      run: steps[name],
+      run: async (data) => {
+        await catchUp(context.store)
+        await steps[name](data)
+      },
       fail: async (data, error) => {
         if ('arrival' in data && name !== 'reprocess')
           await failFile(context, { job: name, arrival: data.arrival }, error)
@@ -144,7 +148,10 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
 function createContext(options: WorkerOptions): PipelineContext {
   const { profile, folders, redisUrl, secret, log, tracing } = options
   const now = () => new Date()
-  const store = createStore(options.store, 'discreet', { tracer: tracing?.tracer })
+  const store = createStore(options.store, 'discreet', {
+    ...profile.store,
+    tracer: tracing?.tracer,
+  })
   const notify = options.notify ?? (() => undefined)
   const own = [
     { name: backfillSource, path: folders.backfill },

@@ -40,7 +40,7 @@ export function createAlerts(options: AlertsOptions): {
 } {
   const { profile, settings, landing } = options
   const webhook = createWebhook(settings, options.secret)
-  const store = createStore(options.store, 'discreet')
+  const store = createStore(options.store, 'discreet', profile.store)
   const queues = createQueues({ redisUrl: options.redisUrl, prefix: profile.database })
   return {
     notify: async () => {

@@ -32,7 +32,10 @@ export async function createIntake(options: IntakeOptions): Promise<Intake | und
   }
   const { companyCodes, limits } = profile
   const now = () => new Date()
-  const store = createStore(options.store, 'discreet', { tracer: tracing?.tracer })
+  const store = createStore(options.store, 'discreet', {
+    ...profile.store,
+    tracer: tracing?.tracer,
+  })
   const ledger = createLedger(store, now)
   const queues = createQueues({
     redisUrl,

@@ -76,7 +76,24 @@ export type Wording = 'verbatim' | 'discreet'
 /** In characters as JSON; as much as leaves room in the request line of any proxy. */
 const urlParametersMax = 4_096
 
+/**
+ * When rows count as stored: on the server that took them, or on a majority of the replicas of their
+ * table. Without replicas both are the same.
+ */
+export type Durability = 'one' | 'majority'
+
+/** An insert waits this long for a majority, then it has failed and is repeated. */
+const quorumMsMax = 60_000
+
+/** An attach waits for the replicas that are up, and for a majority by the ledger's insert after it. */
+const settingsOf = {
+  one: {},
+  majority: { insert_quorum: 'auto', insert_quorum_timeout: quorumMsMax, alter_sync: '3' },
+} as const satisfies Record<Durability, Settings>
+
 export interface StoreOptions {
+  /** Default: majority. */
+  readonly durability?: Durability
   /** Records each statement by kind and table. */
   readonly tracer?: Tracer | undefined
   /** A server that is silent for this long is unreachable. */
@@ -89,7 +106,7 @@ const silentMs = 600_000
 export function createStore(
   address: StoreAddress,
   wording: Wording = 'verbatim',
-  { tracer, silentMsMax = silentMs }: StoreOptions = {},
+  { tracer, silentMsMax = silentMs, durability = 'majority' }: StoreOptions = {},
 ): Store {
   const client = createClient({
     url: address.url,
@@ -103,10 +120,11 @@ export function createStore(
     use_multipart_params_auto: true,
     keep_alive: { enabled: true, idle_socket_ttl: 2_000 },
   })
+  const always = { ...settingsAlways, ...settingsOf[durability] }
   const request = ({ text, parameters }: BoundStatement, settings?: Settings) => ({
     query: text,
     query_params: { ...parameters },
-    clickhouse_settings: { ...settingsAlways, ...settings },
+    clickhouse_settings: { ...always, ...settings },
   })
   const untraced = async <T>(what: string, run: () => Promise<T>): Promise<T> => {
     try {
@@ -162,7 +180,7 @@ export function createStore(
           values: [...values],
           format: 'JSONEachRow',
           clickhouse_settings: {
-            ...settingsAlways,
+            ...always,
             date_time_input_format: 'best_effort',
             ...settings,
           },

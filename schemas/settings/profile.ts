@@ -108,6 +108,11 @@ const termination = section({
   graceDays: z.int().min(0).max(36_500).default(30),
 })
 
+const store = section({
+  /** Whether a majority of the replicas must have rows before they count as stored. */
+  durability: z.enum(['one', 'majority']).default('majority'),
+})
+
 const days = z.int().min(1).max(36_500)
 const retention = section({
   archiveDays: days.default(400),
@@ -127,6 +132,7 @@ const profile = z
     fileNames,
     timeZone,
     database: database.default('tieline'),
+    store,
     ingestion: z.enum(['full', 'registered', 'backfill']).default('full'),
     usage,
     files,
