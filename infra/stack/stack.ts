@@ -8,6 +8,7 @@ import type { SecretReference } from '../../schemas/settings/secret.js'
 import { findSharedFolders } from '../../schemas/settings/source-folders.js'
 import { printable } from '../commands/output/table.js'
 import { migrate } from '../schema/migrate.js'
+import { testEngine } from '../schema/self-test.js'
 import type { TracingSettings } from '../telemetry/otel.js'
 import { commandActor } from './actor.js'
 import { type Addresses, addressesOf, type External, withoutPassword } from './addresses.js'
@@ -129,6 +130,7 @@ export function attachStack(home: Home, external: External = {}): AttachedStack 
 function migrateStore(address: Addresses['store'], profile: Profile): Promise<readonly string[]> {
   return withStore(address, async (store) => {
     const names = await migrate(store, profile)
+    await testEngine(store)
     await recordProfile(store, commandActor(), profile)
     return names
   })

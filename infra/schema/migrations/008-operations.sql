@@ -97,3 +97,14 @@ FROM
 )
 GROUP BY company_code, commodity, billing_cycle_id
 COMMENT 'Freshness of reads by company, commodity and billing cycle; a read in the future counts as read when its file arrived';
+
+CREATE TABLE IF NOT EXISTS {database}.self_test{onCluster} (
+    run String COMMENT 'id of the test, random',
+    name LowCardinality(String) COMMENT 'what is tested',
+    version UInt64 COMMENT 'of two rows of one name the higher version counts',
+    tested_at DateTime('UTC') DEFAULT now() COMMENT 'when it was tested'
+) ENGINE = {engine:ReplacingMergeTree(version)}
+ORDER BY (run, name)
+TTL tested_at + INTERVAL 1 DAY
+SETTINGS {deduplicationWindow} = 1000, fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Rows by which each start tests what loading exactly once rests on; kept for a day';

@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto'
+import type { Store } from '../../pipeline/store/clickhouse.js'
+import { id, type Sql, sql } from '../../pipeline/store/sql.js'
+import { attach, createLike, onceSettings } from '../../pipeline/store/staging.js'
+import { Fault } from '../../schemas/fault.js'
+
+/** Versions of ClickHouse that the tests have run on, `major.minor`. */
+export const versionsKnownGood = ['26.7'] as const
+
+interface Tried {
+  readonly name: string
+  /** Rows that the table holds of it. */
+  readonly rows: string
+  /** Rows that a reader sees, and the version of the one that counts. */
+  readonly seen: string
+  readonly version: string
+}
+
+/** What loading exactly once rests on, with what the table must show of it. */
+const expected: readonly (Tried & { readonly promise: string })[] = [
+  {
+    name: 'token',
+    rows: '1',
+    seen: '1',
+    version: '1',
+    promise: 'two inserts with one token store one row',
+  },
+  {
+    name: 'token of a SELECT',
+    rows: '1',
+    seen: '1',
+    version: '1',
+    promise: 'two INSERT ... SELECT with one token store one row',
+  },
+  {
+    name: 'attach',
+    rows: '3',
+    seen: '1',
+    version: '2',
+    promise: 'the rows of an attached table are read, and FINAL returns the last version',
+  },
+]
+
+/**
+ * Tries at a server what loading exactly once rests on, because its version does not show it: some ignore
+ * tokens. Throws `STORE_REFUSED` with the promise that does not hold.
+ */
+export async function testEngine(store: Store): Promise<void> {
+  const run = randomUUID()
+  const staging = `self_test_${run.replaceAll('-', '')}`
+  const row = (name: string, version: number) =>
+    sql`SELECT ${run} AS run, ${name} AS name, ${version} AS version`
+  const insert = (into: string, select: Sql) =>
+    sql`INSERT INTO ${id(into)} (run, name, version) ${select}`
+  for (let time = 0; time < 2; time++) {
+    const settings = onceSettings(`${run} insert`)
+    await store.insert('self_test', [{ run, name: 'token', version: 1 }], settings)
+    await store.command({
+      sql: insert('self_test', row('token of a SELECT', 1)),
+      settings: onceSettings(`${run} select`),
+    })
+  }
+  const engine = sql`ReplacingMergeTree(version) ORDER BY (run, name)`
+  try {
+    await store.command(createLike('self_test', { table: staging, engine }))
+    await store.command({ sql: insert(staging, row('attach', 2)) })
+    await store.command({ sql: insert('self_test', row('attach', 1)) })
+    for (let time = 0; time < 2; time++) await attach(store, 'self_test', staging)
+  } finally {
+    await store.command({ sql: sql`DROP TABLE IF EXISTS ${id(staging)} SYNC` })
+  }
+  const tried = await readTried(store, run)
+  const broken = expected.find(({ promise: _, ...one }) => {
+    const found = tried.find(({ name }) => name === one.name)
+    return JSON.stringify(found) !== JSON.stringify(one)
+  })
+  if (broken === undefined) return
+  const known = `use a version that is known good (${versionsKnownGood.join(', ')})`
+  throw new Fault('STORE_REFUSED', `this ClickHouse does not do that ${broken.promise}; ${known}`)
+}
+
+async function readTried(store: Store, run: string): Promise<readonly Tried[]> {
+  const own = sql`self_test WHERE run = ${run}`
+  const current = sql`self_test FINAL WHERE run = ${run}`
+  return store.rows<Tried>({
+    sql: sql`SELECT name, toString(rows) AS rows, toString(seen) AS seen, toString(version) AS version
+      FROM (SELECT name, count() AS rows FROM ${own} GROUP BY name) AS r
+      INNER JOIN (SELECT name, count() AS seen, max(version) AS version FROM ${current} GROUP BY name) AS s
+        USING (name)`,
+  })
+}

@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { testEngine } from '../../../infra/schema/self-test.js'
+import type { Settings, Store } from '../../../pipeline/store/clickhouse.js'
+import { migratedStore } from '../../pipeline/customers/registering.js'
+import { statementText } from '../../rig/statement-text.js'
+
+const store = await migratedStore(t)
+
+t.test('the engine does what loading exactly once rests on, as often as it is tried', async (t) => {
+  await testEngine(store)
+  await Promise.all([testEngine(store), testEngine(store)])
+  const left = "SELECT 1 FROM system.tables WHERE name LIKE 'self_test_%'"
+  t.same(await store.rows({ sql: left }), [], 'nothing is left but rows for a day')
+})
+
+const tokenless = (settings: Settings = {}) => {
+  return { ...settings, insert_deduplication_token: randomUUID() }
+}
+
+/** Servers that do not keep a promise, and what the refusal says. */
+const servers: Readonly<Record<string, readonly [Partial<Store>, RegExp]>> = {
+  'ignores tokens of inserts': [
+    { insert: (table, rows, settings) => store.insert(table, rows, tokenless(settings)) },
+    /two inserts with one token store one row; use a version that is known good \(26\.7\)/,
+  ],
+  'ignores tokens of INSERT SELECT': [
+    {
+      command: ({ settings, ...statement }, body) =>
+        store.command({ ...statement, settings: tokenless(settings) }, body),
+    },
+    /two INSERT \.\.\. SELECT with one token store one row/,
+  ],
+  'attaches nothing': [
+    {
+      command: async (statement, body) => {
+        if (statementText(statement).includes('ATTACH PARTITION')) return
+        await store.command(statement, body)
+      },
+    },
+    /rows of an attached table are read/,
+  ],
+}
+
+for (const [what, [instead, detail]] of Object.entries(servers)) {
+  t.test(`a server that ${what} is refused by what it does`, async (t) => {
+    await t.rejects(testEngine({ ...store, ...instead }), { code: 'STORE_REFUSED', detail })
+  })
+}
