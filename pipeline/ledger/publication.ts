@@ -54,8 +54,8 @@ async function publishNow(
   const rows = await claimNext<PublicationRow>(store, 'publication', async () => {
     // In this order: whoever publishes one of the files after the second look takes the number first.
     const last = await readLast(store)
-    const isPublished = arrivals.length > 0 && (await arePublished(store, arrivals))
-    if (isPublished) return { token: '', rows: [], own: published(arrivals) }
+    const hasNumber = arrivals.length > 0 && (await arePublished(store, arrivals))
+    if (hasNumber) return { token: '', rows: [], own: published(arrivals) }
     const own = sql`SELECT ${columns} FROM publication
       WHERE published_seq > ${last.seq} AND claim = ${claim} ORDER BY published_seq`
     const published_at = new Date(Math.max(now().getTime(), last.at + 1)).toISOString()
