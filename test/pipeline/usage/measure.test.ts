@@ -4,6 +4,8 @@ import type { SeenTimestamps } from '../../../pipeline/usage/timestamps.js'
 
 const unseen: SeenTimestamps = { see: () => undefined, hadRepeats: () => false, fresh: () => [] }
 const formatOf = (text: string) => measure(Buffer.from(text), unseen).format
+/** The same bytes, at a place in memory from which they cannot be read as words. */
+const unaligned = (text: string) => Buffer.from(`x${text}`).subarray(1)
 /** The odd text at each of the four places in a word of the scan. */
 const placed = (odd: string) =>
   [0, 1, 2, 3].map((pad) => `${'x'.repeat(pad)},S,A${odd}B,3/4/2024,1\n`)
@@ -28,3 +30,22 @@ t.test(
     t.equal(formatOf('A,S,M,3/4/2024,1\n-A,S,M,3/4/2024,1\n'), 'lines')
   },
 )
+
+t.test('line ends are found at every place, beside other controls and at the end', async (t) => {
+  let texts = ['']
+  for (let length = 1; length <= 6; length++) {
+    texts = texts.flatMap((text) => ['\n', '\r', '\t', ' ', '1'].map((one) => text + one))
+    for (const text of texts) {
+      const parts = text.split('\n')
+      const lines = parts.length - (text.endsWith('\n') ? 1 : 0)
+      const rows = parts.filter((part) => part !== '' && part !== '\r').length
+      const isCounted = [Buffer.from(text), unaligned(text)].every((bytes) => {
+        const found = measure(bytes, unseen)
+        return found.lines === lines && found.rows === rows
+      })
+      if (!isCounted) t.fail(JSON.stringify(text))
+    }
+  }
+  for (const text of placed('\x01')) t.equal(measure(unaligned(text), unseen).format, 'lines')
+  for (const text of placed('')) t.equal(measure(unaligned(text), unseen).format, 'plain')
+})
