@@ -1,45 +1,30 @@
 import type { Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
+import { stagingOf } from '../store/staging.js'
 import type { MeterPlace } from './facts.js'
 import { isOfFile, type PlaceRow, placeKey, toPlace } from './stored-facts.js'
 
-/** Reads of a table: those of a published file, or some that were held. */
-export interface NamedReads {
-  readonly table: string
-  readonly where: Sql
-  /** Columns that differ where meter, account or premise do. */
-  readonly key: Sql
-  readonly arrival: number
-}
-
 /**
  * Records which accounts some reads name at which meters: those that are new, those with an earlier
- * first read, and those with a read after a known end.
+ * first read, and those with a read after a known end. `named` is of `namedIn` or `namedInFile`.
  */
-export async function recordAccounts(
-  store: Store,
-  { table, where, key, arrival }: NamedReads,
-): Promise<void> {
-  const reads = sql`FROM ${id(table)} WHERE ${where}`
+export async function recordAccounts(store: Store, named: Sql, arrival: number): Promise<void> {
+  const meters = sql`meter_id IN (SELECT meter FROM (${named}))`
   await store.command({
     sql: sql`INSERT INTO account_meter (
         external_site_id, meter_id, account_number, commodity, first_read, last_read, arrival, changes)
       SELECT site, meter, account, of, min(n.first), max(n.last), ${typed('UInt32', arrival)}, 1
-      FROM (
-        SELECT any(external_site_id) AS site, any(meter_id) AS meter, any(account_number) AS account,
-          any(commodity) AS of, min(starts_at) AS first, max(starts_at) AS last
-        ${reads} GROUP BY ${key}
-      ) AS n
+      FROM (${named}) AS n
       LEFT JOIN (
         SELECT external_site_id AS s, meter_id AS m, account_number AS a,
           min(first_read) AS known_first, max(last_read) AS known_last, 1 AS is_known
-        FROM account_meter WHERE meter_id IN (SELECT meter_id ${reads})
+        FROM account_meter WHERE ${meters}
         GROUP BY s, m, a
       ) AS k ON k.s = n.site AND k.m = n.meter AND k.a = n.account
       LEFT JOIN (
         SELECT external_site_id AS s, meter_id AS m, account_number AS a, min(ended) AS ended_at
         FROM tenancy FINAL ARRAY JOIN arrayConcat([valid_to], withdrawn.2) AS ended
-        WHERE ended IS NOT NULL AND meter_id IN (SELECT meter_id ${reads}) GROUP BY s, m, a
+        WHERE ended IS NOT NULL AND ${meters} GROUP BY s, m, a
       ) AS e ON e.s = n.site AND e.m = n.meter AND e.a = n.account
       WHERE account != ''
       GROUP BY site, meter, account, of
@@ -48,9 +33,23 @@ export async function recordAccounts(
   })
 }
 
-/** The reads of a published file. */
-export function readsOfFile(arrival: number): NamedReads {
-  return { table: 'usage_read', where: isOfFile(arrival), key: sql`series`, arrival }
+/** The accounts that some reads of a table name; `key` differs where meter, account or premise do. */
+export function namedIn(table: string, where: Sql, key: Sql): Sql {
+  return sql`SELECT any(external_site_id) AS site, any(meter_id) AS meter, any(account_number) AS account,
+      any(commodity) AS of, min(starts_at) AS first, max(starts_at) AS last
+    FROM ${id(table)} WHERE ${where} GROUP BY ${key}`
+}
+
+/**
+ * The accounts that a published file names. The verdict has summed them up; only a verdict of an earlier
+ * release has not, and then the reads are looked at.
+ */
+export async function namedInFile(store: Store, arrival: number): Promise<Sql> {
+  const { series } = stagingOf(arrival)
+  const [found] = await store.rows<{ result: number }>({ sql: sql`EXISTS TABLE ${id(series)}` })
+  if (found?.result !== 1) return namedIn('usage_read', isOfFile(arrival), sql`series`)
+  return sql`SELECT external_site_id AS site, meter_id AS meter, account_number AS account,
+      commodity AS of, first, last FROM ${id(series)}`
 }
 
 /** Meters of registered customers whose tenancies may differ by the accounts that a file named. */

@@ -2,7 +2,7 @@ import { nameChange, publishChanges } from '../ledger/announced.js'
 import type { Publisher } from '../ledger/publication.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
-import { recordAccounts } from './account-meters.js'
+import { namedIn, recordAccounts } from './account-meters.js'
 import { clientsReads, erasedRows, holds, isHeld } from './registered.js'
 
 const columns = sql`meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
@@ -67,7 +67,7 @@ export async function claimHeld(
       SELECT ${columns}, ${change} FROM held_read FINAL WHERE ${own}`,
   })
   const key = sql`external_site_id, meter_id, account_number`
-  await recordAccounts(store, { table: 'held_read', where: own, key, arrival: 0 })
+  await recordAccounts(store, namedIn('held_read', own, key), 0)
   await publishChanges(publisher, [name], 'claim')
   await store.command({ sql: sql`DELETE FROM held_read WHERE ${own}` })
   return meters.map(({ meter }) => meter)

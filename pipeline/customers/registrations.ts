@@ -5,7 +5,7 @@ import { announce, announcedSince, nameChange, publishChanges } from '../ledger/
 import { readLast } from '../ledger/publication.js'
 import { changesBetween } from '../ledger/usage-changes.js'
 import type { Store } from '../store/clickhouse.js'
-import { metersNamedIn, readsOfFile, recordAccounts, recordLateReads } from './account-meters.js'
+import { metersNamedIn, namedInFile, recordAccounts, recordLateReads } from './account-meters.js'
 import { erasedPlaces } from './erasure.js'
 import { groupBy } from './facts.js'
 import { claimHeld } from './held.js'
@@ -95,7 +95,7 @@ export async function endClients(
  * behind an end. Repeating it finishes what was begun.
  */
 export async function learnAccounts(context: RegisterContext, arrival: number): Promise<void> {
-  await recordAccounts(context.store, readsOfFile(arrival))
+  await recordAccounts(context.store, await namedInFile(context.store, arrival), arrival)
   await renewAll(context, await metersNamedIn(context.store, arrival))
 }
 

@@ -7,6 +7,7 @@ import { id, literal, type Sql, sql, typed } from './sql.js'
  * the rows of the hour that the clock repeats until all of them are there, `held` the places in it
  * that rejected rows hold, and `choices` the hours of those rows that need more than their order. `timestamps` holds what each timestamp of the file means, so that the
  * engine looks it up instead of parsing it, `texts` all timestamps of the chunks that held others.
+ * `series` sums up the table that is to be published, one row for each series.
  * The others are built only where not all of `reads` is published as it stands: `fixed` from the
  * meters and days in `repairs` and, where their starts move, `moves`, after what is stored of the meters
  * in `sparse` was looked up; `registered` without the meters that
@@ -20,6 +21,7 @@ export interface Staging {
   readonly choices: string
   readonly timestamps: string
   readonly texts: string
+  readonly series: string
   readonly sparse: string
   readonly repairs: string
   readonly moves: string
@@ -37,6 +39,7 @@ const kinds = {
   choices: 'choice',
   timestamps: 'timestamp',
   texts: 'text',
+  series: 'series',
   sparse: 'sparse',
   repairs: 'repair',
   moves: 'move',
@@ -86,7 +89,7 @@ export function createLike(target: string, { table, engine, ifThere }: LikeOptio
   }
 }
 
-const durable = sql`fsync_after_insert = 1, fsync_part_directory = 1`
+export const durable = sql`fsync_after_insert = 1, fsync_part_directory = 1`
 
 export async function createStaging(store: Store, arrival: number): Promise<void> {
   const { reads, repeats, held, timestamps, texts } = stagingOf(arrival)

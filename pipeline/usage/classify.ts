@@ -9,7 +9,7 @@ import { withOutcomes } from '../ledger/verdict.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
 import { stagingOf } from '../store/staging.js'
-import { gridOf, type StagingTotals, totalShapes } from './irregular-meters.js'
+import { gridOf, type StagingTotals, sumSeries, totalShapes } from './irregular-meters.js'
 import { type Move, repairMeters, type Unusable } from './lengths/repairs.js'
 import { findLengths, rejectLengths } from './lengths/settle.js'
 import { countFinal, countSurvivors, repeatsWithin } from './outcome.js'
@@ -71,13 +71,13 @@ function moveOf({ profile, zone }: PipelineContext, { manifest }: FileState): Mo
 /** What a table holds that was made of another one. */
 async function lookAgain(
   context: PipelineContext,
-  { manifest }: FileState,
+  { arrival, manifest }: FileState,
   table: string,
 ): Promise<Omit<Usable, 'rejected' | 'provisional'>> {
   const ends = await lastStarts(context.store, table)
   return {
     table,
-    totals: await totalShapes(context.store, table, gridOf(context.profile, manifest)),
+    totals: await totalShapes(context.store, { arrival, table }, gridOf(context.profile, manifest)),
     survivors: await countFinal(context.store, table),
     lastEnd: Math.max(
       0,
@@ -153,7 +153,11 @@ export async function classify(
   const overlaps = totals.rows > 0 && (await storeHasDays(store, staged))
   const overlap = overlaps ? await compareWithStore(store, staged, context.profile) : noOverlap
   const thins = overlap.duplicate.rows + overlap.superseded.rows > 0
-  if (thins) for (const statement of keepAccepted(staged)) await store.command(statement)
+  const attaches = thins ? stagingOf(arrival).final : table
+  if (thins) {
+    for (const statement of keepAccepted(staged)) await store.command(statement)
+    await sumSeries(store, { arrival, table: attaches }, gridOf(context.profile, state.manifest))
+  }
   const duplicate = addCounted(within.duplicate, overlap.duplicate)
   const superseded = addCounted(within.superseded, overlap.superseded)
   const accepted = {
@@ -165,7 +169,7 @@ export async function classify(
     ...extentOf(usable),
     status: 'publishing',
     restated: { rows: overlap.restated.rows, netQuantity: overlap.netQuantity },
-    attaches: thins ? stagingOf(state.arrival).final : table,
+    attaches,
     restates: overlap.restated.rows + overlap.rewritten.rows > 0,
   }
 }

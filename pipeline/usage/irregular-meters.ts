@@ -4,6 +4,7 @@ import { isDayFormat } from '../../schemas/time/timestamp.js'
 import { daySeconds } from '../../schemas/time/zone.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, literal, type Sql, sql, typed } from '../store/sql.js'
+import { durable, stagingOf } from '../store/staging.js'
 
 /** What the rows of a file are laid on. */
 export interface Grid {
@@ -41,12 +42,44 @@ export interface StagingTotals {
   readonly irregularRows: number
 }
 
+/** A staging table of a file. */
+export interface StagedTable {
+  readonly arrival: number
+  readonly table: string
+}
+
 /**
- * One pass over staging that sums up what its meters look like. A meter is regular where its rows
+ * Sums up a staging table by series in one pass. What its meters look like and which accounts it names
+ * follows from the few rows of the result.
+ */
+export function sumSeries(
+  store: Store,
+  { arrival, table }: StagedTable,
+  { seconds }: Grid,
+): Promise<void> {
+  return store.command({
+    sql: sql`CREATE OR REPLACE TABLE ${id(stagingOf(arrival).series)}
+      ENGINE = MergeTree ORDER BY tuple() SETTINGS ${durable} AS
+      SELECT any(t.meter_id) AS meter_id, any(t.account_number) AS account_number,
+        any(t.external_site_id) AS external_site_id, any(t.commodity) AS commodity,
+        count() AS rows, sum(t.quantity) AS quantity,
+        min(starts_at) AS first, max(starts_at) AS last,
+        min(local_day) AS first_day, max(local_day) AS last_day, sum(${slotOf(seconds)}) AS slots
+      FROM ${id(table)} AS t GROUP BY series`,
+  })
+}
+
+/**
+ * Sums up what the meters of a staging table look like. A meter is regular where its rows
  * fill the time from its first to its last without a hole, stand on one grid, repeat nothing and fill
  * nine tenths of a local day: then the length is that of the sample, whatever is stored (decision 16).
  */
-export async function totalShapes(store: Store, table: string, grid: Grid): Promise<StagingTotals> {
+export async function totalShapes(
+  store: Store,
+  staged: StagedTable,
+  grid: Grid,
+): Promise<StagingTotals> {
+  await sumSeries(store, staged, grid)
   const [row] = await store.rows<Record<string, string | number>>({
     sql: sql`SELECT toString(sum(meters * rows)) AS all_rows, toString(sum(total)) AS all_quantity,
         sum(meters) AS all_meters, toString(min(first_day)) AS from_day,
@@ -56,7 +89,7 @@ export async function totalShapes(store: Store, table: string, grid: Grid): Prom
         sumIf(meters * rows, ${irregular(grid)}) AS irregular_rows
       FROM (
         SELECT ${shape}, count() AS meters, sum(quantity) AS total
-        FROM (${meterShapes(table, grid)}) GROUP BY ${shape}
+        FROM (${meterShapes(staged)}) GROUP BY ${shape}
       )`,
   })
   const rows = Number(row?.['all_rows'] ?? 0)
@@ -73,22 +106,21 @@ export async function totalShapes(store: Store, table: string, grid: Grid): Prom
   }
 }
 
-function meterShapes(table: string, { seconds }: Grid): Sql {
-  return sql`SELECT meter_id, count() AS rows, sum(t.quantity) AS quantity,
-      min(starts_at) AS first, max(starts_at) AS last,
-      min(local_day) AS first_day, max(local_day) AS last_day,
-      sum(${slotOf(seconds)}) AS slots
-    FROM ${id(table)} AS t GROUP BY meter_id`
+function meterShapes({ arrival }: Pick<StagedTable, 'arrival'>): Sql {
+  return sql`SELECT meter_id, sum(s.rows) AS rows, sum(s.quantity) AS quantity,
+      min(s.first) AS first, max(s.last) AS last,
+      min(s.first_day) AS first_day, max(s.last_day) AS last_day, sum(s.slots) AS slots
+    FROM ${id(stagingOf(arrival).series)} AS s GROUP BY meter_id`
 }
 
 const shape = sql`rows, first, last, first_day, last_day, slots`
 
 /**
- * The meters that are not regular, of which `irregularMeters` counts. Each different shape is judged once:
- * the slots that are expected of it are spelt out in memory.
+ * The meters of the table that was summed up last that are not regular. Each different shape is judged
+ * once: the slots that are expected of it are spelt out in memory.
  */
-export function irregularMeters(table: string, grid: Grid): Sql {
-  const shapes = meterShapes(table, grid)
+export function irregularMeters(arrival: number, grid: Grid): Sql {
+  const shapes = meterShapes({ arrival })
   return sql`SELECT meter_id FROM (${shapes}) WHERE (${shape}) IN (
       SELECT ${shape} FROM (SELECT DISTINCT ${shape} FROM (${shapes})) WHERE ${irregular(grid)})`
 }

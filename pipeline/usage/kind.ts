@@ -31,7 +31,8 @@ export const usageKind: Kind = {
     const { store, profile } = context
     const { arrival, manifest } = state
     const hour = await settleRepeatedHour(context, state)
-    const shapes = await totalShapes(store, stagingOf(arrival).reads, gridOf(profile, manifest))
+    const staged = { arrival, table: stagingOf(arrival).reads }
+    const shapes = await totalShapes(store, staged, gridOf(profile, manifest))
     return { ...addCounted(shapes, hour.rejected), shapes, hour }
   },
   reconcile: async (line, files) => Promise.all(files.map((file) => reconcileUsage(line, file))),

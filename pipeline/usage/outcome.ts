@@ -20,7 +20,7 @@ export async function countSurvivors(
 ): Promise<number> {
   if (totals.irregularMeters === 0) return totals.rows
   const { reads } = stagingOf(arrival)
-  const irregular = irregularMeters(reads, grid)
+  const irregular = irregularMeters(arrival, grid)
   const [row] = await store.rows<{ survivors: string }>({
     sql: sql`SELECT count() AS survivors FROM ${id(reads)} FINAL
       WHERE meter_id IN (${irregular})`,

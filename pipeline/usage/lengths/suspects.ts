@@ -38,7 +38,7 @@ export async function findSuspects(
   const { reads, sparse } = stagingOf(arrival)
   const meters = {
     all: sql``,
-    irregular: sql`AND meter_id IN (${irregularMeters(reads, grid)})`,
+    irregular: sql`AND meter_id IN (${irregularMeters(arrival, grid)})`,
     named: sql`AND meter_id IN (SELECT meter_id FROM ${id(sparse)})`,
   } as const satisfies Record<Search['of'], Sql>
   const conditions = sql`cityHash64(meter_id) % ${literal(batches)} = ${literal(batch)} ${meters[of]}`

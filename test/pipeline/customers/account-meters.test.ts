@@ -1,0 +1,57 @@
+import t from 'tap'
+import { learnAccounts } from '../../../pipeline/customers/registrations.js'
+import { reconcile } from '../../../pipeline/steps/reconcile.js'
+import { settle } from '../../../pipeline/steps/settle.js'
+import { id, sql } from '../../../pipeline/store/sql.js'
+import { stagingOf } from '../../../pipeline/store/staging.js'
+import { createLineByHand } from '../by-hand.js'
+
+const { context: line, takeIn } = await createLineByHand(t)
+const { store } = line
+
+let files = 0
+const take = (rows: readonly string[]) => takeIn(`DEMO_05032026_Electric_${++files}.csv`, rows)
+const at = (time: string, meter: string, account: string) =>
+  `${account},S,${meter},3/4/2026 ${time},1`
+const accountsAt = (meter: string) =>
+  store.rows({
+    sql: sql`SELECT account_number AS account, toString(min(first_read)) AS first, sum(changes) AS changes
+      FROM account_meter WHERE meter_id = ${meter} GROUP BY account ORDER BY account`,
+  })
+
+t.test('each account of a meter is recorded with its first read, and once', async (t) => {
+  const arrival = await take([
+    at('0:00', 'M', 'A'),
+    at('0:15', 'M', 'A'),
+    at('0:30', 'M', 'B'),
+    at('0:45', 'M', ''),
+  ])
+  await reconcile(line, arrival)
+  await learnAccounts(line, arrival)
+  const accounts = [
+    { account: 'A', first: '2026-03-04 05:00:00', changes: '1' },
+    { account: 'B', first: '2026-03-04 05:30:00', changes: '1' },
+  ]
+  t.same(await accountsAt('M'), accounts)
+  await settle(line, arrival)
+  t.same(await accountsAt('M'), accounts)
+})
+
+t.test('an account that only replaced rows name is not recorded', async (t) => {
+  const first = await take([at('0:00', 'N', 'OLD'), at('0:15', 'N', 'NEW')])
+  const second = await take([at('0:00', 'N', 'NEW')])
+  for (const arrival of [second, first]) {
+    await reconcile(line, arrival)
+    await settle(line, arrival)
+  }
+  const account = { account: 'NEW', first: '2026-03-04 05:00:00', changes: '1' }
+  t.same(await accountsAt('N'), [account])
+})
+
+t.test('accounts are recorded of a file that an earlier release has published', async (t) => {
+  const arrival = await take([at('0:00', 'O', 'A')])
+  await reconcile(line, arrival)
+  await store.command({ sql: sql`DROP TABLE ${id(stagingOf(arrival).series)}` })
+  await settle(line, arrival)
+  t.same(await accountsAt('O'), [{ account: 'A', first: '2026-03-04 05:00:00', changes: '1' }])
+})
