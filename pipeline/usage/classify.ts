@@ -13,13 +13,7 @@ import { gridOf, type StagingTotals, sumSeries, totalShapes } from './irregular-
 import { type Move, repairMeters, type Unusable } from './lengths/repairs.js'
 import { findLengths, rejectLengths } from './lengths/settle.js'
 import { countFinal, countSurvivors, repeatsWithin } from './outcome.js'
-import {
-  compareWithStore,
-  keepAccepted,
-  type Overlap,
-  type Staged,
-  storeHasDays,
-} from './overlap.js'
+import { compareWithStore, findDays, keepAccepted, type Overlap, type Staged } from './overlap.js'
 import { toLocalStart } from './timestamps.js'
 
 /** Staged rows that are usable, and the table that holds them. */
@@ -146,12 +140,14 @@ export async function classify(
   const { firstDay, lastDay } = totals
   const repeats = survivors !== totals.rows
   const { arrival, feed } = state
-  const staged: Staged = { arrival, feed, table, firstDay, lastDay, repeats }
+  const days = totals.rows === 0 ? 'none' : await findDays(store, totals, totals.rows)
+  const isSparse = days === 'many'
+  const staged: Staged = { arrival, feed, table, firstDay, lastDay, repeats, isSparse }
   const within = !repeats
     ? { duplicate: noneCounted, superseded: noneCounted }
     : await repeatsWithin(store, table)
-  const overlaps = totals.rows > 0 && (await storeHasDays(store, staged))
-  const overlap = overlaps ? await compareWithStore(store, staged, context.profile) : noOverlap
+  const overlap =
+    days === 'none' ? noOverlap : await compareWithStore(store, staged, context.profile)
   const thins = overlap.duplicate.rows + overlap.superseded.rows > 0
   const attaches = thins ? stagingOf(arrival).final : table
   if (thins) {

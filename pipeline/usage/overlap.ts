@@ -14,6 +14,8 @@ export interface Staged {
   readonly lastDay: string
   /** Whether some key is in the table twice: only then the engine must look for the last one. */
   readonly repeats: boolean
+  /** Whether the store has so much more in these days that only the meters of the file are looked up. */
+  readonly isSparse: boolean
 }
 
 function rowsOf({ table, repeats }: Staged): Sql {
@@ -38,16 +40,27 @@ interface OverlapRow {
 const fingerprint = sql`sum(
   cityHash64(starts_at, seconds, quantity, account_number, external_site_id))`
 
-function inDays({ firstDay, lastDay }: Staged): Sql {
+function inDays({ firstDay, lastDay }: Pick<Staged, 'firstDay' | 'lastDay'>): Sql {
   return sql`local_day BETWEEN ${typed('Date', firstDay)} AND ${typed('Date', lastDay)}`
 }
 
-/** Whether any published read lies in the days of a file; without one there is no overlap. */
-export async function storeHasDays(store: Store, staged: Staged): Promise<boolean> {
-  const rows = await store.rows({
-    sql: sql`SELECT 1 FROM usage_read WHERE ${inDays(staged)} LIMIT 1`,
+/** How many times the rows of a file the store has for its meters to be looked up. */
+const sparseFactor = 4
+
+/** How the days of a file are stored: without any read there is no overlap. */
+export async function findDays(
+  store: Store,
+  days: Pick<Staged, 'firstDay' | 'lastDay'>,
+  rows: number,
+): Promise<'none' | 'alike' | 'many'> {
+  const most = rows * sparseFactor
+  const [found] = await store.rows<{ stored: string }>({
+    sql: sql`SELECT count() AS stored FROM (
+      SELECT 1 FROM usage_read WHERE ${inDays(days)} LIMIT ${typed('UInt64', most)})`,
   })
-  return rows.length > 0
+  const stored = Number(found?.stored ?? 0)
+  if (stored === 0) return 'none'
+  return stored < most ? 'alike' : 'many'
 }
 
 /**
@@ -92,7 +105,12 @@ function tablesOf({ arrival }: Staged): { readonly days: Sql; readonly overlaps:
 }
 
 function currentOf(staged: Staged): Sql {
-  return sql`SELECT * FROM usage_current WHERE ${inDays(staged)} AND arrival != ${staged.arrival}`
+  const { series } = stagingOf(staged.arrival)
+  const ofMeters = staged.isSparse
+    ? sql` AND meter_id IN (SELECT meter_id FROM ${id(series)})`
+    : sql``
+  return sql`SELECT * FROM usage_current
+    WHERE ${inDays(staged)} AND arrival != ${staged.arrival}${ofMeters}`
 }
 
 /** Both sides come in the order of the key: merging them takes no memory, whatever the file's size. */

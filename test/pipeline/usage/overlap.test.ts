@@ -1,6 +1,8 @@
 import t from 'tap'
+import { id, sql } from '../../../pipeline/store/sql.js'
 import { createStaging, stagingOf } from '../../../pipeline/store/staging.js'
-import { compareWithStore } from '../../../pipeline/usage/overlap.js'
+import { sumSeries } from '../../../pipeline/usage/irregular-meters.js'
+import { compareWithStore, findDays } from '../../../pipeline/usage/overlap.js'
 import { storyProfile } from '../../story/rig/stack.js'
 import { migratedStore, publishReads, type ReadAt, toReadRows } from '../customers/registering.js'
 
@@ -16,16 +18,15 @@ const naming = storyProfile({
 })
 const arrive = (arrival: number, feed: string, name = `DEMO_02032026_${feed}_${arrival}.csv`) =>
   store.insert('arrival', [{ arrival, name }])
-const stage = async (arrival: number, reads: readonly ReadAt[]) => {
+const day = { firstDay: '2026-03-01', lastDay: '2026-03-01' }
+const grid = { seconds: 900, timeZone: 'America/Detroit', day: sql`local_day` }
+const stage = async (arrival: number, reads: readonly ReadAt[], isSparse = false) => {
   await createStaging(store, arrival)
   const table = stagingOf(arrival).reads
   await store.insert(table, toReadRows(arrival, reads))
-  const days = { firstDay: '2026-03-01', lastDay: '2026-03-01' }
-  return compareWithStore(
-    store,
-    { arrival, feed: 'Electric', table, ...days, repeats: true },
-    naming,
-  )
+  await sumSeries(store, { arrival, table }, grid)
+  const staged = { arrival, feed: 'Electric', table, ...day, repeats: true, isSparse }
+  return compareWithStore(store, staged, naming)
 }
 
 await arrive(1, 'Electric')
@@ -71,4 +72,24 @@ t.test('an earlier arrival of the feed is known however it is named', async (t) 
   t.match(await stage(8, [read(3, '30')]), { duplicate: { rows: 1 } })
   await publishReads(store, 8, [])
   t.match(await stage(7, [read(3, '31')]), { superseded: { rows: 1 }, restated: { rows: 0 } })
+})
+
+t.test('a file with few of the meters of its days is compared like any other', async (t) => {
+  await arrive(9, 'Electric')
+  const meters = Array.from({ length: 9 }, (_, at) => ({ ...read(4, '1'), meterId: `M${at}` }))
+  await publishReads(store, 9, meters)
+  t.same(await findDays(store, day, 1), 'many')
+  t.same(await findDays(store, day, 9), 'alike')
+  t.same(await findDays(store, { firstDay: '2026-03-02', lastDay: '2026-03-03' }, 1), 'none')
+  await arrive(10, 'Electric')
+  const few = [
+    { ...read(4, '2'), meterId: 'M3' },
+    { ...read(5, '1'), meterId: 'M3' },
+    { ...read(4, '1'), meterId: 'M5' },
+    { ...read(4, '1'), meterId: 'X' },
+  ]
+  const compared = await stage(10, few, true)
+  t.match(compared, { restated: { rows: 1, quantity: '2' }, duplicate: { rows: 1 } })
+  await store.command({ sql: sql`DROP TABLE ${id(stagingOf(10).reads)} SYNC` })
+  t.same(compared, await stage(10, few))
 })
