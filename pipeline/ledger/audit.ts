@@ -77,13 +77,14 @@ export async function recordAct(store: Store, actor: Actor, act: Act): Promise<A
 
 type Page = { readonly newest: number } | { readonly after: number; readonly max: number }
 
-/** The newest entries, newest first, or those after a number in their order. */
+/** The newest entries, newest first, or those after a number in their order; all of one number come together. */
 export function readEntries(store: Store, page: Page): Promise<readonly AuditEntry[]> {
   return select(
     store,
     'newest' in page
       ? sql`ORDER BY number DESC LIMIT ${typed('UInt32', page.newest)}`
-      : sql`WHERE number > ${page.after} ORDER BY number LIMIT ${typed('UInt32', page.max)}`,
+      : sql`WHERE number > ${page.after} ORDER BY number
+          LIMIT ${typed('UInt32', page.max)} WITH TIES`,
   )
 }
 
@@ -120,35 +121,25 @@ export async function followChain(store: Store): Promise<Chain> {
   let last: Pick<AuditEntry, 'number' | 'hash'> = { number: 0, hash: '' }
   for (;;) {
     const entries = await readEntries(store, { after: last.number, max: entriesAtOnce })
-    for (const entry of entries) {
-      const what = breachOf(entry, last)
+    for (const [at, entry] of entries.entries()) {
+      const isTwice = entry.number === entries[at + 1]?.number
+      const what = isTwice ? 'exists twice' : breachOf(entry, last)
       const broken = { number: entry.number, what: what ?? '' }
       if (what !== undefined) return { entries: last.number, hash: last.hash, broken }
       last = entry
     }
-    if (entries.length === entriesAtOnce) continue
+    if (entries.length >= entriesAtOnce) continue
     const chain = { entries: last.number, hash: last.hash }
-    const beside = await findBeside(store, last.number)
-    return beside === undefined ? chain : { ...chain, broken: beside }
+    const before = await store.rows({ sql: sql`SELECT 1 FROM audit_log WHERE number = 0 LIMIT 1` })
+    if (before.length === 0) return chain
+    return { ...chain, broken: { number: 0, what: 'is before the first' } }
   }
-}
-
-/** An entry that the chain does not reach: numbered 0, or the second of a number. */
-async function findBeside(store: Store, last: number): Promise<Chain['broken']> {
-  const [beside] = await store.rows<{ number: number }>({
-    sql: sql`SELECT number FROM audit_log WHERE number <= ${last}
-      GROUP BY number HAVING number = 0 OR count() > 1 ORDER BY number LIMIT 1`,
-  })
-  if (beside === undefined) return undefined
-  const what = beside.number === 0 ? 'is before the first' : 'exists twice'
-  return { number: beside.number, what }
 }
 
 function breachOf(
   entry: AuditEntry,
   last: Pick<AuditEntry, 'number' | 'hash'>,
 ): string | undefined {
-  if (entry.number === last.number) return 'exists twice'
   if (entry.number !== last.number + 1) return `follows entry ${last.number}: one is missing`
   if (entry.before !== last.hash) return 'does not contain the hash of the previous entry'
   return hashOf(entry) === entry.hash ? undefined : 'was changed: its hash does not match'
