@@ -67,6 +67,9 @@ export const people = {
   unknown: '7999999999',
 } as const
 
+/** For what answers: a busy machine is slow. */
+const timeoutMs = 60_000
+
 export const key = 'test key'
 export const passwordHash = await hashPassword('a password')
 export const basic = `Basic ${Buffer.from('platform:a password').toString('base64')}`
@@ -95,6 +98,7 @@ export async function createRig(t: Test, options: RigOptions = {}): Promise<Rig>
       operations: { port: 0 },
       attempts: 'own',
       mutual: { port: 0, tls: serverFiles(certificates) },
+      limits: { answerMsMax: 120_000 },
       ...options.gateway,
     },
     ami: { kind: 'rest', url: ami.url, timeoutMs: 1_000 },
@@ -106,12 +110,13 @@ export async function createRig(t: Test, options: RigOptions = {}): Promise<Rig>
           kind: 'oidc',
           claim: 'sub',
           issuers: [{ issuer: idp.url, audience: 'tieline' }],
+          timeoutMs,
           ...options.identity,
         },
         revoker.settings,
       ],
     },
-    cis: { kind: 'rest', url: cis.url, ...options.cis },
+    cis: { kind: 'rest', url: cis.url, timeoutMs, ...options.cis },
     ...options.profile,
   })
   const entries: object[] = []

@@ -35,6 +35,7 @@ export async function createRevoker(): Promise<Revoker> {
       url: `http://127.0.0.1:${port}/introspect`,
       clientId: 'tieline',
       clientSecret: { env: 'INTROSPECTION_SECRET' },
+      timeoutMs: 60_000,
     },
     token: (clientId) => Buffer.from(`${clientId}\n${randomUUID()}`).toString('base64url'),
     asked: () => asked,

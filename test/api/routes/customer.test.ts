@@ -5,8 +5,7 @@ import { createRig, people, post, type Rig } from '../rig.js'
 t.test('2,000 customer calls at once are answered though the CIS takes its time', async (t) => {
   // Clients, gateway and CIS share this process, so that none of their times says anything.
   const rig = await createRig(t, {
-    gateway: { requestsPerSecondMax: 100_000, limits: { answerMsMax: 120_000 } },
-    cis: { timeoutMs: 60_000 },
+    gateway: { requestsPerSecondMax: 100_000 },
   })
   const ids = Array.from({ length: 150 }, (_, at) => String(7_000_000_001 + at)).filter(
     (_, at) => (at + 1) % 50 !== 0 && (at + 1) % 40 !== 0,

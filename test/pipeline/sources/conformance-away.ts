@@ -27,11 +27,14 @@ export function conformAway(t: Test, prepare: (t: Test) => Promise<Away>): void 
     const { source, put, arrive, proxy, landing, fetch } = await createAway(t)
     await put('big.csv', bytes)
     const arrival = await arrive('big.csv')
-    proxy.cutAfter(cutBytes)
-    await t.rejects(fetch(arrival), { code: 'SOURCE_UNREACHABLE' })
+    proxy.holdAfter(cutBytes)
+    const ended = t.rejects(fetch(arrival), { code: 'SOURCE_UNREACHABLE' })
+    await Promise.race([ended, hasCome(landing)])
+    proxy.down()
+    await ended
     const parts = readdirSync(landing)
     t.equal(parts.length, 1, parts.join())
-    const [, had] = /^1\.file\.[0-9a-f]{16}\.(\d{6,})\.\w{8}\.part$/.exec(parts[0] ?? '') ?? []
+    const [, had] = /^1\.file\.[0-9a-f]{16}\.([1-9]\d*)\.\w{8}\.part$/.exec(parts[0] ?? '') ?? []
     t.ok(had, 'its name says how far it came')
     proxy.pass()
     await fetch(arrival)
@@ -74,7 +77,7 @@ export function conformAway(t: Test, prepare: (t: Test) => Promise<Away>): void 
       if (readFileSync(join(landing, '1.file')).equals(bytes)) wholes++
     }
     const first = look()
-    while (!readdirSync(landing).some((name) => sizeOf(join(landing, name)) > 0)) await sleep(1)
+    await hasCome(landing)
     await Promise.all([first, look()])
     t.equal(wholes, 2)
   })
@@ -116,6 +119,11 @@ export function conformAway(t: Test, prepare: (t: Test) => Promise<Away>): void 
     proxy.pass()
     t.equal((await source.list()).length, 1)
   })
+}
+
+/** Resolves when some of a file is on disk: what a proxy has passed on may be lost on its way. */
+async function hasCome(landing: string): Promise<void> {
+  while (!readdirSync(landing).some((name) => sizeOf(join(landing, name)) > 0)) await sleep(1)
 }
 
 /** Bytes of a file that may be gone a moment later. */

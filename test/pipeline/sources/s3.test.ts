@@ -63,7 +63,7 @@ async function prepare(t: Test, style: Style = 'path', more: object = {}): Promi
     pathStyle: style === 'path',
     accessKeyId: { env: 'KEY' },
     secretAccessKey: { env: 'SECRET' },
-    timeoutMs: 1_000,
+    timeoutMs: 4_000,
     ...more,
   })
   const at = (name: string) => ({ Bucket: bucket, Key: `out/usage/${name}` })
