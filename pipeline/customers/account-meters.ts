@@ -1,6 +1,5 @@
 import type { Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
-import { stagingOf } from '../store/staging.js'
 import type { MeterPlace } from './facts.js'
 import { isOfFile, type PlaceRow, placeKey, toPlace } from './stored-facts.js'
 
@@ -45,11 +44,14 @@ export function namedIn(table: string, where: Sql, key: Sql): Sql {
  * release has not, and then the reads are looked at.
  */
 export async function namedInFile(store: Store, arrival: number): Promise<Sql> {
-  const { series } = stagingOf(arrival)
-  const [found] = await store.rows<{ result: number }>({ sql: sql`EXISTS TABLE ${id(series)}` })
-  if (found?.result !== 1) return namedIn('usage_read', isOfFile(arrival), sql`series`)
+  const [found] = await store.rows<{ series: string }>({
+    sql: sql`SELECT name AS series FROM system.tables
+      WHERE database = currentDatabase() AND name = concat(${`staging_${arrival}_series_`},
+        (SELECT toString(decision) FROM file_state FINAL WHERE arrival = ${arrival}))`,
+  })
+  if (found === undefined) return namedIn('usage_read', isOfFile(arrival), sql`series`)
   return sql`SELECT external_site_id AS site, meter_id AS meter, account_number AS account,
-      commodity AS of, first, last FROM ${id(series)}`
+      commodity AS of, first, last FROM ${id(found.series)}`
 }
 
 /** Meters of registered customers whose tenancies may differ by the accounts that a file named. */

@@ -69,6 +69,8 @@ export interface FileState {
   readonly firstIntervalStart: Date | undefined
   readonly lastIntervalEnd: Date | undefined
   readonly notes: Notes
+  /** Which decision made its verdict, 0 before; part of the names of the tables that it built. */
+  readonly decision: number
   /** The staging table whose rows are published, once decided. */
   readonly attaches: string
   /** Whether it replaces reads of other files, which are recorded first. */
@@ -144,6 +146,7 @@ const codec = createCodec<FileState>({
   firstIntervalStart: optional(dateTime),
   lastIntervalEnd: optional(dateTime),
   notes: json(),
+  decision: integer,
   attaches: plain(),
   restates: plain(),
   receivedAt: dateTime,

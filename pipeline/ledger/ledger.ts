@@ -68,6 +68,8 @@ export interface Ledger {
   state(arrival: number): Promise<FileState | undefined>
   /** Records states, all or none. */
   record(...states: readonly FileState[]): Promise<void>
+  /** Records verdicts on files that had none, all or none; only the first call for them counts. */
+  recordVerdicts(...states: readonly FileState[]): Promise<void>
   /** The published file of the same name and bytes, if there is one. */
   published(name: string, fileId: string): Promise<FileState | undefined>
   /** Whether a published file has that name and size, so that it might be the same. */
@@ -132,6 +134,11 @@ export function createLedger(store: Store, now: () => Date): Ledger {
     },
     state: async (arrival) => (await states(sql`arrival = ${arrival}`))[0],
     record: (...states) => store.insert('file_state', states.map(toStateRow)),
+    recordVerdicts: (...states) =>
+      store.insert('file_state', states.map(toStateRow), {
+        insert_deduplicate: 1,
+        insert_deduplication_token: `verdict-${states.map(({ arrival }) => arrival).join('-')}`,
+      }),
     published: async (name, fileId) => {
       const same = sql`status = 'published' AND file_name = ${name} AND file_id = ${fileId}`
       return (await states(same))[0]

@@ -10,7 +10,7 @@ import { splitRows } from '../files/rows.js'
 import type { LoadedFile } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
 import { hold, sumReceipts, withRejected, withWarnings } from '../ledger/verdict.js'
-import { stagingOf } from '../store/staging.js'
+import { derivedOf, stagingOf } from '../store/staging.js'
 import { toRejectRow } from '../usage/row-path.js'
 import { type FileFindings, reasonsOf, refuseSchedule, toFindings } from './findings.js'
 import {
@@ -131,16 +131,15 @@ async function publishing(
   { state, feed, rows, before }: Member,
   warnings: readonly string[],
 ): Promise<FileState> {
-  const { arrival } = state
-  const { reads, final } = stagingOf(arrival)
+  const { arrival, decision } = state
   const { repeated } = findTwice(feed, rows)
   if (repeated.length > 0) {
     await noteRepeated(
       store,
-      arrival,
+      state,
       repeated.map((one) => one.line),
     )
-    await keepRecords(store, feed, { arrival, without: ['repeated'] })
+    await keepRecords(store, feed, { arrival, decision, without: ['repeated'] })
   }
   const kept = rows.filter((one) => !repeated.includes(one))
   const late = before !== undefined && before.arrival > arrival ? before.firstStart : undefined
@@ -155,7 +154,7 @@ async function publishing(
       superseded,
       accepted: kept.length - superseded,
     },
-    attaches: repeated.length > 0 ? final : reads,
+    attaches: repeated.length > 0 ? derivedOf(state).final : stagingOf(arrival).reads,
   }
 }
 

@@ -8,7 +8,7 @@ import type { LoadedFile } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
 import { addCounted, subtractQuantities } from '../ledger/sums.js'
 import { hold, refuseShare, rejectedIn, withOutcomes, withRejected } from '../ledger/verdict.js'
-import { countRows, stagingOf } from '../store/staging.js'
+import { countRows, derivedOf, stagingOf } from '../store/staging.js'
 import { isAhead } from '../usage/overlap.js'
 import { reconcileSet } from './reconcile-set.js'
 import {
@@ -36,7 +36,7 @@ async function reconcileFile(
   { state, origin, receipts, staged }: LoadedFile,
 ): Promise<FileState> {
   const { store, profile } = context
-  const { arrival } = state
+  const { arrival, decision } = state
   const feed = recordFeedOf(state.feed) as RecordFeed
   const counted = withRejected(state, rejectedIn(receipts))
   const tooMany = refuseShare(counted.rows, profile.usage.rejectedShareMax)
@@ -44,13 +44,12 @@ async function reconcileFile(
   const isForeign = await foreignRows(store, profile, {
     columns: feed.columns.map(storeColumn),
   })
-  const found = await classifyRecords(store, feed, { arrival, isForeign })
+  const found = await classifyRecords(store, feed, { arrival, decision, isForeign })
   const confirms = found.duplicate.rows > 0 && (await isAhead(store, state, profile))
   const without = withoutOf(confirms)
   const left = without.reduce((rows, kind) => rows - found[kind].rows, staged.rows)
-  const { reads, final } = stagingOf(arrival)
-  if (left < staged.rows) await keepRecords(store, feed, { arrival, without })
-  const attaches = left < staged.rows ? final : reads
+  if (left < staged.rows) await keepRecords(store, feed, { arrival, decision, without })
+  const attaches = left < staged.rows ? derivedOf(state).final : stagingOf(arrival).reads
   const decided = { ...withOutcome(counted, found), attaches }
   if (!balance(decided) || (await countRows(store, attaches)) !== left) {
     const outcomes = JSON.stringify({ rows: decided.rows, quantity: decided.quantity })

@@ -5,6 +5,8 @@ import { id, join, type Sql, sql } from '../store/sql.js'
 import {
   attach,
   createLike,
+  type Decision,
+  derivedOf,
   type IfThere,
   lineBounds,
   stagingOf,
@@ -117,12 +119,11 @@ export type RecordOutcome = Readonly<Record<RecordKind, Counted>> & { readonly n
 export async function classifyRecords(
   store: Store,
   feed: RecordFeed,
-  file: { readonly arrival: number; readonly isForeign: Sql | undefined },
+  file: Decision & { readonly isForeign: Sql | undefined },
 ): Promise<RecordOutcome> {
-  const staging = stagingOf(file.arrival)
-  const [reads, overlaps] = [id(staging.reads), id(staging.overlaps)]
+  const [reads, overlaps] = [id(stagingOf(file.arrival).reads), id(derivedOf(file).overlaps)]
   const key = keyOf(feed)
-  await store.command(createOverlaps(file.arrival))
+  await store.command(createOverlaps(file))
   const note = (select: Sql) => store.command({ sql: sql`INSERT INTO ${overlaps} ${select}` })
   const left = sql`${reads} WHERE version NOT IN (SELECT version FROM ${overlaps})`
   if (file.isForeign !== undefined) {
@@ -142,34 +143,38 @@ export async function classifyRecords(
       SELECT ${key}, version, ${valuesOf(feed)} AS all_values
       FROM (${currentOf(feed, sql`(${key}) IN (SELECT ${key} FROM ${reads})`)})
     ) AS c USING (${key})`)
-  return sumKinds(store, feed, file.arrival)
+  return sumKinds(store, feed, file)
 }
 
 /** Writes down lines of a file that only repeat others of it. */
 export async function noteRepeated(
   store: Store,
-  arrival: number,
+  decision: Decision,
   lines: readonly number[],
 ): Promise<void> {
-  await store.command(createOverlaps(arrival))
+  await store.command(createOverlaps(decision))
   const rows = lines.map((line) => ({
-    version: versionOf(arrival, line).toString(),
+    version: versionOf(decision.arrival, line).toString(),
     kind: 'repeated',
     old_version: '0',
   }))
-  await store.insert(stagingOf(arrival).overlaps, rows)
+  await store.insert(derivedOf(decision).overlaps, rows)
 }
 
-function createOverlaps(arrival: number): Statement {
+function createOverlaps(decision: Decision): Statement {
   return {
-    sql: sql`CREATE OR REPLACE TABLE ${id(stagingOf(arrival).overlaps)}
+    sql: sql`CREATE OR REPLACE TABLE ${id(derivedOf(decision).overlaps)}
       (version UInt64, kind String, old_version UInt64) ENGINE = MergeTree ORDER BY version`,
   }
 }
 
-async function sumKinds(store: Store, feed: RecordFeed, arrival: number): Promise<RecordOutcome> {
-  const staging = stagingOf(arrival)
-  const [reads, overlaps] = [id(staging.reads), id(staging.overlaps)]
+async function sumKinds(
+  store: Store,
+  feed: RecordFeed,
+  decision: Decision,
+): Promise<RecordOutcome> {
+  const reads = id(stagingOf(decision.arrival).reads)
+  const overlaps = id(derivedOf(decision).overlaps)
   const [all, old] = await Promise.all([
     store.rows<{ kind: string; rows: string; quantity: string }>({
       sql: sql`SELECT o.kind AS kind, toString(count()) AS rows, ${sumOf(feed, 's')} AS quantity
@@ -198,9 +203,10 @@ async function sumKinds(store: Store, feed: RecordFeed, arrival: number): Promis
 export async function keepRecords(
   store: Store,
   feed: RecordFeed,
-  file: { readonly arrival: number; readonly without: readonly RecordKind[] },
+  file: Decision & { readonly without: readonly RecordKind[] },
 ): Promise<void> {
-  const { reads, overlaps, final } = stagingOf(file.arrival)
+  const { reads } = stagingOf(file.arrival)
+  const { overlaps, final } = derivedOf(file)
   await store.command(createTable(feed, final, 'replace'))
   await store.command({
     sql: sql`INSERT INTO ${id(final)} SELECT * FROM ${id(reads)}

@@ -2,8 +2,14 @@ import { rm, stat } from 'node:fs/promises'
 import { Fault } from '../../schemas/fault.js'
 import type { PipelineContext } from '../context.js'
 import { chunkPath } from '../files/landing.js'
-import type { LoadTask } from '../kind.js'
+import type { LoadedFile, LoadTask } from '../kind.js'
 import { kindOf } from '../kinds.js'
+import type { FileState } from '../ledger/file-state.js'
+import { addQuantities } from '../ledger/sums.js'
+import { sumReceipts } from '../ledger/verdict.js'
+import { forgetRejects, nameServer } from '../store/staging.js'
+import { loadTasks } from './forward.js'
+import { ensureLanded } from './receive.js'
 
 /**
  * Loads one chunk into the staging table of its file. Repeating a load changes nothing: good
@@ -37,4 +43,70 @@ async function startAgain({ store, ledger }: PipelineContext, task: LoadTask): P
 async function isThere(path: string, { chunk }: LoadTask): Promise<boolean> {
   const landed = await stat(path).catch(() => undefined)
   return landed?.size === chunk.bytes
+}
+
+const loadsMax = 3
+
+/**
+ * Loads what has no receipt yet and compares the sums. If they differ, or staging is gone, it loads
+ * everything again. A second difference refuses the file, unless another server answers now: staging
+ * is on one server.
+ */
+export async function loadAndBalance(
+  context: PipelineContext,
+  state: FileState,
+): Promise<LoadedFile> {
+  const { store, ledger } = context
+  const kind = kindOf(state)
+  for (let loads = 1; ; loads++) {
+    const server = await nameServer(store)
+    const found = await loadAll(context, state).catch((error: unknown) => {
+      if (isStagingLost(error) && loads < loadsMax) return undefined
+      throw error
+    })
+    const wrong = found === undefined ? undefined : imbalance(found)
+    if (found !== undefined && wrong === undefined) return found
+    const isElsewhere = (await nameServer(store)) !== server
+    if (wrong !== undefined && loads > 1 && !isElsewhere) throw new Fault('UNBALANCED', wrong)
+    if (loads === loadsMax) throw new Fault('STAGING_LOST', `of arrival ${state.arrival}: ${wrong}`)
+    await ledger.forgetReceipts(state.arrival)
+    await forgetRejects(store, state.arrival)
+    await kind.emptyStaging(store, state)
+  }
+}
+
+async function loadAll(context: PipelineContext, state: FileState): Promise<LoadedFile> {
+  const kind = kindOf(state)
+  let receipts = await context.ledger.receipts(state.arrival)
+  const done = new Set(receipts.map((one) => one.chunk))
+  const missing = loadTasks(state).filter((task) => !done.has(task.chunk.chunk))
+  if (missing.length > 0) {
+    await ensureLanded(context, state)
+    for (const task of missing) await load(context, task)
+    receipts = await context.ledger.receipts(state.arrival)
+  }
+  return {
+    state,
+    origin: await context.ledger.arrival(state.arrival),
+    receipts,
+    staged: await kind.sumStaged(context, state),
+    reland: () => ensureLanded(context, state),
+  }
+}
+
+function imbalance({ state, receipts, staged }: LoadedFile): string | undefined {
+  const judged = sumReceipts(receipts, 'rowsRead')
+  if (judged !== state.rows.read) return `${state.rows.read} rows came in, ${judged} were judged`
+  const accepted = sumReceipts(receipts, 'rowsAccepted')
+  if (accepted !== staged.rows) {
+    return `${accepted} rows were accepted, ${staged.rows} are in staging`
+  }
+  const controlTotal = addQuantities(
+    staged.quantity,
+    ...receipts.map((receipt) => receipt.quantityRejected),
+  )
+  if (controlTotal !== state.quantity.read) {
+    return `a quantity of ${state.quantity.read} came in, ${controlTotal} was judged`
+  }
+  return undefined
 }

@@ -184,6 +184,7 @@ export function blankState(context: Pick<PipelineContext, 'now'>, arrival: Arriv
     firstIntervalStart: undefined,
     lastIntervalEnd: undefined,
     notes: {},
+    decision: 0,
     attaches: '',
     restates: false,
     receivedAt: context.now(),

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { Fault } from '../../schemas/fault.js'
 import { isSchedule } from '../../schemas/feed.js'
 import type { PipelineContext } from '../context.js'
@@ -5,15 +6,14 @@ import { logFailure, toRefusal } from '../failure.js'
 import type { LoadedFile } from '../kind.js'
 import { kindOf } from '../kinds.js'
 import type { FileState } from '../ledger/file-state.js'
-import { addQuantities } from '../ledger/sums.js'
-import { hold, type Refusal, sumReceipts, toDuplicate } from '../ledger/verdict.js'
+import { hold, type Refusal, toDuplicate } from '../ledger/verdict.js'
 import type { JobName } from '../queues/jobs.js'
 import { mayGrow, membersOf } from '../records/set.js'
-import { forgetRejects, nameServer } from '../store/staging.js'
-import { forward, loadTasks } from './forward.js'
-import { isStagingLost, load } from './load.js'
+import { type Decision, dropDerived } from '../store/staging.js'
+import { forward } from './forward.js'
+import { isStagingLost, loadAndBalance } from './load.js'
 import { attachAll, completeAll, publish } from './publish.js'
-import { blankState, ensureLanded } from './receive.js'
+import { blankState } from './receive.js'
 
 const waitingMsMax = 24 * 3_600_000
 
@@ -53,9 +53,21 @@ async function recordFirst(
   const held = await Promise.all(before.map(({ arrival }) => context.ledger.state(arrival)))
   const isDecided = held.some((now, at) => now?.status !== before[at]?.status)
   const news = decided.filter((one) => !before.includes(one))
-  if (!isDecided) await context.ledger.record(...news)
+  if (!isDecided) await context.ledger.recordVerdicts(...news)
   const states = await Promise.all(before.map(({ arrival }) => context.ledger.state(arrival)))
-  return states.filter((state) => state !== undefined)
+  const valid = states.filter((state) => state !== undefined)
+  await forgetDecisions(
+    context,
+    news.filter((one) => !valid.some(({ decision }) => decision === one.decision)),
+  )
+  return valid
+}
+
+async function forgetDecisions(
+  { store }: PipelineContext,
+  decisions: readonly Decision[],
+): Promise<void> {
+  for (const one of decisions) await dropDerived(store, one)
 }
 
 /**
@@ -132,6 +144,20 @@ function isOverdue(context: PipelineContext, state: FileState): boolean {
  * states as they are.
  */
 export async function decide(
+  context: PipelineContext,
+  members: readonly FileState[],
+): Promise<readonly FileState[]> {
+  const decision = randomInt(1, 2 ** 47)
+  const own = members.map((state) => (isOpen(state) ? { ...state, decision } : state))
+  try {
+    return await decideOnce(context, own)
+  } catch (error) {
+    await forgetDecisions(context, own.filter(isOpen)).catch(() => undefined)
+    throw error
+  }
+}
+
+async function decideOnce(
   context: PipelineContext,
   members: readonly FileState[],
 ): Promise<readonly FileState[]> {
@@ -213,70 +239,8 @@ async function refuse(
   states: readonly FileState[],
   error: unknown,
 ): Promise<void> {
+  const { ledger } = context
   const decided = states.map((state) => hold(state, toRefusal(error)))
-  await context.ledger.record(...decided)
+  await (states.some(isPublishing) ? ledger.record(...decided) : ledger.recordVerdicts(...decided))
   for (const state of decided) await forward(context, state)
-}
-
-const loadsMax = 3
-
-/**
- * Loads what has no receipt yet and compares the sums. If they differ, or staging is gone, it loads
- * everything again. A second difference refuses the file, unless another server answers now: staging
- * is on one server.
- */
-async function loadAndBalance(context: PipelineContext, state: FileState): Promise<LoadedFile> {
-  const { store, ledger } = context
-  const kind = kindOf(state)
-  for (let loads = 1; ; loads++) {
-    const server = await nameServer(store)
-    const found = await loadAll(context, state).catch((error: unknown) => {
-      if (isStagingLost(error) && loads < loadsMax) return undefined
-      throw error
-    })
-    const wrong = found === undefined ? undefined : imbalance(found)
-    if (found !== undefined && wrong === undefined) return found
-    const isElsewhere = (await nameServer(store)) !== server
-    if (wrong !== undefined && loads > 1 && !isElsewhere) throw new Fault('UNBALANCED', wrong)
-    if (loads === loadsMax) throw new Fault('STAGING_LOST', `of arrival ${state.arrival}: ${wrong}`)
-    await ledger.forgetReceipts(state.arrival)
-    await forgetRejects(store, state.arrival)
-    await kind.emptyStaging(store, state)
-  }
-}
-
-async function loadAll(context: PipelineContext, state: FileState): Promise<LoadedFile> {
-  const kind = kindOf(state)
-  let receipts = await context.ledger.receipts(state.arrival)
-  const done = new Set(receipts.map((one) => one.chunk))
-  const missing = loadTasks(state).filter((task) => !done.has(task.chunk.chunk))
-  if (missing.length > 0) {
-    await ensureLanded(context, state)
-    for (const task of missing) await load(context, task)
-    receipts = await context.ledger.receipts(state.arrival)
-  }
-  return {
-    state,
-    origin: await context.ledger.arrival(state.arrival),
-    receipts,
-    staged: await kind.sumStaged(context, state),
-    reland: () => ensureLanded(context, state),
-  }
-}
-
-function imbalance({ state, receipts, staged }: LoadedFile): string | undefined {
-  const judged = sumReceipts(receipts, 'rowsRead')
-  if (judged !== state.rows.read) return `${state.rows.read} rows came in, ${judged} were judged`
-  const accepted = sumReceipts(receipts, 'rowsAccepted')
-  if (accepted !== staged.rows) {
-    return `${accepted} rows were accepted, ${staged.rows} are in staging`
-  }
-  const controlTotal = addQuantities(
-    staged.quantity,
-    ...receipts.map((receipt) => receipt.quantityRejected),
-  )
-  if (controlTotal !== state.quantity.read) {
-    return `a quantity of ${state.quantity.read} came in, ${controlTotal} was judged`
-  }
-  return undefined
 }

@@ -7,38 +7,29 @@ import { id, literal, type Sql, sql, typed } from './sql.js'
  * the rows of the hour that the clock repeats until all of them are there, `held` the places in it
  * that rejected rows hold, and `choices` the hours of those rows that need more than their order. `timestamps` holds what each timestamp of the file means, so that the
  * engine looks it up instead of parsing it, `texts` all timestamps of the chunks that held others.
- * `series` sums up the table that is to be published, one row for each series.
- * The others are built only where not all of `reads` is published as it stands: `fixed` from the
+ */
+export type Staging = Readonly<Record<keyof typeof loaded, string>>
+
+/**
+ * The tables that one decision builds: `series` sums up what is to be published, one row for each series. The
+ * others are there only where not all of `reads` is published as it stands: `fixed` from the
  * meters and days in `repairs` and, where their starts move, `moves`, after what is stored of the meters
  * in `sparse` was looked up; `registered` without the meters that
  * no customer has; `final` from what `days` and `overlaps` say of the reads that the store has
  * already.
  */
-export interface Staging {
-  readonly reads: string
-  readonly repeats: string
-  readonly held: string
-  readonly choices: string
-  readonly timestamps: string
-  readonly texts: string
-  readonly series: string
-  readonly sparse: string
-  readonly repairs: string
-  readonly moves: string
-  readonly fixed: string
-  readonly registered: string
-  readonly days: string
-  readonly overlaps: string
-  readonly final: string
-}
+export type Derived = Readonly<Record<keyof typeof derived, string>>
 
-const kinds = {
+const loaded = {
   reads: 'read',
   repeats: 'repeat',
   held: 'held',
   choices: 'choice',
   timestamps: 'timestamp',
   texts: 'text',
+} as const
+
+const derived = {
   series: 'series',
   sparse: 'sparse',
   repairs: 'repair',
@@ -48,11 +39,31 @@ const kinds = {
   days: 'day',
   overlaps: 'overlap',
   final: 'final',
-} as const satisfies Record<keyof Staging, string>
+} as const
 
 export function stagingOf(arrival: number): Staging {
-  const names = Object.entries(kinds).map(([kind, name]) => [kind, `staging_${arrival}_${name}`])
+  const names = Object.entries(loaded).map(([kind, name]) => [kind, `staging_${arrival}_${name}`])
   return Object.fromEntries(names) as unknown as Staging
+}
+
+/** One of the decisions on a file: a worker that was held up may decide beside its successor. */
+export interface Decision {
+  readonly arrival: number
+  /** Its id. */
+  readonly decision: number
+}
+
+/** No other decision has these tables, so none can empty what another one publishes. */
+export function derivedOf({ arrival, decision }: Decision): Derived {
+  const names = Object.entries(derived).map(([kind, name]) => {
+    return [kind, `staging_${arrival}_${name}_${decision}`]
+  })
+  return Object.fromEntries(names) as unknown as Derived
+}
+
+/** Removes the tables of a decision that does not hold. */
+export function dropDerived(store: Store, decision: Decision): Promise<void> {
+  return dropTables(store, Object.values(derivedOf(decision)))
 }
 
 const partsMax = 100_000
@@ -122,9 +133,7 @@ export async function createStaging(store: Store, arrival: number): Promise<void
 /** Removes all rows from staging; the meaning of the timestamps stays. */
 export async function emptyStaging(store: Store, arrival: number): Promise<void> {
   const { reads, repeats, choices } = stagingOf(arrival)
-  for (const table of [reads, repeats, choices]) {
-    await store.command({ sql: sql`DROP TABLE IF EXISTS ${id(table)} SYNC` })
-  }
+  await dropTables(store, [reads, repeats, choices])
   await createStaging(store, arrival)
 }
 
@@ -142,7 +151,18 @@ export async function countRows(store: Store, table: string): Promise<number> {
 }
 
 export async function dropStaging(store: Store, arrival: number): Promise<void> {
-  const drops = Object.values(stagingOf(arrival)).map((table) =>
+  const tables = await store.rows<{ name: string }>({
+    sql: sql`SELECT name FROM system.tables
+      WHERE database = currentDatabase() AND startsWith(name, ${`staging_${arrival}_`})`,
+  })
+  await dropTables(
+    store,
+    tables.map(({ name }) => name),
+  )
+}
+
+async function dropTables(store: Store, tables: readonly string[]): Promise<void> {
+  const drops = tables.map((table) =>
     store.command({ sql: sql`DROP TABLE IF EXISTS ${id(table)} SYNC` }),
   )
   await Promise.all(drops)

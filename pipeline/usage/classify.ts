@@ -8,7 +8,7 @@ import { addCounted, type Counted, noneCounted, subtractQuantities } from '../le
 import { withOutcomes } from '../ledger/verdict.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
-import { stagingOf } from '../store/staging.js'
+import { derivedOf, stagingOf } from '../store/staging.js'
 import { gridOf, type StagingTotals, sumSeries, totalShapes } from './irregular-meters.js'
 import { type Move, repairMeters, type Unusable } from './lengths/repairs.js'
 import { findLengths, rejectLengths } from './lengths/settle.js'
@@ -39,9 +39,9 @@ export async function settleLengths(
   { totals, reland }: { readonly totals: StagingTotals; readonly reland: () => Promise<void> },
 ): Promise<Usable> {
   const { store, profile } = context
-  const { arrival, manifest } = state
-  const { reads, fixed } = stagingOf(arrival)
-  const staged = { arrival, grid: gridOf(profile, manifest) }
+  const { arrival, decision, manifest } = state
+  const { reads } = stagingOf(arrival)
+  const staged = { arrival, decision, grid: gridOf(profile, manifest) }
   const survivors = await countSurvivors(store, staged, totals)
   const { repairs, provisional } = await findLengths(context, state, totals)
   if (repairs === 0) {
@@ -51,7 +51,7 @@ export async function settleLengths(
   }
   const rejected = await rejectLengths(context, state, reland)
   await repairMeters(store, staged, moveOf(context, state))
-  return { ...(await lookAgain(context, state, fixed)), rejected, provisional }
+  return { ...(await lookAgain(context, state, derivedOf(state).fixed)), rejected, provisional }
 }
 
 /** A timestamp at the end of an interval says when it starts once the meter's length is known. */
@@ -65,13 +65,15 @@ function moveOf({ profile, zone }: PipelineContext, { manifest }: FileState): Mo
 /** What a table holds that was made of another one. */
 async function lookAgain(
   context: PipelineContext,
-  { arrival, manifest }: FileState,
+  state: FileState,
   table: string,
 ): Promise<Omit<Usable, 'rejected' | 'provisional'>> {
+  const { arrival, decision, manifest } = state
   const ends = await lastStarts(context.store, table)
+  const staged = { arrival, decision, table }
   return {
     table,
-    totals: await totalShapes(context.store, { arrival, table }, gridOf(context.profile, manifest)),
+    totals: await totalShapes(context.store, staged, gridOf(context.profile, manifest)),
     survivors: await countFinal(context.store, table),
     lastEnd: Math.max(
       0,
@@ -105,7 +107,7 @@ export async function dropUnregistered(
   const [found] = await store.rows<Counted>(countForeign(usable.table, isForeign))
   if (Number(found?.rows ?? 0) === 0) return { ...usable, unregistered: noneCounted }
   if (profile.ingestion !== 'full') await holdReads(store, usable.table, isForeign)
-  const { registered: to } = stagingOf(state.arrival)
+  const { registered: to } = derivedOf(state)
   const statements = keepOwn({ from: usable.table, to }, isForeign)
   for (const statement of statements) await store.command(statement)
   const kept = await lookAgain(context, state, to)
@@ -139,20 +141,21 @@ export async function classify(
   const { table, totals, survivors } = usable
   const { firstDay, lastDay } = totals
   const repeats = survivors !== totals.rows
-  const { arrival, feed } = state
+  const { arrival, decision, feed } = state
   const days = totals.rows === 0 ? 'none' : await findDays(store, totals, totals.rows)
   const isSparse = days === 'many'
-  const staged: Staged = { arrival, feed, table, firstDay, lastDay, repeats, isSparse }
+  const staged: Staged = { arrival, decision, feed, table, firstDay, lastDay, repeats, isSparse }
   const within = !repeats
     ? { duplicate: noneCounted, superseded: noneCounted }
     : await repeatsWithin(store, table)
   const overlap =
     days === 'none' ? noOverlap : await compareWithStore(store, staged, context.profile)
   const thins = overlap.duplicate.rows + overlap.superseded.rows > 0
-  const attaches = thins ? stagingOf(arrival).final : table
+  const attaches = thins ? derivedOf(state).final : table
   if (thins) {
     for (const statement of keepAccepted(staged)) await store.command(statement)
-    await sumSeries(store, { arrival, table: attaches }, gridOf(context.profile, state.manifest))
+    const final = { arrival, decision, table: attaches }
+    await sumSeries(store, final, gridOf(context.profile, state.manifest))
   }
   const duplicate = addCounted(within.duplicate, overlap.duplicate)
   const superseded = addCounted(within.superseded, overlap.superseded)

@@ -4,7 +4,7 @@ import { isDayFormat } from '../../schemas/time/timestamp.js'
 import { daySeconds } from '../../schemas/time/zone.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, literal, type Sql, sql, typed } from '../store/sql.js'
-import { durable, stagingOf } from '../store/staging.js'
+import { type Decision, derivedOf, durable } from '../store/staging.js'
 
 /** What the rows of a file are laid on. */
 export interface Grid {
@@ -42,9 +42,8 @@ export interface StagingTotals {
   readonly irregularRows: number
 }
 
-/** A staging table of a file. */
-export interface StagedTable {
-  readonly arrival: number
+/** A staging table that a decision looks at. */
+export interface StagedTable extends Decision {
   readonly table: string
 }
 
@@ -52,20 +51,16 @@ export interface StagedTable {
  * Sums up a staging table by series in one pass. What its meters look like and which accounts it names
  * follows from the few rows of the result.
  */
-export function sumSeries(
-  store: Store,
-  { arrival, table }: StagedTable,
-  { seconds }: Grid,
-): Promise<void> {
+export function sumSeries(store: Store, staged: StagedTable, { seconds }: Grid): Promise<void> {
   return store.command({
-    sql: sql`CREATE OR REPLACE TABLE ${id(stagingOf(arrival).series)}
+    sql: sql`CREATE OR REPLACE TABLE ${id(derivedOf(staged).series)}
       ENGINE = MergeTree ORDER BY tuple() SETTINGS ${durable} AS
       SELECT any(t.meter_id) AS meter_id, any(t.account_number) AS account_number,
         any(t.external_site_id) AS external_site_id, any(t.commodity) AS commodity,
         count() AS rows, sum(t.quantity) AS quantity,
         min(starts_at) AS first, max(starts_at) AS last,
         min(local_day) AS first_day, max(local_day) AS last_day, sum(${slotOf(seconds)}) AS slots
-      FROM ${id(table)} AS t GROUP BY series`,
+      FROM ${id(staged.table)} AS t GROUP BY series`,
   })
 }
 
@@ -106,11 +101,11 @@ export async function totalShapes(
   }
 }
 
-function meterShapes({ arrival }: Pick<StagedTable, 'arrival'>): Sql {
+function meterShapes(decision: Decision): Sql {
   return sql`SELECT meter_id, sum(s.rows) AS rows, sum(s.quantity) AS quantity,
       min(s.first) AS first, max(s.last) AS last,
       min(s.first_day) AS first_day, max(s.last_day) AS last_day, sum(s.slots) AS slots
-    FROM ${id(stagingOf(arrival).series)} AS s GROUP BY meter_id`
+    FROM ${id(derivedOf(decision).series)} AS s GROUP BY meter_id`
 }
 
 const shape = sql`rows, first, last, first_day, last_day, slots`
@@ -119,8 +114,8 @@ const shape = sql`rows, first, last, first_day, last_day, slots`
  * The meters of the table that was summed up last that are not regular. Each different shape is judged
  * once: the slots that are expected of it are spelt out in memory.
  */
-export function irregularMeters(arrival: number, grid: Grid): Sql {
-  const shapes = meterShapes({ arrival })
+export function irregularMeters(decision: Decision, grid: Grid): Sql {
+  const shapes = meterShapes(decision)
   return sql`SELECT meter_id FROM (${shapes}) WHERE (${shape}) IN (
       SELECT ${shape} FROM (SELECT DISTINCT ${shape} FROM (${shapes})) WHERE ${irregular(grid)})`
 }

@@ -29,17 +29,17 @@ export const usageKind: Kind = {
   load: loadUsage,
   sumStaged: async (context, state) => {
     const { store, profile } = context
-    const { arrival, manifest } = state
+    const { arrival, decision, manifest } = state
     const hour = await settleRepeatedHour(context, state)
-    const staged = { arrival, table: stagingOf(arrival).reads }
+    const staged = { arrival, decision, table: stagingOf(arrival).reads }
     const shapes = await totalShapes(store, staged, gridOf(profile, manifest))
     return { ...addCounted(shapes, hour.rejected), shapes, hour }
   },
   reconcile: async (line, files) => Promise.all(files.map((file) => reconcileUsage(line, file))),
   attach: async ({ store }, state) => {
     if (state.restates) {
-      await store.command(recordRestatements(state.arrival))
-      await store.command(recordMoves(state.arrival, state.attaches))
+      await store.command(recordRestatements(state))
+      await store.command(recordMoves(state))
     }
     await attach(store, 'usage_read', state.attaches)
   },

@@ -1,7 +1,7 @@
 import type { Counted } from '../ledger/sums.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
-import { stagingOf } from '../store/staging.js'
+import { type Decision, stagingOf } from '../store/staging.js'
 import { type Grid, irregularMeters, type StagingTotals } from './irregular-meters.js'
 
 /** Rows whose meter, interval start and length are not repeated by a later row of the table. */
@@ -15,12 +15,12 @@ export async function countFinal(store: Store, table: string): Promise<number> {
 /** The same for the reads of a file as loaded: only irregular meters have repeats. */
 export async function countSurvivors(
   store: Store,
-  { arrival, grid }: { readonly arrival: number; readonly grid: Grid },
+  staged: Decision & { readonly grid: Grid },
   totals: StagingTotals,
 ): Promise<number> {
   if (totals.irregularMeters === 0) return totals.rows
-  const { reads } = stagingOf(arrival)
-  const irregular = irregularMeters(arrival, grid)
+  const { reads } = stagingOf(staged.arrival)
+  const irregular = irregularMeters(staged, staged.grid)
   const [row] = await store.rows<{ survivors: string }>({
     sql: sql`SELECT count() AS survivors FROM ${id(reads)} FINAL
       WHERE meter_id IN (${irregular})`,

@@ -3,11 +3,10 @@ import type { Naming } from '../../schemas/name-pattern.js'
 import type { Counted } from '../ledger/sums.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
-import { createReads, onceSettings, stagingOf } from '../store/staging.js'
+import { createReads, type Decision, derivedOf, onceSettings } from '../store/staging.js'
 
 /** The staging table of a file from which it is to be published, and the local days it covers. */
-export interface Staged {
-  readonly arrival: number
+export interface Staged extends Decision {
   readonly feed: string
   readonly table: string
   readonly firstDay: string
@@ -99,13 +98,13 @@ export async function compareWithStore(
   }
 }
 
-function tablesOf({ arrival }: Staged): { readonly days: Sql; readonly overlaps: Sql } {
-  const { days, overlaps } = stagingOf(arrival)
+function tablesOf(decision: Decision): { readonly days: Sql; readonly overlaps: Sql } {
+  const { days, overlaps } = derivedOf(decision)
   return { days: id(days), overlaps: id(overlaps) }
 }
 
 function currentOf(staged: Staged): Sql {
-  const { series } = stagingOf(staged.arrival)
+  const { series } = derivedOf(staged)
   const ofMeters = staged.isSparse
     ? sql` AND meter_id IN (SELECT meter_id FROM ${id(series)})`
     : sql``
@@ -193,7 +192,7 @@ function confirm(staged: Staged): Statement {
 /** Copies into `final` the reads that are new or changed, so that nothing else is published again. */
 export function keepAccepted(staged: Staged): readonly Statement[] {
   const { days, overlaps } = tablesOf(staged)
-  const { final } = stagingOf(staged.arrival)
+  const { final } = derivedOf(staged)
   return [
     createReads(final, 'replace'),
     {
@@ -209,14 +208,14 @@ export function keepAccepted(staged: Staged): readonly Statement[] {
 }
 
 /** Writes down what a file replaces, before it does; readers see it once the file is published. */
-export function recordRestatements(arrival: number): Statement {
+export function recordRestatements(decision: Decision): Statement {
   return {
     sql: sql`INSERT INTO restatement
       (meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity, new_quantity,
        old_account_number, old_external_site_id, old_version, new_version)
       SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity,
         new_quantity, old_account_number, old_external_site_id, old_version, new_version
-      FROM ${id(stagingOf(arrival).overlaps)} WHERE kind IN ('restated', 'rewritten')`,
+      FROM ${tablesOf(decision).overlaps} WHERE kind IN ('restated', 'rewritten')`,
   }
 }
 
@@ -225,12 +224,13 @@ export function recordRestatements(arrival: number): Statement {
  * a read does not see it again. Readers see the list with the number of the file. The clients are
  * those of the moment; a change of theirs is listed by itself.
  */
-export function recordMoves(arrival: number, attaches: string): Statement {
-  const { overlaps } = stagingOf(arrival)
+export function recordMoves(state: Decision & { readonly attaches: string }): Statement {
+  const { arrival, attaches } = state
+  const { overlaps } = tablesOf(state)
   const moved = sql`SELECT o.meter_id AS meter_id, o.local_day AS local_day, o.starts_at AS starts_at,
       o.old_account_number AS old_account, o.old_external_site_id AS old_site,
       n.account_number AS new_account, n.external_site_id AS new_site
-    FROM ${id(overlaps)} AS o INNER JOIN ${id(attaches)} AS n ON n.version = o.new_version
+    FROM ${overlaps} AS o INNER JOIN ${id(attaches)} AS n ON n.version = o.new_version
     WHERE o.kind IN ('restated', 'rewritten') AND (old_account != new_account OR old_site != new_site)`
   const ownerOf = (account: Sql, site: Sql) => sql`arrayFirst(h -> h.1 = ${site}
       AND (h.2 = ${account} OR (h.2 = '\\0' AND ${account} NOT IN (SELECT account_number FROM tenancy)))

@@ -17,7 +17,7 @@ import {
   withRejected,
 } from '../ledger/verdict.js'
 import { id, literal, sql } from '../store/sql.js'
-import { stagingOf } from '../store/staging.js'
+import { derivedOf, stagingOf } from '../store/staging.js'
 import { classify, dropUnregistered, settleLengths, type Usable } from './classify.js'
 import { countChanged } from './lengths/changed.js'
 import { rejectAmbiguous } from './repeated-hour/choices.js'
@@ -77,7 +77,7 @@ async function proveOutcomes({ store }: PipelineContext, state: FileState): Prom
   const { rows, quantity, attaches } = state
   const outcomes = JSON.stringify({ rows, quantity })
   if (!balance(state)) throw new Fault('UNBALANCED', `the outcomes do not add up: ${outcomes}`)
-  if (attaches !== stagingOf(state.arrival).final) return
+  if (attaches !== derivedOf(state).final) return
   const [found] = await store.rows<Counted>({
     sql: sql`SELECT count() AS rows, toString(sum(quantity)) AS quantity FROM ${id(attaches)}`,
   })

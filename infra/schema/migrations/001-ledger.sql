@@ -51,6 +51,7 @@ CREATE TABLE IF NOT EXISTS {database}.file_state{onCluster} (
     first_interval_start Nullable(DateTime('UTC')) COMMENT 'start of the earliest usable interval',
     last_interval_end Nullable(DateTime('UTC')) COMMENT 'end of the latest usable interval',
     notes String COMMENT 'JSON: what else the receipt says (timestamp format, date order and its proof, rounded rows, warnings)',
+    decision UInt64 COMMENT 'id of the decision that made the verdict, part of the names of the staging tables that it built; 0 before',
     attaches String COMMENT 'staging table whose rows are published, set when the file is accepted',
     restates Bool COMMENT 'whether reads of other files are replaced',
     received_at DateTime64(3, 'UTC') COMMENT 'when the file was received',
@@ -59,8 +60,8 @@ CREATE TABLE IF NOT EXISTS {database}.file_state{onCluster} (
     recorded_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'when this state was written'
 ) ENGINE = {engine:ReplacingMergeTree(rank)}
 ORDER BY arrival
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'The ledger: the state of each arrival; the row with the highest rank counts';
+SETTINGS {deduplicationWindow} = 100000, fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'The ledger: the state of each arrival; the row with the highest rank counts, of verdicts the first, by its insert token';
 
 CREATE TABLE IF NOT EXISTS {database}.chunk_receipt{onCluster} (
     arrival UInt32 COMMENT 'number of the arrival',

@@ -1,7 +1,14 @@
 import type { Counted } from '../../ledger/sums.js'
 import type { Statement, Store } from '../../store/clickhouse.js'
 import { id, sql } from '../../store/sql.js'
-import { createReads, lineBounds, stagingOf, within } from '../../store/staging.js'
+import {
+  createReads,
+  type Decision,
+  derivedOf,
+  lineBounds,
+  stagingOf,
+  within,
+} from '../../store/staging.js'
 import type { Grid } from '../irregular-meters.js'
 import type { LocalStart } from '../timestamps.js'
 
@@ -21,9 +28,9 @@ export interface Repair {
 export type Move = (startsAt: number, seconds: number) => LocalStart
 
 /** Makes room for the repairs of a file. */
-export function createRepairs(store: Store, arrival: number): Promise<void> {
+export function createRepairs(store: Store, decision: Decision): Promise<void> {
   return store.command({
-    sql: sql`CREATE OR REPLACE TABLE ${id(stagingOf(arrival).repairs)}
+    sql: sql`CREATE OR REPLACE TABLE ${id(derivedOf(decision).repairs)}
       (meter_id String, day Date, seconds UInt32, apart UInt32, stored UInt32)
       ENGINE = MergeTree ORDER BY (meter_id, day)`,
   })
@@ -32,19 +39,20 @@ export function createRepairs(store: Store, arrival: number): Promise<void> {
 /** Writes down which rows of a file are not as they are staged. */
 export async function recordRepairs(
   store: Store,
-  arrival: number,
+  decision: Decision,
   repairs: readonly Repair[],
 ): Promise<void> {
   if (repairs.length === 0) return
   await store.insert(
-    stagingOf(arrival).repairs,
+    derivedOf(decision).repairs,
     repairs.map(({ meterId, ...repair }) => ({ meter_id: meterId, ...repair })),
   )
 }
 
 /** Takes out all rows of a file. */
-export function refuseAll(store: Store, { arrival, grid }: StagedFile): Promise<void> {
-  const { reads, repairs } = stagingOf(arrival)
+export function refuseAll(store: Store, { grid, ...decision }: StagedFile): Promise<void> {
+  const { reads } = stagingOf(decision.arrival)
+  const { repairs } = derivedOf(decision)
   return store.command({
     sql: sql`INSERT INTO ${id(repairs)}
       SELECT DISTINCT meter_id, ${grid.day}, 0, 0, 0 FROM ${id(reads)}`,
@@ -52,8 +60,7 @@ export function refuseAll(store: Store, { arrival, grid }: StagedFile): Promise<
 }
 
 /** The staged rows of a file, and what they are laid on. */
-export interface StagedFile {
-  readonly arrival: number
+export interface StagedFile extends Decision {
   readonly grid: Grid
 }
 
@@ -64,16 +71,18 @@ export interface StagedFile {
  */
 export async function repairMeters(
   store: Store,
-  { arrival, grid }: StagedFile,
+  staged: StagedFile,
   move: Move | undefined,
 ): Promise<void> {
-  const { reads, fixed, repairs, moves } = stagingOf(arrival)
+  const { grid } = staged
+  const { reads } = stagingOf(staged.arrival)
+  const { fixed, repairs, moves } = derivedOf(staged)
   await store.command(createReads(fixed, 'replace'))
   const lengths = sql`SELECT r.* REPLACE(if(m.meter_id = '', r.seconds, m.seconds) AS seconds)
       FROM ${id(reads)} AS r
       LEFT ANY JOIN ${id(repairs)} AS m ON m.meter_id = r.meter_id AND m.day = ${grid.day}
       WHERE m.meter_id = '' OR m.seconds != 0`
-  if (move !== undefined) await recordMoves(store, { arrival, grid }, move)
+  if (move !== undefined) await recordMoves(store, staged, move)
   const moved = sql`SELECT l.* REPLACE(
         if(m.seconds = 0, l.starts_at, m.moved_at) AS starts_at,
         if(m.seconds = 0, l.local_day, m.moved_day) AS local_day,
@@ -87,8 +96,10 @@ export async function repairMeters(
 }
 
 /** Writes down where each different start of the meters in `repairs` moves. */
-async function recordMoves(store: Store, { arrival, grid }: StagedFile, move: Move): Promise<void> {
-  const { reads, repairs, moves } = stagingOf(arrival)
+async function recordMoves(store: Store, staged: StagedFile, move: Move): Promise<void> {
+  const { grid } = staged
+  const { reads } = stagingOf(staged.arrival)
+  const { repairs, moves } = derivedOf(staged)
   await store.command({
     sql: sql`CREATE OR REPLACE TABLE ${id(moves)} (
         starts_at DateTime('UTC'), seconds UInt32,
@@ -114,8 +125,9 @@ async function recordMoves(store: Store, { arrival, grid }: StagedFile, move: Mo
   if (rows.length > 0) await store.insert(moves, rows)
 }
 
-const unusable = ({ arrival, grid }: StagedFile) => {
-  const { reads, repairs } = stagingOf(arrival)
+const unusable = ({ grid, ...decision }: StagedFile) => {
+  const { reads } = stagingOf(decision.arrival)
+  const { repairs } = derivedOf(decision)
   return sql`${id(reads)}
     WHERE (meter_id, ${grid.day}) IN (SELECT meter_id, day FROM ${id(repairs)} WHERE seconds = 0)`
 }
@@ -153,7 +165,7 @@ export async function closestOfUnusable(
   store: Store,
   staged: StagedFile,
 ): Promise<ReadonlyMap<string, Closest>> {
-  const { repairs } = stagingOf(staged.arrival)
+  const { repairs } = derivedOf(staged)
   const rows = await store.rows<{
     meter_id: string
     place: string

@@ -5,6 +5,7 @@ import { rejectCodes } from '../../../schemas/usage-row.js'
 import type { PipelineContext } from '../../context.js'
 import type { FileState } from '../../ledger/file-state.js'
 import type { Store } from '../../store/clickhouse.js'
+import type { Decision } from '../../store/staging.js'
 import { gridOf, type StagingTotals } from '../irregular-meters.js'
 import { rejectLines } from '../reject-lines.js'
 import { toLength } from '../sample.js'
@@ -45,16 +46,16 @@ export async function findLengths(
 ): Promise<FoundLengths> {
   const { store, profile } = context
   const { seconds, format } = state.manifest
-  const { arrival } = state
+  const { arrival, decision } = state
   const allowed = lengthsOf(profile, state.feed)
   const grid = gridOf(profile, state.manifest)
   const isDaily = format !== null && isDayFormat(format)
   if (isDaily && allowed.includes(daySeconds)) return { repairs: 0, provisional: 0 }
   const byShape = seconds !== daySeconds && allowed.includes(seconds)
   if (byShape && totals.irregularMeters === 0) return { repairs: 0, provisional: 0 }
-  await createRepairs(store, arrival)
+  await createRepairs(store, state)
   if (isDaily) {
-    await refuseAll(store, { arrival, grid })
+    await refuseAll(store, { arrival, decision, grid })
     return { repairs: totals.rows, provisional: 0 }
   }
   const rows = byShape ? totals.irregularRows : totals.rows
@@ -64,8 +65,8 @@ export async function findLengths(
   for (let batch = 0; batch < batches; batch++) {
     const of = byShape ? ('irregular' as const) : ('all' as const)
     const search = { grid, allowed, of, batch, batches }
-    const found = await judgeBatch(store, arrival, search)
-    await recordRepairs(store, arrival, found.repairs)
+    const found = await judgeBatch(store, state, search)
+    await recordRepairs(store, state, found.repairs)
     repairs += found.repairs.length
     provisional += found.provisional
   }
@@ -74,11 +75,11 @@ export async function findLengths(
 
 async function judgeBatch(
   store: Store,
-  arrival: number,
+  decision: Decision,
   search: Search,
 ): Promise<{ readonly repairs: readonly Repair[]; readonly provisional: number }> {
-  const suspects = await findSuspects(store, arrival, search)
-  const stored = await storedLengths(store, arrival, suspects)
+  const suspects = await findSuspects(store, decision, search)
+  const stored = await storedLengths(store, decision, suspects)
   const judged = suspects.map(({ meterId, days }: Suspect) => ({
     meterId,
     lengths: judgeMeter(days, stored.get(meterId) ?? [], search.allowed),
@@ -99,8 +100,8 @@ export async function rejectLengths(
   reland: () => Promise<void>,
 ): Promise<Unusable> {
   const { store, profile } = context
-  const { arrival } = state
-  const staged = { arrival, grid: gridOf(profile, state.manifest) }
+  const { arrival, decision } = state
+  const staged = { arrival, decision, grid: gridOf(profile, state.manifest) }
   const counted = await countUnusable(store, staged)
   if (counted.rows === 0) return counted
   const closest = await closestOfUnusable(store, staged)

@@ -1,7 +1,7 @@
 import { addDays, daySeconds } from '../../../schemas/time/zone.js'
 import type { Store } from '../../store/clickhouse.js'
 import { id, literal, type Sql, sql, typed } from '../../store/sql.js'
-import { stagingOf } from '../../store/staging.js'
+import { type Decision, derivedOf, stagingOf } from '../../store/staging.js'
 import { daySecondsOf, type Grid, irregularMeters } from '../irregular-meters.js'
 import type { MeterDay, StoredLength } from './judge.js'
 
@@ -31,14 +31,15 @@ export interface Search {
  */
 export async function findSuspects(
   store: Store,
-  arrival: number,
+  decision: Decision,
   search: Search,
 ): Promise<readonly Suspect[]> {
   const { grid, allowed, of, batch, batches } = search
-  const { reads, sparse } = stagingOf(arrival)
+  const { reads } = stagingOf(decision.arrival)
+  const { sparse } = derivedOf(decision)
   const meters = {
     all: sql``,
-    irregular: sql`AND meter_id IN (${irregularMeters(arrival, grid)})`,
+    irregular: sql`AND meter_id IN (${irregularMeters(decision, grid)})`,
     named: sql`AND meter_id IN (SELECT meter_id FROM ${id(sparse)})`,
   } as const satisfies Record<Search['of'], Sql>
   const conditions = sql`cityHash64(meter_id) % ${literal(batches)} = ${literal(batch)} ${meters[of]}`
@@ -74,7 +75,7 @@ const lookBackDays = [1, 7, 31, 400, 50_000] as const
  */
 export async function storedLengths(
   store: Store,
-  arrival: number,
+  decision: Decision,
   suspects: readonly Suspect[],
 ): Promise<ReadonlyMap<string, readonly StoredLength[]>> {
   const found = new Map<string, StoredLength[]>()
@@ -82,7 +83,7 @@ export async function storedLengths(
   if (sparse.length === 0) return found
   await nameMeters(
     store,
-    arrival,
+    decision,
     sparse.map(({ meterId }) => meterId),
   )
   const days = sparse.flatMap((meter) => meter.days.map(({ day }) => day)).sort()
@@ -91,7 +92,7 @@ export async function storedLengths(
   for (const [step, back] of lookBackDays.entries()) {
     const from = daysBefore(first, back)
     const to = step === 0 ? last : daysBefore(first, (lookBackDays[step - 1] as number) + 1)
-    for (const { meterId, ...stored } of await lengthsWithin(store, arrival, { from, to, step })) {
+    for (const { meterId, ...stored } of await lengthsWithin(store, decision, { from, to, step })) {
       const known = found.get(meterId)
       if (known === undefined) found.set(meterId, [stored])
       else known.push(stored)
@@ -116,10 +117,10 @@ const firstDay = '1970-01-01'
 /** Writes down the meters of which the store is asked; those that were named before are forgotten. */
 export async function nameMeters(
   store: Store,
-  arrival: number,
+  decision: Decision,
   meterIds: readonly string[],
 ): Promise<void> {
-  const { sparse: table } = stagingOf(arrival)
+  const { sparse: table } = derivedOf(decision)
   await store.command({
     sql: sql`CREATE OR REPLACE TABLE ${id(table)} (meter_id String) ENGINE = MergeTree ORDER BY meter_id`,
   })
@@ -138,16 +139,16 @@ interface Days {
 
 async function lengthsWithin(
   store: Store,
-  arrival: number,
+  decision: Decision,
   { from, to, step }: Days,
 ): Promise<readonly (StoredLength & { readonly meterId: string })[]> {
-  const { sparse } = stagingOf(arrival)
+  const { sparse } = derivedOf(decision)
   const rows = await store.rows<{ meter_id: string; at: string; length: number }>({
     sql: sql`SELECT meter_id, toString(local_day) AS at, min(seconds) AS length
       FROM usage_read
       WHERE local_day BETWEEN ${typed('Date', from)} AND ${typed('Date', to)}
         AND meter_id IN (SELECT meter_id FROM ${id(sparse)})
-        AND bitShiftRight(version, 32) != ${arrival}
+        AND bitShiftRight(version, 32) != ${decision.arrival}
       GROUP BY meter_id, local_day
       ${step === 0 ? sql`` : sql`ORDER BY local_day DESC LIMIT 1 BY meter_id`}`,
   })

@@ -25,9 +25,9 @@ export async function lengthsOfNights(
   { staged, grid, allowed, change }: LengthSearch,
   nights: readonly MeterNight[],
 ): Promise<ReadonlyMap<string, number>> {
-  const { arrival, zone, stamp, seconds } = staged
+  const { zone, stamp, seconds } = staged
   const search = { grid, allowed, of: 'named', batch: 0, batches: 1 } as const
-  const suspects = await findSuspects(store, arrival, search)
+  const suspects = await findSuspects(store, staged, search)
   const known = new Map(suspects.map(({ meterId, days }) => [meterId, days]))
   const night = toDay(zone.toWall(change.at - 1))
   const toStart = stamp === 'end' ? seconds : 0
@@ -40,7 +40,7 @@ export async function lengthsOfNights(
   })
   const stored = await storedLengths(
     store,
-    arrival,
+    staged,
     variants.map(({ meterId, days: [days] }) => ({ meterId, days })),
   )
   return new Map(

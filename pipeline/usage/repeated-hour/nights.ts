@@ -1,12 +1,11 @@
 import { addDays, fromWallSeconds, toDay, type Zone } from '../../../schemas/time/zone.js'
 import type { Store } from '../../store/clickhouse.js'
 import { id, literal, type Sql, sql, typed } from '../../store/sql.js'
-import { stagingOf } from '../../store/staging.js'
+import { type Decision, derivedOf, stagingOf } from '../../store/staging.js'
 import type { AutumnChange, NightRow } from './rule.js'
 
 /** The staged rows of a file, and how the instant of a timestamp follows from the start of a read. */
-export interface StagedHour {
-  readonly arrival: number
+export interface StagedHour extends Decision {
   readonly zone: Zone
   readonly stamp: 'start' | 'end'
   /** The length that the rows are staged with, seconds. */
@@ -159,7 +158,7 @@ export async function storedNights(
     sql: sql`SELECT meter_id, groupArray((at, seconds, toString(${print}), arrival)) AS found
       FROM (SELECT *, ${instantSql(staged, sql`seconds`)} AS at FROM usage_current)
       WHERE ${isNear(nearOf(change, staged))} AND arrival != ${arrival}
-        AND meter_id IN (SELECT meter_id FROM ${id(stagingOf(arrival).sparse)})
+        AND meter_id IN (SELECT meter_id FROM ${id(derivedOf(staged).sparse)})
       GROUP BY meter_id`,
   })
   return new Map(

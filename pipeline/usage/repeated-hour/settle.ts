@@ -36,14 +36,15 @@ export async function settleRepeatedHour(
   state: FileState,
 ): Promise<RepeatedHour> {
   const { store, zone, profile } = context
-  const { arrival, manifest, feed } = state
+  const { arrival, decision, manifest, feed } = state
   const { repeats } = stagingOf(arrival)
   const rows = await countRows(store, repeats)
   if (rows === 0) return { rows, ambiguous: 0, rejected: noneCounted }
   await store.command(createChoices(arrival))
   const longest = Math.max(...lengthsOf(profile, feed))
   const { stamp } = profile.usage
-  const staged: StagedHour = { arrival, zone, stamp, seconds: manifest.seconds, longest }
+  const { seconds } = manifest
+  const staged: StagedHour = { arrival, decision, zone, stamp, seconds, longest }
   const batches = Math.ceil(rows / batchRows)
   const arrivedAt = await arrivalOf(context, state)
   for (const change of await changesOf(store, staged)) {
@@ -99,7 +100,7 @@ async function describeNights(
   const meters = found.map(({ meterId }) => meterId)
   const grid = gridOf(profile, state.manifest)
   const allowed = lengthsOf(profile, state.feed)
-  await nameMeters(store, staged.arrival, meters)
+  await nameMeters(store, staged, meters)
   const lengths = await lengthsOfNights(store, { staged, grid, allowed, change }, found)
   const common = { change, arrivedAt, stamp: staged.stamp }
   const nights = found.map(({ meterId, rows }) => {
@@ -108,7 +109,7 @@ async function describeNights(
   })
   if (!nights.some(needsStore)) return nights
   await waitForEarlier(context, state)
-  await nameMeters(store, staged.arrival, meters)
+  await nameMeters(store, staged, meters)
   const stored = await storedNights(store, staged, change)
   return nights.map((night) => {
     const reads = (stored.get(night.meterId) ?? []).filter((one) => one.seconds === night.length)

@@ -2,8 +2,8 @@ import t from 'tap'
 import { learnAccounts } from '../../../pipeline/customers/registrations.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
-import { id, sql } from '../../../pipeline/store/sql.js'
-import { stagingOf } from '../../../pipeline/store/staging.js'
+import { sql } from '../../../pipeline/store/sql.js'
+import { dropStaging } from '../../../pipeline/store/staging.js'
 import { createLineByHand } from '../by-hand.js'
 
 const { context: line, takeIn } = await createLineByHand(t)
@@ -51,7 +51,7 @@ t.test('an account that only replaced rows name is not recorded', async (t) => {
 t.test('accounts are recorded of a file that an earlier release has published', async (t) => {
   const arrival = await take([at('0:00', 'O', 'A')])
   await reconcile(line, arrival)
-  await store.command({ sql: sql`DROP TABLE ${id(stagingOf(arrival).series)}` })
+  await dropStaging(store, arrival)
   await settle(line, arrival)
   t.same(await accountsAt('O'), [{ account: 'A', first: '2026-03-04 05:00:00', changes: '1' }])
 })

@@ -55,6 +55,7 @@ const state: FileState = {
     ambiguousHourRows: 1,
     roundedRows: 1,
   },
+  decision: 2 ** 47,
   attaches: 'staging_7_read',
   restates: true,
   receivedAt: new Date('2024-03-05T01:02:03.456Z'),

@@ -27,6 +27,7 @@ const blank: FileState = {
   firstIntervalStart: undefined,
   lastIntervalEnd: undefined,
   notes: {},
+  decision: 0,
   attaches: '',
   restates: false,
   receivedAt: new Date('2024-03-05T00:00:00Z'),

@@ -24,8 +24,8 @@ const stage = async (arrival: number, reads: readonly ReadAt[], isSparse = false
   await createStaging(store, arrival)
   const table = stagingOf(arrival).reads
   await store.insert(table, toReadRows(arrival, reads))
-  await sumSeries(store, { arrival, table }, grid)
-  const staged = { arrival, feed: 'Electric', table, ...day, repeats: true, isSparse }
+  await sumSeries(store, { arrival, decision: 1, table }, grid)
+  const staged = { arrival, decision: 1, feed: 'Electric', table, ...day, repeats: true, isSparse }
   return compareWithStore(store, staged, naming)
 }
 
