@@ -2,7 +2,7 @@ import uWS from 'uWebSockets.js'
 import { once } from 'node:events'
 import { chmodSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { Fault } from '../../schemas/fault.js'
 import type { ListenSettings } from '../../schemas/settings/gateway-listener.js'
 import { readCertificates } from './certificates.js'
@@ -95,9 +95,14 @@ async function expectFree({ host, port }: ListenSettings): Promise<void> {
   }
 }
 
-/** Answers all received requests, closes their connections, then closes idle ones. */
+/**
+ * Answers all received requests, closes their connections, then closes idle ones. What has connected
+ * is accepted first, in a complete turn of the event loop: the system resets it otherwise.
+ */
 async function drain({ app, socket, state }: Open, stopMsMax: number): Promise<void> {
   state.isClosing = true
+  await turn()
+  await turn()
   uWS.us_listen_socket_close(socket)
   const from = performance.now()
   state.lastAt = from

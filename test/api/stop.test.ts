@@ -31,7 +31,8 @@ interface Kind {
 }
 
 const shared = {
-  limits: { ...limits, stopMsMax: 10_000 },
+  // Whatever a busy machine takes: only the stop itself may lose a request.
+  limits: { ...limits, bodyMsMax: 120_000, stopMsMax: 120_000 },
   requestsPerSecondMax: 1_000_000,
   handle: (request: Parameters<typeof echo>[0]) =>
     request.path === '/soon' ? sleep(5).then(() => echo(request)) : echo(request),

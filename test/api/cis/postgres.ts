@@ -62,7 +62,7 @@ async function run(port: number, sql: string): Promise<void> {
 }
 
 async function untilAnswering(port: number): Promise<void> {
-  for (let look = 0; look < 300; look++) {
+  for (let look = 0; look < 3_000; look++) {
     const answered = await run(port, 'SELECT 1').then(
       () => true,
       () => false,

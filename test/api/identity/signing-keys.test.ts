@@ -12,7 +12,7 @@ t.test('keys follow their files, and stay where a file cannot be used', async (t
   const [old, young] = [createSamlSigner(), createSamlSigner()]
   const failures: Fault[] = []
   const until = async (isSo: () => boolean) => {
-    for (let look = 0; look < 400 && !isSo(); look++) await sleep(10)
+    for (let look = 0; look < 6_000 && !isSo(); look++) await sleep(10)
     t.ok(isSo())
   }
   writeFileSync(file, old.publicKey)

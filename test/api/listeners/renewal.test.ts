@@ -49,6 +49,19 @@ const serialOf = (port: number, { clientCertFile, clientKeyFile }: Certificates)
   })
 
 for (const [name, listen] of Object.entries(listeners)) {
+  t.test(`${name}: who connects at the moment of a renewal is served`, async (t) => {
+    const files = demoCertificates(createFolder(t))
+    const listener = await listen(files)
+    t.teardown(listener.close)
+    for (let renewal = 0; renewal < 5; renewal++) {
+      const asked = serialOf(listener.port, files)
+      // The system connects in this turn, and the listener accepts in the next one.
+      await new Promise<void>((resolve) => process.nextTick(resolve))
+      await listener.renewCertificate()
+      t.ok(await asked)
+    }
+  })
+
   t.test(
     `${name}: a renewed certificate is served without a restart, a broken one is not`,
     async (t) => {
@@ -70,7 +83,7 @@ for (const [name, listen] of Object.entries(listeners)) {
       copyFileSync(newer.keyFile, files.keyFile)
       let after = before
       let refused = 0
-      for (let look = 0; look < 200 && after === before; look++) {
+      for (let look = 0; look < 3_000 && after === before; look++) {
         after = await serialOf(listener.port, files)
         if (after === undefined) refused++
         await sleep(20)
@@ -78,7 +91,7 @@ for (const [name, listen] of Object.entries(listeners)) {
       t.ok(before !== undefined && after !== undefined && after !== before)
       t.equal(refused, 0, 'no connection was refused meanwhile')
       writeFileSync(files.certFile, 'no certificate')
-      for (let look = 0; look < 200 && faults.length === 0; look++) await sleep(20)
+      for (let look = 0; look < 3_000 && faults.length === 0; look++) await sleep(20)
       t.match(faults, [{ code: 'LISTENER' }])
       t.equal(await serialOf(listener.port, files), after, 'what was served still is')
     },

@@ -119,7 +119,7 @@ t.test('the customer endpoint passes the whole customer through and hands it ove
   t.match(customer, { clientId: people.active, customerSites: [{ isPrimary: true }] })
   t.notOk('locked' in customer, 'what is not of the specification stays behind')
   let waiting = 0
-  for (let look = 0; look < 100 && waiting === 0; look++) {
+  for (let look = 0; look < 3_000 && waiting === 0; look++) {
     await new Promise((resolve) => setTimeout(resolve, 20))
     waiting = (await rig.queues.counts()).register['waiting'] ?? 0
   }

@@ -13,7 +13,7 @@ const options = { port: 0, writer, reader, memoryBytesMax: 2 * 1024 ** 3 }
 /** Short enough for a test, long enough for a machine that is busy with others. */
 const quick = { everyMs: 100, timeoutMs: 1500, missesMax: 2 }
 
-async function until(isTrue: () => boolean | Promise<boolean>, waitMs = 20_000): Promise<boolean> {
+async function until(isTrue: () => boolean | Promise<boolean>, waitMs = 120_000): Promise<boolean> {
   for (let waited = 0; waited < waitMs; waited += 50) {
     if (await isTrue()) return true
     await sleep(50)

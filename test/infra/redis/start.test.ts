@@ -17,7 +17,7 @@ const startIn = (dataPath: string): Promise<RunningRedis> =>
   onFreePort(16_379, (port) => createRedis({ dataPath, port, password: 'secret' }))
 
 const until = async (reached: () => Promise<boolean> | boolean): Promise<boolean> => {
-  for (let look = 0; look < 400; look++) {
+  for (let look = 0; look < 6_000; look++) {
     if (await reached()) return true
     await sleep(25)
   }

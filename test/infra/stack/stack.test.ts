@@ -34,7 +34,7 @@ const isAlive = (pid: number | undefined): boolean => {
 }
 
 const until = async (reached: () => boolean): Promise<boolean> => {
-  for (let look = 0; look < 600 && !reached(); look++) await sleep(50)
+  for (let look = 0; look < 2_400 && !reached(); look++) await sleep(50)
   return reached()
 }
 
@@ -92,7 +92,7 @@ t.test('each part that is killed comes back', async (t) => {
   }
   const answers = async () => (await askRedis(stack.redisUrl, 'PING').catch(() => '')) === 'PONG'
   let answered = false
-  for (let look = 0; look < 100 && !answered; look++) {
+  for (let look = 0; look < 1_200 && !answered; look++) {
     await sleep(50)
     answered = await answers()
   }

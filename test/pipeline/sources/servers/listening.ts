@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createConnection } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Waits until something accepts connections, half a minute at most. */
+/** Waits until something accepts connections, five minutes at most. */
 export async function untilListening(port: number, host = '127.0.0.1'): Promise<void> {
-  for (let look = 0; look < 300; look++) {
+  for (let look = 0; look < 3_000; look++) {
     const socket = createConnection({ port, host })
     const answers = await once(socket, 'connect').then(
       () => true,
