@@ -85,7 +85,7 @@ for (const { feed, rows, end = '\n' } of files) {
     const expected = await load(auto, name, whole)
     t.equal(expected.status, 'published')
     const from = whole.length - (rows.at(-1)?.length ?? 0) - end.length
-    const start = Math.max(from, whole.length - sample({ short: 3, long: 1_000 }))
+    const start = Math.max(from, whole.length - sample({ short: end.length + 1, long: 1_000 }))
     for (let cut = start; cut < whole.length; cut++) {
       const found = await load(auto, name, whole.subarray(0, cut))
       const what = `${JSON.stringify(whole.toString('utf8', from, cut))}: ${found.status}`

@@ -14,8 +14,8 @@ import { byEachPath, createContextOf } from './each-path.js'
 import { type HostileFile, hostileFiles } from './hostile-rows.js'
 import { mixedFiles } from './mixed-file.js'
 
-const hostileCount = sample({ short: 8, long: 160 })
-const mixedCount = sample({ short: 6, long: 60 })
+const hostileCount = sample({ short: 4, long: 160 })
+const mixedCount = sample({ short: 4, long: 60 })
 const seed = Number(process.argv[2] ?? Date.now() & 0x7fffffff)
 /** Of these two take part in every run, by its seed. */
 const utilities = [
