@@ -78,15 +78,23 @@ export async function readStatements(
   profile: Profile,
   cluster?: string,
 ): Promise<readonly string[]> {
-  const fill = filler(profile, cluster === undefined ? oneServer : replicatedOn(cluster))
+  if (cluster === undefined) return readStatementsOn(profile, oneServer)
+  const statements = await readStatementsOn(profile, replicatedOn(cluster))
+  return [...statements, ...overAllShards(statements, cluster)]
+}
+
+/** The same on servers of any topology. */
+export async function readStatementsOn(
+  profile: Profile,
+  topology: Topology,
+): Promise<readonly string[]> {
+  const fill = filler(profile, topology)
   const migrations = await readMigrations(fill)
-  const statements = [
+  return [
     fill(createDatabase),
     fill(createMigrations),
     ...migrations.flatMap(({ statements }) => statements),
   ]
-  if (cluster === undefined) return statements
-  return [...statements, ...overAllShards(statements, cluster)]
 }
 
 /** ClickHouse refuses any statement in a database that does not exist: the first uses `default`. */
