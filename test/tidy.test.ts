@@ -99,7 +99,7 @@ t.test('every file is imported by another, unless a process starts with it', asy
   const starts = [
     /^infra\/(main|clickhouse\/server|stack\/processes\/(gateway|worker|back-office))\.ts$/,
     /^infra\/operations\/browser\/(overview|file)\.ts$/,
-    /^benchmarks\/(chaos\/)?main\.ts$/,
+    /^benchmarks\/((chaos|cluster)\/)?main\.ts$/,
     /^test\/(run|.*\.test|.*-process|rig\/(spawn-files|no-processes)|story\/rig\/print-contents)\.ts$/,
   ]
   const imported = new Set(files.flatMap(targetsOf))

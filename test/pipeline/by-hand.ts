@@ -9,6 +9,7 @@ import type { Queues } from '../../pipeline/queues/bullmq.js'
 import { createSubmitSource } from '../../pipeline/sources/folder.js'
 import { load } from '../../pipeline/steps/load.js'
 import { receive } from '../../pipeline/steps/receive.js'
+import type { Store } from '../../pipeline/store/clickhouse.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { createFolder } from '../rig/folder.js'
@@ -19,20 +20,34 @@ export interface LineByHand {
   /** The loads that were queued so far. */
   readonly loads: LoadTask[]
   /** Writes a file of these rows and claims its arrival. */
-  arrive(name: string, rows: readonly string[]): Promise<{ arrival: number; path: string }>
+  arrive(
+    name: string,
+    rows: readonly string[],
+    header?: string,
+  ): Promise<{ arrival: number; path: string }>
   /** Takes a file in and loads its chunks, so that only its verdict is left. */
   takeIn(name: string, rows: readonly string[]): Promise<number>
 }
 
+const usageHeader = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit'
+
 export interface ByHandOptions {
   readonly limits?: Partial<Profile['limits']>
+  readonly termination?: Profile['termination']
   readonly log?: Logger
 }
 
 /** A line whose jobs are run by hand, one after the other, on a real store. */
 export async function createLineByHand(t: Test, options: ByHandOptions = {}): Promise<LineByHand> {
-  const store = await migratedStore(t)
-  const folder = createFolder(t)
+  return createLineOn(await migratedStore(t), createFolder(t), options)
+}
+
+/** The same on any store, in any empty folder. */
+export function createLineOn(
+  store: Store,
+  folder: string,
+  options: ByHandOptions = {},
+): LineByHand {
   const at = (name: string) => {
     mkdirSync(join(folder, name))
     return join(folder, name)
@@ -53,7 +68,11 @@ export async function createLineByHand(t: Test, options: ByHandOptions = {}): Pr
   }
   const landing = at('landing')
   const context: PipelineContext = {
-    profile: { ...profile, limits: { ...profile.limits, freeDiskBytesMin: 0, ...options.limits } },
+    profile: {
+      ...profile,
+      ...(options.termination && { termination: options.termination }),
+      limits: { ...profile.limits, freeDiskBytesMin: 0, ...options.limits },
+    },
     zone: createZone(profile.timeZone),
     folders: {
       inbox: at('in'),
@@ -75,9 +94,8 @@ export async function createLineByHand(t: Test, options: ByHandOptions = {}): Pr
     log: options.log ?? pino({ level: 'silent' }),
     notify: () => undefined,
   }
-  const arrive: LineByHand['arrive'] = async (name, rows) => {
+  const arrive: LineByHand['arrive'] = async (name, rows, header = usageHeader) => {
     const path = join(context.folders.inbox, name)
-    const header = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit'
     writeFileSync(path, `${header}\n${rows.join('\n')}\n`)
     const { size: bytes, mtimeMs } = statSync(path)
     const entry = { source: 'submit', name: basename(path), path, bytes, force: false }

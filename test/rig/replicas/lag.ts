@@ -1,7 +1,7 @@
 import type { Store } from '../../../pipeline/store/clickhouse.js'
 import { id, sql } from '../../../pipeline/store/sql.js'
 
-/** What can be kept from a replica: `merges` of all its tables, or of others' parts and commands. */
+/** What can be kept from a replica: parts of others, all that others did, or its own merges. */
 export type Lagging = 'fetches' | 'replication queues' | 'merges'
 
 const commands = {
@@ -10,9 +10,13 @@ const commands = {
   merges: 'MERGES',
 } as const satisfies Record<Lagging, string>
 
-/** Stops or starts what brings the tables of a replica up to date. */
-export async function lag(replica: Store, what: Lagging, to: 'STOP' | 'START'): Promise<void> {
-  for (const table of await replicatedTables(replica)) {
+/** Stops or starts what brings the tables of a replica up to date, or merges them. */
+export async function lag(
+  replica: Store,
+  what: Lagging,
+  { to, tables }: { readonly to: 'STOP' | 'START'; readonly tables: readonly string[] },
+): Promise<void> {
+  for (const table of tables) {
     await replica.command({ sql: `SYSTEM ${to} ${commands[what]} ${table}` })
   }
 }
@@ -29,7 +33,7 @@ export async function synchronize(replica: Store, tables?: readonly string[]): P
   }
 }
 
-export async function replicatedTables(replica: Store): Promise<readonly string[]> {
+async function replicatedTables(replica: Store): Promise<readonly string[]> {
   const rows = await replica.rows<{ table: string }>({
     sql: 'SELECT table FROM system.replicas WHERE database = currentDatabase() ORDER BY table',
   })

@@ -11,6 +11,8 @@ const { stores, close } = await createReplicas(profile)
 t.teardown(close)
 const { r1, r2 } = stores
 
+const tables = ['reject', 'arrival', 'usage_read']
+
 const rejectsOf = (store: Store) =>
   store.rows<{ arrival: number }>({ sql: 'SELECT arrival FROM reject ORDER BY arrival' })
 const reject = (arrival: number) => ({ arrival, line: 2, code: 'X', detail: 'x'.repeat(9_000) })
@@ -22,11 +24,11 @@ t.test('a row that is inserted at one replica is read at the other', async (t) =
 })
 
 t.test('a replica whose fetches are stopped shows no row until they go on', async (t) => {
-  await lag(r2, 'fetches', 'STOP')
+  await lag(r2, 'fetches', { to: 'STOP', tables })
   await r1.insert('reject', [reject(2)])
   t.same(await rejectsOf(r1), [{ arrival: 1 }, { arrival: 2 }])
   t.same(await rejectsOf(r2), [{ arrival: 1 }])
-  await lag(r2, 'fetches', 'START')
+  await lag(r2, 'fetches', { to: 'START', tables })
   await synchronize(r2, ['reject'])
   t.same(await rejectsOf(r2), [{ arrival: 1 }, { arrival: 2 }])
 })
@@ -34,11 +36,11 @@ t.test('a replica whose fetches are stopped shows no row until they go on', asyn
 t.test('an insert token that one replica has taken is refused at the other', async (t) => {
   const once = { insert_deduplicate: 1, insert_deduplication_token: 'arrival:1' }
   const claims = (store: Store) => store.rows({ sql: 'SELECT claim FROM arrival' })
-  await lag(r2, 'fetches', 'STOP')
+  await lag(r2, 'fetches', { to: 'STOP', tables })
   await r1.insert('arrival', [{ arrival: 1, claim: 'first' }], once)
   await r2.insert('arrival', [{ arrival: 1, claim: 'second' }], once)
   t.same(await claims(r2), [], 'it is refused although the replica does not have the row yet')
-  await lag(r2, 'fetches', 'START')
+  await lag(r2, 'fetches', { to: 'START', tables })
   await synchronize(r2, ['arrival'])
   for (const store of [r1, r2]) t.same(await claims(store), [{ claim: 'first' }])
 })
@@ -50,11 +52,11 @@ t.test('a partition that is attached from a table of one replica reaches the oth
   const quantities = (store: Store) => store.rows({ sql: 'SELECT quantity FROM usage_read' })
   await r1.command(createReads('staging_1_read'))
   await r1.insert('staging_1_read', reads)
-  await lag(r2, 'replication queues', 'STOP')
+  await lag(r2, 'replication queues', { to: 'STOP', tables })
   await attach(r1, 'usage_read', 'staging_1_read')
   t.same(await quantities(r1), [{ quantity: '2.5' }])
   t.same(await quantities(r2), [])
-  await lag(r2, 'replication queues', 'START')
+  await lag(r2, 'replication queues', { to: 'START', tables })
   await synchronize(r2, ['usage_read'])
   t.same(await quantities(r2), [{ quantity: '2.5' }])
 })

@@ -1,0 +1,68 @@
+import type { Statement, Store } from '../../pipeline/store/clickhouse.js'
+import { bind } from '../../pipeline/store/sql.js'
+import type { Replica, Replicas } from '../../test/rig/replicas/start.js'
+
+/** What happens around the statements of a client. */
+export interface Around {
+  /** Before a statement; an error of it is that of a statement that was not carried out. */
+  before(text: string): Promise<void>
+  /** After a statement that wrote; an error of it hides that the statement was carried out. */
+  after(text: string): Promise<void>
+  /** After a statement of any outcome that may have written. */
+  look(text: string): Promise<void>
+  /** When a statement takes long. */
+  slow(): Promise<void>
+}
+
+const slowMs = 1_000
+
+export interface MovableClient {
+  /** The store of whichever replica the client is connected to. */
+  readonly store: Store
+  current(): Replica
+  failOver(): void
+}
+
+/** A store whose client can be pointed to the other replica before any statement. */
+export function createClient({ stores }: Replicas, around: Around): MovableClient {
+  let current: Replica = 'r1'
+  const write = async (text: string, run: (store: Store) => Promise<void>) => {
+    await around.before(text)
+    const timer = setTimeout(() => void around.slow(), slowMs)
+    try {
+      await run(stores[current])
+      await around.after(text)
+    } finally {
+      clearTimeout(timer)
+      await around.look(text)
+    }
+  }
+  const read = async <T>(text: string, run: (store: Store) => Promise<T>): Promise<T> => {
+    await around.before(text)
+    return run(stores[current])
+  }
+  return {
+    current: () => current,
+    failOver: () => {
+      current = current === 'r1' ? 'r2' : 'r1'
+    },
+    store: {
+      get address() {
+        return stores[current].address
+      },
+      rows: (statement) => read(textOf(statement), (store) => store.rows(statement)),
+      stream: (statement, format) =>
+        read(textOf(statement), (store) => store.stream(statement, format)),
+      command: (statement, body) =>
+        write(textOf(statement), (store) => store.command(statement, body)),
+      insert: (table, values, settings) =>
+        write(`INSERT INTO ${table}`, (store) => store.insert(table, values, settings)),
+      ping: () => stores[current].ping(),
+      close: async () => undefined,
+    },
+  }
+}
+
+function textOf({ sql }: Statement): string {
+  return typeof sql === 'string' ? sql : bind(sql).text
+}
