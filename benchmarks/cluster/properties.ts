@@ -22,6 +22,8 @@ export interface Watch {
   look(): Promise<readonly Violation[]>
   /** Looks for numbers that were given twice; both replicas must be up to date. */
   lookAtNumbers(): Promise<readonly Violation[]>
+  /** Reads of the account may vanish now. */
+  erasing(account: string): void
   /** From now on no row of the account may be seen on any replica. */
   erased(account: string): void
 }
@@ -43,6 +45,7 @@ const numbered = [
 /** Watches the reads of meters that begin with a prefix. */
 export function createWatch({ stores }: Replicas, prefix: string): Watch {
   const shown: Readonly<Record<Replica, Map<string, bigint>>> = { r1: new Map(), r2: new Map() }
+  const erasing = new Set<string>()
   const erased = new Set<string>()
   const known = new Set<string>()
   const news = (found: readonly Violation[]) =>
@@ -67,8 +70,8 @@ export function createWatch({ stores }: Replicas, prefix: string): Watch {
       }
     }
     for (const [key, version] of shown[replica]) {
-      const isErased = [...erased].some((account) => key.startsWith(account))
-      if (isErased || (now.get(key) ?? 0n) >= version) continue
+      const isGoing = [...erasing].some((account) => key.startsWith(account))
+      if (isGoing || (now.get(key) ?? 0n) >= version) continue
       found.push({ property: 'published reads vanished', what: `${replica}: ${key}` })
     }
     for (const [key, version] of now) shown[replica].set(key, version)
@@ -96,6 +99,7 @@ export function createWatch({ stores }: Replicas, prefix: string): Watch {
       }
       return news(found)
     },
+    erasing: (account) => void erasing.add(account),
     erased: (account) => void erased.add(account),
   }
 }

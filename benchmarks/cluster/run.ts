@@ -120,7 +120,7 @@ async function playOn(
   try {
     const termination = { ...profile.termination, graceDays: 0 }
     const line = createLineOn(client.store, folder, { termination })
-    violations.push(...(await play(line, { prefix, seed, erased: watch.erased })))
+    violations.push(...(await play(line, { prefix, seed, watch })))
     await weather.clear()
     violations.push(...(await watch.look()), ...(await watch.lookAtNumbers()))
     return { statements, violations }

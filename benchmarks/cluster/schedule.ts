@@ -12,9 +12,9 @@ import { id, sql } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import type { LineByHand } from '../../test/pipeline/by-hand.js'
 import { customerAt } from '../../test/pipeline/customers/registering.js'
-import type { Violation } from './properties.js'
+import type { Violation, Watch } from './properties.js'
 
-const attemptsMax = 8
+const attemptsMax = 50
 const terminations = 'ContractAccount,ExternalSiteID,MeterID,TerminationDate,Reason'
 const actions = ['load', 'correct', 'correct', 'register', 'audit', 'bills', 'erase'] as const
 
@@ -29,7 +29,7 @@ export function meterOf(prefix: string, index: number): string {
  */
 export async function play(
   line: LineByHand,
-  { prefix, seed, erased }: { prefix: string; seed: number; erased: (account: string) => void },
+  { prefix, seed, watch }: { prefix: string; seed: number; watch: Watch },
 ): Promise<readonly Violation[]> {
   const violations: Violation[] = []
   const steps = ['load', 'correct', ...drawn(seed)] as const
@@ -61,8 +61,9 @@ export async function play(
       const name = `DEMO_06062024_Terminations_${number}${index}.csv`
       const row = `${meter(1)},,,2024-06-05,moved`
       violations.push(...(await takeIn(line, { name, rows: [row], header: terminations })))
+      watch.erasing(meter(1))
       await retried(() => eraseDue(line.context)).catch((error) => refuse(action, error))
-      if (await isErased(line, meter(1))) erased(meter(1))
+      if (await isErased(line, meter(1))) watch.erased(meter(1))
     }
   }
   return violations
