@@ -74,7 +74,7 @@ export const faultCodes = {
     'No response from ClickHouse. Check that it is up and that its address is right.',
   ),
   STAGING_LOST: passing(
-    'The rows of a file that is being loaded are on another ClickHouse server. They are loaded again automatically.',
+    'Another ClickHouse server answers than the one that had the rows in progress. The work starts again automatically.',
   ),
   STORE_REFUSED: final(
     'ClickHouse rejected a statement. Read the reason in the message: rights, a missing migration, or a limit.',

@@ -113,12 +113,12 @@ function readUsage(store: Store, prefix: string): Promise<readonly Seen[]> {
   })
 }
 
-/** A file is published once any replica has its number. */
+/** A file may be seen once any replica has its verdict, which is written before it is attached. */
 async function publishedOn(stores: readonly Store[]): Promise<ReadonlySet<number>> {
   const each = await Promise.all(
     stores.map((store) =>
       store.rows<{ arrival: number }>({
-        sql: 'SELECT arrival FROM publication WHERE arrival != 0',
+        sql: "SELECT arrival FROM file_state WHERE status IN ('publishing', 'published')",
       }),
     ),
   )

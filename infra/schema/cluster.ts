@@ -17,6 +17,13 @@ export const oneServer: Topology = {
 }
 
 /**
+ * The setting of a replicated table that holds the number of insert tokens kept. ClickHouse also forgets
+ * tokens by time, after an hour by default: a number could be claimed again.
+ */
+export const tokensKept =
+  'replicated_deduplication_window_seconds = 3153600000, replicated_deduplication_window'
+
+/**
  * Statements run on every server of the named cluster, and tables are replicated within a shard.
  * ClickHouse fills in the macros: `shard` and `replica` from the server's configuration, `database`
  * and `table` from the statement. All replicas of a shard share insert tokens, so that a retry may
@@ -28,7 +35,7 @@ export function replicatedOn(cluster: string): Topology {
     onCluster: ` ON CLUSTER '${cluster}'`,
     engine: (family, version) =>
       `Replicated${family}(${version === undefined ? path : `${path}, ${version}`})`,
-    deduplicationWindow: 'replicated_deduplication_window',
+    deduplicationWindow: tokensKept,
   }
 }
 

@@ -49,8 +49,8 @@ const loadsMax = 3
 
 /**
  * Loads what has no receipt yet and compares the sums. If they differ, or staging is gone, it loads
- * everything again. A second difference refuses the file, unless another server answers now: staging
- * is on one server.
+ * everything again into empty staging. Only a difference after that refuses the file. Staging is on one
+ * server: where another one answers meanwhile, the sums show nothing.
  */
 export async function loadAndBalance(
   context: PipelineContext,
@@ -58,6 +58,7 @@ export async function loadAndBalance(
 ): Promise<LoadedFile> {
   const { store, ledger } = context
   const kind = kindOf(state)
+  let emptiedAt = ''
   for (let loads = 1; ; loads++) {
     const server = await nameServer(store)
     const found = await loadAll(context, state).catch((error: unknown) => {
@@ -66,12 +67,14 @@ export async function loadAndBalance(
     })
     const wrong = found === undefined ? undefined : imbalance(found)
     if (found !== undefined && wrong === undefined) return found
-    const isElsewhere = (await nameServer(store)) !== server
-    if (wrong !== undefined && loads > 1 && !isElsewhere) throw new Fault('UNBALANCED', wrong)
+    const isSame = server === emptiedAt && (await nameServer(store)) === server
+    if (wrong !== undefined && isSame) throw new Fault('UNBALANCED', wrong)
     if (loads === loadsMax) throw new Fault('STAGING_LOST', `of arrival ${state.arrival}: ${wrong}`)
     await ledger.forgetReceipts(state.arrival)
     await forgetRejects(store, state.arrival)
+    const before = await nameServer(store)
     await kind.emptyStaging(store, state)
+    emptiedAt = (await nameServer(store)) === before ? before : ''
   }
 }
 

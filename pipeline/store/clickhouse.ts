@@ -62,9 +62,9 @@ const exactNumbers = {
 const notEnoughSpace = '243'
 const fullDisk = /no space left on device|ENOSPC/i
 
-/** UNKNOWN_TABLE; a staging table is on one server only, and another one may answer now. */
+/** UNKNOWN_TABLE; staging and the tables of a run of bills are on one server, and another may answer now. */
 const unknownTable = '60'
-const ofStaging = /\bstaging_\d+_/
+const onOneServer = /\b(staging_\d+_|bill_[a-z]+_\d)/
 
 /**
  * How much of the engine's message a fault repeats. Messages quote rows, parameters and constraints:
@@ -229,7 +229,7 @@ function shownOf(text: string): string {
 
 function codeOf({ code, message }: ClickHouseError): FaultCode {
   if (code === notEnoughSpace || fullDisk.test(message)) return 'DISK_FULL'
-  if (code === unknownTable && ofStaging.test(message)) return 'STAGING_LOST'
+  if (code === unknownTable && onOneServer.test(message)) return 'STAGING_LOST'
   return passingErrors.has(code) ? 'STORE_UNREACHABLE' : 'STORE_REFUSED'
 }
 

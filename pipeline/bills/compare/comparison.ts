@@ -18,7 +18,9 @@ export function createCompared(compared: string): Statement {
 }
 
 export function createPlans({ variants }: RunTables): Statement {
-  return { sql: sql`CREATE TABLE ${id(variants)} AS bill_plan` }
+  return {
+    sql: sql`CREATE TABLE ${id(variants)} AS bill_plan ENGINE = MergeTree ORDER BY (run, plan)`,
+  }
 }
 
 /** Every member under each rate of its commodity, and under its own whatever that is. */

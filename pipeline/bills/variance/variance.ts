@@ -36,7 +36,7 @@ export function createSteps({ steps, variants }: RunTables): readonly Statement[
       )
       ENGINE = MergeTree ORDER BY (meter_id, account_number, first_day, stage)`,
     },
-    { sql: sql`CREATE TABLE ${id(variants)} AS bill_plan` },
+    { sql: sql`CREATE TABLE ${id(variants)} AS bill_plan ENGINE = MergeTree ORDER BY (run, plan)` },
   ]
 }
 

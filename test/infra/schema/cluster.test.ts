@@ -38,7 +38,7 @@ SETTINGS non_replicated_deduplication_window = 100000, fsync_after_insert = 1, f
     `CREATE TABLE IF NOT EXISTS tieline.arrival ON CLUSTER 'utility' (
 ) ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
 ORDER BY arrival
-SETTINGS replicated_deduplication_window = 100000, fsync_after_insert = 1, fsync_part_directory = 1`,
+SETTINGS replicated_deduplication_window_seconds = 3153600000, replicated_deduplication_window = 100000, fsync_after_insert = 1, fsync_part_directory = 1`,
   ])
   t.same(headOf(single, 'file_state'), [
     `CREATE TABLE IF NOT EXISTS tieline.file_state (

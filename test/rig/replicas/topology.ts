@@ -1,4 +1,4 @@
-import type { Topology } from '../../../infra/schema/cluster.js'
+import { type Topology, tokensKept } from '../../../infra/schema/cluster.js'
 
 /**
  * Each database of the engine is a replica of the same tables: all databases have the same path in
@@ -10,5 +10,5 @@ export const replicaOfEach: Topology = {
     const place = "'/tieline/{table}', '{database}'"
     return `Replicated${family}(${version === undefined ? place : `${place}, ${version}`})`
   },
-  deduplicationWindow: 'replicated_deduplication_window',
+  deduplicationWindow: tokensKept,
 }
