@@ -1,5 +1,5 @@
 import t from 'tap'
-import { overAllShards } from '../../../infra/schema/cluster.js'
+import { overAllShards, tokensKept } from '../../../infra/schema/cluster.js'
 import { readStatements } from '../../../infra/schema/migrate.js'
 import { migratedStore, profile } from '../../pipeline/customers/registering.js'
 
@@ -38,19 +38,19 @@ SETTINGS non_replicated_deduplication_window = 100000, fsync_after_insert = 1, f
     `CREATE TABLE IF NOT EXISTS tieline.arrival ON CLUSTER 'utility' (
 ) ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
 ORDER BY arrival
-SETTINGS replicated_deduplication_window_seconds = 3153600000, replicated_deduplication_window = 100000, fsync_after_insert = 1, fsync_part_directory = 1`,
+SETTINGS ${tokensKept} = 100000, fsync_after_insert = 1, fsync_part_directory = 1`,
   ])
   t.same(headOf(single, 'file_state'), [
     `CREATE TABLE IF NOT EXISTS tieline.file_state (
 ) ENGINE = ReplacingMergeTree(rank)
 ORDER BY arrival
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+SETTINGS non_replicated_deduplication_window = 100000, fsync_after_insert = 1, fsync_part_directory = 1`,
   ])
   t.same(headOf(cluster, 'file_state'), [
     `CREATE TABLE IF NOT EXISTS tieline.file_state ON CLUSTER 'utility' (
 ) ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', rank)
 ORDER BY arrival
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+SETTINGS ${tokensKept} = 100000, fsync_after_insert = 1, fsync_part_directory = 1`,
   ])
   t.match(
     headOf(cluster, 'usage')[0],
@@ -98,6 +98,6 @@ t.test('both differ in these places alone', async (t) => {
         /ENGINE = Replicated(\w+)\('[^']*', '\{replica\}'(?:, (\w+))?\)/,
         (_, family, version) => (version ? `ENGINE = ${family}(${version})` : `ENGINE = ${family}`),
       )
-      .replace('SETTINGS replicated_', 'SETTINGS non_replicated_')
+      .replace(tokensKept, 'non_replicated_deduplication_window')
   t.same(cluster.filter((one) => !one.includes('ENGINE = Distributed')).map(bare), single)
 })
