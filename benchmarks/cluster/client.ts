@@ -14,7 +14,7 @@ export interface Around {
   slow(): Promise<void>
 }
 
-const slowMs = 1_000
+const slowMs = 150
 
 export interface MovableClient {
   /** The store of whichever replica the client is connected to. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { draw } from '../../infra/demo/draw.js'
 import { Fault } from '../../schemas/fault.js'
 import { lag, synchronize } from '../../test/rig/replicas/lag.js'
@@ -10,6 +11,7 @@ const lagging = ['file_state', 'publication', 'arrival', 'usage_read', 'audit_lo
 
 /** Claims ask again until a replica has what another client wrote. */
 const laggingStatementsMax = 40
+const mergeMsMax = 500
 
 export interface Weather {
   /** What is drawn for the moment before a statement. */
@@ -52,12 +54,16 @@ export function createWeather({ stores }: Replicas, seed: number): Weather {
     stoppedAt = count
     isStopped = true
   }
+  /** A merge that waits for a queue that was stopped ends the lag. */
   const merge = async () => {
     const store = stores[replicas[pick(5, 2)] as Replica]
-    await store.command({
+    const merging = store.command({
       sql: 'OPTIMIZE TABLE usage_read',
       settings: { alter_sync: 0, lock_acquire_timeout: 1 },
     })
+    const isLate = await Promise.race([merging.then(() => false), sleep(mergeMsMax, true)])
+    if (isLate) await lift()
+    await merging
   }
   return {
     before: async (text, failOver) => {
