@@ -109,8 +109,18 @@ SELECT
     if(f.published_seq = 0, NULL, if(empty(claims.1), f.published_at, greatest(f.published_at, transform(u.change, claims.1, claims.3, toDateTime64(0, 3, 'UTC'))))) AS published_at,
     if(f.published_seq = 0, NULL, if(empty(claims.1), f.published_seq, greatest(f.published_seq, transform(u.change, claims.1, claims.2, toUInt64(0))))) AS published_seq
 FROM {database}.usage_current AS u
-ANY LEFT JOIN (SELECT arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
-    ON f.arrival = u.arrival
+ANY LEFT JOIN
+(
+    SELECT arrival, any(file_id) AS file_id, max(published_at) AS published_at, max(published_seq) AS published_seq
+    FROM
+    (
+        SELECT arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0
+        UNION ALL
+        SELECT arrival, file_id, toDateTime64(0, 3, 'UTC') AS published_at, toUInt64(0) AS published_seq
+        FROM {database}.file_state FINAL WHERE settled_at IS NULL AND status IN ('publishing', 'published')
+    )
+    GROUP BY arrival
+) AS f ON f.arrival = u.arrival
 COMMENT 'Current reads: one row for each meter, interval start and length; the latest arrival counts';
 
 CREATE OR REPLACE VIEW {database}.usage_day{onCluster} (

@@ -116,6 +116,9 @@ t.test('a file whose reads are attached is never refused, whatever fails after i
   await t.rejects(reconcile(failing(refusal, true), arrival), refusal)
   const corrected = [{ quantity: '5' }, { quantity: '5' }]
   t.same(await quantitiesOf('Q'), corrected, 'the attach is what readers see')
+  const named = "SELECT DISTINCT file_id, published_seq FROM usage WHERE meter_id = 'Q'"
+  const { fileId } = (await ledger.state(arrival)) ?? {}
+  t.same(await store.rows({ sql: named }), [{ file_id: fileId, published_seq: null }])
   await store.command({ sql: 'OPTIMIZE TABLE usage_read FINAL' })
   t.same(await quantitiesOf('Q'), corrected)
   const known = "usage_as_of(known_at = '2100-01-01')"
