@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import type { Store } from '../../../pipeline/store/clickhouse.js'
+import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
 import { attach, createReads } from '../../../pipeline/store/staging.js'
 import { profile, toReadRows } from '../../pipeline/customers/registering.js'
 import { setInterserver } from './interserver.js'
@@ -7,7 +8,7 @@ import { lag, synchronize } from './lag.js'
 import { openMemory } from './memory.js'
 import { createReplicas } from './start.js'
 
-const { stores, close } = await createReplicas(profile)
+const { stores, close } = await createReplicas({ ...profile, store: { durability: 'one' } })
 t.teardown(close)
 const { r1, r2 } = stores
 
@@ -31,6 +32,21 @@ t.test('a replica whose fetches are stopped shows no row until they go on', asyn
   await lag(r2, 'fetches', { to: 'START', tables })
   await synchronize(r2, ['reject'])
   t.same(await rejectsOf(r2), [{ arrival: 1 }, { arrival: 2 }])
+})
+
+t.test('a row that a majority must have is stored when the other replica has it', async (t) => {
+  const majority = createStore(r1.address)
+  t.teardown(majority.close)
+  await lag(r2, 'fetches', { to: 'STOP', tables })
+  let isStored = false
+  const storing = majority.insert('reject', [reject(3)]).then(() => {
+    isStored = true
+  })
+  while ((await rejectsOf(r1)).length < 3) await sleep(20)
+  t.notOk(isStored, 'one replica has it')
+  await lag(r2, 'fetches', { to: 'START', tables })
+  await storing
+  t.same(await rejectsOf(r2), [{ arrival: 1 }, { arrival: 2 }, { arrival: 3 }])
 })
 
 t.test('an insert token that one replica has taken is refused at the other', async (t) => {

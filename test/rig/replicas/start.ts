@@ -58,7 +58,8 @@ export async function createReplicas(profile: Profile): Promise<Replicas> {
     const url = `http://127.0.0.1:${await listening}`
     for (const replica of ['default', ...replicas]) {
       const { user: username, password } = writer
-      stores.push(createStore({ url, username, password, database: replica }))
+      const address = { url, username, password, database: replica }
+      stores.push(createStore(address, 'verbatim', profile.store))
     }
     const [outside, r1, r2] = stores as [Store, Store, Store]
     for (const database of replicas) await build(outside, { ...profile, database })
