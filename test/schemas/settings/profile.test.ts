@@ -30,6 +30,7 @@ test('companies and zone are enough: everything else has the documented default'
     ...least,
     fileNames: [],
     database: 'tieline',
+    store: { durability: 'majority' },
     ingestion: 'full',
     usage: {
       dateOrder: 'MDY',

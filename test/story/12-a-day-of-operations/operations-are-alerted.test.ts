@@ -78,14 +78,18 @@ t.test('problems are notified and signed, without personal data', async (t) => {
   t.notMatch(JSON.stringify(receiver.messages), /77310055221|S-1|M-1|csv/)
 })
 
-t.test('no alert is sent twice, even if queues are emptied and the worker killed', async (t) => {
-  await askRedis(story.stack.redisUrl, 'FLUSHALL')
-  story.stack.worker.kill()
-  await hasCome(await quarantine(2))
-  const lasting = receiver.messages.filter(({ about }) => about.kind !== 'run')
-  const keys = lasting.map(({ key }) => key)
-  t.same(keys.length, new Set(keys).size, keys.join(' '))
-})
+t.test(
+  'no problem is notified twice, even if queues are emptied and the worker killed',
+  async (t) => {
+    await askRedis(story.stack.redisUrl, 'FLUSHALL')
+    story.stack.worker.kill()
+    await hasCome(await quarantine(2))
+    const lasting = receiver.messages.filter(({ about }) => about.kind !== 'run')
+    const ids = new Map(lasting.map(({ id, key }) => [id, key]))
+    const keys = [...ids.values()]
+    t.same(keys.length, new Set(keys).size, `${keys.join(' ')}; a repeated attempt has the same id`)
+  },
+)
 
 t.test('a notification is retried until it is delivered, unchanged each time', async (t) => {
   const answers = [
