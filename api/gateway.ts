@@ -146,8 +146,8 @@ function createParts(options: GatewayOptions): Parts {
   }
   const onFault = (fault: Fault) => onFailure(fault, '')
   const now = Date.now
-  const kept = { ...profile.store, tracer: tracing?.tracer }
-  const store = createStore(options.store, 'discreet', kept)
+  const storeOptions = { ...profile.store, tracer: tracing?.tracer }
+  const store = createStore(options.store, 'discreet', storeOptions)
   const queues = createQueues({
     redisUrl,
     prefix: profile.database,

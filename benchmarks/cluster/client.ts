@@ -1,6 +1,6 @@
-import type { Statement, Store } from '../../pipeline/store/clickhouse.js'
-import { bind } from '../../pipeline/store/sql.js'
+import type { Store } from '../../pipeline/store/clickhouse.js'
 import type { Replica, Replicas } from '../../test/rig/replicas/start.js'
+import { statementText } from '../../test/rig/statement-text.js'
 
 /** What happens around the statements of a client. */
 export interface Around {
@@ -50,19 +50,15 @@ export function createClient({ stores }: Replicas, around: Around): MovableClien
       get address() {
         return stores[current].address
       },
-      rows: (statement) => read(textOf(statement), (store) => store.rows(statement)),
+      rows: (statement) => read(statementText(statement), (store) => store.rows(statement)),
       stream: (statement, format) =>
-        read(textOf(statement), (store) => store.stream(statement, format)),
+        read(statementText(statement), (store) => store.stream(statement, format)),
       command: (statement, body) =>
-        write(textOf(statement), (store) => store.command(statement, body)),
+        write(statementText(statement), (store) => store.command(statement, body)),
       insert: (table, values, settings) =>
         write(`INSERT INTO ${table}`, (store) => store.insert(table, values, settings)),
       ping: () => stores[current].ping(),
       close: async () => undefined,
     },
   }
-}
-
-function textOf({ sql }: Statement): string {
-  return typeof sql === 'string' ? sql : bind(sql).text
 }

@@ -1,6 +1,6 @@
 import { draw } from '../../infra/demo/draw.js'
-import { createPlans } from '../../pipeline/bills/compare/comparison.js'
 import { tablesOf } from '../../pipeline/bills/members.js'
+import { createPlans } from '../../pipeline/bills/price.js'
 import { register } from '../../pipeline/customers/registrations.js'
 import { recordAct, tieline } from '../../pipeline/ledger/audit.js'
 import { eraseDue } from '../../pipeline/steps/erase.js'

@@ -34,6 +34,13 @@ export function createMasks({ masks }: RunTables): Statement {
   }
 }
 
+/** Plans like those of `bill_plan`, which is replicated; those of a run are on one server. */
+export function createPlans({ variants }: RunTables): Statement {
+  return {
+    sql: sql`CREATE TABLE ${id(variants)} AS bill_plan ENGINE = MergeTree ORDER BY (run, plan)`,
+  }
+}
+
 export interface Pricing {
   readonly run: string
   readonly tables: RunTables

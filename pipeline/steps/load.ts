@@ -60,14 +60,13 @@ export async function loadAndBalance(
   const kind = kindOf(state)
   let emptiedAt = ''
   for (let loads = 1; ; loads++) {
-    const server = await nameServer(store)
     const found = await loadAll(context, state).catch((error: unknown) => {
       if (isStagingLost(error) && loads < loadsMax) return undefined
       throw error
     })
     const wrong = found === undefined ? undefined : imbalance(found)
     if (found !== undefined && wrong === undefined) return found
-    const isSame = server === emptiedAt && (await nameServer(store)) === server
+    const isSame = emptiedAt !== '' && (await nameServer(store)) === emptiedAt
     if (wrong !== undefined && isSame) throw new Fault('UNBALANCED', wrong)
     if (loads === loadsMax) throw new Fault('STAGING_LOST', `of arrival ${state.arrival}: ${wrong}`)
     await ledger.forgetReceipts(state.arrival)

@@ -43,10 +43,10 @@ function inDays({ firstDay, lastDay }: Pick<Staged, 'firstDay' | 'lastDay'>): Sq
   return sql`local_day BETWEEN ${typed('Date', firstDay)} AND ${typed('Date', lastDay)}`
 }
 
-/** How many times the rows of a file the store has for its meters to be looked up. */
+/** Many: this many times the rows of the file. */
 const sparseFactor = 4
 
-/** How the days of a file are stored: without any read there is no overlap. */
+/** Whether the store has no reads in the days of a file, about as many as the file, or many more. */
 export async function findDays(
   store: Store,
   days: Pick<Staged, 'firstDay' | 'lastDay'>,

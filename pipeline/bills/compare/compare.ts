@@ -8,6 +8,7 @@ import { type Compilation, compilePlans, toPlanRow } from '../compile.js'
 import type { BillContext } from '../context.js'
 import { gatherMembers, type NumberedPlan, readPlans, tablesOf } from '../members.js'
 import { type CycleYear, findYears, type Period } from '../period.js'
+import { createPlans } from '../price.js'
 import { newestFile } from '../publish.js'
 import { type RatesInForce, readRates } from '../rates.js'
 import { drop, dropLeft, layOut, localDay, nameRun } from '../run.js'
@@ -16,7 +17,6 @@ import {
   type ComparisonCount,
   countComparisons,
   createCompared,
-  createPlans,
   priceRates,
   sumPeriods,
 } from './comparison.js'

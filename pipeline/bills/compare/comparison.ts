@@ -17,12 +17,6 @@ export function createCompared(compared: string): Statement {
   }
 }
 
-export function createPlans({ variants }: RunTables): Statement {
-  return {
-    sql: sql`CREATE TABLE ${id(variants)} AS bill_plan ENGINE = MergeTree ORDER BY (run, plan)`,
-  }
-}
-
 /** Every member under each rate of its commodity, and under its own whatever that is. */
 function tried({ members, variants }: RunTables): Sql {
   return sql`SELECT meter_id, external_site_id, account_number, client_id, client_ids, unit AS meter_unit,

@@ -2,7 +2,7 @@ import type { Counterfactual } from '../../../schemas/rating/counterfactual.js'
 import type { Statement } from '../../store/clickhouse.js'
 import { id, join, literal, type Sql, sql } from '../../store/sql.js'
 import type { RunTables } from '../members.js'
-import { amounts, blocks, completenessMin, joined, type Pricing } from '../price.js'
+import { amounts, blocks, completenessMin, createPlans, joined, type Pricing } from '../price.js'
 
 /** Why a computed bill differs from the billed one, in the order in which causes are neutralised. */
 export const causes = [
@@ -26,17 +26,17 @@ const isNear = (own: Sql, billed: Sql, least: string) =>
 const isQuantity = (own: Sql, billed: Sql) => sql`(${isNear(own, billed, '0.6')})`
 export const isCost = (own: Sql, billed: Sql) => sql`(${isNear(own, billed, '0.05')})`
 
-export function createSteps({ steps, variants }: RunTables): readonly Statement[] {
+export function createSteps(tables: RunTables): readonly Statement[] {
   return [
     {
-      sql: sql`CREATE TABLE ${id(steps)}
+      sql: sql`CREATE TABLE ${id(tables.steps)}
       (
         meter_id String, account_number String, first_day Int32, stage UInt8, shift UInt8,
         quantity Decimal(18, 6), total Nullable(Decimal(18, 6))
       )
       ENGINE = MergeTree ORDER BY (meter_id, account_number, first_day, stage)`,
     },
-    { sql: sql`CREATE TABLE ${id(variants)} AS bill_plan ENGINE = MergeTree ORDER BY (run, plan)` },
+    createPlans(tables),
   ]
 }
 
