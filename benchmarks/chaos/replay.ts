@@ -15,6 +15,8 @@ export interface ExpectedReceipt extends Published {
   readonly superseded: RowSum
   readonly rejected: RowSum
   readonly restated: RowSum
+  /** Reads that a file which arrived later has corrected before; they are among the superseded. */
+  readonly late: number
 }
 
 export interface Replayed {
@@ -62,7 +64,8 @@ export function replay(published: readonly Published[]): Replayed {
         current.set(key, { value, fileId: file.fileId, said: arrival })
       }
     }
-    return { arrival, file, ...held, accepted, duplicate, superseded, restated }
+    const late = superseded.rows - held.superseded.rows
+    return { arrival, file, ...held, accepted, duplicate, superseded, restated, late }
   })
   const reads = new Map([...current].map(([key, { value }]) => [key, value]))
   return { outcomes, reads, restatements }

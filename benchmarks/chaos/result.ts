@@ -15,8 +15,9 @@ export interface ChaosResult {
   readonly killsProven: number
   readonly files: number
   readonly rows: number
-  /** Reads that were corrected, and rows that repeated one. */
+  /** Reads that were corrected, reads that a later file had corrected before, and rows that repeated one. */
   readonly corrections: number
+  readonly late: number
   readonly repeats: number
   /** Customers who registered, and how often they called. */
   readonly customers: number
@@ -92,6 +93,7 @@ export function toResult(gathered: ChaosFindings): ChaosResult {
     files: files.length,
     rows: files.reduce((sum, file) => sum + file.read.rows, 0),
     corrections: comparison.corrections,
+    late: comparison.late,
     repeats: comparison.repeats,
     customers: gathered.customers,
     calls: gathered.calls,
@@ -111,7 +113,7 @@ export function renderResult(result: ChaosResult): readonly string[] {
     `seed ${result.seed}; kills: ${kills}; Redis emptied ${result.flushes} times; ${result.cuts} connections cut`,
     `killed ${moments.join(', ')}; ${result.killsProven} of the worker's in a step that the ledger still showed`,
     `${result.files} files, ${grouped(result.rows)} rows, ${grouped(result.looks)} queries of readers, ${result.seconds.toFixed(0)} seconds`,
-    `${grouped(result.corrections)} reads corrected, ${grouped(result.repeats)} repeated; ${result.customers} customers, ${grouped(result.calls)} calls to register`,
+    `${grouped(result.corrections)} reads corrected, ${grouped(result.late)} too late, ${grouped(result.repeats)} repeated; ${result.customers} customers, ${grouped(result.calls)} calls to register`,
     `rows altered ${result.rowsAltered}, files with other counts or energy than written ${result.filesUnbalanced}`,
     ...result.wrongs.map((wrong) => `  ${wrong}`),
     `restatements missing ${result.restatementsMissing}, beyond the corrections ${result.restatementsExtra}`,

@@ -15,8 +15,9 @@ export interface Comparison extends Ownership {
   /** Corrected reads that `usage_restatement` does not have, and what it has beyond them. */
   restatementsMissing: number
   restatementsExtra: number
-  /** Reads that a file of the run corrected, and rows that were duplicate. */
+  /** Reads that a file of the run corrected, reads that came too late to, and rows that were duplicate. */
   corrections: number
+  late: number
   repeats: number
   readonly filesUnfinished: string[]
   /** Files whose receipt or stored rows have other counts or energy than the rules give them. */
@@ -45,6 +46,7 @@ export async function compareWithReplay(
     restatementsMissing: 0,
     restatementsExtra: 0,
     corrections: 0,
+    late: 0,
     repeats: 0,
     ownersWrong: 0,
     tenanciesWrong: [],
@@ -59,6 +61,7 @@ export async function compareWithReplay(
     const { outcomes, reads, restatements } = replay(published)
     for (const outcome of outcomes) compareReceipt(found, outcome, arrivals)
     found.corrections += outcomes.reduce((sum, { restated }) => sum + restated.rows, 0)
+    found.late += outcomes.reduce((sum, { late }) => sum + late, 0)
     found.repeats += outcomes.reduce((sum, { duplicate }) => sum + duplicate.rows, 0)
     const first = own[0]
     if (first === undefined) continue
