@@ -55,7 +55,7 @@ export function planFile(seed: number, index: number): PlannedFile {
   const spoils = member === 0 && pick(2, streams.flaws, index) === 0
   const ways = ['inbox', 'resting', 'submit', 'sftp', 's3'] as const
   const isSparse = member === sparseMember
-  const ending = pick(2, streams.gzip, index) === 0 ? '.csv' : '.csv.gz'
+  const ending = isSparse || pick(2, streams.gzip, index) === 0 ? '.csv' : '.csv.gz'
   const correction = corrections[member] ?? 0
   return {
     name: `CHAOS_01012026_${isGas ? 'Gas' : 'Electric'}_${index}${ending}`,

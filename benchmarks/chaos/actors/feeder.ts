@@ -36,7 +36,7 @@ export interface WholeSight {
 
 export interface Feeder {
   readonly files: readonly SentFile[]
-  /** Sends the next file of the plan, by the way that the plan or the caller says. */
+  /** Sends the next file of the plan, by the way that the plan or the caller says; rows are always pushed. */
   sendNext(way?: PlannedFile['way']): Promise<void>
   close(): Promise<void>
 }
@@ -80,7 +80,7 @@ export async function createFeeder(rig: Rig, remotes: Remotes, seed: number): Pr
     files,
     sendNext: async (way) => {
       const planned = planFile(seed, files.length)
-      const file = { ...planned, way: way ?? planned.way }
+      const file = { ...planned, way: planned.isSparse ? planned.way : (way ?? planned.way) }
       const path = join(rig.files, file.name)
       const bytes = bytesOf(file)
       writeFileSync(path, bytes)
