@@ -28,7 +28,7 @@ import { retain } from './steps/retain.js'
 import { settle } from './steps/settle.js'
 import { sweep } from './steps/sweep.js'
 import { createStore, type StoreAddress } from './store/clickhouse.js'
-import { catchUp } from './store/replicas.js'
+import { createCatchUp } from './store/replicas.js'
 
 export interface WorkerOptions {
   readonly profile: Profile
@@ -51,8 +51,8 @@ export interface WorkerOptions {
   readonly onFailure?: (error: unknown) => void
 }
 
-/** Concurrent loads: the engine uses one thread for each. */
-const loadsAtOnce = 2
+/** Concurrent loads, each in one thread of the engine: while one is begun or recorded, two cores are at work. */
+const loadsAtOnce = 3
 const registersAtOnce = 4
 /** More than one, so that a slow source does not block the others. */
 const fetchesAtOnce = 4
@@ -87,6 +87,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     bill: ({ v: _, ...period }) => billWhenDue(context, period),
     compare: ({ cycleId }) => compareWhenDue(context, cycleId),
   }
+  const catchUp = createCatchUp(context.store)
   const consume = <N extends JobName>(name: N, concurrency: number) =>
     createConsumer<N>({
       name,
@@ -96,7 +97,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       concurrency,
       attemptsMax: profile.limits.attemptsMax,
       run: async (data) => {
-        await catchUp(context.store)
+        await catchUp()
         await steps[name](data)
       },
       fail: async (data, error) => {

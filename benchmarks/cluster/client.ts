@@ -26,12 +26,13 @@ export interface MovableClient {
 /** A store whose client can be pointed to the other replica before any statement. */
 export function createClient({ stores }: Replicas, around: Around): MovableClient {
   let current: Replica = 'r1'
-  const write = async (text: string, run: (store: Store) => Promise<void>) => {
+  const write = async <T>(text: string, run: (store: Store) => Promise<T>): Promise<T> => {
     await around.before(text)
     const timer = setTimeout(() => void around.slow(), slowMs)
     try {
-      await run(stores[current])
+      const done = await run(stores[current])
       await around.after(text)
+      return done
     } finally {
       clearTimeout(timer)
       await around.look(text)

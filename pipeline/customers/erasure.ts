@@ -259,8 +259,8 @@ async function eraseFrom(
 }
 
 /** Rewrites the parts of a table without some rows, so that nothing of them is left. */
-function deleteRows(store: Store, table: string, where: Sql): Promise<void> {
-  return store.command({
+async function deleteRows(store: Store, table: string, where: Sql): Promise<void> {
+  await store.command({
     sql: sql`ALTER TABLE ${id(table)} DELETE WHERE ${where}`,
     settings: { mutations_sync: 2, allow_nondeterministic_mutations: 1 },
   })

@@ -36,7 +36,6 @@ export interface ChunkReceipt {
   readonly rowsRead: number
   readonly rowsAccepted: number
   readonly rowsRejected: number
-  readonly quantityAccepted: string
   readonly quantityRejected: string
 }
 
@@ -168,8 +167,9 @@ export function createLedger(store: Store, now: () => Date): Ledger {
     },
     recordReceipt: (arrival, receipt) =>
       store.insert('chunk_receipt', [{ arrival, ...receiptCodec.toRow(receipt) }]),
-    forgetReceipts: (arrival) =>
-      store.command({ sql: sql`DELETE FROM chunk_receipt WHERE arrival = ${arrival}` }),
+    forgetReceipts: async (arrival) => {
+      await store.command({ sql: sql`DELETE FROM chunk_receipt WHERE arrival = ${arrival}` })
+    },
   }
 }
 
@@ -193,7 +193,6 @@ const receiptCodec = createCodec<ChunkReceipt>({
   rowsRead: integer,
   rowsAccepted: integer,
   rowsRejected: integer,
-  quantityAccepted: plain(),
   quantityRejected: plain(),
 })
 

@@ -40,7 +40,6 @@ export async function loadRecords(context: PipelineContext, task: LoadTask): Pro
     rowsRead: stored.rows + rejected.rows,
     rowsAccepted: stored.rows,
     rowsRejected: rejected.rows,
-    quantityAccepted: stored.quantity,
     quantityRejected: formatQuantity(rejected.micros),
   }
 }

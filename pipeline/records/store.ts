@@ -53,12 +53,12 @@ function createTable(feed: RecordFeed, table: string, ifThere?: IfThere): Statem
   return createLike(rowsTable(feed), { table, engine, ifThere })
 }
 
-export function createRecordStaging(
+export async function createRecordStaging(
   store: Store,
   feed: RecordFeed,
   arrival: number,
 ): Promise<void> {
-  return store.command(createTable(feed, stagingOf(arrival).reads))
+  await store.command(createTable(feed, stagingOf(arrival).reads))
 }
 
 export function insertRecords(feed: RecordFeed, arrival: number): Sql {

@@ -87,13 +87,11 @@ async function loadAll(context: PipelineContext, state: FileState): Promise<Load
     for (const task of missing) await load(context, task)
     receipts = await context.ledger.receipts(state.arrival)
   }
-  return {
-    state,
-    origin: await context.ledger.arrival(state.arrival),
-    receipts,
-    staged: await kind.sumStaged(context, state),
-    reland: () => ensureLanded(context, state),
-  }
+  const [origin, staged] = await Promise.all([
+    context.ledger.arrival(state.arrival),
+    kind.sumStaged(context, state),
+  ])
+  return { state, origin, receipts, staged, reland: () => ensureLanded(context, state) }
 }
 
 function imbalance({ state, receipts, staged }: LoadedFile): string | undefined {

@@ -19,12 +19,12 @@ import { landFrom } from './land-rows.js'
  * last; after a failure before that, the step runs again from the start.
  */
 export async function receive(context: PipelineContext, number: number): Promise<void> {
-  const known = await context.ledger.state(number)
+  const { ledger } = context
+  const [known, arrival] = await Promise.all([ledger.state(number), ledger.arrival(number)])
   if (known !== undefined) return forward(context, known)
-  const arrival = await context.ledger.arrival(number)
   if (arrival === undefined) return
   const state = await takeIn(context, arrival)
-  await context.ledger.record(state)
+  await ledger.record(state)
   await forward(context, state)
 }
 
@@ -96,8 +96,9 @@ async function land(context: PipelineContext, arrival: Arrival, named: Named): P
     name,
     hold,
   })
-  const isNew = arrival.force || isSchedule(state.feed)
-  const same = isNew ? undefined : await context.ledger.published(arrival.name, fileId)
+  // Of another name or size, it can only be like one that is published meanwhile: its verdict asks again.
+  const mayBeSame = hold && !isSchedule(state.feed)
+  const same = mayBeSame ? await context.ledger.published(arrival.name, fileId) : undefined
   const { chunks } = manifest
   const micros = chunks.reduce((sum, chunk) => sum + BigInt(chunk.micros), 0n)
   const rows = chunks.reduce((sum, chunk) => sum + chunk.rows, 0)

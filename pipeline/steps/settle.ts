@@ -15,10 +15,10 @@ import { dropStaging } from '../store/staging.js'
  * acknowledges the file, so it is the last step: all that the receipt says is durable by then.
  */
 export async function settle(context: PipelineContext, arrival: number): Promise<void> {
-  const found = await context.ledger.state(arrival)
+  const { ledger } = context
+  const [found, origin] = await Promise.all([ledger.state(arrival), ledger.arrival(arrival)])
   if (found === undefined || found.settledAt !== undefined) return
   const state = found.status === 'published' ? await learn(context, found) : found
-  const origin = await context.ledger.arrival(arrival)
   const settledAt = context.now()
   const receipt = `${JSON.stringify(await receiptOf(context, { ...state, settledAt }), null, 2)}\n`
   const rejectsPath = await handOut(context, state, receipt)

@@ -36,8 +36,11 @@ export interface Store {
   readonly address: StoreAddress
   /** Rows of a SELECT, one object each; 64-bit integers and decimals come as strings. */
   rows<T>(statement: Statement): Promise<readonly T[]>
-  /** Runs a statement that returns nothing, with an optional body as its data. */
-  command(statement: Statement, body?: NodeJS.ReadableStream): Promise<void>
+  /**
+   * Runs a statement that returns nothing, with an optional body as its data. Resolves with the rows that
+   * it wrote, or would have written where the engine knew its token; undefined where nobody said so.
+   */
+  command(statement: Statement, body?: NodeJS.ReadableStream): Promise<number | undefined>
   /** Inserts objects whose keys are columns; resolves when they are durable. */
   insert(table: string, values: readonly object[], settings?: Settings): Promise<void>
   /** The bytes of a SELECT in a ClickHouse format, streamed. */
@@ -50,7 +53,14 @@ export interface Store {
  * `wait_end_of_query` delays the response until the statement has ended: a failure half way is an
  * error, never a shorter response, for streams too. A broken connection ends the stream with an error.
  */
-const settingsAlways = { async_insert: 0, wait_end_of_query: 1 } as const
+const settingsAlways = {
+  async_insert: 0,
+  wait_end_of_query: 1,
+  // Each new statement is compiled for up to 150 ms at its third run, which not even large ones repay.
+  compile_expressions: 0,
+  compile_aggregate_expressions: 0,
+  compile_sort_description: 0,
+} as const
 
 /** As JSON numbers they would be rounded beyond 2^53, some 9 billion with six decimals. */
 const exactNumbers = {
@@ -140,18 +150,18 @@ export function createStore(
   /** Too long a list of parameters is a programming error, not a fault of the store. */
   const exec = async <T>(
     statement: Statement,
-    take: (stream: Readable) => T | Promise<T>,
+    take: (stream: Readable, writtenRows: number | undefined) => T | Promise<T>,
     { values, format }: { readonly values?: Readable; readonly format?: string } = {},
   ): Promise<T> => {
     const bound = boundOf(statement)
     refuseLong(bound)
     const text = format === undefined ? bound.text : `${bound.text} FORMAT ${format}`
     return attempt(text, async () => {
-      const { stream } = await client.exec({
+      const { stream, summary } = await client.exec({
         ...request({ ...bound, text }, statement.settings),
         ...(values && { values }),
       })
-      return take(stream)
+      return take(stream, summary && Number(summary.written_rows))
     })
   }
   return {
@@ -167,9 +177,10 @@ export function createStore(
     command: (statement, body) =>
       exec(
         statement,
-        async (stream) => {
+        async (stream, writtenRows) => {
           stream.resume()
           await finished(stream)
+          return writtenRows
         },
         body === undefined ? {} : { values: body as Readable },
       ),

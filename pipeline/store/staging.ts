@@ -138,8 +138,8 @@ export async function emptyStaging(store: Store, arrival: number): Promise<void>
 }
 
 /** Forgets the rejected rows of a file that is loaded again. */
-export function forgetRejects(store: Store, arrival: number): Promise<void> {
-  return store.command({ sql: sql`DELETE FROM reject WHERE arrival = ${arrival}` })
+export async function forgetRejects(store: Store, arrival: number): Promise<void> {
+  await store.command({ sql: sql`DELETE FROM reject WHERE arrival = ${arrival}` })
 }
 
 /** Rows of a table, from the counts of its parts. */
@@ -232,10 +232,10 @@ function storedLines({ arrival, line, lines }: Lines, column: Sql): Sql {
   return sql`(${one(reads)} UNION ALL ${one(repeats)})`
 }
 
-/** Rows and quantity in staging of `lines` physical lines from `line` on. */
+/** Rows in staging of `lines` physical lines from `line` on. */
 export function countLines(arrival: number, line: number, lines: number): Statement {
-  const stored = storedLines({ arrival, line, lines }, sql`quantity`)
-  return { sql: sql`SELECT count() AS rows, toString(sum(quantity)) AS quantity FROM ${stored}` }
+  const stored = storedLines({ arrival, line, lines }, sql`version`)
+  return { sql: sql`SELECT count() AS rows FROM ${stored}` }
 }
 
 /** Those of the physical lines of which no row is in staging, ascending, one UInt32 each. */
@@ -253,7 +253,7 @@ export function missingLines(arrival: number, line: number, lines: number): Stat
  * Adds all rows of a staging table to the target at once: the parts are linked, nothing is copied. The
  * engine only accepts parts of the target's structure.
  */
-export function attach(store: Store, target: string, table: string): Promise<void> {
+export async function attach(store: Store, target: string, table: string): Promise<void> {
   const all = sql`ATTACH PARTITION tuple() FROM ${id(table)}`
-  return store.command({ sql: sql`ALTER TABLE ${id(target)} ${all}` })
+  await store.command({ sql: sql`ALTER TABLE ${id(target)} ${all}` })
 }

@@ -11,22 +11,32 @@ import { csvSettings, gatherTimestamps, type Handing, type Reader, storeInBulk }
 import { rulesOf } from './sample.js'
 import { explainTimestamp, type TimestampMeaning } from './timestamps.js'
 
+export interface InBulk {
+  /** How the engine reads the chunk. */
+  readonly reader: Reader
+  /** Rows that it says it has stored; undefined where it does not say. */
+  readonly rows: number | undefined
+}
+
 /**
  * Bulk path: the engine stores the rows of a chunk that are clearly valid and whose timestamps are
- * known. Returns how it read them, or undefined where it cannot: the chunk is unsplittable, or the
- * engine refuses its quotes.
+ * known. Returns undefined where it cannot: the chunk is unsplittable, or the engine refuses its quotes.
  */
 export async function loadInBulk(
   context: PipelineContext,
   task: LoadTask,
-): Promise<Reader | undefined> {
+): Promise<InBulk | undefined> {
   const { chunk } = task
   if (chunk.format === 'unsplittable') return undefined
   const reader: Reader = chunk.format === 'quoted' ? 'csv' : 'lines'
   try {
-    await storeRows(context, task, { reader, into: 'reads' })
-    if (chunk.repeats) await storeRows(context, task, { reader, into: 'repeats' })
-    return reader
+    const plain = await storeRows(context, task, { reader, into: 'reads' })
+    if (!chunk.repeats) return { reader, rows: plain }
+    const repeated = await storeRows(context, task, { reader, into: 'repeats' })
+    return {
+      reader,
+      rows: plain === undefined || repeated === undefined ? undefined : plain + repeated,
+    }
   } catch (error) {
     if (reader === 'csv' && error instanceof Fault && error.code === 'STORE_REFUSED') {
       return undefined
@@ -65,7 +75,11 @@ interface Storing {
   readonly again?: boolean
 }
 
-function storeRows(context: PipelineContext, task: LoadTask, storing: Storing): Promise<void> {
+function storeRows(
+  context: PipelineContext,
+  task: LoadTask,
+  storing: Storing,
+): Promise<number | undefined> {
   const { negative, quantityMax } = context.profile.usage
   const { reader, into, again = false } = storing
   const rules = {
@@ -115,7 +129,7 @@ async function hand(
   context: PipelineContext,
   task: LoadTask,
   order: { readonly statement: Statement; readonly reader: Reader; readonly token: string },
-): Promise<void> {
+): Promise<number | undefined> {
   const { arrival, chunk } = task
   const once = onceSettings(`${order.token}-${arrival}-${chunk.line}-${chunk.rows}`)
   const settings = { ...(order.reader === 'csv' ? csvSettings : {}), ...once }

@@ -51,8 +51,12 @@ export interface StagedTable extends Decision {
  * Sums up a staging table by series in one pass. What its meters look like and which accounts it names
  * follows from the few rows of the result.
  */
-export function sumSeries(store: Store, staged: StagedTable, { seconds }: Grid): Promise<void> {
-  return store.command({
+export async function sumSeries(
+  store: Store,
+  staged: StagedTable,
+  { seconds }: Grid,
+): Promise<void> {
+  await store.command({
     sql: sql`CREATE OR REPLACE TABLE ${id(derivedOf(staged).series)}
       ENGINE = MergeTree ORDER BY tuple() SETTINGS ${durable} AS
       SELECT any(t.meter_id) AS meter_id, any(t.account_number) AS account_number,

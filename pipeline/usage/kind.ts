@@ -8,7 +8,7 @@ import { isOfFile } from '../customers/stored-facts.js'
 import type { Kind, LoadTask, Opened, Receiver } from '../kind.js'
 import type { ChunkReceipt } from '../ledger/ledger.js'
 import { isPublished } from '../ledger/publication.js'
-import { addCounted, type Counted } from '../ledger/sums.js'
+import { addCounted } from '../ledger/sums.js'
 import { sql } from '../store/sql.js'
 import { attach, countLines, createStaging, emptyStaging, stagingOf } from '../store/staging.js'
 import { loadInBulk, loadUnseenInBulk, storeTimestamps } from './bulk-path.js'
@@ -90,29 +90,30 @@ function open(context: PipelineContext, file: Opened): Receiver {
 /**
  * Brings the good rows of a chunk into staging and writes down the others. The engine stores the
  * clearly valid rows in one statement, in a second one those with timestamps that the bytes had not
- * shown; what it leaves is judged row by row.
+ * shown; what it leaves is judged row by row. Where the engine says that the first stored them all, they
+ * are not counted again: the verdict counts the whole file in staging.
  */
 async function loadUsage(context: PipelineContext, task: LoadTask): Promise<ChunkReceipt> {
   const { chunk } = task
-  const reader = await loadInBulk(context, task)
-  let plain = await count(context, task)
-  if (plain.rows < chunk.rows && reader !== undefined) {
+  const loaded = await loadInBulk(context, task)
+  const reader = loaded?.reader
+  let plain = loaded?.rows === chunk.rows ? chunk.rows : await count(context, task)
+  if (plain < chunk.rows && reader !== undefined) {
     if (await loadUnseenInBulk(context, task, reader)) plain = await count(context, task)
   }
-  const odd = plain.rows === chunk.rows ? undefined : await loadRowByRow(context, task, reader)
+  const odd = plain === chunk.rows ? undefined : await loadRowByRow(context, task, reader)
   const stored = odd === undefined || odd.accepted === 0 ? plain : await count(context, task)
   return {
     chunk: chunk.chunk,
-    rowsRead: stored.rows + (odd?.rejected ?? 0),
-    rowsAccepted: stored.rows,
+    rowsRead: stored + (odd?.rejected ?? 0),
+    rowsAccepted: stored,
     rowsRejected: odd?.rejected ?? 0,
-    quantityAccepted: stored.quantity,
     quantityRejected: formatQuantity(odd?.rejectedMicros ?? 0n),
   }
 }
 
-async function count(context: PipelineContext, { arrival, chunk }: LoadTask): Promise<Counted> {
+async function count(context: PipelineContext, { arrival, chunk }: LoadTask): Promise<number> {
   const statement = countLines(arrival, chunk.line, chunk.lines)
-  const [counted] = await context.store.rows<{ rows: string; quantity: string }>(statement)
-  return { rows: Number(counted?.rows ?? 0), quantity: counted?.quantity ?? '0' }
+  const [counted] = await context.store.rows<{ rows: string }>(statement)
+  return Number(counted?.rows ?? 0)
 }

@@ -39,8 +39,20 @@ export function measure(bytes: Buffer, timestamps: SeenTimestamps, extraColumns 
   return by(bytes, timestamps, extraColumns)
 }
 
-/** Identifiers with blanks around them, of a spreadsheet or a formula, may hold one of these. */
+/** Identifiers with blanks around them, of a spreadsheet or a formula, may hold one of these or more than ASCII. */
 const finePrint = [' ,', '+', 'E-', 'e-', '=', '@', '\x7f'].map((text) => Buffer.from(text))
+
+/** What a core has in its cache while it looks for one after the other. */
+const blockBytes = 262_144
+
+function hasFinePrint(bytes: Buffer): boolean {
+  for (let at = 0; at < bytes.length; at += blockBytes) {
+    // One byte more: a text of two may lie across the end.
+    const block = bytes.subarray(at, at + blockBytes + 1)
+    if (!isAscii(block) || finePrint.some((text) => block.includes(text))) return true
+  }
+  return false
+}
 
 /**
  * Where the next control character is from a place on, at the latest the end. Four bytes at a time: a
@@ -77,7 +89,7 @@ function measureLines(bytes: Buffer, timestamps: SeenTimestamps, extraColumns: n
   let micros = 0n
   let rounded = 0
   const tally = createDecimalsTally()
-  let isPlain = isAscii(bytes) && !finePrint.some((text) => bytes.includes(text))
+  let isPlain = !hasFinePrint(bytes)
   let crlf = false
   const words = wordsOf(bytes)
   for (let start = 0, at = 0; start < bytes.length; start = at + 1) {
@@ -110,7 +122,7 @@ function measureLines(bytes: Buffer, timestamps: SeenTimestamps, extraColumns: n
       micros += BigInt(sum)
       sum = 0
     }
-    if (rows % timestampStride === 0) seeTimestamp(bytes, { start, end, extraColumns }, timestamps)
+    if (isLookedAt(rows)) seeTimestamp(bytes, { start, end, extraColumns }, timestamps)
     rows++
   }
   const format = isPlain ? 'plain' : 'lines'
@@ -119,10 +131,15 @@ function measureLines(bytes: Buffer, timestamps: SeenTimestamps, extraColumns: n
 }
 
 /**
- * The timestamp of one row in so many is looked at: a prime, so that no rhythm of meters and hours
- * hides any for long. The engine finds those that are left.
+ * The timestamps of the first rows are looked at, and those of one row in so many: a prime, so that no
+ * rhythm of meters and hours hides any for long. The engine finds those that are left.
  */
+const firstRows = 200
 const timestampStride = 101
+
+function isLookedAt(row: number): boolean {
+  return row < firstRows || row % timestampStride === 0
+}
 
 function measureQuoted(bytes: Buffer, timestamps: SeenTimestamps, extraColumns: number): Measure {
   let lines = 0
@@ -145,8 +162,7 @@ function measureQuoted(bytes: Buffer, timestamps: SeenTimestamps, extraColumns: 
         lastOf(bytes, { start, end, extraColumns }, tally)
       micros += quantity.micros
       if (quantity.rounded) rounded++
-      if (rows % timestampStride === 0)
-        seeTimestamp(bytes, { start, end, extraColumns }, timestamps)
+      if (isLookedAt(rows)) seeTimestamp(bytes, { start, end, extraColumns }, timestamps)
       rows++
     }
     start = span.next

@@ -22,24 +22,22 @@ export interface Minutes {
   readonly quantity: Readonly<Record<string, readonly number[]>>
 }
 
-/** Rows loaded, and the quantity of accepted rows, in each of the last 60 minutes. */
+/** Rows loaded, and the quantity that was published, in each of the last 60 minutes. */
 export async function readMinutes(source: PanelSource): Promise<Minutes> {
   const last = Math.floor(source.now().getTime() / 60_000)
   const first = last - minutesShown + 1
   const found = await query<Row>(
     source,
-    sql`WITH (SELECT max(arrival) FROM arrival) AS newest
-      SELECT toUInt32(intDiv(toUnixTimestamp(recorded_at), 60)) AS minute, s.feed AS feed,
-        toFloat64(sum(rows_read)) AS rows, toFloat64(sum(quantity_accepted)) AS quantity
+    sql`WITH (SELECT max(arrival) FROM arrival) AS newest, fromUnixTimestamp(${first * 60}) AS since
+      SELECT toUInt32(intDiv(toUnixTimestamp(at), 60)) AS minute, toString(of) AS feed,
+        toFloat64(sum(read)) AS rows, toFloat64(sum(published)) AS quantity
       FROM (
-        SELECT * FROM chunk_receipt FINAL
-        WHERE arrival + ${arrivalsMax} > newest
-          AND recorded_at >= fromUnixTimestamp(${first * 60})
-      ) AS r
-      LEFT JOIN (
-        SELECT arrival, toString(feed) AS feed FROM file_state FINAL
-        WHERE arrival + ${arrivalsMax} > newest
-      ) AS s ON s.arrival = r.arrival
+        SELECT recorded_at AS at, '' AS of, rows_read AS read, 0 AS published FROM chunk_receipt FINAL
+        WHERE arrival + ${arrivalsMax} > newest AND recorded_at >= since
+        UNION ALL
+        SELECT published_at, toString(feed), 0, quantity_accepted FROM file_state FINAL
+        WHERE arrival + ${arrivalsMax} > newest AND status = 'published' AND published_at >= since
+      )
       GROUP BY minute, feed`,
   )
   const minutes = Array.from({ length: minutesShown }, (_, index) => first + index)

@@ -69,7 +69,6 @@ CREATE TABLE IF NOT EXISTS {database}.chunk_receipt{onCluster} (
     rows_read UInt64 COMMENT 'rows validated',
     rows_accepted UInt64 COMMENT 'rows inserted into staging',
     rows_rejected UInt64 COMMENT 'rows inserted into reject',
-    quantity_accepted Decimal(38, 6) COMMENT 'sum of the accepted quantities in staging',
     quantity_rejected Decimal(38, 6) COMMENT 'sum of the rejected quantities, where they can be read',
     recorded_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'when the chunk was loaded'
 ) ENGINE = {engine:ReplacingMergeTree(recorded_at)}

@@ -28,8 +28,8 @@ export interface Repair {
 export type Move = (startsAt: number, seconds: number) => LocalStart
 
 /** Makes room for the repairs of a file. */
-export function createRepairs(store: Store, decision: Decision): Promise<void> {
-  return store.command({
+export async function createRepairs(store: Store, decision: Decision): Promise<void> {
+  await store.command({
     sql: sql`CREATE OR REPLACE TABLE ${id(derivedOf(decision).repairs)}
       (meter_id String, day Date, seconds UInt32, apart UInt32, stored UInt32)
       ENGINE = MergeTree ORDER BY (meter_id, day)`,
@@ -50,10 +50,10 @@ export async function recordRepairs(
 }
 
 /** Takes out all rows of a file. */
-export function refuseAll(store: Store, { grid, ...decision }: StagedFile): Promise<void> {
+export async function refuseAll(store: Store, { grid, ...decision }: StagedFile): Promise<void> {
   const { reads } = stagingOf(decision.arrival)
   const { repairs } = derivedOf(decision)
-  return store.command({
+  await store.command({
     sql: sql`INSERT INTO ${id(repairs)}
       SELECT DISTINCT meter_id, ${grid.day}, 0, 0, 0 FROM ${id(reads)}`,
   })

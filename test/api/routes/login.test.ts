@@ -126,7 +126,7 @@ t.test('the customer endpoint passes the whole customer through and hands it ove
     handed = jobs.flatMap((job) => job.data.customers)
   }
   t.match(handed, [{ clientId: people.active, meters: [{ meterId: /./ }] }])
-  t.equal(handed.length, 1, 'a closed account, which another test asks for, is no customer')
+  t.equal(handed.length, 1, 'the closed account of another test is not among them')
 })
 
 t.test('a SAML response is answered as any other token is', async (t) => {

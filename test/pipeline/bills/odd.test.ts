@@ -220,10 +220,10 @@ function dyingStore(aim: RegExp) {
   const dead = new Promise<'dead'>((resolve) => {
     die = resolve
   })
-  const last = async (text: string, write: () => Promise<void>) => {
+  const last = async <T>(text: string, write: () => Promise<T>): Promise<T> => {
     if (!aim.test(text)) return write()
     die('dead')
-    return new Promise<void>(() => undefined)
+    return new Promise<T>(() => undefined)
   }
   const store: Store = {
     ...rig.store,

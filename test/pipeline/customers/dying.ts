@@ -4,12 +4,13 @@ import type { Store } from '../../../pipeline/store/clickhouse.js'
 function dyingStore(store: Store, random: () => number): Store {
   const left = Math.floor(random() * 8)
   let writes = 0
-  const dies = async (write: () => Promise<void>) => {
+  const dies = async <T>(write: () => Promise<T>): Promise<T> => {
     if (writes > left) throw new Error('killed')
     const isLast = writes++ === left
     if (isLast && random() < 0.5) throw new Error('killed')
-    await write()
+    const done = await write()
     if (isLast) throw new Error('killed')
+    return done
   }
   return {
     ...store,

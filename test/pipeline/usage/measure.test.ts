@@ -23,6 +23,18 @@ t.test('only a chunk whose bytes prove its identifiers is plain', async (t) => {
   }
 })
 
+t.test('fine print is found anywhere in a large chunk', async (t) => {
+  const row = `A,S,${'7'.repeat(30)},3/4/2024,1\n`
+  const text = row.repeat(17_200)
+  t.equal(formatOf(text), 'plain')
+  for (const edge of [262_144, 786_432]) {
+    for (const at of [edge - 2, edge - 1, edge]) {
+      const odd = `${text.slice(0, at)} ,${text.slice(at + 2)}`
+      t.equal(formatOf(odd), 'lines', `a blank at ${at}`)
+    }
+  }
+})
+
 t.test(
   'a minus before the first identifier of a row is seen, that of a quantity is not',
   async (t) => {
