@@ -3,7 +3,6 @@ import {
   type DueTermination,
   dueErasures,
   type Erasure,
-  eraseBefore,
   erasedMeters,
   eraseRejects,
   eraseRows,
@@ -12,7 +11,8 @@ import {
   pending,
   recordErasures,
   toErasure,
-} from '../customers/erasure.js'
+} from '../customers/erasure/erasure.js'
+import { forgetErased } from '../customers/erasure/names.js'
 import { renewAll } from '../customers/registrations.js'
 import { changeOf, forgetClients, publishChanges } from '../ledger/announced.js'
 import { type Act, recordAct, tieline } from '../ledger/audit.js'
@@ -83,12 +83,13 @@ async function erase(
 
 /** Derives the tenancies at the meters again: the next tenant has no known predecessor. */
 async function finish(context: PipelineContext, erased: readonly Erasure[]): Promise<void> {
-  if (erased.length === 0) return
+  const { store } = context
   await renewAll(context, metersOf(erased))
-  await eraseBefore(context.store)
-  await forgetClients(context.store, erasedMeters)
+  await forgetErased(store)
+  if (erased.length === 0) return
+  await forgetClients(store, erasedMeters)
   await recordErasures(
-    context.store,
+    store,
     erased.map((erasure) => ({ ...erasure, state: 'finished' })),
   )
   context.log.info({ accounts: erased.length }, 'terminated accounts are erased')

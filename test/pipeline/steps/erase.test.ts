@@ -3,6 +3,7 @@ import { learnAccounts, register } from '../../../pipeline/customers/registratio
 import { eraseDue } from '../../../pipeline/steps/erase.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
+import { statementText } from '../../rig/statement-text.js'
 import { createLineByHand } from '../by-hand.js'
 import { createConsumer } from '../customers/consumer.js'
 import {
@@ -131,3 +132,65 @@ t.test('reads at another premise are still held for who comes there', async (t) 
   await register(at, [customerAt({ ...place, clientId: 'e' })])
   t.match(await seen(), [{ client_ids: ['e'] }])
 })
+
+t.test('an account stays as it is while an earlier file is not settled', async (t) => {
+  const place = { accountNumber: 'WAITS', externalSiteId: 'WS', meterId: 'WM' }
+  await known({ ...place, clientId: 'w' })
+  const arrival = await takeIn('DEMO_05062024_Electric.csv', ['WAITS,WS,WM,6/1/2024 1:00,1'])
+  await terminate({ account_number: 'WAITS' })
+  await eraseDue(context)
+  const tenancies = () => find("SELECT client_ids FROM tenancy FINAL WHERE meter_id = 'WM'")
+  t.match(await tenancies(), [{ client_ids: ['w'] }])
+  await reconcile(context, arrival)
+  await settle(context, arrival)
+  await eraseDue(context)
+  t.same(await tenancies(), [])
+})
+
+/** Erases, with something else done before the first statement of a kind. */
+async function eraseWhile(at: RegExp, meanwhile: () => Promise<unknown>): Promise<void> {
+  let isDone = false
+  const command: typeof store.command = async (statement, body) => {
+    if (!isDone && at.test(statementText(statement))) {
+      isDone = true
+      await meanwhile()
+    }
+    return store.command(statement, body)
+  }
+  await eraseDue({ ...context, store: { ...store, command } })
+  t.ok(isDone, `nothing is like ${at}`)
+}
+
+const moments = [
+  ['reads are deleted', /ALTER TABLE `usage_read`/, 'no client'],
+  ['accounts are deleted', /ALTER TABLE `account_meter`/, 'no client'],
+  ['accounts are deleted', /ALTER TABLE `account_meter`/, 'its client'],
+  ['tenancies are deleted', /ALTER TABLE `tenancy` DELETE/, 'its client'],
+] as const
+for (const [index, [moment, at, before]] of moments.entries()) {
+  t.test(
+    `no erased account is named that had ${before} where the next comes as ${moment}`,
+    async (t) => {
+      const meter = { externalSiteId: `S${index}`, meterId: `M${index}` }
+      const gone = { ...meter, accountNumber: `GONE${index}` }
+      const next = { ...meter, accountNumber: `NEXT${index}` }
+      if (before === 'its client') await known({ ...gone, clientId: `g${index}` })
+      await load(
+        `DEMO_0${index + 1}072024`,
+        { ...gone, startsAt },
+        { ...next, startsAt: '2024-07-01T05:00:00Z' },
+      )
+      await terminate({ account_number: gone.accountNumber })
+      await eraseWhile(at, () => known({ ...next, clientId: `n${index}` }))
+      for (const table of ['tenancy', 'account_meter', 'registration_fact', 'usage_read']) {
+        const rows = await find(`SELECT * FROM ${table}`)
+        const text = JSON.stringify(rows)
+        t.notOk(text.includes(gone.accountNumber) || text.includes(`"g${index}"`), table)
+      }
+      t.match(
+        await find(`SELECT client_ids FROM registered_usage WHERE meter_id = '${meter.meterId}'`),
+        [{ client_ids: [`n${index}`] }],
+      )
+    },
+  )
+}

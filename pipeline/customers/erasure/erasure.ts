@@ -1,12 +1,12 @@
-import { feedNames, recordFeedOf } from '../../schemas/feed.js'
-import { storeColumn } from '../../schemas/record-feed.js'
-import { announceHolds, announceReads, type ErasureChange } from '../ledger/announced.js'
-import { rowsTable } from '../records/store.js'
-import type { Statement, Store } from '../store/clickhouse.js'
-import { id, type Sql, sql, typed } from '../store/sql.js'
-import { countFacts, type MeterPlace } from './facts.js'
-import { erasedReads, erasedRows } from './registered.js'
-import { readSites } from './stored-facts.js'
+import { feedNames, recordFeedOf } from '../../../schemas/feed.js'
+import { storeColumn } from '../../../schemas/record-feed.js'
+import { announceHolds, announceReads, type ErasureChange } from '../../ledger/announced.js'
+import { rowsTable } from '../../records/store.js'
+import type { Statement, Store } from '../../store/clickhouse.js'
+import { id, type Sql, sql, typed } from '../../store/sql.js'
+import { countFacts, type MeterPlace } from '../facts.js'
+import { erasedReads, erasedRows } from '../registered.js'
+import { readSites } from '../stored-facts.js'
 
 /** A termination whose days of grace are over. */
 export interface DueTermination {
@@ -146,6 +146,8 @@ export async function openErasures(store: Store): Promise<readonly Erasure[]> {
 export const pending = sql`erasure FINAL WHERE rank = 1`
 /** All erasures: a file that was sent again may have had rejected rows of an erased account. */
 export const everErased = sql`erasure`
+/** Erasures whose rows are gone. */
+export const gone = sql`erasure FINAL WHERE rank > 1`
 /** Meters of erasures whose traces are still stored. */
 export const erasedMeters = sql`SELECT arrayJoin(stretches).1 FROM erasure FINAL WHERE rank = 2`
 
@@ -243,7 +245,8 @@ export async function eraseRejects(store: Store): Promise<void> {
   await eraseFrom(store, rejects(everErased))
 }
 
-async function eraseFrom(
+/** Deletes what of a table is erased and counts it by account. */
+export async function eraseFrom(
   store: Store,
   { table, where, account, announce }: Target,
 ): Promise<ReadonlyMap<string, number>> {
@@ -264,20 +267,6 @@ async function deleteRows(store: Store, table: string, where: Sql): Promise<void
     sql: sql`ALTER TABLE ${id(table)} DELETE WHERE ${where}`,
     settings: { mutations_sync: 2, allow_nondeterministic_mutations: 1 },
   })
-}
-
-/**
- * Removes erased accounts from the tenancies of others at the same meters, which have been derived
- * again without them. Where an account lives on at another premise, its tenancies there stay.
- */
-export async function eraseBefore(store: Store): Promise<void> {
-  const where = sql`hasAny(
-    arrayMap(account -> (account, meter_id, external_site_id), arrayConcat(
-      [previous_account_number, next_account_number], arrayFilter(hold -> hold.5, holds).1)),
-    (SELECT groupUniqArray((account_number, held.1, held.2))
-      FROM erasure FINAL ARRAY JOIN stretches AS held WHERE rank = 2))`
-  const stale = await store.rows({ sql: sql`SELECT 1 FROM tenancy WHERE ${where} LIMIT 1` })
-  if (stale.length > 0) await deleteRows(store, 'tenancy', where)
 }
 
 /** Which of some accounts are erased, or at which of their premises and meters. */

@@ -1,0 +1,49 @@
+import type { Store } from '../../store/clickhouse.js'
+import { literal, type Sql, sql } from '../../store/sql.js'
+import { erasedRows } from '../registered.js'
+import { eraseFrom, gone } from './erasure.js'
+
+const places = { columns: ['meter_id', 'external_site_id'] }
+
+/** A name at a place, for statements that the engine keeps: none contains an account number. */
+const nameAt = (account: Sql) => sql`toString(sipHash64(${account}, meter_id, external_site_id))`
+
+/** Names of one statement: it has them seven times, and the engine reads 262,144 characters at most. */
+const namesMax = 1_000
+
+/**
+ * Removes erased accounts from tenancies: their own, and their names from those of others, before or
+ * after them or in a bill. Where an account lives on at another premise, its tenancies there are
+ * untouched. A registration beside the erasure may have stored one that it had derived before, so all
+ * erasures are looked at.
+ */
+export async function forgetErased(store: Store): Promise<void> {
+  const account = sql`account_number`
+  await eraseFrom(store, { table: 'tenancy', where: erasedRows(gone, places), account })
+  const found = await store.rows<{ name: string }>({
+    sql: sql`SELECT DISTINCT ${nameAt(sql`named`)} AS name
+      FROM (SELECT meter_id, external_site_id, arrayJoin(arrayConcat(
+          [previous_account_number, next_account_number],
+          arrayFilter(hold -> hold.5, holds).1)) AS named
+        FROM tenancy)
+      WHERE named != '' AND ${erasedRows(gone, { ...places, account: sql`named` })}`,
+  })
+  for (let at = 0; at < found.length; at += namesMax) {
+    const names = found.slice(at, at + namesMax).map(({ name }) => name)
+    await forgetNames(store, names)
+  }
+}
+
+async function forgetNames(store: Store, names: readonly string[]): Promise<void> {
+  const isOne = (of: Sql) => sql`has(${literal(names)}, ${nameAt(of)})`
+  const isBilled = sql`hold.5 AND ${isOne(sql`hold.1`)}`
+  const [previous, next] = [sql`previous_account_number`, sql`next_account_number`]
+  await store.command({
+    sql: sql`ALTER TABLE tenancy UPDATE ${previous} = if(${isOne(previous)}, '', ${previous}),
+        previous_client_ids = if(${isOne(previous)}, [], previous_client_ids),
+        ${next} = if(${isOne(next)}, '', ${next}),
+        holds = arrayFilter(hold -> NOT (${isBilled}), holds)
+      WHERE ${isOne(previous)} OR ${isOne(next)} OR arrayExists(hold -> ${isBilled}, holds)`,
+    settings: { mutations_sync: 2 },
+  })
+}
