@@ -30,7 +30,7 @@ async function redis({ external }: Context): Promise<CheckResult> {
   const url = externalRedis(external)
   if (url !== undefined) {
     await checkRedis(url)
-    return good(`REDIS_URL ${withoutPassword(url)} OK, persistent`)
+    return good(`REDIS_URL ${withoutPassword(url)} OK`)
   }
   const program = await findProgram('redis-server')
   if (program === undefined) {

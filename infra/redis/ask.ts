@@ -35,13 +35,29 @@ export async function askRedis(
 }
 
 /**
- * Checks that a Redis answers and never evicts keys: `maxmemory-policy` is `noeviction`. Throws
- * `QUEUE_UNREACHABLE`, or `CONFIG` with the setting to change.
+ * Checks that a Redis answers, is one server that takes writes, and never evicts keys:
+ * `maxmemory-policy` is `noeviction`. Throws `QUEUE_UNREACHABLE`, or `CONFIG` with what to change.
  */
 export async function checkRedis(url: string): Promise<void> {
-  const memory = await askRedis(url, 'INFO', 'memory')
-  const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1]
-  if (policy === 'noeviction') return
-  const detail = `Redis at ${new URL(url).host} has maxmemory-policy ${policy ?? 'unknown'}`
-  throw new Fault('CONFIG', `${detail} and may drop jobs; set it to noeviction`)
+  const info = await askRedis(url, 'INFO')
+  const fieldOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? 'unknown'
+  const wrong = wrongOf({
+    mode: fieldOf('redis_mode'),
+    role: fieldOf('role'),
+    policy: fieldOf('maxmemory_policy'),
+  })
+  if (wrong !== undefined) throw new Fault('CONFIG', `Redis at ${new URL(url).host} ${wrong}`)
+}
+
+/** What keeps queues from working on a server, and the remedy. */
+function wrongOf(server: { mode: string; role: string; policy: string }): string | undefined {
+  const { mode, role, policy } = server
+  if (mode === 'cluster') {
+    return 'is a node of a Redis Cluster, which divides the keys of a queue; set REDIS_URL to a single server'
+  }
+  if (mode === 'sentinel') return 'is a Sentinel; set REDIS_URL to the primary that it watches'
+  if (role !== 'master')
+    return `has the role ${role} and takes no writes; set REDIS_URL to its primary`
+  if (policy === 'noeviction') return undefined
+  return `has maxmemory-policy ${policy} and may drop jobs; set it to noeviction`
 }

@@ -9,6 +9,7 @@ import { askRedis, checkRedis } from '../../../infra/redis/ask.js'
 import { createRedis, type RunningRedis } from '../../../infra/redis/start.js'
 import { isPortFree, onFreePort } from '../../../infra/stack/port.js'
 import { endLeftover, rememberServer } from '../../../infra/stack/processes/leftover.js'
+import { Fault } from '../../../schemas/fault.js'
 import { createFolder } from '../../rig/folder.js'
 
 const password = 'a "quoted" \\ password'
@@ -43,6 +44,33 @@ t.test('keeps what it is given over a kill -9 and over a stop and start', async 
   const again = await startIn(dataPath)
   t.equal(await askRedis(again.url, 'GET', 'stone'), 'set')
   await again.close()
+})
+
+t.test('a server that cannot hold queues is refused with the remedy', async (t) => {
+  const primary = await startIn(createFolder(t))
+  t.teardown(primary.close)
+  const started = async (...options: readonly string[]) => {
+    const port = await onFreePort(17_379, async (port) => {
+      if (!(await isPortFree(port))) throw new Fault('PORT_TAKEN', `port ${port}`)
+      return port
+    })
+    const folder = createFolder(t)
+    const config = join(folder, 'redis.conf')
+    writeFileSync(config, [`port ${port}`, `dir ${folder}`, ...options, ''].join('\n'))
+    const mode = options.includes('sentinel') ? ['--sentinel'] : []
+    writeFileSync(config, readFileSync(config, 'utf8').replace('sentinel\n', ''))
+    const server = spawn('redis-server', [config, ...mode], { stdio: 'ignore' })
+    t.teardown(() => server.kill('SIGKILL'))
+    const url = `redis://127.0.0.1:${port}`
+    t.ok(await until(async () => (await askRedis(url, 'PING').catch(() => '')) === 'PONG'))
+    return url
+  }
+  const refused = async (url: string, message: RegExp) =>
+    t.rejects(checkRedis(url), { code: 'CONFIG', message })
+  await refused(await started('cluster-enabled yes'), /Redis Cluster.*single server/)
+  await refused(await started('sentinel'), /is a Sentinel.*primary/)
+  const replica = await started(`replicaof 127.0.0.1 ${primary.port}`, 'masterauth secret')
+  await refused(replica, /role slave.*primary/)
 })
 
 t.test('answers on loopback only, with a password, and evicts nothing', async (t) => {
