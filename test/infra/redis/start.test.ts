@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { t } from 'tap'
+import { type Test, t } from 'tap'
 import { askRedis, checkRedis } from '../../../infra/redis/ask.js'
 import { createRedis, type RunningRedis } from '../../../infra/redis/start.js'
 import { isPortFree, onFreePort } from '../../../infra/stack/port.js'
@@ -46,31 +46,33 @@ t.test('keeps what it is given over a kill -9 and over a stop and start', async 
   await again.close()
 })
 
+/** A server with settings of its own, for which Tieline is not to blame; its URL. */
+async function createOther(t: Test, settings: readonly string[], mode: readonly string[] = []) {
+  const port = await onFreePort(17_379, async (port) => {
+    if (await isPortFree(port)) return port
+    throw new Fault('PORT_TAKEN', `port ${port}`)
+  })
+  const folder = createFolder(t)
+  const config = join(folder, 'redis.conf')
+  const all = [`port ${port}`, `dir ${folder}`, 'user tieline on >secret ~* &* +@all', ...settings]
+  writeFileSync(config, `${all.join('\n')}\n`)
+  const server = spawn('redis-server', [config, ...mode], { stdio: 'ignore' })
+  t.teardown(() => server.kill('SIGKILL'))
+  const url = `redis://tieline:secret@127.0.0.1:${port}`
+  t.ok(await until(async () => (await askRedis(url, 'PING').catch(() => '')) === 'PONG'))
+  return url
+}
+
 t.test('a server that cannot hold queues is refused with the remedy', async (t) => {
   const primary = await startIn(createFolder(t))
   t.teardown(primary.close)
-  const started = async (...options: readonly string[]) => {
-    const port = await onFreePort(17_379, async (port) => {
-      if (!(await isPortFree(port))) throw new Fault('PORT_TAKEN', `port ${port}`)
-      return port
-    })
-    const folder = createFolder(t)
-    const config = join(folder, 'redis.conf')
-    writeFileSync(config, [`port ${port}`, `dir ${folder}`, ...options, ''].join('\n'))
-    const mode = options.includes('sentinel') ? ['--sentinel'] : []
-    writeFileSync(config, readFileSync(config, 'utf8').replace('sentinel\n', ''))
-    const server = spawn('redis-server', [config, ...mode], { stdio: 'ignore' })
-    t.teardown(() => server.kill('SIGKILL'))
-    const url = `redis://127.0.0.1:${port}`
-    t.ok(await until(async () => (await askRedis(url, 'PING').catch(() => '')) === 'PONG'))
-    return url
-  }
   const refused = async (url: string, message: RegExp) =>
     t.rejects(checkRedis(url), { code: 'CONFIG', message })
-  await refused(await started('cluster-enabled yes'), /Redis Cluster.*single server/)
-  await refused(await started('sentinel'), /is a Sentinel.*primary/)
-  const replica = await started(`replicaof 127.0.0.1 ${primary.port}`, 'masterauth secret')
-  await refused(replica, /role slave.*primary/)
+  await refused(await createOther(t, ['cluster-enabled yes']), /Redis Cluster.*single server/)
+  await refused(await createOther(t, [], ['--sentinel']), /is a Sentinel.*primary/)
+  const follows = [`replicaof 127.0.0.1 ${primary.port}`, 'masterauth secret']
+  await refused(await createOther(t, follows), /role slave.*primary/)
+  await checkRedis(await createOther(t, ['user default off']))
 })
 
 t.test('answers on loopback only, with a password, and evicts nothing', async (t) => {
