@@ -43,6 +43,7 @@ export async function checkRedis(url: string): Promise<void> {
   const fieldOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? 'unknown'
   const wrong = wrongOf({
     mode: fieldOf('redis_mode'),
+    cluster: fieldOf('cluster_enabled'),
     role: fieldOf('role'),
     policy: fieldOf('maxmemory_policy'),
   })
@@ -50,9 +51,9 @@ export async function checkRedis(url: string): Promise<void> {
 }
 
 /** What keeps queues from working on a server, and the remedy. */
-function wrongOf(server: { mode: string; role: string; policy: string }): string | undefined {
-  const { mode, role, policy } = server
-  if (mode === 'cluster') {
+function wrongOf(server: Readonly<Record<'mode' | 'cluster' | 'role' | 'policy', string>>) {
+  const { mode, cluster, role, policy } = server
+  if (mode === 'cluster' || cluster === '1') {
     return 'is a node of a Redis Cluster, which divides the keys of a queue; set REDIS_URL to a single server'
   }
   if (mode === 'sentinel') return 'is a Sentinel; set REDIS_URL to the primary that it watches'

@@ -1,22 +1,27 @@
 import type { PipelineContext } from '../context.js'
 import {
-  type DueTermination,
   dueErasures,
-  type Erasure,
   erasedMeters,
+  eraseLate,
   eraseRejects,
   eraseRows,
   everErased,
-  openErasures,
+  metersOfLate,
   pending,
-  recordErasures,
   toErasure,
 } from '../customers/erasure/erasure.js'
 import { forgetErased } from '../customers/erasure/names.js'
+import {
+  type DueTermination,
+  type Erasure,
+  openErasures,
+  recordErasures,
+} from '../customers/erasure/tombstones.js'
 import { renewAll } from '../customers/registrations.js'
-import { changeOf, forgetClients, publishChanges } from '../ledger/announced.js'
+import { changeOf, forgetClients, nameChange, publishChanges } from '../ledger/announced.js'
 import { type Act, recordAct, tieline } from '../ledger/audit.js'
 import { eraseRejectsFiles } from '../ledger/rejects-files.js'
+import { sql } from '../store/sql.js'
 import { toLocalStart } from '../usage/timestamps.js'
 
 /** Accounts that are erased together: each table is rewritten once for all of them. */
@@ -85,6 +90,7 @@ async function erase(
 async function finish(context: PipelineContext, erased: readonly Erasure[]): Promise<void> {
   const { store } = context
   await renewAll(context, metersOf(erased))
+  await eraseWhatCameLate(context)
   await forgetErased(store)
   if (erased.length === 0) return
   await forgetClients(store, erasedMeters)
@@ -93,6 +99,18 @@ async function finish(context: PipelineContext, erased: readonly Erasure[]): Pro
     erased.map((erasure) => ({ ...erasure, state: 'finished' })),
   )
   context.log.info({ accounts: erased.length }, 'terminated accounts are erased')
+}
+
+/** Registrations that ran beside an erasure, and what followed from them. */
+async function eraseWhatCameLate(context: PipelineContext): Promise<void> {
+  const { store, profile } = context
+  const meterIds = await metersOfLate(store)
+  if (meterIds.length === 0) return
+  const change = { id: nameChange(), timeZone: profile.timeZone }
+  await eraseLate(store, change)
+  await publishChanges(context, [change.id])
+  await renewAll(context, meterIds)
+  await forgetClients(store, sql`SELECT arrayJoin(${meterIds})`)
 }
 
 function metersOf(erasures: readonly Erasure[]): readonly string[] {

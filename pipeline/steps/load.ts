@@ -13,8 +13,9 @@ import { ensureLanded } from './receive.js'
 
 /**
  * Loads one chunk into the staging table of its file. Repeating a load changes nothing: good
- * rows are inserted under tokens, accepted rows are counted in the store, and the receipt is written
- * last. Then the chunk is deleted: a missing chunk was loaded, or `reconcile` lands the file again.
+ * rows are inserted under tokens, the receipt says what the engine has stored, and is written
+ * last; the verdict counts the whole file. Then the chunk is deleted: a missing chunk was loaded, or
+ * `reconcile` lands the file again.
  */
 export async function load(context: PipelineContext, task: LoadTask): Promise<void> {
   const path = chunkPath(context.folders.landing, task)

@@ -96,7 +96,8 @@ async function land(context: PipelineContext, arrival: Arrival, named: Named): P
     name,
     hold,
   })
-  // Of another name or size, it can only be like one that is published meanwhile: its verdict asks again.
+  // Without a published file of its name and size, only one that is published meanwhile can be the
+  // same: the verdict asks again.
   const mayBeSame = hold && !isSchedule(state.feed)
   const same = mayBeSame ? await context.ledger.published(arrival.name, fileId) : undefined
   const { chunks } = manifest

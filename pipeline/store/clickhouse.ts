@@ -56,7 +56,7 @@ export interface Store {
 const settingsAlways = {
   async_insert: 0,
   wait_end_of_query: 1,
-  // Each new statement is compiled for up to 150 ms at its third run, which not even large ones repay.
+  // Each new statement is compiled for up to 150 ms at its third run, which even large ones do not repay.
   compile_expressions: 0,
   compile_aggregate_expressions: 0,
   compile_sort_description: 0,
@@ -161,7 +161,8 @@ export function createStore(
         ...request({ ...bound, text }, statement.settings),
         ...(values && { values }),
       })
-      return take(stream, summary && Number(summary.written_rows))
+      const written = summary?.written_rows
+      return take(stream, written === undefined ? undefined : Number(written))
     })
   }
   return {

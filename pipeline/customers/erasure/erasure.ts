@@ -3,38 +3,11 @@ import { storeColumn } from '../../../schemas/record-feed.js'
 import { announceHolds, announceReads, type ErasureChange } from '../../ledger/announced.js'
 import { rowsTable } from '../../records/store.js'
 import type { Statement, Store } from '../../store/clickhouse.js'
-import { id, type Sql, sql, typed } from '../../store/sql.js'
+import { id, join, type Sql, sql, typed } from '../../store/sql.js'
 import { countFacts, type MeterPlace } from '../facts.js'
 import { erasedReads, erasedRows } from '../registered.js'
 import { readSites } from '../stored-facts.js'
-
-/** A termination whose days of grace are over. */
-export interface DueTermination {
-  readonly accountNumber: string
-  /** Empty where all meters of the account are meant. */
-  readonly meterId: string
-  /** Empty where all premises of the account are meant. */
-  readonly externalSiteId: string
-  readonly terminatedOn: string
-  /** `2026-03-01 05:00:00`, UTC. */
-  readonly endedAt: string
-}
-
-/** Meter, premise, start and end of a tenancy, and the number of facts that it rests on. */
-export type HeldInterval = readonly [string, string, string, string, number]
-
-/** Stored as the rank: 1, 2 and 3. */
-const erasureStates = ['started', 'erased', 'finished'] as const
-export type ErasureState = (typeof erasureStates)[number]
-
-export interface Erasure extends DueTermination {
-  readonly stretches: readonly HeldInterval[]
-  readonly startedAt: Date
-  readonly state: ErasureState
-  /** Undefined until then. */
-  readonly erasedAt: Date | undefined
-  readonly counts: Readonly<Record<string, number>>
-}
+import type { DueTermination, Erasure, HeldInterval } from './tombstones.js'
 
 export async function dueErasures(
   store: Store,
@@ -85,63 +58,6 @@ export async function toErasure(
   return { ...termination, stretches, startedAt, state, erasedAt: undefined, counts: {} }
 }
 
-export async function recordErasures(store: Store, erasures: readonly Erasure[]): Promise<void> {
-  await store.insert(
-    'erasure',
-    erasures.map((one) => ({
-      account_number: one.accountNumber,
-      meter_id: one.meterId,
-      external_site_id: one.externalSiteId,
-      terminated_on: one.terminatedOn,
-      ended_at: one.endedAt,
-      stretches: one.stretches.map(([meter, site, from, to, weight]) => {
-        return { meter_id: meter, external_site_id: site, held_from: from, held_to: to, weight }
-      }),
-      counts: one.counts,
-      started_at: one.startedAt.toISOString(),
-      erased_at: one.erasedAt?.toISOString() ?? null,
-      rank: erasureStates.indexOf(one.state) + 1,
-    })),
-  )
-}
-
-interface ErasureRow {
-  readonly account_number: string
-  readonly meter_id: string
-  readonly external_site_id: string
-  readonly terminated_on: string
-  readonly ended: string
-  readonly stretches: readonly HeldInterval[]
-  readonly started_ms: string
-  readonly erased_ms: string
-  readonly counts: Readonly<Record<string, string>>
-  readonly rank: number
-}
-
-/** Those that are not finished. */
-export async function openErasures(store: Store): Promise<readonly Erasure[]> {
-  const rows = await store.rows<ErasureRow>({
-    sql: sql`SELECT account_number, meter_id, external_site_id, toString(terminated_on) AS terminated_on,
-        toString(ended_at) AS ended, stretches, counts, rank,
-        toString(toUnixTimestamp64Milli(started_at)) AS started_ms,
-        toString(toUnixTimestamp64Milli(ifNull(erased_at, started_at))) AS erased_ms
-      FROM erasure FINAL WHERE rank < 3`,
-    settings: { output_format_json_named_tuples_as_objects: 0 },
-  })
-  return rows.map((row) => ({
-    accountNumber: row.account_number,
-    meterId: row.meter_id,
-    externalSiteId: row.external_site_id,
-    terminatedOn: row.terminated_on,
-    endedAt: row.ended,
-    stretches: row.stretches,
-    startedAt: new Date(Number(row.started_ms)),
-    state: erasureStates[row.rank - 1] as ErasureState,
-    erasedAt: row.rank === 1 ? undefined : new Date(Number(row.erased_ms)),
-    counts: Object.fromEntries(Object.entries(row.counts).map(([name, n]) => [name, Number(n)])),
-  }))
-}
-
 /** Erasures whose rows are still stored. */
 export const pending = sql`erasure FINAL WHERE rank = 1`
 /** All erasures: a file that was sent again may have had rejected rows of an erased account. */
@@ -164,7 +80,7 @@ interface Target {
 function targets(change: ErasureChange): readonly Target[] {
   const account = sql`account_number`
   const old = sql`old_account_number`
-  const ofMeter = erasedRows(pending, { columns: ['meter_id', 'external_site_id'] })
+  const ofMeter = erasedAtPlaces(pending)
   const records = feedNames.flatMap((name) => {
     const feed = recordFeedOf(name)
     const columns = feed?.columns.map(storeColumn) ?? []
@@ -188,12 +104,27 @@ function targets(change: ErasureChange): readonly Target[] {
       return { table, where: ofMeter, account }
     }),
     rejects(pending),
-    ...['held_read', 'account_meter', 'registration_fact'].map((table) => {
-      return { table, where: ofMeter, account }
-    }),
-    { table: 'tenancy', where: ofMeter, account, announce: announceHolds(change, ofMeter) },
+    ...targetsOfFacts(change, pending),
   ]
 }
+
+const factTables = ['held_read', 'account_meter', 'registration_fact', 'tenancy'] as const
+
+function targetsOfFacts(change: ErasureChange, erasures: Sql): readonly Target[] {
+  const where = erasedAtPlaces(erasures)
+  const account = sql`account_number`
+  return factTables.map((table) => {
+    return {
+      table,
+      where,
+      account,
+      ...(table === 'tenancy' && { announce: announceHolds(change, where) }),
+    }
+  })
+}
+
+const erasedAtPlaces = (erasures: Sql) =>
+  erasedRows(erasures, { columns: ['meter_id', 'external_site_id'] })
 
 const rejectedFields = sql`arrayMap(field -> trimBoth(field, ' \\t"'), splitByChar(',', raw))`
 
@@ -240,13 +171,31 @@ export async function eraseRows(store: Store, change: ErasureChange): Promise<Er
   return counts
 }
 
+/**
+ * Meters with facts or tenancies of accounts that are erased already: a registration beside the erasure
+ * may have stored what it had read before.
+ */
+export async function metersOfLate(store: Store): Promise<readonly string[]> {
+  const ofTables = factTables.map(
+    (table) => sql`SELECT meter_id FROM ${id(table)} WHERE ${erasedAtPlaces(gone)}`,
+  )
+  const rows = await store.rows<{ meter: string }>({
+    sql: sql`SELECT DISTINCT meter_id AS meter FROM (${join(ofTables, sql` UNION ALL `)}) ORDER BY meter`,
+  })
+  return rows.map(({ meter }) => meter)
+}
+
+/** Deletes these facts and tenancies, and announces what readers lose. */
+export async function eraseLate(store: Store, change: ErasureChange): Promise<void> {
+  for (const target of targetsOfFacts(change, gone)) await eraseFrom(store, target)
+}
+
 /** Deletes the rejected rows of accounts that are erased already. */
 export async function eraseRejects(store: Store): Promise<void> {
   await eraseFrom(store, rejects(everErased))
 }
 
-/** Deletes what of a table is erased and counts it by account. */
-export async function eraseFrom(
+async function eraseFrom(
   store: Store,
   { table, where, account, announce }: Target,
 ): Promise<ReadonlyMap<string, number>> {

@@ -1,25 +1,22 @@
 import type { Store } from '../../store/clickhouse.js'
 import { literal, type Sql, sql } from '../../store/sql.js'
 import { erasedRows } from '../registered.js'
-import { eraseFrom, gone } from './erasure.js'
+import { gone } from './erasure.js'
 
 const places = { columns: ['meter_id', 'external_site_id'] }
 
 /** A name at a place, for statements that the engine keeps: none contains an account number. */
 const nameAt = (account: Sql) => sql`toString(sipHash64(${account}, meter_id, external_site_id))`
 
-/** Names of one statement: it has them seven times, and the engine reads 262,144 characters at most. */
+/** Names of one statement, which repeats them seven times; the engine reads 262,144 characters at most. */
 const namesMax = 1_000
 
 /**
- * Removes erased accounts from tenancies: their own, and their names from those of others, before or
- * after them or in a bill. Where an account lives on at another premise, its tenancies there are
- * untouched. A registration beside the erasure may have stored one that it had derived before, so all
- * erasures are looked at.
+ * Removes the names of erased accounts from the tenancies of others, before or after them or in a bill.
+ * Where an account lives on at another premise, its name stays there. A registration beside an erasure
+ * may have stored a tenancy that it derived before, so all erasures are looked at.
  */
 export async function forgetErased(store: Store): Promise<void> {
-  const account = sql`account_number`
-  await eraseFrom(store, { table: 'tenancy', where: erasedRows(gone, places), account })
   const found = await store.rows<{ name: string }>({
     sql: sql`SELECT DISTINCT ${nameAt(sql`named`)} AS name
       FROM (SELECT meter_id, external_site_id, arrayJoin(arrayConcat(

@@ -147,6 +147,27 @@ t.test('an account stays as it is while an earlier file is not settled', async (
   t.same(await tenancies(), [])
 })
 
+t.test('what a registration stores late of an erased account goes with the next run', async (t) => {
+  const consumer = createConsumer(store)
+  const place = { accountNumber: 'LATE', externalSiteId: 'LS', meterId: 'LM' }
+  await known({ ...place, clientId: 'late' })
+  await load('DEMO_07062024', { ...place, startsAt })
+  const tables = ['registration_fact', 'account_meter', 'tenancy', 'usage_change_row']
+  const rowsOf = (table: string) =>
+    store.rows<object>({ sql: `SELECT * FROM ${table} WHERE meter_id = 'LM'` })
+  const before = await Promise.all(tables.map(rowsOf))
+  await terminate({ account_number: 'LATE' })
+  await eraseDue(context)
+  for (const [at, table] of tables.entries()) await store.insert(table, before[at] as object[])
+  await consumer.pull()
+  await eraseDue(context)
+  for (const table of tables) {
+    t.notMatch(JSON.stringify(await rowsOf(table)), /LATE|"late"/, table)
+  }
+  await consumer.pull()
+  t.same(await consumer.differences(), [])
+})
+
 /** Erases, with something else done before the first statement of a kind. */
 async function eraseWhile(at: RegExp, meanwhile: () => Promise<unknown>): Promise<void> {
   let isDone = false
