@@ -95,6 +95,16 @@ t.test('with a server', async (t) => {
     t.equal((await store.rows(statement)).length, 1)
   })
 
+  t.test('a command says how many rows it wrote, known tokens included', async (t) => {
+    const engine = 'MergeTree ORDER BY n SETTINGS non_replicated_deduplication_window = 10'
+    t.notOk(await store.command({ sql: `CREATE TABLE counted (n UInt8) ENGINE = ${engine}` }))
+    const settings = { insert_deduplicate: 1, insert_deduplication_token: 'once' }
+    const insert = { sql: 'INSERT INTO counted SELECT number FROM numbers(7)', settings }
+    t.equal(await store.command(insert), 7)
+    t.equal(await store.command(insert), 7)
+    t.match(await store.rows({ sql: 'SELECT toUInt32(count()) AS n FROM counted' }), [{ n: 7 }])
+  })
+
   t.test('a stream that fails half way is an error, not a shorter answer', async (t) => {
     const sql = 'SELECT number, throwIf(number = 3000000) FROM numbers(4000000)'
     await t.rejects(store.stream({ sql }, 'CSV'), { code: 'STORE_REFUSED', detail: /\(395\)/ })

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
+import { createCatchUp } from '../../../pipeline/store/replicas.js'
 import { attach, createReads } from '../../../pipeline/store/staging.js'
 import { profile, toReadRows } from '../../pipeline/customers/registering.js'
 import { setInterserver } from './interserver.js'
@@ -47,6 +48,18 @@ t.test('a row that a majority must have is stored when the other replica has it'
   await lag(r2, 'fetches', { to: 'START', tables })
   await storing
   t.same(await rejectsOf(r2), [{ arrival: 1 }, { arrival: 2 }, { arrival: 3 }])
+})
+
+t.test('who catches up waits for what the other replica has', async (t) => {
+  const before = (await rejectsOf(r1)).length
+  const catchUp = createCatchUp(r2)
+  await catchUp()
+  await lag(r2, 'fetches', { to: 'STOP', tables })
+  await r1.insert('reject', [reject(4)])
+  const caughtUp = catchUp().then(async () => (await rejectsOf(r2)).length)
+  t.equal(await Promise.race([caughtUp, sleep(500, 'it waits')]), 'it waits')
+  await lag(r2, 'fetches', { to: 'START', tables })
+  t.equal(await caughtUp, before + 1)
 })
 
 t.test('an insert token that one replica has taken is refused at the other', async (t) => {
