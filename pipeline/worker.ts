@@ -51,7 +51,10 @@ export interface WorkerOptions {
   readonly onFailure?: (error: unknown) => void
 }
 
-/** Concurrent loads, each in one thread of the engine: while one starts or writes its receipt, the others keep two cores busy. */
+/**
+ * Concurrent loads, each in one thread of the engine: while one starts or writes its receipt, the
+ * others keep two cores busy.
+ */
 const loadsAtOnce = 3
 const registersAtOnce = 4
 /** More than one, so that a slow source does not block the others. */

@@ -15,7 +15,7 @@ export interface ChaosResult {
   readonly killsProven: number
   readonly files: number
   readonly rows: number
-  /** Reads that were corrected, reads that a later file had corrected before, and rows that repeated one. */
+  /** Reads that were corrected, or that a later file had corrected, and rows that repeated one. */
   readonly corrections: number
   readonly late: number
   readonly repeats: number

@@ -41,24 +41,21 @@ export async function askRedis(
 export async function checkRedis(url: string): Promise<void> {
   const info = await askRedis(url, 'INFO')
   const fieldOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? 'unknown'
-  const wrong = wrongOf({
-    mode: fieldOf('redis_mode'),
-    cluster: fieldOf('cluster_enabled'),
-    role: fieldOf('role'),
-    policy: fieldOf('maxmemory_policy'),
-  })
+  const wrong = wrongOf(fieldOf)
   if (wrong !== undefined) throw new Fault('CONFIG', `Redis at ${new URL(url).host} ${wrong}`)
 }
 
 /** What keeps queues from working on a server, and the remedy. */
-function wrongOf(server: Readonly<Record<'mode' | 'cluster' | 'role' | 'policy', string>>) {
-  const { mode, cluster, role, policy } = server
-  if (mode === 'cluster' || cluster === '1') {
+function wrongOf(fieldOf: (name: string) => string): string | undefined {
+  const mode = fieldOf('redis_mode')
+  if (mode === 'cluster' || fieldOf('cluster_enabled') === '1') {
     return 'is a node of a Redis Cluster, which divides the keys of a queue; set REDIS_URL to a single server'
   }
   if (mode === 'sentinel') return 'is a Sentinel; set REDIS_URL to the primary that it watches'
+  const role = fieldOf('role')
   if (role !== 'master')
     return `has the role ${role} and takes no writes; set REDIS_URL to its primary`
+  const policy = fieldOf('maxmemory_policy')
   if (policy === 'noeviction') return undefined
   return `has maxmemory-policy ${policy} and may drop jobs; set it to noeviction`
 }

@@ -21,8 +21,11 @@ import { renewAll } from '../customers/registrations.js'
 import { changeOf, forgetClients, nameChange, publishChanges } from '../ledger/announced.js'
 import { type Act, recordAct, tieline } from '../ledger/audit.js'
 import { eraseRejectsFiles } from '../ledger/rejects-files.js'
-import { sql } from '../store/sql.js'
+import { literal, sql } from '../store/sql.js'
 import { toLocalStart } from '../usage/timestamps.js'
+
+/** Meters of one statement, which repeats them five times; the engine reads 262,144 characters. */
+const metersMax = 500
 
 /** Accounts that are erased together: each table is rewritten once for all of them. */
 const accountsMax = 1_000
@@ -110,7 +113,10 @@ async function eraseWhatCameLate(context: PipelineContext): Promise<void> {
   await eraseLate(store, change)
   await publishChanges(context, [change.id])
   await renewAll(context, meterIds)
-  await forgetClients(store, sql`SELECT arrayJoin(${meterIds})`)
+  for (let at = 0; at < meterIds.length; at += metersMax) {
+    const some = literal(meterIds.slice(at, at + metersMax))
+    await forgetClients(store, sql`SELECT arrayJoin(${some})`)
+  }
 }
 
 function metersOf(erasures: readonly Erasure[]): readonly string[] {

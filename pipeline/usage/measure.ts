@@ -39,7 +39,10 @@ export function measure(bytes: Buffer, timestamps: SeenTimestamps, extraColumns 
   return by(bytes, timestamps, extraColumns)
 }
 
-/** Identifiers with blanks around them, of a spreadsheet or a formula, may hold one of these, or a character beyond ASCII. */
+/**
+ * Identifiers with blanks around them, of a spreadsheet or a formula, may hold one of these, or a
+ * character beyond ASCII.
+ */
 const finePrint = [' ,', '+', 'E-', 'e-', '=', '@', '\x7f'].map((text) => Buffer.from(text))
 
 /** What a core has in its cache while it looks for one after the other. */
@@ -131,8 +134,8 @@ function measureLines(bytes: Buffer, timestamps: SeenTimestamps, extraColumns: n
 }
 
 /**
- * The timestamps of the first rows of a chunk are looked at, and those of one row in so many: a prime, so that no
- * rhythm of meters and hours hides any for long. The engine finds those that are left.
+ * The timestamps of the first rows of a chunk are looked at, and those of one row in so many: a prime,
+ * so that no rhythm of meters and hours hides any for long. The engine finds those that are left.
  */
 const firstRows = 200
 const timestampStride = 101

@@ -36,7 +36,7 @@ export interface WholeSight {
 
 export interface Feeder {
   readonly files: readonly SentFile[]
-  /** Sends the next file of the plan, by the way that the plan or the caller says; rows are always pushed. */
+  /** Sends the next file of the plan, by the way that the plan or the caller says; rows are pushed. */
   sendNext(way?: PlannedFile['way']): Promise<void>
   close(): Promise<void>
 }

@@ -15,7 +15,7 @@ export interface Comparison extends Ownership {
   /** Corrected reads that `usage_restatement` does not have, and what it has beyond them. */
   restatementsMissing: number
   restatementsExtra: number
-  /** Reads that a file of the run corrected, reads that came too late to, and rows that were duplicate. */
+  /** Reads that a file of the run corrected, or came too late to, and rows that were duplicate. */
   corrections: number
   late: number
   repeats: number

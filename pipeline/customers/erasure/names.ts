@@ -3,12 +3,10 @@ import { literal, type Sql, sql } from '../../store/sql.js'
 import { erasedRows } from '../registered.js'
 import { gone } from './erasure.js'
 
-const places = { columns: ['meter_id', 'external_site_id'] }
-
 /** A name at a place, for statements that the engine keeps: none contains an account number. */
 const nameAt = (account: Sql) => sql`toString(sipHash64(${account}, meter_id, external_site_id))`
 
-/** Names of one statement, which repeats them seven times; the engine reads 262,144 characters at most. */
+/** Of one statement, which repeats them seven times; the engine reads 262,144 characters at most. */
 const namesMax = 1_000
 
 /**
@@ -23,7 +21,7 @@ export async function forgetErased(store: Store): Promise<void> {
           [previous_account_number, next_account_number],
           arrayFilter(hold -> hold.5, holds).1)) AS named
         FROM tenancy)
-      WHERE named != '' AND ${erasedRows(gone, { ...places, account: sql`named` })}`,
+      WHERE named != '' AND ${erasedRows(gone, { columns: ['meter_id', 'external_site_id'], account: sql`named` })}`,
   })
   for (let at = 0; at < found.length; at += namesMax) {
     const names = found.slice(at, at + namesMax).map(({ name }) => name)

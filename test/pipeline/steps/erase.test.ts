@@ -159,11 +159,15 @@ t.test('what a registration stores late of an erased account goes with the next 
   await terminate({ account_number: 'LATE' })
   await eraseDue(context)
   for (const [at, table] of tables.entries()) await store.insert(table, before[at] as object[])
+  const [fact] = before[0] as object[]
+  const atMeter = (_: unknown, at: number) => ({ ...fact, meter_id: `METER-OF-A-CAMPUS-${at}` })
+  await store.insert('registration_fact', Array.from({ length: 600 }, atMeter))
   await consumer.pull()
   await eraseDue(context)
   for (const table of tables) {
     t.notMatch(JSON.stringify(await rowsOf(table)), /LATE|"late"/, table)
   }
+  t.same(await find("SELECT 1 FROM registration_fact WHERE account_number = 'LATE'"), [])
   await consumer.pull()
   t.same(await consumer.differences(), [])
 })
