@@ -201,15 +201,15 @@ program
   .description('check the installation, servers and configuration without starting anything')
   .action(run(async () => (await import('./commands/doctor.js')).doctor))
 program
+  .command('migrate')
+  .description("create or upgrade the profile's database on the server of CLICKHOUSE_URL")
+  .option('--cluster <name>', 'on all replicas of this cluster', toClusterName)
+  .action(run(async () => (await import('./commands/migrate.js')).migrateStore))
+program
   .command('ddl')
   .description("print the statements that create the profile's database")
-  .option(
-    '--cluster <name>',
-    'create it on a replicated and sharded cluster of this name',
-    toClusterName,
-  )
+  .option('--cluster <name>', 'for the replicas of this cluster', toClusterName)
   .option('--grants', 'print the statements that create a role for readers instead', false)
-  .option('--definer <user>', 'the ClickHouse user of Tieline', toUserName, 'tieline')
   .action(run(async () => (await import('./commands/ddl.js')).ddl))
 program
   .command('dictionary')
@@ -267,13 +267,6 @@ function contextOf(options: GlobalOptions): Context {
 function toClusterName(text: string): string {
   if (/^[A-Za-z0-9_-]{1,63}$/.test(text)) return text
   throw new InvalidArgumentError('use up to 63 letters, digits, - and _')
-}
-
-function toUserName(text: string): string {
-  if (/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(text)) return text
-  throw new InvalidArgumentError(
-    'use up to 63 letters, digits and _; the first must not be a digit',
-  )
 }
 
 function toPort(text: string): number {

@@ -4,21 +4,19 @@ import { readOwnProfile } from '../stack/profile-file.js'
 import { type Context, exitCodes } from './context.js'
 
 export interface DdlOptions {
+  /** Instead of the one in the profile. */
   readonly cluster?: string
   /** Print the statements for readers instead. */
   readonly grants: boolean
-  /** The ClickHouse user of Tieline; the views read the tables with its rights. */
-  readonly definer: string
 }
 
 /** Prints the statements that create a profile's database, or the grants for its readers. */
 export async function ddl(context: Context, options: DdlOptions): Promise<number> {
-  const { cluster, definer } = options
   const profile = readOwnProfile(context.profilePath, context.homePath)
-  const statements = await readStatements(profile, cluster)
-  const { database } = profile
-  const granted = () =>
-    toGrants(statements, { database, definer, ...(cluster !== undefined && { cluster }) })
-  for (const statement of options.grants ? granted() : statements) context.print(`${statement};\n`)
+  const { cluster = profile.store.cluster } = options
+  const statements = options.grants
+    ? toGrants({ database: profile.database, cluster })
+    : await readStatements(profile, cluster)
+  for (const statement of statements) context.print(`${statement};\n`)
   return exitCodes.good
 }

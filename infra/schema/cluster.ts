@@ -3,6 +3,8 @@
  * `{engine:Family(version)}` and `{deduplicationWindow}` of their text are filled from it.
  */
 export interface Topology {
+  /** The cluster on whose servers statements run, if there are several. */
+  readonly cluster?: string
   /** Follows the name of the object in each statement; empty where the statement runs once. */
   readonly onCluster: string
   readonly engine: (family: string, version: string | undefined) => string
@@ -29,9 +31,10 @@ export const tokensKept =
  * and `table` from the statement. All replicas of a shard share insert tokens, so that a retry may
  * go to another one.
  */
-export function replicatedOn(cluster: string): Topology {
+function replicatedOn(cluster: string): Topology {
   const path = `'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'`
   return {
+    cluster,
     onCluster: ` ON CLUSTER '${cluster}'`,
     engine: (family, version) =>
       `Replicated${family}(${version === undefined ? path : `${path}, ${version}`})`,
@@ -39,31 +42,7 @@ export function replicatedOn(cluster: string): Topology {
   }
 }
 
-/** Tables beside the views: `<view>_all` reads the view from all shards of the cluster. */
-export function overAllShards(statements: readonly string[], cluster: string): readonly string[] {
-  return [...viewsOf(statements)]
-    .filter(([, kind]) => kind === 'plain')
-    .map(([view]) => {
-      const [database, bare] = view.split('.')
-      return `CREATE TABLE IF NOT EXISTS ${view}_all ON CLUSTER '${cluster}' AS ${view}
-ENGINE = Distributed('${cluster}', '${database}', '${bare}')
-COMMENT 'The view ${bare} of all shards'`
-    })
-}
-
-/**
- * The views that remain after the statements, by `database.view`. A view with a parameter cannot
- * be read through another table.
- */
-export function viewsOf(
-  statements: readonly string[],
-): ReadonlyMap<string, 'plain' | 'parameterized'> {
-  const views = new Map<string, 'plain' | 'parameterized'>()
-  for (const statement of statements) {
-    const [, created] = /^CREATE OR REPLACE VIEW (\S+)/m.exec(statement) ?? []
-    if (created) views.set(created, /\{\w+:\s*\w/.test(statement) ? 'parameterized' : 'plain')
-    const [, dropped] = /^DROP VIEW IF EXISTS (\S+)/m.exec(statement) ?? []
-    if (dropped) views.delete(dropped)
-  }
-  return views
+/** The topology that a profile names. */
+export function topologyOf(cluster: string | undefined): Topology {
+  return cluster === undefined ? oneServer : replicatedOn(cluster)
 }

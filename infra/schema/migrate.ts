@@ -6,7 +6,8 @@ import { id, sql, statementOf } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { packageRoot } from '../package-root.js'
-import { oneServer, overAllShards, replicatedOn, type Topology } from './cluster.js'
+import { type Topology, topologyOf } from './cluster.js'
+import { countServers, haveSameSchema } from './servers.js'
 
 interface Migration {
   readonly name: string
@@ -38,39 +39,69 @@ ORDER BY name
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'Migrations that were applied to this database'`
 
+type Open = (address: Store['address']) => Store
+
+export interface MigrateOptions {
+  /** Default: that of the profile. */
+  readonly topology?: Topology
+  /** Opens a store beside the one that is migrated. */
+  readonly open?: Open
+}
+
 /**
  * Applies all pending migrations to the profile's database and returns their names. Each migration
  * is recorded after its last statement, and each statement may run twice, so a crash at any point
  * only repeats work. A profile that changes a value in a view (the units) applies that migration
  * again, and all migrations after it, which may have changed the same view.
- * Throws `STORE_REFUSED` if an applied file was changed, `CONFIG` if the time zone was.
+ *
+ * On a cluster every server must answer before the first change, and each statement ends when all
+ * have carried it out. Where one server lacks something, all migrations are applied again.
+ * Throws `STORE_REFUSED` if an applied file was changed, `CONFIG` if the time zone or the kind of
+ * servers was, `STORE_UNREACHABLE` if a server of the cluster does not answer.
  */
-export async function migrate(store: Store, profile: Profile): Promise<readonly string[]> {
+export async function migrate(
+  store: Store,
+  profile: Profile,
+  { topology = topologyOf(profile.store.cluster), open = createStore }: MigrateOptions = {},
+): Promise<readonly string[]> {
   const { database } = store.address
+  const { cluster } = topology
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(database)) {
     throw new Fault('CONFIG', `database ${JSON.stringify(database)} is not a plain name`)
   }
-  const fill = filler({ ...profile, database }, oneServer)
-  await ensureMigrations(store, fill)
+  const fill = filler({ ...profile, database }, topology)
+  await ensureMigrations(store, fill, { cluster, open })
+  await refuseOtherServers(store, cluster)
   const applied = await readApplied(store)
   refuseOtherZone(applied, profile, database)
-  const names: string[] = []
-  let isChanged = false
-  for (const migration of await readMigrations(fill)) {
-    const known = applied.find((one) => one.name === migration.name)
-    if (known !== undefined && known.hash !== migration.hash) {
-      throw new Fault(
-        'STORE_REFUSED',
-        `migration ${migration.name} was changed after it was applied to ${database}; restore the file and add a new migration instead`,
-      )
-    }
-    if (known?.rendered_hash === migration.renderedHash && !isChanged) continue
-    isChanged ||= known !== undefined
+  const migrations = await readMigrations(fill)
+  for (const { name, hash } of migrations) refuseChanged(applied, { name, hash }, database)
+  const isWhole =
+    cluster === undefined || (await haveSameSchema(store, cluster, namesOf(migrations)))
+  const at = isWhole ? firstPending(migrations, applied) : 0
+  const pending = migrations.slice(at)
+  for (const migration of pending) {
     for (const one of migration.statements) await store.command({ sql: statementOf(one) })
     await record(store, migration, profile)
-    names.push(migration.name)
   }
-  return names
+  return pending.map(({ name }) => name)
+}
+
+/** A migration that is applied again may undo what later ones changed, so they follow. */
+function firstPending(migrations: readonly Migration[], applied: readonly Applied[]): number {
+  const at = migrations.findIndex(({ name, renderedHash }) => {
+    return applied.find((one) => one.name === name)?.rendered_hash !== renderedHash
+  })
+  return at === -1 ? migrations.length : at
+}
+
+/** The tables and views that migrations create. */
+function namesOf(migrations: readonly Migration[]): readonly string[] {
+  const created = /^CREATE (?:TABLE IF NOT EXISTS|OR REPLACE VIEW) \w+\.(\w+)/
+  const names = migrations.flatMap(({ statements }) =>
+    statements.flatMap((one) => created.exec(one)?.[1] ?? []),
+  )
+  return [...new Set(names)]
 }
 
 /** All statements that create a profile's database, in order, on one server or on a cluster. */
@@ -78,9 +109,7 @@ export async function readStatements(
   profile: Profile,
   cluster?: string,
 ): Promise<readonly string[]> {
-  if (cluster === undefined) return readStatementsOn(profile, oneServer)
-  const statements = await readStatementsOn(profile, replicatedOn(cluster))
-  return [...statements, ...overAllShards(statements, cluster)]
+  return readStatementsOn(profile, topologyOf(cluster))
 }
 
 /** The same on servers of any topology. */
@@ -98,9 +127,14 @@ export async function readStatementsOn(
 }
 
 /** ClickHouse refuses any statement in a database that does not exist: the first uses `default`. */
-async function ensureMigrations(store: Store, fill: Fill): Promise<void> {
-  const outside = createStore({ ...store.address, database: 'default' })
+async function ensureMigrations(
+  store: Store,
+  fill: Fill,
+  { cluster, open }: { readonly cluster: string | undefined; readonly open: Open },
+): Promise<void> {
+  const outside = open({ ...store.address, database: 'default' })
   try {
+    if (cluster !== undefined) await countServers(outside, cluster)
     await outside.command({ sql: statementOf(fill(createDatabase)) })
   } finally {
     await outside.close()
@@ -114,6 +148,36 @@ function readApplied(store: Store): Promise<readonly Applied[]> {
 FROM ${id(store.address.database, 'schema_migration')} FINAL
 ORDER BY name`,
   })
+}
+
+/** A database stays on one server, or on replicas: otherwise a new table would be on one of them only. */
+async function refuseOtherServers(store: Store, cluster: string | undefined): Promise<void> {
+  const { database } = store.address
+  const [found] = await store.rows<{ engine: string }>({
+    sql: sql`SELECT engine FROM system.tables
+      WHERE database = ${database} AND name = 'schema_migration'`,
+  })
+  const isReplicated = found?.engine.startsWith('Replicated') === true
+  if (isReplicated === (cluster !== undefined)) return
+  throw new Fault(
+    'CONFIG',
+    isReplicated
+      ? `database ${database} is replicated: name its cluster as store.cluster in the profile`
+      : `database ${database} was created for one server: remove store.cluster or use another database`,
+  )
+}
+
+function refuseChanged(
+  applied: readonly Applied[],
+  { name, hash }: Pick<Migration, 'name' | 'hash'>,
+  database: string,
+): void {
+  const known = applied.find((one) => one.name === name)
+  if (known === undefined || known.hash === hash) return
+  throw new Fault(
+    'STORE_REFUSED',
+    `migration ${name} was changed after it was applied to ${database}; restore the file and add a new migration instead`,
+  )
 }
 
 function refuseOtherZone(applied: readonly Applied[], profile: Profile, database: string): void {

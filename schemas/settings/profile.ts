@@ -111,6 +111,11 @@ const termination = section({
 const store = section({
   /** Whether a majority of the replicas must have rows before they count as stored. */
   durability: z.enum(['one', 'majority']).default('majority'),
+  /** The cluster of `system.clusters` whose servers are replicas of the database. */
+  cluster: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,63}$/, 'must have up to 63 letters, digits, - and _')
+    .optional(),
 })
 
 const days = z.int().min(1).max(36_500)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { overAllShards, tokensKept } from '../../../infra/schema/cluster.js'
+import { tokensKept } from '../../../infra/schema/cluster.js'
 import { readStatements } from '../../../infra/schema/migrate.js'
 import { migratedStore, profile } from '../../pipeline/customers/registering.js'
 
@@ -62,20 +62,6 @@ SETTINGS ${tokensKept} = 100000, fsync_after_insert = 1, fsync_part_directory = 
   )
 })
 
-t.test('views without a parameter can be read from all shards', async (t) => {
-  const statements = [
-    'CREATE OR REPLACE VIEW tieline.load (arrival UInt32) AS SELECT arrival FROM tieline.state FINAL',
-    'CREATE OR REPLACE VIEW tieline.gone AS SELECT 1',
-    'CREATE OR REPLACE VIEW tieline.as_of AS SELECT {known_at:DateTime} AS at',
-    'DROP VIEW IF EXISTS tieline.gone',
-  ]
-  t.same(overAllShards(statements, 'utility'), [
-    `CREATE TABLE IF NOT EXISTS tieline.load_all ON CLUSTER 'utility' AS tieline.load
-ENGINE = Distributed('utility', 'tieline', 'load')
-COMMENT 'The view load of all shards'`,
-  ])
-})
-
 t.test('the engine parses every statement of a cluster; all tables are replicated', async (t) => {
   for (const statement of cluster) {
     const [parsed] = await store.rows<{ text: string }>({
@@ -84,7 +70,7 @@ t.test('the engine parses every statement of a cluster; all tables are replicate
     })
     const text = parsed?.text ?? ''
     t.match(text, / ON CLUSTER utility\b/, statement.slice(0, 80))
-    if (/^CREATE TABLE/.test(text)) t.match(text, /ENGINE = (Replicated\w*MergeTree|Distributed)\(/)
+    if (/^CREATE TABLE/.test(text)) t.match(text, /ENGINE = Replicated\w*MergeTree\(/)
   }
   t.notMatch(cluster.join('\n'), /non_replicated/)
   t.notMatch(single.join('\n'), / ON CLUSTER |Replicated/)
@@ -99,5 +85,5 @@ t.test('both differ in these places alone', async (t) => {
         (_, family, version) => (version ? `ENGINE = ${family}(${version})` : `ENGINE = ${family}`),
       )
       .replace(tokensKept, 'non_replicated_deduplication_window')
-  t.same(cluster.filter((one) => !one.includes('ENGINE = Distributed')).map(bare), single)
+  t.same(cluster.map(bare), single)
 })

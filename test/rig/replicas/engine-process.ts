@@ -61,6 +61,15 @@ function toConfig(port: number): string {
   return `<clickhouse>
   <zookeeper><implementation>testkeeper</implementation></zookeeper>
   <interserver_http_port>${port}</interserver_http_port>
+  <remote_servers>
+    <two><shard>${toServer(1)}${toServer(2)}</shard></two>
+    <split><shard>${toServer(1)}</shard><shard>${toServer(2)}</shard></split>
+  </remote_servers>
 </clickhouse>
 `
+}
+
+/** Nothing listens there: it is asked for by name alone. */
+function toServer(number: number): string {
+  return `<replica><host>127.0.0.${number}</host><port>1</port></replica>`
 }

@@ -1,0 +1,93 @@
+import type { Store } from '../../pipeline/store/clickhouse.js'
+import { literal, type Sql, sql } from '../../pipeline/store/sql.js'
+import { Fault } from '../../schemas/fault.js'
+
+interface Place {
+  readonly host: string
+  readonly shard: number
+}
+
+/**
+ * How many servers a cluster has, all of which answer now. Throws `CONFIG` where the server does not know
+ * the cluster or it has several shards, `STORE_UNREACHABLE` where one of its servers does not answer.
+ */
+export async function countServers(store: Store, cluster: string): Promise<number> {
+  const places = await store.rows<Place>({
+    sql: sql`SELECT host_name AS host, shard_num AS shard FROM system.clusters
+      WHERE cluster = ${cluster} ORDER BY shard_num, replica_num`,
+  })
+  if (places.length === 0) {
+    const known = await store.rows<{ cluster: string }>({
+      sql: sql`SELECT DISTINCT cluster FROM system.clusters ORDER BY cluster LIMIT 20`,
+    })
+    const names = known.map((one) => one.cluster).join(', ') || 'none'
+    throw new Fault(
+      'CONFIG',
+      `store.cluster ${cluster} is not in system.clusters of the server, which has: ${names}`,
+    )
+  }
+  const shards = new Set(places.map(({ shard }) => shard)).size
+  if (shards > 1) {
+    throw new Fault(
+      'CONFIG',
+      `cluster ${cluster} has ${shards} shards: name a cluster with one shard and all replicas of it`,
+    )
+  }
+  const answers = await ask(store, cluster, {
+    table: sql`system.one`,
+    select: (from) => sql`SELECT hostName() AS host FROM ${from}`,
+  })
+  if (answers.length === places.length) return answers.length
+  const names = places.map(({ host }) => host).join(', ')
+  throw new Fault(
+    'STORE_UNREACHABLE',
+    `${answers.length} of the ${places.length} servers of cluster ${cluster} answer: ${names}`,
+  )
+}
+
+/**
+ * Whether all servers have the same tables and views of a database, out of some: a server that was
+ * replaced, or that an upgrade did not reach, has others.
+ */
+export async function haveSameSchema(
+  store: Store,
+  cluster: string,
+  names: readonly string[],
+): Promise<boolean> {
+  const { database } = store.address
+  const columns = await ask<Described>(store, cluster, {
+    table: sql`system.columns`,
+    select: (
+      from,
+    ) => sql`SELECT hostName() AS host, toString(groupBitXor(sipHash64(table, name, type))) AS hash
+      FROM ${from} WHERE database = ${database} AND table IN ${literal(names)} GROUP BY host`,
+  })
+  const views = await ask<Described>(store, cluster, {
+    table: sql`system.tables`,
+    select: (
+      from,
+    ) => sql`SELECT hostName() AS host, toString(groupBitXor(sipHash64(name, replaceAll(as_select, database, '')))) AS hash
+      FROM ${from} WHERE database = ${database} AND name IN ${literal(names)} GROUP BY host`,
+  })
+  const servers = await countServers(store, cluster)
+  return [columns, views].every((found) => {
+    return found.length === servers && new Set(found.map(({ hash }) => hash)).size === 1
+  })
+}
+
+interface Described {
+  readonly host: string
+  readonly hash: string
+}
+
+/** A statement over a system table of all servers of a cluster; each of them must answer. */
+function ask<T>(
+  store: Store,
+  cluster: string,
+  { table, select }: { readonly table: Sql; readonly select: (from: Sql) => Sql },
+): Promise<readonly T[]> {
+  return store.rows<T>({
+    sql: select(sql`clusterAllReplicas(${literal(cluster)}, ${table})`),
+    settings: { skip_unavailable_shards: 0 },
+  })
+}
