@@ -115,7 +115,7 @@ program
   .action(run(async () => (await import('./commands/explain.js')).explainCommand))
 program
   .command('sql')
-  .description('run one query as the read-only user and print its result')
+  .description('run one query that only reads and print its result')
   .argument('<statement>', 'ClickHouse SQL, for example "SHOW TABLES"')
   .option(
     '--format <name>',

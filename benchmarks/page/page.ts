@@ -43,7 +43,7 @@ export async function measurePage(options: PageBenchOptions): Promise<void> {
 
 async function measure(rig: Rig, rounds: number, print: (line: string) => void): Promise<void> {
   const { profile, stack, home } = rig
-  const store = createStore(stack.reader)
+  const store = createStore(stack.store)
   const { asked, listening } = listenTo(store)
   const queues = createQueues({ redisUrl: stack.redisUrl, prefix: profile.database })
   const zone = createZone(profile.timeZone)

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { writeAccess } from './access.js'
 import { type Engine, openEngine } from './engine.js'
 import type { Credentials } from './http/auth.js'
 import { createPipes } from './pipes.js'
@@ -17,6 +18,8 @@ export interface EngineOptions {
   readonly writer: Credentials
   readonly reader: Credentials
   readonly memoryBytesMax: number
+  /** Views that readers may SELECT from, `database.view` each. */
+  readonly readable: readonly string[]
   /** Removed with all data when the engine is closed or its parent ends. */
   readonly temporaryPath?: string | undefined
 }
@@ -51,6 +54,7 @@ async function serve(options: EngineOptions): Promise<void> {
   }
   process.chdir(emptyPath)
   const engine = openEngine(storePath, [
+    `--config-file=${writeAccess(options.dataPath, options.readable)}`,
     '--implicit_select=0',
     '--async_insert=0',
     `--max_server_memory_usage=${options.memoryBytesMax}`,

@@ -20,6 +20,8 @@ export interface ClickHouseOptions {
   readonly reader: Credentials
   /** The engine's memory limit over all queries (max_server_memory_usage). */
   readonly memoryBytesMax: number
+  /** Views that readers may SELECT from, `database.view` each; default: none. */
+  readonly readable?: readonly string[]
   /**
    * Removed with all data when the engine is closed, which then ends running statements, or when
    * this process ends in any way.
@@ -124,7 +126,6 @@ const threadPool = 'UV_THREADPOOL_SIZE=64'
 
 /** Detached, so that Ctrl-C reaches only the parent, which then stops the child gracefully. */
 function startChild(options: ClickHouseOptions, onEvent: (event: string) => void): ChildProcess {
-  const { dataPath, port, writer, reader, memoryBytesMax, temporaryPath } = options
   const program = fileURLToPath(new URL('server.js', import.meta.url))
   const child = spawn('env', [threadPool, process.execPath, program], {
     detached: true,
@@ -136,9 +137,13 @@ function startChild(options: ClickHouseOptions, onEvent: (event: string) => void
       for (const line of text.split('\n').filter(Boolean)) onEvent(line)
     })
   }
-  const message: EngineOptions = { dataPath, port, writer, reader, memoryBytesMax, temporaryPath }
-  child.send(message, () => undefined)
+  child.send(toMessage(options), () => undefined)
   return child
+}
+
+function toMessage(options: ClickHouseOptions): EngineOptions {
+  const { dataPath, port, writer, reader, memoryBytesMax, readable = [], temporaryPath } = options
+  return { dataPath, port, writer, reader, memoryBytesMax, readable, temporaryPath }
 }
 
 /** The port of a listening child; a failure contains the engine's message. */

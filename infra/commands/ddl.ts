@@ -14,9 +14,8 @@ export interface DdlOptions {
 export async function ddl(context: Context, options: DdlOptions): Promise<number> {
   const profile = readOwnProfile(context.profilePath, context.homePath)
   const { cluster = profile.store.cluster } = options
-  const statements = options.grants
-    ? toGrants({ database: profile.database, cluster })
-    : await readStatements(profile, cluster)
-  for (const statement of statements) context.print(`${statement};\n`)
+  const statements = await readStatements(profile, cluster)
+  const granted = () => toGrants(statements, { database: profile.database, cluster })
+  for (const statement of options.grants ? granted() : statements) context.print(`${statement};\n`)
   return exitCodes.good
 }

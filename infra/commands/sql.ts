@@ -7,8 +7,8 @@ import { type Context, exitCodes } from './context.js'
 import { useData } from './use-stack.js'
 
 /**
- * Runs one statement as the reader and streams its result to standard output. Reports an empty
- * result on standard error. Throws `CONFIG` for an empty statement.
+ * Runs one statement that reads, and streams its result to standard output. Reports an empty result on
+ * standard error. Throws `CONFIG` for an empty statement.
  */
 export async function sqlCommand(
   context: Context,
@@ -33,16 +33,14 @@ export async function sqlCommand(
  * store's fault with its reason.
  */
 export function printResult(
-  addresses: Pick<Addresses, 'store' | 'reader'>,
+  { store }: Pick<Addresses, 'store'>,
   query: { readonly statement: string; readonly format: string },
 ): Promise<boolean> {
-  const { reader, store } = addresses
-  const restricted = reader.username === store.username
-  return withStore(reader, async (connection) => {
+  return withStore(store, async (connection) => {
     const result = await connection.stream(
       {
         sql: statementOf(`${withoutEnd(query.statement)}\n`),
-        ...(restricted && { settings: { readonly: 2 } }),
+        settings: { readonly: 2 },
       },
       query.format,
     )

@@ -12,8 +12,7 @@ import { createRegistry, type MetricSample, sample } from './registry.js'
 export interface WorkerMetricsOptions {
   readonly profile: Profile
   readonly redisUrl: string
-  /** A user that may only read. */
-  readonly reader: StoreAddress
+  readonly store: StoreAddress
   readonly landing: string
   /** Called with the reason when a metric could not be collected. */
   readonly onFailure: (error: unknown) => void
@@ -38,9 +37,9 @@ const cyclesMs = 300_000
  * Without an answer in time their metrics are missing, and `tieline_store_up` or `tieline_queue_up` is 0.
  */
 export function createWorkerMetrics(options: WorkerMetricsOptions): WorkerMetrics {
-  const { profile, reader, redisUrl, landing } = options
+  const { profile, redisUrl, landing } = options
   const metrics = createRegistry('worker')
-  const store = createStore(reader, 'discreet', { silentMsMax })
+  const store = createStore(options.store, 'discreet', { silentMsMax })
   const queues = createQueues({ redisUrl, prefix: profile.database })
   const collectors: readonly Collector[] = [
     {

@@ -15,9 +15,7 @@ export interface OperationsOptions {
   readonly profile: Profile
   readonly folders: Folders
   readonly redisUrl: string
-  /** For actions and file pages; panels use `reader`. */
   readonly store: StoreAddress
-  readonly reader: StoreAddress
   /** Called with the reason when something could not be shown or done. */
   readonly onFailure: (error: unknown) => void
 }
@@ -33,11 +31,11 @@ export function createOperationsPage(options: OperationsOptions): {
   const { profile, folders, redisUrl, onFailure } = options
   const now = () => new Date()
   const zone = createZone(profile.timeZone)
-  const reader = createStore(options.reader, 'discreet', { silentMsMax })
+  const looking = createStore(options.store, 'discreet', { silentMsMax })
   const store = createStore(options.store, 'discreet', { silentMsMax: actMsMax })
   const queues = createQueues({ redisUrl, prefix: profile.database })
   const { landing } = folders
-  const source = { store: reader, queues, profile, zone, landing, now }
+  const source = { store: looking, queues, profile, zone, landing, now }
   const live = createLive(createPanels(source), onFailure)
   return {
     page: createPage({
@@ -50,7 +48,7 @@ export function createOperationsPage(options: OperationsOptions): {
     close: async () => {
       live.close()
       await queues.close()
-      await Promise.all([store.close(), reader.close()])
+      await Promise.all([store.close(), looking.close()])
     },
   }
 }

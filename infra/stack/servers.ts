@@ -6,6 +6,8 @@ import { createClickHouse, engineMemoryBytesMax } from '../clickhouse/start.js'
 import { checkRedis } from '../redis/ask.js'
 import { ensureRedis } from '../redis/install.js'
 import { createRedis } from '../redis/start.js'
+import { readStatements } from '../schema/migrate.js'
+import { readableOf } from '../schema/views/grants.js'
 import type { Log } from '../telemetry/log.js'
 import {
   type Addresses,
@@ -97,6 +99,7 @@ async function openStore(options: ServerOptions): Promise<StorePart> {
     return { ...addresses, part: undefined }
   }
   const wanted = options.ports?.clickhouse ?? portsWanted.clickhouse
+  const readable = readableOf(await readStatements(profile), profile.database)
   const part = await onFreePort(wanted, (port) =>
     createClickHouse({
       dataPath: home.clickhouse,
@@ -104,6 +107,7 @@ async function openStore(options: ServerOptions): Promise<StorePart> {
       writer: { user: writerUser, password: home.secrets.writer },
       reader: { user: readerUser, password: home.secrets.reader },
       memoryBytesMax: engineMemoryBytesMax(),
+      readable,
       onEvent: (event) => options.log.info(event),
     }),
   )

@@ -73,7 +73,6 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           profile: placed,
           folders: { inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed },
           store: store.store,
-          reader: store.reader,
           isWatched: stays,
           ...(embedded && { storeLandingPath: landing }),
           redisUrl: redis.redisUrl,

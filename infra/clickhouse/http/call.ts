@@ -69,12 +69,14 @@ export function readCall(request: IncomingMessage, fields: URLSearchParams): Cal
       throw exceptionOf('UNKNOWN_SETTING', `Unknown setting '${name}'`)
     }
   }
+  const format = one('default_format') || headerOf(request, 'x-clickhouse-format') || 'TabSeparated'
+  if (!/^\w+$/.test(format)) throw exceptionOf('UNKNOWN_FORMAT', `Unknown format ${format}`)
   const sessionId = one('session_id')
   return {
     query: one('query') ?? '',
     queryId: one('query_id') || randomUUID(),
     database: one('database') || headerOf(request, 'x-clickhouse-database'),
-    format: one('default_format') || headerOf(request, 'x-clickhouse-format') || 'TabSeparated',
+    format,
     settings,
     params,
     session: sessionId ? sessionWish(sessionId, one) : undefined,

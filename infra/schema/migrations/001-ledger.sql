@@ -171,7 +171,7 @@ CREATE OR REPLACE VIEW {database}.file_load{onCluster} (
     published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when its rows became visible',
     settled_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when receipt and rejects file were delivered and the file was archived',
     published_seq Nullable(UInt64) COMMENT 'number of its publication; NULL until then'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     file_id, f.arrival AS arrival, file_name, source, company_code, file_date, feed,
     p.status AS status, p.waits_for AS waits_for, fault, reason, bytes,
     rows_read, if(p.status = 'published', f.rows_accepted, 0) AS rows_accepted, rows_duplicate, rows_superseded, rows_rejected,
@@ -201,7 +201,7 @@ CREATE OR REPLACE VIEW {database}.file_arrival{onCluster} (
     reason String COMMENT 'the same as a sentence',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row last changed: seen, received, published, settled',
     published_seq Nullable(UInt64) COMMENT 'number of the publication of its rows; NULL if they are not published'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     a.arrival AS arrival, a.name AS file_name, a.source AS source, a.bytes AS bytes, a.arrived_at AS arrived_at,
     s.file_id AS file_id, if(p.status = '', 'arrived', p.status) AS status, s.duplicate_of AS duplicate_of,
     p.waits_for AS waits_for, s.fault AS fault, s.reason AS reason,
@@ -224,7 +224,7 @@ CREATE OR REPLACE VIEW {database}.rejected_row{onCluster} (
     raw String COMMENT 'the row as received, cut to 1,000 bytes',
     published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when the other rows of its file became visible; NULL if the file is quarantined',
     published_seq Nullable(UInt64) COMMENT 'number of the publication of its file; NULL if the file is quarantined'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     f.file_id AS file_id, f.file_name AS file_name, r.arrival AS arrival, r.line AS line,
     r.column_name AS column_name, r.code AS code, r.detail AS detail, r.raw AS raw, if(n.published_seq = 0, f.published_at, n.published_at) AS published_at,
     nullIf(n.published_seq, 0) AS published_seq

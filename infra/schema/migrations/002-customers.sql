@@ -143,7 +143,7 @@ CREATE OR REPLACE VIEW {database}.registration{onCluster} (
     valid_to Nullable(DateTime('UTC')) COMMENT 'end of the tenancy, exclusive; NULL while it lasts',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row got its current values',
     published_seq Nullable(UInt64) COMMENT 'number of the publication of its current values; pull increments by it. NULL for the moment between a change and its publication'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     seen.client AS client_id, seen.account AS account_number, seen.site AS external_site_id, seen.meter AS meter_id,
     toString(seen.codes.1) AS meter_type, toString(seen.codes.2) AS unit_of_measure,
     toString(seen.codes.3) AS rate_code, toString(seen.codes.4) AS billing_cycle_id,
@@ -179,7 +179,7 @@ CREATE OR REPLACE VIEW {database}.tenancy_event{onCluster} (
     evidence String COMMENT 'evidence of at',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row got its current values',
     published_seq Nullable(UInt64) COMMENT 'number of the publication of its current values; pull increments by it. NULL for the moment between a change and its publication'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS
+) AS
 WITH
     transform(event.4,
         ['bill', 'usage', 'seen', 'ended', 'terminated', 'gone', 'closed', 'exchanged', 'renumbered', 'shared', 'reads', 'record'],

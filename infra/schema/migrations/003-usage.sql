@@ -88,7 +88,7 @@ CREATE OR REPLACE VIEW {database}.usage{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when its file was published; NULL for the moment between the attach of the file and its number',
     published_seq Nullable(UInt64) COMMENT 'number of the publication of the read; pull increments by it. NULL for the same moment'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS WITH
+) AS WITH
     (SELECT (groupArray(change), groupArray(published_seq), groupArray(published_at)) FROM {database}.publication WHERE kind = 'claim') AS claims,
     (SELECT (count(), groupArrayIf(meter_id, unit = ''), groupArrayIf(stretches, unit = '')) FROM {database}.meter_unit) AS deviating,
     if(u.meter_id IN (SELECT meter_id FROM {database}.meter_unit), multiIf(
@@ -134,7 +134,7 @@ CREATE OR REPLACE VIEW {database}.usage_day{onCluster} (
     intervals_present UInt32 COMMENT 'intervals present',
     published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when the latest of their files was published',
     published_seq Nullable(UInt64) COMMENT 'the highest number of theirs; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     meter_id, commodity, local_day, finest.1 AS seconds, finest.2 AS unit, finest.3 AS quantity,
     if(finest.1 >= 86400, 1, intDiv(dateDiff('second',
         toDateTime(local_day, '{timeZone}'), toDateTime(local_day + 1, '{timeZone}')), finest.1)) AS intervals_expected,
@@ -172,7 +172,7 @@ CREATE OR REPLACE VIEW {database}.registered_usage{onCluster} (
     client_ids Array(String) COMMENT 'clients that own the read; several if they share the account',
     billing_cycle_id String COMMENT 'billing cycle of the meter when the read starts, as text',
     rate_code String COMMENT 'rate of the meter when the read starts'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity, unit,
     account_number, external_site_id, file_id, version,
     if(held_seq = 0 OR isNull(published_seq), NULL, greatest(published_at, held_at)) AS published_at,
@@ -203,7 +203,7 @@ CREATE OR REPLACE VIEW {database}.usage_restatement{onCluster} (
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new read became visible',
     published_at DateTime64(3, 'UTC') COMMENT 'the same',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     r.meter_id AS meter_id, r.starts_at AS starts_at, r.seconds AS seconds, r.local_day AS local_day,
     r.old_quantity AS old_quantity, r.new_quantity AS new_quantity,
     o.file_id AS old_file_id, n.file_id AS new_file_id,
@@ -216,7 +216,7 @@ LEFT JOIN (SELECT arrival, file_id FROM {database}.file_state FINAL) AS o
 WHERE r.old_quantity != r.new_quantity
 COMMENT 'Reads that a later file replaced by another value';
 
-CREATE OR REPLACE VIEW {database}.usage_as_of{onCluster} DEFINER = CURRENT_USER SQL SECURITY DEFINER AS
+CREATE OR REPLACE VIEW {database}.usage_as_of{onCluster} AS
 WITH
     published AS
     (
@@ -268,7 +268,7 @@ CREATE OR REPLACE VIEW {database}.usage_change{onCluster} (
     client_ids_before Array(String) COMMENT 'clients that owned the reads before; an erasure names none, and removes clients who have nothing at the meter any more',
     client_ids_after Array(String) COMMENT 'clients that own the reads since; empty if nobody does, or if they were erased later',
     cause String COMMENT 'ownership: a registration, a move or the end of a tenancy; read: a file moved reads to another account or premise, or a registration claimed held reads; cost: another rate, cycle or unit; erasure: an account was erased, and its reads are gone'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     p.published_seq AS published_seq, p.published_at AS published_at, r.meter_id AS meter_id, r.local_day AS local_day,
     r.last_local_day AS last_local_day, r.client_ids_before AS client_ids_before, r.client_ids_after AS client_ids_after,
     toString(r.cause) AS cause

@@ -32,7 +32,7 @@ CREATE OR REPLACE VIEW {database}.billing_period{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     account_number, latest.1 AS external_site_id, meter_id, billing_start_date, latest.2 AS billing_end_date, latest.3 AS total_consumption, latest.4 AS usage_value, latest.5 AS cost, latest.6 AS tax_amount, latest.7 AS meter_effective_date, document_number,
     latest.8 AS file_id, last_version AS version, latest.9 AS published_at, latest.10 AS published_seq
 FROM
@@ -58,7 +58,7 @@ CREATE OR REPLACE VIEW {database}.billing_period_restatement{onCluster} (
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new row became visible',
     published_at DateTime64(3, 'UTC') COMMENT 'the same',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT account_number, meter_id, billing_start_date, document_number, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
+) AS SELECT account_number, meter_id, billing_start_date, document_number, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
 FROM
 (
     SELECT account_number, meter_id, billing_start_date, document_number, version, map('external_site_id', toString(external_site_id), 'billing_end_date', toString(billing_end_date), 'total_consumption', toString(total_consumption), 'usage_value', ifNull(toString(usage_value), ''), 'cost', ifNull(toString(cost), ''), 'tax_amount', ifNull(toString(tax_amount), ''), 'meter_effective_date', ifNull(toString(meter_effective_date), '')) AS new, f.file_id AS new_file_id, f.published_at AS restated_at, f.published_seq AS published_seq,
@@ -101,7 +101,7 @@ CREATE OR REPLACE VIEW {database}.bill_line{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     account_number, meter_id, billing_start_date, line_number, latest.1 AS line_type, latest.2 AS description, latest.3 AS quantity, latest.4 AS unit_price, latest.5 AS amount,
     latest.6 AS file_id, last_version AS version, latest.7 AS published_at, latest.8 AS published_seq
 FROM
@@ -127,7 +127,7 @@ CREATE OR REPLACE VIEW {database}.bill_line_restatement{onCluster} (
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new row became visible',
     published_at DateTime64(3, 'UTC') COMMENT 'the same',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT account_number, meter_id, billing_start_date, line_number, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
+) AS SELECT account_number, meter_id, billing_start_date, line_number, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
 FROM
 (
     SELECT account_number, meter_id, billing_start_date, line_number, version, map('line_type', toString(line_type), 'description', toString(description), 'quantity', ifNull(toString(quantity), ''), 'unit_price', ifNull(toString(unit_price), ''), 'amount', toString(amount)) AS new, f.file_id AS new_file_id, f.published_at AS restated_at, f.published_seq AS published_seq,
@@ -168,7 +168,7 @@ CREATE OR REPLACE VIEW {database}.invoice_line{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     latest.1 AS account_number, invoice_number, latest.2 AS invoice_date, latest.3 AS due_date, line_number, latest.4 AS line_type, latest.5 AS description, latest.6 AS amount,
     latest.7 AS file_id, last_version AS version, latest.8 AS published_at, latest.9 AS published_seq
 FROM
@@ -192,7 +192,7 @@ CREATE OR REPLACE VIEW {database}.invoice_line_restatement{onCluster} (
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new row became visible',
     published_at DateTime64(3, 'UTC') COMMENT 'the same',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT invoice_number, line_number, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
+) AS SELECT invoice_number, line_number, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
 FROM
 (
     SELECT invoice_number, line_number, version, map('account_number', toString(account_number), 'invoice_date', toString(invoice_date), 'due_date', ifNull(toString(due_date), ''), 'line_type', toString(line_type), 'description', toString(description), 'amount', toString(amount)) AS new, f.file_id AS new_file_id, f.published_at AS restated_at, f.published_seq AS published_seq,
@@ -229,7 +229,7 @@ CREATE OR REPLACE VIEW {database}.payment_plan{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     account_number, plan_type, start_date, latest.1 AS end_date, latest.2 AS installment_amount, latest.3 AS status,
     latest.4 AS file_id, last_version AS version, latest.5 AS published_at, latest.6 AS published_seq
 FROM
@@ -254,7 +254,7 @@ CREATE OR REPLACE VIEW {database}.payment_plan_restatement{onCluster} (
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new row became visible',
     published_at DateTime64(3, 'UTC') COMMENT 'the same',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT account_number, plan_type, start_date, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
+) AS SELECT account_number, plan_type, start_date, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
 FROM
 (
     SELECT account_number, plan_type, start_date, version, map('end_date', ifNull(toString(end_date), ''), 'installment_amount', ifNull(toString(installment_amount), ''), 'status', toString(status)) AS new, f.file_id AS new_file_id, f.published_at AS restated_at, f.published_seq AS published_seq,
@@ -289,7 +289,7 @@ CREATE OR REPLACE VIEW {database}.termination{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     account_number, latest.1 AS external_site_id, meter_id, latest.2 AS termination_date, latest.3 AS reason,
     latest.4 AS file_id, last_version AS version, latest.5 AS published_at, latest.6 AS published_seq
 FROM
@@ -313,7 +313,7 @@ CREATE OR REPLACE VIEW {database}.termination_restatement{onCluster} (
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new row became visible',
     published_at DateTime64(3, 'UTC') COMMENT 'the same',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT account_number, meter_id, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
+) AS SELECT account_number, meter_id, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
 FROM
 (
     SELECT account_number, meter_id, version, map('external_site_id', toString(external_site_id), 'termination_date', toString(termination_date), 'reason', toString(reason)) AS new, f.file_id AS new_file_id, f.published_at AS restated_at, f.published_seq AS published_seq,
@@ -340,7 +340,7 @@ CREATE OR REPLACE VIEW {database}.bill_history{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     account_number, external_site_id, meter_id, billing_start_date, billing_end_date, total_consumption, cost, document_number,
     if(number <= least(charges, credits), if(is_credit, 'cancellation', 'cancelled'), 'current') AS state,
     file_id, version, published_at, last_seq AS published_seq
@@ -368,7 +368,7 @@ CREATE OR REPLACE VIEW {database}.bill_overlap{onCluster} (
     other_document_number String COMMENT 'its billing document, empty where not given',
     published_at DateTime64(3, 'UTC') COMMENT 'when the overlap became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     a.meter_id AS meter_id, a.account_number AS account_number, a.billing_start_date AS billing_start_date,
     a.billing_end_date AS billing_end_date, a.document_number AS document_number,
     b.account_number AS other_account_number, b.billing_start_date AS other_start_date,

@@ -46,7 +46,7 @@ CREATE OR REPLACE VIEW {database}.billing_cycle{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     billing_cycle_id, start_date, end_date, if(is_exclusive, end_date - 1, end_date) AS last_date,
     company_code, file_id, version, published_at, published_seq
 FROM
@@ -87,7 +87,7 @@ CREATE OR REPLACE VIEW {database}.rate_code{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     r.rate_code AS rate_code, r.description AS description, r.rate_type AS rate_type, r.commodity AS commodity, r.unit_of_measure AS unit_of_measure,
     f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM (SELECT * FROM {database}.rate_code_row LIMIT 1 BY version) AS r
@@ -126,7 +126,7 @@ CREATE OR REPLACE VIEW {database}.rate_tou{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     r.rate_code AS rate_code, r.name AS name, r.amount AS amount, r.start_hour AS start_hour, r.end_hour AS end_hour, r.rate_start_date AS rate_start_date, r.rate_end_date AS rate_end_date, r.day_type AS day_type, r.component AS component,
     f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM (SELECT * FROM {database}.rate_tou_row LIMIT 1 BY version) AS r
@@ -163,7 +163,7 @@ CREATE OR REPLACE VIEW {database}.rate_tier{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     r.rate_code AS rate_code, r.tier AS tier, r.daily_prorate_factor AS daily_prorate_factor, r.amount AS amount, r.rate_start_date AS rate_start_date, r.rate_end_date AS rate_end_date, r.period_limit AS period_limit, r.component AS component,
     f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM (SELECT * FROM {database}.rate_tier_row LIMIT 1 BY version) AS r
@@ -194,7 +194,7 @@ CREATE OR REPLACE VIEW {database}.rate_flat{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     r.rate_code AS rate_code, r.amount AS amount, r.rate_start_date AS rate_start_date, r.rate_end_date AS rate_end_date, r.component AS component,
     f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM (SELECT * FROM {database}.rate_flat_row LIMIT 1 BY version) AS r
@@ -231,7 +231,7 @@ CREATE OR REPLACE VIEW {database}.rate_fixed{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     r.rate_code AS rate_code, r.name AS name, r.kind AS kind, r.basis AS basis, r.amount AS amount, r.taxable AS taxable, r.rate_start_date AS rate_start_date, r.rate_end_date AS rate_end_date,
     f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM (SELECT * FROM {database}.rate_fixed_row LIMIT 1 BY version) AS r
@@ -258,7 +258,7 @@ CREATE OR REPLACE VIEW {database}.holiday{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     r.date AS date, r.name AS name, r.rate_code AS rate_code,
     f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM (SELECT * FROM {database}.holiday_row LIMIT 1 BY version) AS r

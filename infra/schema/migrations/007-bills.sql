@@ -33,7 +33,7 @@ CREATE OR REPLACE VIEW {database}.bill_run{onCluster} (
     computed_at DateTime64(3, 'UTC') COMMENT 'when the run ended, by the clock of its worker',
     published_at DateTime64(3, 'UTC') COMMENT 'when its bills became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     r.run AS run, r.billing_cycle_id AS billing_cycle_id, r.start_date AS start_date, r.last_date AS last_date, r.as_of AS as_of, r.bills AS bills, r.total AS total, r.usage_version AS usage_version, r.known_at AS known_at, r.rate_file_ids AS rate_file_ids, r.cycle_file_id AS cycle_file_id, r.settings AS settings, r.computed_at AS computed_at,
     p.published_at AS published_at, p.published_seq AS published_seq
 FROM {database}.bill_run_row AS r FINAL
@@ -184,7 +184,7 @@ CREATE OR REPLACE VIEW {database}.projected_bill{onCluster} (
     run String COMMENT 'the run that computed it; bill_run has its inputs',
     published_at DateTime64(3, 'UTC') COMMENT 'when it became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     b.account_number AS account_number, b.external_site_id AS external_site_id, b.meter_id AS meter_id, b.client_ids AS client_ids,
     r.billing_cycle_id AS billing_cycle_id, b.start_date AS start_date, b.last_date AS last_date,
     toString(p.commodity) AS commodity, p.rate_codes AS rate_codes, toString(b.status) AS status, b.reason AS reason,
@@ -217,7 +217,7 @@ CREATE OR REPLACE VIEW {database}.projected_bill_line{onCluster} (
     run String COMMENT 'the run that computed it',
     published_at DateTime64(3, 'UTC') COMMENT 'when it became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     account_number, meter_id, start_date, line_number, kind, component, name, tier, from_date, to_date,
     if(line_number <= length(quantities), quantities[line_number], NULL) AS quantity, unit,
     multiIf(line_number <= length(prices), prices[line_number], is_percent, percents[line_number - length(prices) - constants], NULL) AS price,
@@ -259,7 +259,7 @@ CREATE OR REPLACE VIEW {database}.projected_bill_restatement{onCluster} (
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new bill became visible',
     published_at DateTime64(3, 'UTC') COMMENT 'the same',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     account_number, external_site_id, meter_id, billing_cycle_id, start_date, last_date,
     before.1 AS old_status, toString(status) AS new_status, before.2 AS old_quantity, quantity AS new_quantity,
     before.3 AS old_total, total AS new_total, before.4 AS old_usage_version, usage_version AS new_usage_version,
@@ -303,7 +303,7 @@ CREATE OR REPLACE VIEW {database}.bill_variance{onCluster} (
     run String COMMENT 'the run that computed it',
     published_at DateTime64(3, 'UTC') COMMENT 'when it became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     v.account_number AS account_number, v.external_site_id AS external_site_id, v.meter_id AS meter_id,
     r.billing_cycle_id AS billing_cycle_id, v.start_date AS start_date, v.last_date AS last_date,
     v.billed_start_date AS billed_start_date, v.billed_end_date AS billed_end_date, v.document_numbers AS document_numbers,
@@ -344,7 +344,7 @@ CREATE OR REPLACE VIEW {database}.comparison_run{onCluster} (
     settings String COMMENT 'JSON: the profile''s billing settings',
     published_at DateTime64(3, 'UTC') COMMENT 'when its comparisons became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     r.run AS run, r.cycles AS cycles, r.last_dates AS last_dates, r.rate_codes AS rate_codes, r.meters AS meters, r.comparisons AS comparisons, r.usage_version AS usage_version, r.rate_file_ids AS rate_file_ids, r.settings AS settings,
     p.published_at AS published_at, p.published_seq AS published_seq
 FROM {database}.comparison_run_row AS r FINAL
@@ -428,7 +428,7 @@ CREATE OR REPLACE VIEW {database}.rate_comparison{onCluster} (
     run String COMMENT 'the run that computed it; comparison_run has its inputs',
     published_at DateTime64(3, 'UTC') COMMENT 'when it became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS SELECT
+) AS SELECT
     c.account_number AS account_number, c.external_site_id AS external_site_id, c.meter_id AS meter_id, c.client_ids AS client_ids,
     toString(c.billing_cycle_id) AS billing_cycle_id, if(c.unit = 'kWh', 'Electric', 'Gas') AS commodity,
     toString(c.rate_code) AS rate_code, c.is_own AS is_own, c.start_date AS start_date, c.last_date AS last_date,

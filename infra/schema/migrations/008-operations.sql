@@ -56,7 +56,7 @@ CREATE OR REPLACE VIEW {database}.freshness{onCluster} (
     late Bool COMMENT 'whether age_hours exceeds usage.lateAfterHours of the profile, or there is no interval',
     published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when the newest of these reads became visible',
     published_seq Nullable(UInt64) COMMENT 'the highest number of their publications; NULL if there are none'
-) DEFINER = CURRENT_USER SQL SECURITY DEFINER AS WITH
+) AS WITH
     files AS
     (
         SELECT toUInt64(s.arrival) AS arrival, toString(company_code) AS company_code, toString(feed) AS commodity,

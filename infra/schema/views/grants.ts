@@ -10,10 +10,13 @@ export interface Grants {
 const limits = { seconds: 600, bytes: 10_000_000_000 }
 
 /**
- * Statements that create the role `<database>_reader`, which can read the published views and nothing
- * else. The views read the tables with the rights of the user that created them.
+ * Statements that create the role `<database>_reader`, which can read the published views and what they
+ * are made of, and nothing else. `statements` are those of the database.
  */
-export function toGrants({ database, cluster }: Grants): readonly string[] {
+export function toGrants(
+  statements: readonly string[],
+  { database, cluster }: Grants,
+): readonly string[] {
   const role = `${database}_reader`
   const on = cluster === undefined ? '' : ` ON CLUSTER '${cluster}'`
   return [
@@ -23,6 +26,26 @@ export function toGrants({ database, cluster }: Grants): readonly string[] {
       `max_execution_time = ${limits.seconds} MAX ${limits.seconds}`,
       `max_memory_usage = ${limits.bytes} MAX ${limits.bytes}`,
     ].join(', ')} TO ${role}`,
-    ...publicNames.map((name) => `GRANT${on} SELECT ON ${database}.${name} TO ${role}`),
+    ...readableOf(statements, database).map((name) => `GRANT${on} SELECT ON ${name} TO ${role}`),
   ]
+}
+
+/**
+ * The published views and the tables and views that they read, as `database.name`. A view that read
+ * with the rights of its creator (SQL SECURITY DEFINER) would hide the tables. But then views that are
+ * joined would no longer see one state of a table.
+ */
+export function readableOf(statements: readonly string[], database: string): readonly string[] {
+  const created = new Map(
+    statements.flatMap((text): [string, string][] => {
+      const name = /^CREATE OR REPLACE VIEW (\w+\.\w+)/.exec(text)?.[1]
+      return name === undefined ? [] : [[name, text]]
+    }),
+  )
+  const reachable = new Set(publicNames.map((name) => `${database}.${name}`))
+  for (const name of reachable) {
+    const read = created.get(name)?.matchAll(new RegExp(`\\b${database}\\.\\w+`, 'g')) ?? []
+    for (const [found] of read) reachable.add(found)
+  }
+  return [...reachable]
 }

@@ -65,8 +65,6 @@ export interface WorkerProcessOptions
   > {
   /** Secrets of the profile's sources, backfill and alerts. */
   readonly secrets: Secrets
-  /** Read-only credentials, for monitoring. */
-  readonly reader: StoreAddress
   readonly tracing?: TracingSettings | undefined
   /** Whether it serves health and metrics. */
   readonly isWatched: boolean

@@ -18,77 +18,73 @@ import { secretFrom } from '../secrets.js'
 import type { WorkerDetail, WorkerProcessOptions } from './programs.js'
 import { serveParent } from './serve-parent.js'
 
-serveParent<WorkerProcessOptions>(
-  'worker',
-  async ({ secrets, reader, ...options }, { log, notify }) => {
-    const { profile, redisUrl, folders } = options
-    const metrics = createWorkerMetrics({
+serveParent<WorkerProcessOptions>('worker', async ({ secrets, ...options }, { log, notify }) => {
+  const { profile, redisUrl, folders } = options
+  const metrics = createWorkerMetrics({
+    profile,
+    redisUrl,
+    store: options.store,
+    landing: folders.landing,
+    onFailure: (error) =>
+      log.warn({ code: failureCode(error) }, 'a source of metrics is missing in this scrape'),
+  })
+  const secret = secretFrom(secrets)
+  const mdm = profile.backfill && createRestMdm(profile.backfill, secret)
+  const tracing = await startTracing(options.tracing, { service: 'tieline-worker', log })
+  const { done: onDone, failed: onFailure } = metrics
+  const { alerts: settings } = profile
+  const alerts =
+    settings &&
+    createAlerts({
       profile,
+      settings,
+      store: options.store,
       redisUrl,
-      reader,
       landing: folders.landing,
-      onFailure: (error) =>
-        log.warn({ code: failureCode(error) }, 'a source of metrics is missing in this scrape'),
-    })
-    const secret = secretFrom(secrets)
-    const mdm = profile.backfill && createRestMdm(profile.backfill, secret)
-    const tracing = await startTracing(options.tracing, { service: 'tieline-worker', log })
-    const { done: onDone, failed: onFailure } = metrics
-    const { alerts: settings } = profile
-    const alerts =
-      settings &&
-      createAlerts({
-        profile,
-        settings,
-        store: options.store,
-        redisUrl,
-        landing: folders.landing,
-        secret,
-        log,
-        onFailure,
-      })
-    const alert = alerts?.notify
-    const worker = await createWorker({
-      ...options,
       secret,
-      mdm,
-      alert,
       log,
-      tracing,
-      notify,
-      onDone,
       onFailure,
     })
-    const operations = options.isWatched
-      ? createOperationsPage({
-          ...options,
-          reader,
-          onFailure: (error) => log.warn({ code: failureCode(error) }, describe(error)),
-        })
-      : undefined
-    const health =
-      operations &&
-      (await createOperations(profile, {
-        ready: metrics.ready,
-        metrics: metrics.scrape,
-        page: operations.page,
-        onFailure: ({ code, detail }) => log.error({ code }, detail),
-      }))
-    const detail: WorkerDetail = { operations: health?.address }
-    return {
-      detail,
-      close: async () => {
-        health?.drain()
-        await worker.close()
-        await alerts?.close()
-        await health?.close()
-        await operations?.close()
-        await metrics.close()
-        await tracing?.close()
-      },
-    }
-  },
-)
+  const alert = alerts?.notify
+  const worker = await createWorker({
+    ...options,
+    secret,
+    mdm,
+    alert,
+    log,
+    tracing,
+    notify,
+    onDone,
+    onFailure,
+  })
+  const operations = options.isWatched
+    ? createOperationsPage({
+        ...options,
+        onFailure: (error) => log.warn({ code: failureCode(error) }, describe(error)),
+      })
+    : undefined
+  const health =
+    operations &&
+    (await createOperations(profile, {
+      ready: metrics.ready,
+      metrics: metrics.scrape,
+      page: operations.page,
+      onFailure: ({ code, detail }) => log.error({ code }, detail),
+    }))
+  const detail: WorkerDetail = { operations: health?.address }
+  return {
+    detail,
+    close: async () => {
+      health?.drain()
+      await worker.close()
+      await alerts?.close()
+      await health?.close()
+      await operations?.close()
+      await metrics.close()
+      await tracing?.close()
+    },
+  }
+})
 
 const portWanted = 9_465
 

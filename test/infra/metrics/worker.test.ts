@@ -13,7 +13,7 @@ t.test('without ClickHouse and Redis a scrape reports the rest, and what is down
   const metrics = createWorkerMetrics({
     profile,
     redisUrl: 'redis://127.0.0.1:1',
-    reader: nowhere,
+    store: nowhere,
     landing: createFolder(t),
     onFailure: (error) => failures.push(failureCode(error)),
   })

@@ -75,7 +75,6 @@ t.test('servers that accept requests and never answer do not block the page', as
     folders: openHome(createFolder(t)),
     redisUrl: `redis://127.0.0.1:${port}`,
     store,
-    reader: store,
     onFailure: () => undefined,
   })
   const health = await createHealth({

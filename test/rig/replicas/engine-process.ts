@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -35,9 +35,9 @@ const { port } = exchange.address() as AddressInfo
 addon.CreateConnection = (path, options) => {
   if (isOpen) return connect(path, options)
   storePath = path
-  const configPath = join(dirname(path), 'replicas.xml')
-  writeFileSync(configPath, toConfig(port))
-  const connection = connect(path, [`--config-file=${configPath}`, ...(options ?? [])])
+  const [, configPath = ''] = /^--config-file=(.+)$/.exec(options?.[0] ?? '') ?? []
+  writeFileSync(configPath, withReplicas(readFileSync(configPath, 'utf8'), port))
+  const connection = connect(path, options)
   setInterserver(openMemory(), { path: `${path}/`, host, port })
   isOpen = true
   return connection
@@ -57,16 +57,16 @@ async function findPart(
   return text === '' ? undefined : (JSON.parse(text) as StoredPart)
 }
 
-function toConfig(port: number): string {
-  return `<clickhouse>
-  <zookeeper><implementation>testkeeper</implementation></zookeeper>
+/** The engine's configuration with Keeper, an interserver port and two clusters. */
+function withReplicas(config: string, port: number): string {
+  const more = `  <zookeeper><implementation>testkeeper</implementation></zookeeper>
   <interserver_http_port>${port}</interserver_http_port>
   <remote_servers>
     <two><shard>${toServer(1)}${toServer(2)}</shard></two>
     <split><shard>${toServer(1)}</shard><shard>${toServer(2)}</shard></split>
   </remote_servers>
-</clickhouse>
 `
+  return config.replace('</clickhouse>', () => `${more}</clickhouse>`)
 }
 
 /** Nothing listens there: it is asked for by name alone. */

@@ -36,6 +36,7 @@ export async function createReplicas(profile: Profile): Promise<Replicas> {
     writer,
     reader: { user: 'reader', password: 'r' },
     memoryBytesMax: 2 * 1024 ** 3,
+    readable: [],
     temporaryPath: dataPath,
   }
   const listening = new Promise<number>((resolve, reject) => {

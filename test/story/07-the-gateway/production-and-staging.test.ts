@@ -22,7 +22,6 @@ const staging = await createGatewayStory(t, {
   stack: {
     external: {
       clickhouseUrl: withUser(stack.store),
-      clickhouseReaderUrl: withUser(stack.reader),
       redisUrl: stack.redisUrl,
     },
   },

@@ -257,7 +257,6 @@ t.test('without ClickHouse and Redis the page reports that and stays usable', as
     folders: story.home,
     redisUrl: 'redis://127.0.0.1:1',
     store: nowhere,
-    reader: nowhere,
     onFailure: () => undefined,
   })
   t.teardown(away.close)

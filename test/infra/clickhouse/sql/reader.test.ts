@@ -10,11 +10,11 @@ import { runs } from '../../../rig/sample.js'
 import { sampled } from '../../../schemas/sampled.js'
 import { ask, reader, rowsOf, running } from '../running.js'
 
-const { store, client, analyst } = await running(t)
+const { store, client, analyst } = await running(t, { readable: ['default.open'] })
 const secret = join(createFolder(t), 'secret.csv')
 writeFileSync(secret, 'private\n')
 await client.command({
-  query: 'CREATE TABLE open (a UInt8, file String) ENGINE = MergeTree ORDER BY a',
+  query: 'CREATE TABLE open (a UInt8, name String) ENGINE = MergeTree ORDER BY a',
 })
 await client.command({ query: "INSERT INTO open VALUES (1, 'x')" })
 
@@ -26,8 +26,8 @@ const asReader = async (query: string, search = '') => {
 t.test('a reader asks what it likes about tables', async (t) => {
   const rows = rowsOf(analyst)
   const queries = [
-    "SELECT a, file FROM open WHERE file IN ('x', '/y')",
-    "SELECT 'a/b' AS `kWh/day`, concat(file, '/') AS \"x.y\" FROM default.open AS o, numbers(1) AS n",
+    "SELECT a, name FROM open WHERE name IN ('x', '/y')",
+    "SELECT 'a/b' AS `kWh/day`, concat(name, '/') AS \"x.y\" FROM default.open AS o, numbers(1) AS n",
     'WITH t AS (SELECT 1 AS a) SELECT * FROM t JOIN open USING (a) ORDER BY a DESC LIMIT 1',
     "SELECT 1 AS a, 'x' AS b FROM open UNION ALL SELECT 2, 'y/z'",
     'SHOW TABLES',
@@ -76,7 +76,7 @@ t.test('a reader writes nothing and reaches no file, network or setting', async 
     `SELECT * FROM “${secret}”`,
     `SELECT * FROM $x$${secret}$x$`,
     "SELECT * FROM url('http://127.0.0.1:1/')",
-    "SELECT * FROM s3('http://127.0.0.1:1/')",
+    "SELECT * FROM s3('http://127.0.0.1:1/bucket/key')",
     "SELECT * FROM remote('127.0.0.1', system.one)",
     "SELECT * FROM executable('id', 'CSV', 'a String')",
     `SELECT 1 INTO OUTFILE ${path}`,

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../../../infra/package-root.js'
+import { readStatements } from '../../../../infra/schema/migrate.js'
 import { renderDictionary } from '../../../../infra/schema/views/dictionary.js'
-import { toGrants } from '../../../../infra/schema/views/grants.js'
+import { readableOf, toGrants } from '../../../../infra/schema/views/grants.js'
 import { publicNames } from '../../../../infra/schema/views/public-views.js'
 import { migratedStore, profile } from '../../../pipeline/customers/registering.js'
 
@@ -77,6 +78,7 @@ t.test('the dictionary equals the comments in the database', async (t) => {
 })
 
 const { database } = profile
+const statements = await readStatements(profile)
 const asFormatted = async (statement: string) => {
   const [parsed] = await store.rows<{ text: string }>({
     sql: 'SELECT formatQuerySingleLine({statement:String}) AS text',
@@ -85,8 +87,8 @@ const asFormatted = async (statement: string) => {
   return parsed?.text
 }
 
-t.test('a role for readers is granted the published views and nothing else', async (t) => {
-  const rendered = toGrants({ database })
+t.test('a role for readers is granted what it may read', async (t) => {
+  const rendered = toGrants(statements, { database })
   t.same(rendered.slice(0, 4), [
     'CREATE ROLE IF NOT EXISTS tieline_reader',
     'CREATE SETTINGS PROFILE IF NOT EXISTS tieline_reader SETTINGS readonly = 2 CONST, max_execution_time = 600 MAX 600, max_memory_usage = 10000000000 MAX 10000000000 TO tieline_reader',
@@ -96,27 +98,46 @@ t.test('a role for readers is granted the published views and nothing else', asy
   const granted = rendered.filter((one) => one.startsWith('GRANT'))
   t.same(
     granted,
-    publicNames.map((name) => `GRANT SELECT ON tieline.${name} TO tieline_reader`),
+    readableOf(statements, database).map((name) => `GRANT SELECT ON ${name} TO tieline_reader`),
   )
-  t.equal(rendered.length, 2 + publicNames.length)
+  t.equal(rendered.length, 2 + granted.length)
 })
 
 t.test('on a cluster they apply to all servers', async (t) => {
-  const rendered = toGrants({ database, cluster: 'utility' })
+  const rendered = toGrants(statements, { database, cluster: 'utility' })
   t.ok(rendered.every((one) => one.includes(" ON CLUSTER 'utility'")))
-  t.equal(rendered.length, 2 + publicNames.length)
+  t.equal(rendered.length, toGrants(statements, { database }).length)
 })
 
-t.test('a published view reads tables with the rights of the user that created it', async (t) => {
-  const secured = await store.rows<{ name: string }>({
-    sql: `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'View'
-      AND create_table_query LIKE '%SQL SECURITY DEFINER%'`,
-  })
-  t.same(new Set(secured.map(({ name }) => name)), new Set(publicNames))
+t.test('what a reader may see is the published views and the tables beneath, nothing else', (t) => {
+  const readable = readableOf(statements, database)
+  t.same(
+    readable.slice(0, publicNames.length),
+    publicNames.map((name) => `tieline.${name}`),
+  )
+  for (const name of ['usage_read', 'publication', 'tenancy'])
+    t.ok(readable.includes(`tieline.${name}`))
+  for (const name of ['audit_log', 'login_attempt', 'schema_migration']) {
+    t.notOk(readable.includes(`tieline.${name}`), name)
+  }
+  t.end()
+})
+
+t.test('the users of the compose file have the same rights', (t) => {
+  const page = join(packageRoot(import.meta.url), 'infra', 'deploy', 'clickhouse-users.xml')
+  const granted = [...readFileSync(page, 'utf8').matchAll(/GRANT SELECT ON ([\w.]+)/g)]
+  t.same(
+    granted.map(([, name]) => name),
+    readableOf(statements, 'tieline'),
+  )
+  t.end()
 })
 
 t.test('the engine can parse each of them', async (t) => {
-  const both = [toGrants({ database }), toGrants({ database, cluster: 'utility' })]
+  const both = [
+    toGrants(statements, { database }),
+    toGrants(statements, { database, cluster: 'utility' }),
+  ]
   for (const statement of both.flat()) t.ok(await asFormatted(statement), statement)
   await t.rejects(
     asFormatted('GRANT SELECT ON tieline.usage FOR tieline_reader'),

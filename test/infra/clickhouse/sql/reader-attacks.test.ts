@@ -1,0 +1,196 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { t } from 'tap'
+import { createFolder } from '../../../rig/folder.js'
+import { sample } from '../../../rig/sample.js'
+import { ask, reader, rowsOf, running } from '../running.js'
+
+const { store, client } = await running(t, { readable: ['default.shown', 'default.beneath'] })
+const rows = rowsOf(client)
+const folder = createFolder(t)
+const canary = join(folder, 'canary.csv')
+writeFileSync(canary, 'canaryvalue\n')
+await client.command({ query: 'CREATE TABLE hidden (x String) ENGINE = MergeTree ORDER BY x' })
+await client.command({
+  query: "CREATE TABLE beneath ENGINE = MergeTree ORDER BY x AS SELECT 'shown value' AS x",
+})
+await client.command({ query: "INSERT INTO hidden VALUES ('hiddenvalue')" })
+await client.command({
+  query: 'CREATE VIEW shown AS SELECT length(x) AS n FROM beneath',
+})
+
+const calls: string[] = []
+let current = ''
+const port = await new Promise<number>((resolve) => {
+  const server = createServer((socket) => {
+    calls.push(current)
+    socket.destroy()
+  }).listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
+  t.teardown(() => server.close())
+})
+const url = `http://127.0.0.1:${port}/x`
+
+const asReader = async (query: string, { search = '', headers = {} } = {}) => {
+  current = `${query} ${search}`
+  const response = await ask(`${store.url}/${search}`, {
+    method: 'POST',
+    body: query,
+    as: reader,
+    headers,
+  })
+  return response.text()
+}
+
+const leaks = (text: string) => /canaryvalue|hiddenvalue|INSERT INTO hidden/.test(text)
+
+t.test('a reader sees what its role may read, and no other table', async (t) => {
+  t.equal(await asReader('SELECT n FROM shown'), '11\n')
+  t.match(await asReader('SELECT * FROM hidden'), /^Code: 497/)
+  t.equal(await asReader('SHOW TABLES'), 'beneath\nshown\n')
+  t.equal(
+    await asReader("SELECT name FROM system.tables WHERE database = 'default' ORDER BY name"),
+    'beneath\nshown\n',
+  )
+  t.equal(
+    await asReader(
+      "SELECT DISTINCT table FROM system.columns WHERE database = 'default' ORDER BY table",
+    ),
+    'beneath\nshown\n',
+  )
+})
+
+t.test(
+  'a name, a setting, a format or a second statement brings no file and no foreign row',
+  async (t) => {
+    const attacks: readonly (
+      | string
+      | { query: string; search?: string; headers?: Record<string, string> }
+    )[] = [
+      `SELECT * APPLY file FROM (SELECT '${canary}' AS x)`,
+      `SELECT * APPLY(file) FROM (SELECT '${canary}' AS x)`,
+      `SELECT COLUMNS('x') APPLY file FROM (SELECT '${canary}' AS x)`,
+      `SELECT arrayMap(file, ['${canary}'])`,
+      `SELECT arrayMap(\`file\`, ['${canary}'])`,
+      `WITH file AS f SELECT f('${canary}')`,
+      `EXPLAIN SELECT file('${canary}')`,
+      "SELECT * FROM merge('default', '.*')",
+      "SELECT * FROM merge('system', 'processes')",
+      'SELECT query FROM system.processes',
+      'SELECT query FROM system . `processes`',
+      'SELECT * FROM system.user_processes',
+      'SELECT last_error_message FROM system.errors',
+      'SELECT * FROM system.stack_trace',
+      'SHOW PROCESSLIST',
+      'SHOW FULL PROCESSLIST',
+      'KILL QUERY WHERE 1',
+      'SET ROLE writer',
+      'SELECT * FROM view(SELECT * FROM hidden)',
+      "SELECT * FROM viewIfPermitted(SELECT x FROM hidden ELSE null('x String'))",
+      `SELECT 'x' INTO OUTFILE '${canary}' TRUNCATE FORMAT TSV`,
+      {
+        query: '',
+        search: `?${new URLSearchParams({ query: 'SELECT 1', default_format: `TSV; SELECT 'x' INTO OUTFILE '${folder}/written' FORMAT TSV` })}`,
+      },
+      {
+        query: 'SELECT 1',
+        search: `?${new URLSearchParams({ default_format: `TSV; DESCRIBE TABLE url('${url}')` })}`,
+      },
+      {
+        query: 'SELECT 1',
+        search: `?${new URLSearchParams({ default_format: 'TSV; KILL QUERY WHERE 1' })}`,
+      },
+      {
+        query: 'SELECT 1',
+        headers: {
+          'X-ClickHouse-Format': `TSV; SELECT 'x' INTO OUTFILE '${folder}/written' FORMAT TSV`,
+        },
+      },
+      { query: 'SELECT * FROM processes', search: '?database=system' },
+      { query: 'SELECT 1', search: '?role=writer' },
+    ]
+    for (const attack of attacks) {
+      const { query, ...options } = typeof attack === 'string' ? { query: attack } : attack
+      const text = await asReader(query, options)
+      t.notOk(leaks(text), `${query}: ${text}`)
+      if (!query.includes('viewIfPermitted')) t.match(text, /^Code: \d+|^1\n$/, current)
+    }
+    t.same(readdirSync(folder), ['canary.csv'])
+    t.equal(readFileSync(canary, 'utf8'), 'canaryvalue\n')
+    t.same(calls, [])
+  },
+)
+
+/** All of them in the long tests, else one of so many. */
+const every = sample({ short: 12, long: 1 })
+
+t.test('no function and no table function of the engine reads, writes or calls', async (t) => {
+  const functions = await rows<{ name: string }>('SELECT name FROM system.functions ORDER BY name')
+  const tables = await rows<{ name: string }>(
+    'SELECT name FROM system.table_functions ORDER BY name',
+  )
+  const asleep = /^sleep/
+  const statements = [
+    ...functions.flatMap(({ name }) =>
+      [
+        `SELECT \`${name}\`('${canary}')`,
+        `SELECT \`${name}\`('${url}')`,
+        `SELECT \`${name}\`('default.hidden', 'x', 1)`,
+        `SELECT arrayMap(\`${name}\`, ['${canary}'])`,
+        `SELECT * APPLY \`${name}\` FROM (SELECT '${canary}' AS x)`,
+      ].filter(() => !asleep.test(name)),
+    ),
+    ...tables.flatMap(({ name }) => [
+      `SELECT * FROM \`${name}\`('${canary}') LIMIT 3`,
+      `SELECT * FROM \`${name}\`('${canary}', 'CSV', 'a String') LIMIT 3`,
+      `SELECT * FROM \`${name}\`('${url}', 'CSV', 'a String') LIMIT 3`,
+      `SELECT * FROM \`${name}\`('127.0.0.1:${port}', default.hidden) LIMIT 3`,
+      `SELECT * FROM \`${name}\`('default', 'hidden') LIMIT 3`,
+      `DESCRIBE TABLE \`${name}\`('${url}')`,
+    ]),
+  ]
+  t.ok(statements.length > 8_000)
+  const some = statements.filter((_, index) => index % every === 0)
+  const search = '?max_execution_time=5'
+  for (const statement of some) {
+    const text = await asReader(statement, { search })
+    if (leaks(text)) t.fail(`${statement}: ${text}`)
+  }
+  t.same(calls, [])
+  t.same(readdirSync(folder), ['canary.csv'])
+})
+
+t.test('no setting of the engine opens a file, a connection or a row', async (t) => {
+  const settings = await rows<{ name: string }>('SELECT name FROM system.settings ORDER BY name')
+  const values = [
+    canary,
+    url,
+    `file('${canary}') != ''`,
+    `{'default.shown': 'file(\\'${canary}\\') != 1'}`,
+  ]
+  const tried = settings.flatMap(({ name }) => values.map((value) => ({ name, value })))
+  const some = tried.filter((_, index) => index % every === 0)
+  const dangerous = [
+    'additional_result_filter',
+    'additional_table_filters',
+    'format_template_row',
+    'format_template_resultset',
+    'output_format_schema',
+    'dialect',
+  ]
+  const all = [...some, ...tried.filter(({ name }) => dangerous.includes(name))]
+  for (const { name, value } of all) {
+    const search = `?${new URLSearchParams({ [name]: value, max_execution_time: '5' })}`
+    const text = await asReader('SELECT n FROM shown FORMAT Template', { search })
+    const own = text.replaceAll(value, '')
+    if (leaks(own)) t.fail(`${name}: ${text}`)
+    const inStatement = await asReader(
+      `SELECT n FROM shown SETTINGS ${name} = '${value.replaceAll("'", "\\'")}'`,
+    )
+    if (leaks(inStatement)) t.fail(`${name}: ${inStatement}`)
+  }
+  t.ok(all.length > 100)
+  t.same(calls, [])
+  t.same(readdirSync(folder), ['canary.csv'])
+})
