@@ -79,7 +79,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     settle: ({ arrival }) => settle(context, arrival),
     reprocess: ({ arrival }) => reprocess(context, arrival),
     sweep: () => sweep(context),
-    retain: () => retain(context),
+    retain: ({ night }) => retain(context, { night }),
     alert: async () => options.alert?.(),
     register: (data) => registerAll(context, data),
     backfill: ({ meterId }) => backfill(context, meterId),

@@ -1,3 +1,4 @@
+import { batchesOf } from '../store/batches.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, sql, typed } from '../store/sql.js'
 
@@ -26,10 +27,10 @@ export async function forgetRuns(
         SELECT run FROM bill_plan UNION ALL SELECT run FROM bill_row UNION ALL SELECT run FROM bill_run_row)
       WHERE run < ${before} AND run NOT IN (SELECT run FROM bill_run)`,
   })
-  for (let at = 0; at < rows.length; at += runsMax) {
+  for (const batch of batchesOf(rows, runsMax)) {
     await forget(
       store,
-      rows.slice(at, at + runsMax).map(({ run }) => run),
+      batch.map(({ run }) => run),
     )
   }
 }

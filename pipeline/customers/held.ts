@@ -1,7 +1,8 @@
 import { nameChange, publishChanges } from '../ledger/announced.js'
 import type { Publisher } from '../ledger/publication.js'
+import { batchesOf } from '../store/batches.js'
 import type { Store } from '../store/clickhouse.js'
-import { id, type Sql, sql, typed } from '../store/sql.js'
+import { id, literal, type Sql, sql, typed } from '../store/sql.js'
 import { namedIn, recordAccounts } from './account-meters.js'
 import { clientsReads, erasedRows, holds, isHeld } from './registered.js'
 
@@ -69,8 +70,22 @@ export async function claimHeld(
   const key = sql`external_site_id, meter_id, account_number`
   await recordAccounts(store, namedIn('held_read', own, key), 0)
   await publishChanges(publisher, [name], 'claim')
-  await store.command({ sql: sql`DELETE FROM held_read WHERE ${own}` })
+  await forgetReads(store, own)
   return meters.map(({ meter }) => meter)
+}
+
+/** Reads of one statement by their versions; the engine reads 262,144 characters at most. */
+const versionsMax = 10_000
+
+/** Deletes held reads by their versions: every replica deletes the same, whatever tenancies it has. */
+async function forgetReads(store: Store, where: Sql): Promise<void> {
+  const rows = await store.rows<{ version: string }>({
+    sql: sql`SELECT DISTINCT version FROM held_read WHERE ${where} ORDER BY version`,
+  })
+  for (const batch of batchesOf(rows, versionsMax)) {
+    const versions = literal(batch.map(({ version }) => BigInt(version)))
+    await store.command({ sql: sql`DELETE FROM held_read WHERE version IN ${versions}` })
+  }
 }
 
 /** Deletes what was held before an instant, ms since 1970. */

@@ -73,6 +73,12 @@ interface ErasedColumns {
   readonly site?: Sql
 }
 
+/** By what a row is of an account: the column of it, and those of the place, if any. */
+export interface Place {
+  readonly account: Sql
+  readonly columns: readonly Sql[]
+}
+
 /**
  * Rows of what some terminations have erased: whole accounts, or an account at a premise or a meter. Rows
  * that name no meter are of the whole account alone.
@@ -82,9 +88,8 @@ export function erasedRows(
   { columns, account = sql`account_number`, site = sql`external_site_id` }: ErasedColumns,
 ): Sql {
   const where = (named: Sql) => sql`FROM (SELECT * FROM ${erasures}) WHERE ${named}`
-  const whole = sql`meter_id = '' AND external_site_id = ''`
   const premise = sql`meter_id = '' AND external_site_id != ''`
-  const ofAccount = sql`${account} IN (SELECT account_number ${where(whole)})`
+  const ofAccount = erasedAccounts(erasures, account)
   if (!columns.includes('meter_id')) return ofAccount
   const ofPremise = columns.includes('external_site_id')
     ? sql`(${account}, ${site}) IN (SELECT account_number, external_site_id ${where(premise)})`
@@ -94,17 +99,27 @@ export function erasedRows(
     OR (${account}, meter_id) IN (SELECT account_number, meter_id ${where(sql`meter_id != ''`)}))`
 }
 
+/** Rows of accounts of which everything is erased. */
+export function erasedAccounts(erasures: Sql, account: Sql): Sql {
+  return sql`${account} IN (SELECT account_number FROM (SELECT * FROM ${erasures})
+    WHERE meter_id = '' AND external_site_id = '')`
+}
+
 /**
  * Reads without an account in the time in which an erased account of `erasures` held the meter: they
  * are that account's (decision 11).
  */
 export function erasedReads(reads: string, erasures: Sql): Sql {
-  return sql`version IN (
-    SELECT r.version FROM ${id(reads)} AS r
+  return sql`version IN (SELECT r.version ${readsWithoutAccount(reads, erasures)})`
+}
+
+/** These reads `r`, each with the stretch `e` of the erasure. */
+export function readsWithoutAccount(reads: string, erasures: Sql): Sql {
+  return sql`FROM ${id(reads)} AS r
     INNER JOIN (SELECT held.1 AS meter, held.2 AS site, held.3 AS from_at, held.4 AS to_at
       FROM (SELECT arrayJoin(stretches) AS held FROM ${erasures})) AS e
       ON e.meter = r.meter_id AND e.site = r.external_site_id
-    WHERE r.account_number = '' AND r.starts_at >= e.from_at AND r.starts_at < e.to_at)`
+    WHERE r.account_number = '' AND r.starts_at >= e.from_at AND r.starts_at < e.to_at`
 }
 
 /** Rows and quantity in a table of a file's reads that are not stored. */

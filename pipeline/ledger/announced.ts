@@ -79,24 +79,6 @@ function announceLost({ id }: ErasureChange, days: Sql): Statement {
   }
 }
 
-/** Removes from the changes of some meters the clients who have nothing there any more. */
-export async function forgetClients(store: Store, meters: Sql): Promise<void> {
-  const here = sql`meter_id IN (${meters})`
-  const known = sql`(SELECT groupUniqArray((meter_id, client)) FROM (
-    SELECT meter_id, arrayJoin(arrayConcat(client_ids, arrayFlatten(holds.4))) AS client
-    FROM tenancy FINAL WHERE ${here}))`
-  const gone = (clients: Sql) =>
-    sql`arrayExists(client -> NOT has(${known}, (meter_id, client)), ${clients})`
-  const kept = (clients: Sql) =>
-    sql`arrayFilter(client -> has(${known}, (meter_id, client)), ${clients})`
-  const [before, after] = [sql`client_ids_before`, sql`client_ids_after`]
-  await store.command({
-    sql: sql`ALTER TABLE usage_change_row UPDATE ${before} = ${kept(before)}, ${after} = ${kept(after)}
-      WHERE ${here} AND (${gone(before)} OR ${gone(after)})`,
-    settings: { mutations_sync: 2, allow_nondeterministic_mutations: 1 },
-  })
-}
-
 /** Gives changes numbers, once all of them are made. Repeated, each gets a later number. */
 export async function publishChanges(
   publisher: Publisher,

@@ -11,6 +11,7 @@ import {
   jobNames,
   parseJob,
   type Repeated,
+  type Repetition,
 } from './jobs.js'
 import { createProducerConnection, createWorkerConnection } from './redis.js'
 import { type Tracing, telemetryOf } from './tracing.js'
@@ -31,8 +32,8 @@ export interface Queues {
   add<N extends JobName>(name: N, data: JobData<N>): Promise<void>
   /** A reconcile job that runs when all loads of its file have succeeded or failed. */
   addFlow(reconcile: JobData<'reconcile'>, loads: readonly JobData<'load'>[]): Promise<void>
-  /** Repeats a job; a second call with the same name only changes interval and data. */
-  repeat<N extends Repeated>(name: N, data: JobData<N>, everyMs: number): Promise<void>
+  /** Repeats a job; a second call with the same id only changes repetition and data. */
+  repeat<N extends Repeated>(name: N, data: JobData<N>, repetition: Repetition): Promise<void>
   /** Lets one job of the queue run at a time, however many workers there are. */
   runAlone(name: JobName): Promise<void>
   counts(): Promise<QueueCounts>
@@ -141,13 +142,15 @@ export function createQueues(options: QueueOptions): Queues {
           })),
         })
       }),
-    repeat: (name, data, everyMs) =>
+    repeat: (name, data, repetition) =>
       reach(async () => {
         const id = jobId(name, data)
         const known = await queue(name).getJobScheduler(id)
-        if (known?.every === everyMs && isDeepStrictEqual(known.template?.data, data)) return
-        const options = { attempts: 1, removeOnComplete: true, removeOnFail: true }
-        await queue(name).upsertJobScheduler(id, { every: everyMs }, { name, data, opts: options })
+        const { every, pattern, tz, template } = known ?? {}
+        const asked = { every: undefined, pattern: undefined, tz: undefined, ...repetition }
+        if (isDeepStrictEqual([{ every, pattern, tz }, template?.data], [asked, data])) return
+        const opts = { attempts: 1, removeOnComplete: true, removeOnFail: true }
+        await queue(name).upsertJobScheduler(id, repetition, { name, data, opts })
       }),
     runAlone: (name) =>
       reach(async () => {

@@ -46,7 +46,8 @@ export const jobSchemas = {
   settle: z.strictObject({ ...version, arrival }),
   reprocess: z.strictObject({ ...version, arrival }),
   sweep: z.strictObject({ ...version }),
-  retain: z.strictObject({ ...version }),
+  /** `night` is set once a day: that run also does what takes long. */
+  retain: z.strictObject({ ...version, night: z.literal(true).optional() }),
   alert: z.strictObject({ ...version }),
   register: z.strictObject({
     ...version,
@@ -67,6 +68,11 @@ export const jobNames = Object.keys(jobSchemas) as JobName[]
 /** Jobs that repeat on a schedule. */
 export const repeated = ['poll', 'sweep', 'retain', 'due', 'alert'] as const satisfies JobName[]
 export type Repeated = (typeof repeated)[number]
+
+/** How often a job repeats: every so many milliseconds, or by a cron pattern in a time zone. */
+export type Repetition =
+  | { readonly every: number }
+  | { readonly pattern: string; readonly tz: string }
 
 /**
  * The data of a job, checked against its queue's schema. Throws for an unknown format. The fault
@@ -100,6 +106,7 @@ export function idsOf(data: unknown): JobIds {
 export function jobId<N extends JobName>(name: N, data: JobData<N>): string {
   const parts: unknown[] = [name]
   if ('source' in data) parts.push(data.source)
+  if ('night' in data) parts.push('night')
   if ('arrival' in data) parts.push(data.arrival)
   if ('chunk' in data) parts.push(data.chunk.chunk)
   if ('customers' in data) parts.push(hashOf([data.customers, data.closed]))

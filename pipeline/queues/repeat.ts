@@ -3,13 +3,15 @@ import type { PipelineContext } from '../context.js'
 import type { JobName } from './jobs.js'
 
 /**
- * Queues of which one job runs at a time: verdicts, listings, reprocessed files, alerts,
- * and runs that use the whole engine.
+ * Queues of which one job runs at a time, over all workers: verdicts, listings, reprocessed files,
+ * recovery, cleaning, alerts, and runs that use the whole engine.
  */
 export const alone = [
   'reconcile',
   'poll',
   'reprocess',
+  'sweep',
+  'retain',
   'alert',
   'due',
   'bill',
@@ -19,6 +21,8 @@ export const alone = [
 const sweepMs = 15_000
 const dueMs = 15_000
 const retainMs = 3_600_000
+/** By the clock of the utility: before the working day, and an hour that no clock change skips. */
+const nightPattern = '0 4 * * *'
 const lookMs = 5_000
 
 /**
@@ -30,15 +34,17 @@ const lookMs = 5_000
 export async function keepRepeating(context: PipelineContext): Promise<{ close(): Promise<void> }> {
   const repeat = async () => {
     for (const name of alone) await context.queues.runAlone(name)
-    await context.queues.repeat('sweep', { v: 1 }, sweepMs)
-    await context.queues.repeat('retain', { v: 1 }, retainMs)
-    await context.queues.repeat('due', { v: 1 }, dueMs)
+    await context.queues.repeat('sweep', { v: 1 }, { every: sweepMs })
+    await context.queues.repeat('retain', { v: 1 }, { every: retainMs })
+    const nightly = { pattern: nightPattern, tz: context.profile.timeZone }
+    await context.queues.repeat('retain', { v: 1, night: true }, nightly)
+    await context.queues.repeat('due', { v: 1 }, { every: dueMs })
     const { alerts } = context.profile
     if (alerts !== undefined) {
-      await context.queues.repeat('alert', { v: 1 }, alerts.lookSeconds * 1_000)
+      await context.queues.repeat('alert', { v: 1 }, { every: alerts.lookSeconds * 1_000 })
     }
     for (const { name, pollSeconds } of context.profile.sources) {
-      await context.queues.repeat('poll', { v: 1, source: name }, pollSeconds * 1_000)
+      await context.queues.repeat('poll', { v: 1, source: name }, { every: pollSeconds * 1_000 })
     }
   }
   await repeat()

@@ -2,15 +2,16 @@ import type { PipelineContext } from '../context.js'
 import {
   dueErasures,
   erasedMeters,
+  erasedTables,
   eraseLate,
   eraseRejects,
   eraseRows,
   everErased,
-  metersOfLate,
+  lateMeters,
   pending,
   toErasure,
 } from '../customers/erasure/erasure.js'
-import { forgetErased } from '../customers/erasure/names.js'
+import { forgetClients, forgetErased } from '../customers/erasure/names.js'
 import {
   type DueTermination,
   type Erasure,
@@ -18,43 +19,59 @@ import {
   recordErasures,
 } from '../customers/erasure/tombstones.js'
 import { renewAll } from '../customers/registrations.js'
-import { changeOf, forgetClients, nameChange, publishChanges } from '../ledger/announced.js'
+import { changeOf, nameChange, publishChanges } from '../ledger/announced.js'
 import { type Act, recordAct, tieline } from '../ledger/audit.js'
 import { eraseRejectsFiles } from '../ledger/rejects-files.js'
-import { literal, sql } from '../store/sql.js'
+import { tablesBehind } from '../store/replicas.js'
+import { sql } from '../store/sql.js'
 import { toLocalStart } from '../usage/timestamps.js'
-
-/** Meters of one statement, which repeats them five times; the engine reads 262,144 characters. */
-const metersMax = 500
 
 /** Accounts that are erased together: each table is rewritten once for all of them. */
 const accountsMax = 1_000
+
+/** How long a run waits for replicas that lag; the next one looks again. */
+const replicaSeconds = 60
+
+interface Waiting {
+  readonly replicaSeconds: number
+}
 
 /**
  * Erases what is known of terminated accounts when their days of grace are over (decision 30). The
  * erasure is recorded first, so that later verdicts count rows of the account as unregistered. When
  * all earlier files have ended, its rows are deleted from every table and counted. A repeated run
- * after a crash has the same result.
+ * after a crash has the same result. Also erases what was stored since of accounts erased earlier.
  */
-export async function eraseDue(context: PipelineContext): Promise<void> {
+export async function eraseDue(
+  context: PipelineContext,
+  waiting: Waiting = { replicaSeconds },
+): Promise<void> {
+  const { store } = context
+  await startDue(context)
+  const ever = await store.rows({ sql: sql`SELECT 1 FROM ${everErased} LIMIT 1` })
+  if (ever.length === 0) return
+  const open = await openErasures(store)
+  const erased = await erase(context, open)
+  await eraseRejectsFiles(context, everErased)
+  await eraseRejects(store)
+  await finish(context, [...open.filter(({ state }) => state === 'erased'), ...erased], waiting)
+}
+
+/** Erases accounts that a file held up, once it has ended. */
+export async function eraseStarted(context: PipelineContext): Promise<void> {
+  const erased = await erase(context, await openErasures(context.store))
+  if (erased.length > 0) await finish(context, erased, { replicaSeconds })
+}
+
+async function startDue(context: PipelineContext): Promise<void> {
   const { store, profile, zone } = context
   const now = context.now()
   const today = toLocalStart(Math.floor(now.getTime() / 1_000), { zone }).localDay
   const due = await dueErasures(store, { today, ...profile.termination, accountsMax })
-  if (due.length > 0) {
-    await recordAct(store, tieline, toAct(due, now))
-    const starting = await Promise.all(
-      due.map((termination) => toErasure(context, termination, now)),
-    )
-    await recordErasures(store, starting)
-  }
-  const open = await openErasures(store)
-  const started = open.filter(({ state }) => state === 'started')
-  const isErasing = started.length > 0 && !(await areFilesAhead(context, started))
-  const erased = isErasing ? await erase(context, started) : []
-  await eraseRejectsFiles(context, everErased)
-  await eraseRejects(store)
-  await finish(context, [...open.filter(({ state }) => state === 'erased'), ...erased])
+  if (due.length === 0) return
+  await recordAct(store, tieline, toAct(due, now))
+  const starting = await Promise.all(due.map((termination) => toErasure(context, termination, now)))
+  await recordErasures(store, starting)
 }
 
 /**
@@ -72,9 +89,11 @@ function toAct(due: readonly DueTermination[], startedAt: Date): Act {
  */
 async function erase(
   context: PipelineContext,
-  started: readonly Erasure[],
+  open: readonly Erasure[],
 ): Promise<readonly Erasure[]> {
   const { store, profile } = context
+  const started = open.filter(({ state }) => state === 'started')
+  if (started.length === 0 || (await areFilesAhead(context, started))) return []
   const since = Math.min(...started.map(({ startedAt }) => startedAt.getTime()))
   const change = { id: changeOf(`erasure ${since}`), timeZone: profile.timeZone }
   await eraseRejectsFiles(context, pending)
@@ -89,34 +108,48 @@ async function erase(
   return erased
 }
 
-/** Derives the tenancies at the meters again: the next tenant has no known predecessor. */
-async function finish(context: PipelineContext, erased: readonly Erasure[]): Promise<void> {
-  const { store } = context
+/**
+ * Derives the tenancies at the meters again: the next tenant has no known predecessor. Erasures are
+ * finished when all replicas have deleted the rows; until then the run of each night looks again.
+ */
+async function finish(
+  context: PipelineContext,
+  erased: readonly Erasure[],
+  waiting: Waiting,
+): Promise<void> {
+  const { store, log } = context
   await renewAll(context, metersOf(erased))
   await eraseWhatCameLate(context)
   await forgetErased(store)
   if (erased.length === 0) return
   await forgetClients(store, erasedMeters)
+  const accounts = erased.length
+  const behind = await tablesBehind(store, erasedTables(), waiting.replicaSeconds)
+  if (behind.length > 0) {
+    log.warn({ accounts, tables: behind }, 'a replica still has rows of erased accounts')
+    return
+  }
   await recordErasures(
     store,
     erased.map((erasure) => ({ ...erasure, state: 'finished' })),
   )
-  context.log.info({ accounts: erased.length }, 'terminated accounts are erased')
+  log.info({ accounts }, 'terminated accounts are erased')
 }
 
-/** Registrations that ran beside an erasure, and what followed from them. */
+/**
+ * Registrations that ran beside an erasure, and what followed from them. Clients are forgotten first: the
+ * rows that are deleted after it are how the meters are found.
+ */
 async function eraseWhatCameLate(context: PipelineContext): Promise<void> {
   const { store, profile } = context
-  const meterIds = await metersOfLate(store)
+  const late = await store.rows<{ meter: string }>({ sql: lateMeters })
+  const meterIds = late.map(({ meter }) => meter)
   if (meterIds.length === 0) return
+  await forgetClients(store, lateMeters)
   const change = { id: nameChange(), timeZone: profile.timeZone }
   await eraseLate(store, change)
   await publishChanges(context, [change.id])
   await renewAll(context, meterIds)
-  for (let at = 0; at < meterIds.length; at += metersMax) {
-    const some = literal(meterIds.slice(at, at + metersMax))
-    await forgetClients(store, sql`SELECT arrayJoin(${some})`)
-  }
 }
 
 function metersOf(erasures: readonly Erasure[]): readonly string[] {

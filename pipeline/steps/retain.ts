@@ -5,18 +5,23 @@ import type { PipelineContext } from '../context.js'
 import { forgetHeld } from '../customers/held.js'
 import { arrivalsFolder } from '../ledger/outbox.js'
 import { attempt, ifThere } from '../sources/disk.js'
-import { sql } from '../store/sql.js'
+import { batchesOf } from '../store/batches.js'
+import { literal, sql } from '../store/sql.js'
 import { dropStaging, stagedArrivals } from '../store/staging.js'
-import { eraseDue } from './erase.js'
+import { eraseDue, eraseStarted } from './erase.js'
 
 const dayMs = 86_400_000
 
 /**
  * Deletes what the profile's `retention` no longer keeps (decision 32): files in the archive and the
  * quarantine, receipts and rejects in the outbox, rejected rows in the store, abandoned staging and
- * parts of uploads, and replaced bills. Also erases terminated accounts (decision 30).
+ * parts of uploads, and replaced bills. Terminated accounts are erased by its run at night, which
+ * rewrites whole tables and reads others (decision 30); every other run only continues what that left.
  */
-export async function retain(context: PipelineContext): Promise<void> {
+export async function retain(
+  context: PipelineContext,
+  { night = false }: { readonly night?: boolean | undefined } = {},
+): Promise<void> {
   const { archive, quarantine, outbox, uploads } = context.folders
   const { archiveDays, rejectsDays, stagingDays } = context.profile.retention
   const before = (days: number) => new Date(context.now().getTime() - days * dayMs)
@@ -37,14 +42,22 @@ export async function retain(context: PipelineContext): Promise<void> {
     now: context.now(),
   })
   await forgetHeld(context.store, before(context.profile.usage.holdDays).getTime())
-  await eraseDue(context)
+  await (night ? eraseDue(context) : eraseStarted(context))
 }
+
+/** Arrivals of one statement; the engine reads 262,144 characters at most. */
+const arrivalsMax = 10_000
 
 async function forgetRejects({ store }: PipelineContext, before: Date): Promise<void> {
   const old = sql`arrival IN (SELECT arrival FROM file_state FINAL
     WHERE settled_at < fromUnixTimestamp64Milli(${before.getTime()}))`
-  const found = await store.rows({ sql: sql`SELECT 1 FROM reject WHERE ${old} LIMIT 1` })
-  if (found.length > 0) await store.command({ sql: sql`DELETE FROM reject WHERE ${old}` })
+  const found = await store.rows<{ arrival: number }>({
+    sql: sql`SELECT DISTINCT arrival FROM reject WHERE ${old} ORDER BY arrival`,
+  })
+  for (const batch of batchesOf(found, arrivalsMax)) {
+    const arrivals = literal(batch.map(({ arrival }) => arrival))
+    await store.command({ sql: sql`DELETE FROM reject WHERE arrival IN ${arrivals}` })
+  }
 }
 
 /** Drops staging of long unfinished arrivals; it is built again if they resume. */

@@ -1,3 +1,4 @@
+import { Fault } from '../../schemas/fault.js'
 import type { Store } from './clickhouse.js'
 import { id, sql } from './sql.js'
 
@@ -30,4 +31,30 @@ async function catchUp(store: Store): Promise<void> {
   for (const { table } of lagging) {
     await store.command({ sql: sql`SYSTEM SYNC REPLICA ${id(table)} LIGHTWEIGHT` })
   }
+}
+
+/**
+ * Tables of which another replica still has rows that were deleted here. A replica carries deletions out
+ * in their order, so one of nothing is done when all before it are. Waits some seconds for those that
+ * lag, and not for those that are away.
+ */
+export async function tablesBehind(
+  store: Store,
+  tables: readonly string[],
+  waitSeconds: number,
+): Promise<readonly string[]> {
+  if (!(await hasReplicas(store))) return []
+  const looks = tables.map(async (table) => {
+    try {
+      await store.command({
+        sql: sql`ALTER TABLE ${id(table)} DELETE WHERE 0`,
+        settings: { mutations_sync: 2, max_execution_time: waitSeconds },
+      })
+      return []
+    } catch (error) {
+      if (error instanceof Fault && error.retry) return [table]
+      throw error
+    }
+  })
+  return (await Promise.all(looks)).flat()
 }

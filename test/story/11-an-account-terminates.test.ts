@@ -138,7 +138,7 @@ t.test('a termination ends the tenancy at the end of its day', async (t) => {
 })
 
 t.test('after the days of grace every table has forgotten it, a tombstone stays', async (t) => {
-  await queues.add('retain', { v: 1 })
+  await queues.add('retain', { v: 1, night: true })
   await until(async () => (await find('SELECT 1 FROM erasure WHERE rank = 3')).length > 0)
   t.same(Object.keys(await holding('GONE-100')), ['erasure'])
   t.same(await holding('olga'), {}, 'nor is the client named')
@@ -206,7 +206,7 @@ t.test('an old file that is sent again brings nothing back', async (t) => {
   t.match(bills, { status: 'published', rows: { accepted: 0, unregistered: 1 } })
   await known(gone)
   t.same(Object.keys(await holding('GONE-100')), ['erasure', 'reject'], 'nor does a record')
-  await queues.add('retain', { v: 1 })
+  await queues.add('retain', { v: 1, night: true })
   await until(async () => !('reject' in (await holding('GONE-100'))))
   t.same(filesWith('GONE-100'), [])
 })

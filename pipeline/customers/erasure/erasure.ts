@@ -2,11 +2,19 @@ import { feedNames, recordFeedOf } from '../../../schemas/feed.js'
 import { storeColumn } from '../../../schemas/record-feed.js'
 import { announceHolds, announceReads, type ErasureChange } from '../../ledger/announced.js'
 import { rowsTable } from '../../records/store.js'
-import type { Statement, Store } from '../../store/clickhouse.js'
+import type { Store } from '../../store/clickhouse.js'
 import { id, join, type Sql, sql, typed } from '../../store/sql.js'
 import { countFacts, type MeterPlace } from '../facts.js'
 import { erasedReads, erasedRows } from '../registered.js'
 import { readSites } from '../stored-facts.js'
+import {
+  type ErasureTarget,
+  eraseFrom,
+  findPlaces,
+  findRejects,
+  findStretches,
+  together,
+} from './deletion.js'
 import type { DueTermination, Erasure, HeldInterval } from './tombstones.js'
 
 export async function dueErasures(
@@ -67,64 +75,75 @@ export const gone = sql`erasure FINAL WHERE rank > 1`
 /** Meters of erasures whose traces are still stored. */
 export const erasedMeters = sql`SELECT arrayJoin(stretches).1 FROM erasure FINAL WHERE rank = 2`
 
-interface Target {
-  readonly table: string
-  readonly where: Sql
-  /** The account that a row is counted for. */
-  readonly account: Sql
-  /** Announces what readers no longer see without the rows. */
-  readonly announce?: Statement
-}
-
 /** Every table with rows of customers, what of it is erased, and for whom it counts. */
-function targets(change: ErasureChange): readonly Target[] {
-  const account = sql`account_number`
-  const old = sql`old_account_number`
-  const ofMeter = erasedAtPlaces(pending)
+function targets(change: ErasureChange): readonly ErasureTarget[] {
+  const ofPending = (table: string, columns: readonly string[]) =>
+    ofPlaces(table, { erasures: pending, columns })
   const records = feedNames.flatMap((name) => {
     const feed = recordFeedOf(name)
     const columns = feed?.columns.map(storeColumn) ?? []
     if (feed === undefined || !columns.includes('account_number')) return []
-    return [{ table: rowsTable(feed), where: erasedRows(pending, { columns }), account }]
+    return [ofPending(rowsTable(feed), columns)]
   })
-  const reads = sql`${ofMeter} OR ${erasedReads('usage_read', pending)}`
   return [
-    { table: 'usage_read', where: reads, account, announce: announceReads(change, reads) },
-    {
-      table: 'restatement',
-      where: erasedRows(pending, {
-        columns: ['meter_id', 'external_site_id'],
-        account: old,
-        site: sql`old_external_site_id`,
-      }),
-      account: old,
-    },
-    ...records,
-    ...['bill_row', 'bill_variance_row', 'rate_comparison_row'].map((table) => {
-      return { table, where: ofMeter, account }
+    reads(change),
+    ofPlaces('restatement', {
+      erasures: pending,
+      columns: placeColumns,
+      account: sql`old_account_number`,
+      site: sql`old_external_site_id`,
     }),
+    ...records,
+    ...['bill_row', 'bill_variance_row', 'rate_comparison_row'].map((table) =>
+      ofPending(table, placeColumns),
+    ),
     rejects(pending),
     ...targetsOfFacts(change, pending),
   ]
 }
 
-const factTables = ['held_read', 'account_meter', 'registration_fact', 'tenancy'] as const
+const placeColumns = ['meter_id', 'external_site_id'] as const
 
-function targetsOfFacts(change: ErasureChange, erasures: Sql): readonly Target[] {
-  const where = erasedAtPlaces(erasures)
-  const account = sql`account_number`
-  return factTables.map((table) => {
-    return {
-      table,
-      where,
-      account,
-      ...(table === 'tenancy' && { announce: announceHolds(change, where) }),
-    }
-  })
+interface OfPlaces {
+  readonly erasures: Sql
+  readonly columns: readonly string[]
+  readonly account?: Sql
+  readonly site?: Sql
 }
 
-const erasedAtPlaces = (erasures: Sql) =>
-  erasedRows(erasures, { columns: ['meter_id', 'external_site_id'] })
+/** Rows that name an account, and perhaps its premise and meter. */
+function ofPlaces(
+  table: string,
+  { erasures, columns, account = sql`account_number`, site = sql`external_site_id` }: OfPlaces,
+): ErasureTarget {
+  const where = erasedRows(erasures, { columns, account, site })
+  const place = [
+    ...(columns.includes('meter_id') ? [sql`meter_id`] : []),
+    ...(columns.includes('external_site_id') ? [site] : []),
+  ]
+  const named = { table, where, erasures, account, columns: place }
+  return { table, where, account, find: (store) => findPlaces(store, named) }
+}
+
+function reads(change: ErasureChange): ErasureTarget {
+  const named = ofPlaces('usage_read', { erasures: pending, columns: placeColumns })
+  return {
+    ...named,
+    where: sql`${named.where} OR ${erasedReads('usage_read', pending)}`,
+    find: async (store) => together([await named.find(store), await findStretches(store, pending)]),
+    announce: (where) => announceReads(change, where),
+  }
+}
+
+const factTables = ['held_read', 'account_meter', 'registration_fact', 'tenancy'] as const
+
+function targetsOfFacts(change: ErasureChange, erasures: Sql): readonly ErasureTarget[] {
+  return factTables.map((table) => {
+    const target = ofPlaces(table, { erasures, columns: placeColumns })
+    if (table !== 'tenancy') return target
+    return { ...target, announce: (where: Sql) => announceHolds(change, where) }
+  })
+}
 
 const rejectedFields = sql`arrayMap(field -> trimBoth(field, ' \\t"'), splitByChar(',', raw))`
 
@@ -136,12 +155,15 @@ export function isErasedReject(erasures: Sql): Sql {
 }
 
 /** Those of settled files: the rejects file of another may be written at this moment. */
-function rejects(erasures: Sql): Target {
+function rejects(erasures: Sql): ErasureTarget {
   const settled = sql`SELECT arrival FROM file_state FINAL WHERE settled_at IS NOT NULL`
+  const where = sql`${isErasedReject(erasures)} AND arrival IN (${settled})`
+  const accounts = accountsOf(erasures)
   return {
     table: 'reject',
-    where: sql`${isErasedReject(erasures)} AND arrival IN (${settled})`,
-    account: sql`arrayFirst(field -> has(${accountsOf(erasures)}, field), ${rejectedFields})`,
+    where,
+    account: sql`arrayFirst(field -> has(${accounts}, field), ${rejectedFields})`,
+    find: (store) => findRejects(store, { where, fields: rejectedFields, accounts }),
   }
 }
 
@@ -155,6 +177,12 @@ export async function erasedRejects(
       WHERE ${rejects(erasures).where} GROUP BY arrival ORDER BY arrival`,
   })
   return found.map(({ arrival, rows }) => ({ arrival, rows: Number(rows) }))
+}
+
+/** The tables that an erasure rewrites. */
+export function erasedTables(): readonly string[] {
+  const names = targets({ id: '', timeZone: '' }).map(({ table }) => table)
+  return [...names, 'usage_change_row']
 }
 
 /** Rows that were erased by table and account. */
@@ -175,15 +203,13 @@ export async function eraseRows(store: Store, change: ErasureChange): Promise<Er
  * Meters with facts or tenancies of accounts that are erased already: a registration beside the erasure
  * may have stored what it had read before.
  */
-export async function metersOfLate(store: Store): Promise<readonly string[]> {
-  const ofTables = factTables.map(
-    (table) => sql`SELECT meter_id FROM ${id(table)} WHERE ${erasedAtPlaces(gone)}`,
-  )
-  const rows = await store.rows<{ meter: string }>({
-    sql: sql`SELECT DISTINCT meter_id AS meter FROM (${join(ofTables, sql` UNION ALL `)}) ORDER BY meter`,
-  })
-  return rows.map(({ meter }) => meter)
-}
+export const lateMeters = sql`SELECT DISTINCT meter_id AS meter FROM (${join(
+  factTables.map((table) => {
+    const where = erasedRows(gone, { columns: placeColumns })
+    return sql`SELECT meter_id FROM ${id(table)} WHERE ${where}`
+  }),
+  sql` UNION ALL `,
+)}) ORDER BY meter`
 
 /** Deletes these facts and tenancies, and announces what readers lose. */
 export async function eraseLate(store: Store, change: ErasureChange): Promise<void> {
@@ -193,29 +219,6 @@ export async function eraseLate(store: Store, change: ErasureChange): Promise<vo
 /** Deletes the rejected rows of accounts that are erased already. */
 export async function eraseRejects(store: Store): Promise<void> {
   await eraseFrom(store, rejects(everErased))
-}
-
-async function eraseFrom(
-  store: Store,
-  { table, where, account, announce }: Target,
-): Promise<ReadonlyMap<string, number>> {
-  const found = await store.rows<{ account: string; rows: string }>({
-    sql: sql`SELECT ${account} AS account, toString(count()) AS rows FROM ${id(table)}
-      WHERE ${where} GROUP BY account`,
-  })
-  if (found.length > 0) {
-    if (announce !== undefined) await store.command(announce)
-    await deleteRows(store, table, where)
-  }
-  return new Map(found.map((row) => [row.account, Number(row.rows)]))
-}
-
-/** Rewrites the parts of a table without some rows, so that nothing of them is left. */
-async function deleteRows(store: Store, table: string, where: Sql): Promise<void> {
-  await store.command({
-    sql: sql`ALTER TABLE ${id(table)} DELETE WHERE ${where}`,
-    settings: { mutations_sync: 2, allow_nondeterministic_mutations: 1 },
-  })
 }
 
 /** Which of some accounts are erased, or at which of their premises and meters. */

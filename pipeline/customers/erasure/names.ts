@@ -1,3 +1,4 @@
+import { batchesOf } from '../../store/batches.js'
 import type { Store } from '../../store/clickhouse.js'
 import { literal, type Sql, sql } from '../../store/sql.js'
 import { erasedRows } from '../registered.js'
@@ -23,9 +24,11 @@ export async function forgetErased(store: Store): Promise<void> {
         FROM tenancy)
       WHERE named != '' AND ${erasedRows(gone, { columns: ['meter_id', 'external_site_id'], account: sql`named` })}`,
   })
-  for (let at = 0; at < found.length; at += namesMax) {
-    const names = found.slice(at, at + namesMax).map(({ name }) => name)
-    await forgetNames(store, names)
+  for (const batch of batchesOf(found, namesMax)) {
+    await forgetNames(
+      store,
+      batch.map(({ name }) => name),
+    )
   }
 }
 
@@ -39,6 +42,39 @@ async function forgetNames(store: Store, names: readonly string[]): Promise<void
         ${next} = if(${isOne(next)}, '', ${next}),
         holds = arrayFilter(hold -> NOT (${isBilled}), holds)
       WHERE ${isOne(previous)} OR ${isOne(next)} OR arrayExists(hold -> ${isBilled}, holds)`,
-    settings: { mutations_sync: 2 },
+    settings: { mutations_sync: 1 },
   })
 }
+
+/** Of one statement, which repeats them four times. */
+const clientsMax = 2_500
+
+/**
+ * Removes from the changes of some meters the clients who have nothing there any more. What tenancies of
+ * erased accounts still say counts as gone, so that it can be called before these are deleted.
+ */
+export async function forgetClients(store: Store, meters: Sql): Promise<void> {
+  const here = sql`meter_id IN (${meters})`
+  const isGone = erasedRows(gone, { columns: ['meter_id', 'external_site_id'] })
+  const found = await store.rows<{ name: string }>({
+    sql: sql`SELECT DISTINCT toString(${clientAt}) AS name
+      FROM (SELECT meter_id, arrayJoin(arrayConcat(client_ids_before, client_ids_after)) AS client
+        FROM usage_change_row WHERE ${here})
+      WHERE (meter_id, client) NOT IN (
+        SELECT meter_id, arrayJoin(arrayConcat(client_ids, arrayFlatten(holds.4)))
+        FROM tenancy FINAL WHERE ${here} AND NOT ${isGone})`,
+  })
+  for (const batch of batchesOf(found, clientsMax)) {
+    const isOne = sql`${clientAt} IN ${literal(batch.map(({ name }) => BigInt(name)))}`
+    const [before, after] = [sql`client_ids_before`, sql`client_ids_after`]
+    const named = (clients: Sql) => sql`arrayExists(client -> ${isOne}, ${clients})`
+    const kept = (clients: Sql) => sql`arrayFilter(client -> NOT (${isOne}), ${clients})`
+    await store.command({
+      sql: sql`ALTER TABLE usage_change_row UPDATE ${before} = ${kept(before)}, ${after} = ${kept(after)}
+        WHERE ${named(before)} OR ${named(after)}`,
+      settings: { mutations_sync: 1 },
+    })
+  }
+}
+
+const clientAt = sql`sipHash64(meter_id, client)`

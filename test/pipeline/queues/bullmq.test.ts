@@ -156,7 +156,7 @@ t.test('what comes round is of this format also where another release set it goi
   })
   const everyMs = 300
   await raw.upsertJobScheduler('sweep', { every: everyMs }, { name: 'sweep', data: { v: 0 } })
-  await queues.repeat('sweep', { v: 1 }, everyMs)
+  await queues.repeat('sweep', { v: 1 }, { every: everyMs })
   const done: unknown[] = []
   const run = async (data: unknown) => void done.push(data)
   consume(t, { ...options, name: 'sweep', run })

@@ -1,57 +1,24 @@
 import t from 'tap'
-import { learnAccounts, register } from '../../../pipeline/customers/registrations.js'
+import { register } from '../../../pipeline/customers/registrations.js'
 import { eraseDue } from '../../../pipeline/steps/erase.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
 import { statementText } from '../../rig/statement-text.js'
 import { createLineByHand } from '../by-hand.js'
 import { createConsumer } from '../customers/consumer.js'
-import {
-  type At,
-  customerAt,
-  publishFile,
-  type ReadAt,
-  registeringAt,
-  toReadRows,
-} from '../customers/registering.js'
+import { customerAt, registeringAt } from '../customers/registering.js'
+import { createErasing } from './erasing.js'
 
-const { context, arrive, takeIn } = await createLineByHand(t)
+const line = await createLineByHand(t)
+const { context, takeIn } = line
 const { store } = context
-const known = (...customers: readonly At[]) =>
-  register(registeringAt(store), customers.map(customerAt))
-
-const settled = () => ({ settled_at: new Date().toISOString() })
-
-interface Termination {
-  readonly account_number: string
-  readonly external_site_id?: string
-  readonly meter_id?: string
-}
-
-async function terminate(...rows: readonly Termination[]): Promise<void> {
-  const { arrival } = await arrive('DEMO_06062024_Terminations.csv', [])
-  const version = (at: number) => String(BigInt(arrival) * 2n ** 32n + BigInt(at + 2))
-  const terminations = rows.map((row, at) => {
-    return { ...row, termination_date: '2024-06-30', version: version(at) }
-  })
-  await store.insert('termination_row', terminations)
-  await publishFile(store, { arrival, feed: 'Terminations', more: settled() })
-}
-
-const find = (sql: string) => store.rows({ sql })
+const { known, terminate, load, find } = createErasing(line)
 
 const changesAt = (meterId: string) =>
   find(`SELECT toString(local_day) AS first, toString(last_local_day) AS last, client_ids_before AS before
     FROM usage_change WHERE meter_id = '${meterId}' AND cause = 'erasure'`)
 
 const startsAt = '2024-06-01T05:00:00Z'
-
-async function load(name: string, ...reads: readonly ReadAt[]): Promise<void> {
-  const { arrival } = await arrive(`${name}_Electric.csv`, [])
-  await store.insert('usage_read', toReadRows(arrival, reads))
-  await publishFile(store, { arrival, feed: 'Electric', more: settled() })
-  await learnAccounts(registeringAt(store), arrival)
-}
 
 t.test('who was terminated at one premise keeps the reads of the others', async (t) => {
   const consumer = createConsumer(store)
@@ -145,31 +112,6 @@ t.test('an account stays as it is while an earlier file is not settled', async (
   await settle(context, arrival)
   await eraseDue(context)
   t.same(await tenancies(), [])
-})
-
-t.test('what a registration stores late of an erased account goes with the next run', async (t) => {
-  const consumer = createConsumer(store)
-  const place = { accountNumber: 'LATE', externalSiteId: 'LS', meterId: 'LM' }
-  await known({ ...place, clientId: 'late' })
-  await load('DEMO_07062024', { ...place, startsAt })
-  const tables = ['registration_fact', 'account_meter', 'tenancy', 'usage_change_row']
-  const rowsOf = (table: string) =>
-    store.rows<object>({ sql: `SELECT * FROM ${table} WHERE meter_id = 'LM'` })
-  const before = await Promise.all(tables.map(rowsOf))
-  await terminate({ account_number: 'LATE' })
-  await eraseDue(context)
-  for (const [at, table] of tables.entries()) await store.insert(table, before[at] as object[])
-  const [fact] = before[0] as object[]
-  const atMeter = (_: unknown, at: number) => ({ ...fact, meter_id: `METER-OF-A-CAMPUS-${at}` })
-  await store.insert('registration_fact', Array.from({ length: 600 }, atMeter))
-  await consumer.pull()
-  await eraseDue(context)
-  for (const table of tables) {
-    t.notMatch(JSON.stringify(await rowsOf(table)), /LATE|"late"/, table)
-  }
-  t.same(await find("SELECT 1 FROM registration_fact WHERE account_number = 'LATE'"), [])
-  await consumer.pull()
-  t.same(await consumer.differences(), [])
 })
 
 /** Erases, with something else done before the first statement of a kind. */

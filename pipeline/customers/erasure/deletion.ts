@@ -1,0 +1,165 @@
+import { batchesOf } from '../../store/batches.js'
+import type { Statement, Store } from '../../store/clickhouse.js'
+import { id, join, literal, type Sql, sql } from '../../store/sql.js'
+import { erasedAccounts, type Place, readsWithoutAccount } from '../registered.js'
+
+/** Rows of a table that an erasure takes. */
+export interface ErasureTarget {
+  readonly table: string
+  /** Asks other tables, which each replica would do for itself: for reading only. */
+  readonly where: Sql
+  /** The account that a row is counted for. */
+  readonly account: Sql
+  /**
+   * The same rows as conditions of constants, one for each statement: every replica deletes the same.
+   * Accounts are hashed, because the engine keeps the text of such statements for a while.
+   */
+  readonly find: (store: Store) => Promise<readonly Sql[]>
+  /** Announces what readers no longer see without the rows. */
+  readonly announce?: (where: Sql) => Statement
+}
+
+/** A row that arrives beside a deletion is found by the next pass. */
+const passesMax = 3
+
+/** Deletes rows until none is found, and counts them by account. */
+export async function eraseFrom(
+  store: Store,
+  { table, where, account, find, announce }: ErasureTarget,
+): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>()
+  for (let pass = 0; pass <= passesMax; pass++) {
+    const found = await store.rows<{ account: string; rows: string }>({
+      sql: sql`SELECT ${account} AS account, toString(count()) AS rows FROM ${id(table)}
+        WHERE ${where} GROUP BY account`,
+    })
+    if (found.length === 0) return counts
+    for (const row of found)
+      counts.set(row.account, (counts.get(row.account) ?? 0) + Number(row.rows))
+    for (const condition of await find(store)) {
+      if (announce !== undefined) await store.command(announce(condition))
+      await deleteRows(store, table, condition)
+    }
+  }
+  throw new Error(`${table} still has rows of erased accounts after ${passesMax} deletions`)
+}
+
+/** Rewrites the parts of a table without some rows, so that nothing of them is left. */
+async function deleteRows(store: Store, table: string, where: Sql): Promise<void> {
+  await store.command({
+    sql: sql`ALTER TABLE ${id(table)} DELETE WHERE ${where}`,
+    settings: { mutations_sync: 1 },
+  })
+}
+
+/** Of one statement, which has each twice; the engine reads 262,144 characters at most. */
+const hashesMax = 4_000
+const stretchesMax = 1_000
+
+/**
+ * Conditions by hashes: of the account where it is erased completely, so that any number of meters
+ * needs one, else of account and place.
+ */
+export async function findPlaces(
+  store: Store,
+  of: { readonly table: string; readonly where: Sql; readonly erasures: Sql } & Place,
+): Promise<readonly Sql[]> {
+  const whole = sql`sipHash64(${of.account})`
+  const place = of.columns.length === 0 ? whole : hashOf([of.account, ...of.columns])
+  const rows = await store.rows<{ hash: string }>({
+    sql: sql`SELECT DISTINCT toString(if(${erasedAccounts(of.erasures, of.account)}, ${whole}, ${place})) AS hash
+      FROM ${id(of.table)} WHERE ${of.where}`,
+  })
+  return batchesOf(toHashes(rows), hashesMax).map((batch) => {
+    const hashes = literal(batch)
+    return sql`(${whole} IN ${hashes} OR ${place} IN ${hashes})`
+  })
+}
+
+function hashOf(columns: readonly Sql[]): Sql {
+  return sql`sipHash64(${join(columns, sql`, `)})`
+}
+
+interface Stretch {
+  readonly hash: string
+  /** Seconds since 1970. */
+  readonly since: number
+  readonly until: number
+}
+
+/** Conditions of the reads without an account that are an erased one's. */
+export async function findStretches(store: Store, erasures: Sql): Promise<readonly Sql[]> {
+  const rows = await store.rows<Stretch>({
+    sql: sql`SELECT DISTINCT toString(sipHash64(e.meter, e.site)) AS hash,
+        toUnixTimestamp(e.from_at) AS since, toUnixTimestamp(e.to_at) AS until
+      ${readsWithoutAccount('usage_read', erasures)}`,
+  })
+  const place = sql`sipHash64(meter_id, external_site_id)`
+  return toLayers(rows)
+    .flatMap((layer) => batchesOf(layer, stretchesMax))
+    .map((batch) => {
+      const hashes = literal(toHashes(batch))
+      const since = literal(batch.map((one) => one.since))
+      const until = literal(batch.map((one) => one.until))
+      return sql`(account_number = ''
+        AND toUnixTimestamp(starts_at) >= transform(${place}, ${hashes}, ${since}, 4294967295)
+        AND toUnixTimestamp(starts_at) < transform(${place}, ${hashes}, ${until}, 0))`
+    })
+}
+
+/** Lists in which each place occurs once: the engine looks up one stretch of a place. */
+function toLayers(stretches: readonly Stretch[]): readonly (readonly Stretch[])[] {
+  const layers: Stretch[][] = []
+  const depths = new Map<string, number>()
+  for (const one of stretches) {
+    const depth = depths.get(one.hash) ?? 0
+    depths.set(one.hash, depth + 1)
+    const layer = layers[depth]
+    if (layer === undefined) layers.push([one])
+    else layer.push(one)
+  }
+  return layers
+}
+
+/** Conditions of several kinds in as few statements as the longest list has. */
+export function together(kinds: readonly (readonly Sql[])[]): readonly Sql[] {
+  const count = Math.max(...kinds.map(({ length }) => length))
+  return Array.from({ length: count }, (_, at) =>
+    join(
+      kinds.flatMap((conditions) => conditions[at] ?? []),
+      sql` OR `,
+    ),
+  )
+}
+
+const accountsMax = 5_000
+const arrivalsMax = 10_000
+
+/** Conditions of rejected rows by their arrivals and the hashes of the accounts in their fields. */
+export async function findRejects(
+  store: Store,
+  {
+    where,
+    fields,
+    accounts,
+  }: { readonly where: Sql; readonly fields: Sql; readonly accounts: Sql },
+): Promise<readonly Sql[]> {
+  const rows = await store.rows<{ arrival: number; hash: string }>({
+    sql: sql`SELECT DISTINCT arrival,
+        toString(sipHash64(arrayJoin(arrayFilter(field -> has(${accounts}, field), ${fields})))) AS hash
+      FROM reject WHERE ${where}`,
+  })
+  const arrivals = [...new Set(rows.map(({ arrival }) => arrival))]
+  const hashes = toHashes(rows)
+  return batchesOf(arrivals, arrivalsMax).flatMap((some) =>
+    batchesOf(hashes, accountsMax).map(
+      (batch) => sql`arrival IN ${literal(some)}
+        AND arrayExists(field -> sipHash64(field) IN ${literal(batch)}, ${fields})`,
+    ),
+  )
+}
+
+/** Different ones, as the numbers that they are. */
+function toHashes(rows: readonly { readonly hash: string }[]): readonly bigint[] {
+  return [...new Set(rows.map(({ hash }) => hash))].map(BigInt)
+}

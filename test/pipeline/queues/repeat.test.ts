@@ -1,0 +1,88 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Queue } from 'bullmq'
+import t, { type Test } from 'tap'
+import { createRedis } from '../../../infra/redis/start.js'
+import { onFreePort } from '../../../infra/stack/port.js'
+import type { PipelineContext } from '../../../pipeline/context.js'
+import { createConsumer, createQueues, type Queues } from '../../../pipeline/queues/bullmq.js'
+import { alone, keepRepeating } from '../../../pipeline/queues/repeat.js'
+import { parseProfile } from '../../../schemas/settings/profile.js'
+import { createFolder } from '../../rig/folder.js'
+import { until } from '../../story/rig/stack.js'
+
+const dataPath = createFolder(t)
+const redis = await onFreePort(17_379 + Math.floor(Math.random() * 10_000), (port) =>
+  createRedis({ dataPath, port, password: 'secret' }),
+)
+t.teardown(() => redis.close())
+
+const redisUrl = redis.url
+const night = { v: 1, night: true } as const
+
+function newQueues(t: Test, prefix: string): Queues {
+  const queues = createQueues({ redisUrl, prefix })
+  t.teardown(() => queues.close())
+  return queues
+}
+
+const retainOf = ({ each }: Queues) => each.find(({ name }) => name === 'retain') as Queue
+
+t.test('two workers repeat one cleaning each hour and one each night of the utility', async (t) => {
+  const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })
+  const workers = [newQueues(t, 'two'), newQueues(t, 'two')]
+  for (const queues of [...workers, ...workers]) {
+    const repeating = await keepRepeating({ profile, queues } as unknown as PipelineContext)
+    t.teardown(() => repeating.close())
+  }
+  const [queues] = workers as [Queues]
+  const schedulers = await retainOf(queues).getJobSchedulers()
+  const byData = schedulers.map(({ template, every, pattern, tz, next }) => {
+    const hour = new Date(next ?? 0).toLocaleString('en-US', { timeZone: tz, timeStyle: 'short' })
+    return pattern === undefined ? [template?.data, every] : [template?.data, pattern, tz, hour]
+  })
+  t.same(
+    byData.sort((a, b) => a.length - b.length),
+    [
+      [{ v: 1 }, 3_600_000],
+      [night, '0 4 * * *', 'America/Detroit', '4:00 AM'],
+    ],
+  )
+  const waiting = await retainOf(queues).getJobs(['delayed', 'waiting', 'active'])
+  t.equal(waiting.length, 2)
+  for (const name of ['sweep', 'retain'] as const) t.ok(alone.includes(name))
+})
+
+t.test('a cleaning whose worker was killed is done by another one, once and alone', async (t) => {
+  const prefix = 'killed'
+  const queues = newQueues(t, prefix)
+  await queues.runAlone('retain')
+  await queues.add('retain', night)
+  const program = fileURLToPath(new URL('retain-process.js', import.meta.url))
+  const worker = fork(program, [redisUrl, prefix])
+  t.teardown(() => worker.kill('SIGKILL'))
+  t.same(await once(worker, 'message'), [night, undefined])
+  const done: unknown[] = []
+  let isDead = false
+  let isBeside = false
+  const other = createConsumer({
+    ...{ name: 'retain', redisUrl, prefix, concurrency: 1, attemptsMax: 1 },
+    run: async (data) => {
+      isBeside ||= !isDead
+      done.push(data)
+    },
+    fail: async () => undefined,
+    onFailure: () => undefined,
+    onDone: () => undefined,
+  })
+  t.teardown(() => other.close())
+  await queues.add('retain', { v: 1 })
+  await sleep(500)
+  t.match((await queues.counts()).retain, { waiting: 1, active: 1 })
+  isDead = worker.kill('SIGKILL')
+  await until(() => done.length === 2, 60)
+  t.same(new Set(done), new Set([night, { v: 1 }]))
+  t.notOk(isBeside, 'as long as it lived, no other cleaning ran')
+})

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { eraseDue } from '../../../pipeline/steps/erase.js'
+import { createLineByHand } from '../by-hand.js'
+import { createConsumer } from '../customers/consumer.js'
+import { createErasing } from './erasing.js'
+
+const line = await createLineByHand(t)
+const { context } = line
+const { store } = context
+const { known, terminate, load, find } = createErasing(line)
+
+const tables = ['registration_fact', 'account_meter', 'tenancy', 'usage_change_row']
+
+/** An erased account, and how a registration beside the erasure stores again what was known of it. */
+async function erasedBefore(account: string, meterId: string): Promise<() => Promise<void>> {
+  const rowsOf = (table: string) => find(`SELECT * FROM ${table} WHERE meter_id = '${meterId}'`)
+  const place = { accountNumber: account, externalSiteId: meterId, meterId }
+  await known({ ...place, clientId: `client of ${account}` })
+  await load('DEMO_07062024', { ...place, startsAt: '2024-06-01T05:00:00Z' })
+  const before = await Promise.all(tables.map(rowsOf))
+  await terminate({ account_number: account })
+  await eraseDue(context)
+  return async () => {
+    const once = { insert_deduplication_token: randomUUID() }
+    for (const [at, table] of tables.entries()) {
+      await store.insert(table, before[at] as object[], once)
+    }
+  }
+}
+
+/** Tables with rows that contain a text. */
+async function holding(text: string): Promise<readonly string[]> {
+  const rows = tables.map(async (table) => {
+    const found = await find(`SELECT * FROM ${table}`)
+    return JSON.stringify(found).includes(text) ? [table] : []
+  })
+  return (await Promise.all(rows)).flat()
+}
+
+t.test('what a registration stores late of an erased account goes with the next run', async (t) => {
+  const consumer = createConsumer(store)
+  const storeAgain = await erasedBefore('LATE', 'LM')
+  await storeAgain()
+  const [fact] = await find("SELECT * FROM registration_fact WHERE meter_id = 'LM'")
+  const atMeter = (_: unknown, at: number) => ({ ...fact, meter_id: `METER-OF-A-CAMPUS-${at}` })
+  await store.insert('registration_fact', Array.from({ length: 600 }, atMeter))
+  await consumer.pull()
+  await eraseDue(context)
+  t.same(await holding('LATE'), [])
+  await consumer.pull()
+  t.same(await consumer.differences(), [])
+})
+
+t.test('no crash leaves a client of an erased account', async (t) => {
+  const storeAgain = await erasedBefore('DIES', 'DM')
+  let writes = Number.POSITIVE_INFINITY
+  for (let left = 0; left < writes; left++) {
+    await storeAgain()
+    let done = 0
+    const dies = async <T>(write: () => Promise<T>): Promise<T> => {
+      if (done++ === left) throw new Error('killed')
+      return write()
+    }
+    const dying = {
+      ...store,
+      insert: (...of: Parameters<typeof store.insert>) => dies(() => store.insert(...of)),
+      command: (...of: Parameters<typeof store.command>) => dies(() => store.command(...of)),
+    }
+    const outcome = await eraseDue({ ...context, store: dying }).catch(String)
+    if (outcome === undefined) writes = left
+    await eraseDue(context)
+    t.same(await holding('DIES'), [], `killed before write ${left}: ${outcome}`)
+  }
+  t.ok(writes > 4, `${writes} writes`)
+})
