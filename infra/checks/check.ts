@@ -1,7 +1,11 @@
+import { resolve } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { Context } from '../commands/context.js'
+import { openHome } from '../stack/home.js'
 import { placeFiles, profilePathOf, readProfile } from '../stack/profile-file.js'
+import { readRun } from '../stack/run-state.js'
+import { attachStack } from '../stack/stack.js'
 
 /** The result of a check; `todo` is the remedy of a problem. */
 export interface CheckResult {
@@ -36,4 +40,13 @@ export function readIfValid({ profilePath, homePath }: Context): Profile | undef
     if (error instanceof Fault) return undefined
     throw error
   }
+}
+
+/** The result of a check that needs a running stack where there is none. */
+export const notAttached = good('not checked: no stack is running on this data folder')
+
+/** The stack that is running on the data folder; undefined if none is. */
+export function attachedTo({ homePath, external }: Context) {
+  const path = resolve(homePath)
+  return readRun({ path }) && attachStack(openHome(path), external)
 }

@@ -4,10 +4,15 @@ import type { Context } from '../commands/context.js'
 import { printable } from '../commands/output/table.js'
 import { readProblems } from '../operations/problems.js'
 import { withStore } from '../stack/connections.js'
-import { openHome } from '../stack/home.js'
-import { readRun } from '../stack/run-state.js'
-import { attachStack } from '../stack/stack.js'
-import { bad, type Check, type CheckResult, good, warning } from './check.js'
+import {
+  attachedTo,
+  bad,
+  type Check,
+  type CheckResult,
+  good,
+  notAttached,
+  warning,
+} from './check.js'
 
 /** Checks of received files, made through the stack on the data folder. */
 export const fileChecks: readonly Check[] = [
@@ -15,16 +20,9 @@ export const fileChecks: readonly Check[] = [
   { name: 'audit log', look: auditLog },
 ]
 
-const notChecked = good('not checked: no stack is running on this data folder')
-
-function attachedTo({ homePath, external }: Context) {
-  const path = resolve(homePath)
-  return readRun({ path }) && attachStack(openHome(path), external)
-}
-
 async function files(context: Context): Promise<CheckResult> {
   const attached = attachedTo(context)
-  if (attached === undefined) return notChecked
+  if (attached === undefined) return notAttached
   const { waiting, quarantined, away } = await readProblems({
     ...attached,
     profile: attached.run.profile,
@@ -52,7 +50,7 @@ async function files(context: Context): Promise<CheckResult> {
 /** Verifies the hash chain; the hash of the last entry detects a truncated log. */
 async function auditLog(context: Context): Promise<CheckResult> {
   const attached = attachedTo(context)
-  if (attached === undefined) return notChecked
+  if (attached === undefined) return notAttached
   const { entries, hash, broken } = await withStore(attached.store, followChain)
   if (broken === undefined) return good(`${entries} entries, last hash ${hash}`)
   return bad(

@@ -1,5 +1,6 @@
 import { Fault, faultCodes } from '../../schemas/fault.js'
 import { bad, type Check, type CheckResult } from '../checks/check.js'
+import { erasureChecks } from '../checks/erasures.js'
 import { fileChecks } from '../checks/files.js'
 import { machineChecks } from '../checks/machine.js'
 import { mdmChecks } from '../checks/mdm.js'
@@ -14,7 +15,10 @@ const marks = { good: '✓', warning: '!', bad: '✗' } as const
  * for each problem. The exit code is 1 if a check failed.
  */
 export async function doctor(context: Context): Promise<number> {
-  const checks = [...machineChecks, ...serverChecks, ...sourceChecks, ...mdmChecks, ...fileChecks]
+  const checks = [
+    ...[...machineChecks, ...serverChecks, ...sourceChecks],
+    ...[...mdmChecks, ...fileChecks, ...erasureChecks],
+  ]
   const results = await Promise.all(checks.map((check) => runCheck(check, context)))
   for (const [index, result] of results.entries()) {
     context.print(lineOf(checks[index]?.name ?? '', result))

@@ -1,0 +1,31 @@
+import type { Store } from '../../pipeline/store/clickhouse.js'
+import { sql } from '../../pipeline/store/sql.js'
+import type { Context } from '../commands/context.js'
+import { withStore } from '../stack/connections.js'
+import { attachedTo, type Check, type CheckResult, good, notAttached, warning } from './check.js'
+
+/** Checks that erased accounts are gone on every replica. */
+export const erasureChecks: readonly Check[] = [{ name: 'erasures', look: erasures }]
+
+async function erasures(context: Context): Promise<CheckResult> {
+  const attached = attachedTo(context)
+  return attached === undefined ? notAttached : withStore(attached.store, judgeErasures)
+}
+
+/** Erasures stay in this state until every replica has deleted the rows. */
+export async function judgeErasures(store: Store): Promise<CheckResult> {
+  const [open] = await store.rows<{ accounts: string; since: string }>({
+    sql: sql`SELECT uniqExact(account_number) AS accounts, toString(toDateTime(min(erased_at), 'UTC')) AS since
+      FROM erasure FINAL WHERE rank = 2 HAVING accounts > 0`,
+  })
+  if (open === undefined) return good('none is unfinished')
+  const inactive = await store.rows<{ replica: string }>({
+    sql: sql`SELECT DISTINCT arrayJoin(mapKeys(mapFilter((name, active) -> active = 0, replica_is_active))) AS replica
+      FROM system.replicas WHERE database = currentDatabase() ORDER BY replica`,
+  })
+  const names = inactive.map(({ replica }) => replica).join(', ')
+  return warning(
+    `accounts that are erased but not yet on every replica: ${open.accounts}, since ${open.since} UTC\ninactive replicas: ${names || 'none'}`,
+    'start the replica or let it catch up, see system.replication_queue there; the run of each night looks again',
+  )
+}

@@ -1,0 +1,87 @@
+import t from 'tap'
+import { judgeErasures } from '../../../infra/checks/erasures.js'
+import { eraseDue } from '../../../pipeline/steps/erase.js'
+import type { Store } from '../../../pipeline/store/clickhouse.js'
+import { createFolder } from '../../rig/folder.js'
+import { lag, synchronize } from '../../rig/replicas/lag.js'
+import { createReplicas } from '../../rig/replicas/start.js'
+import { createLineOn } from '../by-hand.js'
+import { profile } from '../customers/registering.js'
+import { createErasing } from './erasing.js'
+
+const { stores, close } = await createReplicas({ ...profile, store: { durability: 'one' } })
+t.teardown(close)
+const { r1, r2 } = stores
+const line = createLineOn(r1, createFolder(t))
+const { known, terminate, load } = createErasing(line)
+
+const erase = () => eraseDue(line.context, { replicaSeconds: 2 })
+
+async function accountAt(account: string): Promise<void> {
+  const place = { accountNumber: account, externalSiteId: account, meterId: account }
+  await known({ ...place, clientId: account })
+  await load('DEMO_07062024', { ...place, startsAt: '2024-06-01T05:00:00Z' })
+  await terminate({ account_number: account })
+  await synchronize(r2)
+}
+
+const tables = ['usage_read', 'account_meter', 'registration_fact', 'tenancy']
+
+/** Tables of a replica that still have a row of an account. */
+async function holding(replica: Store, account: string): Promise<readonly string[]> {
+  const looks = tables.map(async (table) => {
+    const rows = await replica.rows({
+      sql: `SELECT 1 FROM ${table} WHERE account_number = '${account}' LIMIT 1`,
+    })
+    return rows.length > 0 ? [table] : []
+  })
+  return (await Promise.all(looks)).flat()
+}
+
+async function stateOf(account: string): Promise<number | undefined> {
+  const rows = await r1.rows<{ rank: number }>({
+    sql: `SELECT rank FROM erasure FINAL WHERE account_number = '${account}'`,
+  })
+  return rows[0]?.rank
+}
+
+t.test('an erasure is finished when all replicas have carried it out', async (t) => {
+  await accountAt('BOTH')
+  await erase()
+  for (const replica of [r1, r2]) t.same(await holding(replica, 'BOTH'), [])
+  t.equal(await stateOf('BOTH'), 3)
+  t.match(await judgeErasures(r1), { state: 'good' })
+})
+
+t.test('what a replica that lags still has is reported until it is gone', async (t) => {
+  await accountAt('LAGS')
+  await lag(r2, 'replication queues', { to: 'STOP', tables: ['usage_read', 'tenancy'] })
+  for (const _ of ['at first', 'as long as it lags']) {
+    await erase()
+    t.same(await holding(r1, 'LAGS'), [])
+    t.same(await holding(r2, 'LAGS'), ['usage_read', 'tenancy'])
+    t.equal(await stateOf('LAGS'), 2)
+    t.match(await judgeErasures(r1), {
+      state: 'warning',
+      detail: /not yet on every replica: 1, since .* UTC\ninactive replicas: none/,
+    })
+  }
+  await lag(r2, 'replication queues', { to: 'START', tables: ['usage_read', 'tenancy'] })
+  await erase()
+  t.same(await holding(r2, 'LAGS'), [])
+  t.equal(await stateOf('LAGS'), 3)
+  t.match(await judgeErasures(r1), { state: 'good' })
+})
+
+t.test('a replica that is away is named until it is back', async (t) => {
+  await accountAt('AWAY')
+  await r2.command({ sql: 'DETACH TABLE usage_read' })
+  await erase()
+  t.equal(await stateOf('AWAY'), 2)
+  t.match(await judgeErasures(r1), { state: 'warning', detail: /inactive replicas: r2/ })
+  await r2.command({ sql: 'ATTACH TABLE usage_read' })
+  await synchronize(r2)
+  await erase()
+  t.same(await holding(r2, 'AWAY'), [])
+  t.equal(await stateOf('AWAY'), 3)
+})
