@@ -22,7 +22,7 @@ const known = (at: At) => register(registeringAt(story.store), [customerAt(at)])
 const gone = { clientId: 'olga', accountNumber: 'GONE-100', meterId: 'M' }
 const next = { clientId: 'nina', accountNumber: '200', meterId: 'M' }
 const leaving = { clientId: 'pat', accountNumber: '300', meterId: 'N', externalSiteId: 'P' }
-const find = (sql: string) => story.reader.rows<Record<string, unknown>>({ sql })
+const find = (sql: string) => story.store.rows<Record<string, unknown>>({ sql })
 const lines = (...rows: readonly string[]) => `${rows.join('\n')}\n`
 const daysAgo = (days: number) =>
   new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)

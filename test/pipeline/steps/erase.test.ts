@@ -1,6 +1,6 @@
 import t from 'tap'
 import { register } from '../../../pipeline/customers/registrations.js'
-import { eraseDue } from '../../../pipeline/steps/erase.js'
+import { eraseDue, eraseStarted } from '../../../pipeline/steps/erase.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
 import { statementText } from '../../rig/statement-text.js'
@@ -105,12 +105,16 @@ t.test('an account stays as it is while an earlier file is not settled', async (
   await known({ ...place, clientId: 'w' })
   const arrival = await takeIn('DEMO_05062024_Electric.csv', ['WAITS,WS,WM,6/1/2024 1:00,1'])
   await terminate({ account_number: 'WAITS' })
+  await eraseStarted(context)
+  const stored = () => find("SELECT 1 FROM erasure WHERE account_number = 'WAITS'")
+  t.same(await stored(), [], 'only the run at night starts one')
   await eraseDue(context)
+  t.equal((await stored()).length, 1)
   const tenancies = () => find("SELECT client_ids FROM tenancy FINAL WHERE meter_id = 'WM'")
   t.match(await tenancies(), [{ client_ids: ['w'] }])
   await reconcile(context, arrival)
   await settle(context, arrival)
-  await eraseDue(context)
+  await eraseStarted(context)
   t.same(await tenancies(), [])
 })
 
