@@ -10,11 +10,10 @@ export interface Around {
   after(text: string): Promise<void>
   /** After a statement of any outcome that may have written. */
   look(text: string): Promise<void>
-  /** When a statement takes long. */
+  /** Each time that a statement has taken `patienceMs` longer. */
   slow(): Promise<void>
+  patienceMs(text: string): number
 }
-
-const slowMs = 150
 
 export interface MovableClient {
   /** The store of whichever replica the client is connected to. */
@@ -28,13 +27,13 @@ export function createClient({ stores }: Replicas, around: Around): MovableClien
   let current: Replica = 'r1'
   const write = async <T>(text: string, run: (store: Store) => Promise<T>): Promise<T> => {
     await around.before(text)
-    const timer = setTimeout(() => void around.slow(), slowMs)
+    const timer = setInterval(() => void around.slow(), around.patienceMs(text))
     try {
       const done = await run(stores[current])
       await around.after(text)
       return done
     } finally {
-      clearTimeout(timer)
+      clearInterval(timer)
       await around.look(text)
     }
   }

@@ -1,4 +1,5 @@
 import type { Store } from '../../pipeline/store/clickhouse.js'
+import { id, join, literal, sql } from '../../pipeline/store/sql.js'
 import { type Replica, type Replicas, replicas } from '../../test/rig/replicas/start.js'
 
 /** What must never happen on any replica, and good work that was refused. */
@@ -7,6 +8,8 @@ export const properties = [
   'unpublished reads seen',
   'numbers given twice',
   'erased rows seen',
+  'erased accounts stored',
+  'bills partly visible',
   'good files quarantined',
   'statements refused',
 ] as const
@@ -20,8 +23,13 @@ export interface Violation {
 export interface Watch {
   /** Looks at both replicas and returns what is wrong now for the first time. */
   look(): Promise<readonly Violation[]>
-  /** Looks for numbers that were given twice; both replicas must be up to date. */
-  lookAtNumbers(): Promise<readonly Violation[]>
+  /** Looks for bills that a run has published and that are not there. */
+  lookAtBills(): Promise<readonly Violation[]>
+  /**
+   * Looks for numbers that were given twice and for what is left of erased accounts; both replicas must be
+   * up to date.
+   */
+  lookAtEnd(): Promise<readonly Violation[]>
   /** Reads of the account may vanish now. */
   erasing(account: string): void
   /** From now on no row of the account may be seen on any replica. */
@@ -29,11 +37,13 @@ export interface Watch {
 }
 
 interface Seen {
+  readonly replica: Replica
   readonly meter: string
   readonly starts: string
   readonly version: string
   readonly arrival: number
   readonly account: string
+  readonly is_published: number
 }
 
 const numbered = [
@@ -44,7 +54,7 @@ const numbered = [
 
 /** Watches the reads of meters that begin with a prefix. */
 export function createWatch({ stores }: Replicas, prefix: string): Watch {
-  const shown: Readonly<Record<Replica, Map<string, bigint>>> = { r1: new Map(), r2: new Map() }
+  const shown: Readonly<Record<Replica, Map<string, Seen>>> = { r1: new Map(), r2: new Map() }
   const erasing = new Set<string>()
   const erased = new Set<string>()
   const known = new Set<string>()
@@ -54,49 +64,40 @@ export function createWatch({ stores }: Replicas, prefix: string): Watch {
       known.add(property + what)
       return isNew
     })
-  const lookAt = async (
-    replica: Replica,
-    published: ReadonlySet<number>,
-    seen: readonly Seen[],
-  ) => {
+  const lookAt = (replica: Replica, all: readonly Seen[]) => {
     const found: Violation[] = []
-    const now = new Map(seen.map((one) => [`${one.meter} ${one.starts}`, BigInt(one.version)]))
-    for (const { arrival, account } of seen) {
-      if (!published.has(arrival)) {
+    const seen = all.filter((one) => one.replica === replica)
+    const now = new Map(seen.map((one) => [`${one.meter} ${one.starts}`, one]))
+    for (const { arrival, account, is_published } of seen) {
+      if (is_published === 0) {
         found.push({ property: 'unpublished reads seen', what: `${replica}: arrival ${arrival}` })
       }
       if (erased.has(account)) {
         found.push({ property: 'erased rows seen', what: `${replica}: account ${account}` })
       }
     }
-    for (const [key, version] of shown[replica]) {
-      const isGoing = [...erasing].some((account) => key.startsWith(account))
-      if (isGoing || (now.get(key) ?? 0n) >= version) continue
+    for (const [key, { account, version }] of shown[replica]) {
+      const isThere = BigInt(now.get(key)?.version ?? 0) >= BigInt(version)
+      if (isThere || erasing.has(account)) continue
       found.push({ property: 'published reads vanished', what: `${replica}: ${key}` })
     }
-    for (const [key, version] of now) shown[replica].set(key, version)
+    for (const [key, one] of now) shown[replica].set(key, one)
     return found
   }
   return {
     look: async () => {
-      const seen = await Promise.all(replicas.map((one) => readUsage(stores[one], prefix)))
-      const published = await publishedOn(replicas.map((one) => stores[one]))
-      const found = await Promise.all(
-        replicas.map((one, at) => lookAt(one, published, seen[at] ?? [])),
-      )
-      return news(found.flat())
+      const seen = await readUsage(stores.r1, 'usage_current', prefix)
+      return news(replicas.flatMap((one) => lookAt(one, seen)))
     },
-    lookAtNumbers: async () => {
-      const found: Violation[] = []
-      for (const [table, number, owner] of numbered) {
-        const rows = await stores.r1.rows<{ number: string }>({
-          sql: `SELECT toString(${number}) AS number FROM ${table}
-            GROUP BY ${number} HAVING uniqExact(${owner}) > 1`,
-        })
-        for (const row of rows) {
-          found.push({ property: 'numbers given twice', what: `${table} ${row.number}` })
-        }
+    lookAtBills: async () => news(await missingBills(stores.r1)),
+    lookAtEnd: async () => {
+      const seen = await readUsage(stores.r1, 'usage', prefix)
+      const found = replicas.flatMap((one) => lookAt(one, seen))
+      for (const replica of replicas) {
+        found.push(...(await twiceGiven(stores[replica], replica)))
+        found.push(...(await leftOf(stores[replica], { replica, accounts: [...erased] })))
       }
+      found.push(...(await missingBills(stores.r1)))
       return news(found)
     },
     erasing: (account) => void erasing.add(account),
@@ -104,23 +105,83 @@ export function createWatch({ stores }: Replicas, prefix: string): Watch {
   }
 }
 
-function readUsage(store: Store, prefix: string): Promise<readonly Seen[]> {
+/**
+ * What both replicas show, in one statement. A file may be seen once any replica has its verdict, which is
+ * written before it is attached.
+ */
+function readUsage(
+  store: Store,
+  view: 'usage' | 'usage_current',
+  prefix: string,
+): Promise<readonly Seen[]> {
+  const decided = replicas.map(
+    (replica) =>
+      sql`SELECT arrival FROM ${id(replica, 'file_state')} WHERE status IN ('publishing', 'published')`,
+  )
+  const shown = replicas.map(
+    (
+      replica,
+    ) => sql`SELECT ${literal(replica)} AS replica, meter_id, starts_at, version, account_number
+      FROM ${id(replica, view)} WHERE startsWith(meter_id, ${prefix})`,
+  )
+  const union = sql` UNION ALL `
   return store.rows<Seen>({
-    sql: `SELECT meter_id AS meter, toString(starts_at) AS starts, toString(u.version) AS version,
-        toUInt32(bitShiftRight(u.version, 32)) AS arrival, account_number AS account
-      FROM usage AS u WHERE startsWith(meter_id, {prefix:String})`,
-    parameters: { prefix },
+    sql: sql`SELECT replica, meter_id AS meter, toString(starts_at) AS starts, toString(s.version) AS version,
+        toUInt32(bitShiftRight(s.version, 32)) AS arrival, account_number AS account,
+        arrival IN (${join(decided, union)}) AS is_published
+      FROM (${join(shown, union)}) AS s`,
   })
 }
 
-/** A file may be seen once any replica has its verdict, which is written before it is attached. */
-async function publishedOn(stores: readonly Store[]): Promise<ReadonlySet<number>> {
-  const each = await Promise.all(
-    stores.map((store) =>
-      store.rows<{ arrival: number }>({
-        sql: "SELECT arrival FROM file_state WHERE status IN ('publishing', 'published')",
-      }),
-    ),
+async function twiceGiven(store: Store, replica: Replica): Promise<readonly Violation[]> {
+  const found: Violation[] = []
+  for (const [table, number, owner] of numbered) {
+    const rows = await store.rows<{ number: string }>({
+      sql: `SELECT toString(${number}) AS number FROM ${table}
+        GROUP BY ${number} HAVING uniqExact(${owner}) > 1`,
+    })
+    for (const row of rows) {
+      const what = `${replica}: ${table} ${row.number}`
+      found.push({ property: 'numbers given twice', what })
+    }
+  }
+  return found
+}
+
+/** Rows of every table, whatever its columns, that contain an erased account; tombstones have to. */
+async function leftOf(
+  store: Store,
+  { replica, accounts }: { readonly replica: Replica; readonly accounts: readonly string[] },
+): Promise<readonly Violation[]> {
+  if (accounts.length === 0) return []
+  const tables = await store.rows<{ name: string }>({
+    sql: sql`SELECT name FROM system.tables WHERE database = currentDatabase()
+      AND total_rows > 0 AND name != 'erasure'`,
+  })
+  const each = tables.map(
+    ({ name }) => sql`SELECT ${literal(name)} AS name, count() AS n FROM ${id(name)}
+      WHERE multiSearchAny(toString(tuple(*)), ${literal(accounts)})`,
   )
-  return new Set(each.flat().map(({ arrival }) => arrival))
+  const left = await store.rows<{ name: string; n: string }>({
+    sql: sql`SELECT name, n FROM (${join(each, sql` UNION ALL `)}) WHERE n > 0`,
+  })
+  return left.map(({ name, n }) => {
+    return { property: 'erased accounts stored', what: `${replica}: ${n} rows of ${name}` }
+  })
+}
+
+/** A run's row says how many bills it has; the bills are there before it is published. */
+async function missingBills(store: Store): Promise<readonly Violation[]> {
+  const each = replicas.map(
+    (replica) => sql`SELECT ${literal(replica)} AS replica, r.run AS run
+      FROM ${id(replica, 'bill_run')} AS r
+      LEFT JOIN (SELECT run, count() AS n FROM ${id(replica, 'bill_row')} GROUP BY run) AS b ON b.run = r.run
+      WHERE b.n < arraySum(mapValues(r.bills))`,
+  )
+  const found = await store.rows<{ replica: string; run: string }>({
+    sql: sql`${join(each, sql` UNION ALL `)}`,
+  })
+  return found.map(({ replica, run }) => {
+    return { property: 'bills partly visible', what: `${replica}: run ${run}` }
+  })
 }

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createLineOn } from '../../test/pipeline/by-hand.js'
 import { profile } from '../../test/pipeline/customers/registering.js'
-import { createReplicas, type Replicas } from '../../test/rig/replicas/start.js'
+import { createReplicas, type Replicas, replicas } from '../../test/rig/replicas/start.js'
 import { createClient } from './client.js'
 import { createWatch, type Property, properties, type Violation } from './properties.js'
-import { play } from './schedule.js'
+import { cleanUp, play } from './schedule.js'
 import { createWeather } from './weather.js'
 
 export interface ClusterOptions {
@@ -45,12 +45,12 @@ export async function runSchedules(options: ClusterOptions): Promise<ClusterResu
   >
   const first: Partial<Record<Property, { schedule: number; what: string }>> = {}
   let statements = 0
-  let replicas: Replicas | undefined
+  let world: Replicas | undefined
   let used = 0
   try {
     for (let schedule = from; schedule <= to; schedule++) {
-      replicas ??= await createWorld()
-      const played = await playOn(replicas, { seed: seed * 1_000_003 + schedule, schedule })
+      world ??= await createWorld()
+      const played = await playOn(world, { seed: seed * 1_000_003 + schedule, schedule })
       statements += played.statements
       used++
       for (const { property, what } of played.violations) {
@@ -60,14 +60,14 @@ export async function runSchedules(options: ClusterOptions): Promise<ClusterResu
         say(`schedule ${schedule}: ${property}: ${what}`)
       }
       if (played.violations.length > 0 || used === schedulesAStoreMax) {
-        await replicas.close()
-        replicas = undefined
+        await world.close()
+        world = undefined
         used = 0
       }
       if ((schedule - from + 1) % 10 === 0) say(`${schedule - from + 1} schedules`)
     }
   } finally {
-    await replicas?.close()
+    await world?.close()
   }
   const isGood = properties.every((one) => violations[one] === 0)
   const seconds = (performance.now() - start) / 1_000
@@ -79,8 +79,8 @@ export async function runSchedules(options: ClusterOptions): Promise<ClusterResu
  * kept to ClickHouse, whose default is an hour, they are forgotten within the schedules.
  */
 async function createWorld(): Promise<Replicas> {
-  const replicas = await createReplicas(profile)
-  for (const store of Object.values(replicas.stores)) {
+  const world = await createReplicas(profile)
+  for (const store of Object.values(world.stores)) {
     const tables = await store.rows<{ name: string }>({
       sql: `SELECT name FROM system.tables WHERE database = currentDatabase()
         AND name IN ('arrival', 'publication', 'audit_log')
@@ -93,36 +93,49 @@ async function createWorld(): Promise<Replicas> {
       })
     }
   }
-  return replicas
+  return world
 }
 
 async function playOn(
-  replicas: Replicas,
+  world: Replicas,
   { seed, schedule }: { readonly seed: number; readonly schedule: number },
 ): Promise<{ statements: number; violations: readonly Violation[] }> {
   const prefix = `S${schedule}-`
   const folder = mkdtempSync(join(tmpdir(), 'tieline-cluster-'))
-  const weather = createWeather(replicas, seed)
-  const watch = createWatch(replicas, prefix)
+  const weather = createWeather(world, seed)
+  const watch = createWatch(world, prefix)
   const violations: Violation[] = []
   let statements = 0
-  const client = createClient(replicas, {
-    before: (text) => {
+  let isClear = false
+  const client = createClient(world, {
+    before: async (text) => {
       statements++
-      return weather.before(text, () => client.failOver())
+      if (!isClear) await weather.before(text, () => client.failOver())
     },
-    after: async (text) => weather.after(text),
+    after: async (text) => {
+      if (!isClear) weather.after(text)
+    },
     look: async (text) => {
       if (!/staging_|TEMPORARY/.test(text)) violations.push(...(await watch.look()))
     },
     slow: weather.lift,
+    patienceMs: weather.patienceMs,
   })
   try {
     const termination = { ...profile.termination, graceDays: 0 }
-    const line = createLineOn(client.store, folder, { termination })
-    violations.push(...(await play(line, { prefix, seed, watch })))
+    // However few reads a meter has, it has a bill.
+    const billing = { ...profile.billing, presentShareMin: 0 }
+    const line = createLineOn(client.store, folder, { termination, billing })
+    const stage = { line, watch, prefix, seed }
+    violations.push(...(await play(stage)))
     await weather.clear()
-    violations.push(...(await watch.look()), ...(await watch.lookAtNumbers()))
+    isClear = true
+    for (const _ of replicas) {
+      violations.push(...(await cleanUp(stage)))
+      client.failOver()
+    }
+    await weather.clear()
+    violations.push(...(await watch.look()), ...(await watch.lookAtEnd()))
     return { statements, violations }
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -1,22 +1,46 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ClickHouseError } from '@clickhouse/client'
 import { draw } from '../../infra/demo/draw.js'
-import { Fault } from '../../schemas/fault.js'
-import { lag, synchronize } from '../../test/rig/replicas/lag.js'
+import { toStoreFault } from '../../pipeline/store/clickhouse.js'
+import type { Fault } from '../../schemas/fault.js'
+import { type Lagging, lag, synchronize } from '../../test/rig/replicas/lag.js'
 import { type Replica, type Replicas, replicas } from '../../test/rig/replicas/start.js'
 
 /** Before these statements something happens far more often than before others. */
 const named =
-  /ATTACH PARTITION|MODIFY SETTING|RESET SETTING|INSERT INTO (publication|file_state|chunk_receipt|arrival|restatement|erasure)|CREATE TABLE|DELETE/
-const lagging = ['file_state', 'publication', 'arrival', 'usage_read', 'audit_log'] as const
+  /ATTACH PARTITION|MODIFY SETTING|RESET SETTING|INSERT INTO (publication|file_state|chunk_receipt|arrival|restatement|erasure|registration_fact|tenancy|bill_row|bill_run_row)|CREATE TABLE|DELETE/
+const lagging = [
+  ...['file_state', 'publication', 'arrival', 'usage_read', 'audit_log', 'chunk_receipt'],
+  ...['registration_fact', 'tenancy', 'erasure', 'bill_row', 'bill_run_row', 'schedule_version'],
+] as const
 
 /** Claims ask again until a replica has what another client wrote. */
 const laggingStatementsMax = 40
 const mergeMsMax = 500
+/** A statement on a table that lags waits for the other replica, which is not coming. */
+const lagMsMax = 30
+const slowMs = 150
+
+/** How a server refuses a statement when Keeper or the other replica is away. */
+const refusals = {
+  '225': 'NO_ZOOKEEPER',
+  '242': 'TABLE_IS_READ_ONLY',
+  '285': 'TOO_FEW_LIVE_REPLICAS',
+  '999': 'KEEPER_EXCEPTION',
+} as const
+/** How it says that it does not know whether it carried the statement out. */
+const lostAnswers = {
+  '209': 'SOCKET_TIMEOUT',
+  '319': 'UNKNOWN_STATUS_OF_INSERT',
+  '999': 'KEEPER_EXCEPTION',
+} as const
 
 export interface Weather {
   /** What is drawn for the moment before a statement. */
   before(text: string, failOver: () => void): Promise<void>
   after(text: string): void
+  /** Milliseconds after which a statement waits for a replica that lags. */
+  patienceMs(text: string): number
   /** Ends all lag: some statements wait for the other replica. */
   lift(): Promise<void>
   /** Ends all lag and waits until both replicas have everything. */
@@ -31,28 +55,41 @@ const kinds = [
   ['fail over', 'refuse', 'stop', 'stop', 'lift', 'merge'],
 ] as const
 
-/** Draws lag, merges, fail-over and refusals of Keeper by the seed and the count of statements. */
+interface Stopped {
+  readonly replica: Replica
+  readonly what: Lagging
+  readonly tables: readonly string[]
+}
+
+/** Draws lag, merges, fail-over and refusals by the seed and the count of statements. */
 export function createWeather({ stores }: Replicas, seed: number): Weather {
   const kind: readonly (typeof kinds)[number][number][] =
     kinds[draw(seed, 0, 0) % kinds.length] ?? []
   let count = 0
   let stoppedAt = 0
-  let isStopped = false
+  const stopped: Stopped[] = []
   const pick = (stream: number, among: number) => draw(seed, stream, count) % among
-  const lift = async () => {
-    isStopped = false
-    for (const replica of replicas) {
-      await lag(stores[replica], 'fetches', { to: 'START', tables: lagging })
-      await lag(stores[replica], 'replication queues', { to: 'START', tables: lagging })
-    }
+  let last: Promise<void> = Promise.resolve()
+  /** A statement may end the lag of another that is just being stopped. */
+  const inTurn = (run: () => Promise<void>): Promise<void> => {
+    last = last.then(run)
+    return last
   }
-  const stop = async () => {
+  const lift = () =>
+    inTurn(async () => {
+      for (const { replica, what, tables } of stopped.splice(0)) {
+        await lag(stores[replica], what, { to: 'START', tables })
+      }
+    })
+  const stop = () => {
     const replica = replicas[pick(3, 2)] as Replica
     const tables = lagging.filter((_, at) => pick(10 + at, 2) === 0)
     const what = pick(4, 2) === 0 ? 'fetches' : 'replication queues'
-    await lag(stores[replica], what, { to: 'STOP', tables })
     stoppedAt = count
-    isStopped = true
+    return inTurn(async () => {
+      stopped.push({ replica, what, tables })
+      await lag(stores[replica], what, { to: 'STOP', tables })
+    })
   }
   /** A merge that waits for a queue that was stopped ends the lag. */
   const merge = async () => {
@@ -65,26 +102,39 @@ export function createWeather({ stores }: Replicas, seed: number): Weather {
     if (isLate) await lift()
     await merging
   }
+  const fault = (text: string, errors: Readonly<Record<string, string>>): Fault => {
+    const [code, type] = Object.entries(errors)[pick(7, Object.keys(errors).length)] as [
+      string,
+      string,
+    ]
+    const error = new ClickHouseError({ code, type, message: 'drawn' })
+    return toStoreFault(text, { error, wording: 'verbatim' })
+  }
   return {
     before: async (text, failOver) => {
       count++
-      if (isStopped && count - stoppedAt > laggingStatementsMax) await lift()
+      if (stopped.length > 0 && count - stoppedAt > laggingStatementsMax) await lift()
       if (pick(1, 100) >= (named.test(text) ? 50 : 4)) return
       const what = kind[pick(2, kind.length)]
       if (what === 'fail over') failOver()
       else if (what === 'stop') await stop()
       else if (what === 'lift') await lift()
       else if (what === 'merge') await merge()
-      else throw new Fault('STORE_UNREACHABLE', 'Keeper refuses: TABLE_IS_READ_ONLY (242)')
+      else throw fault(text, refusals)
     },
     after: (text) => {
       if (!kind.includes('refuse') || !named.test(text) || pick(6, 100) >= 10) return
-      throw new Fault('STORE_UNREACHABLE', 'the answer was lost: KEEPER_EXCEPTION (999)')
+      throw fault(text, lostAnswers)
+    },
+    patienceMs: (text) => {
+      const [, table = ''] =
+        /^\W*(?:INSERT INTO|ALTER TABLE|DELETE FROM|SYSTEM SYNC REPLICA)\s+`?(\w+)/.exec(text) ?? []
+      return stopped.some(({ tables }) => tables.includes(table)) ? lagMsMax : slowMs
     },
     lift,
     clear: async () => {
       await lift()
-      for (const replica of replicas) await synchronize(stores[replica])
+      await Promise.all(replicas.map((replica) => synchronize(stores[replica])))
     },
   }
 }

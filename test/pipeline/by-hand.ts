@@ -34,6 +34,7 @@ const usageHeader = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit'
 export interface ByHandOptions {
   readonly limits?: Partial<Profile['limits']>
   readonly termination?: Profile['termination']
+  readonly billing?: Profile['billing']
   readonly log?: Logger
 }
 
@@ -71,6 +72,7 @@ export function createLineOn(
     profile: {
       ...profile,
       ...(options.termination && { termination: options.termination }),
+      ...(options.billing && { billing: options.billing }),
       limits: { ...profile.limits, freeDiskBytesMin: 0, ...options.limits },
     },
     zone: createZone(profile.timeZone),

@@ -57,11 +57,20 @@ async function findPart(
   return text === '' ? undefined : (JSON.parse(text) as StoredPart)
 }
 
-/** The engine's configuration with Keeper, an interserver port and two clusters. */
+/** With the one or two threads of a pool that chDB has, replicas wait for each other's tables. */
+const pools = ['schedule', 'fetches', 'common'] as const
+const threads = 8
+
+/** The engine's configuration with Keeper, an interserver port, larger pools and two clusters. */
 function withReplicas(config: string, port: number): string {
+  const sizes = pools.map((pool) => {
+    const name = `background_${pool}_pool_size`
+    return `  <${name}>${threads}</${name}>
+`
+  })
   const more = `  <zookeeper><implementation>testkeeper</implementation></zookeeper>
   <interserver_http_port>${port}</interserver_http_port>
-  <remote_servers>
+${sizes.join('')}  <remote_servers>
     <two><shard>${toServer(1)}${toServer(2)}</shard></two>
     <split><shard>${toServer(1)}</shard><shard>${toServer(2)}</shard></split>
   </remote_servers>

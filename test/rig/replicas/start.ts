@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process'
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { mkdtempSync, realpathSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -27,7 +27,7 @@ const program = fileURLToPath(new URL('engine-process.js', import.meta.url))
  * with the whole schema. All is gone when it is closed or this process ends.
  */
 export async function createReplicas(profile: Profile): Promise<Replicas> {
-  const dataPath = realpathSync(mkdtempSync(join(tmpdir(), 'tieline-replicas-')))
+  const dataPath = realpathSync(mkdtempSync(join(placeOfData(), 'tieline-replicas-')))
   const child = fork(program, { env: { ...process.env, UV_THREADPOOL_SIZE: '64' } })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const options: EngineOptions = {
@@ -68,6 +68,19 @@ export async function createReplicas(profile: Profile): Promise<Replicas> {
   } catch (error) {
     await close()
     throw error
+  }
+}
+
+const memoryPath = '/dev/shm'
+const freeBytesMin = 2 * 1024 ** 3
+
+/** No engine is started on the data again, so that they can be in memory where there is enough of it. */
+function placeOfData(): string {
+  try {
+    const { bavail, bsize } = statfsSync(memoryPath)
+    return bavail * bsize >= freeBytesMin ? memoryPath : tmpdir()
+  } catch {
+    return tmpdir()
   }
 }
 
