@@ -5,7 +5,14 @@ import { packageRoot } from '../infra/package-root.js'
 import { ensureRedis } from '../infra/redis/install.js'
 import { Fault } from '../schemas/fault.js'
 import { ensureChromium } from './rig/chromium.js'
-import { isSampled, isUnit, longestFirst, recordSeconds, testFiles } from './rig/files.js'
+import {
+  canReplicate,
+  isSampled,
+  isUnit,
+  longestFirst,
+  recordSeconds,
+  testFiles,
+} from './rig/files.js'
 import { ensurePrometheus } from './rig/prometheus.js'
 import { type Counts, createReader } from './rig/report.js'
 
@@ -25,10 +32,11 @@ async function runTests(files: readonly string[]): Promise<{ counts: Counts; cod
   return { code: await ended, counts: reader.counts() }
 }
 
-/** `unit` and `long` are the sets of those names; else files are named, or none for all. */
+/** `unit`, `long` and `replicated` are the sets of those names; else files are named, or none for all. */
 function chosen(words: readonly string[]): readonly string[] {
   if (words[0] === 'unit') return testFiles().filter(isUnit)
   if (words[0] === 'long') return testFiles().filter(isSampled)
+  if (words[0] === 'replicated') return testFiles().filter(canReplicate)
   return words.length > 0 ? words : testFiles()
 }
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { t } from 'tap'
-import { isSampled, isUnit, longestFirst, testFiles } from './files.js'
+import { canReplicate, isSampled, isUnit, longestFirst, testFiles } from './files.js'
 
 const run = promisify(execFile)
 const guard = fileURLToPath(new URL('no-processes.js', import.meta.url))
@@ -29,4 +29,12 @@ t.test('each file is run once, whatever took longest', async (t) => {
   t.same([...longestFirst(files)].sort(), files)
   t.ok(isSampled('dist/test/benchmarks/chaos.test.js'))
   t.notOk(isSampled('dist/test/story/01-a-file-arrives.test.js'))
+})
+
+t.test('tests that make a store of their own run on two replicas too', (t) => {
+  const files = testFiles().filter(canReplicate)
+  t.ok(files.length >= 30, `${files.length} tests`)
+  t.ok(canReplicate('dist/test/pipeline/bills/run.test.js'))
+  t.notOk(canReplicate('dist/test/story/01-a-file-arrives.test.js'))
+  t.end()
 })

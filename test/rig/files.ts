@@ -46,6 +46,18 @@ export function isSampled(file: string): boolean {
   return importsOf(file).has(join('dist', 'test', 'rig', 'sample.js'))
 }
 
+/** These need something that the double of two replicas does not have. */
+const onOneServerOnly: Readonly<Record<string, string>> = {}
+
+const storeOfTests = join('dist', 'test', 'pipeline', 'customers', 'registering.js')
+
+/** Whether a test's store can be one of two replicas. */
+export function canReplicate(file: string): boolean {
+  const text = readFileSync(join(root, file), 'utf8')
+  const makesStore = /\b(migratedStore|createLineByHand|billRig)\b/.test(text)
+  return makesStore && importsOf(file).has(storeOfTests) && !(file in onOneServerOnly)
+}
+
 const known = new Map<string, readonly string[]>()
 
 /** Everything that a compiled file imports, and what that imports: paths from the root, packages. */

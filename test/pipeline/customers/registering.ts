@@ -9,6 +9,7 @@ import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createZone } from '../../../schemas/time/zone.js'
 import { createFolder } from '../../rig/folder.js'
 import { placeReadyMade } from '../../rig/ready-made.js'
+import { createReplicas } from '../../rig/replicas/start.js'
 
 export const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })
 const zone = createZone(profile.timeZone)
@@ -20,8 +21,16 @@ export function registeringAt(store: Store, now = () => new Date()): RegisterCon
 
 const writer = { user: 'writer', password: 'w' }
 
-/** A real store with the migrations of the house, gone with the test. */
+/** Set by `npm run test:replicated`. */
+const isReplicated = process.env['TIELINE_TEST_REPLICATED'] === '1'
+
+/** A real store with the migrations of the house, gone with the test; one of two replicas if it is asked for. */
 export async function migratedStore(t: Test): Promise<Store> {
+  if (isReplicated) {
+    const { stores, close } = await createReplicas(profile)
+    t.teardown(close)
+    return stores.r1
+  }
   const dataPath = createFolder(t)
   await placeReadyMade(dataPath, profile)
   const engine = await onFreePort(19_000 + Math.floor(Math.random() * 20_000), (port) =>
