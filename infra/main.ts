@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
+import type { TlsFiles } from '../pipeline/tls-files.js'
 import { Fault } from '../schemas/fault.js'
 import { type Context, exitCodes } from './commands/context.js'
 import { packageVersion } from './package-root.js'
@@ -253,6 +254,7 @@ function contextOf(options: GlobalOptions): Context {
     external: {
       ...(CLICKHOUSE_URL && { clickhouseUrl: CLICKHOUSE_URL }),
       ...(CLICKHOUSE_READER_URL && { clickhouseReaderUrl: CLICKHOUSE_READER_URL }),
+      clickhouseTls: tlsFilesOf('CLICKHOUSE'),
       ...(REDIS_URL && { redisUrl: REDIS_URL }),
     },
     secret: createSecretReader(env),
@@ -261,6 +263,14 @@ function contextOf(options: GlobalOptions): Context {
     ending: ending.signal,
     print: (text) => void process.stdout.write(`${text}\n`),
     say: (text) => void process.stderr.write(`${text}\n`),
+  }
+}
+
+function tlsFilesOf(server: 'CLICKHOUSE' | 'REDIS'): TlsFiles {
+  return {
+    caFile: env[`${server}_CA_FILE`],
+    certFile: env[`${server}_CERT_FILE`],
+    keyFile: env[`${server}_KEY_FILE`],
   }
 }
 

@@ -1,11 +1,14 @@
+import { resolve } from 'node:path'
 import type { StoreAddress } from '../../pipeline/store/clickhouse.js'
+import { readTlsFiles, type TlsFiles } from '../../pipeline/tls-files.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Home } from './home.js'
 import type { RunState } from './run-state.js'
 
-/** External servers: CLICKHOUSE_URL, CLICKHOUSE_READER_URL and REDIS_URL. */
+/** External servers: CLICKHOUSE_URL, CLICKHOUSE_READER_URL and REDIS_URL, and the files for their TLS. */
 export interface External {
   readonly clickhouseUrl?: string
+  readonly clickhouseTls?: TlsFiles
   /** Read-only credentials; without it readers use the writer's, restricted to reading. */
   readonly clickhouseReaderUrl?: string
   readonly redisUrl?: string
@@ -26,14 +29,30 @@ export function externalStore(
   external: External,
   database: string,
 ): Pick<Addresses, 'store' | 'reader'> | undefined {
-  if (external.clickhouseUrl === undefined) return undefined
-  const store = toStoreAddress('CLICKHOUSE_URL', external.clickhouseUrl, database)
-  const { clickhouseReaderUrl } = external
+  const { clickhouseUrl, clickhouseReaderUrl, clickhouseTls = {} } = external
+  if (clickhouseUrl === undefined) return undefined
+  const tlsFiles = checkedTls('CLICKHOUSE', clickhouseTls)
+  const addressOf = (name: string, text: string): StoreAddress => {
+    const address = toStoreAddress(name, text, database)
+    if (tlsFiles === undefined) return address
+    if (address.url.startsWith('https:')) return { ...address, tlsFiles }
+    throw new Fault('CONFIG', `${name} must begin with https:// to use the CLICKHOUSE_..._FILE`)
+  }
+  const store = addressOf('CLICKHOUSE_URL', clickhouseUrl)
   const reader =
     clickhouseReaderUrl === undefined
       ? store
-      : toStoreAddress('CLICKHOUSE_READER_URL', clickhouseReaderUrl, database)
+      : addressOf('CLICKHOUSE_READER_URL', clickhouseReaderUrl)
   return { store, reader }
+}
+
+/** Files that are there and usable, by absolute paths; undefined if none is named. */
+function checkedTls(server: 'CLICKHOUSE' | 'REDIS', files: TlsFiles): TlsFiles | undefined {
+  const named = Object.entries(files).filter(([, path]) => path)
+  if (named.length === 0) return undefined
+  const tls = Object.fromEntries(named.map(([kind, path]) => [kind, resolve(path)]))
+  readTlsFiles(server, tls)
+  return tls
 }
 
 /** The addresses of an embedded ClickHouse at `url`. */

@@ -2,9 +2,12 @@ import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { Fault, type FaultCode } from '../../schemas/fault.js'
-import type { SpanOf, Tracer } from '../../schemas/tracer.js'
+import type { Tracer } from '../../schemas/tracer.js'
+import type { TlsFiles } from '../tls-files.js'
 import { passingErrors } from './passing.js'
 import { type BoundStatement, bind, type Sql } from './sql.js'
+import { toStatementSpan } from './statement-span.js'
+import { tlsOptionsOf, tlsRemedyOf } from './tls.js'
 
 /** Address of the store. `url` is ClickHouse's HTTP address without credentials. */
 export interface StoreAddress {
@@ -12,6 +15,8 @@ export interface StoreAddress {
   readonly username: string
   readonly password: string
   readonly database: string
+  /** For https with a private authority or with client certificates. */
+  readonly tlsFiles?: TlsFiles | undefined
 }
 
 /** Values bound by the server to `{name: Type}` in a statement. */
@@ -112,6 +117,7 @@ export interface StoreOptions {
 
 /** Long statements of the pipeline send nothing until they end. */
 const silentMs = 600_000
+const connectionsMax = 16
 
 export function createStore(
   address: StoreAddress,
@@ -126,9 +132,10 @@ export function createStore(
     application: 'tieline',
     log: { level: ClickHouseLogLevel.OFF },
     request_timeout: silentMsMax,
-    max_open_connections: 16,
+    max_open_connections: connectionsMax,
     use_multipart_params_auto: true,
     keep_alive: { enabled: true, idle_socket_ttl: 2_000 },
+    ...tlsOptionsOf(address, connectionsMax),
   })
   const always = { ...settingsAlways, ...settingsOf[durability] }
   const request = ({ text, parameters }: BoundStatement, settings?: Settings) => ({
@@ -231,7 +238,8 @@ export function toStoreFault(
   if (error instanceof ClickHouseError) {
     return new Fault(codeOf(error), `${reasonOf(error, wording)}; in: ${named}`, cause)
   }
-  const reason = wording === 'verbatim' ? String(error) : nameOf(error)
+  const name = nameOf(error)
+  const reason = tlsRemedyOf(name) ?? (wording === 'verbatim' ? String(error) : name)
   return new Fault('STORE_UNREACHABLE', `ClickHouse did not answer (${reason}): ${named}`, cause)
 }
 
@@ -255,26 +263,4 @@ function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error
   if (error.message.startsWith('Timeout')) return 'time-out'
   return (error as NodeJS.ErrnoException).code ?? error.name
-}
-
-const statementKind = /^(?:\s|--[^\n]*\n)*([a-z]+)/i
-/** The first table in the text; a function or a parameter does not count. */
-const firstTable =
-  /\b(?:(?:INTO(?:\s+TABLE)?|TABLE(?:\s+IF(?:\s+NOT)?\s+EXISTS)?)\s+`?(?:\w+`?\.`?)?(\w+)\b|FROM\s+`?(?:\w+`?\.`?)?(\w+)\b(?!`?\s*[(.]))/i
-
-/** The span of a statement: its kind and table, never its values. */
-export function toStatementSpan<T>(sql: string): SpanOf<T> {
-  const said = statementKind.exec(sql)?.[1]?.toUpperCase() ?? 'OTHER'
-  const operation = said === 'WITH' ? 'SELECT' : said
-  const found = firstTable.exec(sql)
-  const named = (found?.[1] ?? found?.[2])?.replace(/\d+/g, '*')
-  return {
-    name: named === undefined ? operation : `${operation} ${named}`,
-    kind: 'client',
-    attributes: {
-      'db.system.name': 'clickhouse',
-      'db.operation.name': operation,
-      ...(named !== undefined && { 'db.collection.name': named }),
-    },
-  }
 }

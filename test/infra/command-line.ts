@@ -6,7 +6,7 @@ import { packageRoot } from '../../infra/package-root.js'
 import { demoProfilePath, readProfile } from '../../infra/stack/profile-file.js'
 import { placeReadyMade } from '../rig/ready-made.js'
 
-const program = join(packageRoot(import.meta.url), 'dist', 'infra', 'main.js')
+export const program = join(packageRoot(import.meta.url), 'dist', 'infra', 'main.js')
 
 export interface Run {
   readonly code: number | null

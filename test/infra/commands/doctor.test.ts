@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { t } from 'tap'
 import { createDemoMdm } from '../../../infra/demo/back-office/mdm.js'
 import { demoCustomers } from '../../../infra/demo/customers.js'
@@ -7,7 +9,7 @@ import { post } from '../../api/rig.js'
 import { createSshd } from '../../pipeline/sources/servers/sshd.js'
 import { createFolder } from '../../rig/folder.js'
 import { createReceiver } from '../alerts/receiver.js'
-import { tieline } from '../command-line.js'
+import { program, tieline } from '../command-line.js'
 
 t.test('doctor says what is not good and what to do, and starts nothing', async (t) => {
   const folder = t.testdir({ 'profile.yaml': 'companyCodes: [ACME]\n' })
@@ -20,6 +22,14 @@ t.test('doctor says what is not good and what to do, and starts nothing', async 
   t.match(bad.stdout, /✗ profile .*profile\.yaml is not valid:\n {15}timeZone: missing/)
   t.match(bad.stdout, /→ /)
   t.notOk(existsSync(home), 'the data folder is not made')
+})
+
+t.test('doctor names the variable of a file that is missing', async (t) => {
+  const url = 'https://127.0.0.1:1'
+  const env = { ...process.env, CLICKHOUSE_URL: url, CLICKHOUSE_CA_FILE: '/gone.pem' }
+  const child = spawn(process.execPath, [program, 'doctor'], { cwd: createFolder(t), env })
+  const said = await text(child.stdout)
+  t.match(said, /✗ ClickHouse +CONFIG: CLICKHOUSE_CA_FILE \/gone\.pem cannot be read; fix/)
 })
 
 t.test('doctor asks the MDM of a profile, and so does its probe', async (t) => {

@@ -1,0 +1,58 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
+import { Fault } from '../schemas/fault.js'
+
+/** PEM files for TLS to a server: authorities to trust instead of the system's, a certificate to show and its key. */
+export interface TlsFiles {
+  readonly caFile?: string | undefined
+  readonly certFile?: string | undefined
+  readonly keyFile?: string | undefined
+}
+
+/** The contents of the files, as Node's TLS takes them. */
+export interface TlsContents {
+  readonly ca?: string
+  readonly cert?: string
+  readonly key?: string
+}
+
+/** Reads the files that `<server>_CA_FILE`, `_CERT_FILE` and `_KEY_FILE` name. Throws `CONFIG`. */
+export function readTlsFiles(
+  server: 'CLICKHOUSE' | 'REDIS',
+  { caFile, certFile, keyFile }: TlsFiles,
+): TlsContents {
+  const name = (kind: string) => `${server}_${kind}_FILE`
+  const ca = caFile === undefined ? {} : { ca: readPem(name('CA'), caFile) }
+  if (certFile === undefined && keyFile === undefined) return ca
+  if (certFile === undefined || keyFile === undefined) {
+    throw new Fault('CONFIG', `set both ${name('CERT')} and ${name('KEY')}, or neither`)
+  }
+  const pair = { cert: readPem(name('CERT'), certFile), key: readText(name('KEY'), keyFile) }
+  check(
+    () => createSecureContext(pair),
+    `${name('CERT')} ${certFile} and ${name('KEY')} ${keyFile} are not a valid certificate and key pair; name a PEM certificate and its PEM key`,
+  )
+  return { ...ca, ...pair }
+}
+
+function readPem(name: string, path: string): string {
+  const pem = readText(name, path)
+  const detail = `${name} ${path} does not contain a certificate; name a file in PEM format`
+  check(() => new X509Certificate(pem), detail)
+  return pem
+}
+
+function readText(name: string, path: string): string {
+  const detail = `${name} ${path} cannot be read; fix the path or its permissions`
+  return check(() => readFileSync(path, 'utf8'), detail)
+}
+
+function check<T>(run: () => T, detail: string): T {
+  try {
+    return run()
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new Fault('CONFIG', `${detail} (${reason})`, { cause })
+  }
+}
