@@ -61,6 +61,10 @@ export interface Store {
 const settingsAlways = {
   async_insert: 0,
   wait_end_of_query: 1,
+  // Proxies cut a connection that is silent for 60 s. In 10 minutes these are 14 headers of 200 bytes, which
+  // fit into their 4 KB. The server adds the code of a later error, so that a 200 is then an error.
+  send_progress_in_http_headers: 1,
+  http_headers_progress_interval_ms: '45000',
   // Each new statement is compiled for up to 150 ms at its third run, which even large ones do not repay.
   compile_expressions: 0,
   compile_aggregate_expressions: 0,
@@ -118,6 +122,8 @@ export interface StoreOptions {
 /** Long statements of the pipeline send nothing until they end. */
 const silentMs = 600_000
 const connectionsMax = 16
+/** Headers of progress for a day; Node alone takes 16 KB. */
+const headerBytesMax = 512 * 1024
 
 export function createStore(
   address: StoreAddress,
@@ -132,6 +138,7 @@ export function createStore(
     application: 'tieline',
     log: { level: ClickHouseLogLevel.OFF },
     request_timeout: silentMsMax,
+    max_response_headers_size: headerBytesMax,
     max_open_connections: connectionsMax,
     use_multipart_params_auto: true,
     keep_alive: { enabled: true, idle_socket_ttl: 2_000 },
@@ -164,10 +171,11 @@ export function createStore(
     refuseLong(bound)
     const text = format === undefined ? bound.text : `${bound.text} FORMAT ${format}`
     return attempt(text, async () => {
-      const { stream, summary } = await client.exec({
+      const { stream, summary, response_headers } = await client.exec({
         ...request({ ...bound, text }, statement.settings),
         ...(values && { values }),
       })
+      refuseForeign(response_headers)
       const written = summary?.written_rows
       return take(stream, written === undefined ? undefined : Number(written))
     })
@@ -179,6 +187,7 @@ export function createStore(
       return attempt(bound.text, async () => {
         const settings = { ...exactNumbers, ...statement.settings }
         const result = await client.query({ ...request(bound, settings), format: 'JSONEachRow' })
+        refuseForeign(result.response_headers)
         return result.json()
       })
     },
@@ -194,7 +203,7 @@ export function createStore(
       ),
     insert: (table, values, settings) =>
       attempt(`INSERT INTO ${table}`, async () => {
-        await client.insert({
+        const { response_headers } = await client.insert({
           table,
           values: [...values],
           format: 'JSONEachRow',
@@ -204,6 +213,7 @@ export function createStore(
             ...settings,
           },
         })
+        refuseForeign(response_headers)
       }),
     stream: (statement, format) => exec(statement, (stream) => stream, { format }),
     ping: async () => (await client.ping()).success,
@@ -225,6 +235,12 @@ function refuseLong({ text, parameters }: BoundStatement): void {
   throw new TypeError(`${length} characters of parameters, ${most}; in: ${shownOf(text)}`)
 }
 
+/** A page of a proxy may have the status 200. */
+function refuseForeign(headers: Readonly<Record<string, unknown>>): void {
+  if (headers['x-clickhouse-query-id'] !== undefined) return
+  throw Object.assign(new Error('no X-ClickHouse-Query-Id'), { code: 'NOT_CLICKHOUSE' })
+}
+
 /**
  * An error of ClickHouse as a fault that names the statement, never its parameters. A discreet fault
  * has no cause either: a log would print it.
@@ -239,9 +255,13 @@ export function toStoreFault(
     return new Fault(codeOf(error), `${reasonOf(error, wording)}; in: ${named}`, cause)
   }
   const name = nameOf(error)
-  const reason = tlsRemedyOf(name) ?? (wording === 'verbatim' ? String(error) : name)
+  const reason =
+    tlsRemedyOf(name) ?? (wording === 'verbatim' ? String(error).slice(0, shownMax) : name)
   return new Fault('STORE_UNREACHABLE', `ClickHouse did not answer (${reason}): ${named}`, cause)
 }
+
+/** Characters of a message. */
+const shownMax = 300
 
 function shownOf(text: string): string {
   return text.replace(/\s+/g, ' ').slice(0, 120)
@@ -254,7 +274,7 @@ function codeOf({ code, message }: ClickHouseError): FaultCode {
 }
 
 function reasonOf({ code, type, message }: ClickHouseError, wording: Wording): string {
-  if (wording === 'verbatim') return `${type ?? code}: ${message.slice(0, 300)}`
+  if (wording === 'verbatim') return `${type ?? code}: ${message.slice(0, shownMax)}`
   return type === undefined ? code : `${type} (${code})`
 }
 
@@ -262,5 +282,6 @@ function reasonOf({ code, type, message }: ClickHouseError, wording: Wording): s
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error
   if (error.message.startsWith('Timeout')) return 'time-out'
+  if (/^\s*</.test(error.message)) return 'HTML of a proxy'
   return (error as NodeJS.ErrnoException).code ?? error.name
 }
