@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { AsServer } from '../infra/clickhouse/http/answer.js'
 import { type Home, openHome } from '../infra/stack/home.js'
 import { type Stack, startStack } from '../infra/stack/stack.js'
 import { createLog } from '../infra/telemetry/log.js'
@@ -16,6 +17,7 @@ export interface RigOptions {
   /** The secrets that the profile refers to. */
   readonly secret?: (reference: SecretReference) => string
   readonly say: (line: string) => void
+  readonly asServer?: AsServer
 }
 
 /** A whole stack of its own on a temporary data folder: servers and worker as real processes. */
@@ -45,7 +47,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
   const clickhouse = portFirst + (process.pid % portsApart)
   const ports = { clickhouse, redis: clickhouse + portsApart }
   const log = createLog(join(home.logs, 'tieline.log'), options.name)
-  const { say, secret } = options
+  const { say, secret, asServer } = options
   const stack = await startStack({
     home,
     profile,
@@ -53,6 +55,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
     ports,
     say,
     ...(secret && { secret }),
+    ...(asServer && { asServer }),
   }).catch((error) => {
     remove()
     throw error

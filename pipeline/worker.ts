@@ -13,7 +13,7 @@ import { logFailure } from './failure.js'
 import { pushSource, uploadSource } from './intake/arrive.js'
 import { createLedger } from './ledger/ledger.js'
 import { createConsumer, createQueues } from './queues/bullmq.js'
-import { idsOf, type JobData, type JobName } from './queues/jobs.js'
+import { idsOf, type JobData, type JobName, jobId } from './queues/jobs.js'
 import { alone, keepRepeating } from './queues/repeat.js'
 import type { Tracing } from './queues/tracing.js'
 import { createSources } from './sources/drivers.js'
@@ -100,8 +100,10 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       concurrency,
       attemptsMax: profile.limits.attemptsMax,
       run: async (data) => {
-        await catchUp()
-        await steps[name](data)
+        await context.store.runTask(jobId(name, data), async () => {
+          await catchUp()
+          await steps[name](data)
+        })
       },
       fail: async (data, error) => {
         if ('arrival' in data && name !== 'reprocess')

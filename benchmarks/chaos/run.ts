@@ -26,6 +26,9 @@ const filesForEachKill = 1.2
 const endMsMax = 240_000
 const lookMs = 500
 
+/** As usual in production: a statement of a worker that was killed goes on. */
+const asServer = { silentMsMax: 60_000 }
+
 const inbox = { kind: 'folder', name: 'inbox', path: 'inbox', pollSeconds: 1, settlePolls: 2 }
 
 const profileOf = ({ sources }: Remotes) => ({
@@ -53,7 +56,8 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
 async function harm(remotes: Remotes, options: ChaosOptions, from: number): Promise<ChaosResult> {
   const { secret } = remotes
   const { say } = options
-  const rig = await createRig({ name: 'chaos', profile: profileOf(remotes), secret, say })
+  const profile = profileOf(remotes)
+  const rig = await createRig({ name: 'chaos', profile, secret, say, asServer })
   let isGood = false
   try {
     const feeder = await createFeeder(rig, remotes, options.seed)

@@ -28,6 +28,7 @@ export function createFront(front: FrontContext): Server {
     route(front, req, res).catch(() => res.destroy())
   })
   server.keepAliveTimeout = keepAliveMs
+  if (front.asServer !== undefined) server.timeout = front.asServer.silentMsMax
   return server
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { writeAccess } from './access.js'
 import { type Engine, openEngine } from './engine.js'
+import type { AsServer } from './http/answer.js'
 import type { Credentials } from './http/auth.js'
 import { createPipes } from './pipes.js'
 import { createSemaphore } from './semaphore.js'
@@ -22,6 +23,7 @@ export interface EngineOptions {
   readonly readable: readonly string[]
   /** Removed with all data when the engine is closed or its parent ends. */
   readonly temporaryPath?: string | undefined
+  readonly asServer?: AsServer | undefined
 }
 
 export type EngineReport =
@@ -69,6 +71,7 @@ async function serve(options: EngineOptions): Promise<void> {
     known: { writer: options.writer, reader: options.reader },
     timezone: await timezoneOf(engine),
     open: new Set<ServerResponse>(),
+    asServer: options.asServer,
   }
   const server = createFront(front)
   server.once('error', (error: NodeJS.ErrnoException) => {

@@ -7,6 +7,7 @@ import { Fault } from '../../schemas/fault.js'
 import { type Claim, claimantOf, claimFolder } from '../stack/claim.js'
 import { endLeftover, rememberServer } from '../stack/processes/leftover.js'
 import { type Supervised, supervise } from '../stack/processes/supervise.js'
+import type { AsServer } from './http/answer.js'
 import type { Credentials } from './http/auth.js'
 import type { EngineOptions, EngineReport } from './server.js'
 import { defaultPace, type WatchdogPace, watch } from './watchdog.js'
@@ -27,6 +28,8 @@ export interface ClickHouseOptions {
    * this process ends in any way.
    */
   readonly temporaryPath?: string
+  /** For tests: behave as a server behind a proxy does. */
+  readonly asServer?: AsServer | undefined
   /** Called with a log message when the engine ends, restarts or hangs, and with its output. */
   readonly onEvent?: (event: string) => void
   /** Interval, time-out and tolerated misses of the watchdog. */
@@ -142,8 +145,9 @@ function startChild(options: ClickHouseOptions, onEvent: (event: string) => void
 }
 
 function toMessage(options: ClickHouseOptions): EngineOptions {
-  const { dataPath, port, writer, reader, memoryBytesMax, readable = [], temporaryPath } = options
-  return { dataPath, port, writer, reader, memoryBytesMax, readable, temporaryPath }
+  const { dataPath, port, writer, reader, memoryBytesMax, readable = [] } = options
+  const { temporaryPath, asServer } = options
+  return { dataPath, port, writer, reader, memoryBytesMax, readable, temporaryPath, asServer }
 }
 
 /** The port of a listening child; a failure contains the engine's message. */

@@ -2,6 +2,7 @@ import type { Store } from '../../pipeline/store/clickhouse.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
+import type { AsServer } from '../clickhouse/http/answer.js'
 import { createClickHouse, engineMemoryBytesMax } from '../clickhouse/start.js'
 import { checkRedis } from '../redis/ask.js'
 import { ensureRedis } from '../redis/install.js'
@@ -30,6 +31,8 @@ export interface ServerOptions {
   readonly external?: External
   /** Preferred ports; otherwise the next free one is used and reported. */
   readonly ports?: { readonly clickhouse?: number; readonly redis?: number }
+  /** For tests: the embedded ClickHouse behaves as a server behind a proxy does. */
+  readonly asServer?: AsServer
   /** Install redis-server with sudo if this is not root. */
   readonly installs?: boolean
   /** Shows a line to the user during the start. */
@@ -108,6 +111,7 @@ async function openStore(options: ServerOptions): Promise<StorePart> {
       reader: { user: readerUser, password: home.secrets.reader },
       memoryBytesMax: engineMemoryBytesMax(),
       readable,
+      asServer: options.asServer,
       onEvent: (event) => options.log.info(event),
     }),
   )

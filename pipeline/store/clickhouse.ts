@@ -7,6 +7,7 @@ import type { TlsFiles } from '../tls-files.js'
 import { passingErrors } from './passing.js'
 import { type BoundStatement, bind, type Sql } from './sql.js'
 import { toStatementSpan } from './statement-span.js'
+import { createTasks, type RunningStatement, type Tasks } from './tasks.js'
 import { tlsOptionsOf, tlsRemedyOf } from './tls.js'
 
 /** Address of the store. `url` is ClickHouse's HTTP address without credentials. */
@@ -50,6 +51,8 @@ export interface Store {
   insert(table: string, values: readonly object[], settings?: Settings): Promise<void>
   /** The bytes of a SELECT in a ClickHouse format, streamed. */
   stream(statement: Statement, format: string): Promise<NodeJS.ReadableStream>
+  /** Runs a task whose writes are found by its name if it is repeated: see `Tasks`. */
+  runTask: Tasks['run']
   ping(): Promise<boolean>
   close(): Promise<void>
 }
@@ -173,6 +176,7 @@ export function createStore(
     return attempt(text, async () => {
       const { stream, summary, response_headers } = await client.exec({
         ...request({ ...bound, text }, statement.settings),
+        ...(format === undefined && { query_id: tasks.nextId() }),
         ...(values && { values }),
       })
       refuseForeign(response_headers)
@@ -180,17 +184,19 @@ export function createStore(
       return take(stream, written === undefined ? undefined : Number(written))
     })
   }
+  const rows = <T>(statement: Statement): Promise<readonly T[]> => {
+    const bound = boundOf(statement)
+    return attempt(bound.text, async () => {
+      const settings = { ...exactNumbers, ...statement.settings }
+      const result = await client.query({ ...request(bound, settings), format: 'JSONEachRow' })
+      refuseForeign(result.response_headers)
+      return result.json<T>()
+    })
+  }
+  const tasks = createTasks(address.database, (sql) => rows<RunningStatement>({ sql }))
   return {
     address,
-    rows: (statement) => {
-      const bound = boundOf(statement)
-      return attempt(bound.text, async () => {
-        const settings = { ...exactNumbers, ...statement.settings }
-        const result = await client.query({ ...request(bound, settings), format: 'JSONEachRow' })
-        refuseForeign(result.response_headers)
-        return result.json()
-      })
-    },
+    rows,
     command: (statement, body) =>
       exec(
         statement,
@@ -204,6 +210,7 @@ export function createStore(
     insert: (table, values, settings) =>
       attempt(`INSERT INTO ${table}`, async () => {
         const { response_headers } = await client.insert({
+          query_id: tasks.nextId(),
           table,
           values: [...values],
           format: 'JSONEachRow',
@@ -216,6 +223,7 @@ export function createStore(
         refuseForeign(response_headers)
       }),
     stream: (statement, format) => exec(statement, (stream) => stream, { format }),
+    runTask: tasks.run,
     ping: async () => (await client.ping()).success,
     close: () => client.close(),
   }

@@ -18,6 +18,12 @@ export interface AnswerContext extends RunContext {
   readonly sessions: Sessions
   /** Query ids of running statements. */
   readonly running: Set<string>
+  readonly asServer: AsServer | undefined
+}
+
+/** As a server behind a proxy: a statement goes on when its client leaves, silent connections are cut. */
+export interface AsServer {
+  readonly silentMsMax: number
 }
 
 export interface PendingCall {
@@ -30,7 +36,7 @@ export interface PendingCall {
 
 /**
  * Runs one call on a new connection or on that of its session. If the client disconnects, the statement
- * is killed and stores no more data.
+ * is killed and stores no more data, unless the engine behaves as a server.
  */
 export async function answer(context: AnswerContext, pending: PendingCall): Promise<void> {
   const { call, reply, response } = pending
@@ -48,7 +54,7 @@ export async function answer(context: AnswerContext, pending: PendingCall): Prom
   const leave = await context.semaphore.acquire()
   let rest: Buffer | undefined
   try {
-    response.once('close', onClose)
+    if (context.asServer === undefined) response.once('close', onClose)
     rest = await runLeased(context, pending)
   } finally {
     finished.abort()
@@ -68,7 +74,8 @@ async function runLeased(
   const lease = isFresh ? freshLease(context.engine) : await context.sessions.lease(call)
   try {
     await prepare(lease.connection, call, role)
-    if (reply.isGone) throw exceptionOf('QUERY_WAS_CANCELLED', 'The client disconnected')
+    if (reply.isGone && context.asServer === undefined)
+      throw exceptionOf('QUERY_WAS_CANCELLED', 'The client disconnected')
     return await run(context, { call, role, connection: lease.connection, reply }, body)
   } finally {
     await lease.release()

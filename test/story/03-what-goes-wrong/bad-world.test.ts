@@ -16,6 +16,7 @@ import { askRedis } from '../../../infra/redis/ask.js'
 import { openHome } from '../../../infra/stack/home.js'
 import { startStack } from '../../../infra/stack/stack.js'
 import { createLog } from '../../../infra/telemetry/log.js'
+import { createQueues } from '../../../pipeline/queues/bullmq.js'
 import { follow, header, openStory, storyProfile, until } from '../rig/stack.js'
 
 const story = await openStory(t)
@@ -98,6 +99,22 @@ t.test('a file ends well although the landing is removed and the worker dies', a
   await story.send(name, textOf('LANDING'))
   t.match(await story.receiptOf(name), published)
   t.ok(await isWhole('LANDING'), 'every row is there once')
+})
+
+t.test('a step waits for a statement that its predecessor left in the server', async (t) => {
+  const queues = createQueues({ redisUrl: story.stack.redisUrl, prefix: 'story' })
+  t.teardown(queues.close)
+  const { arrival } = await submission('LEFT')
+  const sql = `INSERT INTO FUNCTION null('slept UInt8') SELECT sleepEachRow(1) FROM numbers(900)
+    SETTINGS max_block_size = 1`
+  const left = story.store.runTask(`settle-${arrival}`, () => story.store.command({ sql }))
+  const id = `story:settle-${arrival}:`
+  await until(async () =>
+    (await queues.waits()).some((wait) => wait.detail.startsWith(`statement ${id}`)),
+  )
+  await story.store.command({ sql: `KILL QUERY WHERE startsWith(query_id, '${id}')` })
+  await t.rejects(left, { message: /QUERY_WAS_CANCELLED/ })
+  t.match(await follow(story.submission, arrival), published)
 })
 
 t.test('a server that is not there at the start is named in one line', async (t) => {
