@@ -256,6 +256,7 @@ function contextOf(options: GlobalOptions): Context {
       ...(CLICKHOUSE_READER_URL && { clickhouseReaderUrl: CLICKHOUSE_READER_URL }),
       clickhouseTls: tlsFilesOf('CLICKHOUSE'),
       ...(REDIS_URL && { redisUrl: REDIS_URL }),
+      redisTls: tlsFilesOf('REDIS'),
     },
     secret: createSecretReader(env),
     tracing: () => readTracing(env),

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { shownRedisUrl } from '../../pipeline/queues/redis-url.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
@@ -10,7 +11,7 @@ import { packageRoot } from '../package-root.js'
 import { checkRedis } from '../redis/ask.js'
 import { findProgram } from '../redis/install.js'
 import { versionsKnownGood } from '../schema/self-test.js'
-import { externalRedis, externalStore, withoutPassword } from '../stack/addresses.js'
+import { externalRedis, externalStore } from '../stack/addresses.js'
 import { withStore } from '../stack/connections.js'
 import { profilePathOf, readProfile } from '../stack/profile-file.js'
 import { collectSecrets } from '../stack/secrets.js'
@@ -30,7 +31,7 @@ async function redis({ external }: Context): Promise<CheckResult> {
   const url = externalRedis(external)
   if (url !== undefined) {
     await checkRedis(url)
-    return good(`REDIS_URL ${withoutPassword(url)} OK`)
+    return good(`REDIS_URL ${shownRedisUrl(url)} OK`)
   }
   const program = await findProgram('redis-server')
   if (program === undefined) {

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { withoutPassword } from '../stack/addresses.js'
+import { shownRedisUrl } from '../../pipeline/queues/redis-url.js'
 import { openHome } from '../stack/home.js'
 import { profilePathOf, readOwnProfile, rememberProfile } from '../stack/profile-file.js'
 import type { StartStep } from '../stack/servers.js'
@@ -69,7 +69,7 @@ export function describeStack(stack: InUse & Partial<Pick<Stack, 'gateway' | 'wo
   const { home } = stack
   return [
     `ClickHouse  ${stack.store.url}  database ${stack.store.database}, user ${stack.reader.username}`,
-    `Redis       ${withoutPassword(stack.redisUrl)}`,
+    `Redis       ${shownRedisUrl(stack.redisUrl)}`,
     ...(stack.gateway
       ? [
           `gateway     ${stack.gateway.detail().addresses.join(', ')}`,

@@ -1,11 +1,12 @@
 import { withDeadline } from '../../pipeline/deadline.js'
 import { createProbeConnection } from '../../pipeline/queues/redis.js'
+import { shownRedisUrl } from '../../pipeline/queues/redis-url.js'
 import { Fault } from '../../schemas/fault.js'
 
 const answerMsMax = 3_000
 
 /**
- * Sends one command to the Redis of a `redis://` or `rediss://` URL over a connection of its own.
+ * Sends one command to the Redis of a URL, over a connection of its own.
  * Throws `QUEUE_UNREACHABLE` for an error, or when no reply arrives within 3 seconds; the message
  * never contains the password.
  */
@@ -28,7 +29,7 @@ export async function askRedis(
     )
   } catch (cause) {
     const { message } = failure ?? (cause instanceof Error ? cause : new Error(String(cause)))
-    throw new Fault('QUEUE_UNREACHABLE', `Redis at ${new URL(url).host}: ${message}`, { cause })
+    throw new Fault('QUEUE_UNREACHABLE', `Redis at ${shownRedisUrl(url)}: ${message}`, { cause })
   } finally {
     redis.disconnect()
   }
@@ -42,7 +43,7 @@ export async function checkRedis(url: string): Promise<void> {
   const info = await askRedis(url, 'INFO')
   const fieldOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? 'unknown'
   const wrong = wrongOf(fieldOf)
-  if (wrong !== undefined) throw new Fault('CONFIG', `Redis at ${new URL(url).host} ${wrong}`)
+  if (wrong !== undefined) throw new Fault('CONFIG', `Redis at ${shownRedisUrl(url)} ${wrong}`)
 }
 
 /** What keeps queues from working on a server, and the remedy. */
@@ -51,7 +52,7 @@ function wrongOf(fieldOf: (name: string) => string): string | undefined {
   if (mode === 'cluster' || fieldOf('cluster_enabled') === '1') {
     return 'is a node of a Redis Cluster, which divides the keys of a queue; set REDIS_URL to a single server'
   }
-  if (mode === 'sentinel') return 'is a Sentinel; set REDIS_URL to the primary that it watches'
+  if (mode === 'sentinel') return 'is a Sentinel; set REDIS_URL to redis+sentinel://HOST:PORT/NAME'
   const role = fieldOf('role')
   if (role !== 'master')
     return `has the role ${role} and takes no writes; set REDIS_URL to its primary`

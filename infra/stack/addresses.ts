@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { redisOptionsOf } from '../../pipeline/queues/redis-url.js'
 import type { StoreAddress } from '../../pipeline/store/clickhouse.js'
 import { readTlsFiles, type TlsFiles } from '../../pipeline/tls-files.js'
 import { Fault } from '../../schemas/fault.js'
@@ -12,6 +13,7 @@ export interface External {
   /** Read-only credentials; without it readers use the writer's, restricted to reading. */
   readonly clickhouseReaderUrl?: string
   readonly redisUrl?: string
+  readonly redisTls?: TlsFiles
 }
 
 /** Addresses and credentials of the parts of a stack. */
@@ -68,13 +70,18 @@ export function embeddedStore(
   }
 }
 
-/** The validated URL of an external Redis. Throws `CONFIG`. */
+/** The validated URL of an external Redis, with the files for its TLS. Throws `CONFIG`. */
 export function externalRedis(external: External): string | undefined {
-  const { redisUrl } = external
+  const { redisUrl, redisTls = {} } = external
   if (redisUrl === undefined) return undefined
-  const parsed = parseUrl('REDIS_URL', redisUrl)
-  if (parsed.protocol === 'redis:' || parsed.protocol === 'rediss:') return redisUrl
-  throw new Fault('CONFIG', `REDIS_URL must begin with redis:// or rediss://`)
+  redisOptionsOf(redisUrl)
+  const files = checkedTls('REDIS', redisTls)
+  if (files === undefined) return redisUrl
+  if (!redisUrl.startsWith('rediss')) {
+    throw new Fault('CONFIG', 'REDIS_URL must begin with rediss to use the REDIS_..._FILE')
+  }
+  const parameters = new URLSearchParams(Object.entries(files))
+  return `${redisUrl}${redisUrl.includes('?') ? '&' : '?'}${parameters}`
 }
 
 /** The addresses of a running stack, from its run.json, secrets and environment variables. */

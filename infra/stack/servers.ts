@@ -1,3 +1,4 @@
+import { shownRedisUrl } from '../../pipeline/queues/redis-url.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
@@ -17,7 +18,6 @@ import {
   externalRedis,
   externalStore,
   readerUser,
-  withoutPassword,
   writerUser,
 } from './addresses.js'
 import { withStore } from './connections.js'
@@ -84,7 +84,7 @@ export async function startServers(
   const storeStep = { name: 'ClickHouse', detail: ({ store }: StorePart) => store.url }
   const redisStep = {
     name: 'Redis',
-    detail: ({ redisUrl }: QueuePart) => withoutPassword(redisUrl),
+    detail: ({ redisUrl }: QueuePart) => shownRedisUrl(redisUrl),
   }
   const storeStart = timed(options, storeStep, () => openStore(options))
   const redisStart = timed(options, redisStep, () => openRedis(options))

@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { join, relative, resolve } from 'node:path'
 import { type Actor, latestAct, recordAct } from '../../pipeline/ledger/audit.js'
+import { shownRedisUrl } from '../../pipeline/queues/redis-url.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
@@ -11,7 +12,7 @@ import { migrate } from '../schema/migrate.js'
 import { testEngine } from '../schema/self-test.js'
 import type { TracingSettings } from '../telemetry/otel.js'
 import { commandActor } from './actor.js'
-import { type Addresses, addressesOf, type External, withoutPassword } from './addresses.js'
+import { type Addresses, addressesOf, type External } from './addresses.js'
 import { withStore } from './connections.js'
 import type { Home } from './home.js'
 import {
@@ -96,7 +97,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       database: profile.database,
       profile,
       clickhouse: { url: store.store.url, embedded },
-      redis: { url: withoutPassword(redis.redisUrl), embedded: redis.part !== undefined },
+      redis: { url: shownRedisUrl(redis.redisUrl), embedded: redis.part !== undefined },
       worker: worker.detail(),
       ...(gateway && { gateway: gateway.detail() }),
     })

@@ -1,9 +1,11 @@
 import { Redis } from 'ioredis'
+import { redisOptionsOf } from './redis-url.js'
 
 /** A connection for producers: while Redis is unreachable, commands fail fast. */
 export function createProducerConnection(url: string): Redis {
   return quiet(
-    new Redis(url, {
+    new Redis({
+      ...redisOptionsOf(url),
       enableOfflineQueue: true,
       maxRetriesPerRequest: 3,
       connectTimeout: 5_000,
@@ -14,16 +16,19 @@ export function createProducerConnection(url: string): Redis {
 
 /** A connection for workers: commands wait until Redis is back. */
 export function createWorkerConnection(url: string): Redis {
-  return quiet(new Redis(url, { maxRetriesPerRequest: null, retryStrategy: reconnectMs }))
+  const options = redisOptionsOf(url)
+  return quiet(new Redis({ ...options, maxRetriesPerRequest: null, retryStrategy: reconnectMs }))
 }
 
 /** A connection for single commands: it fails at once instead of connecting again. */
 export function createProbeConnection(url: string): Redis {
-  return new Redis(new URL(url).href, {
+  return new Redis({
+    ...redisOptionsOf(url),
     lazyConnect: true,
     enableReadyCheck: false,
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
+    sentinelRetryStrategy: () => null,
   })
 }
 

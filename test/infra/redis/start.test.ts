@@ -69,7 +69,7 @@ t.test('a server that cannot hold queues is refused with the remedy', async (t) 
   const refused = async (url: string, message: RegExp) =>
     t.rejects(checkRedis(url), { code: 'CONFIG', message })
   await refused(await createOther(t, ['cluster-enabled yes']), /Redis Cluster.*single server/)
-  await refused(await createOther(t, [], ['--sentinel']), /is a Sentinel.*primary/)
+  await refused(await createOther(t, [], ['--sentinel']), /is a Sentinel.*redis\+sentinel/)
   const follows = [`replicaof 127.0.0.1 ${primary.port}`, 'masterauth secret']
   await refused(await createOther(t, follows), /role slave.*primary/)
   await checkRedis(await createOther(t, ['user default off']))
