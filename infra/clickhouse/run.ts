@@ -42,6 +42,9 @@ async function runSelect(
   try {
     const outcome = connection
       .query(intoOutfile(statement, pipe.path, call.format), 'Null')
+      .catch((error: unknown) => {
+        throw withoutPipe(error)
+      })
       .finally(pipe.finish)
     outcome.catch(() => undefined)
     const held = await forward(pipe.readable as AsyncIterable<Buffer>, work)
@@ -51,6 +54,12 @@ async function runSelect(
   } finally {
     context.pipes.close(pipe)
   }
+}
+
+/** An error quotes the statement; its client has not written where the result goes. */
+function withoutPipe(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  return new Error(error.message.replace(/\s*INTO OUTFILE '[^']*' APPEND( FORMAT \w+)?/g, ''))
 }
 
 /** Sends the bytes of the pipe; returns the bytes still held back when the pipe ends. */

@@ -15,11 +15,16 @@ const verbs = new Set([
   'EXISTS',
 ])
 
+/** Those of the statements that ClickHouse knows beside them. */
+const closedVerbs =
+  /^(ALTER|ATTACH|BACKUP|BEGIN|CHECK|COMMIT|COPY|CREATE|DELETE|DETACH|DROP|EXCHANGE|EXECUTE|GRANT|INSERT|KILL|MOVE|OPTIMIZE|PARALLEL|RENAME|REPLACE|RESTORE|REVOKE|ROLLBACK|SET|START|SYSTEM|TRUNCATE|UNDROP|UPDATE|USE|VALUES|WATCH)$/
+
 /**
  * What the engine lets any role do: `file` reads a file wherever its name takes the place of a function,
+ * `sqlite` makes one before rights are looked at,
  * `merge` reads tables of the database system, OUTFILE writes, and a list of processes shows statements.
  */
-const closedNames = /^(file|merge|outfile|infile|processlist)$/i
+const closedNames = /^(file|merge|sqlite|outfile|infile|processlist)$/i
 
 /** Tables of the database system that describe what a reader may see anyway. */
 const openTables =
@@ -32,7 +37,10 @@ const openTables =
 export function refuseForReader(statement: ParsedStatement): void {
   const { tokens } = statement
   if (!statement.isPlaced) throw denied('an unknown character')
-  if (!verbs.has(statement.verb)) throw denied(statement.verb)
+  if (!verbs.has(statement.verb)) {
+    if (closedVerbs.test(statement.verb)) throw denied(statement.verb)
+    throw exceptionOf('SYNTAX_ERROR', `Syntax error: failed at position 1 (${statement.verb})`)
+  }
   for (const [index, token] of tokens.entries()) {
     const name = nameAt(statement, index)
     if (isName(token) && closedNames.test(name)) throw denied(name)

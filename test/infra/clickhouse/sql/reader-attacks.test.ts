@@ -7,7 +7,9 @@ import { createFolder } from '../../../rig/folder.js'
 import { sample } from '../../../rig/sample.js'
 import { ask, reader, rowsOf, running } from '../running.js'
 
-const { store, client } = await running(t, { readable: ['default.shown', 'default.beneath'] })
+const { store, client, dataPath } = await running(t, {
+  readable: ['default.shown', 'default.beneath'],
+})
 const rows = rowsOf(client)
 const folder = createFolder(t)
 const canary = join(folder, 'canary.csv')
@@ -42,6 +44,9 @@ const asReader = async (query: string, { search = '', headers = {} } = {}) => {
   })
   return response.text()
 }
+
+/** What is beside the canary and in the folder in which the engine works. */
+const written = () => [...readdirSync(folder), ...readdirSync(join(dataPath, 'empty'))]
 
 const leaks = (text: string) => /canaryvalue|hiddenvalue|INSERT INTO hidden/.test(text)
 
@@ -122,6 +127,19 @@ t.test(
   },
 )
 
+t.test('an error speaks of the statement of the reader alone', async (t) => {
+  for (const statement of [
+    'SELECT n FRM shown x y',
+    'SELECT * FROM $x$y$x$',
+    "SELECT toUInt8('x') FORMAT TSV",
+  ]) {
+    const text = await asReader(statement)
+    t.match(text, /^Code: \d+/)
+    t.notMatch(text, /OUTFILE '|pipes/, text)
+  }
+  t.match(await asReader('SELEC 1'), /^Code: 62\. .*Syntax error: failed at position 1 \(SELEC\)/)
+})
+
 /** All of them in the long tests, else one of so many. */
 const every = sample({ short: 12, long: 1 })
 
@@ -141,24 +159,36 @@ t.test('no function and no table function of the engine reads, writes or calls',
         `SELECT * APPLY \`${name}\` FROM (SELECT '${canary}' AS x)`,
       ].filter(() => !asleep.test(name)),
     ),
-    ...tables.flatMap(({ name }) => [
-      `SELECT * FROM \`${name}\`('${canary}') LIMIT 3`,
-      `SELECT * FROM \`${name}\`('${canary}', 'CSV', 'a String') LIMIT 3`,
-      `SELECT * FROM \`${name}\`('${url}', 'CSV', 'a String') LIMIT 3`,
-      `SELECT * FROM \`${name}\`('127.0.0.1:${port}', default.hidden) LIMIT 3`,
-      `SELECT * FROM \`${name}\`('default', 'hidden') LIMIT 3`,
-      `DESCRIBE TABLE \`${name}\`('${url}')`,
-    ]),
   ]
-  t.ok(statements.length > 8_000)
-  const some = statements.filter((_, index) => index % every === 0)
+  const place = `127.0.0.1:${port}`
+  const inputs = [
+    `'${canary}'`,
+    `'${canary}', 'CSV', 'a String'`,
+    `'${join(folder, 'made')}', 't'`,
+    "'made', 't'",
+    `'${url}'`,
+    `'${url}', 'CSV', 'a String'`,
+    `'${place}', default.hidden`,
+    `'${place}', 'default', 'hidden', 'u', 'p'`,
+    "'default', 'hidden'",
+    "'system', 'processes'",
+    'system, processes',
+  ]
+  const ofTables = tables.flatMap(({ name }) =>
+    inputs.flatMap((input) => [
+      `SELECT * FROM \`${name}\`(${input}) LIMIT 3`,
+      `DESCRIBE TABLE \`${name}\`(${input})`,
+    ]),
+  )
+  t.ok(statements.length > 8_000 && ofTables.length > 1_500)
+  const some = [...ofTables, ...statements.filter((_, index) => index % every === 0)]
   const search = '?max_execution_time=5'
   for (const statement of some) {
     const text = await asReader(statement, { search })
     if (leaks(text)) t.fail(`${statement}: ${text}`)
   }
   t.same(calls, [])
-  t.same(readdirSync(folder), ['canary.csv'])
+  t.same(written(), ['canary.csv'])
 })
 
 t.test('no setting of the engine opens a file, a connection or a row', async (t) => {
@@ -192,5 +222,5 @@ t.test('no setting of the engine opens a file, a connection or a row', async (t)
   }
   t.ok(all.length > 100)
   t.same(calls, [])
-  t.same(readdirSync(folder), ['canary.csv'])
+  t.same(written(), ['canary.csv'])
 })
