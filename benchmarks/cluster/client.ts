@@ -58,7 +58,6 @@ export function createClient({ stores }: Replicas, around: Around): MovableClien
       insert: (table, values, settings) =>
         write(`INSERT INTO ${table}`, (store) => store.insert(table, values, settings)),
       runTask: (name, task) => stores[current].runTask(name, task),
-      ping: () => stores[current].ping(),
       close: async () => undefined,
     },
   }

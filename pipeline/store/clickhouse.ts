@@ -53,7 +53,6 @@ export interface Store {
   stream(statement: Statement, format: string): Promise<NodeJS.ReadableStream>
   /** Runs a task whose writes are found by its name if it is repeated: see `Tasks`. */
   runTask: Tasks['run']
-  ping(): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -179,7 +178,7 @@ export function createStore(
         ...(format === undefined && { query_id: tasks.nextId() }),
         ...(values && { values }),
       })
-      refuseForeign(response_headers)
+      refuseForeign(response_headers, () => stream.destroy())
       const written = summary?.written_rows
       return take(stream, written === undefined ? undefined : Number(written))
     })
@@ -189,7 +188,7 @@ export function createStore(
     return attempt(bound.text, async () => {
       const settings = { ...exactNumbers, ...statement.settings }
       const result = await client.query({ ...request(bound, settings), format: 'JSONEachRow' })
-      refuseForeign(result.response_headers)
+      refuseForeign(result.response_headers, () => result.close())
       return result.json<T>()
     })
   }
@@ -209,7 +208,7 @@ export function createStore(
       ),
     insert: (table, values, settings) =>
       attempt(`INSERT INTO ${table}`, async () => {
-        const { response_headers } = await client.insert({
+        const { executed, response_headers } = await client.insert({
           query_id: tasks.nextId(),
           table,
           values: [...values],
@@ -220,11 +219,11 @@ export function createStore(
             ...settings,
           },
         })
-        refuseForeign(response_headers)
+        // The client sends nothing where there are no values.
+        if (executed) refuseForeign(response_headers)
       }),
     stream: (statement, format) => exec(statement, (stream) => stream, { format }),
     runTask: tasks.run,
-    ping: async () => (await client.ping()).success,
     close: () => client.close(),
   }
 }
@@ -243,9 +242,10 @@ function refuseLong({ text, parameters }: BoundStatement): void {
   throw new TypeError(`${length} characters of parameters, ${most}; in: ${shownOf(text)}`)
 }
 
-/** A page of a proxy may have the status 200. */
-function refuseForeign(headers: Readonly<Record<string, unknown>>): void {
+/** A page of a proxy may have the status 200; `release` gives its connection back. */
+function refuseForeign(headers: Readonly<Record<string, unknown>>, release?: () => void): void {
   if (headers['x-clickhouse-query-id'] !== undefined) return
+  release?.()
   throw Object.assign(new Error('no X-ClickHouse-Query-Id'), { code: 'NOT_CLICKHOUSE' })
 }
 

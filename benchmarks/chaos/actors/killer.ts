@@ -107,7 +107,10 @@ async function untilWhole(rig: Rig): Promise<void> {
   let worker = rig.stack.worker.pid()
   let steadyFrom = performance.now()
   await until(async () => {
-    const isStore = await rig.store.ping()
+    const isStore = await rig.store.rows({ sql: 'SELECT 1' }).then(
+      () => true,
+      () => false,
+    )
     const isQueue = await askRedis(rig.stack.redisUrl, 'PING').catch(() => '')
     const pid = rig.stack.worker.pid()
     if (pid !== worker || pid === undefined) {

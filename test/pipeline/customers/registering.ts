@@ -1,5 +1,7 @@
 import type { Test } from 'tap'
 import { createClickHouse } from '../../../infra/clickhouse/start.js'
+import { readStatements } from '../../../infra/schema/migrate.js'
+import { readableOf } from '../../../infra/schema/views/grants.js'
 import { onFreePort } from '../../../infra/stack/port.js'
 import type { RegisterContext } from '../../../pipeline/customers/registrations.js'
 import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
@@ -33,6 +35,7 @@ export async function migratedStore(t: Test): Promise<Store> {
   }
   const dataPath = createFolder(t)
   await placeReadyMade(dataPath, profile)
+  const readable = readableOf(await readStatements(profile), profile.database)
   const engine = await onFreePort(19_000 + Math.floor(Math.random() * 20_000), (port) =>
     createClickHouse({
       dataPath,
@@ -40,6 +43,7 @@ export async function migratedStore(t: Test): Promise<Store> {
       writer,
       reader: { user: 'reader', password: 'r' },
       memoryBytesMax: 2 * 1024 ** 3,
+      readable,
     }),
   )
   const { user: username, password } = writer
