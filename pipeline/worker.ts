@@ -100,7 +100,9 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       concurrency,
       attemptsMax: profile.limits.attemptsMax,
       run: async (data) => {
-        await context.store.runTask(jobId(name, data), async () => {
+        // The run of a night and those of the hours write the same.
+        const task = name === 'retain' ? name : jobId(name, data)
+        await context.store.runTask(task, async () => {
           await catchUp()
           await steps[name](data)
         })

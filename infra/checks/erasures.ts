@@ -19,13 +19,23 @@ export async function judgeErasures(store: Store): Promise<CheckResult> {
       FROM erasure FINAL WHERE rank = 2 HAVING accounts > 0`,
   })
   if (open === undefined) return good('none is unfinished')
+  const since = `${open.accounts}, since ${open.since} UTC`
+  const [replicated] = await store.rows({
+    sql: sql`SELECT 1 FROM system.replicas WHERE database = currentDatabase() LIMIT 1`,
+  })
+  if (replicated === undefined) {
+    return warning(
+      `accounts whose erasure is not finished: ${since}`,
+      'the run of each hour goes on with it',
+    )
+  }
   const inactive = await store.rows<{ replica: string }>({
     sql: sql`SELECT DISTINCT arrayJoin(mapKeys(mapFilter((name, active) -> active = 0, replica_is_active))) AS replica
       FROM system.replicas WHERE database = currentDatabase() ORDER BY replica`,
   })
   const names = inactive.map(({ replica }) => replica).join(', ')
   return warning(
-    `accounts that are erased but not yet on every replica: ${open.accounts}, since ${open.since} UTC\ninactive replicas: ${names || 'none'}`,
-    'start the replica or let it catch up, see system.replication_queue there; the run of each night looks again',
+    `accounts that are erased but not yet on every replica: ${since}\ninactive replicas: ${names || 'none'}`,
+    'start the replica or let it catch up, see system.replication_queue there; the run of each hour looks again',
   )
 }

@@ -103,7 +103,7 @@ async function show(context: Context, stack: InUse): Promise<void> {
   context.print(`${renderReceipts(ended.map(({ receipt }) => receipt))}\n`)
   context.print('A first query: the day on which daylight saving time ended has 25 hours\n')
   context.print(`${firstQuery}\n`)
-  await printResult(stack, { statement: firstQuery, format: 'PrettyCompact' })
+  await printResult(stack.store, { statement: firstQuery, format: 'PrettyCompact' })
   context.print(`\n${describeStack(stack)}`)
   const { path } = stack.home
   context.print(`\nTry     npx tieline sql "SELECT * FROM usage LIMIT 5" --home ${path}`)

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises'
+import type { StoreAddress } from '../../pipeline/store/clickhouse.js'
 import { statementOf } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
-import type { Addresses } from '../stack/addresses.js'
 import { withStore } from '../stack/connections.js'
 import { type Context, exitCodes } from './context.js'
 import { useData } from './use-stack.js'
@@ -22,7 +22,10 @@ export async function sqlCommand(
     )
   }
   const isEmpty = await useData(context, 'sql', (stack) =>
-    printResult(stack, { statement, ...options }),
+    printResult(context.external.clickhouseReaderUrl === undefined ? stack.store : stack.reader, {
+      statement,
+      ...options,
+    }),
   )
   if (isEmpty) context.say('no rows')
   return exitCodes.good
@@ -33,7 +36,7 @@ export async function sqlCommand(
  * store's fault with its reason.
  */
 export function printResult(
-  { store }: Pick<Addresses, 'store'>,
+  store: StoreAddress,
   query: { readonly statement: string; readonly format: string },
 ): Promise<boolean> {
   return withStore(store, async (connection) => {

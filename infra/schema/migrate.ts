@@ -71,7 +71,10 @@ export async function migrate(
   }
   const fill = filler({ ...profile, database }, topology)
   await ensureMigrations(store, fill, { cluster, open })
-  await refuseOtherServers(store, cluster)
+  if (cluster !== undefined) {
+    // A replaced replica fetches first what was applied.
+    await store.command({ sql: sql`SYSTEM SYNC REPLICA ${id(database, 'schema_migration')}` })
+  }
   const applied = await readApplied(store)
   refuseOtherZone(applied, profile, database)
   const migrations = await readMigrations(fill)
@@ -135,6 +138,7 @@ async function ensureMigrations(
   const outside = open({ ...store.address, database: 'default' })
   try {
     if (cluster !== undefined) await countServers(outside, cluster)
+    await refuseOtherServers(outside, { database: store.address.database, cluster })
     await outside.command({ sql: statementOf(fill(createDatabase)) })
   } finally {
     await outside.close()
@@ -151,13 +155,16 @@ ORDER BY name`,
 }
 
 /** A database stays on one server, or on replicas: otherwise a new table would be on one of them only. */
-async function refuseOtherServers(store: Store, cluster: string | undefined): Promise<void> {
-  const { database } = store.address
+async function refuseOtherServers(
+  store: Store,
+  { database, cluster }: { readonly database: string; readonly cluster: string | undefined },
+): Promise<void> {
   const [found] = await store.rows<{ engine: string }>({
     sql: sql`SELECT engine FROM system.tables
       WHERE database = ${database} AND name = 'schema_migration'`,
   })
-  const isReplicated = found?.engine.startsWith('Replicated') === true
+  if (found === undefined) return
+  const isReplicated = found.engine.startsWith('Replicated')
   if (isReplicated === (cluster !== undefined)) return
   throw new Fault(
     'CONFIG',

@@ -59,15 +59,15 @@ export async function haveSameSchema(
     table: sql`system.columns`,
     select: (
       from,
-    ) => sql`SELECT hostName() AS host, toString(groupBitXor(sipHash64(table, name, type))) AS hash
-      FROM ${from} WHERE database = ${database} AND table IN ${literal(names)} GROUP BY host`,
+    ) => sql`SELECT toString(serverUUID()) AS server, toString(groupBitXor(sipHash64(table, name, type))) AS hash
+      FROM ${from} WHERE database = ${database} AND table IN ${literal(names)} GROUP BY server`,
   })
   const views = await ask<Described>(store, cluster, {
     table: sql`system.tables`,
     select: (
       from,
-    ) => sql`SELECT hostName() AS host, toString(groupBitXor(sipHash64(name, replaceAll(as_select, database, '')))) AS hash
-      FROM ${from} WHERE database = ${database} AND name IN ${literal(names)} GROUP BY host`,
+    ) => sql`SELECT toString(serverUUID()) AS server, toString(groupBitXor(sipHash64(name, replaceAll(as_select, database, '')))) AS hash
+      FROM ${from} WHERE database = ${database} AND name IN ${literal(names)} GROUP BY server`,
   })
   const servers = await countServers(store, cluster)
   return [columns, views].every((found) => {
@@ -76,7 +76,7 @@ export async function haveSameSchema(
 }
 
 interface Described {
-  readonly host: string
+  readonly server: string
   readonly hash: string
 }
 

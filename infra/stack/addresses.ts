@@ -10,7 +10,7 @@ import type { RunState } from './run-state.js'
 export interface External {
   readonly clickhouseUrl?: string
   readonly clickhouseTls?: TlsFiles
-  /** Read-only credentials; without it readers use the writer's, restricted to reading. */
+  /** Credentials that `tieline sql` uses; without it those of the writer, restricted to reading. */
   readonly clickhouseReaderUrl?: string
   readonly redisUrl?: string
   readonly redisTls?: TlsFiles

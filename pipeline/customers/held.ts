@@ -64,29 +64,34 @@ export async function claimHeld(
       LEFT JOIN (${holds}) AS h ON h.m = r.meter_id
       GROUP BY r.meter_id`,
   })
-  await store.command({
-    sql: sql`INSERT INTO usage_read (${columns}, change)
-      SELECT ${columns}, ${change} FROM held_read FINAL WHERE ${own}`,
-  })
+  // Beside another registration the same condition may soon be true of more reads: those that are stored
+  // are deleted, and no others.
+  const batches = await claimedBy(store, own)
+  for (const claimed of batches) {
+    await store.command({
+      sql: sql`INSERT INTO usage_read (${columns}, change)
+        SELECT ${columns}, ${change} FROM held_read FINAL WHERE ${claimed}`,
+    })
+  }
   const key = sql`external_site_id, meter_id, account_number`
   await recordAccounts(store, namedIn('held_read', own, key), 0)
   await publishChanges(publisher, [name], 'claim')
-  await forgetReads(store, own)
+  for (const claimed of batches)
+    await store.command({ sql: sql`DELETE FROM held_read WHERE ${claimed}` })
   return meters.map(({ meter }) => meter)
 }
 
 /** Reads of one statement by their versions; the engine reads 262,144 characters at most. */
 const versionsMax = 10_000
 
-/** Deletes held reads by their versions: every replica deletes the same, whatever tenancies it has. */
-async function forgetReads(store: Store, where: Sql): Promise<void> {
+/** Held reads by their versions: every replica takes the same, whatever tenancies it has. */
+async function claimedBy(store: Store, where: Sql): Promise<readonly Sql[]> {
   const rows = await store.rows<{ version: string }>({
     sql: sql`SELECT DISTINCT version FROM held_read WHERE ${where} ORDER BY version`,
   })
-  for (const batch of batchesOf(rows, versionsMax)) {
-    const versions = literal(batch.map(({ version }) => BigInt(version)))
-    await store.command({ sql: sql`DELETE FROM held_read WHERE version IN ${versions}` })
-  }
+  return batchesOf(rows, versionsMax).map((batch) => {
+    return sql`version IN ${literal(batch.map(({ version }) => BigInt(version)))}`
+  })
 }
 
 /** Deletes what was held before an instant, ms since 1970. */

@@ -4,7 +4,7 @@ import { readTlsFiles } from '../tls-files.js'
 
 const portOf = { server: 6_379, sentinel: 26_379 } as const
 const form =
-  /^(?<scheme>rediss?)(?<watched>\+sentinel)?:\/\/(?<user>[^/?]*@)?(?<hosts>[^/?@]+)(?<rest>.*)$/
+  /^(?<scheme>rediss?)(?<watched>\+sentinel)?:\/\/(?<user>[^/?]*@)?(?<hosts>[^/?@]+)(?<rest>[^@]*)$/
 
 interface RedisParts {
   readonly scheme: string
@@ -38,11 +38,11 @@ export function redisOptionsOf(url: string): Omit<RedisOptions, 'replyMapping'> 
   const places = hosts.split(',')
   const parsed = parse(`redis://${user}${places[0]}${rest}`)
   const { sentinelUsername, sentinelPassword, ...files } = Object.fromEntries(parsed.searchParams)
-  const path = decodeURIComponent(parsed.pathname.slice(1))
+  const path = decoded(parsed.pathname.slice(1))
   const tls = scheme === 'rediss' ? { ...readTlsFiles('REDIS', files) } : undefined
   const shared = {
-    ...(parsed.username && { username: decodeURIComponent(parsed.username) }),
-    ...(parsed.password && { password: decodeURIComponent(parsed.password) }),
+    ...(parsed.username && { username: decoded(parsed.username) }),
+    ...(parsed.password && { password: decoded(parsed.password) }),
     ...(tls && { tls }),
   }
   const at = (place: string, port: number) => {
@@ -63,7 +63,17 @@ export function redisOptionsOf(url: string): Omit<RedisOptions, 'replyMapping'> 
   }
 }
 
+const notUrl = 'REDIS_URL is not a URL; encode special characters of the password, such as % as %25'
+
 function parse(url: string): URL {
   if (URL.canParse(url)) return new URL(url)
-  throw new Fault('CONFIG', 'REDIS_URL is not a URL; encode special characters of the password')
+  throw new Fault('CONFIG', notUrl)
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new Fault('CONFIG', notUrl)
+  }
 }

@@ -22,7 +22,7 @@ import { renewAll } from '../customers/registrations.js'
 import { changeOf, nameChange, publishChanges } from '../ledger/announced.js'
 import { type Act, recordAct, tieline } from '../ledger/audit.js'
 import { eraseRejectsFiles } from '../ledger/rejects-files.js'
-import { tablesBehind } from '../store/replicas.js'
+import { tableBehind } from '../store/replicas.js'
 import { sql } from '../store/sql.js'
 import { toLocalStart } from '../usage/timestamps.js'
 
@@ -30,7 +30,7 @@ import { toLocalStart } from '../usage/timestamps.js'
 const accountsMax = 1_000
 
 /** How long a run waits for replicas that lag; the next one looks again. */
-const replicaSeconds = 60
+const replicaSeconds = 45
 
 interface Waiting {
   readonly replicaSeconds: number
@@ -47,31 +47,40 @@ export async function eraseDue(
   waiting: Waiting = { replicaSeconds },
 ): Promise<void> {
   const { store } = context
-  await startDue(context)
-  const ever = await store.rows({ sql: sql`SELECT 1 FROM ${everErased} LIMIT 1` })
-  if (ever.length === 0) return
-  const open = await openErasures(store)
-  const erased = await erase(context, open)
-  await eraseRejectsFiles(context, everErased)
-  await eraseRejects(store)
-  await finish(context, [...open.filter(({ state }) => state === 'erased'), ...erased], waiting)
+  for (let isMore = true; isMore; ) {
+    isMore = await startDue(context)
+    const ever = await store.rows({ sql: sql`SELECT 1 FROM ${everErased} LIMIT 1` })
+    if (ever.length === 0) return
+    const erased = await eraseOpen(context)
+    await eraseRejectsFiles(context, everErased)
+    await eraseRejects(store)
+    await finish(context, erased, waiting)
+  }
 }
 
-/** Erases accounts that a file held up, once it has ended. */
+/** Goes on with erasures that a file, a crash or a replica held up. */
 export async function eraseStarted(context: PipelineContext): Promise<void> {
-  const erased = await erase(context, await openErasures(context.store))
+  const erased = await eraseOpen(context)
   if (erased.length > 0) await finish(context, erased, { replicaSeconds })
 }
 
-async function startDue(context: PipelineContext): Promise<void> {
+/** The erasures whose rows are deleted, now or by a run that ended there. */
+async function eraseOpen(context: PipelineContext): Promise<readonly Erasure[]> {
+  const open = await openErasures(context.store)
+  return [...open.filter(({ state }) => state === 'erased'), ...(await erase(context, open))]
+}
+
+/** Whether more may be due. */
+async function startDue(context: PipelineContext): Promise<boolean> {
   const { store, profile, zone } = context
   const now = context.now()
   const today = toLocalStart(Math.floor(now.getTime() / 1_000), { zone }).localDay
   const due = await dueErasures(store, { today, ...profile.termination, accountsMax })
-  if (due.length === 0) return
+  if (due.length === 0) return false
   await recordAct(store, tieline, toAct(due, now))
   const starting = await Promise.all(due.map((termination) => toErasure(context, termination, now)))
   await recordErasures(store, starting)
+  return due.length === accountsMax
 }
 
 /**
@@ -124,9 +133,9 @@ async function finish(
   if (erased.length === 0) return
   await forgetClients(store, erasedMeters)
   const accounts = erased.length
-  const behind = await tablesBehind(store, erasedTables(), waiting.replicaSeconds)
-  if (behind.length > 0) {
-    log.warn({ accounts, tables: behind }, 'a replica still has rows of erased accounts')
+  const behind = await tableBehind(store, erasedTables(), waiting.replicaSeconds)
+  if (behind !== undefined) {
+    log.warn({ accounts, table: behind }, 'a replica still has rows of erased accounts')
     return
   }
   await recordErasures(

@@ -36,25 +36,24 @@ async function catchUp(store: Store): Promise<void> {
 /**
  * Tables of which another replica still has rows that were deleted here. A replica carries deletions out
  * in their order, so one of nothing is done when all before it are. Waits some seconds for those that
- * lag, and not for those that are away.
+ * lag, and not for those that are away. Returns the first such table.
  */
-export async function tablesBehind(
+export async function tableBehind(
   store: Store,
   tables: readonly string[],
   waitSeconds: number,
-): Promise<readonly string[]> {
-  if (!(await hasReplicas(store))) return []
-  const looks = tables.map(async (table) => {
+): Promise<string | undefined> {
+  if (!(await hasReplicas(store))) return undefined
+  for (const table of tables) {
     try {
       await store.command({
         sql: sql`ALTER TABLE ${id(table)} DELETE WHERE 0`,
         settings: { mutations_sync: 2, max_execution_time: waitSeconds },
       })
-      return []
     } catch (error) {
-      if (error instanceof Fault && error.retry) return [table]
+      if (error instanceof Fault && error.retry) return table
       throw error
     }
-  })
-  return (await Promise.all(looks)).flat()
+  }
+  return undefined
 }

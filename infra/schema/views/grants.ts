@@ -21,7 +21,7 @@ export function toGrants(
   const on = cluster === undefined ? '' : ` ON CLUSTER '${cluster}'`
   return [
     `CREATE ROLE IF NOT EXISTS ${role}${on}`,
-    `CREATE SETTINGS PROFILE IF NOT EXISTS ${role}${on} SETTINGS ${[
+    `CREATE SETTINGS PROFILE OR REPLACE ${role}${on} SETTINGS ${[
       'readonly = 2 CONST',
       `max_execution_time = ${limits.seconds} MAX ${limits.seconds}`,
       `max_memory_usage = ${limits.bytes} MAX ${limits.bytes}`,

@@ -28,12 +28,13 @@ export async function eraseFrom(
   { table, where, account, find, announce }: ErasureTarget,
 ): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>()
-  for (let pass = 0; pass <= passesMax; pass++) {
+  for (let pass = 0; ; pass++) {
     const found = await store.rows<{ account: string; rows: string }>({
       sql: sql`SELECT ${account} AS account, toString(count()) AS rows FROM ${id(table)}
         WHERE ${where} GROUP BY account`,
     })
     if (found.length === 0) return counts
+    if (pass === passesMax) break
     for (const row of found)
       counts.set(row.account, (counts.get(row.account) ?? 0) + Number(row.rows))
     for (const condition of await find(store)) {

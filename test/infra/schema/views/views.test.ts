@@ -91,7 +91,7 @@ t.test('a role for readers is granted what it may read', async (t) => {
   const rendered = toGrants(statements, { database })
   t.same(rendered.slice(0, 4), [
     'CREATE ROLE IF NOT EXISTS tieline_reader',
-    'CREATE SETTINGS PROFILE IF NOT EXISTS tieline_reader SETTINGS readonly = 2 CONST, max_execution_time = 600 MAX 600, max_memory_usage = 10000000000 MAX 10000000000 TO tieline_reader',
+    'CREATE SETTINGS PROFILE OR REPLACE tieline_reader SETTINGS readonly = 2 CONST, max_execution_time = 600 MAX 600, max_memory_usage = 10000000000 MAX 10000000000 TO tieline_reader',
     'GRANT SELECT ON tieline.usage TO tieline_reader',
     'GRANT SELECT ON tieline.registered_usage TO tieline_reader',
   ])
