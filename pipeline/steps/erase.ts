@@ -119,7 +119,7 @@ async function erase(
 
 /**
  * Derives the tenancies at the meters again: the next tenant has no known predecessor. Erasures are
- * finished when all replicas have deleted the rows; until then the run of each night looks again.
+ * finished when all replicas have deleted the rows; until then the run of each hour goes on with it.
  */
 async function finish(
   context: PipelineContext,
