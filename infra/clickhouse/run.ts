@@ -7,7 +7,13 @@ import { mediaTypeOf, type Reply, summaryOf } from './http/reply.js'
 import type { Pipes } from './pipes.js'
 import { fromSpool, type Insert, readInsert } from './sql/insert.js'
 import { refuseForReader } from './sql/reader.js'
-import { intoOutfile, isInsert, type ParsedStatement, readStatement } from './sql/statement.js'
+import {
+  intoOutfile,
+  isInsert,
+  type ParsedStatement,
+  readStatement,
+  withoutOutfile,
+} from './sql/statement.js'
 
 export interface RunContext {
   readonly pipes: Pipes
@@ -43,7 +49,7 @@ async function runSelect(
     const outcome = connection
       .query(intoOutfile(statement, pipe.path, call.format), 'Null')
       .catch((error: unknown) => {
-        throw withoutPipe(error)
+        throw error instanceof Error ? new Error(withoutOutfile(error.message)) : error
       })
       .finally(pipe.finish)
     outcome.catch(() => undefined)
@@ -54,12 +60,6 @@ async function runSelect(
   } finally {
     context.pipes.close(pipe)
   }
-}
-
-/** An error quotes the statement; its client has not written where the result goes. */
-function withoutPipe(error: unknown): unknown {
-  if (!(error instanceof Error)) return error
-  return new Error(error.message.replace(/\s*INTO OUTFILE '[^']*' APPEND( FORMAT \w+)?/g, ''))
 }
 
 /** Sends the bytes of the pipe; returns the bytes still held back when the pipe ends. */

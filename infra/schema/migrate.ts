@@ -70,7 +70,7 @@ export async function migrate(
     throw new Fault('CONFIG', `database ${JSON.stringify(database)} is not a plain name`)
   }
   const fill = filler({ ...profile, database }, topology)
-  await ensureMigrations(store, fill, { cluster, open })
+  const servers = await ensureMigrations(store, fill, { cluster, open })
   if (cluster !== undefined) {
     // A replaced replica fetches first what was applied.
     await store.command({ sql: sql`SYSTEM SYNC REPLICA ${id(database, 'schema_migration')}` })
@@ -80,7 +80,8 @@ export async function migrate(
   const migrations = await readMigrations(fill)
   for (const { name, hash } of migrations) refuseChanged(applied, { name, hash }, database)
   const isWhole =
-    cluster === undefined || (await haveSameSchema(store, cluster, namesOf(migrations)))
+    cluster === undefined ||
+    (await haveSameSchema(store, { cluster, servers }, namesOf(migrations)))
   const at = isWhole ? firstPending(migrations, applied) : 0
   const pending = migrations.slice(at)
   for (const migration of pending) {
@@ -129,21 +130,25 @@ export async function readStatementsOn(
   ]
 }
 
-/** ClickHouse refuses any statement in a database that does not exist: the first uses `default`. */
+/**
+ * Creates database and table, and returns how many servers have them. ClickHouse refuses any statement
+ * in a database that does not exist: the first ones use `default`.
+ */
 async function ensureMigrations(
   store: Store,
   fill: Fill,
   { cluster, open }: { readonly cluster: string | undefined; readonly open: Open },
-): Promise<void> {
+): Promise<number> {
   const outside = open({ ...store.address, database: 'default' })
   try {
-    if (cluster !== undefined) await countServers(outside, cluster)
+    const servers = cluster === undefined ? 1 : await countServers(outside, cluster)
     await refuseOtherServers(outside, { database: store.address.database, cluster })
     await outside.command({ sql: statementOf(fill(createDatabase)) })
+    await store.command({ sql: statementOf(fill(createMigrations)) })
+    return servers
   } finally {
     await outside.close()
   }
-  await store.command({ sql: statementOf(fill(createMigrations)) })
 }
 
 function readApplied(store: Store): Promise<readonly Applied[]> {

@@ -51,29 +51,32 @@ export async function countServers(store: Store, cluster: string): Promise<numbe
  */
 export async function haveSameSchema(
   store: Store,
-  cluster: string,
+  { cluster, servers }: { readonly cluster: string; readonly servers: number },
   names: readonly string[],
 ): Promise<boolean> {
   const { database } = store.address
-  const columns = await ask<Described>(store, cluster, {
-    table: sql`system.columns`,
-    select: (
-      from,
-    ) => sql`SELECT toString(serverUUID()) AS server, toString(groupBitXor(sipHash64(table, name, type))) AS hash
-      FROM ${from} WHERE database = ${database} AND table IN ${literal(names)} GROUP BY server`,
-  })
-  const views = await ask<Described>(store, cluster, {
-    table: sql`system.tables`,
-    select: (
-      from,
-    ) => sql`SELECT toString(serverUUID()) AS server, toString(groupBitXor(sipHash64(name, replaceAll(as_select, database, '')))) AS hash
-      FROM ${from} WHERE database = ${database} AND name IN ${literal(names)} GROUP BY server`,
-  })
-  const servers = await countServers(store, cluster)
-  return [columns, views].every((found) => {
-    return found.length === servers && new Set(found.map(({ hash }) => hash)).size === 1
-  })
+  for (const { table, name, described } of definitions) {
+    const found = await ask<Described>(store, cluster, {
+      table,
+      select: (from) => sql`SELECT toString(serverUUID()) AS server,
+          toString(groupBitXor(sipHash64(${name}, ${described}))) AS hash
+        FROM ${from} WHERE database = ${database} AND ${name} IN ${literal(names)} GROUP BY server`,
+    })
+    const hashes = new Set(found.map(({ hash }) => hash))
+    if (found.length !== servers || hashes.size !== 1) return false
+  }
+  return true
 }
+
+/** The columns of each table, and the text of each view. */
+const definitions = [
+  { table: sql`system.columns`, name: sql`table`, described: sql`name, type` },
+  {
+    table: sql`system.tables`,
+    name: sql`name`,
+    described: sql`replaceAll(as_select, database, '')`,
+  },
+] as const
 
 interface Described {
   readonly server: string

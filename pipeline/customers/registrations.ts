@@ -4,6 +4,7 @@ import { dayAt, type Zone } from '../../schemas/time/zone.js'
 import { announce, announcedSince, nameChange, publishChanges } from '../ledger/announced.js'
 import { readLast } from '../ledger/publication.js'
 import { changesBetween } from '../ledger/usage-changes.js'
+import { batchesOf } from '../store/batches.js'
 import type { Store } from '../store/clickhouse.js'
 import { metersNamedIn, namedInFile, recordAccounts, recordLateReads } from './account-meters.js'
 import { erasedPlaces } from './erasure/erasure.js'
@@ -104,8 +105,7 @@ export async function renewAll(
   context: RegisterContext,
   meterIds: readonly string[],
 ): Promise<void> {
-  for (let at = 0; at < meterIds.length; at += metersMax) {
-    const some = meterIds.slice(at, at + metersMax)
+  for (const some of batchesOf(meterIds, metersMax)) {
     await renewTenancies(context, some)
     await claimAll(context, some)
   }

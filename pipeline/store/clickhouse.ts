@@ -219,7 +219,7 @@ export function createStore(
             ...settings,
           },
         })
-        // The client sends nothing where there are no values.
+        // An empty list is not sent, and then nobody has answered.
         if (executed) refuseForeign(response_headers)
       }),
     stream: (statement, format) => exec(statement, (stream) => stream, { format }),

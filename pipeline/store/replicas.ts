@@ -34,9 +34,9 @@ async function catchUp(store: Store): Promise<void> {
 }
 
 /**
- * Tables of which another replica still has rows that were deleted here. A replica carries deletions out
- * in their order, so one of nothing is done when all before it are. Waits some seconds for those that
- * lag, and not for those that are away. Returns the first such table.
+ * The first of some tables of which another replica still has rows that were deleted here. A replica
+ * carries deletions out in their order, so one of nothing is done when all before it are. Waits some
+ * seconds for replicas that lag, and not for those that are away.
  */
 export async function tableBehind(
   store: Store,

@@ -21,8 +21,8 @@ const closedVerbs =
 
 /**
  * What the engine lets any role do: `file` reads a file wherever its name takes the place of a function,
- * `sqlite` makes one before rights are looked at,
- * `merge` reads tables of the database system, OUTFILE writes, and a list of processes shows statements.
+ * `sqlite` makes one before rights are looked at, `merge` reads tables of the database system, OUTFILE
+ * writes, and a list of processes shows statements.
  */
 const closedNames = /^(file|merge|sqlite|outfile|infile|processlist)$/i
 

@@ -93,6 +93,11 @@ export function intoOutfile(statement: ParsedStatement, path: string, format: st
   return `${statement.sql.slice(0, at)}\nINTO OUTFILE ${stringLiteral(path)} APPEND ${tail}`
 }
 
+/** A message of the engine without what `intoOutfile` has put into the statement that it quotes. */
+export function withoutOutfile(message: string): string {
+  return message.replace(/\s*INTO OUTFILE '[^']*' APPEND( FORMAT \w+)?/g, '')
+}
+
 /** A string literal of exactly this text. */
 export function stringLiteral(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
