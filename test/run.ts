@@ -15,21 +15,28 @@ import {
 } from './rig/files.js'
 import { ensurePrometheus } from './rig/prometheus.js'
 import { type Counts, createReader } from './rig/report.js'
+import { createTemporaryFolder } from './rig/temporary-folder.js'
 
 const root = packageRoot(import.meta.url)
 
 /** Runs test files, the longest first, and counts every assertion. */
 async function runTests(files: readonly string[]): Promise<{ counts: Counts; code: number }> {
   const program = join(root, 'dist', 'test', 'rig', 'spawn-files.js')
+  const temporary = createTemporaryFolder()
   const child = spawn(process.execPath, [program, ...longestFirst(files)], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, TMPDIR: temporary.path },
   })
   const reader = createReader((line) => process.stdout.write(`${line}\n`))
   const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)))
-  for await (const line of createInterface({ input: child.stdout })) reader.read(line)
-  recordSeconds(reader.seconds())
-  return { code: await ended, counts: reader.counts() }
+  try {
+    for await (const line of createInterface({ input: child.stdout })) reader.read(line)
+    recordSeconds(reader.seconds())
+    return { code: await ended, counts: reader.counts() }
+  } finally {
+    temporary.remove()
+  }
 }
 
 /** `unit`, `long` and `replicated` are the sets of those names; else files are named, or none for all. */

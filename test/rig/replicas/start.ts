@@ -1,6 +1,5 @@
 import { fork } from 'node:child_process'
-import { mkdtempSync, realpathSync, rmSync, statfsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { EngineOptions, EngineReport } from '../../../infra/clickhouse/server.js'
@@ -8,6 +7,7 @@ import { readStatementsOn } from '../../../infra/schema/migrate.js'
 import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
 import { statementOf } from '../../../pipeline/store/sql.js'
 import type { Profile } from '../../../schemas/settings/profile.js'
+import { temporaryPlace } from '../temporary-folder.js'
 import { replicaOfEach } from './topology.js'
 
 export const replicas = ['r1', 'r2'] as const
@@ -20,6 +20,8 @@ export interface Replicas {
 }
 
 const writer = { user: 'writer', password: 'w' }
+/** No engine is started on the data again, so that they can be in memory. */
+const freeBytesMin = 2 * 1024 ** 3
 const program = fileURLToPath(new URL('engine-process.js', import.meta.url))
 
 /**
@@ -27,7 +29,9 @@ const program = fileURLToPath(new URL('engine-process.js', import.meta.url))
  * with the whole schema. All is gone when it is closed or this process ends.
  */
 export async function createReplicas(profile: Profile): Promise<Replicas> {
-  const dataPath = realpathSync(mkdtempSync(join(placeOfData(), 'tieline-replicas-')))
+  const dataPath = realpathSync(
+    mkdtempSync(join(temporaryPlace(freeBytesMin), 'tieline-replicas-')),
+  )
   const child = fork(program, { env: { ...process.env, UV_THREADPOOL_SIZE: '64' } })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const options: EngineOptions = {
@@ -68,19 +72,6 @@ export async function createReplicas(profile: Profile): Promise<Replicas> {
   } catch (error) {
     await close()
     throw error
-  }
-}
-
-const memoryPath = '/dev/shm'
-const freeBytesMin = 2 * 1024 ** 3
-
-/** No engine is started on the data again, so that they can be in memory where there is enough of it. */
-function placeOfData(): string {
-  try {
-    const { bavail, bsize } = statfsSync(memoryPath)
-    return bavail * bsize >= freeBytesMin ? memoryPath : tmpdir()
-  } catch {
-    return tmpdir()
   }
 }
 
