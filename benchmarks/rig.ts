@@ -5,7 +5,7 @@ import type { AsServer } from '../infra/clickhouse/http/answer.js'
 import { type Home, openHome } from '../infra/stack/home.js'
 import { type Stack, startStack } from '../infra/stack/stack.js'
 import { createLog } from '../infra/telemetry/log.js'
-import { createStore, type Store } from '../pipeline/store/clickhouse.js'
+import { createStore, type Store, type StoreAddress } from '../pipeline/store/clickhouse.js'
 import { type Profile, parseProfile } from '../schemas/settings/profile.js'
 import type { SecretReference } from '../schemas/settings/secret.js'
 
@@ -27,6 +27,8 @@ export interface Rig {
   readonly stack: Stack
   /** The writer's connection. */
   readonly store: Store
+  /** Of each server that readers ask. */
+  readonly readers: readonly StoreAddress[]
   /** A folder for files that go in. */
   readonly files: string
   /** Stops everything; the data folder is removed unless it is kept to be looked at. */
@@ -66,6 +68,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
     profile,
     stack,
     store,
+    readers: [stack.reader],
     files,
     close: async ({ keep = false } = {}) => {
       await store.close()

@@ -9,6 +9,8 @@ export interface ChaosResult {
   readonly flushes: number
   /** Connections to servers that files are pulled from that were cut. */
   readonly cuts: number
+  /** How often a replica was kept behind; undefined on one server. */
+  readonly lags: number | undefined
   /** Kills by the moment at which they fell. */
   readonly moments: Readonly<Record<string, number>>
   /** Kills of the worker after which the ledger still showed the step that was aimed at. */
@@ -48,6 +50,7 @@ export interface ChaosFindings {
   readonly looks: number
   readonly flushes: number
   readonly cuts: number
+  readonly lags: number | undefined
   readonly wrongs: readonly string[]
   readonly ownWrongs: readonly string[]
   readonly missing: readonly string[]
@@ -88,6 +91,7 @@ export function toResult(gathered: ChaosFindings): ChaosResult {
     ) as ChaosResult['kills'],
     flushes: gathered.flushes,
     cuts: gathered.cuts,
+    lags: gathered.lags,
     moments,
     killsProven: killer.kills.filter((kill) => kill.isProven).length,
     files: files.length,
@@ -111,6 +115,9 @@ export function renderResult(result: ChaosResult): readonly string[] {
   const moments = Object.entries(result.moments).map(([moment, count]) => `${moment} ${count}`)
   return [
     `seed ${result.seed}; kills: ${kills}; Redis emptied ${result.flushes} times; ${result.cuts} connections cut`,
+    ...(result.lags === undefined
+      ? []
+      : [`on two replicas, kept behind ${result.lags} times; ClickHouse stands for a fail-over`]),
     `killed ${moments.join(', ')}; ${result.killsProven} of the worker's in a step that the ledger still showed`,
     `${result.files} files, ${grouped(result.rows)} rows, ${grouped(result.looks)} queries of readers, ${result.seconds.toFixed(0)} seconds`,
     `${grouped(result.corrections)} reads corrected, ${grouped(result.late)} too late, ${grouped(result.repeats)} repeated; ${result.customers} customers, ${grouped(result.calls)} calls to register`,

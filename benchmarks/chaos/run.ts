@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createRig, type Rig } from '../rig.js'
+import { createRig, type Rig, type RigOptions } from '../rig.js'
 import { createAcknowledgements } from './acknowledgements.js'
 import { createFeeder, type Feeder } from './actors/feeder.js'
 import { createKiller, type Killer } from './actors/killer.js'
 import { createReaders } from './actors/readers.js'
 import { type CustomerCalls, createCustomerCalls } from './actors/registrar.js'
 import { createRemotes, type Remotes } from './actors/remotes.js'
-import { arrivalsOf, compareWithReplay } from './compare/compare.js'
+import { arrivalsOf, compareEach } from './compare/compare.js'
 import { chaosZone } from './plan.js'
+import type { Lag } from './replicas/lag.js'
+import { createReplicatedRig } from './replicas/rig.js'
 import { type ChaosResult, toResult } from './result.js'
 
 export interface ChaosOptions {
@@ -17,6 +19,8 @@ export interface ChaosOptions {
   readonly readerRestMs: number
   /** Keep the data folder of a run that went wrong. */
   readonly keeps: boolean
+  /** On two replicas that lag, where a fail-over of the client stands for a kill of ClickHouse. */
+  readonly isReplicated?: boolean
   readonly say: (line: string) => void
 }
 
@@ -57,7 +61,7 @@ async function harm(remotes: Remotes, options: ChaosOptions, from: number): Prom
   const { secret } = remotes
   const { say } = options
   const profile = profileOf(remotes)
-  const rig = await createRig({ name: 'chaos', profile, secret, say, asServer })
+  const rig = await openRig({ name: 'chaos', profile, secret, say, asServer }, options)
   let isGood = false
   try {
     const feeder = await createFeeder(rig, remotes, options.seed)
@@ -77,13 +81,15 @@ async function harm(remotes: Remotes, options: ChaosOptions, from: number): Prom
     await feeder.sendNext('submit')
     await untilEnded(rig, feeder, registrar)
     await Promise.all([readers, acknowledgements, feeder, registrar].map((one) => one.close()))
-    const comparison = await compareWithReplay(rig, files, registrar)
+    await rig.lag?.close()
+    const comparison = await compareEach(rig.each, files, registrar)
     const result = toResult({
       seed: options.seed,
       seconds: (performance.now() - from) / 1_000,
       looks: readers.looks(),
       flushes: killer.flushes(),
       cuts: remotes.cuts(),
+      lags: rig.lag?.count(),
       wrongs: readers.wrongs,
       ownWrongs: readers.ownWrongs,
       customers: registrar.count(),
@@ -96,6 +102,22 @@ async function harm(remotes: Remotes, options: ChaosOptions, from: number): Prom
   } finally {
     await rig.close({ keep: options.keeps && !isGood })
   }
+}
+
+interface ChaosRig extends Rig {
+  /** Of replicas. */
+  readonly lag?: Lag
+  /** With the store of each server. */
+  readonly each: readonly Rig[]
+}
+
+async function openRig(
+  rigOptions: RigOptions,
+  { isReplicated = false, seed }: ChaosOptions,
+): Promise<ChaosRig> {
+  if (isReplicated) return createReplicatedRig(rigOptions, seed)
+  const rig = await createRig(rigOptions)
+  return { ...rig, each: [rig] }
 }
 
 /** Keeps a few files on their way for as long as there are kills to come. */

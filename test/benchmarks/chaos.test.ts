@@ -5,7 +5,6 @@ import { sample } from '../rig/sample.js'
 
 t.setTimeout(3_600_000)
 
-const kills = sample({ short: 4, long: 200 })
 const seed = Date.now() & 0x7fffffff
 /** Readers that look all the while take most of the processor. */
 const readerRestMs = sample({ short: 400, long: 60 })
@@ -16,27 +15,35 @@ const zeros = [
   'rows lost 0, doubled 0, files partly visible 0, acknowledged files not in the store 0, unfinished files 0',
 ]
 
-t.test('no kill of worker, ClickHouse or Redis loses, doubles or half-shows a row', async (t) => {
-  const result = await chaos({
-    ...{ kills, seed, readerRestMs },
-    keeps: false,
-    say: (line) => t.comment(line),
+const places = [
+  { place: 'on one server', isReplicated: false, kills: sample({ short: 4, long: 200 }) },
+  { place: 'on two replicas that lag', isReplicated: true, kills: sample({ short: 3, long: 200 }) },
+]
+
+for (const { place, isReplicated, kills } of places) {
+  t.test(`no kill loses, doubles or half-shows a row ${place}`, async (t) => {
+    const result = await chaos({
+      ...{ kills, seed, readerRestMs, isReplicated },
+      keeps: false,
+      say: (line) => t.comment(line),
+    })
+    const lines = renderResult(result)
+    for (const line of lines) t.comment(line)
+    t.same(lines.slice(-zeros.length), zeros)
+    t.same(result.wrongs, [])
+    t.equal(result.rowsAltered, 0, 'every read is as the latest arrival has it')
+    t.equal(
+      result.filesUnbalanced,
+      0,
+      'every receipt has the rows and quantities that the rules require',
+    )
+    t.equal(result.kills.worker + result.kills.clickhouse + result.kills.redis, kills)
+    t.ok(result.flushes > 0, 'Redis was emptied')
+    t.equal((result.lags ?? 0) > 0, isReplicated, `kept behind ${result.lags} times`)
+    t.ok(result.files >= 6, `${result.files} files`)
+    t.ok(result.corrections + result.late > 0, 'files correct each other, whichever is first')
+    t.ok(result.repeats > 0, `${result.repeats} reads that a file or a later one repeats`)
+    t.ok(result.customers >= 10, `${result.customers} customers`)
+    t.ok(result.looks > 20, `${result.looks} looks of readers`)
   })
-  const lines = renderResult(result)
-  for (const line of lines) t.comment(line)
-  t.same(lines.slice(-zeros.length), zeros)
-  t.same(result.wrongs, [])
-  t.equal(result.rowsAltered, 0, 'every read is as the latest arrival has it')
-  t.equal(
-    result.filesUnbalanced,
-    0,
-    'every receipt has the rows and quantities that the rules require',
-  )
-  t.equal(result.kills.worker + result.kills.clickhouse + result.kills.redis, kills)
-  t.ok(result.flushes > 0, 'Redis was emptied')
-  t.ok(result.files >= 6, `${result.files} files`)
-  t.ok(result.corrections + result.late > 0, 'files correct each other, whichever is first')
-  t.ok(result.repeats > 0, `${result.repeats} reads that a file or a later one repeats`)
-  t.ok(result.customers >= 10, `${result.customers} customers`)
-  t.ok(result.looks > 20, `${result.looks} looks of readers`)
-})
+}

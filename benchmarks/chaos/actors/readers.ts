@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { draw } from '../../../infra/demo/draw.js'
-import { createStore } from '../../../pipeline/store/clickhouse.js'
+import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
 import type { Rig } from '../../rig.js'
 import { describeSights, isWhole, judge, look, lookRegistered } from '../sight.js'
 import type { SentFile } from './feeder.js'
@@ -15,6 +15,13 @@ export interface Readers {
   close(): Promise<void>
 }
 
+/** A server with what its readers saw: another one may be behind it. */
+interface Server {
+  readonly store: Store
+  readonly seen: Set<number>
+  readonly seenMeters: Set<string>
+}
+
 const stream = 0x5eed
 const recent = 12
 
@@ -27,16 +34,18 @@ export function createReaders(
   files: readonly SentFile[],
   options: { readonly seed: number; readonly count: number; readonly restMs: number },
 ): Readers {
-  const store = createStore(rig.stack.reader)
+  const stores: readonly Server[] = rig.readers.map((address) => ({
+    store: createStore(address),
+    seen: new Set<number>(),
+    seenMeters: new Set<string>(),
+  }))
   const wrongs: string[] = []
   const ownWrongs: string[] = []
-  const seen = new Set<number>()
-  const seenMeters = new Set<string>()
   let isOpen = true
   let looks = 0
   /** Asked for behind a look: what it shows may have been sent since the one before. */
   const familyOf = (file: SentFile) => files.filter((one) => one.family === file.family)
-  const readRegistered = async (file: SentFile) => {
+  const readRegistered = async ({ store, seenMeters }: Server, file: SentFile) => {
     const before = file.usage.meters
       .map(({ meterId }) => meterId)
       .filter((one) => seenMeters.has(one))
@@ -50,12 +59,14 @@ export function createReaders(
     ownWrongs.push(`registered: seen ${shown.join(', ')}, gone ${gone.join(', ') || 'none'}`)
   }
   const read = async (reader: number) => {
+    const server = stores[reader % stores.length] as Server
+    const { store, seen } = server
     for (let turn = 0; isOpen; turn++) {
       await sleep(options.restMs)
       const back = draw(options.seed + reader, stream, turn) % recent
       const file = files.at(-1 - back) ?? files.at(-1)
       if (file === undefined) continue
-      await readRegistered(file)
+      await readRegistered(server, file)
       const wasSeen = seen.has(file.family)
       const sights = await look(store, file)
       if (sights === undefined) continue
@@ -76,7 +87,7 @@ export function createReaders(
     close: async () => {
       isOpen = false
       await reading
-      await store.close()
+      await Promise.all(stores.map(({ store }) => store.close()))
     },
   }
 }

@@ -33,8 +33,31 @@ interface Arrived {
   readonly recorded: string
 }
 
+/** Holds the store of each server against what the files give; what is wrong on several counts again. */
+export async function compareEach(
+  rigs: readonly Rig[],
+  files: readonly SentFile[],
+  registrar: CustomerCalls,
+): Promise<Comparison> {
+  const [first, ...others] = await Promise.all(
+    rigs.map((rig) => compareWithReplay(rig, files, registrar)),
+  )
+  const sum = first as Comparison
+  for (const other of others) {
+    for (const [name, value] of Object.entries(other)) {
+      const known = sum[name as keyof Comparison]
+      if (Array.isArray(known)) known.push(...value)
+      else if (!isOfFiles.has(name)) Object.assign(sum, { [name]: Number(known) + value })
+    }
+  }
+  return sum
+}
+
+/** Counts of what was sent, which do not depend on a server. */
+const isOfFiles: ReadonlySet<string> = new Set(['corrections', 'late', 'repeats'])
+
 /** Holds the store against what the files give by the rules, row by row, and the ledger file by file. */
-export async function compareWithReplay(
+async function compareWithReplay(
   rig: Rig,
   files: readonly SentFile[],
   registrar: CustomerCalls,

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { AsServer } from '../../../infra/clickhouse/http/answer.js'
 import type { EngineOptions, EngineReport } from '../../../infra/clickhouse/server.js'
 import { readStatementsOn } from '../../../infra/schema/migrate.js'
 import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
@@ -28,7 +29,7 @@ const program = fileURLToPath(new URL('engine-process.js', import.meta.url))
  * One engine with two databases that replicate each other's tables through a Keeper in its memory,
  * with the whole schema. All is gone when it is closed or this process ends.
  */
-export async function createReplicas(profile: Profile): Promise<Replicas> {
+export async function createReplicas(profile: Profile, asServer?: AsServer): Promise<Replicas> {
   const dataPath = realpathSync(
     mkdtempSync(join(temporaryPlace(freeBytesMin), 'tieline-replicas-')),
   )
@@ -42,6 +43,7 @@ export async function createReplicas(profile: Profile): Promise<Replicas> {
     memoryBytesMax: 2 * 1024 ** 3,
     readable: [],
     temporaryPath: dataPath,
+    asServer,
   }
   const listening = new Promise<number>((resolve, reject) => {
     child.once('message', (message) => {
