@@ -206,3 +206,31 @@ t.test('a change lists the days of the meter, who had them and who has them', as
   await endClients(gone, ['o'], 'closed')
   t.same(await listed(), before)
 })
+
+t.test(
+  'reads of a client without an account become another one’s whose account they have',
+  async (t) => {
+    const at = { meterId: 'unnamed', externalSiteId: 'unnamed' }
+    const consumer = createConsumer(store)
+    const january = registeringAt(store, () => new Date('2026-01-10T17:00:00Z'))
+    await register(january, [customerAt({ clientId: 'x', accountNumber: '', ...at })])
+    await loadFile(
+      ['NEW,unnamed,unnamed,1/11/2026 1:00,7', 'ALONE,unnamed,unnamed,1/10/2026 1:00,8'],
+      'full',
+    )
+    await consumer.pull()
+    const ownersBy = () =>
+      Object.fromEntries(
+        [...consumer.rows.values()]
+          .map((row) => JSON.parse(row))
+          .filter((row) => row.meter_id === 'unnamed')
+          .map((row) => [row.account_number, row.client_ids]),
+      )
+    t.same(ownersBy(), { NEW: ['x'], ALONE: ['x'] })
+    const february = registeringAt(store, () => new Date('2026-02-10T17:00:00Z'))
+    await register(february, [customerAt({ clientId: 'n', accountNumber: 'NEW', ...at })])
+    await consumer.pull()
+    t.same(await consumer.differences(), [])
+    t.same(ownersBy(), { NEW: ['n'], ALONE: ['x'] })
+  },
+)
