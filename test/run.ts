@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { packageRoot } from '../infra/package-root.js'
@@ -15,6 +16,7 @@ import {
 } from './rig/files.js'
 import { ensurePrometheus } from './rig/prometheus.js'
 import { type Counts, createReader } from './rig/report.js'
+import { judgeStatements } from './rig/statements/page.js'
 import { createTemporaryFolder } from './rig/temporary-folder.js'
 
 const root = packageRoot(import.meta.url)
@@ -23,20 +25,31 @@ const root = packageRoot(import.meta.url)
 async function runTests(files: readonly string[]): Promise<{ counts: Counts; code: number }> {
   const program = join(root, 'dist', 'test', 'rig', 'spawn-files.js')
   const temporary = createTemporaryFolder()
+  const statements = mkdtempSync(join(temporary.path, 'statements-'))
   const child = spawn(process.execPath, [program, ...longestFirst(files)], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, TMPDIR: temporary.path },
+    env: { ...process.env, TMPDIR: temporary.path, ...recordingInto(statements) },
   })
   const reader = createReader((line) => process.stdout.write(`${line}\n`))
   const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)))
   try {
     for await (const line of createInterface({ input: child.stdout })) reader.read(line)
     recordSeconds(reader.seconds())
-    return { code: await ended, counts: reader.counts() }
+    const problems = judgeStatements(statements, process.env['TIELINE_WRITE_STATEMENTS'] === '1')
+    for (const problem of problems) process.stdout.write(`✗ ${problem}\n`)
+    const { failed, ...counts } = reader.counts()
+    return { code: await ended, counts: { ...counts, failed: failed + problems.length } }
   } finally {
     temporary.remove()
   }
+}
+
+/** Every program that is started records what it sends to ClickHouse. */
+function recordingInto(folder: string): NodeJS.ProcessEnv {
+  const recorder = join(root, 'dist', 'test', 'rig', 'statements', 'record.js')
+  const others = process.env['NODE_OPTIONS'] ?? ''
+  return { TIELINE_STATEMENTS: folder, NODE_OPTIONS: `${others} --import=${recorder}`.trim() }
 }
 
 /** `unit`, `long` and `replicated` are the sets of those names; else files are named, or none for all. */
