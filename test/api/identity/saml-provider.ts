@@ -84,12 +84,14 @@ export interface SigningParts {
   readonly element?: 'Assertion' | 'Response'
   /** The element that the signature is put into, where that is another one. */
   readonly place?: 'Assertion'
+  /** Whose namespaces the canonical form keeps, as Okta, Shibboleth and others ask for. */
+  readonly prefixes?: readonly string[]
 }
 
 /** Signs an element as providers do: enveloped, canonical, its signature behind the issuer. */
 export function signXml(xml: string, signer: SamlSigner, parts: SigningParts = {}): string {
   const { algorithm = rsaSha256, digest = sha256, element = 'Assertion' } = parts
-  const { place = element } = parts
+  const { place = element, prefixes = [] } = parts
   const pathOf = (name: string) => `//*[local-name(.)='${name}']`
   const xpath = pathOf(element)
   const signed = new SignedXml({
@@ -97,7 +99,12 @@ export function signXml(xml: string, signer: SamlSigner, parts: SigningParts = {
     signatureAlgorithm: algorithm,
     canonicalizationAlgorithm: exclusive,
   })
-  signed.addReference({ xpath, transforms: [enveloped, exclusive], digestAlgorithm: digest })
+  signed.addReference({
+    xpath,
+    transforms: [enveloped, exclusive],
+    digestAlgorithm: digest,
+    inclusiveNamespacesPrefixList: [...prefixes],
+  })
   const issuer = `${pathOf(place)}/*[local-name(.)='Issuer']`
   signed.computeSignature(xml, { location: { reference: issuer, action: 'after' } })
   return signed.getSignedXml()

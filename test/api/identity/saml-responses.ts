@@ -65,6 +65,30 @@ export function wrapped(): Readonly<Record<string, string>> {
   }
 }
 
+/** What costs much before anybody has looked at a signature. */
+export function bombs(): Readonly<Record<string, string>> {
+  const text = signed()
+  const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
+  const transform = `<Transform Algorithm="${exclusive}"/>`
+  const prefixes = (count: number) =>
+    `<InclusiveNamespaces xmlns="${exclusive}" PrefixList="${'saml '.repeat(count)}"/>`
+  const within = (name: string, content: string) =>
+    text.replace(`</${name}>`, `${content}</${name}>`)
+  return {
+    '80 transforms': within('Transforms', transform.repeat(80)),
+    'one transform twice': within('Transforms', transform),
+    '40 references': text.replace(/<Reference .*<\/Reference>/s, (one) => one.repeat(40)),
+    'prefixes to transform': text.replace(
+      transform,
+      transform.replace('/>', `>${prefixes(2_000)}</Transform>`),
+    ),
+    'a certificate of many parts': within('Signature', `<KeyInfo>${'<a/>'.repeat(200)}</KeyInfo>`),
+    'elements in what is signed': within('SignedInfo', '<a/>'.repeat(200)),
+    'a reference to the whole document': text.replace('URI="#_a1"', 'URI=""'),
+    'a signature by another key': signXml(responseOf(assertionOf()), other),
+  }
+}
+
 const now = Date.now()
 const sha1 = 'http://www.w3.org/2000/09/xmldsig#sha1'
 const rsaSha1 = 'http://www.w3.org/2000/09/xmldsig#rsa-sha1'

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { t } from 'tap'
+import { ExclusiveCanonicalization } from 'xml-crypto'
 import { createPseudonymizer } from '../../../api/access/pseudonym.js'
 import { createSaml } from '../../../api/identity/saml.js'
 import { createAuthority } from '../../../infra/demo/x509.js'
@@ -19,7 +20,7 @@ import {
   responseOf,
   signXml,
 } from './saml-provider.js'
-import { other, signed, signer, wrapped, wrong } from './saml-responses.js'
+import { bombs, other, signed, signer, wrapped, wrong } from './saml-responses.js'
 
 const open = (t: Test, more: object = {}) => {
   const file = join(createFolder(t), 'idp.pem')
@@ -80,6 +81,20 @@ t.test('the customer is the NameID or one value of an attribute', async (t) => {
   t.match(await named({}), nobody)
   t.match(await named({ attributes: attributes('<b>C-7</b>') }), nobody)
 })
+
+t.test(
+  'a response of 300 groups, kept namespaces and a chain of certificates is read',
+  async (t) => {
+    const values = '<saml:AttributeValue>group</saml:AttributeValue>'.repeat(300)
+    const attributes = `<saml:AttributeStatement><saml:Attribute Name="groups">${values}</saml:Attribute></saml:AttributeStatement>`
+    const { identity } = open(t)
+    const text = signed({ assertion: { attributes }, signing: { prefixes: ['saml', 'xs'] } })
+    const chain = '<X509Certificate>MIIB</X509Certificate>'.repeat(4)
+    const key = `<KeyInfo><X509Data>${chain}</X509Data></KeyInfo>`
+    const sent = text.replace('</SignatureValue>', `</SignatureValue>${key}`)
+    t.match(await identity.identify(encode(sent)), good)
+  },
+)
 
 t.test('a comment cannot cut a name short', async (t) => {
   const { identity } = open(t)
@@ -160,4 +175,25 @@ t.test('certificates that cannot be trusted are reported at the start', async (t
   for (const [file, detail] of cases) {
     t.throws(() => open(t, { certFiles: [file] }), { code: 'PROFILE', detail })
   }
+})
+
+t.test('what no provider signed is never canonicalized, and what one signed once', async (t) => {
+  const [text, texts] = [signed(), Object.entries(bombs())]
+  let count = 0
+  const { process } = ExclusiveCanonicalization.prototype
+  ExclusiveCanonicalization.prototype.process = function (node, options) {
+    if (node.nodeType === 1 && (node as Element).localName === 'Assertion') count++
+    return process.call(this, node, options)
+  }
+  t.teardown(() => {
+    ExclusiveCanonicalization.prototype.process = process
+  })
+  const { identity } = open(t)
+  for (const [name, text] of texts) {
+    const judged = await identity.identify(encode(text))
+    t.same(judged, { kind: 'refused', reason: 'signature' }, name)
+  }
+  t.equal(count, 0)
+  t.match(await identity.identify(encode(text)), good)
+  t.equal(count, 1)
 })
