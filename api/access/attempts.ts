@@ -35,7 +35,14 @@ interface Counted {
   readonly until: number
 }
 
-/** Tokens that were just counted cost no query. An unlock elsewhere takes effect after that time. */
+/** The attempts of a customer who has no more. */
+interface Spent {
+  readonly rows: readonly AttemptRow[]
+  /** Milliseconds since 1970. */
+  readonly until: number
+}
+
+/** What was just counted costs no query. An unlock elsewhere takes effect after that time. */
 const recentMs = 5_000
 const recentMax = 10_000
 
@@ -52,11 +59,17 @@ interface AttemptRow {
 export function createAttempts(options: AttemptsOptions): Attempts {
   const turns = new Map<string, Promise<unknown>>()
   const recent = createTokenCache<Counted>(recentMax)
+  const spent = createTokenCache<Spent>(recentMax)
   const countOnce = async (attempt: Attempt): Promise<number> => {
     const known = recent.get(attempt.token)
     const nowMs = options.now().getTime()
     if (known?.clientId === attempt.clientId && known.until > nowMs) return known.slot
-    const slot = await claim(options, attempt)
+    const tokenHash = createHmac('sha256', options.key).update(attempt.token).digest('hex')
+    const full = spent.get(attempt.clientId)
+    if (full !== undefined && full.until > nowMs) return slotOf(full.rows, tokenHash) ?? attemptsMax
+    const onSpent = (rows: readonly AttemptRow[]) =>
+      spent.set(attempt.clientId, { rows, until: nowMs + recentMs })
+    const slot = await claim({ ...options, onSpent }, { ...attempt, tokenHash })
     recent.set(attempt.token, { clientId: attempt.clientId, slot, until: nowMs + recentMs })
     return slot
   }
@@ -73,11 +86,22 @@ export function createAttempts(options: AttemptsOptions): Attempts {
   }
 }
 
-async function claim(options: AttemptsOptions, attempt: Attempt): Promise<number> {
-  const { store, key, now } = options
-  const { clientId, reason, isLocked } = attempt
+function slotOf(rows: readonly AttemptRow[], tokenHash: string): number | undefined {
+  return rows.find((row) => row.token_hash === tokenHash)?.slot
+}
+
+interface ClaimOptions extends AttemptsOptions {
+  /** Called with all attempts of a customer who has no more. */
+  readonly onSpent: (rows: readonly AttemptRow[]) => void
+}
+
+async function claim(
+  options: ClaimOptions,
+  attempt: Attempt & { readonly tokenHash: string },
+): Promise<number> {
+  const { store, now, onSpent } = options
+  const { clientId, reason, isLocked, tokenHash } = attempt
   if (isLocked()) return attemptsMax
-  const tokenHash = createHmac('sha256', key).update(attempt.token).digest('hex')
   const id = randomUUID()
   for (let tries = 0; tries <= attemptsMax; tries++) {
     const epoch = await epochOf(store, clientId)
@@ -85,8 +109,9 @@ async function claim(options: AttemptsOptions, attempt: Attempt): Promise<number
     const rows = await store.rows<AttemptRow>({
       sql: sql`SELECT slot, token_hash FROM login_attempt WHERE ${mine} ORDER BY slot`,
     })
-    const counted = rows.find((row) => row.token_hash === tokenHash)
-    if (counted !== undefined) return counted.slot
+    if (rows.length >= attemptsMax) onSpent(rows)
+    const counted = slotOf(rows, tokenHash)
+    if (counted !== undefined) return counted
     const slot = rows.length + 1
     if (slot > attemptsMax) return attemptsMax
     const at = now().toISOString()

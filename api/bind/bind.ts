@@ -3,6 +3,7 @@ import type { Pseudonymize } from '../access/pseudonym.js'
 import type { Answer } from '../answer.js'
 import type { GatewayRequest } from '../request.js'
 import type { RouteHandler } from '../route.js'
+import { createSingleFlight } from '../single-flight.js'
 import type { Action } from './actions.js'
 import { type BindRefusal, type ExecuteOptions, executeBind, lookUp } from './execute.js'
 
@@ -23,7 +24,7 @@ export interface BindOptions extends ExecuteOptions {
  * outcome before the platform is answered: a repeated request sends nothing twice (decision 9).
  */
 export function createBind(options: BindOptions): RouteHandler {
-  const underWay = new Map<string, Promise<Answer>>()
+  const share = createSingleFlight<Answer>()
   return async (request) => {
     const who = await options.accountOf(request)
     if (who === undefined) {
@@ -34,15 +35,11 @@ export function createBind(options: BindOptions): RouteHandler {
     if (checkFails) options.onWrongCrc(request.id)
     const pseudonym = options.pseudonymize(wanted.macAddress)
     const hash = options.actions.hashOf(wanted)
-    const same = underWay.get(hash)
-    if (same !== undefined) return same
     const onClaimed = (action: Action) => options.audit(who, action)
-    const answer = executeBind({ ...options, onClaimed }, wanted).then((outcome) => ({
-      ...toAnswer(outcome),
-      pseudonym,
-    }))
-    underWay.set(hash, answer)
-    return answer.finally(() => underWay.delete(hash))
+    return share(hash, async () => {
+      const outcome = await executeBind({ ...options, onClaimed }, wanted)
+      return { ...toAnswer(outcome), pseudonym }
+    })
   }
 }
 

@@ -1,4 +1,5 @@
 import { Fault } from '../../schemas/fault.js'
+import { createSingleFlight } from '../single-flight.js'
 import type { Cis, CisRecord } from './cis.js'
 
 export interface GuardOptions {
@@ -20,7 +21,7 @@ export interface GuardedCis extends Cis {
  */
 export function guardCis(cis: Cis, options: GuardOptions): GuardedCis {
   const { breakerFailures, breakerSeconds, now } = options
-  const fetching = new Map<string, Promise<CisRecord | undefined>>()
+  const share = createSingleFlight<CisRecord | undefined>()
   let failures = 0
   let openUntil = 0
   let isTrying = false
@@ -47,13 +48,7 @@ export function guardCis(cis: Cis, options: GuardOptions): GuardedCis {
     }
   }
   return {
-    fetch: (clientId) => {
-      const known = fetching.get(clientId)
-      if (known !== undefined) return known
-      const fetched = attempt(clientId).finally(() => fetching.delete(clientId))
-      fetching.set(clientId, fetched)
-      return fetched
-    },
+    fetch: (clientId) => share(clientId, () => attempt(clientId)),
     breaker: () => ({ failures, isOpen: failures >= breakerFailures && now() < openUntil }),
     close: () => cis.close(),
   }

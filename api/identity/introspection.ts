@@ -3,6 +3,7 @@ import { identifierSchema } from '../../schemas/gateway/customer.js'
 import { parseObject } from '../../schemas/json.js'
 import type { IntrospectionSettings } from '../../schemas/settings/gateway-identity.js'
 import { createHttpClient } from '../http-client.js'
+import { createSingleFlight } from '../single-flight.js'
 import type { Identified, Identity, IdentityOptions } from './identity.js'
 import { claimAt, findGrantProblem } from './jwt.js'
 import { createTokenCache } from './token-cache.js'
@@ -19,9 +20,14 @@ interface Kept {
 
 const answerBytesMax = 64 * 1024
 
+/** Refused tokens, remembered apart, so that any number of them displaces no accepted one. */
+const refusedMax = 10_000
+const refusedMs = 5_000
+
 /**
  * Judges opaque tokens by asking their provider (RFC 7662). An active token is remembered for
- * `cacheSeconds`, but not after it expires. A revoked token is reported as inactive, and counts as a
+ * `cacheSeconds`, but not after it expires; a refused one for some seconds. Concurrent requests with
+ * one token share one question. A revoked token is reported as inactive, and counts as a
  * failed attempt only if the provider also names its customer.
  */
 export function createIntrospection(options: IntrospectionOptions): Identity {
@@ -36,22 +42,26 @@ export function createIntrospection(options: IntrospectionOptions): Identity {
   })
   const ask = (token: string) => introspect({ ...options, send: caller.send }, token)
   const cache = createTokenCache<Kept>(settings.cacheSeconds > 0 ? options.tokensCachedMax : 0)
+  const refused = createTokenCache<Kept>(refusedMax)
+  const share = createSingleFlight<Identified>()
   const identify = async (token: string): Promise<Identified> => {
     const claims = await ask(token)
     const identified = judge(claims, token, options)
     if (identified.kind === 'customer') {
       const lives = typeof claims['exp'] === 'number' ? claims['exp'] * 1_000 : Infinity
-      cache.set(token, {
-        identified,
-        until: Math.min(lives, now() + settings.cacheSeconds * 1_000),
-      })
+      const until = Math.min(lives, now() + settings.cacheSeconds * 1_000)
+      cache.set(token, { identified, until })
+    } else {
+      cache.delete(token)
+      refused.set(token, { identified, until: now() + refusedMs })
     }
     return identified
   }
   return {
     identify: (token) => {
-      const kept = cache.get(token)
-      return kept !== undefined && kept.until > now() ? kept.identified : identify(token)
+      const kept = cache.get(token) ?? refused.get(token)
+      const isKept = kept !== undefined && kept.until > now()
+      return isKept ? kept.identified : share(token, () => identify(token))
     },
     ready: async () => void (await ask('ready')),
     figures: () => ({ cache: cache.counts(), keys: [] }),

@@ -67,6 +67,15 @@ t.test('an opaque token is what its provider says', async (t) => {
   t.match(await identify('unknown'), { kind: 'refused', reason: 'inactive' })
   t.match(await identify('nobody'), { kind: 'refused', reason: 'no customer claim' })
   t.match(await identify('expired'), { kind: 'refused', reason: 'expired' })
+  asked = 0
+  const crowd = (token: string) => Promise.all(Array.from({ length: 200 }, () => identify(token)))
+  t.equal(new Set((await crowd('crowd')).map(({ kind }) => kind)).size, 1)
+  t.equal(asked, 1, 'one token 200 times at once')
+  await crowd('crowd')
+  t.equal(asked, 1, 'a refused token is remembered')
+  clock += 5_001
+  await crowd('crowd')
+  t.equal(asked, 2, 'for 5 seconds')
   const outage = { code: 'IDENTITY_UNREACHABLE' }
   await t.rejects(identify('html'), outage)
   await t.rejects(identify('vague'), outage)
