@@ -7,6 +7,9 @@ export interface Fields {
   contentLength: string | undefined
   transferEncoding: string | undefined
   requestId: string | undefined
+  hosts: number
+  /** Whether the client asks for the connection to be closed. */
+  closes: boolean
   /** Characters of all fields with their separators. */
   bytes: number
 }
@@ -29,6 +32,8 @@ export function createFieldReader(): FieldReader {
     contentLength: undefined,
     transferEncoding: undefined,
     requestId: undefined,
+    hosts: 0,
+    closes: false,
     bytes: 0,
   }
   return {
@@ -38,6 +43,8 @@ export function createFieldReader(): FieldReader {
       fields.contentLength = undefined
       fields.transferEncoding = undefined
       fields.requestId = undefined
+      fields.hosts = 0
+      fields.closes = false
       fields.bytes = 0
     },
     see: (name, value) => {
@@ -54,6 +61,12 @@ export function createFieldReader(): FieldReader {
           break
         case 'x-request-id':
           fields.requestId = join(fields.requestId, value)
+          break
+        case 'host':
+          fields.hosts++
+          break
+        case 'connection':
+          fields.closes ||= /\bclose\b/i.test(value)
           break
       }
     },

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import { createServer, type Server } from 'node:https'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { Fault } from '../../schemas/fault.js'
@@ -8,11 +9,10 @@ import type { GatewayLimits, MutualSettings } from '../../schemas/settings/gatew
 import type { GatewayResponse, IsStreamed } from '../request.js'
 import { createAllow } from './allow.js'
 import { readCertificates } from './certificates.js'
-import { createFieldReader, type Fields } from './fields.js'
-import { framingOf } from './framing.js'
 import { createDrain } from './https-drain.js'
 import type { Listener, ListenerOptions } from './listener.js'
 import { createRateLimit } from './pace.js'
+import { framingOfRequest, readFields } from './strict.js'
 
 export interface HttpsOptions extends ListenerOptions<MutualSettings> {
   /** Which request bodies are streamed to the handler; none by default. */
@@ -41,7 +41,8 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
     headersTimeout: limits.bodyMsMax,
     requestTimeout: 0,
     connectionsCheckingInterval: 1_000,
-    requireHostHeader: true,
+    // Node goes on with the next request after answering this one; framing.ts refuses it.
+    requireHostHeader: false,
   })
   server.on('secureConnection', (socket: TLSSocket) => {
     const isForeign = !socket.authorized && socket.getPeerX509Certificate() !== undefined
@@ -78,9 +79,10 @@ function createServe(options: HttpsOptions): Serve {
   const { limits, handle, refuse, isStreamed = () => false, requestId, onFailure } = options
   const { isTraced = false } = options
   const pace = createRateLimit(options.requestsPerSecondMax)
+  const refused = new WeakSet<Socket>()
   const answer = async (request: IncomingMessage): Promise<GatewayResponse> => {
     const startedAt = performance.now()
-    const fields = readFields(request.rawHeaders)
+    const fields = readFields(request)
     const { authorization } = fields
     const at = { id: requestId(fields.requestId), startedAt }
     try {
@@ -99,8 +101,12 @@ function createServe(options: HttpsOptions): Serve {
         isMutual: isProven(request),
       }
       const streamed = isStreamed(asked)
-      const framing = framingOf(fields, streamed ? Number.MAX_SAFE_INTEGER : limits.bodyBytesMax)
-      if (framing.kind === 'refused') return refuse(framing.status, at)
+      const bodyBytesMax = streamed ? Number.MAX_SAFE_INTEGER : limits.bodyBytesMax
+      const framing = framingOfRequest(request, fields, bodyBytesMax)
+      if (framing.kind === 'refused') {
+        refused.add(request.socket)
+        return refuse(framing.status, at)
+      }
       if (streamed) return await handle({ ...asked, body: '', stream: readStream(request, limits) })
       const body = framing.kind === 'body' ? await readBody(request, limits) : ''
       if (typeof body !== 'string') return refuse(body, at)
@@ -111,10 +117,13 @@ function createServe(options: HttpsOptions): Serve {
     }
   }
   return async (request, response, isClosing) => {
+    // What follows a refused request may be a part of its body.
+    if (refused.has(request.socket)) return
     const { status, headers, body, id } = await answer(request)
     if (response.destroyed || response.socket?.destroyed) return
     const isCut = !request.complete
-    if (isCut || isClosing()) response.setHeader('Connection', 'close')
+    if (isCut || isClosing() || refused.has(request.socket))
+      response.setHeader('Connection', 'close')
     response.statusCode = status
     for (const [name, value] of headers) response.setHeader(name, value)
     response.setHeader('X-Request-Id', id)
@@ -177,13 +186,6 @@ async function readBody(
     request.once('error', () => end(400))
     request.once('close', () => end(400))
   })
-}
-
-function readFields(raw: readonly string[]): Readonly<Fields> {
-  const { fields, see } = createFieldReader()
-  for (let at = 0; at + 1 < raw.length; at += 2)
-    see((raw[at] ?? '').toLowerCase(), raw[at + 1] ?? '')
-  return fields
 }
 
 function toFault({ host, port }: MutualSettings, cause: unknown): Fault {

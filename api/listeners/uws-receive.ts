@@ -29,6 +29,8 @@ interface Open {
   readonly response: UwsResponse
   readonly request: GatewayRequest
   readonly exchange: Exchange
+  /** Whether its answer closes the connection. */
+  readonly isLast: boolean
 }
 
 /**
@@ -56,18 +58,38 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
       return fail(error, request)
     }
   }
+  /**
+   * Answers and closes in a later turn of the event loop. While an answer is pending, uWebSockets.js
+   * closes the connection at the next request instead of serving it; after an answer that closes, it
+   * would serve what else arrived in the same packet.
+   */
+  const finishLast = (response: UwsResponse, exchange: Exchange, answer: GatewayResponse) => {
+    setImmediate(() => {
+      state.inFlight--
+      if (!exchange.isAborted) response.cork(() => finish(response, answer, true))
+    })
+  }
+  const turnAway = (response: UwsResponse, answer: GatewayResponse) => {
+    state.inFlight++
+    finishLast(
+      response,
+      watch(response, () => undefined),
+      answer,
+    )
+  }
   const later = (
-    { response, request, exchange }: Open,
+    { response, request, exchange, isLast }: Open,
     answer: GatewayResponse | Promise<GatewayResponse>,
   ) => {
     const end = (settled: GatewayResponse) => {
+      if (isLast) return finishLast(response, exchange, settled)
       state.inFlight--
       if (!exchange.isAborted) response.cork(() => finish(response, settled))
     }
     if (answer instanceof Promise) answer.then(end, (error) => end(fail(error, request)))
     else end(answer)
   }
-  const receiveBody = (response: UwsResponse, request: GatewayRequest) => {
+  const receiveBody = (response: UwsResponse, request: GatewayRequest, isLast: boolean) => {
     const pieces: Buffer[] = []
     let bytes = 0
     let isWhole = false
@@ -80,12 +102,11 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
     const end = (status: number) => {
       clearTimeout(late)
       isWhole = true
-      state.inFlight--
-      response.cork(() => finish(response, refuse(status, request), true))
+      finishLast(response, exchange, refuse(status, request))
     }
     const late = setTimeout(() => end(408), limits.bodyMsMax)
     state.inFlight++
-    response.onData((piece, isLast) => {
+    response.onData((piece, isEnd) => {
       if (isWhole || exchange.isAborted) return
       bytes += piece.byteLength
       if (bytes > limits.bodyBytesMax) {
@@ -93,20 +114,19 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
         return
       }
       pieces.push(Buffer.from(piece.slice(0)))
-      if (!isLast) return
+      if (!isEnd) return
       clearTimeout(late)
       isWhole = true
       const body = Buffer.concat(pieces).toString('utf8')
-      later({ response, request, exchange }, attempt({ ...request, body }))
+      later({ response, request, exchange, isLast }, attempt({ ...request, body }))
     })
   }
-  const proceed = (response: UwsResponse, request: GatewayRequest) => {
+  const proceed = (response: UwsResponse, request: GatewayRequest, isLast: boolean) => {
     const answer = attempt(request)
-    if (answer instanceof Promise) {
-      state.inFlight++
-      const exchange = watch(response, () => undefined)
-      later({ response, request, exchange }, answer)
-    } else finish(response, answer)
+    if (!isLast && !(answer instanceof Promise)) return finish(response, answer)
+    state.inFlight++
+    const exchange = watch(response, () => undefined)
+    later({ response, request, exchange, isLast }, answer)
   }
   return (response: UwsResponse, raw: UwsRequest): void => {
     const request = capture(raw, reader, options)
@@ -114,11 +134,12 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
     const framing = framingOf(fields, limits.bodyBytesMax)
     const status = judgeAddress(response, request.startedAt, { allow, pace })
     const bytes = request.path.length + fields.bytes
-    if (bytes > limits.headerBytesMax) finish(response, refuse(431, request), true)
-    else if (framing.kind === 'refused') finish(response, refuse(framing.status, request), true)
-    else if (status !== 200) finish(response, refuse(status, request), framing.kind === 'body')
-    else if (framing.kind === 'body') receiveBody(response, request)
-    else proceed(response, request)
+    if (bytes > limits.headerBytesMax) turnAway(response, refuse(431, request))
+    else if (framing.kind === 'refused') turnAway(response, refuse(framing.status, request))
+    else if (status !== 200) turnAway(response, refuse(status, request))
+    else if (framing.kind === 'body') {
+      receiveBody(response, request, fields.closes || framing.isChunked)
+    } else proceed(response, request, fields.closes)
   }
 }
 

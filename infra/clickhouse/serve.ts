@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { serveStrictly } from '../../api/listeners/strict.js'
 import { type AnswerContext, answer } from './http/answer.js'
 import { type Credentials, type Role, roleOf } from './http/auth.js'
 import { type Body, receiveBody } from './http/body.js'
@@ -21,12 +22,14 @@ const keepAliveMs = 30_000
 
 /** ClickHouse's HTTP interface for an engine; the caller listens and closes. */
 export function createFront(front: FrontContext): Server {
-  const server = createServer({ maxHeaderSize: headerBytesMax, requestTimeout: 0 }, (req, res) => {
+  const options = { maxHeaderSize: headerBytesMax, requestTimeout: 0, requireHostHeader: false }
+  const serve = serveStrictly((req, res) => {
     front.open.add(res)
     res.once('close', () => front.open.delete(res))
     res.on('error', () => undefined)
     route(front, req, res).catch(() => res.destroy())
   })
+  const server = createServer(options, serve)
   server.keepAliveTimeout = keepAliveMs
   if (front.asServer !== undefined) server.timeout = front.asServer.silentMsMax
   return server

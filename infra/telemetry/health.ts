@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer } from 'node:https'
 import { readCertificates } from '../../api/listeners/certificates.js'
 import { createRenewal } from '../../api/listeners/renewal.js'
+import { serveStrictly } from '../../api/listeners/strict.js'
 import { Fault } from '../../schemas/fault.js'
 import type { OperationsSettings } from '../../schemas/settings/worker.js'
 import { withTimeout } from '../metrics/collect.js'
@@ -108,11 +109,13 @@ function createServing(
   { tls, setting }: Pick<HealthOptions, 'tls' | 'setting'>,
   serve: (request: IncomingMessage, response: ServerResponse) => void,
 ) {
-  if (tls === undefined) return { server: createServer(serve) }
+  const strict = serveStrictly(serve)
+  const requireHostHeader = false
+  if (tls === undefined) return { server: createServer({ requireHostHeader }, strict) }
   const { files, everyMs, onFailure } = tls
   const read = () => ({ ...readCertificates(files, `${setting}.tls`), minVersion }) as const
   const asks = files.clientCaFile !== undefined && { requestCert: true, rejectUnauthorized: false }
-  const server = createTlsServer({ ...read(), ...asks }, serve)
+  const server = createTlsServer({ ...read(), ...asks, requireHostHeader }, strict)
   const renew = async () => server.setSecureContext(read())
   const looked = Object.values(files).filter((file) => file !== undefined)
   const renewal = createRenewal({ renew, files: looked, everyMs, onFailure })

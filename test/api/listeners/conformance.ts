@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import type { Listener } from '../../../api/listeners/listener.js'
 import type { GatewayRequest, GatewayResponse, Handle, Refuse } from '../../../api/request.js'
 import { createRaw, type RawClient, type RawServer } from './raw.js'
+import { resistSmuggling } from './smuggling.js'
 
 export interface Served {
   readonly listener: Listener
@@ -119,6 +120,15 @@ export async function conform(
       t.ok(isRefused, `${name}: ${statusOf(answer)}`)
       await client.closed()
     }
+  })
+
+  t.test('nothing is executed of an ambiguous request, nor of what follows it', async (t) => {
+    const paths: string[] = []
+    const { listener: recording } = await serve((request) => {
+      paths.push(request.path)
+      return echo(request)
+    })
+    await resistSmuggling(t, { port: recording.port, tls }, paths)
   })
 
   t.test('headers and bodies have their limits', async (t) => {
