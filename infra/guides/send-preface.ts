@@ -86,6 +86,12 @@ reasons. Both are in \`outbox/\`, and next to the file if the source is on anoth
 rows count as accepted. The receipt of a quarantined file has its rejected rows, and the number of all
 other rows as \`held\`.
 
+A cell of the rejects file is never a formula in a spreadsheet. Where text would start one, with \`=\`,
+\`+\`, \`-\`, \`@\`, a tab or a line break, an apostrophe is put before it. This applies at the start of
+a cell and behind a comma, semicolon, bar, tab, line break or quote inside it. Columns such as \`-5.2\` are
+not changed, except the first of a row. To restore a row, remove one apostrophe at each of these places. The view
+\`rejected_row\` has every row as received.
+
 ## Upload to the gateway
 
 The listener with client certificates (\`gateway.mutual\`) also accepts files and rows, if the profile has

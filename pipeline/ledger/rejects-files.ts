@@ -10,6 +10,27 @@ import { type Sql, sql } from '../store/sql.js'
 import { recordAct, tieline } from './audit.js'
 import { arrivalPaths, latestPaths } from './outbox.js'
 
+const separators = String.raw`^|[,;|"\t\r\n]`
+const formulaStart = String.raw`(${separators})([ ']*[=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}])`
+const blankStart = String.raw`^([ ']*[\t\r\n])`
+const number = String.raw`[+-](?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?`
+const quotedColumn = `(,)'(${number})(,|$)`
+const quotedCell = `^()'(${number})()$`
+
+/**
+ * A text in which no spreadsheet finds a formula, whichever separator it splits at: an apostrophe is
+ * put before each start of one. A column or a cell that is a number, such as -5.2, stays as it is.
+ * Removing one apostrophe before each remaining start restores the text.
+ */
+function inert(text: Sql): Sql {
+  const visible = sql`replaceRegexpOne(${text}, ${blankStart}, ${String.raw`'\1`})`
+  const quoted = sql`replaceRegexpAll(${visible}, ${formulaStart}, ${String.raw`\1'\2`})`
+  const restore = (from: Sql, pattern: string) =>
+    sql`replaceRegexpAll(${from}, ${pattern}, ${String.raw`\1\2\3`})`
+  // Twice, because neighbours share a comma.
+  return restore(restore(restore(quoted, quotedColumn), quotedColumn), quotedCell)
+}
+
 /** Writes the rejected rows of an arrival as CSV, without those of which a condition holds. */
 export async function writeRejects(
   store: Store,
@@ -18,7 +39,8 @@ export async function writeRejects(
 ): Promise<void> {
   const rows = await store.stream(
     {
-      sql: sql`SELECT line AS Line, column_name AS Column, code AS Code, detail AS Detail, raw AS Row
+      sql: sql`SELECT line AS Line, ${inert(sql`column_name`)} AS Column, code AS Code,
+          ${inert(sql`detail`)} AS Detail, ${inert(sql`raw`)} AS Row
         FROM reject FINAL WHERE arrival = ${arrival} AND NOT (${without}) ORDER BY line`,
     },
     'CSVWithNames',
