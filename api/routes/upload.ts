@@ -25,8 +25,8 @@ export function createIntakeRoutes(options: IntakeRouteOptions): readonly Route[
   const get = { ...mutual, method: 'GET', path: '/files/*' } as const
   const post = { ...mutual, method: 'POST', path: '/usage' } as const
   return [
-    { ...put, name: 'upload', run: guarded(() => createUpload(intake)) },
-    { ...get, name: 'receipt', run: guarded(() => createReceipt(intake)) },
+    { ...put, name: 'upload', run: guarded((sender) => createUpload(intake, sender)) },
+    { ...get, name: 'receipt', run: guarded((sender) => createReceipt(intake, sender)) },
     { ...post, name: 'push', run: guarded((sender) => createPush(intake, sender)) },
   ]
 }
@@ -36,7 +36,7 @@ export function createIntakeRoutes(options: IntakeRouteOptions): readonly Route[
  * remaining part. `Repr-Digest` (RFC 9530) identifies the file by its SHA-256. 202 means that it is
  * durable, with the location of its receipt; 409 has the offset to resume at in `Upload-Offset`.
  */
-function createUpload(intake: Intake): RouteHandler {
+function createUpload(intake: Intake, sender: string): RouteHandler {
   return async (request, { rest, version }) => {
     const hash = toHash(request.field?.('repr-digest'))
     if (hash === undefined) return wrong('send the SHA-256 as Repr-Digest: sha-256=:<base64>:')
@@ -45,7 +45,7 @@ function createUpload(intake: Intake): RouteHandler {
       return wrong('send Content-Length, and Content-Range: bytes <from>-<to>/<all> to resume')
     }
     const taken = await intake.take(
-      { name: rest, hash, ...range },
+      { sender, name: rest, hash, ...range },
       request.stream ?? Readable.from([]),
     )
     if (taken.kind === 'wrong') return wrong(taken.detail)
@@ -59,9 +59,9 @@ function createUpload(intake: Intake): RouteHandler {
 }
 
 /** `GET /files/<arrival or name>`: the receipt, or the progress of the file. */
-function createReceipt(intake: Intake): RouteHandler {
+function createReceipt(intake: Intake, sender: string): RouteHandler {
   return async (_, { rest }) => {
-    const body = await intake.receipt(rest)
+    const body = await intake.receipt({ sender, of: rest })
     return body === undefined ? { kind: 'bare', status: 404 } : { kind: 'good', body }
   }
 }

@@ -145,6 +145,9 @@ function render(now: Status): string {
     ...now.sources
       .filter(({ detail }) => detail !== '')
       .map(({ name, detail }) => `${name}: ${detail}`),
+    ...now.sources
+      .filter(({ others }) => others !== '')
+      .map(({ name, others }) => `${name}: ${others}`),
     ...renderStuck('waiting', now.waiting),
     ...renderStuck('quarantined', now.quarantined),
     renderTable(queueColumns, Object.entries(now.queues)),

@@ -99,6 +99,8 @@ a section \`intake\` with a user.
 
 - A \`PUT\` sends a file and names it by its SHA-256. The response is 202 with the address of the receipt
   once the file is on disk.
+- Senders are apart. Each sees receipts of its own files and rows only, and replaces its own files only.
+  With \`companyCodes\` and \`feeds\`, a user may send nothing else.
 - An interrupted upload continues from \`Upload-Offset\` with \`Content-Range: bytes <from>-<to>/<all>\`. To
   get the offset, send \`bytes */<all>\` without a body.
 - A \`POST\` sends rows. The response comes after the rows are flushed to disk. Every \`gatherSeconds\` they

@@ -1,6 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Intake } from '../../schemas/settings/intake.js'
+import type { Intake, Upload } from '../../schemas/settings/intake.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { createLedger, type Ledger } from '../ledger/ledger.js'
@@ -12,6 +12,7 @@ import { createStore, type StoreAddress } from '../store/clickhouse.js'
 import { createAmbiguityCheck } from './ambiguous-rows.js'
 import { createArrive } from './arrive.js'
 import { createPushes } from './pushes.js'
+import { findBound, isSentBy, pushedAs } from './sender.js'
 import { createUploads } from './uploads.js'
 
 export interface IntakeOptions {
@@ -30,7 +31,7 @@ export async function createIntake(options: IntakeOptions): Promise<Intake | und
   for (const folder of Object.values(folders)) {
     await attempt(folder, () => mkdir(folder, { recursive: true, mode: 0o700 }))
   }
-  const { companyCodes, limits } = profile
+  const { intake: settings, companyCodes, limits } = profile
   const now = () => new Date()
   const store = createStore(options.store, 'discreet', {
     ...profile.store,
@@ -44,11 +45,19 @@ export async function createIntake(options: IntakeOptions): Promise<Intake | und
   })
   const arrive = createArrive(ledger, queues)
   const zone = createZone(profile.timeZone)
+  const companyCodeOf = (sender: string) => {
+    const user = settings.users.find(({ name }) => name === sender)
+    return (user?.companyCodes ?? companyCodes)[0] ?? ''
+  }
+  const isOfOthers = async ({ sender, name }: Upload) => {
+    const latest = await ledger.latest({ name })
+    return latest !== undefined && !isSentBy(latest, sender)
+  }
   const pushes = await createPushes({
     folder: folders.pushed,
-    companyCode: companyCodes[0] ?? '',
+    companyCodeOf,
     zone,
-    gatherSeconds: profile.intake.gatherSeconds,
+    gatherSeconds: settings.gatherSeconds,
     freeDiskBytesMin: limits.freeDiskBytesMin,
     arrive,
     now,
@@ -56,9 +65,23 @@ export async function createIntake(options: IntakeOptions): Promise<Intake | und
     findProblem: createAmbiguityCheck(profile, { zone, now }),
   })
   return {
-    take: createUploads({ folder: folders.uploads, naming: profile, limits, arrive }),
-    push: pushes.push,
-    receipt: async (of) => (await receiptOf(ledger, of)) ?? gatheringOf(folders.pushed, of),
+    take: createUploads({
+      folder: folders.uploads,
+      naming: profile,
+      limits,
+      arrive,
+      findBound: (sender, file) => findBound(settings, sender, file),
+      isOfOthers,
+    }),
+    push: async (rows) => {
+      const { sender, feed } = rows
+      const detail = findBound(settings, sender, { companyCode: companyCodeOf(sender), feed })
+      return detail === undefined ? pushes.push(rows) : { kind: 'wrong', detail }
+    },
+    receipt: async ({ sender, of }) => {
+      const pushed = join(folders.pushed, pushedAs({ sender, name: of }))
+      return (await receiptOf(ledger, { sender, of, pushed })) ?? gatheringOf(pushed, of)
+    },
     close: async () => {
       await pushes.close()
       await queues.close()
@@ -68,19 +91,33 @@ export async function createIntake(options: IntakeOptions): Promise<Intake | und
 }
 
 /** Pushed rows have no arrival while they are gathered. */
-async function gatheringOf(folder: string, name: string): Promise<string | undefined> {
+async function gatheringOf(path: string, name: string): Promise<string | undefined> {
   if (!/^\w{1,80}\.csv$/.test(name)) return undefined
-  const path = join(folder, name)
   const found = await attempt(path, async () => {
     return (await ifThere(stat(`${path}.part`))) ?? (await ifThere(stat(path)))
   })
   return found && JSON.stringify({ fileName: name, status: 'gathering' })
 }
 
-/** Until a file is settled there is only its status. */
-async function receiptOf(ledger: Ledger, of: string): Promise<string | undefined> {
+interface Asked {
+  readonly sender: string
+  /** The number of an arrival, or the name of a file. */
+  readonly of: string
+  /** The path of a file of pushed rows with that name. */
+  readonly pushed: string
+}
+
+/** Files of different senders may have one name: those of pushed rows are numbered by time. */
+async function findOwn(ledger: Ledger, { sender, of, pushed }: Asked) {
   const isNumber = /^\d{1,9}$/.test(of)
-  const arrival = isNumber ? await ledger.arrival(Number(of)) : await ledger.latest({ name: of })
+  const found = isNumber ? await ledger.arrival(Number(of)) : await ledger.latest({ name: of })
+  if (found !== undefined && isSentBy(found, sender)) return found
+  return isNumber ? undefined : ledger.latest({ path: pushed })
+}
+
+/** Until a file is settled there is only its status. */
+async function receiptOf(ledger: Ledger, asked: Asked): Promise<string | undefined> {
+  const arrival = await findOwn(ledger, asked)
   if (arrival === undefined) return undefined
   const state = await ledger.state(arrival.arrival)
   if (state?.settledAt === undefined) {

@@ -9,10 +9,11 @@ import { refuseFullDisk } from '../files/disk.js'
 import { attempt, ifThere, readLocal, syncFolder, writeAll } from '../sources/disk.js'
 import type { PushedLines } from './ambiguous-rows.js'
 import { type Arrive, pushSource } from './arrive.js'
+import { pushedAs } from './sender.js'
 
 export interface PushOptions {
   readonly folder: string
-  readonly companyCode: string
+  readonly companyCodeOf: (sender: string) => string
   readonly zone: Zone
   readonly gatherSeconds: number
   readonly freeDiskBytesMin: number
@@ -38,6 +39,8 @@ interface Waiting {
 
 interface Gathering {
   readonly name: string
+  /** Of the complete file. */
+  readonly path: string
   readonly file: FileHandle
   bytes: number
 }
@@ -55,7 +58,7 @@ export async function createPushes(options: PushOptions): Promise<Pushes> {
   const gathererOf = ({ feed, sender }: PushedRows, timestamps = ''): Gatherer => {
     const key = JSON.stringify([feed, sender, timestamps])
     const columns = pushedColumns.get(feed) ?? []
-    const gatherer = gatherers.get(key) ?? createGatherer(options, { feed, columns })
+    const gatherer = gatherers.get(key) ?? createGatherer(options, { feed, columns, sender })
     gatherers.set(key, gatherer)
     return gatherer
   }
@@ -94,6 +97,7 @@ interface Gatherer {
 
 /** What the files of one gatherer have in common. */
 interface PushedFeed {
+  readonly sender: string
   readonly feed: string
   readonly columns: readonly string[]
 }
@@ -104,9 +108,8 @@ function createGatherer(options: PushOptions, of: PushedFeed): Gatherer {
   let working: Promise<void> = Promise.resolve()
   const end = async () => {
     if (gathering === undefined) return
-    const { name, file, bytes } = gathering
+    const { path, file, bytes } = gathering
     gathering = undefined
-    const path = join(options.folder, name)
     await attempt(path, async () => {
       await file.truncate(bytes)
       await file.sync()
@@ -145,14 +148,17 @@ function createGatherer(options: PushOptions, of: PushedFeed): Gatherer {
 }
 
 /** A new file with its header; its number is the millisecond of the day, or the next free one. */
-async function begin(options: PushOptions, { feed, columns }: PushedFeed): Promise<Gathering> {
+async function begin(
+  options: PushOptions,
+  { feed, columns, sender }: PushedFeed,
+): Promise<Gathering> {
   const at = options.now().getTime()
   const [year, month, day] = dayAt(options.zone, new Date(at)).split('-')
-  const stem = `${options.companyCode}_${day}${month}${year}_${feed}`
+  const stem = `${options.companyCodeOf(sender)}_${day}${month}${year}_${feed}`
   const header = `${columns.join(',')}\n`
   for (let number = at % 86_400_000; ; number++) {
     const name = `${stem}_${number}.csv`
-    const whole = join(options.folder, name)
+    const whole = join(options.folder, pushedAs({ sender, name }))
     if ((await attempt(whole, () => ifThere(stat(whole)))) !== undefined) continue
     const path = `${whole}.part`
     const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
@@ -160,7 +166,7 @@ async function begin(options: PushOptions, { feed, columns }: PushedFeed): Promi
       return undefined
     })
     if (file === undefined) continue
-    const gathering = { name, file, bytes: 0 }
+    const gathering = { name, path: whole, file, bytes: 0 }
     try {
       await append(options, gathering, header)
       await attempt(options.folder, () => syncFolder(options.folder))
@@ -179,13 +185,13 @@ async function append(
   text: string,
 ): Promise<void> {
   const bytes = Buffer.from(text)
-  const { name, file } = gathering
+  const { name, path, file } = gathering
   await refuseFullDisk(folder, { name, bytes: bytes.length }, freeDiskBytesMin)
-  await attempt(join(folder, name), async () => {
+  await attempt(path, async () => {
     await writeAll(file, bytes, gathering.bytes)
     await file.datasync()
   })
-  await proveOwn(join(folder, name), file)
+  await proveOwn(path, file)
   gathering.bytes += bytes.length
 }
 
@@ -199,9 +205,10 @@ async function proveOwn(path: string, file: FileHandle): Promise<void> {
 
 /** Claims an arrival for every gathered file without one. */
 async function claimAll({ folder, arrive }: PushOptions): Promise<void> {
-  for (const name of await attempt(folder, () => readdir(folder))) {
-    if (!name.endsWith('.csv')) continue
-    const path = join(folder, name)
+  for (const found of await attempt(folder, () => readdir(folder))) {
+    const name = /^[0-9a-f]{16}-(\w+\.csv)$/.exec(found)?.[1]
+    if (name === undefined) continue
+    const path = join(folder, found)
     if ((await arrive.find(path)) === undefined) await arrive.claim(pushSource, { name, path })
   }
 }
@@ -213,7 +220,7 @@ async function claimAll({ folder, arrive }: PushOptions): Promise<void> {
  */
 async function finishParts({ folder, gatherSeconds }: PushOptions): Promise<void> {
   for (const found of await attempt(folder, () => readdir(folder))) {
-    const name = /^(\w+\.csv)(\.[\w-]+)?\.part$/.exec(found)?.[1]
+    const name = /^([0-9a-f]{16}-\w+\.csv)(\.[\w-]+)?\.part$/.exec(found)?.[1]
     if (name === undefined) continue
     const part = join(folder, found)
     const state = await attempt(part, () => ifThere(stat(part)))

@@ -8,12 +8,20 @@ import type { Intake, Taken, Upload } from '../../schemas/settings/intake.js'
 import { createDiskWatch } from '../files/disk.js'
 import { attempt, ifThere, readLocal, syncFolder, writeAll } from '../sources/disk.js'
 import { type Arrive, uploadSource } from './arrive.js'
+import { uploadedAs } from './sender.js'
 
 export interface UploadOptions {
   readonly folder: string
   readonly naming: Naming
   readonly limits: { readonly fileBytesMax: number; readonly freeDiskBytesMin: number }
   readonly arrive: Arrive
+  /** Why a sender may not send files of a company and feed; undefined if it may. */
+  readonly findBound: (
+    sender: string,
+    file: { readonly companyCode: string; readonly feed: string },
+  ) => string | undefined
+  /** Whether the latest file of a name came from elsewhere: a sender replaces its own files only. */
+  readonly isOfOthers: (upload: Upload) => Promise<boolean>
 }
 
 /**
@@ -26,7 +34,11 @@ export function createUploads(options: UploadOptions): Intake['take'] {
   return async (upload, bytes) => {
     const problem = findProblem(upload, options)
     if (problem !== undefined) return { kind: 'wrong', detail: problem }
-    const path = join(options.folder, `${upload.hash}-${upload.name}`)
+    if (await options.isOfOthers(upload)) {
+      const detail = `${upload.name} came from another sender or source; send it under another name`
+      return { kind: 'wrong', detail }
+    }
+    const path = join(options.folder, uploadedAs(upload))
     if (underWay.has(path)) return { kind: 'part', bytes: (await findParts(path))[0]?.bytes ?? 0 }
     underWay.add(path)
     try {
@@ -131,18 +143,20 @@ async function findParts(path: string): Promise<readonly Part[]> {
   return parts.sort((a, b) => b.bytes - a.bytes)
 }
 
-/** The room for a name between the hash and the suffix of a part. */
-const nameBytesMax = 170
+/** The room for a name between hash, sender and the suffix of a part. */
+const nameBytesMax = 150
 
-function findProblem({ name, bytes, from = 0 }: Upload, options: UploadOptions) {
+function findProblem({ sender, name, bytes, from = 0 }: Upload, options: UploadOptions) {
   const { naming, limits } = options
   const nameBytes = Buffer.byteLength(name)
   try {
-    const { companyCode } = parseFileName(name, naming)
+    const { companyCode, feed } = parseFileName(name, naming)
     const { companyCodes } = naming
     if (!companyCodes.includes(companyCode)) {
       return `${companyCode} is not in companyCodes (${companyCodes.join(', ')})`
     }
+    const bound = options.findBound(sender, { companyCode, feed })
+    if (bound !== undefined) return bound
   } catch (error) {
     if (error instanceof Fault) return error.detail
     throw error

@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { lstat, readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { plainName } from '../../schemas/file-name.js'
@@ -14,7 +15,14 @@ import {
   readLocal,
   writeAmongOthers,
 } from './disk.js'
-import { isSameFile, type RemoteFile, refuseChanged, toListed } from './remote-files.js'
+import {
+  describeOthers,
+  isSameFile,
+  otherKindOf,
+  type RemoteFile,
+  refuseChanged,
+  toListed,
+} from './remote-files.js'
 import type { Source } from './source.js'
 
 export interface FolderOptions {
@@ -26,16 +34,22 @@ export interface FolderOptions {
 
 /**
  * A local folder that senders write into. Files are read in place; after load they are moved to the
- * archive or the quarantine, or copied there if the folder keeps them. Links are ignored like folders:
+ * archive or the quarantine, or copied there if the folder keeps them. Links are reported like folders:
  * through a link a sender could have any file of this machine read.
  */
 export function createFolder(options: FolderOptions): Source {
   const { settings, archive, quarantine } = options
   const files = writableFolder(settings)
+  let others = ''
   return {
     name: settings.name,
     keeps: settings.ended === 'mark' || settings.ended === 'leave',
-    list: async () => toListed(options, await listFolder(settings.path)),
+    list: async () => {
+      const entries = await listFolder(settings.path)
+      others = describeOthers(entries, settings.endedFolder)
+      return toListed(options, entries)
+    },
+    others: () => others,
     read: (arrival) => readUnchanged(arrival, look),
     settle: async (arrival, settlement) => {
       const as = `${arrival.arrival}-${plainName(arrival.name)}`
@@ -76,7 +90,7 @@ function writableFolder({ path: folder, endedFolder }: SettingsOf<'folder'>): Wr
 async function listFolder(folder: string): Promise<readonly RemoteFile[]> {
   const files: RemoteFile[] = []
   for (const name of await attempt(folder, () => readdir(folder))) {
-    const file = await look(join(folder, name)).catch(() => undefined)
+    const file = await lookAt(join(folder, name)).catch(() => undefined)
     if (file !== undefined) files.push(file)
   }
   return files
@@ -90,9 +104,18 @@ const lookThrough = lookBy(stat)
 function lookBy(status: typeof stat | typeof lstat): Look {
   return async (path) => {
     const found = await attempt(path, () => ifThere(status(path)))
-    if (!found?.isFile()) return undefined
-    return { name: basename(path), path, bytes: found.size, modifiedMs: Math.trunc(found.mtimeMs) }
+    return found?.isFile() ? toFile(path, found) : undefined
   }
+}
+
+async function lookAt(path: string): Promise<RemoteFile | undefined> {
+  const found = await attempt(path, () => ifThere(lstat(path)))
+  if (found === undefined) return undefined
+  return { ...toFile(path, found), other: otherKindOf(found) }
+}
+
+function toFile(path: string, { size, mtimeMs }: Stats): RemoteFile {
+  return { name: basename(path), path, bytes: size, modifiedMs: Math.trunc(mtimeMs) }
 }
 
 /** A folder that cannot be read, for example one that is not mounted, has not lost its files. */

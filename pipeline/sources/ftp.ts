@@ -94,10 +94,13 @@ function createRemoteFiles(settings: Ftp, { client, times }: Connected): RemoteF
   return {
     list: () =>
       ask(folder, async () => {
-        const shown = (await client.list(folder)).filter((one) => one.isFile && isPlain(one.name))
+        const all = (await client.list(folder)).filter(({ name }) => !/^\.{1,2}$/.test(name))
+        const shown = all.filter((one) => one.isFile && isPlain(one.name))
         const paths = new Set(shown.map(({ name }) => at(name)))
         for (const path of times.keys()) if (!paths.has(path)) times.delete(path)
-        const files: RemoteFile[] = []
+        const files: RemoteFile[] = all
+          .filter((one) => !shown.includes(one))
+          .map((one) => toOther(at(one.name), one))
         for (const one of shown) {
           const file = await timed(one)
           if (file !== undefined) files.push(file)
@@ -157,6 +160,12 @@ async function* download(
     if (!isDone) client.close()
     through.destroy()
   }
+}
+
+function toOther(path: string, one: FileInfo): RemoteFile {
+  const kind = one.isDirectory ? 'folder' : one.isSymbolicLink ? 'link' : 'special file'
+  const other = isPlain(one.name) ? kind : 'unusable name'
+  return { name: one.name, path, bytes: 0, modifiedMs: 0, other }
 }
 
 /** 550: the file does not exist or is not accessible. */

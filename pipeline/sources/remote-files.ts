@@ -13,7 +13,12 @@ export interface RemoteFile {
   readonly modifiedMs: number
   /** Changes with the bytes, where the protocol has such a tag (an ETag). */
   readonly tag?: string | undefined
+  /** Set for an entry that cannot be loaded; its size and time mean nothing. */
+  readonly other?: OtherKind | undefined
 }
+
+/** A file with an unusable name has control characters, or is not UTF-8 and cannot be requested. */
+export type OtherKind = 'link' | 'folder' | 'special file' | 'unusable name'
 
 /**
  * A connection to the folder of a source: what differs between protocols, and nothing else. Every
@@ -21,7 +26,7 @@ export interface RemoteFile {
  * `SOURCE_REFUSED`.
  */
 export interface RemoteFiles {
-  /** Every plain file of the folder. */
+  /** Every entry of the folder. */
   list(): Promise<readonly RemoteFile[]>
   look(path: string): Promise<RemoteFile | undefined>
   /** The bytes of a file from an offset before its end; a buffer is valid until the next is read. */
@@ -52,8 +57,9 @@ export function toListed(
   { settings, naming }: Named,
   files: readonly RemoteFile[],
 ): readonly Listed[] {
-  const once = new Map(files.map((file) => [file.path, file]))
-  const present = new Set(files.map((file) => file.name))
+  const plain = files.filter(({ other }) => other === undefined)
+  const once = new Map(plain.map((file) => [file.path, file]))
+  const present = new Set(plain.map((file) => file.name))
   return [...once.values()]
     .filter(({ name }) => isToBeTaken(name))
     .map(({ name, path, bytes, modifiedMs }) => ({
@@ -69,6 +75,34 @@ export function toListed(
   function orderOf({ name }: Listed): string {
     return `${skimFileName(name, naming)?.fileDate ?? ''} ${name}`
   }
+}
+
+/** The kind of an entry that is not a file, by its status. */
+export function otherKindOf(status: {
+  isFile(): boolean
+  isDirectory(): boolean
+  isSymbolicLink(): boolean
+}): OtherKind | undefined {
+  if (status.isFile()) return undefined
+  if (status.isDirectory()) return 'folder'
+  return status.isSymbolicLink() ? 'link' : 'special file'
+}
+
+const namesMax = 20
+
+/**
+ * What a listing has that is not a file, as a sentence; empty if nothing. Hidden and temporary names and
+ * the folder of loaded files are ours or expected.
+ */
+export function describeOthers(files: readonly RemoteFile[], endedFolder: string): string {
+  const others = files
+    .filter(({ name, other }) => other !== undefined && name !== endedFolder && isToBeTaken(name))
+    .map(({ name, other }) => `${other} ${name.replace(/[\p{Cc}\uFFFD]/gu, '?')}`)
+    .sort()
+  if (others.length === 0) return ''
+  const more = others.length > namesMax ? ` and ${others.length - namesMax} more` : ''
+  const shown = others.slice(0, namesMax).join(', ')
+  return `not loaded, because only files with a plain name are: ${shown}${more}; replace or remove them`
 }
 
 function compare(a: string, b: string): number {

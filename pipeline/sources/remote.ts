@@ -8,11 +8,11 @@ import { applyAfterLoad } from './after-load.js'
 import { moveFile, putBeside, readLocal } from './disk.js'
 import { fetchFile, isThere } from './fetch-file.js'
 import { createLink } from './link.js'
-import { type RemoteFiles, toListed } from './remote-files.js'
+import { describeOthers, type RemoteFiles, toListed } from './remote-files.js'
 import type { Source } from './source.js'
 
 export interface RemoteOptions {
-  readonly settings: Pick<SourceSettings, 'name' | 'ended' | 'receipts'>
+  readonly settings: Pick<SourceSettings, 'name' | 'ended' | 'endedFolder' | 'receipts'>
   readonly landing: string
   readonly archive: string
   readonly quarantine: string
@@ -34,6 +34,7 @@ export function copyOf(landing: string, arrival: number): string {
 export function createRemote(options: RemoteOptions): Source {
   const { settings, landing, freeDiskBytesMin } = options
   const link = createLink(options.connect)
+  let others = ''
   const fetch = (arrival: Arrival) =>
     link.use((remote) => {
       const path = copyOf(landing, arrival.arrival)
@@ -42,7 +43,13 @@ export function createRemote(options: RemoteOptions): Source {
   return {
     name: settings.name,
     keeps: settings.ended === 'mark' || settings.ended === 'leave',
-    list: () => link.use(async (remote) => toListed(options, await remote.list())),
+    list: () =>
+      link.use(async (remote) => {
+        const entries = await remote.list()
+        others = describeOthers(entries, settings.endedFolder)
+        return toListed(options, entries)
+      }),
+    others: () => others,
     fetch,
     read: (arrival) => readCopy(arrival),
     settle: async (arrival, settlement) => {

@@ -8,7 +8,7 @@ import { Fault, type FaultCode } from '../../schemas/fault.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
 import type { SettingsOf } from '../../schemas/settings/source.js'
 import { readAhead } from './read-ahead.js'
-import { isPlain, type RemoteFile, type RemoteFiles } from './remote-files.js'
+import { isPlain, otherKindOf, type RemoteFile, type RemoteFiles } from './remote-files.js'
 
 type Sftp = SettingsOf<'sftp'>
 type Secret = (reference: SecretReference) => string
@@ -138,8 +138,11 @@ function createRemoteFiles(settings: Sftp, { client, sftp, isOpen }: Connected):
           folder,
         )
         return entries
-          .filter(({ filename, attrs }) => attrs.isFile() && isPlain(filename))
-          .map(({ filename, attrs }) => toFile(at(filename), attrs))
+          .filter(({ filename }) => filename !== '.' && filename !== '..')
+          .map(({ filename, attrs }) => {
+            const other = isPlain(filename) ? otherKindOf(attrs) : 'unusable name'
+            return { ...toFile(at(filename), attrs), name: filename, other }
+          })
       }),
     look: (path) =>
       ask(path, async () => {

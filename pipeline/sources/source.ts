@@ -23,6 +23,8 @@ export interface Source {
   readonly keeps: boolean
   /** All files that can be loaded, oldest first, without temporary names. */
   list(): Promise<readonly Listed[]>
+  /** What the latest listing had that is not a file, as a sentence; empty if nothing. */
+  others?(): string
   /**
    * Copies a file to this machine durably and resumes an interrupted copy. Absent for local files.
    * Throws `SOURCE_CHANGED` if it is not the file that was listed.

@@ -15,12 +15,14 @@ export interface SourceState {
   /** When an operator paused it; undefined if it is not paused. */
   readonly pausedAt: Date | undefined
   readonly failure: SourceFailure | undefined
+  /** What is not loaded because it is not a file, as a sentence. */
+  readonly others: string
 }
 
 /** A row of `source_state`: each source has at most one of each aspect. */
 interface Aspect extends SourceFailure {
   readonly source: string
-  readonly aspect: 'pause' | 'poll'
+  readonly aspect: 'pause' | 'poll' | 'others'
   readonly active: boolean
 }
 
@@ -35,14 +37,17 @@ const codec = createCodec<Aspect>({
   retryAt: dateTime,
 })
 
-/** The sources that are paused or fail. */
+const blank: SourceState = { pausedAt: undefined, failure: undefined, others: '' }
+
+/** The sources that are paused, fail, or have entries that are not loaded. */
 export async function readSources(store: Store): Promise<ReadonlyMap<string, SourceState>> {
   const rows = await store.rows<Row>({ sql: sql`SELECT * FROM source_state FINAL WHERE active` })
   const states = new Map<string, SourceState>()
   for (const { source, aspect, active: _, ...failure } of rows.map(codec.fromRow)) {
-    const state = states.get(source) ?? { pausedAt: undefined, failure: undefined }
-    const change = aspect === 'pause' ? { pausedAt: failure.since } : { failure }
-    states.set(source, { ...state, ...change })
+    const state = states.get(source) ?? blank
+    if (aspect === 'pause') states.set(source, { ...state, pausedAt: failure.since })
+    else if (aspect === 'others') states.set(source, { ...state, others: failure.detail })
+    else states.set(source, { ...state, failure })
   }
   return states
 }
@@ -73,6 +78,23 @@ export function recordFailure(
 ): Promise<void> {
   const active = failure !== undefined
   return record(store, { ...(failure ?? noFailure), source, aspect: 'poll', active })
+}
+
+/** Records what a source has that is not a file; an empty sentence if nothing is left. */
+export function recordOthers(
+  store: Store,
+  source: string,
+  { others, at }: { readonly others: string; readonly at: Date },
+): Promise<void> {
+  const active = others !== ''
+  return record(store, {
+    ...noFailure,
+    source,
+    aspect: 'others',
+    active,
+    detail: others,
+    since: at,
+  })
 }
 
 function record(store: Store, aspect: Aspect): Promise<void> {

@@ -1,7 +1,7 @@
 import { Fault, type FaultCode } from '../../schemas/fault.js'
 import type { PipelineContext } from '../context.js'
 import { isLeftAlone, pauseMsOf } from '../queues/back-off.js'
-import { readSources, recordFailure, type SourceFailure } from '../sources/state.js'
+import { readSources, recordFailure, recordOthers, type SourceFailure } from '../sources/state.js'
 import { poll, type Stability } from './poll.js'
 
 /** Faults of the source itself. */
@@ -24,18 +24,27 @@ export async function pollWhenDue(
   name: string,
   stability: Stability,
 ): Promise<void> {
-  const { pausedAt, failure } = (await readSources(context.store)).get(name) ?? {}
+  const { pausedAt, failure, others = '' } = (await readSources(context.store)).get(name) ?? {}
   if (pausedAt !== undefined) return
   if (failure !== undefined && isPaused(failure, context.now())) return
   try {
     await poll(context, name, stability)
     if (failure !== undefined) await recordFailure(context.store, name, undefined)
+    await reportOthers(context, name, others)
   } catch (error) {
     if (error instanceof Fault && blames.has(error.code)) {
       await recordFailure(context.store, name, nextFailure(context, { name, failure, error }))
     }
     throw error
   }
+}
+
+/** A link, a folder or a special file is logged when it appears, not with each poll. */
+async function reportOthers(context: PipelineContext, name: string, known: string): Promise<void> {
+  const others = context.sources.get(name)?.others?.() ?? ''
+  if (others === known) return
+  await recordOthers(context.store, name, { others, at: context.now() })
+  if (others !== '') context.log.warn({ source: name }, others)
 }
 
 function isPaused({ retryAt }: SourceFailure, now: Date): boolean {

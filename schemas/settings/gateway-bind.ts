@@ -39,11 +39,11 @@ const passwordHash = z
     'write the line that tieline password prints',
   )
 
+/** The fields of a service account. */
+export const serviceUser = { name: z.string().regex(/^[^:\s]{1,64}$/), passwordHash }
+
 /** Service accounts, for basic authentication. */
-export const serviceUsers = z
-  .array(strict({ name: z.string().regex(/^[^:\s]{1,64}$/), passwordHash }))
-  .min(1, 'name at least one user')
-  .readonly()
+export const serviceUsers = z.array(strict(serviceUser)).min(1, 'name at least one user').readonly()
 
 export const bindSettings = strict({
   /** The service accounts that may bind. */

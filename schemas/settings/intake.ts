@@ -1,10 +1,25 @@
 import { z } from 'zod'
+import { type FeedName, feedNames } from '../feed.js'
 import { strict } from '../strict.js'
-import { serviceUsers } from './gateway-bind.js'
+import { serviceUser } from './gateway-bind.js'
 
 /** Who may upload files and push rows over mutual TLS, and how rows are gathered into files. */
 export const intakeSettings = strict({
-  users: serviceUsers,
+  users: z
+    .array(
+      strict({
+        ...serviceUser,
+        /** What the sender is bound to; all that the profile has by default. */
+        companyCodes: z.array(z.string().min(1)).min(1).readonly().optional(),
+        feeds: z
+          .array(z.enum(feedNames as readonly [FeedName, ...FeedName[]]))
+          .min(1)
+          .readonly()
+          .optional(),
+      }),
+    )
+    .min(1, 'name at least one user')
+    .readonly(),
   /** How long rows are gathered into one file. */
   gatherSeconds: z.int().min(1).max(3_600).default(10),
 })
@@ -12,6 +27,8 @@ export type IntakeSettings = z.output<typeof intakeSettings>
 
 /** A file that a sender uploads, in one go or several. */
 export interface Upload {
+  /** The authenticated name of whoever sends it. */
+  readonly sender: string
   readonly name: string
   /** SHA-256 of the whole file, hexadecimal. */
   readonly hash: string
@@ -45,7 +62,10 @@ export type Gathered =
 export interface Intake {
   take(upload: Upload, bytes: AsyncIterable<Buffer>): Promise<Taken>
   push(rows: PushedRows): Promise<Gathered>
-  /** The receipt of an arrival, or of the latest of a name, as JSON; undefined where there is none. */
-  receipt(of: string): Promise<string | undefined>
+  /**
+   * The receipt of an arrival, or of the latest of a name, as JSON. Undefined where there is none of
+   * the sender's own.
+   */
+  receipt(of: { readonly sender: string; readonly of: string }): Promise<string | undefined>
   close(): Promise<void>
 }

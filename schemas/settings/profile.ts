@@ -158,6 +158,11 @@ const profile = z
       const path = ['alerts', 'expected', index, 'company']
       context.addIssue({ code: 'custom', path, message: 'use one of companyCodes' })
     }
+    for (const [index, user] of value.intake?.users.entries() ?? []) {
+      if (user.companyCodes?.every((code) => value.companyCodes.includes(code)) !== false) continue
+      const path = ['intake', 'users', index, 'companyCodes']
+      context.addIssue({ code: 'custom', path, message: 'use some of companyCodes' })
+    }
     for (const { path, message } of findGaps(value)) {
       context.addIssue({ code: 'custom', path: [...path], message })
     }

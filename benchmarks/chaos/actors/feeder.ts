@@ -109,7 +109,7 @@ async function createRowPushes(rig: Rig) {
   const queues = createQueues({ redisUrl, prefix: rig.profile.database })
   const pushes = await createPushes({
     folder: rig.home.pushed,
-    companyCode: rig.profile.companyCodes[0] ?? '',
+    companyCodeOf: () => rig.profile.companyCodes[0] ?? '',
     zone: createZone(rig.profile.timeZone),
     gatherSeconds: 1,
     freeDiskBytesMin: 0,

@@ -11,6 +11,8 @@ export interface SourceShown {
   readonly code: string
   readonly detail: string
   readonly retryAt: string
+  /** What is not loaded because it is not a file, as a sentence. */
+  readonly others: string
 }
 
 /** The state of each source for display. */
@@ -20,7 +22,7 @@ export function showSources(
 ): readonly SourceShown[] {
   const text = (at: Date | undefined) => at?.toISOString().slice(0, 19).replace('T', ' ') ?? ''
   return sources.map(({ name, kind }) => {
-    const { pausedAt, failure } = states.get(name) ?? {}
+    const { pausedAt, failure, others = '' } = states.get(name) ?? {}
     const failing = failure === undefined ? 'polled' : 'failing'
     return {
       name,
@@ -31,6 +33,7 @@ export function showSources(
       code: failure?.code ?? '',
       detail: failure?.detail ?? '',
       retryAt: pausedAt === undefined ? text(failure?.retryAt) : '',
+      others,
     }
   })
 }

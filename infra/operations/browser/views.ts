@@ -200,7 +200,13 @@ function sources(shown: readonly SourceShown[]): Content {
         right: true,
         cell: ({ failures }) => (failures ? countText(failures) : ''),
       },
-      { title: 'reason', cell: ({ code, detail }) => (code === '' ? '' : `${code}: ${detail}`) },
+      {
+        title: 'reason',
+        cell: ({ code, detail, others }) => {
+          const reason = code === '' ? '' : `${code}: ${detail}`
+          return [reason, others].filter((text) => text !== '').join('; ')
+        },
+      },
     ],
     shown,
   )

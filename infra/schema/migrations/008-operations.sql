@@ -1,7 +1,7 @@
 CREATE TABLE IF NOT EXISTS {database}.source_state{onCluster} (
     source LowCardinality(String) COMMENT 'source of the profile',
-    aspect LowCardinality(String) COMMENT 'pause: paused by an operator; poll: listing the source fails',
-    active Bool COMMENT 'paused, or failing',
+    aspect LowCardinality(String) COMMENT 'pause: paused by an operator; poll: listing the source fails; others: it has entries that are not files',
+    active Bool COMMENT 'paused, failing, or has such entries',
     failures UInt32 COMMENT 'failures in a row',
     code LowCardinality(String) COMMENT 'code of the last failure, empty if none',
     detail String COMMENT 'the same as a sentence',
@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS {database}.source_state{onCluster} (
 ) ENGINE = {engine:ReplacingMergeTree(recorded_at)}
 ORDER BY (source, aspect)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'Sources that are paused or failing; the latest row of each aspect counts';
+COMMENT 'Sources that are paused, failing or have entries that are not loaded; the latest row of each aspect counts';
 
 CREATE TABLE IF NOT EXISTS {database}.audit_log{onCluster} (
     number UInt32 COMMENT 'number of the entry: 1, 2, 3 ... in the order in which they were written',

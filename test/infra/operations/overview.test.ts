@@ -76,6 +76,7 @@ t.test('a failing source needs attention, with a remedy', async (t) => {
         failures: 3,
         since: '2026-03-04T05:06:07Z',
         retryAt: '2026-03-04T06:00:00Z',
+        others: '',
         todo: 'Check its address.',
       },
     ],

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { PushedLines } from '../../../pipeline/intake/ambiguous-rows.js'
 import { createPushes, type PushOptions } from '../../../pipeline/intake/pushes.js'
+import { pushedAs } from '../../../pipeline/intake/sender.js'
 import { createZone } from '../../../schemas/time/zone.js'
 import { createFolder } from '../../rig/folder.js'
 
@@ -16,13 +17,15 @@ const pushed = (meter: number) => {
 const nowMs = Date.UTC(2024, 2, 5, 4, 30)
 const stem = `DEMO_04032024_Electric_${nowMs % 86_400_000}`
 
+const own = (name: string) => pushedAs({ sender: 'ami', name })
+
 async function createRig(t: Test, more: Partial<PushOptions> = {}) {
   const folder = more.folder ?? createFolder(t)
   const claimed: string[] = []
   const failures: unknown[] = []
   const pushes = await createPushes({
     folder,
-    companyCode: 'DEMO',
+    companyCodeOf: () => 'DEMO',
     zone: createZone('America/Detroit'),
     gatherSeconds: 3_600,
     freeDiskBytesMin: 0,
@@ -39,7 +42,7 @@ async function createRig(t: Test, more: Partial<PushOptions> = {}) {
 
 t.test('the rows of many calls make one file, each of them there when it is said', async (t) => {
   const { pushes, folder, claimed, failures } = await createRig(t)
-  const part = join(folder, `${stem}.csv.part`)
+  const part = join(folder, own(`${stem}.csv.part`))
   const calls = Array.from({ length: 1_000 }, async (_, meter) => {
     t.match(await pushes.push(pushed(meter)), { kind: 'gathered', fileName: `${stem}.csv` })
     if (!readFileSync(part, 'utf8').includes(`\n${rowOf(meter)}\n`)) throw new Error(`${meter}`)
@@ -47,9 +50,9 @@ t.test('the rows of many calls make one file, each of them there when it is said
   await Promise.all(calls)
   t.same(claimed, [], 'it is not an arrival while it is gathered')
   await pushes.close()
-  t.same(readdirSync(folder), [`${stem}.csv`])
-  t.same(claimed, [join(folder, `${stem}.csv`)])
-  const lines = readFileSync(join(folder, `${stem}.csv`), 'utf8').split('\n')
+  t.same(readdirSync(folder), [own(`${stem}.csv`)])
+  t.same(claimed, [join(folder, own(`${stem}.csv`))])
+  const lines = readFileSync(join(folder, own(`${stem}.csv`)), 'utf8').split('\n')
   t.equal(lines[0], header)
   t.equal(new Set(lines).size, 1_002)
   t.same(failures, [])
@@ -85,7 +88,7 @@ t.test('each sender and each timestamp format has a file of its own', async (t) 
 
 t.test('what a dead process gathered ends with its last whole row', async (t) => {
   const folder = createFolder(t)
-  const at = (name: string) => join(folder, name)
+  const at = (name: string) => join(folder, own(name))
   writeFileSync(at('a.csv.part'), `${header}\n${rowOf(1)}\n${rowOf(2)}\nA,S,M3,3/`)
   writeFileSync(at('b.csv.part'), `${header}\nA,S`)
   writeFileSync(at('c.csv.part'), '')
@@ -93,7 +96,7 @@ t.test('what a dead process gathered ends with its last whole row', async (t) =>
   for (const name of ['a', 'b', 'c']) utimesSync(at(`${name}.csv.part`), 0, 0)
   const { pushes, claimed } = await createRig(t, { folder })
   await pushes.close()
-  t.same(readdirSync(folder).sort(), ['a.csv', 'd.csv'])
+  t.same(readdirSync(folder).sort(), ['a.csv', 'd.csv'].map(own))
   t.equal(readFileSync(at('a.csv'), 'utf8'), `${header}\n${rowOf(1)}\n${rowOf(2)}\n`)
   t.same(claimed.sort(), [at('a.csv'), at('d.csv')])
 })
@@ -117,9 +120,9 @@ t.test('a process whose file another took over loses no row that it has answered
   const slow = await createRig(t)
   const { folder } = slow
   await slow.pushes.push(pushed(1))
-  utimesSync(join(folder, `${stem}.csv.part`), 0, 0)
+  utimesSync(join(folder, own(`${stem}.csv.part`)), 0, 0)
   await (await createRig(t, { folder })).pushes.close()
-  t.equal(readFileSync(join(folder, `${stem}.csv`), 'utf8'), `${header}\n${rowOf(1)}\n`)
+  t.equal(readFileSync(join(folder, own(`${stem}.csv`)), 'utf8'), `${header}\n${rowOf(1)}\n`)
   await t.rejects(slow.pushes.push(pushed(2)), { code: 'SOURCE_CHANGED', detail: /push the rows/ })
   t.match(await slow.pushes.push(pushed(3)), { kind: 'gathered' })
   await slow.pushes.close()
@@ -130,10 +133,10 @@ t.test('a process whose file another took over loses no row that it has answered
 
 t.test('a name that is taken is not written over', async (t) => {
   const { pushes, folder } = await createRig(t)
-  writeFileSync(join(folder, `${stem}.csv.part`), 'of another')
+  writeFileSync(join(folder, own(`${stem}.csv.part`)), 'of another')
   const gathered = await pushes.push(pushed(1))
   await pushes.close()
-  t.equal(readFileSync(join(folder, `${stem}.csv.part`), 'utf8'), 'of another')
+  t.equal(readFileSync(join(folder, own(`${stem}.csv.part`)), 'utf8'), 'of another')
   t.match(gathered, { kind: 'gathered' })
   t.notMatch(gathered, { fileName: `${stem}.csv` })
 })

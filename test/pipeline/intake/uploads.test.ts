@@ -3,13 +3,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { uploadedAs } from '../../../pipeline/intake/sender.js'
 import { createUploads, type UploadOptions } from '../../../pipeline/intake/uploads.js'
 import { createFolder } from '../../rig/folder.js'
 
 const name = 'DEMO_05032024_Electric.csv'
 const text = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit\nA,S,M,3/4/2024 0:00,1\n'
 const hash = createHash('sha256').update(text).digest('hex')
-const whole = { name, hash, bytes: text.length, from: 0 }
+const whole = { sender: 'ami', name, hash, bytes: text.length, from: 0 }
 
 /** Sends pieces; the last may be a failure of the connection. */
 async function* sent(...pieces: readonly (string | Error)[]): AsyncGenerator<Buffer> {
@@ -32,6 +33,8 @@ function createRig(
       fileNames: [{ like: `${'x'.repeat(188)}<DD><MM><YYYY>`, feed: 'Gas' }],
     },
     limits: { fileBytesMax: 1_000, freeDiskBytesMin: 0, ...limits },
+    findBound: () => undefined,
+    isOfOthers: async () => false,
     arrive: {
       find: async (path) => (claimed.includes(path) ? claimed.indexOf(path) + 1 : undefined),
       claim: async (_, { path }) => {
@@ -56,7 +59,7 @@ t.test('a name, a size or an offset that cannot be is refused before a byte is r
     [{ name: '' }, /"" is not <CompanyCode>/],
     [{ name: `DEMO_05032024_Electric_${'1'.repeat(300)}.csv` }, /longer than 255 bytes/],
     [{ name: 'DEMO_31022024_Electric.csv' }, /31022024 is not a calendar day/],
-    [{ name: long }, /its name has 200 bytes, the limit is 170; shorten it/],
+    [{ name: long }, /its name has 200 bytes, the limit is 150; shorten it/],
     [{ name: 'DEMO_05032024_Water.csv' }, /its feed is not one of Electric/],
     [{ name: 'ACME_05032024_Gas.csv' }, /ACME is not in companyCodes \(DEMO\)/],
     [{ bytes: 1_001 }, /1001 bytes, limits\.fileBytesMax is 1000; split the file/],
@@ -90,8 +93,8 @@ t.test('what comes short is kept, and gone on with from its end only', async (t)
   await t.rejects(take({ ...whole, from: 30 }, sent(text.slice(30, 40), new Error('cut'))))
   t.same(await take({ ...whole, from: undefined }, sent()), part(40))
   t.same(await take({ ...whole, from: 40 }, sent(text.slice(40))), { kind: 'arrived', arrival: 1 })
-  t.same(readdirSync(folder), [`${hash}-${name}`])
-  t.equal(readFileSync(join(folder, `${hash}-${name}`), 'utf8'), text)
+  t.same(readdirSync(folder), [uploadedAs(whole)])
+  t.equal(readFileSync(join(folder, uploadedAs(whole)), 'utf8'), text)
   t.same(await take(whole, sent('anything')), { kind: 'arrived', arrival: 1 }, 'it is here')
   t.equal(claimed.length, 1)
 })
@@ -119,7 +122,7 @@ t.test('two processes that take the same file at once do not write into each oth
   t.match(await other.take(whole, sent(text.slice(0, 20))), { kind: 'part' })
   goOn()
   t.match(await first, { kind: 'arrived' })
-  t.equal(readFileSync(join(folder, `${hash}-${name}`), 'utf8'), text)
+  t.equal(readFileSync(join(folder, uploadedAs(whole)), 'utf8'), text)
 })
 
 t.test('with less free disk than the limit nothing is taken', async (t) => {

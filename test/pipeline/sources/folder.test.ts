@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   lstatSync,
   mkdirSync,
@@ -86,4 +87,26 @@ t.test('a name that leaves no room for a mark is ended without one', async (t) =
   await settle()
   t.same(readdirSync(at('inbox')), [basename(path)])
   t.equal(readdirSync(at('archive')).length, 1)
+})
+
+t.test('links, folders and special files are mentioned, not loaded', async (t) => {
+  const path = createFolder(t)
+  const settings = parseSource({ kind: 'folder', name: 'inbox', path, ended: 'mark' })
+  const naming = storyProfile()
+  const source = createSource({ settings, archive: path, quarantine: path, naming })
+  for (const name of ['a.csv', 'b.csv.part', '.hidden']) writeFileSync(join(path, name), 'x')
+  for (const name of ['2025', settings.endedFolder, '.git']) mkdirSync(join(path, name))
+  symlinkSync('/etc/passwd', join(path, 'link\n.csv'))
+  symlinkSync('/nowhere', join(path, 'dangling.csv'))
+  execFileSync('mkfifo', [join(path, 'pipe.csv')])
+  const listed = await source.list()
+  t.same(
+    listed.map(({ name }) => name),
+    ['a.csv'],
+  )
+  const named = 'folder 2025, link dangling.csv, link link?.csv, special file pipe.csv'
+  t.match(source.others?.(), new RegExp(`: ${named.replace('?', '\\?')};`))
+  for (let at = 0; at < 30; at++) mkdirSync(join(path, `folder ${at}`))
+  await source.list()
+  t.match(source.others?.(), / and 14 more;/)
 })

@@ -1,4 +1,4 @@
-import { utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createFolder } from '../../rig/folder.js'
@@ -73,6 +73,19 @@ async function prepareTls(t: Test, tls: Exclude<Tls, 'off'>, more: object = {}) 
 t.test('it is a source', async (t) => conform(t, prepare))
 t.test('it is a source on another machine', async (t) => conformAway(t, prepare))
 t.test('it is one over TLS', async (t) => conform(t, (t) => prepareTls(t, 'explicit')))
+
+t.test('links and folders are mentioned, not loaded', async (t) => {
+  const folder = createFolder(t)
+  const place = placeAt(folder)
+  const settings = settingsOf(servers.off, { path: folder })
+  const secret = () => servers.off.password
+  const { source, put } = await createRig(t, async () => ({ settings, secret, ...place }))
+  mkdirSync(join(folder, 'folder.csv'))
+  symlinkSync('/etc/passwd', join(folder, 'link.csv'))
+  await put('a.csv', 'x')
+  t.match(await source.list(), [{ name: 'a.csv' }])
+  t.match(source.others?.(), /: folder folder.csv, link link.csv;/)
+})
 
 t.test('TLS from the first byte', async (t) => {
   const { source, put, arrive } = await createRig(t, (t) => prepareTls(t, 'implicit'))

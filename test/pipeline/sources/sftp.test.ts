@@ -69,12 +69,14 @@ t.test('links and folders are not files', async (t) => {
   mkdirSync(join(folder, 'folder.csv'))
   symlinkSync('/etc/passwd', join(folder, 'link.csv'))
   t.same(await source.list(), [])
+  t.match(source.others?.(), /: folder folder.csv, link link.csv;/)
 })
 
 t.test('a name that is not UTF-8 cannot be asked for and is not a file', async (t) => {
   const { source, folder } = await createRig(t, prepare)
   writeFileSync(Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9])]), 'x')
   t.same(await source.list(), [])
+  t.match(source.others?.(), /: unusable name caf\?;/)
 })
 
 t.test('a missing folder is reported', async (t) => {

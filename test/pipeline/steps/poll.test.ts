@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { migrate } from '../../../infra/schema/migrate.js'
 import { openHome } from '../../../infra/stack/home.js'
@@ -43,6 +44,7 @@ const now = () => new Date(clockMs)
 const ledger = createLedger(store, now)
 let shown: Listed[] = []
 let failing: Fault | undefined
+let others = ''
 const inMemory: Source = {
   name: 'inbox',
   keeps: false,
@@ -54,6 +56,7 @@ const inMemory: Source = {
     throw new Error('poll reads nothing')
   },
   settle: async () => undefined,
+  others: () => others,
   close: async () => undefined,
 }
 const context: PipelineContext = {
@@ -188,6 +191,24 @@ t.test('a failing source is left alone for longer each time, and says how', asyn
   clockMs += 86_400_000
   await due()
   t.equal(await state(), undefined, 'it answers again')
+})
+
+t.test('what is not a file is recorded and logged once, until it changes', async (t) => {
+  const lines = () => readFileSync(`${home.logs}/test.log`, 'utf8').split('not loaded: link').length
+  const state = async () => (await readSources(store)).get('inbox')?.others
+  const before = lines()
+  others = 'not loaded: link a.csv'
+  for (let round = 0; round < 3; round++) await pollWhenDue(context, 'inbox', stability)
+  t.equal(await state(), others)
+  t.equal(lines(), before + 1)
+  others = 'not loaded: link b.csv'
+  await pollWhenDue(context, 'inbox', stability)
+  t.equal(await state(), others)
+  t.equal(lines(), before + 2)
+  others = ''
+  await pollWhenDue(context, 'inbox', stability)
+  t.equal(await state(), undefined)
+  t.equal(lines(), before + 2)
 })
 
 t.test('a fault that is not its own is not held against a source', async (t) => {
