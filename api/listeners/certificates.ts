@@ -7,6 +7,8 @@ export interface CertificateFiles {
   readonly keyFile: string
   /** Authority that issues the client certificates. */
   readonly clientCaFile?: string | undefined
+  /** Revoked client certificates. */
+  readonly crlFile?: string | undefined
 }
 
 /** TLS options of node:https. */
@@ -14,6 +16,7 @@ export interface ServerCertificates {
   readonly cert: Buffer
   readonly key: Buffer
   readonly ca?: Buffer
+  readonly crl?: Buffer
 }
 
 /** Reads a certificate and its key. Throws `LISTENER` with the setting if they do not match. */
@@ -22,7 +25,8 @@ export function readCertificates(files: CertificateFiles, setting: string): Serv
     const cert = readFileSync(files.certFile)
     const key = readFileSync(files.keyFile)
     const ca = files.clientCaFile && { ca: readFileSync(files.clientCaFile) }
-    const certificates = { cert, key, ...ca }
+    const crl = files.crlFile && { crl: readFileSync(files.crlFile) }
+    const certificates = { cert, key, ...ca, ...crl }
     createSecureContext(certificates)
     return certificates
   } catch (cause) {

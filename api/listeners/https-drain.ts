@@ -3,8 +3,10 @@ import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 
 export interface Drain {
-  /** While true, each response closes its connection. */
-  isClosing(): boolean
+  /** While true, each response of a socket closes its connection. */
+  isClosing(socket: Socket): boolean
+  /** Closes all connections: idle ones now, others with their response. */
+  replaceConnections(): void
   /** See `Listener.close`. */
   close(): Promise<void>
 }
@@ -19,6 +21,8 @@ const quietMs = 250
 export function createDrain(server: Server, stopMsMax: number): Drain {
   const open = new Set<Socket>()
   const idle = new Set<Socket>()
+  const secure = new Set<Socket>()
+  const stale = new WeakSet<Socket>()
   let isClosing = false
   let isOver = false
   const rest = (socket: Socket) => {
@@ -31,7 +35,11 @@ export function createDrain(server: Server, stopMsMax: number): Drain {
   })
   server.on('secureConnection', (socket) => {
     rest(socket)
-    socket.once('close', () => idle.delete(socket))
+    secure.add(socket)
+    socket.once('close', () => {
+      idle.delete(socket)
+      secure.delete(socket)
+    })
   })
   server.on('request', ({ socket }, response) => {
     idle.delete(socket)
@@ -40,7 +48,11 @@ export function createDrain(server: Server, stopMsMax: number): Drain {
     })
   })
   return {
-    isClosing: () => isClosing,
+    isClosing: (socket) => isClosing || stale.has(socket),
+    replaceConnections: () => {
+      for (const socket of secure) stale.add(socket)
+      destroyAll(idle)
+    },
     close: async () => {
       isClosing = true
       const closed = new Promise<void>((resolve) => {

@@ -9,6 +9,7 @@ import type { GatewayLimits, MutualSettings } from '../../schemas/settings/gatew
 import type { GatewayResponse, IsStreamed } from '../request.js'
 import { createAllow } from './allow.js'
 import { readCertificates } from './certificates.js'
+import { createAccept } from './clients.js'
 import { createDrain } from './https-drain.js'
 import type { Listener, ListenerOptions } from './listener.js'
 import { createRateLimit } from './pace.js'
@@ -25,16 +26,23 @@ const minVersion = 'TLSv1.2'
 
 /**
  * Serves HTTPS to clients with a certificate of the trusted authority, and with `optional` to clients
- * without any. A certificate of another authority is always refused. Throws `LISTENER` for unusable files or addresses, and `PORT_TAKEN`.
+ * without any. A certificate of another authority is always refused. Throws `LISTENER` for unusable files or
+ * addresses, and `PORT_TAKEN`.
  */
 export async function createHttpsListener(options: HttpsOptions): Promise<Listener> {
   const { settings, limits, certificates: wanted = 'required' } = options
   const allow = createAllow(settings.allow)
+  const accept = createAccept({
+    clients: settings.clients,
+    isRequired: wanted === 'required',
+    onRefused: (fault) => options.onFailure(fault, ''),
+  })
   const certificates = () => readCertificates(settings.tls, 'gateway.mutual')
   const server = createServer({
     ...certificates(),
     requestCert: true,
-    rejectUnauthorized: wanted === 'required',
+    // Refused by `accept`, which reports them.
+    rejectUnauthorized: false,
     minVersion,
     maxHeaderSize: limits.headerBytesMax,
     handshakeTimeout: limits.bodyMsMax,
@@ -45,15 +53,15 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
     requireHostHeader: false,
   })
   server.on('secureConnection', (socket: TLSSocket) => {
-    const isForeign = !socket.authorized && socket.getPeerX509Certificate() !== undefined
-    if (isForeign || !allow(socket.remoteAddress ?? '')) socket.destroy()
+    if (!accept(socket) || !allow(socket.remoteAddress ?? '')) socket.destroy()
   })
   answerMalformed(server, options)
   const serve = createServe(options)
   const drain = createDrain(server, limits.stopMsMax)
   server.on('request', (request, response) => {
     // What had arrived with the handshake of a client that is turned away.
-    if (!request.socket.destroyed) void serve(request, response, drain.isClosing)
+    const { socket } = request
+    if (!socket.destroyed) void serve(request, response, () => drain.isClosing(socket))
   })
   server.listen({ host: settings.host, port: settings.port })
   await once(server, 'listening').catch((cause: unknown) => {
@@ -64,7 +72,12 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
   return {
     address: `https://${settings.host}:${port}`,
     port,
-    renewCertificate: async () => server.setSecureContext({ ...certificates(), minVersion }),
+    renewCertificate: async () => {
+      const renewed = certificates()
+      server.setSecureContext({ ...renewed, minVersion })
+      // A connection lasts longer than the certificate that opened it.
+      if (renewed.crl !== undefined) drain.replaceConnections()
+    },
     close: drain.close,
   }
 }

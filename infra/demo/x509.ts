@@ -1,4 +1,10 @@
-import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import {
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+  X509Certificate,
+} from 'node:crypto'
 
 /** A certificate and its key, PEM. */
 export interface CertifiedKey {
@@ -36,6 +42,29 @@ export function createServerIdentity(authority: CertifiedKey): CertifiedKey {
 /** A certificate for a client. */
 export function createClientIdentity(authority: CertifiedKey, name: string): CertifiedKey {
   return issue(name, [extension('extendedKeyUsage', sequence(oid('clientAuth')))], authority)
+}
+
+/** A list of revoked certificates (RFC 5280, section 5), PEM, valid for a day. */
+export function createRevocationList(
+  authority: CertifiedKey,
+  revoked: readonly CertifiedKey[],
+): string {
+  const algorithm = sequence(oid('ecdsaWithSha256'))
+  const now = Date.now()
+  const entries = revoked.map(({ cert }) => {
+    const serial = Buffer.from(new X509Certificate(cert).serialNumber, 'hex')
+    return sequence(der(0x02, serial), time(now - dayMs))
+  })
+  const tbs = sequence(
+    der(0x02, Buffer.of(1)),
+    algorithm,
+    distinguished(authority.name),
+    ...[time(now - dayMs), time(now + dayMs)],
+    ...(entries.length === 0 ? [] : [sequence(...entries)]),
+  )
+  const signature = sign('sha256', tbs, { key: authority.key, dsaEncoding: 'der' })
+  const bits = der(0x03, Buffer.concat([Buffer.of(0), signature]))
+  return toPem(sequence(tbs, algorithm, bits), 'X509 CRL')
 }
 
 function issue(
@@ -99,7 +128,7 @@ function der(tag: number, content: Buffer): Buffer {
   return Buffer.concat([Buffer.from([tag, ...size]), content])
 }
 
-function toPem(certificate: Buffer): string {
-  const lines = certificate.toString('base64').match(/.{1,64}/g) ?? []
-  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`
+function toPem(bytes: Buffer, label = 'CERTIFICATE'): string {
+  const lines = bytes.toString('base64').match(/.{1,64}/g) ?? []
+  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
 }

@@ -40,7 +40,14 @@ const listen = z
 const mutual = strict({
   host,
   port: port.default(8444),
-  tls: strict({ ...certificate, clientCaFile: file }),
+  tls: strict({
+    ...certificate,
+    clientCaFile: file,
+    /** Revoked certificates (PEM), of every authority in `clientCaFile`. */
+    crlFile: file.optional(),
+  }),
+  /** Common or alternative names of the certificates that are accepted; empty accepts every name. */
+  clients: z.array(file).max(1_000).readonly().default([]),
   allow,
 })
 

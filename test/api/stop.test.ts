@@ -61,7 +61,7 @@ const kinds: Readonly<Record<string, () => Promise<Kind>>> = {
   },
   'node:https': async () => {
     const tls = { certFile, keyFile, clientCaFile: caFile }
-    const settings = { host: '127.0.0.1', port: 0, allow: [], tls }
+    const settings = { host: '127.0.0.1', port: 0, clients: [], allow: [], tls }
     return {
       agent: new SecureAgent({ ...pool, ...certificate }),
       listen: () => createHttpsListener({ settings, ...shared }),

@@ -29,6 +29,7 @@ const listen = async (
       host: '127.0.0.1',
       port: 0,
       tls: { certFile, keyFile, clientCaFile: caFile },
+      clients: [],
       allow: more.allow ?? [],
     },
     limits,

@@ -23,7 +23,7 @@ const shared = {
   onFailure: () => undefined,
 }
 // A port that the system chose is not shared, so that the app for a new certificate could not have it.
-const place = async () => ({ host: '127.0.0.1', port: await freePort(), allow: [] })
+const place = async () => ({ host: '127.0.0.1', port: await freePort(), clients: [], allow: [] })
 
 const listeners: Readonly<Record<string, (files: Certificates) => Promise<Listener>>> = {
   uWebSockets: async ({ certFile, keyFile }) =>
