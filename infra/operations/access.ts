@@ -23,7 +23,11 @@ export const localWho = 'loopback'
  * Any other address requires a client certificate of `tls.clientCaFile` or one of `users`. A request
  * to loopback under another host name comes from a foreign page in a browser (DNS rebinding).
  */
-export function createAdmit({ host, users, tls }: OperationsSettings): Admit {
+export function createAdmit(
+  { host, users, tls }: OperationsSettings,
+  onFailure: (fault: Fault) => void = () => undefined,
+): Admit {
+  const reportWrong = createWrongLogins(onFailure)
   const whose = users && createAccounts({ users, checksMax: judgedMax })
   const takesCertificates = tls?.clientCaFile !== undefined
   return async (request) => {
@@ -33,7 +37,10 @@ export function createAdmit({ host, users, tls }: OperationsSettings): Admit {
       const { authorization } = request.headers
       const who = await whose({ authorization }).catch(onOverload)
       if (who === overload) return { status: 503, text: 'too many concurrent logins; try again' }
-      return who === undefined ? { status: 401, text: 'user name and password required' } : { who }
+      if (who !== undefined) return { who }
+      const name = toName(authorization)
+      if (name !== undefined) reportWrong(users?.find((user) => user.name === name)?.name)
+      return { status: 401, text: 'user name and password required' }
     }
     if (takesCertificates) {
       return { status: 403, text: 'client certificate required, signed by tls.clientCaFile' }
@@ -46,6 +53,36 @@ export function createAdmit({ host, users, tls }: OperationsSettings): Admit {
     if (loopback.test(named)) return { who: localWho }
     return { status: 403, text: 'open this page as localhost or 127.0.0.1' }
   }
+}
+
+const reportMs = 10_000
+
+/**
+ * Reports wrong logins: the first at once, others together every ten seconds. A name that is not a
+ * user's may be a password in the wrong field, so it is not written down.
+ */
+function createWrongLogins(onFailure: (fault: Fault) => void): (name: string | undefined) => void {
+  const counts = new Map<string, number>()
+  let waiting: NodeJS.Timeout | undefined
+  const report = () => {
+    waiting = undefined
+    if (counts.size === 0) return
+    const shown = [...counts].map(([name, count]) => `${name} ${count}`).join(', ')
+    counts.clear()
+    onFailure(new Fault('PERMISSION', `wrong logins to the operations page: ${shown}`))
+    waiting = setTimeout(report, reportMs).unref()
+  }
+  return (name = 'unknown names') => {
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+    if (waiting === undefined) report()
+  }
+}
+
+/** The name of basic authentication; undefined if a browser has not asked for one yet. */
+function toName(authorization: string | undefined): string | undefined {
+  const field = /^basic +(\S+)$/i.exec(authorization ?? '')?.[1]
+  if (field === undefined) return undefined
+  return Buffer.from(field, 'base64').toString('utf8').split(':')[0]
 }
 
 const overload = Symbol('too many concurrent logins')

@@ -39,7 +39,7 @@ export function createOperationsPage(options: OperationsOptions): {
   const live = createLive(createPanels(source), onFailure)
   return {
     page: createPage({
-      admit: createAdmit(profile.worker.operations),
+      admit: createAdmit(profile.worker.operations, onFailure),
       live,
       context: { store, ledger: createLedger(store, now), queues, folders, profile, zone },
       board: createBoard(queues),

@@ -4,6 +4,7 @@ import { request as ask, createServer, type IncomingMessage } from 'node:http'
 import { request as askTls } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
+import { mock } from 'node:test'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
 import { hashPassword } from '../../../api/access/password.js'
@@ -71,6 +72,28 @@ t.test('users log in with name and password, on loopback too with profile users'
     t.match(await knock(basic('ann', 'a long password')), { who: 'ann' })
     t.match(await knock(basic('ann', 'a long password')), { who: 'ann' })
   }
+})
+
+t.test('wrong logins are reported together, without password and unknown names', async (t) => {
+  const faults: string[] = []
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const admit = createAdmit(operations({ users }), (fault) => void faults.push(fault.detail))
+  const come = (name: string, password: string) =>
+    admit({ headers: basic(name, password) } as IncomingMessage)
+  await admit({ headers: {} } as IncomingMessage)
+  t.same(faults, [], 'a browser that was not asked yet')
+  await come('ann', 'guess 1')
+  t.same(faults, ['wrong logins to the operations page: ann 1'])
+  await come('ann', 'guess 2')
+  await come('my password', 'ann')
+  await come('ann', 'a long password')
+  t.equal(faults.length, 1)
+  mock.timers.tick(10_000)
+  t.same(faults.slice(1), ['wrong logins to the operations page: ann 1, unknown names 1'])
+  mock.timers.tick(10_000)
+  await come('ann', 'guess 3')
+  t.equal(faults.length, 3)
 })
 
 t.test('failed logins do not lock out users who are signed in', async (t) => {
