@@ -1,5 +1,5 @@
 /** Calls that continue immediately in a millisecond, and later ones in a turn of the event loop. */
-const callsAtOnce = 8
+const callsAtOnceMax = 8
 const windowMs = 1
 
 /**
@@ -7,7 +7,7 @@ const windowMs = 1
  * of arrival. A request that could be answered immediately then waits for a few calls of a burst, not
  * for all of them. Undefined means that the call may continue immediately.
  */
-export function createFairQueue(): () => Promise<void> | undefined {
+export function createFairQueue(callsAtOnce = callsAtOnceMax): () => Promise<void> | undefined {
   const waiting: (() => void)[] = []
   /** Calls continued since the last turn that was scheduled here, or in this millisecond. */
   let gone = 0

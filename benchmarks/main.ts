@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import { measureBills } from './bills/bills.js'
 import { measureCycleDay } from './bills/cycle-day.js'
 import { measureFeeds } from './feeds.js'
+import { measureHostile } from './gateway/hostile.js'
 import { measureGateway } from './gateway/main.js'
 import { measureMemory } from './gateway/memory.js'
 import { measureSlowCis } from './gateway/slow-cis.js'
@@ -78,14 +79,17 @@ program
   .option('--connections <n>', 'connections at once', toCount, 64)
   .option('--memory', 'instead: memory over many requests with more tokens than are remembered')
   .option('--requests <n>', 'requests that --memory sends', toCount, 2_000_000)
+  .option('--hostile', 'instead: login beside 1,000 hostile requests a second')
   .option('--slow-cis', 'instead: login beside 2,000 customer calls at once, the CIS slow')
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
     const measure = options.memory
       ? measureMemory
-      : options.slowCis
-        ? measureSlowCis
-        : measureGateway
+      : options.hostile
+        ? measureHostile
+        : options.slowCis
+          ? measureSlowCis
+          : measureGateway
     const tokens = options.tokens ?? (options.memory ? 200_000 : 100_000)
     await measure({ ...options, tokens, print })
   })

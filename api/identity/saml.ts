@@ -1,7 +1,9 @@
 import type { KeyObject } from 'node:crypto'
 import { identifierSchema } from '../../schemas/gateway/customer.js'
 import type { SamlSettings } from '../../schemas/settings/gateway-identity.js'
+import { createBudget } from '../budget.js'
 import { createFairQueue } from '../fair-queue.js'
+
 import type { Identified, Identity, IdentityOptions } from './identity.js'
 import { isCanonical } from './jwt.js'
 import { readAssertion } from './saml-assertion.js'
@@ -11,6 +13,8 @@ import { createTokenCache } from './token-cache.js'
 
 export interface SamlOptions extends IdentityOptions {
   readonly settings: SamlSettings
+  /** Milliseconds for the budget of refused responses; `performance.now()` by default. */
+  readonly elapsed?: (() => number) | undefined
 }
 
 interface Kept {
@@ -18,6 +22,9 @@ interface Kept {
   readonly expiresAt: number
   readonly key: KeyObject
 }
+
+/** A refused response costs some 2 ms; a twentieth of the thread is left for them. */
+const refusedMsPerSecond = 50
 
 /**
  * Judges SAML 2.0 responses, sent as the base64url of their XML (decision 6). The assertion must be
@@ -34,9 +41,11 @@ export function createSaml(options: SamlOptions): Identity {
     onFailure,
   })
   const cache = createTokenCache<Kept>(options.tokensCachedMax)
-  const turns = createFairQueue()
+  // A response costs as much as 20 JWTs, so others have their turn after each.
+  const turns = createFairQueue(1)
+  const spend = createBudget({ msPerSecond: refusedMsPerSecond, now: options.elapsed })
   const judgeAndKeep = (token: string): Identified => {
-    const judged = judge(token, keys.current(), options)
+    const judged = spend(() => judge(token, keys.current(), options), isRefused)
     if ('kind' in judged) return judged
     if (judged.identified.kind === 'customer') cache.set(token, judged)
     return judged.identified
@@ -87,6 +96,10 @@ function judge(
     return { identified: counted, expiresAt, key: proven.key }
   }
   return { identified: { kind: 'customer', ...known }, expiresAt, key: proven.key }
+}
+
+function isRefused(judged: Kept | Identified): boolean {
+  return 'kind' in judged && judged.kind === 'refused'
 }
 
 function decode(token: string): string | undefined {

@@ -16,6 +16,7 @@ import { startStack } from '../../infra/stack/stack.js'
 import { createLog } from '../../infra/telemetry/log.js'
 import { createQueues } from '../../pipeline/queues/bullmq.js'
 import { parseProfile } from '../../schemas/settings/profile.js'
+import { acsUrl, entityId } from '../../test/api/identity/saml-provider.js'
 import type { BenchServer } from './server-process.js'
 import { people, signTokens } from './tokens.js'
 
@@ -60,8 +61,14 @@ const settleMs = 500
 export const burstCount = 2_000
 
 /** Everything that is measured, each server a process of its own, on loopback. */
-export async function createGatewayRig(tokenCount: number): Promise<GatewayRig> {
+export async function createGatewayRig(
+  tokenCount: number,
+  /** PEM of a SAML provider, which the gateways then accept, too. */
+  samlKey?: string,
+): Promise<GatewayRig> {
   const folder = mkdtempSync(join(tmpdir(), 'tieline-bench-gateway-'))
+  const samlFile = samlKey && join(folder, 'saml.pem')
+  if (samlFile && samlKey) writeFileSync(samlFile, samlKey)
   const closers: (() => Promise<unknown>)[] = []
   const keys: object[] = []
   const idp = await createOfficeServer(0, () => ({ status: 200, body: { keys } }))
@@ -76,7 +83,11 @@ export async function createGatewayRig(tokenCount: number): Promise<GatewayRig> 
     await once(child, 'message')
     return `http://127.0.0.1:${port}${path}`
   }
-  const { gateway, cisUrl, settled } = await startGateways(folder, idp.url, closers)
+  const { gateway, cisUrl, settled } = await startGateways(
+    folder,
+    closers,
+    identityOf(idp.url, samlFile),
+  )
   const warm = await gateway('warm')
   const cold = await gateway('cold')
   const secure = await gateway('secure')
@@ -108,7 +119,11 @@ export async function createGatewayRig(tokenCount: number): Promise<GatewayRig> 
 type GatewayKind = 'warm' | 'cold' | 'secure'
 
 /** The store, the queue and the CIS that real gateways run with. */
-async function startGateways(folder: string, issuer: string, closers: (() => Promise<unknown>)[]) {
+async function startGateways(
+  folder: string,
+  closers: (() => Promise<unknown>)[],
+  identity: object,
+) {
   const home = openHome(join(folder, 'data'))
   const cis = await createChild<OfficeOptions, string>({
     name: 'cis',
@@ -129,11 +144,7 @@ async function startGateways(folder: string, issuer: string, closers: (() => Pro
         requestsPerSecondMax: 10_000_000,
         limits: { tokensCachedMax: kind === 'cold' ? 0 : 100_000 },
       },
-      identity: {
-        kind: 'oidc',
-        claim: 'sub',
-        issuers: [{ issuer, audience: 'tieline', jwksUri: `${issuer}/jwks` }],
-      },
+      identity,
       cis: { kind: 'rest', url: cisUrl, statusSeconds: 3_600 },
     })
   const { gateway: _, ...pipeline } = profileOf('warm', [1])
@@ -170,6 +181,14 @@ async function startGateways(folder: string, issuer: string, closers: (() => Pro
     while (await isBusy())
   }
   return { gateway, cisUrl, settled }
+}
+
+function identityOf(issuer: string, samlFile: string | undefined): object {
+  const issuers = [{ issuer, audience: 'tieline', jwksUri: `${issuer}/jwks` }]
+  const oidc = { kind: 'oidc', claim: 'sub', issuers }
+  if (samlFile === undefined) return oidc
+  const saml = { kind: 'saml', issuer: entityId, audience: 'tieline', recipient: acsUrl }
+  return { kind: 'several', providers: [oidc, { ...saml, certFiles: [samlFile] }] }
 }
 
 function listenersOf([port, other]: readonly number[], files: Certificates | undefined) {

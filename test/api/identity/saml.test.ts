@@ -22,7 +22,7 @@ import {
 } from './saml-provider.js'
 import { bombs, other, signed, signer, wrapped, wrong } from './saml-responses.js'
 
-const open = (t: Test, more: object = {}) => {
+const open = (t: Test, more: object = {}, elapsed = () => 0) => {
   const file = join(createFolder(t), 'idp.pem')
   writeFileSync(file, signer.publicKey)
   const settings = identitySettings.parse({
@@ -39,6 +39,7 @@ const open = (t: Test, more: object = {}) => {
     pseudonymize: createPseudonymizer('key'),
     tokensCachedMax: 100,
     now: () => clock,
+    elapsed,
     onFailure: (fault) => t.fail(fault.message),
   })
   t.teardown(identity.close)
@@ -197,3 +198,23 @@ t.test('what no provider signed is never canonicalized, and what one signed once
   t.match(await identity.identify(encode(text)), good)
   t.equal(count, 1)
 })
+
+t.test(
+  'a flood of refused responses costs no more than its budget, and is then an outage',
+  async (t) => {
+    let elapsed = 0
+    const { identity } = open(t, {}, () => (elapsed += 10))
+    const forged = encode(signed().replace('C-1', 'C-2'))
+    const outcomes = await Promise.all(
+      Array.from({ length: 200 }, async () => identity.identify(forged)).map((one) =>
+        one.then(
+          ({ kind }) => kind,
+          ({ code }) => code,
+        ),
+      ),
+    )
+    const refused = outcomes.filter((one) => one === 'refused').length
+    t.ok(refused >= 3 && refused < 40, `${refused} of 200 are judged`)
+    t.equal(outcomes.filter((one) => one === 'OVERLOAD').length, 200 - refused)
+  },
+)

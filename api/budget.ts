@@ -1,0 +1,30 @@
+import { Fault } from '../schemas/fault.js'
+
+export interface BudgetOptions {
+  /** Milliseconds of this process's only thread that refused tokens may cost in a second. */
+  readonly msPerSecond: number
+  /** Milliseconds, `performance.now()` by default. */
+  readonly now?: (() => number) | undefined
+}
+
+/**
+ * A limit for the processor time of tokens that prove nothing. Accepted tokens cost nothing of it.
+ * While it is spent, `run` throws `OVERLOAD` without running anything: an outage, not a refusal, and
+ * a client whose token is good may try again. A second's budget can be spent at once.
+ */
+export function createBudget({ msPerSecond, now = () => performance.now() }: BudgetOptions) {
+  let left = msPerSecond
+  let at = now()
+  return <T>(run: () => T, isRefused: (outcome: T) => boolean): T => {
+    const from = now()
+    left = Math.min(msPerSecond, left + ((from - at) / 1_000) * msPerSecond)
+    at = from
+    if (left <= 0) {
+      const detail = `refused tokens have used ${msPerSecond} ms of processor time in a second`
+      throw new Fault('OVERLOAD', detail)
+    }
+    const outcome = run()
+    if (isRefused(outcome)) left -= now() - from
+    return outcome
+  }
+}
