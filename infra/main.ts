@@ -129,6 +129,16 @@ program
   .description('show files by status, sources, queues, data freshness and bills of each cycle')
   .option('--json', 'print as JSON', false)
   .action(run(async () => (await import('./commands/status.js')).status))
+program
+  .command('verify')
+  .description('compare stored rows and kept files with the ledger, and report what is missing')
+  .option('--skip-files', 'do not hash the files in archive and quarantine', false)
+  .option('--json', 'print the result as JSON', false)
+  .addHelpText(
+    'after',
+    '\nExit code: 0 everything is there, 1 something is missing or damaged, or error.',
+  )
+  .action(run(async () => (await import('./commands/verify.js')).verifyCommand))
 for (const [act, what] of [
   ['retry', 'validate a quarantined file again after its cause is fixed'],
   ['accept', 'publish the valid rows of a quarantined file with too many rejected rows'],

@@ -29,6 +29,7 @@ import { settle } from './steps/settle.js'
 import { sweep } from './steps/sweep.js'
 import { createStore, type StoreAddress } from './store/clickhouse.js'
 import { createCatchUp } from './store/replicas.js'
+import { verifyAndReport } from './verify/verify.js'
 
 export interface WorkerOptions {
   readonly profile: Profile
@@ -81,6 +82,9 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     sweep: () => sweep(context),
     retain: ({ night }) => retain(context, { night }),
     alert: async () => options.alert?.(),
+    verify: async ({ night = false }) => {
+      await verifyAndReport(context, { files: night })
+    },
     register: (data) => registerAll(context, data),
     backfill: ({ meterId }) => backfill(context, meterId),
     due: async () => {
@@ -101,7 +105,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       attemptsMax: profile.limits.attemptsMax,
       run: async (data) => {
         // The run of a night and those of the hours write the same.
-        const task = name === 'retain' ? name : jobId(name, data)
+        const task = name === 'retain' || name === 'verify' ? name : jobId(name, data)
         await context.store.runTask(task, async () => {
           await catchUp()
           await steps[name](data)
@@ -133,6 +137,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('sweep', 1),
     consume('retain', 1),
     consume('alert', 1),
+    consume('verify', 1),
     consume('register', registersAtOnce),
     consume('backfill', historiesAtOnce),
     consume('due', 1),
@@ -141,6 +146,8 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
   ]
   await sweep(context)
   const repeating = await keepRepeating(context)
+  // In the background: a start does not wait for it.
+  await context.queues.add('verify', { v: 1 })
   return {
     close: async () => {
       await repeating.close()

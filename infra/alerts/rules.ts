@@ -8,6 +8,7 @@ import { readSources } from '../../pipeline/sources/state.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { toInstant } from '../../pipeline/store/columns.js'
 import { sql, typed } from '../../pipeline/store/sql.js'
+import { readDamage } from '../../pipeline/verify/damage.js'
 import { Fault } from '../../schemas/fault.js'
 import type { FeedName } from '../../schemas/feed.js'
 import { parseFileName } from '../../schemas/file-name.js'
@@ -57,6 +58,7 @@ const rules: readonly ((context: AlertContext) => Promise<RuleResult>)[] = [
   findFailingSources,
   findFailingJobs,
   findFullDisk,
+  findDamage,
 ]
 
 const withPrefix =
@@ -175,6 +177,19 @@ async function findFullDisk({ landing, settings, now }: AlertContext): Promise<R
   return {
     covers: coversDisks({ host, settings, now }),
     alerts: free < freeBytesMin ? [{ key: `disk:${host}`, since: now, about }] : [],
+  }
+}
+
+/** One alert for everything that the latest verification found. */
+async function findDamage({ store }: AlertContext): Promise<RuleResult> {
+  const found = await readDamage(store)
+  const arrivals = new Set(found.flatMap(({ arrival }) => (arrival === 0 ? [] : [arrival]))).size
+  const rows = found.reduce((sum, one) => sum + one.rows, 0)
+  const about = { kind: 'damage', problems: found.length, arrivals, rows } as const
+  const since = new Date(Math.min(...found.map((one) => one.since.getTime())))
+  return {
+    covers: withPrefix('damage'),
+    alerts: found.length === 0 ? [] : [{ key: 'damage', since, about }],
   }
 }
 

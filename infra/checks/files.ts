@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
 import { followChain } from '../../pipeline/ledger/audit.js'
+import { readDamage, readLastVerifications } from '../../pipeline/verify/damage.js'
 import type { Context } from '../commands/context.js'
 import { printable } from '../commands/output/table.js'
-import { readProblems } from '../operations/problems.js'
+import { missingTodo, readProblems } from '../operations/problems.js'
 import { withStore } from '../stack/connections.js'
 import {
   attachedTo,
@@ -17,8 +18,11 @@ import {
 /** Checks of received files, made through the stack on the data folder. */
 export const fileChecks: readonly Check[] = [
   { name: 'files', look: files },
+  { name: 'stored rows', look: storedRows },
   { name: 'audit log', look: auditLog },
 ]
+
+const shownMax = 10
 
 async function files(context: Context): Promise<CheckResult> {
   const attached = attachedTo(context)
@@ -45,6 +49,26 @@ async function files(context: Context): Promise<CheckResult> {
     lines.map(printable).join('\n'),
     'run tieline status and follow the remedy of each file',
   )
+}
+
+/** The result of the latest verification; one takes seconds to minutes, so none is started here. */
+async function storedRows(context: Context): Promise<CheckResult> {
+  const attached = attachedTo(context)
+  if (attached === undefined) return notAttached
+  const [missing, last] = await withStore(attached.store, async (store) => [
+    await readDamage(store),
+    await readLastVerifications(store),
+  ])
+  if (missing.length > 0) {
+    const details = missing.slice(0, shownMax).map(({ detail, since }) => {
+      return printable(`${detail}, since ${since.toISOString()}`)
+    })
+    const more = missing.length - details.length
+    return bad([...details, ...(more > 0 ? [`and ${more} more`] : [])].join('\n'), missingTodo)
+  }
+  const rows = last.find(({ covered }) => covered === 'rows')
+  if (rows === undefined) return warning('not verified yet', 'run tieline verify')
+  return good(`complete at ${rows.verifiedAt.toISOString()}`)
 }
 
 /** Verifies the hash chain; the hash of the last entry detects a truncated log. */

@@ -3,7 +3,7 @@ import type { QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { readSources } from '../../pipeline/sources/state.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { type OpenNotification, readOpenNotifications } from '../alerts/notifications.js'
-import { type Problems, readProblems, renderStuck } from '../operations/problems.js'
+import { type Problems, readProblems, renderMissing, renderStuck } from '../operations/problems.js'
 import { withQueues, withStore } from '../stack/connections.js'
 import { type Context, exitCodes } from './context.js'
 import { type BillsShown, billColumns, readBills } from './output/bill-status.js'
@@ -140,6 +140,7 @@ function render(now: Status): string {
   return [
     ...now.away.map(({ code, detail }) => `✗ ${code}: ${detail}; files wait until it responds`),
     ...renderDisk(now.disk),
+    ...renderMissing(now.missing),
     renderTable(fileColumns, now.files),
     renderTable(sourceColumns, now.sources),
     ...now.sources

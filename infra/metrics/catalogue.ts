@@ -168,6 +168,20 @@ export const catalogue = {
     help: 'The quantity of those rows, in the unit as sent.',
     bound: `${perFeed}, by six outcomes`,
   },
+  tieline_damage: {
+    type: 'gauge',
+    of: ['worker'],
+    labels: ['kind'],
+    help: 'What is missing or damaged by the latest verification: rows of an arrival, part, ledger, chunk or archive.',
+    bound: 'five kinds',
+  },
+  tieline_verified_timestamp_seconds: {
+    type: 'gauge',
+    of: ['worker'],
+    labels: ['covered'],
+    help: 'When stored rows, or the bytes of kept files, were last verified, seconds since 1970; 0 if never.',
+    bound: 'rows and files',
+  },
   tieline_newest_interval_timestamp_seconds: {
     type: 'gauge',
     of: ['worker'],

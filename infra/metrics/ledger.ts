@@ -1,5 +1,6 @@
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { id, join, literal, sql } from '../../pipeline/store/sql.js'
+import { damageKinds, readDamage, readLastVerifications } from '../../pipeline/verify/damage.js'
 import { feedNames } from '../../schemas/feed.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { type MetricSample, sample } from './registry.js'
@@ -65,6 +66,24 @@ export async function readLedger(
     ...filesOf(groups),
     ...rowsOf(groups),
     ...freshnessOf(groups),
+    ...(await readVerified(store)),
+  ]
+}
+
+/** The result of the latest verification. */
+async function readVerified(store: Store): Promise<readonly MetricSample[]> {
+  const [damage, last] = await Promise.all([readDamage(store), readLastVerifications(store)])
+  const timeOf = (covered: string) => {
+    return (last.find((one) => one.covered === covered)?.verifiedAt.getTime() ?? 0) / 1_000
+  }
+  return [
+    ...damageKinds.map((kind) => {
+      const found = damage.filter((one) => one.kind === kind).length
+      return sample('tieline_damage', { kind }, found)
+    }),
+    ...['rows', 'files'].map((covered) =>
+      sample('tieline_verified_timestamp_seconds', { covered }, timeOf(covered)),
+    ),
   ]
 }
 

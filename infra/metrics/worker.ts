@@ -48,6 +48,8 @@ export function createWorkerMetrics(options: WorkerMetricsOptions): WorkerMetric
         'tieline_oldest_file_seconds',
         'tieline_rows',
         'tieline_quantity',
+        'tieline_damage',
+        'tieline_verified_timestamp_seconds',
         'tieline_newest_interval_timestamp_seconds',
       ],
       up: 'tieline_store_up',

@@ -2,6 +2,7 @@ import type { Queues } from '../../pipeline/queues/bullmq.js'
 import { passingFault, type Wait } from '../../pipeline/queues/wait.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { sql } from '../../pipeline/store/sql.js'
+import { type OpenDamage, readDamage } from '../../pipeline/verify/damage.js'
 import { type Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import { printable } from '../commands/output/table.js'
 import type { InUse } from '../commands/use-stack.js'
@@ -19,12 +20,19 @@ export interface StuckFile {
   readonly since: string
 }
 
+/** Damage of the verification; `since` is ISO 8601 in UTC. */
+export interface Missing extends Omit<OpenDamage, 'since'> {
+  readonly since: string
+}
+
 /** Open problems: why files are not published. */
 export interface Problems {
   /** Files that resume automatically when the cause is removed. */
   readonly waiting: readonly StuckFile[]
   /** The latest quarantined files, without those whose name was published later. */
   readonly quarantined: readonly StuckFile[]
+  /** What is missing or damaged in the store, by the latest verification. */
+  readonly missing: readonly Missing[]
   /** Faults of the servers that do not answer; their problems are unknown. */
   readonly away: readonly Pick<Fault, 'code' | 'detail'>[]
 }
@@ -59,7 +67,8 @@ export async function readProblemsOf({ store, queues }: Connected): Promise<Prob
     unlessAway(queues.waits()),
   ])
   const waiting = listWaiting(files?.unfinished ?? [], waits)
-  return { waiting, quarantined: files?.quarantined ?? [], away }
+  const { quarantined = [], missing = [] } = files ?? {}
+  return { waiting, quarantined, missing, away }
 }
 
 interface Connected {
@@ -78,7 +87,7 @@ interface Unfinished {
 
 /** Names and reasons only: the manifests of a year's files are a thousand times larger. */
 async function readFiles(store: Store) {
-  const [unfinished, quarantined] = await Promise.all([
+  const [unfinished, quarantined, missing] = await Promise.all([
     store.rows<Omit<Unfinished, 'since'> & { readonly since: string }>({
       sql: sql`SELECT arrival, name AS file, formatDateTime(arrived_at, '%FT%TZ') AS since,
           '' AS fault, '' AS reason
@@ -89,8 +98,10 @@ async function readFiles(store: Store) {
         FROM file_state FINAL WHERE settled_at IS NULL`,
     }),
     readQuarantined(store, { refusedMax, quarantinedMax }),
+    readDamage(store),
   ])
   return {
+    missing: missing.map((one) => ({ ...one, since: one.since.toISOString() })),
     unfinished: unfinished.map((one) => ({ ...one, since: new Date(one.since) })),
     quarantined,
   }
@@ -164,4 +175,23 @@ export function renderStuck(title: string, files: readonly StuckFile[]): readonl
     `    → ${todo}`,
   ])
   return [[title, ...lines.map(printable)].join('\n')]
+}
+
+const missingShown = 20
+
+/** The remedy of everything that is missing. */
+export const missingTodo =
+  'Run tieline repair; what it cannot bring back is restored from a backup.'
+
+/** What is missing in the store, for a terminal. */
+export function renderMissing(missing: readonly Missing[]): readonly string[] {
+  if (missing.length === 0) return []
+  const lines = missing.slice(0, missingShown).map(({ detail, since }) => {
+    return `  ${detail}  since ${since.slice(0, 19).replace('T', ' ')} UTC`
+  })
+  const more = missing.length - lines.length
+  const rest = more > 0 ? [`  and ${more} more; see tieline verify --json`] : []
+  return [
+    ['missing or damaged', ...lines, ...rest, `    → ${missingTodo}`].map(printable).join('\n'),
+  ]
 }

@@ -1,8 +1,9 @@
 import { nameChange, publishChanges } from '../ledger/announced.js'
 import type { Publisher } from '../ledger/publication.js'
 import { batchesOf } from '../store/batches.js'
-import type { Store } from '../store/clickhouse.js'
+import type { Statement, Store } from '../store/clickhouse.js'
 import { id, literal, type Sql, sql, typed } from '../store/sql.js'
+import { noteRows, usageTable } from '../verify/entries.js'
 import { namedIn, recordAccounts } from './account-meters.js'
 import { clientsReads, erasedRows, holds, isHeld } from './registered.js'
 
@@ -68,31 +69,63 @@ export async function claimHeld(
   // are deleted, and no others.
   const batches = await claimedBy(store, own)
   for (const claimed of batches) {
+    await store.command(noteOutdone(claimed))
     await store.command({
       sql: sql`INSERT INTO usage_read (${columns}, change)
-        SELECT ${columns}, ${change} FROM held_read FINAL WHERE ${claimed}`,
+        SELECT ${columns}, ${change} FROM held_read FINAL WHERE ${claimed.where}`,
     })
+    await store.command(noteClaimed(claimed))
   }
   const key = sql`external_site_id, meter_id, account_number`
   await recordAccounts(store, namedIn('held_read', own, key), 0)
   await publishChanges(publisher, [name], 'claim')
-  for (const claimed of batches)
-    await store.command({ sql: sql`DELETE FROM held_read WHERE ${claimed}` })
+  for (const { where } of batches)
+    await store.command({ sql: sql`DELETE FROM held_read WHERE ${where}` })
   return meters.map(({ meter }) => meter)
 }
 
 /** Reads of one statement by their versions; the engine reads 262,144 characters at most. */
 const versionsMax = 10_000
 
+interface Claimed {
+  readonly where: Sql
+  /** The first of their versions: the same when the claim is repeated after a crash. */
+  readonly first: string
+}
+
 /** Held reads by their versions: every replica takes the same, whatever tenancies it has. */
-async function claimedBy(store: Store, where: Sql): Promise<readonly Sql[]> {
+async function claimedBy(store: Store, where: Sql): Promise<readonly Claimed[]> {
   const rows = await store.rows<{ version: string }>({
     sql: sql`SELECT DISTINCT version FROM held_read WHERE ${where} ORDER BY version`,
   })
-  return batchesOf(rows, versionsMax).map((batch) => {
-    return sql`version IN ${literal(batch.map(({ version }) => BigInt(version)))}`
-  })
+  return batchesOf(rows, versionsMax).map((batch) => ({
+    where: sql`version IN ${literal(batch.map(({ version }) => BigInt(version)))}`,
+    first: batch[0]?.version ?? '0',
+  }))
 }
+
+/** Current reads on the days of held ones. */
+const currentNear = ({ where }: Claimed) => sql`(SELECT * FROM usage_current
+    WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM held_read WHERE ${where}))`
+
+/** Counts the stored reads that claimed ones of a later file are about to replace. */
+function noteOutdone(claimed: Claimed): Statement {
+  const key = sql`local_day, meter_id, starts_at, seconds`
+  const from = sql`(SELECT c.version AS version, c.quantity AS quantity
+      FROM ${currentNear(claimed)} AS c
+      INNER JOIN (SELECT ${key}, max(version) AS latest FROM held_read
+        WHERE ${claimed.where} GROUP BY ${key}) AS h USING (${key})
+      WHERE c.version < h.latest)`
+  return noteRows({ kind: 'outdone', cause: claimed.first, target, total, from })
+}
+
+/** Counts the claimed reads that are stored and current. */
+function noteClaimed(claimed: Claimed): Statement {
+  const from = sql`${currentNear(claimed)} WHERE ${claimed.where}`
+  return noteRows({ kind: 'claimed', cause: claimed.first, target, total, from })
+}
+
+const { table: target, total } = usageTable
 
 /** Deletes what was held before an instant, ms since 1970. */
 export async function forgetHeld(store: Store, before: number): Promise<void> {

@@ -88,6 +88,7 @@ const forgotten: readonly JobName[] = [
   'bill',
   'compare',
   'reprocess',
+  'verify',
 ]
 
 function optionsOf<N extends JobName>(name: N, data: JobData<N>) {

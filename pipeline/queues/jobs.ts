@@ -49,6 +49,8 @@ export const jobSchemas = {
   /** `night` is set once a day: that run also does what takes long. */
   retain: z.strictObject({ ...version, night: z.literal(true).optional() }),
   alert: z.strictObject({ ...version }),
+  /** `night` is set once a day: that run also hashes the kept files. */
+  verify: z.strictObject({ ...version, night: z.literal(true).optional() }),
   register: z.strictObject({
     ...version,
     customers: z.array(registrationSchema).max(registrationsMax),
@@ -66,7 +68,14 @@ export type JobData<N extends JobName> = z.infer<(typeof jobSchemas)[N]>
 export const jobNames = Object.keys(jobSchemas) as JobName[]
 
 /** Jobs that repeat on a schedule. */
-export const repeated = ['poll', 'sweep', 'retain', 'due', 'alert'] as const satisfies JobName[]
+export const repeated = [
+  'poll',
+  'sweep',
+  'retain',
+  'due',
+  'alert',
+  'verify',
+] as const satisfies JobName[]
 export type Repeated = (typeof repeated)[number]
 
 /** How often a job repeats: every so many milliseconds, or by a cron pattern in a time zone. */

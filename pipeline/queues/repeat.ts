@@ -13,6 +13,7 @@ export const alone = [
   'sweep',
   'retain',
   'alert',
+  'verify',
   'due',
   'bill',
   'compare',
@@ -23,10 +24,12 @@ const dueMs = 15_000
 const retainMs = 3_600_000
 /** By the clock of the utility: before the working day, and an hour that no clock change skips. */
 const nightPattern = '0 4 * * *'
+/** After the erasures of the night. */
+const verifyPattern = '0 5 * * *'
 const lookMs = 5_000
 
 /**
- * Repeats the sweep, what retention asks for, the looks for bills and comparisons that are due and
+ * Repeats the sweep, what retention asks for, the verification at night, the looks for bills and comparisons that are due and
  * for alerts, and the poll of each source, and again reports to the queues every few seconds which of
  * them have one job run at a time: a Redis that was emptied forgets that too, and nothing would be
  * found any more.
@@ -38,6 +41,8 @@ export async function keepRepeating(context: PipelineContext): Promise<{ close()
     await context.queues.repeat('retain', { v: 1 }, { every: retainMs })
     const nightly = { pattern: nightPattern, tz: context.profile.timeZone }
     await context.queues.repeat('retain', { v: 1, night: true }, nightly)
+    const verifying = { pattern: verifyPattern, tz: context.profile.timeZone }
+    await context.queues.repeat('verify', { v: 1, night: true }, verifying)
     await context.queues.repeat('due', { v: 1 }, { every: dueMs })
     const { alerts } = context.profile
     if (alerts !== undefined) {

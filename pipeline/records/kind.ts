@@ -10,7 +10,13 @@ import { loadRecords } from './load.js'
 import { measureRecords } from './measure.js'
 import { reconcileRecords } from './reconcile.js'
 import { recordVersion } from './schedules.js'
-import { attachRecords, countRecords, createRecordStaging, rowsTable } from './store.js'
+import {
+  attachRecords,
+  countRecords,
+  createRecordStaging,
+  notePublishedRecords,
+  rowsTable,
+} from './store.js'
 
 /** Rows that people and billing systems write, judged one by one by the schema of their feed. */
 export const recordKind: Kind = {
@@ -39,6 +45,7 @@ export const recordKind: Kind = {
     const feed = recordOf(state.feed)
     const { attaches: table } = state
     if (feed.schedule !== undefined) await store.command(recordVersion(feed, { ...state, table }))
+    await store.command(notePublishedRecords(feed, state))
     await attachRecords(store, feed, table)
   },
   isVisible: (store, { arrival }) => isPublished(store, arrival),

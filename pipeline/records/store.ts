@@ -13,6 +13,7 @@ import {
   versionOf,
   within,
 } from '../store/staging.js'
+import { type CountedTable, countedTable, noteRows } from '../verify/entries.js'
 
 /**
  * The table that holds the rows of every published file of a feed. Nothing in it is ever replaced: of
@@ -214,6 +215,16 @@ export async function keepRecords(
         SELECT version FROM ${id(overlaps)} WHERE kind IN ${file.without})`,
     settings: { optimize_on_insert: 0 },
   })
+}
+
+/** Records how many rows of a file are stored. They count once the file has its number. */
+export function notePublishedRecords(
+  feed: RecordFeed,
+  { arrival, attaches }: { readonly arrival: number; readonly attaches: string },
+): Statement {
+  const target = rowsTable(feed)
+  const { total } = countedTable(target) as CountedTable
+  return noteRows({ kind: 'published', cause: arrival, target, total, from: id(attaches) })
 }
 
 export function attachRecords(store: Store, feed: RecordFeed, table: string): Promise<void> {

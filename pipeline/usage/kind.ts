@@ -11,10 +11,11 @@ import { isPublished } from '../ledger/publication.js'
 import { addCounted } from '../ledger/sums.js'
 import { sql } from '../store/sql.js'
 import { attach, countLines, createStaging, emptyStaging, stagingOf } from '../store/staging.js'
+import { notePublished } from '../verify/entries.js'
 import { loadInBulk, loadUnseenInBulk, storeTimestamps } from './bulk-path.js'
 import { gridOf, totalShapes } from './irregular-meters.js'
 import { measure } from './measure.js'
-import { recordMoves, recordRestatements } from './overlap.js'
+import { noteReplaced, recordMoves, recordRestatements } from './overlap.js'
 import { reconcileUsage } from './reconcile.js'
 import { settleRepeatedHour } from './repeated-hour/settle.js'
 import { loadRowByRow } from './row-path.js'
@@ -40,7 +41,9 @@ export const usageKind: Kind = {
     if (state.restates) {
       await store.command(recordRestatements(state))
       await store.command(recordMoves(state))
+      await store.command(noteReplaced(state))
     }
+    await store.command(notePublished(state))
     await attach(store, 'usage_read', state.attaches)
   },
   isVisible: async (store, { arrival }) => {

@@ -4,6 +4,7 @@ import type { Counted } from '../ledger/sums.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
 import { createReads, type Decision, derivedOf, onceSettings } from '../store/staging.js'
+import { noteRows, usageTable } from '../verify/entries.js'
 
 /** The staging table of a file from which it is to be published, and the local days it covers. */
 export interface Staged extends Decision {
@@ -217,6 +218,14 @@ export function recordRestatements(decision: Decision): Statement {
         new_quantity, old_account_number, old_external_site_id, old_version, new_version
       FROM ${tablesOf(decision).overlaps} WHERE kind IN ('restated', 'rewritten')`,
   }
+}
+
+/** Counts what a file replaces by the arrivals that lose it; it counts from the verdict on. */
+export function noteReplaced(decision: Decision): Statement {
+  const from = sql`(SELECT old_version AS version, old_quantity AS quantity
+      FROM ${tablesOf(decision).overlaps} WHERE kind IN ('restated', 'rewritten'))`
+  const { table: target, total } = usageTable
+  return noteRows({ kind: 'replaced', cause: decision.arrival, target, from, total })
 }
 
 /**

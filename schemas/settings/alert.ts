@@ -77,6 +77,8 @@ const about = z.discriminatedUnion('kind', [
     freeBytes: count,
     freeBytesMin: count,
   }),
+  /** Stored rows, parts or kept files are missing or damaged; `tieline status` lists them. */
+  strict({ kind: z.literal('damage'), problems: z.int().positive(), arrivals: count, rows: count }),
   /** Sent by `tieline probe alert`. */
   strict({ kind: z.literal('test') }),
 ])

@@ -24,6 +24,8 @@ function item(state: string, about: Content, { code, detail, todo, since }: Item
 /** Problems: servers, sources and files, each with its remedy. */
 export function attention(found: Attention): Content {
   const { waiting, waitingFiles, quarantined, away, failing } = found
+  const { missing, missingCount, missingTodo } = found
+  const unlistedMissing = missingCount - missing.length
   const listed = (stuck: readonly StuckFile[], state: string) =>
     stuck.map((one) => item(state, fileLink(one.arrival, one.file), { ...one, detail: one.reason }))
   const unlisted = waitingFiles - waiting.length
@@ -32,6 +34,13 @@ export function attention(found: Attention): Content {
       const effect = html`<p>${detail} Files wait until the server answers.</p>`
       return html`<li>${badge('failing')} <strong>${code}</strong>${effect}</li>`
     }),
+    ...missing.map(({ kind, detail, since }) => {
+      const code = kind === 'rows' ? 'MISSING' : 'DAMAGED'
+      return item('failing', '', { code, detail, todo: missingTodo, since })
+    }),
+    ...(unlistedMissing > 0
+      ? [html`<li>${countText(unlistedMissing)} more are missing or damaged.</li>`]
+      : []),
     ...failing.map((one) => item('failing', `source ${one.name}`, one)),
     ...listed(waiting, 'waiting'),
     ...(unlisted > 0 ? [html`<li>${countText(unlisted)} more files are waiting.</li>`] : []),

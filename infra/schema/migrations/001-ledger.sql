@@ -103,6 +103,19 @@ ORDER BY published_seq
 SETTINGS {deduplicationWindow} = 100000, fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'What was published, in order. The row makes its subject visible and is never deleted; a number is claimed once, by its insert token';
 
+CREATE TABLE IF NOT EXISTS {database}.published_rows{onCluster} (
+    arrival UInt32 COMMENT 'number of the arrival whose stored rows change',
+    kind LowCardinality(String) COMMENT 'published by its file, replaced by a later file, claimed by a registration, outdone by claimed reads, erased, or repaired',
+    cause UInt64 COMMENT 'what changed them: an arrival, the version of the first claimed read, or a change',
+    target LowCardinality(String) COMMENT 'table that stores the rows',
+    rows Int64 COMMENT 'rows added, negative if they were removed',
+    quantity Decimal(38, 6) COMMENT 'the same of the control total',
+    rank UInt64 COMMENT 'of two entries with the same arrival, kind and cause the higher rank counts'
+) ENGINE = {engine:ReplacingMergeTree(rank)}
+ORDER BY (arrival, kind, cause)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'How many rows of each arrival are stored: the sum of its entries. tieline verify compares it with the tables';
+
 CREATE TABLE IF NOT EXISTS {database}.usage_change_row{onCluster} (
     meter_id String COMMENT 'permanent and unique meter identifier; empty in a row that only announces a change',
     local_day Date COMMENT 'first local calendar day whose reads change',

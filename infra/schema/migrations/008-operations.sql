@@ -47,6 +47,21 @@ ORDER BY (key, sequence)
 SETTINGS {deduplicationWindow} = 100000, fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'Notifications to the alert receiver; an attempt is claimed before it is made, by its insert token';
 
+CREATE TABLE IF NOT EXISTS {database}.verification{onCluster} (
+    kind LowCardinality(String) COMMENT 'rows, part, ledger, chunk or archive; run for the verification itself',
+    subject String COMMENT 'what was verified: an arrival, a part, a file; of a run what it covered',
+    arrival UInt32 COMMENT 'number of the arrival, 0 if none',
+    rows UInt64 COMMENT 'missing rows; of a run the rows that were expected',
+    quantity Decimal(38, 6) COMMENT 'missing control total',
+    detail String COMMENT 'the same as a sentence',
+    open Bool COMMENT 'whether it is missing or damaged; false once a later verification found it in order',
+    since DateTime64(3, 'UTC') COMMENT 'when it was first found',
+    verified_at DateTime64(3, 'UTC') COMMENT 'when it was verified'
+) ENGINE = {engine:ReplacingMergeTree(verified_at)}
+ORDER BY (kind, subject)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'What the last verifications found; the latest row of each subject counts';
+
 CREATE OR REPLACE VIEW {database}.freshness{onCluster} (
     company_code String COMMENT 'company of the files with the reads',
     commodity String COMMENT 'Electric or Gas',

@@ -17,6 +17,8 @@ export interface ErasureTarget {
   readonly find: (store: Store) => Promise<readonly Sql[]>
   /** Announces what readers no longer see without the rows. */
   readonly announce?: (where: Sql) => Statement
+  /** Counts the rows by arrival before a pass deletes them. */
+  readonly note?: (pass: number) => Statement
 }
 
 /** A row that arrives beside a deletion is found by the next pass. */
@@ -25,7 +27,7 @@ const passesMax = 3
 /** Deletes rows until none is found, and counts them by account. */
 export async function eraseFrom(
   store: Store,
-  { table, where, account, find, announce }: ErasureTarget,
+  { table, where, account, find, announce, note }: ErasureTarget,
 ): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>()
   for (let pass = 0; ; pass++) {
@@ -37,6 +39,7 @@ export async function eraseFrom(
     if (pass === passesMax) break
     for (const row of found)
       counts.set(row.account, (counts.get(row.account) ?? 0) + Number(row.rows))
+    if (note !== undefined) await store.command(note(pass))
     for (const condition of await find(store)) {
       if (announce !== undefined) await store.command(announce(condition))
       await deleteRows(store, table, condition)

@@ -4,6 +4,7 @@ import { announceHolds, announceReads, type ErasureChange } from '../../ledger/a
 import { rowsTable } from '../../records/store.js'
 import type { Store } from '../../store/clickhouse.js'
 import { id, join, type Sql, sql, typed } from '../../store/sql.js'
+import { countedTable, noteRows } from '../../verify/entries.js'
 import { countFacts, type MeterPlace } from '../facts.js'
 import { erasedReads, erasedRows } from '../registered.js'
 import { readSites } from '../stored-facts.js'
@@ -195,8 +196,22 @@ export type ErasedCounts = Readonly<Record<string, ReadonlyMap<string, number>>>
  */
 export async function eraseRows(store: Store, change: ErasureChange): Promise<ErasedCounts> {
   const counts: Record<string, ReadonlyMap<string, number>> = {}
-  for (const target of targets(change)) counts[target.table] = await eraseFrom(store, target)
+  for (const target of targets(change)) {
+    const note = noteOf(target, change)
+    counts[target.table] = await eraseFrom(store, { ...target, ...(note && { note }) })
+  }
   return counts
+}
+
+/** Counts what an erasure takes of the rows of files, under its change; each pass is a cause of its own. */
+function noteOf({ table, where }: ErasureTarget, { id: change }: ErasureChange) {
+  const counted = countedTable(table)
+  if (counted === undefined) return undefined
+  const from = sql`${id(table)} FINAL WHERE ${where}`
+  return (pass: number) => {
+    const cause = BigInt(change) + BigInt(pass)
+    return noteRows({ kind: 'erased', cause, target: table, total: counted.total, from })
+  }
 }
 
 /**

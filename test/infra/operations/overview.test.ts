@@ -63,6 +63,9 @@ t.test('a client that leaves during authentication does not watch', async (t) =>
 t.test('a failing source needs attention, with a remedy', async (t) => {
   const figures: Attention = {
     waiting: [],
+    missing: [],
+    missingCount: 0,
+    missingTodo: '',
     waitingFiles: 31,
     quarantined: [],
     away: [],

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { plainName } from '../../schemas/file-name.js'
+import { attempt, ifThere, readLocal } from '../sources/disk.js'
+import type { Store } from '../store/clickhouse.js'
+import { sql } from '../store/sql.js'
+
+/** The path under which a settled file is kept. */
+export function keptPath(
+  folder: string,
+  { arrival, fileName }: { readonly arrival: number; readonly fileName: string },
+): string {
+  return join(folder, `${arrival}-${plainName(fileName)}`)
+}
+
+/** The sha256 of a file, hexadecimal. */
+export async function hashFile(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const bytes of readLocal(path)) hash.update(bytes)
+  return hash.digest('hex')
+}
+
+export interface KeptFiles {
+  readonly files: number
+  /** Published files that are not kept, although the profile still keeps files of their age. */
+  readonly absent: number
+  /** Files whose bytes are not those that came in. */
+  readonly altered: readonly { readonly arrival: number; readonly path: string }[]
+}
+
+/** Compares the files of the archive and the quarantine with the hashes of the ledger. */
+export async function verifyKeptFiles(
+  store: Store,
+  folders: { readonly archive: string; readonly quarantine: string },
+  since: Date,
+): Promise<KeptFiles> {
+  const states = await store.rows<{
+    arrival: number
+    fileName: string
+    fileId: string
+    due: number
+  }>({
+    sql: sql`SELECT arrival, file_name AS fileName, file_id AS fileId,
+        status = 'published' AND source != 'submit' AND settled_at > ${since} AS due
+      FROM file_state FINAL WHERE settled_at IS NOT NULL AND file_id != '' ORDER BY arrival`,
+  })
+  const kept = new Set<string>()
+  for (const folder of Object.values(folders)) {
+    for (const name of await listFolder(folder)) kept.add(join(folder, name))
+  }
+  const altered: { arrival: number; path: string }[] = []
+  let files = 0
+  let absent = 0
+  for (const { arrival, fileName, fileId, due } of states) {
+    const paths = [folders.archive, folders.quarantine].map((one) => {
+      return keptPath(one, { arrival, fileName })
+    })
+    const path = paths.find((one) => kept.has(one))
+    if (path === undefined) absent += due
+    else {
+      files += 1
+      if ((await hashFile(path)) !== fileId) altered.push({ arrival, path })
+    }
+  }
+  return { files, absent, altered }
+}
+
+async function listFolder(folder: string): Promise<readonly string[]> {
+  const found = await attempt(folder, () => ifThere(stat(folder)))
+  return found === undefined ? [] : attempt(folder, () => readdir(folder))
+}

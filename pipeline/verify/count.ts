@@ -1,0 +1,143 @@
+import { addCounted, type Counted, noneCounted, toMicros } from '../ledger/sums.js'
+import type { Store } from '../store/clickhouse.js'
+import { id, join, literal, type Sql, sql, typed } from '../store/sql.js'
+import { arrivalOf, type CountedTable, countedTables, usageTable } from './entries.js'
+
+/** An arrival of which other rows are stored than its entries say. */
+export interface Difference {
+  readonly arrival: number
+  readonly table: string
+  readonly expected: Counted
+  readonly stored: Counted
+}
+
+export interface RowCounts {
+  readonly arrivals: number
+  readonly rows: number
+  /** Fewer rows than recorded, or as many with another control total. */
+  readonly differences: readonly Difference[]
+}
+
+interface Expected extends Counted {
+  readonly table: string
+}
+
+/** Rows that are counted by one statement. */
+const stepRowsMax = 20_000_000
+
+const visible = sql`SELECT arrival FROM publication WHERE arrival != 0`
+/** From its verdict on, a file may replace rows at any moment. */
+const decided = sql`SELECT toUInt64(arrival) FROM file_state FINAL WHERE status = 'publishing'
+    UNION ALL SELECT toUInt64(arrival) FROM publication WHERE arrival != 0`
+
+/**
+ * Compares the stored rows of each published arrival with its entries. An arrival whose entries change
+ * meanwhile is compared with the lower of both sums. Reads are counted in steps of whole days. `only`
+ * names the arrivals to count; all by default.
+ */
+export async function countRowsByArrival(
+  store: Store,
+  only?: readonly number[],
+): Promise<RowCounts> {
+  const before = await readExpected(store, only)
+  const stored = new Map<number, Counted>()
+  const ofOnly = only === undefined ? sql`1` : sql`${arrivalOf} IN ${literal(only)}`
+  for (const days of await listSteps(store)) {
+    await addStored(store, { ...usageTable, where: sql`${days} AND ${ofOnly}` }, stored)
+  }
+  for (const counted of countedTables) {
+    if (counted !== usageTable) await addStored(store, { ...counted, where: ofOnly }, stored)
+  }
+  const after = await readExpected(store, only)
+  const differences = [...before].flatMap(([arrival, then]): readonly Difference[] => {
+    const now = after.get(arrival) ?? then
+    const { table, ...expected } = now.rows < then.rows ? now : then
+    const found = stored.get(arrival) ?? noneCounted
+    return differ(expected, found) ? [{ arrival, table, expected, stored: found }] : []
+  })
+  const rows = [...before.values()].reduce((sum, one) => sum + one.rows, 0)
+  return { arrivals: before.size, rows, differences }
+}
+
+function differ(expected: Counted, stored: Counted): boolean {
+  if (stored.rows !== expected.rows) return stored.rows < expected.rows
+  return toMicros(stored.quantity) !== toMicros(expected.quantity)
+}
+
+/** The rows of each published arrival that must be stored. */
+async function readExpected(
+  store: Store,
+  only: readonly number[] | undefined,
+): Promise<ReadonlyMap<number, Expected>> {
+  const of = only === undefined ? sql`1` : sql`arrival IN ${literal(only)}`
+  const found = await store.rows<{ of: number; table: string; rows: string; quantity: string }>({
+    sql: sql`SELECT e.arrival AS of, any(target) AS table, toString(sum(e.rows)) AS rows,
+        toString(sum(e.quantity)) AS quantity
+      FROM (SELECT * FROM published_rows FINAL WHERE ${of}) AS e
+      WHERE e.arrival IN (${visible}) AND (kind != 'replaced' OR cause IN (${decided}))
+      GROUP BY of`,
+  })
+  return new Map(found.map(({ of, rows, ...one }) => [of, { ...one, rows: Number(rows) }]))
+}
+
+/** Conditions on days: each step has about as many rows, and no day is in two. */
+async function listSteps(store: Store): Promise<readonly Sql[]> {
+  const days = await store.rows<{ day: string; rows: string }>({
+    sql: sql`SELECT toString(local_day) AS day, toString(count()) AS rows FROM usage_read
+      GROUP BY local_day ORDER BY local_day`,
+  })
+  const steps: { first: string; last: string; rows: number }[] = []
+  for (const { day, rows } of days) {
+    const step = steps.at(-1)
+    if (step === undefined || step.rows + Number(rows) > stepRowsMax) {
+      steps.push({ first: day, last: day, rows: Number(rows) })
+    } else {
+      step.last = day
+      step.rows += Number(rows)
+    }
+  }
+  return steps.map(({ first, last }) => {
+    return sql`local_day BETWEEN ${typed('Date', first)} AND ${typed('Date', last)}`
+  })
+}
+
+async function addStored(
+  store: Store,
+  { table, total, where }: CountedTable & { readonly where: Sql },
+  stored: Map<number, Counted>,
+): Promise<void> {
+  const found = await store.rows<{ of: number; rows: string; quantity: string }>({
+    sql: sql`SELECT ${arrivalOf} AS of, toString(count()) AS rows,
+        toString(sum(toDecimal128(${total}, 6))) AS quantity
+      FROM ${id(table)} FINAL WHERE ${where} GROUP BY of`,
+  })
+  for (const { of, rows, quantity } of found) {
+    const counted = { rows: Number(rows), quantity }
+    stored.set(of, addCounted(stored.get(of) ?? noneCounted, counted))
+  }
+}
+
+/** Published files whose entries are gone, and numbers that are missing in the ledger. */
+export async function findLedgerGaps(store: Store): Promise<readonly string[]> {
+  const gaps = (['arrival', 'publication'] as const).map(
+    (
+      table,
+    ) => sql`SELECT concat(toString(last - numbers), ' of ', toString(last), ' numbers of ', ${table},
+        ' are missing') AS gap
+      FROM (SELECT uniqExact(number) AS numbers, max(number) AS last
+        FROM (SELECT toUInt64(${id(table === 'arrival' ? 'arrival' : 'published_seq')}) AS number FROM ${id(table)}))
+      WHERE numbers != last`,
+  )
+  const found = await store.rows<{ gap: string }>({
+    sql: sql`${join(gaps, sql` UNION ALL `)}
+      UNION ALL
+      SELECT concat('the rows of ', file_name, ' (arrival ', toString(arrival), ') are not recorded') AS gap
+      FROM file_state FINAL
+      WHERE status = 'published' AND rows_accepted > 0
+        AND arrival NOT IN (SELECT arrival FROM published_rows)
+      UNION ALL
+      SELECT concat('the state of arrival ', toString(arrival), ' is gone, although it was published')
+      FROM publication WHERE arrival != 0 AND arrival NOT IN (SELECT arrival FROM file_state)`,
+  })
+  return found.map(({ gap }) => gap)
+}

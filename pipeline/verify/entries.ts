@@ -1,0 +1,77 @@
+import { feedNames, recordFeedOf } from '../../schemas/feed.js'
+import { storeColumn } from '../../schemas/record-feed.js'
+import type { FileState } from '../ledger/file-state.js'
+import type { Statement } from '../store/clickhouse.js'
+import { id, type Sql, sql, typed } from '../store/sql.js'
+
+/**
+ * Why the stored rows of an arrival change. Rows are recorded as added after they are visible, and as
+ * removed before they are: at each moment at least as many are stored as the entries say.
+ */
+export type EntryKind = 'published' | 'replaced' | 'claimed' | 'outdone' | 'erased' | 'repaired'
+
+/** A table whose rows are counted by arrival, and the expression of its control total. */
+export interface CountedTable {
+  readonly table: string
+  readonly total: Sql
+}
+
+export const usageTable: CountedTable = { table: 'usage_read', total: sql`quantity` }
+
+/** Every table that files are published into. */
+export const countedTables: readonly CountedTable[] = [
+  usageTable,
+  ...feedNames.flatMap((name) => {
+    const feed = recordFeedOf(name)
+    if (feed === undefined) return []
+    const none = sql`toDecimal64(0, 6)`
+    const total =
+      feed.total === undefined ? none : sql`ifNull(${id(storeColumn(feed.total))}, ${none})`
+    return [{ table: `${feed.view}_row`, total }]
+  }),
+]
+
+export function countedTable(name: string): CountedTable | undefined {
+  return countedTables.find(({ table }) => table === name)
+}
+
+/** The arrival of a row. */
+export const arrivalOf = sql`toUInt32(bitShiftRight(version, 32))`
+
+interface Noted {
+  readonly kind: EntryKind
+  readonly cause: number | string | bigint
+  readonly target: string
+  /** Rows that are counted by arrival, with `version` and what `total` names. */
+  readonly from: Sql
+  readonly total: Sql
+}
+
+const removing: readonly EntryKind[] = ['replaced', 'outdone', 'erased']
+/** Each attempt to publish is exact by itself, so the last one counts. */
+const lastCounts: readonly EntryKind[] = ['published', 'replaced', 'repaired']
+
+/**
+ * Adds an entry for each arrival among some rows. Repeated after a crash it changes nothing: of
+ * two entries of one cause the one of more rows counts, because a step that runs again finds fewer.
+ */
+export function noteRows({ kind, cause, target, from, total }: Noted): Statement {
+  const sign = removing.includes(kind) ? sql`-1` : sql`1`
+  const rank = lastCounts.includes(kind) ? sql`toUnixTimestamp64Milli(now64(3))` : sql`count()`
+  return {
+    sql: sql`INSERT INTO published_rows (arrival, kind, cause, target, rows, quantity, rank)
+      SELECT ${arrivalOf} AS of, ${kind}, ${typed('UInt64', cause)}, ${target},
+        ${sign} * toInt64(count()), ${sign} * sum(toDecimal128(${total}, 6)), ${rank}
+      FROM ${from} GROUP BY of`,
+  }
+}
+
+/** Records that the rows of a usage file are stored. They count once the file has its number. */
+export function notePublished({ arrival, rows, quantity }: FileState): Statement {
+  const kind = 'published' satisfies EntryKind
+  return {
+    sql: sql`INSERT INTO published_rows (arrival, kind, cause, target, rows, quantity, rank)
+      SELECT ${arrival}, ${kind}, ${arrival}, ${usageTable.table}, ${rows.accepted},
+        toDecimal128(${quantity.accepted}, 6), toUnixTimestamp64Milli(now64(3))`,
+  }
+}

@@ -1,0 +1,144 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Profile } from '../../schemas/settings/profile.js'
+import type { Folders, PipelineContext } from '../context.js'
+import { subtractQuantities } from '../ledger/sums.js'
+import type { Store } from '../store/clickhouse.js'
+import { literal, sql } from '../store/sql.js'
+import { verifyKeptFiles } from './archive.js'
+import { countRowsByArrival, type Difference, findLedgerGaps } from './count.js'
+import { type Damage, recordDamage } from './damage.js'
+
+export interface VerifyContext {
+  readonly store: Store
+  readonly folders: Pick<Folders, 'archive' | 'quarantine'>
+  readonly profile: Pick<Profile, 'retention'>
+  readonly now: () => Date
+}
+
+export interface VerifyOptions {
+  /** Also hash every kept file, which reads all of their bytes. */
+  readonly files: boolean
+}
+
+export interface Verification {
+  readonly arrivals: number
+  readonly rows: number
+  /** Undefined if kept files were not hashed. */
+  readonly files: number | undefined
+  /** Published files that are not in the archive: no damage, but they cannot be repaired. */
+  readonly absent: number
+  readonly damage: readonly Damage[]
+}
+
+/** A difference counts if it is found each time. */
+const looks = 3
+const lookMs = 2_000
+const reportedMax = 100
+const dayMs = 86_400_000
+
+/**
+ * Compares what is stored with the ledger, and stores the result: rows and control totals of each
+ * arrival, detached parts, gaps in the ledger, and the bytes of kept files. Changes nothing else.
+ */
+export async function verify(
+  context: VerifyContext,
+  { files }: VerifyOptions,
+): Promise<Verification> {
+  const { store, folders, profile, now } = context
+  const counted = await countRowsByArrival(store)
+  const differences = await lookAgain(store, counted.differences)
+  const damage = [
+    ...(await describeRows(store, differences)),
+    ...(await findLedgerGaps(store)).map((detail) => toDamage('ledger', detail, { detail })),
+    ...(await findDetachedParts(store)),
+  ]
+  const { arrivals, rows } = counted
+  const kinds = ['rows', 'ledger', 'part'] as const
+  await recordDamage(store, { covered: 'rows', kinds, rows, damage }, now())
+  if (!files) return { arrivals, rows, files: undefined, absent: 0, damage }
+  const since = new Date(now().getTime() - profile.retention.archiveDays * dayMs)
+  const kept = await verifyKeptFiles(store, folders, since)
+  const altered = kept.altered.map(({ arrival, path }) => {
+    const detail = `${path} is not the file that came in: its sha256 differs from the ledger`
+    return toDamage('archive', path, { arrival, detail })
+  })
+  const archived = { covered: 'files', kinds: ['archive'], rows: 0, damage: altered } as const
+  await recordDamage(store, archived, now())
+  const all = [...damage, ...altered]
+  return { arrivals, rows, files: kept.files, absent: kept.absent, damage: all }
+}
+
+/** The same as a job, which writes what it finds to the log and the terminal. */
+export async function verifyAndReport(
+  context: VerifyContext & Pick<PipelineContext, 'log' | 'notify'>,
+  options: VerifyOptions,
+): Promise<void> {
+  const { damage } = await verify(context, options)
+  for (const { kind, arrival, rows, detail } of damage.slice(0, reportedMax)) {
+    context.log.error({ kind, arrival, rows }, detail)
+  }
+  if (damage.length === 0) return
+  const more = damage.length === 1 ? '' : `, and ${damage.length - 1} more`
+  context.notify(`${damage[0]?.detail}${more}; run tieline verify`)
+}
+
+/** What only a moment showed, such as a file that was published meanwhile, is not a difference. */
+async function lookAgain(
+  store: Store,
+  first: readonly Difference[],
+): Promise<readonly Difference[]> {
+  let left = first
+  for (let look = 1; look < looks && left.length > 0; look++) {
+    await sleep(lookMs)
+    const { differences } = await countRowsByArrival(
+      store,
+      left.map(({ arrival }) => arrival),
+    )
+    left = differences
+  }
+  return left
+}
+
+async function describeRows(
+  store: Store,
+  differences: readonly Difference[],
+): Promise<readonly Damage[]> {
+  if (differences.length === 0) return []
+  const arrivals = differences.map(({ arrival }) => arrival)
+  const named = await store.rows<{ arrival: number; name: string }>({
+    sql: sql`SELECT arrival, name FROM arrival WHERE arrival IN ${literal(arrivals)}`,
+  })
+  const names = new Map(named.map(({ arrival, name }) => [arrival, name]))
+  return differences.map(({ arrival, table, expected, stored }) => {
+    const rows = expected.rows - stored.rows
+    const quantity = subtractQuantities(expected.quantity, stored.quantity)
+    const file = `${names.get(arrival) ?? 'a file'} (arrival ${arrival})`
+    const detail =
+      rows === 0
+        ? `${table} has all ${stored.rows} rows of ${file}, but their control total is ${stored.quantity} instead of ${expected.quantity}`
+        : `${rows} of ${expected.rows} rows of ${file} are missing from ${table}`
+    return toDamage('rows', `arrival ${arrival}`, { arrival, rows, quantity, detail })
+  })
+}
+
+/** Parts that the engine set aside because it cannot read them; it only says so here. */
+async function findDetachedParts(store: Store): Promise<readonly Damage[]> {
+  const parts = await store.rows<{ part: string; why: string }>({
+    sql: sql`SELECT concat(table, '/', name) AS part, any(assumeNotNull(reason)) AS why
+      FROM system.detached_parts
+      WHERE database = currentDatabase() AND reason LIKE '%broken%' AND NOT match(table, '^staging_')
+      GROUP BY part ORDER BY part`,
+  })
+  return parts.map(({ part, why }) => {
+    const detail = `the engine cannot read a part and has set it aside: ${part} (${why})`
+    return toDamage('part', part, { detail })
+  })
+}
+
+function toDamage(
+  kind: Damage['kind'],
+  subject: string,
+  more: Pick<Damage, 'detail'> & Partial<Damage>,
+): Damage {
+  return { kind, subject, arrival: 0, rows: 0, quantity: '0', ...more }
+}
