@@ -2,6 +2,7 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import type { TlsFiles } from '../pipeline/tls-files.js'
 import { Fault } from '../schemas/fault.js'
+import { addMaintenance } from './commands/add-maintenance.js'
 import { type Context, exitCodes } from './commands/context.js'
 import { packageVersion } from './package-root.js'
 import { createSecretReader } from './stack/secrets.js'
@@ -129,16 +130,6 @@ program
   .description('show files by status, sources, queues, data freshness and bills of each cycle')
   .option('--json', 'print as JSON', false)
   .action(run(async () => (await import('./commands/status.js')).status))
-program
-  .command('verify')
-  .description('compare stored rows and kept files with the ledger, and report what is missing')
-  .option('--skip-files', 'do not hash the files in archive and quarantine', false)
-  .option('--json', 'print the result as JSON', false)
-  .addHelpText(
-    'after',
-    '\nExit code: 0 everything is there, 1 something is missing or damaged, or error.',
-  )
-  .action(run(async () => (await import('./commands/verify.js')).verifyCommand))
 for (const [act, what] of [
   ['retry', 'validate a quarantined file again after its cause is fixed'],
   ['accept', 'publish the valid rows of a quarantined file with too many rejected rows'],
@@ -203,6 +194,7 @@ program
     '\nExit code: 0 all steps passed, 1 a step failed. A probe changes nothing; alert sends a test message.',
   )
   .action(run(async () => (await import('./commands/probe.js')).probe))
+addMaintenance(program, run)
 program
   .command('password')
   .description('read a password from standard input and print its hash for the users of a profile')

@@ -68,8 +68,6 @@ export interface Kind {
   createStaging(store: Store, file: Pick<FileState, 'arrival' | 'feed'>): Promise<void>
   emptyStaging(store: Store, file: Pick<FileState, 'arrival' | 'feed'>): Promise<void>
   open(context: PipelineContext, file: Opened): Receiver
-  /** Counts the bytes of a chunk again, as they were counted when the file was opened. */
-  recount(state: FileState): (bytes: Buffer) => Pick<Measured, 'lines' | 'rows' | 'micros'>
   /** Brings one landed chunk into staging and returns its receipt; repeating it changes nothing. */
   load(context: PipelineContext, task: LoadTask): Promise<ChunkReceipt>
   sumStaged(context: PipelineContext, state: FileState): Promise<StagedSums>

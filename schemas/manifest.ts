@@ -32,6 +32,8 @@ export interface Chunk {
   readonly lines: number
   readonly rows: number
   readonly bytes: number
+  /** Of its bytes: a chunk that was altered on disk is not loaded. */
+  readonly crc32: number
   readonly format: ChunkFormat
   /** Whether some row ends in CR LF. */
   readonly crlf: boolean

@@ -130,16 +130,18 @@ export function countForeign(reads: string, isForeign: Sql): Statement {
   }
 }
 
-/** Copies the rows that are stored from one table of reads into another. */
+/** Copies the rows that are stored from one table of reads into another, under new versions if need be. */
 export function keepOwn(
   tables: { readonly from: string; readonly to: string },
   isForeign: Sql,
+  version = sql`version`,
 ): readonly Statement[] {
   const { from, to } = tables
   return [
     createReads(to, 'replace'),
     {
-      sql: sql`INSERT INTO ${id(to)} SELECT * FROM ${id(from)} WHERE NOT (${isForeign})`,
+      sql: sql`INSERT INTO ${id(to)} SELECT * REPLACE(${version} AS version)
+        FROM (SELECT * FROM ${id(from)} WHERE NOT (${isForeign}))`,
       settings: { optimize_on_insert: 0 },
     },
   ]

@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer'
-import { mkdir, open, readFile, rm } from 'node:fs/promises'
+import { mkdir, open, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { Fault } from '../../schemas/fault.js'
 import type { Decimals, LandedChunk, Measured } from '../../schemas/manifest.js'
-import { attempt } from '../sources/disk.js'
+import { attempt, readLocal } from '../sources/disk.js'
 import { joinDecimals, noDecimals } from './decimals.js'
 import { cutPoint, lastRow, type UnendedRow } from './rows.js'
 
@@ -155,17 +156,18 @@ function describe(
 ): { readonly chunk: LandedChunk } & Pick<Measured, 'rounded' | 'decimals'> {
   proveText(bytes, place.line)
   const { rounded, decimals, ...measured } = measure(bytes)
-  return { chunk: { ...place, ...measured, bytes: bytes.length }, rounded, decimals }
+  const chunk = { ...place, ...measured, bytes: bytes.length, crc32: crc32(bytes) }
+  return { chunk, rounded, decimals }
 }
 
-/** Whether a chunk is in the landing unchanged, by `count`. */
-export async function isLanded(
-  folder: string,
-  chunk: LandedChunk,
-  count: (bytes: Buffer) => Pick<Measured, 'lines' | 'rows' | 'micros'>,
-): Promise<boolean> {
-  const bytes = await readFile(join(folder, chunkName(chunk.chunk))).catch(() => undefined)
-  if (bytes?.length !== chunk.bytes) return false
-  const { lines, rows, micros } = count(bytes)
-  return lines === chunk.lines && rows === chunk.rows && micros === chunk.micros
+/** A chunk in the landing: as it was cut, gone or cut short, or with other bytes. */
+export async function lookAtChunk(
+  path: string,
+  { bytes, crc32: expected }: Pick<LandedChunk, 'bytes' | 'crc32'>,
+): Promise<'intact' | 'missing' | 'altered'> {
+  const found = await stat(path).catch(() => undefined)
+  if (found?.size !== bytes) return 'missing'
+  let sum = 0
+  for await (const part of readLocal(path)) sum = crc32(part, sum)
+  return sum === expected ? 'intact' : 'altered'
 }

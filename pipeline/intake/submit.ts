@@ -1,6 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
+import { sentName } from '../../schemas/file-name.js'
+import type { Naming } from '../../schemas/name-pattern.js'
 import type { Receipt } from '../../schemas/receipt.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { withDeadline } from '../deadline.js'
@@ -11,6 +13,7 @@ import { createCompletions, createQueues, type Queues } from '../queues/bullmq.j
 import { jobId } from '../queues/jobs.js'
 import { holdUp, letPass, passingFault, type WaitCause } from '../queues/wait.js'
 import { attempt } from '../sources/disk.js'
+import { submitted } from '../sources/folder.js'
 import { createStore, type StoreAddress } from '../store/clickhouse.js'
 
 export interface SubmissionOptions {
@@ -60,7 +63,7 @@ export async function createSubmission(options: SubmissionOptions): Promise<Subm
     (id) => settled.get(id)?.(),
   )
   const submitAll: Submission['submitAll'] = async (paths, { again = false } = {}) => {
-    const entries = await Promise.all(paths.map(toEntry))
+    const entries = await Promise.all(paths.map((path) => toEntry(path, profile)))
     const arrivals = await ledger.claimAll(entries.map((entry) => ({ ...entry, force: again })))
     for (const { arrival } of arrivals) {
       await queues.add('receive', { v: 1, arrival }).catch(letPass)
@@ -90,13 +93,13 @@ export async function createSubmission(options: SubmissionOptions): Promise<Subm
   }
 }
 
-async function toEntry(path: string): Promise<Omit<FileEntry, 'force'>> {
+async function toEntry(path: string, naming: Naming): Promise<Omit<FileEntry, 'force'>> {
   const absolute = resolve(path)
   const found = await attempt(absolute, () => stat(absolute))
   if (!found.isFile()) throw new Fault('SOURCE_UNREACHABLE', `${path} is not a file`)
   return {
-    source: 'submit',
-    name: basename(absolute),
+    source: submitted,
+    name: sentName(basename(absolute), naming),
     path: absolute,
     bytes: found.size,
     modifiedMs: Math.trunc(found.mtimeMs),

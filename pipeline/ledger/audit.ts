@@ -8,6 +8,7 @@ import { type Sql, sql, typed } from '../store/sql.js'
 export const acts = [
   'retry',
   'accept',
+  'repair',
   'register',
   'unregister',
   'unlock',

@@ -26,6 +26,8 @@ export type FileStatus = (typeof fileStatuses)[number]
 /** Other facts of the receipt. */
 export interface Notes {
   readonly warnings?: readonly string[]
+  /** The arrival of the same file whose missing rows it brings back. */
+  readonly repairs?: number
   readonly timestampFormat?: string
   readonly dateOrder?: 'MDY' | 'DMY' | 'mixed'
   readonly dateOrderProof?: string

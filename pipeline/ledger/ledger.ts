@@ -18,6 +18,8 @@ export interface FileEntry {
   readonly wholeBy?: WholeBy
   /** Publish its good rows however many are rejected, because an operator accepted that. */
   readonly acceptRejects?: boolean
+  /** The arrival of the same file whose missing rows it brings back; 0 or left out for all others. */
+  readonly repairs?: number
 }
 
 /**
@@ -184,6 +186,7 @@ const arrivalCodec = createCodec<Arrival>({
   modifiedMs: integer,
   force: plain(),
   acceptRejects: plain(),
+  repairs: plain(),
   wholeBy: plain(),
   arrivedAt: dateTime,
 })
@@ -208,8 +211,8 @@ async function claim(
     })
     const first = last?.next ?? 1
     const claimed = entries.map((entry, at) => {
-      const { acceptRejects = false, wholeBy = '' } = entry
-      return { ...entry, acceptRejects, wholeBy, arrival: first + at, arrivedAt }
+      const { acceptRejects = false, repairs = 0, wholeBy = '' } = entry
+      return { ...entry, acceptRejects, repairs, wholeBy, arrival: first + at, arrivedAt }
     })
     return {
       token: `arrival-${first}`,

@@ -51,6 +51,8 @@ function reasonOf(state: FileState, first: FileState | undefined): string | null
 
 function notesOf(state: FileState): string[] {
   const notes = [...(state.notes.warnings ?? [])]
+  if (state.notes.repairs !== undefined)
+    notes.push(`brings missing rows of arrival ${state.notes.repairs} back`)
   if (!state.manifest.ended) notes.push('the last row has no line end')
   const { roundedRows = 0 } = state.notes
   if (roundedRows > 0) {

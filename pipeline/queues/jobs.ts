@@ -36,6 +36,7 @@ export const jobSchemas = {
       lines: count,
       rows: count,
       bytes: count,
+      crc32: count,
       format: z.enum(chunkFormats),
       crlf: z.boolean(),
       repeats: z.boolean(),

@@ -5,6 +5,7 @@ import { metersInRecords } from '../customers/stored-facts.js'
 import type { Kind } from '../kind.js'
 import { isPublished } from '../ledger/publication.js'
 import { dropStaging } from '../store/staging.js'
+import { noteRepaired } from '../verify/repaired.js'
 import { measuredColumns } from './judge.js'
 import { loadRecords } from './load.js'
 import { measureRecords } from './measure.js'
@@ -12,6 +13,7 @@ import { reconcileRecords } from './reconcile.js'
 import { recordVersion } from './schedules.js'
 import {
   attachRecords,
+  countedOf,
   countRecords,
   createRecordStaging,
   notePublishedRecords,
@@ -33,23 +35,23 @@ export const recordKind: Kind = {
       prepare: async () => undefined,
     }
   },
-  recount: ({ feed, manifest }) => {
-    const record = recordOf(feed)
-    const columns = measuredColumns(record, manifest.columns ?? record.columns)
-    return (bytes) => measureRecords(bytes, columns)
-  },
   load: loadRecords,
   sumStaged: ({ store }, { arrival, feed }) => countRecords(store, recordOf(feed), { arrival }),
   reconcile: reconcileRecords,
   attach: async ({ store }, state) => {
     const feed = recordOf(state.feed)
     const { attaches: table } = state
+    if (state.notes.repairs !== undefined) {
+      await attachRecords(store, feed, table)
+      return void (await store.command(noteRepaired(state, countedOf(feed))))
+    }
     if (feed.schedule !== undefined) await store.command(recordVersion(feed, { ...state, table }))
     await store.command(notePublishedRecords(feed, state))
     await attachRecords(store, feed, table)
   },
   isVisible: (store, { arrival }) => isPublished(store, arrival),
-  learn: async (line, { feed: name, arrival }) => {
+  learn: async (line, { feed: name, arrival, notes }) => {
+    if (notes.repairs !== undefined) return []
     const feed = recordOf(name)
     if (feed.shows === undefined) return []
     await renewAll(line, await metersInRecords(line.store, { table: rowsTable(feed), arrival }))

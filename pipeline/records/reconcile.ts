@@ -10,6 +10,7 @@ import { addCounted, subtractQuantities } from '../ledger/sums.js'
 import { hold, refuseShare, rejectedIn, withOutcomes, withRejected } from '../ledger/verdict.js'
 import { countRows, derivedOf, stagingOf } from '../store/staging.js'
 import { isAhead } from '../usage/overlap.js'
+import { refuseRepair } from '../verify/repaired.js'
 import { reconcileSet } from './reconcile-set.js'
 import {
   classifyRecords,
@@ -25,7 +26,9 @@ export async function reconcileRecords(
   files: readonly LoadedFile[],
   ended: readonly FileState[],
 ): Promise<readonly FileState[]> {
-  if (files.some(({ state }) => isSchedule(state.feed))) return reconcileSet(context, files, ended)
+  const isRepair = files.some(({ state }) => state.notes.repairs !== undefined)
+  if (!isRepair && files.some(({ state }) => isSchedule(state.feed)))
+    return reconcileSet(context, files, ended)
   const decided: FileState[] = []
   for (const file of files) decided.push(await reconcileFile(context, file))
   return decided
@@ -41,15 +44,22 @@ async function reconcileFile(
   const counted = withRejected(state, rejectedIn(receipts))
   const tooMany = refuseShare(counted.rows, profile.usage.rejectedShareMax)
   if (tooMany !== undefined && origin?.acceptRejects !== true) return hold(counted, tooMany)
-  const isForeign = await foreignRows(store, profile, {
-    columns: feed.columns.map(storeColumn),
-  })
-  const found = await classifyRecords(store, feed, { arrival, decision, isForeign })
-  const confirms = found.duplicate.rows > 0 && (await isAhead(store, state, profile))
-  const without = withoutOf(confirms)
+  // The rows of a schedule are of no customer.
+  const isForeign =
+    feed.schedule === undefined
+      ? await foreignRows(store, profile, { columns: feed.columns.map(storeColumn) })
+      : undefined
+  const changed = await refuseRepair(context.ledger, counted)
+  if (changed !== undefined) return hold(counted, changed)
+  const { notes } = state
+  const isRepair = notes.repairs !== undefined
+  const found = await classifyRecords(store, feed, { arrival, decision, isForeign, notes })
+  const confirms = !isRepair && found.duplicate.rows > 0 && (await isAhead(store, state, profile))
+  const without = withoutOf(feed, confirms)
   const left = without.reduce((rows, kind) => rows - found[kind].rows, staged.rows)
-  if (left < staged.rows) await keepRecords(store, feed, { arrival, decision, without })
-  const attaches = left < staged.rows ? derivedOf(state).final : stagingOf(arrival).reads
+  const isCopied = left < staged.rows || isRepair
+  if (isCopied) await keepRecords(store, feed, { arrival, decision, without, notes })
+  const attaches = isCopied ? derivedOf(state).final : stagingOf(arrival).reads
   const decided = { ...withOutcome(counted, found), attaches }
   if (!balance(decided) || (await countRows(store, attaches)) !== left) {
     const outcomes = JSON.stringify({ rows: decided.rows, quantity: decided.quantity })
@@ -60,9 +70,11 @@ async function reconcileFile(
 
 /**
  * A row that only repeats what is published is not published again, unless an earlier arrival is
- * still undecided: published last, it would win over what a later one has confirmed.
+ * still undecided: published last, it would win over what a later one has confirmed. Of a schedule,
+ * which only a repair brings here, every row is published.
  */
-function withoutOf(confirms: boolean): readonly RecordKind[] {
+function withoutOf({ schedule }: RecordFeed, confirms: boolean): readonly RecordKind[] {
+  if (schedule !== undefined) return ['repeated']
   const kinds = ['unregistered', 'repeated', 'replaced', 'superseded'] as const
   return confirms ? kinds : [...kinds, 'duplicate']
 }

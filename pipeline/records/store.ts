@@ -1,4 +1,5 @@
 import { type RecordFeed, storeColumn } from '../../schemas/record-feed.js'
+import type { Notes } from '../ledger/file-state.js'
 import type { Counted } from '../ledger/sums.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, join, type Sql, sql } from '../store/sql.js'
@@ -14,6 +15,7 @@ import {
   within,
 } from '../store/staging.js'
 import { type CountedTable, countedTable, noteRows } from '../verify/entries.js'
+import { repairedVersion } from '../verify/repaired.js'
 
 /**
  * The table that holds the rows of every published file of a feed. Nothing in it is ever replaced: of
@@ -91,10 +93,18 @@ export async function countRecords(
 /** Arrivals whose rows everybody sees. */
 const published = sql`SELECT toUInt64(arrival) FROM file_state FINAL WHERE status = 'published'`
 
-/** The current rows of a feed with all their columns. */
-function currentOf(feed: RecordFeed, where: Sql): Sql {
+/** The arrivals that were published before one. */
+const publishedBefore = (arrival: number) => sql`SELECT toUInt64(arrival) FROM publication
+  WHERE arrival != 0 AND published_seq < (
+    SELECT min(published_seq) FROM publication WHERE arrival = ${arrival})`
+
+/** The current rows of a feed with all their columns, as some arrivals have them. */
+function currentOf(
+  feed: RecordFeed,
+  { where, of }: { readonly where: Sql; readonly of: Sql },
+): Sql {
   return sql`SELECT * FROM ${id(rowsTable(feed))}
-    WHERE bitShiftRight(version, 32) IN (${published}) AND ${where}
+    WHERE bitShiftRight(version, 32) IN (${of}) AND ${where}
     ORDER BY version DESC LIMIT 1 BY ${keyOf(feed)}`
 }
 
@@ -115,17 +125,19 @@ export type RecordOutcome = Readonly<Record<RecordKind, Counted>> & { readonly n
  * Records the outcome of each staged row that is not simply new (decision 22):
  * within the file the last row of a key survives; a survivor that the store has already, or has
  * from a later arrival, is not published again. `isForeign` is the condition of rows that the
- * profile does not store.
+ * profile does not store. A file that repairs another one is held against what was published before that.
  */
 export async function classifyRecords(
   store: Store,
   feed: RecordFeed,
-  file: Decision & { readonly isForeign: Sql | undefined },
+  file: Decision & { readonly isForeign: Sql | undefined; readonly notes?: Notes },
 ): Promise<RecordOutcome> {
   const [reads, overlaps] = [id(stagingOf(file.arrival).reads), id(derivedOf(file).overlaps)]
   const key = keyOf(feed)
   await store.command(createOverlaps(file))
   const note = (select: Sql) => store.command({ sql: sql`INSERT INTO ${overlaps} ${select}` })
+  const repairs = file.notes?.repairs
+  const of = repairs === undefined ? published : publishedBefore(repairs)
   const left = sql`${reads} WHERE version NOT IN (SELECT version FROM ${overlaps})`
   if (file.isForeign !== undefined) {
     await note(sql`SELECT version, 'unregistered', 0 FROM ${reads} WHERE ${file.isForeign}`)
@@ -138,11 +150,12 @@ export async function classifyRecords(
       GROUP BY ${key}
     )`)
   await note(sql`SELECT s.version, multiIf(s.all_values = c.all_values, 'duplicate',
-        c.version > s.version, 'superseded', 'restated'), c.version
-    FROM (SELECT ${key}, version, ${valuesOf(feed)} AS all_values FROM ${left}) AS s
+        c.version > s.own_version, 'superseded', 'restated'), c.version
+    FROM (SELECT ${key}, version, ${repairedVersion({ notes: {}, ...file })} AS own_version,
+        ${valuesOf(feed)} AS all_values FROM ${left}) AS s
     INNER JOIN (
       SELECT ${key}, version, ${valuesOf(feed)} AS all_values
-      FROM (${currentOf(feed, sql`(${key}) IN (SELECT ${key} FROM ${reads})`)})
+      FROM (${currentOf(feed, { where: sql`(${key}) IN (SELECT ${key} FROM ${reads})`, of })})
     ) AS c USING (${key})`)
   return sumKinds(store, feed, file)
 }
@@ -204,15 +217,16 @@ async function sumKinds(
 export async function keepRecords(
   store: Store,
   feed: RecordFeed,
-  file: Decision & { readonly without: readonly RecordKind[] },
+  file: Decision & { readonly without: readonly RecordKind[]; readonly notes?: Notes },
 ): Promise<void> {
   const { reads } = stagingOf(file.arrival)
   const { overlaps, final } = derivedOf(file)
   await store.command(createTable(feed, final, 'replace'))
   await store.command({
-    sql: sql`INSERT INTO ${id(final)} SELECT * FROM ${id(reads)}
-      WHERE version NOT IN (
-        SELECT version FROM ${id(overlaps)} WHERE kind IN ${file.without})`,
+    sql: sql`INSERT INTO ${id(final)}
+      SELECT * REPLACE(${repairedVersion({ notes: {}, ...file })} AS version)
+      FROM (SELECT * FROM ${id(reads)} WHERE version NOT IN (
+        SELECT version FROM ${id(overlaps)} WHERE kind IN ${file.without}))`,
     settings: { optimize_on_insert: 0 },
   })
 }
@@ -222,9 +236,12 @@ export function notePublishedRecords(
   feed: RecordFeed,
   { arrival, attaches }: { readonly arrival: number; readonly attaches: string },
 ): Statement {
-  const target = rowsTable(feed)
-  const { total } = countedTable(target) as CountedTable
+  const { table: target, total } = countedOf(feed)
   return noteRows({ kind: 'published', cause: arrival, target, total, from: id(attaches) })
+}
+
+export function countedOf(feed: RecordFeed): CountedTable {
+  return countedTable(rowsTable(feed)) as CountedTable
 }
 
 export function attachRecords(store: Store, feed: RecordFeed, table: string): Promise<void> {

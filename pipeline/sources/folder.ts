@@ -66,10 +66,13 @@ export function createFolder(options: FolderOptions): Source {
   }
 }
 
+/** The source of files that a person names. */
+export const submitted = 'submit'
+
 /** Submitted files, links too: they are read in place and stay there. */
 export function createSubmitSource(): Source {
   return {
-    name: 'submit',
+    name: submitted,
     keeps: true,
     list: async () => [],
     read: (arrival) => readUnchanged(arrival, lookThrough),

@@ -1,7 +1,7 @@
 import { rm, stat } from 'node:fs/promises'
 import { Fault } from '../../schemas/fault.js'
 import type { PipelineContext } from '../context.js'
-import { chunkPath } from '../files/landing.js'
+import { chunkPath, lookAtChunk } from '../files/landing.js'
 import type { LoadedFile, LoadTask } from '../kind.js'
 import { kindOf } from '../kinds.js'
 import type { FileState } from '../ledger/file-state.js'
@@ -15,11 +15,17 @@ import { ensureLanded } from './receive.js'
  * Loads one chunk into the staging table of its file. Repeating a load changes nothing: good
  * rows are inserted under tokens, the receipt says what the engine has stored, and is written
  * last; the verdict counts the whole file. Then the chunk is deleted: a missing chunk was loaded, or
- * `reconcile` lands the file again.
+ * `reconcile` lands the file again, as it does where the bytes of a chunk are no longer those that landed.
  */
 export async function load(context: PipelineContext, task: LoadTask): Promise<void> {
   const path = chunkPath(context.folders.landing, task)
-  if (!(await isThere(path, task))) return
+  const found = await lookAtChunk(path, task.chunk)
+  if (found === 'altered') {
+    const { arrival, chunk } = task
+    context.log.warn({ arrival, chunk: chunk.chunk }, 'a chunk was altered on disk and lands again')
+    await rm(path, { force: true })
+  }
+  if (found !== 'intact') return
   try {
     await context.ledger.recordReceipt(task.arrival, await kindOf(task).load(context, task))
   } catch (error) {

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { isSchedule } from '../../schemas/feed.js'
 import { type FileName, parseFileName } from '../../schemas/file-name.js'
@@ -5,7 +6,7 @@ import { formatQuantity } from '../../schemas/quantity.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { PipelineContext } from '../context.js'
 import { refuseFullDisk } from '../files/disk.js'
-import { isLanded, landedFolder } from '../files/landing.js'
+import { chunkName, landedFolder, lookAtChunk } from '../files/landing.js'
 import { kindOf } from '../kinds.js'
 import { type FileState, type Notes, noQuantity, noRows } from '../ledger/file-state.js'
 import type { Arrival } from '../ledger/ledger.js'
@@ -33,7 +34,8 @@ async function takeIn(context: PipelineContext, arrival: Arrival): Promise<FileS
   try {
     const name = parseFileName(arrival.name, context.profile)
     state = { ...state, companyCode: name.companyCode, fileDate: name.fileDate, feed: name.feed }
-    state = { ...state, notes: companyNotes(context, arrival, name) }
+    const repairs = arrival.repairs ? { repairs: arrival.repairs } : {}
+    state = { ...state, notes: { ...companyNotes(context, arrival, name), ...repairs } }
     await refuseSize(context, arrival)
     return await land(context, arrival, { name, state })
   } catch (error) {
@@ -96,6 +98,7 @@ async function land(context: PipelineContext, arrival: Arrival, named: Named): P
     name,
     hold,
   })
+  await refuseOtherBytes(context, state, fileId)
   // Without a published file of its name and size, only one that is published meanwhile can be the
   // same: the verdict asks again.
   const mayBeSame = hold && !isSchedule(state.feed)
@@ -118,6 +121,19 @@ async function land(context: PipelineContext, arrival: Arrival, named: Named): P
   return truncated ? refuseTruncated(context, received) : received
 }
 
+/** Rows are only brought back from the bytes that were published. */
+async function refuseOtherBytes(
+  { ledger }: PipelineContext,
+  { notes, path }: FileState,
+  fileId: string,
+): Promise<void> {
+  if (notes.repairs === undefined) return
+  const first = await ledger.state(notes.repairs)
+  if (first?.fileId === fileId) return
+  const detail = `${path} is not the file that was published as arrival ${notes.repairs}: its sha256 differs; restore it from a backup`
+  throw new Fault('FILE_STATE', detail)
+}
+
 function joinNotes(known: Notes, more: Notes): Notes {
   const warnings = [...(known.warnings ?? []), ...(more.warnings ?? [])]
   return { ...known, ...more, ...(warnings.length > 0 && { warnings }) }
@@ -131,14 +147,15 @@ function refuseTruncated({ profile }: PipelineContext, state: FileState): FileSt
 }
 
 /**
- * Restores the chunks of a file in the landing as they were counted. Missing chunks, as after a power
- * cut, are landed again from the source, which keeps the file until it is settled.
+ * Restores the chunks of a file in the landing as they were cut. Missing and altered chunks, as after a
+ * power cut, are landed again from the source, which keeps the file until it is settled.
  */
 export async function ensureLanded(context: PipelineContext, state: FileState): Promise<void> {
   const folder = landedFolder(context.folders.landing, state.arrival)
-  const count = kindOf(state).recount(state)
   let isWhole = true
-  for (const chunk of state.manifest.chunks) isWhole &&= await isLanded(folder, chunk, count)
+  for (const chunk of state.manifest.chunks) {
+    isWhole &&= (await lookAtChunk(join(folder, chunkName(chunk.chunk)), chunk)) === 'intact'
+  }
   if (isWhole) return
   const arrival = await context.ledger.arrival(state.arrival)
   const source = context.sources.get(state.source)

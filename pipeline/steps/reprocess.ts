@@ -10,6 +10,7 @@ import type { Arrival, Ledger } from '../ledger/ledger.js'
 import type { Queues } from '../queues/bullmq.js'
 import { letPass } from '../queues/wait.js'
 import { attempt, ifThere } from '../sources/disk.js'
+import { submitted } from '../sources/folder.js'
 import type { Store } from '../store/clickhouse.js'
 import { sql } from '../store/sql.js'
 import { begin } from './forward.js'
@@ -150,7 +151,6 @@ export async function queueReprocessing(context: PipelineContext): Promise<void>
     await context.queues.add('reprocess', { v: 1, arrival: Number(subject) })
 }
 
-const submitted = 'submit'
 const claimPrefix = 'reprocess-'
 
 function claimOf(arrival: number): string {

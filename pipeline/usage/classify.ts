@@ -9,6 +9,7 @@ import { withOutcomes } from '../ledger/verdict.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
 import { derivedOf, stagingOf } from '../store/staging.js'
+import { repairedVersion } from '../verify/repaired.js'
 import { gridOf, type StagingTotals, sumSeries, totalShapes } from './irregular-meters.js'
 import { type Move, repairMeters, type Unusable } from './lengths/repairs.js'
 import { findLengths, rejectLengths } from './lengths/settle.js'
@@ -94,7 +95,8 @@ function lastStarts(
 
 /**
  * Leaves out the rows that are not stored, of meters that no registered customer has or of erased
- * accounts (decision 21), and counts them by what is left: customers register meanwhile.
+ * accounts (decision 21), and counts them by what is left: customers register meanwhile. A file that
+ * repairs another one gets the versions of that one here.
  */
 export async function dropUnregistered(
   context: PipelineContext,
@@ -103,12 +105,16 @@ export async function dropUnregistered(
 ): Promise<Usable & { readonly unregistered: Counted }> {
   const { store, profile } = context
   const isForeign = await foreignRows(store, profile, { columns: readColumns, reads: usable.table })
-  if (isForeign === undefined) return { ...usable, unregistered: noneCounted }
-  const [found] = await store.rows<Counted>(countForeign(usable.table, isForeign))
-  if (Number(found?.rows ?? 0) === 0) return { ...usable, unregistered: noneCounted }
-  if (profile.ingestion !== 'full') await holdReads(store, usable.table, isForeign)
+  const isRepair = state.notes.repairs !== undefined
+  if (!isRepair) {
+    if (isForeign === undefined) return { ...usable, unregistered: noneCounted }
+    const [found] = await store.rows<Counted>(countForeign(usable.table, isForeign))
+    if (Number(found?.rows ?? 0) === 0) return { ...usable, unregistered: noneCounted }
+    if (profile.ingestion !== 'full') await holdReads(store, usable.table, isForeign)
+  }
   const { registered: to } = derivedOf(state)
-  const statements = keepOwn({ from: usable.table, to }, isForeign)
+  const tables = { from: usable.table, to }
+  const statements = keepOwn(tables, isForeign ?? sql`0`, repairedVersion(state))
   for (const statement of statements) await store.command(statement)
   const kept = await lookAgain(context, state, to)
   const unregistered = {
@@ -144,7 +150,9 @@ export async function classify(
   const { arrival, decision, feed } = state
   const days = totals.rows === 0 ? 'none' : await findDays(store, totals, totals.rows)
   const isSparse = days === 'many'
-  const staged: Staged = { arrival, decision, feed, table, firstDay, lastDay, repeats, isSparse }
+  const order = state.notes.repairs ?? arrival
+  const span = { firstDay, lastDay }
+  const staged: Staged = { arrival, order, decision, feed, table, ...span, repeats, isSparse }
   const within = !repeats
     ? { duplicate: noneCounted, superseded: noneCounted }
     : await repeatsWithin(store, table)

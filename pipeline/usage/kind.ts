@@ -11,7 +11,8 @@ import { isPublished } from '../ledger/publication.js'
 import { addCounted } from '../ledger/sums.js'
 import { sql } from '../store/sql.js'
 import { attach, countLines, createStaging, emptyStaging, stagingOf } from '../store/staging.js'
-import { notePublished } from '../verify/entries.js'
+import { notePublished, usageTable } from '../verify/entries.js'
+import { noteRepaired } from '../verify/repaired.js'
 import { loadInBulk, loadUnseenInBulk, storeTimestamps } from './bulk-path.js'
 import { gridOf, totalShapes } from './irregular-meters.js'
 import { measure } from './measure.js'
@@ -43,26 +44,21 @@ export const usageKind: Kind = {
       await store.command(recordMoves(state))
       await store.command(noteReplaced(state))
     }
-    await store.command(notePublished(state))
-    await attach(store, 'usage_read', state.attaches)
+    const isRepair = state.notes.repairs !== undefined
+    if (!isRepair) await store.command(notePublished(state))
+    await attach(store, usageTable.table, state.attaches)
+    if (isRepair) await store.command(noteRepaired(state, usageTable))
   },
   isVisible: async (store, { arrival }) => {
     const found = { sql: sql`SELECT 1 FROM usage_read WHERE ${isOfFile(arrival)} LIMIT 1` }
     return (await isPublished(store, arrival)) || (await store.rows(found)).length > 0
   },
-  learn: async (line, { arrival }) => {
+  learn: async (line, { arrival, notes }) => {
+    if (notes.repairs !== undefined) return []
     await learnAccounts(line, arrival)
     return warnOfRenumbering(line.store, arrival)
   },
-  recount:
-    ({ manifest }) =>
-    (bytes) => {
-      const { micros, ...counted } = measure(bytes, unseen, manifest.extraColumns)
-      return { ...counted, micros: micros.toString() }
-    },
 }
-
-const unseen: SeenTimestamps = { see: () => undefined, hadRepeats: () => false, fresh: () => [] }
 
 function open(context: PipelineContext, file: Opened): Receiver {
   const { arrival, arrivedAt, feed, head, extraColumns } = file

@@ -1,14 +1,18 @@
 import { skimFileName } from '../../schemas/file-name.js'
 import type { Naming } from '../../schemas/name-pattern.js'
+import type { FileState } from '../ledger/file-state.js'
 import type { Counted } from '../ledger/sums.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
 import { createReads, type Decision, derivedOf, onceSettings } from '../store/staging.js'
 import { noteRows, usageTable } from '../verify/entries.js'
+import { noteReplacedAgain } from '../verify/repaired.js'
 
 /** The staging table of a file from which it is to be published, and the local days it covers. */
 export interface Staged extends Decision {
   readonly feed: string
+  /** The arrival that its versions have: its own, or the one that it repairs. */
+  readonly order: number
   readonly table: string
   readonly firstDay: string
   readonly lastDay: string
@@ -76,7 +80,8 @@ export async function compareWithStore(
   await store.command({ sql: compareDays(staged), settings: inOrder })
   await store.command({ sql: compareRows(staged), settings: inOrder })
   const { days, overlaps } = tablesOf(staged)
-  if (await isAhead(store, staged, naming)) await store.command(confirm(staged))
+  const isRepair = staged.order !== staged.arrival
+  if (!isRepair && (await isAhead(store, staged, naming))) await store.command(confirm(staged))
   const rows = await store.rows<OverlapRow>({
     sql: sql`SELECT kind, toString(sum(rows)) AS all_rows, toString(sum(quantity)) AS all_quantity,
         toString(sum(net)) AS all_net
@@ -145,7 +150,7 @@ function compareRows(staged: Staged): Sql {
   const { days, overlaps } = tablesOf(staged)
   const differing = sql`(local_day, meter_id) IN (
       SELECT local_day, meter_id FROM ${days} WHERE known AND NOT equal)`
-  const confirmed = confirmedSince(staged.arrival)
+  const confirmed = confirmedSince(staged.order)
   return sql`CREATE OR REPLACE TABLE ${overlaps} ENGINE = MergeTree
     ORDER BY (local_day, meter_id, starts_at, seconds) AS
     SELECT local_day, meter_id, starts_at, seconds, c.commodity AS commodity,
@@ -221,9 +226,10 @@ export function recordRestatements(decision: Decision): Statement {
 }
 
 /** Counts what a file replaces by the arrivals that lose it; it counts from the verdict on. */
-export function noteReplaced(decision: Decision): Statement {
+export function noteReplaced(decision: Decision & Pick<FileState, 'notes'>): Statement {
   const from = sql`(SELECT old_version AS version, old_quantity AS quantity
       FROM ${tablesOf(decision).overlaps} WHERE kind IN ('restated', 'rewritten'))`
+  if (decision.notes.repairs !== undefined) return noteReplacedAgain(decision, from)
   const { table: target, total } = usageTable
   return noteRows({ kind: 'replaced', cause: decision.arrival, target, from, total })
 }

@@ -18,6 +18,7 @@ import {
 } from '../ledger/verdict.js'
 import { id, literal, sql } from '../store/sql.js'
 import { derivedOf, stagingOf } from '../store/staging.js'
+import { refuseRepair } from '../verify/repaired.js'
 import { classify, dropUnregistered, settleLengths, type Usable } from './classify.js'
 import { countChanged } from './lengths/changed.js'
 import { rejectAmbiguous } from './repeated-hour/choices.js'
@@ -52,6 +53,8 @@ export async function reconcileUsage(
   const judged = { read: counted.rows.read - hour.rejected.rows, rejected: unusable.rows }
   const tooMany = refuseShare(judged, rejectedShareMax)
   if (tooMany !== undefined && origin?.acceptRejects !== true) return hold(counted, tooMany)
+  const changed = await refuseRepair(context.ledger, counted)
+  if (changed !== undefined) return hold(counted, changed)
   const kept = await dropUnregistered(context, counted, usable)
   const { unregistered } = kept
   const decided = await classify(context, withOutcomes(counted, { unregistered }), kept)

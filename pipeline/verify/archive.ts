@@ -46,7 +46,7 @@ export async function verifyKeptFiles(
       FROM file_state FINAL WHERE settled_at IS NOT NULL AND file_id != '' ORDER BY arrival`,
   })
   const kept = new Set<string>()
-  for (const folder of Object.values(folders)) {
+  for (const folder of [folders.archive, folders.quarantine]) {
     for (const name of await listFolder(folder)) kept.add(join(folder, name))
   }
   const altered: { arrival: number; path: string }[] = []

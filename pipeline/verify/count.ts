@@ -1,7 +1,13 @@
 import { addCounted, type Counted, noneCounted, toMicros } from '../ledger/sums.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql, typed } from '../store/sql.js'
-import { arrivalOf, type CountedTable, countedTables, usageTable } from './entries.js'
+import {
+  arrivalOf,
+  type CountedTable,
+  countedTables,
+  usageTable,
+  visibleEntries,
+} from './entries.js'
 
 /** An arrival of which other rows are stored than its entries say. */
 export interface Difference {
@@ -24,11 +30,6 @@ interface Expected extends Counted {
 
 /** Rows that are counted by one statement. */
 const stepRowsMax = 20_000_000
-
-const visible = sql`SELECT arrival FROM publication WHERE arrival != 0`
-/** From its verdict on, a file may replace rows at any moment. */
-const decided = sql`SELECT toUInt64(arrival) FROM file_state FINAL WHERE status = 'publishing'
-    UNION ALL SELECT toUInt64(arrival) FROM publication WHERE arrival != 0`
 
 /**
  * Compares the stored rows of each published arrival with its entries. An arrival whose entries change
@@ -74,7 +75,7 @@ async function readExpected(
     sql: sql`SELECT e.arrival AS of, any(target) AS table, toString(sum(e.rows)) AS rows,
         toString(sum(e.quantity)) AS quantity
       FROM (SELECT * FROM published_rows FINAL WHERE ${of}) AS e
-      WHERE e.arrival IN (${visible}) AND (kind != 'replaced' OR cause IN (${decided}))
+      WHERE ${visibleEntries}
       GROUP BY of`,
   })
   return new Map(found.map(({ of, rows, ...one }) => [of, { ...one, rows: Number(rows) }]))
@@ -135,6 +136,7 @@ export async function findLedgerGaps(store: Store): Promise<readonly string[]> {
       FROM file_state FINAL
       WHERE status = 'published' AND rows_accepted > 0
         AND arrival NOT IN (SELECT arrival FROM published_rows)
+        AND arrival NOT IN (SELECT cause FROM published_rows WHERE kind = 'repaired')
       UNION ALL
       SELECT concat('the state of arrival ', toString(arrival), ' is gone, although it was published')
       FROM publication WHERE arrival != 0 AND arrival NOT IN (SELECT arrival FROM file_state)`,

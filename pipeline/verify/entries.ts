@@ -35,6 +35,14 @@ export function countedTable(name: string): CountedTable | undefined {
   return countedTables.find(({ table }) => table === name)
 }
 
+/** From its verdict on, a file may replace rows at any moment. */
+const decided = sql`SELECT toUInt64(arrival) FROM file_state FINAL WHERE status = 'publishing'
+    UNION ALL SELECT toUInt64(arrival) FROM publication WHERE arrival != 0`
+
+/** The condition of the entries `e` that count. */
+export const visibleEntries = sql`e.arrival IN (SELECT arrival FROM publication WHERE arrival != 0)
+    AND (e.kind != 'replaced' OR e.cause IN (${decided}))`
+
 /** The arrival of a row. */
 export const arrivalOf = sql`toUInt32(bitShiftRight(version, 32))`
 

@@ -1,16 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { Folders, PipelineContext } from '../context.js'
+import { createLedger } from '../ledger/ledger.js'
 import { subtractQuantities } from '../ledger/sums.js'
 import type { Store } from '../store/clickhouse.js'
 import { literal, sql } from '../store/sql.js'
 import { verifyKeptFiles } from './archive.js'
+import { findAlteredChunks } from './chunks.js'
 import { countRowsByArrival, type Difference, findLedgerGaps } from './count.js'
 import { type Damage, recordDamage } from './damage.js'
 
 export interface VerifyContext {
   readonly store: Store
-  readonly folders: Pick<Folders, 'archive' | 'quarantine'>
+  readonly folders: Pick<Folders, 'archive' | 'quarantine' | 'landing'>
   readonly profile: Pick<Profile, 'retention'>
   readonly now: () => Date
 }
@@ -18,6 +20,8 @@ export interface VerifyContext {
 export interface VerifyOptions {
   /** Also hash every kept file, which reads all of their bytes. */
   readonly files: boolean
+  /** Between two looks at a difference. */
+  readonly lookMs?: number
 }
 
 export interface Verification {
@@ -32,7 +36,7 @@ export interface Verification {
 
 /** A difference counts if it is found each time. */
 const looks = 3
-const lookMs = 2_000
+const lookMsDefault = 2_000
 const reportedMax = 100
 const dayMs = 86_400_000
 
@@ -42,18 +46,23 @@ const dayMs = 86_400_000
  */
 export async function verify(
   context: VerifyContext,
-  { files }: VerifyOptions,
+  { files, lookMs = lookMsDefault }: VerifyOptions,
 ): Promise<Verification> {
   const { store, folders, profile, now } = context
   const counted = await countRowsByArrival(store)
-  const differences = await lookAgain(store, counted.differences)
+  const differences = await lookAgain(store, counted.differences, lookMs)
   const damage = [
     ...(await describeRows(store, differences)),
     ...(await findLedgerGaps(store)).map((detail) => toDamage('ledger', detail, { detail })),
     ...(await findDetachedParts(store)),
   ]
   const { arrivals, rows } = counted
-  const kinds = ['rows', 'ledger', 'part'] as const
+  const chunks = await findAlteredChunks(createLedger(store, now), folders.landing)
+  for (const { arrival, path } of chunks) {
+    const detail = `${path} was altered on disk; it is landed again before it is loaded`
+    damage.push(toDamage('chunk', path, { arrival, detail }))
+  }
+  const kinds = ['rows', 'ledger', 'part', 'chunk'] as const
   await recordDamage(store, { covered: 'rows', kinds, rows, damage }, now())
   if (!files) return { arrivals, rows, files: undefined, absent: 0, damage }
   const since = new Date(now().getTime() - profile.retention.archiveDays * dayMs)
@@ -86,6 +95,7 @@ export async function verifyAndReport(
 async function lookAgain(
   store: Store,
   first: readonly Difference[],
+  lookMs: number,
 ): Promise<readonly Difference[]> {
   let left = first
   for (let look = 1; look < looks && left.length > 0; look++) {

@@ -8,6 +8,7 @@ CREATE TABLE IF NOT EXISTS {database}.arrival{onCluster} (
     modified_ms UInt64 COMMENT 'time of last change when it was listed, milliseconds since 1970',
     force Bool COMMENT 'loaded again on request although the same file is published',
     accept_rejects Bool COMMENT 'accepted by a person: its valid rows are published however many rows are rejected',
+    repairs UInt32 COMMENT 'arrival whose missing rows it brings back, 0 for all other files',
     whole_by LowCardinality(String) COMMENT 'what shows that all of the file came: done-file, digest (of an upload), object (S3), answer (of the MDM); empty if nothing does',
     arrived_at DateTime64(3, 'UTC') COMMENT 'when it was first seen'
 ) ENGINE = {engine:MergeTree}

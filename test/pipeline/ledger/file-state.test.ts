@@ -30,6 +30,7 @@ const state: FileState = {
         bytes: 99,
         micros: '9'.repeat(25),
         format: 'unsplittable',
+        crc32: 1,
         crlf: true,
         repeats: true,
       },

@@ -216,7 +216,7 @@ t.test('two workers never run a queue that runs alone at once', async (t) => {
 
 function loadOf(chunk: number) {
   const counted = { chunk, line: 2, lines: 1, rows: 1, bytes: 10 }
-  const kind = { format: 'plain', crlf: false, repeats: false } as const
+  const kind = { format: 'plain', crc32: 1, crlf: false, repeats: false } as const
   const file = { arrival: 7, feed: 'Gas', seconds: 86_400, format: 'slashDate' } as const
   return { v: 1, ...file, chunk: { ...counted, ...kind } } as const
 }

@@ -8,6 +8,7 @@ const chunk = {
   rows: 4,
   bytes: 100,
   format: 'lines',
+  crc32: 1,
   crlf: false,
   repeats: false,
 } as const

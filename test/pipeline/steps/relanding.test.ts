@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, truncateSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { chunkName, landedFolder } from '../../../pipeline/files/landing.js'
@@ -37,6 +37,23 @@ t.test('a loaded chunk leaves the landing; a spoilt one is landed again', async 
     sql: 'SELECT count() AS rows, toString(sum(quantity)) AS energy FROM usage',
   })
   t.same(stored, { rows: '40000', energy: '20000' })
+})
+
+t.test('a chunk that was altered is landed again, although count and sum agree', async (t) => {
+  const { context: line, loads, arrive } = await createLineByHand(t, { limits })
+  const { arrival } = await arrive(name, rows)
+  await receive(line, arrival)
+  const [first] = loads as [LoadTask]
+  const path = join(landedFolder(line.folders.landing, arrival), chunkName(first.chunk.chunk))
+  const before = readFileSync(path, 'utf8')
+  writeFileSync(path, before.replace('A1,S1,M0,', 'A1,S1,M9,'))
+  for (const task of loads) await load(line, task)
+  await reconcile(line, arrival)
+  t.match(await line.ledger.state(arrival), { status: 'published', rows: { accepted: 40_000 } })
+  const [stored] = await line.store.rows<{ meters: string }>({
+    sql: "SELECT toString(count()) AS meters FROM usage WHERE meter_id = 'M0'",
+  })
+  t.same(stored, { meters: '96' })
 })
 
 t.test('a load whose chunk another one takes away meanwhile has not failed', async (t) => {

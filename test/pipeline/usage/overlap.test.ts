@@ -25,7 +25,16 @@ const stage = async (arrival: number, reads: readonly ReadAt[], isSparse = false
   const table = stagingOf(arrival).reads
   await store.insert(table, toReadRows(arrival, reads))
   await sumSeries(store, { arrival, decision: 1, table }, grid)
-  const staged = { arrival, decision: 1, feed: 'Electric', table, ...day, repeats: true, isSparse }
+  const staged = {
+    arrival,
+    order: arrival,
+    decision: 1,
+    feed: 'Electric',
+    table,
+    ...day,
+    repeats: true,
+    isSparse,
+  }
   return compareWithStore(store, staged, naming)
 }
 

@@ -32,7 +32,7 @@ async function load(name: string, rows: readonly string[], profile = context.pro
   return arrival
 }
 
-const look = async () => (await verify(context, { files: true })).damage
+const look = async () => (await verify(context, { files: true, lookMs: 1 })).damage
 const merge = () => store.command({ sql: 'OPTIMIZE TABLE usage_read FINAL' })
 
 /** Nothing may be missing, before and after the engine has merged what was replaced. */

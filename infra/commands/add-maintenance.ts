@@ -1,0 +1,33 @@
+import type { Command } from 'commander'
+import type { Context } from './context.js'
+
+/** The action of a command that is imported when it is run. */
+type Run = <A extends readonly unknown[]>(
+  load: () => Promise<(context: Context, ...args: A) => Promise<number>>,
+) => (...args: A) => Promise<void>
+
+/** Adds the commands that look after what is stored. */
+export function addMaintenance(program: Command, run: Run): void {
+  program
+    .command('verify')
+    .description('compare stored rows and kept files with the ledger, and report what is missing')
+    .option('--skip-files', 'do not hash the files in archive and quarantine', false)
+    .option('--json', 'print the result as JSON', false)
+    .addHelpText(
+      'after',
+      '\nExit code: 0 everything is there, 1 something is missing or damaged, or error.',
+    )
+    .action(run(async () => (await import('./verify.js')).verifyCommand))
+  program
+    .command('repair')
+    .description('bring missing rows back from the archive, and name what it does not have')
+    .addHelpText(
+      'after',
+      `
+A later correction stays in force, and an erased account stays erased. An interrupted repair is
+finished by the next one.
+
+Exit code: 0 everything is there, 1 something is still missing, or error.`,
+    )
+    .action(run(async () => (await import('./repair.js')).repairCommand))
+}

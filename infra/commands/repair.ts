@@ -1,0 +1,68 @@
+import { createLedger } from '../../pipeline/ledger/ledger.js'
+import { dropDetached, orderRepair } from '../../pipeline/verify/repair.js'
+import { verify } from '../../pipeline/verify/verify.js'
+import { commandActor } from '../stack/actor.js'
+import { withQueues, withStore } from '../stack/connections.js'
+import { type Context, exitCodes } from './context.js'
+import { followFiles } from './output/follow.js'
+import { renderReceipts } from './output/receipts.js'
+import { printable } from './output/table.js'
+import { type InUse, useData } from './use-stack.js'
+
+/**
+ * Brings missing rows back from the archive, one file after the other in the order of their arrival, and
+ * verifies again. The exit code is 1 if something is still missing, which is then named. A repair that
+ * was interrupted is finished by the next one.
+ */
+export async function repairCommand(context: Context): Promise<number> {
+  return useData(context, 'repair', async (stack) => {
+    const before = await look(stack)
+    const rows = before.filter(({ kind }) => kind === 'rows')
+    const obstacles: string[] = []
+    for (const { arrival } of rows.sort((a, b) => a.arrival - b.arrival)) {
+      const obstacle = await repairOne(context, stack, arrival)
+      if (obstacle !== undefined) obstacles.push(obstacle)
+    }
+    const left = (await look(stack)).filter(({ kind }) => kind !== 'part')
+    if (!left.some(({ kind }) => kind === 'rows')) {
+      await withStore(stack.store, (store) => dropDetached(store, before))
+    }
+    const after = await look(stack)
+    for (const text of [...obstacles, ...after.map(({ detail }) => detail)]) {
+      context.print(`✗ ${printable(text)}`)
+    }
+    if (after.length > 0) return exitCodes.fault
+    context.print(rows.length === 0 ? '✓ nothing is missing' : '✓ every row is there again')
+    return exitCodes.good
+  })
+}
+
+async function look({ store: address, home: folders, profile }: InUse) {
+  const now = () => new Date()
+  const found = await withStore(address, (store) =>
+    verify({ store, folders, profile, now }, { files: false }),
+  )
+  return [...found.damage]
+}
+
+/** Why an arrival could not be repaired; undefined if its file was published again. */
+async function repairOne(
+  context: Context,
+  stack: InUse,
+  arrival: number,
+): Promise<string | undefined> {
+  const repair = await withStore(stack.store, (store) => {
+    const ledger = createLedger(store, () => new Date())
+    return withQueues(stack, (queues) =>
+      orderRepair({ store, ledger, queues, folders: stack.home }, commandActor(), arrival),
+    )
+  })
+  if ('obstacle' in repair) return repair.obstacle
+  const { name, bytes } = repair
+  const files = [{ name, bytes, arrive: async () => repair.arrival }]
+  const [followed] = await followFiles(stack, files, context.say)
+  if (followed === undefined) return `${name} (arrival ${arrival}) did not come in`
+  context.print(renderReceipts([followed.receipt]))
+  const { status, reason } = followed.receipt
+  return status === 'published' ? undefined : `${name} (arrival ${arrival}): ${reason}`
+}

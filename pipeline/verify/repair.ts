@@ -1,0 +1,89 @@
+import { stat } from 'node:fs/promises'
+import type { Folders } from '../context.js'
+import { type Actor, recordAct } from '../ledger/audit.js'
+import type { FileState } from '../ledger/file-state.js'
+import type { Ledger } from '../ledger/ledger.js'
+import type { Queues } from '../queues/bullmq.js'
+import { letPass } from '../queues/wait.js'
+import { attempt, ifThere } from '../sources/disk.js'
+import { submitted } from '../sources/folder.js'
+import type { Store } from '../store/clickhouse.js'
+import { id, literal, sql } from '../store/sql.js'
+import { hashFile, keptPath } from './archive.js'
+import type { Damage } from './damage.js'
+import { countedTable } from './entries.js'
+
+export interface RepairContext {
+  readonly store: Store
+  readonly ledger: Ledger
+  readonly queues: Pick<Queues, 'add'>
+  readonly folders: Pick<Folders, 'archive' | 'quarantine'>
+}
+
+/** A file that brings missing rows back, or why there is none. */
+export type OrderedRepair =
+  | { readonly arrival: number; readonly name: string; readonly bytes: number }
+  | { readonly obstacle: string }
+
+/**
+ * Lets a file come in again that brings the missing rows of an arrival back, under the versions that
+ * they had: a later correction stays in force. Steps, receipts and recovery are those of any file. An
+ * unfinished repair of the arrival goes on instead.
+ */
+export async function orderRepair(
+  context: RepairContext,
+  actor: Actor,
+  arrival: number,
+): Promise<OrderedRepair> {
+  const { store, ledger, queues } = context
+  const [state, first] = await Promise.all([ledger.state(arrival), ledger.arrival(arrival)])
+  if (state === undefined || first === undefined) {
+    return { obstacle: `arrival ${arrival} is not in the ledger; restore a backup` }
+  }
+  const { name, bytes } = first
+  const [open] = await store.rows<{ arrival: number }>({
+    sql: sql`SELECT arrival FROM arrival WHERE repairs = ${arrival}
+      AND arrival NOT IN (SELECT arrival FROM file_state WHERE settled_at IS NOT NULL) LIMIT 1`,
+  })
+  if (open !== undefined) return { arrival: open.arrival, name, bytes }
+  const path = await findBytes(context, state)
+  if (path === undefined) {
+    const folders = [context.folders.archive, context.folders.quarantine].join(' and ')
+    return { obstacle: `${folders} do not have ${name} (arrival ${arrival}); restore a backup` }
+  }
+  await recordAct(store, actor, { act: 'repair', subject: String(arrival), detail: name })
+  const found = await attempt(path, () => stat(path))
+  const { acceptRejects = false, wholeBy = '' } = first
+  const entry = { source: submitted, name, path, bytes: found.size, force: true }
+  const kept = { acceptRejects, wholeBy, modifiedMs: Math.trunc(found.mtimeMs) }
+  const claimed = await ledger.claim({ ...entry, ...kept, repairs: arrival })
+  await queues.add('receive', { v: 1, arrival: claimed.arrival }).catch(letPass)
+  return { arrival: claimed.arrival, name, bytes: found.size }
+}
+
+/** Where the bytes of a published file still are; a submitted one stayed where it was. */
+async function findBytes(
+  { folders }: RepairContext,
+  state: FileState,
+): Promise<string | undefined> {
+  const { archive, quarantine } = folders
+  const kept = [archive, quarantine].map((folder) => keptPath(folder, state))
+  const paths = state.source === submitted ? [...kept, state.path] : kept
+  for (const path of paths) {
+    const found = await attempt(path, () => ifThere(stat(path)))
+    if (found?.isFile() && (await hashFile(path)) === state.fileId) return path
+  }
+  return undefined
+}
+
+/** Removes parts that cannot be read from tables of which every row is there again. */
+export async function dropDetached(store: Store, damage: readonly Damage[]): Promise<void> {
+  for (const { kind, subject } of damage) {
+    const [table = '', part = ''] = subject.split('/')
+    if (kind !== 'part' || countedTable(table) === undefined) continue
+    await store.command({
+      sql: sql`ALTER TABLE ${id(table)} DROP DETACHED PART ${literal(part)}`,
+      settings: { allow_drop_detached: 1 },
+    })
+  }
+}

@@ -1,0 +1,214 @@
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { register } from '../../../pipeline/customers/registrations.js'
+import { eraseDue } from '../../../pipeline/steps/erase.js'
+import { receive } from '../../../pipeline/steps/receive.js'
+import { reconcile } from '../../../pipeline/steps/reconcile.js'
+import { settle } from '../../../pipeline/steps/settle.js'
+import { keptPath } from '../../../pipeline/verify/archive.js'
+import { orderRepair } from '../../../pipeline/verify/repair.js'
+import { verify } from '../../../pipeline/verify/verify.js'
+import { createLineByHand } from '../by-hand.js'
+import { customerAt, registeringAt } from '../customers/registering.js'
+import { createErasing } from '../steps/erasing.js'
+
+const line = await createLineByHand(t)
+const { context, arrive } = line
+const { store, folders } = context
+const { terminate, find } = createErasing(line)
+const actor = { who: 'ann', via: 'command' } as const
+
+const hours = (account: string, meter: string, quantity: number, count = 6) =>
+  Array.from({ length: count }, (_, hour) => {
+    return `${account},S-${meter},${meter},6/1/2024 ${hour}:00,${quantity + hour}`
+  })
+
+async function complete(arrival: number, own = context) {
+  await receive(own, arrival)
+  await reconcile(own, arrival)
+  await settle(own, arrival)
+}
+
+/** Takes a file in up to its receipt; it is kept in the archive and nowhere else. */
+async function load(
+  name: string,
+  rows: readonly string[],
+  more: { header?: string } = {},
+  own = context,
+) {
+  const fileName = `DEMO_${name}.csv`
+  const { arrival, path } = await arrive(fileName, rows, more.header)
+  await complete(arrival, own)
+  copyFileSync(path, keptPath(folders.archive, { arrival, fileName }))
+  rmSync(path)
+  return arrival
+}
+
+const look = async () => (await verify(context, { files: false, lookMs: 1 })).damage
+const lost = async () => {
+  const rows = (await look()).filter(({ kind }) => kind === 'rows')
+  return rows.map(({ arrival }) => arrival).sort((a, b) => a - b)
+}
+
+async function repair(arrival: number): Promise<string> {
+  const found = await orderRepair(context, actor, arrival)
+  if ('obstacle' in found) return found.obstacle
+  await complete(found.arrival)
+  const state = await context.ledger.state(found.arrival)
+  return `${state?.status}${state?.reason === '' ? '' : `: ${state?.reason}`}`
+}
+
+const columns = 'meter_id, starts_at, seconds, quantity, account_number, external_site_id, version'
+const reads = () => find(`SELECT ${columns} FROM usage_current ORDER BY meter_id, starts_at`)
+
+/** Every table with published rows is emptied by \`lose\`, and repaired. */
+async function sameAfterLoss(t: Test, state: () => Promise<unknown>, lose: string) {
+  const before = await state()
+  await store.command({ sql: lose, settings: { mutations_sync: 1 } })
+  t.not(JSON.stringify(await state()), JSON.stringify(before), 'rows are gone')
+  const arrivals = await lost()
+  t.not(arrivals.length, 0)
+  for (const arrival of arrivals) t.equal(await repair(arrival), 'published')
+  t.same(await state(), before)
+  t.same(await look(), [])
+}
+
+const registered = { ...context, profile: { ...context.profile, ingestion: 'registered' as const } }
+
+t.test('reads come back with their versions, below later corrections', async (t) => {
+  await load('01062024_Electric', [
+    ...hours('A', 'M1', 1),
+    ...hours('B', 'M2', 2),
+    ...hours('A', 'M1', 1),
+  ])
+  await load('02062024_Electric', [...hours('A', 'M1', 1), ...hours('C', 'M3', 4)])
+  const third = await load('03062024_Electric', hours('A', 'M1', 5, 3))
+  await load('04062024_Electric', [...hours('A', 'M1', 7, 2), 'C,S-M2,M2,6/1/2024 0:00,2'])
+  const files = [
+    ['05062024_Electric', [...hours('N', 'M4', 1), ...hours('K', 'M4', 20, 2)]],
+    ['06062024_Electric', hours('N', 'M4', 40, 4)],
+  ] as const
+  const at = (clientId: string, accountNumber: string) =>
+    customerAt({ clientId, accountNumber, externalSiteId: 'S-M4', meterId: 'M4' })
+  await register(registeringAt(store), [at('k', 'K')])
+  for (const [name, rows] of files) await load(name, rows, {}, registered)
+  await register({ ...registeringAt(store), profile: registered.profile }, [at('n', 'N')])
+  t.same(await look(), [])
+  await sameAfterLoss(t, reads, 'TRUNCATE TABLE usage_read')
+  const part = `ALTER TABLE usage_read DELETE WHERE bitShiftRight(version, 32) = ${third}`
+  await sameAfterLoss(t, reads, part)
+  await store.command({ sql: 'OPTIMIZE TABLE usage_read FINAL' })
+  t.same(await look(), [])
+})
+
+t.test('what was published meanwhile stays in force', async (t) => {
+  const first = await load('07062024_Electric', hours('D', 'M5', 1))
+  const lose = `ALTER TABLE usage_read DELETE WHERE bitShiftRight(version, 32) = ${first}`
+  await store.command({ sql: lose, settings: { mutations_sync: 1 } })
+  await load('08062024_Electric', hours('D', 'M5', 30, 2))
+  t.same(await lost(), [first])
+  t.equal(await repair(first), 'published')
+  t.match(
+    await find(
+      "SELECT toString(quantity) AS quantity FROM usage WHERE meter_id = 'M5' ORDER BY starts_at",
+    ),
+    ['30', '31', '3', '4', '5', '6'].map((quantity) => ({ quantity })),
+  )
+  t.same(await look(), [])
+})
+
+t.test('an erased account stays erased', async (t) => {
+  const first = await load('09062024_Electric', [...hours('X', 'M6', 1), ...hours('Y', 'M7', 1)])
+  await store.command({
+    sql: `ALTER TABLE usage_read DELETE WHERE bitShiftRight(version, 32) = ${first}`,
+    settings: { mutations_sync: 1 },
+  })
+  await terminate({ account_number: 'X' })
+  await eraseDue(context)
+  t.equal(await repair(first), 'published')
+  t.match(
+    await find(`SELECT account_number AS account, toUInt32(count()) AS rows FROM usage_read
+      WHERE meter_id IN ('M6', 'M7') GROUP BY account`),
+    [{ account: 'Y', rows: 6 }],
+  )
+  t.same(await look(), [])
+})
+
+t.test('records of every kind come back, those that were replaced too', async (t) => {
+  const golden = (feed: string) => {
+    const [header = '', ...rows] = readFileSync(
+      join('test', 'golden', `DEMO_05022026_${feed}.csv`),
+      'utf8',
+    )
+      .trim()
+      .split('\n')
+    return { header, rows }
+  }
+  const bills = golden('Billing')
+  await load('05022026_Billing', bills.rows, bills)
+  const dearer = bills.rows.map((row) => row.replace('512.5,512.5', '512.5,600'))
+  await load('06022026_Billing', dearer, bills)
+  const cycles = golden('BillingCycles')
+  await load('05022026_BillingCycles', cycles.rows, cycles)
+  t.same(await look(), [])
+  const state = (table: string) => () => find(`SELECT * FROM ${table} FINAL ORDER BY ALL`)
+  await sameAfterLoss(t, state('billing_period_row'), 'TRUNCATE TABLE billing_period_row')
+  t.match(await find('SELECT toUInt32(count()) AS rows FROM billing_period_restatement'), [
+    { rows: 1 },
+  ])
+  const [schedules] = await find<{ rows: number }>(
+    'SELECT toUInt32(count()) AS rows FROM schedule_version',
+  )
+  await sameAfterLoss(t, state('billing_cycle_row'), 'TRUNCATE TABLE billing_cycle_row')
+  t.match(await find('SELECT toUInt32(count()) AS rows FROM schedule_version'), [schedules])
+})
+
+t.test('a file that the archive lacks, or has with other bytes, is named', async (t) => {
+  const rows = hours('E', 'M8', 1)
+  const [gone, altered] = [
+    await load('10062024_Electric', rows),
+    await load('11062024_Electric', hours('E', 'M8', 9)),
+  ]
+  rmSync(keptPath(folders.archive, { arrival: gone, fileName: 'DEMO_10062024_Electric.csv' }))
+  writeFileSync(
+    keptPath(folders.archive, { arrival: altered, fileName: 'DEMO_11062024_Electric.csv' }),
+    'x',
+  )
+  t.match(await repair(gone), /do not have DEMO_10062024_Electric\.csv \(arrival \d+\)/)
+  t.match(await repair(altered), /do not have DEMO_11062024_Electric\.csv/)
+})
+
+t.test('a repair that dies at any statement is finished by another', async (t) => {
+  const first = await load('12062024_Electric', hours('F', 'M9', 1))
+  const lose = `ALTER TABLE usage_read DELETE WHERE bitShiftRight(version, 32) = ${first}`
+  const before = await reads()
+  for (let dies = 0, isOver = false; !isOver; dies++) {
+    await store.command({ sql: lose, settings: { mutations_sync: 1 } })
+    const found = await orderRepair(context, actor, first)
+    if ('obstacle' in found) throw new Error(found.obstacle)
+    let left = dies
+    const die = () => {
+      if (left-- === 0) throw new Error('killed')
+    }
+    const dying = {
+      ...store,
+      command: (statement: Parameters<typeof store.command>[0], body?: NodeJS.ReadableStream) => {
+        die()
+        return store.command(statement, body)
+      },
+      insert: (...args: Parameters<typeof store.insert>) => {
+        die()
+        return store.insert(...args)
+      },
+    }
+    await receive(context, found.arrival)
+    await reconcile({ ...context, store: dying }, found.arrival).catch(() => undefined)
+    isOver = left > 0
+    const again = await orderRepair(context, actor, first)
+    t.match(again, { arrival: found.arrival }, 'the same repair goes on')
+    await complete(found.arrival)
+    t.same(await reads(), before, `died at statement ${dies}`)
+    t.same(await look(), [])
+  }
+})
