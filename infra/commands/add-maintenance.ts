@@ -30,4 +30,17 @@ finished by the next one.
 Exit code: 0 everything is there, 1 something is still missing, or error.`,
     )
     .action(run(async () => (await import('./repair.js')).repairCommand))
+  program
+    .command('backup')
+    .description('copy the data folder of a stopped Tieline into a new folder')
+    .argument('<folder>', 'new folder for the backup')
+    .option('--no-secrets', 'leave out the generated passwords of the embedded servers')
+    .action(run(async () => (await import('./backup.js')).backupCommand))
+  program
+    .command('restore')
+    .description('copy a backup into a new data folder, replay erasures and verify it')
+    .argument('<folder>', 'folder of the backup')
+    .option('--erasures-of <dir>', 'data folder that has the erasures since the backup')
+    .addHelpText('after', '\nExit code: 0 restored and verified, 1 something is missing, or error.')
+    .action(run(async () => (await import('./backup.js')).restoreCommand))
 }

@@ -1,0 +1,104 @@
+import { rename, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { attempt } from '../../pipeline/sources/disk.js'
+import { verify } from '../../pipeline/verify/verify.js'
+import { Fault } from '../../schemas/fault.js'
+import { backedUp, copyBack, copyParts, refuseFull, secretsFile } from '../backup/copy.js'
+import { readTombstones, replayErasures } from '../backup/erasures.js'
+import { withOwnStore } from '../backup/own-store.js'
+import { migrate } from '../schema/migrate.js'
+import { type Home, isHome, openHome } from '../stack/home.js'
+import { readOwnProfile } from '../stack/profile-file.js'
+import { claimHome } from '../stack/run-state.js'
+import { createLog } from '../telemetry/log.js'
+import { type Context, exitCodes } from './context.js'
+import { bytesText, grouped, printable } from './output/table.js'
+
+/**
+ * Copies a data folder with embedded servers into a new folder. Throws `ALREADY_RUNNING` while Tieline
+ * runs, because the ledger and the reads must be of the same moment.
+ */
+export async function backupCommand(
+  context: Context,
+  folder: string,
+  { secrets }: { readonly secrets: boolean },
+): Promise<number> {
+  const from = openExisting(context, context.homePath)
+  const { files, takenAt } = await whileClaimed(from, () =>
+    copyParts(from.path, resolve(folder), [...backedUp, ...(secrets ? [secretsFile] : [])]),
+  )
+  const bytes = files.reduce((sum, [, size]) => sum + size, 0)
+  const copied = `${grouped(String(files.length))} files, ${bytesText(bytes)}`
+  context.print(`✓ ${copied} of ${takenAt} in ${resolve(folder)}`)
+  return exitCodes.good
+}
+
+/**
+ * Copies a backup into the data folder, which must be new. Accounts that were erased since the backup
+ * are erased before the folder gets its name; the old data folder says which. Then the store is
+ * verified: the exit code is 1 if something is missing.
+ */
+export async function restoreCommand(
+  context: Context,
+  folder: string,
+  { erasuresOf }: { readonly erasuresOf?: string },
+): Promise<number> {
+  const path = resolve(context.homePath)
+  await refuseFull(path)
+  const old = erasuresOf === undefined ? undefined : openExisting(context, erasuresOf)
+  const part = `${path}.part`
+  const { takenAt } = await copyBack(resolve(folder), part)
+  const home = openHome(part)
+  const profile = readOwnProfile(context.profilePath, part)
+  const tombstones =
+    old &&
+    (await whileClaimed(old, () =>
+      withOwnStore(old, readOwnProfile(context.profilePath, old.path), readTombstones),
+    ))
+  const log = createLog(join(home.logs, 'tieline.log'), 'restore')
+  const { found, replay } = await whileClaimed(home, () =>
+    withOwnStore(home, profile, async (store) => {
+      await migrate(store, profile)
+      const replay = await replayErasures({ store, home, profile, log }, tombstones ?? [])
+      const now = () => new Date()
+      const found = await verify({ store, folders: home, profile, now }, { files: true })
+      return { found, replay }
+    }),
+  )
+  if (replay.open > 0) {
+    await attempt(part, () => rm(part, { recursive: true, force: true }))
+    const detail = `${replay.open} erasures wait for files that were in progress when the backup was taken`
+    throw new Fault('CONFIG', `${detail}; use a backup that was taken between two files`)
+  }
+  await attempt(path, () => rename(part, path))
+  context.print(
+    `✓ backup of ${takenAt} is restored in ${path}, ${grouped(String(found.rows))} rows`,
+  )
+  context.print(
+    old === undefined
+      ? '! accounts that were erased since the backup are in it again; restore with --erasures-of DIR where the old data folder exists'
+      : `✓ ${replay.replayed} erasures since the backup are replayed`,
+  )
+  for (const { detail } of found.damage) context.print(`✗ ${printable(detail)}`)
+  return found.damage.length === 0 ? exitCodes.good : exitCodes.fault
+}
+
+function openExisting({ external }: Context, path: string): Home {
+  if (external.clickhouseUrl !== undefined) {
+    throw new Fault(
+      'CONFIG',
+      'backup and restore copy a data folder with embedded servers, but CLICKHOUSE_URL is set; use the BACKUP statement of ClickHouse, see infra/deploy/backup.md',
+    )
+  }
+  if (isHome(path)) return openHome(path)
+  throw new Fault('CONFIG', `${resolve(path)} is not a data folder of Tieline; set --home`)
+}
+
+async function whileClaimed<T>(home: Home, use: () => Promise<T>): Promise<T> {
+  const claim = await claimHome(home)
+  try {
+    return await use()
+  } finally {
+    await claim.release()
+  }
+}

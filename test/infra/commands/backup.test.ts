@@ -1,0 +1,92 @@
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { withOwnStore } from '../../../infra/backup/own-store.js'
+import { openHome } from '../../../infra/stack/home.js'
+import { demoProfilePath, readProfile } from '../../../infra/stack/profile-file.js'
+import { createFolder } from '../../rig/folder.js'
+import { header } from '../../story/rig/stack.js'
+import { createHome, interrupt, startUntil, tieline } from '../command-line.js'
+
+const folder = createFolder(t)
+const home = await createHome(folder)
+const backup = join(folder, 'backup')
+const second = join(folder, 'second')
+const name = 'DEMO_02072025_Electric.csv'
+const hours = (account: string) =>
+  Array.from(
+    { length: 24 },
+    (_, hour) => `${account},S-${account},M-${account},7/1/2025 ${hour}:00,1`,
+  )
+
+const accounts = async (path: string) => {
+  const statement = 'SELECT account_number, count() FROM usage GROUP BY 1 ORDER BY 1'
+  const found = await tieline('sql', statement, '--format', 'CSV', '--home', path)
+  return found.stdout.trim().split('\n')
+}
+
+t.before(async () => {
+  const path = join(folder, name)
+  writeFileSync(path, [header, ...hours('A'), ...hours('B')].join('\n').concat('\n'))
+  const loaded = await tieline('load', path, '--home', home)
+  if (loaded.code !== 0) throw new Error(loaded.stderr)
+})
+
+t.test('a backup is not taken while Tieline runs', async (t) => {
+  const { child } = await startUntil('Ctrl-C', 'up', '--home', home)
+  const taken = await tieline('backup', backup, '--home', home)
+  await interrupt(child)
+  t.equal(taken.code, 1)
+  t.match(taken.stderr, /is already using/)
+  t.notOk(existsSync(backup))
+})
+
+t.test('a restored copy is verified, and lacks accounts that were erased since', async (t) => {
+  const taken = await tieline('backup', backup, '--home', home)
+  t.match(taken, { code: 0, stdout: /files, .* in / }, taken.stderr)
+  const erasure = {
+    account_number: 'B',
+    terminated_on: '2025-07-05',
+    ended_at: '2025-07-06 04:00:00',
+    started_at: '2025-08-01 04:00:00.000',
+    erased_at: '2025-08-01 04:00:01.000',
+    rank: 3,
+  }
+  await withOwnStore(openHome(home), readProfile(demoProfilePath), (store) =>
+    store.insert('erasure', [erasure]),
+  )
+  const restored = await tieline('restore', backup, '--erasures-of', home, '--home', second)
+  t.match(
+    restored,
+    { code: 0, stdout: /1 erasures since the backup are replayed/ },
+    restored.stderr,
+  )
+  t.same(await accounts(second), ['"A",24'])
+  const verified = await tieline('verify', '--home', second)
+  t.match(verified, { code: 0, stdout: /compared 24 rows/ }, verified.stdout)
+  const again = await tieline('load', join(folder, name), '--home', second)
+  t.match(again.stdout, /duplicate/)
+})
+
+t.test('a restore without the old folder says what it cannot know', async (t) => {
+  const third = join(folder, 'third')
+  const restored = await tieline('restore', backup, '--home', third)
+  t.match(restored, { code: 0, stdout: /erased since the backup are in it again/ }, restored.stderr)
+  t.same(await accounts(third), ['"A",24', '"B",24'])
+})
+
+t.test('nothing is overwritten, and an altered or incomplete backup is refused', async (t) => {
+  const full = await tieline('restore', backup, '--home', second)
+  t.match(full, { code: 1, stderr: /is not empty; name a new folder/ })
+  t.match((await tieline('backup', backup, '--home', home)).stderr, /is not empty/)
+  const [path] = JSON.parse(readFileSync(join(backup, 'backup.json'), 'utf8')).files[0]
+  appendFileSync(join(backup, path), 'x')
+  const fourth = join(folder, 'fourth')
+  const altered = await tieline('restore', backup, '--home', fourth)
+  t.match(altered, { code: 1, stderr: /was altered after the backup was taken/ })
+  t.notOk(existsSync(fourth))
+  rmSync(join(backup, 'backup.json'))
+  mkdirSync(fourth)
+  const cut = await tieline('restore', backup, '--home', fourth)
+  t.match(cut, { code: 1, stderr: /is not the manifest of a complete backup/ })
+})
