@@ -172,6 +172,12 @@ program
   .option('--since <instant>', 'with --all: only those locked since, such as 2026-11-22T14:00:00Z')
   .action(run(async () => (await import('./commands/unlock.js')).unlockCommand))
 program
+  .command('reader')
+  .description('give people and programs passwords to read the embedded ClickHouse')
+  .argument('<act...>', 'add NAME, list, or remove NAME')
+  .option('--audit', 'add: also running statements, login attempts and audit log', false)
+  .action(run(async () => (await import('./commands/reader.js')).readerCommand))
+program
   .command('probe')
   .description(
     'test one call to the identity provider, CIS, head-end, MDM or alert receiver of the profile',

@@ -6,12 +6,12 @@ import { exceptionOf } from './http/exception.js'
 import { mediaTypeOf, type Reply, summaryOf } from './http/reply.js'
 import type { Pipes } from './pipes.js'
 import { fromSpool, type Insert, readInsert } from './sql/insert.js'
-import { refuseForReader } from './sql/reader.js'
 import {
   intoOutfile,
   isInsert,
   type ParsedStatement,
   readStatement,
+  severalStatements,
   withoutOutfile,
 } from './sql/statement.js'
 
@@ -25,13 +25,16 @@ export interface Execution {
   readonly role: Role
   readonly connection: Connection
   readonly reply: Reply
+  /** Kills the statement. */
+  readonly stop: () => void
+  readonly resultBytesMax: number
 }
 
 type Rest = Buffer | undefined
 
 /** Bytes held back so that an early failure can still set the HTTP status. */
 const heldBytesMax = 64 * 1024
-const heldBytesMaxWaiting = 256 * 1024 * 1024
+const heldBytesMaxWaiting = { writer: 256 * 1024 * 1024, reader: 16 * 1024 * 1024 }
 
 /**
  * Streams the result of a SELECT through a pipe with back-pressure; returns the last bytes.
@@ -62,13 +65,23 @@ async function runSelect(
   }
 }
 
-/** Sends the bytes of the pipe; returns the bytes still held back when the pipe ends. */
+/**
+ * Sends the bytes of the pipe; returns the bytes still held back when the pipe ends. A statement with a
+ * longer result than allowed is killed, and the rest of its bytes dropped.
+ */
 async function forward(source: AsyncIterable<Buffer>, work: Execution): Promise<Rest> {
-  const { call, reply } = work
-  const heldMax = call.isWaiting ? heldBytesMaxWaiting : heldBytesMax
+  const { call, reply, role, resultBytesMax } = work
+  const heldMax = call.isWaiting ? heldBytesMaxWaiting[role] : heldBytesMax
   let held: Buffer[] = []
   let heldBytes = 0
+  let bytes = 0
   for await (const chunk of source) {
+    const isTooLong = bytes > resultBytesMax
+    bytes += chunk.length
+    if (bytes > resultBytesMax) {
+      if (!isTooLong) work.stop()
+      continue
+    }
     if (reply.isStarted || reply.isGone) {
       await reply.write(chunk)
       continue
@@ -78,6 +91,10 @@ async function forward(source: AsyncIterable<Buffer>, work: Execution): Promise<
     if (heldBytes <= heldMax) continue
     await reply.write(Buffer.concat(held))
     held = []
+  }
+  if (bytes > resultBytesMax) {
+    const detail = `Limit for result exceeded, max bytes: ${resultBytesMax}; select less at a time`
+    throw exceptionOf('TOO_MANY_ROWS_OR_BYTES', detail)
   }
   return reply.isStarted ? undefined : Buffer.concat(held)
 }
@@ -151,10 +168,6 @@ async function refuseSeveral(connection: Connection, sql: string): Promise<void>
   if ((await connection.statementCount(sql)) > 1) throw severalStatements()
 }
 
-function severalStatements(): ReturnType<typeof exceptionOf> {
-  return exceptionOf('SYNTAX_ERROR', 'Syntax error (Multi-statements are not allowed)')
-}
-
 /**
  * Parses a statement and runs it by its kind. Returns the last bytes, so that all resources of the
  * statement are released before the client gets the end of the response.
@@ -165,7 +178,6 @@ export async function run(context: RunContext, work: Execution, body: Body): Pro
   const statement = readStatement(call.query)
   if (statement.verb === '') throw exceptionOf('SYNTAX_ERROR', 'Syntax error: Empty query')
   if (statement.isSeveral) throw severalStatements()
-  if (role === 'reader') refuseForReader(statement)
   if (!statement.isPlaced) await refuseSeveral(connection, call.query)
   if (statement.kind === 'select') return runSelect(context, work, statement)
   return runOther(work, statement)

@@ -1,16 +1,19 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { serveStrictly } from '../../api/listeners/strict.js'
 import { type AnswerContext, answer } from './http/answer.js'
-import { type Credentials, type Role, roleOf } from './http/auth.js'
+import { type KnownUsers, userOf } from './http/auth.js'
 import { type Body, receiveBody } from './http/body.js'
 import { headerOf, readCall } from './http/call.js'
 import { toException } from './http/exception.js'
 import { createReply, type Reply } from './http/reply.js'
 import { readQuerySource } from './http/source.js'
+import type { ReaderLimits } from './reader-limits.js'
 import { freshLease } from './sessions.js'
+import { judgeForReader } from './sql/reader-settings.js'
 
 export interface FrontContext extends AnswerContext {
-  readonly known: Readonly<Record<Role, Credentials>>
+  readonly known: KnownUsers
+  readonly limits: ReaderLimits
   readonly timezone: string
   /** Responses that are not yet complete. */
   readonly open: Set<ServerResponse>
@@ -47,10 +50,10 @@ async function route(front: FrontContext, request: IncomingMessage, response: Se
   response.writeHead(404).end(`There is no handle ${url.pathname}\n`)
 }
 
-/** For the watchdog: runs a statement that bypasses the semaphore. */
+/** For the watchdog: runs a statement that bypasses the lanes. */
 async function health(front: FrontContext, request: IncomingMessage, response: ServerResponse) {
   try {
-    roleOf(request, new URLSearchParams(), front.known)
+    userOf(request, new URLSearchParams(), front.known)
     const lease = freshLease(front.engine)
     await lease.connection.query('SELECT 1', 'Null').finally(() => lease.release())
     response.end('Ok.\n')
@@ -69,15 +72,20 @@ async function handle(front: FrontContext, { request, response, fields }: Exchan
   let reply: Reply = createReply(response, { isCompressing: false })
   let body: Body | undefined
   try {
-    const role = roleOf(request, fields, front.known)
-    body = await receiveBody(request, front.spoolPath)
+    const client = userOf(request, fields, front.known)
+    const limits = client.role === 'reader' ? front.limits : undefined
+    body = await receiveBody(request, front.spoolPath, limits?.bodyBytes)
     const source = await readQuerySource(fields, body, headerOf(request, 'content-type'))
-    const call = readCall(request, source.fields)
-    reply = createReply(response, call)
+    let call = readCall(request, source.fields)
+    reply = createReply(response, { ...call, sendMs: limits?.sendMs })
     reply.set('X-ClickHouse-Query-Id', call.queryId)
     reply.set('X-ClickHouse-Server-Display-Name', 'tieline')
     reply.set('X-ClickHouse-Timezone', front.timezone)
-    await answer(front, { call, reply, role, body: source.data, response })
+    if (limits !== undefined) {
+      call = judgeForReader(call, { limits, seesStatements: client.seesAudit })
+    }
+    const resultBytesMax = limits?.resultBytes ?? Number.POSITIVE_INFINITY
+    await answer(front, { call, reply, client, body: source.data, response, resultBytesMax })
   } catch (error) {
     await reply.fail(toException(error))
   } finally {

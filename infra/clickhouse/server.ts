@@ -3,24 +3,26 @@ import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { writeAccess } from './access.js'
+import { type Readable, writeAccess } from './access.js'
 import { type Engine, openEngine } from './engine.js'
 import type { AsServer } from './http/answer.js'
 import type { Credentials } from './http/auth.js'
+import { createLanes, statementsMax } from './lanes.js'
 import { createPipes } from './pipes.js'
-import { createSemaphore } from './semaphore.js'
+import { type ReaderLimits, readerLimits } from './reader-limits.js'
+import { findReader, readersFolder } from './readers.js'
 import { createFront } from './serve.js'
 import { createSessions, freshLease } from './sessions.js'
 
 /** First message of the parent; secrets are sent this way, never by argv. */
-export interface EngineOptions {
+export interface EngineOptions extends Readable {
   readonly dataPath: string
   readonly port: number
   readonly writer: Credentials
   readonly reader: Credentials
   readonly memoryBytesMax: number
-  /** Views that readers may SELECT from, `database.view` each. */
-  readonly readable: readonly string[]
+  /** For tests: other limits of readers. */
+  readonly readerLimits?: Partial<ReaderLimits> | undefined
   /** Removed with all data when the engine is closed or its parent ends. */
   readonly temporaryPath?: string | undefined
   readonly asServer?: AsServer | undefined
@@ -29,9 +31,6 @@ export interface EngineOptions {
 export type EngineReport =
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'failed'; readonly code: string; readonly detail: string }
-
-/** Concurrent statements; the rest of libuv's 64 threads serve files and KILL. */
-const statementsMax = 56
 
 let temporaryPath: string | undefined
 
@@ -56,19 +55,25 @@ async function serve(options: EngineOptions): Promise<void> {
   }
   process.chdir(emptyPath)
   const engine = openEngine(storePath, [
-    `--config-file=${writeAccess(options.dataPath, options.readable)}`,
+    `--config-file=${writeAccess(options.dataPath, options)}`,
     '--implicit_select=0',
     '--async_insert=0',
     `--max_server_memory_usage=${options.memoryBytesMax}`,
   ])
+  const limits = limitsOf(options)
   const front = {
     engine,
+    limits,
     spoolPath,
     pipes: await createPipes(join(options.dataPath, 'pipes'), statementsMax),
-    semaphore: createSemaphore(statementsMax),
+    lanes: createLanes(limits),
     sessions: createSessions(engine),
     running: new Set<string>(),
-    known: { writer: options.writer, reader: options.reader },
+    known: {
+      writer: options.writer,
+      reader: options.reader,
+      named: (shown: Credentials) => findReader(readersFolder(options.dataPath), shown),
+    },
     timezone: await timezoneOf(engine),
     open: new Set<ServerResponse>(),
     asServer: options.asServer,
@@ -86,6 +91,12 @@ async function serve(options: EngineOptions): Promise<void> {
     if (temporaryPath === undefined) drain(front.open).finally(die)
     else die()
   })
+}
+
+/** One statement of a reader may use up to a quarter of the engine's memory. */
+function limitsOf({ memoryBytesMax, readerLimits: others }: EngineOptions): ReaderLimits {
+  const memoryBytes = Math.min(readerLimits.memoryBytes, Math.floor(memoryBytesMax / 4))
+  return { ...readerLimits, memoryBytes, ...others }
 }
 
 /** Waits for open responses; the parent kills the process after its time-out. */

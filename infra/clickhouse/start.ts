@@ -7,12 +7,14 @@ import { Fault } from '../../schemas/fault.js'
 import { type Claim, claimantOf, claimFolder } from '../stack/claim.js'
 import { endLeftover, rememberServer } from '../stack/processes/leftover.js'
 import { type Supervised, supervise } from '../stack/processes/supervise.js'
+import type { Readable } from './access.js'
 import type { AsServer } from './http/answer.js'
 import type { Credentials } from './http/auth.js'
+import type { ReaderLimits } from './reader-limits.js'
 import type { EngineOptions, EngineReport } from './server.js'
 import { defaultPace, type WatchdogPace, watch } from './watchdog.js'
 
-export interface ClickHouseOptions {
+export interface ClickHouseOptions extends Partial<Readable> {
   /** Data folder of the engine; created with mode 0700 if missing. */
   readonly dataPath: string
   /** Wanted port on 127.0.0.1; 0 is any free one. */
@@ -21,8 +23,8 @@ export interface ClickHouseOptions {
   readonly reader: Credentials
   /** The engine's memory limit over all queries (max_server_memory_usage). */
   readonly memoryBytesMax: number
-  /** Views that readers may SELECT from, `database.view` each; default: none. */
-  readonly readable?: readonly string[]
+  /** For tests: other limits of readers. */
+  readonly readerLimits?: Partial<ReaderLimits> | undefined
   /**
    * Removed with all data when the engine is closed, which then ends running statements, or when
    * this process ends in any way.
@@ -145,9 +147,8 @@ function startChild(options: ClickHouseOptions, onEvent: (event: string) => void
 }
 
 function toMessage(options: ClickHouseOptions): EngineOptions {
-  const { dataPath, port, writer, reader, memoryBytesMax, readable = [] } = options
-  const { temporaryPath, asServer } = options
-  return { dataPath, port, writer, reader, memoryBytesMax, readable, temporaryPath, asServer }
+  const { onEvent: _, watchdog: __, readable = [], auditable = [], ...rest } = options
+  return { ...rest, readable, auditable }
 }
 
 /** The port of a listening child; a failure contains the engine's message. */

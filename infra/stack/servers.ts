@@ -9,7 +9,7 @@ import { checkRedis } from '../redis/ask.js'
 import { ensureRedis } from '../redis/install.js'
 import { createRedis } from '../redis/start.js'
 import { readStatements } from '../schema/migrate.js'
-import { readableOf } from '../schema/views/grants.js'
+import { auditableOf, readableOf } from '../schema/views/grants.js'
 import type { Log } from '../telemetry/log.js'
 import {
   type Addresses,
@@ -111,6 +111,7 @@ async function openStore(options: ServerOptions): Promise<StorePart> {
       reader: { user: readerUser, password: home.secrets.reader },
       memoryBytesMax: engineMemoryBytesMax(),
       readable,
+      auditable: auditableOf(profile.database),
       asServer: options.asServer,
       onEvent: (event) => options.log.info(event),
     }),

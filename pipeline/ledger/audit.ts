@@ -15,6 +15,7 @@ export const acts = [
   'bind',
   'erase',
   'profile',
+  'reader',
 ] as const
 
 /** Who acts: an authenticated name, and the way in. */

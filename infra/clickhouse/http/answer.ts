@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine } from '../engine.js'
+import type { Lanes } from '../lanes.js'
 import { type RunContext, run } from '../run.js'
-import type { Semaphore } from '../semaphore.js'
 import { freshLease, type Sessions } from '../sessions.js'
-import { prepare } from '../sql/session-settings.js'
+import { commentOf, prepare } from '../sql/session-settings.js'
 import { stringLiteral } from '../sql/statement.js'
-import type { Role } from './auth.js'
+import type { StoreUser } from './auth.js'
 import type { Body } from './body.js'
 import type { Call } from './call.js'
 import { exceptionOf } from './exception.js'
@@ -14,9 +14,9 @@ import type { Reply } from './reply.js'
 
 export interface AnswerContext extends RunContext {
   readonly engine: Engine
-  readonly semaphore: Semaphore
+  readonly lanes: Lanes
   readonly sessions: Sessions
-  /** Query ids of running statements. */
+  /** Running statements, as `system.processes` knows them. */
   readonly running: Set<string>
   readonly asServer: AsServer | undefined
 }
@@ -28,10 +28,12 @@ export interface AsServer {
 
 export interface PendingCall {
   readonly call: Call
-  readonly role: Role
+  readonly client: StoreUser
   readonly reply: Reply
   readonly body: Body
   readonly response: ServerResponse
+  /** Of a result, as it is sent. */
+  readonly resultBytesMax: number
 }
 
 /**
@@ -39,28 +41,31 @@ export interface PendingCall {
  * is killed and stores no more data, unless the engine behaves as a server.
  */
 export async function answer(context: AnswerContext, pending: PendingCall): Promise<void> {
-  const { call, reply, response } = pending
-  if (context.running.has(call.queryId)) {
+  const { call, client, reply, response } = pending
+  const comment = commentOf(client, call)
+  if (context.running.has(comment)) {
     throw exceptionOf(
       'QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING',
       `Query with id = ${call.queryId} is already running`,
     )
   }
-  context.running.add(call.queryId)
+  context.running.add(comment)
   const finished = new AbortController()
+  const stop = (): void => void killUntil(context.engine, comment, finished.signal)
   const onClose = (): void => {
-    if (!response.writableFinished) void killUntil(context.engine, call.queryId, finished.signal)
+    if (!response.writableFinished) stop()
   }
-  const leave = await context.semaphore.acquire()
+  let leave: (() => void) | undefined
   let rest: Buffer | undefined
   try {
+    leave = await context.lanes.acquire(client)
     if (context.asServer === undefined) response.once('close', onClose)
-    rest = await runLeased(context, pending)
+    rest = await runLeased(context, pending, stop)
   } finally {
     finished.abort()
     response.off('close', onClose)
-    context.running.delete(call.queryId)
-    leave()
+    context.running.delete(comment)
+    leave?.()
   }
   await reply.end(rest)
 }
@@ -68,23 +73,26 @@ export async function answer(context: AnswerContext, pending: PendingCall): Prom
 async function runLeased(
   context: AnswerContext,
   pending: PendingCall,
+  stop: () => void,
 ): Promise<Buffer | undefined> {
-  const { call, role, reply, body } = pending
+  const { call, client, reply, body, resultBytesMax } = pending
+  const { role } = client
   const isFresh = call.session === undefined || role === 'reader'
   const lease = isFresh ? freshLease(context.engine) : await context.sessions.lease(call)
   try {
-    await prepare(lease.connection, call, role)
+    await prepare(lease.connection, call, client)
     if (reply.isGone && context.asServer === undefined)
       throw exceptionOf('QUERY_WAS_CANCELLED', 'The client disconnected')
-    return await run(context, { call, role, connection: lease.connection, reply }, body)
+    const work = { call, role, connection: lease.connection, reply, stop, resultBytesMax }
+    return await run(context, work, body)
   } finally {
     await lease.release()
   }
 }
 
 /** Repeats the KILL, because the statement may not have started when its client disconnects. */
-async function killUntil(engine: Engine, queryId: string, signal: AbortSignal): Promise<void> {
-  const sql = `KILL QUERY WHERE Settings['log_comment'] = ${stringLiteral(queryId)} ASYNC`
+async function killUntil(engine: Engine, comment: string, signal: AbortSignal): Promise<void> {
+  const sql = `KILL QUERY WHERE Settings['log_comment'] = ${stringLiteral(comment)} ASYNC`
   while (!signal.aborted) {
     const lease = freshLease(engine)
     await lease.connection.query(sql, 'Null').catch(() => undefined)

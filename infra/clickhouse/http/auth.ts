@@ -10,20 +10,36 @@ export interface Credentials {
 
 export type Role = 'writer' | 'reader'
 
+/** The user of a request. */
+export interface StoreUser {
+  readonly role: Role
+  /** Name of its user. */
+  readonly name: string
+  /** Whether a reader may also see running statements, login attempts and the audit log. */
+  readonly seesAudit: boolean
+}
+
+export interface KnownUsers extends Readonly<Record<Role, Credentials>> {
+  /** A reader with a name and password of its own; undefined if there is none or the password is wrong. */
+  readonly named: (credentials: Credentials) => StoreUser | undefined
+}
+
 /**
  * Authenticates a request by X-ClickHouse headers, Basic or URL, in ClickHouse's order. Throws
  * AUTHENTICATION_FAILED (516) in constant time, without revealing whether user or password was wrong.
  */
-export function roleOf(
+export function userOf(
   request: IncomingMessage,
   fields: URLSearchParams,
-  known: Readonly<Record<Role, Credentials>>,
-): Role {
+  known: KnownUsers,
+): StoreUser {
   const shown = credentialsOf(request, fields)
   const isWriter = matches(shown, known.writer)
   const isReader = matches(shown, known.reader)
-  if (isWriter) return 'writer'
-  if (isReader) return 'reader'
+  if (isWriter) return { role: 'writer', name: shown.user, seesAudit: true }
+  if (isReader) return { role: 'reader', name: shown.user, seesAudit: false }
+  const named = known.named(shown)
+  if (named !== undefined) return named
   throw exceptionOf(
     'AUTHENTICATION_FAILED',
     `${shown.user}: Authentication failed: password is incorrect, or there is no user with such name`,

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import { headerOf } from './call.js'
-import { exceptionOf } from './exception.js'
+import { type Exception, exceptionOf } from './exception.js'
 
 /** A request body: in memory if small, otherwise in a file of the spool folder. */
 export interface Body {
@@ -41,9 +41,13 @@ let spoolCount = 0
 
 /**
  * Receives a complete body without unpacking it; above 1 MB it is written to a file. Throws if the
- * client disconnects early, so that an incomplete body is never stored.
+ * client disconnects early, so that an incomplete body is never stored, and above `bytesMax`.
  */
-export async function receiveBody(request: IncomingMessage, folder: string): Promise<Body> {
+export async function receiveBody(
+  request: IncomingMessage,
+  folder: string,
+  bytesMax = Number.POSITIVE_INFINITY,
+): Promise<Body> {
   const compression = compressionOf(request)
   const chunks: Buffer[] = []
   let bytes = 0
@@ -51,6 +55,7 @@ export async function receiveBody(request: IncomingMessage, folder: string): Pro
   try {
     for await (const chunk of request as AsyncIterable<Buffer>) {
       bytes += chunk.length
+      if (bytes > bytesMax) throw tooLarge(`A reader's statement may have ${bytesMax} bytes`)
       if (file === undefined && bytes > memoryBytesMax) {
         const path = join(folder, `${process.pid}-${spoolCount++}`)
         file = { path, fd: openSync(path, 'wx', 0o600) }
@@ -105,10 +110,13 @@ export function createBody(head: Buffer, path: string | undefined, compression: 
 async function readUpTo(path: string, bytesMax: number): Promise<Buffer> {
   const read = await buffer(createReadStream(path, { end: bytesMax }))
   if (read.length <= bytesMax) return read
-  throw exceptionOf(
-    'QUERY_IS_TOO_LARGE',
+  throw tooLarge(
     `A query in the body may have ${bytesMax} bytes; put the query into the URL, data into the body`,
   )
+}
+
+function tooLarge(detail: string): Exception {
+  return exceptionOf('QUERY_IS_TOO_LARGE', detail)
 }
 
 function compressionOf(request: IncomingMessage): string {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { stringLiteral } from '../sql/statement.js'
 import { exceptionOf } from './exception.js'
 
 /** One HTTP request parsed as ClickHouse does: a query with its settings and parameters. */
@@ -9,6 +10,8 @@ export interface Call {
   readonly database: string | undefined
   readonly format: string
   readonly settings: readonly Pair[]
+  /** The settings as items of a SET statement. */
+  readonly set: readonly string[]
   readonly params: readonly Pair[]
   readonly session: SessionRequest | undefined
   /** Whether the result is completed before the first byte of the response. */
@@ -78,6 +81,9 @@ export function readCall(request: IncomingMessage, fields: URLSearchParams): Cal
     database: one('database') || headerOf(request, 'x-clickhouse-database'),
     format,
     settings,
+    set: settings
+      .filter(([name]) => name !== 'log_comment')
+      .map(([name, value]) => `${name} = ${stringLiteral(value)}`),
     params,
     session: sessionId ? sessionWish(sessionId, one) : undefined,
     isWaiting: isOn(one('wait_end_of_query')),

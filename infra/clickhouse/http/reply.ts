@@ -21,7 +21,14 @@ export interface Reply {
 const packedBytesMin = 1024
 const breakMs = 500
 
-export function createReply(response: ServerResponse, wishes: { isCompressing: boolean }): Reply {
+/**
+ * @param wishes.sendMs how long the client may take nothing before its connection is closed; default:
+ *   any time
+ */
+export function createReply(
+  response: ServerResponse,
+  wishes: { readonly isCompressing: boolean; readonly sendMs?: number | undefined },
+): Reply {
   const tag = randomBytes(8).toString('hex')
   const packer = wishes.isCompressing ? createGzip({ level: 3 }) : undefined
   const out = packer ?? response
@@ -46,7 +53,7 @@ export function createReply(response: ServerResponse, wishes: { isCompressing: b
         start()
         response.flushHeaders()
       }
-      if (!out.write(chunk)) await roomOrGone(out, response)
+      if (!out.write(chunk)) await roomOrGone(out, response, wishes.sendMs)
     },
     end: async (body) => {
       if (isGone()) return
@@ -67,11 +74,17 @@ export function createReply(response: ServerResponse, wishes: { isCompressing: b
   }
 }
 
-async function roomOrGone(out: NodeJS.WritableStream, response: ServerResponse): Promise<void> {
+async function roomOrGone(
+  out: NodeJS.WritableStream,
+  response: ServerResponse,
+  sendMs: number | undefined,
+): Promise<void> {
   const settled = new AbortController()
   const { signal } = settled
+  const timer = sendMs === undefined ? undefined : setTimeout(() => response.destroy(), sendMs)
   await Promise.race([once(out, 'drain', { signal }), once(response, 'close', { signal })])
   settled.abort()
+  clearTimeout(timer)
 }
 
 async function endWhole(response: ServerResponse, body: Buffer, isPacked: boolean): Promise<void> {

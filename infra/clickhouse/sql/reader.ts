@@ -1,5 +1,5 @@
 import { exceptionOf } from '../http/exception.js'
-import { type ParsedStatement, unquoted } from './statement.js'
+import { type ParsedStatement, severalStatements, unquoted } from './statement.js'
 import type { Token } from './tokens.js'
 
 /** First words of the statements that a reader may run. */
@@ -34,8 +34,13 @@ const openTables =
  * Refuses what a reader must not run and the rights of its role let pass. Tables, files and networks that
  * stand where a table does are refused by the engine.
  */
-export function refuseForReader(statement: ParsedStatement): void {
+export function refuseForReader(
+  statement: ParsedStatement,
+  { seesStatements }: { readonly seesStatements: boolean },
+): void {
   const { tokens } = statement
+  if (statement.verb === '') throw exceptionOf('SYNTAX_ERROR', 'Syntax error: Empty query')
+  if (statement.isSeveral) throw severalStatements()
   if (!statement.isPlaced) throw denied('an unknown character')
   if (!verbs.has(statement.verb)) {
     if (closedVerbs.test(statement.verb)) throw denied(statement.verb)
@@ -43,14 +48,22 @@ export function refuseForReader(statement: ParsedStatement): void {
   }
   for (const [index, token] of tokens.entries()) {
     const name = nameAt(statement, index)
-    if (isName(token) && closedNames.test(name)) throw denied(name)
+    if (isName(token) && closedNames.test(name) && !(seesStatements && isProcesses(name))) {
+      throw denied(name)
+    }
     if (token.kind === 'quoted' && /[\\“”]/.test(textAt(statement, index))) throw denied(name)
     const isParameter = textAt(statement, index - 1) === ':' && /^identifier$/i.test(name)
     if (isParameter) throw denied('a name as a parameter')
     const isOfSystem =
       textAt(statement, index - 1) === '.' && /^system$/i.test(nameAt(statement, index - 2))
-    if (isOfSystem && !openTables.test(name)) throw denied(`system.${name}`)
+    if (!isOfSystem || openTables.test(name) || (seesStatements && isProcesses(name))) continue
+    throw denied(`system.${name}`)
   }
+}
+
+/** What shows the statements that run. */
+function isProcesses(name: string): boolean {
+  return /^process(list|es)$/i.test(name)
 }
 
 function isName(token: Token): boolean {

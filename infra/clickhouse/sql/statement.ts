@@ -1,3 +1,4 @@
+import { type Exception, exceptionOf } from '../http/exception.js'
 import { type Token, tokensOf } from './tokens.js'
 
 /** One SQL statement, split into the parts that the HTTP interface has to move. */
@@ -80,6 +81,10 @@ function formatOf(sql: string, tokens: readonly Token[]): ParsedStatement['forma
     }
   }
   return undefined
+}
+
+export function severalStatements(): Exception {
+  return exceptionOf('SYNTAX_ERROR', 'Syntax error (Multi-statements are not allowed)')
 }
 
 export function unquoted(name: string): string {

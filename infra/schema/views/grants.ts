@@ -1,3 +1,4 @@
+import { readerLimits, serverLimits } from '../../clickhouse/reader-limits.js'
 import { publicNames } from './public-views.js'
 
 export interface Grants {
@@ -6,8 +7,12 @@ export interface Grants {
   readonly cluster?: string | undefined
 }
 
-/** The limits of one query of a reader: ten minutes and ten gigabytes. */
-const limits = { seconds: 600, bytes: 10_000_000_000 }
+/** What readers need in addition to see running statements, login attempts and the audit log. */
+export function auditableOf(database: string): readonly string[] {
+  return ['audit_log', 'login_attempt', 'login_unlock', 'login_lock'].map(
+    (name) => `${database}.${name}`,
+  )
+}
 
 /**
  * Statements that create the role `<database>_reader`, which can read the published views and what they
@@ -23,8 +28,7 @@ export function toGrants(
     `CREATE ROLE IF NOT EXISTS ${role}${on}`,
     `CREATE SETTINGS PROFILE OR REPLACE ${role}${on} SETTINGS ${[
       'readonly = 2 CONST',
-      `max_execution_time = ${limits.seconds} MAX ${limits.seconds}`,
-      `max_memory_usage = ${limits.bytes} MAX ${limits.bytes}`,
+      ...serverLimits(readerLimits).map(([name, max]) => `${name} = ${max} MIN 1 MAX ${max}`),
     ].join(', ')} TO ${role}`,
     ...readableOf(statements, database).map((name) => `GRANT${on} SELECT ON ${name} TO ${role}`),
   ]

@@ -42,6 +42,7 @@ export async function createReplicas(profile: Profile, asServer?: AsServer): Pro
     reader: { user: 'reader', password: 'r' },
     memoryBytesMax: 2 * 1024 ** 3,
     readable: [],
+    auditable: [],
     temporaryPath: dataPath,
     asServer,
   }

@@ -137,7 +137,7 @@ t.test('whatever stands around it, a call of file is refused', (t) => {
   const property = fc.property(around, name, gap, (before, called, between) => {
     const sql = `SELECT ${before.replace('$', () => `${called}${between}('/etc/passwd')`)} FROM t`
     try {
-      refuseForReader(readStatement(sql))
+      refuseForReader(readStatement(sql), { seesStatements: false })
       return false
     } catch {
       return true

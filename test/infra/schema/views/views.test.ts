@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { readerLimits, serverLimits } from '../../../../infra/clickhouse/reader-limits.js'
 import { packageRoot } from '../../../../infra/package-root.js'
 import { readStatements } from '../../../../infra/schema/migrate.js'
 import { renderDictionary } from '../../../../infra/schema/views/dictionary.js'
@@ -91,7 +92,7 @@ t.test('a role for readers is granted what it may read', async (t) => {
   const rendered = toGrants(statements, { database })
   t.same(rendered.slice(0, 4), [
     'CREATE ROLE IF NOT EXISTS tieline_reader',
-    'CREATE SETTINGS PROFILE OR REPLACE tieline_reader SETTINGS readonly = 2 CONST, max_execution_time = 600 MAX 600, max_memory_usage = 10000000000 MAX 10000000000 TO tieline_reader',
+    'CREATE SETTINGS PROFILE OR REPLACE tieline_reader SETTINGS readonly = 2 CONST, max_execution_time = 600 MIN 1 MAX 600, max_memory_usage = 10000000000 MIN 1 MAX 10000000000, max_result_bytes = 10000000000 MIN 1 MAX 10000000000, max_concurrent_queries_for_user = 10 MIN 1 MAX 10, http_send_timeout = 60 MIN 1 MAX 60 TO tieline_reader',
     'GRANT SELECT ON tieline.usage TO tieline_reader',
     'GRANT SELECT ON tieline.registered_usage TO tieline_reader',
   ])
@@ -123,9 +124,14 @@ t.test('what a reader may see is the published views and the tables beneath, not
   t.end()
 })
 
-t.test('the users of the compose file have the same rights', (t) => {
-  const page = join(packageRoot(import.meta.url), 'infra', 'deploy', 'clickhouse-users.xml')
-  const granted = [...readFileSync(page, 'utf8').matchAll(/GRANT SELECT ON ([\w.]+)/g)]
+t.test('the users of the compose file have the same rights and limits', (t) => {
+  const path = join(packageRoot(import.meta.url), 'infra', 'deploy', 'clickhouse-users.xml')
+  const page = readFileSync(path, 'utf8')
+  for (const [name, max] of serverLimits(readerLimits)) {
+    t.match(page, `<${name}>${max}</${name}>`)
+    t.match(page, `<${name}><min>1</min><max>${max}</max></${name}>`)
+  }
+  const granted = [...page.matchAll(/GRANT SELECT ON ([\w.]+)/g)]
   t.same(
     granted.map(([, name]) => name),
     readableOf(statements, 'tieline'),

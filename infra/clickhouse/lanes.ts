@@ -1,0 +1,48 @@
+import type { StoreUser } from './http/auth.js'
+import { exceptionOf } from './http/exception.js'
+import type { ReaderLimits } from './reader-limits.js'
+import { createSemaphore, type Semaphore } from './semaphore.js'
+
+/** Concurrent statements of all clients; the rest of libuv's 64 threads serve files and KILL. */
+export const statementsMax = 56
+
+export interface Lanes {
+  /**
+   * Waits for a lane; resolves with the function that frees it. Throws TOO_MANY_SIMULTANEOUS_QUERIES (202)
+   * for a reader who waits too long.
+   */
+  acquire(client: StoreUser): Promise<() => void>
+}
+
+/**
+ * Divides the threads between the writer and the readers: readers cannot take the writer's lanes, and one
+ * reader cannot take those of the others.
+ */
+export function createLanes(limits: ReaderLimits): Lanes {
+  const writers = createSemaphore(statementsMax - limits.allLanes)
+  const readers = createSemaphore(limits.allLanes)
+  const own = new Map<string, Semaphore>()
+  return {
+    acquire: async ({ role, name }) => {
+      if (role === 'writer') return (await writers.acquire()) as () => void
+      const ownLanes = own.get(name) ?? createSemaphore(limits.lanes)
+      own.set(name, ownLanes)
+      const leaveOwn = await ownLanes.acquire(limits.waitMs)
+      if (leaveOwn === undefined) throw waitedFor(`${limits.lanes} statements of ${name}`, limits)
+      const leave = await readers.acquire(limits.waitMs)
+      if (leave === undefined) {
+        leaveOwn()
+        throw waitedFor(`${limits.allLanes} statements of readers`, limits)
+      }
+      return () => {
+        leave()
+        leaveOwn()
+      }
+    },
+  }
+}
+
+function waitedFor(what: string, { waitMs }: ReaderLimits): ReturnType<typeof exceptionOf> {
+  const detail = `${what} are running, and none has ended for ${waitMs / 1_000} s; try again later`
+  return exceptionOf('TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${detail}`)
+}

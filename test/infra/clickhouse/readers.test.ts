@@ -1,0 +1,174 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { t } from 'tap'
+import { readerLimits } from '../../../infra/clickhouse/reader-limits.js'
+import {
+  addReader,
+  listReaders,
+  readersFolder,
+  removeReader,
+} from '../../../infra/clickhouse/readers.js'
+import { ask, reader, running, type writer } from './running.js'
+
+const lanes = 4
+const { store, client, dataPath, rows } = await running(t, {
+  readable: ['default.shown'],
+  auditable: ['default.audit_log'],
+  readerLimits: { lanes, allLanes: 12, sendMs: 500, waitMs: 60_000, resultBytes: 100_000_000 },
+})
+await client.command({ query: 'CREATE TABLE shown (a UInt64) ENGINE = MergeTree ORDER BY a' })
+await client.command({ query: 'CREATE TABLE audit_log (a UInt64) ENGINE = MergeTree ORDER BY a' })
+const folder = readersFolder(dataPath)
+
+type Credentials = typeof writer
+const askAs = async (as: Credentials, query: string, search = '') => {
+  const response = await ask(`${store.url}/${search}`, { method: 'POST', body: query, as })
+  return response.text()
+}
+const added = (name: string, seesAudit = false): Credentials => ({
+  user: name,
+  password: addReader(folder, { name, seesAudit }),
+})
+
+/** A client that asks for a long result and takes nothing of it. */
+function idle({ user, password }: Credentials, id: string): Socket {
+  const socket = connect({ port: store.port, host: '127.0.0.1' })
+  socket.on('error', () => undefined)
+  socket.pause()
+  const query = encodeURIComponent("SELECT repeat('x', 1000) FROM numbers(90000)")
+  const basic = Buffer.from(`${user}:${password}`).toString('base64')
+  const search = `query=${query}&query_id=${id}&max_block_size=1000`
+  socket.write(`GET /?${search} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${basic}\r\n\r\n`)
+  return socket
+}
+
+const count = async (query: string) => Number((await rows<{ n: string }>(query))[0]?.n)
+
+const runningOf = async (name: string) => {
+  const found = await rows<{ n: string }>(
+    "SELECT count() AS n FROM system.processes WHERE startsWith(Settings['log_comment'], {name:String})",
+    { params: { name: `reader ${name}: ` } },
+  )
+  return Number(found[0]?.n)
+}
+
+t.test('60 clients that read nothing hold up neither the writer nor another reader', async (t) => {
+  const [ada, ben] = [added('ada'), added('ben')]
+  const sockets = Array.from({ length: 60 }, (_, index) => idle(ada, `idle-${index}`))
+  t.teardown(() => sockets.forEach((socket) => void socket.destroy()))
+  while ((await runningOf('ada')) < lanes) await sleep(20)
+  t.equal(await askAs(ben, 'SELECT 1'), '1\n')
+  await client.insert({ table: 'shown', values: [{ a: 1 }], format: 'JSONEachRow' })
+  t.equal(await askAs(ben, 'SELECT count() FROM shown'), '1\n')
+  t.equal(await runningOf('ada'), lanes, 'and no more than its lanes')
+  t.equal(await askAs(ada, 'SELECT 2'), '2\n', 'its own turn comes when idle clients are cut off')
+  t.equal(await askAs(ben, 'SELECT 3'), '3\n')
+})
+
+t.test('a reader has a name and a password of its own, without a restart', async (t) => {
+  const cara = added('cara')
+  t.equal(await askAs(cara, 'SELECT 1'), '1\n')
+  t.match(await askAs({ ...cara, password: 'guess' }, 'SELECT 1'), /^Code: 516/)
+  t.match(await askAs({ ...cara, user: 'dora' }, 'SELECT 1'), /^Code: 516/)
+  t.match(await askAs({ ...cara, user: '../readers/cara' }, 'SELECT 1'), /^Code: 516/)
+  t.match(await askAs(cara, 'INSERT INTO shown VALUES (1)'), /^Code: 497/)
+  t.throws(() => added('cara'), { code: 'CONFIG', detail: /the reader cara exists/ })
+  for (const name of ['tieline', 'reader', 'a/b', '', '.a', 'A', 'x'.repeat(33)]) {
+    t.throws(() => added(name), { code: 'CONFIG' }, name)
+  }
+  const path = join(folder, 'cara.json')
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  for (const file of readdirSync(folder)) {
+    t.notMatch(readFileSync(join(folder, file), 'utf8'), cara.password)
+  }
+  t.match(
+    listReaders(folder).map(({ name }) => name),
+    ['ada', 'ben', 'cara'],
+  )
+  removeReader(folder, 'cara')
+  t.match(await askAs(cara, 'SELECT 1'), /^Code: 516/)
+  t.throws(() => removeReader(folder, 'cara'), { code: 'CONFIG' })
+  writeFileSync(path, '{"sha256":')
+  t.match(await askAs(cara, 'SELECT 1'), /^Code: 516/)
+  t.throws(() => listReaders(folder), {
+    code: 'CONFIG',
+    detail: /cara\.json is not a valid reader/,
+  })
+  removeReader(folder, 'cara')
+})
+
+t.test('only a reader with the audit sees statements of others and the audit log', async (t) => {
+  const [eve, finn] = [added('eve'), added('finn', true)]
+  const watched = "SELECT count() AS n FROM system.processes WHERE query LIKE '%of the writer%'"
+  const leaving = new AbortController()
+  const forever = "SELECT count(), 'of the writer' FROM system.numbers WHERE number % 7 = 9"
+  const asked = ask(store.url, { method: 'POST', body: forever, signal: leaving.signal })
+  asked.catch(() => undefined)
+  while ((await count(watched)) < 2) await sleep(20)
+  for (const statement of [watched, 'SHOW PROCESSLIST', 'SELECT * FROM audit_log']) {
+    for (const other of [reader, eve]) t.match(await askAs(other, statement), /^Code: 497/)
+    t.notMatch(await askAs(finn, statement), /^Code/)
+  }
+  t.equal(await askAs(finn, watched), '2\n')
+  t.match(await askAs(finn, 'SELECT * FROM system.query_log'), /^Code: (497|60)/)
+  t.match(await askAs(finn, 'KILL QUERY WHERE 1'), /^Code: 497/)
+  leaving.abort()
+})
+
+t.test("a reader cannot take the id of another client's statement", async (t) => {
+  const gus = added('gus')
+  const id = '?query_id=load:7:x'
+  const leaving = new AbortController()
+  const query = "SELECT count(), 'job' FROM system.numbers WHERE number % 7 = 9"
+  const asked = ask(`${store.url}/${id}`, { method: 'POST', body: query, signal: leaving.signal })
+  asked.catch(() => undefined)
+  const jobs = "SELECT count() AS n FROM system.processes WHERE query LIKE '%job%'"
+  while ((await count(jobs)) < 2) await sleep(20)
+  const socket = idle(gus, 'load:7:x')
+  while ((await runningOf('gus')) === 0) await sleep(20)
+  socket.destroy()
+  while ((await runningOf('gus')) > 0) await sleep(20)
+  t.equal(await count(jobs), 2, 'the job goes on')
+  const begun =
+    "SELECT count() AS n FROM system.processes WHERE startsWith(Settings['log_comment'], 'load:')"
+  t.equal(await count(begun), 1)
+  leaving.abort()
+})
+
+t.test('a result, a statement and its memory have limits', async (t) => {
+  t.match(await askAs(reader, `SELECT 1 -- ${'x'.repeat(readerLimits.bodyBytes)}`), /^Code: 165/)
+  const long = 'SELECT number FROM numbers(1000000)'
+  const search = '?wait_end_of_query=1&max_result_bytes=1000000'
+  t.match(await askAs(reader, long, search), /^Code: 396\..*Limit for result exceeded/)
+  const longer = "SELECT repeat('x', 1000) FROM numbers(200000)"
+  await t.rejects(askAs(reader, longer), 'a result that is too long is broken off')
+  while ((await runningOf(reader.user)) > 0) await sleep(20)
+  const big =
+    'SELECT uniqExact(number) FROM numbers(100000000) SETTINGS max_memory_usage = 50000000'
+  t.match(await askAs(reader, big), /^Code: 241/)
+  const slow = 'SELECT count() FROM system.numbers SETTINGS max_execution_time = 0.2'
+  t.match(await askAs(reader, slow), /^Code: 159/)
+  t.match(
+    await rows("SELECT getSetting('max_result_bytes') AS n"),
+    [{ n: /^0$/ }],
+    'the writer has none of them',
+  )
+})
+
+t.test('a statement that finds no free lane in time is refused with the reason', async (t) => {
+  const dataPath = t.testdir()
+  const { store } = await running(t, { dataPath, readerLimits: { lanes: 1, waitMs: 100 } })
+  const leaving = new AbortController()
+  const as = reader
+  const forever = 'SELECT count() FROM system.numbers WHERE number % 7 = 9'
+  const asked = ask(store.url, { method: 'POST', body: forever, as, signal: leaving.signal })
+  asked.catch(() => undefined)
+  let text = ''
+  while (!text.startsWith('Code')) {
+    text = await (await ask(store.url, { method: 'POST', body: 'SELECT 1', as })).text()
+  }
+  t.match(text, /^Code: 202\..*1 statements of analyst are running/)
+  leaving.abort()
+})
