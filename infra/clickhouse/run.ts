@@ -51,8 +51,8 @@ async function runSelect(
   try {
     const outcome = connection
       .query(intoOutfile(statement, pipe.path, call.format), 'Null')
-      .catch((error: unknown) => {
-        throw error instanceof Error ? new Error(withoutOutfile(error.message)) : error
+      .catch(async (error: unknown) => {
+        throw await ownError(error, work, statement)
       })
       .finally(pipe.finish)
     outcome.catch(() => undefined)
@@ -63,6 +63,26 @@ async function runSelect(
   } finally {
     context.pipes.close(pipe)
   }
+}
+
+/**
+ * The error of a statement as if `intoOutfile` had added nothing. A text that does not parse is sent once
+ * more without the addition: it cannot run, and its error names its own words and positions.
+ */
+async function ownError(
+  error: unknown,
+  { connection, call }: Execution,
+  { sql, end }: ParsedStatement,
+): Promise<unknown> {
+  const message = error instanceof Error ? error.message : String(error)
+  if (!message.startsWith('Code: 62.')) return new Error(withoutOutfile(message))
+  const own = sql.slice(0, end)
+  if ((await connection.statementCount(own)) === 0) {
+    const found = await connection.query(own, call.format).catch((cause: unknown) => cause)
+    if (found instanceof Error) return found
+  }
+  const detail = 'Syntax error at the end of the statement; quote its last name with backticks'
+  return exceptionOf('SYNTAX_ERROR', detail)
 }
 
 /**

@@ -132,11 +132,25 @@ t.test('an error speaks of the statement of the reader alone', async (t) => {
     'SELECT n FRM shown x y',
     'SELECT * FROM $x$y$x$',
     "SELECT toUInt8('x') FORMAT TSV",
+    'SELECT n FROM',
+    'SELECT n AS',
+    'SELECT n FROM shown ORDER BY',
+    'SELECT n FROM shown WHERE',
+    'SELECT n FROM shown LIMIT',
+    'SELECT n FROM shown FORMAT',
+    'SELECT n FROM shown FORMAT CSV x',
+    'SELECT (1',
+    'WITH x AS (SELECT 1)',
+    'SELECT n FROM shown SETTINGS max_threads = 1 LIMIT',
   ]) {
     const text = await asReader(statement)
     t.match(text, /^Code: \d+/)
-    t.notMatch(text, /OUTFILE '|pipes/, text)
+    t.notMatch(text, /OUTFILE '|pipes|\(INTO\)|\(OUTFILE\)|APPEND|line 2/, text)
   }
+  t.match(
+    await asReader('SELECT n FROM shown WHERE'),
+    /^Code: 62.*failed at position 26 \(end of query\): \. Expected one of: expression/,
+  )
   t.match(await asReader('SELEC 1'), /^Code: 62\. .*Syntax error: failed at position 1 \(SELEC\)/)
 })
 
