@@ -4,6 +4,7 @@ import type { TlsFiles } from '../pipeline/tls-files.js'
 import { Fault } from '../schemas/fault.js'
 import { addMaintenance } from './commands/add-maintenance.js'
 import { type Context, exitCodes } from './commands/context.js'
+import { untilTaken } from './commands/output/drain.js'
 import { packageVersion } from './package-root.js'
 import { createSecretReader } from './stack/secrets.js'
 import { readTracing } from './telemetry/tracing.js'
@@ -233,8 +234,8 @@ program
 await program.parseAsync()
 
 /**
- * The action of a command: runs it and exits with its exit code. A command is imported when it is
- * run, because to import all commands takes more than a second.
+ * The action of a command: runs it and exits with its exit code when its output was taken. A command is
+ * imported when it is run, because to import all commands takes more than a second.
  */
 function run<A extends readonly unknown[]>(
   load: () => Promise<(context: Context, ...args: A) => Promise<number>>,
@@ -243,12 +244,15 @@ function run<A extends readonly unknown[]>(
     const options = program.opts<GlobalOptions>()
     try {
       const command = await load()
-      process.exit(await command(contextOf(options), ...args))
+      const code = await command(contextOf(options), ...args)
+      const isTaken = await untilTaken(ending.signal)
+      process.exit(isTaken ? code : exitCodes.interrupted)
     } catch (error) {
       if (ending.signal.aborted) process.exit(exitCodes.interrupted)
       const text = error instanceof Fault ? error.message : `unexpected: ${String(error)}`
       process.stderr.write(`tieline: ${text.replaceAll('\n', '\n  ')}\n`)
       if (options.debug && error instanceof Error) process.stderr.write(`${error.stack}\n`)
+      await untilTaken(ending.signal)
       process.exit(exitCodes.fault)
     }
   }
