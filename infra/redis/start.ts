@@ -15,6 +15,7 @@ import { isPortFree } from '../stack/port.js'
 import { endLeftover, rememberServer } from '../stack/processes/leftover.js'
 import { type Supervised, supervise } from '../stack/processes/supervise.js'
 import { askRedis } from './ask.js'
+import { damageIn, readFrom, setAside } from './damaged.js'
 import { findRedis } from './install.js'
 
 export interface RedisOptions {
@@ -54,18 +55,53 @@ export async function createRedis(options: RedisOptions): Promise<RunningRedis> 
   }
   const logPath = join(dataPath, 'redis.log')
   const url = `redis://:${options.password}@127.0.0.1:${options.port}`
-  const supervised = await supervise({
-    name: 'Redis',
-    start: () => startServer(program, { ...options, dataPath, logPath }),
-    ready: (child) => untilReady(child, url),
-    stop: (child) => void child.kill('SIGTERM'),
-    readyMsMax,
-    stopMsMax: 10_000,
-    ...(options.onEvent && { onEvent: options.onEvent }),
-  }).catch((error: unknown) => {
-    throw withReason(error, logPath, options.port)
-  })
+  const start = createStart(program, { ...options, dataPath, logPath })
+  const run = () =>
+    supervise({
+      name: 'Redis',
+      start: start.server,
+      ready: (child) => untilReady(child, url),
+      stop: (child) => void child.kill('SIGTERM'),
+      readyMsMax,
+      stopMsMax: 10_000,
+      ...(options.onEvent && { onEvent: options.onEvent }),
+    })
+  const supervised = await run()
+    .catch((error: unknown) => {
+      if (start.damage() === undefined) throw error
+      return run()
+    })
+    .catch((error: unknown) => {
+      throw withReason(error, logPath, options.port)
+    })
   return { ...supervised, url, port: options.port }
+}
+
+/**
+ * Starts servers one after the other. Files that the one before could not load are set aside first: what
+ * was queued is queued again from the ledger.
+ */
+function createStart(
+  program: readonly string[],
+  options: RedisOptions & { readonly logPath: string },
+) {
+  const { dataPath, logPath, onEvent } = options
+  let from: number | undefined
+  const damage = () => (from === undefined ? undefined : damageIn(readFrom(logPath, from)))
+  return {
+    damage,
+    server: () => {
+      const reason = damage()
+      const aside = reason === undefined ? undefined : setAside(dataPath)
+      if (aside !== undefined) {
+        const what = `Redis cannot load its files (${reason}); they are now in ${aside}`
+        onEvent?.(`${what}. Redis starts empty, and the jobs are queued again from the ledger`)
+      }
+      const bytes = statSync(logPath, { throwIfNoEntry: false })?.size ?? 0
+      from = bytes > logBytesMax ? 0 : bytes
+      return startServer(program, options)
+    },
+  }
 }
 
 function startServer(

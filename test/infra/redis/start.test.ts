@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -73,6 +73,57 @@ t.test('a server that cannot hold queues is refused with the remedy', async (t) 
   const follows = [`replicaof 127.0.0.1 ${primary.port}`, 'masterauth secret']
   await refused(await createOther(t, follows), /role slave.*primary/)
   await checkRedis(await createOther(t, ['user default off']))
+})
+
+/** Ways in which the files of a Redis can be damaged; its append-only file begins with a base. */
+const damages: Readonly<Record<string, (folder: string) => void>> = {
+  'garbage in the append-only file': (folder) => overwrite(fileOf(folder, /incr\.aof$/)),
+  'garbage in its base': (folder) => overwrite(fileOf(folder, /base\.rdb$/)),
+  'garbage in the manifest': (folder) => overwrite(fileOf(folder, /manifest$/)),
+  'an empty manifest': (folder) => writeFileSync(fileOf(folder, /manifest$/), ''),
+  'a base that is missing': (folder) => rmSync(fileOf(folder, /base\.rdb$/)),
+}
+const fileOf = (folder: string, name: RegExp) =>
+  join(folder, readdirSync(folder).find((file) => name.test(file)) as string)
+const overwrite = (path: string) => {
+  const bytes = readFileSync(path)
+  bytes.fill('garbage\0', 30, 60)
+  writeFileSync(path, bytes)
+}
+
+for (const [name, damage] of Object.entries(damages)) {
+  t.test(`${name} is set aside and reported, and the server starts empty`, async (t) => {
+    const dataPath = createFolder(t)
+    const first = await startIn(dataPath)
+    for (let at = 0; at < 50; at++) await askRedis(first.url, 'SET', `key${at}`, 'value')
+    await first.close()
+    damage(join(dataPath, 'appendonlydir'))
+    const events: string[] = []
+    const second = await onFreePort(16_379, (port) =>
+      createRedis({ dataPath, port, password, onEvent: (event) => events.push(event) }),
+    )
+    t.teardown(second.close)
+    t.equal(await askRedis(second.url, 'DBSIZE'), '0')
+    t.match(events, [
+      /^Redis cannot load its files \(.+\); they are now in .*appendonlydir\.damaged/,
+    ])
+    t.ok(existsSync(join(dataPath, 'appendonlydir.damaged')))
+    t.equal(await askRedis(second.url, 'SET', 'new', 'kept'), 'OK')
+  })
+}
+
+t.test('a server whose files are damaged while it runs comes back by itself', async (t) => {
+  const dataPath = createFolder(t)
+  const events: string[] = []
+  const redis = await onFreePort(16_379, (port) =>
+    createRedis({ dataPath, port, password, onEvent: (event) => events.push(event) }),
+  )
+  t.teardown(redis.close)
+  for (let at = 0; at < 50; at++) await askRedis(redis.url, 'SET', `key${at}`, 'value')
+  overwrite(fileOf(join(dataPath, 'appendonlydir'), /incr\.aof$/))
+  await redis.kill()
+  t.ok(await until(async () => (await askRedis(redis.url, 'DBSIZE').catch(() => '')) === '0'))
+  t.ok(events.some((event) => event.includes('appendonlydir.damaged')))
 })
 
 t.test('answers on loopback only, with a password, and evicts nothing', async (t) => {
