@@ -4,18 +4,36 @@ import { type Logger, pino } from 'pino'
 export type Log = Logger
 
 const logBytesMax = 100 * 1024 * 1024
+const waitingBytesMax = 1024 * 1024
 
 /**
  * A structured log file with one JSON object per line, written synchronously so that nothing is lost
  * when the process is killed. A log above 100 MB is truncated at start. It contains codes, counts and
- * file names, but never rows, names, tokens or passwords.
+ * file names, but never rows, names, tokens or passwords. If the disk is full, lines wait in memory for
+ * the next one that can be written; above 1 MB they are lost, and their number is logged.
  */
 export function createLog(path: string, name: string): Log {
   const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   if (bytes > logBytesMax) truncateSync(path)
+  const file = pino.destination({
+    dest: path,
+    sync: true,
+    append: true,
+    mode: 0o600,
+    maxLength: waitingBytesMax,
+  })
+  let lost = 0
+  file.on('error', () => undefined)
+  file.on('drop', () => lost++)
+  file.on('write', () => {
+    if (lost === 0) return
+    const lines = lost
+    lost = 0
+    log.warn({ lines }, 'lines of this log were lost: its disk was full')
+    // The report itself may be lost.
+    if (lost > 0) lost = lines
+  })
   const redact = ['password', '*.password', 'authorization', '*.authorization']
-  return pino(
-    { name, redact, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination({ dest: path, sync: true, append: true, mode: 0o600 }),
-  )
+  const log = pino({ name, redact, timestamp: pino.stdTimeFunctions.isoTime }, file)
+  return log
 }

@@ -14,21 +14,34 @@ const bytesMax = 100 * 1024 * 1024
 /**
  * Logs one JSON line per request, written in batches: a write per request would cost more than the
  * response. A killed process loses the last 0.2 seconds. A file above 100 MB is rotated, and the
- * previous one is kept. Lines are ASCII.
+ * previous one is kept. Lines are ASCII. Lines that cannot be written, because the disk is full, are
+ * counted, and the next that can be written follows their number, `lostLines`.
  */
 export function createRequestLog(path: string, rotate: (path: string) => void): RequestLog {
-  let stream = createWriteStream(path, { flags: 'a', mode: 0o600 })
+  const open = () => {
+    const opened = createWriteStream(path, { flags: 'a', mode: 0o600 })
+    return opened.on('error', () => undefined)
+  }
+  let stream = open()
   let lines = ''
   let written = 0
+  let lost = 0
   const flush = () => {
     if (lines === '') return
-    stream.write(lines, 'latin1')
-    written += lines.length
+    if (stream.destroyed) stream = open()
+    const earlier = lost
+    lost = 0
+    const text = earlier === 0 ? lines : `\n{"time":${Date.now()},"lostLines":${earlier}}\n${lines}`
+    const count = earlier + linesIn(lines)
+    stream.write(text, 'latin1', (error) => {
+      if (error) lost += count
+    })
+    written += text.length
     lines = ''
     if (written < bytesMax) return
     stream.end()
     rotate(path)
-    stream = createWriteStream(path, { flags: 'a', mode: 0o600 })
+    stream = open()
     written = 0
   }
   const begin = createBeginning()
@@ -42,9 +55,13 @@ export function createRequestLog(path: string, rotate: (path: string) => void): 
     close: () => {
       clearInterval(timer)
       flush()
-      return new Promise((resolve) => stream.end(resolve))
+      return new Promise((resolve) => stream.end(() => resolve()))
     },
   }
+}
+
+function linesIn(text: string): number {
+  return text.split('\n').length - 1
 }
 
 /**

@@ -8,10 +8,18 @@ const processSchema = z.object({ pid: z.number().int(), began: z.string() })
 const lookMs = 20
 const killMsMax = 10_000
 
-/** Remembers a server in a file, so that the next start ends it if it is left over. */
+/**
+ * Remembers a server in a file, so that the next start ends it if it is left over. On a full disk the
+ * server runs all the same, and ends with its parent.
+ */
 export function rememberServer(path: string, pid: number | undefined): void {
   const began = pid === undefined ? undefined : startOf(pid)
-  if (began !== undefined) writeFileSync(path, JSON.stringify({ pid, began }), { mode: 0o600 })
+  if (began === undefined) return
+  try {
+    writeFileSync(path, JSON.stringify({ pid, began }), { mode: 0o600 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+  }
 }
 
 /**
