@@ -9,6 +9,7 @@ import {
   type JobName,
   jobId,
   jobNames,
+  longestMs,
   parseJob,
   type Repeated,
   type Repetition,
@@ -34,6 +35,8 @@ export interface Queues {
   addFlow(reconcile: JobData<'reconcile'>, loads: readonly JobData<'load'>[]): Promise<void>
   /** Repeats a job; a second call with the same id only changes repetition and data. */
   repeat<N extends Repeated>(name: N, data: JobData<N>, repetition: Repetition): Promise<void>
+  /** Runs jobs now that wait for a time. */
+  promote(): Promise<void>
   /** Lets one job of the queue run at a time, however many workers there are. */
   runAlone(name: JobName): Promise<void>
   counts(): Promise<QueueCounts>
@@ -147,11 +150,18 @@ export function createQueues(options: QueueOptions): Queues {
       reach(async () => {
         const id = jobId(name, data)
         const known = await queue(name).getJobScheduler(id)
-        const { every, pattern, tz, template } = known ?? {}
+        const { every, pattern, tz, template, next = 0 } = known ?? {}
+        const isAhead = next > Date.now() + longestMs(repetition)
+        if (isAhead) await queue(name).removeJobScheduler(id)
         const asked = { every: undefined, pattern: undefined, tz: undefined, ...repetition }
-        if (isDeepStrictEqual([{ every, pattern, tz }, template?.data], [asked, data])) return
+        const isSame = isDeepStrictEqual([{ every, pattern, tz }, template?.data], [asked, data])
+        if (isSame && !isAhead) return
         const opts = { attempts: 1, removeOnComplete: true, removeOnFail: true }
         await queue(name).upsertJobScheduler(id, repetition, { name, data, opts })
+      }),
+    promote: () =>
+      reach(async () => {
+        for (const one of queues.values()) await one.promoteJobs()
       }),
     runAlone: (name) =>
       reach(async () => {

@@ -84,6 +84,15 @@ export type Repetition =
   | { readonly every: number }
   | { readonly pattern: string; readonly tz: string }
 
+const tickMs = 1_000
+/** Between two nights, of which a clock change makes one longer. */
+const nightMsMax = 25 * 3_600_000
+
+/** The longest time to the next run, in milliseconds, unless the clock was set back. */
+export function longestMs(repetition: Repetition): number {
+  return 'every' in repetition ? repetition.every + tickMs : nightMsMax
+}
+
 /**
  * The data of a job, checked against its queue's schema. Throws for an unknown format. The fault
  * names only paths of the schema, because such data may hold anything.

@@ -36,6 +36,8 @@ export interface ByHandOptions {
   readonly termination?: Profile['termination']
   readonly billing?: Profile['billing']
   readonly log?: Logger
+  /** Another clock than that of the machine. */
+  readonly now?: () => Date
 }
 
 /** A line whose jobs are run by hand, one after the other, on a real store. */
@@ -53,6 +55,7 @@ export function createLineOn(
     mkdirSync(join(folder, name))
     return join(folder, name)
   }
+  const { now = () => new Date() } = options
   const loads: LoadTask[] = []
   const queues: Queues = {
     add: async (name, data) => {
@@ -60,6 +63,7 @@ export function createLineOn(
     },
     addFlow: async () => undefined,
     repeat: async () => undefined,
+    promote: async () => undefined,
     runAlone: async () => undefined,
     counts: async () => ({}) as never,
     each: [],
@@ -87,11 +91,11 @@ export function createLineOn(
       pushed: at('pushed'),
     },
     store,
-    ledger: createLedger(store, () => new Date()),
+    ledger: createLedger(store, now),
     queues,
     sources: new Map([['submit', createSubmitSource()]]),
     storeLanding: landing,
-    now: () => new Date(),
+    now,
     mdm: undefined,
     log: options.log ?? pino({ level: 'silent' }),
     notify: () => undefined,
