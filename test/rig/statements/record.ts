@@ -6,11 +6,11 @@ import { shapeOf } from './shape.js'
 /**
  * Loaded before a program of Tieline: writes the shape of each statement that it sends to ClickHouse into
  * a file of its own in the folder, at once, because such programs are killed. Tests are programs
- * too, but what they ask is theirs.
+ * too, but what they ask is theirs, as what a person asks by `tieline sql` is that person's.
  */
 const folder = process.env['TIELINE_STATEMENTS']
 const program = process.argv[1] ?? ''
-const isProduct = /\/dist\/infra\/.*\.js$/.test(program)
+const isProduct = /\/dist\/infra\/.*\.js$/.test(program) && process.argv[2] !== 'sql'
 
 interface Sent {
   text: string

@@ -15,6 +15,7 @@ const byToken = [
 const byKey = [
   ...['chunk_receipt', 'reject', 'account_meter', 'tenancy', 'erasure', 'history_request'],
   ...['held_read', 'restatement', 'confirmation', 'usage_read', 'source_state', 'schema_migration'],
+  ...['published_rows', 'verification'],
   ...['billing_period_row', 'bill_line_row', 'invoice_line_row', 'payment_plan_row'],
   ...['termination_row', 'schedule_version', 'billing_cycle_row', 'rate_code_row'],
   ...['rate_tou_row', 'rate_tier_row', 'rate_flat_row', 'rate_fixed_row', 'holiday_row'],
@@ -75,6 +76,12 @@ export const verdicts: readonly Verdict[] = [
     replicas:
       'conditions are constants, since each replica would evaluate a query by what it has; rows are counted afterwards, and an erasure stays open while a replica lags',
     holds: matches(`ALTER TABLE \\w+ (DELETE|UPDATE|DROP PARTITION)|DELETE FROM \\w+`),
+  },
+  {
+    title: 'Parts that the server set aside',
+    oneServer: 'dropped when their rows are back',
+    replicas: 'those of the server that answers; others keep theirs, which nobody reads',
+    holds: matches('ALTER TABLE \\w+ DROP DETACHED'),
   },
   {
     title: 'Schema',
