@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { packageRoot } from '../infra/package-root.js'
 import { ensureRedis } from '../infra/redis/install.js'
 import { Fault } from '../schemas/fault.js'
@@ -14,10 +15,10 @@ import {
   recordSeconds,
   testFiles,
 } from './rig/files.js'
+import { createTemporaryFolder } from './rig/folder.js'
 import { ensurePrometheus } from './rig/prometheus.js'
 import { type Counts, createReader } from './rig/report.js'
 import { judgeStatements } from './rig/statements/page.js'
-import { createTemporaryFolder } from './rig/temporary-folder.js'
 
 const root = packageRoot(import.meta.url)
 
@@ -47,7 +48,7 @@ async function runTests(files: readonly string[]): Promise<{ counts: Counts; cod
 
 /** Every program that is started records what it sends to ClickHouse. */
 function recordingInto(folder: string): NodeJS.ProcessEnv {
-  const recorder = join(root, 'dist', 'test', 'rig', 'statements', 'record.js')
+  const recorder = fileURLToPath(new URL('rig/statements/record-process.js', import.meta.url))
   const others = process.env['NODE_OPTIONS'] ?? ''
   return { TIELINE_STATEMENTS: folder, NODE_OPTIONS: `${others} --import=${recorder}`.trim() }
 }

@@ -117,7 +117,9 @@ export function renderResult(result: ChaosResult): readonly string[] {
     `seed ${result.seed}; kills: ${kills}; Redis emptied ${result.flushes} times; ${result.cuts} connections cut`,
     ...(result.lags === undefined
       ? []
-      : [`on two replicas, kept behind ${result.lags} times; ClickHouse stands for a fail-over`]),
+      : [
+          `on two replicas, kept behind ${result.lags} times; instead of a kill of ClickHouse the client fails over`,
+        ]),
     `killed ${moments.join(', ')}; ${result.killsProven} of the worker's in a step that the ledger still showed`,
     `${result.files} files, ${grouped(result.rows)} rows, ${grouped(result.looks)} queries of readers, ${result.seconds.toFixed(0)} seconds`,
     `${grouped(result.corrections)} reads corrected, ${grouped(result.late)} too late, ${grouped(result.repeats)} repeated; ${result.customers} customers, ${grouped(result.calls)} calls to register`,

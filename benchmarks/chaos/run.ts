@@ -19,7 +19,7 @@ export interface ChaosOptions {
   readonly readerRestMs: number
   /** Keep the data folder of a run that went wrong. */
   readonly keeps: boolean
-  /** On two replicas that lag, where a fail-over of the client stands for a kill of ClickHouse. */
+  /** On two replicas that lag, where the client fails over instead of a kill of ClickHouse. */
   readonly isReplicated?: boolean
   readonly say: (line: string) => void
 }

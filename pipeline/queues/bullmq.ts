@@ -83,15 +83,8 @@ const jobOptions = {
 
 /** Steps that run again when they are queued again: once done, their id is removed. */
 const forgotten: readonly JobName[] = [
-  'fetch',
-  'reconcile',
-  'retain',
-  'register',
-  'backfill',
-  'bill',
-  'compare',
-  'reprocess',
-  'verify',
+  ...(['fetch', 'reconcile', 'retain', 'register'] as const),
+  ...(['backfill', 'bill', 'compare', 'reprocess', 'verify'] as const),
 ]
 
 function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
@@ -154,14 +147,14 @@ export function createQueues(options: QueueOptions): Queues {
         const isAhead = next > Date.now() + longestMs(repetition)
         if (isAhead) await queue(name).removeJobScheduler(id)
         const asked = { every: undefined, pattern: undefined, tz: undefined, ...repetition }
-        const isSame = isDeepStrictEqual([{ every, pattern, tz }, template?.data], [asked, data])
-        if (isSame && !isAhead) return
+        const found = [{ every, pattern, tz }, template?.data]
+        if (!isAhead && isDeepStrictEqual(found, [asked, data])) return
         const opts = { attempts: 1, removeOnComplete: true, removeOnFail: true }
         await queue(name).upsertJobScheduler(id, repetition, { name, data, opts })
       }),
     promote: () =>
       reach(async () => {
-        for (const one of queues.values()) await one.promoteJobs()
+        await Promise.all([...queues.values()].map((one) => one.promoteJobs()))
       }),
     runAlone: (name) =>
       reach(async () => {

@@ -8,7 +8,7 @@ import { readStatementsOn } from '../../../infra/schema/migrate.js'
 import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
 import { statementOf } from '../../../pipeline/store/sql.js'
 import type { Profile } from '../../../schemas/settings/profile.js'
-import { temporaryPlace } from '../temporary-folder.js'
+import { temporaryPlace } from '../folder.js'
 import { replicaOfEach } from './topology.js'
 
 export const replicas = ['r1', 'r2'] as const

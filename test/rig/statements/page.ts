@@ -8,7 +8,7 @@ const path = join(packageRoot(import.meta.url), 'infra', 'deploy', 'statements.m
 const intro = `# Statements
 
 What Tieline sends to ClickHouse, and what becomes of it on one server and on replicas. A statement is
-listed by what it does and to which tables. \`*\` stands for the number of a file, a decision or a run.
+listed by what it does and to which tables. \`*\` is the number of a file, a decision or a run.
 
 Each run of the tests records the statements of the programs that it starts, and fails if one of them
 has no verdict here. \`TIELINE_WRITE_STATEMENTS=1 npm test\` adds what is not listed yet. What each promise
