@@ -3,7 +3,6 @@ import { identifierSchema } from '../../schemas/gateway/customer.js'
 import type { SamlSettings } from '../../schemas/settings/gateway-identity.js'
 import { createBudget } from '../budget.js'
 import { createFairQueue } from '../fair-queue.js'
-
 import type { Identified, Identity, IdentityOptions } from './identity.js'
 import { isCanonical } from './jwt.js'
 import { readAssertion } from './saml-assertion.js'
@@ -23,8 +22,8 @@ interface Kept {
   readonly key: KeyObject
 }
 
-/** A refused response costs some 2 ms; a twentieth of the thread is left for them. */
-const refusedMsPerSecond = 50
+/** A refused response costs some 2 ms; a fifth of the thread is left for them. */
+const refusedMsPerSecond = 200
 
 /**
  * Judges SAML 2.0 responses, sent as the base64url of their XML (decision 6). The assertion must be

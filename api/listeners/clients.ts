@@ -24,7 +24,7 @@ export function createAccept({ clients, isRequired, onRefused }: AcceptOptions):
   return (socket) => {
     const certificate = socket.getPeerX509Certificate()
     if (certificate === undefined) return !isRequired
-    const names = namesOf(certificate)
+    const names = certificateNames(certificate)
     if (socket.authorized && isNamed(names, clients)) return true
     refused++
     if (performance.now() - reportedAt >= reportMs) {
@@ -43,10 +43,16 @@ function isNamed(names: readonly string[], clients: readonly string[]): boolean 
   return clients.length === 0 || names.some((name) => clients.includes(name))
 }
 
-/** The common names of the subject, then the alternative names; a name that needs quotes is left out. */
-function namesOf({ subject, subjectAltName }: X509Certificate): readonly string[] {
+/**
+ * The common names of the subject, then the alternative names. Node quotes a name with a comma, whose
+ * parts could look like names of their own: then no alternative name counts.
+ */
+export function certificateNames({
+  subject,
+  subjectAltName = '',
+}: Pick<X509Certificate, 'subject' | 'subjectAltName'>): readonly string[] {
   const common = (subject ?? '').split('\n').filter((line) => line.startsWith('CN='))
-  const alternative = (subjectAltName ?? '').split(', ').filter((one) => !one.includes('"'))
+  const alternative = subjectAltName.includes('"') ? [] : subjectAltName.split(', ')
   return [
     ...common.map((line) => line.slice('CN='.length)),
     ...alternative.map((one) => one.replace(/^(DNS|URI|email|IP Address):/, '')),

@@ -51,7 +51,9 @@ export function createDrain(server: Server, stopMsMax: number): Drain {
     isClosing: (socket) => isClosing || stale.has(socket),
     replaceConnections: () => {
       for (const socket of secure) stale.add(socket)
-      destroyAll(idle)
+      // Idle connections may have sent requests that are not read yet.
+      const end = () => destroyAll(new Set([...idle].filter((socket) => stale.has(socket))))
+      setTimeout(end, quietMs).unref()
     },
     close: async () => {
       isClosing = true

@@ -136,7 +136,9 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
     const bytes = request.path.length + fields.bytes
     if (bytes > limits.headerBytesMax) turnAway(response, refuse(431, request))
     else if (framing.kind === 'refused') turnAway(response, refuse(framing.status, request))
-    else if (status !== 200) turnAway(response, refuse(status, request))
+    else if (status !== 200 && framing.kind === 'none' && !fields.closes) {
+      finish(response, refuse(status, request))
+    } else if (status !== 200) turnAway(response, refuse(status, request))
     else if (framing.kind === 'body') {
       receiveBody(response, request, fields.closes || framing.isChunked)
     } else proceed(response, request, fields.closes)

@@ -8,6 +8,8 @@ import { toReceipt } from '../ledger/receipt.js'
 import { createQueues } from '../queues/bullmq.js'
 import type { Tracing } from '../queues/tracing.js'
 import { attempt, ifThere } from '../sources/disk.js'
+import { submitted } from '../sources/folder.js'
+import { quarantineSource } from '../steps/reprocess.js'
 import { createStore, type StoreAddress } from '../store/clickhouse.js'
 import { createAmbiguityCheck } from './ambiguous-rows.js'
 import { createArrive } from './arrive.js'
@@ -49,10 +51,8 @@ export async function createIntake(options: IntakeOptions): Promise<Intake | und
     const user = settings.users.find(({ name }) => name === sender)
     return (user?.companyCodes ?? companyCodes)[0] ?? ''
   }
-  const isOfOthers = async ({ sender, name }: Upload) => {
-    const latest = await ledger.latest({ name })
-    return latest !== undefined && !isSentBy(latest, sender)
-  }
+  const isOfOthers = async ({ sender, name }: Upload) =>
+    !(await isOwn(ledger, { sender, name })) && (await ledger.latest({ name })) !== undefined
   const pushes = await createPushes({
     folder: folders.pushed,
     companyCodeOf,
@@ -109,10 +109,22 @@ interface Asked {
 
 /** Files of different senders may have one name: those of pushed rows are numbered by time. */
 async function findOwn(ledger: Ledger, { sender, of, pushed }: Asked) {
-  const isNumber = /^\d{1,9}$/.test(of)
-  const found = isNumber ? await ledger.arrival(Number(of)) : await ledger.latest({ name: of })
-  if (found !== undefined && isSentBy(found, sender)) return found
-  return isNumber ? undefined : ledger.latest({ path: pushed })
+  if (/^\d{1,9}$/.test(of)) {
+    const found = await ledger.arrival(Number(of))
+    return found !== undefined && isSentBy(found, sender) ? found : undefined
+  }
+  return ledger.latest(
+    (await isOwn(ledger, { sender, name: of })) ? { name: of } : { path: pushed },
+  )
+}
+
+/** Whether a sender sent the latest file of a name, which an operator may have had loaded again. */
+async function isOwn(
+  ledger: Ledger,
+  { sender, name }: { readonly sender: string; readonly name: string },
+): Promise<boolean> {
+  const sent = await ledger.latest({ name, notFrom: [quarantineSource, submitted] })
+  return sent !== undefined && isSentBy(sent, sender)
 }
 
 /** Until a file is settled there is only its status. */

@@ -34,10 +34,7 @@ export function createUploads(options: UploadOptions): Intake['take'] {
   return async (upload, bytes) => {
     const problem = findProblem(upload, options)
     if (problem !== undefined) return { kind: 'wrong', detail: problem }
-    if (await options.isOfOthers(upload)) {
-      const detail = `${upload.name} came from another sender or source; send it under another name`
-      return { kind: 'wrong', detail }
-    }
+    if (await options.isOfOthers(upload)) return foreign(upload)
     const path = join(options.folder, uploadedAs(upload))
     if (underWay.has(path)) return { kind: 'part', bytes: (await findParts(path))[0]?.bytes ?? 0 }
     underWay.add(path)
@@ -49,13 +46,18 @@ export function createUploads(options: UploadOptions): Intake['take'] {
   }
 }
 
+function foreign({ name }: Upload): Taken {
+  const detail = `${name} came from another sender or source; send it under another name`
+  return { kind: 'wrong', detail }
+}
+
 interface Placed {
   readonly upload: Upload
   readonly path: string
 }
 
 async function takeOne(
-  { folder, limits, arrive }: UploadOptions,
+  { folder, limits, arrive, isOfOthers }: UploadOptions,
   { upload, path }: Placed,
   bytes: AsyncIterable<Buffer>,
 ): Promise<Taken> {
@@ -69,6 +71,7 @@ async function takeOne(
     const taken = await fill({ upload, path }, watched(bytes, upload, watch))
     if (taken !== undefined) return taken
   }
+  if (await isOfOthers(upload)) return foreign(upload)
   return { kind: 'arrived', arrival: await arrive.claim(uploadSource, { name: upload.name, path }) }
 }
 

@@ -57,8 +57,10 @@ export interface Ledger {
     arrival: number,
   ): Promise<{ arrivals: readonly Arrival[]; states: readonly FileState[] }>
   arrival(arrival: number): Promise<Arrival | undefined>
-  /** The latest arrival of a file at a path, or of a name. */
-  latest(of: { readonly path: string } | { readonly name: string }): Promise<Arrival | undefined>
+  /** The latest arrival of a file at a path, or of a name and not from some sources. */
+  latest(
+    of: { readonly path: string } | { readonly name: string; readonly notFrom?: readonly string[] },
+  ): Promise<Arrival | undefined>
   /**
    * The known arrivals of a source, to find new files in a listing: those that are not settled, and
    * the settled ones too if the source keeps its files.
@@ -117,8 +119,9 @@ export function createLedger(store: Store, now: () => Date): Ledger {
     },
     arrival: async (arrival) => (await arrivals(sql`arrival = ${arrival}`))[0],
     latest: async (of) => {
-      const where = 'path' in of ? sql`path = ${of.path}` : sql`name = ${of.name}`
-      return (await arrivals(where)).at(-1)
+      if ('path' in of) return (await arrivals(sql`path = ${of.path}`)).at(-1)
+      const { name, notFrom = [] } = of
+      return (await arrivals(sql`name = ${name} AND source NOT IN ${notFrom}`)).at(-1)
     },
     knownOf: ({ name, keeps }) =>
       arrivals(

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t } from 'tap'
+import { certificateNames } from '../../../api/listeners/clients.js'
 import { createHttpsListener } from '../../../api/listeners/https.js'
 import { createRequestIds } from '../../../api/request.js'
 import {
@@ -84,4 +85,10 @@ t.test('a revoked certificate is refused without a restart, on open connections 
   writeFileSync(crlFile, 'not a list')
   await t.rejects(listener.renewCertificate(), { code: 'LISTENER' })
   t.same([await ask(platform), await ask(other)], [0, 1], 'the last good list stays in use')
+})
+
+t.test('a name with a comma is not taken for several names', async (t) => {
+  const names = (subjectAltName: string) => certificateNames({ subject: 'CN=a', subjectAltName })
+  t.same(names('DNS:b, IP Address:10.0.0.1'), ['a', 'b', '10.0.0.1'])
+  t.same(names('DNS:"b, DNS:platform, c", DNS:d'), ['a'])
 })

@@ -1,4 +1,7 @@
 import { t } from 'tap'
+import { createLedger } from '../../../pipeline/ledger/ledger.js'
+import { submitted } from '../../../pipeline/sources/folder.js'
+import { quarantineSource } from '../../../pipeline/steps/reprocess.js'
 import { passwordHash } from '../../api/rig.js'
 import { createGatewayStory } from '../../story/rig/gateway.js'
 import { createSending, fileOf, rowsOf } from '../../story/rig/sending.js'
@@ -34,4 +37,15 @@ t.test('senders are apart, and keep to the feeds that they are bound to', async 
   const pushed = await call('usage', { method: 'POST', body: rows, headers })
   t.match(pushed, { status: 400, text: /gas may not send Electric/ })
   t.equal((await put('DEMO_09032024_Gas.csv', fileOf(8), as('gas'))).status, 202)
+})
+
+t.test('a file that an operator had loaded again is still its sender’s', async (t) => {
+  const [name, text] = ['DEMO_10032024_Electric.csv', fileOf(9)]
+  const sent = await put(name, text)
+  await ended(sent.headers['location'])
+  const ledger = createLedger(gateway.story.store, () => new Date())
+  const again = { name, path: '/kept', bytes: text.length, modifiedMs: 0, force: false }
+  for (const source of [quarantineSource, submitted]) await ledger.claim({ ...again, source })
+  t.match(await call(`files/${name}`, { method: 'GET' }), { status: 200 })
+  t.equal((await put(name, fileOf(9, 2))).status, 202)
 })
