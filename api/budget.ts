@@ -3,7 +3,7 @@ import { Fault } from '../schemas/fault.js'
 export interface BudgetOptions {
   /** Milliseconds of this process's only thread that refused tokens may cost in a second. */
   readonly msPerSecond: number
-  /** Milliseconds, `performance.now()` by default. */
+  /** For tests: milliseconds, of both clocks. */
   readonly now?: (() => number) | undefined
 }
 
@@ -12,7 +12,9 @@ export interface BudgetOptions {
  * While it is spent, `run` throws `OVERLOAD` without running anything: an outage, not a refusal, and
  * a client whose token is good may try again. A second's budget can be spent at once.
  */
-export function createBudget({ msPerSecond, now = () => performance.now() }: BudgetOptions) {
+export function createBudget({ msPerSecond, now: given }: BudgetOptions) {
+  const now = given ?? (() => performance.now())
+  const used = given ?? processorMs
   let left = msPerSecond
   let at = now()
   return <T>(run: () => T, isRefused: (outcome: T) => boolean): T => {
@@ -23,8 +25,15 @@ export function createBudget({ msPerSecond, now = () => performance.now() }: Bud
       const detail = `refused tokens have used ${msPerSecond} ms of processor time in a second`
       throw new Fault('OVERLOAD', detail)
     }
+    const usedBefore = used()
     const outcome = run()
-    if (isRefused(outcome)) left -= now() - from
+    // A thread that others have displaced has used less than the time that passed.
+    if (isRefused(outcome)) left -= Math.min(now() - from, used() - usedBefore)
     return outcome
   }
+}
+
+function processorMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
 }
