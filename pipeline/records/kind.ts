@@ -43,7 +43,7 @@ export const recordKind: Kind = {
     const { attaches: table } = state
     if (state.notes.repairs !== undefined) {
       await attachRecords(store, feed, table)
-      return void (await store.command(noteRepaired(state, countedOf(feed))))
+      return noteRepaired(store, state, countedOf(feed))
     }
     if (feed.schedule !== undefined) await store.command(recordVersion(feed, { ...state, table }))
     await store.command(notePublishedRecords(feed, state))

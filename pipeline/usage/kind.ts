@@ -40,14 +40,14 @@ export const usageKind: Kind = {
   reconcile: async (line, files) => Promise.all(files.map((file) => reconcileUsage(line, file))),
   attach: async ({ store }, state) => {
     if (state.restates) {
+      await store.command(noteReplaced(state))
       await store.command(recordRestatements(state))
       await store.command(recordMoves(state))
-      await store.command(noteReplaced(state))
     }
     const isRepair = state.notes.repairs !== undefined
     if (!isRepair) await store.command(notePublished(state))
     await attach(store, usageTable.table, state.attaches)
-    if (isRepair) await store.command(noteRepaired(state, usageTable))
+    if (isRepair) await noteRepaired(store, state, usageTable)
   },
   isVisible: async (store, { arrival }) => {
     const found = { sql: sql`SELECT 1 FROM usage_read WHERE ${isOfFile(arrival)} LIMIT 1` }

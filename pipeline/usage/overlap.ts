@@ -227,7 +227,7 @@ export function recordRestatements(decision: Decision): Statement {
 
 /** Counts what a file replaces by the arrivals that lose it; it counts from the verdict on. */
 export function noteReplaced(decision: Decision & Pick<FileState, 'notes'>): Statement {
-  const from = sql`(SELECT old_version AS version, old_quantity AS quantity
+  const from = sql`(SELECT old_version AS version, new_version, old_quantity AS quantity
       FROM ${tablesOf(decision).overlaps} WHERE kind IN ('restated', 'rewritten'))`
   if (decision.notes.repairs !== undefined) return noteReplacedAgain(decision, from)
   const { table: target, total } = usageTable

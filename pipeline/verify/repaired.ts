@@ -1,9 +1,10 @@
+import { foreignRows } from '../customers/registered.js'
 import type { FileState } from '../ledger/file-state.js'
 import type { Ledger } from '../ledger/ledger.js'
 import type { Refusal } from '../ledger/verdict.js'
-import type { Statement } from '../store/clickhouse.js'
+import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
-import { versionOf } from '../store/staging.js'
+import { stagingOf, versionOf } from '../store/staging.js'
 import { arrivalOf, type CountedTable, usageTable, visibleEntries } from './entries.js'
 
 /** A file that brings rows of an earlier arrival back has the rows under the versions of that one. */
@@ -12,34 +13,67 @@ export function repairedVersion({ arrival, notes }: Pick<FileState, 'arrival' | 
   return sql`version - ${typed('UInt64', apart)}`
 }
 
+/** Versions of stored reads that a published file replaced: they only show because its rows are missing. */
+const replacedVersions = sql`SELECT old_version FROM restatement
+  WHERE old_version != new_version AND bitShiftRight(new_version, 32) IN (
+    SELECT toUInt64(arrival) FROM publication WHERE arrival != 0)`
+
 /**
- * Records that an arrival is complete again: of every row of its file it is known that it is stored,
- * or why it is not. What is stored now is what its entries add up to from then on.
+ * Records what an arrival has after its repair. Fewer rows than its entries say are recorded as correct
+ * only if the repair itself explains them all: as duplicate, superseded or erased. If it left a row out
+ * because it has no registered customer, or stored a line twice, nothing is written off: what is missing
+ * stays reported.
  */
-export function noteRepaired(
-  { arrival, notes }: Pick<FileState, 'arrival' | 'notes'>,
+export async function noteRepaired(
+  store: Store,
+  { arrival, notes, rows }: FileState,
   { table, total }: CountedTable,
-): Statement {
+): Promise<void> {
   const of = notes.repairs ?? 0
   const [from, to] = [versionOf(of, 0), versionOf(of + 1, 0)].map((one) => typed('UInt64', one))
   const own = sql`kind = 'repaired' AND cause = ${arrival}`
-  return {
+  const isKept = table === usageTable.table ? sql`version NOT IN (${replacedVersions})` : sql`1`
+  const erased = rows.unregistered === 0 ? 0 : await countErased(store, { arrival, table })
+  const explained = rows.duplicate + rows.superseded + erased
+  const isComplete = rows.unregistered === erased
+  await store.command({
     sql: sql`INSERT INTO published_rows (arrival, kind, cause, target, rows, quantity, rank)
-      SELECT ${of}, 'repaired', ${arrival}, ${table}, stored.1 - noted.1, stored.2 - noted.2,
-        toUnixTimestamp64Milli(now64(3))
-      FROM (SELECT
-        (SELECT (toInt64(count()), sum(toDecimal128(${total}, 6))) FROM ${id(table)} FINAL
+      SELECT ${of}, 'repaired', ${arrival}, ${table},
+        if(${isComplete} AND is_once AND more >= -toInt64(${explained}), more, 0) AS noted_rows,
+        if(noted_rows = 0, 0, stored.2 - noted.2), toUnixTimestamp64Milli(now64(3))
+      FROM (SELECT stored.1 - noted.1 AS more, stored.3 AS is_once,
+        (SELECT (toInt64(countIf(${isKept})), sumIf(toDecimal128(${total}, 6), ${isKept}),
+            count() = uniqExact(version)) FROM ${id(table)} FINAL
           WHERE version >= ${from as Sql} AND version < ${to as Sql}) AS stored,
         (SELECT (sum(e.rows), sum(e.quantity)) FROM (SELECT * FROM published_rows FINAL) AS e
           WHERE e.arrival = ${of} AND NOT (${own}) AND ${visibleEntries}) AS noted)`,
-  }
+  })
+}
+
+/** Rows of a repair that are not stored because their accounts were erased. */
+async function countErased(
+  store: Store,
+  { arrival, table }: { readonly arrival: number; readonly table: string },
+): Promise<number> {
+  const { reads } = stagingOf(arrival)
+  const found = await store.rows<{ name: string }>({
+    sql: sql`SELECT name FROM system.columns WHERE database = currentDatabase() AND table = ${table}`,
+  })
+  const columns = found.map(({ name }) => name)
+  const of = table === usageTable.table ? { columns, reads } : { columns }
+  const isErased = await foreignRows(store, { ingestion: 'full' }, of)
+  if (isErased === undefined) return 0
+  const [counted] = await store.rows<{ rows: string }>({
+    sql: sql`SELECT toString(count()) AS rows FROM ${id(reads)} WHERE ${isErased}`,
+  })
+  return Number(counted?.rows ?? 0)
 }
 
 /**
- * Counts what a repair replaces by the arrivals that lose it, before it does, and once only. An entry of
- * the first publication says the same of rows that only showed because the later ones were missing. So
- * an arrival loses what it has beyond its entries first, and one that lacks rows itself loses nothing.
- * `replaced` has the versions and quantities of the replaced rows.
+ * Counts what a repair replaces by the arrivals that lose it, before it does, and once only. What the
+ * restatements of earlier publications name was counted by these. An arrival loses what it has beyond
+ * its entries first, and one that lacks rows itself loses nothing. `replaced` has the versions, new
+ * versions and quantities of the replaced rows. Must run before the restatements of the repair are recorded.
  */
 export function noteReplacedAgain(
   { arrival }: Pick<FileState, 'arrival'>,
@@ -47,13 +81,18 @@ export function noteReplacedAgain(
 ): Statement {
   const { table, total } = usageTable
   const losing = sql`SELECT ${arrivalOf} FROM ${replaced}`
+  const isFresh = sql`(version, new_version) NOT IN (SELECT old_version, new_version FROM restatement
+            WHERE new_version IN (SELECT new_version FROM ${replaced}))`
   return {
     sql: sql`INSERT INTO published_rows (arrival, kind, cause, target, rows, quantity, rank)
       SELECT o.of, 'replaced', ${arrival}, ${table},
-        -greatest(noted - stored + replaced_rows, 0) AS lost,
-        if(lost = 0, 0, -(noted_total - stored_total + replaced_total)), toUnixTimestamp64Milli(now64(3))
+        -least(fresh_rows, greatest(noted - stored + replaced_rows, 0)) AS lost,
+        multiIf(lost = 0, toDecimal128(0, 6), -lost = fresh_rows, -fresh_total,
+          -(noted_total - stored_total + replaced_total)), toUnixTimestamp64Milli(now64(3))
       FROM (SELECT ${arrivalOf} AS of, toInt64(count()) AS replaced_rows,
-          sum(toDecimal128(quantity, 6)) AS replaced_total FROM ${replaced} GROUP BY of) AS o
+          sum(toDecimal128(quantity, 6)) AS replaced_total, toInt64(countIf(${isFresh})) AS fresh_rows,
+          sumIf(toDecimal128(quantity, 6), ${isFresh}) AS fresh_total
+        FROM ${replaced} GROUP BY of) AS o
       INNER JOIN (SELECT e.arrival AS of, sum(e.rows) AS noted, sum(e.quantity) AS noted_total
         FROM (SELECT * FROM published_rows FINAL) AS e WHERE ${visibleEntries} GROUP BY of) AS n ON n.of = o.of
       INNER JOIN (SELECT ${arrivalOf} AS of, toInt64(count()) AS stored,

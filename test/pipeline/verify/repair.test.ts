@@ -179,6 +179,55 @@ t.test('a file that the archive lacks, or has with other bytes, is named', async
   t.match(await repair(altered), /do not have DEMO_11062024_Electric\.csv/)
 })
 
+t.test(
+  'a repair does not write off rows of an arrival that a missing correction hid',
+  async (t) => {
+    const first = await load('13062024_Electric', hours('G', 'M10', 1, 24))
+    const second = await load('14062024_Electric', hours('G', 'M10', 50, 12))
+    const before = await reads()
+    const lose = `ALTER TABLE usage_read DELETE WHERE bitShiftRight(version, 32) = ${second}
+    OR (bitShiftRight(version, 32) = ${first} AND local_hour >= 16)`
+    await store.command({ sql: lose, settings: { mutations_sync: 1 } })
+    await store.command({
+      sql: `INSERT INTO usage_read (meter_id, commodity, starts_at, seconds, local_day, local_hour,
+        quantity, account_number, external_site_id, version)
+      SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity,
+        old_account_number, old_external_site_id, old_version
+      FROM restatement WHERE bitShiftRight(new_version, 32) = ${second}`,
+    })
+    t.same(await lost(), [second], 'older rows hide that others are missing')
+    t.equal(await repair(second), 'published')
+    t.match(await look(), [{ kind: 'rows', arrival: first, rows: 8 }], 'they stay reported')
+    t.equal(await repair(first), 'published')
+    t.same(await reads(), before)
+    t.same(await look(), [])
+  },
+)
+
+t.test('rows whose customer has left are not written off', async (t) => {
+  const at = (clientId: string, accountNumber: string) =>
+    customerAt({ clientId, accountNumber, externalSiteId: `S-${clientId}`, meterId: clientId })
+  await register({ ...registeringAt(store), profile: registered.profile }, [
+    at('M11', 'V'),
+    at('M12', 'W'),
+  ])
+  const rows = [...hours('V', 'M11', 1), ...hours('W', 'M12', 1)]
+  const arrival = await load('15062024_Electric', rows, {}, registered)
+  t.same(await look(), [])
+  const lose = `ALTER TABLE usage_read DELETE WHERE bitShiftRight(version, 32) = ${arrival}`
+  await store.command({ sql: lose, settings: { mutations_sync: 1 } })
+  await store.command({
+    sql: "ALTER TABLE tenancy DELETE WHERE meter_id = 'M11'",
+    settings: { mutations_sync: 1 },
+  })
+  const found = await orderRepair(context, actor, arrival)
+  if ('obstacle' in found) throw new Error(found.obstacle)
+  await complete(found.arrival, registered)
+  t.match(await look(), [{ kind: 'rows', arrival, rows: 6 }])
+  t.equal(await repair(arrival), 'published')
+  t.same(await look(), [], 'a profile that stores every read brings them back')
+})
+
 t.test('a repair that dies at any statement is finished by another', async (t) => {
   const first = await load('12062024_Electric', hours('F', 'M9', 1))
   const lose = `ALTER TABLE usage_read DELETE WHERE bitShiftRight(version, 32) = ${first}`
