@@ -1,4 +1,5 @@
 import { createLedger } from '../../pipeline/ledger/ledger.js'
+import { createCatchUp } from '../../pipeline/store/replicas.js'
 import { dropDetached, orderRepair } from '../../pipeline/verify/repair.js'
 import { verify } from '../../pipeline/verify/verify.js'
 import { commandActor } from '../stack/actor.js'
@@ -24,7 +25,7 @@ export async function repairCommand(context: Context): Promise<number> {
       if (obstacle !== undefined) obstacles.push(obstacle)
     }
     const left = (await look(stack)).filter(({ kind }) => kind !== 'part')
-    if (!left.some(({ kind }) => kind === 'rows')) {
+    if (obstacles.length === 0 && left.every(({ kind }) => kind === 'chunk')) {
       await withStore(stack.store, (store) => dropDetached(store, before))
     }
     const after = await look(stack)
@@ -39,9 +40,10 @@ export async function repairCommand(context: Context): Promise<number> {
 
 async function look({ store: address, home: folders, profile }: InUse) {
   const now = () => new Date()
-  const found = await withStore(address, (store) =>
-    verify({ store, folders, profile, now }, { files: false }),
-  )
+  const found = await withStore(address, async (store) => {
+    await createCatchUp(store)()
+    return verify({ store, folders, profile, now }, { files: false })
+  })
   return [...found.damage]
 }
 

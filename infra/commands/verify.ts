@@ -1,3 +1,4 @@
+import { createCatchUp } from '../../pipeline/store/replicas.js'
 import { type Verification, verify } from '../../pipeline/verify/verify.js'
 import { missingTodo } from '../operations/problems.js'
 import { withStore } from '../stack/connections.js'
@@ -16,7 +17,8 @@ export async function verifyCommand(
   options: { readonly skipFiles: boolean; readonly json: boolean },
 ): Promise<number> {
   const found = await useData(context, 'verify', (stack) =>
-    withStore(stack.store, (store) => {
+    withStore(stack.store, async (store) => {
+      await createCatchUp(store)()
       const { home: folders, profile } = stack
       const now = () => new Date()
       return verify({ store, folders, profile, now }, { files: !options.skipFiles })

@@ -109,6 +109,12 @@ export async function ifThere(looking: Promise<Stats>): Promise<Stats | undefine
   }
 }
 
+/** Whether a fault says that a file does not exist, because it was removed meanwhile. */
+export function isGone(error: unknown): boolean {
+  const cause = error instanceof Fault ? error.cause : error
+  return (cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'
+}
+
 /** Runs an operation on a file or folder; its failure is a fault that names the path. */
 export async function attempt<T>(path: string, run: () => Promise<T>): Promise<T> {
   try {

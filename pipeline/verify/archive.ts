@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { plainName } from '../../schemas/file-name.js'
-import { attempt, ifThere, readLocal } from '../sources/disk.js'
+import { attempt, ifThere, isGone, readLocal } from '../sources/disk.js'
 import type { Store } from '../store/clickhouse.js'
 import { sql } from '../store/sql.js'
 
@@ -57,13 +57,24 @@ export async function verifyKeptFiles(
       return keptPath(one, { arrival, fileName })
     })
     const path = paths.find((one) => kept.has(one))
-    if (path === undefined) absent += due
+    const hash = path === undefined ? undefined : await hashIfThere(path)
+    if (path === undefined || hash === undefined) absent += due
     else {
       files += 1
-      if ((await hashFile(path)) !== fileId) altered.push({ arrival, path })
+      if (hash !== fileId) altered.push({ arrival, path })
     }
   }
   return { files, absent, altered }
+}
+
+/** Undefined for a file that was removed after it was listed. */
+async function hashIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await hashFile(path)
+  } catch (error) {
+    if (isGone(error)) return undefined
+    throw error
+  }
 }
 
 async function listFolder(folder: string): Promise<readonly string[]> {

@@ -3,6 +3,7 @@ import type { Profile } from '../../schemas/settings/profile.js'
 import type { Folders, PipelineContext } from '../context.js'
 import { createLedger } from '../ledger/ledger.js'
 import { subtractQuantities } from '../ledger/sums.js'
+import { batchesOf } from '../store/batches.js'
 import type { Store } from '../store/clickhouse.js'
 import { literal, sql } from '../store/sql.js'
 import { verifyKeptFiles } from './archive.js'
@@ -38,6 +39,8 @@ export interface Verification {
 const looks = 3
 const lookMsDefault = 2_000
 const reportedMax = 100
+/** Arrivals of one statement; the engine reads 262,144 characters at most. */
+const arrivalsMax = 10_000
 const dayMs = 86_400_000
 
 /**
@@ -100,11 +103,12 @@ async function lookAgain(
   let left = first
   for (let look = 1; look < looks && left.length > 0; look++) {
     await sleep(lookMs)
-    const { differences } = await countRowsByArrival(
-      store,
-      left.map(({ arrival }) => arrival),
-    )
-    left = differences
+    const found: Difference[] = []
+    for (const batch of batchesOf(left, arrivalsMax)) {
+      const only = batch.map(({ arrival }) => arrival)
+      found.push(...(await countRowsByArrival(store, only)).differences)
+    }
+    left = found
   }
   return left
 }
@@ -113,12 +117,14 @@ async function describeRows(
   store: Store,
   differences: readonly Difference[],
 ): Promise<readonly Damage[]> {
-  if (differences.length === 0) return []
-  const arrivals = differences.map(({ arrival }) => arrival)
-  const named = await store.rows<{ arrival: number; name: string }>({
-    sql: sql`SELECT arrival, name FROM arrival WHERE arrival IN ${literal(arrivals)}`,
-  })
-  const names = new Map(named.map(({ arrival, name }) => [arrival, name]))
+  const names = new Map<number, string>()
+  for (const batch of batchesOf(differences, arrivalsMax)) {
+    const arrivals = literal(batch.map(({ arrival }) => arrival))
+    const named = await store.rows<{ arrival: number; name: string }>({
+      sql: sql`SELECT arrival, name FROM arrival WHERE arrival IN ${arrivals}`,
+    })
+    for (const { arrival, name } of named) names.set(arrival, name)
+  }
   return differences.map(({ arrival, table, expected, stored }) => {
     const rows = expected.rows - stored.rows
     const quantity = subtractQuantities(expected.quantity, stored.quantity)
