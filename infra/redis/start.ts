@@ -60,7 +60,10 @@ export async function createRedis(options: RedisOptions): Promise<RunningRedis> 
     supervise({
       name: 'Redis',
       start: start.server,
-      ready: (child) => untilReady(child, url),
+      ready: async (child) => {
+        await untilReady(child, url)
+        start.succeeded()
+      },
       stop: (child) => void child.kill('SIGTERM'),
       readyMsMax,
       stopMsMax: 10_000,
@@ -90,6 +93,10 @@ function createStart(
   const damage = () => (from === undefined ? undefined : damageIn(readFrom(logPath, from)))
   return {
     damage,
+    /** What is logged from then on is not about loading files. */
+    succeeded: () => {
+      from = undefined
+    },
     server: () => {
       const reason = damage()
       const aside = reason === undefined ? undefined : setAside(dataPath)

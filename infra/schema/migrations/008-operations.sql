@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS {database}.audit_log{onCluster} (
     at DateTime64(3, 'UTC') COMMENT 'when it was recorded, before the action was carried out',
     who String COMMENT 'the authenticated user; the user of the machine for commands; loopback for requests from the machine itself; tieline for what the service does by itself',
     via LowCardinality(String) COMMENT 'page, command, gateway or worker',
-    act LowCardinality(String) COMMENT 'retry, accept, repair, register, unlock, bind, erase or profile',
+    act LowCardinality(String) COMMENT 'retry, accept, repair, register, unregister, reader, unlock, bind, erase or profile',
     subject String COMMENT 'object of the action: arrival of a file, name of a customer file, client, id of a bind action, hash of a profile; for an erasure the instant that identifies its tombstones',
     detail String COMMENT 'the same as a sentence',
     claim String COMMENT 'id of the writer, random',

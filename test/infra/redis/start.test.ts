@@ -1,6 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -44,6 +51,24 @@ t.test('keeps what it is given over a kill -9 and over a stop and start', async 
   const again = await startIn(dataPath)
   t.equal(await askRedis(again.url, 'GET', 'stone'), 'set')
   await again.close()
+})
+
+t.test('what Redis logs while it runs does not set its files aside', async (t) => {
+  const dataPath = createFolder(t)
+  const redis = await startIn(dataPath)
+  t.teardown(redis.close)
+  t.equal(await askRedis(redis.url, 'SET', 'stone', 'set'), 'OK')
+  await sleep(1_200)
+  appendFileSync(
+    join(dataPath, 'redis.log'),
+    '1:M 1 Jan # Short write while writing to the AOF file\n',
+  )
+  const killed = redis.pid()
+  redis.kill()
+  t.ok(await until(() => redis.pid() !== killed && redis.pid() !== undefined), 'it comes back')
+  const isThere = async () => (await askRedis(redis.url, 'GET', 'stone').catch(() => '')) === 'set'
+  t.ok(await until(isThere), 'with its data')
+  t.notOk(existsSync(join(dataPath, 'appendonlydir.damaged')))
 })
 
 /** A server with settings of its own, for which Tieline is not to blame; its URL. */
