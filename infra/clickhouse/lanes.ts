@@ -9,7 +9,7 @@ export const statementsMax = 56
 export interface Lanes {
   /**
    * Waits for a lane; resolves with the function that frees it. Throws TOO_MANY_SIMULTANEOUS_QUERIES (202)
-   * for a reader who waits too long.
+   * for a reader who waits too long, or who has too many statements that wait.
    */
   acquire(client: StoreUser): Promise<() => void>
 }
@@ -22,27 +22,41 @@ export function createLanes(limits: ReaderLimits): Lanes {
   const writers = createSemaphore(statementsMax - limits.allLanes)
   const readers = createSemaphore(limits.allLanes)
   const own = new Map<string, Semaphore>()
+  const waiting = new Map<string, number>()
+  const acquireBoth = async (name: string, ownLanes: Semaphore): Promise<() => void> => {
+    const leaveOwn = await ownLanes.acquire(limits.waitMs)
+    if (leaveOwn === undefined) throw waitedFor(`${limits.lanes} statements of ${name}`, limits)
+    const leave = await readers.acquire(limits.waitMs)
+    if (leave === undefined) {
+      leaveOwn()
+      throw waitedFor(`${limits.allLanes} statements of readers`, limits)
+    }
+    return () => {
+      leave()
+      leaveOwn()
+    }
+  }
   return {
     acquire: async ({ role, name }) => {
       if (role === 'writer') return (await writers.acquire()) as () => void
       const ownLanes = own.get(name) ?? createSemaphore(limits.lanes)
       own.set(name, ownLanes)
-      const leaveOwn = await ownLanes.acquire(limits.waitMs)
-      if (leaveOwn === undefined) throw waitedFor(`${limits.lanes} statements of ${name}`, limits)
-      const leave = await readers.acquire(limits.waitMs)
-      if (leave === undefined) {
-        leaveOwn()
-        throw waitedFor(`${limits.allLanes} statements of readers`, limits)
-      }
-      return () => {
-        leave()
-        leaveOwn()
-      }
+      const others = waiting.get(name) ?? 0
+      if (others >= limits.waiting) throw tooManyWait(name, limits)
+      waiting.set(name, others + 1)
+      return acquireBoth(name, ownLanes).finally(() => {
+        waiting.set(name, (waiting.get(name) ?? 1) - 1)
+      })
     },
   }
 }
 
 function waitedFor(what: string, { waitMs }: ReaderLimits): ReturnType<typeof exceptionOf> {
   const detail = `${what} are running, and none has ended for ${waitMs / 1_000} s; try again later`
+  return exceptionOf('TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${detail}`)
+}
+
+function tooManyWait(name: string, { waiting }: ReaderLimits): ReturnType<typeof exceptionOf> {
+  const detail = `${waiting} statements of ${name} are waiting; try again later`
   return exceptionOf('TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${detail}`)
 }

@@ -13,6 +13,8 @@ export interface ReaderLimits {
   readonly allLanes: number
   /** How long a statement waits for a lane. */
   readonly waitMs: number
+  /** Statements of one reader that wait for a lane; the next one is refused at once. */
+  readonly waiting: number
   /** How long a client may take nothing of a result that is sent. */
   readonly sendMs: number
 }
@@ -25,6 +27,7 @@ export const readerLimits: ReaderLimits = {
   lanes: 10,
   allLanes: 32,
   waitMs: 60_000,
+  waiting: 100,
   sendMs: 60_000,
 }
 

@@ -26,7 +26,8 @@ export interface KnownUsers extends Readonly<Record<Role, Credentials>> {
 
 /**
  * Authenticates a request by X-ClickHouse headers, Basic or URL, in ClickHouse's order. Throws
- * AUTHENTICATION_FAILED (516) in constant time, without revealing whether user or password was wrong.
+ * AUTHENTICATION_FAILED (516) without saying whether user or password was wrong. Passwords are compared in
+ * constant time; the time of the whole answer may reveal whether a named reader exists.
  */
 export function userOf(
   request: IncomingMessage,

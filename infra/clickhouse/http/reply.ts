@@ -20,6 +20,8 @@ export interface Reply {
 /** Below this size compression costs more than it saves. */
 const packedBytesMin = 1024
 const breakMs = 500
+/** A complete result is sent in parts, so that the time of the client counts for each of them. */
+const partBytes = 256 * 1024
 
 /**
  * @param wishes.sendMs how long the client may take nothing before its connection is closed; default:
@@ -57,11 +59,18 @@ export function createReply(
     },
     end: async (body) => {
       if (isGone()) return
-      if (response.headersSent) return void out.end(body)
-      await endWhole(response, body ?? Buffer.alloc(0), packer !== undefined)
+      if (response.headersSent) {
+        endIn(response, wishes.sendMs)
+        return void out.end(body)
+      }
+      await endWhole(response, body ?? Buffer.alloc(0), {
+        isPacked: packer !== undefined,
+        sendMs: wishes.sendMs,
+      })
     },
     fail: async (exception) => {
       if (isGone()) return
+      endIn(response, wishes.sendMs)
       if (!response.headersSent) return failWhole(response, exception)
       const trailer = Buffer.from(lateTrailer(exception, tag))
       if (packer !== undefined) {
@@ -87,10 +96,30 @@ async function roomOrGone(
   clearTimeout(timer)
 }
 
-async function endWhole(response: ServerResponse, body: Buffer, isPacked: boolean): Promise<void> {
-  if (!isPacked || body.length < packedBytesMin) return void response.end(body)
-  response.setHeader('Content-Encoding', 'gzip')
-  response.end(await promisify(gzip)(body, { level: 3 }))
+/** Closes the connection if the client does not take the rest in time. */
+function endIn(response: ServerResponse, sendMs: number | undefined): void {
+  if (sendMs === undefined) return
+  const timer = setTimeout(() => response.destroy(), sendMs)
+  response.once('finish', () => clearTimeout(timer)).once('close', () => clearTimeout(timer))
+}
+
+async function endWhole(
+  response: ServerResponse,
+  body: Buffer,
+  { isPacked, sendMs }: { readonly isPacked: boolean; readonly sendMs: number | undefined },
+): Promise<void> {
+  const packs = isPacked && body.length >= packedBytesMin
+  if (packs) response.setHeader('Content-Encoding', 'gzip')
+  const bytes = packs ? await promisify(gzip)(body, { level: 3 }) : body
+  response.setHeader('Content-Length', bytes.length)
+  let at = 0
+  for (; bytes.length - at > partBytes && !response.destroyed; at += partBytes) {
+    const hasRoom = response.write(bytes.subarray(at, at + partBytes))
+    if (!hasRoom) await roomOrGone(response, response, sendMs)
+  }
+  if (response.destroyed) return
+  endIn(response, sendMs)
+  response.end(bytes.subarray(at))
 }
 
 function failWhole(response: ServerResponse, exception: Exception): void {

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
+import { createLanes } from '../../../infra/clickhouse/lanes.js'
 import { readerLimits } from '../../../infra/clickhouse/reader-limits.js'
 import {
   addReader,
@@ -65,6 +66,28 @@ t.test('60 clients that read nothing hold up neither the writer nor another read
   t.equal(await runningOf('ada'), lanes, 'and no more than its lanes')
   t.equal(await askAs(ada, 'SELECT 2'), '2\n', 'its own turn comes when idle clients are cut off')
   t.equal(await askAs(ben, 'SELECT 3'), '3\n')
+})
+
+t.test('a client that takes nothing of a complete result is cut off', async (t) => {
+  const hal = added('hal')
+  const long = encodeURIComponent("SELECT repeat('x', 999999) FROM numbers(15)")
+  const basic = Buffer.from(`${hal.user}:${hal.password}`).toString('base64')
+  const socket = connect({ port: store.port, host: '127.0.0.1' })
+  t.teardown(() => socket.destroy())
+  let bytes = 0
+  socket.on('error', () => undefined)
+  const search = `query=${long}&wait_end_of_query=1`
+  socket.write(`GET /?${search} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${basic}\r\n\r\n`)
+  socket.pause()
+  await sleep(3_000)
+  socket.resume()
+  socket.on('data', (chunk) => {
+    bytes += chunk.length
+  })
+  await new Promise((resolve) => socket.once('close', resolve))
+  t.ok(bytes > 1_000 && bytes < 15_000_000, `${bytes} bytes arrive, the connection is closed`)
+  const complete = await askAs(hal, decodeURIComponent(long), '?wait_end_of_query=1')
+  t.equal(complete.length, 15_000_000, 'who reads gets all of it')
 })
 
 t.test('a reader has a name and a password of its own, without a restart', async (t) => {
@@ -171,4 +194,21 @@ t.test('a statement that finds no free lane in time is refused with the reason',
   }
   t.match(text, /^Code: 202\..*1 statements of analyst are running/)
   leaving.abort()
+})
+
+t.test('a reader with too many waiting statements is refused at once', async (t) => {
+  const limits = { ...readerLimits, lanes: 1, allLanes: 2, waiting: 3 }
+  const lanes = createLanes(limits)
+  const ann = { role: 'reader', name: 'ann', seesAudit: false } as const
+  const leave = await lanes.acquire(ann)
+  const waiting = Array.from({ length: 3 }, () => lanes.acquire(ann))
+  t.match(await lanes.acquire(ann).catch((error) => error), {
+    text: /3 statements of ann are waiting/,
+  })
+  const leaveOther = await lanes.acquire({ ...ann, name: 'bob' })
+  leaveOther()
+  leave()
+  for (const next of waiting) (await next)()
+  const again = await lanes.acquire(ann)
+  again()
 })

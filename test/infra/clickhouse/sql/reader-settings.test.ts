@@ -55,6 +55,11 @@ t.test('a setting that a URL may not have is refused in a statement, wherever it
       'readonly = 0',
       'max_threads = [1]',
       'max_threads == 7',
+      "limit = 1., additional_result_filter = '0'",
+      "limit = 0x1p0, additional_result_filter = '0'",
+      "limit = 0x1.8, additional_result_filter = '0'",
+      "limit = 1 1, additional_result_filter = '0'",
+      "limit = 1::Int8, additional_result_filter = '0'",
     ]) {
       const statement = place.replace('?', text)
       t.match(await asReader(statement), /^Code: (164|62)\./, statement)
@@ -74,6 +79,17 @@ t.test('a column named settings stays a column', async (t) => {
     names.filter((name) => wordsAfterNames.test(name)),
     [],
   )
+  t.match(await asReader("SHOW SETTINGS ILIKE '%max_threads%'"), /^max_threads\t/m)
+  for (const rest of [
+    'DIV 2',
+    'FROM (SELECT 5 AS settings) AS s WINDOW w AS ()',
+    'FROM (SELECT 5 AS settings) AS settings ANY JOIN (SELECT 5 AS a) AS t ON 1 = 1',
+    'FROM (SELECT 5 AS settings) AS settings ARRAY JOIN [1] AS b',
+    'FROM (SELECT 5 AS settings) AS settings SETTINGS max_threads = 1',
+  ]) {
+    const from = rest.startsWith('FROM') ? '' : ' FROM (SELECT 5 AS settings)'
+    t.match(await asReader(`SELECT toString(settings) AS x, settings ${rest}${from}`), /^5\t/, rest)
+  }
   t.equal(await asReader('SELECT s.settings FROM (SELECT 5 AS settings) AS s'), '5\n')
   t.equal(await asReader("SELECT count() > 9 FROM system.settings s WHERE name != ''"), '1\n')
 })

@@ -113,13 +113,45 @@ t.test('the tokenizer loses nothing: between two tokens are blanks and comments'
     for (const token of tokensOf(sql)) {
       const gap = sql.slice(at, token.start)
       if (token.start < at || token.end <= token.start) return false
-      if (!/^(\s|--[^\n]*|#[! ][^\n]*|\/\*[\s\S]*?\*\/)*$/.test(gap)) return false
+      if (!/^(\s|(?:--|\/\/)[^\n]*|#[! ][^\n]*|\/\*[\s\S]*?\*\/)*$/.test(gap)) return false
       at = token.end
     }
-    return /^(\s|--[^\n]*|#[! ][^\n]*|\/\*[\s\S]*?\*\/)*$/.test(sql.slice(at))
+    return /^(\s|(?:--|\/\/)[^\n]*|#[! ][^\n]*|\/\*[\s\S]*?\*\/)*$/.test(sql.slice(at))
   })
   sampled(t, property, 20_000)
   t.end()
+})
+
+/** Each hides a call from a reader of SQL that does not know the rule of ClickHouse's lexer. */
+const hidden = [
+  "SELECT 1 // '\n, CALL -- '",
+  "SELECT 1 /* /* */ ' */, CALL -- '",
+  'SELECT 1 /* /* */ */, CALL',
+  "SELECT $ ' $x$ ' $, CALL -- '",
+  "SELECT $é$ ' $é$, CALL -- '",
+  "SELECT 1 AS 1a$x$ ' $x$, CALL -- '",
+  'SELECT 1e--2, CALL\n',
+  'SELECT .5e--2, CALL\n',
+  'SELECT 0x1p--2, CALL\n',
+  'SELECT 1 AS 1file, CALL',
+]
+
+t.test('no comment, heredoc or number hides a call from the tokenizer', async (t) => {
+  for (const form of hidden) {
+    const query = form.replace('CALL', `file('${secret}')`)
+    t.throws(() => refuseForReader(readStatement(query), { seesStatements: false }), query)
+    t.notMatch((await asReader(query)).text, /private\n/, query)
+  }
+  const kinds = (sql: string) =>
+    [...tokensOf(sql)].map(({ kind, start, end }) => `${kind} ${sql.slice(start, end)}`)
+  for (const number of ['1', '1.', '.5', '1.5e-3', '1_000', '0x1p0', '0x1.8', '0b11', '0x1e']) {
+    t.same(kinds(`= ${number}, a`).slice(1, 2), [`number ${number}`])
+  }
+  t.same(kinds('t.1.2'), ['word t', 'mark .', 'number 1', 'mark .', 'number 2'])
+  t.same(kinds('1st // x\n/* y */2'), ['word 1st', 'number 2'])
+  for (const sql of ['/*', '/* /* */ */', '$', '$é$ $é$', '1e-', '1.5a']) {
+    t.match(kinds(sql), [/^unplaced/], sql)
+  }
 })
 
 t.test('whatever stands around it, a call of file is refused', (t) => {
@@ -157,7 +189,11 @@ t.test('no mixture of SQL brings the content of a file to a reader', async (t) =
     'where',
     ', ',
     '--',
+    '//',
     '/*',
+    '/* /*',
+    "$ ' $",
+    '1e',
     '*/',
     '\n',
     '(',
