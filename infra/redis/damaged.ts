@@ -3,7 +3,8 @@ import { join } from 'node:path'
 
 /** Lines in which Redis says why it cannot load its own files; those about space and rights are not. */
 const aboutFiles = /(AOF|RDB|append[ -]only|loading DB)/i
-const otherCauses = /WARNING|No space|Permission|Read-only|Too many open|Can't open|background/i
+const otherCauses =
+  /WARNING|No space|Permission|Read-only|Too many open|Can't open|background|Short write|write error/i
 const logBytesMax = 64 * 1024
 
 /** The line of a log in which Redis refused its files; undefined if it did not. */

@@ -60,10 +60,7 @@ export async function createRedis(options: RedisOptions): Promise<RunningRedis> 
     supervise({
       name: 'Redis',
       start: start.server,
-      ready: async (child) => {
-        await untilReady(child, url)
-        start.succeeded()
-      },
+      ready: (child) => untilReady(child, url),
       stop: (child) => void child.kill('SIGTERM'),
       readyMsMax,
       stopMsMax: 10_000,
@@ -93,10 +90,6 @@ function createStart(
   const damage = () => (from === undefined ? undefined : damageIn(readFrom(logPath, from)))
   return {
     damage,
-    /** What is logged from then on is not about loading files. */
-    succeeded: () => {
-      from = undefined
-    },
     server: () => {
       const reason = damage()
       const aside = reason === undefined ? undefined : setAside(dataPath)
