@@ -74,7 +74,12 @@ export function plainName(name: string): string {
   return name.replace(/[^A-Za-z0-9._-]/g, '_').slice(0, 200)
 }
 
-/** The name as it was sent of a file in archive or quarantine, which is named `<arrival>-<name>`. */
+/** The name of a file in archive or quarantine: `<arrival>-<name>`. */
+export function keptName(arrival: number, name: string): string {
+  return `${arrival}-${plainName(name)}`
+}
+
+/** The name as it was sent, of the name in archive or quarantine. */
 export function sentName(name: string, naming: Naming): string {
   const sent = name.replace(/^\d{1,10}-/, '')
   return partsOf(name, naming) === undefined && partsOf(sent, naming) !== undefined ? sent : name

@@ -4,6 +4,7 @@ import { dirname, join, relative } from 'node:path'
 import { z } from 'zod'
 import { attempt, ifThere, readLocal, syncFolder, writeAll } from '../../pipeline/sources/disk.js'
 import { Fault } from '../../schemas/fault.js'
+import { parseJson } from '../../schemas/json.js'
 
 /** The parts of a data folder that a backup has; Redis, landing and logs are made again. */
 export const backedUp = [
@@ -74,18 +75,10 @@ export async function copyBack(from: string, to: string): Promise<BackupManifest
 
 async function readManifest(folder: string): Promise<BackupManifest> {
   const path = join(folder, manifestFile)
-  const text = await readFile(path, 'utf8').catch(() => undefined)
-  const parsed = manifestSchema.safeParse(text === undefined ? undefined : parseOrNothing(text))
+  const text = await readFile(path, 'utf8').catch(() => '')
+  const parsed = manifestSchema.safeParse(parseJson(text))
   if (parsed.success) return parsed.data
   throw new Fault('CONFIG', `${path} is not the manifest of a complete backup; name another folder`)
-}
-
-function parseOrNothing(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Throws `CONFIG` if a folder has files: nothing is overwritten. */

@@ -71,7 +71,7 @@ export function addReader(
 /** Removes a reader; its running statements end as usual. Throws `CONFIG` if there is none. */
 export function removeReader(folder: string, name: string): void {
   if (!namePattern.test(name) || !existsSync(pathOf(folder, name))) {
-    throw new Fault('CONFIG', `there is no reader ${name}; see tieline reader list`)
+    throw new Fault('CONFIG', `the reader ${name} does not exist; see tieline reader list`)
   }
   rmSync(pathOf(folder, name))
 }

@@ -1,7 +1,5 @@
 import { createLedger } from '../../pipeline/ledger/ledger.js'
-import { createCatchUp } from '../../pipeline/store/replicas.js'
 import { dropDetached, orderRepair } from '../../pipeline/verify/repair.js'
-import { verify } from '../../pipeline/verify/verify.js'
 import { commandActor } from '../stack/actor.js'
 import { withQueues, withStore } from '../stack/connections.js'
 import { type Context, exitCodes } from './context.js'
@@ -9,6 +7,7 @@ import { followFiles } from './output/follow.js'
 import { renderReceipts } from './output/receipts.js'
 import { printable } from './output/table.js'
 import { type InUse, useData } from './use-stack.js'
+import { verifyData } from './verify.js'
 
 /**
  * Brings missing rows back from the archive, one file after the other in the order of their arrival, and
@@ -24,11 +23,12 @@ export async function repairCommand(context: Context): Promise<number> {
       const obstacle = await repairOne(context, stack, arrival)
       if (obstacle !== undefined) obstacles.push(obstacle)
     }
-    const left = (await look(stack)).filter(({ kind }) => kind !== 'part')
-    if (obstacles.length === 0 && left.every(({ kind }) => kind === 'chunk')) {
+    let after = rows.length === 0 ? before : await look(stack)
+    const isWhole = after.every(({ kind }) => kind === 'part' || kind === 'chunk')
+    if (obstacles.length === 0 && isWhole && before.some(({ kind }) => kind === 'part')) {
       await withStore(stack.store, (store) => dropDetached(store, before))
+      after = await look(stack)
     }
-    const after = await look(stack)
     for (const text of [...obstacles, ...after.map(({ detail }) => detail)]) {
       context.print(`✗ ${printable(text)}`)
     }
@@ -38,14 +38,7 @@ export async function repairCommand(context: Context): Promise<number> {
   })
 }
 
-async function look({ store: address, home: folders, profile }: InUse) {
-  const now = () => new Date()
-  const found = await withStore(address, async (store) => {
-    await createCatchUp(store)()
-    return verify({ store, folders, profile, now }, { files: false })
-  })
-  return [...found.damage]
-}
+const look = async (stack: InUse) => (await verifyData(stack, { files: false })).damage
 
 /** Why an arrival could not be repaired; undefined if its file was published again. */
 async function repairOne(

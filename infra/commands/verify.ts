@@ -1,10 +1,10 @@
 import { createCatchUp } from '../../pipeline/store/replicas.js'
-import { type Verification, verify } from '../../pipeline/verify/verify.js'
+import { type Verification, type VerifyOptions, verify } from '../../pipeline/verify/verify.js'
 import { missingTodo } from '../operations/problems.js'
 import { withStore } from '../stack/connections.js'
 import { type Context, exitCodes } from './context.js'
 import { grouped, printable } from './output/table.js'
-import { useData } from './use-stack.js'
+import { type InUse, useData } from './use-stack.js'
 
 const shownMax = 100
 
@@ -17,15 +17,21 @@ export async function verifyCommand(
   options: { readonly skipFiles: boolean; readonly json: boolean },
 ): Promise<number> {
   const found = await useData(context, 'verify', (stack) =>
-    withStore(stack.store, async (store) => {
-      await createCatchUp(store)()
-      const { home: folders, profile } = stack
-      const now = () => new Date()
-      return verify({ store, folders, profile, now }, { files: !options.skipFiles })
-    }),
+    verifyData(stack, { files: !options.skipFiles }),
   )
   context.print(options.json ? JSON.stringify(found, undefined, 2) : render(found))
   return found.damage.length === 0 ? exitCodes.good : exitCodes.fault
+}
+
+/** Verifies the data in use; a replica that lags has everything first. */
+export function verifyData(
+  { store: address, home: folders, profile }: InUse,
+  options: VerifyOptions,
+): Promise<Verification> {
+  return withStore(address, async (store) => {
+    await createCatchUp(store)()
+    return verify({ store, folders, profile, now: () => new Date() }, options)
+  })
 }
 
 function render({ arrivals, rows, files, absent, damage }: Verification): string {

@@ -3,14 +3,13 @@ import { readdirSync, realpathSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createStore, type Store } from '../../pipeline/store/clickhouse.js'
+import type { Store } from '../../pipeline/store/clickhouse.js'
 import type { Profile } from '../../schemas/settings/profile.js'
-import { createClickHouse, engineMemoryBytesMax } from '../clickhouse/start.js'
 import { migrate } from '../schema/migrate.js'
 import { createLog, type Log } from '../telemetry/log.js'
-import { embeddedStore, readerUser, writerUser } from './addresses.js'
 import { claimFolder } from './claim.js'
 import { type Home, openHome } from './home.js'
+import { withOwnStore } from './own-store.js'
 
 export interface TemporaryStore {
   readonly profile: Profile
@@ -36,27 +35,12 @@ export async function withTemporaryStore<T>(
   const claim = await claimFolder(path)
   try {
     const home = openHome(path)
-    const engine = await createClickHouse({
-      dataPath: home.clickhouse,
-      port: 0,
-      writer: { user: writerUser, password: home.secrets.writer },
-      reader: { user: readerUser, password: home.secrets.reader },
-      memoryBytesMax: engineMemoryBytesMax(),
-      temporaryPath: path,
-    })
-    const end = () => void engine.close()
-    ending.addEventListener('abort', end, { once: true })
-    const store = createStore(embeddedStore(home, engine.url, profile.database).store, 'discreet')
-    try {
-      ending.throwIfAborted()
+    const own = { database: profile.database, temporaryPath: path, ending }
+    return await withOwnStore(home, own, async (store) => {
       await migrate(store, profile)
       const log = createLog(join(home.logs, 'tieline.log'), 'check')
-      return await use({ profile, store, folders: home, log })
-    } finally {
-      ending.removeEventListener('abort', end)
-      await store.close()
-      await engine.close()
-    }
+      return use({ profile, store, folders: home, log })
+    })
   } finally {
     await removeWritten(path)
     await claim.release()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { Fault } from '../../schemas/fault.js'
 import type { Decimals, LandedChunk, Measured } from '../../schemas/manifest.js'
-import { attempt, isGone, readLocal } from '../sources/disk.js'
+import { attempt, ifThere, readLocal } from '../sources/disk.js'
 import { joinDecimals, noDecimals } from './decimals.js'
 import { cutPoint, lastRow, type UnendedRow } from './rows.js'
 
@@ -167,12 +167,13 @@ export async function lookAtChunk(
 ): Promise<'intact' | 'missing' | 'altered'> {
   const found = await stat(path).catch(() => undefined)
   if (found?.size !== bytes) return 'missing'
-  let sum = 0
-  try {
-    for await (const part of readLocal(path)) sum = crc32(part, sum)
-  } catch (error) {
-    if (isGone(error)) return 'missing'
-    throw error
-  }
+  const sum = await ifThere(sumOf(path))
+  if (sum === undefined) return 'missing'
   return sum === expected ? 'intact' : 'altered'
+}
+
+async function sumOf(path: string): Promise<number> {
+  let sum = 0
+  for await (const part of readLocal(path)) sum = crc32(part, sum)
+  return sum
 }

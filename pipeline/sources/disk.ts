@@ -1,6 +1,14 @@
-import type { Stats } from 'node:fs'
 import { constants } from 'node:fs'
-import { copyFile, type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
+import {
+  copyFile,
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 
@@ -99,20 +107,20 @@ export function writeAmongOthers(
   })
 }
 
-/** The status of a file; undefined if it does not exist. */
-export async function ifThere(looking: Promise<Stats>): Promise<Stats | undefined> {
+/** What is found of a file, such as its status; undefined if the file does not exist. */
+export async function ifThere<T>(looking: Promise<T>): Promise<T | undefined> {
   try {
     return await looking
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    const cause = error instanceof Fault ? error.cause : error
+    if ((cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') return undefined
     throw error
   }
 }
 
-/** Whether a fault says that a file does not exist, because it was removed meanwhile. */
-export function isGone(error: unknown): boolean {
-  const cause = error instanceof Fault ? error.cause : error
-  return (cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT'
+/** The names in a folder; none if it does not exist yet. */
+export async function listNames(folder: string): Promise<readonly string[]> {
+  return (await attempt(folder, () => ifThere(readdir(folder)))) ?? []
 }
 
 /** Runs an operation on a file or folder; its failure is a fault that names the path. */

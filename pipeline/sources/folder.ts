@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs'
 import { lstat, readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { plainName } from '../../schemas/file-name.js'
+import { keptName } from '../../schemas/file-name.js'
 import type { Naming } from '../../schemas/name-pattern.js'
 import type { SettingsOf } from '../../schemas/settings/source.js'
 import type { Arrival } from '../ledger/ledger.js'
@@ -52,7 +52,7 @@ export function createFolder(options: FolderOptions): Source {
     others: () => others,
     read: (arrival) => readUnchanged(arrival, look),
     settle: async (arrival, settlement) => {
-      const as = `${arrival.arrival}-${plainName(arrival.name)}`
+      const as = keptName(arrival.arrival, arrival.name)
       const isBad = settlement.outcome === 'quarantined'
       const away = join(isBad ? quarantine : archive, as)
       if (isSameFile(await look(arrival.path), arrival)) {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
-import { plainName } from '../../schemas/file-name.js'
+import { keptName } from '../../schemas/file-name.js'
 import type { Naming } from '../../schemas/name-pattern.js'
 import type { SourceSettings } from '../../schemas/settings/source.js'
 import type { Arrival } from '../ledger/ledger.js'
@@ -54,7 +54,7 @@ export function createRemote(options: RemoteOptions): Source {
     read: (arrival) => readCopy(arrival),
     settle: async (arrival, settlement) => {
       const folder = settlement.outcome === 'quarantined' ? options.quarantine : options.archive
-      const as = `${arrival.arrival}-${plainName(arrival.name)}`
+      const as = keptName(arrival.arrival, arrival.name)
       const away = join(folder, as)
       const copy = copyOf(landing, arrival.arrival)
       if (settings.ended === 'take' && !(await isThere(away))) await fetch(arrival).catch(letGo)

@@ -15,7 +15,7 @@ import { ensureLanded } from './receive.js'
  * Loads one chunk into the staging table of its file. Repeating a load changes nothing: good
  * rows are inserted under tokens, the receipt says what the engine has stored, and is written
  * last; the verdict counts the whole file. Then the chunk is deleted: a missing chunk was loaded, or
- * `reconcile` lands the file again, as it does where the bytes of a chunk are no longer those that landed.
+ * `reconcile` lands the file again, as it does where a chunk was altered after it landed.
  */
 export async function load(context: PipelineContext, task: LoadTask): Promise<void> {
   const path = chunkPath(context.folders.landing, task)

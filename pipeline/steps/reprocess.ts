@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { isSchedule } from '../../schemas/feed.js'
-import { plainName } from '../../schemas/file-name.js'
+import { keptName } from '../../schemas/file-name.js'
 import type { Folders, PipelineContext } from '../context.js'
 import { type Actor, readActsOn, recordAct } from '../ledger/audit.js'
 import type { FileState } from '../ledger/file-state.js'
@@ -160,7 +160,7 @@ function claimOf(arrival: number): string {
 /** The path of a quarantined file: a submitted one stays where it is. */
 function keptAt({ quarantine }: Pick<Folders, 'quarantine'>, file: FileState): string {
   if (file.source === submitted) return file.path
-  return join(quarantine, `${file.arrival}-${plainName(file.fileName)}`)
+  return join(quarantine, keptName(file.arrival, file.fileName))
 }
 
 /** A newer file of the same name that is published, or may be yet. */

@@ -1,10 +1,10 @@
-import { readdir, rm, stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { forgetRuns } from '../bills/forget.js'
 import type { PipelineContext } from '../context.js'
 import { forgetHeld } from '../customers/held.js'
 import { arrivalsFolder } from '../ledger/outbox.js'
-import { attempt, ifThere } from '../sources/disk.js'
+import { attempt, ifThere, listNames } from '../sources/disk.js'
 import { batchesOf } from '../store/batches.js'
 import { literal, sql } from '../store/sql.js'
 import { dropStaging, stagedArrivals } from '../store/staging.js'
@@ -76,7 +76,7 @@ async function removeEnded(
   folder: string,
   before: Date,
 ): Promise<void> {
-  const numbered = (await listFolder(folder)).flatMap((name) => {
+  const numbered = (await listNames(folder)).flatMap((name) => {
     const number = /^(\d+)-/.exec(name)?.[1]
     return number === undefined ? [] : [{ name, arrival: Number(number) }]
   })
@@ -92,7 +92,7 @@ async function removeEnded(
 
 /** Removes files that were written here, by their own time. */
 async function removeWritten(folder: string, before: Date, names: RegExp): Promise<void> {
-  for (const name of await listFolder(folder)) {
+  for (const name of await listNames(folder)) {
     const path = join(folder, name)
     if (!names.test(name)) continue
     const found = await attempt(path, () => ifThere(stat(path)))
@@ -102,10 +102,4 @@ async function removeWritten(folder: string, before: Date, names: RegExp): Promi
 
 function remove(path: string): Promise<void> {
   return attempt(path, () => rm(path, { force: true }))
-}
-
-/** Empty if the folder does not exist yet. */
-async function listFolder(folder: string): Promise<readonly string[]> {
-  const found = await attempt(folder, () => ifThere(stat(folder)))
-  return found === undefined ? [] : attempt(folder, () => readdir(folder))
 }

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { plainName } from '../../schemas/file-name.js'
-import { attempt, ifThere, isGone, readLocal } from '../sources/disk.js'
+import { keptName } from '../../schemas/file-name.js'
+import { ifThere, listNames, readLocal } from '../sources/disk.js'
 import type { Store } from '../store/clickhouse.js'
 import { sql } from '../store/sql.js'
 
@@ -11,7 +10,7 @@ export function keptPath(
   folder: string,
   { arrival, fileName }: { readonly arrival: number; readonly fileName: string },
 ): string {
-  return join(folder, `${arrival}-${plainName(fileName)}`)
+  return join(folder, keptName(arrival, fileName))
 }
 
 /** The sha256 of a file, hexadecimal. */
@@ -47,7 +46,7 @@ export async function verifyKeptFiles(
   })
   const kept = new Set<string>()
   for (const folder of [folders.archive, folders.quarantine]) {
-    for (const name of await listFolder(folder)) kept.add(join(folder, name))
+    for (const name of await listNames(folder)) kept.add(join(folder, name))
   }
   const altered: { arrival: number; path: string }[] = []
   let files = 0
@@ -57,7 +56,8 @@ export async function verifyKeptFiles(
       return keptPath(one, { arrival, fileName })
     })
     const path = paths.find((one) => kept.has(one))
-    const hash = path === undefined ? undefined : await hashIfThere(path)
+    // It may have been removed after it was listed.
+    const hash = path === undefined ? undefined : await ifThere(hashFile(path))
     if (path === undefined || hash === undefined) absent += due
     else {
       files += 1
@@ -65,19 +65,4 @@ export async function verifyKeptFiles(
     }
   }
   return { files, absent, altered }
-}
-
-/** Undefined for a file that was removed after it was listed. */
-async function hashIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await hashFile(path)
-  } catch (error) {
-    if (isGone(error)) return undefined
-    throw error
-  }
-}
-
-async function listFolder(folder: string): Promise<readonly string[]> {
-  const found = await attempt(folder, () => ifThere(stat(folder)))
-  return found === undefined ? [] : attempt(folder, () => readdir(folder))
 }

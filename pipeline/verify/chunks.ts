@@ -1,7 +1,7 @@
 import { chunkPath, lookAtChunk } from '../files/landing.js'
 import type { Ledger } from '../ledger/ledger.js'
 
-/** Chunks of files in progress whose bytes are no longer those that landed; they land again. */
+/** Chunks of files in progress that were altered after they landed; they land again. */
 export async function findAlteredChunks(
   ledger: Pick<Ledger, 'unfinished'>,
   landing: string,

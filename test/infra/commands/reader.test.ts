@@ -35,6 +35,9 @@ t.test('a reader that is added reads at once, and not after it is removed', asyn
       stderr: /^tieline: CONFIG: use reader add NAME/,
     })
   }
-  t.match(await run('reader', 'remove', 'ada'), { code: 1, stderr: /there is no reader ada/ })
+  t.match(await run('reader', 'remove', 'ada'), {
+    code: 1,
+    stderr: /the reader ada does not exist/,
+  })
   t.equal(await interrupt(up.child), 0)
 })
