@@ -26,8 +26,13 @@ for (let at = 0; at < t.jobs; at++) {
   if (group.length > 0) run(name, [`--import=${guard}`, unitProcess, name, ...group])
 }
 
+/**
+ * `env` undoes what `t.spawn` adds to NODE_OPTIONS: hooks that count what is covered, in the test and in every
+ * program that it starts.
+ */
 function run(name: string, args: readonly string[]): void {
-  t.spawn(process.execPath, ['--enable-source-maps', ...args], {
+  const own = `NODE_OPTIONS=${process.env['NODE_OPTIONS'] ?? ''}`
+  t.spawn('env', [own, process.execPath, '--enable-source-maps', ...args], {
     name,
     buffered: true,
     timeout: timeoutSeconds * 1_000,
