@@ -1,4 +1,5 @@
 import type { Store } from '../store/clickhouse.js'
+import { insertLatest } from '../store/latest.js'
 import { type Sql, sql, typed } from '../store/sql.js'
 import { failureColumns, instantOf, msOf, type RunFailure } from './failure.js'
 
@@ -68,7 +69,7 @@ export async function recordPeriod(
   failure?: RunFailure,
 ): Promise<void> {
   const period = { billing_cycle_id: cycleId, start_date: first, known_at: instantOf(knownAt) }
-  await store.insert('bill_state', [{ ...period, ...failureColumns(failure) }])
+  await insertLatest(store, 'bill_state', [{ ...period, ...failureColumns(failure) }])
 }
 
 /** A published file that bills may depend on. Instants are ms since 1970. */

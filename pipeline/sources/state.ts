@@ -1,5 +1,6 @@
 import type { Store } from '../store/clickhouse.js'
 import { createCodec, dateTime, plain, type Row } from '../store/columns.js'
+import { insertLatest } from '../store/latest.js'
 import { sql } from '../store/sql.js'
 
 /** Failures in a row of listing a source. */
@@ -98,5 +99,5 @@ export function recordOthers(
 }
 
 function record(store: Store, aspect: Aspect): Promise<void> {
-  return store.insert('source_state', [codec.toRow(aspect)])
+  return insertLatest(store, 'source_state', [codec.toRow(aspect)])
 }

@@ -1,5 +1,6 @@
 import type { Store } from '../store/clickhouse.js'
 import { createCodec, dateTime, integer, plain, type Row } from '../store/columns.js'
+import { insertLatest } from '../store/latest.js'
 import { sql } from '../store/sql.js'
 
 /** What can be missing or damaged: see `verify`. */
@@ -80,7 +81,7 @@ export async function recordDamage(store: Store, found: Recorded, now: Date): Pr
   })
   const at = { open: true, verifiedAt: now }
   const run = { arrival: 0, rows, quantity: '0', detail: '', since: now, ...at }
-  await store.insert('verification', [
+  await insertLatest(store, 'verification', [
     { ...codec.toRow({ kind: 'rows', subject: covered, ...run }), kind: 'run' },
     ...damage.map((one) => {
       return codec.toRow({ ...one, since: before.get(nameOf(one))?.since ?? now, ...at })

@@ -56,8 +56,9 @@ CREATE TABLE IF NOT EXISTS {database}.verification{onCluster} (
     detail String COMMENT 'the same as a sentence',
     open Bool COMMENT 'whether it is missing or damaged; false once a later verification found it in order',
     since DateTime64(3, 'UTC') COMMENT 'when it was first found',
-    verified_at DateTime64(3, 'UTC') COMMENT 'when it was verified'
-) ENGINE = {engine:ReplacingMergeTree(verified_at)}
+    verified_at DateTime64(3, 'UTC') COMMENT 'when it was verified',
+    recorded_at DateTime64(3, 'UTC') COMMENT 'later than those of earlier verifications, also where the clock was set back'
+) ENGINE = {engine:ReplacingMergeTree(recorded_at)}
 ORDER BY (kind, subject)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'What the last verifications found; the latest row of each subject counts';

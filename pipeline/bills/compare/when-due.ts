@@ -1,5 +1,6 @@
 import type { PipelineContext } from '../../context.js'
 import type { Store } from '../../store/clickhouse.js'
+import { insertLatest } from '../../store/latest.js'
 import { sql, typed } from '../../store/sql.js'
 import { failureColumns, isPausing, msOf, nextFailure, type RunFailure } from '../failure.js'
 import { localDay } from '../run.js'
@@ -77,5 +78,5 @@ async function recordComparison(
   failure?: RunFailure,
 ): Promise<void> {
   const row = { billing_cycle_id: cycleId, ...failureColumns(failure) }
-  await store.insert('comparison_state', [row])
+  await insertLatest(store, 'comparison_state', [row])
 }
