@@ -68,6 +68,8 @@ export interface Ledger {
   knownOf(source: { readonly name: string; readonly keeps: boolean }): Promise<readonly Arrival[]>
   /** Arrivals without a state, and states that are not settled. */
   unfinished(): Promise<{ arrivals: readonly Arrival[]; states: readonly FileState[] }>
+  /** Files with the verdict `publishing`, which has not been carried out. */
+  publishing(): Promise<readonly FileState[]>
   state(arrival: number): Promise<FileState | undefined>
   /** Records states, all or none. */
   record(...states: readonly FileState[]): Promise<void>
@@ -136,6 +138,7 @@ export function createLedger(store: Store, now: () => Date): Ledger {
       ])
       return { arrivals: unread, states: unsettled }
     },
+    publishing: () => states(sql`status = 'publishing'`),
     state: async (arrival) => (await states(sql`arrival = ${arrival}`))[0],
     record: (...states) => store.insert('file_state', states.map(toStateRow)),
     recordVerdicts: (...states) =>
@@ -148,8 +151,11 @@ export function createLedger(store: Store, now: () => Date): Ledger {
       return (await states(same))[0]
     },
     resembles: async (name, bytes) => {
-      const similar = sql`status = 'published' AND file_name = ${name} AND bytes = ${bytes}`
-      return (await states(similar)).length > 0
+      const rows = await store.rows({
+        sql: sql`SELECT 1 FROM file_state
+          WHERE status = 'published' AND file_name = ${name} AND bytes = ${bytes} LIMIT 1`,
+      })
+      return rows.length > 0
     },
     lackedLineEnds: async ({ arrival, source, name }, { feed, files }) => {
       const rows = await store.rows({

@@ -105,10 +105,9 @@ async function isVisible(
  * that fails, the other file waits (`FILE_AHEAD`) until the first one is published or refused.
  */
 async function publishPending(context: PipelineContext, arrival: number): Promise<void> {
-  const { states } = await context.ledger.unfinished()
   const stuck: number[] = []
-  for (const state of states) {
-    if (!isPublishing(state) || state.arrival === arrival) continue
+  for (const state of await context.ledger.publishing()) {
+    if (state.arrival === arrival) continue
     if (!(await isPublished(context, state))) stuck.push(state.arrival)
   }
   if (stuck.length === 0) return

@@ -85,6 +85,8 @@ const fullDisk = /no space left on device|ENOSPC/i
 
 /** UNKNOWN_TABLE; staging and the tables of a run of bills are on one server, and another may answer now. */
 const unknownTable = '60'
+/** CANNOT_EXTRACT_TABLE_STRUCTURE: `merge` found none of the staging tables. */
+const noTables = '636'
 const onOneServer = /\b(staging_\d+_|bill_[a-z]+_\d)/
 
 /**
@@ -277,7 +279,8 @@ function shownOf(text: string): string {
 
 function codeOf({ code, message }: ClickHouseError): FaultCode {
   if (code === notEnoughSpace || fullDisk.test(message)) return 'DISK_FULL'
-  if (code === unknownTable && onOneServer.test(message)) return 'STAGING_LOST'
+  const isMissing = (code === unknownTable && onOneServer.test(message)) || code === noTables
+  if (isMissing) return 'STAGING_LOST'
   return passingErrors.has(code) ? 'STORE_UNREACHABLE' : 'STORE_REFUSED'
 }
 

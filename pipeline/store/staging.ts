@@ -1,9 +1,9 @@
 import type { Statement, Store } from './clickhouse.js'
-import { id, literal, type Sql, sql, typed } from './sql.js'
+import { id, join, literal, type Sql, sql, typed } from './sql.js'
 
 /**
- * The staging tables of one file. `reads` and `repeats` have the structure of the target and are
- * never merged, so that no row is folded into another before it has been counted; `repeats` holds
+ * The staging tables of one file. `reads` and `timestamps` are always there, the others once a row needs
+ * them. `reads` and `repeats` have the structure of the target and are never merged, so that no row is folded into another before it has been counted; `repeats` holds
  * the rows of the hour that the clock repeats until all of them are there, `held` the places in it
  * that rejected rows hold, and `choices` the hours of those rows that need more than their order. `timestamps` holds what each timestamp of the file means, so that the
  * engine looks it up instead of parsing it, `texts` all timestamps of the chunks that held others.
@@ -103,16 +103,9 @@ export function createLike(target: string, { table, engine, ifThere }: LikeOptio
 export const durable = sql`fsync_after_insert = 1, fsync_part_directory = 1`
 
 export async function createStaging(store: Store, arrival: number): Promise<void> {
-  const { reads, repeats, held, timestamps, texts } = stagingOf(arrival)
+  const { reads, timestamps } = stagingOf(arrival)
   const tables: readonly Statement[] = [
     createReads(reads),
-    createReads(repeats),
-    {
-      sql: sql`CREATE TABLE IF NOT EXISTS ${id(held)} (
-          meter_id String, starts_at DateTime('UTC'), version UInt64
-        ) ENGINE = MergeTree ORDER BY (meter_id, starts_at)
-        SETTINGS ${durable}`,
-    },
     {
       sql: sql`CREATE TABLE IF NOT EXISTS ${id(timestamps)} (
           text String,
@@ -121,13 +114,38 @@ export async function createStaging(store: Store, arrival: number): Promise<void
         ) ENGINE = ReplacingMergeTree ORDER BY text
         SETTINGS ${durable}`,
     },
+  ]
+  await Promise.all(tables.map((table) => store.command(table)))
+}
+
+/** The tables of rows in the repeated hour, before the first of them is stored: most files have none. */
+export async function createRepeats(store: Store, arrival: number): Promise<void> {
+  const { repeats, held } = stagingOf(arrival)
+  const tables: readonly Statement[] = [
+    createReads(repeats),
     {
-      sql: sql`CREATE TABLE IF NOT EXISTS ${id(texts)} (text String, chunk UInt32)
-        ENGINE = MergeTree ORDER BY text
+      sql: sql`CREATE TABLE IF NOT EXISTS ${id(held)} (
+          meter_id String, starts_at DateTime('UTC'), version UInt64
+        ) ENGINE = MergeTree ORDER BY (meter_id, starts_at)
         SETTINGS ${durable}`,
     },
   ]
   await Promise.all(tables.map((table) => store.command(table)))
+}
+
+/** The table of timestamps that were gathered from a chunk, before its first row. */
+export async function createTexts(store: Store, arrival: number): Promise<void> {
+  await store.command({
+    sql: sql`CREATE TABLE IF NOT EXISTS ${id(stagingOf(arrival).texts)} (text String, chunk UInt32)
+      ENGINE = MergeTree ORDER BY text
+      SETTINGS ${durable}`,
+  })
+}
+
+/** Those of some staging tables of a file that are there, as one; `STAGING_LOST` if none is. */
+export function stagedIn(arrival: number, kinds: readonly (keyof Staging)[]): Sql {
+  const names = kinds.map((kind) => loaded[kind]).join('|')
+  return sql`merge(currentDatabase(), ${literal(`^staging_${arrival}_(${names})$`)})`
 }
 
 /** Removes all rows from staging; the meaning of the timestamps stays. */
@@ -150,6 +168,15 @@ export async function countRows(store: Store, table: string): Promise<number> {
   return Number(row?.rows ?? 0)
 }
 
+/** Rows of the repeated hour; none where their table is not there. */
+export async function countRepeats(store: Store, arrival: number): Promise<number> {
+  const [row] = await store.rows<{ rows: string | null }>({
+    sql: sql`SELECT sum(total_rows) AS rows FROM system.tables
+      WHERE database = currentDatabase() AND name = ${stagingOf(arrival).repeats}`,
+  })
+  return Number(row?.rows ?? 0)
+}
+
 export async function dropStaging(store: Store, arrival: number): Promise<void> {
   const tables = await store.rows<{ name: string }>({
     sql: sql`SELECT name FROM system.tables
@@ -162,10 +189,12 @@ export async function dropStaging(store: Store, arrival: number): Promise<void> 
 }
 
 async function dropTables(store: Store, tables: readonly string[]): Promise<void> {
-  const drops = tables.map((table) =>
-    store.command({ sql: sql`DROP TABLE IF EXISTS ${id(table)} SYNC` }),
+  if (tables.length === 0) return
+  const all = join(
+    tables.map((table) => id(table)),
+    sql`, `,
   )
-  await Promise.all(drops)
+  await store.command({ sql: sql`DROP TABLE IF EXISTS ${all} SYNC` })
 }
 
 /** Names the server and database that answer now; those of another server have other staging tables. */
@@ -225,11 +254,9 @@ interface Lines {
 }
 
 function storedLines({ arrival, line, lines }: Lines, column: Sql): Sql {
-  const { reads, repeats } = stagingOf(arrival)
   const bounds = lineBounds(arrival, line, lines)
-  const one = (table: string) =>
-    sql`SELECT ${column} FROM ${id(table)} WHERE ${within(sql`version`, bounds)}`
-  return sql`(${one(reads)} UNION ALL ${one(repeats)})`
+  const both = stagedIn(arrival, ['reads', 'repeats'])
+  return sql`(SELECT ${column} FROM ${both} WHERE ${within(sql`version`, bounds)})`
 }
 
 /** Rows in staging of `lines` physical lines from `line` on. */

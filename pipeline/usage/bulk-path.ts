@@ -6,7 +6,7 @@ import { chunkPath } from '../files/landing.js'
 import type { LoadTask } from '../kind.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
-import { onceSettings, stagingOf } from '../store/staging.js'
+import { createRepeats, createTexts, onceSettings, stagingOf } from '../store/staging.js'
 import { csvSettings, gatherTimestamps, type Handing, type Reader, storeInBulk } from './judge.js'
 import { rulesOf } from './sample.js'
 import { explainTimestamp, type TimestampMeaning } from './timestamps.js'
@@ -32,6 +32,7 @@ export async function loadInBulk(
   try {
     const plain = await storeRows(context, task, { reader, into: 'reads' })
     if (!chunk.repeats) return { reader, rows: plain }
+    await createRepeats(context.store, task.arrival)
     const repeated = await storeRows(context, task, { reader, into: 'repeats' })
     return {
       reader,
@@ -56,6 +57,7 @@ export async function loadUnseenInBulk(
 ): Promise<boolean> {
   const { arrival, chunk, extraColumns } = task
   const handing = handingOf(context, task)
+  await createTexts(context.store, arrival)
   await hand(context, task, {
     statement: gatherTimestamps({ arrival, chunk, reader, handing, extraColumns }),
     reader,
@@ -64,6 +66,7 @@ export async function loadUnseenInBulk(
   const fresh = await explainTimestamps(context, task)
   const hasRepeated = await hasRepeats(context, task)
   if (fresh) await storeRows(context, task, { reader, into: 'reads', again: true })
+  if (hasRepeated) await createRepeats(context.store, arrival)
   if (hasRepeated) await storeRows(context, task, { reader, into: 'repeats', again: true })
   return fresh || hasRepeated
 }

@@ -17,7 +17,7 @@ import {
   withRejected,
 } from '../ledger/verdict.js'
 import { id, literal, sql } from '../store/sql.js'
-import { derivedOf, stagingOf } from '../store/staging.js'
+import { derivedOf, stagedIn } from '../store/staging.js'
 import { refuseRepair } from '../verify/repaired.js'
 import { classify, dropUnregistered, settleLengths, type Usable } from './classify.js'
 import { countChanged } from './lengths/changed.js'
@@ -93,10 +93,9 @@ async function proveOutcomes({ store }: PipelineContext, state: FileState): Prom
  * and those of every chunk that held others; the profile's where nothing proves it.
  */
 async function proveDates(context: PipelineContext, state: FileState): Promise<Notes> {
-  const { texts, timestamps } = stagingOf(state.arrival)
   const rows = await context.store.rows<{ date: string }>({
     sql: sql`SELECT DISTINCT extract(text, '^[ \\t]*(\\d{1,2}/\\d{1,2}/\\d{4})(?:\\D|$)') AS date
-      FROM (SELECT text FROM ${id(texts)} UNION ALL SELECT text FROM ${id(timestamps)})
+      FROM ${stagedIn(state.arrival, ['texts', 'timestamps'])}
       WHERE date != '' LIMIT ${literal(datesMax)}`,
   })
   return dateNotes(

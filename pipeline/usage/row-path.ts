@@ -23,7 +23,14 @@ import { chunkPath } from '../files/landing.js'
 import { lastQuantity, linePicker, type RawRow, splitRows } from '../files/rows.js'
 import type { LoadTask } from '../kind.js'
 import { id, sql } from '../store/sql.js'
-import { missingLines, onceSettings, stagingOf, versionOf } from '../store/staging.js'
+import {
+  createRepeats,
+  createTexts,
+  missingLines,
+  onceSettings,
+  stagingOf,
+  versionOf,
+} from '../store/staging.js'
 import { storeTimestamps } from './bulk-path.js'
 import type { Reader } from './judge.js'
 import { rulesOf } from './sample.js'
@@ -62,7 +69,10 @@ export async function loadRowByRow(
   const rejects: object[] = []
   const held: object[] = []
   const flush = async () => {
-    if (held.length > 0) await context.store.insert(stagingOf(task.arrival).held, held.splice(0))
+    if (held.length > 0) {
+      await createRepeats(context.store, task.arrival)
+      await context.store.insert(stagingOf(task.arrival).held, held.splice(0))
+    }
     await context.store.insert('reject', rejects.splice(0))
   }
   async function* acceptedRows(): AsyncGenerator<string> {
@@ -95,6 +105,7 @@ export async function loadRowByRow(
   if (repeats.length > 0) {
     const timestamps = [...twice].flatMap((text) => explainTimestamp(text, rules) ?? [])
     await storeTimestamps(context.store, task.arrival, timestamps)
+    await createRepeats(context.store, task.arrival)
     await storeAccepted(context, task, { into: 'repeats', rows: repeats })
   }
   if (rejects.length > 0) await flush()
@@ -110,7 +121,9 @@ async function keepTexts(
 ): Promise<void> {
   const { arrival, chunk } = task
   const rows = [...texts].map((text) => ({ text, chunk: chunk.chunk }))
-  if (rows.length > 0) await context.store.insert(stagingOf(arrival).texts, rows)
+  if (rows.length === 0) return
+  await createTexts(context.store, arrival)
+  await context.store.insert(stagingOf(arrival).texts, rows)
 }
 
 /** The rows of a chunk that are not in staging, as many at a time as memory has room for. */

@@ -7,7 +7,7 @@ import type { RepeatedHour } from '../../kind.js'
 import type { FileState } from '../../ledger/file-state.js'
 import { noneCounted } from '../../ledger/sums.js'
 import { sql } from '../../store/sql.js'
-import { countRows, onceSettings, stagingOf } from '../../store/staging.js'
+import { countRepeats, onceSettings, stagingOf } from '../../store/staging.js'
 import { gridOf } from '../irregular-meters.js'
 import { nameMeters } from '../lengths/suspects.js'
 import { countChoices, createChoices, resolveRepeats } from './choices.js'
@@ -37,8 +37,7 @@ export async function settleRepeatedHour(
 ): Promise<RepeatedHour> {
   const { store, zone, profile } = context
   const { arrival, decision, manifest, feed } = state
-  const { repeats } = stagingOf(arrival)
-  const rows = await countRows(store, repeats)
+  const rows = await countRepeats(store, arrival)
   if (rows === 0) return { rows, ambiguous: 0, rejected: noneCounted }
   await store.command(createChoices(arrival))
   const longest = Math.max(...lengthsOf(profile, feed))

@@ -5,6 +5,7 @@
  */
 export function shapeOf(text: string): string | undefined {
   const clean = text
+    .replace(stagedTables, '$1$2 JOIN $1$3')
     .replace(/'(?:[^'\\]|\\.|'')*'/g, "''")
     .replace(/--[^\n]*|\/\*[\s\S]*?\*\//g, ' ')
     .replace(/[`"]/g, '')
@@ -15,6 +16,9 @@ export function shapeOf(text: string): string | undefined {
   if (verb in reads) return `SELECT${readFrom(clean)}`
   return shapes[verb as keyof typeof shapes](clean)
 }
+
+/** Two staging tables of a file that are read as one. */
+const stagedTables = /\bmerge\(currentDatabase\(\), '\^(staging_\d+_)\((\w+)\|(\w+)\)\$'\)/g
 
 const reads = { SELECT: true, WITH: true, EXPLAIN: true, DESCRIBE: true, SHOW: true, EXISTS: true }
 

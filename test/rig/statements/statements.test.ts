@@ -11,6 +11,8 @@ t.test('a statement is known by what it does and to which tables', async (t) => 
     'WITH own AS (SELECT 1 FROM arrival AS a) SELECT * FROM own': 'SELECT FROM arrival',
     "INSERT INTO `staging_12_read` (a) SELECT a FROM file('x', 'LineAsString')":
       'INSERT INTO staging_*_read',
+    "SELECT text FROM merge(currentDatabase(), '^staging_12_(read|repeat)$')":
+      'SELECT FROM staging_*_read, staging_*_repeat',
     'INSERT INTO restatement SELECT 1 FROM `staging_12_final_99` AS f':
       'INSERT INTO restatement FROM staging_*_final',
     'CREATE TABLE IF NOT EXISTS `staging_3_held` (x String) ENGINE = MergeTree ORDER BY x':
