@@ -12,6 +12,7 @@ import { createSlots } from '../../schemas/rating/slots.js'
 import { dayAt } from '../../schemas/time/zone.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
+import { dropTables } from '../store/staging.js'
 import { type Compilation, compilePlans, labelCounterfactuals, toPlanRow } from './compile.js'
 import type { BillContext, BillRequest, BillRun } from './context.js'
 import { gatherMembers, readPlans, tablesOf } from './members.js'
@@ -55,14 +56,8 @@ export async function bill(context: BillContext, request: BillRequest): Promise<
   try {
     return await compute(context, { request, period, run, tables })
   } finally {
-    await drop(store, Object.values(tables))
+    await dropTables(store, Object.values(tables))
   }
-}
-
-export async function drop(store: Store, tables: readonly string[]): Promise<void> {
-  await Promise.all(
-    tables.map((table) => store.command({ sql: sql`DROP TABLE IF EXISTS ${id(table)} SYNC` })),
-  )
 }
 
 /** No run lasts a day: what is that old was left by one that crashed. */
@@ -72,7 +67,7 @@ export async function dropLeft(store: Store): Promise<void> {
       WHERE database = currentDatabase() AND match(name, '^bill_(member|vector|projected|last|mask|billed|variant|step|compared)_[0-9]')
         AND metadata_modification_time < now() - INTERVAL 1 DAY`,
   })
-  await drop(
+  await dropTables(
     store,
     left.map(({ name }) => name),
   )

@@ -188,7 +188,8 @@ export async function dropStaging(store: Store, arrival: number): Promise<void> 
   )
 }
 
-async function dropTables(store: Store, tables: readonly string[]): Promise<void> {
+/** Drops tables in one statement, where they are there. */
+export async function dropTables(store: Store, tables: readonly string[]): Promise<void> {
   if (tables.length === 0) return
   const all = join(
     tables.map((table) => id(table)),

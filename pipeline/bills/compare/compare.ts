@@ -4,6 +4,7 @@ import type { PlanContext } from '../../../schemas/rating/plan.js'
 import { publishSubjects } from '../../ledger/publication.js'
 import type { Store } from '../../store/clickhouse.js'
 import { literal, sql } from '../../store/sql.js'
+import { dropTables } from '../../store/staging.js'
 import { type Compilation, compilePlans, toPlanRow } from '../compile.js'
 import type { BillContext } from '../context.js'
 import { gatherMembers, type NumberedPlan, readPlans, tablesOf } from '../members.js'
@@ -11,7 +12,7 @@ import { type CycleYear, findYears, type Period } from '../period.js'
 import { createPlans } from '../price.js'
 import { newestFile } from '../publish.js'
 import { type RatesInForce, readRates } from '../rates.js'
-import { drop, dropLeft, layOut, localDay, nameRun } from '../run.js'
+import { dropLeft, layOut, localDay, nameRun } from '../run.js'
 import { sumReads } from '../sum-reads.js'
 import {
   type ComparisonCount,
@@ -70,7 +71,7 @@ export async function compare(
     try {
       await compareCycle(gathered, year)
     } finally {
-      await drop(store, [gathered.compared])
+      await dropTables(store, [gathered.compared])
     }
   }
   const published = await publish(context, { run, rates, years: compared, usageVersion })
@@ -147,7 +148,7 @@ async function comparePeriod(comparing: Comparing, period: Period): Promise<void
     const pricing = { run, tables, rules, slots, lastActual: last }
     await store.command(priceRates(pricing, compared))
   } finally {
-    await drop(store, Object.values(tables))
+    await dropTables(store, Object.values(tables))
   }
 }
 
