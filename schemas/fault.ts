@@ -73,6 +73,9 @@ export const faultCodes = {
   STORE_UNREACHABLE: passing(
     'No response from ClickHouse. Check that it is up and that its address is right.',
   ),
+  STORE_BUSY: passing(
+    'ClickHouse answers, but not this query in time. The figures follow when it is free; system.processes lists what it runs.',
+  ),
   STAGING_LOST: passing(
     'Another ClickHouse server answers than the one that had the rows in progress. The work starts again automatically.',
   ),

@@ -57,6 +57,7 @@ export function createClient({ stores }: Replicas, around: Around): MovableClien
         write(statementText(statement), (store) => store.command(statement, body)),
       insert: (table, values, settings) =>
         write(`INSERT INTO ${table}`, (store) => store.insert(table, values, settings)),
+      ping: () => stores[current].ping(),
       runTask: (name, task) => stores[current].runTask(name, task),
       close: async () => undefined,
     },

@@ -49,7 +49,8 @@ async function measure(rig: Rig, rounds: number, print: (line: string) => void):
   const zone = createZone(profile.timeZone)
   const { landing } = home
   const now = () => new Date()
-  const panels = createPanels({ store: listening, queues, profile, zone, landing, now })
+  const judge = async (error: unknown) => error
+  const panels = createPanels({ store: listening, queues, profile, zone, landing, now, judge })
   try {
     await reportPanels(panels, rounds, print)
     const counts = await bareCounts(rig, store)

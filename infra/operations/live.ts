@@ -1,6 +1,5 @@
-import { Fault, faultCodes } from '../../schemas/fault.js'
 import { withTimeout } from '../metrics/collect.js'
-import { failureCode } from '../metrics/registry.js'
+import { type Judge, type ShownFault, showFault } from './judge.js'
 
 /** A part of the page: its query, and how often it runs while the page is open. */
 export interface Panel {
@@ -10,14 +9,24 @@ export interface Panel {
   read(): Promise<unknown>
 }
 
-/** The latest figures of a panel, or the fault that prevented them. */
+/** The latest figures of a panel, and the fault that prevents newer ones. */
 export interface PanelUpdate {
   readonly name: string
   /** ISO 8601. */
   readonly at: string
   readonly figures?: unknown
-  readonly fault?: { readonly code: string; readonly detail: string }
+  /** When the figures were read; ISO 8601. */
+  readonly figuresAt?: string
+  readonly fault?: ShownFault
 }
+
+export interface LiveOptions {
+  readonly judge: Judge
+  readonly onFailure: (error: unknown) => void
+}
+
+/** Two requests in a row that a busy server leaves without an answer, and a ping. */
+const panelMsMax = 8_000
 
 /** Longest interval after a fault, or when the page is opened again. */
 const retryMs = 15_000
@@ -32,7 +41,7 @@ export interface Live {
  * Queries each panel at its interval, once for all watchers, also while they come and go. Without
  * watchers nothing is queried.
  */
-export function createLive(panels: readonly Panel[], onFailure: (error: unknown) => void): Live {
+export function createLive(panels: readonly Panel[], options: LiveOptions): Live {
   const watchers = new Set<(update: PanelUpdate) => void>()
   const known = new Map<string, PanelUpdate>()
   const timers = new Map<string, NodeJS.Timeout>()
@@ -40,7 +49,7 @@ export function createLive(panels: readonly Panel[], onFailure: (error: unknown)
   const run = async (panel: Panel): Promise<void> => {
     if (watchers.size === 0 || running.has(panel.name)) return
     running.add(panel.name)
-    const update = await read(panel, onFailure)
+    const update = await read(panel, options, known.get(panel.name))
     running.delete(panel.name)
     known.set(panel.name, update)
     for (const send of watchers) send(update)
@@ -83,19 +92,19 @@ function untilDue({ everyMs }: Panel, update: PanelUpdate | undefined): number {
   return Math.max(0, Date.parse(update.at) + Math.min(everyMs, retryMs) - Date.now())
 }
 
-/** The text of an error for the page, without the statement that a fault of the store names. */
-export function messageOf(error: unknown): string {
-  if (!(error instanceof Fault)) return 'unexpected error; see worker.log'
-  return error.code.startsWith('STORE_') ? faultCodes[error.code].meaning : error.detail
-}
-
-async function read(panel: Panel, onFailure: (error: unknown) => void): Promise<PanelUpdate> {
-  const { name } = panel
-  const at = () => new Date().toISOString()
+/** After a failure the figures of the reading before are kept. */
+async function read(
+  { name, read }: Panel,
+  { judge, onFailure }: LiveOptions,
+  before: PanelUpdate | undefined,
+): Promise<PanelUpdate> {
   try {
-    return { name, figures: await withTimeout(panel.read()), at: at() }
-  } catch (error) {
+    const figures = await withTimeout(read(), panelMsMax)
+    const at = new Date().toISOString()
+    return { name, at, figures, figuresAt: at }
+  } catch (failure) {
+    const error = await judge(failure)
     onFailure(error)
-    return { name, fault: { code: failureCode(error), detail: messageOf(error) }, at: at() }
+    return { ...before, name, at: new Date().toISOString(), fault: showFault(error) }
   }
 }

@@ -7,6 +7,7 @@ import { createZone } from '../../schemas/time/zone.js'
 import { silentMsMax } from '../metrics/collect.js'
 import { createAdmit } from './access.js'
 import { createBoard } from './board.js'
+import { createJudge } from './judge.js'
 import { createLive } from './live.js'
 import { createPage, type Page } from './page.js'
 import { createPanels } from './panels.js'
@@ -35,14 +36,17 @@ export function createOperationsPage(options: OperationsOptions): {
   const store = createStore(options.store, 'discreet', { silentMsMax: actMsMax })
   const queues = createQueues({ redisUrl, prefix: profile.database })
   const { landing } = folders
-  const source = { store: looking, queues, profile, zone, landing, now }
-  const live = createLive(createPanels(source), onFailure)
+  // The pool of the panels may be full of queries that wait.
+  const judge = createJudge(() => store.ping())
+  const source = { store: looking, queues, profile, zone, landing, now, judge }
+  const live = createLive(createPanels(source), { judge, onFailure })
   return {
     page: createPage({
       admit: createAdmit(profile.worker.operations, onFailure),
       live,
       context: { store, ledger: createLedger(store, now), queues, folders, profile, zone },
       board: createBoard(queues),
+      judge,
       onFailure,
     }),
     close: async () => {

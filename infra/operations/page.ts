@@ -5,7 +5,8 @@ import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import { type Admit, isOwn } from './access.js'
 import { readAssets } from './assets.js'
 import { type FileContext, readFileDetail, readRejects } from './file.js'
-import { type Live, messageOf } from './live.js'
+import { type Judge, messageOf } from './judge.js'
+import type { Live } from './live.js'
 
 export interface PageOptions {
   readonly admit: Admit
@@ -13,6 +14,7 @@ export interface PageOptions {
   readonly context: FileContext
   /** The board of queues, which answers below `/queues`. */
   readonly board: (request: IncomingMessage, response: ServerResponse) => void
+  readonly judge: Judge
   /** Called with every failed request. */
   readonly onFailure: (error: unknown) => void
 }
@@ -50,7 +52,7 @@ type Answer = (call: Call, parts: readonly string[]) => Promise<void> | void
 
 /** The operations page: static files, live figures, file details and actions. */
 export function createPage(options: PageOptions): Page {
-  const { admit, live, context, board, onFailure } = options
+  const { admit, live, context, board, judge, onFailure } = options
   const assets = readAssets()
   let watchers = 0
   const routes: readonly (readonly [method: string, path: RegExp, answer: Answer])[] = [
@@ -120,7 +122,8 @@ export function createPage(options: PageOptions): Page {
   }
 
   return (request, response) => {
-    answer(request, response).catch((error: unknown) => {
+    answer(request, response).catch(async (failure: unknown) => {
+      const error = await judge(failure)
       onFailure(error)
       if (response.headersSent) response.destroy()
       else sendFault(response, error)

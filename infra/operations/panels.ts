@@ -1,5 +1,5 @@
 import type { Panel } from './live.js'
-import { readAttention } from './panels/attention.js'
+import { createAttentionPanel } from './panels/attention.js'
 import { readCompleteness } from './panels/completeness.js'
 import { readCycleDays } from './panels/cycles.js'
 import { readToday } from './panels/files.js'
@@ -22,7 +22,7 @@ export function createPanels(source: PanelSource): readonly Panel[] {
   }
   return [
     panel('files', 10, readToday),
-    panel('attention', 15, readAttention),
+    panel('attention', 15, createAttentionPanel()),
     panel('minutes', 15, readMinutes),
     panel('freshness', 30, readFreshness),
     panel('completeness', 300, readCompleteness),

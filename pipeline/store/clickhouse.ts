@@ -51,6 +51,8 @@ export interface Store {
   insert(table: string, values: readonly object[], settings?: Settings): Promise<void>
   /** The bytes of a SELECT in a ClickHouse format, streamed. */
   stream(statement: Statement, format: string): Promise<NodeJS.ReadableStream>
+  /** Whether the server answers at all; a busy one does, since this takes no place among statements. */
+  ping(): Promise<boolean>
   /** Runs a task whose writes are found by its name if it is repeated: see `Tasks`. */
   runTask: Tasks['run']
   close(): Promise<void>
@@ -225,6 +227,7 @@ export function createStore(
         if (executed) refuseForeign(response_headers)
       }),
     stream: (statement, format) => exec(statement, (stream) => stream, { format }),
+    ping: async () => (await client.ping()).success,
     runTask: tasks.run,
     close: () => client.close(),
   }

@@ -35,6 +35,7 @@ test('only what may pass without a change is worth a retry', async (t) => {
     'SOURCE_REFUSED',
     'SOURCE_UNREACHABLE',
     'STAGING_LOST',
+    'STORE_BUSY',
     'STORE_UNREACHABLE',
     'TRACES_UNREACHABLE',
   ])

@@ -1,8 +1,9 @@
+import type { ShownFault } from '../judge.js'
 import type { Attention } from '../panels/attention.js'
 import type { StuckFile } from '../problems.js'
 import { badge, type Content, empty } from './elements.js'
 import { html } from './lit-html.js'
-import { countText, instantText, printableName } from './text.js'
+import { countText, instantText, printableName, time } from './text.js'
 
 /** A link to the page of a file. */
 export function fileLink(arrival: number, name: string): Content {
@@ -21,7 +22,18 @@ function item(state: string, about: Content, { code, detail, todo, since }: Item
   return html`<li>${badge(state)} ${about}<p><strong>${code}</strong>: ${detail}</p>${remedy}</li>`
 }
 
-/** Problems: servers, sources and files, each with its remedy. */
+/** Servers that do not answer in time: one line each, whatever panels they concern. */
+export function listServers(faults: readonly ShownFault[]): Content {
+  const items = faults.map(({ code, detail, server }) => {
+    const isBusy = code === 'STORE_BUSY'
+    const effect = isBusy ? 'Panels show earlier figures.' : 'Files wait until the server answers.'
+    return html`<li>${badge(isBusy ? 'busy' : 'failing')} <strong>${code}</strong>: ${server}.
+      <p class="todo">${detail} ${effect}</p></li>`
+  })
+  return items.length === 0 ? '' : html`<ul class="attention">${items}</ul>`
+}
+
+/** Problems: sources and files, each with its remedy. */
 export function attention(found: Attention): Content {
   const { waiting, waitingFiles, quarantined, away, failing } = found
   const { missing, missingCount, missingTodo } = found
@@ -30,10 +42,6 @@ export function attention(found: Attention): Content {
     stuck.map((one) => item(state, fileLink(one.arrival, one.file), { ...one, detail: one.reason }))
   const unlisted = waitingFiles - waiting.length
   const items = [
-    ...away.map(({ code, detail }) => {
-      const effect = html`<p>${detail} Files wait until the server answers.</p>`
-      return html`<li>${badge('failing')} <strong>${code}</strong>${effect}</li>`
-    }),
     ...missing.map(({ kind, detail, since }) => {
       const code = kind === 'rows' ? 'MISSING' : 'DAMAGED'
       return item('failing', '', { code, detail, todo: missingTodo, since })
@@ -46,6 +54,11 @@ export function attention(found: Attention): Content {
     ...(unlisted > 0 ? [html`<li>${countText(unlisted)} more files are waiting.</li>`] : []),
     ...listed(quarantined, 'quarantined'),
   ]
-  if (items.length === 0) return empty('No problems. No file is waiting or quarantined.')
-  return html`<ul class="attention">${items}</ul>`
+  const list = html`<ul class="attention">${items}</ul>`
+  if (away.some(({ code }) => code.startsWith('STORE_'))) {
+    const age = html`<p class="todo">Other problems as of ${time(found.readAt)}.</p>`
+    return items.length === 0 ? '' : html`<div class="stale">${age}${list}</div>`
+  }
+  if (items.length > 0) return list
+  return away.length > 0 ? '' : empty('No problems. No file is waiting or quarantined.')
 }

@@ -24,6 +24,7 @@ const kinds: Readonly<Record<string, string>> = {
   late: 'bad',
   waiting: 'warn',
   paused: 'warn',
+  busy: 'warn',
 }
 
 /** Text that does not wrap. */

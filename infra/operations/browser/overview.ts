@@ -1,15 +1,15 @@
+import type { ShownFault } from '../judge.js'
 import type { PanelUpdate } from '../live.js'
-import { showStatus } from './elements.js'
+import type { Attention } from '../panels/attention.js'
+import { listServers } from './attention.js'
+import { type Content, showStatus } from './elements.js'
 import { html, render } from './lit-html.js'
-import { time } from './text.js'
+import { span, time } from './text.js'
 import { views } from './views.js'
 
 const latest = new Map<string, PanelUpdate>()
 
-/**
- * Updates a panel in place. Figures that a fault hides stay in the page, so that tables which the
- * reader has opened are open again afterwards.
- */
+/** Updates a panel in place: tables that the reader has opened stay open. */
 function show(update: PanelUpdate): void {
   const section = document.querySelector<HTMLElement>(`[data-panel="${update.name}"]`)
   const view = views[update.name]
@@ -25,12 +25,39 @@ function show(update: PanelUpdate): void {
   ) {
     return
   }
-  const { fault, figures = before?.figures } = update
-  latest.set(update.name, { ...update, figures })
-  const problem =
-    fault && html`<p class="fault"><strong>${fault.code}</strong>: ${fault.detail}</p>`
+  latest.set(update.name, update)
+  const { fault, figures } = update
   const content = figures === undefined ? '' : view(figures as never)
-  render(html`${problem}<div ?hidden=${fault !== undefined}>${content}</div>`, section)
+  const isOld = fault !== undefined
+  render(
+    html`${isOld ? noteOf(fault, update) : ''}<div class=${isOld ? 'stale' : ''}>${content}</div>`,
+    section,
+  )
+  showServers()
+}
+
+/** Why the figures of a panel are not new, and how old they are. */
+function noteOf({ code, detail, server }: ShownFault, { at, figuresAt }: PanelUpdate): Content {
+  const ageMs = figuresAt === undefined ? 0 : Date.parse(at) - Date.parse(figuresAt)
+  const age =
+    figuresAt === undefined ? 'no figures yet' : `figures of ${time(figuresAt)}, ${span(ageMs)} old`
+  if (server !== undefined) return html`<p class="todo">${server}; ${age}.</p>`
+  return html`<p class="fault"><strong>${code}</strong>: ${detail} (${age})</p>`
+}
+
+/** The servers that panels wait for, once each: the latest update says how a server is. */
+function showServers(): void {
+  const place = document.querySelector<HTMLElement>('#servers')
+  if (place === null) return
+  const faults = new Map<string, { readonly at: string; readonly fault: ShownFault }>()
+  for (const { name, at, fault, figures } of latest.values()) {
+    const away = name === 'attention' ? ((figures as Attention | undefined)?.away ?? []) : []
+    for (const one of fault?.server === undefined ? away : [fault]) {
+      const [server = ''] = one.code.split('_')
+      if (at >= (faults.get(server)?.at ?? '')) faults.set(server, { at, fault: one })
+    }
+  }
+  render(listServers([...faults.values()].map(({ fault }) => fault)), place)
 }
 
 function isSame(before: PanelUpdate | undefined, update: PanelUpdate): boolean {

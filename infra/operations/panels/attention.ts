@@ -1,6 +1,7 @@
 import { passingFault } from '../../../pipeline/queues/wait.js'
-import { faultCodes } from '../../../schemas/fault.js'
+import { Fault } from '../../../schemas/fault.js'
 import type { SourceShown } from '../../commands/output/sources-shown.js'
+import { type ShownFault, showFault } from '../judge.js'
 import { missingTodo, type Problems, readProblemsOf, todoOf } from '../problems.js'
 import { type PanelSource, queryQueues } from './query.js'
 import { readSourceHealth } from './sources.js'
@@ -10,32 +11,60 @@ const waitingMax = 20
 const missingMax = 20
 
 /** What needs attention. */
-export interface Attention extends Problems {
+export interface Attention extends Omit<Problems, 'away'> {
+  /** Servers that do not answer in time. */
+  readonly away: readonly ShownFault[]
+  /** When the problems were read, ISO 8601; earlier than now while ClickHouse does not answer. */
+  readonly readAt: string
   /** Number of all waiting files; `waiting` lists the first. */
   readonly waitingFiles: number
   /** Number of all damage; `missing` lists the first. */
   readonly missingCount: number
   readonly missingTodo: string
-  /** Failing sources, each with a remedy; empty while ClickHouse does not answer. */
+  /** Failing sources, each with a remedy. */
   readonly failing: readonly (SourceShown & { readonly todo: string })[]
 }
 
-/** Failing sources, waiting and quarantined files and servers that do not answer, with remedies. */
-export async function readAttention(source: PanelSource): Promise<Attention> {
-  const { store, queues } = source
-  const waits = () => queryQueues(queues.waits())
-  const problems = await readProblemsOf({ store, queues: { waits } })
-  const away = problems.away.map(({ code }) => ({ code, detail: faultCodes[code].meaning }))
-  const missing = problems.missing.slice(0, missingMax)
-  const missingCount = problems.missing.length
-  const waiting = problems.waiting.slice(0, waitingMax)
-  const waitingFiles = problems.waiting.length
-  const shown = { ...problems, missing, missingCount, missingTodo, waiting, waitingFiles }
-  return { ...shown, away, failing: await readFailing(source) }
+/**
+ * Failing sources, waiting and quarantined files and servers that do not answer, with remedies. While
+ * ClickHouse does not answer, the problems that it reported last are kept.
+ */
+export function createAttentionPanel(): (source: PanelSource) => Promise<Attention> {
+  let known: Attention | undefined
+  return async (source) => {
+    const now = await readAttention(source, known)
+    const isAway = now.away.some(({ code }) => code.startsWith('STORE_'))
+    if (!isAway) known = now
+    return { ...(known ?? now), away: now.away }
+  }
 }
 
-/** Empty while the store does not answer: the problems of the files report that. */
-async function readFailing(source: PanelSource): Promise<Attention['failing']> {
+async function readAttention(
+  source: PanelSource,
+  known: Attention | undefined,
+): Promise<Attention> {
+  const { store, queues, judge, now } = source
+  const waits = () => queryQueues(queues.waits())
+  const [problems, failing] = await Promise.all([
+    readProblemsOf({ store, queues: { waits } }),
+    readFailing(source),
+  ])
+  const judged = problems.away.map(({ code, detail }) => judge(new Fault(code, detail)))
+  return {
+    ...problems,
+    away: (await Promise.all(judged)).map(showFault),
+    readAt: now().toISOString(),
+    missing: problems.missing.slice(0, missingMax),
+    missingCount: problems.missing.length,
+    missingTodo,
+    waiting: problems.waiting.slice(0, waitingMax),
+    waitingFiles: problems.waiting.length,
+    failing: failing ?? known?.failing ?? [],
+  }
+}
+
+/** Undefined while the store does not answer. */
+async function readFailing(source: PanelSource): Promise<Attention['failing'] | undefined> {
   try {
     const shown = await readSourceHealth(source)
     return shown
@@ -43,6 +72,6 @@ async function readFailing(source: PanelSource): Promise<Attention['failing']> {
       .map((one) => ({ ...one, todo: todoOf(one.code) }))
   } catch (error) {
     if (passingFault(error) === undefined) throw error
-    return []
+    return undefined
   }
 }

@@ -6,6 +6,7 @@ import type { Profile } from '../../../schemas/settings/profile.js'
 import type { Zone } from '../../../schemas/time/zone.js'
 import { withTimeout } from '../../metrics/collect.js'
 import { queryBounds } from '../../metrics/ledger.js'
+import type { Judge } from '../judge.js'
 
 /** What panels read; the store is read-only. */
 export interface PanelSource {
@@ -16,6 +17,7 @@ export interface PanelSource {
   /** The folder whose disk files land on. */
   readonly landing: string
   readonly now: () => Date
+  readonly judge: Judge
 }
 
 const queuesMsMax = 2_500

@@ -10,6 +10,9 @@ import { Fault } from '../../../schemas/fault.js'
 import type { Profile } from '../../../schemas/settings/profile.js'
 import { until } from '../../story/rig/stack.js'
 
+const judge = async (error: unknown) => error
+const silent = { judge, onFailure: () => undefined }
+
 t.test('each panel is queried once for all watchers, and never without watchers', async (t) => {
   let asked = 0
   const read = async () => ++asked
@@ -21,7 +24,7 @@ t.test('each panel is queried once for all watchers, and never without watchers'
     { name: 'one', everyMs: 20, read },
     { name: 'away', everyMs: 20, read: failing },
   ]
-  const live = createLive(panels, (error) => failures.push(error))
+  const live = createLive(panels, { judge, onFailure: (error) => failures.push(error) })
   t.teardown(live.close)
   await sleep(60)
   t.equal(asked, 0)
@@ -57,7 +60,7 @@ t.test('a returning watcher gets the known updates, and only due panels are quer
       { name: 'slow', everyMs: 60_000, read: async () => ++asked },
       { name: 'quick', everyMs: 1, read: async () => 0 },
     ],
-    () => undefined,
+    silent,
   )
   t.teardown(live.close)
   const updates: PanelUpdate[] = []
@@ -78,7 +81,7 @@ t.test('a panel with a fault is queried again for the next watcher', async (t) =
     if (++asked === 1) throw new Fault('STORE_UNREACHABLE', 'ClickHouse did not answer')
     return asked
   }
-  const live = createLive([{ name: 'away', everyMs: 60_000, read }], () => undefined)
+  const live = createLive([{ name: 'away', everyMs: 60_000, read }], silent)
   t.teardown(live.close)
   const updates: PanelUpdate[] = []
   const leave = live.watch((one) => updates.push(one))

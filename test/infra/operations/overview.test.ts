@@ -62,6 +62,7 @@ t.test('a client that leaves during authentication does not watch', async (t) =>
 
 t.test('a failing source needs attention, with a remedy', async (t) => {
   const figures: Attention = {
+    readAt: '2026-03-04T05:07:00Z',
     waiting: [],
     missing: [],
     missingCount: 0,
@@ -96,30 +97,38 @@ t.test('a failing source needs attention, with a remedy', async (t) => {
   )
 })
 
-t.test('an opened table of values stays open while figures and faults arrive', async (t) => {
-  const figures = (rows: number): Minutes => ({ minutes: [60, 120], rows: [1, rows], quantity: {} })
-  const fault = { code: 'STORE_UNREACHABLE', detail: 'no response' }
-  let send: (update: Pick<PanelUpdate, 'figures' | 'fault'>) => void = () => undefined
-  const watch: Live['watch'] = (onUpdate) => {
-    send = (update) => onUpdate({ name: 'minutes', at: new Date().toISOString(), ...update })
-    send({ figures: figures(2) })
-    return () => undefined
-  }
-  const { address } = await createStand(t, { watch })
-  const tab = await (await createBrowser(t)).newPage()
-  await tab.goto(address)
-  const panel = tab.locator('[data-panel="minutes"]')
-  const cells = panel.locator('details tbody tr').last().locator('td')
-  await panel.locator('summary').click()
-  t.same(await cells.allInnerTexts(), ['1970-01-01 00:02 UTC', '2'])
-  send({ figures: figures(3) })
-  await panel.getByText('3 in the busiest minute').waitFor()
-  t.same(await cells.allInnerTexts(), ['1970-01-01 00:02 UTC', '3'])
-  send({ fault })
-  await panel.getByText('no response').waitFor()
-  t.notOk(await cells.last().isVisible(), 'figures behind a fault are hidden')
-  send({ figures: figures(4) })
-  await panel.getByText('4 in the busiest minute').waitFor()
-  t.ok(await cells.last().isVisible())
-  t.same(await cells.allInnerTexts(), ['1970-01-01 00:02 UTC', '4'])
-})
+t.test(
+  'an opened table of values stays open and visible while figures and faults arrive',
+  async (t) => {
+    const figures = (rows: number): Minutes => ({
+      minutes: [60, 120],
+      rows: [1, rows],
+      quantity: {},
+    })
+    const fault = { code: 'STORE_REFUSED', detail: 'no response' }
+    let send: (update: Partial<PanelUpdate>) => void = () => undefined
+    const watch: Live['watch'] = (onUpdate) => {
+      send = (update) => onUpdate({ name: 'minutes', at: new Date().toISOString(), ...update })
+      send({ figures: figures(2) })
+      return () => undefined
+    }
+    const { address } = await createStand(t, { watch })
+    const tab = await (await createBrowser(t)).newPage()
+    await tab.goto(address)
+    const panel = tab.locator('[data-panel="minutes"]')
+    const cells = panel.locator('details tbody tr').last().locator('td')
+    await panel.locator('summary').click()
+    t.same(await cells.allInnerTexts(), ['1970-01-01 00:02 UTC', '2'])
+    send({ figures: figures(3) })
+    await panel.getByText('3 in the busiest minute').waitFor()
+    t.same(await cells.allInnerTexts(), ['1970-01-01 00:02 UTC', '3'])
+    send({ fault, figures: figures(3), figuresAt: '2026-03-04T05:06:07Z' })
+    await panel.getByText('no response').waitFor()
+    t.same(await cells.allInnerTexts(), ['1970-01-01 00:02 UTC', '3'], 'earlier figures stay')
+    t.match(await panel.textContent(), /STORE_REFUSED.*figures of .* old/)
+    send({ figures: figures(4) })
+    await panel.getByText('4 in the busiest minute').waitFor()
+    t.ok(await cells.last().isVisible())
+    t.same(await cells.allInnerTexts(), ['1970-01-01 00:02 UTC', '4'])
+  },
+)

@@ -21,6 +21,7 @@ export async function createStand(t: Test, options: StandOptions = {}) {
     live: { watch: options.watch ?? (() => () => undefined), close: () => undefined },
     context: options.context ?? ({} as FileContext),
     board: async (_, response) => void response.end('board'),
+    judge: async (error) => error,
     onFailure: (error) => failures.push(error),
   })
   const server = createServer(page)

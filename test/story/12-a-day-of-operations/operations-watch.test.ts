@@ -270,15 +270,20 @@ t.test('without ClickHouse and Redis the page reports that and stays usable', as
   })
   t.teardown(health.close)
   const { page } = await open('/', health.address)
-  await shows(
-    page,
-    'attention',
-    /STORE_UNREACHABLE.*QUEUE_UNREACHABLE|QUEUE_UNREACHABLE.*STORE_UNREACHABLE/,
-  )
+  const servers = page.locator('#servers')
+  await until(async () => (await servers.locator('li').count()) === 2)
+  const text = (await servers.textContent()) ?? ''
+  t.match(text, /STORE_UNREACHABLE: ClickHouse does not answer/)
+  t.match(text, /QUEUE_UNREACHABLE: Redis does not answer/)
   for (const panel of ['files', 'minutes', 'freshness', 'sources']) {
-    await shows(page, panel, /STORE_UNREACHABLE/)
+    await shows(page, panel, /ClickHouse does not answer; no figures yet/)
   }
-  await shows(page, 'queues', /QUEUE_UNREACHABLE/)
+  await shows(page, 'queues', /Redis does not answer; no figures yet/)
+  t.equal(
+    await page.locator('.fault').count(),
+    0,
+    'one line for each server, no red box for each panel',
+  )
   await page.goto(`${health.address}/file?arrival=1`)
   await until(async () =>
     /STORE_UNREACHABLE/.test((await page.locator('main').textContent()) ?? ''),

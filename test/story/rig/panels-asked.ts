@@ -44,6 +44,7 @@ const sourceOf = ({ store, home }: StoryStack) => ({
   zone: createZone('America/Detroit'),
   landing: home.landing,
   now: () => new Date('2023-06-10T18:00:00Z'),
+  judge: async (error: unknown) => error,
 })
 
 async function askCompleteness(t: Test, story: StoryStack): Promise<void> {
