@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { withDeadline } from '../pipeline/deadline.js'
 import { recordAct } from '../pipeline/ledger/audit.js'
+import { createSystems, type SystemFailure, type Systems } from '../pipeline/ledger/systems.js'
 import { createQueues } from '../pipeline/queues/bullmq.js'
 import type { Tracing } from '../pipeline/queues/tracing.js'
 import { createStore, type Store, type StoreAddress } from '../pipeline/store/clickhouse.js'
@@ -14,7 +15,6 @@ import { createAccounts } from './access/basic-auth.js'
 import { createLocks } from './access/locks.js'
 import { createPseudonymizer } from './access/pseudonym.js'
 import { createAmi } from './ami/drivers.js'
-import { watchAmi } from './ami/watch.js'
 import { type Action, createActions } from './bind/actions.js'
 import { createBind, createBindOutcome } from './bind/bind.js'
 import { createCis } from './cis/drivers.js'
@@ -34,6 +34,7 @@ import { toOpenApi } from './routes/openapi.js'
 import { renderApiReference } from './routes/reference.js'
 import { createRegistrar } from './routes/register.js'
 import { createIntakeRoutes } from './routes/upload.js'
+import { watchAmi, watchCis } from './watched.js'
 
 export interface GatewayOptions {
   readonly profile: Profile
@@ -63,8 +64,7 @@ export interface GatewayFigures {
   readonly identity: IdentityFigures
   readonly cis: ReturnType<GuardedCis['breaker']>
   readonly records: RecordFigures
-  /** Consecutive failed calls to the head-end; undefined if none is configured. */
-  readonly amiFailures: number | undefined
+  readonly systems: readonly SystemFailure[]
 }
 
 const locksMs = 5_000
@@ -153,16 +153,18 @@ function createParts(options: GatewayOptions): Parts {
     prefix: profile.database,
     telemetry: tracing?.telemetry,
   })
+  const systems = createSystems({ store, own: ['cis', 'ami', 'identity'], onFailure: onFault })
   const identity = createIdentity(identitySettings, {
     pseudonymize: createPseudonymizer(key),
     tokensCachedMax: gateway.limits.tokensCachedMax,
     secret: options.secret,
     now,
     onFailure: onFault,
+    report: systems.report,
   })
   const cis = guardCis(createCis(cisSettings, options.secret), { ...cisSettings, now })
   const customers = createCustomers({
-    cis,
+    cis: watchCis(cis, systems),
     rules: cisSettings,
     closedStatuses: profile.closedStatuses,
     statusSeconds: cisSettings.statusSeconds,
@@ -178,7 +180,7 @@ function createParts(options: GatewayOptions): Parts {
     ...{ identity, attempts, locks, tokenBytesMax, customers, counts },
     onClosed: registrar.end,
   }
-  const binding = createBindParts(options, store)
+  const binding = createBindParts(options, { store, systems })
   return {
     routes: [
       ...binding.routes,
@@ -207,10 +209,10 @@ function createParts(options: GatewayOptions): Parts {
       identity: identity.figures(),
       cis: cis.breaker(),
       records: customers.figures(),
-      amiFailures: binding.amiFailures(),
+      systems: systems.failing(),
     }),
     close: async () => {
-      await Promise.all([locks.close(), registrar.close()])
+      await Promise.all([locks.close(), registrar.close(), systems.close()])
       await Promise.all([identity.close(), cis.close(), queues.close(), binding.close()])
       await store.close()
     },
@@ -253,17 +255,16 @@ function createReferenceRoutes(profile: Profile): readonly Route[] {
 /** Time between the claim of an action and the call to the head-end, at most. */
 const claimMs = 5_000
 
-interface BindParts extends Pick<Parts, 'routes' | 'close'> {
-  amiFailures(): number | undefined
-}
-
-function createBindParts(options: GatewayOptions, store: Store): BindParts {
+function createBindParts(
+  options: GatewayOptions,
+  { store, systems }: { readonly store: Store; readonly systems: Systems },
+): Pick<Parts, 'routes' | 'close'> {
   const { profile, key, onFailure } = options
   const { ami: amiSettings, bind } = profile
   if (amiSettings === undefined || bind === undefined) {
-    return { routes: [], amiFailures: () => undefined, close: async () => undefined }
+    return { routes: [], close: async () => undefined }
   }
-  const ami = watchAmi(createAmi(amiSettings, options.secret))
+  const ami = watchAmi(createAmi(amiSettings, options.secret), systems)
   const now = () => new Date()
   const binding = {
     ami,
@@ -283,7 +284,6 @@ function createBindParts(options: GatewayOptions, store: Store): BindParts {
       { ...post, run: createBind(binding) },
       { ...get, run: createBindOutcome(binding) },
     ],
-    amiFailures: () => ami.failures(),
     close: () => ami.close(),
   }
 }

@@ -1,3 +1,4 @@
+import type { ReportSystem } from '../../pipeline/ledger/systems.js'
 import type { Fault } from '../../schemas/fault.js'
 import type { Pseudonymize } from '../access/pseudonym.js'
 import type { CacheCounts } from './token-cache.js'
@@ -11,6 +12,8 @@ export interface IdentityOptions {
   readonly now: () => number
   /** Called when keys cannot be fetched or read. */
   readonly onFailure: (fault: Fault) => void
+  /** Called with the outcome of each call to a provider. */
+  readonly report: ReportSystem
 }
 
 /** What a token proves. */

@@ -40,12 +40,22 @@ export function createIntrospection(options: IntrospectionOptions): Identity {
     connectionsMax: 64,
     answerBytesMax,
   })
-  const ask = (token: string) => introspect({ ...options, send: caller.send }, token)
+  const system = `identity ${new URL(settings.url).origin}` as const
+  const ask = async (token: string, requests: number) => {
+    try {
+      const claims = await introspect({ ...options, send: caller.send }, token)
+      options.report(system, undefined)
+      return claims
+    } catch (error) {
+      if (error instanceof Fault) options.report(system, error, requests)
+      throw error
+    }
+  }
   const cache = createTokenCache<Kept>(settings.cacheSeconds > 0 ? options.tokensCachedMax : 0)
   const refused = createTokenCache<Kept>(refusedMax)
   const share = createSingleFlight<Identified>()
   const identify = async (token: string): Promise<Identified> => {
-    const claims = await ask(token)
+    const claims = await ask(token, 1)
     const identified = judge(claims, token, options)
     if (identified.kind === 'customer') {
       const lives = typeof claims['exp'] === 'number' ? claims['exp'] * 1_000 : Infinity
@@ -63,7 +73,7 @@ export function createIntrospection(options: IntrospectionOptions): Identity {
       const isKept = kept !== undefined && kept.until > now()
       return isKept ? kept.identified : share(token, () => identify(token))
     },
-    ready: async () => void (await ask('ready')),
+    ready: async () => void (await ask('ready', 0)),
     figures: () => ({ cache: cache.counts(), keys: [] }),
     close: async () => caller.close(),
   }

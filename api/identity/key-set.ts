@@ -1,3 +1,4 @@
+import type { ReportSystem } from '../../pipeline/ledger/systems.js'
 import { Fault } from '../../schemas/fault.js'
 import { parseObject } from '../../schemas/json.js'
 import type { HttpClient } from '../http-client.js'
@@ -16,6 +17,7 @@ export interface KeySetOptions {
   readonly now: () => number
   /** Called when keys cannot be fetched. */
   readonly onFailure: (fault: Fault) => void
+  readonly report: ReportSystem
 }
 
 export interface KeySet {
@@ -53,6 +55,7 @@ interface State {
  */
 export function createKeySet(options: KeySetOptions): KeySet {
   const { now, staleSeconds, unknownKeySeconds, keySeconds } = options
+  const system = `identity ${options.issuer}` as const
   const never = Number.NEGATIVE_INFINITY
   const state: State = { keys: [], goodAt: never, triedAt: never, failures: 0 }
   const unknownKids = new Map<string, number>()
@@ -65,11 +68,14 @@ export function createKeySet(options: KeySetOptions): KeySet {
           state.keys = keys
           state.goodAt = now()
           state.failures = 0
+          options.report(system, undefined)
         },
         (error: unknown) => {
           state.failures++
           if (!(error instanceof Fault)) throw error
           options.onFailure(error)
+          // With known keys, no request fails yet.
+          options.report(system, error, 0)
         },
       )
       .finally(() => {
@@ -105,6 +111,10 @@ export function createKeySet(options: KeySetOptions): KeySet {
     unknownKids.set(kid, now())
     return undefined
   }
+  const count = (error: unknown): never => {
+    if (error instanceof Fault) options.report(system, error)
+    throw error
+  }
   const background = setInterval(() => {
     const isDue = state.failures > 0 || now() - state.goodAt >= keySeconds * 1_000
     if (isDue && fetching === undefined && mayTry()) void refresh()
@@ -114,7 +124,7 @@ export function createKeySet(options: KeySetOptions): KeySet {
     isUsable() ? pick(state.keys, algorithm, kid) : undefined
   return {
     known,
-    find: (algorithm, kid) => known(algorithm, kid) ?? findNew(algorithm, kid),
+    find: (algorithm, kid) => known(algorithm, kid) ?? findNew(algorithm, kid).catch(count),
     has: ({ thumbprint }) => isUsable() && state.keys.some((key) => key.thumbprint === thumbprint),
     ready: require,
     fetchedAt: () => Math.max(0, state.goodAt),

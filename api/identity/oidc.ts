@@ -31,7 +31,7 @@ const keyAnswerBytesMax = 256 * 1024
  * its hash until it expires or its key is withdrawn.
  */
 export function createOidc(options: OidcOptions): Identity {
-  const { settings, now, onFailure } = options
+  const { settings, now, onFailure, report } = options
   const caller = createHttpClient({
     fault: 'IDENTITY_UNREACHABLE',
     name: 'the identity provider',
@@ -52,6 +52,7 @@ export function createOidc(options: OidcOptions): Identity {
           caller,
           now,
           onFailure,
+          report,
         }),
       },
     ]),

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { freeBytes } from '../../pipeline/files/disk.js'
 import { createLedger } from '../../pipeline/ledger/ledger.js'
+import { readFailingSystems } from '../../pipeline/ledger/systems.js'
 import type { Queues } from '../../pipeline/queues/bullmq.js'
 import type { JobName } from '../../pipeline/queues/jobs.js'
 import type { Wait } from '../../pipeline/queues/wait.js'
@@ -56,6 +57,7 @@ const rules: readonly ((context: AlertContext) => Promise<RuleResult>)[] = [
   findLate,
   findMissing,
   findFailingSources,
+  findFailingSystems,
   findFailingJobs,
   findFullDisk,
   findDamage,
@@ -152,6 +154,15 @@ async function findFailingSources({
     return [{ key: `source:${source}`, since: from, about }]
   })
   return { covers: withPrefix('source:'), alerts }
+}
+
+async function findFailingSystems(context: AlertContext): Promise<RuleResult> {
+  const failing = await readFailingSystems(context.store, context.profile)
+  const alerts = failing.flatMap(({ system, code, failures, since }) => {
+    const about = { kind: 'system', system, code, failures } as const
+    return hasLasted(since, context) ? [{ key: `system:${system}`, since, about }] : []
+  })
+  return { covers: withPrefix('system:'), alerts }
 }
 
 async function findFailingJobs({ queues, settings, now }: AlertContext): Promise<RuleResult> {

@@ -6,6 +6,7 @@ import { machineChecks } from '../checks/machine.js'
 import { mdmChecks } from '../checks/mdm.js'
 import { serverChecks } from '../checks/servers.js'
 import { sourceChecks } from '../checks/sources.js'
+import { systemChecks } from '../checks/systems.js'
 import { type Context, exitCodes } from './context.js'
 
 const marks = { good: '✓', warning: '!', bad: '✗' } as const
@@ -17,7 +18,7 @@ const marks = { good: '✓', warning: '!', bad: '✗' } as const
 export async function doctor(context: Context): Promise<number> {
   const checks = [
     ...[...machineChecks, ...serverChecks, ...sourceChecks],
-    ...[...mdmChecks, ...fileChecks, ...erasureChecks],
+    ...[...systemChecks, ...mdmChecks, ...fileChecks, ...erasureChecks],
   ]
   const results = await Promise.all(checks.map((check) => runCheck(check, context)))
   for (const [index, result] of results.entries()) {

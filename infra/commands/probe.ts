@@ -70,6 +70,7 @@ async function login({ profile, subject, context, step }: Probe): Promise<void> 
     secret: context.secret,
     now: Date.now,
     onFailure: (fault) => context.print(`  ${fault.detail}`),
+    report: () => undefined,
   })
   await step('identity provider', async () => {
     await identity.ready()

@@ -1,4 +1,5 @@
 import { freeBytes } from '../../pipeline/files/disk.js'
+import { readFailingSystems } from '../../pipeline/ledger/systems.js'
 import type { QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { readSources } from '../../pipeline/sources/state.js'
 import { sql } from '../../pipeline/store/sql.js'
@@ -9,7 +10,8 @@ import { type Context, exitCodes } from './context.js'
 import { type BillsShown, billColumns, readBills } from './output/bill-status.js'
 import { type DataAge, readDataAges } from './output/freshness.js'
 import { type SourceShown, showSources } from './output/sources-shown.js'
-import { bytesText, grouped, renderTable, type TableColumn } from './output/table.js'
+import { type SystemShown, showSystems, systemColumns } from './output/systems-shown.js'
+import { bytesText, grouped, printable, renderTable, type TableColumn } from './output/table.js'
 import { type InUse, useData } from './use-stack.js'
 
 interface FileState {
@@ -29,6 +31,8 @@ interface Disk {
 export interface Status extends Problems {
   readonly disk: Disk
   readonly sources: readonly SourceShown[]
+  /** Systems of the utility that fail. */
+  readonly systems: readonly SystemShown[]
   readonly files: readonly FileState[]
   readonly queues: Partial<QueueCounts>
   readonly freshness: readonly DataAge[]
@@ -106,11 +110,12 @@ function renderDisk({ folder, freeBytes, freeBytesMin }: Disk): readonly string[
   return [`✗ DISK_FULL: ${free}, ${limit}; no new file is received until space is free`]
 }
 
-const nothing = { sources: [], files: [], freshness: [], alerts: [], bills: [] }
+const nothing = { sources: [], systems: [], files: [], freshness: [], alerts: [], bills: [] }
 
 function readLedger({ store: address, profile }: InUse) {
   return withStore(address, async (store) => ({
     sources: showSources(profile, await readSources(store)),
+    systems: showSystems(await readFailingSystems(store, profile)),
     files: await store.rows<FileState>({ sql: filesSql }),
     freshness: await readDataAges(store, profile),
     alerts: profile.alerts === undefined ? [] : await readOpenNotifications(store),
@@ -149,6 +154,7 @@ function render(now: Status): string {
     ...now.sources
       .filter(({ others }) => others !== '')
       .map(({ name, others }) => `${name}: ${others}`),
+    ...renderSystems(now.systems),
     ...renderStuck('waiting', now.waiting),
     ...renderStuck('quarantined', now.quarantined),
     renderTable(queueColumns, Object.entries(now.queues)),
@@ -156,6 +162,14 @@ function render(now: Status): string {
     ...(now.alerts.length === 0 ? [] : [renderTable(alertColumns, now.alerts)]),
     ...renderBills(now.bills),
   ].join('\n\n')
+}
+
+function renderSystems(systems: readonly SystemShown[]): readonly string[] {
+  if (systems.length === 0) return []
+  return [
+    renderTable(systemColumns, systems),
+    ...systems.map(({ name, detail }) => printable(`${name}: ${detail}`)),
+  ]
 }
 
 function renderBills(bills: readonly BillsShown[]): readonly string[] {

@@ -93,10 +93,17 @@ export const catalogue = {
   },
   tieline_failures_in_a_row: {
     type: 'gauge',
-    of: ['gateway'],
+    of: ['gateway', 'worker'],
     labels: ['system'],
-    help: 'Failed calls to the CIS or the head-end since the last successful one.',
-    bound: 'cis and ami',
+    help: 'Requests that failed since the last good answer of the CIS, the head-end, the identity provider or the MDM; those that the breaker refused count too.',
+    bound: 'cis, ami, identity and mdm',
+  },
+  tieline_failing_since_timestamp_seconds: {
+    type: 'gauge',
+    of: ['gateway', 'worker'],
+    labels: ['system'],
+    help: 'When the first of them failed, seconds since 1970; 0 while the system answers. It is set without failed requests if the keys of an identity provider cannot be fetched.',
+    bound: 'cis, ami, identity and mdm',
   },
   tieline_store_up: {
     type: 'gauge',

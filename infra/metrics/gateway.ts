@@ -1,5 +1,6 @@
 import type { GatewayFigures } from '../../api/gateway.js'
 import type { RequestEntry } from '../../api/handle.js'
+import { type SystemFailure, systemKind } from '../../pipeline/ledger/systems.js'
 import type { Scrape } from '../telemetry/health.js'
 import { createRegistry, type Metrics } from './registry.js'
 
@@ -33,7 +34,7 @@ export function createGatewayMetrics(figures: () => GatewayFigures): GatewayMetr
 }
 
 function setFigures(metrics: Metrics, figures: GatewayFigures): void {
-  const { identity, cis, records, amiFailures } = figures
+  const { identity, cis, records, systems } = figures
   const { hits, misses } = identity.cache
   metrics.total('tieline_token_cache_total', { outcome: 'hit' }, hits)
   metrics.total('tieline_token_cache_total', { outcome: 'miss' }, misses)
@@ -47,8 +48,21 @@ function setFigures(metrics: Metrics, figures: GatewayFigures): void {
     metrics.total('tieline_cis_invalid_total', { field, kind }, count)
   }
   metrics.set('tieline_breaker_open', { system: 'cis' }, Number(cis.isOpen))
-  metrics.set('tieline_failures_in_a_row', { system: 'cis' }, cis.failures)
-  if (amiFailures !== undefined) {
-    metrics.set('tieline_failures_in_a_row', { system: 'ami' }, amiFailures)
+  setFailures(metrics, systems, ['cis', 'ami', 'identity'])
+}
+
+/** Providers count together; a system that does not fail has 0. */
+export function setFailures(
+  metrics: Metrics,
+  failing: readonly SystemFailure[],
+  systems: readonly string[],
+): void {
+  for (const system of systems) {
+    const own = failing.filter((one) => systemKind(one) === system)
+    const failures = own.reduce((sum, one) => sum + one.failures, 0)
+    metrics.set('tieline_failures_in_a_row', { system }, failures)
+    const since = Math.min(...own.map((one) => one.since.getTime()))
+    const seconds = own.length === 0 ? 0 : since / 1_000
+    metrics.set('tieline_failing_since_timestamp_seconds', { system }, seconds)
   }
 }

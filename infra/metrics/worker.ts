@@ -1,4 +1,5 @@
 import { freeBytes } from '../../pipeline/files/disk.js'
+import type { SystemFailure } from '../../pipeline/ledger/systems.js'
 import { createQueues, type Queues } from '../../pipeline/queues/bullmq.js'
 import type { JobName } from '../../pipeline/queues/jobs.js'
 import { createStore, type StoreAddress } from '../../pipeline/store/clickhouse.js'
@@ -6,6 +7,7 @@ import { sql } from '../../pipeline/store/sql.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { Scrape } from '../telemetry/health.js'
 import { type Collector, collect, keepFor, silentMsMax } from './collect.js'
+import { setFailures } from './gateway.js'
 import { readCycles, readLedger } from './ledger.js'
 import { createRegistry, type MetricSample, sample } from './registry.js'
 
@@ -14,6 +16,8 @@ export interface WorkerMetricsOptions {
   readonly redisUrl: string
   readonly store: StoreAddress
   readonly landing: string
+  /** Systems that fail and are called by the worker. */
+  readonly systems: () => readonly SystemFailure[]
   /** Called with the reason when a metric could not be collected. */
   readonly onFailure: (error: unknown) => void
 }
@@ -76,6 +80,7 @@ export function createWorkerMetrics(options: WorkerMetricsOptions): WorkerMetric
     scrape: {
       type: metrics.type,
       text: async () => {
+        setFailures(metrics, options.systems(), ['mdm'])
         await Promise.all(
           collectors.map((collector) => collect(collector, metrics, options.onFailure)),
         )

@@ -4,6 +4,7 @@ import { createServer as createTlsServer } from 'node:https'
 import { readCertificates } from '../../api/listeners/certificates.js'
 import { createRenewal } from '../../api/listeners/renewal.js'
 import { serveStrictly } from '../../api/listeners/strict.js'
+import type { SystemFailure } from '../../pipeline/ledger/systems.js'
 import { Fault } from '../../schemas/fault.js'
 import type { OperationsSettings } from '../../schemas/settings/worker.js'
 import { withTimeout } from '../metrics/collect.js'
@@ -15,6 +16,8 @@ export interface HealthOptions {
   readonly setting: string
   /** Rejects while the service is not ready. */
   readonly ready: () => Promise<void>
+  /** Systems of the utility that fail: a detail, which does not change whether it is ready. */
+  readonly systems?: () => readonly SystemFailure[]
   /** The metrics for Prometheus. */
   readonly metrics: Scrape
   /** Answers all other paths. */
@@ -45,7 +48,7 @@ export interface Health {
 
 /**
  * The operations port. `/health/live` returns 200 while the process runs, `/health/ready` while it is
- * ready, otherwise 503 with the fault code within 4 seconds, and `/metrics` serves Prometheus. These
+ * ready, otherwise 503 with the fault code within 4 seconds, and lists failing systems; `/metrics` serves Prometheus. These
  * contain no personal data and need no login. Throws `PORT_TAKEN`, or `LISTENER` for a certificate.
  */
 export async function createHealth(options: HealthOptions): Promise<Health> {
@@ -53,12 +56,14 @@ export async function createHealth(options: HealthOptions): Promise<Health> {
   let isDraining = false
   const readiness = async (): Promise<readonly [number, object]> => {
     if (isDraining) return [503, { status: 'stopping' }]
+    const failing = options.systems?.().map(({ detail: _, ...one }) => one) ?? []
+    const more = failing.length === 0 ? {} : { failing }
     try {
       await withTimeout(ready())
-      return [200, { status: 'ready' }]
+      return [200, { status: 'ready', ...more }]
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      return [503, { status: 'not ready', code: error.code }]
+      return [503, { status: 'not ready', code: error.code, ...more }]
     }
   }
   const serve = (request: IncomingMessage, response: ServerResponse) => {

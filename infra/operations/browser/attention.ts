@@ -33,9 +33,14 @@ export function listServers(faults: readonly ShownFault[]): Content {
   return items.length === 0 ? '' : html`<ul class="attention">${items}</ul>`
 }
 
-/** Problems: sources and files, each with its remedy. */
+function systemText({ name, failures }: Attention['systems'][number]): string {
+  if (failures === 0) return `${name}, no failed request yet`
+  return `${name}, ${countText(failures)} failed ${failures === 1 ? 'request' : 'requests'}`
+}
+
+/** Problems: sources, systems and files, each with its remedy. */
 export function attention(found: Attention): Content {
-  const { waiting, waitingFiles, quarantined, away, failing } = found
+  const { waiting, waitingFiles, quarantined, away, failing, systems } = found
   const { missing, missingCount, missingTodo } = found
   const unlistedMissing = missingCount - missing.length
   const listed = (stuck: readonly StuckFile[], state: string) =>
@@ -50,6 +55,7 @@ export function attention(found: Attention): Content {
       ? [html`<li>${countText(unlistedMissing)} more are missing or damaged.</li>`]
       : []),
     ...failing.map((one) => item('failing', `source ${one.name}`, one)),
+    ...systems.map((one) => item('failing', systemText(one), one)),
     ...listed(waiting, 'waiting'),
     ...(unlisted > 0 ? [html`<li>${countText(unlisted)} more files are waiting.</li>`] : []),
     ...listed(quarantined, 'quarantined'),

@@ -1,6 +1,8 @@
+import { readFailingSystems } from '../../../pipeline/ledger/systems.js'
 import { passingFault } from '../../../pipeline/queues/wait.js'
 import { Fault } from '../../../schemas/fault.js'
 import type { SourceShown } from '../../commands/output/sources-shown.js'
+import { type SystemShown, showSystems } from '../../commands/output/systems-shown.js'
 import { type ShownFault, showFault } from '../judge.js'
 import { missingTodo, type Problems, readProblemsOf, todoOf } from '../problems.js'
 import { type PanelSource, queryQueues } from './query.js'
@@ -23,6 +25,8 @@ export interface Attention extends Omit<Problems, 'away'> {
   readonly missingTodo: string
   /** Failing sources, each with a remedy. */
   readonly failing: readonly (SourceShown & { readonly todo: string })[]
+  /** Systems of the utility that fail. */
+  readonly systems: readonly (SystemShown & { readonly todo: string })[]
 }
 
 /**
@@ -45,7 +49,7 @@ async function readAttention(
 ): Promise<Attention> {
   const { store, queues, judge, now } = source
   const waits = () => queryQueues(queues.waits())
-  const [problems, failing] = await Promise.all([
+  const [problems, health] = await Promise.all([
     readProblemsOf({ store, queues: { waits } }),
     readFailing(source),
   ])
@@ -59,17 +63,27 @@ async function readAttention(
     missingTodo,
     waiting: problems.waiting.slice(0, waitingMax),
     waitingFiles: problems.waiting.length,
-    failing: failing ?? known?.failing ?? [],
+    failing: health?.failing ?? known?.failing ?? [],
+    systems: health?.systems ?? known?.systems ?? [],
   }
 }
 
 /** Undefined while the store does not answer. */
-async function readFailing(source: PanelSource): Promise<Attention['failing'] | undefined> {
+async function readFailing(
+  source: PanelSource,
+): Promise<Pick<Attention, 'failing' | 'systems'> | undefined> {
+  const withTodo = <T extends Pick<SystemShown, 'code' | 'since'>>(one: T) => {
+    return { ...one, since: `${one.since.replace(' ', 'T')}Z`, todo: todoOf(one.code) }
+  }
   try {
-    const shown = await readSourceHealth(source)
-    return shown
-      .filter(({ state }) => state === 'failing')
-      .map((one) => ({ ...one, todo: todoOf(one.code) }))
+    const [sources, systems] = await Promise.all([
+      readSourceHealth(source),
+      readFailingSystems(source.store, source.profile),
+    ])
+    return {
+      failing: sources.filter(({ state }) => state === 'failing').map(withTodo),
+      systems: showSystems(systems).map(withTodo),
+    }
   } catch (error) {
     if (passingFault(error) === undefined) throw error
     return undefined

@@ -124,3 +124,16 @@ ORDER BY (run, name)
 TTL tested_at + INTERVAL 1 DAY
 SETTINGS {deduplicationWindow} = 1000, fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'Rows by which each start tests what loading exactly once rests on; kept for a day';
+
+CREATE TABLE IF NOT EXISTS {database}.system_state{onCluster} (
+    system String COMMENT 'cis, ami, mdm, or identity with the address of the provider',
+    active Bool COMMENT 'whether requests to it fail',
+    failures UInt32 COMMENT 'requests that failed since its last good answer',
+    code LowCardinality(String) COMMENT 'code of the last failure, empty if none',
+    detail String COMMENT 'the same as a sentence',
+    since DateTime64(3, 'UTC') COMMENT 'when the first of them failed',
+    recorded_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'when this state was written'
+) ENGINE = {engine:ReplacingMergeTree(recorded_at)}
+ORDER BY system
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Systems of the utility that fail: CIS, identity provider, head-end and MDM; the latest row of each counts';

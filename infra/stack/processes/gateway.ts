@@ -37,6 +37,7 @@ serveParent<GatewayProcessOptions>('gateway', async (options, { log }) => {
     ...(profile.gateway?.operations ?? { host: '127.0.0.1', port: 0 }),
     setting: 'gateway.operations',
     ready: gateway.ready,
+    systems: () => gateway.figures().systems,
     metrics: metrics.scrape,
   })
   const detail: GatewayDetail = {

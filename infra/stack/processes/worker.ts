@@ -1,6 +1,9 @@
 import { createRestMdm } from '../../../api/mdm/rest.js'
+import { createSystems } from '../../../pipeline/ledger/systems.js'
+import { createStore, type StoreAddress } from '../../../pipeline/store/clickhouse.js'
 import { createWorker } from '../../../pipeline/worker.js'
 import { Fault } from '../../../schemas/fault.js'
+import type { HistoryAsked } from '../../../schemas/gateway/history.js'
 import type { Profile } from '../../../schemas/settings/profile.js'
 import { createAlerts } from '../../alerts/alerts.js'
 import { failureCode } from '../../metrics/registry.js'
@@ -20,36 +23,32 @@ import { serveParent } from './serve-parent.js'
 
 serveParent<WorkerProcessOptions>('worker', async ({ secrets, ...options }, { log, notify }) => {
   const { profile, redisUrl, folders } = options
+  const secret = secretFrom(secrets)
+  const office = createOffice(profile, {
+    store: options.store,
+    secret,
+    onFailure: ({ code, detail }) => log.warn({ code }, detail),
+  })
   const metrics = createWorkerMetrics({
     profile,
     redisUrl,
     store: options.store,
     landing: folders.landing,
+    systems: office.failing,
     onFailure: (error) =>
       log.warn({ code: failureCode(error) }, 'a source of metrics is missing in this scrape'),
   })
-  const secret = secretFrom(secrets)
-  const mdm = profile.backfill && createRestMdm(profile.backfill, secret)
   const tracing = await startTracing(options.tracing, { service: 'tieline-worker', log })
   const { done: onDone, failed: onFailure } = metrics
   const { alerts: settings } = profile
   const alerts =
     settings &&
-    createAlerts({
-      profile,
-      settings,
-      store: options.store,
-      redisUrl,
-      landing: folders.landing,
-      secret,
-      log,
-      onFailure,
-    })
+    createAlerts({ ...options, settings, landing: folders.landing, secret, log, onFailure })
   const alert = alerts?.notify
   const worker = await createWorker({
     ...options,
     secret,
-    mdm,
+    mdm: office.mdm,
     alert,
     log,
     tracing,
@@ -67,6 +66,7 @@ serveParent<WorkerProcessOptions>('worker', async ({ secrets, ...options }, { lo
     operations &&
     (await createOperations(profile, {
       ready: metrics.ready,
+      systems: office.failing,
       metrics: metrics.scrape,
       page: operations.page,
       onFailure: ({ code, detail }) => log.error({ code }, detail),
@@ -81,10 +81,35 @@ serveParent<WorkerProcessOptions>('worker', async ({ secrets, ...options }, { lo
       await health?.close()
       await operations?.close()
       await metrics.close()
+      await office.close()
       await tracing?.close()
     },
   }
 })
+
+interface OfficeOptions {
+  readonly store: StoreAddress
+  readonly secret: ReturnType<typeof secretFrom>
+  readonly onFailure: (fault: Fault) => void
+}
+
+/** The MDM of a profile, whose outcomes are recorded; the worker closes the driver. */
+function createOffice(profile: Profile, options: OfficeOptions) {
+  const store = createStore(options.store, 'discreet', profile.store)
+  const systems = createSystems({ store, own: ['mdm'], onFailure: options.onFailure })
+  const driver = profile.backfill && createRestMdm(profile.backfill, options.secret)
+  return {
+    mdm: driver && {
+      ...driver,
+      history: (asked: HistoryAsked) => systems.watch('mdm', driver.history(asked)),
+    },
+    failing: systems.failing,
+    close: async () => {
+      await systems.close()
+      await store.close()
+    },
+  }
+}
 
 const portWanted = 9_465
 
@@ -99,7 +124,7 @@ function createOperations(
   {
     onFailure,
     ...serving
-  }: Pick<HealthOptions, 'ready' | 'metrics' | 'page'> & Pick<HealthTls, 'onFailure'>,
+  }: Pick<HealthOptions, 'ready' | 'systems' | 'metrics' | 'page'> & Pick<HealthTls, 'onFailure'>,
 ): Promise<Health> {
   const { host, port, tls: files, certificateSeconds } = operations
   const tls = files && { files, everyMs: certificateSeconds * 1_000, onFailure }

@@ -52,6 +52,7 @@ t.test('an opaque token is what its provider says', async (t) => {
     pseudonymize: createPseudonymizer('key'),
     tokensCachedMax: 10,
     now: () => clock,
+    report: () => undefined,
   })
   const identify = async (token: string) => identity.identify(token)
   t.match(await identify('good'), { kind: 'customer', clientId: 'C-1' })

@@ -22,6 +22,7 @@ const oidc = (issuer: string, more: object = {}) => {
     tokensCachedMax: 100,
     now: () => clock,
     onFailure: (fault) => failures.push(fault),
+    report: () => undefined,
   })
   return { identity, failures, pass: (seconds: number) => (clock += seconds * 1_000) }
 }

@@ -42,6 +42,7 @@ const shared = {
   tokensCachedMax: 10,
   now: Date.now,
   onFailure: () => undefined,
+  report: () => undefined,
 }
 const kinds = {
   oidc: (caFile: string | undefined) => {

@@ -41,6 +41,7 @@ const open = (t: Test, more: object = {}, elapsed = () => 0) => {
     now: () => clock,
     elapsed,
     onFailure: (fault) => t.fail(fault.message),
+    report: () => undefined,
   })
   t.teardown(identity.close)
   return { identity, file, pass: (seconds: number) => (clock += seconds * 1_000) }

@@ -40,6 +40,7 @@ t.test('each token goes to the provider that it is made for', async (t) => {
       secret: () => 'secret',
       now: Date.now,
       onFailure: (fault) => t.fail(fault.message),
+      report: () => undefined,
     })
   const identity = open([oidc(one.url), saml, oidc(two.url), revoker.settings])
   const withoutOpaque = open([saml, oidc(one.url)])

@@ -24,6 +24,7 @@ const oidc = (issuers: readonly object[], more: object = {}) => {
     tokensCachedMax: 100,
     now: () => clock,
     onFailure: (fault) => failures.push(fault),
+    report: () => undefined,
   })
   t.teardown(identity.close)
   const identify = async (token: string) => identity.identify(token)

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { t } from 'tap'
@@ -50,6 +53,54 @@ t.test('doctor asks the MDM of a profile, and so does its probe', async (t) => {
   t.match(bad, { code: 1, stdout: /✗ MDM +MDM_ANSWER: .* neither CSV nor NDJSON\n +→ / })
   t.match(await tieline('probe', 'backfill', 'M', ...at), { code: 1, stdout: /✗ MDM .*MDM_ANSWER/ })
 })
+
+t.test(
+  'doctor asks CIS, identity provider and head-end; a wrong password is a problem',
+  async (t) => {
+    const right = 'Basic right'
+    const server = createServer((request, response) => {
+      const { authorization } = request.headers
+      const isIntrospection = request.url === '/introspect'
+      const known = isIntrospection ? `Basic ${btoa('tieline:right')}` : right
+      if (authorization !== known) return response.writeHead(401).end()
+      if (isIntrospection) return response.end(JSON.stringify({ active: false }))
+      return response.writeHead(404).end()
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const folder = createFolder(t)
+    const doctor = (password: string) => {
+      const headers = { Authorization: `Basic ${password}` }
+      writeFileSync(join(folder, 'secret'), password)
+      const sections = {
+        companyCodes: ['DEMO'],
+        timeZone: 'America/Detroit',
+        cis: { kind: 'rest', url, headers },
+        ami: { kind: 'rest', url, headers },
+        identity: {
+          kind: 'introspection',
+          claim: 'sub',
+          url: `${url}/introspect`,
+          clientId: 'tieline',
+          clientSecret: { file: join(folder, 'secret') },
+        },
+      }
+      const profile = join(folder, 'profile.yaml')
+      writeFileSync(profile, JSON.stringify(sections))
+      return tieline('doctor', '--home', join(folder, 'data'), '--profile', profile)
+    }
+    const good = await doctor('right')
+    t.equal(good.code, 0, good.stdout)
+    t.match(good.stdout, /✓ identity +introspection OK\n✓ CIS +rest OK\n✓ head-end +rest OK/)
+    const wrong = await doctor('wrong')
+    t.equal(wrong.code, 1)
+    t.match(wrong.stdout, /✗ identity +IDENTITY_UNREACHABLE: .*status 401: check .* clientSecret/)
+    t.match(wrong.stdout, /✗ CIS +CIS_UNREACHABLE: .*status 401/)
+    t.match(wrong.stdout, /✗ head-end +AMI_UNREACHABLE: .*status 401/)
+    t.match(wrong.stdout, /3 problems found/)
+  },
+)
 
 t.test('probe alert sends a signed test to the receiver and says what it answers', async (t) => {
   const receiver = await createReceiver()

@@ -15,6 +15,7 @@ t.test('without ClickHouse and Redis a scrape reports the rest, and what is down
     redisUrl: 'redis://127.0.0.1:1',
     store: nowhere,
     landing: createFolder(t),
+    systems: () => [],
     onFailure: (error) => failures.push(failureCode(error)),
   })
   t.teardown(metrics.close)

@@ -70,6 +70,7 @@ t.test('a failing source needs attention, with a remedy', async (t) => {
     waitingFiles: 31,
     quarantined: [],
     away: [],
+    systems: [],
     failing: [
       {
         name: 'mdm',

@@ -14,7 +14,15 @@ const byToken = [
 /** Rows that a repeat writes again: the engine keeps one of those that are equal, or the latest. */
 const byKey = [
   ...['chunk_receipt', 'reject', 'account_meter', 'tenancy', 'erasure', 'history_request'],
-  ...['held_read', 'restatement', 'confirmation', 'usage_read', 'source_state', 'schema_migration'],
+  ...[
+    'held_read',
+    'restatement',
+    'confirmation',
+    'usage_read',
+    'source_state',
+    'system_state',
+    'schema_migration',
+  ],
   ...['published_rows', 'verification'],
   ...['billing_period_row', 'bill_line_row', 'invoice_line_row', 'payment_plan_row'],
   ...['termination_row', 'schedule_version', 'billing_cycle_row', 'rate_code_row'],
