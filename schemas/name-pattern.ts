@@ -44,6 +44,7 @@ export interface Naming {
   /** The first is that of a name which has none. */
   readonly companyCodes: readonly string[]
   readonly fileNames: z.output<typeof fileNames>
+  readonly files?: { readonly ignore: readonly string[] }
 }
 
 /**

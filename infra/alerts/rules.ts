@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { freeBytes } from '../../pipeline/files/disk.js'
+import { readDismissed } from '../../pipeline/ledger/dismissals.js'
 import { createLedger } from '../../pipeline/ledger/ledger.js'
 import { readFailingSystems } from '../../pipeline/ledger/systems.js'
 import type { Queues } from '../../pipeline/queues/bullmq.js'
@@ -9,7 +10,6 @@ import { readSources } from '../../pipeline/sources/state.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { toInstant } from '../../pipeline/store/columns.js'
 import { sql, typed } from '../../pipeline/store/sql.js'
-import { readDamage } from '../../pipeline/verify/damage.js'
 import { Fault } from '../../schemas/fault.js'
 import type { FeedName } from '../../schemas/feed.js'
 import { parseFileName } from '../../schemas/file-name.js'
@@ -18,7 +18,7 @@ import type { Profile } from '../../schemas/settings/profile.js'
 import { addDays, createZone } from '../../schemas/time/zone.js'
 import { readDataAges } from '../commands/output/freshness.js'
 import { showSources } from '../commands/output/sources-shown.js'
-import { readQuarantined } from '../operations/problems.js'
+import { readOpenDamage, readQuarantined } from '../operations/problems.js'
 import { daysLookedBack, listDueFiles } from './expected.js'
 import type { Notification } from './notifications.js'
 
@@ -147,20 +147,24 @@ async function findFailingSources({
   now,
 }: AlertContext): Promise<RuleResult> {
   const shown = showSources(profile, await readSources(store))
+  const isDismissed = await readDismissed(store)
   const alerts = shown.flatMap(({ name: source, state, since, code, failures }) => {
     const from = toInstant(since)
     if (state !== 'failing' || !hasLasted(from, { settings, now })) return []
     const about = { kind: 'source', source, code, failures } as const
-    return [{ key: `source:${source}`, since: from, about }]
+    const key = `source:${source}`
+    return isDismissed({ key, since: from }) ? [] : [{ key, since: from, about }]
   })
   return { covers: withPrefix('source:'), alerts }
 }
 
 async function findFailingSystems(context: AlertContext): Promise<RuleResult> {
   const failing = await readFailingSystems(context.store, context.profile)
+  const isDismissed = await readDismissed(context.store)
   const alerts = failing.flatMap(({ system, code, failures, since }) => {
     const about = { kind: 'system', system, code, failures } as const
-    return hasLasted(since, context) ? [{ key: `system:${system}`, since, about }] : []
+    const alert = { key: `system:${system}`, since, about }
+    return hasLasted(since, context) && !isDismissed(alert) ? [alert] : []
   })
   return { covers: withPrefix('system:'), alerts }
 }
@@ -193,7 +197,7 @@ async function findFullDisk({ landing, settings, now }: AlertContext): Promise<R
 
 /** One alert for everything that the latest verification found. */
 async function findDamage({ store }: AlertContext): Promise<RuleResult> {
-  const found = await readDamage(store)
+  const found = await readOpenDamage(store)
   const arrivals = new Set(found.flatMap(({ arrival }) => (arrival === 0 ? [] : [arrival]))).size
   const rows = found.reduce((sum, one) => sum + one.rows, 0)
   const about = { kind: 'damage', problems: found.length, arrivals, rows } as const

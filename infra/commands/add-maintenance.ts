@@ -6,8 +6,14 @@ type Run = <A extends readonly unknown[]>(
   load: () => Promise<(context: Context, ...args: A) => Promise<number>>,
 ) => (...args: A) => Promise<void>
 
-/** Adds the commands that look after what is stored. */
+/** Adds the commands that look after what is stored and what is open. */
 export function addMaintenance(program: Command, run: Run): void {
+  program
+    .command('dismiss')
+    .description('dismiss a problem that status lists, until it occurs again')
+    .argument('<name>', 'file, source or system, as status names it')
+    .requiredOption('--because <reason>', 'why; recorded in the audit log')
+    .action(run(async () => (await import('./dismiss.js')).dismissCommand))
   program
     .command('verify')
     .description('compare stored rows and kept files with the ledger, and report what is missing')

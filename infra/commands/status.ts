@@ -1,9 +1,9 @@
 import { freeBytes } from '../../pipeline/files/disk.js'
-import { readFailingSystems } from '../../pipeline/ledger/systems.js'
 import type { QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { readSources } from '../../pipeline/sources/state.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { type OpenNotification, readOpenNotifications } from '../alerts/notifications.js'
+import { readOpenSystems } from '../operations/dismiss.js'
 import { type Problems, readProblems, renderMissing, renderStuck } from '../operations/problems.js'
 import { withQueues, withStore } from '../stack/connections.js'
 import { type Context, exitCodes } from './context.js'
@@ -115,7 +115,7 @@ const nothing = { sources: [], systems: [], files: [], freshness: [], alerts: []
 function readLedger({ store: address, profile }: InUse) {
   return withStore(address, async (store) => ({
     sources: showSources(profile, await readSources(store)),
-    systems: showSystems(await readFailingSystems(store, profile)),
+    systems: showSystems(await readOpenSystems(store, profile)),
     files: await store.rows<FileState>({ sql: filesSql }),
     freshness: await readDataAges(store, profile),
     alerts: profile.alerts === undefined ? [] : await readOpenNotifications(store),

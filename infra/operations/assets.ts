@@ -17,6 +17,7 @@ const scripts = [
   'overview',
   'views',
   'attention',
+  'dismiss',
   'gateway',
   'bills',
   'charts',

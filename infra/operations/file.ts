@@ -2,6 +2,7 @@ import { type AuditEntry, readActsOn } from '../../pipeline/ledger/audit.js'
 import type { FileState } from '../../pipeline/ledger/file-state.js'
 import type { Arrival } from '../../pipeline/ledger/ledger.js'
 import { toReceipt } from '../../pipeline/ledger/receipt.js'
+import type { Queues } from '../../pipeline/queues/bullmq.js'
 import {
   findObstacle,
   type ReprocessAct,
@@ -50,6 +51,7 @@ export interface FileDetail {
 }
 
 export interface FileContext extends ReprocessContext {
+  readonly queues: Pick<Queues, 'add' | 'waits'>
   readonly profile: Profile
   readonly zone: Zone
 }

@@ -4,6 +4,7 @@ import { orderReprocess, type ReprocessAct } from '../../pipeline/steps/reproces
 import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import { type Admit, isOwn } from './access.js'
 import { readAssets } from './assets.js'
+import { dismissProblems } from './dismiss.js'
 import { type FileContext, readFileDetail, readRejects } from './file.js'
 import { type Judge, messageOf } from './judge.js'
 import type { Live } from './live.js'
@@ -60,6 +61,7 @@ export function createPage(options: PageOptions): Page {
     ['GET', /^\/files\/(\d{1,9})$/, detail],
     ['GET', /^\/files\/(\d{1,9})\/rejects$/, rejects],
     ['POST', /^\/files\/(\d{1,9})\/(retry|accept)$/, act],
+    ['POST', /^\/problems\/dismiss$/, dismiss],
     ['GET', /^\/queues(?:\/.*)?$/, ({ request, response }) => board(request, response)],
     ['GET', /^\/[\w.-]*$/, asset],
   ]
@@ -89,12 +91,19 @@ export function createPage(options: PageOptions): Page {
   }
 
   async function act({ request, response, who }: Call, parts: readonly string[]): Promise<void> {
-    if (!isOwn(request))
-      throw new Fault('PERMISSION', 'only the operations page may send this request')
+    refuseOthers(request)
     const [arrival, order] = parts
     const actor: Actor = { who, via: 'page' }
     await orderReprocess(context, actor, { arrival: Number(arrival), act: order as ReprocessAct })
     sendJson(response, 202, await readFileDetail(context, Number(arrival)))
+  }
+
+  async function dismiss({ request, response, url, who }: Call): Promise<void> {
+    refuseOthers(request)
+    const [name, because] = ['key', 'because'].map((one) => url.searchParams.get(one) ?? '')
+    const problem = { name: name ?? '', because: because ?? '' }
+    const dismissed = await dismissProblems(context, { who, via: 'page' }, problem)
+    sendJson(response, 200, { dismissed })
   }
 
   function asset({ response, url }: Call): void {
@@ -129,6 +138,11 @@ export function createPage(options: PageOptions): Page {
       else sendFault(response, error)
     })
   }
+}
+
+function refuseOthers(request: IncomingMessage): void {
+  if (isOwn(request)) return
+  throw new Fault('PERMISSION', 'only the operations page may send this request')
 }
 
 /** Streams updates to a watcher until it disconnects or stops reading. */
@@ -171,7 +185,11 @@ function refuse(
   response.end(`${text}\n`)
 }
 
-const statuses: Partial<Record<FaultCode, number>> = { FILE_STATE: 409, PERMISSION: 403 }
+const statuses: Partial<Record<FaultCode, number>> = {
+  FILE_STATE: 409,
+  PERMISSION: 403,
+  CONFIG: 400,
+}
 
 /** A fault is shown with its remedy; the details of a program error are only logged. */
 function sendFault(response: ServerResponse, error: unknown): void {

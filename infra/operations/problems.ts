@@ -1,3 +1,4 @@
+import { readDismissed } from '../../pipeline/ledger/dismissals.js'
 import type { Queues } from '../../pipeline/queues/bullmq.js'
 import { passingFault, type Wait } from '../../pipeline/queues/wait.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
@@ -10,6 +11,8 @@ import { withQueues, withStore } from '../stack/connections.js'
 
 /** A waiting or quarantined file, with the reason and the remedy. */
 export interface StuckFile {
+  /** Of the problem, for its dismissal. */
+  readonly key: string
   readonly arrival: number
   /** Its name, or its arrival number while ClickHouse does not answer. */
   readonly file: string
@@ -22,6 +25,7 @@ export interface StuckFile {
 
 /** Damage of the verification; `since` is ISO 8601 in UTC. */
 export interface Missing extends Omit<OpenDamage, 'since'> {
+  readonly key: string
   readonly since: string
 }
 
@@ -66,7 +70,8 @@ export async function readProblemsOf({ store, queues }: Connected): Promise<Prob
     unlessAway(readFiles(store)),
     unlessAway(queues.waits()),
   ])
-  const waiting = listWaiting(files?.unfinished ?? [], waits)
+  const isOpen = ({ key, since }: StuckFile) => !files?.isDismissed({ key, since: new Date(since) })
+  const waiting = listWaiting(files?.unfinished ?? [], waits).filter(isOpen)
   const { quarantined = [], missing = [] } = files ?? {}
   return { waiting, quarantined, missing, away }
 }
@@ -87,7 +92,7 @@ interface Unfinished {
 
 /** Names and reasons only: the manifests of a year's files are a thousand times larger. */
 async function readFiles(store: Store) {
-  const [unfinished, quarantined, missing] = await Promise.all([
+  const [unfinished, quarantined, missing, isDismissed] = await Promise.all([
     store.rows<Omit<Unfinished, 'since'> & { readonly since: string }>({
       sql: sql`SELECT arrival, name AS file, formatDateTime(arrived_at, '%FT%TZ') AS since,
           '' AS fault, '' AS reason
@@ -98,24 +103,34 @@ async function readFiles(store: Store) {
         FROM file_state FINAL WHERE settled_at IS NULL`,
     }),
     readQuarantined(store, { refusedMax, quarantinedMax }),
-    readDamage(store),
+    readOpenDamage(store),
+    readDismissed(store),
   ])
   return {
+    isDismissed,
     missing: missing.map((one) => ({ ...one, since: one.since.toISOString() })),
     unfinished: unfinished.map((one) => ({ ...one, since: new Date(one.since) })),
     quarantined,
   }
 }
 
-/** The latest quarantined files, without those whose name was published later. */
+/** What is missing or damaged and not dismissed. */
+export async function readOpenDamage(store: Store) {
+  const [damage, isDismissed] = await Promise.all([readDamage(store), readDismissed(store)])
+  const keyed = damage.map((one) => ({ ...one, key: `damage:${one.kind}:${one.subject}` }))
+  return keyed.filter((one) => !isDismissed(one))
+}
+
+/** The latest quarantined files, without those whose name was published later or that were dismissed. */
 export async function readQuarantined(
   store: Store,
   max: { readonly refusedMax: number; readonly quarantinedMax: number },
 ): Promise<readonly StuckFile[]> {
-  const rows = await store.rows<Omit<StuckFile, 'todo'>>({
+  const rows = await store.rows<Omit<StuckFile, 'todo' | 'key'>>({
     sql: sql`WITH refused AS (
         SELECT arrival, file_name, fault, reason, coalesce(settled_at, received_at) AS at
-        FROM file_state FINAL WHERE status = 'quarantined'
+        FROM file_state FINAL WHERE status = 'quarantined' AND concat('quarantined:', toString(arrival))
+          NOT IN (SELECT subject FROM audit_log WHERE act = 'dismiss')
         ORDER BY arrival DESC LIMIT ${max.refusedMax}
       )
       SELECT arrival, r.file_name AS file, fault AS code, reason,
@@ -129,7 +144,9 @@ export async function readQuarantined(
       WHERE arrival > p.latest
       ORDER BY arrival DESC LIMIT ${max.quarantinedMax}`,
   })
-  return rows.map((row) => ({ ...row, todo: todoOf(row.code) }))
+  return rows.map((row) => {
+    return { ...row, key: `quarantined:${row.arrival}`, todo: todoOf(row.code) }
+  })
 }
 
 /** Without an answer of the queues, every unfinished file waits for Redis. */
@@ -158,7 +175,16 @@ const forRedis = {
 }
 
 function toStuck({ arrival, file, since, fault, reason }: Unfinished): StuckFile {
-  return { arrival, file, code: fault, reason, todo: todoOf(fault), since: since.toISOString() }
+  const key = `waiting:${arrival}`
+  return {
+    key,
+    arrival,
+    file,
+    code: fault,
+    reason,
+    todo: todoOf(fault),
+    since: since.toISOString(),
+  }
 }
 
 /** The meaning and remedy of a fault code. */

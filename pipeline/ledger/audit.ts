@@ -16,6 +16,7 @@ export const acts = [
   'erase',
   'profile',
   'reader',
+  'dismiss',
 ] as const
 
 /** Who acts: an authenticated name, and the way in. */

@@ -46,7 +46,7 @@ export function createFolder(options: FolderOptions): Source {
     keeps: settings.ended === 'mark' || settings.ended === 'leave',
     list: async () => {
       const entries = await listFolder(settings.path)
-      others = describeOthers(entries, settings.endedFolder)
+      others = describeOthers(entries, options)
       return toListed(options, entries)
     },
     others: () => others,

@@ -61,7 +61,7 @@ export function toListed(
   const once = new Map(plain.map((file) => [file.path, file]))
   const present = new Set(plain.map((file) => file.name))
   return [...once.values()]
-    .filter(({ name }) => isToBeTaken(name))
+    .filter(({ name }) => isToBeTaken(name) && !isIgnored(name, naming))
     .map(({ name, path, bytes, modifiedMs }) => ({
       source: settings.name,
       name,
@@ -90,11 +90,31 @@ export function otherKindOf(status: {
 
 const namesMax = 20
 
+/** Whether `files.ignore` of the profile names a file. A file of a feed is never ignored. */
+function isIgnored(name: string, naming: Naming): boolean {
+  const isNamed = naming.files?.ignore.some((pattern) => {
+    const parts = pattern.split('*').map((part) => part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&'))
+    return new RegExp(`^${parts.join('.*')}$`, 's').test(name)
+  })
+  return isNamed === true && skimFileName(name, naming) === undefined
+}
+
 /**
- * What a listing has that is not a file, as a sentence; empty if nothing. Hidden and temporary names and
+ * What a listing has that is not loaded, as sentences; empty if nothing. Hidden and temporary names and
  * the folder of loaded files are ours or expected.
  */
-export function describeOthers(files: readonly RemoteFile[], endedFolder: string): string {
+export function describeOthers(
+  files: readonly RemoteFile[],
+  { settings, naming }: Named & { readonly settings: { readonly endedFolder: string } },
+): string {
+  const plain = files.filter(({ name, other }) => other === undefined && isToBeTaken(name))
+  const ignored = plain.filter(({ name }) => isIgnored(name, naming)).length
+  const counted = ignored === 0 ? [] : [`files ignored by files.ignore: ${ignored}`]
+  const refused = describeRefused(files, settings.endedFolder)
+  return [...(refused === '' ? [] : [refused]), ...counted].join('; ')
+}
+
+function describeRefused(files: readonly RemoteFile[], endedFolder: string): string {
   const others = files
     .filter(({ name, other }) => other !== undefined && name !== endedFolder && isToBeTaken(name))
     .map(({ name, other }) => `${other} ${name.replace(/[\p{Cc}\uFFFD]/gu, '?')}`)

@@ -46,7 +46,7 @@ export function createRemote(options: RemoteOptions): Source {
     list: () =>
       link.use(async (remote) => {
         const entries = await remote.list()
-        others = describeOthers(entries, settings.endedFolder)
+        others = describeOthers(entries, options)
         return toListed(options, entries)
       }),
     others: () => others,

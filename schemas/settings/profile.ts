@@ -96,6 +96,8 @@ const files = section({
   lastLineEnd: z.enum(['auto', 'required', 'optional']).default('auto'),
   /** Whether columns behind those of the feed are refused or left out. */
   extraColumns: z.enum(['refuse', 'ignore']).default('refuse'),
+  /** Names that a source leaves where they are: `*` matches any characters. */
+  ignore: z.array(z.string().min(1).max(200)).max(100).readonly().default([]),
 })
 
 const rates = section({

@@ -1,6 +1,7 @@
 import type { ShownFault } from '../judge.js'
 import type { Attention } from '../panels/attention.js'
 import type { StuckFile } from '../problems.js'
+import { confirmDismiss } from './dismiss.js'
 import { badge, type Content, empty } from './elements.js'
 import { html } from './lit-html.js'
 import { countText, instantText, printableName, time } from './text.js'
@@ -11,15 +12,18 @@ export function fileLink(arrival: number, name: string): Content {
 }
 
 interface Item {
+  readonly key: string
   readonly code: string
   readonly detail: string
   readonly todo: string
   readonly since: string
 }
 
-function item(state: string, about: Content, { code, detail, todo, since }: Item): Content {
+function item(state: string, about: Content, one: Item): Content {
+  const { key, code, detail, todo, since } = one
   const remedy = html`<p class="todo">${todo} Since ${instantText(since)}.</p>`
-  return html`<li>${badge(state)} ${about}<p><strong>${code}</strong>: ${detail}</p>${remedy}</li>`
+  const button = html`<button type="button" @click=${() => confirmDismiss(key)}>dismiss</button>`
+  return html`<li>${badge(state)} ${about}<p><strong>${code}</strong>: ${detail}</p>${remedy}${button}</li>`
 }
 
 /** Servers that do not answer in time: one line each, whatever panels they concern. */
@@ -47,15 +51,19 @@ export function attention(found: Attention): Content {
     stuck.map((one) => item(state, fileLink(one.arrival, one.file), { ...one, detail: one.reason }))
   const unlisted = waitingFiles - waiting.length
   const items = [
-    ...missing.map(({ kind, detail, since }) => {
+    ...missing.map(({ key, kind, detail, since }) => {
       const code = kind === 'rows' ? 'MISSING' : 'DAMAGED'
-      return item('failing', '', { code, detail, todo: missingTodo, since })
+      return item('failing', '', { key, code, detail, todo: missingTodo, since })
     }),
     ...(unlistedMissing > 0
       ? [html`<li>${countText(unlistedMissing)} more are missing or damaged.</li>`]
       : []),
-    ...failing.map((one) => item('failing', `source ${one.name}`, one)),
-    ...systems.map((one) => item('failing', systemText(one), one)),
+    ...failing.map((one) =>
+      item('failing', `source ${one.name}`, { ...one, key: `source:${one.name}` }),
+    ),
+    ...systems.map((one) =>
+      item('failing', systemText(one), { ...one, key: `system:${one.system}` }),
+    ),
     ...listed(waiting, 'waiting'),
     ...(unlisted > 0 ? [html`<li>${countText(unlisted)} more files are waiting.</li>`] : []),
     ...listed(quarantined, 'quarantined'),

@@ -1,8 +1,9 @@
-import { readFailingSystems } from '../../../pipeline/ledger/systems.js'
+import { readDismissed } from '../../../pipeline/ledger/dismissals.js'
 import { passingFault } from '../../../pipeline/queues/wait.js'
 import { Fault } from '../../../schemas/fault.js'
 import type { SourceShown } from '../../commands/output/sources-shown.js'
 import { type SystemShown, showSystems } from '../../commands/output/systems-shown.js'
+import { readOpenSystems } from '../dismiss.js'
 import { type ShownFault, showFault } from '../judge.js'
 import { missingTodo, type Problems, readProblemsOf, todoOf } from '../problems.js'
 import { type PanelSource, queryQueues } from './query.js'
@@ -76,12 +77,19 @@ async function readFailing(
     return { ...one, since: `${one.since.replace(' ', 'T')}Z`, todo: todoOf(one.code) }
   }
   try {
-    const [sources, systems] = await Promise.all([
+    const { store, profile } = source
+    const [sources, systems, isDismissed] = await Promise.all([
       readSourceHealth(source),
-      readFailingSystems(source.store, source.profile),
+      readOpenSystems(store, profile),
+      readDismissed(store),
     ])
     return {
-      failing: sources.filter(({ state }) => state === 'failing').map(withTodo),
+      failing: sources
+        .filter(({ state }) => state === 'failing')
+        .map(withTodo)
+        .filter(
+          ({ name, since }) => !isDismissed({ key: `source:${name}`, since: new Date(since) }),
+        ),
       systems: showSystems(systems).map(withTodo),
     }
   } catch (error) {
