@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { stringLiteral } from './sql/statement.js'
 
+const writerRole = 'writer'
 /** What a reader's statements run with: the engine itself refuses what the role has no right to. */
 const readerRole = 'reader'
 /** The role of readers who may also see running statements, login attempts and the audit log. */
@@ -9,6 +11,8 @@ const auditorRole = 'auditor'
 /** What an engine lets readers SELECT from, `database.name` each. */
 export interface Readable {
   readonly readable: readonly string[]
+  /** Those of `readable` that lists of tables and columns show to readers; default: all. */
+  readonly listed?: readonly string[] | undefined
   /** For readers who see the audit. */
   readonly auditable: readonly string[]
 }
@@ -23,14 +27,15 @@ export function rolesOf({ seesAudit }: { readonly seesAudit: boolean }): string 
  * and nothing else. The one user of the engine has all roles; a connection of a reader gives the
  * writer's up. Returns the path of the configuration.
  */
-export function writeAccess(folder: string, { readable, auditable }: Readable): string {
+export function writeAccess(folder: string, rights: Readable): string {
+  const { readable, auditable } = rights
   const usersPath = join(folder, 'users.xml')
   const configPath = join(folder, 'config.xml')
   const users = `<clickhouse>
   <profiles><default/></profiles>
   <quotas><default/></quotas>
   <roles>
-    <writer><grants><query>GRANT ALL ON *.* WITH GRANT OPTION</query></grants></writer>
+    <${writerRole}><grants><query>GRANT ALL ON *.* WITH GRANT OPTION</query></grants></${writerRole}>
     <${readerRole}><grants>${grantsOf(readable)}</grants></${readerRole}>
     <${auditorRole}><grants>${grantsOf([...auditable, 'system.processes'])}</grants></${auditorRole}>
   </roles>
@@ -41,10 +46,16 @@ export function writeAccess(folder: string, { readable, auditable }: Readable): 
       <profile>default</profile>
       <quota>default</quota>
       <grants>
-        <query>GRANT writer</query>
+        <query>GRANT ${writerRole}</query>
         <query>GRANT ${readerRole}</query>
         <query>GRANT ${auditorRole}</query>
       </grants>
+      <databases>
+        <system>
+          <tables><filter>${listFilter(rights, 'name')}</filter></tables>
+          <columns><filter>${listFilter(rights, 'table')}</filter></columns>
+        </system>
+      </databases>
     </default>
   </users>
 </clickhouse>
@@ -53,6 +64,18 @@ export function writeAccess(folder: string, { readable, auditable }: Readable): 
   const config = `<clickhouse><users_config>${usersPath}</users_config></clickhouse>\n`
   writeFileSync(configPath, config, { mode: 0o600 })
   return configPath
+}
+
+/** What a role may read is also shown to it, so what lists show to readers is filtered. */
+function listFilter({ readable, listed = readable, auditable }: Readable, column: string): string {
+  const oneOf = (names: readonly string[]): string =>
+    `has(CAST([${names.map(stringLiteral).join(', ')}], 'Array(String)'), concat(database, '.', ${column}))`
+  return [
+    `has(currentRoles(), '${writerRole}')`,
+    oneOf(listed),
+    `(has(currentRoles(), '${auditorRole}') AND ${oneOf(auditable)})`,
+    `lower(database) IN ('system', 'information_schema')`,
+  ].join(' OR ')
 }
 
 function grantsOf(names: readonly string[]): string {

@@ -5,6 +5,8 @@ import { createSemaphore, type Semaphore } from './semaphore.js'
 
 /** Concurrent statements of all clients; the rest of libuv's 64 threads serve files and KILL. */
 export const statementsMax = 56
+/** Of the threads beside them. */
+const killsMax = 2
 
 export interface Lanes {
   /**
@@ -12,6 +14,8 @@ export interface Lanes {
    * for a reader who waits too long, or who has too many statements that wait.
    */
   acquire(client: StoreUser): Promise<() => void>
+  /** For a KILL of a reader, whose own lanes may all be taken. */
+  acquireForKill(): Promise<() => void>
 }
 
 /**
@@ -21,6 +25,7 @@ export interface Lanes {
 export function createLanes(limits: ReaderLimits): Lanes {
   const writers = createSemaphore(statementsMax - limits.allLanes)
   const readers = createSemaphore(limits.allLanes)
+  const kills = createSemaphore(killsMax)
   const own = new Map<string, Semaphore>()
   const waiting = new Map<string, number>()
   const acquireBoth = async (name: string, ownLanes: Semaphore): Promise<() => void> => {
@@ -37,6 +42,7 @@ export function createLanes(limits: ReaderLimits): Lanes {
     }
   }
   return {
+    acquireForKill: async () => (await kills.acquire()) as () => void,
     acquire: async ({ role, name }) => {
       if (role === 'writer') return (await writers.acquire()) as () => void
       const ownLanes = own.get(name) ?? createSemaphore(limits.lanes)

@@ -32,6 +32,9 @@ export interface Execution {
 
 type Rest = Buffer | undefined
 
+/** Formats that end with what the engine has read. */
+const jsonFormats = /^JSON(Strings|Compact|CompactStrings|ColumnsWithMetadata)?$/
+
 /** Bytes held back so that an early failure can still set the HTTP status. */
 const heldBytesMax = 64 * 1024
 const heldBytesMaxWaiting = { writer: 256 * 1024 * 1024, reader: 16 * 1024 * 1024 }
@@ -58,7 +61,11 @@ async function runSelect(
     outcome.catch(() => undefined)
     const held = await forward(pipe.readable as AsyncIterable<Buffer>, work)
     const done = await outcome
-    if (!reply.isStarted) reply.set('X-ClickHouse-Summary', summaryOf(done))
+    if (!reply.isStarted)
+      reply.set(
+        'X-ClickHouse-Summary',
+        summaryOf(done, jsonFormats.test(format) ? held : undefined),
+      )
     return held
   } finally {
     context.pipes.close(pipe)
@@ -125,7 +132,7 @@ async function runOther(work: Execution, statement: ParsedStatement): Promise<Re
   const sql = statement.sql.slice(0, statement.end)
   const outcome = await connection.query(killable(sql, statement.verb), call.format)
   setFormat(reply, statement.format?.name ?? call.format)
-  reply.set('X-ClickHouse-Summary', summaryOf(outcome))
+  reply.set('X-ClickHouse-Summary', summaryOf(outcome, undefined))
   return outcome.bytes
 }
 
@@ -173,7 +180,7 @@ async function runInsert(context: RunContext, work: Execution, body: Body): Prom
 const nothingWritten = { isInsert: true, rows: 0, rowBytes: 0, elapsedNs: 0 }
 
 function finishInsert(reply: Reply, outcome: Omit<StatementOutcome, 'bytes'>): Rest {
-  reply.set('X-ClickHouse-Summary', summaryOf(outcome))
+  reply.set('X-ClickHouse-Summary', summaryOf(outcome, undefined))
   return undefined
 }
 
@@ -203,7 +210,7 @@ export async function run(context: RunContext, work: Execution, body: Body): Pro
   return runOther(work, statement)
 }
 
-function setFormat(reply: Reply, format: string): void {
+export function setFormat(reply: Reply, format: string): void {
   reply.set('X-ClickHouse-Format', format)
   reply.set('Content-Type', mediaTypeOf(format))
 }

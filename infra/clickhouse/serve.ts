@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { serveStrictly } from '../../api/listeners/strict.js'
-import { type AnswerContext, answer } from './http/answer.js'
+import { type AnswerContext, answer, answerKill } from './http/answer.js'
 import { type KnownUsers, userOf } from './http/auth.js'
 import { type Body, receiveBody } from './http/body.js'
 import { headerOf, readCall } from './http/call.js'
@@ -9,6 +9,7 @@ import { createReply, type Reply } from './http/reply.js'
 import { readQuerySource } from './http/source.js'
 import type { ReaderLimits } from './reader-limits.js'
 import { freshLease } from './sessions.js'
+import { readOwnKill } from './sql/kill.js'
 import { judgeForReader } from './sql/reader-settings.js'
 
 export interface FrontContext extends AnswerContext {
@@ -81,11 +82,13 @@ async function handle(front: FrontContext, { request, response, fields }: Exchan
     reply.set('X-ClickHouse-Query-Id', call.queryId)
     reply.set('X-ClickHouse-Server-Display-Name', 'tieline')
     reply.set('X-ClickHouse-Timezone', front.timezone)
-    if (limits !== undefined) {
+    const kill = client.role === 'reader' ? readOwnKill(call.query) : undefined
+    if (limits !== undefined && kill === undefined) {
       call = judgeForReader(call, { limits, seesStatements: client.seesAudit })
     }
     const resultBytesMax = limits?.resultBytes ?? Number.POSITIVE_INFINITY
-    await answer(front, { call, reply, client, body: source.data, response, resultBytesMax })
+    const pending = { call, reply, client, body: source.data, response, resultBytesMax }
+    await (kill === undefined ? answer(front, pending) : answerKill(front, pending, kill))
   } catch (error) {
     await reply.fail(toException(error))
   } finally {

@@ -10,6 +10,7 @@ import { ensureRedis } from '../redis/install.js'
 import { createRedis } from '../redis/start.js'
 import { readStatements } from '../schema/migrate.js'
 import { auditableOf, readableOf } from '../schema/views/grants.js'
+import { publicNames } from '../schema/views/public-views.js'
 import type { Log } from '../telemetry/log.js'
 import {
   type Addresses,
@@ -102,7 +103,8 @@ async function openStore(options: ServerOptions): Promise<StorePart> {
     return { ...addresses, part: undefined }
   }
   const wanted = options.ports?.clickhouse ?? portsWanted.clickhouse
-  const readable = readableOf(await readStatements(profile), profile.database)
+  const { database } = profile
+  const readable = readableOf(await readStatements(profile), database)
   const part = await onFreePort(wanted, (port) =>
     createClickHouse({
       dataPath: home.clickhouse,
@@ -111,7 +113,8 @@ async function openStore(options: ServerOptions): Promise<StorePart> {
       reader: { user: readerUser, password: home.secrets.reader },
       memoryBytesMax: engineMemoryBytesMax(),
       readable,
-      auditable: auditableOf(profile.database),
+      listed: publicNames.map((name) => `${database}.${name}`),
+      auditable: auditableOf(database),
       asServer: options.asServer,
       onEvent: (event) => options.log.info(event),
     }),

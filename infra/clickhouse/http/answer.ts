@@ -2,8 +2,9 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine } from '../engine.js'
 import type { Lanes } from '../lanes.js'
-import { type RunContext, run } from '../run.js'
+import { type RunContext, run, setFormat } from '../run.js'
 import { freshLease, type Sessions } from '../sessions.js'
+import type { OwnKill } from '../sql/kill.js'
 import { commentOf, prepare } from '../sql/session-settings.js'
 import { stringLiteral } from '../sql/statement.js'
 import type { StoreUser } from './auth.js'
@@ -87,6 +88,31 @@ async function runLeased(
     return await run(context, work, body)
   } finally {
     await lease.release()
+  }
+}
+
+/**
+ * Kills one of the client's own statements and answers like the engine, which would show the statement as
+ * it was changed here.
+ */
+export async function answerKill(
+  { engine, lanes }: AnswerContext,
+  { call, client, reply }: PendingCall,
+  { queryId, format = call.format }: OwnKill,
+): Promise<void> {
+  const leave = await lanes.acquireForKill()
+  const lease = freshLease(engine)
+  try {
+    const comment = stringLiteral(commentOf(client, { queryId }))
+    const kill = `KILL QUERY WHERE Settings['log_comment'] = ${comment} ASYNC`
+    const { rows } = await lease.connection.query(kill, 'TabSeparated')
+    const found = `SELECT 'waiting' AS kill_status, ${stringLiteral(queryId)} AS query_id, ${stringLiteral(client.name)} AS user, '' AS query WHERE ${rows > 0}`
+    const { bytes } = await lease.connection.query(found, format)
+    setFormat(reply, format)
+    await reply.end(bytes)
+  } finally {
+    await lease.release()
+    leave()
   }
 }
 

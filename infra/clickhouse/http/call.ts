@@ -17,6 +17,8 @@ export interface Call {
   /** Whether the result is completed before the first byte of the response. */
   readonly isWaiting: boolean
   readonly isCompressing: boolean
+  /** Whether the result is sent in ClickHouse's own compressed blocks. */
+  readonly isInBlocks: boolean
 }
 
 export type Pair = readonly [name: string, value: string]
@@ -58,8 +60,8 @@ const sessionTimeoutSMax = 3600
 /** Parses a request; `fields` are those of its URL and of a multipart body. */
 export function readCall(request: IncomingMessage, fields: URLSearchParams): Call {
   const one = (name: string): string | undefined => fields.get(name) ?? undefined
-  if (isOn(one('compress')) || isOn(one('decompress'))) {
-    throw exceptionOf('NOT_IMPLEMENTED', 'compress and decompress: use gzip of HTTP instead')
+  if (isOn(one('decompress'))) {
+    throw exceptionOf('NOT_IMPLEMENTED', 'decompress=1: send the body with Content-Encoding: gzip')
   }
   const settings: Pair[] = []
   const params: Pair[] = []
@@ -77,7 +79,7 @@ export function readCall(request: IncomingMessage, fields: URLSearchParams): Cal
   const sessionId = one('session_id')
   return {
     query: one('query') ?? '',
-    queryId: one('query_id') || randomUUID(),
+    queryId: one('query_id') || headerOf(request, 'x-clickhouse-query-id') || randomUUID(),
     database: one('database') || headerOf(request, 'x-clickhouse-database'),
     format,
     settings,
@@ -88,6 +90,7 @@ export function readCall(request: IncomingMessage, fields: URLSearchParams): Cal
     session: sessionId ? sessionWish(sessionId, one) : undefined,
     isWaiting: isOn(one('wait_end_of_query')),
     isCompressing: isOn(one('enable_http_compression')) && acceptsGzip(request),
+    isInBlocks: isOn(one('compress')),
   }
 }
 

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { constants, createGzip, gzip } from 'node:zlib'
 import type { StatementOutcome } from '../engine.js'
+import { toBlocks } from './blocks.js'
 import { type Exception, statusOf } from './exception.js'
 
 /** The response to one call: complete or streamed, optionally compressed, and able to fail late. */
@@ -29,11 +30,16 @@ const partBytes = 256 * 1024
  */
 export function createReply(
   response: ServerResponse,
-  wishes: { readonly isCompressing: boolean; readonly sendMs?: number | undefined },
+  wishes: {
+    readonly isCompressing: boolean
+    readonly isInBlocks?: boolean
+    readonly sendMs?: number | undefined
+  },
 ): Reply {
   const tag = randomBytes(8).toString('hex')
   const packer = wishes.isCompressing ? createGzip({ level: 3 }) : undefined
   const out = packer ?? response
+  const framed = (bytes: Buffer): Buffer => (wishes.isInBlocks ? toBlocks(bytes) : bytes)
   const start = (): void => {
     response.setHeader('X-ClickHouse-Exception-Tag', tag)
     if (packer === undefined) return
@@ -55,15 +61,15 @@ export function createReply(
         start()
         response.flushHeaders()
       }
-      if (!out.write(chunk)) await roomOrGone(out, response, wishes.sendMs)
+      if (!out.write(framed(chunk))) await roomOrGone(out, response, wishes.sendMs)
     },
     end: async (body) => {
       if (isGone()) return
       if (response.headersSent) {
         endIn(response, wishes.sendMs)
-        return void out.end(body)
+        return void out.end(body === undefined ? undefined : framed(body))
       }
-      await endWhole(response, body ?? Buffer.alloc(0), {
+      await endWhole(response, framed(body ?? Buffer.alloc(0)), {
         isPacked: packer !== undefined,
         sendMs: wishes.sendMs,
       })
@@ -71,8 +77,17 @@ export function createReply(
     fail: async (exception) => {
       if (isGone()) return
       endIn(response, wishes.sendMs)
-      if (!response.headersSent) return failWhole(response, exception)
-      const trailer = Buffer.from(lateTrailer(exception, tag))
+      if (!response.headersSent) {
+        const text = Buffer.from(`${exception.text}\n`)
+        const status = statusOf(exception)
+        // Clients that ask for blocks expect the text of a refusal without them.
+        return failWhole(
+          response,
+          { status, code: exception.code },
+          status === 403 ? text : framed(text),
+        )
+      }
+      const trailer = framed(Buffer.from(lateTrailer(exception, tag)))
       if (packer !== undefined) {
         packer.write(trailer)
         packer.flush(constants.Z_SYNC_FLUSH, () => void breakOff(response))
@@ -122,12 +137,15 @@ async function endWhole(
   response.end(bytes.subarray(at))
 }
 
-function failWhole(response: ServerResponse, exception: Exception): void {
-  const text = Buffer.from(`${exception.text}\n`)
+function failWhole(
+  response: ServerResponse,
+  { status, code }: { readonly status: number; readonly code: number },
+  text: Buffer,
+): void {
   response.removeHeader('Content-Encoding')
-  response.writeHead(statusOf(exception), {
+  response.writeHead(status, {
     'Content-Type': 'text/plain; charset=UTF-8',
-    'X-ClickHouse-Exception-Code': String(exception.code),
+    'X-ClickHouse-Exception-Code': String(code),
     'Content-Length': text.length,
   })
   response.end(text)
@@ -151,10 +169,24 @@ function breakOff(response: ServerResponse): void {
 
 type Counts = Omit<StatementOutcome, 'bytes'>
 
-export function summaryOf({ isInsert, rows, rowBytes, elapsedNs }: Counts): string {
+/** At the end of the JSON formats, and only there, the engine says what it has read. */
+const statistics = /"rows_read": (\d+),\s*"bytes_read": (\d+)\s*\}\s*\}\s*$/
+const statisticsBytesMax = 200
+
+/**
+ * @param result the last bytes of a result in one of the JSON formats; of any other result the figures of
+ *   what was read are not known and left out
+ */
+export function summaryOf(
+  { isInsert, rows, rowBytes, elapsedNs }: Counts,
+  result: Buffer | undefined,
+): string {
+  const end = result?.subarray(-statisticsBytesMax).toString('latin1') ?? ''
+  const [, rowsRead, bytesRead] = statistics.exec(end) ?? []
+  const read = isInsert ? [String(rows), String(rowBytes)] : [rowsRead, bytesRead]
   return JSON.stringify({
-    read_rows: String(rows),
-    read_bytes: String(rowBytes),
+    read_rows: read[0],
+    read_bytes: read[1],
     written_rows: String(isInsert ? rows : 0),
     written_bytes: String(isInsert ? rowBytes : 0),
     total_rows_to_read: '0',

@@ -36,7 +36,7 @@ export async function prepare(
  * What a statement is known by in `system.processes`: the id that its client chose. A reader's name comes
  * before it, so that no reader's id can be taken for one of the writer or of another reader.
  */
-export function commentOf({ role, name }: StoreUser, { queryId }: Call): string {
+export function commentOf({ role, name }: StoreUser, { queryId }: Pick<Call, 'queryId'>): string {
   return role === 'writer' ? queryId : `reader ${name}: ${queryId}`
 }
 
