@@ -3,6 +3,7 @@ import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import type { TlsFiles } from '../pipeline/tls-files.js'
 import { Fault } from '../schemas/fault.js'
 import { addMaintenance } from './commands/add-maintenance.js'
+import { addReading } from './commands/add-reading.js'
 import { type Context, exitCodes } from './commands/context.js'
 import { untilTaken } from './commands/output/drain.js'
 import { packageVersion } from './package-root.js'
@@ -116,16 +117,7 @@ program
   .requiredOption('--period <start>', 'first day of the bill')
   .option('--json', 'print the bill as JSON', false)
   .action(run(async () => (await import('./commands/explain.js')).explainCommand))
-program
-  .command('sql')
-  .description('run one query that only reads and print its result')
-  .argument('<statement>', 'ClickHouse SQL, for example "SHOW TABLES"')
-  .option(
-    '--format <name>',
-    'any ClickHouse format: JSONEachRow, CSVWithNames ...',
-    'PrettyCompact',
-  )
-  .action(run(async () => (await import('./commands/sql.js')).sqlCommand))
+addReading(program, run)
 program
   .command('status')
   .description('show files by status, sources, queues, data freshness and bills of each cycle')
@@ -173,12 +165,6 @@ program
   .option('--since <instant>', 'with --all: only those locked since, such as 2026-11-22T14:00:00Z')
   .action(run(async () => (await import('./commands/unlock.js')).unlockCommand))
 program
-  .command('reader')
-  .description('give people and programs passwords to read the embedded ClickHouse')
-  .argument('<act...>', 'add NAME, list, or remove NAME')
-  .option('--audit', 'add: also running statements, login attempts and audit log', false)
-  .action(run(async () => (await import('./commands/reader.js')).readerCommand))
-program
   .command('probe')
   .description(
     'test one call to the identity provider, CIS, head-end, MDM or alert receiver of the profile',
@@ -221,10 +207,6 @@ program
   .option('--cluster <name>', 'for the replicas of this cluster', toClusterName)
   .option('--grants', 'print the statements that create a role for readers instead', false)
   .action(run(async () => (await import('./commands/ddl.js')).ddl))
-program
-  .command('dictionary')
-  .description('print the published views and their columns as Markdown')
-  .action(run(async () => (await import('./commands/dictionary.js')).dictionary))
 program
   .command('demo')
   .description("start everything and load a demo utility's files")

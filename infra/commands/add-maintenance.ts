@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Context } from './context.js'
 
 /** The action of a command that is imported when it is run. */
-type Run = <A extends readonly unknown[]>(
+export type Run = <A extends readonly unknown[]>(
   load: () => Promise<(context: Context, ...args: A) => Promise<number>>,
 ) => (...args: A) => Promise<void>
 

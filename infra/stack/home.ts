@@ -51,7 +51,7 @@ export function openHome(path: string): Home {
     const real = realpathSync(wanted)
     const paths = homeFolders.map((name) => [name, makeFolder(join(real, name))] as const)
     const named = Object.fromEntries(paths) as Record<(typeof homeFolders)[number], string>
-    return { path: real, ...named, secrets: openSecrets(join(real, secretsName)) }
+    return { path: real, ...named, secrets: openSecrets(secretsPathOf(real)) }
   } catch (cause) {
     throw toFault(wanted, cause)
   }
@@ -59,7 +59,12 @@ export function openHome(path: string): Home {
 
 /** Whether a folder was opened as a data folder before. */
 export function isHome(path: string): boolean {
-  return existsSync(join(path, secretsName))
+  return existsSync(secretsPathOf(path))
+}
+
+/** The file of a data folder with the passwords of its servers. */
+export function secretsPathOf(path: string): string {
+  return join(path, secretsName)
 }
 
 /** Creates parents one by one: Node's recursive mkdir never returns in places such as /proc. */

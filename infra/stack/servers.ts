@@ -72,7 +72,8 @@ type Part<T> = T & { readonly part: (StackPart & { close: Closer }) | undefined 
 export type StorePart = Part<Pick<Addresses, 'store' | 'reader'>>
 export type QueuePart = Part<Pick<Addresses, 'redisUrl'>>
 
-const portsWanted = { clickhouse: 8123, redis: 6379 } as const
+/** Ports that are tried first. */
+export const serverPortsWanted = { clickhouse: 8123, redis: 6379 } as const
 
 /**
  * Starts ClickHouse and Redis in parallel, unless they are external. A started server is added to the
@@ -102,7 +103,7 @@ async function openStore(options: ServerOptions): Promise<StorePart> {
     await pingStore(addresses.store)
     return { ...addresses, part: undefined }
   }
-  const wanted = options.ports?.clickhouse ?? portsWanted.clickhouse
+  const wanted = options.ports?.clickhouse ?? serverPortsWanted.clickhouse
   const { database } = profile
   const readable = readableOf(await readStatements(profile), database)
   const part = await onFreePort(wanted, (port) =>
@@ -131,7 +132,7 @@ async function openRedis(options: ServerOptions): Promise<QueuePart> {
     return { redisUrl, part: undefined }
   }
   await ensureRedis({ forced: options.installs ?? false, say: (line) => say?.(line) })
-  const wanted = options.ports?.redis ?? portsWanted.redis
+  const wanted = options.ports?.redis ?? serverPortsWanted.redis
   const part = await onFreePort(wanted, (port) =>
     createRedis({
       dataPath: home.redis,

@@ -6,9 +6,9 @@ import { sourceFiles, visit } from './source-files.js'
 const opening =
   /^\s*(SELECT\s|WITH\s*[([]|INSERT INTO\s|ALTER TABLE\s|CREATE (OR REPLACE )?(TABLE|VIEW)|DROP TABLE|OPTIMIZE TABLE|DELETE FROM\s|EXISTS TABLE)/
 
-/** Files whose statements are not sent through the store: the engine's front, the schema, the CIS. */
+/** Files whose statements are not sent through the store: the engine's front, the schema, the CIS, pages. */
 const exempt =
-  /^infra\/(clickhouse|schema)\/|^api\/cis\/|^infra\/demo\/|^infra\/commands\/demo\.ts$|^pipeline\/store\/clickhouse\.ts$/
+  /^infra\/(clickhouse|schema)\/|^api\/cis\/|^infra\/(demo|guides)\/|^infra\/commands\/demo\.ts$|^pipeline\/store\/clickhouse\.ts$/
 
 t.test('a statement is tagged, so that its values are bound', async (t) => {
   let tagged = 0

@@ -1,0 +1,32 @@
+import type { Command } from 'commander'
+import type { Run } from './add-maintenance.js'
+
+/** Adds the commands for those who read the data. */
+export function addReading(program: Command, run: Run): void {
+  program
+    .command('sql')
+    .description('run one query that only reads and print its result')
+    .argument('<statement>', 'ClickHouse SQL, for example "SHOW TABLES"')
+    .option(
+      '--format <name>',
+      'any ClickHouse format: JSONEachRow, CSVWithNames ...',
+      'PrettyCompact',
+    )
+    .action(run(async () => (await import('./sql.js')).sqlCommand))
+  program
+    .command('connect')
+    .description(
+      'print how to read this installation with curl, JDBC, Python, Grafana and other tools',
+    )
+    .action(run(async () => (await import('./connect.js')).connectTools))
+  program
+    .command('reader')
+    .description('give people and programs passwords to read the embedded ClickHouse')
+    .argument('<act...>', 'add NAME, list, or remove NAME')
+    .option('--audit', 'add: also running statements, login attempts and audit log', false)
+    .action(run(async () => (await import('./reader.js')).readerCommand))
+  program
+    .command('dictionary')
+    .description('print the published views and their columns as Markdown')
+    .action(run(async () => (await import('./dictionary.js')).dictionary))
+}
