@@ -28,7 +28,7 @@ requests that the drivers send.
 
 `
 
-const firstQuery = 'SELECT * FROM usage_day ORDER BY local_day, meter_id LIMIT 5'
+const firstQuery = 'SELECT * FROM usage LIMIT 5'
 
 /** How the usual tools read an installation, as Markdown whose blocks can be pasted. */
 export function renderTools(access: ReadAccess): string {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createStore, type Store } from '../../pipeline/store/clickhouse.js'
 import { id, sql, statementOf } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
-import type { Profile } from '../../schemas/settings/profile.js'
+import { lengthsOf, type Profile } from '../../schemas/settings/profile.js'
 import { packageRoot } from '../package-root.js'
 import { type Topology, topologyOf } from './cluster.js'
 import { countServers, haveSameSchema } from './servers.js'
@@ -226,6 +226,8 @@ function filler(profile: Profile, topology: Topology): Fill {
     timeZone: profile.timeZone,
     electricUnit: profile.usage.unit.Electric,
     gasUnit: profile.usage.unit.Gas,
+    electricSeconds: String(lengthsOf(profile, 'Electric')[0]),
+    gasSeconds: String(lengthsOf(profile, 'Gas')[0]),
     lateAfterSeconds: String(Math.round(profile.usage.lateAfterHours * 3_600)),
   }
   for (const [name, value] of Object.entries(ofProfile)) {

@@ -80,6 +80,8 @@ CREATE OR REPLACE VIEW {database}.usage{onCluster} (
     seconds UInt32 COMMENT 'length of the interval in seconds; 86400 for a local day, even if it has 23 or 25 hours',
     local_day Date COMMENT 'local calendar day on which the interval starts',
     local_hour UInt8 COMMENT 'local hour of the clock in which the interval starts, 0 to 23',
+    local_start DateTime('{timeZone}') COMMENT 'starts_at as the clock of the utility shows it, in its time zone',
+    time_zone String COMMENT 'time zone of the utility, of local_day, local_hour and local_start',
     quantity Decimal(18, 6) COMMENT 'quantity of the interval, in unit',
     unit String COMMENT 'kWh, ccf or cm',
     account_number String COMMENT 'contract account as sent with the read',
@@ -99,7 +101,7 @@ CREATE OR REPLACE VIEW {database}.usage{onCluster} (
     ), '') AS registered_unit
 SELECT
     u.meter_id AS meter_id, toString(u.commodity) AS commodity, u.starts_at AS starts_at, u.seconds AS seconds,
-    u.local_day AS local_day, u.local_hour AS local_hour,
+    u.local_day AS local_day, u.local_hour AS local_hour, toTimeZone(u.starts_at, '{timeZone}') AS local_start, '{timeZone}' AS time_zone,
     if(deviating.1 = 0 AND '{electricUnit}' = 'kWh', u.quantity,
         if(u.commodity = 'Electric' AND if(registered_unit IN ('kWh', 'Wh'), registered_unit, '{electricUnit}') = 'Wh', u.quantity / 1000, u.quantity)) AS quantity,
     if(deviating.1 = 0, if(u.commodity = 'Gas', '{gasUnit}', 'kWh'),
@@ -123,36 +125,67 @@ ANY LEFT JOIN
 ) AS f ON f.arrival = u.arrival
 COMMENT 'Current reads: one row for each meter, interval start and length; the latest arrival counts';
 
+CREATE OR REPLACE VIEW {database}.meter_days{onCluster} (
+    meter_id String COMMENT 'permanent and unique meter identifier',
+    commodity String COMMENT 'Electric or Gas',
+    first_day Date COMMENT 'local calendar day of its first read',
+    last_day Date COMMENT 'last local calendar day of its tenancies; 2149-06-06 if it has none, or one that lasts'
+) AS SELECT
+    meter_id, toString(a.commodity) AS commodity, toDate(min(a.first_read), '{timeZone}') AS first_day,
+    if(any(t.ends) = 0, toDate('2149-06-06'), toDate(any(t.ends) - 1, '{timeZone}')) AS last_day
+FROM {database}.account_meter AS a
+ANY LEFT JOIN
+(
+    SELECT meter_id, if(countIf(valid_to IS NULL) > 0, 0, toUInt32(max(assumeNotNull(valid_to)))) AS ends
+    FROM {database}.tenancy FINAL
+    GROUP BY meter_id
+) AS t USING (meter_id)
+GROUP BY meter_id, commodity
+COMMENT 'The days on which a meter should have reads';
+
 CREATE OR REPLACE VIEW {database}.usage_day{onCluster} (
     meter_id String COMMENT 'permanent and unique meter identifier',
     commodity String COMMENT 'Electric or Gas',
     local_day Date COMMENT 'local calendar day',
-    seconds UInt32 COMMENT 'interval length of the finest series that the meter has on that day',
+    seconds UInt32 COMMENT 'interval length of the finest series that the meter has on that day; on a day without reads the usual length of the profile',
     unit String COMMENT 'kWh, ccf or cm',
-    quantity Decimal(38, 6) COMMENT 'sum over the intervals of that series',
+    quantity Nullable(Decimal(38, 6)) COMMENT 'sum over the intervals of that series; NULL on a day without reads',
     intervals_expected UInt32 COMMENT 'intervals of that length in a local day of 23, 24 or 25 hours; 1 for daily reads',
-    intervals_present UInt32 COMMENT 'intervals present',
-    published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when the latest of their files was published',
-    published_seq Nullable(UInt64) COMMENT 'the highest number of theirs; pull increments by it'
+    intervals_present UInt32 COMMENT 'intervals present; 0 on a day without reads',
+    published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when the latest of their files was published; NULL on a day without reads',
+    published_seq Nullable(UInt64) COMMENT 'the highest number of theirs; pull increments by it. NULL on a day without reads',
+    time_zone String COMMENT 'time zone of the utility, of local_day'
 ) AS SELECT
-    meter_id, commodity, local_day, finest.1 AS seconds, finest.2 AS unit, finest.3 AS quantity,
-    if(finest.1 >= 86400, 1, intDiv(dateDiff('second',
-        toDateTime(local_day, '{timeZone}'), toDateTime(local_day + 1, '{timeZone}')), finest.1)) AS intervals_expected,
-    finest.4 AS intervals_present, finest.5 AS published_at, finest.6 AS published_seq
+    meter_id, commodity, local_day, if(finest.1 = 4294967295, if(commodity = 'Gas', {gasSeconds}, {electricSeconds}), finest.1) AS seconds,
+    if(finest.2 = '', if(commodity = 'Gas', '{gasUnit}', 'kWh'), finest.2) AS unit, finest.3 AS quantity,
+    if(seconds >= 86400, 1, intDiv(dateDiff('second',
+        toDateTime(local_day, '{timeZone}'), toDateTime(local_day + 1, '{timeZone}')), seconds)) AS intervals_expected,
+    finest.4 AS intervals_present, finest.5 AS published_at, finest.6 AS published_seq, '{timeZone}' AS time_zone
 FROM
 (
     SELECT meter_id, commodity, local_day, argMin((seconds, unit, quantity, present, published_at, published_seq), seconds) AS finest
     FROM
     (
-        SELECT meter_id, commodity, local_day, seconds, any(unit) AS unit, sum(quantity) AS quantity,
+        SELECT meter_id, commodity, local_day, seconds, any(unit) AS unit, toNullable(sum(quantity)) AS quantity,
             toUInt32(count()) AS present, max(published_at) AS published_at,
             max(published_seq) AS published_seq
         FROM {database}.usage
         GROUP BY meter_id, commodity, local_day, seconds
+        UNION ALL
+        SELECT m.meter_id AS meter_id, m.commodity AS commodity, c.local_day AS local_day, toUInt32(4294967295) AS seconds, '' AS unit,
+            CAST(NULL, 'Nullable(Decimal(38, 6))') AS quantity, toUInt32(0) AS present,
+            CAST(NULL, 'Nullable(DateTime64(3, ''UTC''))') AS published_at, CAST(NULL, 'Nullable(UInt64)') AS published_seq
+        FROM
+        (
+            SELECT toDate(arrayJoin(range(first_day, last_day + 1))) AS local_day
+            FROM (SELECT toUInt32(min(local_day)) AS first_day, toUInt32(least(max(local_day), toDate(now(), '{timeZone}'))) AS last_day FROM {database}.usage_read)
+        ) AS c
+        CROSS JOIN {database}.meter_days AS m
+        WHERE c.local_day BETWEEN m.first_day AND m.last_day
     )
     GROUP BY meter_id, commodity, local_day
 )
-COMMENT 'The finest series of each meter and day with its completeness; gaps are never filled';
+COMMENT 'The finest series of each meter and day with its completeness. Gaps are never filled; a meter without reads on a day has a row from its first read until its last tenancy ends';
 
 CREATE OR REPLACE VIEW {database}.registered_usage{onCluster} (
     meter_id String COMMENT 'permanent and unique meter identifier',
@@ -161,6 +194,8 @@ CREATE OR REPLACE VIEW {database}.registered_usage{onCluster} (
     seconds UInt32 COMMENT 'length of the interval in seconds; 86400 for a local day, even if it has 23 or 25 hours',
     local_day Date COMMENT 'local calendar day on which the interval starts',
     local_hour UInt8 COMMENT 'local hour of the clock in which the interval starts, 0 to 23',
+    local_start DateTime('{timeZone}') COMMENT 'starts_at as the clock of the utility shows it, in its time zone',
+    time_zone String COMMENT 'time zone of the utility, of local_day, local_hour and local_start',
     quantity Decimal(18, 6) COMMENT 'quantity of the interval, in unit',
     unit String COMMENT 'kWh, ccf or cm',
     account_number String COMMENT 'contract account as sent with the read',
@@ -173,7 +208,7 @@ CREATE OR REPLACE VIEW {database}.registered_usage{onCluster} (
     billing_cycle_id String COMMENT 'billing cycle of the meter when the read starts, as text',
     rate_code String COMMENT 'rate of the meter when the read starts'
 ) AS SELECT
-    meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity, unit,
+    meter_id, commodity, starts_at, seconds, local_day, local_hour, local_start, time_zone, quantity, unit,
     account_number, external_site_id, file_id, version,
     if(held_seq = 0 OR isNull(published_seq), NULL, greatest(published_at, held_at)) AS published_at,
     if(held_seq = 0 OR isNull(published_seq), NULL, greatest(published_seq, held_seq)) AS published_seq,
@@ -198,14 +233,25 @@ CREATE OR REPLACE VIEW {database}.usage_restatement{onCluster} (
     local_day Date COMMENT 'local calendar day on which the interval starts',
     old_quantity Decimal(18, 6) COMMENT 'quantity before, as sent',
     new_quantity Decimal(18, 6) COMMENT 'quantity after, as sent',
+    unit String COMMENT 'unit of both quantities: kWh, Wh, ccf or cm',
     old_file_id String COMMENT 'sha256 of the file that the old read came in',
     new_file_id String COMMENT 'sha256 of the file that replaced it',
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new read became visible',
     published_at DateTime64(3, 'UTC') COMMENT 'the same',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) AS SELECT
+) AS WITH
+    (SELECT (count(), groupArrayIf(meter_id, unit = ''), groupArrayIf(stretches, unit = '')) FROM {database}.meter_unit) AS deviating,
+    if(r.meter_id IN (SELECT meter_id FROM {database}.meter_unit), multiIf(
+        r.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{electricUnit}' = 'Wh', 'kWh', 'Wh')), if('{electricUnit}' = 'Wh', 'kWh', 'Wh'),
+        r.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{gasUnit}' = 'cm', 'ccf', 'cm')), if('{gasUnit}' = 'cm', 'ccf', 'cm'),
+        arrayFirst(s -> s.1 = r.old_external_site_id AND s.2 <= r.starts_at AND r.starts_at < s.3,
+            deviating.3[transform(r.meter_id, deviating.2, arrayEnumerate(deviating.2), 0)]).4
+    ), '') AS registered_unit
+SELECT
     r.meter_id AS meter_id, r.starts_at AS starts_at, r.seconds AS seconds, r.local_day AS local_day,
     r.old_quantity AS old_quantity, r.new_quantity AS new_quantity,
+    if(r.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm'), registered_unit, '{gasUnit}'),
+        if(registered_unit IN ('kWh', 'Wh'), registered_unit, '{electricUnit}')) AS unit,
     o.file_id AS old_file_id, n.file_id AS new_file_id,
     n.published_at AS restated_at, n.published_at AS published_at, n.published_seq AS published_seq
 FROM {database}.restatement AS r FINAL
@@ -233,7 +279,7 @@ WITH
     ), '') AS registered_unit
 SELECT
     u.meter_id AS meter_id, toString(u.commodity) AS commodity, u.starts_at AS starts_at, u.seconds AS seconds,
-    u.local_day AS local_day, u.local_hour AS local_hour,
+    u.local_day AS local_day, u.local_hour AS local_hour, toTimeZone(u.starts_at, '{timeZone}') AS local_start, '{timeZone}' AS time_zone,
     if(deviating.1 = 0 AND '{electricUnit}' = 'kWh', u.quantity,
         if(u.commodity = 'Electric' AND if(registered_unit IN ('kWh', 'Wh'), registered_unit, '{electricUnit}') = 'Wh', u.quantity / 1000, u.quantity)) AS quantity,
     if(deviating.1 = 0, if(u.commodity = 'Gas', '{gasUnit}', 'kWh'),

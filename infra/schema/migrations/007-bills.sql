@@ -249,6 +249,8 @@ CREATE OR REPLACE VIEW {database}.projected_bill_restatement{onCluster} (
     new_status String COMMENT 'status after',
     old_quantity Decimal(18, 6) COMMENT 'quantity before',
     new_quantity Decimal(18, 6) COMMENT 'quantity after',
+    old_unit String COMMENT 'unit of the quantity before',
+    new_unit String COMMENT 'unit of the quantity after',
     old_total Nullable(Decimal(18, 6)) COMMENT 'dollars before; NULL if there was no bill',
     new_total Nullable(Decimal(18, 6)) COMMENT 'dollars after; NULL if there is no longer a bill',
     old_usage_version UInt32 COMMENT 'highest arrival of a published file when the old bill was computed',
@@ -262,13 +264,14 @@ CREATE OR REPLACE VIEW {database}.projected_bill_restatement{onCluster} (
 ) AS SELECT
     account_number, external_site_id, meter_id, billing_cycle_id, start_date, last_date,
     before.1 AS old_status, toString(status) AS new_status, before.2 AS old_quantity, quantity AS new_quantity,
+    before.7 AS old_unit, toString(unit) AS new_unit,
     before.3 AS old_total, total AS new_total, before.4 AS old_usage_version, usage_version AS new_usage_version,
     before.5 != rate_file_ids AS is_rate_changed, before.6 AS old_run, run AS new_run,
     run_published_at AS restated_at, run_published_at AS published_at, published_seq
 FROM
 (
     SELECT b.*, r.billing_cycle_id AS billing_cycle_id, r.usage_version AS usage_version, r.rate_file_ids AS rate_file_ids, r.published_at AS run_published_at, r.published_seq AS published_seq,
-        lagInFrame((toString(b.status), b.quantity, b.total, r.usage_version, r.rate_file_ids, b.run)) OVER one AS before,
+        lagInFrame((toString(b.status), b.quantity, b.total, r.usage_version, r.rate_file_ids, b.run, toString(b.unit))) OVER one AS before,
         row_number() OVER one AS number
     FROM {database}.bill_row AS b
     INNER JOIN (SELECT * FROM {database}.bill_run WHERE as_of IS NULL AND toDate(computed_at, '{timeZone}') > last_date) AS r ON r.run = b.run

@@ -42,7 +42,7 @@ t.test('each block reads the data as it is pasted, and none contains the passwor
   t.equal((await shell('printf %s "$TIELINE_PASSWORD"')).stdout, reader)
 
   const byCurl = await shell(blockOf(stdout, 'curl'))
-  t.match(byCurl.stdout, /^"meter_id","commodity","local_day"/)
+  t.match(byCurl.stdout, /^"meter_id","commodity","starts_at"/)
   t.equal(byCurl.stdout.trim().split('\n').length, 6)
   const program = blockOf(stdout, 'JavaScript')
   const byClient = await shell(`node --input-type=module <<'END'\n${program}\nEND`)

@@ -157,7 +157,8 @@ t.test('the clocks go forward: the skipped hour is rejected, the day has 23 hour
   })
   t.same(row, { code: 'NONEXISTENT_TIME', line: 4 })
   const [day] = await story.reader.rows({
-    sql: `SELECT intervals_expected, intervals_present, seconds FROM usage_day WHERE meter_id = 'FORTH'`,
+    sql: `SELECT intervals_expected, intervals_present, seconds FROM usage_day
+      WHERE meter_id = 'FORTH' AND intervals_present > 0`,
   })
   t.same(day, { intervals_expected: 23, intervals_present: 3, seconds: 3_600 })
 })

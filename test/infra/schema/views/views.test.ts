@@ -19,6 +19,7 @@ const inner = [
   'comparison_run_current',
   'file_progress',
   'login_lock',
+  'meter_days',
   'meter_unit',
   'schedule_in_force',
   'tenancy_hint',
@@ -67,6 +68,27 @@ t.test('every table, view and column has a comment', async (t) => {
       `every view has ${column}; the engine stores no columns for a view with a parameter`,
     )
   }
+})
+
+t.test('a name means the same in every view, and a quantity has a unit', async (t) => {
+  const columns = await store.rows<{ view: string; name: string; type: string; comment: string }>({
+    sql: `SELECT table AS view, name, type, comment FROM system.columns
+      WHERE database = currentDatabase() AND table IN {names:Array(String)}`,
+    parameters: { names: publicNames },
+  })
+  const wrong = columns.filter(({ view, name, type, comment }) => {
+    if (name === 'start_date') return !comment.startsWith('first day')
+    if (name === 'last_date') return !comment.startsWith('last day')
+    if (name.endsWith('end_date')) return !/as sent|in force|of the plan/.test(comment)
+    if (name.startsWith('billed_')) return !/billed/.test(comment)
+    if (!/quantity|consumption/.test(name) || !type.includes('Decimal')) return false
+    const hasUnit = columns.some((other) => other.view === view && /^(\w+_)?unit$/.test(other.name))
+    return !hasUnit && !/as sent/.test(comment)
+  })
+  t.same(
+    wrong.map(({ view, name, comment }) => `${view}.${name}: ${comment}`),
+    [],
+  )
 })
 
 t.test('the dictionary equals the comments in the database', async (t) => {
