@@ -85,10 +85,8 @@ const exactNumbers = {
 const notEnoughSpace = '243'
 const fullDisk = /no space left on device|ENOSPC/i
 
-/** UNKNOWN_TABLE; staging and the tables of a run of bills are on one server, and another may answer now. */
-const unknownTable = '60'
-/** CANNOT_EXTRACT_TABLE_STRUCTURE: `merge` found none of the staging tables. */
-const noTables = '636'
+/** UNKNOWN_TABLE, or none for `merge`; staging and tables of a run of bills are on one server, another may answer. */
+const [unknownTable, noTables] = ['60', '636']
 const onOneServer = /\b(staging_\d+_|bill_[a-z]+_\d)/
 
 /**
@@ -282,8 +280,8 @@ function shownOf(text: string): string {
 
 function codeOf({ code, message }: ClickHouseError): FaultCode {
   if (code === notEnoughSpace || fullDisk.test(message)) return 'DISK_FULL'
-  const isMissing = (code === unknownTable && onOneServer.test(message)) || code === noTables
-  if (isMissing) return 'STAGING_LOST'
+  if (code === noTables) return 'STAGING_LOST'
+  if (code === unknownTable && onOneServer.test(message)) return 'STAGING_LOST'
   return passingErrors.has(code) ? 'STORE_UNREACHABLE' : 'STORE_REFUSED'
 }
 
