@@ -1,8 +1,13 @@
+import { stat } from 'node:fs/promises'
+import type { Folders } from '../../pipeline/context.js'
 import { type AuditEntry, readActsOn } from '../../pipeline/ledger/audit.js'
 import type { FileState } from '../../pipeline/ledger/file-state.js'
 import type { Arrival } from '../../pipeline/ledger/ledger.js'
+import { arrivalPaths } from '../../pipeline/ledger/outbox.js'
 import { toReceipt } from '../../pipeline/ledger/receipt.js'
 import type { Queues } from '../../pipeline/queues/bullmq.js'
+import { ifThere } from '../../pipeline/sources/disk.js'
+import { submitted } from '../../pipeline/sources/folder.js'
 import {
   findObstacle,
   type ReprocessAct,
@@ -11,7 +16,8 @@ import {
   reprocessActs,
   reprocessed,
 } from '../../pipeline/steps/reprocess.js'
-import { sql } from '../../pipeline/store/sql.js'
+import { literal, sql } from '../../pipeline/store/sql.js'
+import { keptPath } from '../../pipeline/verify/archive.js'
 import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import type { Receipt } from '../../schemas/receipt.js'
 import type { Profile } from '../../schemas/settings/profile.js'
@@ -28,6 +34,8 @@ export interface RejectKind {
   readonly code: string
   readonly column: string
   readonly rows: number
+  /** Line, reason and text of the first rows. */
+  readonly examples: readonly (readonly [line: number, detail: string, raw: string])[]
 }
 
 /** The data of a file's page, except its rejected rows. */
@@ -44,6 +52,10 @@ export interface FileDetail {
   readonly clock: Profile['usage']['clock']
   readonly clockChanges: readonly ClockChange[]
   readonly rejectKinds: readonly RejectKind[]
+  /** Where the file is, on the machine of its source or here; empty if it is nowhere any more. */
+  readonly location: string
+  /** Which of its files can be downloaded. */
+  readonly downloads: readonly Download[]
   /** Why an action is not available; empty if it is. */
   readonly acts: Readonly<Record<ReprocessAct, string>>
   readonly reprocessed: Reprocessed | undefined
@@ -52,6 +64,7 @@ export interface FileDetail {
 
 export interface FileContext extends ReprocessContext {
   readonly queues: Pick<Queues, 'add' | 'waits'>
+  readonly folders: Pick<Folders, 'quarantine' | 'archive' | 'outbox'>
   readonly profile: Profile
   readonly zone: Zone
 }
@@ -62,12 +75,14 @@ export async function readFileDetail(context: FileContext, number: number): Prom
   const [arrival, state] = await Promise.all([ledger.arrival(number), ledger.state(number)])
   if (arrival === undefined) throw new Fault('FILE_STATE', `there is no arrival ${number}`)
   const about = { acts: reprocessActs, subject: String(number) }
-  const [first, rejectKinds, acts, entries, taken] = await Promise.all([
+  const [first, rejectKinds, acts, entries, taken, location, downloads] = await Promise.all([
     state?.duplicateOf ? ledger.state(state.duplicateOf) : undefined,
     readRejectKinds(context, number),
     openActs(context, state),
     readActsOn(store, about),
     reprocessed(context, number),
+    locate(context, arrival),
+    listDownloads(context, arrival),
   ])
   const fault = state?.fault ?? ''
   return {
@@ -79,6 +94,8 @@ export async function readFileDetail(context: FileContext, number: number): Prom
     clock: profile.usage.clock,
     clockChanges: state === undefined ? [] : clockChanges(state, zone),
     rejectKinds,
+    location,
+    downloads,
     acts,
     reprocessed: taken,
     entries: entries.map(({ number, at, who, via, act }) => ({ number, at, who, via, act })),
@@ -87,6 +104,39 @@ export async function readFileDetail(context: FileContext, number: number): Prom
 
 function shownOf({ arrival, name, source, arrivedAt }: Arrival) {
   return { arrival, name, source, arrivedAt: arrivedAt.toISOString() }
+}
+
+/** The kept copy; a submitted file stays where it is, and any other until it is settled. */
+async function locate(
+  { folders, ledger }: FileContext,
+  { arrival, name, path, source }: Arrival,
+): Promise<string> {
+  for (const folder of [folders.archive, folders.quarantine]) {
+    const kept = keptPath(folder, { arrival, fileName: name })
+    if ((await ifThere(stat(kept))) !== undefined) return kept
+  }
+  const isThere = source === submitted || (await ledger.state(arrival))?.settledAt === undefined
+  return isThere ? path : ''
+}
+
+/** What a person can have of a file: its receipt, and its rejected rows as CSV. */
+export type Download = 'receipt' | 'rejects'
+
+/** The path of a download. */
+export function downloadPath(
+  { folders }: Pick<FileContext, 'folders'>,
+  { arrival, name }: Pick<Arrival, 'arrival' | 'name'>,
+  download: Download,
+): string {
+  return arrivalPaths(folders.outbox, { arrival, fileName: name })[download]
+}
+
+async function listDownloads(context: FileContext, arrival: Arrival) {
+  const all = ['receipt', 'rejects'] as const
+  const there = await Promise.all(
+    all.map((one) => ifThere(stat(downloadPath(context, arrival, one)))),
+  )
+  return all.filter((_, at) => there[at] !== undefined)
 }
 
 async function openActs(context: FileContext, state: FileState | undefined) {
@@ -117,10 +167,14 @@ function clockChanges(state: FileState, zone: Zone): readonly ClockChange[] {
 
 const bounds = { max_execution_time: 2, max_threads: 1 } as const
 
+/** Examples of each kind of rejected rows. */
+const examplesMax = 3
+
 function readRejectKinds({ store }: FileContext, arrival: number) {
   return store.rows<RejectKind>({
     sql: sql`SELECT toString(code) AS code, toString(column_name) AS column,
-        toUInt32(count()) AS rows
+        toUInt32(count()) AS rows,
+        groupArraySorted(${literal(examplesMax)})((line, detail, raw)) AS examples
       FROM reject FINAL WHERE arrival = ${arrival}
       GROUP BY code, column ORDER BY rows DESC, code, column LIMIT 100`,
     settings: bounds,

@@ -1,11 +1,21 @@
+import { open } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { basename } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import type { Actor } from '../../pipeline/ledger/audit.js'
+import { ifThere } from '../../pipeline/sources/disk.js'
 import { orderReprocess, type ReprocessAct } from '../../pipeline/steps/reprocess.js'
 import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import { type Admit, isOwn } from './access.js'
 import { readAssets } from './assets.js'
 import { dismissProblems } from './dismiss.js'
-import { type FileContext, readFileDetail, readRejects } from './file.js'
+import {
+  type Download,
+  downloadPath,
+  type FileContext,
+  readFileDetail,
+  readRejects,
+} from './file.js'
 import { type Judge, messageOf } from './judge.js'
 import type { Live } from './live.js'
 
@@ -60,6 +70,7 @@ export function createPage(options: PageOptions): Page {
     ['GET', /^\/live$/, watch],
     ['GET', /^\/files\/(\d{1,9})$/, detail],
     ['GET', /^\/files\/(\d{1,9})\/rejects$/, rejects],
+    ['GET', /^\/files\/(\d{1,9})\/download\/(receipt|rejects)$/, download],
     ['POST', /^\/files\/(\d{1,9})\/(retry|accept)$/, act],
     ['POST', /^\/problems\/dismiss$/, dismiss],
     ['GET', /^\/queues(?:\/.*)?$/, ({ request, response }) => board(request, response)],
@@ -88,6 +99,21 @@ export function createPage(options: PageOptions): Page {
     const after = Number(url.searchParams.get('after') ?? 0)
     const wanted = Number.isInteger(after) && after >= 0 && after < 2 ** 32 ? after : 0
     sendJson(response, 200, await readRejects(context, { arrival: Number(arrival), after: wanted }))
+  }
+
+  async function download({ response }: Call, parts: readonly string[]): Promise<void> {
+    const [number, which] = parts
+    const arrival = await context.ledger.arrival(Number(number))
+    const path = arrival && downloadPath(context, arrival, which as Download)
+    const file = path && (await ifThere(open(path)))
+    if (!file) return sendJson(response, 404, { detail: `arrival ${number} has no ${which}` })
+    const type = which === 'receipt' ? 'application/json' : 'text/csv; charset=utf-8'
+    const name = encodeURIComponent(basename(path))
+    response.writeHead(200, {
+      'Content-Type': type,
+      'Content-Disposition': `attachment; filename*=UTF-8''${name}`,
+    })
+    await pipeline(file.createReadStream(), response)
   }
 
   async function act({ request, response, who }: Call, parts: readonly string[]): Promise<void> {

@@ -44,7 +44,10 @@ export interface PageColumn<T> {
   readonly cell: (row: T) => Content
 }
 
-/** A table that is wider than its container can be scrolled, by keyboard too. */
+/**
+ * A table that is wider than its container can be scrolled, by keyboard too. On a telephone each row is
+ * a list of its cells with their titles, so that no column is out of sight.
+ */
 export function table<T>(
   caption: string,
   columns: readonly PageColumn<T>[],
@@ -55,7 +58,10 @@ export function table<T>(
     ({ title, right }) => html`<th scope="col" class=${side(right)}>${title}</th>`,
   )
   const cells = (row: T) =>
-    columns.map(({ cell, right }) => html`<td class=${side(right)}>${cell(row)}</td>`)
+    columns.map(
+      ({ title, cell, right }) =>
+        html`<td class=${side(right)} data-title=${title}>${cell(row)}</td>`,
+    )
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${caption}>
     <table>
       <caption>${caption}</caption>

@@ -1,4 +1,4 @@
-import type { FileDetail, Reject } from '../file.js'
+import type { FileDetail, Reject, RejectKind } from '../file.js'
 import { badge, type Content, find, showStatus, table } from './elements.js'
 import { html, nothing, render } from './lit-html.js'
 import { countText, instantText, printableName } from './text.js'
@@ -41,6 +41,17 @@ function facts(pairs: readonly (readonly [string, string | undefined | null])[])
 
 const instant = (at: string | undefined | null) => at && instantText(at)
 const count = (value: number | undefined | null) => (value ? countText(value) : '')
+
+const titles = { receipt: 'Download the receipt', rejects: 'Download the rejected rows' } as const
+
+/** The location of the file, and what can be downloaded of it. */
+function copies({ location, downloads }: FileDetail): Content {
+  const links = downloads.map(
+    (one) => html`<a href="files/${arrival}/download/${one}" download>${titles[one]}</a> `,
+  )
+  const place = location === '' ? 'not kept any more' : location
+  return html`<p>Location: <span class="file">${place}</span></p><p>${links}</p>`
+}
 
 function outcomes({ receipt }: FileDetail): Content {
   if (receipt === undefined) return ''
@@ -141,6 +152,10 @@ async function perform(act: Act): Promise<void> {
   }
 }
 
+function example([line, detail, raw]: RejectKind['examples'][number]): Content {
+  return html`<span class="words">line ${countText(line)}: ${detail}</span><code>${raw}</code>`
+}
+
 function rejected({ rejectKinds }: FileDetail): Content {
   const heading = html`<h2 id="rejects">Rejected rows</h2>`
   if (page === undefined) return html`${heading}<p class="nothing">None.</p>`
@@ -151,6 +166,7 @@ function rejected({ rejectKinds }: FileDetail): Content {
       { title: 'code', cell: ({ code }) => code },
       { title: 'column', cell: ({ column }) => column || 'whole row' },
       { title: 'rows', right: true, cell: ({ rows }) => countText(rows) },
+      { title: 'first rows', cell: ({ examples }) => html`${examples.map(example)}` },
     ],
     rejectKinds,
   )
@@ -203,6 +219,7 @@ function draw(detail: FileDetail): void {
     <p>${badge(status)} arrival ${detail.arrival} from ${source}, ${instantText(arrivedAt)}</p>
     ${reason ? html`<p class=${fault === '' ? nothing : 'fault'}>${reason}</p>` : nothing}
     ${todo === '' ? nothing : html`<p class="todo">${todo}</p>`}
+    ${copies(detail)}
     ${acts(detail)}${outcomes(detail)}${times(detail)}
     <section aria-labelledby="rejects">${rejected(detail)}</section>`
   render(content, find('#main'))

@@ -4,7 +4,7 @@ import type { CycleDay, CycleDays } from '../panels/cycles.js'
 import type { FileShown, Today } from '../panels/files.js'
 import type { Age, Freshness } from '../panels/freshness.js'
 import type { Minutes } from '../panels/minutes.js'
-import type { QueuesAndDisk } from '../panels/queues.js'
+import type { QueueLoad, QueuesAndDisk } from '../panels/queues.js'
 import { attention, fileLink } from './attention.js'
 import { variance } from './bills.js'
 import { chart } from './charts.js'
@@ -71,12 +71,13 @@ function rejectsText({ status, rejected }: FileShown): string {
   return status === 'published' && rejected > 0 ? 'with rejects' : ''
 }
 
-function minutes({ minutes, rows, quantity }: Minutes): Content {
+function minutes({ minutes, rows, quantity, units }: Minutes): Content {
+  const unitOf = (name: string) => units[name] ?? ''
   const all = rows.reduce((sum, one) => sum + one, 0)
   const most = Math.max(...rows)
   const kinds = Object.entries(quantity).filter(([, values]) => values.some((value) => value !== 0))
   const sums = kinds.map(([name, values]) => {
-    return `${rough(values.reduce((sum, one) => sum + one, 0))} of ${name}`
+    return `${rough(values.reduce((sum, one) => sum + one, 0))} ${unitOf(name)} of ${name}`
   })
   const summary =
     all === 0
@@ -86,14 +87,15 @@ function minutes({ minutes, rows, quantity }: Minutes): Content {
     title: 'Rows per minute in the last hour',
     summary,
     at: minutes,
-    lines: [{ label: 'rows', color: '--line-1', values: rows, bars: true }],
+    lines: [{ label: 'rows/min', color: '--line-1', values: rows, bars: true }],
   }
   const measured = {
     title: 'Quantity per minute in the last hour',
-    summary: `Quantity, in the units sent: ${sums.join(', ')}.`,
+    summary: `Quantity as sent, in the unit of the profile: ${sums.join(', ')}.`,
     at: minutes,
     lines: kinds.map(([label, values], index) => {
-      return { label, color: `--line-${index + 1}`, values, bars: index === 0 }
+      const unit = `${label}, ${unitOf(label)}/min`
+      return { label: unit, color: `--line-${index + 1}`, values, bars: index === 0 }
     }),
   }
   return html`${chart(arrived)}${kinds.length === 0 ? nothing : chart(measured)}`
@@ -214,6 +216,9 @@ function sources(shown: readonly SourceShown[]): Content {
 
 function queues({ queues, freeBytes, freeBytesMin }: QueuesAndDisk): Content {
   const low = freeBytes < freeBytesMin
+  const isIdle = (one: QueueLoad) => one.waiting + one.active + one.delayed + one.failed === 0
+  const busy = queues.filter((one) => !isIdle(one))
+  const idle = queues.filter(isIdle).map(({ queue }) => queue)
   const disk = `Free disk space for files: ${bytes(freeBytes)}. Below ${bytes(freeBytesMin)}, no files are received.`
   const jobs = table(
     'Jobs by queue',
@@ -224,7 +229,8 @@ function queues({ queues, freeBytes, freeBytesMin }: QueuesAndDisk): Content {
       { title: 'delayed', right: true, cell: ({ delayed }) => countText(delayed) },
       { title: 'queue age', right: true, cell: ({ oldestMs }) => (oldestMs ? span(oldestMs) : '') },
     ],
-    queues,
+    busy,
   )
-  return html`<p class=${low ? 'fault' : nothing}>${disk}</p>${jobs}`
+  const rest = idle.length === 0 ? '' : html`<p class="todo">Empty: ${idle.join(', ')}.</p>`
+  return html`<p class=${low ? 'fault' : nothing}>${disk}</p>${busy.length === 0 ? '' : jobs}${rest}`
 }

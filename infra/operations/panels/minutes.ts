@@ -20,6 +20,8 @@ export interface Minutes {
   readonly rows: readonly number[]
   /** Total quantity by commodity, in the unit in which it was sent. */
   readonly quantity: Readonly<Record<string, readonly number[]>>
+  /** The unit of each commodity unless the registration of a meter says otherwise. */
+  readonly units: Readonly<Record<string, string>>
 }
 
 /** Rows loaded, and the quantity that was published, in each of the last 60 minutes. */
@@ -50,6 +52,7 @@ export async function readMinutes(source: PanelSource): Promise<Minutes> {
   return {
     minutes: minutes.map((minute) => minute * 60),
     rows: series(found, 'rows'),
+    units: source.profile.usage.unit,
     quantity: Object.fromEntries(commodities.map((one) => [one, series(ofFeed(one), 'quantity')])),
   }
 }

@@ -105,6 +105,7 @@ t.test(
       minutes: [60, 120],
       rows: [1, rows],
       quantity: {},
+      units: {},
     })
     const fault = { code: 'STORE_REFUSED', detail: 'no response' }
     let send: (update: Partial<PanelUpdate>) => void = () => undefined

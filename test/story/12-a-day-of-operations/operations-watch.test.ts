@@ -6,23 +6,21 @@
  * Why: An operator at night must see what is wrong and what to do.
  * Try: Open the address that `tieline up` prints, and load a bad file.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { createOperationsPage } from '../../../infra/operations/operations.js'
-import { createHealth } from '../../../infra/telemetry/health.js'
 import { followChain, recordAct } from '../../../pipeline/ledger/audit.js'
 import { arrivalPaths } from '../../../pipeline/ledger/outbox.js'
 import { tieline } from '../../infra/command-line.js'
 import { createBrowser } from '../../rig/chromium.js'
-import { fitsWidth, openPage, panelText, shows } from '../rig/browser-page.js'
+import { fitsWidth, hasAllColumns, openPage, panelText, shows } from '../rig/browser-page.js'
 import { askPanels, publishRun } from '../rig/panels-asked.js'
-import { follow, header, openStory, storyProfile, until } from '../rig/stack.js'
+import { follow, header, openStory, until } from '../rig/stack.js'
 
 const story = await openStory(t)
 const browser = await createBrowser(t)
 const address = story.stack.worker.detail().operations ?? ''
 
-const open = (path: string, from = address) => openPage(browser, `${from}${path}`)
+const open = (path: string) => openPage(browser, `${address}${path}`)
 
 const rowOf = (meter: string, quantity: string) =>
   `910020000001,5113000001,${meter},3/4/2024 0:00,${quantity}`
@@ -43,7 +41,7 @@ t.test('without data, each panel says so', async (t) => {
   await shows(overview, 'variance', /No computed bills have been compared/)
   await shows(overview, 'gateway', /This profile has no gateway/)
   await shows(overview, 'sources', /inbox\s*folder\s*polled/)
-  await shows(overview, 'queues', /Free disk space for files/)
+  await shows(overview, 'queues', /Free disk space for files.*Empty: .*load, .*settle/s)
   t.ok(await fitsWidth(overview), 'it fits the width of a telephone')
   t.same(overviewErrors, [])
 })
@@ -57,6 +55,8 @@ t.test('it shows new files without a reload', async (t) => {
   await shows(overview, 'files', /<img src=x onerror=alert\(1\)>/)
   await shows(overview, 'attention', /TOO_MANY_REJECTED.*12 of 32 rows/)
   await shows(overview, 'minutes', /\d+ rows in the last hour/)
+  await shows(overview, 'minutes', /30 kWh of Electric/)
+  t.ok(await hasAllColumns(overview), 'a table shows all of its columns')
   await shows(overview, 'freshness', /DEMO\s*Electric.*late/)
   t.equal(await overview.locator('main img').count(), 0, 'markup in a name is text')
   await until(async () => (await overview.locator('[data-panel="minutes"] canvas').count()) > 0)
@@ -86,8 +86,20 @@ t.test("a file's page shows the date order, rejected rows and actions", async (t
   await until(async () => /P-0,3\/4\/2024 0:00,n\/a/.test(await text()))
   t.match(await text(), /Order of day and month.*Proof\S/)
   t.match(await text(), /Rows in the repeated hour/)
-  t.match(await text(), /NOT_A_NUMBERTotalUnit12/)
+  t.match(await text(), /NOT_A_NUMBERTotalUnit12line \d+: .*line \d+: .*line \d+: /s)
+  const kinds = page.locator('#rejects ~ .scroll').first()
+  t.equal(await kinds.locator('tbody code').count(), 3, 'three examples of the cause')
+  t.match(await text(), /Location: \S+\/desk\/DEMO_05032024_Electric_2\.csv/)
+  for (const [name, expected] of [
+    ['Download the receipt', /"status": ?"quarantined"/],
+    ['Download the rejected rows', /P-11,3\/4\/2024 0:00,n\/a/],
+  ] as const) {
+    const waiting = page.waitForEvent('download')
+    await page.getByRole('link', { name }).click()
+    t.match(readFileSync(await (await waiting).path(), 'utf8'), expected)
+  }
   t.ok(await fitsWidth(page))
+  t.ok(await hasAllColumns(page))
   t.equal((await order(arrival, 'accept', {})).status, 403, 'another page cannot send it')
   const elsewhere = { origin: 'https://elsewhere.example.com' }
   t.equal((await order(arrival, 'accept', elsewhere)).status, 403)
@@ -183,7 +195,7 @@ t.test('the latest compared run is shown by dollars and causes', async (t) => {
   )
   const tables = page.locator('[data-panel="variance"] table')
   const cells = (at: number) => tables.nth(at).locator('tbody tr').allInnerTexts()
-  const trimmed = (rows: readonly string[]) => rows.map((row) => row.trim().split(/\s*\t\s*/))
+  const trimmed = (rows: readonly string[]) => rows.map((row) => row.trim().split(/\s*[\t\n]\s*/))
   t.same(
     trimmed(await cells(0)).filter(([, bills]) => bills !== '0'),
     [
@@ -249,44 +261,3 @@ t.test('Bull Board is part of the page, read-only, and shows only ids', async (t
 t.test('panels show the completeness of days and the progress of cycles', (t) =>
   askPanels(t, story),
 )
-
-t.test('without ClickHouse and Redis the page reports that and stays usable', async (t) => {
-  const nowhere = { url: 'http://127.0.0.1:1', username: 'u', password: 'p', database: 'd' }
-  const away = createOperationsPage({
-    profile: storyProfile(),
-    folders: story.home,
-    redisUrl: 'redis://127.0.0.1:1',
-    store: nowhere,
-    onFailure: () => undefined,
-  })
-  t.teardown(away.close)
-  const health = await createHealth({
-    host: '127.0.0.1',
-    port: 0,
-    setting: 'worker.operations',
-    ready: async () => undefined,
-    metrics: { type: 'text/plain', text: async () => '' },
-    page: away.page,
-  })
-  t.teardown(health.close)
-  const { page } = await open('/', health.address)
-  const servers = page.locator('#servers')
-  await until(async () => (await servers.locator('li').count()) === 2)
-  const text = (await servers.textContent()) ?? ''
-  t.match(text, /STORE_UNREACHABLE: ClickHouse does not answer/)
-  t.match(text, /QUEUE_UNREACHABLE: Redis does not answer/)
-  for (const panel of ['files', 'minutes', 'freshness', 'sources']) {
-    await shows(page, panel, /ClickHouse does not answer; no figures yet/)
-  }
-  await shows(page, 'queues', /Redis does not answer; no figures yet/)
-  t.equal(
-    await page.locator('.fault').count(),
-    0,
-    'one line for each server, no red box for each panel',
-  )
-  await page.goto(`${health.address}/file?arrival=1`)
-  await until(async () =>
-    /STORE_UNREACHABLE/.test((await page.locator('main').textContent()) ?? ''),
-  )
-  await page.close()
-})

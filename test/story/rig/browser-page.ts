@@ -23,3 +23,9 @@ export const shows = (page: Page, panel: string, text: RegExp) =>
 
 export const fitsWidth = (page: Page) =>
   page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth')
+
+/** Whether no table has to be scrolled sideways, so that each cell is in sight. */
+export const hasAllColumns = (page: Page) =>
+  page.evaluate(
+    "[...document.querySelectorAll('.scroll')].every((one) => one.scrollWidth <= one.clientWidth)",
+  )
