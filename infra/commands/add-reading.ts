@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Run } from './add-maintenance.js'
 
-/** Adds the commands for those who read the data. */
+/** Adds the commands for those who read the data, or prepare some. */
 export function addReading(program: Command, run: Run): void {
   program
     .command('sql')
@@ -29,4 +29,9 @@ export function addReading(program: Command, run: Run): void {
     .command('dictionary')
     .description('print the published views and their columns as Markdown')
     .action(run(async () => (await import('./dictionary.js')).dictionary))
+  program
+    .command('sample')
+    .description('write a complete set of valid files of all feeds into a folder, to copy from')
+    .argument('<dir>', 'a new or empty folder')
+    .action(run(async () => (await import('./sample.js')).sampleCommand))
 }

@@ -1,25 +1,36 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { bill } from '../../pipeline/bills/run.js'
+import { explain } from '../../pipeline/bills/variance/explain.js'
 import { sql } from '../../pipeline/store/sql.js'
+import { createZone } from '../../schemas/time/zone.js'
 import { callGateway } from '../demo/calls.js'
 import { type Office, officeSections, startOffice } from '../demo/office.js'
-import { type DemoFile, demoFileNames, writeDemoFiles } from '../demo/utility.js'
+import { sampleFaults } from '../demo/sample/bills.js'
+import {
+  type SampleFile,
+  sampleFileNames,
+  writeSampleCustomers,
+  writeSampleFiles,
+} from '../demo/sample/write.js'
 import { withStore } from '../stack/connections.js'
 import { type Home, openHome } from '../stack/home.js'
 import { demoProfilePath } from '../stack/profile-file.js'
 import { type StartStep, timed } from '../stack/servers.js'
 import type { Stack } from '../stack/stack.js'
 import { type Context, exitCodes } from './context.js'
+import { renderBill } from './explain.js'
 import { followFiles } from './output/follow.js'
 import { renderReceipts } from './output/receipts.js'
 import { bytesText, grouped } from './output/table.js'
+import { registerFile } from './register.js'
 import { printResult } from './sql.js'
 import { describeStack, renderStep, startHere, untilAsked } from './up.js'
 import { type InUse, untilEnding } from './use-stack.js'
 
 const firstQuery = `SELECT local_day, count() AS meters, sum(quantity) AS kWh,
-       sum(intervals_present) AS reads, any(intervals_expected) AS intervals_a_day
+       sum(intervals_present) AS reads, sum(intervals_expected) AS expected
 FROM usage_day
 WHERE commodity = 'Electric' AND local_day BETWEEN '2025-10-31' AND '2025-11-04'
 GROUP BY local_day
@@ -69,6 +80,9 @@ async function run(
   try {
     await untilEnding(context, show(context, inUse))
     await untilEnding(context, showGateway(context, stack, office))
+    await untilEnding(context, showVariance(context, inUse))
+    const page = stack.worker.detail().operations
+    context.print(`\nOperations page  ${page}/`)
   } catch (error) {
     await stack.close()
     throw error
@@ -93,15 +107,19 @@ async function showGateway(context: Context, stack: Stack, office: Office): Prom
 }
 
 async function show(context: Context, stack: InUse): Promise<void> {
-  await sendFiles(context, stack)
-  const arriving = demoFileNames.map((name) => ({
+  const names = sampleFileNames()
+  await registerCustomers(context, stack)
+  await sendFiles(context, stack, names)
+  const arriving = names.map((name) => ({
     name,
     bytes: statSync(join(stack.home.inbox, name), { throwIfNoEntry: false })?.size ?? 0,
     arrive: () => untilArrived(stack, name),
   }))
   const ended = await followFiles(stack, arriving, context.say)
   context.print(`${renderReceipts(ended.map(({ receipt }) => receipt))}\n`)
-  context.print('A first query: the day on which daylight saving time ended has 25 hours\n')
+  context.print(
+    'A first query: the day on which daylight saving time ended has 25 hours: more reads\n',
+  )
   context.print(`${firstQuery}\n`)
   await printResult(stack.store, { statement: firstQuery, format: 'PrettyCompact' })
   context.print(`\n${describeStack(stack)}`)
@@ -110,11 +128,44 @@ async function show(context: Context, stack: InUse): Promise<void> {
   context.print(`        npx tieline status --home ${path}`)
 }
 
+async function registerCustomers(context: Context, stack: InUse): Promise<void> {
+  const file = join(stack.home.path, 'customers.jsonl')
+  await writeSampleCustomers(file)
+  const step = {
+    name: 'customers',
+    detail: ({ customers, meters }: { readonly customers: number; readonly meters: number }) =>
+      `${grouped(customers)} registered, ${grouped(meters)} meters`,
+  }
+  const onStep = (one: StartStep) => context.print(renderStep(one))
+  const options = { required: 'full', json: false } as const
+  await timed({ onStep }, step, () => registerFile(stack, { file, options, say: context.say }))
+}
+
+/** Computes the bills of the cycles in which the utility made mistakes, and explains the first mistake. */
+async function showVariance(context: Context, stack: InUse): Promise<void> {
+  const [first, ...others] = sampleFaults()
+  if (first === undefined) return
+  const { profile } = stack
+  await withStore(stack.store, async (store) => {
+    const billing = { store, profile, zone: createZone(profile.timeZone), now: () => new Date() }
+    for (const { cycle, period } of [first, ...others]) {
+      const { bills, total } = await bill(billing, { cycleId: cycle, start: period })
+      context.print(
+        `bills of cycle ${cycle} from ${period}: ${bills.computed ?? 0} computed, ${total} dollars`,
+      )
+    }
+    context.print(`\nA bill that is wrong on purpose: ${first.what}\n`)
+    const found = await explain(store, { account: first.account, start: first.period })
+    for (const one of found.filter(({ meter }) => meter === first.meter))
+      context.print(renderBill(one))
+  })
+}
+
 /** Writes the files that are not in the inbox and that no earlier start has received. */
-async function sendFiles(context: Context, stack: InUse): Promise<void> {
+async function sendFiles(context: Context, stack: InUse, names: readonly string[]): Promise<void> {
   const { inbox } = stack.home
-  const arrivals = await arrivalsOf(stack, demoFileNames)
-  const missing = demoFileNames.filter(
+  const arrivals = await arrivalsOf(stack, names)
+  const missing = names.filter(
     (name) => !arrivals.has(name) && !existsSync(join(inbox, `${name}.done`)),
   )
   if (missing.length === 0) {
@@ -123,14 +174,14 @@ async function sendFiles(context: Context, stack: InUse): Promise<void> {
   }
   const written = {
     name: 'demo files',
-    detail: (files: readonly DemoFile[]) => {
+    detail: (files: readonly SampleFile[]) => {
       const rows = files.reduce((sum, file) => sum + file.rows, 0)
       const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
       return `${files.length} in the inbox, ${grouped(rows)} rows, ${bytesText(bytes)}`
     },
   }
   const onStep = (step: StartStep) => context.print(`${renderStep(step)}\n`)
-  await timed({ onStep }, written, () => writeDemoFiles(inbox, missing))
+  await timed({ onStep }, written, () => writeSampleFiles(inbox, missing))
 }
 
 /** Waits until the inbox was polled and the file has an arrival number. */

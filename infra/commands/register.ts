@@ -54,13 +54,17 @@ export async function registerCommand(
   return summary.bad === 0 ? exitCodes.good : exitCodes.fault
 }
 
-interface Task {
+interface RegisterTask {
   readonly file: string
   readonly options: RegisterOptions
   readonly say: (text: string) => void
 }
 
-async function registerFile(stack: InUse, { file, options, say }: Task): Promise<Summary> {
+/** Registers the customers of a file. */
+export async function registerFile(
+  stack: InUse,
+  { file, options, say }: RegisterTask,
+): Promise<Summary> {
   const store = createStore(stack.store)
   const { profile } = stack
   const zone = createZone(profile.timeZone)

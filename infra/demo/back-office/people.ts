@@ -9,7 +9,19 @@ export interface Person {
   readonly businessName: string | null
   readonly AcctStatus: string
   readonly locked: boolean
-  readonly customerSites: readonly object[]
+  readonly customerSites: readonly PersonSite[]
+}
+
+interface PersonSite {
+  readonly externalSiteId: string
+  readonly meters: readonly PersonMeter[]
+  readonly [field: string]: unknown
+}
+
+interface PersonMeter {
+  readonly accountNumber: string
+  readonly meterId: string
+  readonly [field: string]: unknown
 }
 
 const streams = { first: 11, last: 12, street: 13, city: 14, house: 15, kind: 16 } as const

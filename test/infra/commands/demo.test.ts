@@ -4,11 +4,14 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { t } from 'tap'
+import { sampleFaults } from '../../../infra/demo/sample/bills.js'
 import { createFolder } from '../../rig/folder.js'
 import { interrupt, startUntil, tieline } from '../command-line.js'
 
 const run = promisify(execFile)
-const electric = /DEMO_09112025_Electric\.csv +published +168,200/
+const electric = /DEMO_01102026_Electric\.csv +published +1,480,440 +1,480,440 /
+const gas = /DEMO_01112026_Gas\.csv +published +4,371 +4,371 /
+const variance = /cost differs, computed minus billed 4\.54\n +rateVersion 4\.54\n/
 const home = join(createFolder(t), 'data')
 const profile = join(home, 'demo.yaml')
 const { child: demo, seen } = await startUntil('Ctrl-C', 'demo', '--home', home)
@@ -18,11 +21,15 @@ t.test('the demo starts everything, loads its files and shows a first query', as
     t.match(seen, new RegExp(`✓ ${step} +[\\d.]+ s`))
   }
   t.match(seen, electric)
-  t.match(seen, /DEMO_09112025_Gas\.csv +published +1,330 +1,330/)
+  t.match(seen, gas)
+  t.match(seen, /✓ customers +[\d.]+ s {2}200 registered/)
   t.match(seen, /200 {"clientId":"7000000001"}/, 'one login')
   t.match(seen, /"externalSiteId":"5113000000"/, 'one customer')
   t.match(seen, /200 {"status":"success"/, 'one bind')
-  t.match(seen, /2025-11-02 .* 100 │/, 'the day of 25 hours expects 100 intervals')
+  t.match(seen, /2025-11-01 .* 5976 │ +5976 │/)
+  t.match(seen, /2025-11-02 .* 6225 │ +6225 │/, 'the day of 25 hours has more reads')
+  t.match(seen, variance, 'one bill that is wrong, and why')
+  t.match(seen, /Operations page +http:\/\/127\.0\.0\.1:\d+\//)
 })
 
 t.test('what the demo prints can be pasted, and its profile serves every command', async (t) => {
@@ -74,6 +81,28 @@ t.test('what the demo prints can be pasted, and its profile serves every command
   ])
 })
 
+t.test(
+  'the bills are those of the utility, except for the mistakes that were planted',
+  async (t) => {
+    const statement = `SELECT meter_id, cost_status FROM bill_variance WHERE cost_status != 'match' ORDER BY meter_id`
+    const { stdout } = await tieline('sql', statement, '--format', 'CSV', '--home', home)
+    const planted = sampleFaults().map(({ meter }) => `"${meter}","differs"`)
+    t.same(stdout.trim().split('\n'), planted.sort())
+    const counted = await tieline(
+      'sql',
+      'SELECT count() FROM bill_variance',
+      '--format',
+      'CSV',
+      '--home',
+      home,
+    )
+    t.ok(Number(counted.stdout) > 40, `of ${counted.stdout.trim()} bills`)
+    const found = `SELECT countIf(kind = 'move') > 0, countIf(kind = 'shared') > 0, (SELECT count() FROM usage_restatement) FROM tenancy_event`
+    const { stdout: others } = await tieline('sql', found, '--format', 'CSV', '--home', home)
+    t.equal(others, '1,1,4\n', 'a move, a shared account and a correction')
+  },
+)
+
 t.test('the demo ends on Ctrl-C, and again it finds its data', async (t) => {
   t.equal(await interrupt(demo), 0)
   t.notOk(existsSync(join(home, 'run.json')))
@@ -91,5 +120,6 @@ t.test('a demo that was killed in the middle is finished by the next', async (t)
   const next = await tieline('demo', '--once', '--home', home)
   t.equal(next.code, 0, next.stderr)
   t.match(next.stdout, electric)
-  t.match(next.stdout, /DEMO_09112025_Gas\.csv +published +1,330/)
+  t.match(next.stdout, gas)
+  t.match(next.stdout, variance)
 })

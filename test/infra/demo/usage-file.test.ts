@@ -12,7 +12,6 @@ import {
   usageRows,
   usageSlots,
 } from '../../../infra/demo/usage-rows.js'
-import { writeDemoFiles } from '../../../infra/demo/utility.js'
 import { runs } from '../../rig/sample.js'
 
 const base: UsageOptions = {
@@ -89,11 +88,4 @@ t.test('bad rows are bad in every way, in about the share asked for', async (t) 
   t.same(new Set(bad.map((row) => row.flaw)), new Set(flaws))
   const share = bad.length / rows.length
   t.ok(share > 0.045 && share < 0.055, String(share))
-})
-
-t.test('the demo utility sends 35 days that cross a clock change', async (t) => {
-  const [electric, gas] = await writeDemoFiles(t.testdir())
-  t.match(electric, { name: 'DEMO_09112025_Electric.csv', rows: 50 * (35 * 96 + 4) })
-  t.match(gas, { name: 'DEMO_09112025_Gas.csv', rowsBad: 0 })
-  t.equal((gas?.rows ?? 0) % 35, 0)
 })
