@@ -1,6 +1,71 @@
-import { parse } from 'yaml'
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parse,
+  parseDocument,
+  stringify,
+} from 'yaml'
 
 /** What a YAML text holds, not yet judged. Throws an error that names the line where it is none. */
 export function parseYaml(text: string): unknown {
   return parse(text)
+}
+
+/** A value in YAML, on one line; in quotes where a plain text would be read as something else. */
+export function toYaml(value: unknown): string {
+  return stringify(value, { lineWidth: 0, collectionStyle: 'flow' }).trim()
+}
+
+/** A YAML text whose values have positions. */
+export interface PlacedYaml {
+  readonly value: unknown
+  /**
+   * `line 3, column 7` of the value at a path, or of the nearest section around it that is written;
+   * undefined where there is none.
+   */
+  placeOf(path: readonly PropertyKey[]): string | undefined
+}
+
+/** Reads a YAML text with its positions. Throws an error that names the line where it is none. */
+export function parsePlacedYaml(text: string): PlacedYaml {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines })
+  const [error] = document.errors
+  if (error !== undefined) throw error
+  return {
+    value: document.toJS(),
+    placeOf: (path) => {
+      const offset = offsetOf(document, path)
+      if (offset === undefined) return undefined
+      const { line, col } = lines.linePos(offset)
+      return `line ${line}, column ${col}`
+    },
+  }
+}
+
+/** Of a section its name counts: its value starts a line below. */
+function offsetOf(document: Document, path: readonly PropertyKey[]): number | undefined {
+  let node = document.contents as Node | null | undefined
+  let offset: number | undefined
+  for (const step of path) {
+    if (isAlias(node)) node = node.resolve(document)
+    const key = isMap(node) ? pairOf(node.items, step)?.key : undefined
+    const value = isMap(node) ? pairOf(node.items, step)?.value : undefined
+    const item = isSeq(node) ? node.items[Number(step)] : undefined
+    node = (value ?? item) as Node | null | undefined
+    const start = isScalar(node) || key === undefined ? node : (key as Node)
+    if (start?.range == null) return offset
+    offset = start.range[0]
+  }
+  return offset
+}
+
+function pairOf(items: readonly Pair[], step: PropertyKey): Pair | undefined {
+  return items.find(({ key }) => isScalar(key) && String(key.value) === String(step))
 }

@@ -1,9 +1,17 @@
 import { z } from 'zod'
 
-/** All problems that a schema found, one a line: path and message, values left out. */
-export function listProblems(error: z.core.$ZodError): string {
+/** Where the value at a path is written, such as `line 3, column 7`; undefined where that is unknown. */
+export type PlaceOf = (path: readonly PropertyKey[]) => string | undefined
+
+/** All problems that a schema found, one a line: path, place and message, values left out. */
+export function listProblems(error: z.core.$ZodError, placeOf: PlaceOf = () => undefined): string {
   return error.issues
-    .map(({ path, message }) => `${spellPath(path) || 'top level'}: ${message}`)
+    .map((issue) => {
+      const [unknown] = issue.code === 'unrecognized_keys' ? issue.keys : []
+      const place = placeOf(unknown === undefined ? issue.path : [...issue.path, unknown])
+      const where = spellPath(issue.path) || 'top level'
+      return `${where}${place === undefined ? '' : ` (${place})`}: ${issue.message}`
+    })
     .join('\n')
 }
 

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { type Profile, parseProfile } from '../../schemas/settings/profile.js'
 import { packageRoot } from '../package-root.js'
-import { parseYaml } from '../yaml.js'
+import { parsePlacedYaml } from '../yaml.js'
 
 const profileBytesMax = 1024 * 1024
 
@@ -59,7 +59,8 @@ export function readOwnProfile(named: string | undefined, homePath: string): Pro
 export function readProfile(path: string): Profile {
   const text = readText(path)
   try {
-    return parseProfile(parseYaml(text))
+    const { value, placeOf } = parsePlacedYaml(text)
+    return parseProfile(value, placeOf)
   } catch (cause) {
     if (cause instanceof Fault) {
       throw new Fault('PROFILE', `${path} is not valid:\n${cause.detail}`, { cause })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Fault } from '../fault.js'
 import { backfillSettings } from '../gateway/history.js'
 import { fileNames } from '../name-pattern.js'
-import { listProblems, remedy } from '../problem.js'
+import { listProblems, type PlaceOf, remedy } from '../problem.js'
 import { section } from '../strict.js'
 import { createZone, daySeconds } from '../time/zone.js'
 import { alertSettings } from './alert.js'
@@ -182,12 +182,12 @@ export function lengthsOf({ usage }: Pick<Profile, 'usage'>, feed: string): read
 
 /**
  * Checks a profile as it was read from YAML and fills in its defaults. Throws Fault `PROFILE` with
- * all problems, one a line: path and remedy, never a value that could be a misplaced secret.
+ * all problems, one a line: path, place and remedy, never a value that could be a misplaced secret.
  */
-export function parseProfile(value: unknown): Profile {
+export function parseProfile(value: unknown, placeOf?: PlaceOf): Profile {
   const parsed = profile.safeParse(value, { error: remedy })
   if (parsed.success) return parsed.data
-  throw new Fault('PROFILE', listProblems(parsed.error))
+  throw new Fault('PROFILE', listProblems(parsed.error, placeOf))
 }
 
 function isDistinct(values: unknown): boolean {

@@ -9,6 +9,7 @@ import {
   readProfile,
   rememberProfile,
 } from '../../../infra/stack/profile-file.js'
+import { Fault } from '../../../schemas/fault.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createFolder } from '../../rig/folder.js'
 
@@ -135,4 +136,56 @@ t.test('relative paths of certificates lie in the data folder, wherever one is',
     ],
   )
   t.same(sources, profile.sources)
+})
+
+t.test('each problem of a profile names its line and column', async (t) => {
+  const path = join(createFolder(t), 'wrong.yaml')
+  const problemsOf = (...lines: readonly string[]) => {
+    writeFileSync(path, lines.join('\n'))
+    try {
+      readProfile(path)
+      return []
+    } catch (error) {
+      return (error instanceof Fault ? error.detail : String(error)).split('\n').slice(1)
+    }
+  }
+  const least = ['companyCodes: [ACME]', 'timeZone: America/Detroit']
+  const found = problemsOf(
+    'companyCodes: [ACME, "A B"]',
+    'timeZone: Mars/Base',
+    'usage: # a comment',
+    '  dateOrder: YMD',
+    '  unti: { Electric: kWh }',
+    'sources:',
+    '  - { kind: folder, name: inbox, path: inbox }',
+    '  - kind: folder',
+    '    name: second',
+    'limits: 7',
+    'gateway: { listen: {} }',
+  )
+  for (const [index, start] of [
+    'companyCodes[1] (line 1, column 22): use 1 to 32',
+    'timeZone (line 2, column 11): ',
+    'usage.dateOrder (line 4, column 14): use MDY or DMY',
+    'usage (line 5, column 3): unknown unti',
+    'sources[1].path (line 8, column 5): missing',
+    'limits (line 10, column 9): write a section',
+  ].entries()) {
+    t.equal(found[index]?.slice(0, start.length), start)
+  }
+  t.match(problemsOf('usage: &u { dateOrder: YMD }', 'billing: *u'), [
+    /^companyCodes: missing/,
+    /^timeZone: missing/,
+    /^usage.dateOrder \(line 1, column 24\): /,
+    /^billing \(line 1, column 24\): unknown dateOrder/,
+  ])
+  const gap = problemsOf(...least, 'gateway:', '  mutualTls: all')
+  t.match(gap.join('\n'), /^gateway.mutual \(line 3, column 1\): missing/m)
+  t.match(gap.join('\n'), /^cis: missing/m, 'what is nowhere has no place')
+  t.match(problemsOf(...least, 'database:'), [/^database \(line 3, column 10\): write a text/])
+  t.match(problemsOf('- 1'), [/^top level: /])
+  writeFileSync(path, 'a: 1\nb: [1')
+  t.throws(() => readProfile(path), { message: /is not valid YAML: .* at line 2, column 6/ })
+  writeFileSync(path, 'a: 1\na: 2')
+  t.throws(() => readProfile(path), { message: /is not valid YAML: .* at line 2, column 1/ })
 })
