@@ -4,6 +4,7 @@ import type { TlsFiles } from '../pipeline/tls-files.js'
 import { Fault } from '../schemas/fault.js'
 import { addMaintenance } from './commands/add-maintenance.js'
 import { addReading } from './commands/add-reading.js'
+import { addSetup } from './commands/add-setup.js'
 import { type Context, exitCodes } from './commands/context.js'
 import { untilTaken } from './commands/output/drain.js'
 import { packageVersion } from './package-root.js'
@@ -188,25 +189,7 @@ program
   )
   .action(run(async () => (await import('./commands/probe.js')).probe))
 addMaintenance(program, run)
-program
-  .command('password')
-  .description('read a password from standard input and print its hash for the users of a profile')
-  .action(run(async () => (await import('./commands/password.js')).password))
-program
-  .command('doctor')
-  .description('check the installation, servers and configuration without starting anything')
-  .action(run(async () => (await import('./commands/doctor.js')).doctor))
-program
-  .command('migrate')
-  .description("create or upgrade the profile's database on the server of CLICKHOUSE_URL")
-  .option('--cluster <name>', 'on all replicas of this cluster', toClusterName)
-  .action(run(async () => (await import('./commands/migrate.js')).migrateStore))
-program
-  .command('ddl')
-  .description("print the statements that create the profile's database")
-  .option('--cluster <name>', 'for the replicas of this cluster', toClusterName)
-  .option('--grants', 'print the statements that create a role for readers instead', false)
-  .action(run(async () => (await import('./commands/ddl.js')).ddl))
+addSetup(program, run, toClusterName)
 program
   .command('demo')
   .description("start everything and load a demo utility's files")

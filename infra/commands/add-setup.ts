@@ -1,0 +1,53 @@
+import type { Command } from 'commander'
+import type { Run } from './add-maintenance.js'
+
+/** Adds the commands that set up and check an installation; `toClusterName` judges an option. */
+export function addSetup(
+  program: Command,
+  run: Run,
+  toClusterName: (text: string) => string,
+): void {
+  program
+    .command('init')
+    .description('write a profile from flags or answers, never over a file, and run doctor on it')
+    .option('--company <code>', 'company code, the first part of file names; several: A,B')
+    .option('--time-zone <name>', 'time zone of the meters, such as America/Detroit')
+    .option(
+      '--source <where>',
+      'a folder, sftp://user@host/path, ftp://user@host/path or s3://bucket/prefix/; default: inbox',
+    )
+    .option('--host-key <fingerprint>', "of the SFTP server's key: SHA256:...")
+    .option('--issuer <url>', 'issuer of the OpenID provider; default: no gateway')
+    .option('--audience <name>', 'audience of its tokens; default: tieline')
+    .option('--cis <url>', 'address of the CIS')
+    .addHelpText(
+      'after',
+      `
+Writes --profile, by default <company code>.yaml. Asks for what the flags leave open if --company,
+--time-zone or what they depend on is missing and standard input is a terminal.
+
+Exit code: that of doctor; 1 if nothing was written.`,
+    )
+    .action(run(async () => (await import('./init.js')).init))
+  program
+    .command('password')
+    .description(
+      'read a password from standard input and print its hash for the users of a profile',
+    )
+    .action(run(async () => (await import('./password.js')).password))
+  program
+    .command('doctor')
+    .description('check the installation, servers and configuration without starting anything')
+    .action(run(async () => (await import('./doctor.js')).doctor))
+  program
+    .command('migrate')
+    .description("create or upgrade the profile's database on the server of CLICKHOUSE_URL")
+    .option('--cluster <name>', 'on all replicas of this cluster', toClusterName)
+    .action(run(async () => (await import('./migrate.js')).migrateStore))
+  program
+    .command('ddl')
+    .description("print the statements that create the profile's database")
+    .option('--cluster <name>', 'for the replicas of this cluster', toClusterName)
+    .option('--grants', 'print the statements that create a role for readers instead', false)
+    .action(run(async () => (await import('./ddl.js')).ddl))
+}
