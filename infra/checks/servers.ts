@@ -6,6 +6,7 @@ import { shownRedisUrl } from '../../pipeline/queues/redis-url.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
+import { findEngine } from '../clickhouse/engine.js'
 import type { Context } from '../commands/context.js'
 import { packageRoot } from '../package-root.js'
 import { checkRedis } from '../redis/ask.js'
@@ -68,6 +69,7 @@ async function clickhouse({ external }: Context): Promise<CheckResult> {
 
 /** Loads the engine in its own process: a crash in native code ends only that process. */
 async function embeddedEngine(): Promise<CheckResult> {
+  findEngine()
   const code = "import('chdb').then((chdb) => process.stdout.write(chdb.query('SELECT version()')))"
   const options = { cwd: packageRoot(import.meta.url), timeout: lookMsMax }
   try {

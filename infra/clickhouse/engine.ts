@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { Fault } from '../../schemas/fault.js'
 
 /** The native addon of chDB; undocumented, so its version is pinned and tested on upgrades. */
 interface Addon {
@@ -70,9 +71,22 @@ export function openEngine(dataPath: string, options: readonly string[]): Engine
   }
 }
 
+const require = createRequire(import.meta.url)
+
+/** The folder of chDB, an optional dependency. Throws `MISSING_PROGRAM` if it is not installed. */
+export function findEngine(): string {
+  try {
+    return dirname(require.resolve('chdb/package.json'))
+  } catch (cause) {
+    const what = 'the embedded ClickHouse (npm package chdb, optional) is not installed'
+    const remedy =
+      'install again without --omit=optional, or set CLICKHOUSE_URL to a ClickHouse server'
+    throw new Fault('MISSING_PROGRAM', `${what}: ${remedy}`, { cause })
+  }
+}
+
 function loadAddon(): Addon {
-  const require = createRequire(import.meta.url)
-  const loader = join(dirname(require.resolve('chdb/package.json')), 'dist', 'loader.js')
+  const loader = join(findEngine(), 'dist', 'loader.js')
   return (require(loader) as { loadNative(): Addon }).loadNative()
 }
 

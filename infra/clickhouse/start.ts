@@ -8,6 +8,7 @@ import { type Claim, claimantOf, claimFolder } from '../stack/claim.js'
 import { endLeftover, rememberServer } from '../stack/processes/leftover.js'
 import { type Supervised, supervise } from '../stack/processes/supervise.js'
 import type { Readable } from './access.js'
+import { findEngine } from './engine.js'
 import type { AsServer } from './http/answer.js'
 import type { Credentials } from './http/auth.js'
 import type { ReaderLimits } from './reader-limits.js'
@@ -65,6 +66,7 @@ const outputMs = 50
  * `PORT_TAKEN`, `MISSING_PROGRAM` or `CONFIG`.
  */
 export async function createClickHouse(options: ClickHouseOptions): Promise<EmbeddedClickHouse> {
+  findEngine()
   mkdirSync(options.dataPath, { recursive: true, mode: 0o700 })
   const dataPath = realpathSync(options.dataPath)
   const claim = await claimFolder(dataPath).catch(async (cause: unknown) => {
