@@ -237,7 +237,8 @@ t.test('a person compares the rates of a cycle, and asks what is in the views', 
   t.match(printed[0], /\nTWIN +2026-01-01 +2026-01-31 +1$/m)
   t.match(JSON.parse(printed[1] ?? ''), { meters: 1, cycles: [{ cycleId: 'TWIN', periods: 1 }] })
   const page = join(packageRoot(import.meta.url), 'infra', 'schema', 'views', 'dictionary.md')
-  t.equal(printed[2], readFileSync(page, 'utf8').trimEnd(), 'the page of the guide')
+  const inItsZone = readFileSync(page, 'utf8').trimEnd().replaceAll('Detroit', 'Phoenix')
+  t.equal(printed[2], inItsZone, 'the page of the guide')
   t.match(await compared(twin), [{ rate_code: 'OWN', total: '105.56' }])
 })
 
