@@ -19,6 +19,8 @@ const expected = '<CompanyCode>_<DDMMYYYY>_<Feed>[_<n>].csv[.gz|.zip]'
 const date = String.raw`(?<day>\d{2})(?<month>\d{2})(?<year>\d{4})`
 const stem = String.raw`(?<before>(?<company>[A-Za-z0-9]{1,32})_${date}_)(?<feed>[A-Za-z]+)(?<after>(?:_(?<suffix>\d{1,9}))?)`
 const shape = new RegExp(String.raw`^${stem}(?<ending>(?:\.[a-z]+)+)$`)
+/** Patterns of the profile that a message names. */
+const patternsShown = 10
 const remedy = 'add other patterns to fileNames in the profile'
 const endings: ReadonlyMap<string, FileName['compression']> = new Map([
   ['.csv', 'none'],
@@ -36,7 +38,7 @@ export function parseFileName(name: string, naming: Naming): FileName {
   if (Buffer.byteLength(name) > nameBytesMax)
     throw refusal(name, `it is longer than ${nameBytesMax} bytes`)
   const groups = partsOf(name, naming)
-  if (groups === undefined) throw refusal(name, `it does not match the pattern; ${remedy}`)
+  if (groups === undefined) throw refusal(name, unmatched(naming))
   const { company = '', day = '', month = '', year = '' } = groups
   const { feed = '', suffix, ending = '' } = groups
   const compression = endings.get(ending)
@@ -83,6 +85,15 @@ export function keptName(arrival: number, name: string): string {
 export function sentName(name: string, naming: Naming): string {
   const sent = name.replace(/^\d{1,10}-/, '')
   return partsOf(name, naming) === undefined && partsOf(sent, naming) !== undefined ? sent : name
+}
+
+/** Names the profile's own patterns: the sender's mistake is usually in one of them. */
+function unmatched({ fileNames }: Naming): string {
+  if (fileNames.length === 0) return `it does not match the pattern; ${remedy}`
+  const shown = fileNames.slice(0, patternsShown).map(({ like }) => `${like}.csv`)
+  const more = fileNames.length - shown.length
+  const own = `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  return `it does not match the pattern or those of fileNames in the profile: ${own}; rename it, or add one`
 }
 
 function isFeedName(text: string): text is FeedName {

@@ -51,6 +51,26 @@ test('a name that is nearly like a pattern is refused', async (t) => {
   })
 })
 
+test('the refusal of a name shows the patterns of the profile', async (t) => {
+  const patterns = Array.from({ length: 12 }, (_, at) => ({
+    like: `el${at}.<YYYY><MM><DD>`,
+    feed: 'Electric',
+  }))
+  t.throws(() => parse('el.20180208.csv', ...patterns.slice(0, 2)), {
+    code: 'FILE_NAME',
+    detail:
+      /is not <CompanyCode>_.*: el0\.<YYYY><MM><DD>\.csv, el1\.<YYYY><MM><DD>\.csv; rename it, or add one/,
+  })
+  t.throws(() => parse('el.20180208.csv', ...patterns), {
+    code: 'FILE_NAME',
+    detail: /el9\.\S+ and 2 more; rename it/,
+  })
+  t.throws(() => parse('el.20180208.csv'), {
+    code: 'FILE_NAME',
+    detail: /the pattern; add other patterns to/,
+  })
+})
+
 test('a pattern that could not be read is refused with the remedy', async (t) => {
   const rows: [object, RegExp][] = [
     [{ like: '<YYYY><MM><DD>' }, /fileNames\[0\]\.like: write <Feed> in the pattern, or set feed/],
