@@ -73,7 +73,10 @@ program
 program
   .command('register')
   .description('register customers so that their reads can be attributed to them')
-  .argument('<file>', "customers in the gateway's JSON format: one object, or one per line")
+  .argument(
+    '<file>',
+    "customers in the gateway's JSON format: one object, one per line, or an array",
+  )
   .addOption(
     new Option('--required <which>', 'the set of required fields')
       .choices(['full', 'launchMinimum'])

@@ -2,25 +2,22 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Fault } from '../../schemas/fault.js'
 import { parseJson } from '../../schemas/json.js'
-
-/** A record of a customer file; `value` is undefined if the text is not JSON. */
-export interface CustomerRecord {
-  /** Physical line on which it starts, from 1. */
-  readonly line: number
-  readonly value: unknown
-  /** Bytes of the file up to the end of the record. */
-  readonly bytesRead: number
-}
+import { type CustomerRecord, elementsOf } from './customer-array.js'
 
 /** The limit of an object on many lines: enough for thousands of sites. */
 const objectCharactersMax = 16_777_216
 
 /**
- * The records of a file with one JSON object on any number of lines, or with one object per line.
+ * The records of a file with one JSON object on any number of lines, with one object per line, or with a
+ * JSON array of objects.
  * A first line that is not JSON, without an object after it, starts an object of many lines. Blank
  * lines are ignored. Throws `SOURCE_UNREACHABLE` if the file cannot be read.
  */
 export async function* readCustomers(path: string): AsyncGenerator<CustomerRecord> {
+  if (await isArray(path)) {
+    yield* elementsOf(textOf(path), objectCharactersMax)
+    return
+  }
   let bytesRead = 0
   let line = 0
   let records = 0
@@ -50,13 +47,37 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null
 }
 
+/** Whether the first character is `[`, after a byte order mark and blanks. */
+async function isArray(path: string): Promise<boolean> {
+  for await (const chunk of textOf(path)) {
+    const start = chunk.replace(/^\uFEFF/, '').trimStart()
+    if (start !== '') return start.startsWith('[')
+  }
+  return false
+}
+
+async function* textOf(path: string): AsyncGenerator<string> {
+  const stream = createReadStream(path, { encoding: 'utf8', highWaterMark: 1 << 20 })
+  try {
+    yield* stream
+  } catch (cause) {
+    throw unreadable(path, cause)
+  } finally {
+    stream.destroy()
+  }
+}
+
+function unreadable(path: string, cause: unknown): Fault {
+  const { code } = cause as NodeJS.ErrnoException
+  return new Fault('SOURCE_UNREACHABLE', `${path}: ${code ?? 'unreadable'}`, { cause })
+}
+
 async function* linesOf(path: string): AsyncGenerator<string> {
   const stream = createReadStream(path, { encoding: 'utf8', highWaterMark: 1 << 20 })
   try {
     yield* createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    throw new Fault('SOURCE_UNREACHABLE', `${path}: ${code ?? 'unreadable'}`, { cause })
+    throw unreadable(path, cause)
   } finally {
     stream.destroy()
   }

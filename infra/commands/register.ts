@@ -119,7 +119,8 @@ const withoutMeter: CustomerVerdict = {
 
 /** The error of a record that is not a single JSON object. */
 function layoutFault(value: unknown): string | undefined {
-  const wanted = 'write each customer as a JSON object on its own line'
+  const wanted =
+    'write each customer as a JSON object on its own line, or as an element of one array'
   if (value === undefined) return `is not JSON; ${wanted}`
   return Array.isArray(value) ? `is a JSON array; ${wanted}` : undefined
 }

@@ -34,6 +34,45 @@ t.test('a file of customers', async (t) => {
     ])
   })
 
+  t.test('or an array of objects in any layout, each at its own line', async (t) => {
+    const tricky = { clientId: '"],}\\', customerSites: [{ meters: ['{', 'é'] }] }
+    t.same(await read(JSON.stringify([object, tricky, object])), [
+      [1, object],
+      [1, tricky],
+      [1, object],
+    ])
+    t.same(await read(`\uFEFF\n${JSON.stringify([object, tricky], undefined, 2)}\n`), [
+      [3, object],
+      [11, tricky],
+    ])
+    t.same(await read('[\n{"a":1}\n]'), [[2, { a: 1 }]])
+    t.same(await read(' [ ] \n'), [])
+    const many = Array.from({ length: 30_000 }, (_, at) => ({ ...tricky, at }))
+    t.same(
+      await read(JSON.stringify(many)),
+      many.map((one) => [1, one]),
+    )
+  })
+
+  t.test('an array with a mistake has its other elements, and says that it is cut', async (t) => {
+    t.same(await read('[{"a":1},\nnonsense,\n{"a":2}]'), [
+      [1, { a: 1 }],
+      [2, undefined],
+      [3, { a: 2 }],
+    ])
+    t.same(await read('[{"a":1},\n{"a":'), [
+      [1, { a: 1 }],
+      [2, undefined],
+    ])
+    t.same(await read('[{"a":1}'), [[1, undefined]])
+    t.same(await read('[{"a":1},,[1]]\n{"a":2}'), [
+      [1, { a: 1 }],
+      [1, undefined],
+      [1, [1]],
+      [2, undefined],
+    ])
+  })
+
   t.test('has no records if empty, and one invalid record if not JSON', async (t) => {
     t.same(await read(''), [])
     t.same(await read('not\njson\n'), [[1, undefined]])
