@@ -1,5 +1,6 @@
 import type { Answer, Denial } from '../answer.js'
 import type { Identified, Identity } from '../identity/identity.js'
+import { type Refused, spellRefusal } from '../identity/refusal.js'
 import type { GatewayRequest } from '../request.js'
 import type { AccountStatus } from './account-status.js'
 import type { Attempts } from './attempts.js'
@@ -29,8 +30,8 @@ export function authenticate(
 }
 
 /** Code 1 for an unverifiable token, which is not counted. */
-export function denyToken(reason: string): Answer {
-  return { kind: 'denied', denial: 'token', reason }
+export function denyToken(refusal: Refused): Answer {
+  return { kind: 'denied', denial: 'token', reason: spellRefusal(refusal) }
 }
 
 /**

@@ -20,7 +20,12 @@ export interface IdentityOptions {
 export type Identified =
   | { readonly kind: 'customer'; readonly clientId: string; readonly pseudonym: string }
   /** Not valid, and not counted as a failed attempt of any customer. */
-  | { readonly kind: 'refused'; readonly reason: string }
+  | {
+      readonly kind: 'refused'
+      readonly reason: string
+      /** For the operator's log, never for a client: what the token has and the profile wants. */
+      readonly detail?: string
+    }
   /** Refused by the provider itself, which names this customer: the customer's failed attempt. */
   | {
       readonly kind: 'counted'

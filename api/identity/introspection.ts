@@ -6,6 +6,7 @@ import { createHttpClient } from '../http-client.js'
 import { createSingleFlight } from '../single-flight.js'
 import type { Identified, Identity, IdentityOptions } from './identity.js'
 import { claimAt, findGrantProblem } from './jwt.js'
+import { describeExpiry, refused } from './refusal.js'
 import { createTokenCache } from './token-cache.js'
 
 export interface IntrospectionOptions extends Omit<IdentityOptions, 'onFailure'> {
@@ -52,7 +53,7 @@ export function createIntrospection(options: IntrospectionOptions): Identity {
     }
   }
   const cache = createTokenCache<Kept>(settings.cacheSeconds > 0 ? options.tokensCachedMax : 0)
-  const refused = createTokenCache<Kept>(refusedMax)
+  const refusals = createTokenCache<Kept>(refusedMax)
   const share = createSingleFlight<Identified>()
   const identify = async (token: string): Promise<Identified> => {
     const claims = await ask(token, 1)
@@ -63,13 +64,13 @@ export function createIntrospection(options: IntrospectionOptions): Identity {
       cache.set(token, { identified, until })
     } else {
       cache.delete(token)
-      refused.set(token, { identified, until: now() + refusedMs })
+      refusals.set(token, { identified, until: now() + refusedMs })
     }
     return identified
   }
   return {
     identify: (token) => {
-      const kept = cache.get(token) ?? refused.get(token)
+      const kept = cache.get(token) ?? refusals.get(token)
       const isKept = kept !== undefined && kept.until > now()
       return isKept ? kept.identified : share(token, () => identify(token))
     },
@@ -105,14 +106,14 @@ function judge(claims: Claims, token: string, options: IntrospectionOptions): Id
     ? { clientId: named.data, pseudonym: pseudonymize(named.data), token }
     : undefined
   if (claims['active'] !== true) {
-    if (known === undefined) return { kind: 'refused', reason: 'inactive' }
+    if (known === undefined) return refused('inactive')
     return { kind: 'counted', ...known, reason: 'revoked' }
   }
   if (typeof claims['exp'] === 'number' && claims['exp'] * 1_000 <= now()) {
-    return { kind: 'refused', reason: 'expired' }
+    return refused('expired', describeExpiry(claims['exp'] * 1_000, now()))
   }
-  if (known === undefined) return { kind: 'refused', reason: 'no customer claim' }
+  if (known === undefined) return refused('no customer claim')
   const problem = findGrantProblem(claims, settings)
-  if (problem !== undefined) return { kind: 'refused', reason: problem }
+  if (problem !== undefined) return problem
   return { kind: 'customer', clientId: known.clientId, pseudonym: known.pseudonym }
 }

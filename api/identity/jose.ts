@@ -8,6 +8,7 @@ import {
   type JWTPayload,
   jwtVerify,
 } from 'jose'
+import { describeExpiry, describeMismatch } from './refusal.js'
 
 /** A key of a provider, for one algorithm. */
 export interface TrustedKey {
@@ -69,7 +70,7 @@ export interface Expected {
 /** The claims of a token that its issuer signed and that is valid now, or why they do not count. */
 export type Verdict =
   | { readonly claims: JWTPayload; readonly expiresAt: number; readonly problem?: never }
-  | { readonly problem: string }
+  | { readonly problem: string; readonly detail?: string }
 
 /**
  * Verifies signature, issuer and times. The audience is checked later: a token for another audience
@@ -86,7 +87,7 @@ export function verifyToken(
     requiredClaims: ['exp'],
     clockTolerance: clockToleranceSeconds,
     currentDate: new Date(now),
-  }).then(toVerdict, toProblem)
+  }).then(toVerdict, (error: unknown) => toProblem(error, { issuer, now }))
 }
 
 /** JSON has numbers beyond the largest double, such as 1e999: jose would accept them forever. */
@@ -95,11 +96,16 @@ function toVerdict({ payload }: { readonly payload: JWTPayload }): Verdict {
   return Number.isFinite(expiresAt) ? { claims: payload, expiresAt } : { problem: 'claim exp' }
 }
 
-function toProblem(error: unknown): Verdict {
+/** Signature before claims: what an error shows of them is the issuer's own. */
+function toProblem(error: unknown, { issuer, now }: Pick<Expected, 'issuer' | 'now'>): Verdict {
   if (error instanceof errors.JWSSignatureVerificationFailed) return { problem: 'signature' }
-  if (error instanceof errors.JWTExpired) return { problem: 'expired' }
+  if (error instanceof errors.JWTExpired) {
+    const detail = describeExpiry(Number(error.payload.exp) * 1_000, now)
+    return { problem: 'expired', detail }
+  }
   if (error instanceof errors.JWTClaimValidationFailed) {
-    return { problem: error.claim === 'iss' ? 'issuer' : `claim ${error.claim}` }
+    if (error.claim !== 'iss') return { problem: `claim ${error.claim}` }
+    return { problem: 'issuer', detail: describeMismatch(error.payload.iss, [issuer]) }
   }
   if (error instanceof errors.JOSEError) return { problem: 'malformed token' }
   throw error

@@ -1,4 +1,5 @@
 import { type JsonObject, parseObject } from '../../schemas/json.js'
+import { describeMismatch, type Refused, refused } from './refusal.js'
 
 /** The members of a token's header that are judged before its signature. */
 export interface JwtHeader {
@@ -101,11 +102,14 @@ export function claimAt(claims: Claims, path: readonly string[]): string | undef
 export function findGrantProblem(
   claims: Claims,
   needed: { readonly audience: readonly string[]; readonly scopes: readonly string[] },
-): 'audience' | 'scope' | undefined {
+): Refused | undefined {
   const { aud, scope } = claims
   const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
   const isMeant = named.some((one) => typeof one === 'string' && needed.audience.includes(one))
-  if (needed.audience.length > 0 && !isMeant) return 'audience'
+  if (needed.audience.length > 0 && !isMeant) {
+    return refused('audience', describeMismatch(aud, needed.audience))
+  }
   const scopes = String(scope ?? '').split(' ')
-  return needed.scopes.every((one) => scopes.includes(one)) ? undefined : 'scope'
+  if (needed.scopes.every((one) => scopes.includes(one))) return undefined
+  return refused('scope', describeMismatch(scope === undefined ? [] : scopes, needed.scopes))
 }

@@ -6,6 +6,7 @@ import type { Identified, Identity, IdentityOptions } from './identity.js'
 import { type TrustedKey, type Verdict, verifyToken } from './jose.js'
 import { type Claims, claimAt, findGrantProblem, isIdToken, mayBeAccess, readJwt } from './jwt.js'
 import { createKeySet, type KeySet } from './key-set.js'
+import { describeMismatch, refused } from './refusal.js'
 import { createTokenCache } from './token-cache.js'
 
 export interface OidcOptions extends IdentityOptions {
@@ -117,7 +118,7 @@ function judge(token: string, options: JudgeOptions): Identified | Promise<Judge
   if (options.sole !== undefined && known !== undefined) return prove(options.sole, known)
   const iss = jwt.claims()?.['iss']
   const issuer = typeof iss === 'string' ? issuers.get(iss) : undefined
-  if (issuer === undefined) return refused('issuer')
+  if (issuer === undefined) return refused('issuer', describeMismatch(iss, [...issuers.keys()]))
   const found = issuer.keys.find(algorithm, header.kid)
   return found instanceof Promise ? found.then((key) => prove(issuer, key)) : prove(issuer, found)
 }
@@ -137,7 +138,7 @@ interface Candidate {
 
 /** No claim is used before the signature is verified. */
 function conclude(verdict: Verdict, candidate: Candidate, options: OidcOptions): Judged {
-  if (verdict.problem !== undefined) return refused(verdict.problem)
+  if (verdict.problem !== undefined) return refused(verdict.problem, verdict.detail)
   const { claims, expiresAt } = verdict
   if (isIdToken(claims)) return refused('ID token')
   const { key, issuer } = candidate
@@ -154,10 +155,6 @@ function identify(
   if (!named.success) return refused('no customer claim')
   const clientId = named.data
   const problem = findGrantProblem(claims, issuer.settings)
-  if (problem !== undefined) return refused(problem)
+  if (problem !== undefined) return problem
   return { kind: 'customer', clientId, pseudonym: pseudonymize(clientId) }
-}
-
-function refused(reason: string): Identified {
-  return { kind: 'refused', reason }
 }

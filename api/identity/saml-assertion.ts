@@ -1,3 +1,4 @@
+import { describeExpiry, describeMismatch } from './refusal.js'
 import { assertionNamespace, childrenOf } from './saml-response.js'
 import type { XmlElement } from './signed-xml.js'
 
@@ -23,8 +24,9 @@ export type ReadAssertion =
       readonly expiresAt: number
       /** Whether it is meant for us. */
       readonly isMeant: boolean
+      readonly audience: readonly string[]
     }
-  | { readonly problem: string }
+  | { readonly problem: string; readonly detail?: string }
 
 const bearer = 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
 const transient = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient'
@@ -40,7 +42,10 @@ export function readAssertion(assertion: XmlElement, rules: AssertionRules): Rea
   const { name, namespace, attributes } = assertion
   const isAssertion = name === 'Assertion' && namespace === assertionNamespace
   if (!isAssertion || attributes.get('Version') !== '2.0') return { problem: 'assertions' }
-  if (one(assertion, 'Issuer')?.text !== rules.issuer) return { problem: 'issuer' }
+  const issuer = one(assertion, 'Issuer')?.text
+  if (issuer !== rules.issuer) {
+    return { problem: 'issuer', detail: describeMismatch(issuer, [rules.issuer]) }
+  }
   const conditions = one(assertion, 'Conditions')
   const subject = one(assertion, 'Subject')
   const sessions = childrenOf(assertion, 'AuthnStatement')
@@ -57,10 +62,12 @@ export function readAssertion(assertion: XmlElement, rules: AssertionRules): Rea
   if (times.problem !== undefined) return times
   const restrictions = childrenOf(conditions, 'AudienceRestriction')
   if (restrictions.length === 0) return { problem: 'conditions' }
-  const isMeant = restrictions.every((restriction) =>
-    childrenOf(restriction, 'Audience').some(({ text }) => rules.audience.includes(text)),
+  const named = restrictions.map((restriction) =>
+    childrenOf(restriction, 'Audience').map(({ text }) => text),
   )
-  return { claim: claimOf(assertion, subject, rules.claim), expiresAt: times.expiresAt, isMeant }
+  const isMeant = named.every((names) => names.some((name) => rules.audience.includes(name)))
+  const claim = claimOf(assertion, subject, rules.claim)
+  return { claim, expiresAt: times.expiresAt, isMeant, audience: named.flat() }
 }
 
 /** The data of a confirmation that holds for whoever bears it to our recipient. */
@@ -74,11 +81,15 @@ function confirmationOf(element: XmlElement, rules: AssertionRules): XmlElement 
   return answered === rules.inResponseTo ? data : undefined
 }
 
+type Times =
+  | { readonly problem: string; readonly detail?: string }
+  | { readonly problem?: never; readonly expiresAt: number }
+
 /** When an assertion stops: the earliest of all ends that it names, and its age. */
 function readTimes(
   elements: readonly XmlElement[],
   { now, clockToleranceSeconds, ageSecondsMax }: AssertionRules,
-): { readonly problem: string } | { readonly problem?: never; readonly expiresAt: number } {
+): Times {
   const read = (names: readonly string[]) =>
     elements.flatMap(({ attributes }) =>
       names.flatMap((name) => (attributes.has(name) ? [toInstant(attributes.get(name))] : [])),
@@ -90,7 +101,9 @@ function readTimes(
   const toleranceMs = clockToleranceSeconds * 1_000
   if (Math.max(...starts) > now + toleranceMs) return { problem: 'not yet valid' }
   const expiresAt = Math.min(...ends)
-  if (expiresAt <= now - toleranceMs) return { problem: 'expired' }
+  if (expiresAt <= now - toleranceMs) {
+    return { problem: 'expired', detail: describeExpiry(expiresAt, now) }
+  }
   return { expiresAt }
 }
 

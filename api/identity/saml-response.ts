@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto'
+import { describeMismatch } from './refusal.js'
 import { type Proven, readXml, type XmlDocument, type XmlElement } from './signed-xml.js'
 
 export interface ResponseRules {
@@ -17,7 +18,7 @@ export type OpenedResponse =
       /** The assertion as one of the keys signed it. */
       prove(keys: readonly KeyObject[]): Proven | undefined
     }
-  | { readonly problem: string }
+  | { readonly problem: string; readonly detail?: string }
 
 export const assertionNamespace = 'urn:oasis:names:tc:SAML:2.0:assertion'
 const protocolNamespace = 'urn:oasis:names:tc:SAML:2.0:protocol'
@@ -33,7 +34,7 @@ export function openResponse(text: string, rules: ResponseRules): OpenedResponse
   if (document === undefined) return { problem: 'malformed token' }
   const { root } = document
   const problem = findProblem(root, rules)
-  if (problem !== undefined) return { problem }
+  if (problem !== undefined) return problem
   const [assertion] = childrenOf(root, 'Assertion')
   if (assertion === undefined) return { problem: 'assertions' }
   const isSuccess = statusOf(root) === success
@@ -55,19 +56,26 @@ function proveBoth(
   return document.prove(assertion, keys)
 }
 
-function findProblem(root: XmlElement, { issuer, recipient }: ResponseRules): string | undefined {
+function findProblem(
+  root: XmlElement,
+  { issuer, recipient }: ResponseRules,
+): { readonly problem: string; readonly detail?: string } | undefined {
   const { name, namespace, attributes } = root
   const isResponse = name === 'Response' && namespace === protocolNamespace
-  if (!isResponse || attributes.get('Version') !== '2.0') return 'malformed token'
+  if (!isResponse || attributes.get('Version') !== '2.0') return { problem: 'malformed token' }
   const destination = attributes.get('Destination')
-  if (destination !== undefined && !recipient.includes(destination)) return 'destination'
+  if (destination !== undefined && !recipient.includes(destination))
+    return { problem: 'destination' }
   const issuers = childrenOf(root, 'Issuer')
-  if (issuers.length > 1 || issuers.some(({ text }) => text !== issuer)) return 'issuer'
+  if (issuers.length > 1 || issuers.some(({ text }) => text !== issuer)) {
+    const names = issuers.map(({ text }) => text)
+    return { problem: 'issuer', detail: describeMismatch(names, [issuer]) }
+  }
   const status = statusOf(root)
   const isSigned = root.children.some((one) => one.name === 'Signature')
-  if (status === undefined || (status !== success && !isSigned)) return 'status'
-  if (count(root, /^Encrypted/) > 0) return 'encrypted'
-  return count(root, /^Assertion$/) === 1 ? undefined : 'assertions'
+  if (status === undefined || (status !== success && !isSigned)) return { problem: 'status' }
+  if (count(root, /^Encrypted/) > 0) return { problem: 'encrypted' }
+  return count(root, /^Assertion$/) === 1 ? undefined : { problem: 'assertions' }
 }
 
 /** The status that the provider reports; undefined for none or several. */

@@ -5,6 +5,7 @@ import { createBudget } from '../budget.js'
 import { createFairQueue } from '../fair-queue.js'
 import type { Identified, Identity, IdentityOptions } from './identity.js'
 import { isCanonical } from './jwt.js'
+import { describeMismatch, refused } from './refusal.js'
 import { readAssertion } from './saml-assertion.js'
 import { openResponse } from './saml-response.js'
 import { createSigningKeys } from './signing-keys.js'
@@ -75,7 +76,7 @@ function judge(
   const text = decode(token)
   if (text === undefined) return refused('malformed token')
   const opened = openResponse(text, settings)
-  if (opened.problem !== undefined) return refused(opened.problem)
+  if (opened.problem !== undefined) return refused(opened.problem, opened.detail)
   const proven = opened.prove(keys)
   if (proven === undefined) return refused('signature')
   const read = readAssertion(proven.element, {
@@ -83,12 +84,14 @@ function judge(
     now: now(),
     inResponseTo: opened.inResponseTo,
   })
-  if (read.problem !== undefined) return refused(read.problem)
+  if (read.problem !== undefined) return refused(read.problem, read.detail)
   const named = identifierSchema.safeParse(read.claim)
   if (!named.success) return refused('no customer claim')
   const known = { clientId: named.data, pseudonym: pseudonymize(named.data) }
   const { expiresAt } = read
-  if (!read.isMeant) return refused('audience')
+  if (!read.isMeant) {
+    return refused('audience', describeMismatch(read.audience, settings.audience))
+  }
   if (!opened.isSuccess) {
     // What is signed, not what was sent: around it anybody may write the same differently.
     const counted = { kind: 'counted', ...known, reason: 'status', token: proven.text } as const
@@ -108,8 +111,4 @@ function decode(token: string): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function refused(reason: string): Identified {
-  return { kind: 'refused', reason }
 }

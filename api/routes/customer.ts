@@ -17,7 +17,7 @@ export interface CustomerOptions extends AuthorizeOptions {
 export function createCustomer(options: CustomerOptions): RouteHandler {
   return async (request) => {
     const named = await authenticate(options, request)
-    if (named.kind === 'refused') return denyToken(named.reason)
+    if (named.kind === 'refused') return denyToken(named)
     const found = await options.customers.read(named.clientId)
     if (found.hasNoSite) {
       options.registrar.add({ clientId: named.clientId, acctStatus: '', meters: [] })

@@ -26,7 +26,7 @@ export function createLogin(options: LoginOptions): RouteHandler {
     return { kind: 'good', body, pseudonym: named.pseudonym }
   }
   const proceed = (named: Identified): Answer | Promise<Answer> => {
-    if (named.kind === 'refused') return denyToken(named.reason)
+    if (named.kind === 'refused') return denyToken(named)
     const status = options.customers.status(named.clientId)
     if (status instanceof Promise) return status.then((one) => conclude(named, one))
     return conclude(named, status)

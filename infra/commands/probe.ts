@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createAmi } from '../../api/ami/drivers.js'
 import { createCis } from '../../api/cis/drivers.js'
 import { createIdentity } from '../../api/identity/drivers.js'
+import { spellRefusal } from '../../api/identity/refusal.js'
 import { Fault } from '../../schemas/fault.js'
 import { judgeCustomer, spellProblem } from '../../schemas/gateway/customer.js'
 import { asSent, normaliseCustomer } from '../../schemas/gateway/normalise.js'
@@ -80,7 +81,8 @@ async function login({ profile, subject, context, step }: Probe): Promise<void> 
     await step('token', async () => {
       const identified = await identity.identify(readToken(context, subject))
       if (identified.kind === 'customer') return `OK: customer ${identified.clientId}`
-      throw new Fault('CONFIG', `the token is rejected: ${identified.reason}`)
+      const reason = identified.kind === 'refused' ? spellRefusal(identified) : identified.reason
+      throw new Fault('CONFIG', `the token is rejected: ${reason}`)
     })
   }
   await identity.close()

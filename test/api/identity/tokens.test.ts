@@ -1,6 +1,7 @@
 import { t } from 'tap'
 import { createPseudonymizer } from '../../../api/access/pseudonym.js'
 import { createOidc } from '../../../api/identity/oidc.js'
+import { describeExpiry, describeMismatch } from '../../../api/identity/refusal.js'
 import type { Fault } from '../../../schemas/fault.js'
 import { identitySettings, type OidcSettings } from '../../../schemas/settings/gateway-identity.js'
 import { post } from '../rig.js'
@@ -92,7 +93,7 @@ t.test('a token that proves nothing is refused, and counts against nobody', asyn
   t.match(await identify(issuer.token({ claims: { aud: ['a', 'tieline'] } })), { kind: 'customer' })
   t.match(await identify(issuer.token({ claims: { nonce: 'n' } })), { kind: 'customer' })
   for (const [name, [token, reason]] of Object.entries(wrongTokens(issuer))) {
-    t.same(await identify(token), { kind: 'refused', reason }, name)
+    t.hasStrict(await identify(token), { kind: 'refused', reason }, name)
   }
 })
 
@@ -100,7 +101,7 @@ t.test('a proven token for another audience or scope is refused and never counte
   const { issuer, trusted } = await open()
   const { identify } = oidc([{ ...trusted, scopes: ['bills', 'meters'] }])
   const wrong = issuer.token({ claims: { aud: 'other', scope: 'bills meters' } })
-  t.match(await identify(wrong), { kind: 'refused', reason: 'audience' })
+  t.match(await identify(wrong), { kind: 'refused', reason: 'audience', detail: /wants tieline/ })
   const narrow = issuer.token({ claims: { scope: 'bills' } })
   t.match(await identify(narrow), { kind: 'refused', reason: 'scope' })
   t.match(await identify(issuer.token({ claims: { scope: 'meters bills' } })), {
@@ -169,4 +170,52 @@ t.test('garbage, an empty set and silence never replace good keys, nor refuse', 
     late.pass(120)
   }
   t.ok(failures.length > 0)
+})
+t.test('a mismatch names what the token has and what the profile wants', async (t) => {
+  const wanted = ['https://login.example.com/realms/acme']
+  const rows: readonly (readonly [has: unknown, shown: string])[] = [
+    ['https://login.example.com/realms/other/', 'https://login.example.com/realms/other/'],
+    [['account', 'tieline-test'], 'account, tieline-test'],
+    [undefined, 'none'],
+    [[], 'none'],
+    [['a', 'b', 'c', 'd', 'e', 'f', 'g'], 'a, b, c, d, e and 2 more'],
+  ]
+  for (const [has, shown] of rows) {
+    const said = `the token has ${shown}, the profile wants ${wanted[0]}`
+    t.equal(describeMismatch(has, wanted), said)
+  }
+  t.match(describeMismatch('x', ['a', 'b']), /the profile wants a or b$/)
+})
+
+t.test('a value that may be a person, a secret or an attack is left out', async (t) => {
+  const shy = [
+    'ann@example.com',
+    'Ann Example',
+    'https://ann:secret@example.com',
+    'https://example.com/?name=ann',
+    'https://example.com/#ann',
+    'a\nb',
+    'x'.repeat(201),
+    '',
+    7,
+    null,
+    { name: 'ann' },
+  ]
+  for (const one of shy) {
+    const said = describeMismatch(one, ['tieline'])
+    t.equal(said, 'the token has (not a plain name), the profile wants tieline')
+  }
+})
+
+t.test('an expiry is as long ago as a person would say', async (t) => {
+  for (const [seconds, said] of [
+    [0, '0 s ago'],
+    [61.5, '61 s ago'],
+    [3_700, '61 min ago'],
+    [9_000, '2 h ago'],
+    [400_000, '4 days ago'],
+    [-5, '0 s ago'],
+  ] as const) {
+    t.equal(describeExpiry(1_000_000, 1_000_000 + seconds * 1_000), said)
+  }
 })

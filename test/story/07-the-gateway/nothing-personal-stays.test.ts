@@ -62,7 +62,10 @@ const put = (body: unknown) =>
   })
 
 const token = await gateway.token(people.active)
-const foreign = await gateway.token(people.active, { audience: canary('audience') })
+const foreign = await gateway.token(people.active, {
+  audience: `${canary('audience')}@example.com`,
+})
+const elsewhere = await gateway.token(people.active, { audience: 'other-api' })
 /** What came back and must not hold any of it. */
 const seen: string[] = []
 
@@ -74,7 +77,7 @@ t.test('a customer passes through, and registers', async (t) => {
 })
 
 t.test('a refused token is not repeated', async (t) => {
-  for (const one of [foreign, `${token}x`, `${canary('token')}.a.b`, canary('token')]) {
+  for (const one of [foreign, elsewhere, `${token}x`, `${canary('token')}.a.b`, canary('token')]) {
     for (const path of ['login', 'customer']) {
       const { status, text } = await gateway.ask(path, one)
       t.equal(status, 401)
@@ -227,6 +230,9 @@ t.test('no answer, table, log, queue or file contains any of it', async (t) => {
   }
   const log = readFileSync(join(home.logs, 'requests.log'), 'utf8')
   t.notMatch(log, people.active, 'the log has identifiers as hashes only')
+  t.match(log, /"audience: the token has other-api, the profile wants /, 'systems are named')
+  t.match(log, /"audience: the token has \(not a plain name\), the profile wants /)
+  t.notMatch(seen.join(), 'other-api', 'for the operator, not for the client')
 })
 
 /** All bytes of a folder; what the engine takes away meanwhile is not there. */
