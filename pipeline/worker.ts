@@ -18,6 +18,7 @@ import { alone, keepRepeating } from './queues/repeat.js'
 import type { Tracing } from './queues/tracing.js'
 import { createSources } from './sources/drivers.js'
 import { fetch } from './steps/fetch.js'
+import { queueClaim } from './steps/forward.js'
 import { load } from './steps/load.js'
 import type { Stability } from './steps/poll.js'
 import { pollWhenDue } from './steps/poll-when-due.js'
@@ -203,6 +204,7 @@ async function registerAll(
 ): Promise<void> {
   await register(context, customers)
   await endClients(context, closed, 'closed')
+  await queueClaim(context)
   if (context.mdm === undefined) return
   for (const meterId of await openHistory(context, customers)) {
     await context.queues.add('backfill', { v: 1, meterId })

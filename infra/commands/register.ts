@@ -3,6 +3,8 @@ import { basename } from 'node:path'
 import { openHistory } from '../../pipeline/customers/backfill.js'
 import { type Registered, register } from '../../pipeline/customers/registrations.js'
 import { recordAct } from '../../pipeline/ledger/audit.js'
+import { letPass } from '../../pipeline/queues/wait.js'
+import { queueClaim } from '../../pipeline/steps/forward.js'
 import { createStore } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
 import {
@@ -16,6 +18,7 @@ import { asSent, normaliseCustomer } from '../../schemas/gateway/normalise.js'
 import { type Registration, toRegistration } from '../../schemas/gateway/registration.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { commandActor } from '../stack/actor.js'
+import { withQueues } from '../stack/connections.js'
 import { type Context, exitCodes } from './context.js'
 import { readCustomers } from './customer-file.js'
 import { createBar } from './output/progress.js'
@@ -105,6 +108,7 @@ export async function registerFile(
       if (batch.length >= customersAtOnce) await flush(bytesRead)
     }
     await flush(bytesTotal)
+    await withQueues(stack, (queues) => queueClaim({ store, queues })).catch(letPass)
   } finally {
     bar.stop()
     await store.close()

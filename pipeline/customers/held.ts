@@ -3,6 +3,7 @@ import type { Publisher } from '../ledger/publication.js'
 import { batchesOf } from '../store/batches.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, literal, type Sql, sql, typed } from '../store/sql.js'
+import { onceSettings } from '../store/staging.js'
 import { noteRows, usageTable } from '../verify/entries.js'
 import { namedIn, recordAccounts } from './account-meters.js'
 import { clientsReads, erasedRows, holds, isHeld } from './registered.js'
@@ -28,16 +29,10 @@ export async function holdReads(store: Store, reads: string, isForeign: Sql): Pr
 }
 
 /**
- * Stores the held reads at the premises of some meters that a registration has made a client's, and
- * returns the meters whose tenancies may differ by them. They keep the version of their file and get
- * a number of publication of their own, since readers may be past that of the file. After a crash the
- * same call finishes it: a read that is stored twice has the same key and version.
+ * Asks for the held reads at the premises of some meters that a registration has made a client's. They
+ * are stored between two verdicts (`claimHeld`), so that no file is compared with a part of them.
  */
-export async function claimHeld(
-  publisher: Publisher,
-  meterIds: readonly string[],
-): Promise<readonly string[]> {
-  const { store } = publisher
+export async function askForHeld(store: Store, meterIds: readonly string[]): Promise<void> {
   // As text: a thousand meters are too long for the parameters of a statement that writes.
   const near = sql`external_site_id IN (
       SELECT external_site_id FROM tenancy WHERE meter_id IN ${literal(meterIds)})
@@ -45,90 +40,118 @@ export async function claimHeld(
       SELECT toUInt64(arrival) FROM publication WHERE arrival != 0)
     AND NOT ${isErased}`
   const found = await store.rows({ sql: sql`SELECT 1 FROM held_read WHERE ${near} LIMIT 1` })
-  if (found.length === 0) return []
-  const [{ until }] = (await store.rows<{ until: string }>({
-    sql: sql`SELECT toString(max(version)) AS until FROM held_read WHERE ${near}`,
-  })) as readonly [{ until: string }]
-  const own = sql`${near} AND version <= ${typed('UInt64', until)}
-    AND ${clientsReads('held_read', sql`r.version <= ${typed('UInt64', until)}`)}`
-  const name = nameChange()
-  const change = typed('UInt64', name)
+  if (found.length === 0) return
+  await store.command({
+    sql: sql`INSERT INTO held_claim (version)
+      SELECT version FROM held_read WHERE ${near} AND ${clientsReads('held_read')}`,
+  })
+}
+
+/** The arrival of a read that was asked for and is not stored yet. */
+export async function findAsked(store: Store): Promise<number | undefined> {
+  const [asked] = await store.rows<{ arrival: number }>({
+    sql: sql`SELECT toUInt32(bitShiftRight(version, 32)) AS arrival FROM held_claim LIMIT 1`,
+  })
+  return asked?.arrival
+}
+
+/** The claim that is to be carried out: one that was begun, or else one of all reads that were asked for. */
+export async function nextClaim(store: Store): Promise<string | undefined> {
+  const [latest] = await store.rows<{ claim: string }>({
+    sql: sql`SELECT toString(claim) AS claim FROM held_claim FINAL ORDER BY held_claim.claim DESC LIMIT 1`,
+  })
+  if (latest?.claim !== '0') return latest?.claim
+  const claim = nameChange()
+  await store.command({
+    sql: sql`INSERT INTO held_claim (version, claim)
+      SELECT version, ${typed('UInt64', claim)} FROM held_claim FINAL WHERE claim = 0`,
+  })
+  return claim
+}
+
+/**
+ * Stores the reads of a claim, and returns the meters whose tenancies may differ by them. They keep the
+ * version of their file and get a number of publication of their own, since readers may be past that of
+ * the file. Which reads it has was written down before, so a repetition after a crash stores and counts
+ * the same. No file may be compared with the store meanwhile.
+ */
+export async function storeClaimed(
+  publisher: Publisher,
+  claim: string,
+): Promise<readonly string[]> {
+  const { store } = publisher
+  const change = typed('UInt64', claim)
+  const isClaimed = sql`version IN (SELECT version FROM held_claim FINAL WHERE claim = ${change})`
   const meters = await store.rows<{ meter: string }>({
-    sql: sql`SELECT DISTINCT meter_id AS meter FROM held_read WHERE ${own}`,
+    sql: sql`SELECT DISTINCT meter_id AS meter FROM held_read WHERE ${isClaimed} ORDER BY meter`,
   })
   if (meters.length === 0) return []
   await store.command({
     sql: sql`INSERT INTO usage_change_row (meter_id, local_day, last_local_day, client_ids_after, cause, change)
       SELECT r.meter_id, min(r.local_day), max(r.local_day),
         arraySort(groupUniqArrayArrayIf(h.clients, ${isHeld})), 'read', ${change}
-      FROM (SELECT * FROM held_read WHERE ${own}) AS r
+      FROM (SELECT * FROM held_read WHERE ${isClaimed}) AS r
       LEFT JOIN (${holds}) AS h ON h.m = r.meter_id
       GROUP BY r.meter_id`,
+    settings: onceSettings(`claim-${claim}`),
   })
-  // Beside another registration the same condition may soon be true of more reads: those that are stored
-  // are deleted, and no others.
-  const batches = await claimedBy(store, own)
-  for (const claimed of batches) {
-    await store.command(noteOutdone(claimed))
-    await store.command({
-      sql: sql`INSERT INTO usage_read (${columns}, change)
-        SELECT ${columns}, ${change} FROM held_read FINAL WHERE ${claimed.where}`,
-    })
-    await store.command(noteClaimed(claimed))
-  }
+  await store.command(noteOutdone(claim, isClaimed))
+  await store.command({
+    sql: sql`INSERT INTO usage_read (${columns}, change)
+      SELECT ${columns}, ${change} FROM held_read FINAL WHERE ${isClaimed}`,
+  })
+  await store.command(noteClaimed(claim, isClaimed))
   const key = sql`external_site_id, meter_id, account_number`
-  await recordAccounts(store, namedIn('held_read', own, key), 0)
-  await publishChanges(publisher, [name], 'claim')
-  for (const { where } of batches)
-    await store.command({ sql: sql`DELETE FROM held_read WHERE ${where}` })
+  await recordAccounts(store, namedIn('held_read', isClaimed, key), 0)
+  await publishChanges(publisher, [claim], 'claim')
   return meters.map(({ meter }) => meter)
 }
 
-/** Reads of one statement by their versions; the engine reads 262,144 characters at most. */
+/** Versions of one deletion; the engine reads 262,144 characters at most. */
 const versionsMax = 10_000
 
-interface Claimed {
-  readonly where: Sql
-  /** The first of their versions: the same when the claim is repeated after a crash. */
-  readonly first: string
-}
-
-/** Held reads by their versions: every replica takes the same, whatever tenancies it has. */
-async function claimedBy(store: Store, where: Sql): Promise<readonly Claimed[]> {
+/**
+ * Ends a claim whose reads are stored: they are held no more. The deletions name their versions, so that
+ * every replica deletes the same.
+ */
+export async function endClaim(store: Store, claim: string): Promise<void> {
   const rows = await store.rows<{ version: string }>({
-    sql: sql`SELECT DISTINCT version FROM held_read WHERE ${where} ORDER BY version`,
+    sql: sql`SELECT version FROM held_claim FINAL WHERE claim = ${typed('UInt64', claim)}
+      ORDER BY version`,
   })
-  return batchesOf(rows, versionsMax).map((batch) => ({
-    where: sql`version IN ${literal(batch.map(({ version }) => BigInt(version)))}`,
-    first: batch[0]?.version ?? '0',
-  }))
+  for (const batch of batchesOf(rows, versionsMax)) {
+    const versions = literal(batch.map(({ version }) => BigInt(version)))
+    await store.command({ sql: sql`DELETE FROM held_read WHERE version IN ${versions}` })
+    await store.command({ sql: sql`DELETE FROM held_claim WHERE version IN ${versions}` })
+  }
 }
 
-/** Current reads on the days of held ones. */
-const currentNear = ({ where }: Claimed) => sql`(SELECT * FROM usage_current
-    WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM held_read WHERE ${where}))`
+/** Current reads on the days of claimed ones. */
+const currentNear = (isClaimed: Sql) => sql`(SELECT * FROM usage_current
+    WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM held_read WHERE ${isClaimed}))`
 
 /** Counts the stored reads that claimed ones of a later file are about to replace. */
-function noteOutdone(claimed: Claimed): Statement {
+function noteOutdone(cause: string, isClaimed: Sql): Statement {
   const key = sql`local_day, meter_id, starts_at, seconds`
   const from = sql`(SELECT c.version AS version, c.quantity AS quantity
-      FROM ${currentNear(claimed)} AS c
+      FROM ${currentNear(isClaimed)} AS c
       INNER JOIN (SELECT ${key}, max(version) AS latest FROM held_read
-        WHERE ${claimed.where} GROUP BY ${key}) AS h USING (${key})
+        WHERE ${isClaimed} GROUP BY ${key}) AS h USING (${key})
       WHERE c.version < h.latest)`
-  return noteRows({ kind: 'outdone', cause: claimed.first, target, total, from })
+  return noteRows({ kind: 'outdone', cause, target, total, from })
 }
 
 /** Counts the claimed reads that are stored and current. */
-function noteClaimed(claimed: Claimed): Statement {
-  const from = sql`${currentNear(claimed)} WHERE ${claimed.where}`
-  return noteRows({ kind: 'claimed', cause: claimed.first, target, total, from })
+function noteClaimed(cause: string, isClaimed: Sql): Statement {
+  const from = sql`${currentNear(isClaimed)} WHERE ${isClaimed}`
+  return noteRows({ kind: 'claimed', cause, target, total, from })
 }
 
 const { table: target, total } = usageTable
 
-/** Deletes what was held before an instant, ms since 1970. */
+/** Deletes what was held before an instant, ms since 1970. Reads of a claim are not taken from it. */
 export async function forgetHeld(store: Store, before: number): Promise<void> {
+  if ((await findAsked(store)) !== undefined) return
   const old = sql`held_at < toDateTime(${typed('UInt32', Math.floor(before / 1_000))})`
   const found = await store.rows({ sql: sql`SELECT 1 FROM held_read WHERE ${old} LIMIT 1` })
   if (found.length > 0) await store.command({ sql: sql`DELETE FROM held_read WHERE ${old}` })

@@ -9,7 +9,7 @@ import type { Store } from '../store/clickhouse.js'
 import { metersNamedIn, namedInFile, recordAccounts, recordLateReads } from './account-meters.js'
 import { erasedPlaces } from './erasure/erasure.js'
 import { groupBy } from './facts.js'
-import { claimHeld } from './held.js'
+import { askForHeld, endClaim, nextClaim, storeClaimed } from './held.js'
 import { findNews, latestOf } from './news.js'
 import {
   addRecords,
@@ -107,15 +107,26 @@ export async function renewAll(
 ): Promise<void> {
   for (const some of batchesOf(meterIds, metersMax)) {
     await renewTenancies(context, some)
-    await claimAll(context, some)
+    await askAll(context, some)
   }
 }
 
-/** Claims the held reads of meters for their clients, where the profile holds any. */
-async function claimAll(context: RegisterContext, meterIds: readonly string[]): Promise<void> {
+/** Asks for the held reads of meters for their clients, where the profile holds any. */
+async function askAll(context: RegisterContext, meterIds: readonly string[]): Promise<void> {
   if (context.profile.ingestion === 'full' || meterIds.length === 0) return
-  const claimed = await claimHeld(context, meterIds)
-  if (claimed.length > 0) await renewTenancies(context, claimed)
+  await askForHeld(context.store, meterIds)
+}
+
+/**
+ * Stores the held reads that were asked for, and derives the tenancies that differ by them, which may
+ * ask for more. Runs alone and beside no verdict; a claim that a crash cut short is finished first.
+ */
+export async function claimHeld(context: RegisterContext): Promise<void> {
+  const { store } = context
+  for (let claim = await nextClaim(store); claim !== undefined; claim = await nextClaim(store)) {
+    await renewAll(context, await storeClaimed(context, claim))
+    await endClaim(store, claim)
+  }
 }
 
 function toBatches(customers: readonly Registration[]): readonly (readonly Registration[])[] {
@@ -162,7 +173,7 @@ async function finish(context: RegisterContext, known: readonly RecordFact[]): P
   const behind = findBehind(known, await readTenancies(context.store, meterIds))
   await renewAll(context, behind)
   const others = meterIds.filter((meterId) => !behind.includes(meterId))
-  await claimAll(context, others)
+  await askAll(context, others)
 }
 
 async function addNews(

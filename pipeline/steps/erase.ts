@@ -18,6 +18,7 @@ import {
   openErasures,
   recordErasures,
 } from '../customers/erasure/tombstones.js'
+import { findAsked } from '../customers/held.js'
 import { renewAll } from '../customers/registrations.js'
 import { changeOf, nameChange, publishChanges } from '../ledger/announced.js'
 import { type Act, recordAct, tieline } from '../ledger/audit.js'
@@ -167,7 +168,7 @@ function metersOf(erasures: readonly Erasure[]): readonly string[] {
 
 /**
  * Whether an earlier file may have been judged while the account was still known, or its rejects file
- * is still to be written.
+ * is still to be written; or held reads were asked for, which may be the account's.
  */
 async function areFilesAhead(
   context: PipelineContext,
@@ -175,6 +176,7 @@ async function areFilesAhead(
 ): Promise<boolean> {
   const since = Math.max(...started.map(({ startedAt }) => startedAt.getTime()))
   const { states } = await context.ledger.unfinished()
+  if ((await findAsked(context.store)) !== undefined) return true
   return states.some(({ status, receivedAt }) => {
     return status !== 'waiting' && receivedAt.getTime() <= since
   })

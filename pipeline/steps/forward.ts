@@ -1,6 +1,7 @@
 import type { FeedName } from '../../schemas/feed.js'
 import type { LandedChunk, RowFormat } from '../../schemas/manifest.js'
 import type { PipelineContext } from '../context.js'
+import { findAsked } from '../customers/held.js'
 import type { LoadTask } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
 import type { Arrival } from '../ledger/ledger.js'
@@ -48,4 +49,13 @@ export async function forward(context: PipelineContext, state: FileState): Promi
   }
   const loads = loadTasks(state).map((task) => ({ v: 1 as const, ...task }))
   return context.queues.addFlow({ v: 1, arrival }, loads)
+}
+
+/** Queues the claim of held reads that were asked for: a reconcile of their file stores them first. */
+export async function queueClaim({
+  store,
+  queues,
+}: Pick<PipelineContext, 'store' | 'queues'>): Promise<void> {
+  const arrival = await findAsked(store)
+  if (arrival !== undefined) await queues.add('reconcile', { v: 1, arrival })
 }

@@ -2,6 +2,8 @@ import { randomInt } from 'node:crypto'
 import { Fault } from '../../schemas/fault.js'
 import { isSchedule } from '../../schemas/feed.js'
 import type { PipelineContext } from '../context.js'
+import { findAsked } from '../customers/held.js'
+import { claimHeld } from '../customers/registrations.js'
 import { logFailure, toRefusal } from '../failure.js'
 import type { LoadedFile } from '../kind.js'
 import { kindOf } from '../kinds.js'
@@ -27,6 +29,7 @@ export async function reconcile(context: PipelineContext, arrival: number): Prom
   if (state === undefined) return
   const members = await membersOf(context, state)
   if (state.status === 'publishing') return resume(context, members)
+  await storeAsked(context, arrival)
   if (state.status !== 'received' && !isOverdue(context, state)) return forward(context, state)
   if (members.length === 0 || members.some((one) => isAwaited(context, one))) return
   if (mayGrow(context, members)) return
@@ -35,6 +38,22 @@ export async function reconcile(context: PipelineContext, arrival: number): Prom
   const publishing = valid.filter(isPublishing)
   if (publishing.length > 0) await publish(context, publishing)
   for (const one of valid) if (!isPublishing(one)) await forward(context, one)
+}
+
+/**
+ * Stores held reads that a registration has asked for. No file is between its verdict and its attach
+ * then, and none is decided: so each file is compared with all reads of a claim or with none. A claim
+ * that fails for good does not keep the file up; the sweep tries it again.
+ */
+async function storeAsked(context: PipelineContext, arrival: number): Promise<void> {
+  if ((await findAsked(context.store)) === undefined) return
+  await publishPending(context, arrival)
+  try {
+    await claimHeld(context)
+  } catch (error) {
+    if (error instanceof Fault && error.retry) throw error
+    logFailure(context.log, { job: 'reconcile' }, error)
+  }
 }
 
 function isPublishing({ status }: FileState): boolean {

@@ -7,8 +7,10 @@ import { arrivalPaths, latestPaths } from '../ledger/outbox.js'
 import { toReceipt } from '../ledger/receipt.js'
 import { writeRejects } from '../ledger/rejects-files.js'
 import { withWarnings } from '../ledger/verdict.js'
+import { letPass } from '../queues/wait.js'
 import { attempt, makeFolderOf, writeWhole } from '../sources/disk.js'
 import { dropStaging } from '../store/staging.js'
+import { queueClaim } from './forward.js'
 
 /**
  * Writes receipt and rejects, lets the source put the file away, and drops chunks and staging. This
@@ -37,6 +39,7 @@ export async function settle(context: PipelineContext, arrival: number): Promise
 /** What is learned of a file comes before its other warnings. */
 async function learn(context: PipelineContext, state: FileState): Promise<FileState> {
   const learned = await kindOf(state).learn(context, state)
+  await queueClaim(context).catch(letPass)
   for (const warning of learned) {
     context.log.warn({ arrival: state.arrival, file: state.fileName }, warning)
     context.notify(`${state.fileName}: ${warning}`)

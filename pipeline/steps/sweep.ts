@@ -5,13 +5,13 @@ import { queueOpenHistory } from '../customers/backfill.js'
 import { publishAnnounced } from '../ledger/announced.js'
 import { attempt } from '../sources/disk.js'
 import { dropStaging, stagedArrivals } from '../store/staging.js'
-import { begin, forward } from './forward.js'
+import { begin, forward, queueClaim } from './forward.js'
 import { queueReprocessing } from './reprocess.js'
 
 /**
  * Queues every unfinished file of the ledger again, by the same rule by which steps follow each
- * other. If nothing was lost, the ids of the jobs make that harmless. Publishes changes of ownership
- * whose worker died.
+ * other. If nothing was lost, the ids of the jobs make that harmless. Claims of held reads are queued
+ * too, and changes of ownership whose worker died are published.
  */
 export async function sweep(context: PipelineContext): Promise<void> {
   const { arrivals, states } = await context.ledger.unfinished()
@@ -21,6 +21,7 @@ export async function sweep(context: PipelineContext): Promise<void> {
       await context.queues.add('reconcile', { v: 1, arrival: state.arrival })
     } else await forward(context, state)
   }
+  await queueClaim(context)
   await publishAnnounced(context)
   await queueOpenHistory(context)
   await queueReprocessing(context)

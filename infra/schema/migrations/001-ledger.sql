@@ -107,7 +107,7 @@ COMMENT 'What was published, in order. The row makes its subject visible and is 
 CREATE TABLE IF NOT EXISTS {database}.published_rows{onCluster} (
     arrival UInt32 COMMENT 'number of the arrival whose stored rows change',
     kind LowCardinality(String) COMMENT 'published by its file, replaced by a later file, claimed by a registration, outdone by claimed reads, erased, or repaired',
-    cause UInt64 COMMENT 'what changed them: an arrival, the version of the first claimed read, or a change',
+    cause UInt64 COMMENT 'what changed them: an arrival, or a change',
     target LowCardinality(String) COMMENT 'table that stores the rows',
     rows Int64 COMMENT 'rows added, negative if they were removed',
     quantity Decimal(38, 6) COMMENT 'the same of the control total',

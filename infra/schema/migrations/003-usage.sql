@@ -37,6 +37,14 @@ ORDER BY (external_site_id, meter_id, starts_at, seconds, version)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'Reads of registered premises or meters that belong to no client yet, where only reads of clients are stored; no view shows them';
 
+CREATE TABLE IF NOT EXISTS {database}.held_claim{onCluster} (
+    version UInt64 COMMENT 'version of a held read that a registration asks for',
+    claim UInt64 COMMENT 'change that stores it; 0 until one is begun'
+) ENGINE = {engine:ReplacingMergeTree(claim)}
+ORDER BY version
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Held reads that registrations have asked for and that are not stored yet; empty most of the time';
+
 CREATE TABLE IF NOT EXISTS {database}.restatement{onCluster} (
     meter_id String COMMENT 'permanent and unique meter identifier',
     commodity Enum8('Electric' = 1, 'Gas' = 2) COMMENT 'what the meter measures',

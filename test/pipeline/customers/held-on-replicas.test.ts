@@ -1,5 +1,5 @@
 import t from 'tap'
-import { register } from '../../../pipeline/customers/registrations.js'
+import { claimHeld, register } from '../../../pipeline/customers/registrations.js'
 import { createReplicas } from '../../rig/replicas/start.js'
 import { customerAt, profile, publishFile, registeringAt, toReadRows } from './registering.js'
 
@@ -17,6 +17,7 @@ t.test('held reads that a registration claims are moved on all replicas', async 
   const read = { accountNumber: 'A2', meterId: 'M2', startsAt: '2026-04-01 05:00:00' }
   await r1.insert('held_read', toReadRows(1, [read]))
   await register(context, [customerAt({ clientId: 'C2', accountNumber: 'A2', meterId: 'M2' })])
+  await claimHeld(context)
   for (const store of [r1, r2]) {
     const rows = await store.rows({ sql: 'SELECT meter_id FROM usage' })
     t.same(rows, [{ meter_id: 'M2' }])

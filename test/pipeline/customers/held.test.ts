@@ -1,5 +1,5 @@
 import t from 'tap'
-import { register } from '../../../pipeline/customers/registrations.js'
+import { claimHeld, register } from '../../../pipeline/customers/registrations.js'
 import { customerAt, migratedStore, publishFile, registeringAt, toReadRows } from './registering.js'
 
 const store = await migratedStore(t)
@@ -21,6 +21,7 @@ t.test('held reads of a campus go to its client, and a deletion names each of th
   const at = { clientId: 'campus', accountNumber: 'CAMPUS' }
   const meters = meterIds.flatMap((meterId) => customerAt({ ...at, meterId }).meters)
   await register(registering, [{ clientId: 'campus', acctStatus: 'A', meters }])
+  await claimHeld(registering)
   const seen = await store.rows({
     sql: 'SELECT client_ids, toUInt32(count()) AS reads FROM registered_usage GROUP BY client_ids',
   })

@@ -1,5 +1,10 @@
 import t from 'tap'
-import { endClients, register, renewAll } from '../../../pipeline/customers/registrations.js'
+import {
+  claimHeld,
+  endClients,
+  register,
+  renewAll,
+} from '../../../pipeline/customers/registrations.js'
 import { metersInRecords } from '../../../pipeline/customers/stored-facts.js'
 import { publishAnnounced } from '../../../pipeline/ledger/announced.js'
 import { createLedger } from '../../../pipeline/ledger/ledger.js'
@@ -109,6 +114,7 @@ function stepsOf(batch: string, histories: readonly History[], ingestion: Ingest
       const clientIds = ends.map(({ sight, prefix }) => `${prefix}${sight.client}`)
       await untilDone((other) => endClients(at(other), clientIds, kind))
     }
+    await untilDone((other) => claimHeld(at(other)))
   })
   const files = [0, 1, 2].map((file) => async () => {
     const rows = each(({ usage }, prefix) =>

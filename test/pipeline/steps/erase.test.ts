@@ -1,5 +1,5 @@
 import t from 'tap'
-import { register } from '../../../pipeline/customers/registrations.js'
+import { claimHeld, register } from '../../../pipeline/customers/registrations.js'
 import { eraseDue, eraseStarted } from '../../../pipeline/steps/erase.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
@@ -97,6 +97,7 @@ t.test('reads at another premise are still held for who comes there', async (t) 
   t.match(await find('SELECT external_site_id FROM held_read'), [{ external_site_id: 'Y' }])
   const at = { ...registeringAt(store), profile: registered.profile }
   await register(at, [customerAt({ ...place, clientId: 'e' })])
+  await claimHeld(at)
   t.match(await seen(), [{ client_ids: ['e'] }])
 })
 

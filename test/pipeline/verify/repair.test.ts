@@ -1,7 +1,7 @@
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { register } from '../../../pipeline/customers/registrations.js'
+import { claimHeld, register } from '../../../pipeline/customers/registrations.js'
 import { eraseDue } from '../../../pipeline/steps/erase.js'
 import { receive } from '../../../pipeline/steps/receive.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
@@ -94,6 +94,7 @@ t.test('reads come back with their versions, below later corrections', async (t)
   await register(registeringAt(store), [at('k', 'K')])
   for (const [name, rows] of files) await load(name, rows, {}, registered)
   await register({ ...registeringAt(store), profile: registered.profile }, [at('n', 'N')])
+  await claimHeld(registeringAt(store))
   t.same(await look(), [])
   await sameAfterLoss(t, reads, 'TRUNCATE TABLE usage_read')
   const part = `ALTER TABLE usage_read DELETE WHERE bitShiftRight(version, 32) = ${third}`

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { register } from '../../../pipeline/customers/registrations.js'
+import { claimHeld, register } from '../../../pipeline/customers/registrations.js'
 import { eraseDue } from '../../../pipeline/steps/erase.js'
 import { receive } from '../../../pipeline/steps/receive.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
@@ -79,6 +79,7 @@ t.test('held reads that are claimed count as complete', async (t) => {
   await register(at, [
     customerAt({ clientId: 'n', accountNumber: 'N', externalSiteId: 'S-M4', meterId: 'M4' }),
   ])
+  await claimHeld(at)
   t.match(
     await find(
       "SELECT toUInt32(count()) AS rows FROM usage WHERE meter_id = 'M4' AND account_number = 'N'",

@@ -16,6 +16,7 @@ const byKey = [
   ...['chunk_receipt', 'reject', 'account_meter', 'tenancy', 'erasure', 'history_request'],
   ...[
     'held_read',
+    'held_claim',
     'restatement',
     'confirmation',
     'usage_read',
