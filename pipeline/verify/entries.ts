@@ -60,12 +60,21 @@ const removing: readonly EntryKind[] = ['replaced', 'outdone', 'erased']
 const lastCounts: readonly EntryKind[] = ['published', 'replaced', 'repaired']
 
 /**
+ * The rank of an entry that replaces earlier ones of its cause: later than theirs, also when the clock
+ * was set back in between.
+ */
+export function latestRank(kind: EntryKind, cause: Noted['cause']): Sql {
+  return sql`greatest(toUInt64(toUnixTimestamp64Milli(now64(3))), 1 + (SELECT max(rank) FROM published_rows
+          WHERE kind = ${kind} AND cause = ${typed('UInt64', cause)}))`
+}
+
+/**
  * Adds an entry for each arrival among some rows. Repeated after a crash it changes nothing: of
  * two entries of one cause the one of more rows counts, because a step that runs again finds fewer.
  */
 export function noteRows({ kind, cause, target, from, total }: Noted): Statement {
   const sign = removing.includes(kind) ? sql`-1` : sql`1`
-  const rank = lastCounts.includes(kind) ? sql`toUnixTimestamp64Milli(now64(3))` : sql`count()`
+  const rank = lastCounts.includes(kind) ? latestRank(kind, cause) : sql`count()`
   return {
     sql: sql`INSERT INTO published_rows (arrival, kind, cause, target, rows, quantity, rank)
       SELECT ${arrivalOf} AS of, ${kind}, ${typed('UInt64', cause)}, ${target},
@@ -80,6 +89,6 @@ export function notePublished({ arrival, rows, quantity }: FileState): Statement
   return {
     sql: sql`INSERT INTO published_rows (arrival, kind, cause, target, rows, quantity, rank)
       SELECT ${arrival}, ${kind}, ${arrival}, ${usageTable.table}, ${rows.accepted},
-        toDecimal128(${quantity.accepted}, 6), toUnixTimestamp64Milli(now64(3))`,
+        toDecimal128(${quantity.accepted}, 6), ${latestRank(kind, arrival)}`,
   }
 }

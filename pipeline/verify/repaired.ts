@@ -5,7 +5,7 @@ import type { Refusal } from '../ledger/verdict.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
 import { stagingOf, versionOf } from '../store/staging.js'
-import { arrivalOf, type CountedTable, usageTable, visibleEntries } from './entries.js'
+import { arrivalOf, type CountedTable, latestRank, usageTable, visibleEntries } from './entries.js'
 
 /** A file that brings rows of an earlier arrival back has the rows under the versions of that one. */
 export function repairedVersion({ arrival, notes }: Pick<FileState, 'arrival' | 'notes'>): Sql {
@@ -40,7 +40,7 @@ export async function noteRepaired(
     sql: sql`INSERT INTO published_rows (arrival, kind, cause, target, rows, quantity, rank)
       SELECT ${of}, 'repaired', ${arrival}, ${table},
         if(${isComplete} AND is_once AND more >= -toInt64(${explained}), more, 0) AS noted_rows,
-        if(noted_rows = 0, 0, stored.2 - noted.2), toUnixTimestamp64Milli(now64(3))
+        if(noted_rows = 0, 0, stored.2 - noted.2), ${latestRank('repaired', arrival)}
       FROM (SELECT stored.1 - noted.1 AS more, stored.3 AS is_once,
         (SELECT (toInt64(countIf(${isKept})), sumIf(toDecimal128(${total}, 6), ${isKept}),
             count() = uniqExact(version)) FROM ${id(table)} FINAL
@@ -88,7 +88,7 @@ export function noteReplacedAgain(
       SELECT o.of, 'replaced', ${arrival}, ${table},
         -least(fresh_rows, greatest(noted - stored + replaced_rows, 0)) AS lost,
         multiIf(lost = 0, toDecimal128(0, 6), -lost = fresh_rows, -fresh_total,
-          -(noted_total - stored_total + replaced_total)), toUnixTimestamp64Milli(now64(3))
+          -(noted_total - stored_total + replaced_total)), ${latestRank('replaced', arrival)}
       FROM (SELECT ${arrivalOf} AS of, toInt64(count()) AS replaced_rows,
           sum(toDecimal128(quantity, 6)) AS replaced_total, toInt64(countIf(${isFresh})) AS fresh_rows,
           sumIf(toDecimal128(quantity, 6), ${isFresh}) AS fresh_total

@@ -67,6 +67,25 @@ t.test('attaching the same rows twice counts once', async (t) => {
   await sameAfterMerge(t, 'a file that was completed twice')
 })
 
+t.test('an attempt that was made before the clock was set back does not count', async (t) => {
+  const rank = String(Date.now() + 3_600_000)
+  const entry = { kind: 'published', target: 'usage_read', rows: 99, quantity: '99', rank }
+  const corrected = await load('14062024', hours('A', 'M9', 1))
+  const arrival = await takeIn('DEMO_15062024_Electric.csv', hours('A', 'M9', 5, 2))
+  const replaced = { ...entry, kind: 'replaced', rows: -3, cause: arrival }
+  await store.insert('published_rows', [
+    { ...entry, arrival, cause: arrival },
+    { ...replaced, arrival: corrected },
+  ])
+  await reconcile(context, arrival)
+  await settle(context, arrival)
+  await sameAfterMerge(t, 'the later attempt')
+  const [noted] = await find(
+    `SELECT toInt32(sum(rows)) AS rows FROM published_rows FINAL WHERE arrival = ${corrected}`,
+  )
+  t.same(noted, { rows: 4 })
+})
+
 t.test('held reads that are claimed count as complete', async (t) => {
   const profile = { ...context.profile, ingestion: 'registered' as const }
   await known({ clientId: 'k', accountNumber: 'K', externalSiteId: 'S-M4', meterId: 'M4' })
