@@ -55,10 +55,10 @@ const early = hours('K', 0, [20, 21, 22])
 const late = hours('K', 3, [60, 61])
 
 const scenes = (name: string, most: number) => Array.from({ length: most }, (_, at) => name + at)
-const besides = scenes('A', 12)
+const beside = scenes('A', 12)
 const verdicts = scenes('B', 24)
 const deaths = scenes('C', 24)
-const meters = [...besides, ...verdicts, ...deaths]
+const meters = [...beside, ...verdicts, ...deaths]
 
 const customer = (account: string) => (meter: string) =>
   customerAt({
@@ -118,7 +118,7 @@ async function sees(t: Test, meter: string, quantities: readonly number[]) {
 }
 
 t.test('a file that is published before any write of a registration counts', async (t) => {
-  for (const [at, meter] of besides.entries()) {
+  for (const [at, meter] of beside.entries()) {
     const file = await takeIn(late(meter))
     let isOver = true
     const context = interrupted(async (write) => {
