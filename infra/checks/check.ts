@@ -14,7 +14,7 @@ export interface CheckResult {
   readonly todo?: string
 }
 
-/** Checks one thing and changes nothing. A fault that it throws counts as bad. */
+/** Checks one thing and leaves nothing behind. A fault that it throws counts as bad. */
 export interface Check {
   readonly name: string
   readonly look: (context: Context) => Promise<CheckResult>

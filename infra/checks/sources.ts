@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { tryWriting } from '../../pipeline/sources/disk.js'
 import { createSource } from '../../pipeline/sources/drivers.js'
 import type { Source } from '../../pipeline/sources/source.js'
 import { Fault, faultCodes } from '../../schemas/fault.js'
@@ -8,8 +10,14 @@ import type { Context } from '../commands/context.js'
 import { printable } from '../commands/output/table.js'
 import { bad, type Check, type CheckResult, good, readIfValid } from './check.js'
 
-/** Checks of the sources on other machines: log in and list the folder. */
-export const sourceChecks: readonly Check[] = [{ name: 'sources', look: sources }]
+/**
+ * Checks of the sources on other machines (log in, list the folder) and of the places of receipts. Where
+ * receipts go, a small file is written and removed.
+ */
+export const sourceChecks: readonly Check[] = [
+  { name: 'sources', look: sources },
+  { name: 'receipts', look: receipts },
+]
 
 async function sources(context: Context): Promise<CheckResult> {
   const profile = readIfValid(context)
@@ -25,7 +33,22 @@ async function sources(context: Context): Promise<CheckResult> {
   return todo.size === 0 ? good(detail) : bad(detail, [...todo].join(' '))
 }
 
-/** Lists the folder of a source as a poll does, without fetching or changing files. */
+/** The outbox, and the folders of this machine beside whose files receipts are written. */
+async function receipts(context: Context): Promise<CheckResult> {
+  const home = resolve(context.homePath)
+  const beside = (readIfValid(context)?.sources ?? []).flatMap((source) =>
+    source.kind === 'folder' && source.receipts ? [resolve(home, source.path)] : [],
+  )
+  const places = [join(home, 'outbox'), ...beside].filter((place) => existsSync(place))
+  if (places.length === 0) return good('not checked: the data folder is not created yet')
+  for (const place of places) await tryWriting(place)
+  return good(`can be written to ${places.join(', ')}`)
+}
+
+/**
+ * Lists the folder of a source as a poll does, without fetching files. Writes and removes a file of its
+ * own if receipts go there.
+ */
 async function look(
   profile: Profile,
   settings: SourceSettings,
@@ -44,7 +67,9 @@ async function look(
       secret,
     })
     const files = await source.list()
-    return { text: `${name}: ${kind} OK, ${files.length} files to take` }
+    if (settings.receipts) await source.tryWriting?.()
+    const written = settings.receipts ? ', receipts can be written' : ''
+    return { text: `${name}: ${kind} OK, ${files.length} files to take${written}` }
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     return { text: `${name}: ${error.message}`, fault: error }

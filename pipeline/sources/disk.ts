@@ -9,7 +9,7 @@ import {
   rm,
   writeFile,
 } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 
 const readBytes = 1 << 20
@@ -105,6 +105,17 @@ export function writeAmongOthers(
     if ('path' in content) await copyFile(content.path, part, constants.COPYFILE_EXCL)
     else await writeFile(part, content, { flag: 'wx' })
   })
+}
+
+/** The name of a file that is written to find out whether one can be; no source takes such a name. */
+export const trialName = 'tieline-doctor.tmp'
+export const trialContent = Buffer.from('written by tieline doctor; may be removed\n')
+
+/** Writes a file into a folder and removes it. Throws `PERMISSION`, `DISK_FULL` or `SOURCE_UNREACHABLE`. */
+export async function tryWriting(folder: string): Promise<void> {
+  const path = join(folder, trialName)
+  await writeAmongOthers(path, trialContent)
+  await attempt(path, () => rm(path, { force: true }))
 }
 
 /** What is found of a file, such as its status; undefined if the file does not exist. */

@@ -13,6 +13,7 @@ import {
   moveFile,
   putBeside,
   readLocal,
+  tryWriting,
   writeAmongOthers,
 } from './disk.js'
 import {
@@ -62,6 +63,7 @@ export function createFolder(options: FolderOptions): Source {
       if (isBad) await putBeside(away, settlement.receipt)
       await applyAfterLoad(files, { arrival, settlement, as }, options)
     },
+    tryWriting: () => tryWriting(settings.path),
     close: async () => undefined,
   }
 }

@@ -5,7 +5,7 @@ import type { Naming } from '../../schemas/name-pattern.js'
 import type { SourceSettings } from '../../schemas/settings/source.js'
 import type { Arrival } from '../ledger/ledger.js'
 import { applyAfterLoad } from './after-load.js'
-import { moveFile, putBeside, readLocal } from './disk.js'
+import { moveFile, putBeside, readLocal, trialContent, trialName } from './disk.js'
 import { fetchFile, isThere } from './fetch-file.js'
 import { createLink } from './link.js'
 import { describeOthers, type RemoteFiles, toListed } from './remote-files.js'
@@ -62,6 +62,12 @@ export function createRemote(options: RemoteOptions): Source {
       if (settlement.outcome === 'quarantined') await putBeside(away, settlement.receipt)
       await link.use((remote) => applyAfterLoad(remote, { arrival, settlement, as }, options))
     },
+    tryWriting: () =>
+      link.use(async (remote) => {
+        await remote.write(trialName, trialContent)
+        const written = (await remote.list()).filter(({ name }) => name === trialName)
+        for (const { path } of written) await remote.remove(path)
+      }),
     close: link.close,
   }
 

@@ -40,5 +40,7 @@ export interface Source {
    * Idempotent; a file that was replaced meanwhile is not touched.
    */
   settle(arrival: Arrival, settlement: Settlement): Promise<void>
+  /** Writes and removes a small file where receipts go. Throws a fault if one cannot be written. */
+  tryWriting?(): Promise<void>
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -137,6 +137,7 @@ t.test('doctor logs in to each source on another machine and says what is wrong'
   const closed = 1
   const others = [
     { ...mdm, name: 'moved', path: join(outgoing, 'elsewhere') },
+    { ...mdm, name: 'closed', path: '/sys' },
     { ...mdm, name: 'foreign', hostKeys: [`SHA256:${'A'.repeat(43)}`] },
     { ...mdm, name: 'locked', key: { file: sshd.otherKeyPath } },
     { ...mdm, name: 'nameless', key: { env: 'TIELINE_TEST_NO_SUCH_SECRET' } },
@@ -156,12 +157,14 @@ t.test('doctor logs in to each source on another machine and says what is wrong'
     return tieline('doctor', '--home', join(folder, 'data'), '--profile', profile)
   }
   const good = await doctor([mdm])
-  t.match(good, { code: 0, stdout: /✓ sources +mdm: sftp OK, 1 files to take/ })
+  t.match(good, { code: 0, stdout: /✓ sources +mdm: sftp OK, 1 files to take, receipts can/ })
+  t.same(readdirSync(outgoing), ['DEMO_05032024_Gas.csv'])
   const { code, stdout } = await doctor([mdm, ...others])
   t.equal(code, 1)
   for (const line of [
     /✗ sources +mdm: sftp OK/,
     /moved: SOURCE_REFUSED: 127.0.0.1 .*elsewhere/,
+    /closed: (PERMISSION|SOURCE_REFUSED): .*tieline-doctor\.tmp/,
     /foreign: SOURCE_IDENTITY: 127.0.0.1:\d+ shows the key SHA256:/,
     /locked: SOURCE_LOGIN: 127.0.0.1:\d+ refused /,
     /nameless: CONFIG: secret env:TIELINE_TEST_NO_SUCH_SECRET, referenced in the profile, is not set/,
@@ -177,3 +180,21 @@ t.test('doctor logs in to each source on another machine and says what is wrong'
 function keys(secret: object) {
   return { accessKeyId: secret, secretAccessKey: secret }
 }
+
+t.test('doctor writes where receipts go and says where it cannot', async (t) => {
+  const folder = createFolder(t)
+  const home = join(folder, 'data')
+  const inbox = join(folder, 'inbox')
+  const source = { kind: 'folder', name: 'drop', path: inbox, receipts: true }
+  const profile = join(folder, 'profile.yaml')
+  const least = { companyCodes: ['DEMO'], timeZone: 'America/Detroit' }
+  writeFileSync(profile, JSON.stringify({ ...least, sources: [source] }))
+  for (const path of [home, inbox, join(home, 'outbox')]) mkdirSync(path)
+  const doctor = () => tieline('doctor', '--home', home, '--profile', profile)
+  const good = await doctor()
+  t.match(good.stdout, `✓ receipts     can be written to ${join(home, 'outbox')}, ${inbox}\n`)
+  t.same([readdirSync(join(home, 'outbox')), readdirSync(inbox)], [[], []])
+  writeFileSync(profile, JSON.stringify({ ...least, sources: [{ ...source, path: '/sys' }] }))
+  const bad = await doctor()
+  t.match(bad, { code: 1, stdout: /✗ receipts +PERMISSION: \/sys\/tieline-doctor\.tmp: access/ })
+})

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Arrival } from '../../../pipeline/ledger/ledger.js'
+import { trialName } from '../../../pipeline/sources/disk.js'
 import { createSource } from '../../../pipeline/sources/drivers.js'
 import type { Listed, Settlement, Source } from '../../../pipeline/sources/source.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
@@ -129,6 +130,18 @@ export function conform(t: Test, prepare: (t: Test) => Promise<Prepared>): void 
     t.equal(listed.length, 2)
     for (const { modifiedMs } of listed) t.ok(Math.abs(Date.now() - modifiedMs) < 120_000)
     t.same(await source.list(), await source.list(), 'and alike each time')
+  })
+
+  t.test('a trial of writing leaves nothing and is never taken', async (t) => {
+    const { source, put, names } = await createRig(t, prepare)
+    await put('a.csv', 'a')
+    await source.tryWriting?.()
+    await source.tryWriting?.()
+    t.same(await names(), ['a.csv'])
+    await put(trialName, 'of a doctor that was killed')
+    t.match(await source.list(), [{ name: 'a.csv' }])
+    await source.tryWriting?.()
+    t.same(await names(), ['a.csv'], 'the next one removes it')
   })
 
   t.test('the bytes are those of the file, an empty one too', async (t) => {
