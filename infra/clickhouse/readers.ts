@@ -38,6 +38,26 @@ export function readersFolder(dataPath: string): string {
   return join(dataPath, 'readers')
 }
 
+/** Throws `CONFIG` if no reader can be added under a name, or none of that name can be removed. */
+export function refuseReader(folder: string, act: 'add' | 'remove', name: string): void {
+  const isValid = namePattern.test(name)
+  const isThere = isValid && existsSync(pathOf(folder, name))
+  if (act === 'remove') {
+    if (isThere) return
+    throw new Fault('CONFIG', `the reader ${name} does not exist; see tieline reader list`)
+  }
+  if (!isValid || namesTaken.has(name)) {
+    const rule = 'use up to 32 of a-z, 0-9, _ and -, beginning with a letter'
+    throw new Fault('CONFIG', `a reader cannot have the name ${name}; ${rule}`)
+  }
+  if (isThere) throw alreadyThere(name)
+}
+
+function alreadyThere(name: string): Fault {
+  const remedy = `remove it with tieline reader remove ${name}, then add it again`
+  return new Fault('CONFIG', `the reader ${name} exists; for a new password ${remedy}`)
+}
+
 /**
  * Adds a reader and returns its password, of which only the hash is stored. Throws `CONFIG` for a name
  * that is invalid or taken.
@@ -46,10 +66,7 @@ export function addReader(
   folder: string,
   { name, seesAudit }: Pick<NamedReader, 'name' | 'seesAudit'>,
 ): string {
-  if (!namePattern.test(name) || namesTaken.has(name)) {
-    const rule = 'use up to 32 of a-z, 0-9, _ and -, beginning with a letter'
-    throw new Fault('CONFIG', `a reader cannot have the name ${name}; ${rule}`)
-  }
+  refuseReader(folder, 'add', name)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const password = randomBytes(passwordBytes).toString('hex')
   const addedAt = new Date().toISOString()
@@ -60,8 +77,7 @@ export function addReader(
     linkSync(unfinished, pathOf(folder, name))
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause
-    const remedy = `remove it with tieline reader remove ${name}, then add it again`
-    throw new Fault('CONFIG', `the reader ${name} exists; for a new password ${remedy}`, { cause })
+    throw alreadyThere(name)
   } finally {
     rmSync(unfinished, { force: true })
   }
@@ -70,9 +86,7 @@ export function addReader(
 
 /** Removes a reader; its running statements end as usual. Throws `CONFIG` if there is none. */
 export function removeReader(folder: string, name: string): void {
-  if (!namePattern.test(name) || !existsSync(pathOf(folder, name))) {
-    throw new Fault('CONFIG', `the reader ${name} does not exist; see tieline reader list`)
-  }
+  refuseReader(folder, 'remove', name)
   rmSync(pathOf(folder, name))
 }
 

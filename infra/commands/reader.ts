@@ -1,6 +1,12 @@
 import { recordAct } from '../../pipeline/ledger/audit.js'
 import { Fault } from '../../schemas/fault.js'
-import { addReader, listReaders, readersFolder, removeReader } from '../clickhouse/readers.js'
+import {
+  addReader,
+  listReaders,
+  readersFolder,
+  refuseReader,
+  removeReader,
+} from '../clickhouse/readers.js'
 import { commandActor } from '../stack/actor.js'
 import { withStore } from '../stack/connections.js'
 import { type Context, exitCodes } from './context.js'
@@ -31,6 +37,7 @@ export async function readerCommand(
   return useData(context, 'reader', async (stack) => {
     const folder = readersFolder(stack.home.clickhouse)
     if (name === undefined) return list(context, folder)
+    refuseReader(folder, act === 'remove' ? 'remove' : 'add', name)
     const detail = `${act}${options.audit ? ' with audit' : ''}`
     await record(stack, { name, detail })
     if (act === 'remove') {

@@ -19,12 +19,12 @@ t.test('a reader that is added reads at once, and not after it is removed', asyn
   const count = { method: 'POST', body: 'SELECT count() FROM tieline.usage', as }
   t.equal(await (await ask(url, count)).text(), '0\n')
   const auditor = await run('reader', 'add', 'cleo', '--audit')
-  const log = await ask(url, {
+  const log = {
     method: 'POST',
     body: "SELECT detail, subject FROM tieline.audit_log WHERE act = 'reader' ORDER BY number",
     as: { user: 'cleo', password: auditor.stdout.trim() },
-  })
-  t.equal(await log.text(), 'add\tada\nadd with audit\tcleo\n')
+  }
+  t.equal(await (await ask(url, log)).text(), 'add\tada\nadd with audit\tcleo\n')
   const list = await run('reader', 'list')
   t.match(list.stdout, /^ada +no .*\ncleo +yes /m)
   t.match(await run('reader', 'remove', 'ada'), { code: 0, stdout: 'ada can no longer log in\n' })
@@ -35,9 +35,18 @@ t.test('a reader that is added reads at once, and not after it is removed', asyn
       stderr: /^tieline: CONFIG: use reader add NAME/,
     })
   }
-  t.match(await run('reader', 'remove', 'ada'), {
-    code: 1,
-    stderr: /the reader ada does not exist/,
-  })
+  const refused = [
+    [['remove', 'ada'], /the reader ada does not exist/],
+    [['add', 'cleo'], /the reader cleo exists/],
+    [['add', 'Cleo'], /a reader cannot have the name Cleo/],
+  ] as const
+  for (const [words, stderr] of refused) {
+    t.match(await run('reader', ...words), { code: 1, stderr })
+  }
+  t.equal(
+    await (await ask(url, log)).text(),
+    'add\tada\nadd with audit\tcleo\nremove\tada\n',
+    'what is refused is not an act',
+  )
   t.equal(await interrupt(up.child), 0)
 })
