@@ -207,7 +207,7 @@ const missingShown = 20
 
 /** The remedy of everything that is missing. */
 export const missingTodo =
-  'Run tieline repair; what it cannot bring back is restored from a backup.'
+  'Run tieline repair, or the command that a line names; restore the rest from a backup.'
 
 /** What is missing in the store, for a terminal. */
 export function renderMissing(missing: readonly Missing[]): readonly string[] {

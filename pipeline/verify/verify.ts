@@ -10,6 +10,7 @@ import { verifyKeptFiles } from './archive.js'
 import { findAlteredChunks } from './chunks.js'
 import { countRowsByArrival, type Difference, findLedgerGaps } from './count.js'
 import { type Damage, recordDamage } from './damage.js'
+import { remedyOf } from './remedies.js'
 
 export interface VerifyContext {
   readonly store: Store
@@ -139,14 +140,16 @@ async function describeRows(
 
 /** Parts that the engine set aside because it cannot read them; it only says so here. */
 async function findDetachedParts(store: Store): Promise<readonly Damage[]> {
-  const parts = await store.rows<{ part: string; why: string }>({
-    sql: sql`SELECT concat(table, '/', name) AS part, any(assumeNotNull(reason)) AS why
+  const parts = await store.rows<{ part: string; of: string; path: string; why: string }>({
+    sql: sql`SELECT concat(table, '/', name) AS part, any(table) AS of, any(path) AS path,
+        any(assumeNotNull(reason)) AS why
       FROM system.detached_parts
       WHERE database = currentDatabase() AND reason LIKE '%broken%' AND NOT match(table, '^staging_')
       GROUP BY part ORDER BY part`,
   })
-  return parts.map(({ part, why }) => {
-    const detail = `the engine cannot read a part and has set it aside: ${part} (${why})`
+  return parts.map(({ part, of, path, why }) => {
+    const remedy = remedyOf({ table: of, path })
+    const detail = `the engine cannot read a part and has set it aside: ${part} (${why}); ${remedy}`
     return toDamage('part', part, { detail })
   })
 }
