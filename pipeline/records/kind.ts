@@ -4,7 +4,7 @@ import { renewAll } from '../customers/registrations.js'
 import { metersInRecords } from '../customers/stored-facts.js'
 import type { Kind } from '../kind.js'
 import { isPublished } from '../ledger/publication.js'
-import { dropStaging } from '../store/staging.js'
+import { dropStaging, putBack } from '../store/staging.js'
 import { noteRepaired } from '../verify/repaired.js'
 import { measuredColumns } from './judge.js'
 import { loadRecords } from './load.js'
@@ -42,7 +42,7 @@ export const recordKind: Kind = {
     const feed = recordOf(state.feed)
     const { attaches: table } = state
     if (state.notes.repairs !== undefined) {
-      await attachRecords(store, feed, table)
+      await putBack(store, rowsTable(feed), table)
       return noteRepaired(store, state, countedOf(feed))
     }
     if (feed.schedule !== undefined) await store.command(recordVersion(feed, { ...state, table }))

@@ -285,3 +285,14 @@ export async function attach(store: Store, target: string, table: string): Promi
   const all = sql`ATTACH PARTITION tuple() FROM ${id(table)}`
   await store.command({ sql: sql`ALTER TABLE ${id(target)} ${all}` })
 }
+
+/**
+ * Adds rows that the target had before, in blocks. They are not attached: replicas leave out a part that
+ * they have attached once, although its rows are gone since.
+ */
+export async function putBack(store: Store, target: string, table: string): Promise<void> {
+  await store.command({
+    sql: sql`INSERT INTO ${id(target)} SELECT * FROM ${id(table)}`,
+    settings: { insert_deduplicate: 0 },
+  })
+}

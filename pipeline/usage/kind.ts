@@ -10,7 +10,14 @@ import type { ChunkReceipt } from '../ledger/ledger.js'
 import { isPublished } from '../ledger/publication.js'
 import { addCounted } from '../ledger/sums.js'
 import { sql } from '../store/sql.js'
-import { attach, countLines, createStaging, emptyStaging, stagingOf } from '../store/staging.js'
+import {
+  attach,
+  countLines,
+  createStaging,
+  emptyStaging,
+  putBack,
+  stagingOf,
+} from '../store/staging.js'
 import { notePublished, usageTable } from '../verify/entries.js'
 import { noteRepaired } from '../verify/repaired.js'
 import { loadInBulk, loadUnseenInBulk, storeTimestamps } from './bulk-path.js'
@@ -45,9 +52,12 @@ export const usageKind: Kind = {
       await store.command(recordMoves(state))
     }
     const isRepair = state.notes.repairs !== undefined
-    if (!isRepair) await store.command(notePublished(state))
+    if (isRepair) {
+      await putBack(store, usageTable.table, state.attaches)
+      return noteRepaired(store, state, usageTable)
+    }
+    await store.command(notePublished(state))
     await attach(store, usageTable.table, state.attaches)
-    if (isRepair) await noteRepaired(store, state, usageTable)
   },
   isVisible: async (store, { arrival }) => {
     const found = { sql: sql`SELECT 1 FROM usage_read WHERE ${isOfFile(arrival)} LIMIT 1` }
