@@ -1,4 +1,5 @@
 import type { PipelineContext } from '../../pipeline/context.js'
+import { claimHeld } from '../../pipeline/customers/registrations.js'
 import { createLedger } from '../../pipeline/ledger/ledger.js'
 import type { Queues } from '../../pipeline/queues/bullmq.js'
 import { eraseStarted } from '../../pipeline/steps/erase.js'
@@ -60,6 +61,8 @@ export async function replayErasures(
     log,
     notify: () => undefined,
   }
+  // An erasure waits for held reads that were asked for, and no worker stores them here.
+  await claimHeld(context)
   await eraseStarted(context)
   const [left] = await store.rows<{ open: string }>({
     sql: sql`SELECT toString(count()) AS open FROM erasure FINAL WHERE rank < 2`,

@@ -23,7 +23,8 @@ export async function backupCommand(
   folder: string,
   { secrets }: { readonly secrets: boolean },
 ): Promise<number> {
-  const from = openExisting(context, context.homePath)
+  refuseServer(context)
+  const from = openExisting(context.homePath)
   const { files, takenAt } = await whileClaimed(from, () =>
     copyParts(from.path, resolve(folder), [...backedUp, ...(secrets ? [secretsFile] : [])]),
   )
@@ -43,9 +44,10 @@ export async function restoreCommand(
   folder: string,
   { erasuresOf }: { readonly erasuresOf?: string },
 ): Promise<number> {
+  refuseServer(context)
   const path = resolve(context.homePath)
   await refuseFull(path)
-  const old = erasuresOf === undefined ? undefined : openExisting(context, erasuresOf)
+  const old = erasuresOf === undefined ? undefined : openExisting(erasuresOf)
   const part = `${path}.part`
   const { takenAt } = await copyBack(resolve(folder), part)
   const home = openHome(part)
@@ -83,13 +85,16 @@ export async function restoreCommand(
   return found.damage.length === 0 ? exitCodes.good : exitCodes.fault
 }
 
-function openExisting({ external }: Context, path: string): Home {
-  if (external.clickhouseUrl !== undefined) {
-    throw new Fault(
-      'CONFIG',
-      'backup and restore copy a data folder with embedded servers, but CLICKHOUSE_URL is set; use the BACKUP statement of ClickHouse, see infra/deploy/backup.md',
-    )
-  }
+/** A data folder without the store would be half a backup, and a restored one would not be used. */
+function refuseServer({ external }: Context): void {
+  if (external.clickhouseUrl === undefined) return
+  throw new Fault(
+    'CONFIG',
+    'backup and restore copy a data folder with embedded servers, but CLICKHOUSE_URL is set; use BACKUP and RESTORE of ClickHouse, see infra/deploy/backup.md',
+  )
+}
+
+function openExisting(path: string): Home {
   if (isHome(path)) return openHome(path)
   throw new Fault('CONFIG', `${resolve(path)} is not a data folder of Tieline; set --home`)
 }

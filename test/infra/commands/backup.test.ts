@@ -75,6 +75,23 @@ t.test('a restore without the old folder says what it cannot know', async (t) =>
   t.same(await accounts(third), ['"A",24', '"B",24'])
 })
 
+t.test('a server of your own is backed up and restored by itself', async (t) => {
+  process.env['CLICKHOUSE_URL'] = 'http://127.0.0.1:1'
+  t.teardown(() => delete process.env['CLICKHOUSE_URL'])
+  const fifth = join(folder, 'fifth')
+  for (const words of [
+    ['backup', fifth, '--home', home],
+    ['restore', backup, '--home', fifth],
+  ]) {
+    t.match(await tieline(...words), {
+      code: 1,
+      stderr:
+        /CLICKHOUSE_URL is set; use BACKUP and RESTORE of ClickHouse, see infra\/deploy\/backup\.md/,
+    })
+  }
+  t.notOk(existsSync(fifth))
+})
+
 t.test('nothing is overwritten, and an altered or incomplete backup is refused', async (t) => {
   const full = await tieline('restore', backup, '--home', second)
   t.match(full, { code: 1, stderr: /is not empty; name a new folder/ })
