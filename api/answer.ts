@@ -35,6 +35,13 @@ export type Answer = Logged &
     /** The request is invalid; `detail` names the field and the remedy. */
     | { readonly kind: 'wrong'; readonly detail: string }
     | { readonly kind: 'bare'; readonly status: number; readonly headers?: Headers }
+    /** What a customer or the platform reads; 304 if the client has it already. */
+    | {
+        readonly kind: 'read'
+        readonly status: 200 | 304
+        readonly body: string | Buffer
+        readonly headers: Headers
+      }
     | { readonly kind: 'page'; readonly body: string; readonly type: string }
     /** 503 without a body. */
     | { readonly kind: 'outage'; readonly reason: FaultCode; readonly retrySeconds?: number }
@@ -51,7 +58,7 @@ export interface ErrorStyleOf {
 
 export interface Rendered {
   readonly status: number
-  readonly body: string
+  readonly body: string | Buffer
   readonly headers: Headers
   readonly errorCode: number | undefined
 }
@@ -78,6 +85,10 @@ export function render(answer: Answer, { style, unknownStatus }: ErrorStyleOf): 
       if (style === 'status') return { status: 400, body: '', headers: none, errorCode: undefined }
       const body = JSON.stringify({ detail: answer.detail })
       return { status: 400, body, headers: json, errorCode: undefined }
+    }
+    case 'read': {
+      const { status, body, headers } = answer
+      return { status, body, headers, errorCode: undefined }
     }
     case 'page':
       return {

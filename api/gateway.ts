@@ -26,12 +26,12 @@ import { createHttpsListener } from './listeners/https.js'
 import type { Listener } from './listeners/listener.js'
 import { createRenewal } from './listeners/renewal.js'
 import { createUwsListener } from './listeners/uws.js'
+import { createReadRoutes } from './reads/reads.js'
 import { createRequestIds } from './request.js'
-import type { Route, RouteHandler } from './route.js'
+import type { Route } from './route.js'
 import { createCustomer } from './routes/customer.js'
 import { createLogin } from './routes/login.js'
-import { toOpenApi } from './routes/openapi.js'
-import { renderApiReference } from './routes/reference.js'
+import { createReferenceRoutes } from './routes/reference-routes.js'
 import { createRegistrar } from './routes/register.js'
 import { createIntakeRoutes } from './routes/upload.js'
 import { watchAmi, watchCis } from './watched.js'
@@ -39,6 +39,8 @@ import { watchAmi, watchCis } from './watched.js'
 export interface GatewayOptions {
   readonly profile: Profile
   readonly store: StoreAddress
+  /** The store's user who may select from the published views; for the section `reads`. */
+  readonly reader: StoreAddress
   readonly redisUrl: string
   /** Key of the hashes of identifiers in logs and of tokens in counted attempts. */
   readonly key: string
@@ -181,9 +183,14 @@ function createParts(options: GatewayOptions): Parts {
     onClosed: registrar.end,
   }
   const binding = createBindParts(options, { store, systems })
+  const reads = createReadRoutes(
+    { ...options, tracer: tracing?.tracer },
+    { ...authorization, customers },
+  )
   return {
     routes: [
       ...binding.routes,
+      ...reads.routes,
       ...createUploadRoutes(options),
       ...createReferenceRoutes(profile),
       {
@@ -214,6 +221,7 @@ function createParts(options: GatewayOptions): Parts {
     close: async () => {
       await Promise.all([locks.close(), registrar.close(), systems.close()])
       await Promise.all([identity.close(), cis.close(), queues.close(), binding.close()])
+      await reads.close()
       await store.close()
     },
   }
@@ -222,34 +230,6 @@ function createParts(options: GatewayOptions): Parts {
 function createUploadRoutes({ profile, intake }: GatewayOptions): readonly Route[] {
   if (profile.intake === undefined || intake === undefined) return []
   return createIntakeRoutes({ intake, senderOf: createAccounts(profile.intake) })
-}
-
-/** The API description of the gateway, for programs and for people. */
-function createReferenceRoutes(profile: Profile): readonly Route[] {
-  const documents = new Map(
-    profile.gateway?.versions.map(({ name, deprecatedOn }) => [
-      name,
-      toOpenApi({
-        version: name,
-        isDeprecated: deprecatedOn !== undefined,
-        errorStyle: profile.errorStyle,
-        unknownStatus: profile.login.unknown,
-        hasBind: profile.bind !== undefined,
-        hasIntake: profile.intake !== undefined,
-      }),
-    ]),
-  )
-  const page = (type: string, toBody: (document: unknown) => string): RouteHandler => {
-    const bodies = new Map([...documents].map(([name, one]) => [name, toBody(one)]))
-    return (_, { version }) => ({ kind: 'page', body: bodies.get(version) ?? '', type })
-  }
-  const open = { method: 'GET', access: 'bearer' } as const
-  const text = (document: unknown) => JSON.stringify(document)
-  const html = 'text/html; charset=utf-8'
-  return [
-    { ...open, name: 'openapi', path: '/openapi.json', run: page('application/json', text) },
-    { ...open, name: 'reference', path: '/reference', run: page(html, renderApiReference) },
-  ]
 }
 
 /** Time between the claim of an action and the call to the head-end, at most. */

@@ -2,8 +2,10 @@
 export interface GatewayRequest {
   /** Upper case. */
   readonly method: string
-  /** Without the query string, which is ignored. */
+  /** Without the query string. */
   readonly path: string
+  /** What follows `?`, of a GET request only. */
+  readonly query?: string | undefined
   /** `Authorization`; repeated fields are joined by a comma. */
   readonly authorization: string | undefined
   readonly body: string
@@ -12,7 +14,10 @@ export interface GatewayRequest {
    * disconnects.
    */
   readonly stream?: AsyncIterable<Buffer> | undefined
-  /** Any other header field by its name in lower case, unless it is repeated. */
+  /**
+   * Another header field by its name in lower case, unless it is repeated. The listener for tokens has
+   * only `accept-encoding` and `if-none-match`, of a GET request.
+   */
   readonly field?: (name: string) => string | undefined
   /** `X-Request-Id` of the request if it is valid, otherwise a generated one. */
   readonly id: string
@@ -27,8 +32,8 @@ export interface GatewayRequest {
 export interface GatewayResponse {
   readonly status: number
   readonly headers: readonly (readonly [name: string, value: string])[]
-  /** Empty if there is none. */
-  readonly body: string
+  /** Empty if there is none; bytes if it is compressed. */
+  readonly body: string | Buffer
   /** For `X-Request-Id`. */
   readonly id: string
 }

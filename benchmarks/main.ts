@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { measureBills } from './bills/bills.js'
+import { measureCosts } from './bills/costs.js'
 import { measureCycleDay } from './bills/cycle-day.js'
 import { measureFeeds } from './feeds.js'
 import { measureHostile } from './gateway/hostile.js'
@@ -7,6 +8,8 @@ import { measureGateway } from './gateway/main.js'
 import { measureMemory } from './gateway/memory.js'
 import { measureSlowCis } from './gateway/slow-cis.js'
 import { measurePage } from './page/page.js'
+import { measureQueries } from './queries/queries.js'
+import { measureSmallFiles } from './small-files.js'
 import { measureSources } from './sources/main.js'
 import { measureUsage } from './usage/usage.js'
 
@@ -36,6 +39,17 @@ program
   })
 
 program
+  .command('small-files')
+  .description('small usage files that wait together, each of meters of its own')
+  .option('--files <n>', 'files of a round', toCount, 1_000)
+  .option('--rows <n>', 'rows of a file', toCount, 100)
+  .option('--rounds <n>', 'rounds measured', toCount, 3)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await measureSmallFiles({ ...options, print })
+  })
+
+program
   .command('feeds')
   .description('load the billing of a cycle day: bills, lines and invoices, beside fast-csv alone')
   .option('--customers <n>', 'bills, each with 8 lines and 3 of an invoice', toCount, 100_000)
@@ -53,6 +67,16 @@ program
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
     await measureBills({ ...options, print })
+  })
+
+program
+  .command('costs')
+  .description('bill a cycle, then add up what each of its days and intervals cost')
+  .option('--customers <n>', 'meters, each with 2,880 rows', toCount, 100_000)
+  .option('--rounds <n>', 'rounds measured', toCount, 3)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await measureCosts({ ...options, print })
   })
 
 program
@@ -113,6 +137,17 @@ program
   .option('--rounds <n>', 'rounds measured', toCount, 9)
   .action(async (options) => {
     await measurePage({ ...options, print })
+  })
+
+program
+  .command('queries')
+  .description('each query of the guide as a reader, and again over a tenth of the customers')
+  .option('--customers <n>', 'customers, each with a meter of hourly reads', toCount, 20_000)
+  .option('--months <n>', 'months of reads and bills, the last one October 2026', toCount, 13)
+  .option('--rounds <n>', 'rounds measured', toCount, 3)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await measureQueries({ ...options, print })
   })
 
 await program.parseAsync()

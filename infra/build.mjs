@@ -19,5 +19,5 @@ for (const entry of outputs) {
 const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
 const compile = (project) =>
   spawnSync(process.execPath, [tsc, '-p', project], { stdio: 'inherit' }).status ?? 1
-// The scripts of the operations page know a browser and nothing of Node.
+// The scripts of the operations page and of reports know a browser and nothing of Node.
 process.exitCode = compile(root) || compile(join(root, 'infra', 'operations', 'browser'))

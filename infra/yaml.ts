@@ -10,6 +10,7 @@ import {
   parse,
   parseDocument,
   stringify,
+  type YAMLParseError,
 } from 'yaml'
 
 /** What a YAML text holds, not yet judged. Throws an error that names the line where it is none. */
@@ -37,7 +38,7 @@ export function parsePlacedYaml(text: string): PlacedYaml {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines })
   const [error] = document.errors
-  if (error !== undefined) throw error
+  if (error !== undefined) throw new Error(reasonOf(error, text), { cause: error })
   return {
     value: document.toJS(),
     placeOf: (path) => {
@@ -47,6 +48,14 @@ export function parsePlacedYaml(text: string): PlacedYaml {
       return `line ${line}, column ${col}`
     },
   }
+}
+
+/** Without the excerpt that the library appends: it could be a secret. */
+function reasonOf({ code, message, pos }: YAMLParseError, text: string): string {
+  const reason = (message.split('\n')[0] ?? '').replace(/:$/, '')
+  if (code !== 'DUPLICATE_KEY') return reason
+  const name = /^[\w-]+/.exec(text.slice(pos[0]))?.[0] ?? 'a setting'
+  return reason.replace('Map keys must be unique', `${name} is set twice, the second time`)
 }
 
 /** Of a section its name counts: its value starts a line below. */

@@ -10,6 +10,7 @@ import { landedFolder } from './files/landing.js'
 import type { FileState } from './ledger/file-state.js'
 import { createLedger, type FileEntry } from './ledger/ledger.js'
 import { toReceipt } from './ledger/receipt.js'
+import { sentLine, sentText } from './ledger/rejects-files.js'
 import type { Queues } from './queues/bullmq.js'
 import type { JobData } from './queues/jobs.js'
 import { membersOf } from './records/set.js'
@@ -121,8 +122,8 @@ async function toChecked(
   const receipt = toReceipt({ ...state, status, settledAt: now() })
   if (receipt.rows.rejected === 0) return { receipt, badRows: [] }
   const badRows = await store.rows<BadRow>({
-    sql: sql`SELECT line, column_name AS column, code, detail, raw AS row
-      FROM reject FINAL WHERE arrival = ${state.arrival} ORDER BY line LIMIT ${badRowsMax}`,
+    sql: sql`SELECT ${sentLine} AS line, column_name AS column, code, detail, ${sentText} AS row
+      FROM reject FINAL WHERE arrival = ${state.arrival} ORDER BY reject.line LIMIT ${badRowsMax}`,
   })
   return { receipt, badRows }
 }

@@ -15,7 +15,7 @@ export interface LoadTask extends RowFormat {
 }
 
 /** What is known of a file when its header has been read. */
-export interface Opened {
+export interface Opened extends Pick<RowFormat, 'stated' | 'times'> {
   readonly arrival: number
   readonly arrivedAt: Date
   readonly feed: FeedName
@@ -81,12 +81,19 @@ export interface Kind {
     ended: readonly FileState[],
   ): Promise<readonly FileState[]>
   /**
-   * Brings the rows of a decided file into the target. Readers see usage from then on, and records
-   * when their file has a number of publication. Repeating it changes nothing.
+   * Brings the rows of files that are published together into the target. Readers see usage from then
+   * on, that of a group in one step, and records when their file has a number of publication. Repeating
+   * it changes nothing.
    */
-  attach(context: PipelineContext, state: FileState): Promise<void>
+  attach(context: PipelineContext, states: readonly FileState[]): Promise<void>
   /** Whether readers may have seen rows of a file, which is then never refused. */
   isVisible(store: Store, state: FileState): Promise<boolean>
-  /** Derives from a published file what it says about meters, and returns warnings; repeating it changes nothing. */
-  learn(context: PipelineContext, state: FileState): Promise<readonly string[]>
+  /**
+   * Derives from published files, one or those of a group, what they say about meters. Returns a warning
+   * for some, by arrival; repeating it changes nothing.
+   */
+  learn(
+    context: PipelineContext,
+    states: readonly FileState[],
+  ): Promise<ReadonlyMap<number, string>>
 }

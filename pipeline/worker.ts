@@ -9,7 +9,9 @@ import { billWhenDue, queueDue } from './bills/when-due.js'
 import type { Folders, PipelineContext } from './context.js'
 import { backfill, backfillSource, failHistory, openHistory } from './customers/backfill.js'
 import { endClients, register } from './customers/registrations.js'
+import { failFile } from './fail-file.js'
 import { logFailure } from './failure.js'
+import { beginEach, gather } from './groups/gather.js'
 import { pushSource, uploadSource } from './intake/arrive.js'
 import { createLedger } from './ledger/ledger.js'
 import { createConsumer, createQueues } from './queues/bullmq.js'
@@ -23,13 +25,14 @@ import { load } from './steps/load.js'
 import type { Stability } from './steps/poll.js'
 import { pollWhenDue } from './steps/poll-when-due.js'
 import { receive } from './steps/receive.js'
-import { failFile, reconcile } from './steps/reconcile.js'
+import { reconcile } from './steps/reconcile.js'
 import { quarantineSource, reprocess } from './steps/reprocess.js'
 import { retain } from './steps/retain.js'
 import { settle } from './steps/settle.js'
 import { sweep } from './steps/sweep.js'
 import { createStore, type StoreAddress } from './store/clickhouse.js'
 import { createCatchUp } from './store/replicas.js'
+import { buildAllDays } from './usage/days/build.js'
 import { verifyAndReport } from './verify/verify.js'
 
 export interface WorkerOptions {
@@ -76,15 +79,17 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     },
     fetch: ({ arrival }) => fetch(context, arrival),
     receive: ({ arrival }) => receive(context, arrival),
+    gather: ({ arrivals }) => gather(context, arrivals),
     load: ({ v: _, ...task }) => load(context, task),
     reconcile: ({ arrival }) => reconcile(context, arrival),
     settle: ({ arrival }) => settle(context, arrival),
+    days: () => buildAllDays(context),
     reprocess: ({ arrival }) => reprocess(context, arrival),
     sweep: () => sweep(context),
     retain: ({ night }) => retain(context, { night }),
     alert: async () => options.alert?.(),
     verify: async ({ night = false }) => {
-      await verifyAndReport(context, { files: night })
+      await verifyAndReport(context, { files: night, days: night })
     },
     register: (data) => registerAll(context, data),
     backfill: ({ meterId }) => backfill(context, meterId),
@@ -107,12 +112,15 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       run: async (data) => {
         // The run of a night and those of the hours write the same.
         const task = name === 'retain' || name === 'verify' ? name : jobId(name, data)
-        await context.store.runTask(task, async () => {
+        const run = async () => {
           await catchUp()
           await steps[name](data)
-        })
+        }
+        // A poll runs as a task where it finds something.
+        await (name === 'poll' ? run() : context.store.runTask(task, run))
       },
       fail: async (data, error) => {
+        if ('arrivals' in data) await beginEach(context, data.arrivals)
         if ('arrival' in data && name !== 'reprocess')
           await failFile(context, { job: name, arrival: data.arrival }, error)
         if ('meterId' in data) await failHistory(context, data.meterId, error)
@@ -130,9 +138,11 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
   const consumers = [
     consume('fetch', fetchesAtOnce),
     consume('receive', 1),
+    consume('gather', 1),
     consume('load', loadsAtOnce),
     consume('reconcile', 1),
     consume('settle', 2),
+    consume('days', 1),
     consume('reprocess', 1),
     consume('poll', 1),
     consume('sweep', 1),

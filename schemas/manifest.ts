@@ -1,4 +1,13 @@
-import type { TimestampFormat } from './time/timestamp.js'
+import type { DateOrder, TimestampFormat } from './time/timestamp.js'
+
+/** How the format of a file writes its times, where that is not as the profile's `usage` says. */
+export interface FileTimes {
+  readonly dateOrder?: DateOrder | undefined
+  readonly clock?: 'wall' | 'standard' | undefined
+  readonly stamp?: 'start' | 'end' | undefined
+  /** The only length that its reads may have, seconds. */
+  readonly length?: number | undefined
+}
 
 /** How the rows of a file are to be read, as its first bytes show. */
 export interface RowFormat {
@@ -12,6 +21,9 @@ export interface RowFormat {
   readonly columns?: readonly string[] | undefined
   /** How many columns behind those of the feed are ignored. */
   readonly extraColumns?: number | undefined
+  /** Whether the first column behind those of the feed states the length of each read, seconds. */
+  readonly stated?: boolean | undefined
+  readonly times?: FileTimes | undefined
 }
 
 /**

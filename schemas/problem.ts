@@ -18,7 +18,7 @@ export function listProblems(error: z.core.$ZodError, placeOf: PlaceOf = () => u
 const kinds: Readonly<Record<string, string>> = {
   string: 'a text, in quotes if it looks like a number',
   object: 'a section of settings',
-  array: 'a list',
+  array: 'a list, in [ ]',
   int: 'a whole number',
   number: 'a number',
   boolean: 'true or false',

@@ -28,6 +28,8 @@ export const rejectCodes = {
   AMBIGUOUS_TIME: {
     detail: 'the clock shows this time twice: send the whole day, or times with an offset',
   },
+  BAD_RECORD: { detail: 'the record does not fit the format of the file' },
+  INTERVAL_COUNT: { detail: 'the record does not have a value for each interval of its day' },
   MAYBE_CUT: {
     detail: 'the last row has no line end and may be cut; end the file with a line end',
   },

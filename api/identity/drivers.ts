@@ -27,6 +27,7 @@ const drivers: Drivers = {
   several: ({ providers }, options) =>
     combineIdentities(
       providers.map((one) => ({ kind: one.kind, identity: createIdentity(one, options) })),
+      options,
     ),
 }
 

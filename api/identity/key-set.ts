@@ -47,6 +47,8 @@ interface State {
   goodAt: number
   triedAt: number
   failures: number
+  /** Of the last attempt, if it failed. */
+  fault?: Fault
 }
 
 /**
@@ -73,6 +75,7 @@ export function createKeySet(options: KeySetOptions): KeySet {
         (error: unknown) => {
           state.failures++
           if (!(error instanceof Fault)) throw error
+          state.fault = error
           options.onFailure(error)
           // With known keys, no request fails yet.
           options.report(system, error, 0)
@@ -145,7 +148,10 @@ function pick(
 
 function unreachable({ issuer }: KeySetOptions, state: State): Fault {
   const what = Number.isFinite(state.goodAt) ? 'keys too old' : 'no keys yet'
-  return new Fault('IDENTITY_UNREACHABLE', `${issuer}: ${what}, ${state.failures} failed attempts`)
+  const { failures, fault: cause } = state
+  const attempts = `${failures} failed ${failures === 1 ? 'attempt' : 'attempts'}`
+  const why = failures === 0 || cause === undefined ? '' : `: ${cause.detail}`
+  return new Fault('IDENTITY_UNREACHABLE', `${issuer}: ${what}, ${attempts}${why}`, { cause })
 }
 
 async function fetchKeys(options: KeySetOptions): Promise<readonly TrustedKey[]> {

@@ -63,14 +63,16 @@ function findProblem(
   const { name, namespace, attributes } = root
   const isResponse = name === 'Response' && namespace === protocolNamespace
   if (!isResponse || attributes.get('Version') !== '2.0') return { problem: 'malformed token' }
+  // First: what another provider issued may have another destination and other keys, too.
+  const named = [root, ...childrenOf(root, 'Assertion')]
+  const issuers = named.map((one) => childrenOf(one, 'Issuer'))
+  const names = issuers.flat().map(({ text }) => text)
+  if (issuers.some(({ length }) => length > 1) || names.some((name) => name !== issuer)) {
+    return { problem: 'issuer', detail: describeMismatch(names, [issuer]) }
+  }
   const destination = attributes.get('Destination')
   if (destination !== undefined && !recipient.includes(destination))
     return { problem: 'destination' }
-  const issuers = childrenOf(root, 'Issuer')
-  if (issuers.length > 1 || issuers.some(({ text }) => text !== issuer)) {
-    const names = issuers.map(({ text }) => text)
-    return { problem: 'issuer', detail: describeMismatch(names, [issuer]) }
-  }
   const status = statusOf(root)
   const isSigned = root.children.some((one) => one.name === 'Signature')
   if (status === undefined || (status !== success && !isSigned)) return { problem: 'status' }

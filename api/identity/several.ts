@@ -1,6 +1,7 @@
 import type { ProviderSettings } from '../../schemas/settings/gateway-identity.js'
-import type { Identified, Identity } from './identity.js'
+import type { Identified, Identity, IdentityOptions } from './identity.js'
 import { isCanonical, readJwt } from './jwt.js'
+import { createTokenCache } from './token-cache.js'
 
 type Kind = ProviderSettings['kind']
 
@@ -12,18 +13,25 @@ export interface Provider {
 /**
  * Several identity providers as one. The form of a token selects them: a response in XML is for SAML,
  * a JWT for OpenID providers, by its issuer. What none of those knows is introspected, so that a
- * token is never sent to a provider for which it is not meant.
+ * token is never sent to a provider for which it is not meant. Who accepted a token is asked first
+ * when it comes again: refusing it would cost the others their budgets.
  */
-export function combineIdentities(providers: readonly Provider[]): Identity {
+export function combineIdentities(
+  providers: readonly Provider[],
+  { tokensCachedMax }: Pick<IdentityOptions, 'tokensCachedMax'>,
+): Identity {
+  const accepted = createTokenCache<Identity>(tokensCachedMax)
   const of = (kind: Kind) =>
     providers.filter((one) => one.kind === kind).map(({ identity }) => identity)
   const byKind = { saml: of('saml'), oidc: of('oidc'), introspection: of('introspection') }
   const identities = providers.map(({ identity }) => identity)
   return {
     identify: (token) => {
+      const known = accepted.get(token)
+      if (known !== undefined) return known.identify(token)
       const kind = kindOf(token)
       const asked = kind === 'oidc' ? [...byKind.oidc, ...byKind.introspection] : byKind[kind]
-      return identifyBy(asked, token)
+      return identifyBy(asked, token, (identity) => accepted.set(token, identity))
     },
     ready: async () => {
       await Promise.all(identities.map((one) => one.ready()))
@@ -50,11 +58,14 @@ function kindOf(token: string): Kind {
 function identifyBy(
   [first, ...others]: readonly Identity[],
   token: string,
+  onAccepted: (identity: Identity) => void,
 ): Identified | Promise<Identified> {
   if (first === undefined) return malformed
   const pass = (identified: Identified): Identified | Promise<Identified> => {
     const isForeign = identified.kind === 'refused' && identified.reason === 'issuer'
-    return isForeign && others.length > 0 ? identifyBy(others, token) : identified
+    if (isForeign && others.length > 0) return identifyBy(others, token, onAccepted)
+    if (identified.kind === 'customer') onAccepted(first)
+    return identified
   }
   const identified = first.identify(token)
   return identified instanceof Promise ? identified.then(pass) : pass(identified)

@@ -1,12 +1,14 @@
 /**
  * The header fields that the gateway uses. Repeated fields are joined by a comma, which is invalid
- * for each of them.
+ * for each of them but the two that are lists: `accept-encoding` and `if-none-match`.
  */
 export interface Fields {
   authorization: string | undefined
   contentLength: string | undefined
   transferEncoding: string | undefined
   requestId: string | undefined
+  acceptEncoding: string | undefined
+  ifNoneMatch: string | undefined
   hosts: number
   /** Whether the client asks for the connection to be closed. */
   closes: boolean
@@ -32,6 +34,8 @@ export function createFieldReader(): FieldReader {
     contentLength: undefined,
     transferEncoding: undefined,
     requestId: undefined,
+    acceptEncoding: undefined,
+    ifNoneMatch: undefined,
     hosts: 0,
     closes: false,
     bytes: 0,
@@ -43,6 +47,8 @@ export function createFieldReader(): FieldReader {
       fields.contentLength = undefined
       fields.transferEncoding = undefined
       fields.requestId = undefined
+      fields.acceptEncoding = undefined
+      fields.ifNoneMatch = undefined
       fields.hosts = 0
       fields.closes = false
       fields.bytes = 0
@@ -61,6 +67,12 @@ export function createFieldReader(): FieldReader {
           break
         case 'x-request-id':
           fields.requestId = join(fields.requestId, value)
+          break
+        case 'accept-encoding':
+          fields.acceptEncoding = join(fields.acceptEncoding, value)
+          break
+        case 'if-none-match':
+          fields.ifNoneMatch = join(fields.ifNoneMatch, value)
           break
         case 'host':
           fields.hosts++

@@ -23,6 +23,8 @@ export interface HttpsOptions extends ListenerOptions<MutualSettings> {
 }
 
 const minVersion = 'TLSv1.2'
+/** A client that takes nothing of its answer for this long is disconnected, as uWebSockets.js does. */
+const stalledMsMax = 10_000
 
 /**
  * Serves HTTPS to clients with a certificate of the trusted authority, and with `optional` to clients
@@ -100,7 +102,7 @@ function createServe(options: HttpsOptions): Serve {
     const at = { id: requestId(fields.requestId), startedAt }
     try {
       if (!pace(startedAt, () => request.socket.remoteAddress ?? '')) return refuse(429, at)
-      const [path = ''] = (request.url ?? '').split('?')
+      const [path = '', ...query] = (request.url ?? '').split('?')
       const field = (name: string) => only(request.headersDistinct[name])
       const method = request.method ?? ''
       const traceparent = isTraced ? field('traceparent') : undefined
@@ -108,6 +110,7 @@ function createServe(options: HttpsOptions): Serve {
         ...at,
         method,
         path,
+        query: method === 'GET' ? query.join('?') : undefined,
         authorization,
         field,
         traceparent,
@@ -141,6 +144,7 @@ function createServe(options: HttpsOptions): Serve {
     for (const [name, value] of headers) response.setHeader(name, value)
     response.setHeader('X-Request-Id', id)
     response.setHeader('Content-Length', Buffer.byteLength(body))
+    response.setTimeout(stalledMsMax, () => request.socket.destroy())
     response.end(body)
     if (isCut) response.once('finish', () => request.socket.destroySoon())
   }

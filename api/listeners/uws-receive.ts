@@ -133,7 +133,7 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
     const { fields } = reader
     const framing = framingOf(fields, limits.bodyBytesMax)
     const status = judgeAddress(response, request.startedAt, { allow, pace })
-    const bytes = request.path.length + fields.bytes
+    const bytes = request.path.length + (request.query?.length ?? 0) + fields.bytes
     if (bytes > limits.headerBytesMax) turnAway(response, refuse(431, request))
     else if (framing.kind === 'refused') turnAway(response, refuse(framing.status, request))
     else if (status !== 200 && framing.kind === 'none' && !fields.closes) {
@@ -184,8 +184,10 @@ function capture(
   const startedAt = performance.now()
   clear()
   raw.forEach(see)
+  const method = raw.getCaseSensitiveMethod()
   return {
-    method: raw.getCaseSensitiveMethod(),
+    ...(method === 'GET' && { query: raw.getQuery(), field: fieldOf(fields) }),
+    method,
     path: raw.getUrl(),
     authorization: fields.authorization,
     body: '',
@@ -194,6 +196,15 @@ function capture(
     isMutual: false,
     startedAt,
   }
+}
+
+/** The fields that a GET request may need, copied from the reader. */
+function fieldOf({ acceptEncoding, ifNoneMatch }: FieldReader['fields']) {
+  const known = new Map([
+    ['accept-encoding', acceptEncoding],
+    ['if-none-match', ifNoneMatch],
+  ])
+  return (name: string): string | undefined => known.get(name)
 }
 
 /**

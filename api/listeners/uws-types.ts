@@ -11,6 +11,8 @@ export type UwsSocket = Parameters<typeof import('uWebSockets.js').us_listen_soc
 /** Valid only until the callback returns. */
 export interface UwsRequest {
   getUrl(): string
+  /** Without the question mark; empty if there is none. */
+  getQuery(): string
   getCaseSensitiveMethod(): string
   /** Empty if the field is missing. */
   getHeader(name: string): string
@@ -21,7 +23,7 @@ export interface UwsRequest {
 export interface UwsResponse {
   writeStatus(status: string): UwsResponse
   writeHeader(name: string, value: string): UwsResponse
-  end(body: string, closeConnection: boolean): UwsResponse
+  end(body: string | Buffer, closeConnection: boolean): UwsResponse
   close(): UwsResponse
   cork(write: () => void): UwsResponse
   onAborted(handler: () => void): UwsResponse

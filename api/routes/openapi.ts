@@ -4,6 +4,7 @@ import { customerSchema, identifierSchema } from '../../schemas/gateway/customer
 import type { ErrorStyle } from '../../schemas/settings/gateway.js'
 import { denials } from '../answer.js'
 import { toIntakePaths } from './openapi-intake.js'
+import { pulledSchemas, readSchemas, toPullPaths, toReadPaths } from './openapi-reads.js'
 
 export interface OpenApiOptions {
   /** The first segment of every path. */
@@ -12,6 +13,10 @@ export interface OpenApiOptions {
   readonly errorStyle: ErrorStyle
   readonly unknownStatus: 401 | 404
   readonly hasBind: boolean
+  /** Whether customers may read their usage. */
+  readonly hasReads: boolean
+  /** Whether the platform may pull changes. */
+  readonly hasPull: boolean
   /** Whether files and rows are accepted. */
   readonly hasIntake: boolean
 }
@@ -49,7 +54,8 @@ const bodies = { customerSchema, loginResult, bindResult, bindOutcome, errorMode
 /** The gateway as OpenAPI 3.1; its JSON Schemas (2020-12) are generated from the zod schemas. */
 export function toOpenApi(options: OpenApiOptions): Json {
   const { version, hasBind, hasIntake, isDeprecated } = options
-  const hasMutual = hasBind || hasIntake
+  const hasMutual = hasBind || hasIntake || options.hasPull
+  const reads = { isDeprecated, refused: { ...wrong(options), ...denied(options), ...outage } }
   const bearer = { security: [{ bearer: [] }], ...(isDeprecated && { deprecated: true }) }
   const login = denied({ ...options, errorStyle: 'table' })
   return {
@@ -73,11 +79,13 @@ export function toOpenApi(options: OpenApiOptions): Json {
           responses: { ...good('Customer', 'The customer'), ...denied(options), ...outage },
         },
       },
+      ...(options.hasReads && toReadPaths(reads)),
+      ...(options.hasPull && toPullPaths(reads)),
       ...(hasBind && toBindPaths(options)),
       ...(hasIntake && toIntakePaths(options)),
     },
     components: {
-      schemas: toComponents(),
+      schemas: toComponents(options),
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
         ...(hasMutual && {
@@ -165,8 +173,9 @@ function denied({ errorStyle, unknownStatus }: OpenApiOptions): Json {
 }
 
 /** Schemas by name, including the ones that they refer to. */
-function toComponents(): Json {
-  const outputs = Object.values(bodies).map((schema) => z.toJSONSchema(schema, { io: 'output' }))
+function toComponents({ hasReads, hasPull }: OpenApiOptions): Json {
+  const used = { ...bodies, ...(hasReads && readSchemas), ...(hasPull && pulledSchemas) }
+  const outputs = Object.values(used).map((schema) => z.toJSONSchema(schema, { io: 'output' }))
   const all = [...outputs, z.toJSONSchema(bindRequestSchema, { io: 'input' })]
   // A referenced schema is listed in its own $defs; the remaining object then has no id.
   const named = all.flatMap(({ $schema: _, $defs = {}, id, ...schema }) => [

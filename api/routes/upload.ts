@@ -66,17 +66,17 @@ function createReceipt(intake: Intake, sender: string): RouteHandler {
   }
 }
 
-const formats: Readonly<Record<string, 'csv' | 'ndjson'>> = {
-  'text/csv': 'csv',
-  'application/x-ndjson': 'ndjson',
-}
+const formats: ReadonlyMap<string, 'csv' | 'ndjson'> = new Map([
+  ['text/csv', 'csv'],
+  ['application/x-ndjson', 'ndjson'],
+])
 
 /** `POST /usage`: rows of the feed in the header field `Feed`; 202 when they are durable. */
 function createPush(intake: Intake, sender: string): RouteHandler {
   return async (request, { version }) => {
     const [type = ''] = (request.field?.('content-type') ?? '').split(';')
-    const format = formats[type.trim().toLowerCase()]
-    if (format === undefined) return wrong(`send as ${Object.keys(formats).join(' or ')}`)
+    const format = formats.get(type.trim().toLowerCase())
+    if (format === undefined) return wrong(`send as ${[...formats.keys()].join(' or ')}`)
     const feed = request.field?.('feed') ?? ''
     const gathered = await intake.push({ sender, feed, format, text: request.body })
     if (gathered.kind === 'wrong') return wrong(gathered.detail)

@@ -31,9 +31,13 @@ export function* billInputs(customers: number, days: number = period.days): Gene
   }
   yield {
     sql: `INSERT INTO tenancy (meter_id, external_site_id, account_number, client_ids, meter_type, unit_of_measure,
-        rate_code, billing_cycle_id, started_by, version, change)
-      SELECT ${meter}, ${site}, ${account}, [toString(number)], 'Electric', 'kWh',
-        concat('R', toString(number % ${rateCodes})), '${period.cycleId}', 'first', 1, 4294967296 FROM numbers(${customers})`,
+        rate_code, billing_cycle_id, codes, holds, started_by, version, change)
+      WITH concat('R', toString(number % ${rateCodes})) AS rate, [toString(number)] AS clients,
+        toDateTime('1970-01-01', 'UTC') AS ever, toDateTime('2106-01-01', 'UTC') AS never
+      SELECT ${meter}, ${site}, ${account}, clients, 'Electric', 'kWh', rate, '${period.cycleId}',
+        [(ever, rate, '${period.cycleId}', 'kWh')], [(${account}, ever, never, clients, true, 4294967296)],
+        'first', 1, 4294967296
+      FROM numbers(${customers})`,
   }
   for (let day = 0; day < days; day++) {
     yield {

@@ -1,6 +1,7 @@
+import { failFile } from '../../pipeline/fail-file.js'
 import { load } from '../../pipeline/steps/load.js'
 import { receive } from '../../pipeline/steps/receive.js'
-import { failFile, reconcile } from '../../pipeline/steps/reconcile.js'
+import { reconcile } from '../../pipeline/steps/reconcile.js'
 import { settle } from '../../pipeline/steps/settle.js'
 import { Fault } from '../../schemas/fault.js'
 import type { LineByHand } from '../../test/pipeline/by-hand.js'

@@ -159,6 +159,7 @@ async function startGateways(
       options: {
         profile: profileOf(kind, ports),
         store: stack.store,
+        reader: stack.reader,
         redisUrl: stack.redisUrl,
         key: 'bench',
         requestLogPath: join(own.logs, 'requests.log'),

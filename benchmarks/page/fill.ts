@@ -47,9 +47,12 @@ async function fillReads(rig: Rig, { files, meters }: Filling): Promise<void> {
   const commodity = (meter: string) => `if(${meter} % 3 = 0, 'Gas', 'Electric')`
   for (const version of [1, 2]) {
     const sql = `INSERT INTO tenancy (meter_id, external_site_id, account_number, client_ids, meter_type,
-        rate_code, billing_cycle_id, started_by, version, change)
-      SELECT toString(55000000 + number), toString(5113000000 + number), toString(910020000000 + number),
-        [toString(number)], ${commodity('number')}, 'R', toString(number % 20 + 1), 'first',
+        rate_code, billing_cycle_id, codes, holds, started_by, version, change)
+      WITH toString(910020000000 + number) AS account, toString(number % 20 + 1) AS cycle,
+        toDateTime('1970-01-01', 'UTC') AS ever, toDateTime('2106-01-01', 'UTC') AS never
+      SELECT toString(55000000 + number), toString(5113000000 + number), account,
+        [toString(number)], ${commodity('number')}, 'R', cycle, [(ever, 'R', cycle, 'kWh')],
+        [(account, ever, never, [toString(number)], true, 4294967296)], 'first',
         {version:UInt8}, 4294967296
       FROM numbers({meters:UInt32}) WHERE {version:UInt8} = 1 OR number % 10 = 0`
     await command(rig, sql, { meters, version })

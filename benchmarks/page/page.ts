@@ -3,6 +3,7 @@ import type { Panel } from '../../infra/operations/live.js'
 import { createPanels } from '../../infra/operations/panels.js'
 import { createQueues } from '../../pipeline/queues/bullmq.js'
 import { createStore, type Statement, type Store } from '../../pipeline/store/clickhouse.js'
+import { buildDaysAgain } from '../../pipeline/usage/days/build.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { statementText } from '../../test/rig/statement-text.js'
 import { createRig, type Rig } from '../rig.js'
@@ -35,6 +36,13 @@ export async function measurePage(options: PageBenchOptions): Promise<void> {
       `estimate: first figures within ${msMax} ms, a statement ${countsMax} bare counts at most`,
     )
     await fill(rig, options)
+    const days = await rig.store.rows<{ day: string }>({
+      sql: 'SELECT DISTINCT toString(local_day) AS day FROM usage_read',
+    })
+    await buildDaysAgain(
+      rig.store,
+      days.map(({ day }) => day),
+    )
     await measure(rig, rounds, print)
   } finally {
     await rig.close()

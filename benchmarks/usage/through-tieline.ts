@@ -54,7 +54,10 @@ export async function createThroughTieline(rig: Rig): Promise<ThroughTieline> {
       if (receipt?.status !== 'published') {
         throw new Error(`the file was not published: ${JSON.stringify(receipt)}`)
       }
-      if (!keep) await rig.store.command({ sql: 'TRUNCATE TABLE usage_read SYNC' })
+      if (!keep) {
+        await rig.store.command({ sql: 'TRUNCATE TABLE usage_read SYNC' })
+        await rig.store.command({ sql: 'TRUNCATE TABLE usage_day_row SYNC' })
+      }
       return { seconds, processorSeconds: processor, receipt }
     },
     idle: async (seconds) => {

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join, normalize, relative } from 'node:path'
 import { z } from 'zod'
 import { attempt, ifThere, readLocal, syncFolder, writeAll } from '../../pipeline/sources/disk.js'
 import { Fault } from '../../schemas/fault.js'
 import { parseJson } from '../../schemas/json.js'
+import { claimHome } from '../stack/run-state.js'
 
 /** The parts of a data folder that a backup has; Redis, landing and logs are made again. */
 export const backedUp = [
@@ -22,48 +23,72 @@ export const backedUp = [
 export const secretsFile = 'secrets.json'
 const manifestFile = 'backup.json'
 
+/** A manifest that was altered cannot lead out of the data folder. */
+const isOfHome = (path: string) =>
+  normalize(path) === path &&
+  [...backedUp, secretsFile].some((part) => path === part || path.startsWith(`${part}/`))
+
 const manifestSchema = z.strictObject({
   v: z.literal(1),
   takenAt: z.iso.datetime(),
   /** Path, bytes and sha256 of each file. */
-  files: z.array(z.tuple([z.string(), z.int().nonnegative(), z.string()])),
+  files: z.array(z.tuple([z.string().refine(isOfHome), z.int().nonnegative(), z.string()])),
 })
 export type BackupManifest = z.output<typeof manifestSchema>
 
 /**
- * Copies parts of a folder into a new one, flushed, and writes a manifest with the sha256 of each file
- * last. Until then the copy is named `<to>.part`. Throws `CONFIG` if `to` has files.
+ * Fills a new folder, which has the name `<to>.part` until it is complete and does not exist if that
+ * fails. Throws `CONFIG` if `to` has files, `ALREADY_RUNNING` while another process fills it.
  */
-export async function copyParts(
+export async function fillNew<T>(to: string, fill: (part: string) => Promise<T>): Promise<T> {
+  await refuseFull(to)
+  const part = `${to}.part`
+  await attempt(part, () => mkdir(part, { recursive: true, mode: 0o700 }))
+  const claim = await claimHome({ path: part })
+  try {
+    for (const name of await attempt(part, () => readdir(part))) {
+      await attempt(part, () => rm(join(part, name), { recursive: true, force: true }))
+    }
+    const filled = await fill(part)
+    await attempt(part, () => syncFolder(part))
+    await attempt(to, () => rename(part, to))
+    return filled
+  } catch (error) {
+    await attempt(part, () => rm(part, { recursive: true, force: true }))
+    throw error instanceof Fault && error.code === 'DISK_FULL' ? tooSmall(to, error) : error
+  } finally {
+    await claim.release()
+  }
+}
+
+function tooSmall(to: string, cause: Fault): Fault {
+  const detail = `no space left for ${to}, which was removed; free some or name another disk, then run the command again`
+  return new Fault('DISK_FULL', detail, { cause })
+}
+
+/** Copies parts of a folder into a new one, flushed, and writes a manifest with their sha256 last. */
+export function copyParts(
   from: string,
   to: string,
   parts: readonly string[],
 ): Promise<BackupManifest> {
-  await refuseFull(to)
-  const part = `${to}.part`
-  await attempt(part, () => rm(part, { recursive: true, force: true }))
-  const files: BackupManifest['files'] = []
-  for (const path of await listFiles(from, parts)) {
-    const { bytes, sha256 } = await copyFlushed(join(from, path), join(part, path))
-    files.push([path, bytes, sha256])
-  }
-  const manifest = { v: 1, takenAt: new Date().toISOString(), files } as const
-  await attempt(part, async () => {
-    await mkdir(part, { recursive: true, mode: 0o700 })
-    await writeFile(join(part, manifestFile), JSON.stringify(manifest), {
-      mode: 0o600,
-      flush: true,
-    })
-    await syncFolder(part)
-    await rename(part, to)
+  return fillNew(to, async (part) => {
+    const files: BackupManifest['files'] = []
+    for (const path of await listFiles(from, parts)) {
+      const { bytes, sha256 } = await copyFlushed(join(from, path), join(part, path))
+      files.push([path, bytes, sha256])
+    }
+    const manifest = { v: 1, takenAt: new Date().toISOString(), files } as const
+    const options = { mode: 0o600, flush: true }
+    const path = join(part, manifestFile)
+    await attempt(path, () => writeFile(path, JSON.stringify(manifest), options))
+    return manifest
   })
-  return manifest
 }
 
-/** Copies a backup into a new folder and compares each file with the manifest. Throws `CONFIG`. */
+/** Copies a backup into an empty folder and compares each file with the manifest. Throws `CONFIG`. */
 export async function copyBack(from: string, to: string): Promise<BackupManifest> {
   const manifest = await readManifest(from)
-  await attempt(to, () => rm(to, { recursive: true, force: true }))
   for (const [path, , sha256] of manifest.files) {
     const copied = await copyFlushed(join(from, path), join(to, path))
     if (copied.sha256 === sha256) continue
@@ -82,7 +107,7 @@ async function readManifest(folder: string): Promise<BackupManifest> {
 }
 
 /** Throws `CONFIG` if a folder has files: nothing is overwritten. */
-export async function refuseFull(folder: string): Promise<void> {
+async function refuseFull(folder: string): Promise<void> {
   const found = await attempt(folder, () => ifThere(stat(folder)))
   if (found === undefined) return
   const names = found.isDirectory() ? await attempt(folder, () => readdir(folder)) : [folder]

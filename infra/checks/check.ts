@@ -9,7 +9,7 @@ import { attachStack } from '../stack/stack.js'
 
 /** The result of a check; `todo` is the remedy of a problem. */
 export interface CheckResult {
-  readonly state: 'good' | 'warning' | 'bad'
+  readonly state: 'good' | 'skipped' | 'warning' | 'bad'
   readonly detail: string
   readonly todo?: string
 }
@@ -22,6 +22,11 @@ export interface Check {
 
 export function good(detail: string): CheckResult {
   return { state: 'good', detail }
+}
+
+/** Of a check that has nothing to look at; `why` says what is not there. */
+export function skipped(why: string): CheckResult {
+  return { state: 'skipped', detail: `not checked: ${why}` }
 }
 
 export function warning(detail: string, todo: string): CheckResult {
@@ -43,7 +48,7 @@ export function readIfValid({ profilePath, homePath }: Context): Profile | undef
 }
 
 /** The result of a check that needs a running stack where there is none. */
-export const notAttached = good('not checked: no stack is running on this data folder')
+export const notAttached = skipped('no stack is running on this data folder')
 
 /** The stack that is running on the data folder; undefined if none is. */
 export function attachedTo({ homePath, external }: Context) {

@@ -93,9 +93,20 @@ function profile(context: Context): CheckResult {
     source.kind === 'folder' ? [resolve(home, source.path)] : [],
   )
   const absent = folders.find((folder) => !existsSync(folder) && existsSync(home))
-  if (absent === undefined) return secrets(context, { found, detail })
-  return bad(`${detail}\nsource folder ${absent} does not exist`, 'create it, or fix `sources`')
+  if (absent !== undefined) {
+    return bad(`${detail}\nsource folder ${absent} does not exist`, 'create it, or fix `sources`')
+  }
+  if (found.usage.clock === 'wall' && isFixedZone.test(found.timeZone)) {
+    return warning(
+      `${detail}\n${found.timeZone} does not follow daylight saving time`,
+      'if the meters do, use a name such as America/New_York; if not, set usage.clock to standard',
+    )
+  }
+  return secrets(context, { found, detail })
 }
+
+/** IANA names of one offset, which are often taken for the zone of a place. */
+const isFixedZone = /^(EST|MST|HST|GMT[+-]?\d*|Etc\/GMT[+-]\d+)$/
 
 /** A secret may be set where Tieline is started and not in this shell: hence a warning. */
 function secrets(

@@ -8,7 +8,7 @@ import type { Profile } from '../../schemas/settings/profile.js'
 import type { SourceSettings } from '../../schemas/settings/source.js'
 import type { Context } from '../commands/context.js'
 import { printable } from '../commands/output/table.js'
-import { bad, type Check, type CheckResult, good, readIfValid } from './check.js'
+import { bad, type Check, type CheckResult, good, readIfValid, skipped } from './check.js'
 
 /**
  * Checks of the sources on other machines (log in, list the folder) and of the places of receipts. Where
@@ -23,7 +23,7 @@ async function sources(context: Context): Promise<CheckResult> {
   const profile = readIfValid(context)
   const away = profile?.sources.filter(({ kind }) => kind !== 'folder') ?? []
   if (profile === undefined || away.length === 0) {
-    return good('not checked: the profile has no source on another machine')
+    return skipped('the profile has no source on another machine')
   }
   const looks = await Promise.all(away.map((settings) => look(profile, settings, context)))
   const detail = looks.map(({ text }) => printable(text)).join('\n')
@@ -40,7 +40,7 @@ async function receipts(context: Context): Promise<CheckResult> {
     source.kind === 'folder' && source.receipts ? [resolve(home, source.path)] : [],
   )
   const places = [join(home, 'outbox'), ...beside].filter((place) => existsSync(place))
-  if (places.length === 0) return good('not checked: the data folder is not created yet')
+  if (places.length === 0) return skipped('the data folder is not created yet')
   for (const place of places) await tryWriting(place)
   return good(`can be written to ${places.join(', ')}`)
 }

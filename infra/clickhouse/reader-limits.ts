@@ -6,8 +6,10 @@ export interface ReaderLimits {
   readonly memoryBytes: number
   /** Of one result, in its format and before (`max_result_bytes`). */
   readonly resultBytes: number
-  /** Of the text of one statement with its parameters, as it arrives. */
+  /** Of the text of one statement with its parameters, as it arrives and unpacked. */
   readonly bodyBytes: number
+  /** Of the text alone. It is judged on the thread that serves everyone, and the engine reads no more. */
+  readonly statementBytes: number
   /** Statements of one reader, and of all readers, that run at the same time. */
   readonly lanes: number
   readonly allLanes: number
@@ -24,6 +26,7 @@ export const readerLimits: ReaderLimits = {
   memoryBytes: 10_000_000_000,
   resultBytes: 10_000_000_000,
   bodyBytes: 8 * 1024 * 1024,
+  statementBytes: 256 * 1024,
   lanes: 10,
   allLanes: 32,
   waitMs: 60_000,

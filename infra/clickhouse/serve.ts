@@ -10,6 +10,7 @@ import { readQuerySource } from './http/source.js'
 import type { ReaderLimits } from './reader-limits.js'
 import { freshLease } from './sessions.js'
 import { readOwnKill } from './sql/kill.js'
+import { refuseLong } from './sql/reader.js'
 import { judgeForReader } from './sql/reader-settings.js'
 
 export interface FrontContext extends AnswerContext {
@@ -76,12 +77,14 @@ async function handle(front: FrontContext, { request, response, fields }: Exchan
     const client = userOf(request, fields, front.known)
     const limits = client.role === 'reader' ? front.limits : undefined
     body = await receiveBody(request, front.spoolPath, limits?.bodyBytes)
-    const source = await readQuerySource(fields, body, headerOf(request, 'content-type'))
+    const contentType = headerOf(request, 'content-type')
+    const source = await readQuerySource(fields, body, { contentType, limits })
     let call = readCall(request, source.fields)
     reply = createReply(response, { ...call, sendMs: limits?.sendMs })
     reply.set('X-ClickHouse-Query-Id', call.queryId)
     reply.set('X-ClickHouse-Server-Display-Name', 'tieline')
     reply.set('X-ClickHouse-Timezone', front.timezone)
+    if (limits !== undefined) refuseLong(call.query, limits)
     const kill = client.role === 'reader' ? readOwnKill(call.query) : undefined
     if (limits !== undefined && kill === undefined) {
       call = judgeForReader(call, { limits, seesStatements: client.seesAudit })

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { Fault } from '../../schemas/fault.js'
 import { type Claim, claimantOf, claimFolder } from '../stack/claim.js'
 import { endLeftover, rememberServer } from '../stack/processes/leftover.js'
-import { type Supervised, supervise } from '../stack/processes/supervise.js'
+import { type Supervised, type SupervisedOptions, supervise } from '../stack/processes/supervise.js'
 import type { Readable } from './access.js'
 import { findEngine } from './engine.js'
 import type { AsServer } from './http/answer.js'
@@ -35,6 +35,7 @@ export interface ClickHouseOptions extends Partial<Readable> {
   readonly asServer?: AsServer | undefined
   /** Called with a log message when the engine ends, restarts or hangs, and with its output. */
   readonly onEvent?: (event: string) => void
+  readonly onRestart?: SupervisedOptions['onRestart']
   /** Interval, time-out and tolerated misses of the watchdog. */
   readonly watchdog?: WatchdogPace
 }
@@ -53,6 +54,10 @@ export function engineMemoryBytesMax(): number {
 
 const engineMemoryBytesMin = 1024 ** 3
 const readyMsMax = 120_000
+/** A claim is not seen in another container, the engine's lock of its files is. */
+const engineLock = /Cannot lock file/
+const lockRemedy =
+  'If another container uses this folder, run the command there or stop that container.'
 /** An engine that hangs does not notice that its parent has ended. */
 const pidName = 'clickhouse.pid'
 const stopMsMax = 30_000
@@ -103,6 +108,7 @@ async function startClaimed(options: ClickHouseOptions, claim: Claim): Promise<E
     readyMsMax,
     stopMsMax,
     onEvent,
+    onRestart: options.onRestart,
   })
   const url = `http://127.0.0.1:${port}`
   const watchdog = watch({
@@ -149,7 +155,14 @@ function startChild(options: ClickHouseOptions, onEvent: (event: string) => void
 }
 
 function toMessage(options: ClickHouseOptions): EngineOptions {
-  const { onEvent: _, watchdog: __, readable = [], auditable = [], ...rest } = options
+  const {
+    onEvent: _,
+    onRestart: __,
+    watchdog: ___,
+    readable = [],
+    auditable = [],
+    ...rest
+  } = options
   return { ...rest, readable, auditable }
 }
 
@@ -164,8 +177,10 @@ function untilListening(child: ChildProcess): Promise<number> {
       const report = message as EngineReport
       if (report.kind === 'listening') return resolve(report.port)
       const code = report.code === 'EADDRINUSE' ? 'PORT_TAKEN' : 'CONFIG'
-      const fail = (): void =>
-        reject(new Fault(code, `ClickHouse did not start: ${report.detail} ${output}`.trim()))
+      const fail = (): void => {
+        const detail = `ClickHouse did not start: ${report.detail} ${output}`.trim()
+        reject(new Fault(code, engineLock.test(detail) ? `${detail}. ${lockRemedy}` : detail))
+      }
       setTimeout(fail, outputMs)
     })
   })

@@ -14,6 +14,28 @@ export function addReading(program: Command, run: Run): void {
     )
     .action(run(async () => (await import('./sql.js')).sqlCommand))
   program
+    .command('report')
+    .description('write the latest bills of a billing cycle as one HTML page with charts')
+    .requiredOption('--cycle <id>', 'billing cycle')
+    .option(
+      '--start <day>',
+      'first day of the period; default: the latest period with bills that has ended, else the open one',
+    )
+    .option('--out <file>', 'default: cycle-<id>-<start>.html in the current folder')
+    .addHelpText(
+      'after',
+      '\nThe page contains account and meter numbers. It loads nothing from other hosts.',
+    )
+    .action(run(async () => (await import('./report.js')).reportCommand))
+  program
+    .command('green-button')
+    .description("write a client's usage and bills as a Green Button feed (ESPI 4.0)")
+    .requiredOption('--client <id>', 'the permanent client identifier')
+    .requiredOption('--from <day>', 'first local day, such as 2026-01-01')
+    .requiredOption('--to <day>', 'last local day')
+    .option('--out <file>', 'file to write, readable by its owner only; default: standard output')
+    .action(run(async () => (await import('./green-button.js')).greenButtonCommand))
+  program
     .command('connect')
     .description(
       'print how to read this installation with curl, JDBC, Python, Grafana and other tools',

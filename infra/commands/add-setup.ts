@@ -36,6 +36,31 @@ Exit code: that of doctor; 1 if nothing was written.`,
     )
     .action(run(async () => (await import('./password.js')).password))
   program
+    .command('rates')
+    .description('write rate files from other sources')
+    .command('import')
+    .description('write rate files from JSON of the open rate database, and name what they lack')
+    .argument('<file>', 'an answer of the OpenEI utility rate database, with all details')
+    .requiredOption('--company <code>', 'company code, the first part of file names')
+    .option('--out <dir>', 'folder for the files', '.')
+    .option('--code <label=code...>', 'rate code of an entry; default: its label', [])
+    .option('--date <day>', 'date in the names of the files; default: today in UTC')
+    .option('--from <day>', 'first day of entries without startdate')
+    .option(
+      '--until <day>',
+      'last day of prices that change within the year, for entries without enddate; default: the end of the next year',
+    )
+    .option('--json', 'print the result as JSON', false)
+    .addHelpText(
+      'after',
+      `
+Prints what the bills under each rate will lack, such as demand charges, and what the linter finds.
+Contacts no server and writes over no file.
+
+Exit code: 0 all entries imported, 2 an entry was left out or nothing was written, 1 error.`,
+    )
+    .action(run(async () => (await import('./rates.js')).ratesImport))
+  program
     .command('doctor')
     .description('check the installation, servers and configuration without starting anything')
     .action(run(async () => (await import('./doctor.js')).doctor))

@@ -1,9 +1,10 @@
-import { rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { attempt } from '../../pipeline/sources/disk.js'
+import type { Store } from '../../pipeline/store/clickhouse.js'
+import { sql } from '../../pipeline/store/sql.js'
 import { verify } from '../../pipeline/verify/verify.js'
 import { Fault } from '../../schemas/fault.js'
-import { backedUp, copyBack, copyParts, refuseFull, secretsFile } from '../backup/copy.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import { backedUp, copyBack, copyParts, fillNew, secretsFile } from '../backup/copy.js'
 import { readTombstones, replayErasures } from '../backup/erasures.js'
 import { migrate } from '../schema/migrate.js'
 import { type Home, isHome, openHome } from '../stack/home.js'
@@ -46,43 +47,67 @@ export async function restoreCommand(
 ): Promise<number> {
   refuseServer(context)
   const path = resolve(context.homePath)
-  await refuseFull(path)
   const old = erasuresOf === undefined ? undefined : openExisting(erasuresOf)
-  const part = `${path}.part`
-  const { takenAt } = await copyBack(resolve(folder), part)
-  const home = openHome(part)
-  const profile = readOwnProfile(context.profilePath, part)
-  const tombstones =
-    old &&
-    (await whileClaimed(old, () =>
-      withOwnStore(old, readOwnProfile(context.profilePath, old.path), readTombstones),
-    ))
-  const log = createLog(join(home.logs, 'tieline.log'), 'restore')
-  const { found, replay } = await whileClaimed(home, () =>
-    withOwnStore(home, profile, async (store) => {
-      await migrate(store, profile)
-      const replay = await replayErasures({ store, home, profile, log }, tombstones ?? [])
-      const now = () => new Date()
-      const found = await verify({ store, folders: home, profile, now }, { files: true })
-      return { found, replay }
-    }),
-  )
-  if (replay.open > 0) {
-    await attempt(part, () => rm(part, { recursive: true, force: true }))
-    const detail = `${replay.open} erasures wait for files that were in progress when the backup was taken`
-    throw new Fault('CONFIG', `${detail}; use a backup that was taken between two files`)
-  }
-  await attempt(path, () => rename(part, path))
+  const restored = await fillNew(path, (part) => restoreInto(context, part, { folder, old }))
+  const { takenAt, found, replayed, numbered } = restored
   context.print(
     `✓ backup of ${takenAt} is restored in ${path}, ${grouped(String(found.rows))} rows`,
   )
   context.print(
     old === undefined
-      ? '! accounts that were erased since the backup are in it again; restore with --erasures-of DIR where the old data folder exists'
-      : `✓ ${replay.replayed} erasures since the backup are replayed`,
+      ? '! accounts that were erased since the backup may be in it again; restore with --erasures-of DIR where the old data folder exists'
+      : `✓ ${replayed} erasures since the backup are replayed`,
+  )
+  context.print(
+    `! published_seq of the backup ends at ${numbered}; who has pulled beyond it must pull everything after ${numbered} again`,
   )
   for (const { detail } of found.damage) context.print(`✗ ${printable(detail)}`)
   return found.damage.length === 0 ? exitCodes.good : exitCodes.fault
+}
+
+interface Restoring {
+  /** The backup. */
+  readonly folder: string
+  readonly old: Home | undefined
+}
+
+/** Restores into a folder that is claimed and empty; nobody reads it before its erasures are replayed. */
+async function restoreInto(context: Context, part: string, { folder, old }: Restoring) {
+  const { takenAt } = await copyBack(resolve(folder), part)
+  const home = openHome(part)
+  const profile = readOwnProfile(context.profilePath, part)
+  const tombstones = old === undefined ? [] : await tombstonesOf(context, old, profile)
+  const log = createLog(join(home.logs, 'tieline.log'), 'restore')
+  return withOwnStore(home, profile, async (store) => {
+    await migrate(store, profile, { isEmbedded: true })
+    const numbered = await latestPublication(store)
+    const { replayed, open } = await replayErasures({ store, home, profile, log }, tombstones)
+    if (open > 0) {
+      const detail = `${open} erasures wait for files that were in progress when the backup was taken`
+      throw new Fault('CONFIG', `${detail}; use a backup that was taken between two files`)
+    }
+    const now = () => new Date()
+    const found = await verify({ store, folders: home, profile, now }, { files: true })
+    return { takenAt, found, replayed, numbered }
+  })
+}
+
+/** Before erasures are replayed, which are publications too. */
+async function latestPublication(store: Store): Promise<string> {
+  const [row] = await store.rows<{ seq: string }>({
+    sql: sql`SELECT toString(max(published_seq)) AS seq FROM publication`,
+  })
+  return row?.seq ?? '0'
+}
+
+/** What was erased in a data folder of the same utility. */
+async function tombstonesOf({ profilePath }: Context, old: Home, { database }: Profile) {
+  const own = readOwnProfile(profilePath, old.path)
+  if (own.database !== database) {
+    const detail = `${old.path} has the database ${own.database}, the backup ${database}`
+    throw new Fault('CONFIG', `${detail}; set --erasures-of to a data folder of the same utility`)
+  }
+  return whileClaimed(old, () => withOwnStore(old, own, readTombstones))
 }
 
 /** A data folder without the store would be half a backup, and a restored one would not be used. */

@@ -110,10 +110,11 @@ async function show(context: Context, stack: InUse): Promise<void> {
   const names = sampleFileNames()
   await registerCustomers(context, stack)
   await sendFiles(context, stack, names)
+  const untilArrived = createLooks(stack, names)
   const arriving = names.map((name) => ({
     name,
     bytes: statSync(join(stack.home.inbox, name), { throwIfNoEntry: false })?.size ?? 0,
-    arrive: () => untilArrived(stack, name),
+    arrive: () => untilArrived(name),
   }))
   const ended = await followFiles(stack, arriving, context.say)
   context.print(`${renderReceipts(ended.map(({ receipt }) => receipt))}\n`)
@@ -184,12 +185,25 @@ async function sendFiles(context: Context, stack: InUse, names: readonly string[
   await timed({ onStep }, written, () => writeSampleFiles(inbox, missing))
 }
 
-/** Waits until the inbox was polled and the file has an arrival number. */
-async function untilArrived(stack: InUse, name: string): Promise<number> {
-  for (;;) {
-    const arrival = (await arrivalsOf(stack, [name])).get(name)
-    if (arrival !== undefined) return arrival
-    await sleep(lookMs)
+/**
+ * Returns a function that waits until the inbox was polled and a file has an arrival number. One
+ * statement looks for all files.
+ */
+function createLooks(stack: InUse, names: readonly string[]): (name: string) => Promise<number> {
+  let known: ReadonlyMap<string, number> = new Map()
+  let looking: Promise<void> | undefined
+  const look = async (): Promise<void> => {
+    known = await arrivalsOf(stack, names)
+    if (known.size < names.length) await sleep(lookMs)
+    looking = undefined
+  }
+  return async (name) => {
+    for (;;) {
+      const arrival = known.get(name)
+      if (arrival !== undefined) return arrival
+      looking ??= look()
+      await looking
+    }
   }
 }
 

@@ -21,7 +21,10 @@ export async function dismissCommand(
       ),
     ),
   )
-  const problems = count === 1 ? '1 problem' : `${count} problems`
-  context.print(`${problems} of ${name} dismissed; it is shown again if it occurs again`)
+  const done =
+    count === 1
+      ? `1 problem of ${name} dismissed; it is shown again if it occurs again`
+      : `${count} problems of ${name} dismissed; they are shown again if they occur again`
+  context.print(done)
   return exitCodes.good
 }

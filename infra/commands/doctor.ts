@@ -9,7 +9,7 @@ import { sourceChecks } from '../checks/sources.js'
 import { systemChecks } from '../checks/systems.js'
 import { type Context, exitCodes } from './context.js'
 
-const marks = { good: '✓', warning: '!', bad: '✗' } as const
+const marks = { good: '✓', skipped: '-', warning: '!', bad: '✗' } as const
 
 /**
  * Checks the machine, the servers and the profile without starting anything, and prints a remedy
@@ -24,9 +24,12 @@ export async function doctor(context: Context): Promise<number> {
   for (const [index, result] of results.entries()) {
     context.print(lineOf(checks[index]?.name ?? '', result))
   }
-  const failed = results.filter(({ state }) => state === 'bad').length
+  const count = (wanted: CheckResult['state']) =>
+    results.filter(({ state }) => state === wanted).length
+  const [failed, warnings] = [count('bad'), count('warning')]
   const problems = failed === 1 ? '1 problem' : `${failed || 'No'} problems`
-  context.print(`\n${problems} found.`)
+  const also = warnings === 0 ? '' : ` and ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`
+  context.print(`\n${problems}${also} found.`)
   return failed === 0 ? exitCodes.good : exitCodes.fault
 }
 

@@ -2,7 +2,7 @@ import { recordFailure, recordPause } from '../../pipeline/sources/state.js'
 import { Fault } from '../../schemas/fault.js'
 import { withStore } from '../stack/connections.js'
 import { type Context, exitCodes } from './context.js'
-import { type InUse, useStack } from './use-stack.js'
+import { type InUse, useData } from './use-stack.js'
 
 /** Stops polling a source until it is resumed. Files already received are processed. */
 export async function pause(context: Context, source: string): Promise<number> {
@@ -22,7 +22,7 @@ function change(
   context: Context,
   { source, active }: { readonly source: string; readonly active: boolean },
 ): Promise<void> {
-  return useStack(context, active ? 'pause' : 'resume', async (stack) => {
+  return useData(context, active ? 'pause' : 'resume', async (stack) => {
     refuseUnknown(stack, source)
     await withStore(stack.store, async (store) => {
       await recordPause(store, source, { active, at: new Date() })

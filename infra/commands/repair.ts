@@ -1,4 +1,5 @@
 import { createLedger } from '../../pipeline/ledger/ledger.js'
+import { buildDaysAgain } from '../../pipeline/usage/days/build.js'
 import { dropDetached, orderRepair } from '../../pipeline/verify/repair.js'
 import { commandActor } from '../stack/actor.js'
 import { withQueues, withStore } from '../stack/connections.js'
@@ -24,6 +25,11 @@ export async function repairCommand(context: Context): Promise<number> {
       if (obstacle !== undefined) obstacles.push(obstacle)
     }
     let after = rows.length === 0 ? before : await look(stack)
+    const days = after.filter(({ kind }) => kind === 'days').map(({ subject }) => subject)
+    if (days.length > 0) {
+      await withStore(stack.store, (store) => buildDaysAgain(store, days))
+      after = await look(stack)
+    }
     const isWhole = after.every(({ kind }) => kind === 'part' || kind === 'chunk')
     if (obstacles.length === 0 && isWhole && before.some(({ kind }) => kind === 'part')) {
       await withStore(stack.store, (store) => dropDetached(store, before))
@@ -33,7 +39,9 @@ export async function repairCommand(context: Context): Promise<number> {
       context.print(`✗ ${printable(text)}`)
     }
     if (after.length > 0) return exitCodes.fault
-    context.print(rows.length === 0 ? '✓ nothing is missing' : '✓ every row is there again')
+    context.print(
+      rows.length + days.length === 0 ? '✓ nothing is missing' : '✓ every row is there again',
+    )
     return exitCodes.good
   })
 }

@@ -4,6 +4,7 @@ import { statementOf } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import { withStore } from '../stack/connections.js'
 import { type Context, exitCodes } from './context.js'
+import { forTerminal } from './output/terminal.js'
 import { useData } from './use-stack.js'
 
 /**
@@ -49,7 +50,7 @@ export function printResult(
     )
     let isEmpty = true
     const noted = async function* (chunks: AsyncIterable<Buffer | string>) {
-      for await (const chunk of chunks) {
+      for await (const chunk of process.stdout.isTTY ? forTerminal(chunks) : chunks) {
         isEmpty = false
         yield chunk
       }

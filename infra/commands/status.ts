@@ -1,4 +1,5 @@
 import { freeBytes } from '../../pipeline/files/disk.js'
+import { readHealed } from '../../pipeline/ledger/healed.js'
 import type { QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { readSources } from '../../pipeline/sources/state.js'
 import { sql } from '../../pipeline/store/sql.js'
@@ -9,6 +10,7 @@ import { withQueues, withStore } from '../stack/connections.js'
 import { type Context, exitCodes } from './context.js'
 import { type BillsShown, billColumns, readBills } from './output/bill-status.js'
 import { type DataAge, readDataAges } from './output/freshness.js'
+import { type HealedShown, healedColumns, showHealed } from './output/healed-shown.js'
 import { type SourceShown, showSources } from './output/sources-shown.js'
 import { type SystemShown, showSystems, systemColumns } from './output/systems-shown.js'
 import { bytesText, grouped, printable, renderTable, type TableColumn } from './output/table.js'
@@ -33,6 +35,8 @@ export interface Status extends Problems {
   readonly sources: readonly SourceShown[]
   /** Systems of the utility that fail. */
   readonly systems: readonly SystemShown[]
+  /** What failed and works again, in the last 7 days. */
+  readonly healed: readonly HealedShown[]
   readonly files: readonly FileState[]
   readonly queues: Partial<QueueCounts>
   readonly freshness: readonly DataAge[]
@@ -110,12 +114,16 @@ function renderDisk({ folder, freeBytes, freeBytesMin }: Disk): readonly string[
   return [`✗ DISK_FULL: ${free}, ${limit}; no new file is received until space is free`]
 }
 
-const nothing = { sources: [], systems: [], files: [], freshness: [], alerts: [], bills: [] }
+const nothing = {
+  ...{ sources: [], systems: [], healed: [], files: [] },
+  ...{ freshness: [], alerts: [], bills: [] },
+}
 
 function readLedger({ store: address, profile }: InUse) {
   return withStore(address, async (store) => ({
     sources: showSources(profile, await readSources(store)),
     systems: showSystems(await readOpenSystems(store, profile)),
+    healed: showHealed(await readHealed(store, new Date())),
     files: await store.rows<FileState>({ sql: filesSql }),
     freshness: await readDataAges(store, profile),
     alerts: profile.alerts === undefined ? [] : await readOpenNotifications(store),
@@ -155,6 +163,7 @@ function render(now: Status): string {
       .filter(({ others }) => others !== '')
       .map(({ name, others }) => `${name}: ${others}`),
     ...renderSystems(now.systems),
+    ...renderHealed(now.healed),
     ...renderStuck('waiting', now.waiting),
     ...renderStuck('quarantined', now.quarantined),
     renderTable(queueColumns, Object.entries(now.queues)),
@@ -170,6 +179,10 @@ function renderSystems(systems: readonly SystemShown[]): readonly string[] {
     renderTable(systemColumns, systems),
     ...systems.map(({ name, detail }) => printable(`${name}: ${detail}`)),
   ]
+}
+
+function renderHealed(healed: readonly HealedShown[]): readonly string[] {
+  return healed.length === 0 ? [] : [renderTable(healedColumns, healed)]
 }
 
 function renderBills(bills: readonly BillsShown[]): readonly string[] {

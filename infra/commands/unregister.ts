@@ -4,7 +4,7 @@ import { createStore } from '../../pipeline/store/clickhouse.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { commandActor } from '../stack/actor.js'
 import { type Context, exitCodes } from './context.js'
-import { useStack } from './use-stack.js'
+import { useData } from './use-stack.js'
 
 /** Ends the registrations of clients who left the platform; their reads are kept (decision 11). */
 export async function unregisterCommand(
@@ -12,7 +12,7 @@ export async function unregisterCommand(
   clientIds: readonly string[],
 ): Promise<number> {
   const named = [...new Set(clientIds)]
-  const ended = await useStack(context, 'unregister', async (stack) => {
+  const ended = await useData(context, 'unregister', async (stack) => {
     const store = createStore(stack.store)
     const { profile } = stack
     const zone = createZone(profile.timeZone)

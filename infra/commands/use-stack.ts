@@ -59,8 +59,8 @@ export async function useStack<T>(
 }
 
 /**
- * The same for a command that only reads. Throws `CONFIG` for a folder without data: its name is
- * probably a typo.
+ * The same for a command that reads or changes what is there. Throws `CONFIG` for a folder without
+ * data: its name is probably a typo.
  */
 export function useData<T>(
   context: Context,

@@ -41,6 +41,8 @@ receiver and needs no server. It exits with 0, or with 2 if a file would be quar
 know what the receiver has stored, so it reports no duplicates of earlier files. Use the receiver's
 profile (\`--profile\`); the examples here use the profile of the demo utility.
 
+Usage files in another layout are welcome too: see [other formats](formats.md).
+
 ## Every file
 
 - The name is \`<CompanyCode>_<DDMMYYYY>_<Feed>.csv\`, or \`..._<n>.csv\` for the parts of a day. \`.csv.gz\`,

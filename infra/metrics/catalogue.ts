@@ -179,7 +179,7 @@ export const catalogue = {
     type: 'gauge',
     of: ['worker'],
     labels: ['kind'],
-    help: 'What is missing or damaged by the latest verification: rows of an arrival, part, ledger, chunk or archive.',
+    help: 'What is missing or damaged by the latest verification: rows of an arrival, stored days, part, ledger, chunk or archive.',
     bound: 'five kinds',
   },
   tieline_verified_timestamp_seconds: {

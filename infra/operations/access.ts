@@ -1,46 +1,49 @@
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
-import { createAccounts } from '../../api/access/basic-auth.js'
-import { Fault } from '../../schemas/fault.js'
+import type { Fault } from '../../schemas/fault.js'
 import type { OperationsSettings } from '../../schemas/settings/worker.js'
+import { type Admission, createPasswordCheck, type Login, signInText } from './logins.js'
+import { createPageSessions, type PageSessions } from './sessions.js'
 
-/** The user of a request, or the response that refuses it. */
-export type Admission =
-  | { readonly who: string }
-  | { readonly status: 401 | 403 | 503; readonly text: string }
+/** `holds` is there for a session: whether it has not ended; to ask counts as its use. */
+export type Admit = (
+  request: IncomingMessage,
+) => Promise<Admission & { readonly holds?: () => boolean }>
 
-export type Admit = (request: IncomingMessage) => Promise<Admission>
+/** How the users of the profile sign in. */
+export interface People {
+  readonly login: Login
+  readonly sessions: PageSessions
+}
+
+/** Undefined if the profile names no users. */
+export function createPeople(
+  { users }: OperationsSettings,
+  onFailure: (fault: Fault) => void,
+): People | undefined {
+  return users && { login: createPasswordCheck(users, onFailure), sessions: createPageSessions() }
+}
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i
-/** Half of the thread pool, which file access shares. */
-const judgedMax = 2
 
 /** The user name of everyone who can use the machine itself. */
 export const localWho = 'loopback'
 
 /**
  * Access to the page. On loopback everyone on the machine has access, unless the profile names users.
- * Any other address requires a client certificate of `tls.clientCaFile` or one of `users`. A request
- * to loopback under another host name comes from a foreign page in a browser (DNS rebinding).
+ * Any other address requires a client certificate of `tls.clientCaFile` or one of `users`, by a session
+ * or by basic authentication. A request to loopback under another host name comes from a foreign page in a
+ * browser (DNS rebinding).
  */
-export function createAdmit(
-  { host, users, tls }: OperationsSettings,
-  onFailure: (fault: Fault) => void = () => undefined,
-): Admit {
-  const reportWrong = createWrongLogins(onFailure)
-  const whose = users && createAccounts({ users, checksMax: judgedMax })
+export function createAdmit({ host, tls }: OperationsSettings, people?: People): Admit {
   const takesCertificates = tls?.clientCaFile !== undefined
   return async (request) => {
     const holder = takesCertificates ? holderOf(request.socket as TLSSocket) : undefined
     if (holder !== undefined) return { who: holder }
-    if (whose !== undefined) {
+    if (people !== undefined) {
       const { authorization } = request.headers
-      const who = await whose({ authorization }).catch(onOverload)
-      if (who === overload) return { status: 503, text: 'too many concurrent logins; try again' }
-      if (who !== undefined) return { who }
-      const name = toName(authorization)
-      if (name !== undefined) reportWrong(users?.find((user) => user.name === name)?.name)
-      return { status: 401, text: 'user name and password required' }
+      if (authorization !== undefined) return people.login(authorization)
+      return bySession(people.sessions, request) ?? { status: 401, text: signInText }
     }
     if (takesCertificates) {
       return { status: 403, text: 'client certificate required, signed by tls.clientCaFile' }
@@ -55,41 +58,24 @@ export function createAdmit(
   }
 }
 
-const reportMs = 10_000
-
-/**
- * Reports wrong logins: the first at once, others together every ten seconds. A name that is not a
- * user's may be a password in the wrong field, so it is not written down.
- */
-function createWrongLogins(onFailure: (fault: Fault) => void): (name: string | undefined) => void {
-  const counts = new Map<string, number>()
-  let waiting: NodeJS.Timeout | undefined
-  const report = () => {
-    waiting = undefined
-    if (counts.size === 0) return
-    const shown = [...counts].map(([name, count]) => `${name} ${count}`).join(', ')
-    counts.clear()
-    onFailure(new Fault('PERMISSION', `wrong logins to the operations page: ${shown}`))
-    waiting = setTimeout(report, reportMs).unref()
+function bySession(sessions: PageSessions, request: IncomingMessage) {
+  for (const id of sessionIds(request)) {
+    const who = sessions.find(id)
+    if (who !== undefined) return { who, holds: () => sessions.find(id) !== undefined }
   }
-  return (name = 'unknown names') => {
-    counts.set(name, (counts.get(name) ?? 0) + 1)
-    if (waiting === undefined) report()
-  }
+  return undefined
 }
 
-/** The name of basic authentication; undefined if a browser has not asked for one yet. */
-function toName(authorization: string | undefined): string | undefined {
-  const field = /^basic +(\S+)$/i.exec(authorization ?? '')?.[1]
-  if (field === undefined) return undefined
-  return Buffer.from(field, 'base64').toString('utf8').split(':')[0]
+/** Cookies of a host are shared by its ports, and each worker has sessions of its own. */
+export function cookieName({ socket }: Pick<IncomingMessage, 'socket'>): string {
+  return `tieline_${socket.localPort}`
 }
 
-const overload = Symbol('too many concurrent logins')
-
-function onOverload(error: unknown): typeof overload {
-  if (error instanceof Fault && error.code === 'OVERLOAD') return overload
-  throw error
+/** The ids that a browser sends; it may have one of another path of the same host. */
+export function sessionIds(request: IncomingMessage): readonly string[] {
+  const name = `${cookieName(request)}=`
+  const cookies = (request.headers.cookie ?? '').split(';').map((one) => one.trim())
+  return cookies.filter((one) => one.startsWith(name)).map((one) => one.slice(name.length))
 }
 
 /** The common name of a certificate that its authority signed. */
@@ -98,6 +84,10 @@ function holderOf(socket: TLSSocket): string | undefined {
   const name = socket.getPeerCertificate().subject?.CN
   return Array.isArray(name) ? name[0] : name
 }
+
+/** Answers a request that is not the page's own. */
+export const foreignText =
+  'only the operations page may send this request; open the page and act there'
 
 /** Whether a request that changes something was sent by the page itself. */
 export function isOwn({ headers }: IncomingMessage): boolean {

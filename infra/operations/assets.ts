@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { packageRoot } from '../package-root.js'
+import { readChartLibrary } from './chart-library.js'
 
 /** A static file of the page. */
 export interface Asset {
@@ -19,9 +20,11 @@ const scripts = [
   'attention',
   'dismiss',
   'gateway',
+  'healed',
   'bills',
   'charts',
   'elements',
+  'session',
   'text',
   'file',
 ] as const
@@ -32,7 +35,7 @@ export function readAssets(): ReadonlyMap<string, Asset> {
   const browser = join(root, 'infra', 'operations', 'browser')
   const compiled = join(root, 'dist', 'infra', 'operations', 'browser')
   const { resolve } = createRequire(import.meta.url)
-  const charts = join(resolve('uplot'), '..')
+  const charts = readChartLibrary()
   const read = (type: string, ...path: readonly string[]): Asset => {
     return { type, bytes: readFileSync(join(...path)) }
   }
@@ -42,8 +45,8 @@ export function readAssets(): ReadonlyMap<string, Asset> {
     ['/page.css', read(style, browser, 'page.css')],
     ['/icon.svg', read('image/svg+xml', browser, 'icon.svg')],
     ['/lit-html.js', read(script, resolve('lit-html'), '..', '..', 'lit-html.js')],
-    ['/uplot.js', read(script, charts, 'uPlot.iife.min.js')],
-    ['/uplot.css', read(style, charts, 'uPlot.min.css')],
+    ['/uplot.js', { type: script, bytes: charts.script }],
+    ['/uplot.css', { type: style, bytes: charts.style }],
     ...scripts.map((name) => [`/${name}.js`, read(script, compiled, `${name}.js`)] as const),
   ])
 }

@@ -5,6 +5,7 @@ import type { FileState } from '../../pipeline/ledger/file-state.js'
 import type { Arrival } from '../../pipeline/ledger/ledger.js'
 import { arrivalPaths } from '../../pipeline/ledger/outbox.js'
 import { toReceipt } from '../../pipeline/ledger/receipt.js'
+import { sentLine, sentText } from '../../pipeline/ledger/rejects-files.js'
 import type { Queues } from '../../pipeline/queues/bullmq.js'
 import { ifThere } from '../../pipeline/sources/disk.js'
 import { submitted } from '../../pipeline/sources/folder.js'
@@ -174,7 +175,7 @@ function readRejectKinds({ store }: FileContext, arrival: number) {
   return store.rows<RejectKind>({
     sql: sql`SELECT toString(code) AS code, toString(column_name) AS column,
         toUInt32(count()) AS rows,
-        groupArraySorted(${literal(examplesMax)})((line, detail, raw)) AS examples
+        groupArraySorted(${literal(examplesMax)})((${sentLine}, detail, ${sentText})) AS examples
       FROM reject FINAL WHERE arrival = ${arrival}
       GROUP BY code, column ORDER BY rows DESC, code, column LIMIT 100`,
     settings: bounds,
@@ -183,6 +184,8 @@ function readRejectKinds({ store }: FileContext, arrival: number) {
 
 /** A rejected row as in the rejects file. */
 export interface Reject {
+  /** Its place among the rows of the file: the next page begins behind it. */
+  readonly place: number
   readonly line: number
   readonly column: string
   readonly code: string
@@ -193,15 +196,16 @@ export interface Reject {
 /** Rejected rows per page. */
 export const rejectsMax = 50
 
-/** The rejected rows of a file after a line, and whether they are the last. */
+/** The rejected rows of a file after a place, and whether they are the last. */
 export async function readRejects(
   { store }: Pick<FileContext, 'store'>,
   { arrival, after }: { readonly arrival: number; readonly after: number },
 ): Promise<{ readonly rejects: readonly Reject[]; readonly isLast: boolean }> {
   const rows = await store.rows<Reject>({
-    sql: sql`SELECT line, toString(column_name) AS column, toString(code) AS code, detail, raw
-      FROM reject FINAL WHERE arrival = ${arrival} AND line > ${after}
-      ORDER BY line LIMIT ${rejectsMax + 1}`,
+    sql: sql`SELECT reject.line AS place, ${sentLine} AS line, toString(column_name) AS column,
+        toString(code) AS code, detail, ${sentText} AS raw
+      FROM reject FINAL WHERE arrival = ${arrival} AND reject.line > ${after}
+      ORDER BY reject.line LIMIT ${rejectsMax + 1}`,
     settings: bounds,
   })
   return { rejects: rows.slice(0, rejectsMax), isLast: rows.length <= rejectsMax }

@@ -5,12 +5,13 @@ import { createStore, type StoreAddress } from '../../pipeline/store/clickhouse.
 import type { Profile } from '../../schemas/settings/profile.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { silentMsMax } from '../metrics/collect.js'
-import { createAdmit } from './access.js'
+import { createAdmit, createPeople } from './access.js'
 import { createBoard } from './board.js'
 import { createJudge } from './judge.js'
 import { createLive } from './live.js'
-import { createPage, type Page } from './page.js'
+import { createPage, type Page, policy } from './page.js'
 import { createPanels } from './panels.js'
+import { createSignIn } from './sign-in.js'
 
 export interface OperationsOptions {
   readonly profile: Profile
@@ -40,9 +41,12 @@ export function createOperationsPage(options: OperationsOptions): {
   const judge = createJudge(() => store.ping())
   const source = { store: looking, queues, profile, zone, landing, now, judge }
   const live = createLive(createPanels(source), { judge, onFailure })
+  const { operations } = profile.worker
+  const people = createPeople(operations, onFailure)
   return {
     page: createPage({
-      admit: createAdmit(profile.worker.operations, onFailure),
+      admit: createAdmit(operations, people),
+      signIn: people && createSignIn(people, { policy, isTls: operations.tls !== undefined }),
       live,
       context: { store, ledger: createLedger(store, now), queues, folders, profile, zone },
       board: createBoard(queues),

@@ -6,7 +6,7 @@ import type { Actor } from '../../pipeline/ledger/audit.js'
 import { ifThere } from '../../pipeline/sources/disk.js'
 import { orderReprocess, type ReprocessAct } from '../../pipeline/steps/reprocess.js'
 import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
-import { type Admit, isOwn } from './access.js'
+import { type Admit, foreignText, isOwn } from './access.js'
 import { readAssets } from './assets.js'
 import { dismissProblems } from './dismiss.js'
 import {
@@ -18,9 +18,12 @@ import {
 } from './file.js'
 import { type Judge, messageOf } from './judge.js'
 import type { Live } from './live.js'
+import type { SignIn } from './sign-in.js'
 
 export interface PageOptions {
   readonly admit: Admit
+  /** The form of the profile's users; without users nobody signs in. */
+  readonly signIn?: SignIn | undefined
   readonly live: Live
   readonly context: FileContext
   /** The board of queues, which answers below `/queues`. */
@@ -57,13 +60,15 @@ interface Call {
   readonly response: ServerResponse
   readonly url: URL
   readonly who: string
+  /** Of a session: whether it has not ended. */
+  readonly holds?: (() => boolean) | undefined
 }
 
 type Answer = (call: Call, parts: readonly string[]) => Promise<void> | void
 
 /** The operations page: static files, live figures, file details and actions. */
 export function createPage(options: PageOptions): Page {
-  const { admit, live, context, board, judge, onFailure } = options
+  const { admit, signIn, live, context, board, judge, onFailure } = options
   const assets = readAssets()
   let watchers = 0
   const routes: readonly (readonly [method: string, path: RegExp, answer: Answer])[] = [
@@ -71,13 +76,23 @@ export function createPage(options: PageOptions): Page {
     ['GET', /^\/files\/(\d{1,9})$/, detail],
     ['GET', /^\/files\/(\d{1,9})\/rejects$/, rejects],
     ['GET', /^\/files\/(\d{1,9})\/download\/(receipt|rejects)$/, download],
-    ['POST', /^\/files\/(\d{1,9})\/(retry|accept)$/, act],
-    ['POST', /^\/problems\/dismiss$/, dismiss],
+    ['POST', /^\/files\/(\d{1,9})\/(retry|accept)$/, byPage(act)],
+    ['POST', /^\/problems\/dismiss$/, byPage(dismiss)],
     ['GET', /^\/queues(?:\/.*)?$/, ({ request, response }) => board(request, response)],
+    ['GET', /^\/session$/, session],
     ['GET', /^\/[\w.-]*$/, asset],
   ]
 
-  function watch({ response }: Call): void {
+  /** What changes something is refused to other pages. */
+  function byPage(run: Answer): Answer {
+    return (call, parts) => {
+      if (isOwn(call.request)) return run(call, parts)
+      onFailure(new Fault('PERMISSION', foreignText))
+      sendJson(call.response, 403, { code: 'PERMISSION', detail: foreignText })
+    }
+  }
+
+  function watch({ response, holds }: Call): void {
     // A client that left during authentication no longer emits `close`.
     if (response.destroyed) return
     if (watchers >= watchersMax) {
@@ -88,7 +103,7 @@ export function createPage(options: PageOptions): Page {
     response.once('close', () => {
       watchers--
     })
-    stream(live, response)
+    stream(live, response, holds)
   }
 
   async function detail({ response }: Call, [arrival]: readonly string[]): Promise<void> {
@@ -116,23 +131,25 @@ export function createPage(options: PageOptions): Page {
     await pipeline(file.createReadStream(), response)
   }
 
-  async function act({ request, response, who }: Call, parts: readonly string[]): Promise<void> {
-    refuseOthers(request)
+  async function act({ response, who }: Call, parts: readonly string[]): Promise<void> {
     const [arrival, order] = parts
     const actor: Actor = { who, via: 'page' }
     await orderReprocess(context, actor, { arrival: Number(arrival), act: order as ReprocessAct })
     sendJson(response, 202, await readFileDetail(context, Number(arrival)))
   }
 
-  async function dismiss({ request, response, url, who }: Call): Promise<void> {
-    refuseOthers(request)
+  async function dismiss({ response, url, who }: Call): Promise<void> {
     const [name, because] = ['key', 'because'].map((one) => url.searchParams.get(one) ?? '')
     const problem = { name: name ?? '', because: because ?? '' }
     const dismissed = await dismissProblems(context, { who, via: 'page' }, problem)
     sendJson(response, 200, { dismissed })
   }
 
-  function asset({ response, url }: Call): void {
+  function session({ response, who, holds }: Call): void {
+    sendJson(response, 200, { who, signedIn: holds !== undefined })
+  }
+
+  function asset({ response, url }: Pick<Call, 'response' | 'url'>): void {
     const found = assets.get(url.pathname)
     if (found === undefined) sendJson(response, 404, { detail: `${url.pathname} not found` })
     else {
@@ -144,16 +161,23 @@ export function createPage(options: PageOptions): Page {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = 'GET' } = request
     for (const [name, value] of headers) response.setHeader(name, value)
-    const admitted = await admit(request)
-    if (!('who' in admitted)) return refuse(response, admitted)
     const url = toUrl(request)
+    const exchange = { request, response, url: url ?? new URL('http://page') }
+    if (url !== undefined && (await signIn?.answer(exchange))) return
+    const admitted = await admit(request)
+    if (!('who' in admitted)) {
+      if (signIn === undefined || admitted.status !== 401) return refuse(response, admitted)
+      if (method === 'GET' && ofForm.has(exchange.url.pathname)) return asset(exchange)
+      return signIn.refuse(exchange, admitted.text)
+    }
     const route = routes.find(([verb, path]) => verb === method && path.test(url?.pathname ?? ''))
     if (url === undefined || route === undefined) {
       return sendJson(response, 404, { detail: 'not found' })
     }
     const [, path, run] = route
     const [, ...parts] = path.exec(url.pathname) ?? []
-    await run({ request, response, url, who: admitted.who }, parts)
+    const { who, holds } = admitted
+    await run({ request, response, url, who, holds }, parts)
   }
 
   return (request, response) => {
@@ -166,13 +190,11 @@ export function createPage(options: PageOptions): Page {
   }
 }
 
-function refuseOthers(request: IncomingMessage): void {
-  if (isOwn(request)) return
-  throw new Fault('PERMISSION', 'only the operations page may send this request')
-}
+/** What the form shows before anyone has signed in. */
+const ofForm: ReadonlySet<string> = new Set(['/page.css', '/icon.svg'])
 
-/** Streams updates to a watcher until it disconnects or stops reading. */
-function stream(live: Live, response: ServerResponse): void {
+/** Streams updates to a watcher until it disconnects, stops reading, or its session has ended. */
+function stream(live: Live, response: ServerResponse, holds = () => true): void {
   response.writeHead(200, { 'Content-Type': 'text/event-stream' })
   const send = (text: string) => {
     if (response.writableLength > unreadBytesMax) response.destroy()
@@ -180,7 +202,10 @@ function stream(live: Live, response: ServerResponse): void {
   }
   send('retry: 2000\n\n')
   const leave = live.watch((update) => send(`data: ${JSON.stringify(update)}\n\n`))
-  const keepAlive = setInterval(() => send(':\n\n'), keepAliveMs)
+  const keepAlive = setInterval(() => {
+    if (holds()) send(':\n\n')
+    else response.end()
+  }, keepAliveMs)
   response.once('close', () => {
     clearInterval(keepAlive)
     leave()

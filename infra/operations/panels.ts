@@ -5,6 +5,7 @@ import { readCycleDays } from './panels/cycles.js'
 import { readToday } from './panels/files.js'
 import { readFreshness } from './panels/freshness.js'
 import { createGatewayPanel } from './panels/gateway.js'
+import { readHealedShown } from './panels/healed.js'
 import { readMinutes } from './panels/minutes.js'
 import type { PanelSource } from './panels/query.js'
 import { readQueuesAndDisk } from './panels/queues.js'
@@ -29,6 +30,7 @@ export function createPanels(source: PanelSource): readonly Panel[] {
     panel('cycles', 300, readCycleDays),
     panel('variance', 300, readVariance),
     panel('sources', 15, readSourceHealth),
+    panel('healed', 30, readHealedShown),
     panel('queues', 5, readQueuesAndDisk),
     panel('gateway', 5, createGatewayPanel(source.profile)),
   ]

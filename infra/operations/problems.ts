@@ -83,6 +83,8 @@ interface Connected {
 
 interface Unfinished {
   readonly arrival: number
+  /** Under which its jobs are queued: the arrival, or that of its group. */
+  readonly number: number
   readonly file: string
   readonly since: Date
   /** The fault of a file that waits for the rest of its set, empty for others. */
@@ -94,12 +96,12 @@ interface Unfinished {
 async function readFiles(store: Store) {
   const [unfinished, quarantined, missing, isDismissed] = await Promise.all([
     store.rows<Omit<Unfinished, 'since'> & { readonly since: string }>({
-      sql: sql`SELECT arrival, name AS file, formatDateTime(arrived_at, '%FT%TZ') AS since,
-          '' AS fault, '' AS reason
+      sql: sql`SELECT arrival, arrival AS number, name AS file,
+          formatDateTime(arrived_at, '%FT%TZ') AS since, '' AS fault, '' AS reason
         FROM arrival WHERE arrival NOT IN (SELECT arrival FROM file_state)
         UNION ALL
-        SELECT arrival, file_name, formatDateTime(received_at, '%FT%TZ'),
-          if(status = 'waiting', fault, ''), reason
+        SELECT arrival, if(group_id = 0, arrival, group_id), file_name,
+          formatDateTime(received_at, '%FT%TZ'), if(status = 'waiting', fault, ''), reason
         FROM file_state FINAL WHERE settled_at IS NULL`,
     }),
     readQuarantined(store, { refusedMax, quarantinedMax }),
@@ -154,12 +156,14 @@ function listWaiting(
   unfinished: readonly Unfinished[],
   waits: readonly Wait[] | undefined,
 ): readonly StuckFile[] {
-  const files = new Map(unfinished.map((one) => [one.arrival, one]))
   const held = new Map<number, StuckFile>()
-  for (const { arrival, code, detail, since } of waits ?? []) {
-    if (arrival === undefined) continue
-    const file = files.get(arrival)?.file ?? `arrival ${arrival}`
-    held.set(arrival, toStuck({ arrival, file, since, fault: code, reason: detail }))
+  for (const { arrival: number, code, detail, since } of waits ?? []) {
+    if (number === undefined) continue
+    const known = unfinished.filter((one) => one.number === number)
+    const unknown = { arrival: number, file: `arrival ${number}` }
+    for (const { arrival, file } of known.length > 0 ? known : [unknown]) {
+      held.set(arrival, toStuck({ arrival, file, since, fault: code, reason: detail }))
+    }
   }
   for (const one of unfinished) {
     if (held.has(one.arrival)) continue
@@ -174,7 +178,7 @@ const forRedis = {
   reason: 'Redis does not answer; the next step is queued again when it is back',
 }
 
-function toStuck({ arrival, file, since, fault, reason }: Unfinished): StuckFile {
+function toStuck({ arrival, file, since, fault, reason }: Omit<Unfinished, 'number'>): StuckFile {
   const key = `waiting:${arrival}`
   return {
     key,

@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault } from '../../schemas/fault.js'
 import { isPortFree } from '../stack/port.js'
 import { endLeftover, rememberServer } from '../stack/processes/leftover.js'
-import { type Supervised, supervise } from '../stack/processes/supervise.js'
+import { type Supervised, type SupervisedOptions, supervise } from '../stack/processes/supervise.js'
 import { askRedis } from './ask.js'
 import { damageIn, readFrom, setAside } from './damaged.js'
 import { findRedis } from './install.js'
@@ -24,6 +24,7 @@ export interface RedisOptions {
   readonly port: number
   readonly password: string
   readonly onEvent?: (event: string) => void
+  readonly onRestart?: SupervisedOptions['onRestart']
 }
 
 export interface RunningRedis extends Supervised {
@@ -65,6 +66,7 @@ export async function createRedis(options: RedisOptions): Promise<RunningRedis> 
       readyMsMax,
       stopMsMax: 10_000,
       ...(options.onEvent && { onEvent: options.onEvent }),
+      onRestart: options.onRestart,
     })
   const supervised = await run()
     .catch((error: unknown) => {

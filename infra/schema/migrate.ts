@@ -44,6 +44,8 @@ type Open = (address: Store['address']) => Store
 export interface MigrateOptions {
   /** Default: that of the profile. */
   readonly topology?: Topology
+  /** Whether the server is the embedded one of a data folder, which has one database. */
+  readonly isEmbedded?: boolean
   /** Opens a store beside the one that is migrated. */
   readonly open?: Open
 }
@@ -56,13 +58,17 @@ export interface MigrateOptions {
  *
  * On a cluster every server must answer before the first change, and each statement ends when all
  * have carried it out. Where one server lacks something, all migrations are applied again.
- * Throws `STORE_REFUSED` if an applied file was changed, `CONFIG` if the time zone or the kind of
- * servers was, `STORE_UNREACHABLE` if a server of the cluster does not answer.
+ * Throws `STORE_REFUSED` if an applied file was changed, `CONFIG` if the time zone, the kind of
+ * servers or the database of a data folder was, `STORE_UNREACHABLE` if a server of the cluster does not answer.
  */
 export async function migrate(
   store: Store,
   profile: Profile,
-  { topology = topologyOf(profile.store.cluster), open = createStore }: MigrateOptions = {},
+  {
+    topology = topologyOf(profile.store.cluster),
+    isEmbedded = false,
+    open = createStore,
+  }: MigrateOptions = {},
 ): Promise<readonly string[]> {
   const { database } = store.address
   const { cluster } = topology
@@ -70,7 +76,7 @@ export async function migrate(
     throw new Fault('CONFIG', `database ${JSON.stringify(database)} is not a plain name`)
   }
   const fill = filler({ ...profile, database }, topology)
-  const servers = await ensureMigrations(store, fill, { cluster, open })
+  const servers = await ensureMigrations(store, fill, { cluster, isEmbedded, open })
   if (cluster !== undefined) {
     // A replaced replica fetches first what was applied.
     await store.command({ sql: sql`SYSTEM SYNC REPLICA ${id(database, 'schema_migration')}` })
@@ -130,6 +136,12 @@ export async function readStatementsOn(
   ]
 }
 
+interface Ensuring {
+  readonly cluster: string | undefined
+  readonly isEmbedded: boolean
+  readonly open: Open
+}
+
 /**
  * Creates database and table, and returns how many servers have them. ClickHouse refuses any statement
  * in a database that does not exist: the first ones use `default`.
@@ -137,11 +149,12 @@ export async function readStatementsOn(
 async function ensureMigrations(
   store: Store,
   fill: Fill,
-  { cluster, open }: { readonly cluster: string | undefined; readonly open: Open },
+  { cluster, isEmbedded, open }: Ensuring,
 ): Promise<number> {
   const outside = open({ ...store.address, database: 'default' })
   try {
     const servers = cluster === undefined ? 1 : await countServers(outside, cluster)
+    if (isEmbedded) await refuseOtherDatabase(outside, store.address.database)
     await refuseOtherServers(outside, { database: store.address.database, cluster })
     await outside.command({ sql: statementOf(fill(createDatabase)) })
     await store.command({ sql: statementOf(fill(createMigrations)) })
@@ -157,6 +170,19 @@ function readApplied(store: Store): Promise<readonly Applied[]> {
 FROM ${id(store.address.database, 'schema_migration')} FINAL
 ORDER BY name`,
   })
+}
+
+/** The profile of another utility would find an empty database of its own, and no fault in it. */
+async function refuseOtherDatabase(store: Store, database: string): Promise<void> {
+  const found = await store.rows<{ database: string }>({
+    sql: sql`SELECT database FROM system.tables WHERE name = 'schema_migration' ORDER BY database`,
+  })
+  const [other] = found
+  if (other === undefined || found.some((one) => one.database === database)) return
+  throw new Fault(
+    'CONFIG',
+    `the data folder has database ${other.database}, but the profile has ${database}; set --profile to the profile of ${other.database}, or --home to another folder`,
+  )
 }
 
 /** A database stays on one server, or on replicas: otherwise a new table would be on one of them only. */

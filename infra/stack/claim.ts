@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
+import { statSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 
@@ -8,8 +8,8 @@ export interface Claim {
 }
 
 /**
- * Claims a folder for this process by an absolute path. The claim is an abstract socket that ends with
- * the process, so a crash leaves nothing stale. Throws `EADDRINUSE` while another process holds it.
+ * Claims an existing folder for this process. The claim is an abstract socket that ends with the
+ * process, so a crash leaves nothing stale. Throws `EADDRINUSE` while another process holds it.
  */
 export async function claimFolder(path: string): Promise<Claim> {
   const server = createServer((socket) => socket.end(String(process.pid)))
@@ -19,10 +19,12 @@ export async function claimFolder(path: string): Promise<Claim> {
 }
 
 /** The pid of the process that has claimed a folder; `unknown` if it ends meanwhile. */
-export function claimantOf(path: string): Promise<string> {
+export async function claimantOf(path: string): Promise<string> {
   return text(connect(socketOf(path))).catch(() => 'unknown')
 }
 
+/** By device and inode: containers that share a network have different folders at the same path. */
 function socketOf(path: string): { readonly path: string } {
-  return { path: `\0tieline-${createHash('sha256').update(path).digest('hex').slice(0, 32)}` }
+  const { dev, ino } = statSync(path, { bigint: true })
+  return { path: `\0tieline-${dev}-${ino}` }
 }

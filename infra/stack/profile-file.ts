@@ -91,7 +91,7 @@ const remedies: Readonly<Record<string, string>> = {
 }
 
 /** Settings with paths of certificates and keys. */
-const fileSettings = /^(cert|key|ca|clientCa)Files?$/
+const fileSettings = /^(cert|key|ca|clientCa|crl)Files?$/
 
 /** Resolves relative certificate paths against the data folder. */
 export function placeFiles(profile: Profile, homePath: string): Profile {

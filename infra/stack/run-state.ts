@@ -58,7 +58,7 @@ export function writeRun(home: Home, run: Omit<RunState, 'pid' | 'ticks' | 'star
 }
 
 /** Claims the data folder for this process. Throws `ALREADY_RUNNING` with the pid. */
-export async function claimHome(home: Home): Promise<Claim> {
+export async function claimHome(home: Pick<Home, 'path'>): Promise<Claim> {
   const claim = await claimFolder(home.path).catch((cause: unknown) => {
     throw alreadyRunning(home, cause)
   })
@@ -69,13 +69,14 @@ export async function claimHome(home: Home): Promise<Claim> {
   }
   return {
     release: () => {
-      rmSync(runPath(home), { force: true })
+      // A container with a network and pids of its own may have been refused only later.
+      if (readRun(home)?.pid === process.pid) rmSync(runPath(home), { force: true })
       return claim.release()
     },
   }
 }
 
-function alreadyRunning(home: Home, cause?: unknown): Fault {
+function alreadyRunning(home: Pick<Home, 'path'>, cause?: unknown): Fault {
   const run = readRun(home)
   const who = run === undefined ? 'another Tieline process that is starting' : `pid ${run.pid}`
   return new Fault(

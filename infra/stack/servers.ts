@@ -24,6 +24,7 @@ import {
 import { withStore } from './connections.js'
 import type { Home } from './home.js'
 import { onFreePort } from './port.js'
+import type { Restart } from './processes/supervise.js'
 
 export interface ServerOptions {
   readonly home: Home
@@ -38,6 +39,8 @@ export interface ServerOptions {
   readonly installs?: boolean
   /** Shows a line to the user during the start. */
   readonly say?: (line: string) => void
+  /** Called when a child process was restarted. */
+  readonly onRestart?: (part: string, restart: Restart) => void
   /** Called for each part that has started. */
   readonly onStep?: (step: StartStep) => void
 }
@@ -118,6 +121,7 @@ async function openStore(options: ServerOptions): Promise<StorePart> {
       auditable: auditableOf(database),
       asServer: options.asServer,
       onEvent: (event) => options.log.info(event),
+      onRestart: (restart) => options.onRestart?.('ClickHouse', restart),
     }),
   )
   sayPort(options, { name: 'ClickHouse', wanted, port: part.port })
@@ -139,6 +143,7 @@ async function openRedis(options: ServerOptions): Promise<QueuePart> {
       port,
       password: home.secrets.redis,
       onEvent: (event) => options.log.warn(event),
+      onRestart: (restart) => options.onRestart?.('Redis', restart),
     }),
   )
   sayPort(options, { name: 'Redis', wanted, port: part.port })

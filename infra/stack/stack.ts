@@ -8,12 +8,13 @@ import type { Profile } from '../../schemas/settings/profile.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
 import { findSharedFolders } from '../../schemas/settings/source-folders.js'
 import { printable } from '../commands/output/table.js'
-import { migrate } from '../schema/migrate.js'
+import { type MigrateOptions, migrate } from '../schema/migrate.js'
 import { testEngine } from '../schema/self-test.js'
 import type { TracingSettings } from '../telemetry/otel.js'
 import { commandActor } from './actor.js'
 import { type Addresses, addressesOf, type External } from './addresses.js'
 import { withStore } from './connections.js'
+import { createHealing, openHealing } from './healing.js'
 import type { Home } from './home.js'
 import {
   createGatewayProcess,
@@ -59,14 +60,17 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const placed = placeSources(placeFiles(profile, home.path), home)
   const claim = await claimHome(home)
   const closers: Closer[] = [claim.release]
+  const healing = createHealing((fault) => options.log.warn({ code: fault.code }, fault.detail))
+  const onRestart = healing.restarted
   try {
-    const [store, redis] = await startServers(options, closers)
+    const [store, redis] = await startServers({ ...options, onRestart }, closers)
     const migrations = {
       name: 'migrations',
       detail: (names: readonly string[]) => names.join(', ') || `${profile.database} is up to date`,
     }
-    await timed(options, migrations, () => migrateStore(store.store, profile))
-    const embedded = store.part !== undefined
+    const isEmbedded = store.part !== undefined
+    await timed(options, migrations, () => migrateStore(store.store, profile, { isEmbedded }))
+    closers.unshift(openHealing(healing, { ...store, redis }))
     const stays = options.stays ?? true
     const worker = await timed(options, { name: 'worker', detail: () => '' }, () =>
       createWorkerProcess({
@@ -75,7 +79,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           folders: { inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed },
           store: store.store,
           isWatched: stays,
-          ...(embedded && { storeLandingPath: landing }),
+          ...(isEmbedded && { storeLandingPath: landing }),
           redisUrl: redis.redisUrl,
           tracing: options.tracing,
           secrets: collectSecrets(
@@ -85,18 +89,22 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         },
         logsPath: home.logs,
         onEvent: (event) => options.log.warn(event),
+        onRestart: (restart) => onRestart('worker', restart),
         onMessage: (text) => stays && options.say?.(printable(text)),
       }),
     )
     closers.unshift(worker.close)
-    const gateway = await startGateway(options, { store: store.store, redisUrl: redis.redisUrl })
+    const gateway = await startGateway(
+      { ...options, onRestart },
+      { store: store.store, reader: store.reader, redisUrl: redis.redisUrl },
+    )
     if (gateway !== undefined) closers.unshift(gateway.close)
     writeRun(home, {
       command: options.command ?? 'up',
       stays,
       database: profile.database,
       profile,
-      clickhouse: { url: store.store.url, embedded },
+      clickhouse: { url: store.store.url, embedded: isEmbedded },
       redis: { url: shownRedisUrl(redis.redisUrl), embedded: redis.part !== undefined },
       worker: worker.detail(),
       ...(gateway && { gateway: gateway.detail() }),
@@ -127,9 +135,13 @@ export function attachStack(home: Home, external: External = {}): AttachedStack 
   return run && { ...addressesOf(home, run, external), run }
 }
 
-function migrateStore(address: Addresses['store'], profile: Profile): Promise<readonly string[]> {
+function migrateStore(
+  address: Addresses['store'],
+  profile: Profile,
+  options: MigrateOptions,
+): Promise<readonly string[]> {
   return withStore(address, async (store) => {
-    const names = await migrate(store, profile)
+    const names = await migrate(store, profile, options)
     await testEngine(store)
     await recordProfile(store, commandActor(), profile)
     return names
@@ -137,9 +149,13 @@ function migrateStore(address: Addresses['store'], profile: Profile): Promise<re
 }
 
 /** Starts the gateway if the profile has one and the stack outlives its command. */
-async function startGateway(options: StackOptions, at: Pick<Addresses, 'store' | 'redisUrl'>) {
+async function startGateway(options: StackOptions, at: Addresses) {
   const { home, profile } = options
   if (profile.gateway === undefined || options.stays === false) return undefined
+  if (profile.reads !== undefined && at.reader === at.store) {
+    const remedy = 'set CLICKHOUSE_READER_URL to a user with the role of readers'
+    throw new Fault('CONFIG', `the section reads needs a user who can only read: ${remedy}`)
+  }
   const step = {
     name: 'gateway',
     detail: (child: { readonly detail: () => GatewayDetail }) =>
@@ -158,6 +174,7 @@ async function startGateway(options: StackOptions, at: Pick<Addresses, 'store' |
       secret: options.secret ?? noSecret,
       logsPath: home.logs,
       onEvent: (event) => options.log.warn(event),
+      onRestart: (restart) => options.onRestart?.('gateway', restart),
     }),
   )
 }

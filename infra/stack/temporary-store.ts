@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { readdirSync, realpathSync } from 'node:fs'
+import { mkdtempSync, readdirSync, realpathSync, renameSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { migrate } from '../schema/migrate.js'
 import { createLog, type Log } from '../telemetry/log.js'
-import { claimFolder } from './claim.js'
+import { type Claim, claimFolder } from './claim.js'
 import { type Home, openHome } from './home.js'
 import { withOwnStore } from './own-store.js'
 
@@ -32,7 +32,7 @@ export async function withTemporaryStore<T>(
   const folder = realpathSync(tmpdir())
   await removeAbandoned(folder)
   const path = join(folder, `${prefix}${randomUUID()}`)
-  const claim = await claimFolder(path)
+  const claim = await createClaimed(path)
   try {
     const home = openHome(path)
     const own = { database: profile.database, temporaryPath: path, ending }
@@ -45,6 +45,14 @@ export async function withTemporaryStore<T>(
     await removeWritten(path)
     await claim.release()
   }
+}
+
+/** Creates a folder that has its name only when it is claimed, so that no other process removes it. */
+async function createClaimed(path: string): Promise<Claim> {
+  const unclaimed = mkdtempSync(join(dirname(path), 'tieline-'))
+  const claim = await claimFolder(unclaimed)
+  renameSync(unclaimed, path)
+  return claim
 }
 
 /** Removes the folders that no process uses. */

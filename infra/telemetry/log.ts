@@ -20,11 +20,17 @@ export function createLog(path: string, name: string): Log {
     sync: true,
     append: true,
     mode: 0o600,
+    // More than nothing, or flush() does nothing.
+    minLength: 1,
     maxLength: waitingBytesMax,
   })
   let lost = 0
   file.on('error', () => undefined)
-  file.on('drop', () => lost++)
+  file.on('drop', () => {
+    lost++
+    // A full buffer is not written again by a line that finds no place in it.
+    file.flush()
+  })
   file.on('write', () => {
     if (lost === 0) return
     const lines = lost

@@ -25,6 +25,8 @@ export interface Compilation {
   readonly plans: readonly CompiledPlan[]
   /** What counterfactuals of the plans distinguish in addition. */
   readonly labellings: readonly PlanLabelling[]
+  /** Days since 1970: those behind it are projected. Undefined where the period has ended. */
+  readonly lastActual?: number
 }
 
 interface PlanLabelling {
@@ -72,7 +74,7 @@ function edgesLabelling({ slots }: Compilation, { from, to }: NumberedPlan): Lab
 }
 
 /** Of each slot 1 where it lies in the days of a plan, else 0. */
-function daysLabelling({ slots }: Compilation, { from, to }: NumberedPlan): Uint8Array {
+export function daysLabelling({ slots }: Compilation, { from, to }: NumberedPlan): Uint8Array {
   const labels = new Uint8Array(slots.count)
   for (let slot = 0; slot < slots.count; slot++) {
     const day = slots.periodDay[slot] as number
@@ -83,16 +85,23 @@ function daysLabelling({ slots }: Compilation, { from, to }: NumberedPlan): Uint
 
 /** The price buckets that distinguish what any plan of a scan pass does. */
 export function bucketsOf(compilation: Compilation, pass: number): PriceBuckets {
-  const isOfPass = ({ isWhole }: { readonly isWhole: boolean }) =>
-    pass === scanPasses.odd || isWhole
-  const labellings = compilation.plans
-    .filter(({ days }) => isOfPass(days))
-    .flatMap(({ days, plan }) => [
-      daysLabelling(compilation, days),
-      ...('components' in plan ? plan.components.map(({ segmentOf }) => segmentOf) : []),
-    ])
-  const variants = compilation.labellings.filter(isOfPass).map(({ labels }) => labels)
-  return createPriceBuckets(compilation.slots.count, [...labellings, ...variants])
+  const variants = compilation.labellings
+    .filter(({ isWhole }) => pass === scanPasses.odd || isWhole)
+    .map(({ labels }) => labels)
+  const labellings = [...planLabellings(compilation, pass), ...variants]
+  return createPriceBuckets(compilation.slots.count, labellings)
+}
+
+export function plansOf({ plans }: Compilation, pass: number): readonly CompiledPlan[] {
+  return plans.filter(({ days }) => pass === scanPasses.odd || days.isWhole)
+}
+
+/** What the plans of a scan pass distinguish. */
+export function planLabellings(compilation: Compilation, pass: number): readonly Labelling[] {
+  return plansOf(compilation, pass).flatMap(({ days, plan }) => [
+    daysLabelling(compilation, days),
+    ...('components' in plan ? plan.components.map(({ segmentOf }) => segmentOf) : []),
+  ])
 }
 
 /** A limit that nothing reaches: the ends of Int64. */
@@ -105,23 +114,28 @@ export function toMaskRows(
   pass: number,
   classes: PriceBuckets,
 ): readonly object[] {
-  return compilation.plans
-    .filter(({ days }) => pass === scanPasses.odd || days.isWhole)
-    .map(({ days, plan }) => {
-      const lines = 'components' in plan ? linesOf(plan) : []
-      const mask = (segmentOf: Uint16Array, segments: readonly number[]) => [
-        ...maskOf(classes, segmentOf, segments),
-      ]
-      return {
-        plan: days.plan,
-        pass,
-        whole: [...maskOf(classes, daysLabelling(compilation, days), [1])],
-        through: lines.map(({ segmentOf, line }) => mask(segmentOf, line.through)),
-        before: lines.map(({ segmentOf, line }) => mask(segmentOf, line.before)),
-        lower: lines.map(({ line }) => toLimit(line.lower ?? unlimited.lower)),
-        upper: lines.map(({ line }) => toLimit(line.upper ?? unlimited.upper)),
-      }
-    })
+  return plansOf(compilation, pass).map(({ days, plan }) => {
+    const lines = linesOf(plan)
+    const mask = (segmentOf: Uint16Array, segments: readonly number[]) => [
+      ...maskOf(classes, segmentOf, segments),
+    ]
+    return {
+      plan: days.plan,
+      pass,
+      whole: [...maskOf(classes, daysLabelling(compilation, days), [1])],
+      through: lines.map(({ segmentOf, line }) => mask(segmentOf, line.through)),
+      before: lines.map(({ segmentOf, line }) => mask(segmentOf, line.before)),
+      ...limitsOf(lines),
+    }
+  })
+}
+
+/** The limits of each line of energy, millionths of a unit. */
+export function limitsOf(lines: readonly PlacedLine[]) {
+  return {
+    lower: lines.map(({ line }) => toLimit(line.lower ?? unlimited.lower)),
+    upper: lines.map(({ line }) => toLimit(line.upper ?? unlimited.upper)),
+  }
 }
 
 interface PlacedLine {
@@ -129,7 +143,8 @@ interface PlacedLine {
   readonly segmentOf: Uint16Array
 }
 
-function linesOf(plan: Plan): readonly PlacedLine[] {
+export function linesOf(plan: Plan | Unpriced): readonly PlacedLine[] {
+  if ('reason' in plan) return []
   return plan.components.flatMap(({ lines, segmentOf }) =>
     lines.map((line) => ({ line, segmentOf })),
   )

@@ -1,11 +1,10 @@
 import { pastDays } from '../../schemas/rating/projection.js'
-import type { Slots } from '../../schemas/rating/slots.js'
+import { dayStarts, type Slots } from '../../schemas/rating/slots.js'
 import type { BillingRules } from '../../schemas/settings/billing.js'
 import type { Statement } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql } from '../store/sql.js'
 import { scanPasses } from './compile.js'
 import type { RunTables } from './members.js'
-import { dayStarts } from './scan.js'
 
 /** Below this share of its intervals a bill is flagged and not reconciled. */
 export const completenessMin = 0.98
@@ -28,7 +27,8 @@ export function createMasks({ masks }: RunTables): Statement {
     sql: sql`CREATE TABLE ${id(masks)}
       (
         plan UInt32, pass UInt8, whole Array(UInt16), through Array(Array(UInt16)),
-        before Array(Array(UInt16)), lower Array(Int64), upper Array(Int64)
+        before Array(Array(UInt16)), lower Array(Int64), upper Array(Int64),
+        day_masks Array(Array(UInt8)), day_ends Array(UInt8)
       )
       ENGINE = MergeTree ORDER BY (pass, plan)`,
   }
@@ -67,7 +67,7 @@ export function joined({ rules, tables }: Pricing, { members, plans, vector }: P
   const source = sql`SELECT * FROM (${members}) AS m
       ANY LEFT JOIN (
         SELECT meter_id AS u_meter, external_site_id AS u_site, account_number AS u_account,
-          client_id AS u_client, first_day AS u_day, pass, seconds, present, negative, vector, method
+          client_id AS u_client, first_day AS u_day, pass, seconds, present, negative, vector, daily, method
         FROM ${id(vectors)}
         WHERE ${odd} OR meter_id NOT IN (SELECT meter_id FROM ${id(vectors)} WHERE ${odd})
       ) AS u ON u_meter = meter_id AND u_site = external_site_id
@@ -77,7 +77,7 @@ export function joined({ rules, tables }: Pricing, { members, plans, vector }: P
           prices, amounts, percents, minimum
         FROM ${plans}
       ) AS p ON p_plan = plan
-      ANY LEFT JOIN (SELECT plan AS k_plan, pass AS k_pass, whole, through, before, lower, upper FROM ${id(masks)}) AS k
+      ANY LEFT JOIN (SELECT plan AS k_plan, pass AS k_pass, whole, through, before, lower, upper, day_masks, day_ends FROM ${id(masks)}) AS k
         ON k_plan = plan AND k_pass = pass`
   const taken =
     vector === undefined ? source : sql`SELECT * REPLACE (${vector} AS vector) FROM (${source})`
@@ -195,6 +195,26 @@ export function whyOf(rules: BillingRules): Sql {
 export const blocks = { max_block_size: rowsAtOnce, max_joined_block_size_rows: rowsAtOnce }
 
 /**
+ * What has filled each line by the end of each local day, ahead of them what did before the first: all
+ * usage as the first line, then those of energy; millionths of a unit. Projected days are one.
+ */
+function usedByDay({ rules }: Pricing, source: Sql): Sql {
+  const bases = rules.tierScope === 'account' ? sql`sums_before` : masked('before')
+  const totals = rules.tierScope === 'account' ? sql`sums_through` : masked('through')
+  return sql`SELECT *, arrayMap((sums, base, total) -> arrayConcat([intDiv(base, scale)],
+            arrayMap(sum -> intDiv(base + sum, scale), sums), if(last_day > actual_day, [intDiv(total, scale)], [])),
+          day_sums, day_bases, day_totals) AS used_by_day
+      FROM (
+        SELECT *, if(is_empty OR is_beyond, [], day_masks) AS spread_masks,
+          arrayMap(mask -> arrayFilter((sum, is_end) -> is_end,
+            arrayCumSum(arrayMap((v, m) -> v * m, arrayResize(daily, length(day_ends)), mask)), day_ends), spread_masks) AS day_sums,
+          if(empty(spread_masks), [], arrayPushFront(${bases}, toInt64(0))) AS day_bases,
+          if(empty(spread_masks), [], arrayPushFront(${totals}, toInt64(arrayDotProduct(vector, whole)))) AS day_totals
+        FROM (${source})
+      )`
+}
+
+/**
  * Prices all bills of a run in one statement. A bill that cannot be computed is a row with its reason.
  */
 export function priceBills(pricing: Pricing): Statement {
@@ -207,13 +227,13 @@ export function priceBills(pricing: Pricing): Statement {
   })
   return {
     sql: sql`INSERT INTO bill_row (run, plan, account_number, external_site_id, meter_id, client_ids, start_date, last_date,
-        status, reason, method, days_projected, seconds, intervals_expected, intervals_present, nem, quantity, unit, quantities, line_amounts, total)
+        status, reason, method, days_projected, seconds, intervals_expected, intervals_present, nem, quantity, unit, read_unit, used_by_day, quantities, line_amounts, total)
       SELECT ${run}, plan, account_number, external_site_id, meter_id, client_ids,
         toDate(first_day), toDate(last_day), outcome,
         ${whyOf(rules)} AS reason,
-        method, if(outcome = 'projected', last_day - greatest(first_day - 1, actual_day), 0), if(is_empty, 0, seconds), expected, present, negative > 0, used, own_unit,
+        method, if(outcome = 'projected', last_day - greatest(first_day - 1, actual_day), 0), if(is_empty, 0, seconds), expected, present, negative > 0, used, own_unit, meter_unit, used_by_day,
         energy, if(is_priced, arrayConcat(charged, missing), []), dollars
-      FROM (${amounts(pricing, source)})
+      FROM (${usedByDay(pricing, amounts(pricing, source))})
       ORDER BY account_number, meter_id, first_day`,
     settings: blocks,
   }

@@ -15,6 +15,7 @@ import { id, sql } from '../store/sql.js'
 import { dropTables } from '../store/staging.js'
 import { type Compilation, compilePlans, labelCounterfactuals, toPlanRow } from './compile.js'
 import type { BillContext, BillRequest, BillRun } from './context.js'
+import { toDayColumns } from './costs/spread.js'
 import { gatherMembers, readPlans, tablesOf } from './members.js'
 import { findPeriod } from './period.js'
 import { type Pricing, priceBills } from './price.js'
@@ -95,7 +96,7 @@ async function compute(context: BillContext, run: BillRun): Promise<BillSummary>
   const compiled = await compile(context, run, { ...rates, isBilled, ahead })
   const { plans, compilation, projection } = compiled
   seconds.compile += clock()
-  const classes = await sumReads(context, run, compiled)
+  const classes = await sumReads(context, run, { ...compiled, isSpread: true })
   seconds.scan = clock()
   const pricing: Pricing = {
     run: run.run,
@@ -154,10 +155,16 @@ async function compile(
   const from = ahead === undefined ? first : Math.min(first, ahead.from - pastDays.all)
   const days = { from, to: toDays(run.period.last) + 1 }
   const plans = layOut(context, book, days)
-  const compilation = compilePlans(plans, await readPlans(store, run.tables, run.period))
+  const compilation: Compilation = {
+    ...compilePlans(plans, await readPlans(store, run.tables, run.period)),
+    ...(ahead !== undefined && { lastActual: ahead.from - 1 }),
+  }
   await store.insert(
     'bill_plan',
-    compilation.plans.map((plan) => toPlanRow(run.run, plan)),
+    compilation.plans.map((plan) => ({
+      ...toPlanRow(run.run, plan),
+      ...toDayColumns(compilation, plan),
+    })),
   )
   if (ahead === undefined) {
     const labelled = isBilled ? labelCounterfactuals(compilation, plans) : compilation

@@ -1,6 +1,12 @@
 import type { PriceBuckets } from '../../schemas/rating/price-buckets.js'
 import { type Days, yearDays } from '../../schemas/rating/projection.js'
-import { type Slots, slotSeconds, slotsOnWall } from '../../schemas/rating/slots.js'
+import {
+  dayStarts,
+  type Slots,
+  slotSeconds,
+  slotsOf,
+  slotsOnWall,
+} from '../../schemas/rating/slots.js'
 import type { Statement } from '../store/clickhouse.js'
 import { id, literal, type Sql, sql } from '../store/sql.js'
 import { scanPasses } from './compile.js'
@@ -11,7 +17,7 @@ export function createVectors(table: string): Statement {
     sql: sql`CREATE TABLE ${id(table)}
       (
         meter_id String, external_site_id String, account_number String, client_id String, first_day Int32,
-        pass UInt8, seconds UInt32, vector Array(Int64), present UInt32, negative UInt32,
+        pass UInt8, seconds UInt32, vector Array(Int64), daily Array(Int64), present UInt32, negative UInt32,
         covered Array(UInt64), seen UInt32, method LowCardinality(String)
       )
       ENGINE = MergeTree ORDER BY meter_id`,
@@ -22,6 +28,8 @@ export interface Scan {
   readonly tables: RunTables
   readonly slots: Slots
   readonly classes: PriceBuckets
+  /** The buckets of single days, by which costs are spread; undefined where only bills are wanted. */
+  readonly dayBuckets: PriceBuckets | undefined
   /** The slots of the period, or of what has passed of it; the second one exclusive. */
   readonly period: { readonly from: number; readonly to: number }
   /** Days since 1970 from which the rest of the period is projected; undefined where it has ended. */
@@ -44,8 +52,10 @@ const slotsAhead = 96
  * Reads as all scans take them; what a day's read has lies around its noon. A read outside the slots
  * is of class 0, which no vector takes.
  */
-function readsOf({ slots, classes, asOf }: Scan, which: Sql, back?: Back): Sql {
-  const codes = [...new Uint8Array(slotsAhead), ...Array.from(classes.bucketOf, (one) => one + 1)]
+function readsOf({ slots, classes, dayBuckets, asOf }: Scan, which: Sql, back?: Back): Sql {
+  const ahead = new Uint8Array(slotsAhead)
+  const codes = [...ahead, ...Array.from(classes.bucketOf, (one) => one + 1)]
+  const dayCodes = dayBuckets === undefined ? [] : [...ahead, ...dayBuckets.bucketOf]
   const day = (slot: number) => slots.day[Math.min(Math.max(slot, 0), slots.count - 1)] as number
   const { from, to, days } = back ?? { from: day(0), to: day(slots.count), days: 0 }
   const where = sql`local_day BETWEEN toDate(${literal(from - days)}) AND toDate(${literal(to - days)}) AND ${which}`
@@ -54,11 +64,12 @@ function readsOf({ slots, classes, asOf }: Scan, which: Sql, back?: Back): Sql {
       ? sql`intDiv(toUInt32(starts_at), ${literal(slotSeconds)}) - ${literal(slots.startsAt / slotSeconds)}`
       : slotOnWall(slots, back)
   return sql`
-    WITH ${literal(codes)} AS classes
+    WITH ${literal(codes)} AS classes, CAST(${literal(dayCodes)}, 'Array(UInt16)') AS day_classes
     SELECT meter_id, external_site_id, account_number, starts_at, local_day, seconds, toUInt64(seconds) AS length, series,
       reinterpret(quantity, 'Int64') AS micros,
       toInt32(${slot} + (seconds >= 86400) * 48) AS slot,
-      classes[slot + ${literal(slotsAhead + 1)}] AS class
+      classes[slot + ${literal(slotsAhead + 1)}] AS class,
+      day_classes[slot + ${literal(slotsAhead + 1)}] AS day_class
     FROM (${readsWhere(where, asOf)})`
 }
 
@@ -108,9 +119,13 @@ function knownReads(asOf: string, where: Sql): Sql {
       ${replaced}`
 }
 
-/** The energy of some reads by class. */
-function sumsOf({ classes, past }: Scan): Sql {
+/** The energy of some reads by class, and by day. */
+function sumsOf({ classes, dayBuckets, past }: Scan): Sql {
   const resample = sql`sumResample(1, ${literal(classes.count + 1)}, 1)`
+  const daily =
+    dayBuckets === undefined
+      ? sql`CAST([], 'Array(Int64)')`
+      : sql`sumResample(1, ${literal(dayBuckets.count)}, 1)(micros, day_class)`
   const [covered, seen] =
     past === undefined
       ? [sql`CAST([], 'Array(UInt64)')`, sql`toUInt32(0)`]
@@ -118,7 +133,7 @@ function sumsOf({ classes, past }: Scan): Sql {
           sql`${resample}(length, class)`,
           sql`groupBitOr(if(local_day BETWEEN toDate(${literal(past.from)}) AND toDate(${literal(past.to)}), bitShiftLeft(toUInt32(1), toUInt8(local_day - toDate(${literal(past.from)}))), 0))`,
         ]
-  return sql`${resample}(micros, class) AS vector, ${covered} AS covered, ${seen} AS seen`
+  return sql`${resample}(micros, class) AS vector, ${daily} AS daily, ${covered} AS covered, ${seen} AS seen`
 }
 
 /** The same of reads of one length, with how many of them the period has and how many are below 0. */
@@ -128,7 +143,7 @@ function countedSumsOf(scan: Scan): Sql {
           toUInt32(countIf(micros < 0 AND ${isPresent})) AS negative`
 }
 
-const columns = sql`meter_id, external_site_id, account_number, client_id, first_day, pass, seconds, vector, present, negative, covered, seen`
+const columns = sql`meter_id, external_site_id, account_number, client_id, first_day, pass, seconds, vector, daily, present, negative, covered, seen`
 
 const owner = sql`m.meter_id, m.external_site_id, m.account_number, m.client_id, m.first_day`
 
@@ -166,7 +181,7 @@ export function scanWhole(scan: Scan, meters: number): Statement {
   const which = scan.asOf === undefined ? bySeries : ofMeters(alone)
   return {
     sql: sql`INSERT INTO ${id(vectors)} (${columns})
-      SELECT ${owner}, ${literal(scanPasses.whole)}, seconds, vector, present, negative, covered, seen
+      SELECT ${owner}, ${literal(scanPasses.whole)}, seconds, vector, daily, present, negative, covered, seen
       FROM (
         SELECT *, ${upperHalf(sql`series`)} AS meter, count() OVER (PARTITION BY meter) AS found
         FROM (
@@ -196,7 +211,7 @@ export function scanLeft(scan: Scan): Statement {
   const start = sql`toDateTime(${literal(scan.slots.startsAt + scan.period.from * slotSeconds)}, 'UTC')`
   return {
     sql: sql`INSERT INTO ${id(vectors)} (${columns})
-      SELECT ${owner}, ${literal(scanPasses.whole)}, seconds, sumForEach(vector), sum(present), sum(negative),
+      SELECT ${owner}, ${literal(scanPasses.whole)}, seconds, sumForEach(vector), sumForEach(daily), sum(present), sum(negative),
         sumForEach(covered), groupBitOr(seen)
       FROM (
         SELECT meter_id, external_site_id, account_number, seconds,
@@ -260,7 +275,7 @@ function pickReads(scan: Scan, { meters, into, from, to, back }: Picked): Statem
     sql: sql`INSERT INTO ${id(into)} (${columns})
       WITH ${literal(starts)} AS day_starts
       SELECT meter_id, external_site_id, account_number, client_id, first_day, ${literal(scanPasses.odd)}, longest,
-        vector, present, negative, covered, seen
+        vector, daily, present, negative, covered, seen
       FROM (
         SELECT m.meter_id AS meter_id, m.external_site_id AS external_site_id,
           m.account_number AS account_number, m.client_id AS client_id, m.first_day AS first_day, max(seconds) AS longest,
@@ -276,25 +291,4 @@ function pickReads(scan: Scan, { meters, into, from, to, back }: Picked): Statem
         GROUP BY ${owner}
       )`,
   }
-}
-
-/** The first slot of each period day. */
-export function dayStarts(slots: Slots): readonly number[] {
-  const starts: number[] = []
-  for (let slot = 0; slot < slots.count; slot++) {
-    if (slot === 0 || slots.periodDay[slot] !== slots.periodDay[slot - 1]) starts.push(slot)
-  }
-  return starts
-}
-
-/** The slots of some days, the second one exclusive. */
-export function slotsOf(slots: Slots, days: Days) {
-  let [from, to] = [slots.count, 0]
-  for (let slot = 0; slot < slots.count; slot++) {
-    const day = slots.periodDay[slot] as number
-    if (day < days.from || day > days.to) continue
-    from = Math.min(from, slot)
-    to = slot + 1
-  }
-  return { from, to }
 }

@@ -1,9 +1,18 @@
 import { toDays } from '../../schemas/lint/finding.js'
 import type { PriceBuckets } from '../../schemas/rating/price-buckets.js'
 import type { Projection } from '../../schemas/rating/projection.js'
+import { slotsOf } from '../../schemas/rating/slots.js'
 import type { Statement, Store } from '../store/clickhouse.js'
-import { bucketsOf, type Compilation, scanPasses, toMaskRows } from './compile.js'
+import {
+  bucketsOf,
+  type Compilation,
+  type CompiledPlan,
+  plansOf,
+  scanPasses,
+  toMaskRows,
+} from './compile.js'
 import type { BillContext, BillRun } from './context.js'
+import { dayBucketsOf, toDayMasks } from './costs/spread.js'
 import { createMasks } from './price.js'
 import { project } from './project.js'
 import {
@@ -15,13 +24,14 @@ import {
   scanLeft,
   scanOdd,
   scanWhole,
-  slotsOf,
 } from './scan.js'
 
 export interface SumInputs {
   readonly compilation: Compilation
   /** The rest of the period, where it has not ended. */
   readonly projection: Projection | undefined
+  /** Whether the sums of each day are wanted too, by which costs are spread. */
+  readonly isSpread: boolean
 }
 
 /** The classes by which the vectors of each pass were made. */
@@ -34,7 +44,7 @@ export type BucketsByPass = ReadonlyMap<number, PriceBuckets>
 export async function sumReads(
   { store }: Pick<BillContext, 'store'>,
   { tables, period, request }: BillRun,
-  { compilation, projection }: SumInputs,
+  { compilation, projection, isSpread }: SumInputs,
 ): Promise<BucketsByPass> {
   const { slots } = compilation
   const to = projection === undefined ? toDays(period.last) : projection.ahead.from - 1
@@ -42,11 +52,17 @@ export async function sumReads(
   const scanOf = async (pass: number): Promise<Scan> => {
     const classes = bucketsOf(compilation, projection === undefined ? pass : scanPasses.odd)
     bucketsByPass.set(pass, classes)
-    await store.insert(tables.masks, toMaskRows(compilation, pass, classes))
+    const dayBuckets = isSpread ? dayBucketsOf(compilation, pass) : undefined
+    const plans = plansOf(compilation, pass)
+    const masks = toMaskRows(compilation, pass, classes).map((row, at) => ({
+      ...row,
+      ...(dayBuckets && toDayMasks(compilation, plans[at] as CompiledPlan, dayBuckets)),
+    }))
+    await store.insert(tables.masks, masks)
     const days = slotsOf(slots, { from: toDays(period.first), to })
     const asOf = request.asOf === undefined ? {} : { asOf: toClickHouseTime(request.asOf) }
     const past = projection === undefined ? {} : { past: projection.past }
-    return { tables, slots, classes, period: days, ...asOf, ...past }
+    return { tables, slots, classes, dayBuckets, period: days, ...asOf, ...past }
   }
   await Promise.all(
     [createVectors(tables.vectors), createMasks(tables)].map((one) => store.command(one)),

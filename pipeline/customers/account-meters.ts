@@ -1,18 +1,19 @@
 import type { Store } from '../store/clickhouse.js'
-import { id, type Sql, sql, typed } from '../store/sql.js'
+import { id, join, literal, type Sql, sql, typed } from '../store/sql.js'
+import { arrivalOf } from '../verify/entries.js'
 import type { MeterPlace } from './facts.js'
 import { isOfFile, type PlaceRow, placeKey, toPlace } from './stored-facts.js'
 
 /**
  * Records which accounts some reads name at which meters: those that are new, those with an earlier
- * first read, and those with a read after a known end. `named` is of `namedIn` or `namedInFile`.
+ * first read, and those with a read after a known end. `named` is of `namedIn` or `namedInFiles`.
  */
-export async function recordAccounts(store: Store, named: Sql, arrival: number): Promise<void> {
+export async function recordAccounts(store: Store, named: Sql): Promise<void> {
   const meters = sql`meter_id IN (SELECT meter FROM (${named}))`
   await store.command({
     sql: sql`INSERT INTO account_meter (
         external_site_id, meter_id, account_number, commodity, first_read, last_read, arrival, changes)
-      SELECT site, meter, account, of, min(n.first), max(n.last), ${typed('UInt32', arrival)}, 1
+      SELECT site, meter, account, of, min(n.first), max(n.last), any(n.named_by), 1
       FROM (${named}) AS n
       LEFT JOIN (
         SELECT external_site_id AS s, meter_id AS m, account_number AS a,
@@ -32,33 +33,62 @@ export async function recordAccounts(store: Store, named: Sql, arrival: number):
   })
 }
 
-/** The accounts that some reads of a table name; `key` differs where meter, account or premise do. */
-export function namedIn(table: string, where: Sql, key: Sql): Sql {
+/** Some reads of a table, and the arrival that names their accounts. */
+interface Naming {
+  readonly table: string
+  readonly where: Sql
+  /** Differs where meter, account or premise do. */
+  readonly key: Sql
+  readonly by: Sql
+}
+
+/** The accounts that some reads name. */
+export function namedIn({ table, where, key, by }: Naming): Sql {
   return sql`SELECT any(external_site_id) AS site, any(meter_id) AS meter, any(account_number) AS account,
-      any(commodity) AS of, min(starts_at) AS first, max(starts_at) AS last
+      any(commodity) AS of, min(starts_at) AS first, max(starts_at) AS last, ${by} AS named_by
     FROM ${id(table)} WHERE ${where} GROUP BY ${key}`
 }
 
 /**
- * The accounts that a published file names. The verdict has summed them up; only a verdict of an earlier
- * release has not, and then the reads are looked at.
+ * The accounts that published files name, one or those of a group. The verdict has summed up those of
+ * one file and staged the rows of a group; only where both are gone the stored reads are looked at.
  */
-export async function namedInFile(store: Store, arrival: number): Promise<Sql> {
-  const [found] = await store.rows<{ series: string }>({
-    sql: sql`SELECT name AS series FROM system.tables
-      WHERE database = currentDatabase() AND name = concat(${`staging_${arrival}_series_`},
-        (SELECT toString(decision) FROM file_state FINAL WHERE arrival = ${arrival}))`,
+export async function namedInFiles(store: Store, arrivals: readonly number[]): Promise<Sql> {
+  const [first = 0] = arrivals
+  const [found] = await store.rows<{ name: string; isGroup: boolean }>({
+    sql: sql`WITH (
+        SELECT (group_id != 0, if(group_id != 0, attaches, concat('staging_', toString(arrival), '_series_', toString(decision))))
+        FROM file_state FINAL WHERE arrival = ${first}
+      ) AS staged
+      SELECT name, staged.1 = 1 AS isGroup FROM system.tables
+      WHERE database = currentDatabase() AND name = staged.2`,
   })
-  if (found === undefined) return namedIn('usage_read', isOfFile(arrival), sql`series`)
+  const reads = { key: sql`series`, by: sql`max(${arrivalOf})` }
+  if (found === undefined) {
+    const where = join(
+      arrivals.map((arrival) => sql`(${isOfFile(arrival)})`),
+      sql` OR `,
+    )
+    return namedIn({ ...reads, table: 'usage_read', where })
+  }
+  if (found.isGroup)
+    return namedIn({
+      ...reads,
+      table: found.name,
+      where: sql`${arrivalOf} IN ${literal(arrivals)}`,
+    })
   return sql`SELECT external_site_id AS site, meter_id AS meter, account_number AS account,
-      commodity AS of, first, last FROM ${id(found.series)}`
+      commodity AS of, first, last, ${typed('UInt32', first)} AS named_by FROM ${id(found.name)}`
 }
 
-/** Meters of registered customers whose tenancies may differ by the accounts that a file named. */
-export async function metersNamedIn(store: Store, arrival: number): Promise<readonly string[]> {
+/** Meters of registered customers whose tenancies may differ by the accounts that files named. */
+export async function metersNamedIn(
+  store: Store,
+  arrivals: readonly number[],
+): Promise<readonly string[]> {
   const rows = await store.rows<{ meter: string }>({
     sql: sql`SELECT DISTINCT meter_id AS meter FROM account_meter
-      WHERE arrival = ${typed('UInt32', arrival)} AND ((external_site_id, account_number) IN (
+      WHERE arrival IN ${literal(arrivals)} AND ((external_site_id, account_number) IN (
           SELECT external_site_id, account_number FROM registration_fact)
         OR (external_site_id, meter_id) IN (SELECT external_site_id, meter_id FROM registration_fact))`,
   })

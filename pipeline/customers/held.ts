@@ -4,6 +4,7 @@ import { batchesOf } from '../store/batches.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, literal, type Sql, sql, typed } from '../store/sql.js'
 import { onceSettings } from '../store/staging.js'
+import { markAnnounced } from '../usage/days/stale.js'
 import { noteRows, usageTable } from '../verify/entries.js'
 import { namedIn, recordAccounts } from './account-meters.js'
 import { clientsReads, erasedRows, holds, isHeld } from './registered.js'
@@ -95,6 +96,7 @@ export async function storeClaimed(
       GROUP BY r.meter_id`,
     settings: onceSettings(`claim-${claim}`),
   })
+  await store.command(markAnnounced(claim, 'claim'))
   await store.command(noteOutdone(claim, isClaimed))
   await store.command({
     sql: sql`INSERT INTO usage_read (${columns}, change)
@@ -102,7 +104,10 @@ export async function storeClaimed(
   })
   await store.command(noteClaimed(claim, isClaimed))
   const key = sql`external_site_id, meter_id, account_number`
-  await recordAccounts(store, namedIn('held_read', isClaimed, key), 0)
+  await recordAccounts(
+    store,
+    namedIn({ table: 'held_read', where: isClaimed, key, by: typed('UInt32', 0) }),
+  )
   await publishChanges(publisher, [claim], 'claim')
   return meters.map(({ meter }) => meter)
 }

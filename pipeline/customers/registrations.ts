@@ -6,7 +6,7 @@ import { readLast } from '../ledger/publication.js'
 import { changesBetween } from '../ledger/usage-changes.js'
 import { batchesOf } from '../store/batches.js'
 import type { Store } from '../store/clickhouse.js'
-import { metersNamedIn, namedInFile, recordAccounts, recordLateReads } from './account-meters.js'
+import { metersNamedIn, namedInFiles, recordAccounts, recordLateReads } from './account-meters.js'
 import { erasedPlaces } from './erasure/erasure.js'
 import { groupBy } from './facts.js'
 import { askForHeld, endClaim, nextClaim, storeClaimed } from './held.js'
@@ -92,12 +92,15 @@ export async function endClients(
 }
 
 /**
- * Takes notice of the accounts in a published usage file: a first read, an exchanged meter, reads
+ * Takes notice of the accounts in published usage files, one or those of a group: a first read, an exchanged meter, reads
  * behind an end. Repeating it finishes what was begun.
  */
-export async function learnAccounts(context: RegisterContext, arrival: number): Promise<void> {
-  await recordAccounts(context.store, await namedInFile(context.store, arrival), arrival)
-  await renewAll(context, await metersNamedIn(context.store, arrival))
+export async function learnAccounts(
+  context: RegisterContext,
+  ...arrivals: readonly number[]
+): Promise<void> {
+  await recordAccounts(context.store, await namedInFiles(context.store, arrivals))
+  await renewAll(context, await metersNamedIn(context.store, arrivals))
 }
 
 /** Renews the tenancies of any number of meters as their facts have them now. */

@@ -1,29 +1,38 @@
 import type { Store } from '../store/clickhouse.js'
-import { sql, typed } from '../store/sql.js'
+import { literal, sql } from '../store/sql.js'
 import { isOfFile } from './stored-facts.js'
 
 /** Above this share of a file's registered meters, new unknown accounts are a renumbering (decision 11). */
 const newAccountsShareMax = 0.05
 
 /**
- * A warning where a published file first names unknown accounts at so many registered meters that the
- * utility has likely given its customers other numbers; no warning otherwise.
+ * A warning for each published file that first names unknown accounts at so many registered meters that
+ * the utility has likely given its customers other numbers, by arrival; none for the others.
  */
-export async function warnOfRenumbering(store: Store, arrival: number): Promise<readonly string[]> {
-  const registered = sql`SELECT meter_id FROM tenancy FINAL WHERE notEmpty(holds)`
-  const count = async (rows: ReturnType<typeof sql>): Promise<number> => {
-    const [found] = await store.rows<{ meters: number }>({
-      sql: sql`SELECT toUInt32(uniqExact(meter_id)) AS meters FROM ${rows} AND meter_id IN (${registered})`,
+export async function warnOfRenumbering(
+  store: Store,
+  arrivals: readonly number[],
+): Promise<ReadonlyMap<number, string>> {
+  const registered = sql`meter_id IN (SELECT meter_id FROM tenancy FINAL WHERE notEmpty(holds))`
+  const named = await store.rows<{ of: number; meters: number }>({
+    sql: sql`SELECT arrival AS of, toUInt32(uniqExact(meter_id)) AS meters FROM account_meter
+      WHERE arrival IN ${literal(arrivals)}
+        AND (external_site_id, account_number) NOT IN (
+          SELECT external_site_id, account_number FROM registration_fact)
+        AND ${registered} GROUP BY of`,
+  })
+  const warnings = new Map<number, string>()
+  for (const { of, meters } of named) {
+    const [found] = await store.rows<{ all: number }>({
+      sql: sql`SELECT toUInt32(uniqExact(meter_id)) AS all FROM usage_read
+        WHERE ${isOfFile(of)} AND ${registered}`,
     })
-    return found?.meters ?? 0
+    const all = found?.all ?? 0
+    if (meters <= all * newAccountsShareMax) continue
+    warnings.set(
+      of,
+      `likely a renumbering: ${meters} of ${all} registered meters have reads under accounts that no customer has, which nobody sees; register the customers with their new account numbers`,
+    )
   }
-  const foreign = await count(sql`account_meter WHERE arrival = ${typed('UInt32', arrival)}
-    AND (external_site_id, account_number) NOT IN (
-      SELECT external_site_id, account_number FROM registration_fact)`)
-  if (foreign === 0) return []
-  const all = await count(sql`usage_read WHERE ${isOfFile(arrival)}`)
-  if (foreign <= all * newAccountsShareMax) return []
-  return [
-    `likely a renumbering: ${foreign} of ${all} registered meters have reads under accounts that no customer has, which nobody sees; register the customers with their new account numbers`,
-  ]
+  return warnings
 }

@@ -91,7 +91,7 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
   const land = async (length: number, isLast = false) => {
     const bytes = filling.subarray(0, length)
     const place = { chunk: chunks.length, line }
-    const described = describe(bytes, place, options.measure)
+    const described = describeChunk(bytes, place, options.measure)
     roundedRows += described.rounded
     decimals = joinDecimals(decimals, described.decimals)
     line += described.chunk.lines
@@ -149,7 +149,8 @@ function proveText(bytes: Buffer, line: number): void {
     )
 }
 
-function describe(
+/** A chunk as its bytes show it; refuses bytes that are not UTF-8 text. */
+export function describeChunk(
   bytes: Buffer,
   place: Pick<LandedChunk, 'chunk' | 'line'>,
   measure: LandingOptions['measure'],

@@ -97,13 +97,13 @@ async function fill({ upload, path }: Placed, bytes: AsyncIterable<Buffer>) {
     return { kind: 'part', bytes: found.bytes } as const
   const part = `${path}.${randomUUID().slice(0, 8)}.part`
   const hash = createHash('sha256')
+  let at = from
   if (from > 0) {
     await attempt(part, () => rename(found.path, part))
     for await (const piece of readLocal(part)) hash.update(piece)
   }
   const file = await attempt(part, () => open(part, from === 0 ? 'wx' : 'r+', 0o600))
   try {
-    let at = from
     for await (const piece of bytes) {
       if (at + piece.length <= upload.bytes) await attempt(part, () => writeAll(file, piece, at))
       hash.update(piece)
@@ -115,15 +115,27 @@ async function fill({ upload, path }: Placed, bytes: AsyncIterable<Buffer>) {
   } finally {
     await file.close()
   }
-  if (hash.digest('hex') !== upload.hash) {
+  const detail = findDifference(upload, { bytes: at, hash: hash.digest('hex') })
+  if (detail !== undefined) {
     await rm(part, { force: true })
-    const detail = 'the bytes do not match Repr-Digest; send the complete file again'
     return { kind: 'wrong', detail } as const
   }
   await attempt(path, () => rename(part, path))
   await attempt(path, () => syncFolder(dirname(path)))
   for (const { path: other } of await findParts(path)) await rm(other, { force: true })
   return undefined
+}
+
+/** Bytes beyond the announced ones are hashed and not stored, so the hash alone proves nothing. */
+function findDifference(
+  upload: Upload,
+  found: { readonly bytes: number; readonly hash: string },
+): string | undefined {
+  if (found.hash !== upload.hash) {
+    return 'the bytes do not match Repr-Digest; send the complete file again'
+  }
+  if (found.bytes === upload.bytes) return undefined
+  return `there are more than the ${upload.bytes} bytes that were announced; correct Content-Range and send the complete file again`
 }
 
 interface Part {

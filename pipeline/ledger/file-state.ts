@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import type { Manifest } from '../../schemas/manifest.js'
 import {
   type Cell,
@@ -34,6 +35,8 @@ export interface Notes {
   readonly repeatedHourRows?: number
   readonly ambiguousHourRows?: number
   readonly roundedRows?: number
+  /** Of usage files: what the verdict took from the stored reads, as `takenFromStore` has it. */
+  readonly fromStore?: string
 }
 
 /** Rows or quantities by outcome; the five others add up to `read`. */
@@ -71,6 +74,8 @@ export interface FileState {
   readonly firstIntervalStart: Date | undefined
   readonly lastIntervalEnd: Date | undefined
   readonly notes: Notes
+  /** The group that it is loaded with, 0 where it is loaded by itself. */
+  readonly groupId: number
   /** Which decision made its verdict, 0 before; part of the names of the tables that it built. */
   readonly decision: number
   /** The staging table whose rows are published, once decided. */
@@ -82,7 +87,27 @@ export interface FileState {
   readonly settledAt: Date | undefined
 }
 
-/** A state never goes back: of two rows of one arrival the higher rank counts. */
+/** The number under which the rows of a file are staged and its jobs are queued. */
+export function numberOf({ arrival, groupId }: Pick<FileState, 'arrival' | 'groupId'>): number {
+  return groupId === 0 ? arrival : groupId
+}
+
+/** Groups have numbers that no arrival has. */
+const firstGroup = 2 ** 31
+
+/** A number for a group: each attempt to load one has staging tables of its own. */
+export function newGroup(): number {
+  return randomInt(firstGroup, 2 ** 32)
+}
+
+export function isGroup(number: number): boolean {
+  return number >= firstGroup
+}
+
+/**
+ * A state never goes back: of two rows of one arrival the higher rank counts. A file that has left its
+ * group does not come into it again.
+ */
 export function rankOf(state: FileState): number {
   const ranks = {
     received: 10,
@@ -93,7 +118,8 @@ export function rankOf(state: FileState): number {
     duplicate: 50,
     replaced: 50,
   } as const satisfies Record<FileStatus, number>
-  return ranks[state.status] + (state.settledAt === undefined ? 0 : 5)
+  const alone = state.status === 'received' && state.groupId === 0 ? 1 : 0
+  return ranks[state.status] + alone + (state.settledAt === undefined ? 0 : 5)
 }
 
 export const noRows: Outcomes<number> = {
@@ -148,6 +174,7 @@ const codec = createCodec<FileState>({
   firstIntervalStart: optional(dateTime),
   lastIntervalEnd: optional(dateTime),
   notes: json(),
+  groupId: integer,
   decision: integer,
   attaches: plain(),
   restates: plain(),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { claimNext } from '../store/claim.js'
 import type { Store } from '../store/clickhouse.js'
 import { createCodec, dateTime, integer, plain, type Row } from '../store/columns.js'
-import { type Sql, sql } from '../store/sql.js'
+import { literal, type Sql, sql } from '../store/sql.js'
 import { type FileState, fromStateRow, toStateRow } from './file-state.js'
 
 /** What is known of a file before it is read. */
@@ -57,6 +57,7 @@ export interface Ledger {
     arrival: number,
   ): Promise<{ arrivals: readonly Arrival[]; states: readonly FileState[] }>
   arrival(arrival: number): Promise<Arrival | undefined>
+  arrivals(arrivals: readonly number[]): Promise<readonly Arrival[]>
   /** The latest arrival of a file at a path, or of a name and not from some sources. */
   latest(
     of: { readonly path: string } | { readonly name: string; readonly notFrom?: readonly string[] },
@@ -71,12 +72,24 @@ export interface Ledger {
   /** Files with the verdict `publishing`, which has not been carried out. */
   publishing(): Promise<readonly FileState[]>
   state(arrival: number): Promise<FileState | undefined>
+  states(arrivals: readonly number[]): Promise<readonly FileState[]>
+  /** The files of a group. */
+  grouped(group: number): Promise<readonly FileState[]>
+  /** Some arrivals by their numbers: those without a state, and the states of the others. */
+  lookUp(
+    arrivals: readonly number[],
+  ): Promise<{ arrivals: readonly Arrival[]; states: readonly FileState[] }>
   /** Records states, all or none. */
   record(...states: readonly FileState[]): Promise<void>
-  /** Records verdicts on files that had none, all or none; only the first call for them counts. */
-  recordVerdicts(...states: readonly FileState[]): Promise<void>
+  /**
+   * Records verdicts on files that had none, all or none; only the first call for them counts, of a
+   * group only the first for any of its files.
+   */
+  recordVerdicts(states: readonly FileState[], group?: number): Promise<void>
   /** The published file of the same name and bytes, if there is one. */
   published(name: string, fileId: string): Promise<FileState | undefined>
+  /** Those names that a published file has. */
+  publishedNames(names: readonly string[]): Promise<ReadonlySet<string>>
   /** Whether a published file has that name and size, so that it might be the same. */
   resembles(name: string, bytes: number): Promise<boolean>
   /**
@@ -106,20 +119,22 @@ export function createLedger(store: Store, now: () => Date): Ledger {
     })
     return rows.map(arrivalCodec.fromRow)
   }
+  const split = async (where: Sql) => {
+    const [unread, known] = await Promise.all([
+      arrivals(sql`${where} AND ${stateless}`),
+      states(where),
+    ])
+    return { arrivals: unread, states: known }
+  }
   return {
     claim: async (entry, id) => (await claim(store, { entries: [entry], id, now }))[0] as Arrival,
     claimAll: (entries) => claim(store, { entries, now }),
     claimedAs: async (id) => (await arrivals(sql`claim = ${id}`))[0],
-    claimedWith: async (arrival) => {
-      const same = sql`arrival IN (SELECT arrival FROM arrival WHERE claim =
-        (SELECT any(claim) FROM arrival WHERE arrival = ${arrival}))`
-      const [unread, known] = await Promise.all([
-        arrivals(sql`${same} AND ${stateless}`),
-        states(same),
-      ])
-      return { arrivals: unread, states: known }
-    },
+    claimedWith: (arrival) =>
+      split(sql`arrival IN (SELECT arrival FROM arrival WHERE claim =
+        (SELECT any(claim) FROM arrival WHERE arrival = ${arrival}))`),
     arrival: async (arrival) => (await arrivals(sql`arrival = ${arrival}`))[0],
+    arrivals: (numbers) => arrivals(sql`arrival IN ${literal(numbers)}`),
     latest: async (of) => {
       if ('path' in of) return (await arrivals(sql`path = ${of.path}`)).at(-1)
       const { name, notFrom = [] } = of
@@ -138,17 +153,27 @@ export function createLedger(store: Store, now: () => Date): Ledger {
       ])
       return { arrivals: unread, states: unsettled }
     },
+    states: (numbers) => states(sql`arrival IN ${literal(numbers)}`),
+    grouped: (group) => states(sql`group_id = ${group}`),
+    lookUp: (numbers) => split(sql`arrival IN ${literal(numbers)}`),
     publishing: () => states(sql`status = 'publishing'`),
     state: async (arrival) => (await states(sql`arrival = ${arrival}`))[0],
     record: (...states) => store.insert('file_state', states.map(toStateRow)),
-    recordVerdicts: (...states) =>
+    recordVerdicts: (states, group) =>
       store.insert('file_state', states.map(toStateRow), {
         insert_deduplicate: 1,
-        insert_deduplication_token: `verdict-${states.map(({ arrival }) => arrival).join('-')}`,
+        insert_deduplication_token: `verdict-${group ?? states.map(({ arrival }) => arrival).join('-')}`,
       }),
     published: async (name, fileId) => {
       const same = sql`status = 'published' AND file_name = ${name} AND file_id = ${fileId}`
       return (await states(same))[0]
+    },
+    publishedNames: async (names) => {
+      const rows = await store.rows<{ name: string }>({
+        sql: sql`SELECT DISTINCT file_name AS name FROM file_state
+          WHERE status = 'published' AND file_name IN ${literal(names)}`,
+      })
+      return new Set(rows.map(({ name }) => name))
     },
     resembles: async (name, bytes) => {
       const rows = await store.rows({

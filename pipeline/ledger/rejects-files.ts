@@ -10,6 +10,10 @@ import { type Sql, sql } from '../store/sql.js'
 import { recordAct, tieline } from './audit.js'
 import { arrivalPaths, latestPaths } from './outbox.js'
 
+/** The line and text of a rejected row as its sender knows them. */
+export const sentLine = sql`if(sent_line = 0, reject.line, sent_line)`
+export const sentText = sql`if(sent_line = 0, reject.raw, sent)`
+
 const separators = String.raw`^|[,;|"\t\r\n]`
 const formulaStart = String.raw`(${separators})([ ']*[=+\-@\x{ff1d}\x{ff0b}\x{ff0d}\x{ff20}])`
 const blankStart = String.raw`^([ ']*[\t\r\n])`
@@ -39,9 +43,9 @@ export async function writeRejects(
 ): Promise<void> {
   const rows = await store.stream(
     {
-      sql: sql`SELECT line AS Line, ${inert(sql`column_name`)} AS Column, code AS Code,
-          ${inert(sql`detail`)} AS Detail, ${inert(sql`raw`)} AS Row
-        FROM reject FINAL WHERE arrival = ${arrival} AND NOT (${without}) ORDER BY line`,
+      sql: sql`SELECT ${sentLine} AS Line, ${inert(sql`column_name`)} AS Column, code AS Code,
+          ${inert(sql`detail`)} AS Detail, ${inert(sentText)} AS Row
+        FROM reject FINAL WHERE arrival = ${arrival} AND NOT (${without}) ORDER BY reject.line`,
     },
     'CSVWithNames',
   )

@@ -4,6 +4,7 @@ import type { Store } from '../store/clickhouse.js'
 import { createCodec, dateTime, plain, type Row } from '../store/columns.js'
 import { insertLatest } from '../store/latest.js'
 import { sql } from '../store/sql.js'
+import { type Outage, recordHealed } from './healed.js'
 
 /** A system of the utility: `cis`, `ami`, `mdm`, or `identity` with the address of the provider. */
 export type SystemName = 'cis' | 'ami' | 'mdm' | `identity ${string}`
@@ -46,11 +47,20 @@ const recordMs = 2_000
 export function createSystems({ store, own, onFailure }: SystemsOptions): Systems {
   const states = new Map<string, SystemFailure | undefined>()
   const changed = new Set<string>()
+  const ended = new Map<string, Outage>()
   let recording: Promise<void> | undefined
+  /** Outages of one system that end before the next record are one. */
+  const end = ({ system, since, code, detail }: SystemFailure): void => {
+    const { beganAt = since } = ended.get(system) ?? {}
+    const healedAt = new Date()
+    ended.set(system, { kind: 'system', subject: system, beganAt, healedAt, code, detail })
+    changed.add(system)
+  }
   const report: ReportSystem = (system, fault, requests = 1) => {
     const before = states.get(system)
     if (fault === undefined && before === undefined && states.has(system)) return
     const { failures = 0, since = new Date() } = before ?? {}
+    if (fault === undefined && before !== undefined) end(before)
     const state = fault && { code: fault.code, detail: fault.detail, since }
     states.set(system, state && { ...state, system, failures: failures + requests })
     changed.add(system)
@@ -59,6 +69,9 @@ export function createSystems({ store, own, onFailure }: SystemsOptions): System
     for (const system of [...changed]) {
       changed.delete(system)
       try {
+        const outage = ended.get(system)
+        if (outage !== undefined) await recordHealed(store, outage)
+        if (ended.get(system) === outage) ended.delete(system)
         await recordSystem(store, system, states.get(system))
       } catch (error) {
         if (!(error instanceof Fault)) throw error
@@ -69,7 +82,9 @@ export function createSystems({ store, own, onFailure }: SystemsOptions): System
   }
   const takeOver = async (): Promise<void> => {
     for (const one of await readSystems(store)) {
-      if (own.includes(systemKind(one)) && !states.has(one.system)) states.set(one.system, one)
+      if (!own.includes(systemKind(one))) continue
+      if (!states.has(one.system)) states.set(one.system, one)
+      else if (states.get(one.system) === undefined) end(one)
     }
   }
   const start = takeOver().catch((error: unknown) => {
@@ -99,6 +114,7 @@ export function createSystems({ store, own, onFailure }: SystemsOptions): System
         .sort((a, b) => (a.system < b.system ? -1 : 1)),
     close: async () => {
       clearInterval(timer)
+      await start
       await recording
       await record()
     },

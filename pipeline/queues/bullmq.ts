@@ -3,6 +3,7 @@ import { FlowProducer, type Job, Queue, QueueEvents, UnrecoverableError, Worker 
 import { Fault } from '../../schemas/fault.js'
 import { withDeadline } from '../deadline.js'
 import {
+  forgotten,
   idsOf,
   type JobData,
   type JobIds,
@@ -13,6 +14,7 @@ import {
   parseJob,
   type Repeated,
   type Repetition,
+  shownQueues,
 } from './jobs.js'
 import { createProducerConnection, createWorkerConnection } from './redis.js'
 import { type Tracing, telemetryOf } from './tracing.js'
@@ -31,6 +33,8 @@ export type QueueCounts = Readonly<Record<JobName, Readonly<Record<string, numbe
 /** The producing side of the queues. Adding a job twice adds it once: its id says what it does. */
 export interface Queues {
   add<N extends JobName>(name: N, data: JobData<N>): Promise<void>
+  /** Whether a job waits, is due later or runs. */
+  has<N extends JobName>(name: N, data: JobData<N>): Promise<boolean>
   /** A reconcile job that runs when all loads of its file have succeeded or failed. */
   addFlow(reconcile: JobData<'reconcile'>, loads: readonly JobData<'load'>[]): Promise<void>
   /** Repeats a job; a second call with the same id only changes repetition and data. */
@@ -55,11 +59,6 @@ const worldAttemptsMax = 1_000_000
 const backoffMsMax = 10_000
 /** Without a limit a command would wait for ever for a connection. */
 const reachMsMax = 10_000
-/** Queues whose waiting jobs operators see. */
-const shownQueues: readonly JobName[] = [
-  ...(['fetch', 'receive', 'load', 'reconcile', 'settle'] as const),
-  ...(['register', 'backfill'] as const),
-]
 /** A job waits until an attempt succeeds, also while the next attempt runs or is due. */
 const heldStates = ['delayed', 'active', 'wait'] as const
 /** Jobs of one queue and state that `waits` reads. */
@@ -80,12 +79,6 @@ const jobOptions = {
   removeOnComplete: { age: keepSeconds, count: 10_000 },
   removeOnFail: true,
 } as const
-
-/** Steps that run again when they are queued again: once done, their id is removed. */
-const forgotten: readonly JobName[] = [
-  ...(['fetch', 'reconcile', 'retain', 'register'] as const),
-  ...(['backfill', 'bill', 'compare', 'reprocess', 'verify'] as const),
-]
 
 function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
   const { removeOnComplete } = jobOptions
@@ -123,6 +116,11 @@ export function createQueues(options: QueueOptions): Queues {
     add: (name, data) =>
       reach(async () => {
         await queue(name).add(name, data, optionsOf(name, data))
+      }),
+    has: (name, data) =>
+      reach(async () => {
+        const state = await queue(name).getJobState(jobId(name, data))
+        return state !== 'unknown' && state !== 'completed' && state !== 'failed'
       }),
     addFlow: (reconcile, loads) =>
       reach(async () => {
@@ -273,7 +271,8 @@ async function isTriedAgain(job: Job, error: unknown, attemptsMax: number): Prom
 function toWait(job: Job): readonly Wait[] {
   const { wait } = fromProgress(job.progress)
   if (wait === undefined) return []
-  return [{ ...wait, job: job.name as JobName, arrival: idsOf(job.data).arrival }]
+  const { arrival, arrivals = [arrival] } = idsOf(job.data)
+  return arrivals.map((one) => ({ ...wait, job: job.name as JobName, arrival: one }))
 }
 
 /** Calls back when a job of the queue has completed; the caller also polls, in case events are lost. */

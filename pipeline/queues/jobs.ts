@@ -10,6 +10,8 @@ import { timestampFormatNames } from '../../schemas/time/timestamp.js'
 const version = { v: z.literal(1) }
 const arrival = z.int().positive()
 const count = z.int().nonnegative()
+/** Files of one `gather` job, at most. */
+export const gatheredMax = 200
 /** Customers of one `register` job, at most. */
 export const registrationsMax = 100
 
@@ -21,6 +23,8 @@ export const jobSchemas = {
   poll: z.strictObject({ ...version, source: z.string() }),
   fetch: z.strictObject({ ...version, arrival }),
   receive: z.strictObject({ ...version, arrival }),
+  /** Small files that came together. */
+  gather: z.strictObject({ ...version, arrivals: z.array(arrival).min(1).max(gatheredMax) }),
   load: z.strictObject({
     ...version,
     arrival,
@@ -30,6 +34,15 @@ export const jobSchemas = {
     startsMax: z.int().optional(),
     columns: z.array(z.string()).readonly().optional(),
     extraColumns: count.optional(),
+    stated: z.boolean().optional(),
+    times: z
+      .strictObject({
+        dateOrder: z.enum(['MDY', 'DMY']).optional(),
+        clock: z.enum(['wall', 'standard']).optional(),
+        stamp: z.enum(['start', 'end']).optional(),
+        length: count.optional(),
+      })
+      .optional(),
     chunk: z.strictObject({
       chunk: count,
       line: count,
@@ -45,6 +58,7 @@ export const jobSchemas = {
   }),
   reconcile: z.strictObject({ ...version, arrival }),
   settle: z.strictObject({ ...version, arrival }),
+  days: z.strictObject({ ...version }),
   reprocess: z.strictObject({ ...version, arrival }),
   sweep: z.strictObject({ ...version }),
   /** `night` is set once a day: that run also does what takes long. */
@@ -67,6 +81,18 @@ export const jobSchemas = {
 export type JobName = keyof typeof jobSchemas
 export type JobData<N extends JobName> = z.infer<(typeof jobSchemas)[N]>
 export const jobNames = Object.keys(jobSchemas) as JobName[]
+
+/** Queues whose waiting jobs operators see. */
+export const shownQueues: readonly JobName[] = [
+  ...(['fetch', 'gather', 'receive', 'load'] as const),
+  ...(['reconcile', 'settle', 'register', 'backfill'] as const),
+]
+
+/** Steps that run again when they are queued again: once done, their id is removed. */
+export const forgotten: readonly JobName[] = [
+  ...(['fetch', 'gather', 'reconcile', 'retain', 'register'] as const),
+  ...(['backfill', 'bill', 'compare', 'reprocess', 'verify', 'days'] as const),
+]
 
 /** Jobs that repeat on a schedule. */
 export const repeated = [
@@ -107,18 +133,20 @@ export function parseJob<N extends JobName>(name: N, data: unknown): JobData<N> 
 /** The parts of a job that may be logged. */
 export interface JobIds {
   readonly arrival?: number | undefined
+  readonly arrivals?: readonly number[] | undefined
   readonly chunk?: number | undefined
 }
 
 const idsSchema = z.object({
   arrival: arrival.optional().catch(undefined),
+  arrivals: z.array(arrival).optional().catch(undefined),
   chunk: z.object({ chunk: count }).optional().catch(undefined),
 })
 
 /** The ids in the data of a job, of an unknown format too. */
 export function idsOf(data: unknown): JobIds {
-  const { arrival, chunk } = idsSchema.safeParse(data).data ?? {}
-  return { arrival, chunk: chunk?.chunk }
+  const { arrival, arrivals, chunk } = idsSchema.safeParse(data).data ?? {}
+  return { arrival, ...(arrivals && { arrivals }), chunk: chunk?.chunk }
 }
 
 /** A job's id is derived from what it does, so that adding it twice adds it once. */
@@ -127,6 +155,7 @@ export function jobId<N extends JobName>(name: N, data: JobData<N>): string {
   if ('source' in data) parts.push(data.source)
   if ('night' in data) parts.push('night')
   if ('arrival' in data) parts.push(data.arrival)
+  if ('arrivals' in data) parts.push(data.arrivals[0], data.arrivals.at(-1), data.arrivals.length)
   if ('chunk' in data) parts.push(data.chunk.chunk)
   if ('customers' in data) parts.push(hashOf([data.customers, data.closed]))
   if ('meterId' in data) parts.push(hashOf(data.meterId))

@@ -3,11 +3,13 @@ import type { PipelineContext } from '../context.js'
 import type { JobName } from './jobs.js'
 
 /**
- * Queues of which one job runs at a time, over all workers: verdicts, listings, reprocessed files,
+ * Queues of which one job runs at a time, over all workers: verdicts, stored days, listings, reprocessed files,
  * recovery, cleaning, alerts, and runs that use the whole engine.
  */
 export const alone = [
+  'gather',
   'reconcile',
+  'days',
   'poll',
   'reprocess',
   'sweep',

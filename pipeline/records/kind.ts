@@ -3,7 +3,9 @@ import type { RecordFeed } from '../../schemas/record-feed.js'
 import { renewAll } from '../customers/registrations.js'
 import { metersInRecords } from '../customers/stored-facts.js'
 import type { Kind } from '../kind.js'
+import type { FileState } from '../ledger/file-state.js'
 import { isPublished } from '../ledger/publication.js'
+import type { Store } from '../store/clickhouse.js'
 import { dropStaging, putBack } from '../store/staging.js'
 import { noteRepaired } from '../verify/repaired.js'
 import { measuredColumns } from './judge.js'
@@ -38,25 +40,30 @@ export const recordKind: Kind = {
   load: loadRecords,
   sumStaged: ({ store }, { arrival, feed }) => countRecords(store, recordOf(feed), { arrival }),
   reconcile: reconcileRecords,
-  attach: async ({ store }, state) => {
-    const feed = recordOf(state.feed)
-    const { attaches: table } = state
-    if (state.notes.repairs !== undefined) {
-      await putBack(store, rowsTable(feed), table)
-      return noteRepaired(store, state, countedOf(feed))
-    }
-    if (feed.schedule !== undefined) await store.command(recordVersion(feed, { ...state, table }))
-    await store.command(notePublishedRecords(feed, state))
-    await attachRecords(store, feed, table)
+  attach: async ({ store }, states) => {
+    for (const state of states) await attachOne(store, state)
   },
   isVisible: (store, { arrival }) => isPublished(store, arrival),
-  learn: async (line, { feed: name, arrival, notes }) => {
-    if (notes.repairs !== undefined) return []
-    const feed = recordOf(name)
-    if (feed.shows === undefined) return []
-    await renewAll(line, await metersInRecords(line.store, { table: rowsTable(feed), arrival }))
-    return []
+  learn: async (line, states) => {
+    for (const { feed: name, arrival, notes } of states) {
+      const feed = recordOf(name)
+      if (notes.repairs !== undefined || feed.shows === undefined) continue
+      await renewAll(line, await metersInRecords(line.store, { table: rowsTable(feed), arrival }))
+    }
+    return new Map()
   },
+}
+
+async function attachOne(store: Store, state: FileState): Promise<void> {
+  const feed = recordOf(state.feed)
+  const { attaches: table } = state
+  if (state.notes.repairs !== undefined) {
+    await putBack(store, rowsTable(feed), table)
+    return noteRepaired(store, state, countedOf(feed))
+  }
+  if (feed.schedule !== undefined) await store.command(recordVersion(feed, { ...state, table }))
+  await store.command(notePublishedRecords(feed, state))
+  await attachRecords(store, feed, table)
 }
 
 export function recordOf(feed: string): RecordFeed {

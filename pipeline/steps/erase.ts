@@ -25,6 +25,8 @@ import { type Act, recordAct, tieline } from '../ledger/audit.js'
 import { eraseRejectsFiles } from '../ledger/rejects-files.js'
 import { tableBehind } from '../store/replicas.js'
 import { sql } from '../store/sql.js'
+import { buildDays } from '../usage/days/build.js'
+import { areErasedStale } from '../usage/days/stale.js'
 import { toLocalStart } from '../usage/timestamps.js'
 
 /** Accounts that are erased together: each table is rewritten once for all of them. */
@@ -133,7 +135,12 @@ async function finish(
   await forgetErased(store)
   if (erased.length === 0) return
   await forgetClients(store, erasedMeters)
+  while (await buildDays(store));
   const accounts = erased.length
+  if (await areErasedStale(store)) {
+    log.warn({ accounts }, 'days of erased accounts are still stored')
+    return
+  }
   const behind = await tableBehind(store, erasedTables(), waiting.replicaSeconds)
   if (behind !== undefined) {
     log.warn({ accounts, table: behind }, 'a replica still has rows of erased accounts')

@@ -1,10 +1,14 @@
-import type { FeedName } from '../../schemas/feed.js'
+import { type FeedName, feeds, recordFeedOf } from '../../schemas/feed.js'
+import { skimFileName } from '../../schemas/file-name.js'
 import type { LandedChunk, RowFormat } from '../../schemas/manifest.js'
 import type { PipelineContext } from '../context.js'
 import { findAsked } from '../customers/held.js'
 import type { LoadTask } from '../kind.js'
-import type { FileState } from '../ledger/file-state.js'
+import { type FileState, numberOf } from '../ledger/file-state.js'
 import type { Arrival } from '../ledger/ledger.js'
+import { gatheredMax } from '../queues/jobs.js'
+import { submitted } from '../sources/folder.js'
+import { batchesOf } from '../store/batches.js'
 
 /** Queues the first step of an arrival: a remote file is fetched before it is received. */
 export function begin(
@@ -15,10 +19,33 @@ export function begin(
   return context.queues.add(isHere ? 'receive' : 'fetch', { v: 1, arrival })
 }
 
+/** A larger file is loaded by itself. */
+export const smallBytesMax = 1_048_576
+
+/** Queues the first step of arrivals that wait together: small files of reads are gathered. */
+export async function beginAll(
+  context: PipelineContext,
+  arrivals: readonly Arrival[],
+): Promise<void> {
+  const small = arrivals.filter((one) => isSmall(context, one))
+  const gathered = small.length > 1 ? small : []
+  for (const one of arrivals) if (!gathered.includes(one)) await begin(context, one)
+  for (const batch of batchesOf(gathered, gatheredMax)) {
+    await context.queues.add('gather', { v: 1, arrivals: batch.map(({ arrival }) => arrival) })
+  }
+}
+
+function isSmall({ profile }: PipelineContext, one: Arrival): boolean {
+  if (one.bytes > smallBytesMax || one.source === submitted) return false
+  if (one.force || one.acceptRejects || one.repairs) return false
+  const feed = skimFileName(one.name, profile)?.feed
+  return feed !== undefined && Object.hasOwn(feeds, feed) && recordFeedOf(feed) === undefined
+}
+
 /** The load of a chunk; a job does not need its control total. */
 export function toLoadTask(
   file: { readonly arrival: number; readonly feed: string },
-  { seconds, format, startsMax, columns, extraColumns }: RowFormat,
+  { seconds, format, startsMax, columns, extraColumns, stated, times }: RowFormat,
   { micros: _, ...chunk }: LandedChunk,
 ): LoadTask {
   const feed = file.feed as FeedName
@@ -26,6 +53,8 @@ export function toLoadTask(
     ...(startsMax && { startsMax }),
     ...(columns && { columns }),
     ...(extraColumns && { extraColumns }),
+    ...(stated && { stated }),
+    ...(times && { times }),
   }
   return { arrival: file.arrival, feed, seconds, format, ...optional, chunk }
 }
@@ -40,11 +69,12 @@ export function loadTasks(state: FileState): readonly LoadTask[] {
  * sweep calls it to restore lost jobs.
  */
 export async function forward(context: PipelineContext, state: FileState): Promise<void> {
-  const { arrival } = state
+  const arrival = numberOf(state)
   if (state.settledAt !== undefined || state.status === 'waiting') return
   if (state.status === 'publishing') return context.queues.add('reconcile', { v: 1, arrival })
   if (state.status !== 'received') return context.queues.add('settle', { v: 1, arrival })
-  if (state.fault !== '' || state.duplicateOf !== 0 || state.manifest.chunks.length === 0) {
+  const isDecidedNext = state.fault !== '' || state.groupId !== 0
+  if (isDecidedNext || state.duplicateOf !== 0 || state.manifest.chunks.length === 0) {
     return context.queues.add('reconcile', { v: 1, arrival })
   }
   const loads = loadTasks(state).map((task) => ({ v: 1 as const, ...task }))

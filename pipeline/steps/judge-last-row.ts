@@ -10,6 +10,8 @@ const habitFiles = 5
 export interface UnendedFile extends Omit<RowSetting, 'feed'> {
   readonly arrival: Arrival
   readonly name: FileName
+  /** Whether the row was made of a line in another layout, whose own last field does not show. */
+  readonly converted: boolean
 }
 
 /**
@@ -19,11 +21,11 @@ export interface UnendedFile extends Omit<RowSetting, 'feed'> {
 export async function isLastRowWhole(
   { profile, ledger }: Pick<PipelineContext, 'profile' | 'ledger'>,
   row: UnendedRow,
-  { arrival, name, ...file }: UnendedFile,
+  { arrival, name, converted, ...file }: UnendedFile,
 ): Promise<boolean> {
   const { lastLineEnd } = profile.files
   if (lastLineEnd !== 'auto') return lastLineEnd === 'optional'
   if (arrival.wholeBy || name.compression !== 'none') return true
-  if (provesItself(row, { ...file, feed: name.feed })) return true
+  if (!converted && provesItself(row, { ...file, feed: name.feed })) return true
   return ledger.lackedLineEnds(arrival, { feed: name.feed, files: habitFiles })
 }

@@ -11,10 +11,14 @@ import { afterHeader } from '../files/header.js'
 import { inflate } from '../files/inflate.js'
 import { createLanding, type Landing, landedFolder } from '../files/landing.js'
 import { isCutShort } from '../files/last-row.js'
+import type { Conversion } from '../formats/format.js'
+import { openFile } from '../formats/formats.js'
+import { firstPlainLine, plainRows } from '../formats/plain-rows.js'
 import type { Receiver } from '../kind.js'
 import { kindOf } from '../kinds.js'
 import type { Notes } from '../ledger/file-state.js'
 import type { Arrival } from '../ledger/ledger.js'
+import { truncatedRefusal } from '../ledger/verdict.js'
 import type { Source } from '../sources/source.js'
 import { sampleBytes } from '../usage/sample.js'
 import { toLoadTask } from './forward.js'
@@ -29,8 +33,60 @@ interface Origin {
 }
 
 interface Taken extends Manifest {
-  readonly truncated: boolean
+  /** Why the file is not complete. */
+  readonly cut: string | undefined
   readonly notes: Notes
+}
+
+/** A file while it is read. */
+interface RowsRead {
+  /** Its rows in the plain layout, without a header. */
+  readonly rows: AsyncIterable<Buffer>
+  /** The physical line of the first of them. */
+  readonly firstLine: number
+  /** How it is converted; undefined where it has the plain layout. */
+  readonly conversion: Conversion | undefined
+  /** For the receipt. */
+  readonly warnings: readonly string[]
+  /** Its columns; those of the feed before the first rows are there. */
+  readonly header: () => MatchedHeader
+  /** The sha256 of its bytes, in hex, once all are read. */
+  readonly fileId: () => string
+}
+
+/** Reads the rows of a file: hashes and unpacks its bytes, and converts them or verifies their header. */
+export async function readRows(
+  context: PipelineContext,
+  { arrival, source, name }: Omit<Origin, 'hold'>,
+  folder: string,
+): Promise<RowsRead> {
+  const { limits, files } = context.profile
+  const feed = feeds[name.feed]
+  const hash = createHash('sha256')
+  let matched: MatchedHeader = { columns: feed.columns, extra: [] }
+  const unpacked = inflate(
+    tap(source.read(arrival), (bytes) => hash.update(bytes)),
+    {
+      compression: name.compression,
+      bytesMax: limits.fileBytesMax,
+      ratioMax: limits.ratioMax,
+      folder,
+    },
+  )
+  const { conversion, input, warnings } = await openFile(context, name.feed, unpacked)
+  const known = { conversion, warnings, header: () => matched, fileId: () => hash.digest('hex') }
+  if (conversion !== undefined) {
+    return { ...known, rows: plainRows(conversion, input), firstLine: firstPlainLine }
+  }
+  const rows = afterHeader(input, {
+    feed,
+    rowBytesMax: limits.rowBytesMax,
+    extraColumns: files.extraColumns,
+    onHeader: (found) => {
+      matched = found
+    },
+  })
+  return { ...known, rows, firstLine: 2 }
 }
 
 /** Reads a file in one pass: hashes, unpacks, counts and lands it. */
@@ -38,36 +94,18 @@ export async function landFrom(
   context: PipelineContext,
   origin: Origin,
 ): Promise<Taken & { fileId: string }> {
-  const { arrival, source, name } = origin
-  const { limits } = context.profile
-  const hash = createHash('sha256')
-  const hashed = tap(source.read(arrival), (bytes) => hash.update(bytes))
-  const inflated = inflate(hashed, {
-    compression: name.compression,
-    bytesMax: limits.fileBytesMax,
-    ratioMax: limits.ratioMax,
-    folder: landedFolder(context.folders.landing, arrival.arrival),
-  })
-  const landed = await landRows(context, origin, inflated)
-  return { ...landed, fileId: hash.digest('hex') }
-}
-
-async function landRows(
-  context: PipelineContext,
-  { arrival: from, name, hold }: Origin,
-  input: AsyncGenerator<Buffer>,
-): Promise<Taken> {
+  const { arrival: from, name, hold } = origin
   const { arrival, arrivedAt, name: fileName } = from
-  const feed = feeds[name.feed]
-  const { extraColumns } = context.profile.files
-  const { chunkBytes, rowBytesMax, freeDiskBytesMin } = context.profile.limits
+  const { chunkBytes, freeDiskBytesMin } = context.profile.limits
   const folder = landedFolder(context.folders.landing, arrival)
+  const read = await readRows(context, origin, folder)
+  const { conversion } = read
   let head = Buffer.alloc(0)
-  let matched: MatchedHeader = { columns: feed.columns, extra: [] }
   let opened: Receiver | undefined
   const receiver = () => {
-    const { columns: header, extra } = matched
-    const file = { ...state, arrivedAt, header, extraColumns: extra.length, head: () => head }
+    const { columns: header, extra } = read.header()
+    const known = { extraColumns: extra.length, ...conversion?.rowFormat }
+    const file = { ...state, arrivedAt, header, ...known, head: () => head }
     opened ??= kindOf(state).open(context, file)
     return opened
   }
@@ -75,10 +113,12 @@ async function landRows(
   const landing = await createLanding({
     folder,
     chunkBytes,
-    firstLine: 2,
+    firstLine: read.firstLine,
     measure: (bytes) => receiver().measure(bytes),
-    isWhole: (row, decimals) =>
-      isLastRowWhole(context, row, { arrival: from, name, ...matched, decimals }),
+    isWhole: (row, decimals) => {
+      const more = { ...read.header(), decimals, converted: conversion !== undefined }
+      return isLastRowWhole(context, row, { arrival: from, name, ...more })
+    },
     onChunk: async (chunk) => {
       const { bytes } = chunk
       await refuseFullDisk(context.folders.landing, { name: fileName, bytes }, freeDiskBytesMin)
@@ -90,19 +130,19 @@ async function landRows(
       })
     },
   })
-  const onHeader = (found: MatchedHeader) => {
-    matched = found
-  }
   try {
-    for await (const bytes of afterHeader(input, { feed, rowBytesMax, extraColumns, onHeader })) {
+    for await (const bytes of read.rows) {
       if (head.length < sampleBytes) head = Buffer.concat([head, bytes.subarray(0, sampleBytes)])
       await landing.add(bytes)
     }
     const { chunks, roundedRows, unendedRow } = await landing.end()
     const ended = unendedRow === undefined
-    const truncated = isCutShort(unendedRow, matched)
-    const notes = { roundedRows, ...extraNotes(matched) }
-    return { chunks, ...receiver().rowFormat(), ended, truncated, notes }
+    const { cut = undefined, warnings: counted = [] } = conversion?.ending() ?? {}
+    const short = conversion === undefined && isCutShort(unendedRow, read.header())
+    const warnings = [...read.warnings, ...extraWarnings(read.header()), ...counted]
+    const notes = { roundedRows, ...(warnings.length > 0 && { warnings }) }
+    const found = { ...receiver().rowFormat(), ended, notes, fileId: read.fileId() }
+    return { chunks, ...found, cut: short ? truncatedRefusal.reason : cut }
   } catch (error) {
     if (error instanceof Fault && error.code === 'DISK_FULL') await dropLanded(landing, folder)
     throw error
@@ -117,10 +157,10 @@ async function dropLanded(landing: Landing, folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
 }
 
-function extraNotes({ extra }: MatchedHeader): Notes {
-  if (extra.length === 0) return {}
+function extraWarnings({ extra }: MatchedHeader): readonly string[] {
+  if (extra.length === 0) return []
   const names = extra.map((name) => JSON.stringify(name)).join(', ')
-  return { warnings: [`columns ignored (files.extraColumns): ${names}`] }
+  return [`columns ignored (files.extraColumns): ${names}`]
 }
 
 /** Passes the bytes on and shows each to `see`. */

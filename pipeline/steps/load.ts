@@ -56,8 +56,9 @@ const loadsMax = 3
 
 /**
  * Loads what has no receipt yet and compares the sums. If they differ, or staging is gone, it loads
- * everything again into empty staging. Only a difference after that refuses the file. Staging is on one
- * server: where another one answers meanwhile, the sums show nothing.
+ * everything again into empty staging. Only the same difference after two such loads refuses the file.
+ * Staging is on one server: where another one answers meanwhile, and be it a single insert, the sums
+ * show nothing.
  */
 export async function loadAndBalance(
   context: PipelineContext,
@@ -66,6 +67,7 @@ export async function loadAndBalance(
   const { store, ledger } = context
   const kind = kindOf(state)
   let emptiedAt = ''
+  let before: string | undefined
   for (let loads = 1; ; loads++) {
     const found = await loadAll(context, state).catch((error: unknown) => {
       if (isStagingLost(error) && loads < loadsMax) return undefined
@@ -74,13 +76,14 @@ export async function loadAndBalance(
     const wrong = found === undefined ? undefined : imbalance(found)
     if (found !== undefined && wrong === undefined) return found
     const isSame = emptiedAt !== '' && (await nameServer(store)) === emptiedAt
-    if (wrong !== undefined && isSame) throw new Fault('UNBALANCED', wrong)
+    if (wrong !== undefined && isSame && wrong === before) throw new Fault('UNBALANCED', wrong)
+    before = isSame ? wrong : undefined
     if (loads === loadsMax) throw new Fault('STAGING_LOST', `of arrival ${state.arrival}: ${wrong}`)
     await ledger.forgetReceipts(state.arrival)
     await forgetRejects(store, state.arrival)
-    const before = await nameServer(store)
+    const server = await nameServer(store)
     await kind.emptyStaging(store, state)
-    emptiedAt = (await nameServer(store)) === before ? before : ''
+    emptiedAt = (await nameServer(store)) === server ? server : ''
   }
 }
 

@@ -1,5 +1,6 @@
 import { Fault, type FaultCode } from '../../schemas/fault.js'
 import type { PipelineContext } from '../context.js'
+import { recordHealed } from '../ledger/healed.js'
 import { isLeftAlone, pauseMsOf } from '../queues/back-off.js'
 import { readSources, recordFailure, recordOthers, type SourceFailure } from '../sources/state.js'
 import { poll, type Stability } from './poll.js'
@@ -29,7 +30,7 @@ export async function pollWhenDue(
   if (failure !== undefined && isPaused(failure, context.now())) return
   try {
     await poll(context, name, stability)
-    if (failure !== undefined) await recordFailure(context.store, name, undefined)
+    if (failure !== undefined) await recordRecovered(context, name, failure)
     await reportOthers(context, name, others)
   } catch (error) {
     if (error instanceof Fault && blames.has(error.code)) {
@@ -37,6 +38,17 @@ export async function pollWhenDue(
     }
     throw error
   }
+}
+
+/** What healed is recorded first: a step that ends in between records the same again. */
+async function recordRecovered(
+  { store, now }: PipelineContext,
+  name: string,
+  { since: beganAt, code, detail }: SourceFailure,
+): Promise<void> {
+  const healedAt = now()
+  await recordHealed(store, { kind: 'source', subject: name, beganAt, healedAt, code, detail })
+  await recordFailure(store, name, undefined)
 }
 
 /** A link, a folder or a special file is logged when it appears, not with each poll. */

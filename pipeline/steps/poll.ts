@@ -3,9 +3,11 @@ import type { SourceSettings } from '../../schemas/settings/source.js'
 import type { PipelineContext } from '../context.js'
 import type { FileState } from '../ledger/file-state.js'
 import type { FileEntry } from '../ledger/ledger.js'
+import { jobId } from '../queues/jobs.js'
 import { membersOf } from '../records/set.js'
-import type { Listed } from '../sources/source.js'
-import { begin } from './forward.js'
+import type { Listed, Source } from '../sources/source.js'
+import { batchesOf } from '../store/batches.js'
+import { beginAll } from './forward.js'
 
 /** For each file of a source: how many polls in a row showed it unchanged, and since when. */
 export type Stability = Map<
@@ -20,7 +22,7 @@ const restingMs = 60_000
  * Lists one source and queues a receive job for each complete file: it has a done-file, was
  * unmodified for a minute, or had the same size and time over `settlePolls` polls. A settled file has
  * left the source, so a file at its path is a new one. If the source keeps its files, a settled file
- * is recognized by path, size and time.
+ * is recognized by path, size and time. Of a source that was empty and still is the ledger is not asked.
  */
 export async function poll(
   context: PipelineContext,
@@ -30,11 +32,27 @@ export async function poll(
   const source = context.sources.get(name)
   const profile = context.profile.sources.find((one) => one.name === name)
   if (source === undefined || profile === undefined) return
+  if (stability.size === 0 && !source.keeps && (await source.list()).length === 0) return
+  const task = jobId('poll', { v: 1, source: name })
+  await context.store.runTask(task, () => takeListed(context, { source, profile }, stability))
+}
+
+interface Polled {
+  readonly source: Source
+  readonly profile: SourceSettings
+}
+
+/** The ledger is asked before the source: what is settled in between is listed no more. */
+async function takeListed(
+  context: PipelineContext,
+  { source, profile }: Polled,
+  stability: Stability,
+): Promise<void> {
+  const { name, settlePolls } = profile
   const known = new Set((await context.ledger.knownOf(source)).map(keyOf))
   const listed = await source.list()
   const present = new Set(listed.map((one) => one.path))
   for (const path of stability.keys()) if (!present.has(path)) stability.delete(path)
-  const { settlePolls } = profile
   const fresh = listed.filter((one) => !known.has(keyOf(one)))
   const finished = new Set(
     fresh.filter((one) => isFinished(context, one, { stability, settlePolls })),
@@ -44,10 +62,14 @@ export async function poll(
   )
   if (groups.length === 0) return
   const awaited = await replaceWaiting(context, name, groups.flat())
-  for (const group of groups) {
-    if (group.some((one) => awaited.has(rateSetOf(one.name, context.profile)?.key))) continue
-    const arrivals = await context.ledger.claimAll(group.map((one) => toEntry(one, profile)))
-    for (const arrival of arrivals) await begin(context, arrival)
+  const due = groups.filter(
+    (group) => !group.some((one) => awaited.has(rateSetOf(one.name, context.profile)?.key)),
+  )
+  for (const claimed of togetherOf(context, due)) {
+    await beginAll(
+      context,
+      await context.ledger.claimAll(claimed.map((one) => toEntry(one, profile))),
+    )
   }
 }
 
@@ -71,6 +93,21 @@ function groupSets(
   }
   return [...groups.values()]
 }
+
+/** What is claimed in one insert: each set by itself, because a set is what was claimed with it. */
+function togetherOf(
+  { profile }: PipelineContext,
+  groups: readonly (readonly Listed[])[],
+): readonly (readonly Listed[])[] {
+  const isSet = ([one]: readonly Listed[]) => one && rateSetOf(one.name, profile) !== undefined
+  return [
+    ...groups.filter(isSet),
+    ...batchesOf(groups.filter((one) => !isSet(one)).flat(), claimsMax),
+  ]
+}
+
+/** Files that are claimed in one insert. */
+const claimsMax = 1_000
 
 /** A set is complete if it has a done-file or was unchanged for `rates.quietMinutes`. */
 function isComplete(

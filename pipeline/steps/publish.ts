@@ -1,7 +1,7 @@
 import type { PipelineContext } from '../context.js'
 import { toRefusal } from '../failure.js'
 import { kindOf } from '../kinds.js'
-import type { FileState } from '../ledger/file-state.js'
+import { type FileState, numberOf } from '../ledger/file-state.js'
 import { publishSubjects } from '../ledger/publication.js'
 import { forward } from './forward.js'
 
@@ -24,7 +24,8 @@ export async function attachAll(
   states: readonly FileState[],
 ): Promise<void> {
   try {
-    for (const state of states) await kindOf(state).attach(context, state)
+    const [first] = states
+    if (first !== undefined) await kindOf(first).attach(context, states)
   } catch (error) {
     await recordFailure(context, states, error)
     throw error
@@ -46,7 +47,12 @@ export async function completeAll(
     return { ...state, status: 'published', publishedAt, ...noFault }
   })
   await context.ledger.record(...published)
-  for (const state of published) await forward(context, state)
+  for (const state of distinct(published)) await forward(context, state)
+}
+
+/** One file of each number: the next step of a group is a single one. */
+function distinct(states: readonly FileState[]): readonly FileState[] {
+  return [...new Map(states.map((state) => [numberOf(state), state])).values()]
 }
 
 const noFault = { fault: '', reason: '' } as const

@@ -92,7 +92,7 @@ async function land(context: PipelineContext, arrival: Arrival, named: Named): P
   }
   await kindOf(state).createStaging(context.store, state)
   const hold = !arrival.force && (await context.ledger.resembles(arrival.name, arrival.bytes))
-  const { fileId, truncated, notes, ...manifest } = await landFrom(context, {
+  const { fileId, cut, notes, ...manifest } = await landFrom(context, {
     arrival,
     source,
     name,
@@ -103,22 +103,32 @@ async function land(context: PipelineContext, arrival: Arrival, named: Named): P
   // same: the verdict asks again.
   const mayBeSame = hold && !isSchedule(state.feed)
   const same = mayBeSame ? await context.ledger.published(arrival.name, fileId) : undefined
+  const received: FileState = {
+    ...toReceived(state, { fileId, manifest, notes }),
+    duplicateOf: same?.arrival ?? 0,
+  }
+  if (received.duplicateOf !== 0) return received
+  const refusal = refuseRows(state.feed, received.rows.read)
+  if (refusal !== undefined) return { ...received, ...refusal }
+  return cut === undefined ? received : refuseTruncated(context, received, cut)
+}
+
+/** The state of a file whose bytes were read and counted. */
+export function toReceived(
+  state: FileState,
+  { fileId, manifest, notes }: Pick<FileState, 'fileId' | 'manifest' | 'notes'>,
+): FileState {
   const { chunks } = manifest
   const micros = chunks.reduce((sum, chunk) => sum + BigInt(chunk.micros), 0n)
   const rows = chunks.reduce((sum, chunk) => sum + chunk.rows, 0)
-  const received: FileState = {
+  return {
     ...state,
     fileId,
     manifest,
     notes: joinNotes(state.notes, notes),
-    duplicateOf: same?.arrival ?? 0,
     rows: { ...noRows, read: rows },
     quantity: { ...noQuantity, read: formatQuantity(micros) },
   }
-  if (received.duplicateOf !== 0) return received
-  const refusal = refuseRows(state.feed, rows)
-  if (refusal !== undefined) return { ...received, ...refusal }
-  return truncated ? refuseTruncated(context, received) : received
 }
 
 /** Rows are only brought back from the bytes that were published. */
@@ -140,8 +150,12 @@ function joinNotes(known: Notes, more: Notes): Notes {
 }
 
 /** The rest of a file may still arrive in a source; a submitted or uploaded file is complete. */
-function refuseTruncated({ profile }: PipelineContext, state: FileState): FileState {
-  const refused = { ...state, ...truncatedRefusal }
+function refuseTruncated(
+  { profile }: PipelineContext,
+  state: FileState,
+  reason: string,
+): FileState {
+  const refused = { ...state, ...truncatedRefusal, reason }
   const mayGrow = profile.sources.some(({ name }) => name === state.source)
   return mayGrow ? { ...refused, status: 'waiting' } : refused
 }
@@ -203,6 +217,7 @@ export function blankState(context: Pick<PipelineContext, 'now'>, arrival: Arriv
     firstIntervalStart: undefined,
     lastIntervalEnd: undefined,
     notes: {},
+    groupId: 0,
     decision: 0,
     attaches: '',
     restates: false,

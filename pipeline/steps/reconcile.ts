@@ -5,17 +5,16 @@ import type { PipelineContext } from '../context.js'
 import { findAsked } from '../customers/held.js'
 import { claimHeld } from '../customers/registrations.js'
 import { logFailure, toRefusal } from '../failure.js'
+import { decideGroup } from '../groups/decide.js'
 import type { LoadedFile } from '../kind.js'
 import { kindOf } from '../kinds.js'
-import type { FileState } from '../ledger/file-state.js'
+import { type FileState, isGroup, numberOf } from '../ledger/file-state.js'
 import { hold, type Refusal, toDuplicate } from '../ledger/verdict.js'
-import type { JobName } from '../queues/jobs.js'
 import { mayGrow, membersOf } from '../records/set.js'
 import { type Decision, dropDerived } from '../store/staging.js'
 import { forward } from './forward.js'
 import { isStagingLost, loadAndBalance } from './load.js'
 import { attachAll, completeAll, publish } from './publish.js'
-import { blankState } from './receive.js'
 
 const waitingMsMax = 24 * 3_600_000
 
@@ -24,20 +23,46 @@ const waitingMsMax = 24 * 3_600_000
  * staging must be equal, or nothing is published. A verdict `publishing` is carried out at once;
  * after a crash it only rolls forward.
  */
-export async function reconcile(context: PipelineContext, arrival: number): Promise<void> {
-  const state = await context.ledger.state(arrival)
+export async function reconcile(context: PipelineContext, number: number): Promise<void> {
+  if (isGroup(number)) return reconcileGroup(context, number)
+  const state = await context.ledger.state(number)
   if (state === undefined) return
+  if (state.groupId !== 0) return forward(context, state)
   const members = await membersOf(context, state)
-  if (state.status === 'publishing') return resume(context, members)
-  await storeAsked(context, arrival)
+  if (state.status === 'publishing') return rollForward(context, members)
+  await storeAsked(context, members)
   if (state.status !== 'received' && !isOverdue(context, state)) return forward(context, state)
   if (members.length === 0 || members.some((one) => isAwaited(context, one))) return
   if (mayGrow(context, members)) return
-  await publishPending(context, arrival)
+  await judge(context, members)
+}
+
+async function reconcileGroup(context: PipelineContext, group: number): Promise<void> {
+  const members = await context.ledger.grouped(group)
+  const [first] = members
+  if (first === undefined) return
+  if (members.some(isPublishing)) return rollForward(context, members)
+  await storeAsked(context, members)
+  await (isOpen(first) ? judge(context, members) : forward(context, first))
+}
+
+async function judge(context: PipelineContext, members: readonly FileState[]): Promise<void> {
+  await publishPending(context, members)
   const valid = await recordFirst(context, await decide(context, members), members)
   const publishing = valid.filter(isPublishing)
   if (publishing.length > 0) await publish(context, publishing)
-  for (const one of valid) if (!isPublishing(one)) await forward(context, one)
+  for (const one of valid) if (!isPublishing(one)) await release(context, one)
+}
+
+/** A file that has left its group is landed and loaded by itself. */
+export async function release(context: PipelineContext, state: FileState): Promise<void> {
+  if (isOpen(state)) await kindOf(state).createStaging(context.store, state)
+  await forward(context, state)
+}
+
+/** The group of files that are judged together; undefined of all others. */
+function groupOf([first]: readonly FileState[]): number | undefined {
+  return first?.groupId === 0 ? undefined : first?.groupId
 }
 
 /**
@@ -45,9 +70,9 @@ export async function reconcile(context: PipelineContext, arrival: number): Prom
  * then, and none is decided: so each file is compared with all reads of a claim or with none. A claim
  * that fails for good does not keep the file up; the sweep tries it again.
  */
-async function storeAsked(context: PipelineContext, arrival: number): Promise<void> {
+async function storeAsked(context: PipelineContext, members: readonly FileState[]): Promise<void> {
   if ((await findAsked(context.store)) === undefined) return
-  await publishPending(context, arrival)
+  await publishPending(context, members)
   try {
     await claimHeld(context)
   } catch (error) {
@@ -56,7 +81,7 @@ async function storeAsked(context: PipelineContext, arrival: number): Promise<vo
   }
 }
 
-function isPublishing({ status }: FileState): boolean {
+export function isPublishing({ status }: FileState): boolean {
   return status === 'publishing'
 }
 
@@ -69,12 +94,15 @@ async function recordFirst(
   decided: readonly FileState[],
   before: readonly FileState[],
 ): Promise<readonly FileState[]> {
-  const held = await Promise.all(before.map(({ arrival }) => context.ledger.state(arrival)))
-  const isDecided = held.some((now, at) => now?.status !== before[at]?.status)
+  const numbers = before.map(({ arrival }) => arrival)
+  const held = new Map((await context.ledger.states(numbers)).map((one) => [one.arrival, one]))
+  const isDecided = before.some((one) => {
+    const now = held.get(one.arrival)
+    return now?.status !== one.status || now.groupId !== one.groupId
+  })
   const news = decided.filter((one) => !before.includes(one))
-  if (!isDecided) await context.ledger.recordVerdicts(...news)
-  const states = await Promise.all(before.map(({ arrival }) => context.ledger.state(arrival)))
-  const valid = states.filter((state) => state !== undefined)
+  if (!isDecided) await context.ledger.recordVerdicts(news, groupOf(before))
+  const valid = await context.ledger.states(numbers)
   await forgetDecisions(
     context,
     news.filter((one) => !valid.some(({ decision }) => decision === one.decision)),
@@ -84,16 +112,23 @@ async function recordFirst(
 
 async function forgetDecisions(
   { store }: PipelineContext,
-  decisions: readonly Decision[],
+  states: readonly FileState[],
 ): Promise<void> {
-  for (const one of decisions) await dropDerived(store, one)
+  const numbered = states.map((one): [string, Decision] => {
+    const arrival = numberOf(one)
+    return [`${arrival} ${one.decision}`, { arrival, decision: one.decision }]
+  })
+  for (const one of new Map(numbered).values()) await dropDerived(store, one)
 }
 
 /**
  * Carries out a verdict whose worker died. What readers may see is attached already. Where the staging
  * of what they have not seen is gone, it is loaded and judged again.
  */
-async function resume(context: PipelineContext, members: readonly FileState[]): Promise<void> {
+export async function rollForward(
+  context: PipelineContext,
+  members: readonly FileState[],
+): Promise<void> {
   const publishing = members.filter(isPublishing)
   try {
     if (!(await isVisible(context, publishing))) await attachAll(context, publishing)
@@ -101,21 +136,28 @@ async function resume(context: PipelineContext, members: readonly FileState[]): 
   } catch (error) {
     if (!isStagingLost(error)) throw error
   }
-  const undecided = members.map((one) =>
-    isPublishing(one) ? { ...one, status: 'received' as const, fault: '', reason: '' } : one,
-  )
+  const undecided = members.map((one) => {
+    if (!isPublishing(one)) return one
+    return { ...one, status: 'received' as const, groupId: 0, fault: '', reason: '' }
+  })
   const again = (await decide(context, undecided)).filter((one) => !members.includes(one))
   await context.ledger.record(...again)
   await publish(context, again.filter(isPublishing))
   for (const one of again) if (!isPublishing(one)) await forward(context, one)
 }
 
-/** Files that are published together are attached one after the other, but numbered at once. */
-async function isVisible(
+/**
+ * Files of a set are attached one after the other, those of a group in one step: one that has rows
+ * shows it.
+ */
+export async function isVisible(
   { store }: PipelineContext,
   states: readonly FileState[],
 ): Promise<boolean> {
-  const seen = states.map((one) => kindOf(one).isVisible(store, one))
+  const withRows = states.filter(({ rows }) => rows.accepted > 0)
+  const attached = withRows.length === 0 ? states : withRows
+  const apart = groupOf(states) === undefined ? states : attached.slice(0, 1)
+  const seen = apart.map((one) => kindOf(one).isVisible(store, one))
   return (await Promise.all(seen)).includes(true)
 }
 
@@ -123,26 +165,36 @@ async function isVisible(
  * Publishes a file first whose worker died while publishing it, because its rows may be attached. If
  * that fails, the other file waits (`FILE_AHEAD`) until the first one is published or refused.
  */
-async function publishPending(context: PipelineContext, arrival: number): Promise<void> {
+async function publishPending(
+  context: PipelineContext,
+  members: readonly FileState[],
+): Promise<void> {
+  const own = members.map(({ arrival }) => arrival)
   const stuck: number[] = []
+  const seen = new Set(members.map(numberOf))
   for (const state of await context.ledger.publishing()) {
-    if (state.arrival === arrival) continue
+    if (own.includes(state.arrival) || seen.has(numberOf(state))) continue
+    seen.add(numberOf(state))
     if (!(await isPublished(context, state))) stuck.push(state.arrival)
   }
   if (stuck.length === 0) return
-  throw new Fault('FILE_AHEAD', `arrival ${arrival} waits for arrival ${stuck.join(', ')}`)
+  throw new Fault('FILE_AHEAD', `arrival ${own.join(', ')} waits for arrival ${stuck.join(', ')}`)
 }
 
 /** Publishes a file and its set; a failure that does not pass by itself is logged for that file. */
 async function isPublished(context: PipelineContext, state: FileState): Promise<boolean> {
   try {
-    await resume(context, await membersOf(context, state))
+    await rollForward(context, await togetherWith(context, state))
     return true
   } catch (error) {
     if (error instanceof Fault && error.retry) throw error
     logFailure(context.log, { job: 'reconcile', arrival: state.arrival }, error)
     return false
   }
+}
+
+function togetherWith(context: PipelineContext, state: FileState): Promise<readonly FileState[]> {
+  return state.groupId === 0 ? membersOf(context, state) : context.ledger.grouped(state.groupId)
 }
 
 /** The rest of a file may still arrive; files that are judged with it wait too. */
@@ -179,6 +231,7 @@ async function decideOnce(
   context: PipelineContext,
   members: readonly FileState[],
 ): Promise<readonly FileState[]> {
+  if (groupOf(members) !== undefined) return decideGroup(context, members)
   const ended: FileState[] = []
   const proved: LoadedFile[] = []
   for (const state of members) {
@@ -196,7 +249,7 @@ async function decideOnce(
   }
 }
 
-function isOpen({ status }: FileState): boolean {
+export function isOpen({ status }: FileState): boolean {
   return status === 'received' || status === 'waiting'
 }
 
@@ -228,37 +281,4 @@ async function firstOf(context: PipelineContext, state: FileState): Promise<File
   const same = await context.ledger.published(state.fileName, state.fileId)
   if (same === undefined) return undefined
   return (await context.ledger.arrival(state.arrival))?.force ? undefined : same
-}
-
-/**
- * Quarantines a file that could not be read, loaded or attached after all attempts. Once it has a
- * verdict, only the failure of its reconcile counts; that of a late load is ignored. A file that
- * readers may see is only completed.
- */
-export async function failFile(
-  context: PipelineContext,
-  step: { readonly job: JobName; readonly arrival: number },
-  error: unknown,
-): Promise<void> {
-  const arrival = await context.ledger.arrival(step.arrival)
-  if (arrival === undefined) return
-  const state = (await context.ledger.state(step.arrival)) ?? blankState(context, arrival)
-  if (state.status === 'publishing' && step.job === 'reconcile') {
-    const members = await membersOf(context, state)
-    const publishing = members.filter(isPublishing)
-    if (await isVisible(context, publishing)) return resume(context, members)
-    return refuse(context, publishing, error)
-  }
-  if (state.status === 'received') await refuse(context, [state], error)
-}
-
-async function refuse(
-  context: PipelineContext,
-  states: readonly FileState[],
-  error: unknown,
-): Promise<void> {
-  const { ledger } = context
-  const decided = states.map((state) => hold(state, toRefusal(error)))
-  await (states.some(isPublishing) ? ledger.record(...decided) : ledger.recordVerdicts(...decided))
-  for (const state of decided) await forward(context, state)
 }

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { forgetRuns } from '../bills/forget.js'
 import type { PipelineContext } from '../context.js'
 import { forgetHeld } from '../customers/held.js'
+import { isGroup } from '../ledger/file-state.js'
+import { forgetHealed } from '../ledger/healed.js'
 import { arrivalsFolder } from '../ledger/outbox.js'
 import { attempt, ifThere, listNames } from '../sources/disk.js'
 import { batchesOf } from '../store/batches.js'
@@ -15,7 +17,7 @@ const dayMs = 86_400_000
 /**
  * Deletes what the profile's `retention` no longer keeps (decision 32): files in the archive and the
  * quarantine, receipts and rejects in the outbox, rejected rows in the store, abandoned staging and
- * parts of uploads, and replaced bills. Terminated accounts are erased by its run at night, which
+ * parts of uploads, replaced bills, and what healed more than a week ago. Terminated accounts are erased by its run at night, which
  * rewrites whole tables and reads others (decision 30); every other run only continues what that left.
  */
 export async function retain(
@@ -42,6 +44,7 @@ export async function retain(
     now: context.now(),
   })
   await forgetHeld(context.store, before(context.profile.usage.holdDays).getTime())
+  if (night) await forgetHealed(context.store, context.now())
   await (night ? eraseDue(context) : eraseStarted(context))
 }
 
@@ -63,6 +66,7 @@ async function forgetRejects({ store }: PipelineContext, before: Date): Promise<
 /** Drops staging of long unfinished arrivals; it is built again if they resume. */
 async function dropDeadStaging({ store, ledger }: PipelineContext, before: Date): Promise<void> {
   for (const arrival of await stagedArrivals(store)) {
+    if (isGroup(arrival)) continue
     const found = await ledger.arrival(arrival)
     const state = await ledger.state(arrival)
     if (state?.status === 'publishing' || state?.status === 'received') continue

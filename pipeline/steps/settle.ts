@@ -2,7 +2,8 @@ import { copyFile, rm, writeFile } from 'node:fs/promises'
 import type { PipelineContext } from '../context.js'
 import { landedFolder } from '../files/landing.js'
 import { kindOf } from '../kinds.js'
-import type { FileState } from '../ledger/file-state.js'
+import { type FileState, isGroup } from '../ledger/file-state.js'
+import type { Arrival } from '../ledger/ledger.js'
 import { arrivalPaths, latestPaths } from '../ledger/outbox.js'
 import { toReceipt } from '../ledger/receipt.js'
 import { writeRejects } from '../ledger/rejects-files.js'
@@ -14,38 +15,68 @@ import { queueClaim } from './forward.js'
 
 /**
  * Writes receipt and rejects, lets the source put the file away, and drops chunks and staging. This
- * acknowledges the file, so it is the last step: all that the receipt says is durable by then.
+ * acknowledges the file, so it is the last step: all that the receipt says is durable by then. Files of
+ * a group are settled one after the other; one that fails holds none of the others up.
  */
-export async function settle(context: PipelineContext, arrival: number): Promise<void> {
+export async function settle(context: PipelineContext, number: number): Promise<void> {
   const { ledger } = context
-  const [found, origin] = await Promise.all([ledger.state(arrival), ledger.arrival(arrival)])
-  if (found === undefined || found.settledAt !== undefined) return
-  const state = found.status === 'published' ? await learn(context, found) : found
-  const settledAt = context.now()
-  const receipt = `${JSON.stringify(await receiptOf(context, { ...state, settledAt }), null, 2)}\n`
+  const found = isGroup(number) ? await ledger.grouped(number) : await ledger.states([number])
+  const open = found.filter(({ settledAt }) => settledAt === undefined)
+  if (open.length === 0) return
+  const numbers = open.map(({ arrival }) => arrival)
+  const [learned, origins] = await Promise.all([learn(context, open), ledger.arrivals(numbers)])
+  const settled: FileState[] = []
+  const failures: unknown[] = []
+  for (const state of learned) {
+    const origin = origins.find(({ arrival }) => arrival === state.arrival)
+    try {
+      settled.push(await putAway(context, state, origin))
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  if (settled.length > 0) await ledger.record(...settled)
+  for (const state of settled) notifyPerson(context, state)
+  if (failures.length > 0) throw failures[0]
+  await dropStaging(context.store, number)
+}
+
+async function putAway(
+  context: PipelineContext,
+  state: FileState,
+  origin: Arrival | undefined,
+): Promise<FileState> {
+  const { arrival, status } = state
+  const settled = { ...state, settledAt: context.now() }
+  const receipt = `${JSON.stringify(await receiptOf(context, settled), null, 2)}\n`
   const rejectsPath = await handOut(context, state, receipt)
   const source = context.sources.get(state.source)
   if (origin !== undefined && source !== undefined) {
-    const { status } = state
     const outcome = status === 'published' || status === 'duplicate' ? status : 'quarantined'
     await source.settle(origin, { outcome, receipt, rejectsPath })
   }
   await rm(landedFolder(context.folders.landing, arrival), { recursive: true, force: true })
-  await context.ledger.record({ ...state, settledAt })
-  notifyPerson(context, state)
-  await dropStaging(context.store, arrival)
+  return settled
 }
 
-/** What is learned of a file comes before its other warnings. */
-async function learn(context: PipelineContext, state: FileState): Promise<FileState> {
-  const learned = await kindOf(state).learn(context, state)
+/** What is learned of published files comes before their other warnings. */
+async function learn(
+  context: PipelineContext,
+  states: readonly FileState[],
+): Promise<readonly FileState[]> {
+  const published = states.filter(({ status }) => status === 'published')
+  const [first] = published
+  if (first === undefined) return states
+  const learned = await kindOf(first).learn(context, published)
   await queueClaim(context).catch(letPass)
-  for (const warning of learned) {
+  return states.map((state) => {
+    const warning = learned.get(state.arrival)
+    if (warning === undefined) return state
     context.log.warn({ arrival: state.arrival, file: state.fileName }, warning)
     context.notify(`${state.fileName}: ${warning}`)
-  }
-  const { warnings = [], ...notes } = state.notes
-  return { ...state, notes: withWarnings(notes, [...learned, ...warnings]) }
+    const { warnings = [], ...notes } = state.notes
+    return { ...state, notes: withWarnings(notes, [warning, ...warnings]) }
+  })
 }
 
 function notifyPerson(

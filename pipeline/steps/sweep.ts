@@ -1,11 +1,14 @@
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PipelineContext } from '../context.js'
 import { queueOpenHistory } from '../customers/backfill.js'
 import { publishAnnounced } from '../ledger/announced.js'
-import { attempt } from '../sources/disk.js'
+import { isGroup } from '../ledger/file-state.js'
+import { attempt, ifThere } from '../sources/disk.js'
+import { sql } from '../store/sql.js'
 import { dropStaging, stagedArrivals } from '../store/staging.js'
-import { begin, forward, queueClaim } from './forward.js'
+import { readStale } from '../usage/days/stale.js'
+import { beginAll, forward, queueClaim } from './forward.js'
 import { queueReprocessing } from './reprocess.js'
 
 /**
@@ -15,7 +18,7 @@ import { queueReprocessing } from './reprocess.js'
  */
 export async function sweep(context: PipelineContext): Promise<void> {
   const { arrivals, states } = await context.ledger.unfinished()
-  for (const arrival of arrivals) await begin(context, arrival)
+  await beginAll(context, arrivals)
   for (const state of states) {
     if (state.status === 'waiting') {
       await context.queues.add('reconcile', { v: 1, arrival: state.arrival })
@@ -25,16 +28,33 @@ export async function sweep(context: PipelineContext): Promise<void> {
   await publishAnnounced(context)
   await queueOpenHistory(context)
   await queueReprocessing(context)
+  if ((await readStale(context.store, 1)).length > 0) await context.queues.add('days', { v: 1 })
   await dropDeadStaging(context)
   await dropDeadLandings(context)
 }
 
 /** Drops staging of settled files whose worker died between two statements. */
 async function dropDeadStaging(context: PipelineContext): Promise<void> {
-  for (const arrival of await stagedArrivals(context.store)) {
-    const state = await context.ledger.state(arrival)
-    if (state?.settledAt !== undefined) await dropStaging(context.store, arrival)
+  for (const number of await stagedArrivals(context.store)) {
+    const isDead = isGroup(number)
+      ? await isGroupDead(context, number)
+      : (await context.ledger.state(number))?.settledAt !== undefined
+    if (isDead) await dropStaging(context.store, number)
   }
+}
+
+/** A group without files is being loaded, or its worker died while it was. */
+const loadingMsMax = 600_000
+
+async function isGroupDead({ store, ledger }: PipelineContext, group: number): Promise<boolean> {
+  const members = await ledger.grouped(group)
+  if (members.length > 0) return members.every(({ settledAt }) => settledAt !== undefined)
+  const [row] = await store.rows<{ age: string }>({
+    sql: sql`SELECT dateDiff('millisecond', min(metadata_modification_time), now()) AS age
+      FROM system.tables
+      WHERE database = currentDatabase() AND startsWith(name, ${`staging_${group}_`})`,
+  })
+  return Number(row?.age ?? 0) > loadingMsMax
 }
 
 /**
@@ -49,8 +69,16 @@ async function dropDeadLandings(context: PipelineContext): Promise<void> {
   })
   for (const name of names) {
     const number = /^(\d+)(\.file.*)?$/.exec(name)?.[1]
-    const state = number === undefined ? undefined : await context.ledger.state(Number(number))
-    if (state?.settledAt === undefined) continue
-    await rm(join(landing, name), { recursive: true, force: true })
+    if (number === undefined) continue
+    const isDead = isGroup(Number(number))
+      ? await isOld(join(landing, name))
+      : (await context.ledger.state(Number(number)))?.settledAt !== undefined
+    if (isDead) await rm(join(landing, name), { recursive: true, force: true })
   }
+}
+
+/** The chunk of a group is removed as soon as it is loaded. */
+async function isOld(path: string): Promise<boolean> {
+  const found = await ifThere(stat(path))
+  return found !== undefined && Date.now() - found.mtimeMs > loadingMsMax
 }

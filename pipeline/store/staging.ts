@@ -206,7 +206,7 @@ export async function nameServer(store: Store): Promise<string> {
   return row?.name ?? ''
 }
 
-/** Arrivals with staging tables: the sweep drops those of settled files. */
+/** Arrivals and groups with staging tables: the sweep drops those of settled files. */
 export async function stagedArrivals(store: Store): Promise<readonly number[]> {
   const rows = await store.rows<{ arrival: number }>({
     sql: sql`SELECT DISTINCT toUInt32(extract(name, '^staging_(\\d+)_')) AS arrival

@@ -1,3 +1,4 @@
+import { timesOf } from '../../schemas/settings/profile.js'
 import { intervalEnd, intervalStart } from '../../schemas/time/read-timestamp.js'
 import { isDayFormat } from '../../schemas/time/timestamp.js'
 import type { PipelineContext } from '../context.js'
@@ -44,7 +45,19 @@ export async function settleLengths(
   const { reads } = stagingOf(arrival)
   const staged = { arrival, decision, grid: gridOf(profile, manifest) }
   const survivors = await countSurvivors(store, staged, totals)
-  const { repairs, provisional } = await findLengths(context, state, totals)
+  const { repairs, provisional } = await findLengths(context, state, { totals })
+  if (manifest.stated === true) {
+    const ends = await lastStarts(store, reads)
+    const rejected = { ...noneCounted, meters: 0 }
+    return {
+      table: reads,
+      totals,
+      rejected,
+      provisional,
+      survivors,
+      lastEnd: lastOf(context, ends),
+    }
+  }
   if (repairs === 0) {
     const lastEnd = intervalEnd(totals.lastIntervalStart, manifest.seconds, context.zone)
     const rejected = { ...noneCounted, meters: 0 }
@@ -56,9 +69,13 @@ export async function settleLengths(
 }
 
 /** A timestamp at the end of an interval says when it starts once the meter's length is known. */
-function moveOf({ profile, zone }: PipelineContext, { manifest }: FileState): Move | undefined {
+export function moveOf(
+  { profile, zone }: PipelineContext,
+  { manifest }: FileState,
+): Move | undefined {
   const { seconds: taken, format } = manifest
-  if (profile.usage.stamp === 'start' || (format !== null && isDayFormat(format))) return undefined
+  const { stamp } = timesOf(profile, manifest)
+  if (stamp === 'start' || (format !== null && isDayFormat(format))) return undefined
   return (startsAt, seconds) =>
     toLocalStart(intervalStart(startsAt + taken, seconds, zone), { zone })
 }
@@ -76,18 +93,22 @@ async function lookAgain(
     table,
     totals: await totalShapes(context.store, staged, gridOf(context.profile, manifest)),
     survivors: await countFinal(context.store, table),
-    lastEnd: Math.max(
-      0,
-      ...ends.map((last) => intervalEnd(last.start, last.seconds, context.zone)),
-    ),
+    lastEnd: lastOf(context, ends),
   }
 }
 
+interface LastStart {
+  readonly seconds: number
+  readonly start: number
+}
+
+/** When the last of these intervals ends, epoch seconds. */
+function lastOf({ zone }: PipelineContext, ends: readonly LastStart[]): number {
+  return Math.max(0, ...ends.map(({ start, seconds }) => intervalEnd(start, seconds, zone)))
+}
+
 /** The last start of each length in a staging table, epoch seconds. */
-function lastStarts(
-  store: Store,
-  table: string,
-): Promise<readonly { readonly seconds: number; readonly start: number }[]> {
+function lastStarts(store: Store, table: string): Promise<readonly LastStart[]> {
   return store.rows({
     sql: sql`SELECT seconds, toUnixTimestamp(max(starts_at)) AS start FROM ${id(table)} GROUP BY seconds`,
   })
@@ -103,25 +124,37 @@ export async function dropUnregistered(
   state: FileState,
   usable: Usable,
 ): Promise<Usable & { readonly unregistered: Counted }> {
-  const { store, profile } = context
-  const isForeign = await foreignRows(store, profile, { columns: readColumns, reads: usable.table })
-  const isRepair = state.notes.repairs !== undefined
-  if (!isRepair) {
-    if (isForeign === undefined) return { ...usable, unregistered: noneCounted }
-    const [found] = await store.rows<Counted>(countForeign(usable.table, isForeign))
-    if (Number(found?.rows ?? 0) === 0) return { ...usable, unregistered: noneCounted }
-    if (profile.ingestion !== 'full') await holdReads(store, usable.table, isForeign)
-  }
-  const { registered: to } = derivedOf(state)
-  const tables = { from: usable.table, to }
-  const statements = keepOwn(tables, isForeign ?? sql`0`, repairedVersion(state))
-  for (const statement of statements) await store.command(statement)
+  const to = await keepRegistered(context, state, usable.table)
+  if (to === usable.table) return { ...usable, unregistered: noneCounted }
   const kept = await lookAgain(context, state, to)
   const unregistered = {
     rows: usable.totals.rows - kept.totals.rows,
     quantity: subtractQuantities(usable.totals.quantity, kept.totals.quantity),
   }
   return { ...usable, ...kept, unregistered }
+}
+
+/** The table of those rows of another one that are stored: a copy, where some are not. */
+export async function keepRegistered(
+  context: PipelineContext,
+  state: FileState,
+  table: string,
+): Promise<string> {
+  const { store, profile } = context
+  const isForeign = await foreignRows(store, profile, { columns: readColumns, reads: table })
+  const isRepair = state.notes.repairs !== undefined
+  if (!isRepair) {
+    if (isForeign === undefined) return table
+    const [found] = await store.rows<Counted>(countForeign(table, isForeign))
+    if (Number(found?.rows ?? 0) === 0) return table
+    if (profile.ingestion !== 'full') await holdReads(store, table, isForeign)
+  }
+  const { registered: to } = derivedOf(state)
+  const version = isRepair ? repairedVersion(state) : sql`version`
+  for (const statement of keepOwn({ from: table, to }, isForeign ?? sql`0`, version)) {
+    await store.command(statement)
+  }
+  return to
 }
 
 const readColumns = ['account_number', 'meter_id', 'external_site_id']

@@ -1,5 +1,5 @@
 import type { Manifest } from '../../schemas/manifest.js'
-import type { Profile } from '../../schemas/settings/profile.js'
+import { type Profile, timesOf } from '../../schemas/settings/profile.js'
 import { isDayFormat } from '../../schemas/time/timestamp.js'
 import { daySeconds } from '../../schemas/time/zone.js'
 import type { Store } from '../store/clickhouse.js'
@@ -17,10 +17,13 @@ export interface Grid {
 
 /** The grid of a file. A timestamp at the end of an interval belongs to the day just before it. */
 export function gridOf(
-  { timeZone, usage }: Pick<Profile, 'timeZone' | 'usage'>,
-  { seconds, format }: Pick<Manifest, 'seconds' | 'format'>,
+  profile: Pick<Profile, 'timeZone' | 'usage'>,
+  manifest: Pick<Manifest, 'seconds' | 'format' | 'times'>,
 ): Grid {
-  const atStart = usage.stamp === 'start' || (format !== null && isDayFormat(format))
+  const { timeZone } = profile
+  const { seconds, format } = manifest
+  const { stamp } = timesOf(profile, manifest)
+  const atStart = stamp === 'start' || (format !== null && isDayFormat(format))
   const end = sql`starts_at + ${literal(seconds - 1)}`
   const day = atStart ? sql`local_day` : sql`toDate(${end}, ${literal(timeZone)})`
   return { seconds, timeZone, day }

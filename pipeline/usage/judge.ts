@@ -1,4 +1,5 @@
 import type { Chunk } from '../../schemas/manifest.js'
+import { isGroup } from '../ledger/file-state.js'
 import type { Statement } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql, typed } from '../store/sql.js'
 import { lineBounds, stagingOf, versionOf, within } from '../store/staging.js'
@@ -30,13 +31,18 @@ const formats = { lines: sql`LineAsString`, csv: sql`CSV` } as const satisfies R
 function columnsOf(reader: Reader, extraColumns: number): Sql {
   if (reader === 'lines') return sql`splitByChar(',', line)`
   const [last, next] = [id(`c${extraColumns + 5}`), id(`c${extraColumns + 6}`)]
-  return sql`if(${last} IS NULL OR ${next} IS NOT NULL, [], [c1, c2, c3, c4, assumeNotNull(c5)])`
+  const behind = extraColumns === 0 ? sql`` : sql`, assumeNotNull(c6)`
+  return sql`if(${last} IS NULL OR ${next} IS NOT NULL, [],
+      [c1, c2, c3, c4, assumeNotNull(c5)${behind}])`
 }
 
 /** Whether a row has the columns of its file. */
-function hasColumns(reader: Reader, extraColumns: number): Sql {
-  return sql`length(p) = ${literal(reader === 'lines' ? 5 + extraColumns : 5)}`
+function hasColumns(reader: Reader, { arrival, extraColumns = 0 }: Columns): Sql {
+  const version = isGroup(arrival) ? 1 : 0
+  return sql`length(p) = ${literal(reader === 'lines' ? 5 + extraColumns + version : 5 + Math.min(extraColumns, 1))}`
 }
+
+type Columns = Pick<Reading, 'arrival' | 'extraColumns'>
 
 /**
  * CSV as RFC 4180 has it: no other quotes, and no text that is null, since no file has a NUL byte. The
@@ -101,10 +107,12 @@ function plainText(options: JudgeOptions): Sql {
   return allOf(options, [...idLengths, ...unsigned.slice(1), ...notNegative, withinMax(options)])
 }
 
-function allOf({ chunk, reader, extraColumns = 0 }: JudgeOptions, conditions: readonly Sql[]): Sql {
+function allOf(options: JudgeOptions, conditions: readonly Sql[]): Sql {
+  const { chunk, reader } = options
   const { cutLine, line } = chunk
   const isWhole = cutLine === undefined ? [] : [sql`number != ${literal(cutLine - line)}`]
-  const always = [hasColumns(reader, extraColumns), sql`timestamp != 0`, ...isWhole]
+  const isStated = options.stated === true ? [sql`${secondsSql(options)} != 0`] : []
+  const always = [hasColumns(reader, options), sql`timestamp != 0`, ...isStated, ...isWhole]
   return join([...always, ...conditions], sql`\n    AND `)
 }
 
@@ -112,9 +120,15 @@ function withinMax({ quantityMax }: JudgeOptions): Sql {
   return sql`abs(q) <= ${typed('Decimal(18, 6)', String(quantityMax))}`
 }
 
-/** The version of a row by its number among the rows of the chunk. */
-function versionSql({ arrival, chunk }: Pick<JudgeOptions, 'arrival' | 'chunk'>): Sql {
+/** The version of a row: by its number among the rows of the chunk; in a group it is the last column. */
+function versionSql({ arrival, chunk, extraColumns = 0 }: Columns & Pick<Reading, 'chunk'>): Sql {
+  if (isGroup(arrival)) return sql`toUInt64(p[${literal(6 + extraColumns)}])`
   return sql`${typed('UInt64', versionOf(arrival, chunk.line))} + number`
+}
+
+/** The length of a read: of the file, or as its row states it. */
+function secondsSql({ seconds, stated = false }: JudgeOptions): Sql {
+  return stated ? sql`toUInt32OrZero(p[6])` : typed('UInt32', seconds)
 }
 
 /** Without the rows of the chunk that are in a table already. */
@@ -146,6 +160,8 @@ interface Reading {
 export interface JudgeOptions extends Reading {
   readonly commodity: string
   readonly seconds: number
+  /** Whether the column behind those of the feed states the length of each read. */
+  readonly stated?: boolean | undefined
   readonly negativeAllowed: boolean
   readonly quantityMax: number
   /** Rows of the hour that the clock repeats go to a table of their own. */
@@ -177,7 +193,7 @@ WITH
      WHERE (second_at != 0) = ${literal(options.into === 'repeats')} ORDER BY text LIMIT ${literal(timestampsMax)}
    )) AS timestamps,
   timestamps.1 AS texts, timestamps.2 AS starts, timestamps.3 AS days, timestamps.4 AS hours
-SELECT p[3], ${options.commodity}, starts[timestamp], ${typed('UInt32', options.seconds)}, days[timestamp], hours[timestamp], q,
+SELECT p[3], ${options.commodity}, starts[timestamp], ${secondsSql(options)}, days[timestamp], hours[timestamp], q,
   p[1], p[2], ${versionSql(options)}
 FROM (
   SELECT number, ${columnsOf(reader, extraColumns)} AS p,
@@ -201,7 +217,7 @@ export function gatherTimestamps(options: Reading): Statement {
     sql: sql`INSERT INTO ${id(stagingOf(arrival).texts)}
 SELECT DISTINCT p[4] AS text, ${typed('UInt32', chunk.chunk)} AS chunk
 FROM (SELECT ${columnsOf(reader, extraColumns)} AS p FROM ${from(options)})
-WHERE ${hasColumns(reader, extraColumns)} LIMIT ${literal(timestampsMax)}${formatTail(reader, handing)}`,
+WHERE ${hasColumns(reader, options)} LIMIT ${literal(timestampsMax)}${formatTail(reader, handing)}`,
   }
 }
 

@@ -1,11 +1,11 @@
-import type { Commodity } from '../../schemas/feed.js'
 import { formatQuantity } from '../../schemas/quantity.js'
-import { lengthsOf } from '../../schemas/settings/profile.js'
+import { lengthsOf, timesOf } from '../../schemas/settings/profile.js'
 import type { PipelineContext } from '../context.js'
 import { learnAccounts } from '../customers/registrations.js'
 import { warnOfRenumbering } from '../customers/renumbering.js'
 import { isOfFile } from '../customers/stored-facts.js'
 import type { Kind, LoadTask, Opened, Receiver } from '../kind.js'
+import { numberOf } from '../ledger/file-state.js'
 import type { ChunkReceipt } from '../ledger/ledger.js'
 import { isPublished } from '../ledger/publication.js'
 import { addCounted } from '../ledger/sums.js'
@@ -21,6 +21,7 @@ import {
 import { notePublished, usageTable } from '../verify/entries.js'
 import { noteRepaired } from '../verify/repaired.js'
 import { loadInBulk, loadUnseenInBulk, storeTimestamps } from './bulk-path.js'
+import { markStaged } from './days/stale.js'
 import { gridOf, totalShapes } from './irregular-meters.js'
 import { measure } from './measure.js'
 import { noteReplaced, recordMoves, recordRestatements } from './overlap.js'
@@ -45,40 +46,53 @@ export const usageKind: Kind = {
     return { ...addCounted(shapes, hour.rejected), shapes, hour }
   },
   reconcile: async (line, files) => Promise.all(files.map((file) => reconcileUsage(line, file))),
-  attach: async ({ store }, state) => {
-    if (state.restates) {
+  attach: async ({ store }, states) => {
+    for (const state of states.filter(({ restates }) => restates)) {
       await store.command(noteReplaced(state))
       await store.command(recordRestatements(state))
       await store.command(recordMoves(state))
     }
-    const isRepair = state.notes.repairs !== undefined
-    if (isRepair) {
+    const repairs = states.filter(({ notes }) => notes.repairs !== undefined)
+    for (const state of repairs) {
+      const { arrival: number, attaches: table, notes } = state
+      await store.command(markStaged({ number, table, repairs: notes.repairs }))
       await putBack(store, usageTable.table, state.attaches)
-      return noteRepaired(store, state, usageTable)
+      await noteRepaired(store, state, usageTable)
     }
-    await store.command(notePublished(state))
-    await attach(store, usageTable.table, state.attaches)
+    const first = states.filter((state) => !repairs.includes(state))
+    if (first.length > 0) await store.command(notePublished(first))
+    const tables = new Map(first.map((state) => [state.attaches, numberOf(state)]))
+    for (const [table, number] of tables) {
+      await store.command(markStaged({ number, table }))
+      await attach(store, usageTable.table, table)
+    }
   },
   isVisible: async (store, { arrival }) => {
     const found = { sql: sql`SELECT 1 FROM usage_read WHERE ${isOfFile(arrival)} LIMIT 1` }
     return (await isPublished(store, arrival)) || (await store.rows(found)).length > 0
   },
-  learn: async (line, { arrival, notes }) => {
-    if (notes.repairs !== undefined) return []
-    await learnAccounts(line, arrival)
-    return warnOfRenumbering(line.store, arrival)
+  learn: async (line, states) => {
+    const arrivals = states
+      .filter(({ notes }) => notes.repairs === undefined)
+      .map(({ arrival }) => arrival)
+    await line.queues.add('days', { v: 1 })
+    if (arrivals.length === 0) return new Map()
+    await learnAccounts(line, ...arrivals)
+    return warnOfRenumbering(line.store, arrivals)
   },
 }
 
 function open(context: PipelineContext, file: Opened): Receiver {
-  const { arrival, arrivedAt, feed, head, extraColumns } = file
+  const { arrival, arrivedAt, feed, head, extraColumns, stated, times } = file
   const { usage } = context.profile
   let sample: Sample | undefined
   const startsMax = Math.floor(arrivedAt.getTime() / 1_000) + usage.futureHours * 3_600
   const rowFormat = () => {
-    const lengths = lengthsOf(context.profile, feed as Commodity)
-    sample ??= sampleFile(head(), { ...usage, zone: context.zone }, { lengths, extraColumns })
-    return { ...sample, startsMax, extraColumns }
+    const { profile, zone } = context
+    const lengths = lengthsOf(profile, feed, { times })
+    const rules = { ...timesOf(profile, { times }), zone }
+    sample ??= sampleFile(head(), rules, { lengths, extraColumns, stated })
+    return { ...sample, startsMax, extraColumns, stated, times }
   }
   let texts: SeenTimestamps | undefined
   const timestamps = () => {

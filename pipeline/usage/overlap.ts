@@ -5,7 +5,7 @@ import type { Counted } from '../ledger/sums.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
 import { createReads, type Decision, derivedOf, onceSettings } from '../store/staging.js'
-import { noteRows, usageTable } from '../verify/entries.js'
+import { arrivalOf, noteRows, usageTable } from '../verify/entries.js'
 import { noteReplacedAgain } from '../verify/repaired.js'
 
 /** The staging table of a file from which it is to be published, and the local days it covers. */
@@ -77,8 +77,7 @@ export async function compareWithStore(
   staged: Staged,
   naming: Naming,
 ): Promise<Overlap> {
-  await store.command({ sql: compareDays(staged), settings: inOrder })
-  await store.command({ sql: compareRows(staged), settings: inOrder })
+  await findOverlaps(store, staged)
   const { days, overlaps } = tablesOf(staged)
   const isRepair = staged.order !== staged.arrival
   if (!isRepair && (await isAhead(store, staged, naming))) await store.command(confirm(staged))
@@ -102,6 +101,26 @@ export async function compareWithStore(
     rewritten: counted('rewritten'),
     netQuantity: rows.find((one) => one.kind === 'restated')?.all_net ?? '0',
   }
+}
+
+async function findOverlaps(store: Store, staged: Staged): Promise<void> {
+  await store.command({ sql: compareDays(staged), settings: inOrder })
+  await store.command({ sql: compareRows(staged), settings: inOrder })
+}
+
+/** The arrivals among the rows of a group of which the store has some read already. */
+export async function overlappingArrivals(
+  store: Store,
+  staged: Staged,
+): Promise<readonly number[]> {
+  await findOverlaps(store, staged)
+  const { days, overlaps } = tablesOf(staged)
+  const rows = await store.rows<{ found: number }>({
+    sql: sql`SELECT DISTINCT ${arrivalOf} AS found FROM ${id(staged.table)}
+      WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM ${days} WHERE equal)
+        OR version IN (SELECT new_version FROM ${overlaps})`,
+  })
+  return rows.map(({ found }) => found)
 }
 
 function tablesOf(decision: Decision): { readonly days: Sql; readonly overlaps: Sql } {

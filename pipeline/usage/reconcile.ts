@@ -1,6 +1,8 @@
 import { Fault } from '../../schemas/fault.js'
 import { balance } from '../../schemas/receipt.js'
+import { timesOf } from '../../schemas/settings/profile.js'
 import type { PipelineContext } from '../context.js'
+import { traceRejects } from '../formats/trace-rejects.js'
 import type { LoadedFile, StagedSums } from '../kind.js'
 import type { FileState, Notes } from '../ledger/file-state.js'
 import { addCounted, type Counted } from '../ledger/sums.js'
@@ -17,9 +19,10 @@ import {
   withRejected,
 } from '../ledger/verdict.js'
 import { id, literal, sql } from '../store/sql.js'
-import { derivedOf, stagedIn } from '../store/staging.js'
+import { derivedOf, stagedIn, stagingOf } from '../store/staging.js'
 import { refuseRepair } from '../verify/repaired.js'
 import { classify, dropUnregistered, settleLengths, type Usable } from './classify.js'
+import { takenFromStore } from './from-store.js'
 import { countChanged } from './lengths/changed.js'
 import { rejectAmbiguous } from './repeated-hour/choices.js'
 
@@ -28,6 +31,12 @@ export async function reconcileUsage(
   context: PipelineContext,
   proved: LoadedFile,
 ): Promise<FileState> {
+  const decided = await judgeFile(context, proved)
+  await traceRejects(context, decided)
+  return decided
+}
+
+async function judgeFile(context: PipelineContext, proved: LoadedFile): Promise<FileState> {
   const { state, origin, receipts, staged, reland } = proved
   const { shapes, hour } = staged as Required<StagedSums>
   const notes = {
@@ -38,7 +47,8 @@ export async function reconcileUsage(
   }
   const refused = rejectedIn(receipts)
   const dated = withRejected({ ...state, notes }, refused)
-  const { dateOrder, rejectedShareMax } = context.profile.usage
+  const { rejectedShareMax } = context.profile.usage
+  const { dateOrder } = timesOf(context.profile, state.manifest)
   const misdated = refuseDates(notes, dateOrder)
   if (misdated !== undefined) return hold(dated, misdated)
   if (hour.rejected.rows > 0) {
@@ -47,7 +57,14 @@ export async function reconcileUsage(
   }
   const usable = await settleLengths(context, state, { totals: shapes, reland })
   const lengths = await countLengths(context, state, usable)
-  const noted = { ...dated, notes: noteAmbiguous(noteLengths(notes, lengths), hour) }
+  const fromStore = await takenFromStore(context.store, state, {
+    hasLengths: usable.table !== stagingOf(state.arrival).reads,
+    hasHours: hour.rows > 0,
+  })
+  const noted = {
+    ...dated,
+    notes: { ...noteAmbiguous(noteLengths(notes, lengths), hour), fromStore },
+  }
   const unusable = addCounted(refused, usable.rejected)
   const counted = withRejected(noted, addCounted(unusable, hour.rejected))
   const judged = { read: counted.rows.read - hour.rejected.rows, rejected: unusable.rows }
@@ -68,8 +85,9 @@ async function countLengths(
   { table, totals, rejected, provisional }: Usable,
 ): Promise<NotedLengths> {
   const changed =
-    totals.rows === 0 ? 0 : await countChanged(store, { arrival, feed, table, ...totals })
-  return { rejected: rejected.meters, changed, provisional }
+    totals.rows === 0 ? [] : await countChanged(store, { arrival, feed, table, ...totals })
+  const meters = changed.reduce((sum, one) => sum + one.meters, 0)
+  return { rejected: rejected.meters, changed: meters, provisional }
 }
 
 /**
@@ -103,7 +121,7 @@ async function proveDates(context: PipelineContext, state: FileState): Promise<N
     {
       fileDate: state.fileDate,
       format: state.manifest.format,
-      dateOrder: context.profile.usage.dateOrder,
+      dateOrder: timesOf(context.profile, state.manifest).dateOrder,
     },
   )
 }

@@ -42,7 +42,8 @@ export interface RowPathCounts {
   readonly rejectedMicros: bigint
 }
 
-const rawCharactersMax = 1_000
+/** So much of a rejected row is kept. */
+export const rawCharactersMax = 1_000
 const rejectBatch = 5_000
 /** Lines that are asked for at once: all of a usual chunk, at most 16 MB of line numbers. */
 const linesAtOnce = 4_000_000
@@ -85,7 +86,8 @@ export async function loadRowByRow(
         const verdict = isCut ? refuseCut(judged) : judged
         if (verdict.outcome === 'accepted') {
           counted.accepted++
-          const staged = toStagingRow(task, row.line, { verdict, zone: context.zone })
+          const seconds = task.stated === true ? Number(fields?.[5]) : task.seconds
+          const staged = toStagingRow(task, row.line, { verdict, zone: context.zone, seconds })
           if (verdict.starts.length > 1) {
             repeats.push(staged)
             twice.add(trimBlanks(fields?.[3] ?? ''))
@@ -195,7 +197,7 @@ function unreadable(code: RejectCode): RejectedRow {
 function toStagingRow(
   task: LoadTask,
   line: number,
-  row: { readonly verdict: AcceptedRow; readonly zone: Zone },
+  row: { readonly verdict: AcceptedRow; readonly zone: Zone; readonly seconds: number },
 ): string {
   const { verdict } = row
   const { startsAt, localDay, localHour } = toLocalStart(verdict.starts[0] as number, row)
@@ -203,7 +205,7 @@ function toStagingRow(
     verdict.meterId,
     task.feed,
     String(startsAt).padStart(10, '0'),
-    String(task.seconds),
+    String(row.seconds),
     localDay,
     String(localHour),
     formatQuantity(verdict.micros),

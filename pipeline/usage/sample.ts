@@ -1,5 +1,7 @@
 import type { Commodity } from '../../schemas/feed.js'
 import { trimBlanks } from '../../schemas/field.js'
+import type { RowFormat } from '../../schemas/manifest.js'
+import { timesOf } from '../../schemas/settings/profile.js'
 import { readTimestamp, type TimestampRules } from '../../schemas/time/read-timestamp.js'
 import { detectFormat, isDayFormat, type TimestampFormat } from '../../schemas/time/timestamp.js'
 import { daySeconds } from '../../schemas/time/zone.js'
@@ -21,11 +23,13 @@ export interface SampleOptions {
   readonly lengths: readonly number[]
   /** How many columns behind those of the feed are ignored. */
   readonly extraColumns?: number | undefined
+  /** Whether each row states its length in the column behind those of the feed. */
+  readonly stated?: boolean | undefined
 }
 
 /** So much of a file, behind its header, is its sample. */
 export const sampleBytes = 262_144
-/** Days have 23 to 25 hours. */
+/** A clock changes by two hours at most: days have 22 to 26 hours. */
 const dayGapMin = daySeconds - 7_200
 
 /**
@@ -37,12 +41,16 @@ const dayGapMin = daySeconds - 7_200
 export function sampleFile(
   head: Buffer,
   rules: Omit<TimestampRules, 'format' | 'seconds'>,
-  { lengths, extraColumns = 0 }: SampleOptions,
+  { lengths, extraColumns = 0, stated = false }: SampleOptions,
 ): Sample {
   const fallback = lengths[0] as number
   const rows = [...wholeRows(head, extraColumns)]
   const format = mostFrequent(rows.map((row) => detectFormat(row.timestamp)))
   if (format === undefined) return { format: null, seconds: fallback }
+  if (stated) {
+    const usual = mostFrequent(rows.map((row) => row.seconds || undefined))
+    return { format, seconds: usual ?? fallback }
+  }
   if (isDayFormat(format)) return { format, seconds: daySeconds }
   const starts = new Map<string, number[]>()
   const start: TimestampRules = { ...rules, stamp: 'start', format, seconds: fallback }
@@ -71,13 +79,18 @@ export function toLength(gapSeconds: number): number {
 function* wholeRows(
   head: Buffer,
   extraColumns: number,
-): Generator<{ meter: string; timestamp: string }> {
+): Generator<{ meter: string; timestamp: string; seconds: number }> {
   const sample = head.subarray(0, sampleBytes)
   const whole = head.length < sampleBytes ? sample.length : sample.lastIndexOf(10) + 1
   for (const { raw } of splitRows(sample.subarray(0, whole), 1)) {
     const fields = parseRow(raw)
     if (fields?.length !== 5 + extraColumns) continue
-    yield { meter: trimBlanks(fields[2] ?? ''), timestamp: trimBlanks(fields[3] ?? '') }
+    const [, , meter = '', timestamp = '', , seconds] = fields
+    yield {
+      meter: trimBlanks(meter),
+      timestamp: trimBlanks(timestamp),
+      seconds: Number(seconds ?? 0),
+    }
   }
 }
 
@@ -99,11 +112,12 @@ function smallestGap(starts: readonly number[]): number {
 /** How the rows of a usage file are to be judged: the profile's rules and what is known of the file. */
 export function rulesOf(
   context: Pick<PipelineContext, 'profile' | 'zone'>,
-  task: Pick<LoadTask, 'feed' | 'seconds' | 'format' | 'startsMax' | 'extraColumns'>,
+  task: Pick<LoadTask, 'feed'> & RowFormat,
 ) {
   const { usage, limits } = context.profile
   return {
     ...usage,
+    ...timesOf(context.profile, task),
     commodity: task.feed as Commodity,
     zone: context.zone,
     seconds: task.seconds,

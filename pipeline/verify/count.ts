@@ -1,6 +1,7 @@
 import { addCounted, type Counted, noneCounted, toMicros } from '../ledger/sums.js'
 import type { Store } from '../store/clickhouse.js'
-import { id, join, literal, type Sql, sql, typed } from '../store/sql.js'
+import { id, join, literal, type Sql, sql } from '../store/sql.js'
+import { daySteps } from '../usage/days/steps.js'
 import {
   arrivalOf,
   type CountedTable,
@@ -28,9 +29,6 @@ interface Expected extends Counted {
   readonly table: string
 }
 
-/** Rows that are counted by one statement. */
-const stepRowsMax = 20_000_000
-
 /**
  * Compares the stored rows of each published arrival with its entries. An arrival whose entries change
  * meanwhile is compared with the lower of both sums. Reads are counted in steps of whole days. `only`
@@ -43,8 +41,8 @@ export async function countRowsByArrival(
   const before = await readExpected(store, only)
   const stored = new Map<number, Counted>()
   const ofOnly = only === undefined ? sql`1` : sql`${arrivalOf} IN ${literal(only)}`
-  for (const days of await listSteps(store)) {
-    await addStored(store, { ...usageTable, where: sql`${days} AND ${ofOnly}` }, stored)
+  for (const { within } of await daySteps(store)) {
+    await addStored(store, { ...usageTable, where: sql`${within} AND ${ofOnly}` }, stored)
   }
   for (const counted of countedTables) {
     if (counted !== usageTable) await addStored(store, { ...counted, where: ofOnly }, stored)
@@ -79,27 +77,6 @@ async function readExpected(
       GROUP BY of`,
   })
   return new Map(found.map(({ of, rows, ...one }) => [of, { ...one, rows: Number(rows) }]))
-}
-
-/** Conditions on days: each step has about as many rows, and no day is in two. */
-async function listSteps(store: Store): Promise<readonly Sql[]> {
-  const days = await store.rows<{ day: string; rows: string }>({
-    sql: sql`SELECT toString(local_day) AS day, toString(count()) AS rows FROM usage_read
-      GROUP BY local_day ORDER BY local_day`,
-  })
-  const steps: { first: string; last: string; rows: number }[] = []
-  for (const { day, rows } of days) {
-    const step = steps.at(-1)
-    if (step === undefined || step.rows + Number(rows) > stepRowsMax) {
-      steps.push({ first: day, last: day, rows: Number(rows) })
-    } else {
-      step.last = day
-      step.rows += Number(rows)
-    }
-  }
-  return steps.map(({ first, last }) => {
-    return sql`local_day BETWEEN ${typed('Date', first)} AND ${typed('Date', last)}`
-  })
 }
 
 async function addStored(

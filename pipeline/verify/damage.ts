@@ -4,7 +4,7 @@ import { insertLatest } from '../store/latest.js'
 import { sql } from '../store/sql.js'
 
 /** What can be missing or damaged: see `verify`. */
-export const damageKinds = ['rows', 'part', 'ledger', 'chunk', 'archive'] as const
+export const damageKinds = ['rows', 'days', 'part', 'ledger', 'chunk', 'archive'] as const
 export type DamageKind = (typeof damageKinds)[number]
 
 /** Something that is missing or damaged. Quantities are decimals as text. */

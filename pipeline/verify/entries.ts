@@ -2,7 +2,7 @@ import { feedNames, recordFeedOf } from '../../schemas/feed.js'
 import { storeColumn } from '../../schemas/record-feed.js'
 import type { FileState } from '../ledger/file-state.js'
 import type { Statement } from '../store/clickhouse.js'
-import { id, type Sql, sql, typed } from '../store/sql.js'
+import { id, join, literal, type Sql, sql, typed } from '../store/sql.js'
 
 /**
  * Why the stored rows of an arrival change. Rows are recorded as added after they are visible, and as
@@ -63,9 +63,9 @@ const lastCounts: readonly EntryKind[] = ['published', 'replaced', 'repaired']
  * The rank of an entry that replaces earlier ones of its cause: later than theirs, also when the clock
  * was set back in between.
  */
-export function latestRank(kind: EntryKind, cause: Noted['cause']): Sql {
+export function latestRank(kind: EntryKind, ...causes: readonly Noted['cause'][]): Sql {
   return sql`greatest(toUInt64(toUnixTimestamp64Milli(now64(3))), 1 + (SELECT max(rank) FROM published_rows
-          WHERE kind = ${kind} AND cause = ${typed('UInt64', cause)}))`
+          WHERE kind = ${kind} AND cause IN ${literal(causes.map(String))}))`
 }
 
 /**
@@ -83,12 +83,19 @@ export function noteRows({ kind, cause, target, from, total }: Noted): Statement
   }
 }
 
-/** Records that the rows of a usage file are stored. They count once the file has its number. */
-export function notePublished({ arrival, rows, quantity }: FileState): Statement {
+/** Records that the rows of usage files are stored. They count once the file has its number. */
+export function notePublished(states: readonly FileState[]): Statement {
   const kind = 'published' satisfies EntryKind
+  const arrivals = states.map(({ arrival }) => arrival)
+  const columns = [
+    arrivals,
+    states.map(({ rows }) => rows.accepted),
+    states.map(({ quantity }) => quantity.accepted),
+  ].map((column) => literal(column))
   return {
     sql: sql`INSERT INTO published_rows (arrival, kind, cause, target, rows, quantity, rank)
-      SELECT ${arrival}, ${kind}, ${arrival}, ${usageTable.table}, ${rows.accepted},
-        toDecimal128(${quantity.accepted}, 6), ${latestRank(kind, arrival)}`,
+      SELECT one.1, ${kind}, one.1, ${usageTable.table}, one.2, toDecimal128(one.3, 6),
+        ${latestRank(kind, ...arrivals)}
+      FROM (SELECT arrayJoin(arrayZip(${join(columns, sql`, `)})) AS one)`,
   }
 }

@@ -17,12 +17,15 @@ const commands: Readonly<Record<string, string>> = {
   rate_comparison_row: compare,
   comparison_state: compare,
   verification: 'run tieline verify',
+  usage_day_row: 'run tieline repair',
+  stale_day: 'run tieline repair',
   source_state: 'run tieline pause for sources that were paused',
   held_claim: 'run tieline register again with the customers of the last hour',
   schema_migration: restart,
   self_test: restart,
   chunk_receipt: unneeded,
   alert: unneeded,
+  healed: unneeded,
 }
 
 /** What to do about a part that the engine set aside. `path` is where it lies on the disk of the server. */

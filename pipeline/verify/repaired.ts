@@ -103,7 +103,7 @@ export function noteReplacedAgain(
   }
 }
 
-/** Why a file cannot be repaired: it is judged by other rules than when it was published. */
+/** Why a file cannot be repaired: other rules or other stored reads judge it than when it was published. */
 export async function refuseRepair(
   ledger: Ledger,
   { notes, rows, quantity }: FileState,
@@ -116,7 +116,12 @@ export async function refuseRepair(
     quantity.read === first.quantity.read &&
     notes.timestampFormat === first.notes.timestampFormat &&
     notes.dateOrder === first.notes.dateOrder
-  if (isSame) return undefined
+  const { fromStore } = first.notes
+  if (isSame && (fromStore === undefined || notes.fromStore === fromStore)) return undefined
+  if (isSame) {
+    const reason = `other stored reads decide today which length or hour its rows have than when arrival ${first.arrival} was published; repair arrivals that came before it, or restore a backup`
+    return { fault: 'FILE_STATE', reason }
+  }
   const reason = `the profile now judges the file differently than as arrival ${first.arrival}: ${rows.rejected} of ${rows.read} rows rejected instead of ${first.rows.rejected} of ${first.rows.read}; restore the profile of that time, or a backup`
   return { fault: 'FILE_STATE', reason }
 }

@@ -6,6 +6,7 @@ import { subtractQuantities } from '../ledger/sums.js'
 import { batchesOf } from '../store/batches.js'
 import type { Store } from '../store/clickhouse.js'
 import { literal, sql } from '../store/sql.js'
+import { compareDays } from '../usage/days/compare.js'
 import { verifyKeptFiles } from './archive.js'
 import { findAlteredChunks } from './chunks.js'
 import { countRowsByArrival, type Difference, findLedgerGaps } from './count.js'
@@ -22,6 +23,8 @@ export interface VerifyContext {
 export interface VerifyOptions {
   /** Also hash every kept file, which reads all of their bytes. */
   readonly files: boolean
+  /** Also compare the stored days with their reads, which adds up all of them; if not said, true. */
+  readonly days?: boolean
   /** Between two looks at a difference. */
   readonly lookMs?: number
 }
@@ -50,7 +53,7 @@ const dayMs = 86_400_000
  */
 export async function verify(
   context: VerifyContext,
-  { files, lookMs = lookMsDefault }: VerifyOptions,
+  { files, days = true, lookMs = lookMsDefault }: VerifyOptions,
 ): Promise<Verification> {
   const { store, folders, profile, now } = context
   const counted = await countRowsByArrival(store)
@@ -59,6 +62,7 @@ export async function verify(
     ...(await describeRows(store, differences)),
     ...(await findLedgerGaps(store)).map((detail) => toDamage('ledger', detail, { detail })),
     ...(await findDetachedParts(store)),
+    ...(days ? await describeDays(store, lookMs) : []),
   ]
   const { arrivals, rows } = counted
   const chunks = await findAlteredChunks(createLedger(store, now), folders.landing)
@@ -66,7 +70,7 @@ export async function verify(
     const detail = `${path} was altered on disk; it is landed again before it is loaded`
     damage.push(toDamage('chunk', path, { arrival, detail }))
   }
-  const kinds = ['rows', 'ledger', 'part', 'chunk'] as const
+  const kinds = ['rows', 'ledger', 'part', 'chunk', ...(days ? (['days'] as const) : [])] as const
   await recordDamage(store, { covered: 'rows', kinds, rows, damage }, now())
   if (!files) return { arrivals, rows, files: undefined, absent: 0, damage }
   const since = new Date(now().getTime() - profile.retention.archiveDays * dayMs)
@@ -112,6 +116,19 @@ async function lookAgain(
     left = found
   }
   return left
+}
+
+/** A file that is published meanwhile changes reads and stored days one after the other. */
+async function describeDays(store: Store, lookMs: number): Promise<readonly Damage[]> {
+  let left = await compareDays(store)
+  for (let look = 1; look < looks && left.length > 0; look++) {
+    await sleep(lookMs)
+    left = await compareDays(store)
+  }
+  return left.map(({ day, meters }) => {
+    const detail = `the stored sums of ${meters} meters on ${day} differ from their reads; run tieline repair`
+    return toDamage('days', day, { detail })
+  })
 }
 
 async function describeRows(

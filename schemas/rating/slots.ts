@@ -71,3 +71,24 @@ export function slotsOnWall(
   }
   return known
 }
+
+/** The first slot of each period day. */
+export function dayStarts(slots: Slots): readonly number[] {
+  const starts: number[] = []
+  for (let slot = 0; slot < slots.count; slot++) {
+    if (slot === 0 || slots.periodDay[slot] !== slots.periodDay[slot - 1]) starts.push(slot)
+  }
+  return starts
+}
+
+/** The slots of some days, the second one exclusive. */
+export function slotsOf(slots: Slots, days: { readonly from: number; readonly to: number }) {
+  let [from, to] = [slots.count, 0]
+  for (let slot = 0; slot < slots.count; slot++) {
+    const day = slots.periodDay[slot] as number
+    if (day < days.from || day > days.to) continue
+    from = Math.min(from, slot)
+    to = slot + 1
+  }
+  return { from, to }
+}

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { readsSettings } from '../gateway/reads-settings.js'
 import { section, strict } from '../strict.js'
 import { amiSettings, bindSettings } from './gateway-bind.js'
 import { cisSettings } from './gateway-cis.js'
@@ -44,6 +45,7 @@ export const gatewaySettings = {
   ami: amiSettings.optional(),
   bind: bindSettings.optional(),
   intake: intakeSettings.optional(),
+  reads: readsSettings.optional(),
   /**
    * How customer and bind report failures. Specification 7 has two descriptions: 401 with an error
    * code in the body (`table`), or a 4xx status without a body (`status`).
@@ -67,6 +69,7 @@ interface Sections {
   readonly ami?: unknown
   readonly bind?: unknown
   readonly intake?: unknown
+  readonly reads?: { readonly users?: unknown } | undefined
   readonly ingestion?: string
   readonly backfill?: unknown
 }
@@ -78,7 +81,7 @@ interface Gap {
 
 /** What one section needs of another. */
 export function findGaps(sections: Sections): readonly Gap[] {
-  const { gateway, identity, cis, ami, bind, intake, ingestion, backfill } = sections
+  const { gateway, identity, cis, ami, bind, intake, reads, ingestion, backfill } = sections
   const isBackfill = ingestion === 'backfill'
   const mutual = gateway?.mutual
   const rules: readonly (readonly [isGap: boolean, path: string, message: string])[] = [
@@ -89,6 +92,12 @@ export function findGaps(sections: Sections): readonly Gap[] {
     [!!bind && !ami, 'ami', 'missing: bind needs this section'],
     [!!bind && !mutual, 'gateway.mutual', 'missing: bind needs a listener with mutual TLS'],
     [!!intake && !mutual, 'gateway.mutual', 'missing: intake needs a listener with mutual TLS'],
+    [!!reads && !gateway, 'gateway', 'missing: reads needs this section'],
+    [
+      !!reads?.users && !mutual,
+      'gateway.mutual',
+      'missing: reads.users needs a listener with mutual TLS',
+    ],
     [
       gateway?.mutualTls === 'all' && !mutual,
       'gateway.mutual',

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Fault } from '../fault.js'
 import { backfillSettings } from '../gateway/history.js'
+import type { RowFormat } from '../manifest.js'
 import { fileNames } from '../name-pattern.js'
 import { listProblems, type PlaceOf, remedy } from '../problem.js'
 import { section } from '../strict.js'
@@ -8,6 +9,7 @@ import { createZone, daySeconds } from '../time/zone.js'
 import { alertSettings } from './alert.js'
 import { billingSettings } from './billing.js'
 import { byteSize } from './byte-size.js'
+import { usageFormat } from './formats/usage-format.js'
 import { findGaps, gatewaySettings } from './gateway.js'
 import { sourceSettings } from './source.js'
 import { findSharedFolders } from './source-folders.js'
@@ -47,6 +49,8 @@ const intervals = z
   .readonly()
 
 const usage = section({
+  /** How the files of a feed are laid out. */
+  format: section({ Electric: usageFormat, Gas: usageFormat }),
   dateOrder: z.enum(['MDY', 'DMY']).default('MDY'),
   stamp: z.enum(['start', 'end']).default('start'),
   clock: z.enum(['wall', 'standard']).default('wall'),
@@ -174,10 +178,27 @@ const profile = z
 /** All that differs between utilities, every default filled in. */
 export type Profile = z.output<typeof profile>
 
-/** The interval lengths that a profile allows for the feed of a file, seconds. */
-export function lengthsOf({ usage }: Pick<Profile, 'usage'>, feed: string): readonly number[] {
+/** The interval lengths that a profile allows for the feed of a file, seconds; or the one that it states. */
+export function lengthsOf(
+  { usage }: Pick<Profile, 'usage'>,
+  feed: string,
+  { times }: Pick<RowFormat, 'times'> = {},
+): readonly number[] {
+  if (times?.length !== undefined) return [times.length]
   const intervals = usage.intervals[feed as 'Electric' | 'Gas']
   return intervals.map((interval) => (interval === 'day' ? daySeconds : interval))
+}
+
+/** How the times of a file are written: as its format says, else the profile. */
+export function timesOf(
+  { usage }: Pick<Profile, 'usage'>,
+  { times }: Pick<RowFormat, 'times'>,
+): Pick<Profile['usage'], 'dateOrder' | 'clock' | 'stamp'> {
+  return {
+    dateOrder: times?.dateOrder ?? usage.dateOrder,
+    clock: times?.clock ?? usage.clock,
+    stamp: times?.stamp ?? usage.stamp,
+  }
 }
 
 /**

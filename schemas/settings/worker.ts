@@ -8,7 +8,7 @@ const file = z.string().min(1, 'name a file')
 const operations = strict({
   host: z.string().min(1, 'name a host').default('127.0.0.1'),
   port: z.int().min(1, 'use a port from 1 to 65535').max(65_535).optional(),
-  /** Accounts of people, for basic authentication. */
+  /** Accounts of people, who sign in with a form; scripts use basic authentication. */
   users: serviceUsers.optional(),
   /** HTTPS; with an authority of client certificates the page wants one of those. */
   tls: strict({ certFile: file, keyFile: file, clientCaFile: file.optional() }).optional(),

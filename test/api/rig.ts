@@ -14,7 +14,7 @@ import { createGatewayProcess, type GatewayDetail } from '../../infra/stack/proc
 import { createQueues, type Queues } from '../../pipeline/queues/bullmq.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { parseProfile } from '../../schemas/settings/profile.js'
-import { migratedStore } from '../pipeline/customers/registering.js'
+import { migratedStore, readerOf } from '../pipeline/customers/registering.js'
 import { createFolder } from '../rig/folder.js'
 import { createRevoker } from './identity/revoker.js'
 
@@ -124,6 +124,7 @@ export async function createRig(t: Test, options: RigOptions = {}): Promise<Rig>
   const gateway = await createGateway({
     profile,
     store: store.address,
+    reader: readerOf(store),
     redisUrl: redis.url,
     key,
     secret: () => 'secret',
@@ -164,6 +165,7 @@ export async function createRig(t: Test, options: RigOptions = {}): Promise<Rig>
         options: {
           profile,
           store: store.address,
+          reader: readerOf(store),
           redisUrl: redis.url,
           key,
           requestLogPath: join(logsPath, 'requests.log'),

@@ -7,7 +7,7 @@ t.setTimeout(3_600_000)
 
 const seed = Date.now() & 0x7fffffff
 /** Readers that look all the while take most of the processor. */
-const readerRestMs = sample({ short: 400, long: 60 })
+const readerRestMs = sample({ short: 1_000, long: 60 })
 
 const zeros = [
   'restatements missing 0, beyond the corrections 0',

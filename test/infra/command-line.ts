@@ -1,9 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { Test } from 'tap'
 import { numberedMeters } from '../../infra/demo/customers.js'
 import { packageRoot } from '../../infra/package-root.js'
+import { openHome } from '../../infra/stack/home.js'
+import { withOwnStore } from '../../infra/stack/own-store.js'
 import { demoProfilePath, readProfile } from '../../infra/stack/profile-file.js'
+import { attachStack } from '../../infra/stack/stack.js'
+import { createStore } from '../../pipeline/store/clickhouse.js'
 import { placeReadyMade } from '../rig/ready-made.js'
 
 export const program = join(packageRoot(import.meta.url), 'dist', 'infra', 'main.js')
@@ -43,6 +49,34 @@ export async function startUntil(text: string, ...args: readonly string[]) {
   })
   while (!seen.includes(text)) await once(child.stdout as NodeJS.ReadableStream, 'data')
   return { child, seen }
+}
+
+/**
+ * Reads from the running `tieline up` of a data folder, as TSV, and '' while it does not respond. A
+ * `tieline sql` for each look of a loop would cost half a second of processor time.
+ */
+export function readerOf(t: Test, home: string): (statement: string) => Promise<string> {
+  const stack = attachStack(openHome(home))
+  if (stack === undefined) throw new Error(`nothing runs on ${home}`)
+  const store = createStore(stack.reader)
+  t.teardown(() => store.close())
+  return async (statement) => {
+    try {
+      return (await text(await store.stream({ sql: statement }, 'TSV'))).trim()
+    } catch {
+      return ''
+    }
+  }
+}
+
+/**
+ * Reads from a data folder on which nothing runs, as TSV. `tieline sql` would start Redis and a worker
+ * too, at four times the processor time.
+ */
+export function readStopped(home: string, statement: string): Promise<string> {
+  return withOwnStore(openHome(home), readProfile(demoProfilePath), async (store) =>
+    (await text(await store.stream({ sql: statement }, 'TSV'))).trim(),
+  )
 }
 
 /** Ends it as Ctrl-C does; its exit code. */

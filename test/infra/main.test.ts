@@ -37,9 +37,16 @@ t.test('help describes each command', async (t) => {
   t.equal((await tieline('no-such-command')).code, 1)
 })
 
-t.test('a command that only reads creates no data folder for a mistyped name', async (t) => {
+t.test('a command about what is there creates no data folder for a mistyped name', async (t) => {
   const home = join(createFolder(t), 'dtaa')
-  for (const command of [['status'], ['sql', 'SELECT 1'], ['unlock', '7'], ['compare']]) {
+  const reading = [['status'], ['sql', 'SELECT 1'], ['compare']]
+  const changing = [
+    ['unlock', '7'],
+    ['unregister', '7'],
+    ['pause', 'inbox'],
+    ['resume', 'inbox'],
+  ]
+  for (const command of [...reading, ...changing]) {
     const run = await tieline(...command, '--home', home)
     t.match(run, { code: 1, stderr: `CONFIG: ${home} holds no data of Tieline` })
   }

@@ -62,6 +62,7 @@ export function createLineOn(
       if (name === 'load') loads.push(data as unknown as LoadTask)
     },
     addFlow: async () => undefined,
+    has: async () => false,
     repeat: async () => undefined,
     promote: async () => undefined,
     runAlone: async () => undefined,

@@ -39,9 +39,10 @@ export async function compareEach(
   files: readonly SentFile[],
   registrar: CustomerCalls,
 ): Promise<Comparison> {
-  const [first, ...others] = await Promise.all(
-    rigs.map((rig) => compareWithReplay(rig, files, registrar)),
-  )
+  // One after the other: a replay keeps this process busy, and a server cuts silent connections.
+  const compared: Comparison[] = []
+  for (const rig of rigs) compared.push(await compareWithReplay(rig, files, registrar))
+  const [first, ...others] = compared
   const sum = first as Comparison
   for (const other of others) {
     for (const [name, value] of Object.entries(other)) {

@@ -30,11 +30,13 @@ const codings: Readonly<Record<string, string>> = {
   lz4: 'lz4',
 }
 
-const unpackers: Readonly<Record<string, (packed: Buffer) => Promise<Buffer>>> = {
+type Unpack = (packed: Buffer, limits: { readonly maxOutputLength: number }) => Promise<Buffer>
+
+const unpackers: Readonly<Record<string, Unpack>> = {
   none: async (packed) => packed,
-  gzip: promisify(gunzip) as (packed: Buffer) => Promise<Buffer>,
-  deflate: promisify(inflate) as (packed: Buffer) => Promise<Buffer>,
-  br: promisify(brotliDecompress) as (packed: Buffer) => Promise<Buffer>,
+  gzip: promisify(gunzip) as Unpack,
+  deflate: promisify(inflate) as Unpack,
+  br: promisify(brotliDecompress) as Unpack,
 }
 
 let spoolCount = 0
@@ -74,14 +76,20 @@ export async function receiveBody(
   return createBody(Buffer.concat(chunks), file?.path, compression)
 }
 
-/** The decompressed body, for queries and multipart forms. */
-export async function textOf(body: Body): Promise<Buffer> {
+/**
+ * The decompressed body, for queries and multipart forms. Unpacking stops at the limit: a small body may
+ * unpack to more than the memory of the machine.
+ */
+export async function textOf(body: Body, bytesMax = queryBytesMax): Promise<Buffer> {
   const unpack = unpackers[body.compression]
   if (unpack === undefined) {
     throw exceptionOf('UNKNOWN_COMPRESSION_METHOD', `A query cannot come as ${body.compression}`)
   }
   const packed = body.path === undefined ? body.head : await readUpTo(body.path, queryBytesMax)
-  return unpack(packed).catch((error: unknown) => {
+  return unpack(packed, { maxOutputLength: bytesMax }).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
+      throw tooLarge(`A query in the body may have ${bytesMax} bytes when it is unpacked`)
+    }
     throw exceptionOf('INCORRECT_DATA', `Cannot unpack the request body: ${String(error)}`)
   })
 }

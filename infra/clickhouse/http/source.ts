@@ -1,3 +1,4 @@
+import type { ReaderLimits } from '../reader-limits.js'
 import { readInsert } from '../sql/insert.js'
 import { isInsert } from '../sql/statement.js'
 import { type Body, createBody, textOf } from './body.js'
@@ -9,6 +10,12 @@ export interface QuerySource {
   readonly data: Body
 }
 
+interface SourceOptions {
+  readonly contentType: string | undefined
+  /** Of a reader, who sends no data. */
+  readonly limits?: ReaderLimits | undefined
+}
+
 const noBody = createBody(Buffer.alloc(0), undefined, 'none')
 
 /**
@@ -18,19 +25,21 @@ const noBody = createBody(Buffer.alloc(0), undefined, 'none')
 export async function readQuerySource(
   url: URLSearchParams,
   body: Body,
-  contentType: string | undefined,
+  { contentType, limits }: SourceOptions,
 ): Promise<QuerySource> {
   const query = url.get('query') ?? ''
   if (isInsert(query)) return { fields: url, data: body }
   if (body.path === undefined && body.head.length === 0) return { fields: url, data: noBody }
-  const bytes = await textOf(body)
+  const bytes = await textOf(body, limits?.bodyBytes)
   const boundary = boundaryOf(contentType)
-  const fields = new URLSearchParams(url)
   if (boundary !== undefined) {
-    for (const [name, value] of readForm(bytes.toString('utf8'), boundary)) fields.set(name, value)
-    return { fields, data: noBody }
+    const form = new Map(readForm(bytes.toString('utf8'), boundary))
+    const others = [...url].filter(([name]) => !form.has(name))
+    return { fields: new URLSearchParams([...others, ...form]), data: noBody }
   }
-  const cut = query === '' ? dataStart(bytes) : bytes.length
+  const fields = new URLSearchParams(url)
+  const mayHaveData = query === '' && limits === undefined
+  const cut = mayHaveData ? dataStart(bytes) : bytes.length
   const text = bytes.subarray(0, cut).toString('utf8')
   if (text.includes('\0')) throw exceptionOf('SYNTAX_ERROR', 'Syntax error: a NUL in the query')
   fields.set('query', query === '' ? text : `${query}\n${text}`)

@@ -1,4 +1,4 @@
-import { readStatement } from './statement.js'
+import { readStatement, startsWith } from './statement.js'
 
 /** A statement that kills another one. */
 export interface OwnKill {
@@ -12,8 +12,9 @@ export interface OwnKill {
  * ASYNC may follow. Any other statement is undefined.
  */
 export function readOwnKill(sql: string): OwnKill | undefined {
+  if (!startsWith(sql, 'KILL')) return undefined
   const statement = readStatement(sql)
-  if (statement.verb !== 'KILL' || statement.isSeveral || !statement.isPlaced) return undefined
+  if (statement.isSeveral || !statement.isPlaced) return undefined
   const formatAt = statement.format?.at ?? statement.end
   const words = statement.tokens
     .filter(({ start }) => start < formatAt)

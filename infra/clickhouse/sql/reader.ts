@@ -1,4 +1,5 @@
 import { exceptionOf } from '../http/exception.js'
+import type { ReaderLimits } from '../reader-limits.js'
 import { type ParsedStatement, severalStatements, unquoted } from './statement.js'
 import type { Token } from './tokens.js'
 
@@ -29,6 +30,14 @@ const closedNames = /^(file|merge|sqlite|outfile|infile|processlist)$/i
 /** Tables of the database system that describe what a reader may see anyway. */
 const openTables =
   /^(one|numbers|numbers_mt|columns|tables|databases|functions|table_functions|settings|formats|data_type_families|keywords|collations|time_zones|build_options|table_engines|aggregate_function_combinators)$/i
+
+/** Refuses a text that would hold up everybody while it is judged. */
+export function refuseLong(sql: string, { statementBytes }: ReaderLimits): void {
+  const bytes = Buffer.byteLength(sql)
+  if (bytes <= statementBytes) return
+  const detail = `This statement has ${bytes} bytes, a reader's may have ${statementBytes}`
+  throw exceptionOf('QUERY_IS_TOO_LARGE', `${detail}; send long values as parameters`)
+}
 
 /**
  * Refuses what a reader must not run and the rights of its role let pass. Tables, files and networks that

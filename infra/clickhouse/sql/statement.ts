@@ -20,8 +20,13 @@ const selectVerbs = new Set(['SELECT', 'WITH', 'FROM', 'VALUES', '('])
 
 /** Whether a text is an INSERT, which may be followed by data in any format. */
 export function isInsert(sql: string): boolean {
+  return startsWith(sql, 'INSERT')
+}
+
+/** Whether the first word of a statement is a verb; the rest is not read. */
+export function startsWith(sql: string, verb: string): boolean {
   const first = tokensOf(sql).next().value
-  return first !== undefined && /^insert$/i.test(sql.slice(first.start, first.end))
+  return first !== undefined && sql.slice(first.start, first.end).toUpperCase() === verb
 }
 
 /** Determines the kind of a statement. `readInsert` splits inserts further. */

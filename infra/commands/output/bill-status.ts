@@ -66,4 +66,4 @@ WHERE valid_to IS NULL AND (SELECT count() FROM billing_cycle) > 0 AND billing_c
     WHERE company_code IN ${companyCodes} AND toDate(now(), ${timeZone}) BETWEEN start_date AND last_date)
 GROUP BY t.billing_cycle_id
 )
-ORDER BY cycle, first, state`
+ORDER BY length(cycle), cycle, first, state`

@@ -32,7 +32,7 @@ export function listServers(faults: readonly ShownFault[]): Content {
     const isBusy = code === 'STORE_BUSY'
     const effect = isBusy ? 'Panels show earlier figures.' : 'Files wait until the server answers.'
     return html`<li>${badge(isBusy ? 'busy' : 'failing')} <strong>${code}</strong>: ${server}.
-      <p class="todo">${detail} ${effect}</p></li>`
+      <p class="todo">${detail.replace(/\.?$/, '.')} ${effect}</p></li>`
   })
   return items.length === 0 ? '' : html`<ul class="attention">${items}</ul>`
 }

@@ -24,6 +24,7 @@ async function perform(key: string): Promise<void> {
   const wanted = new URLSearchParams({ key, because: field.value })
   try {
     const answer = await fetch(`problems/dismiss?${wanted}`, { method: 'POST' })
+    if (answer.status === 401) location.reload()
     const { detail } = (await answer.json()) as { readonly detail?: string }
     if (answer.ok) showStatus('dismissed', 'good')
     else showStatus(detail ?? 'not dismissed', 'bad')

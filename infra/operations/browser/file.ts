@@ -1,10 +1,11 @@
 import type { FileDetail, Reject, RejectKind } from '../file.js'
 import { badge, type Content, find, showStatus, table } from './elements.js'
 import { html, nothing, render } from './lit-html.js'
+import { showSession } from './session.js'
 import { countText, instantText, printableName } from './text.js'
 
 interface RejectPage {
-  /** The rejected rows after this line. */
+  /** The rejected rows after this place. */
   readonly after: number
   readonly rejects: readonly Reject[]
   readonly isLast: boolean
@@ -25,6 +26,7 @@ interface Refused {
 
 async function ask<T>(path: string, method = 'GET'): Promise<T> {
   const answer = await fetch(path, { method })
+  if (answer.status === 401) location.reload()
   const body = (await answer.json()) as T | Refused
   if (!answer.ok) throw new Error(describe(body as Refused))
   return body as T
@@ -171,7 +173,7 @@ function rejected({ rejectKinds }: FileDetail): Content {
     rejectKinds,
   )
   const rows = table(
-    after === 0 ? 'First rejected rows' : `Rejected rows after line ${countText(after)}`,
+    after === 0 ? 'First rejected rows' : 'More rejected rows',
     [
       { title: 'line', right: true, cell: ({ line }) => countText(line) },
       { title: 'column', cell: ({ column }) => column },
@@ -183,7 +185,7 @@ function rejected({ rejectKinds }: FileDetail): Content {
   )
   const button = (text: string, from: number, isOpen: boolean) =>
     html`<button type="button" ?disabled=${!isOpen} @click=${() => turn(from)}>${text}</button>`
-  const next = button('Next page', rejects.at(-1)?.line ?? after, !isLast)
+  const next = button('Next page', rejects.at(-1)?.place ?? after, !isLast)
   return html`${heading}${kinds}${rows}<p>${button('First page', 0, after > 0)} ${next}</p>`
 }
 
@@ -237,4 +239,5 @@ async function refresh(): Promise<void> {
   setTimeout(() => void refresh(), refreshMs)
 }
 
+void showSession()
 void refresh()

@@ -4,6 +4,7 @@ import type { Attention } from '../panels/attention.js'
 import { listServers } from './attention.js'
 import { type Content, showStatus } from './elements.js'
 import { html, render } from './lit-html.js'
+import { checkSession, showSession } from './session.js'
 import { span, time } from './text.js'
 import { views } from './views.js'
 
@@ -79,7 +80,9 @@ function connect(): EventSource {
   stream.addEventListener('error', () => {
     const since = updatedAt === '' ? '' : `; last update ${time(updatedAt)}`
     showStatus(`disconnected, reconnecting${since}`, 'bad')
-    if (stream.readyState === EventSource.CLOSED) setTimeout(resume, retryMs)
+    if (stream.readyState !== EventSource.CLOSED) return
+    void checkSession()
+    setTimeout(resume, retryMs)
   })
   return stream
 }
@@ -90,6 +93,7 @@ function resume(): void {
 }
 
 // A hidden tab closes its stream, so that a forgotten one costs nothing.
+void showSession()
 let stream = connect()
 document.addEventListener('visibilitychange', () => {
   if (document.hidden) stream.close()

@@ -10,6 +10,7 @@ import { variance } from './bills.js'
 import { chart } from './charts.js'
 import { badge, bar, type Content, empty, oneLine, table } from './elements.js'
 import { gateway } from './gateway.js'
+import { healed } from './healed.js'
 import { html, nothing } from './lit-html.js'
 import { bytes, countText, percent, rough, span, timestamp } from './text.js'
 
@@ -27,6 +28,7 @@ export const views: Readonly<Record<string, View>> = {
   variance,
   gateway,
   sources,
+  healed,
   queues,
 }
 

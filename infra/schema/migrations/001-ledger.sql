@@ -52,6 +52,7 @@ CREATE TABLE IF NOT EXISTS {database}.file_state{onCluster} (
     first_interval_start Nullable(DateTime('UTC')) COMMENT 'start of the earliest usable interval',
     last_interval_end Nullable(DateTime('UTC')) COMMENT 'end of the latest usable interval',
     notes String COMMENT 'JSON: what else the receipt says (timestamp format, date order and its proof, rounded rows, warnings)',
+    group_id UInt32 COMMENT 'group of small files that it is loaded with, part of the names of their staging tables; 0 if it is loaded by itself',
     decision UInt64 COMMENT 'id of the decision that made the verdict, part of the names of the staging tables that it built; 0 before',
     attaches String COMMENT 'staging table whose rows are published, set when the file is accepted',
     restates Bool COMMENT 'whether reads of other files are replaced',
@@ -84,7 +85,9 @@ CREATE TABLE IF NOT EXISTS {database}.reject{onCluster} (
     code LowCardinality(String) COMMENT 'code of the error',
     detail String COMMENT 'the same as a sentence',
     raw String COMMENT 'the row as received, cut to 1,000 bytes',
-    quantity Decimal(18, 6) COMMENT 'its last column if that is a number, else 0'
+    quantity Decimal(18, 6) COMMENT 'its last column if that is a number, else 0',
+    sent_line UInt32 DEFAULT 0 COMMENT 'line of the record of the sender that the row was made of; 0 for a row as it was sent',
+    sent String DEFAULT '' COMMENT 'that record as received, cut to 1,000 characters'
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (arrival, line)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
@@ -239,8 +242,9 @@ CREATE OR REPLACE VIEW {database}.rejected_row{onCluster} (
     published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when the other rows of its file became visible; NULL if the file is quarantined',
     published_seq Nullable(UInt64) COMMENT 'number of the publication of its file; NULL if the file is quarantined'
 ) AS SELECT
-    f.file_id AS file_id, f.file_name AS file_name, r.arrival AS arrival, r.line AS line,
-    r.column_name AS column_name, r.code AS code, r.detail AS detail, r.raw AS raw, if(n.published_seq = 0, f.published_at, n.published_at) AS published_at,
+    f.file_id AS file_id, f.file_name AS file_name, r.arrival AS arrival,
+    if(r.sent_line = 0, r.line, r.sent_line) AS line,
+    r.column_name AS column_name, r.code AS code, r.detail AS detail, if(r.sent_line = 0, r.raw, r.sent) AS raw, if(n.published_seq = 0, f.published_at, n.published_at) AS published_at,
     nullIf(n.published_seq, 0) AS published_seq
 FROM {database}.reject AS r FINAL
 INNER JOIN

@@ -76,6 +76,41 @@ TTL recorded_at + INTERVAL 30 DAY
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'Reads that a file repeated unchanged while an earlier arrival of its feed was pending; reads of that earlier arrival cannot replace them';
 
+CREATE TABLE IF NOT EXISTS {database}.usage_day_row{onCluster} (
+    local_day Date COMMENT 'local calendar day',
+    meter_id String COMMENT 'permanent and unique meter identifier',
+    commodity Enum8('Electric' = 1, 'Gas' = 2) COMMENT 'what the meter measures',
+    seconds UInt32 COMMENT 'interval length of the finest series that the meter has on the day',
+    quantity Decimal(38, 6) COMMENT 'sum over the intervals of that series, as sent',
+    quantity_of_wh Decimal(38, 6) COMMENT 'the same in kWh, if it was sent in Wh',
+    intervals UInt32 COMMENT 'intervals present; 0 if the reads of the day are gone',
+    exported Decimal(38, 6) COMMENT 'the sum of those below 0, without its sign, as sent',
+    exported_of_wh Decimal(38, 6) COMMENT 'the same in kWh, if it was sent in Wh',
+    peak_quantity Decimal(18, 6) COMMENT 'highest quantity of an interval, as sent',
+    peak_starts_at DateTime('UTC') COMMENT 'start of an interval with that quantity, UTC',
+    published_at DateTime64(3, 'UTC') COMMENT 'when the latest of its reads was published',
+    published_seq UInt64 COMMENT 'the highest number of publication of its reads',
+    version UInt64 COMMENT 'the latest number of publication when the row was made: it has all reads up to there'
+) ENGINE = {engine:ReplacingMergeTree(version)}
+ORDER BY (local_day, meter_id, commodity)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Storage of the view usage_day: what the reads of each meter and day add up to, except for what is in stale_day';
+
+CREATE TABLE IF NOT EXISTS {database}.stale_day{onCluster} (
+    change UInt64 COMMENT 'what changes reads: an arrival, or a change of usage_change_row',
+    arrival UInt32 COMMENT 'arrival whose reads changed; 0 if none is known',
+    meter_id String COMMENT 'meter whose reads changed; empty for all meters of the day',
+    local_day Date COMMENT 'first local calendar day',
+    last_local_day Date COMMENT 'last local calendar day, inclusive',
+    cause Enum8('file' = 1, 'claim' = 2, 'erasure' = 3, 'repair' = 4) COMMENT 'what changed the reads',
+    is_built Bool COMMENT 'whether the stored days have been made since',
+    recorded_at DateTime('UTC') DEFAULT now() COMMENT 'when it was recorded'
+) ENGINE = {engine:ReplacingMergeTree(is_built)}
+ORDER BY (change, arrival, meter_id, local_day)
+TTL recorded_at + INTERVAL 30 DAY DELETE WHERE is_built
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Days whose stored sums may differ from their reads, recorded before the reads change; usage_day reads their intervals until they are made again';
+
 CREATE OR REPLACE VIEW {database}.usage_current{onCluster}
 AS SELECT *, series, toUInt32(bitShiftRight(version, 32)) AS arrival
 FROM {database}.usage_read FINAL
@@ -162,26 +197,56 @@ CREATE OR REPLACE VIEW {database}.usage_day{onCluster} (
     intervals_present UInt32 COMMENT 'intervals present; 0 on a day without reads',
     published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when the latest of their files was published; NULL on a day without reads',
     published_seq Nullable(UInt64) COMMENT 'the highest number of theirs; pull increments by it. NULL on a day without reads',
-    time_zone String COMMENT 'time zone of the utility, of local_day'
-) AS SELECT
+    time_zone String COMMENT 'time zone of the utility, of local_day and peak_start',
+    exported Nullable(Decimal(38, 6)) COMMENT 'sum of the intervals below 0, without its sign: energy that was delivered to the grid. NULL on a day without reads',
+    peak_quantity Nullable(Decimal(18, 6)) COMMENT 'highest quantity of an interval of that series; NULL on a day without reads',
+    peak_start Nullable(DateTime('{timeZone}')) COMMENT 'start of an interval with that quantity, in the time zone of the utility; NULL on a day without reads'
+) AS WITH
+    (SELECT (groupUniqArrayIf(local_day, meter_id = ''), groupUniqArrayIf((local_day, meter_id), meter_id != '' AND local_day = last_local_day),
+        groupUniqArrayIf(meter_id, local_day < last_local_day), minIf(local_day, local_day < last_local_day), maxIf(last_local_day, local_day < last_local_day))
+        FROM {database}.stale_day FINAL WHERE NOT is_built) AS stale,
+    (SELECT tuple(groupArray(meter_id)) FROM {database}.meter_unit WHERE unit = '') AS mixed
+SELECT
     meter_id, commodity, local_day, if(finest.1 = 4294967295, if(commodity = 'Gas', {gasSeconds}, {electricSeconds}), finest.1) AS seconds,
     if(finest.2 = '', if(commodity = 'Gas', '{gasUnit}', 'kWh'), finest.2) AS unit, finest.3 AS quantity,
     if(seconds >= 86400, 1, intDiv(dateDiff('second',
         toDateTime(local_day, '{timeZone}'), toDateTime(local_day + 1, '{timeZone}')), seconds)) AS intervals_expected,
-    finest.4 AS intervals_present, finest.5 AS published_at, finest.6 AS published_seq, '{timeZone}' AS time_zone
+    finest.4 AS intervals_present, finest.8 AS published_at, finest.9 AS published_seq, '{timeZone}' AS time_zone,
+    finest.5 AS exported, finest.6 AS peak_quantity, finest.7 AS peak_start
 FROM
 (
-    SELECT meter_id, commodity, local_day, argMin((seconds, unit, quantity, present, published_at, published_seq), seconds) AS finest
+    SELECT meter_id, commodity, local_day,
+        argMin((seconds, unit, quantity, present, exported, peak_quantity, peak_start, published_at, published_seq), seconds) AS finest
     FROM
     (
-        SELECT meter_id, commodity, local_day, seconds, any(unit) AS unit, toNullable(sum(quantity)) AS quantity,
-            toUInt32(count()) AS present, max(published_at) AS published_at,
-            max(published_seq) AS published_seq
-        FROM {database}.usage
+        WITH d.commodity = 'Electric' AND ('{electricUnit}' = 'Wh') !=
+            (d.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{electricUnit}' = 'Wh', 'kWh', 'Wh'))) AS is_divided
+        SELECT d.meter_id AS meter_id, toString(d.commodity) AS commodity, d.local_day AS local_day, d.seconds AS seconds,
+            multiIf(d.commodity = 'Electric', 'kWh',
+                d.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{gasUnit}' = 'cm', 'ccf', 'cm')), if('{gasUnit}' = 'cm', 'ccf', 'cm'),
+                '{gasUnit}') AS unit,
+            toNullable(if(is_divided, d.quantity_of_wh, d.quantity)) AS quantity, d.intervals AS present,
+            toNullable(if(is_divided, d.exported_of_wh, d.exported)) AS exported,
+            toNullable(if(is_divided, d.peak_quantity / 1000, d.peak_quantity)) AS peak_quantity,
+            toNullable(toTimeZone(d.peak_starts_at, '{timeZone}')) AS peak_start,
+            nullIf(d.published_at, toDateTime64(0, 3, 'UTC')) AS published_at, nullIf(d.published_seq, 0) AS published_seq
+        FROM {database}.usage_day_row AS d FINAL
+        WHERE d.intervals > 0 AND NOT (d.local_day IN stale.1 OR (d.local_day, d.meter_id) IN stale.2
+            OR d.meter_id IN stale.3 AND d.local_day BETWEEN stale.4 AND stale.5 OR d.meter_id IN mixed.1)
+        UNION ALL
+        SELECT u.meter_id AS meter_id, u.commodity AS commodity, u.local_day AS local_day, u.seconds AS seconds, any(u.unit) AS unit,
+            toNullable(sum(u.quantity)) AS quantity, toUInt32(count()) AS present, toNullable(-sumIf(u.quantity, u.quantity < 0)) AS exported,
+            toNullable(max(u.quantity)) AS peak_quantity, toNullable(argMax(u.local_start, u.quantity)) AS peak_start,
+            max(u.published_at) AS published_at, max(u.published_seq) AS published_seq
+        FROM {database}.usage AS u
+        WHERE u.local_day IN stale.1 OR (u.local_day, u.meter_id) IN stale.2
+            OR u.meter_id IN stale.3 AND u.local_day BETWEEN stale.4 AND stale.5 OR u.meter_id IN mixed.1
         GROUP BY meter_id, commodity, local_day, seconds
         UNION ALL
         SELECT m.meter_id AS meter_id, m.commodity AS commodity, c.local_day AS local_day, toUInt32(4294967295) AS seconds, '' AS unit,
             CAST(NULL, 'Nullable(Decimal(38, 6))') AS quantity, toUInt32(0) AS present,
+            CAST(NULL, 'Nullable(Decimal(38, 6))') AS exported, CAST(NULL, 'Nullable(Decimal(18, 6))') AS peak_quantity,
+            CAST(NULL, 'Nullable(DateTime(''{timeZone}''))') AS peak_start,
             CAST(NULL, 'Nullable(DateTime64(3, ''UTC''))') AS published_at, CAST(NULL, 'Nullable(UInt64)') AS published_seq
         FROM
         (
@@ -193,7 +258,7 @@ FROM
     )
     GROUP BY meter_id, commodity, local_day
 )
-COMMENT 'The finest series of each meter and day with its completeness. Gaps are never filled; a meter without reads on a day has a row from its first read until its last tenancy ends';
+COMMENT 'The finest series of each meter and day with its completeness, stored and always equal to the reads. Gaps are never filled; a meter without reads on a day has a row from its first read until its last tenancy ends';
 
 CREATE OR REPLACE VIEW {database}.registered_usage{onCluster} (
     meter_id String COMMENT 'permanent and unique meter identifier',

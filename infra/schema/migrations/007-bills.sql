@@ -62,7 +62,13 @@ CREATE TABLE IF NOT EXISTS {database}.bill_plan{onCluster} (
     prices Array(Decimal(38, 9)) COMMENT 'of the first lines, those of energy: dollars for one unit',
     amounts Array(Decimal(38, 12)) COMMENT 'of the next lines, fixed charges: dollars',
     percents Array(Decimal(38, 9)) COMMENT 'of the last lines: percent of the taxable amount',
-    minimum Nullable(Decimal(38, 12)) COMMENT 'minimum amount of a bill; the difference to it is the last line'
+    minimum Nullable(Decimal(38, 12)) COMMENT 'minimum amount of a bill; the difference to it is the last line',
+    day_starts Array(DateTime('UTC')) COMMENT 'start of each local day of the bill, then of all projected days as one, then the end',
+    is_ahead Bool COMMENT 'whether the last of those days are projected',
+    day_classes Array(Array(UInt16)) COMMENT 'of each of those days: the price class of each quarter hour, none where projected',
+    line_classes Array(Array(UInt8)) COMMENT 'of each energy line: whether it prices a class',
+    lowers Array(Int64) COMMENT 'of each energy line: usage above which it applies, millionths of a unit',
+    uppers Array(Int64) COMMENT 'of each energy line: usage up to which it applies, millionths of a unit'
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (run, plan)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
@@ -87,6 +93,8 @@ CREATE TABLE IF NOT EXISTS {database}.bill_row{onCluster} (
     nem Bool COMMENT 'net metering: whether some interval is negative',
     quantity Decimal(18, 6) COMMENT 'quantity in the days of the bill, including projected days',
     unit LowCardinality(String) COMMENT 'unit of the quantity',
+    read_unit LowCardinality(String) COMMENT 'unit of the reads',
+    used_by_day Array(Array(Int64)) COMMENT 'of all usage, then of each energy line: what had filled it before the first day and by the end of each day of the plan, millionths of the unit' CODEC(Delta, ZSTD),
     quantities Array(Decimal(18, 6)) COMMENT 'quantity of each energy line',
     line_amounts Array(Decimal(18, 6)) COMMENT 'amount of each line, dollars',
     total Nullable(Decimal(18, 6)) COMMENT 'dollars; NULL if there is no bill'

@@ -48,7 +48,7 @@ SETTINGS {deduplicationWindow} = 100000, fsync_after_insert = 1, fsync_part_dire
 COMMENT 'Notifications to the alert receiver; an attempt is claimed before it is made, by its insert token';
 
 CREATE TABLE IF NOT EXISTS {database}.verification{onCluster} (
-    kind LowCardinality(String) COMMENT 'rows, part, ledger, chunk or archive; run for the verification itself',
+    kind LowCardinality(String) COMMENT 'rows, days, part, ledger, chunk or archive; run for the verification itself',
     subject String COMMENT 'what was verified: an arrival, a part, a file; of a run what it covered',
     arrival UInt32 COMMENT 'number of the arrival, 0 if none',
     rows UInt64 COMMENT 'missing rows; of a run the rows that were expected',
@@ -137,3 +137,16 @@ CREATE TABLE IF NOT EXISTS {database}.system_state{onCluster} (
 ORDER BY system
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'Systems of the utility that fail: CIS, identity provider, head-end and MDM; the latest row of each counts';
+
+CREATE TABLE IF NOT EXISTS {database}.healed{onCluster} (
+    kind LowCardinality(String) COMMENT 'restart: a part of Tieline ended and was restarted; server: an external ClickHouse or Redis did not answer; source: listing a source failed; system: requests to a system of the utility failed',
+    subject String COMMENT 'name of the part, server, source or system',
+    began_at DateTime64(3, 'UTC') COMMENT 'when it first failed',
+    healed_at DateTime64(3, 'UTC') COMMENT 'when it last worked again',
+    times UInt32 COMMENT 'how often it failed in this time; less than five minutes between two failures count as the same time',
+    code LowCardinality(String) COMMENT 'code of the last failure, empty for a restart',
+    detail String COMMENT 'the same as a sentence; of a restart how the process ended'
+) ENGINE = {engine:ReplacingMergeTree(healed_at)}
+ORDER BY (kind, subject, began_at)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'What failed and works again without an operator; kept for a week';

@@ -37,6 +37,11 @@ export const publicViews: readonly ViewGroup[] = [
     names: [
       'projected_bill',
       'projected_bill_line',
+      'day_cost',
+      'day_cost_line',
+      'month_cost',
+      'interval_cost',
+      'hour_cost',
       'projected_bill_restatement',
       'bill_variance',
       'bill_run',

@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { Fault, type FaultCode } from '../../../schemas/fault.js'
 import { packageRoot } from '../../package-root.js'
-import { type Supervised, supervise } from './supervise.js'
+import { type Supervised, type SupervisedOptions, supervise } from './supervise.js'
 
 /** Message from parent to child. It may contain passwords, so it is sent over their pipe only. */
 export type ChildRequest<O> =
@@ -34,6 +34,7 @@ export interface ChildOptions<O> {
   readonly nodeOptions?: readonly string[]
   readonly stopMsMax: number
   readonly onEvent?: (event: string) => void
+  readonly onRestart?: SupervisedOptions['onRestart']
   /** Called with messages of the child for the user. */
   readonly onMessage?: (text: string) => void
 }
@@ -64,6 +65,7 @@ export async function createChild<O, D>(options: ChildOptions<O>): Promise<Child
     readyMsMax: 60_000,
     stopMsMax: options.stopMsMax,
     ...(options.onEvent && { onEvent: options.onEvent }),
+    onRestart: options.onRestart,
   })
   return { ...supervised, detail: () => detail as D }
 }

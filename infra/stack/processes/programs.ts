@@ -6,12 +6,17 @@ import type { TracingSettings } from '../../telemetry/otel.js'
 import { collectSecrets, type Secrets } from '../secrets.js'
 import { type Child, type ChildOptions, createChild } from './child.js'
 
-type Launch<O> = Pick<ChildOptions<O>, 'options' | 'logsPath' | 'onEvent' | 'onMessage'>
+type Launch<O> = Pick<
+  ChildOptions<O>,
+  'options' | 'logsPath' | 'onEvent' | 'onRestart' | 'onMessage'
+>
 
 /** Options of the gateway process. */
 export interface GatewayProcessOptions {
   readonly profile: Profile
   readonly store: StoreAddress
+  /** For the section `reads`. */
+  readonly reader: StoreAddress
   readonly redisUrl: string
   /** Folders of uploaded files and of pushed rows; without them the gateway accepts neither. */
   readonly folders?: { readonly uploads: string; readonly pushed: string }

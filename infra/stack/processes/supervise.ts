@@ -16,6 +16,14 @@ export interface SupervisedOptions {
   readonly stopMsMax: number
   /** Called with a log message when the child ends, restarts or fails to start. */
   readonly onEvent?: (event: string) => void
+  /** Called when a child that ended is replaced by one that is ready. */
+  readonly onRestart?: ((restart: Restart) => void) | undefined
+}
+
+/** When a child ended, and how. */
+export interface Restart {
+  readonly beganAt: Date
+  readonly detail: string
 }
 
 /** A child process that is restarted with back-off until `close`. */
@@ -41,10 +49,12 @@ export async function supervise(options: SupervisedOptions): Promise<Supervised>
   let child = await startOnce(options)
   const keep = async (): Promise<void> => {
     let backoffMs = backoffMsFirst
+    let restart: Restart | undefined
     while (!closing.signal.aborted) {
       const livedFrom = performance.now()
       await ended(child)
       if (closing.signal.aborted) return
+      restart ??= { beganAt: new Date(), detail: endOf(child) }
       options.onEvent?.(`${options.name} ended (${endOf(child)}); restarting it`)
       if (performance.now() - livedFrom > steadyMs) backoffMs = backoffMsFirst
       await sleep(backoffMs, undefined, { signal: closing.signal }).catch(() => undefined)
@@ -53,6 +63,8 @@ export async function supervise(options: SupervisedOptions): Promise<Supervised>
       try {
         child = await startOnce({ ...options, start: () => (child = options.start()) })
         options.onEvent?.(`${options.name} runs again (pid ${child.pid})`)
+        options.onRestart?.(restart)
+        restart = undefined
       } catch (error) {
         options.onEvent?.(`${options.name} did not start: ${String(error)}`)
       }

@@ -143,7 +143,7 @@ async function comparePeriod(comparing: Comparing, period: Period): Promise<void
     await store.command(createPlans(tables))
     await store.insert(tables.variants, planRows(plans, run, compilation))
     const ran = { request: { cycleId: period.cycleId }, period, run, tables }
-    await sumReads(context, ran, { compilation, projection: undefined })
+    await sumReads(context, ran, { compilation, projection: undefined, isSpread: false })
     const { rules, slots } = plans
     const pricing = { run, tables, rules, slots, lastActual: last }
     await store.command(priceRates(pricing, compared))

@@ -16,7 +16,7 @@ export interface ErasureTarget {
    */
   readonly find: (store: Store) => Promise<readonly Sql[]>
   /** Announces what readers no longer see without the rows. */
-  readonly announce?: (where: Sql) => Statement
+  readonly announce?: (where: Sql) => readonly Statement[]
   /** Counts the rows by arrival before a pass deletes them. */
   readonly note?: (pass: number) => Statement
 }
@@ -41,7 +41,7 @@ export async function eraseFrom(
       counts.set(row.account, (counts.get(row.account) ?? 0) + Number(row.rows))
     if (note !== undefined) await store.command(note(pass))
     for (const condition of await find(store)) {
-      if (announce !== undefined) await store.command(announce(condition))
+      for (const statement of announce?.(condition) ?? []) await store.command(statement)
       await deleteRows(store, table, condition)
     }
   }

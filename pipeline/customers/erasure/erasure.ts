@@ -4,6 +4,7 @@ import { announceHolds, announceReads, type ErasureChange } from '../../ledger/a
 import { rowsTable } from '../../records/store.js'
 import type { Store } from '../../store/clickhouse.js'
 import { id, join, type Sql, sql, typed } from '../../store/sql.js'
+import { markAnnounced } from '../../usage/days/stale.js'
 import { countedTable, noteRows } from '../../verify/entries.js'
 import { countFacts, type MeterPlace } from '../facts.js'
 import { erasedReads, erasedRows } from '../registered.js'
@@ -132,7 +133,7 @@ function reads(change: ErasureChange): ErasureTarget {
     ...named,
     where: sql`${named.where} OR ${erasedReads('usage_read', pending)}`,
     find: async (store) => together([await named.find(store), await findStretches(store, pending)]),
-    announce: (where) => announceReads(change, where),
+    announce: (where) => [announceReads(change, where), markAnnounced(change.id, 'erasure')],
   }
 }
 
@@ -142,11 +143,12 @@ function targetsOfFacts(change: ErasureChange, erasures: Sql): readonly ErasureT
   return factTables.map((table) => {
     const target = ofPlaces(table, { erasures, columns: placeColumns })
     if (table !== 'tenancy') return target
-    return { ...target, announce: (where: Sql) => announceHolds(change, where) }
+    return { ...target, announce: (where: Sql) => [announceHolds(change, where)] }
   })
 }
 
-const rejectedFields = sql`arrayMap(field -> trimBoth(field, ' \\t"'), splitByChar(',', raw))`
+const rejectedFields = sql`arrayMap(field -> trimBoth(field, ' \\t"'),
+  splitByRegexp('[,;|\\t]', concat(raw, ',', sent)))`
 
 const accountsOf = (erasures: Sql) => sql`(SELECT groupUniqArray(account_number) FROM ${erasures})`
 
@@ -183,7 +185,7 @@ export async function erasedRejects(
 /** The tables that an erasure rewrites. */
 export function erasedTables(): readonly string[] {
   const names = targets({ id: '', timeZone: '' }).map(({ table }) => table)
-  return [...names, 'usage_change_row']
+  return [...names, 'usage_change_row', 'usage_day_row']
 }
 
 /** Rows that were erased by table and account. */

@@ -1,5 +1,6 @@
 import type { Store } from '../../store/clickhouse.js'
 import { id, sql, typed } from '../../store/sql.js'
+import { arrivalOf } from '../../verify/entries.js'
 
 /** Usable rows of a file in a staging table, and the local days that they cover. */
 export interface UsableRows {
@@ -10,11 +11,18 @@ export interface UsableRows {
   readonly lastDay: string
 }
 
+/** The arrival of a row, and how many of its meters have another length than before. */
+export interface Changed {
+  readonly arrival: number
+  readonly meters: number
+}
+
 /**
  * How many meters have another length in a file than on the same days, or on the last day before
- * them, in the store. Where the file and the store have one length only, no meter is looked at.
+ * them, in the store, for each arrival among its rows that has any. Where the file and the store have
+ * one length only, no meter is looked at.
  */
-export async function countChanged(store: Store, usable: UsableRows): Promise<number> {
+export async function countChanged(store: Store, usable: UsableRows): Promise<readonly Changed[]> {
   const { arrival, feed, table, firstDay, lastDay } = usable
   const [before] = await store.rows<{ day: string }>({
     sql: sql`SELECT toString(local_day) AS day FROM usage_read
@@ -29,15 +37,15 @@ export async function countChanged(store: Store, usable: UsableRows): Promise<nu
         SELECT DISTINCT seconds FROM ${id(table)}
         UNION DISTINCT SELECT DISTINCT seconds FROM usage_read WHERE ${near})`,
   })
-  if ((all?.lengths.length ?? 0) < 2) return 0
-  const [counted] = await store.rows<{ meters: string }>({
-    sql: sql`SELECT count() AS meters
-      FROM (SELECT meter_id, groupUniqArray(seconds) AS lengths FROM ${id(table)} GROUP BY meter_id) AS f
+  if ((all?.lengths.length ?? 0) < 2) return []
+  return store.rows<Changed>({
+    sql: sql`SELECT f.of AS arrival, toUInt32(count()) AS meters
+      FROM (SELECT meter_id, groupUniqArray(seconds) AS lengths, max(${arrivalOf}) AS of
+        FROM ${id(table)} GROUP BY meter_id) AS f
       INNER JOIN (
         SELECT meter_id, groupUniqArray(seconds) AS lengths FROM usage_read
         WHERE ${near} GROUP BY meter_id
       ) AS s ON s.meter_id = f.meter_id
-      WHERE NOT hasAll(s.lengths, f.lengths)`,
+      WHERE NOT hasAll(s.lengths, f.lengths) GROUP BY arrival`,
   })
-  return Number(counted?.meters ?? 0)
 }

@@ -9,6 +9,7 @@ import {
   stagingOf,
   within,
 } from '../../store/staging.js'
+import { arrivalOf } from '../../verify/entries.js'
 import type { Grid } from '../irregular-meters.js'
 import type { LocalStart } from '../timestamps.js'
 
@@ -148,6 +149,17 @@ export async function countUnusable(store: Store, staged: StagedFile): Promise<U
     quantity: found?.quantity ?? '0',
     meters: Number(found?.meters ?? 0),
   }
+}
+
+/** The arrivals of such rows of a group. */
+export async function unusableArrivals(
+  store: Store,
+  staged: StagedFile,
+): Promise<readonly number[]> {
+  const rows = await store.rows<{ found: number }>({
+    sql: sql`SELECT DISTINCT ${arrivalOf} AS found FROM ${unusable(staged)}`,
+  })
+  return rows.map(({ found }) => found)
 }
 
 /** Two times of a meter on a day that show why its rows are not usable, the earliest such pair. */

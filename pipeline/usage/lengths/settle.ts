@@ -32,6 +32,13 @@ export interface FoundLengths {
   readonly provisional: number
 }
 
+/** What is looked for in a file. */
+export interface LengthsOf {
+  readonly totals: StagingTotals
+  /** Called with each meter whose length is provisional. */
+  readonly onProvisional?: (meterId: string) => void
+}
+
 /** Rows of suspects that are in memory at once. */
 const batchRowsMax = 2_000_000
 
@@ -42,12 +49,13 @@ const batchRowsMax = 2_000_000
 export async function findLengths(
   context: PipelineContext,
   state: FileState,
-  totals: StagingTotals,
+  { totals, onProvisional }: LengthsOf,
 ): Promise<FoundLengths> {
   const { store, profile } = context
-  const { seconds, format } = state.manifest
+  const { seconds, format, stated } = state.manifest
   const { arrival, decision } = state
-  const allowed = lengthsOf(profile, state.feed)
+  if (stated === true) return { repairs: 0, provisional: 0 }
+  const allowed = lengthsOf(profile, state.feed, state.manifest)
   const grid = gridOf(profile, state.manifest)
   const isDaily = format !== null && isDayFormat(format)
   if (isDaily && allowed.includes(daySeconds)) return { repairs: 0, provisional: 0 }
@@ -68,7 +76,8 @@ export async function findLengths(
     const found = await judgeBatch(store, state, search)
     await recordRepairs(store, state, found.repairs)
     repairs += found.repairs.length
-    provisional += found.provisional
+    provisional += found.provisional.length
+    for (const meterId of found.provisional) onProvisional?.(meterId)
   }
   return { repairs, provisional }
 }
@@ -77,7 +86,7 @@ async function judgeBatch(
   store: Store,
   decision: Decision,
   search: Search,
-): Promise<{ readonly repairs: readonly Repair[]; readonly provisional: number }> {
+): Promise<{ readonly repairs: readonly Repair[]; readonly provisional: readonly string[] }> {
   const suspects = await findSuspects(store, decision, search)
   const stored = await storedLengths(store, decision, suspects)
   const judged = suspects.map(({ meterId, days }: Suspect) => ({
@@ -90,7 +99,7 @@ async function judgeBatch(
       .map(({ day, seconds, apart, stored }) => ({ meterId, day, seconds, apart, stored })),
   )
   const provisional = judged.filter(({ lengths }) => lengths.some((one) => one.isProvisional))
-  return { repairs, provisional: provisional.length }
+  return { repairs, provisional: provisional.map(({ meterId }) => meterId) }
 }
 
 /** Writes down the rows whose length is not usable, and counts them. */
@@ -105,7 +114,7 @@ export async function rejectLengths(
   const counted = await countUnusable(store, staged)
   if (counted.rows === 0) return counted
   const closest = await closestOfUnusable(store, staged)
-  const allowed = lengthsOf(profile, state.feed)
+  const allowed = lengthsOf(profile, state.feed, state.manifest)
   await reland()
   await rejectLines(context, state, async (line, lines) => {
     const found = await store.rows<{

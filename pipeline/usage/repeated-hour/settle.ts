@@ -1,6 +1,6 @@
 import { Fault } from '../../../schemas/fault.js'
 import { skimFileName } from '../../../schemas/file-name.js'
-import { lengthsOf } from '../../../schemas/settings/profile.js'
+import { lengthsOf, timesOf } from '../../../schemas/settings/profile.js'
 import type { PipelineContext } from '../../context.js'
 import { pushSource } from '../../intake/arrive.js'
 import type { RepeatedHour } from '../../kind.js'
@@ -40,8 +40,8 @@ export async function settleRepeatedHour(
   const rows = await countRepeats(store, arrival)
   if (rows === 0) return { rows, ambiguous: 0, rejected: noneCounted }
   await store.command(createChoices(arrival))
-  const longest = Math.max(...lengthsOf(profile, feed))
-  const { stamp } = profile.usage
+  const longest = Math.max(...lengthsOf(profile, feed, manifest))
+  const { stamp } = timesOf(profile, manifest)
   const { seconds } = manifest
   const staged: StagedHour = { arrival, decision, zone, stamp, seconds, longest }
   const batches = Math.ceil(rows / batchRows)
@@ -98,7 +98,7 @@ async function describeNights(
   const { store, profile } = context
   const meters = found.map(({ meterId }) => meterId)
   const grid = gridOf(profile, state.manifest)
-  const allowed = lengthsOf(profile, state.feed)
+  const allowed = lengthsOf(profile, state.feed, state.manifest)
   await nameMeters(store, staged, meters)
   const lengths = await lengthsOfNights(store, { staged, grid, allowed, change }, found)
   const common = { change, arrivedAt, stamp: staged.stamp }

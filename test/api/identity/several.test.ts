@@ -4,12 +4,13 @@ import { t } from 'tap'
 import { createPseudonymizer } from '../../../api/access/pseudonym.js'
 import { createIdentity } from '../../../api/identity/drivers.js'
 import { createDemoIdp } from '../../../infra/demo/back-office/idp.js'
+import type { Fault } from '../../../schemas/fault.js'
 import { identitySettings } from '../../../schemas/settings/gateway-identity.js'
 import { createFolder } from '../../rig/folder.js'
 import { post } from '../rig.js'
 import { createRevoker } from './revoker.js'
-import { acsUrl, encode, entityId } from './saml-provider.js'
-import { signed, signer } from './saml-responses.js'
+import { acsUrl, assertionOf, encode, entityId, responseOf, signXml } from './saml-provider.js'
+import { other, signed, signer } from './saml-responses.js'
 
 const oidc = (issuer: string) => ({
   kind: 'oidc',
@@ -69,6 +70,47 @@ t.test('each token goes to the provider that it is made for', async (t) => {
   t.same(await withoutOpaque.identify(revoker.token('D')), malformed)
   t.equal(identity.figures().keys.length, 2)
   await identity.ready()
+})
+
+t.test('two SAML providers have recipients, keys and budgets of their own', async (t) => {
+  const first = 'https://first.example'
+  const folder = createFolder(t)
+  const providers = [first, entityId].map((issuer, at) => {
+    const certFile = join(folder, `${at}.pem`)
+    writeFileSync(certFile, (at === 0 ? other : signer).publicKey)
+    const recipient = at === 0 ? `${first}/acs` : acsUrl
+    return { kind: 'saml', issuer, audience: 'tieline', recipient, certFiles: [certFile] }
+  })
+  let [ms, step] = [0, 5]
+  const options = {
+    pseudonymize: createPseudonymizer('key'),
+    tokensCachedMax: 10,
+    secret: () => 'secret',
+    now: Date.now,
+    onFailure: (fault: Fault) => t.fail(fault.message),
+    report: () => undefined,
+    elapsed: () => {
+      ms += step
+      return ms
+    },
+  }
+  const settings = identitySettings.parse({ kind: 'several', providers })
+  const identity = createIdentity(settings, options)
+  t.teardown(() => identity.close())
+  const customer = { kind: 'customer', clientId: 'C-1' }
+  const unnamed = signed({ response: { issuer: '' } })
+  t.match(await identity.identify(encode(unnamed)), customer, 'without an issuer of the response')
+  const again = encode(signed())
+  t.match(await identity.identify(again), customer)
+  const foreign = responseOf(assertionOf({ issuer: first }), { attributes: '', issuer: '' })
+  const refused = encode(signXml(foreign, signer))
+  const flood = async () => {
+    for (;;) t.match(await identity.identify(refused), { reason: 'signature' })
+  }
+  await t.rejects(flood(), { code: 'OVERLOAD' })
+  step = 0
+  await t.rejects(async () => identity.identify(refused), { code: 'OVERLOAD' })
+  t.match(await identity.identify(again), customer, 'remembered, whatever others send')
 })
 
 t.test('one provider of opaque tokens is enough', async (t) => {

@@ -11,6 +11,8 @@ const usual: OpenApiOptions = {
   errorStyle: 'table',
   unknownStatus: 401,
   hasBind: true,
+  hasReads: true,
+  hasPull: true,
   hasIntake: true,
 }
 
@@ -21,6 +23,7 @@ t.test('the document is valid OpenAPI 3.1, whatever the profile', async (t) => {
     { unknownStatus: 404 },
     { hasBind: false },
     { hasIntake: false },
+    { hasReads: false, hasPull: false },
     { hasBind: false, hasIntake: false },
     { isDeprecated: true, version: 'v2' },
   ]
@@ -55,14 +58,21 @@ t.test('it says what the schemas say', async (t) => {
   )
   t.notMatch(text, /\$defs/)
   t.same(known.sort(), [
+    'Bills',
     'BindOutcome',
     'BindRequest',
     'BindResult',
+    'Change',
+    'ChangedSpan',
+    'Changes',
     'Customer',
     'CustomerSite',
     'ErrorModel',
     'LoginResult',
     'Meter',
+    'ProjectedBill',
+    'Usage',
+    'UsagePoint',
     'WrongRequest',
   ])
 })

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { t } from 'tap'
 import { createLanes } from '../../../infra/clickhouse/lanes.js'
 import { readerLimits } from '../../../infra/clickhouse/reader-limits.js'
@@ -158,6 +159,26 @@ t.test("a reader cannot take the id of another client's statement", async (t) =>
     "SELECT count() AS n FROM system.processes WHERE startsWith(Settings['log_comment'], 'load:')"
   t.equal(await count(begun), 1)
   leaving.abort()
+})
+
+t.test('a statement that costs much to judge is refused before it is read', async (t) => {
+  const search = `${store.url}/`
+  const post = async (body: BodyInit, headers: Record<string, string> = {}) => {
+    const response = await ask(search, { method: 'POST', body, headers, as: reader })
+    return response.text()
+  }
+  const packed = gzipSync(`SELECT 1${' '.repeat(readerLimits.bodyBytes)}`)
+  t.match(await post(packed, { 'Content-Encoding': 'gzip' }), /^Code: 165.*when it is unpacked/)
+  const tokens = '('.repeat(readerLimits.statementBytes)
+  for (const start of ['SELECT ', 'KILL QUERY WHERE ', 'INSERT INTO t ', 'WITH ']) {
+    t.match(await post(`${start}${tokens}`), /^Code: 165.*send long values as parameters/, start)
+  }
+  const parts = Array.from({ length: 100_000 }, (_, index) => [`param_p${index}`, 'x'] as const)
+  const form = [...parts, ['query', `SELECT ${tokens}`] as const].map(
+    ([name, value]) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  )
+  const type = { 'Content-Type': 'multipart/form-data; boundary=b' }
+  t.match(await post(`${form.join('')}--b--`, type), /^Code: 165.*send long values as parameters/)
 })
 
 t.test('a result, a statement and its memory have limits', async (t) => {

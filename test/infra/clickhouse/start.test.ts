@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
 import { createClickHouse } from '../../../infra/clickhouse/start.js'
@@ -151,4 +151,17 @@ t.test('the engine ends when its parent is killed, and the folder starts again',
   const store = await createClickHouse({ ...options, dataPath })
   t.notOk(isAlive(pid), 'no orphan is left')
   await store.close()
+})
+
+t.test('files that an engine in another container has locked are left alone', async (t) => {
+  const dataPath = createFolder(t)
+  const status = join(dataPath, 'store', 'status')
+  mkdirSync(dirname(status))
+  const holder = spawn('flock', [status, 'sh', '-c', 'echo locked; exec cat'])
+  t.teardown(() => holder.stdin.end())
+  await once(holder.stdout, 'data')
+  await t.rejects(createClickHouse({ ...options, dataPath }), {
+    code: 'CONFIG',
+    message: /store\/status.*run the command there or stop that container/s,
+  })
 })

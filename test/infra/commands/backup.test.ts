@@ -1,10 +1,19 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openHome } from '../../../infra/stack/home.js'
 import { withOwnStore } from '../../../infra/stack/own-store.js'
 import { demoProfilePath, readProfile } from '../../../infra/stack/profile-file.js'
 import { createFolder } from '../../rig/folder.js'
+import { createSmallDisk } from '../../rig/small-disk.js'
 import { header } from '../../story/rig/stack.js'
 import { createHome, interrupt, startUntil, tieline } from '../command-line.js'
 
@@ -61,6 +70,7 @@ t.test('a restored copy is verified, and lacks accounts that were erased since',
     { code: 0, stdout: /1 erasures since the backup are replayed/ },
     restored.stderr,
   )
+  t.match(restored.stdout, /published_seq of the backup ends at 1;/)
   t.same(await accounts(second), ['"A",24'])
   const verified = await tieline('verify', '--home', second)
   t.match(verified, { code: 0, stdout: /compared 24 rows/ }, verified.stdout)
@@ -71,8 +81,49 @@ t.test('a restored copy is verified, and lacks accounts that were erased since',
 t.test('a restore without the old folder says what it cannot know', async (t) => {
   const third = join(folder, 'third')
   const restored = await tieline('restore', backup, '--home', third)
-  t.match(restored, { code: 0, stdout: /erased since the backup are in it again/ }, restored.stderr)
+  t.match(
+    restored,
+    { code: 0, stdout: /erased since the backup may be in it again/ },
+    restored.stderr,
+  )
   t.same(await accounts(third), ['"A",24', '"B",24'])
+})
+
+t.test('a backup that fills its disk is removed from it', async (t) => {
+  const disk = createSmallDisk(t, 1)
+  const taken = await tieline('backup', join(disk.path, 'full'), '--home', home)
+  t.match(taken, { code: 1, stderr: /no space left for .*full, which was removed; free some or / })
+  t.same(readdirSync(disk.path), [])
+})
+
+t.test('of two restores into one folder, one is refused and the other is complete', async (t) => {
+  const path = join(folder, 'twice')
+  const both = await Promise.all([0, 1].map(() => tieline('restore', backup, '--home', path)))
+  const [good, refused] = both.sort((a, b) => Number(a.code) - Number(b.code))
+  t.match(good, { code: 0, stdout: /restored in .*, 48 rows/ }, good?.stderr ?? '')
+  t.match(refused, { code: 1, stderr: /is already using .*twice\.part/ })
+  t.same(await accounts(path), ['"A",24', '"B",24'])
+})
+
+t.test('a backup is not restored for another utility', async (t) => {
+  const other = join(folder, 'other.yaml')
+  writeFileSync(other, 'database: other\ncompanyCodes: [DEMO]\ntimeZone: America/Detroit\n')
+  const elsewhere = openHome(join(folder, 'elsewhere'))
+  writeFileSync(join(elsewhere.path, 'profile.path'), other)
+  const sixth = join(folder, 'sixth')
+  const foreign = await tieline('restore', backup, '--erasures-of', elsewhere.path, '--home', sixth)
+  t.match(foreign, { code: 1, stderr: /has the database other, the backup / })
+  writeFileSync(join(folder, 'third/profile.path'), join(folder, 'gone.yaml'))
+  const moved = join(folder, 'moved')
+  t.match(await tieline('backup', moved, '--home', join(folder, 'third')), { code: 0 })
+  for (const words of [
+    ['restore', moved, '--home', sixth],
+    ['status', '--home', join(folder, 'third')],
+  ]) {
+    const refused = await tieline(...words, '--profile', other)
+    t.match(refused, { code: 1, stderr: /has database \w+, but the profile has other/ })
+  }
+  t.notOk(existsSync(sixth))
 })
 
 t.test('a server of your own is backed up and restored by itself', async (t) => {
@@ -102,6 +153,14 @@ t.test('nothing is overwritten, and an altered or incomplete backup is refused',
   const altered = await tieline('restore', backup, '--home', fourth)
   t.match(altered, { code: 1, stderr: /was altered after the backup was taken/ })
   t.notOk(existsSync(fourth))
+  t.notOk(existsSync(`${fourth}.part`), 'no copy remains that lacks its erasures')
+  const manifest = readFileSync(join(backup, 'backup.json'), 'utf8')
+  const leading = manifest.replace(JSON.stringify(path), '"archive/../../escaped"')
+  writeFileSync(join(backup, 'backup.json'), leading)
+  writeFileSync(join(backup, '../escaped'), '')
+  const escaped = await tieline('restore', backup, '--home', join(folder, 'deep/fourth'))
+  t.match(escaped, { code: 1, stderr: /is not the manifest of a complete backup/ })
+  t.notOk(existsSync(join(folder, 'deep/escaped')))
   rmSync(join(backup, 'backup.json'))
   mkdirSync(fourth)
   const cut = await tieline('restore', backup, '--home', fourth)

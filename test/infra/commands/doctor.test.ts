@@ -27,6 +27,33 @@ t.test('doctor says what is not good and what to do, and starts nothing', async 
   t.notOk(existsSync(home), 'the data folder is not made')
 })
 
+t.test('doctor marks what it did not check, and warns of a zone of one offset', async (t) => {
+  const folder = t.testdir({ 'profile.yaml': 'companyCodes: [ACME]\ntimeZone: EST\n' })
+  const at = ['--home', join(folder, 'data'), '--profile', join(folder, 'profile.yaml')]
+  const { code, stdout } = await tieline('doctor', ...at)
+  t.equal(code, 0, stdout)
+  t.match(stdout, /^! profile .*\n +EST does not follow daylight saving time\n +→ .*America/m)
+  t.match(stdout, /^- CIS +not checked: the profile has no section cis$/m)
+  t.notMatch(stdout, /✓.*not checked/)
+  t.match(stdout, /No problems and 1 warning found/)
+})
+
+t.test('doctor says why the identity provider gives no keys', async (t) => {
+  const issuer = 'http://127.0.0.1:1/realms/x'
+  const folder = t.testdir({
+    'profile.yaml': JSON.stringify({
+      companyCodes: ['ACME'],
+      timeZone: 'America/Detroit',
+      gateway: { listen: { host: '127.0.0.1', port: 8443 } },
+      identity: { kind: 'oidc', claim: 'sub', issuers: [{ issuer, audience: 'tieline' }] },
+      cis: { kind: 'rest', url: 'http://127.0.0.1:1' },
+    }),
+  })
+  const at = ['--home', join(folder, 'data'), '--profile', join(folder, 'profile.yaml')]
+  const { stdout } = await tieline('doctor', ...at)
+  t.match(stdout, /✗ identity .*no keys yet, 1 failed attempt: .*ECONNREFUSED/)
+})
+
 t.test('doctor names the variable of a file that is missing', async (t) => {
   const url = 'https://127.0.0.1:1'
   const env = { ...process.env, CLICKHOUSE_URL: url, CLICKHOUSE_CA_FILE: '/gone.pem' }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { usageFile } from '../../../infra/demo/usage-file.js'
 import { createFolder } from '../../rig/folder.js'
-import { createHome, oneDay, startTieline, tieline } from '../command-line.js'
+import { createHome, oneDay, readStopped, startTieline, tieline } from '../command-line.js'
 
 const folder = createFolder(t)
 const home = await createHome(folder)
@@ -26,17 +26,7 @@ function damageParts(): void {
   }
 }
 
-const count = async () => {
-  const found = await tieline(
-    'sql',
-    'SELECT count(), sum(quantity) FROM usage',
-    '--format',
-    'TSV',
-    '--home',
-    home,
-  )
-  return found.stdout.trim()
-}
+const count = () => readStopped(home, 'SELECT count(), sum(quantity) FROM usage')
 
 t.test(
   'a part that was cut on disk is reported everywhere, and repaired from the archive',

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cpSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { DCLinter } from 'dclint'
@@ -194,6 +194,22 @@ t.test('the image has what the program reads while it runs', async (t) => {
     cwd: image,
   })
   t.match(stdout, /^[1-9]\d* [1-9]\d*$/m)
+})
+
+t.test('the scripts that build and try the image are valid shell', async (t) => {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.sh'))
+  t.same(names, ['image-base.sh', 'image.sh'])
+  const scripts = names.map((name) => join(folder, name))
+  scripts.push(join(root, '.ci', 'image'), join(root, '.ci', 'run'))
+  for (const script of scripts) {
+    t.ok(statSync(script).mode & 0o100, `${script} can be run`)
+    await run('sh', ['-n', script])
+  }
+  if ((await findProgram('shellcheck')) === undefined) {
+    t.comment('shellcheck is not here: the scripts were only parsed')
+    return
+  }
+  await run('shellcheck', scripts)
 })
 
 t.test('the compose file is as the Compose Specification has it', async (t) => {

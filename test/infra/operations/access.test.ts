@@ -9,7 +9,8 @@ import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
 import { hashPassword } from '../../../api/access/password.js'
 import { type Certificates, demoCertificates } from '../../../infra/demo/certificates.js'
-import { type Admission, createAdmit, isOwn } from '../../../infra/operations/access.js'
+import { createAdmit, createPeople, isOwn } from '../../../infra/operations/access.js'
+import type { Admission } from '../../../infra/operations/logins.js'
 import { createHealth } from '../../../infra/telemetry/health.js'
 import type { Fault } from '../../../schemas/fault.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
@@ -24,9 +25,14 @@ function operations(settings: object) {
   return parseProfile({ ...profile, worker: { operations: settings } }).worker.operations
 }
 
+function admitOf(settings: object, onFailure: (fault: Fault) => void = () => undefined) {
+  const all = operations(settings)
+  return createAdmit(all, createPeople(all, onFailure))
+}
+
 /** A server with `admit`; returns a function that resolves to the admission of a request. */
 async function createDoor(t: Test, settings: object) {
-  const admit = createAdmit(operations(settings))
+  const admit = admitOf(settings)
   const server = createServer((request, response) => {
     void admit(request).then((admission) => {
       response.end(JSON.stringify({ ...admission, isOwn: isOwn(request) }))
@@ -78,10 +84,10 @@ t.test('wrong logins are reported together, without password and unknown names',
   const faults: string[] = []
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
-  const admit = createAdmit(operations({ users }), (fault) => void faults.push(fault.detail))
+  const admit = admitOf({ users }, (fault) => void faults.push(fault.detail))
   const come = (name: string, password: string) =>
     admit({ headers: basic(name, password) } as IncomingMessage)
-  await admit({ headers: {} } as IncomingMessage)
+  await admit({ headers: {}, socket: {} } as IncomingMessage)
   t.same(faults, [], 'a browser that was not asked yet')
   await come('ann', 'guess 1')
   t.same(faults, ['wrong logins to the operations page: ann 1'])
@@ -97,7 +103,7 @@ t.test('wrong logins are reported together, without password and unknown names',
 })
 
 t.test('failed logins do not lock out users who are signed in', async (t) => {
-  const admit = createAdmit(operations({ users }))
+  const admit = admitOf({ users })
   const come = (password: string) => {
     return admit({ headers: basic('ann', password) } as IncomingMessage)
   }

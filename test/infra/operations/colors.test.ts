@@ -4,7 +4,12 @@ import t from 'tap'
 import { packageRoot } from '../../../infra/package-root.js'
 
 const root = packageRoot(import.meta.url)
-const css = readFileSync(join(root, 'infra', 'operations', 'browser', 'page.css'), 'utf8')
+const read = (...path: readonly string[]) => readFileSync(join(root, 'infra', ...path), 'utf8')
+const pages = [
+  read('operations', 'browser', 'page.css'),
+  // A report has the style of the page and its own.
+  read('report', 'browser', 'report.css'),
+]
 
 /** The colours of a scheme by name. */
 function colorsOf(block: string): ReadonlyMap<string, string> {
@@ -39,16 +44,17 @@ const texts = [
 ] as const
 /** Graphics need a contrast of 3 to 1. */
 const drawings = [
-  ['line-1', 'sheet'],
-  ['line-2', 'sheet'],
+  ...[1, 2, 3, 4, 5, 6].map((line) => [`line-${line}`, 'sheet'] as const),
   ['bad', 'rule'],
 ] as const
 
 t.test('text and graphics have the contrast of WCAG 2.2 AA, in light and dark', async (t) => {
-  const schemes = css.split('@media (prefers-color-scheme: dark)')
-  t.equal(schemes.length, 2)
-  for (const scheme of schemes) {
-    const colors = colorsOf(scheme)
+  const [page = [], report = []] = pages.map((css) =>
+    css.split('@media (prefers-color-scheme: dark)'),
+  )
+  t.same([page.length, report.length], [2, 2])
+  for (const [at, scheme] of page.entries()) {
+    const colors = colorsOf(`${scheme}${report[at]}`)
     const ratio = ([one, other]: readonly [string, string]) =>
       contrast(colors.get(one) ?? '', colors.get(other) ?? '')
     for (const pair of texts) t.ok(ratio(pair) >= 4.5, `${pair.join(' on ')}: ${ratio(pair)}`)

@@ -56,6 +56,16 @@ t.test(
   },
 )
 
+t.test('a narrow screen shows no header row over the rows', async (t) => {
+  await page.setViewportSize({ width: 390, height: 900 })
+  await page.locator('[data-panel="files"] td').first().waitFor()
+  t.equal(await page.locator('thead th:visible').count(), 0)
+  const badge = await page.locator('[data-panel="files"] td .badge').first().boundingBox()
+  t.ok((badge?.width ?? 390) < 140, 'a badge is as wide as its word')
+  await page.setViewportSize({ width: 1_440, height: 900 })
+  t.ok((await page.locator('[data-panel="files"] thead th:visible').count()) > 0)
+})
+
 t.test('the page dismisses too, and a problem that occurs again is shown again', async (t) => {
   await until(async () => /away/.test(await status()))
   await fail(new Date('2026-01-02T03:04:05.678Z'))

@@ -5,6 +5,7 @@ import {
   createServer as createServerOfSockets,
   type Socket,
 } from 'node:net'
+import { mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { FileContext } from '../../../infra/operations/file.js'
@@ -14,7 +15,7 @@ import { openHome } from '../../../infra/stack/home.js'
 import { createHealth } from '../../../infra/telemetry/health.js'
 import { Fault } from '../../../schemas/fault.js'
 import { createFolder } from '../../rig/folder.js'
-import { storyProfile } from '../../story/rig/stack.js'
+import { storyProfile, until } from '../../story/rig/stack.js'
 import { createStand } from './stand.js'
 
 /** The raw response to a request target that no URL parser has normalized. */
@@ -61,6 +62,26 @@ t.test('a watcher that does not read its updates is disconnected', async (t) => 
   socket.write('GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n')
   while (!hasLeft) await sleep(5)
   t.ok(hasLeft)
+})
+
+t.test('a watcher whose session has ended is disconnected', async (t) => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  let holds = true
+  const { port } = await createStand(t, { admit: async () => ({ who: 'ann', holds: () => holds }) })
+  const socket = connect(port, '127.0.0.1')
+  socket.write('GET /live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+  let text = ''
+  socket.on('data', (bytes) => {
+    text += String(bytes)
+  })
+  const ended = once(socket, 'end')
+  await until(() => text.includes('retry: 2000'))
+  mock.timers.tick(15_000)
+  await until(() => text.includes('\n:\n'))
+  holds = false
+  mock.timers.tick(15_000)
+  await ended
 })
 
 t.test('servers that accept requests and never answer do not block the page', async (t) => {

@@ -6,9 +6,11 @@ import type { Admit } from '../../../infra/operations/access.js'
 import type { FileContext } from '../../../infra/operations/file.js'
 import type { Live } from '../../../infra/operations/live.js'
 import { createPage } from '../../../infra/operations/page.js'
+import type { SignIn } from '../../../infra/operations/sign-in.js'
 
 export interface StandOptions {
   readonly admit?: Admit
+  readonly signIn?: SignIn | undefined
   readonly watch?: Live['watch']
   readonly context?: FileContext
 }
@@ -18,6 +20,7 @@ export async function createStand(t: Test, options: StandOptions = {}) {
   const failures: unknown[] = []
   const page = createPage({
     admit: options.admit ?? (async () => ({ who: 'ann' })),
+    signIn: options.signIn,
     live: { watch: options.watch ?? (() => () => undefined), close: () => undefined },
     context: options.context ?? ({} as FileContext),
     board: async (_, response) => void response.end('board'),

@@ -57,7 +57,10 @@ const spoil = (kind: string) =>
 const expected = ['ami', 'cis', `identity ${idp.url}`, 'mdm']
 const readStatus = async () => {
   const { stdout } = await tieline('status', '--json', '--home', story.home.path)
-  return JSON.parse(stdout) as { systems: { system: string; failures: number; since: string }[] }
+  return JSON.parse(stdout) as {
+    systems: { system: string; failures: number; since: string }[]
+    healed: { name: string }[]
+  }
 }
 
 t.test('a system that fails is shown on the page, in status, health and alerts', async (t) => {
@@ -114,6 +117,11 @@ t.test('a good answer ends it', async (t) => {
   await until(() =>
     receiver.messages.some(({ key, state }) => key === 'system:cis' && state === 'resolved'),
   )
+  await shows(page, 'healed', /CISresponds again\d{4}-/)
+  await shows(page, 'healed', /gatewayrestarted\d{4}-.*1SIGKILL/)
+  const { healed } = await readStatus()
+  const names = healed.map(({ name }) => name).sort()
+  t.same(names, ['AMI head-end', 'CIS', 'gateway', `identity provider ${idp.url}`])
   const mdm = receiver.messages.filter(({ key }) => key === 'system:mdm')
   t.match(mdm, [{ state: 'raised', about: { code: 'MDM_UNREACHABLE' } }], 'the MDM still fails')
 })

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
 import { usageFile } from '../../../infra/demo/usage-file.js'
 import { createFolder } from '../../rig/folder.js'
-import { createHome, interrupt, oneDay, startUntil, tieline } from '../command-line.js'
+import { createHome, interrupt, oneDay, readerOf, startUntil } from '../command-line.js'
 
 const folder = createFolder(t)
 const clock = join(folder, 'clock')
@@ -17,8 +17,7 @@ process.env['NODE_OPTIONS'] = `--import=${rig}`
 const home = await createHome(folder)
 const { child: up } = await startUntil('Ctrl-C', 'up', '--home', home)
 t.teardown(() => void up.kill('SIGKILL'))
-const sql = async (statement: string) =>
-  (await tieline('sql', statement, '--format', 'TSV', '--home', home)).stdout.trim()
+const sql = readerOf(t, home)
 
 const hourMs = 3_600_000
 const jumps = [0, -hourMs, 24 * hourMs, 0, -hourMs]

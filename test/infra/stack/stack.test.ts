@@ -15,6 +15,7 @@ import { createStore } from '../../../pipeline/store/clickhouse.js'
 import type { Profile } from '../../../schemas/settings/profile.js'
 import { createFolder } from '../../rig/folder.js'
 import { placeReadyMade } from '../../rig/ready-made.js'
+import { tieline } from '../command-line.js'
 
 const profile = readProfile(demoProfilePath)
 const ports = { clickhouse: 18_223, redis: 16_479 }
@@ -97,6 +98,18 @@ t.test('each part that is killed comes back', async (t) => {
     answered = await answers()
   }
   t.ok(answered, 'Redis answers where it did')
+  const restarts = async () => {
+    const { stdout } = await tieline('status', '--json', '--home', home.path)
+    const { healed = [] } = JSON.parse(stdout || '{}') as { healed?: { name: string }[] }
+    return healed.map(({ name }) => name).sort()
+  }
+  const all = ['ClickHouse', 'Redis', 'worker']
+  let seen: readonly string[] = []
+  for (let look = 0; look < 20 && seen.length < all.length; look++) seen = await restarts()
+  t.same(seen, all, 'and status lists the restarts')
+  const { stdout } = await tieline('status', '--home', home.path)
+  t.match(stdout, /healed in 7 days .* times +reason/)
+  t.match(stdout, /worker +restarted +\d{4}-.* 1 +SIGKILL/)
 })
 
 t.test('ports that are taken are stepped over, and said', async (t) => {

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { planOf, price, type RateFiles } from '../../schemas/rating/bills.js'
 import { customerAt } from '../customers/registering.js'
+import { costsAddUp } from './costs.js'
 import { billRig } from './rig.js'
 
 /** March 2026 begins at 5:00 UTC in Detroit and lacks an hour on the 8th. */
@@ -99,6 +100,7 @@ for (const rules of [
     t.comment(`seed ${seed}`)
     const { bills } = await rig.bill({ start: period.first }, rules)
     t.same(bills, { computed: known.length })
+    await costsAddUp(t, rig.store)
     const found = await rig.bills('meter_id AS meter, toFloat64(total) AS total, nem')
     for (const { meter, rate, reads } of known) {
       const rates = [{ rateCode: rate, first: period.first }]

@@ -35,8 +35,10 @@ await rig.publish({
 
 // Two series of one meter.
 await rig.register(customer('two', 'FLAT'))
-await rig.read({ meter: 'two', from: january, seconds: 86_400, quantities: steady('24', 31) })
-await rig.read({ meter: 'two', from: january, quantities: whole('0.25') })
+await rig.readAll([
+  { meter: 'two', from: january, seconds: 86_400, quantities: steady('24', 31) },
+  { meter: 'two', from: january, quantities: whole('0.25') },
+])
 
 // One who moves in.
 await rig.register(customer('moved', 'FLAT', { clientId: '2', accountNumber: 'B1' }))
@@ -53,13 +55,15 @@ for (const meter of ['mixed', 'unnamed', 'unknown', 'elsewhere']) {
 }
 const tenDays = { quantities: steady('1', 960) }
 const mixed = { meter: 'mixed', ...tenDays }
-await rig.read({ ...mixed, account: 'C-mixed', from: january })
-await rig.read({ ...mixed, account: 'nobody', from: second })
-await rig.read({ ...mixed, account: 'C-elsewhere', from: '2026-01-21T05:00:00Z' })
-await rig.read({ meter: 'unnamed', account: '', from: january, ...tenDays })
 const premises = { meter: 'unknown', account: 'nobody', ...tenDays }
-await rig.read({ ...premises, from: january })
-await rig.read({ ...premises, site: 'another', from: second })
+await rig.readAll([
+  { ...mixed, account: 'C-mixed', from: january },
+  { ...mixed, account: 'nobody', from: second },
+  { ...mixed, account: 'C-elsewhere', from: '2026-01-21T05:00:00Z' },
+  { meter: 'unnamed', account: '', from: january, ...tenDays },
+  { ...premises, from: january },
+  { ...premises, site: 'another', from: second },
+])
 
 // Meters whose numbers have the same first half of a hash.
 const [alike] = await rig.store.rows<{ meters: readonly [string, string] }>({
@@ -88,9 +92,8 @@ const tiered = ['first', 'second', 'third'].map((meter) =>
   customer(meter, 'TIER', { clientId: '5', accountNumber: 'E1' }),
 )
 await rig.register({ ...tiered[0], meters: tiered.flatMap(({ meters }) => meters) } as Registration)
-for (const meter of ['first', 'second']) {
-  await rig.read({ meter, account: 'E1', from: january, quantities: whole('0.075') })
-}
+const tieredReads = { account: 'E1', from: january, quantities: whole('0.075') }
+await rig.readAll(['first', 'second'].map((meter) => ({ meter, ...tieredReads })))
 
 // Absurd quantities and prices.
 await rig.register(
@@ -100,10 +103,12 @@ await rig.register(
   customer('stuck', 'FLAT'),
 )
 const absurd = { wide: '250', wider: '0.25', dear: '0.25', stuck: '999999999' }
-for (const [meter, quantity] of Object.entries(absurd)) {
-  await rig.read({ meter, from: january, quantities: whole(quantity) })
-}
-await rig.read({ meter: 'wider', from: '2025-12-31T05:00:00Z', quantities: ['-1'] })
+await rig.readAll([
+  ...Object.entries(absurd).map(([meter, quantity]) => {
+    return { meter, from: january, quantities: whole(quantity) }
+  }),
+  { meter: 'wider', from: '2025-12-31T05:00:00Z', quantities: ['-1'] },
+])
 
 const billed = (account: string, meter: string, kwh: string, cost: string) =>
   `${account},S,${meter},2026-01-01,2026-01-31,${kwh},${kwh},${cost},,`

@@ -11,7 +11,7 @@ import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createZone, toDay } from '../../../schemas/time/zone.js'
 import { placed } from '../../schemas/lint/placed.js'
 import type { RateFiles } from '../../schemas/rating/bills.js'
-import { migratedStore, publishFile, registeringAt } from '../customers/registering.js'
+import { markReads, migratedStore, publishFile, registeringAt } from '../customers/registering.js'
 
 export interface BillRig {
   readonly store: Store
@@ -22,6 +22,8 @@ export interface BillRig {
   registerAt(day: string, ...customers: readonly Registration[]): Promise<void>
   /** Publishes reads of one meter, one after the other from an instant on. */
   read(reads: Reads): Promise<void>
+  /** The same of several meters, or times of a meter, in one file of one commodity. */
+  readAll(reads: readonly Reads[]): Promise<void>
   /** What runs are given, with `billing` of the profile. */
   context(rules?: object): BillContext
   bill(request?: Partial<Parameters<typeof bill>[1]>, rules?: object): ReturnType<typeof bill>
@@ -49,6 +51,26 @@ function toColumn([name, value]: readonly [string, string | null]): [string, unk
   return [storeColumn(name), name === 'Taxable' ? value === 'true' : value]
 }
 
+/** Reads one after the other as the store has them, without a version. */
+function toRows({ meter, account = `A${meter}`, site = 'S', seconds = 900, ...reads }: Reads) {
+  const from = Date.parse(reads.from) / 1_000
+  return reads.quantities.map((quantity, at) => {
+    const startsAt = from + at * seconds
+    const wall = zone.toWall(startsAt)
+    return {
+      meter_id: meter,
+      commodity: reads.commodity ?? 'Electric',
+      starts_at: new Date(startsAt * 1_000).toISOString(),
+      seconds,
+      local_day: toDay(wall),
+      local_hour: wall.hour,
+      quantity,
+      account_number: account,
+      external_site_id: site,
+    }
+  })
+}
+
 /** A store with the means to publish what bills are made of. */
 export async function billRig(t: Test): Promise<BillRig> {
   const store = await migratedStore(t)
@@ -64,6 +86,17 @@ export async function billRig(t: Test): Promise<BillRig> {
     profile: parseProfile({ companyCodes: ['DEMO'], timeZone, billing: rules }),
     now: () => new Date(),
   })
+  const readAll: BillRig['readAll'] = async (all) => {
+    arrival++
+    const rows = all.flatMap(toRows).map((row, at) => ({ ...row, version: versionOf(at + 2) }))
+    await store.insert('usage_read', rows)
+    await markReads(store, arrival)
+    const ends = rows.map((row) => Date.parse(row.starts_at) + row.seconds * 1_000)
+    const last_interval_end = new Date(ends.reduce((a, b) => Math.max(a, b))).toISOString()
+    const times = { last_interval_end, received_at: new Date().toISOString() }
+    await publishAs(all[0]?.commodity ?? 'Electric', new Date(), times)
+    await learnAccounts(registeringAt(store), arrival)
+  }
   return {
     store,
     publish: async (files, at = new Date()) => {
@@ -93,31 +126,8 @@ export async function billRig(t: Test): Promise<BillRig> {
         customers,
       )
     },
-    read: async ({ meter, account = `A${meter}`, site = 'S', seconds = 900, ...reads }) => {
-      arrival++
-      const from = Date.parse(reads.from) / 1_000
-      const rows = reads.quantities.map((quantity, at) => {
-        const startsAt = from + at * seconds
-        const wall = zone.toWall(startsAt)
-        return {
-          meter_id: meter,
-          commodity: reads.commodity ?? 'Electric',
-          starts_at: new Date(startsAt * 1_000).toISOString(),
-          seconds,
-          local_day: toDay(wall),
-          local_hour: wall.hour,
-          quantity,
-          account_number: account,
-          external_site_id: site,
-          version: versionOf(at + 2),
-        }
-      })
-      await store.insert('usage_read', rows)
-      const end = new Date((from + rows.length * seconds) * 1_000).toISOString()
-      const times = { last_interval_end: end, received_at: new Date().toISOString() }
-      await publishAs(reads.commodity ?? 'Electric', new Date(), times)
-      await learnAccounts(registeringAt(store), arrival)
-    },
+    read: (reads) => readAll([reads]),
+    readAll,
     context,
     bill: (request = {}, rules) => bill(context(rules), { cycleId: '7', ...request }),
     bills: (columns) =>

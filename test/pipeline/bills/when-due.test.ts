@@ -281,10 +281,8 @@ t.test('of many periods that are due some are queued at a look, the latest first
     return `7,${month}-01,${month}-28`
   })
   await rig.publish({ BillingCycles: days })
-  for (const one of days) {
-    const from = `${one.slice(2, 12)}T12:00:00Z`
-    await rig.read({ meter: 'one', account: 'A1', from, quantities: ['1'] })
-  }
+  const reads = days.map((one) => `${one.slice(2, 12)}T12:00:00Z`)
+  await rig.readAll(reads.map((from) => ({ meter: 'one', account: 'A1', from, quantities: ['1'] })))
   const queued = (await dueAt(11)) as readonly { start: string }[]
   t.same(
     queued.map(({ start }) => start),

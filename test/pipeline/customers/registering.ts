@@ -22,6 +22,7 @@ export function registeringAt(store: Store, now = () => new Date()): RegisterCon
 }
 
 const writer = { user: 'writer', password: 'w' }
+const reader = { user: 'reader', password: 'r' }
 
 /** Set by `npm run test:replicated`. */
 const isReplicated = process.env['TIELINE_TEST_REPLICATED'] === '1'
@@ -41,7 +42,7 @@ export async function migratedStore(t: Test): Promise<Store> {
       dataPath,
       port,
       writer,
-      reader: { user: 'reader', password: 'r' },
+      reader,
       memoryBytesMax: 2 * 1024 ** 3,
       readable,
     }),
@@ -53,6 +54,11 @@ export async function migratedStore(t: Test): Promise<Store> {
     await engine.close()
   })
   return store
+}
+
+/** The address of a store of `migratedStore` for its reader; replicas have no such user. */
+export function readerOf({ address }: Store): Store['address'] {
+  return isReplicated ? address : { ...address, username: reader.user, password: reader.password }
 }
 
 export interface At {
@@ -112,7 +118,17 @@ export async function publishReads(
   reads: readonly ReadAt[],
 ): Promise<void> {
   await store.insert('usage_read', toReadRows(arrival, reads))
+  await markReads(store, arrival)
   await publishFile(store, { arrival, feed: 'Electric' })
+}
+
+/** Makes the days of an arrival's reads stale, as publishing does. */
+export async function markReads(store: Store, arrival: number): Promise<void> {
+  await store.command({
+    sql: sql`INSERT INTO stale_day (change, arrival, local_day, last_local_day, cause)
+      SELECT DISTINCT ${typed('UInt64', arrival)}, ${typed('UInt32', arrival)}, local_day, local_day, 'file'
+      FROM usage_read WHERE bitShiftRight(version, 32) = ${typed('UInt64', arrival)}`,
+  })
 }
 
 export interface PublishedFile {

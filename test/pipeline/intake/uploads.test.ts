@@ -83,6 +83,17 @@ t.test('bytes that are others, too many, or of another hash leave nothing behind
   t.same(claimed, [])
 })
 
+t.test('more bytes than announced are refused, even if all of them have the hash', async (t) => {
+  const { take, folder, claimed } = createRig(t)
+  const pieces = [text.slice(0, 60), text.slice(60)]
+  for (const [bytes, ...all] of [[1, text] as const, [60, ...pieces] as const]) {
+    const taken = await take({ ...whole, bytes }, sent(...all))
+    t.match(taken, { kind: 'wrong', detail: `more than the ${bytes} bytes that were announced` })
+  }
+  t.same(claimed, [])
+  t.same(readdirSync(folder), [])
+})
+
 t.test('what comes short is kept, and gone on with from its end only', async (t) => {
   const { take, folder, claimed } = createRig(t)
   const part = (bytes: number) => ({ kind: 'part', bytes })

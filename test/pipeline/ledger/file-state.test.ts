@@ -56,6 +56,7 @@ const state: FileState = {
     ambiguousHourRows: 1,
     roundedRows: 1,
   },
+  groupId: 0,
   decision: 2 ** 47,
   attaches: 'staging_7_read',
   restates: true,

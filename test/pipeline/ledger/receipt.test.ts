@@ -27,6 +27,7 @@ const blank: FileState = {
   firstIntervalStart: undefined,
   lastIntervalEnd: undefined,
   notes: {},
+  groupId: 0,
   decision: 0,
   attaches: '',
   restates: false,

@@ -3,6 +3,7 @@ import type { LineByHand } from '../by-hand.js'
 import {
   type At,
   customerAt,
+  markReads,
   publishFile,
   type ReadAt,
   registeringAt,
@@ -36,6 +37,7 @@ export function createErasing({ context, arrive }: Pick<LineByHand, 'context' | 
     load: async (name: string, ...reads: readonly ReadAt[]): Promise<void> => {
       const { arrival } = await arrive(`${name}_Electric.csv`, [])
       await store.insert('usage_read', toReadRows(arrival, reads))
+      await markReads(store, arrival)
       await publishFile(store, { arrival, feed: 'Electric', more: settled() })
       await learnAccounts(registeringAt(store), arrival)
     },

@@ -6,6 +6,7 @@ import { startServers } from '../../../infra/stack/servers.js'
 import { createLog } from '../../../infra/telemetry/log.js'
 import type { PipelineContext } from '../../../pipeline/context.js'
 import type { FileState } from '../../../pipeline/ledger/file-state.js'
+import { readHealed } from '../../../pipeline/ledger/healed.js'
 import { createLedger } from '../../../pipeline/ledger/ledger.js'
 import { createQueues } from '../../../pipeline/queues/bullmq.js'
 import type { Listed, Source } from '../../../pipeline/sources/source.js'
@@ -189,8 +190,12 @@ t.test('a failing source is left alone for longer each time, and says how', asyn
   await t.rejects(due(), failing, 'a clock that was ahead holds nothing up')
   failing = undefined
   clockMs += 86_400_000
+  t.same(await readHealed(store, now()), [])
   await due()
   t.equal(await state(), undefined, 'it answers again')
+  t.match(await readHealed(store, now()), [
+    { kind: 'source', subject: 'inbox', beganAt: since, healedAt: now(), times: 1, detail },
+  ])
 })
 
 t.test('what is not a file is recorded and logged once, until it changes', async (t) => {

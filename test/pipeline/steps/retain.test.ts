@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { recordHealed } from '../../../pipeline/ledger/healed.js'
 import { createLedger } from '../../../pipeline/ledger/ledger.js'
 import { blankState } from '../../../pipeline/steps/receive.js'
 import { retain } from '../../../pipeline/steps/retain.js'
@@ -61,6 +62,13 @@ t.test('what has been kept long enough is removed, and nothing else', async (t) 
   written('uploads/b.part', 0.5)
   written('uploads/whole.csv', 30)
 
+  const healed = async (days: number) => {
+    const at = new Date(nowMs - days * dayMs)
+    const one = { kind: 'source', code: '', detail: '', beganAt: at, healedAt: at } as const
+    await recordHealed(store, { ...one, subject: `${days} days` })
+  }
+  for (const days of [6, 8]) await healed(days)
+
   for (const _ of ['once', 'again']) {
     await retain(line)
     t.same(readdirSync(folders.archive).sort(), ['3-a.csv', '4-a.csv', 'note.txt'])
@@ -70,4 +78,8 @@ t.test('what has been kept long enough is removed, and nothing else', async (t) 
     const rows = await store.rows({ sql: 'SELECT arrival FROM reject ORDER BY arrival' })
     t.same(rows, [{ arrival: 2 }, { arrival: 3 }, { arrival: 4 }])
   }
+  const left = () => store.rows({ sql: 'SELECT subject FROM healed FINAL ORDER BY subject' })
+  t.same(await left(), [{ subject: '6 days' }, { subject: '8 days' }])
+  await retain(line, { night: true })
+  t.same(await left(), [{ subject: '6 days' }], 'at night what healed a week ago is deleted')
 })

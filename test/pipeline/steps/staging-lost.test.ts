@@ -129,3 +129,37 @@ t.test('staging that is lost after the attach is not missed', async (t) => {
   t.match(await ledger.state(arrival), { status: 'published', rows: { accepted: 384 } })
   t.notOk((await stagedArrivals(store)).includes(arrival), 'it is not loaded again')
 })
+
+/** A line of which so many inserts into the staging of an arrival go to a server that is not seen again. */
+function losing(arrival: number, inserts: number): PipelineContext {
+  const staging = `staging_${arrival}_read`
+  let left = inserts
+  const command: typeof store.command = async (statement, body) => {
+    const written = await store.command(statement, body)
+    if (left === 0 || !statementText(statement).startsWith(`INSERT INTO \`${staging}\``))
+      return written
+    left--
+    await store.command({ sql: `TRUNCATE TABLE ${staging}` })
+    return written
+  }
+  return { ...context, store: { ...store, command } }
+}
+
+t.test(
+  'an insert that another server took is repeated, and a lasting difference refuses',
+  async (t) => {
+    const cases = [
+      { inserts: 1, outcome: { status: 'published', rows: { accepted: 384, rejected: 1 } } },
+      {
+        inserts: Number.POSITIVE_INFINITY,
+        outcome: { status: 'quarantined', fault: 'UNBALANCED' },
+      },
+    ]
+    for (const [at, { inserts, outcome }] of cases.entries()) {
+      const arrival = await takeIn(nameOf(), rowsOf('KL'.charAt(at), '1'))
+      await store.command({ sql: `TRUNCATE TABLE staging_${arrival}_read` })
+      await reconcile(losing(arrival, inserts), arrival)
+      t.match(await ledger.state(arrival), outcome, `${inserts}`)
+    }
+  },
+)

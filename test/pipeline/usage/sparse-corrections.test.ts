@@ -110,11 +110,11 @@ function readsOf(day: string, seconds: number): readonly Read[] {
   }))
 }
 
-/** Days with three reads in succession that could be a series of another length. */
+/** Days with three reads in succession that could be a series of another length; a day has 22 to 26 hours. */
 function ambiguousDays(picked: readonly Read[], other: number): ReadonlySet<string> {
   const found = new Set<string>()
   const isOther = (gap: number) =>
-    other === 86_400 ? gap >= 82_800 && gap <= 90_000 : gap === other
+    other === 86_400 ? gap >= 22 * 3_600 && gap <= 26 * 3_600 : gap === other
   picked.forEach((read, at) => {
     const [second, third] = [picked[at + 1], picked[at + 2]]
     if (second === undefined || third === undefined) return

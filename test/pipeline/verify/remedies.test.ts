@@ -60,7 +60,7 @@ t.test('the guide lists every table that Tieline can make again', async (t) => {
   const guide = readFileSync(join('infra', 'guides', 'run.md'), 'utf8')
   const rows = guide.split('\n').filter((row) => /^\| `.*\| (`tieline|restart|none)/.test(row))
   const named = rows.flatMap((row) => [
-    ...row.matchAll(/`([a-z]+_[a-z_]*\*?|alert|verification)`/g),
+    ...row.matchAll(/`([a-z]+_[a-z_]*\*?|alert|healed|verification)`/g),
   ])
   const patterns = named.map(([, name = '']) => new RegExp(`^${name.replace('*', '\\w+')}$`))
   t.same(

@@ -262,3 +262,31 @@ t.test('a repair that dies at any statement is finished by another', async (t) =
     t.same(await look(), [])
   }
 })
+
+t.test('a repair gives no read another length or hour than it had', async (t) => {
+  const day = (minutes: number) =>
+    Array.from({ length: 1_440 / minutes }, (_, at) => {
+      const [hour, minute] = [Math.floor((at * minutes) / 60), (at * minutes) % 60]
+      return `L,S-M8,M8,6/9/2024 ${hour}:${String(minute).padStart(2, '0')},${minutes}`
+    })
+  await load('10062024_Electric', day(15))
+  const correction = ['L,S-M8,M8,6/9/2024 0:00,7', 'L,S-M8,M8,6/9/2024 1:00,8']
+  const first = await load('11062024_Electric', correction)
+  const own = () =>
+    find(`SELECT seconds, toString(quantity) AS quantity FROM usage_read
+      WHERE bitShiftRight(version, 32) = ${first} ORDER BY starts_at`)
+  const before = await own()
+  t.match(before, [{ seconds: 900 }, { seconds: 900 }])
+  const lose = `ALTER TABLE usage_read DELETE WHERE bitShiftRight(version, 32) = ${first}`
+  await store.command({ sql: lose, settings: { mutations_sync: 1 } })
+  t.equal(await repair(first), 'published')
+  t.same(await own(), before, 'the stored reads are those of that time')
+  await store.command({ sql: lose, settings: { mutations_sync: 1 } })
+  await load('12062024_Electric', day(60))
+  await store.command({
+    sql: "ALTER TABLE usage_read DELETE WHERE meter_id = 'M8' AND seconds = 900",
+    settings: { mutations_sync: 1 },
+  })
+  t.match(await repair(first), /^quarantined: other stored reads decide today/)
+  t.same(await own(), [])
+})

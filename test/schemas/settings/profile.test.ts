@@ -44,6 +44,7 @@ test('companies and zone are enough: everything else has the documented default'
       rejectedShareMax: 0.01,
       holdDays: 60,
       lateAfterHours: 36,
+      format: { Electric: { name: 'tieline' }, Gas: { name: 'tieline' } },
     },
     billing: {
       rounding: 'line',
@@ -98,7 +99,7 @@ test('every problem is reported at once, each with its path and remedy', async (
   const zoneProblem =
     'unknown zone "America/Detriot": use an IANA name such as America/Detroit, spelled so'
   const always = Object.keys(parseProfile(least))
-  const optional = ['alerts', 'gateway', 'identity', 'cis', 'ami', 'bind', 'intake']
+  const optional = ['alerts', 'gateway', 'identity', 'cis', 'ami', 'bind', 'intake', 'reads']
   const sections = always
     .toSpliced(always.indexOf('worker') + 1, 0, ...optional)
     .toSpliced(always.indexOf('worker'), 0, 'backfill')

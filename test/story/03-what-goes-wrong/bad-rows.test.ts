@@ -68,9 +68,13 @@ const night = ['0:00', '1:00', '1:00', '2:00'].map(
   (time, index) => `A,S,T,11/5/2023 ${time},${index + 1}`,
 )
 
+/** Reasons to reject a record of a file in another format. */
+const ofOtherFormats = ['BAD_RECORD', 'INTERVAL_COUNT']
+
 t.test('every reason to reject a row is reported with line, column and words', async (t) => {
   t.match(await story.loadBytes('DEMO_06112023_Gas.csv', textOf(night)), { status: 'published' })
-  t.same([...new Set(cases.map(([code]) => code))].sort(), Object.keys(rejectCodes).sort())
+  const codes = Object.keys(rejectCodes).filter((code) => !ofOtherFormats.includes(code))
+  t.same([...new Set(cases.map(([code]) => code))].sort(), codes.sort())
   const rows = [...good(4_000, 'G'), ...cases.map(([, , row]) => row)]
   const receipt = await story.loadBytes('DEMO_05032024_Gas.csv', textOf(rows).trimEnd())
   t.match(receipt, {

@@ -190,6 +190,7 @@ t.test('rows that could harm those of others are refused', async (t) => {
   const cases: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
     [pushed(1), { feed: '' }, /field Feed: Electric/],
     [pushed(1), { 'content-type': 'application/json' }, /send as text\/csv or/],
+    [pushed(1), { 'content-type': 'constructor' }, /send as text\/csv or/],
     ['{"MeterID":1}\n', {}, /line 1 has no valid ExternalSiteID/],
     ['\n', {}, /holds no row/],
     ['a,b\n1,2\n', csv, /not the header AccountNumber/],

@@ -28,10 +28,12 @@ const story = await openStory(t, { profile })
 t.comment(`seed ${seed}`)
 
 const files = new Map(
-  readdirSync(golden).map((name) => [
-    parseFileName(name, storyProfile()).feed,
-    readFileSync(join(golden, name), 'utf8'),
-  ]),
+  readdirSync(golden)
+    .filter((name) => name.endsWith('.csv'))
+    .map((name) => [
+      parseFileName(name, storyProfile()).feed,
+      readFileSync(join(golden, name), 'utf8'),
+    ]),
 )
 const records = feedNames.flatMap((name) => recordFeedOf(name) ?? [])
 const plain = records.filter((feed) => feed.schedule === undefined)

@@ -8,14 +8,19 @@ import { createZone } from '../../../schemas/time/zone.js'
 import { type StoryStack, storyProfile } from './stack.js'
 
 /** Hourly reads of a meter: the first ones of a local day. */
-const readsOf = (store: Store, meter: string, day: string, hours: number) =>
-  store.command({
+async function readsOf(store: Store, meter: string, day: string, hours: number): Promise<void> {
+  await store.command({
     sql: `INSERT INTO usage_read (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
         account_number, external_site_id, version)
       SELECT {meter:String}, 'Electric', toDateTime(${day}, 'America/Detroit') + number * 3600, 3600, ${day},
         number, 1, 'A', 'S', 4294967296 + number FROM numbers({hours:UInt8})`,
     parameters: { meter, hours },
   })
+  await store.command({
+    sql: `INSERT INTO stale_day (change, local_day, last_local_day, cause)
+      SELECT rand64(), ${day}, ${day}, 'repair'`,
+  })
+}
 
 /** What is known of the holder of a meter; an end is a second row. */
 const holderOf = (store: Store, meter_id: string, more: Readonly<Record<string, unknown>> = {}) =>

@@ -1,12 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../../infra/package-root.js'
 import { sample } from '../../rig/sample.js'
 import { type Case, dayMs, near, own, spread, stamp } from './bill-case.js'
+import { imported, scheduleOf, vectors } from './published-schedules.js'
 
 /** Bills that others have published; a checkout without them has the bills worked by hand alone. */
-const vectors = join(packageRoot(import.meta.url), '..', 'shared', 'vectors')
 export const isThere = existsSync(join(vectors, 'rates.json'))
 interface Vector {
   readonly id: string
@@ -62,17 +61,9 @@ function genability(): Case {
   }
 }
 
-interface Schedule {
-  readonly weekday_12x24: readonly (readonly number[])[]
-  readonly weekend_12x24: readonly (readonly number[])[]
-  readonly rate_rows_period_tier_maxusage_unit_buy_sell: readonly (readonly number[])[]
-}
-
 /** A year of hours under windows by month, the second one with a tier that adds to each price. */
 function ssc(id: string, rate: string): Case {
-  const path = join(vectors, 'ssc', 'schedules.json')
-  const schedules = JSON.parse(readFileSync(path, 'utf8')) as Readonly<Record<string, Schedule>>
-  const schedule = schedules[id.replace('SSC-', '')] as Schedule
+  const schedule = scheduleOf(id)
   const prices = schedule.rate_rows_period_tier_maxusage_unit_buy_sell
   const priceOf = (window: number, tier = 1) =>
     prices.find(([one, of]) => one === window && of === tier) as readonly number[]
@@ -125,6 +116,12 @@ function ssc(id: string, rate: string): Case {
       t.same([hours.length, bills.length], [8_760, 12], 'a whole year')
     },
   }
+}
+
+/** The same rate written by hand and imported. */
+function bothWays(id: string, rate: string): readonly Case[] {
+  const one = ssc(id, rate)
+  return [one, imported(id, one)]
 }
 
 /** The bill so far on some days of a month, by meters whose reads end there. */
@@ -260,8 +257,8 @@ export const cases: readonly Case[] = [
   ...(isThere
     ? [
         genability(),
-        ...sample({ short: [], long: [ssc('SSC-Test_Residential_TOU_Rates', 'SSC')] }),
-        ssc('SSC-Test_Residential_TOU_Rates_w_tiers', 'SSCT'),
+        ...sample({ short: [], long: bothWays('SSC-Test_Residential_TOU_Rates', 'SSC') }),
+        ...bothWays('SSC-Test_Residential_TOU_Rates_w_tiers', 'SSCT'),
         ...sample({ short: months.slice(2, 3), long: months }),
         queensland,
         sce,

@@ -14,6 +14,7 @@ const store = await migratedStore(t)
 
 /** Building blocks of other views; not published. */
 const inner = [
+  'bill_day',
   'bill_run_current',
   'change_number',
   'comparison_run_current',

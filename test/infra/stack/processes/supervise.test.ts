@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
-import { supervise } from '../../../../infra/stack/processes/supervise.js'
+import { type Restart, supervise } from '../../../../infra/stack/processes/supervise.js'
 
 const bounds = { readyMsMax: 5_000, stopMsMax: 300 }
 const sleeper = () => spawn('sleep', ['600'], { stdio: 'ignore' })
@@ -28,6 +28,7 @@ t.test('a child that ends is started again, with more time between each start', 
 
 t.test('kill is followed by a new child, close by none', async (t) => {
   const events: string[] = []
+  const restarts: Restart[] = []
   const child = await supervise({
     ...bounds,
     name: 'sleeper',
@@ -35,6 +36,7 @@ t.test('kill is followed by a new child, close by none', async (t) => {
     ready: async () => undefined,
     stop: (child) => void child.kill(),
     onEvent: (event) => events.push(event),
+    onRestart: (restart) => restarts.push(restart),
   })
   const first = child.pid()
   child.kill()
@@ -42,8 +44,10 @@ t.test('kill is followed by a new child, close by none', async (t) => {
   t.not(child.pid(), first)
   t.type(child.pid(), 'number')
   t.match(events[0], /sleeper ended \(SIGKILL\)/)
+  t.match(restarts, [{ beganAt: Date, detail: 'SIGKILL' }])
   await child.close()
   t.equal(child.pid(), undefined)
+  t.equal(restarts.length, 1, 'the end is not a restart')
 })
 
 t.test('a child that does not stop when asked is ended', async (t) => {

@@ -6,6 +6,7 @@ import { createZone } from '../../../../schemas/time/zone.js'
 import { sample } from '../../../rig/sample.js'
 import { openStory, storyProfile } from '../../../story/rig/stack.js'
 import { registeringAt } from '../../customers/registering.js'
+import { costsAddUp } from '../costs.js'
 import { createDrawOf } from './draw.js'
 import { type ExpectedBill, expectBills, type Terms } from './expected-bills.js'
 import { isZero, spelled, zero } from './fraction.js'
@@ -188,6 +189,7 @@ const loose = { quantity: '', total: '', lines: [] }
 for (const frame of frames) {
   t.test(`bills of ${frame.cycle}, ${frame.first} to ${frame.last}`, async (t) => {
     const found = await computeFrame(frame)
+    await costsAddUp(t, story.reader)
     const rules = rulesOf.get(frame.cycle)
     const terms = { ...rules, tariffs, calendar } as Terms
     const expected = expectBills(terms, frame, meters)

@@ -34,6 +34,8 @@ export interface Deliveries {
   ): Promise<FileState>
   /** The reads of a meter, each as `HH:MM quantity` in UTC, in the order of time. */
   readsOf(meter: string): Promise<readonly string[]>
+  /** The same of many meters with one statement. */
+  readsOfEach(meters: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
 }
 
 /** A line whose files are judged one after the other, and published. */
@@ -73,13 +75,17 @@ export async function createDeliveries(t: Test): Promise<Deliveries> {
       await reconcile(context, arrival)
       return (await context.ledger.state(arrival)) as FileState
     },
-    readsOf: async (meter) => {
-      const rows = await store.rows<{ read: string }>({
-        sql: `SELECT concat(formatDateTime(starts_at, '%H:%i', 'UTC'), ' ', toString(quantity)) AS read
-          FROM usage WHERE meter_id = {meter:String} ORDER BY starts_at, seconds`,
-        parameters: { meter },
+    readsOf: async (meter) => (await deliveries.readsOfEach([meter])).get(meter) ?? [],
+    readsOfEach: async (meters) => {
+      const rows = await store.rows<{ meter: string; read: string }>({
+        sql: `SELECT meter_id AS meter,
+            concat(formatDateTime(starts_at, '%H:%i', 'UTC'), ' ', toString(quantity)) AS read
+          FROM usage WHERE meter_id IN {meters:Array(String)} ORDER BY starts_at, seconds`,
+        parameters: { meters },
       })
-      return rows.map(({ read }) => read)
+      const found = new Map<string, string[]>(meters.map((meter) => [meter, []]))
+      for (const { meter, read } of rows) found.get(meter)?.push(read)
+      return found
     },
   }
   return deliveries

@@ -1,0 +1,66 @@
+import { sql, typed } from '../../pipeline/store/sql.js'
+import type { BillsQuery } from '../../schemas/gateway/reads.js'
+import { fromCursor, toCursor } from './cursor.js'
+import { countDays } from './range.js'
+import type { Reading } from './reading.js'
+import type { ReadSource } from './source.js'
+
+export interface BillsContext {
+  readonly source: ReadSource
+  readonly daysMax: number
+  readonly pageMax: number
+}
+
+/**
+ * A page of the bills of a customer whose periods touch the days: what was computed or projected, and
+ * what the utility billed. A bill belongs to the clients that its run found to own it.
+ */
+export async function readOwnBills(
+  { source, daysMax, pageMax }: BillsContext,
+  clientId: string,
+  { from, to, cursor }: BillsQuery,
+): Promise<Reading> {
+  if (from > to) return { kind: 'wrong', detail: 'from: use a day that is not after to' }
+  if (countDays({ from, to }) > daysMax) {
+    return { kind: 'wrong', detail: `to: use at most ${daysMax} days from from on` }
+  }
+  const page = cursor === undefined ? { at: 0 } : fromCursor(cursor, [from, to])
+  if (page === undefined) {
+    return { kind: 'wrong', detail: 'cursor: use the cursor of the answer before, and its query' }
+  }
+  const lines = await source.lines({ sql: billsSql({ clientId, from, to, at: page.at, pageMax }) })
+  const hasMore = lines.length > pageMax
+  const next = hasMore ? toCursor({ at: page.at + pageMax, publishedSeq: 0 }, [from, to]) : null
+  const bills = lines.slice(0, pageMax).join(',')
+  return { kind: 'found', body: `{"cursor":${JSON.stringify(next)},"bills":[${bills}]}` }
+}
+
+interface PageWanted {
+  readonly clientId: string
+  readonly from: string
+  readonly to: string
+  /** Bills before the page. */
+  readonly at: number
+  readonly pageMax: number
+}
+
+/** The accounts come first: bills are stored in their order. */
+function billsSql({ clientId, from, to, at, pageMax }: PageWanted) {
+  const accounts = sql`(SELECT account_number FROM tenancy FINAL
+    WHERE has(client_ids, ${clientId}) OR arrayExists(h -> has(h.4, ${clientId}), holds))`
+  return sql`SELECT b.account_number AS accountNumber, b.external_site_id AS externalSiteId, b.meter_id AS meterId,
+      b.commodity AS commodity, toString(b.start_date) AS firstDay, toString(b.last_date) AS lastDay,
+      b.status AS status, b.reason AS reason, b.quantity AS quantity, b.unit AS unit,
+      if(b.days_projected = 0, NULL, b.total) AS projected, if(b.days_projected = 0, b.total, NULL) AS computed,
+      if(v.run = '', NULL, v.cost_billed) AS billed, if(v.run = '', NULL, v.quantity_billed) AS quantityBilled,
+      if(v.run = '', NULL, v.cost_difference) AS variance, nullIf(v.cost_status, '') AS varianceStatus
+    FROM
+    (
+      SELECT * FROM projected_bill
+      WHERE account_number IN ${accounts} AND has(client_ids, ${clientId})
+        AND start_date <= ${typed('Date', to)} AND last_date >= ${typed('Date', from)}
+    ) AS b
+    ANY LEFT JOIN (SELECT * FROM bill_variance WHERE account_number IN ${accounts}) AS v
+      ON v.account_number = b.account_number AND v.meter_id = b.meter_id AND v.start_date = b.start_date
+    ORDER BY b.start_date, b.account_number, b.meter_id LIMIT ${pageMax + 1} OFFSET ${at}`
+}

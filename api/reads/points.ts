@@ -1,0 +1,119 @@
+import { literal, type Sql, sql, typed } from '../../pipeline/store/sql.js'
+import type { Granularity } from '../../schemas/gateway/reads.js'
+import { daySeconds } from '../../schemas/time/zone.js'
+import type { DayRange, Span } from './range.js'
+import type { ReadSource } from './source.js'
+
+export interface PointsWanted {
+  readonly clientId: string
+  readonly meterId: string
+  readonly granularity: Granularity
+  readonly timeZone: string
+  /** The days that the buckets touch, for the engine to find the rows. */
+  readonly days: DayRange
+  /** One point each, in order; for intervals the spans in which they start. */
+  readonly buckets: readonly Span[]
+  /** Where reads are expected: elsewhere nothing is missing. */
+  readonly expected: readonly Span[]
+  /** One point more is read, which says where the next page begins. */
+  readonly pageMax: number
+}
+
+/**
+ * The points of a customer's own reads as JSON texts, made by the engine in one statement: of the finest
+ * series of each day, as `usage_day` has it, and of the gaps between them. A gap of intervals is one
+ * point, however long. A longer read than the bucket it starts in keeps its own span.
+ */
+export function readPoints(source: ReadSource, wanted: PointsWanted): Promise<readonly string[]> {
+  if (wanted.buckets.length === 0) return Promise.resolve([])
+  return source.lines({ sql: pointsSql(wanted) })
+}
+
+/** Behind all reads, so that a gap before the end of the page is found like any other. */
+const endOfTime = 4_294_967_295
+
+function pointsSql(wanted: PointsWanted): Sql {
+  const { granularity, timeZone, buckets, expected, pageMax } = wanted
+  const isCut = granularity !== 'interval'
+  const local = sql`formatDateTime(toDateTime(p.1, ${literal(timeZone)}), '%Y-%m-%dT%H:%i:%S%z')`
+  const utc = (at: Sql) => sql`formatDateTime(toDateTime(${at}, 'UTC'), '%Y-%m-%dT%H:%i:%SZ')`
+  const missing = isCut
+    ? sql`greatest(0, toInt64(arraySum(g -> g.2 - g.1, ${overlap(sql`at`, sql`upto`)})) - present)`
+    : sql`toInt64(0)`
+  return sql`WITH ${literal(buckets.map(([from]) => from))} AS starts, ${literal(buckets.map(([, to]) => to))} AS ends,
+      ${spansSql(expected)} AS spans
+    SELECT ${utc(sql`p.1`)} AS start, ${utc(sql`p.2`)} AS end,
+      concat(substring(${local}, 1, 22), ':', substring(${local}, 23)) AS localStart,
+      p.3 AS quantity, p.4 AS unit,
+      multiIf(p.5 = 0, 'missing', p.7 > 0, 'partial', p.6 > 0, 'corrected', 'asSent') AS quality,
+      p.5 AS reads, p.7 AS secondsMissing
+    FROM (SELECT arrayJoin(arrayConcat(
+      arrayMap(g -> (g.1, g.2, ${noQuantity}, ${noUnit}, toUInt64(0), toUInt64(0), toInt64(g.2 - g.1)),
+        ${isCut ? cutGaps : sql`gaps`}),
+      if(at = ${literal(endOfTime)}, [], [(at, upto, sum_of, unit, reads, fixed, ${missing})]))) AS p
+    FROM
+    (
+      SELECT *, max(upto) OVER (ORDER BY at, unit ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before,
+        ${overlap(sql`before`, sql`at`)} AS gaps
+      FROM
+      (
+        ${bucketRows(wanted)}
+        UNION ALL
+        SELECT toUInt32(${literal(endOfTime)}), toUInt32(${literal(endOfTime)}), ${noQuantity}, ${noUnit}, 0, 0, 0
+      )
+    ))
+    ORDER BY p.1, p.4 LIMIT ${pageMax + 1}`
+}
+
+const noQuantity = sql`CAST(NULL, 'Nullable(Decimal(38, 6))')`
+const noUnit = sql`CAST(NULL, 'Nullable(String)')`
+
+function spansSql(spans: readonly Span[]): Sql {
+  return sql`CAST(${literal(spans)}, 'Array(Array(UInt32))')`
+}
+
+/** The parts of the expected spans between two instants. */
+function overlap(from: Sql, to: Sql): Sql {
+  return sql`arrayFilter(g -> g.1 < g.2,
+    arrayMap(x -> (greatest(x[1], toUInt32(${from})), least(x[2], toUInt32(${to}))), spans))`
+}
+
+/** Gaps divided where a bucket starts. */
+const cutGaps = sql`arrayFlatten(arrayMap(g -> arrayMap((a, b) -> (a, b),
+  arrayConcat([g.1], arrayFilter(c -> c > g.1 AND c < g.2, starts)),
+  arrayConcat(arrayFilter(c -> c > g.1 AND c < g.2, starts), [g.2])), gaps))`
+
+/** The customer's reads of the finest series of each day, added up by bucket. */
+function bucketRows({ clientId, meterId, granularity, timeZone, days }: PointsWanted): Sql {
+  const own = sql`meter_id = ${meterId}
+    AND local_day BETWEEN ${typed('Date', days.from)} AND ${typed('Date', days.to)}`
+  const isWhole = {
+    interval: sql`1`,
+    hour: sql`seconds > 3600`,
+    day: sql`0`,
+    month: sql`0`,
+    billingPeriod: sql`0`,
+  }[granularity]
+  return sql`SELECT toUInt32(if(${isWhole}, read_at, starts[bucket])) AS at,
+      toUInt32(max(if(${isWhole}, read_upto, ends[bucket]))) AS upto,
+      toNullable(sum(quantity)) AS sum_of, toNullable(read_unit) AS unit, count() AS reads, countIf(is_fixed) AS fixed,
+      toInt64(sum(read_upto - read_at)) AS present
+    FROM
+    (
+      SELECT toUnixTimestamp(u.starts_at) AS read_at,
+        if(u.seconds = ${literal(daySeconds)}, toUnixTimestamp(toDateTime(u.local_day + 1, ${literal(timeZone)})), read_at + u.seconds) AS read_upto,
+        u.quantity AS quantity, u.unit AS read_unit, u.seconds AS seconds,
+        min(u.seconds) OVER (PARTITION BY u.local_day) AS finest,
+        r.restated_by != 0 AND r.restated_by <= u.version AS is_fixed,
+        indexOf(starts, roundDown(read_at, starts)) AS bucket
+      FROM (SELECT * FROM registered_usage WHERE ${own} AND has(client_ids, ${clientId})) AS u
+      LEFT JOIN
+      (
+        SELECT starts_at, seconds, min(new_version) AS restated_by
+        FROM restatement WHERE ${own} AND old_quantity != new_quantity
+        GROUP BY starts_at, seconds
+      ) AS r ON r.starts_at = u.starts_at AND r.seconds = u.seconds
+    )
+    WHERE seconds = finest AND read_at >= starts[1] AND read_at < ends[bucket]
+    GROUP BY at, unit`
+}

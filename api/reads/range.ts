@@ -1,0 +1,91 @@
+import type { Granularity } from '../../schemas/gateway/reads.js'
+import { addDays, dayAt, daySeconds, nextDay, type Zone } from '../../schemas/time/zone.js'
+
+/** From an instant up to another, exclusive; epoch seconds. */
+export type Span = readonly [start: number, end: number]
+
+/** Local days, `YYYY-MM-DD`, both included. */
+export interface DayRange {
+  readonly from: string
+  readonly to: string
+}
+
+/** Days of one page: with the finest usual length, 15 minutes, some 3,000 points. */
+const pageDays: Partial<Record<Granularity, number>> = { interval: 32, hour: 125 }
+
+/** Whether a page covers a part of the days only. */
+export function isPaged(granularity: Granularity): boolean {
+  return pageDays[granularity] !== undefined
+}
+
+/** The time of local days. */
+export function spanOf(zone: Zone, { from, to }: DayRange): Span {
+  return [zone.dayStart(from), zone.dayStart(nextDay(to))]
+}
+
+/** The local days that a span touches. */
+export function localDaysOf(zone: Zone, [start, end]: Span): DayRange {
+  return { from: localDay(zone, start), to: localDay(zone, end - 1) }
+}
+
+function localDay(zone: Zone, at: number): string {
+  return dayAt(zone, new Date(at * 1_000))
+}
+
+/** Days from the first to the last, both counted. */
+export function countDays({ from, to }: DayRange): number {
+  return (Date.parse(to) - Date.parse(from)) / (daySeconds * 1_000) + 1
+}
+
+/** The part of a span that one page covers: an answer is bounded in what it reads, not only in what it has. */
+export function pageOf(zone: Zone, [start, end]: Span, granularity: Granularity): Span {
+  const most = pageDays[granularity]
+  if (most === undefined) return [start, end]
+  return [start, Math.min(end, zone.dayStart(addDays(localDay(zone, start), most)))]
+}
+
+/**
+ * The hours, days or months of a span, in order, cut at its ends; of intervals one for all. Hours begin
+ * with the local hour, also where the clock changes.
+ */
+export function divide(
+  zone: Zone,
+  [start, end]: Span,
+  granularity: Exclude<Granularity, 'billingPeriod'>,
+): readonly Span[] {
+  const starts = [start, ...startsOf(zone, localDaysOf(zone, [start, end]), granularity)]
+  const within = starts.filter((at, index) => index === 0 || (at > start && at < end))
+  return within.map((at, index): Span => [at, within[index + 1] ?? end])
+}
+
+function startsOf(zone: Zone, { from, to }: DayRange, granularity: Granularity): readonly number[] {
+  const starts: number[] = []
+  if (granularity === 'interval') return starts
+  for (let day = from; day <= to; day = nextDay(day)) {
+    const [at, next] = spanOf(zone, { from: day, to: day })
+    if (granularity === 'hour') for (let hour = at; hour < next; hour += 3_600) starts.push(hour)
+    else if (granularity === 'day' || day.endsWith('-01')) starts.push(at)
+  }
+  return starts
+}
+
+/** What two lists of spans have in common. */
+export function intersect(some: readonly Span[], others: readonly Span[]): readonly Span[] {
+  return some.flatMap(([start, end]) =>
+    others.flatMap(([from, to]): Span[] => {
+      const common: Span = [Math.max(start, from), Math.min(end, to)]
+      return common[0] < common[1] ? [common] : []
+    }),
+  )
+}
+
+/** Spans in order; those that touch or overlap become one. */
+export function merge(spans: readonly Span[]): readonly Span[] {
+  const merged: [number, number][] = []
+  for (const [start, end] of [...spans].sort(([a], [b]) => a - b)) {
+    const last = merged.at(-1)
+    if (last !== undefined && start <= last[1]) last[1] = Math.max(last[1], end)
+    else merged.push([start, end])
+  }
+  return merged
+}

@@ -1,0 +1,39 @@
+import type { z } from 'zod'
+import { readQuery } from '../../schemas/gateway/reads.js'
+import type { Answer } from '../answer.js'
+import type { GatewayRequest } from '../request.js'
+import { toDocument } from './document.js'
+
+/** A JSON document as text, or why there is none. */
+export type Reading =
+  | { readonly kind: 'found'; readonly body: string }
+  /** The customer has no such thing, or it does not exist. */
+  | { readonly kind: 'missing' }
+  /** The data that the answer would need are no longer kept. */
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'wrong'; readonly detail: string }
+
+/** Answers with what is read for someone by the query of a request, or with what is wrong with it. */
+export function withQuery<S extends z.ZodObject>(
+  schema: S,
+  read: (who: string, query: z.output<S>) => Promise<Reading>,
+) {
+  return async (who: string, request: GatewayRequest): Promise<Answer> => {
+    const asked = readQuery(schema, request.query)
+    if (asked.detail !== undefined) return toAnswer(request, { kind: 'wrong', ...asked })
+    return toAnswer(request, await read(who, asked.query))
+  }
+}
+
+async function toAnswer(request: GatewayRequest, reading: Reading): Promise<Answer> {
+  switch (reading.kind) {
+    case 'found':
+      return toDocument(request, reading.body)
+    case 'missing':
+      return { kind: 'bare', status: 404, reason: 'not of the customer' }
+    case 'gone':
+      return { kind: 'bare', status: 410, reason: 'older than what is kept' }
+    case 'wrong':
+      return { kind: 'wrong', detail: reading.detail, reason: reading.detail }
+  }
+}

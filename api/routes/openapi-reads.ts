@@ -1,0 +1,94 @@
+import { z } from 'zod'
+import {
+  billsQuerySchema,
+  billsSchema,
+  changesQuerySchema,
+  changesSchema,
+  usageQuerySchema,
+  usageSchema,
+} from '../../schemas/gateway/reads.js'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Schemas of what is read. */
+export const readSchemas = { usageSchema, billsSchema } as const
+export const pulledSchemas = { changesSchema } as const
+
+export interface ReadPathsOptions {
+  readonly isDeprecated: boolean
+  /** Responses to requests that fail, by status. */
+  readonly refused: Json
+}
+
+const tag = { ETag: { schema: { type: 'string' }, description: 'For If-None-Match' } } as const
+const busy = {
+  304: { description: 'The client has this answer already, by If-None-Match; no body' },
+  429: {
+    description: 'Too many requests of this address, or of this customer at the same time; no body',
+  },
+} as const
+
+/** The paths by which customers read; large answers are compressed for clients that accept gzip. */
+export function toReadPaths({ isDeprecated, refused }: ReadPathsOptions): Json {
+  const bearer = { security: [{ bearer: [] }], ...(isDeprecated && { deprecated: true }) }
+  return {
+    '/gateway/usage': {
+      get: {
+        ...bearer,
+        operationId: 'usage',
+        summary: "Get the customer's own usage of a meter, or what has changed of it",
+        parameters: toParameters(usageQuerySchema),
+        responses: {
+          ...found('Usage', 'A page of points in order of time'),
+          ...refused,
+          404: { description: 'The customer has no such meter, or no account; no body' },
+          ...busy,
+        },
+      },
+    },
+    '/gateway/bills': {
+      get: {
+        ...bearer,
+        operationId: 'bills',
+        summary: "Get the customer's own bills: projected, computed and billed",
+        parameters: toParameters(billsQuerySchema),
+        responses: { ...found('Bills', 'A page of bills by their first day'), ...refused, ...busy },
+      },
+    },
+  }
+}
+
+/** The path by which the platform pulls what has changed. */
+export function toPullPaths({ isDeprecated, refused }: ReadPathsOptions): Json {
+  return {
+    '/gateway/changes': {
+      get: {
+        security: [{ mutual: [], basic: [] }],
+        ...(isDeprecated && { deprecated: true }),
+        operationId: 'changes',
+        summary: 'Pull what has changed for customers since a number',
+        parameters: toParameters(changesQuerySchema),
+        responses: {
+          ...found('Changes', 'A page of changes in the order of publication'),
+          ...refused,
+          304: busy[304],
+          410: { description: 'Changes after this number are no longer kept; no body' },
+        },
+      },
+    },
+  }
+}
+
+function found(name: string, description: string): Json {
+  const schema = { $ref: `#/components/schemas/${name}` }
+  return { 200: { description, headers: tag, content: { 'application/json': { schema } } } }
+}
+
+function toParameters(schema: z.ZodObject): readonly Json[] {
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' })
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...type } = property as { readonly description?: string }
+    const about = description === undefined ? {} : { description }
+    return { name, in: 'query', required: required.includes(name), ...about, schema: type }
+  })
+}

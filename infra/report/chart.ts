@@ -1,0 +1,16 @@
+/** A chart as the script of the page draws it. */
+export interface ReportChart {
+  readonly kind: 'bars' | 'lines'
+  /** Labels of the horizontal axis, one for each value. */
+  readonly labels: readonly string[]
+  /** What the vertical axis measures. */
+  readonly unit: string
+  /** Null is a gap. */
+  readonly lines: readonly {
+    readonly label: string
+    readonly values: readonly (number | null)[]
+  }[]
+}
+
+/** Colours of lines in the style sheet, `--line-1` and on; bars have two. */
+export const linesMax = 6

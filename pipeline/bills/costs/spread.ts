@@ -1,0 +1,112 @@
+import {
+  createPriceBuckets,
+  maskOf,
+  type PriceBuckets,
+} from '../../../schemas/rating/price-buckets.js'
+import { type Slots, slotSeconds } from '../../../schemas/rating/slots.js'
+import {
+  type Compilation,
+  type CompiledPlan,
+  daysLabelling,
+  limitsOf,
+  linesOf,
+  planLabellings,
+} from '../compile.js'
+import type { NumberedPlan } from '../members.js'
+
+/** Slots of a plan whose costs are one sum: a local day, or all days that are projected. */
+interface Span {
+  /** Days since 1970, of the first slot. */
+  readonly day: number
+  readonly isAhead: boolean
+  readonly from: number
+  /** Exclusive. */
+  readonly to: number
+}
+
+/** The local days of a plan in their order, then what is projected as one. */
+function spansOf(slots: Slots, days: NumberedPlan, lastActual: number): readonly Span[] {
+  const spans: Span[] = []
+  for (let slot = 0; slot < slots.count; slot++) {
+    const [day, periodDay] = [slots.day[slot] as number, slots.periodDay[slot] as number]
+    if (periodDay < days.from || periodDay > days.to) continue
+    const isAhead = periodDay > lastActual
+    const last = spans.at(-1)
+    const isSame = last?.isAhead === isAhead && (isAhead || last.day === day)
+    const span = isSame ? { ...last, to: slot + 1 } : { day, isAhead, from: slot, to: slot + 1 }
+    spans.splice(isSame ? -1 : spans.length, isSame ? 1 : 0, span)
+  }
+  return spans
+}
+
+/**
+ * Buckets of a single local day each, the earlier day first, that distinguish what the plans of a pass
+ * do. Bucket 0 is what lies outside the plans' days.
+ */
+export function dayBucketsOf(compilation: Compilation, pass: number): PriceBuckets {
+  const { slots } = compilation
+  const isOfSome = new Uint8Array(slots.count)
+  for (const { days } of compilation.plans) {
+    daysLabelling(compilation, days).forEach((label, slot) => {
+      isOfSome[slot] ||= label
+    })
+  }
+  const first = slots.day[0] as number
+  const labels = slots.day.map((day, slot) => (isOfSome[slot] === 0 ? 0 : day - first + 1))
+  return createPriceBuckets(slots.count, [...planLabellings(compilation, pass), labels])
+}
+
+/** How a plan's daily sums are cut: the buckets of all usage and of each line, and the last of each day. */
+export function toDayMasks(compilation: Compilation, one: CompiledPlan, buckets: PriceBuckets) {
+  const { slots, lastActual = Infinity } = compilation
+  const mask = (labels: Uint8Array | Uint16Array, segments: readonly number[]) => [
+    ...maskOf(buckets, labels, segments).subarray(1),
+  ]
+  const ends = new Array<number>(buckets.count - 1).fill(0)
+  for (const { isAhead, from, to } of spansOf(slots, one.days, lastActual)) {
+    const last = buckets.bucketOf.subarray(from, to).reduce((a, b) => Math.max(a, b), 0)
+    if (!isAhead) ends[last - 1] = 1
+  }
+  return {
+    day_masks: [
+      mask(daysLabelling(compilation, one.days), [1]),
+      ...linesOf(one.plan).map(({ segmentOf, line: { through, before } }) =>
+        mask(
+          segmentOf,
+          through.filter((segment) => !before.includes(segment)),
+        ),
+      ),
+    ],
+    day_ends: ends,
+  }
+}
+
+/** What a plan's row says of its days, by which the costs of days and intervals are computed. */
+export function toDayColumns(compilation: Compilation, { days, plan }: CompiledPlan): object {
+  const { slots, lastActual = Infinity } = compilation
+  const lines = linesOf(plan)
+  const classes = createPriceBuckets(
+    slots.count,
+    lines.map(({ segmentOf }) => segmentOf),
+  )
+  const spans = spansOf(slots, days, lastActual)
+  const { lower, upper } = limitsOf(lines)
+  return {
+    day_starts: [...spans.map(({ from }) => from), spans.at(-1)?.to ?? 0].map(
+      (slot) => slots.startsAt + slot * slotSeconds,
+    ),
+    is_ahead: spans.at(-1)?.isAhead ?? false,
+    day_classes: spans.map(({ isAhead, from, to }) =>
+      isAhead ? [] : Array.from(classes.bucketOf.subarray(from, to), (one) => one + 1),
+    ),
+    line_classes: lines.map(({ segmentOf, line: { through, before } }) => [
+      ...maskOf(
+        classes,
+        segmentOf,
+        through.filter((segment) => !before.includes(segment)),
+      ),
+    ]),
+    lowers: lower,
+    uppers: upper,
+  }
+}

@@ -1,0 +1,107 @@
+import { Fault } from '../../schemas/fault.js'
+import type { CsvColumn, CsvIdentifier, CsvSettings } from '../../schemas/settings/formats/csv.js'
+
+/** Where a row has what is mapped; indices are from 0. */
+export interface MappedColumns {
+  readonly meter: (fields: readonly string[]) => string
+  readonly account: (fields: readonly string[]) => string
+  readonly site: (fields: readonly string[]) => string
+  readonly time: number
+  readonly timeOfDay: number | undefined
+  /** The only value of a row, or the first one. */
+  readonly value: number
+  readonly values: number
+  readonly generation: number | undefined
+}
+
+/**
+ * Finds the mapped columns in the header of a file, or in the first row of one without header. Throws
+ * `HEADER` with the setting and the column that is not there, or is there twice.
+ */
+export function mapColumns(
+  { columns, header }: Pick<CsvSettings, 'columns' | 'header'>,
+  found: readonly string[],
+  line: number,
+): MappedColumns {
+  const names = found.map((name) => name.trim().toLowerCase())
+  const refuse = (setting: string, what: string): Fault => {
+    const shown = header
+      ? `; line ${line} has ${shownNames(found)}`
+      : `; line ${line} has ${found.length}`
+    const detail = `columns.${setting}: ${what}${shown}; fix the mapping, skipLines or delimiter`
+    return new Fault('HEADER', detail)
+  }
+  const find = (setting: string, column: CsvColumn): number => {
+    if (typeof column === 'number') {
+      if (column <= found.length) return column - 1
+      throw refuse(setting, `no column at position ${column}`)
+    }
+    const at = names.indexOf(column.trim().toLowerCase())
+    if (at === -1) throw refuse(setting, `no column ${JSON.stringify(column)}`)
+    if (at === names.lastIndexOf(names[at] as string)) return at
+    throw refuse(setting, `more than one column ${JSON.stringify(column)}`)
+  }
+  const join = (setting: string, from: CsvIdentifier): MappedColumns['meter'] => {
+    if (typeof from === 'object' && 'constant' in from) return () => from.constant
+    const places = [from].flat().map((column) => find(setting, column))
+    return (fields) => places.map((at) => fields[at]?.trim() ?? '').join('-')
+  }
+  const optional = (setting: string, column: CsvColumn | undefined) =>
+    column === undefined ? undefined : find(setting, column)
+  const { meter, account = meter, site = meter, quantity, values } = columns
+  const first = quantity ?? values?.from ?? ''
+  const mapped = {
+    meter: join('meter', meter),
+    account: join('account', account),
+    site: join('site', site),
+    time: find('time', columns.time),
+    timeOfDay: optional('timeOfDay', columns.timeOfDay),
+    value: find(values === undefined ? 'quantity' : 'values.from', first),
+    values: values?.count ?? 1,
+    generation: optional('generation.column', columns.generation?.column),
+  }
+  if (mapped.value + mapped.values <= found.length) return mapped
+  throw refuse(
+    'values.count',
+    `${mapped.values} columns from ${JSON.stringify(first)} on are too many`,
+  )
+}
+
+const namesMax = 20
+
+/** Without a header this is a row, whose numbers may be personal data. */
+function shownNames(names: readonly string[]): string {
+  const shown = names.slice(0, namesMax).map((name) => {
+    return name
+      .trim()
+      .slice(0, 40)
+      .replace(/\d+/g, '#')
+      .replace(/[^\x20-\x7E]/g, '?')
+  })
+  const more = names.length > namesMax ? ` and ${names.length - namesMax} more` : ''
+  return `${shown.join(', ') || 'nothing'}${more}`
+}
+
+/** The fields of a line, with quotes as RFC 4180 has them; undefined where they do not match. */
+export function splitFields(text: string, delimiter: string): readonly string[] | undefined {
+  if (!text.includes('"')) return text.split(delimiter)
+  const fields: string[] = []
+  for (let at = 0; ; at++) {
+    const quoted = /^ *"/.exec(text.slice(at, at + 100))?.[0].length ?? 0
+    if (quoted === 0) {
+      const end = text.indexOf(delimiter, at)
+      fields.push(text.slice(at, end === -1 ? text.length : end))
+      if (end === -1) return fields
+      at = end
+      continue
+    }
+    let end = text.indexOf('"', at + quoted)
+    while (end !== -1 && text[end + 1] === '"') end = text.indexOf('"', end + 2)
+    if (end === -1) return undefined
+    fields.push(text.slice(at + quoted, end).replaceAll('""', '"'))
+    at = end + 1
+    while (text[at] === ' ') at++
+    if (at >= text.length) return fields
+    if (text[at] !== delimiter) return undefined
+  }
+}

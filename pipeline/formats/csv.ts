@@ -1,0 +1,170 @@
+import { Fault } from '../../schemas/fault.js'
+import type { FileTimes } from '../../schemas/manifest.js'
+import type { CsvSettings } from '../../schemas/settings/formats/csv.js'
+import { daySeconds } from '../../schemas/time/zone.js'
+import type { RejectCode } from '../../schemas/usage-row.js'
+import { type MappedColumns, mapColumns, splitFields } from './csv-columns.js'
+import { atOffset, normalTime, readDay } from './csv-time.js'
+import type { Conversion, FormatContext, SentRecord } from './format.js'
+import { readLines, type SentLine } from './lines.js'
+import { tallyWarnings } from './nem.js'
+import {
+  createInstants,
+  emptyRecord,
+  negated,
+  plainField,
+  plainIdentifiers,
+  plainQuantity,
+  refusedRecord,
+} from './plain-row.js'
+import { multiplier, type Scale, sumTexts, unitScale } from './scale.js'
+
+/**
+ * CSV files whose columns the profile maps. A row has one read, or one column for each interval of a day.
+ * A row needs as many columns as the header: a decimal comma that is not quoted would shift them.
+ */
+export function createCsv(settings: CsvSettings, context: FormatContext): Conversion {
+  const { header, skipLines, columns, interval = 0 } = settings
+  const { usage } = context
+  const delimiter = settings.delimiter === 'tab' ? '\t' : settings.delimiter
+  const { dateOrder = usage.dateOrder, clock = usage.clock, stamp = usage.stamp } = settings
+  const isOffset = clock !== 'wall' && clock !== 'standard'
+  const scale = scaleOf(settings, context)
+  const instants = createInstants()
+  let mapped: MappedColumns | undefined
+  let width = 0
+  let missing = 0
+  let isUnended = false
+  let lastIsRefused = false
+
+  const read = (at: SentLine): SentRecord => {
+    if (at.line <= skipLines || at.text.trim() === '') return emptyRecord(at)
+    if (at.isCut) return refuse(at, 'ROW_TOO_LONG', 'the line is longer than limits.rowBytesMax')
+    const fields = splitFields(at.text, delimiter)
+    if (fields === undefined) return refuse(at, 'BAD_QUOTES', 'quotes do not match')
+    if (mapped === undefined) {
+      mapped = mapColumns(settings, fields, at.line)
+      width = fields.length
+      if (header) return emptyRecord(at)
+    }
+    const found = fields.findLastIndex((field, place) => place < width || field.trim() !== '') + 1
+    if (found !== width) {
+      const code = found < width ? 'TOO_FEW_COLUMNS' : 'TOO_MANY_COLUMNS'
+      return refuse(at, code, `expected ${width} columns, found ${found}`)
+    }
+    const { value, values } = mapped
+    const isGeneration =
+      mapped.generation !== undefined &&
+      columns.generation?.is.includes((fields[mapped.generation] as string).trim())
+    const quantities = fields.slice(value, value + values).map((field) => {
+      const quantity = scale(toDecimal(field.trim(), settings.decimal))
+      return isGeneration ? negated(plainQuantity(quantity)) : plainQuantity(quantity)
+    })
+    const row = { at, fields, quantities, mapped }
+    return columns.values === undefined ? toRead(row) : toReadsOfDay(row)
+  }
+  const toRead = ({ at, fields, quantities, mapped }: MappedRow): SentRecord => {
+    const time = normalTime(
+      fields[mapped.time] as string,
+      mapped.timeOfDay === undefined ? '' : fields[mapped.timeOfDay],
+    )
+    const timestamp = plainField(isOffset ? atOffset(time, clock, dateOrder) : time)
+    const rows = `${identify(mapped, fields)}${timestamp},${quantities[0]},0\n`
+    return { line: at.line, raw: at.text, rows, count: 1 }
+  }
+  const toReadsOfDay = ({ at, fields, quantities, mapped }: MappedRow): SentRecord => {
+    const identifiers = identify(mapped, fields)
+    const refuseDay = (code: RejectCode, detail: string) =>
+      refusedRecord(at, { code, column: '', detail, identifiers, total: sumTexts(quantities) })
+    const date = normalTime(fields[mapped.time] as string)
+    const day = readDay(date, { clock, dateOrder, zone: context.zone })
+    if (day === undefined) return refuseDay('NOT_A_TIME', 'the column of columns.time has no day')
+    const intervals = day.seconds / interval
+    const last = quantities.findLastIndex((quantity) => quantity !== '') + 1
+    // On the day of a clock change, one value too few may be a repeated hour that was left out.
+    const isUnsure = day.seconds !== daySeconds && last < intervals
+    if (last > intervals || quantities.length < intervals || isUnsure) {
+      const has = `${last} values in ${quantities.length} columns`
+      return refuseDay('INTERVAL_COUNT', `the day has ${intervals} intervals, the row ${has}`)
+    }
+    const texts = instants(day.start, interval, intervals)
+    const rows = texts.map((text, index) =>
+      quantities[index] === '' ? '' : `${identifiers}${text},${quantities[index]},${interval}\n`,
+    )
+    const count = rows.filter((text) => text !== '').length
+    missing += intervals - count
+    return { line: at.line, raw: at.text, rows: rows.join(''), count }
+  }
+  async function* records(input: AsyncIterable<Buffer>) {
+    const { encoding } = settings
+    const onEnd = (found: boolean) => {
+      isUnended = found
+    }
+    const lines = readLines(input, { encoding, lineBytesMax: context.lineBytesMax, onEnd })
+    for await (const batch of lines) {
+      const found = batch.map(read)
+      lastIsRefused = (found.at(-1) ?? { refused: lastIsRefused }).refused !== undefined
+      yield found
+    }
+    if (mapped === undefined) {
+      throw new Fault('EMPTY_FILE', `the file has no line behind skipLines (${skipLines})`)
+    }
+  }
+  const isWide = columns.values !== undefined
+  const times: FileTimes = isWide
+    ? { dateOrder, stamp: 'start' }
+    : { dateOrder, stamp, ...clockOf(clock), ...(interval && { length: interval }) }
+  return {
+    rowFormat: { stated: isWide, extraColumns: 1, times },
+    records,
+    ending: () => ({
+      cut:
+        isUnended && lastIsRefused
+          ? 'its last line is incomplete; send the complete file again'
+          : undefined,
+      isUnended,
+      warnings: tallyWarnings(
+        new Map(missing === 0 ? [] : [['without a value: not loaded', missing]]),
+      ),
+    }),
+  }
+}
+
+/** The clock that the timestamps follow; those at an offset have become instants. */
+function clockOf(clock: string): Pick<FileTimes, 'clock'> {
+  return clock === 'wall' || clock === 'standard' ? { clock } : {}
+}
+
+interface MappedRow {
+  readonly at: SentLine
+  readonly fields: readonly string[]
+  readonly quantities: readonly string[]
+  readonly mapped: MappedColumns
+}
+
+function refuse(at: SentLine, code: RejectCode, detail: string): SentRecord {
+  return refusedRecord(at, { code, column: '', detail })
+}
+
+function identify({ account, site, meter }: MappedColumns, fields: readonly string[]): string {
+  return plainIdentifiers({ account: account(fields), site: site(fields), meter: meter(fields) })
+}
+
+/** A number with a decimal comma has no point: it would be a thousand times too small. */
+function toDecimal(text: string, decimal: '.' | ','): string {
+  if (decimal === '.') return text
+  return text.includes('.') ? '?' : text.replace(',', '.')
+}
+
+/** Throws `CONFIG` where the unit is none that the profile's can be made of. */
+function scaleOf(settings: CsvSettings, { usage, commodity }: FormatContext): Scale {
+  const stored = usage.unit[commodity]
+  const { unit = stored, multiplier: factor = 1 } = settings
+  const toStored = unitScale(unit, stored)
+  if (toStored === undefined) {
+    const detail = `usage.format.${commodity}.unit: ${unit} cannot be converted to usage.unit.${commodity}, ${stored}`
+    throw new Fault('CONFIG', detail)
+  }
+  const times = multiplier(String(factor))
+  return (text) => toStored(times(text))
+}

@@ -1,0 +1,58 @@
+import type { RowFormat } from '../../schemas/manifest.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import type { Zone } from '../../schemas/time/zone.js'
+import type { RejectCode } from '../../schemas/usage-row.js'
+
+/** Why a record yields no reads: it becomes one rejected row. */
+export interface RecordRefusal {
+  readonly code: RejectCode
+  /** The field that is wrong, as its format names it; empty for the whole record. */
+  readonly column: string
+  readonly detail: string
+}
+
+/** A record of a sender's file, mostly a line, and the rows of the plain layout that it becomes. */
+export interface SentRecord {
+  /** Physical line on which it starts, the first being 1. */
+  readonly line: number
+  /** Its text as sent, without line end. */
+  readonly raw: string
+  /** Plain rows, each with its line end; empty for a record without reads. */
+  readonly rows: string
+  /** How many those are. */
+  readonly count: number
+  /** Why its one row is only there to be rejected. */
+  readonly refused?: RecordRefusal | undefined
+}
+
+/** What a file shows when it has been read. */
+export interface Ending {
+  /** Why the file is not complete. */
+  readonly cut?: string | undefined
+  /** Whether the last line has no line end, so that its last field may be cut. */
+  readonly isUnended: boolean
+  /** What was left out, and why, for the receipt. */
+  readonly warnings: readonly string[]
+}
+
+/** Turns one file into rows of the plain layout. Reading the same bytes again gives the same rows. */
+export interface Conversion {
+  /** How the rows are to be read. */
+  readonly rowFormat: Pick<RowFormat, 'stated' | 'times'> & { readonly extraColumns: number }
+  /** The records in the order of the file. Throws a fault where the file is not of the format. */
+  records(input: AsyncIterable<Buffer>): AsyncGenerator<readonly SentRecord[]>
+  /** Valid behind the last record. */
+  ending(): Ending
+}
+
+/** What a format knows of the file and its profile. */
+export interface FormatContext {
+  readonly usage: Profile['usage']
+  readonly commodity: 'Electric' | 'Gas'
+  readonly zone: Zone
+  /** A longer line is rejected unread. */
+  readonly lineBytesMax: number
+}
+
+/** Opens a file whose layout is not the plain one. */
+export type Format<Settings> = (settings: Settings, context: FormatContext) => Conversion

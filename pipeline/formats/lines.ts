@@ -1,0 +1,64 @@
+import { Fault } from '../../schemas/fault.js'
+
+/** A line of a file as text, without its line end. */
+export interface SentLine {
+  readonly line: number
+  readonly text: string
+  /** Whether the text is only the start of a line that is too long. */
+  readonly isCut: boolean
+}
+
+export interface LinesOptions {
+  readonly encoding: 'utf-8' | 'windows-1252' | 'utf-16le' | 'utf-16be'
+  readonly lineBytesMax: number
+  /** Called at the end with whether the last line lacks its line end. */
+  readonly onEnd: (isUnended: boolean) => void
+}
+
+/**
+ * Splits the bytes of a file into lines, in memory of one line and one buffer. Of a line longer than
+ * `lineBytesMax` characters only the start is kept. Throws `ENCODING` for bytes of another encoding.
+ */
+export async function* readLines(
+  input: AsyncIterable<Buffer>,
+  { encoding, lineBytesMax, onEnd }: LinesOptions,
+): AsyncGenerator<readonly SentLine[]> {
+  const decoder = new TextDecoder(encoding, { fatal: true })
+  let line = 1
+  let rest = ''
+  let isCut = false
+  const decode = (bytes?: Buffer): string => {
+    const detail = `the bytes from line ${line} on are not ${encoding}; export the file in that encoding`
+    try {
+      const text = bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })
+      if (!text.includes('\0')) return text
+    } catch (error) {
+      throw new Fault('ENCODING', detail, { cause: error })
+    }
+    throw new Fault('ENCODING', detail)
+  }
+  const take = (text: string): SentLine => {
+    const kept = isCut ? rest : rest + text
+    const tooLong = isCut || kept.length > lineBytesMax
+    const whole = kept.endsWith('\r') ? kept.slice(0, -1) : kept
+    rest = ''
+    isCut = false
+    return { line: line++, text: tooLong ? whole.slice(0, lineBytesMax) : whole, isCut: tooLong }
+  }
+  const split = (text: string): readonly SentLine[] => {
+    const parts = text.split('\n')
+    const last = parts.pop() as string
+    const lines = parts.map(take)
+    if (!isCut) rest += last
+    if (rest.length > lineBytesMax) {
+      rest = rest.slice(0, lineBytesMax)
+      isCut = true
+    }
+    return lines
+  }
+  for await (const bytes of input) yield split(decode(bytes))
+  yield split(decode())
+  const isUnended = rest !== '' || isCut
+  onEnd(isUnended)
+  if (isUnended) yield [take('')]
+}

@@ -1,0 +1,250 @@
+import { Fault } from '../../schemas/fault.js'
+import type { Nem12Settings } from '../../schemas/settings/formats/nem12.js'
+import { daySeconds } from '../../schemas/time/zone.js'
+import type { Conversion, FormatContext, SentRecord } from './format.js'
+import { readLines, type SentLine } from './lines.js'
+import { offsetSeconds, readAemoDay, tallyWarnings } from './nem.js'
+import { type QualityRange, qualitiesOf, readQualityRange } from './nem12-quality.js'
+import {
+  createInstants,
+  emptyRecord,
+  type Instants,
+  negated,
+  plainIdentifiers,
+  plainQuantity,
+  refusedRecord,
+} from './plain-row.js'
+import { type Scale, sumTexts, unitScale } from './scale.js'
+
+/** What a 200 record says of the 300 records behind it. */
+interface Channel {
+  readonly register: string
+  readonly identifiers: string
+  readonly seconds: number
+  readonly scale: Scale
+  readonly isGeneration: boolean
+  /** Why its reads are not loaded; undefined where they are. */
+  readonly left: string | undefined
+}
+
+/** A 300 record, and the 400 records that followed it so far. */
+interface PendingDay {
+  readonly at: SentLine
+  readonly fields: readonly string[]
+  readonly later: SentLine[]
+  readonly ranges: QualityRange[]
+}
+
+/** Lengths of intervals, minutes, as far as the market has them and their divisors. */
+const minutesMax = 60
+/** Kinds of intervals that are counted apart. */
+const kindsMax = 1_000
+/** 400 records of one 300 record: more than a day has intervals are not kept in memory. */
+const rangesMax = 1_440
+
+/**
+ * Interval data of the Australian market (AEMO, Meter Data File Format, NEM12). Times are market time,
+ * each read with the length that its 200 record states. A 300 record that does not fit its 200 record
+ * or its 400 records is rejected as a whole: nothing says which of its values are right.
+ */
+export function createNem12(settings: Nem12Settings, context: FormatContext): Conversion {
+  const left = new Map<string, number>()
+  const count = (what: string, intervals: number) => {
+    const kept = left.has(what) || left.size < kindsMax ? what : 'of other registers'
+    left.set(kept, (left.get(kept) ?? 0) + intervals)
+  }
+  const instants = createInstants()
+  let place: 'start' | 'inside' | 'end' = 'start'
+  let channel: Channel | undefined
+  let pending: PendingDay | undefined
+  const flush = (): readonly SentRecord[] => {
+    const day = pending
+    pending = undefined
+    if (day === undefined) return []
+    const offset = offsetSeconds(settings.offset)
+    const record = toReads(day, { channel, offset, count, instants })
+    return [record, ...day.later.map(emptyRecord)]
+  }
+  const begin = (at: SentLine, fields: readonly string[]): SentRecord => {
+    const version = fields[1]?.trim().toUpperCase() ?? ''
+    if (version !== 'NEM12') {
+      const detail = `line ${at.line}: expected 100,NEM12, found 100,${version.slice(0, 20)}; set usage.format to the format of the file`
+      throw new Fault('HEADER', detail)
+    }
+    if (place === 'inside') {
+      const detail = `line ${at.line} begins another file, but no 900 record ends the one before; send complete files`
+      throw new Fault('TRUNCATED', detail)
+    }
+    place = 'inside'
+    channel = undefined
+    return emptyRecord(at)
+  }
+  const refuse = (at: SentLine, detail: string) =>
+    refusedRecord(at, { code: 'BAD_RECORD', column: '', detail })
+  const read = (at: SentLine): readonly SentRecord[] => {
+    if (at.text.trim() === '') return [emptyRecord(at)]
+    const fields = at.text.split(',')
+    const kind = fields[0]?.trim()
+    if (place === 'start' && kind !== '100') {
+      const detail = `line ${at.line}: expected a 100 record, as NEM12 files begin; export the file again`
+      throw new Fault('HEADER', detail)
+    }
+    if (kind === '400' && pending !== undefined && pending.ranges.length < rangesMax) {
+      pending.later.push(at)
+      pending.ranges.push(readQualityRange(fields, at.line))
+      return []
+    }
+    const before = flush()
+    if (at.isCut) {
+      const detail = `the line is longer than limits.rowBytesMax`
+      return [...before, refusedRecord(at, { code: 'ROW_TOO_LONG', column: '', detail })]
+    }
+    if (place === 'end' && kind !== '100') {
+      return [...before, refuse(at, `a ${kind} record behind the 900 record, which ends the file`)]
+    }
+    switch (kind) {
+      case '100':
+        return [...before, begin(at, fields)]
+      case '200': {
+        const found = readChannel(fields, { settings, context })
+        channel = typeof found === 'string' ? undefined : found
+        return [...before, typeof found === 'string' ? refuse(at, found) : emptyRecord(at)]
+      }
+      case '300':
+        pending = { at, fields, later: [], ranges: [] }
+        return before
+      case '500':
+        return [...before, emptyRecord(at)]
+      case '900':
+        place = 'end'
+        return [...before, emptyRecord(at)]
+      default:
+        return [...before, refuse(at, 'not a 100, 200, 300, 400, 500 or 900 record in its place')]
+    }
+  }
+  async function* records(input: AsyncIterable<Buffer>) {
+    const lines = readLines(input, {
+      encoding: 'utf-8',
+      lineBytesMax: context.lineBytesMax,
+      onEnd: () => undefined,
+    })
+    for await (const batch of lines) yield batch.flatMap(read)
+    yield flush()
+  }
+  return {
+    rowFormat: { stated: true, extraColumns: 1, times: { stamp: 'start' } },
+    records,
+    ending: () => ({
+      cut:
+        place === 'inside'
+          ? 'no 900 record ends the file; send the complete file again'
+          : undefined,
+      isUnended: false,
+      warnings: tallyWarnings(left),
+    }),
+  }
+}
+
+/** The channel of a 200 record, or why it is not usable. */
+function readChannel(
+  fields: readonly string[],
+  { settings, context }: { readonly settings: Nem12Settings; readonly context: FormatContext },
+): Channel | string {
+  const [, nmi = '', , , suffix = '', , serial = '', unit = '', length = ''] = fields.map((field) =>
+    field.trim(),
+  )
+  const minutes = Number(length)
+  if (!/^\d{1,2}$/.test(length) || minutes === 0 || minutesMax % minutes !== 0) {
+    return `IntervalLength must be minutes that divide an hour, found ${JSON.stringify(length.slice(0, 20))}`
+  }
+  const register = suffix.toUpperCase()
+  const fill = (template: string) =>
+    template
+      .replaceAll('{nmi}', nmi)
+      .replaceAll('{register}', register)
+      .replaceAll('{serial}', serial)
+  const identifiers = plainIdentifiers({
+    account: fill(settings.account),
+    site: fill(settings.site),
+    meter: fill(settings.meter),
+  })
+  const stored = context.usage.unit[context.commodity]
+  const scale = unitScale(unit, stored)
+  const isEnergy = /^[EB]/.test(register)
+  if (scale === undefined && isEnergy) {
+    return `UOM of register ${register} must be a unit that ${stored} can be made of, found ${JSON.stringify(unit.slice(0, 20))}`
+  }
+  const isWanted = settings.registers?.includes(register) ?? isEnergy
+  const shown = `${register.slice(0, 20) || 'without suffix'} (${unit.slice(0, 20) || 'no unit'})`
+  return {
+    register,
+    identifiers,
+    seconds: minutes * 60,
+    scale: scale ?? ((text) => text),
+    isGeneration: register.startsWith('B') && settings.generation === 'negative',
+    left: isWanted && scale !== undefined ? undefined : `of register ${shown}`,
+  }
+}
+
+interface ReadingDay {
+  readonly channel: Channel | undefined
+  readonly offset: number
+  readonly instants: Instants
+  /** Called with the number of intervals that are left out, or are worth a note, and what they are. */
+  readonly count: (what: string, intervals: number) => void
+}
+
+/** The reads of a 300 record; a refused one has the sum of its values. */
+function toReads(
+  { at, fields, ranges }: PendingDay,
+  { channel, offset, count, instants }: ReadingDay,
+): SentRecord {
+  const refuse = (code: 'BAD_RECORD' | 'NOT_A_TIME' | 'INTERVAL_COUNT', detail: string) => {
+    const values = fields.slice(2, 2 + Math.max(0, firstQuality(fields))).map((one) => one.trim())
+    const { identifiers, scale = (text: string) => text } = channel ?? {}
+    const total = scale(sumTexts(values))
+    return refusedRecord(at, { code, column: '', detail, identifiers, total })
+  }
+  if (channel === undefined) return refuse('BAD_RECORD', 'no usable 200 record is before it')
+  const { seconds, scale, isGeneration, identifiers } = channel
+  const intervals = daySeconds / seconds
+  const found = firstQuality(fields)
+  if (found !== intervals) {
+    const values = found === -1 ? 'none with a quality method behind them' : found
+    const detail = `intervals of ${seconds / 60} minutes need ${intervals} values, found ${values}`
+    return refuse('INTERVAL_COUNT', detail)
+  }
+  if (channel.left !== undefined) {
+    count(`${channel.left}: not loaded`, intervals)
+    return emptyRecord(at)
+  }
+  const start = readAemoDay(fields[1] ?? '', offset)
+  if (start === undefined) return refuse('NOT_A_TIME', 'IntervalDate is not a day YYYYMMDD')
+  const method = fields[2 + intervals]?.trim() ?? ''
+  const qualities = qualitiesOf(method, ranges, intervals)
+  if (typeof qualities === 'string') return refuse('BAD_RECORD', qualities)
+  const texts = instants(start, seconds, intervals)
+  const rows: string[] = []
+  for (const [index, quality] of qualities.entries()) {
+    if (quality === 'N') continue
+    const value = plainQuantity(scale((fields[2 + index] as string).trim()))
+    const quantity = isGeneration ? negated(value) : value
+    rows.push(`${identifiers}${texts[index]},${quantity},${seconds}\n`)
+  }
+  const estimated = qualities.filter(
+    (quality) => quality === 'E' || quality === 'S' || quality === 'F',
+  )
+  if (estimated.length > 0)
+    count('estimated or substituted by the sender: loaded', estimated.length)
+  if (rows.length < intervals)
+    count('without data (quality N): not loaded', intervals - rows.length)
+  if (isGeneration)
+    count(`of register ${channel.register} (generation): loaded as negative`, rows.length)
+  return { line: at.line, raw: at.text, rows: rows.join(''), count: rows.length }
+}
+
+/** How many values are before the quality method of a 300 record; -1 where it has none. */
+function firstQuality(fields: readonly string[]): number {
+  const at = fields.findIndex((field, index) => index > 1 && /^[A-Z]/i.test(field.trim()))
+  return at === -1 ? -1 : at - 2
+}

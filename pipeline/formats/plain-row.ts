@@ -1,0 +1,76 @@
+import type { RecordRefusal, SentRecord } from './format.js'
+import type { SentLine } from './lines.js'
+
+/** The identifiers of a read. */
+export interface Identifiers {
+  readonly account: string
+  readonly site: string
+  readonly meter: string
+}
+
+/** A field of a plain row: in quotes where it must be. */
+export function plainField(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** The first three fields of plain rows, with a comma behind each. */
+export function plainIdentifiers({ account, site, meter }: Identifiers): string {
+  return `${plainField(account)},${plainField(site)},${plainField(meter)},`
+}
+
+/** A timestamp that means one instant, epoch seconds. */
+export function toInstantText(seconds: number): string {
+  return `${new Date(seconds * 1_000).toISOString().slice(0, 19)}Z`
+}
+
+/** The timestamps of so many intervals of a length, from a start on. */
+export type Instants = (start: number, seconds: number, count: number) => readonly string[]
+
+const rememberedMax = 1_000
+
+/** Remembers the timestamps of days: those of a file are nearly the same for each of its meters. */
+export function createInstants(): Instants {
+  const known = new Map<string, readonly string[]>()
+  return (start, seconds, count) => {
+    const key = `${start} ${seconds} ${count}`
+    const texts =
+      known.get(key) ??
+      Array.from({ length: count }, (_, at) => toInstantText(start + at * seconds))
+    if (known.size >= rememberedMax) known.clear()
+    known.set(key, texts)
+    return texts
+  }
+}
+
+const decimal = /^-?(\d+(\.\d+)?|\.\d+)$/
+
+/** A quantity of a plain row; what is not a decimal becomes a text that the row judge refuses. */
+export function plainQuantity(text: string): string {
+  return decimal.test(text) || text === '' ? text : '?'
+}
+
+/** A quantity with the other sign. */
+export function negated(text: string): string {
+  if (text.startsWith('-')) return text.slice(1)
+  return /[1-9]/.test(text) ? `-${text}` : text
+}
+
+/** A line without reads. */
+export function emptyRecord({ line, text }: SentLine): SentRecord {
+  return { line, raw: text, rows: '', count: 0 }
+}
+
+/** What is known of a record that is refused. */
+interface RefusedRecord extends RecordRefusal {
+  readonly identifiers?: string | undefined
+  /** The sum of its quantities, where they can be read. */
+  readonly total?: string | undefined
+}
+
+/** A record that becomes one row without timestamp, which the row judge rejects. */
+export function refusedRecord(
+  { line, text }: SentLine,
+  { identifiers = ',,,', total = '0', ...refused }: RefusedRecord,
+): SentRecord {
+  return { line, raw: text, rows: `${identifiers},${total},0\n`, count: 1, refused }
+}

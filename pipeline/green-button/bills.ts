@@ -1,0 +1,76 @@
+import type { Store } from '../store/clickhouse.js'
+import { sql, typed } from '../store/sql.js'
+import type { UsageWanted } from './reads.js'
+
+/** A bill of an ended period. Decimals are texts, days are local, `publishedAt` is epoch seconds. */
+export interface PeriodBill {
+  readonly account: string
+  readonly meter: string
+  readonly commodity: string
+  readonly first: string
+  readonly last: string
+  readonly quantity: string
+  readonly unit: string
+  /** Dollars; null if the views have no total. */
+  readonly total: string | null
+  /** Those of its lines that are not for energy; null without lines. */
+  readonly additional: string | null
+  readonly isBilled: boolean
+  readonly publishedAt: number
+}
+
+type ComputedBill = Omit<PeriodBill, 'isBilled'>
+type BilledPart = Pick<PeriodBill, 'account' | 'meter' | 'quantity' | 'unit' | 'total'> & {
+  readonly start: string
+  readonly billedFirst: string
+  readonly billedLast: string
+  readonly lines: string | null
+}
+
+/**
+ * The client's bills of ended periods that have a day in the range. What the utility billed is used where
+ * it is known, else what was computed.
+ */
+export async function readPeriodBills(
+  store: Store,
+  { clientId, from, to }: UsageWanted,
+): Promise<readonly PeriodBill[]> {
+  const where = sql`has(client_ids, ${clientId}) AND days_projected = 0
+    AND status IN ('computed', 'incomplete') AND start_date <= ${typed('Date', to)}
+    AND last_date >= ${typed('Date', from)}`
+  const own = sql`(SELECT account_number, meter_id, start_date FROM projected_bill WHERE ${where})`
+  const computed = await store.rows<ComputedBill>({
+    sql: sql`SELECT account_number AS account, meter_id AS meter, commodity, toString(start_date) AS first,
+        toString(last_date) AS last, toString(b.quantity) AS quantity, unit, toString(b.total) AS total,
+        if(isNull(b.total), NULL, toString(l.additional)) AS additional,
+        toUnixTimestamp(toDateTime(published_at)) AS publishedAt
+      FROM projected_bill AS b
+      LEFT JOIN (SELECT account_number, meter_id, start_date, sumIf(amount, kind != 'Energy') AS additional
+        FROM projected_bill_line WHERE (account_number, meter_id, start_date) IN ${own}
+        GROUP BY account_number, meter_id, start_date) AS l USING (account_number, meter_id, start_date)
+      WHERE ${where} ORDER BY meter, first, account`,
+  })
+  if (computed.length === 0) return []
+  const billed = await store.rows<BilledPart>({
+    sql: sql`SELECT account_number AS account, meter_id AS meter, toString(start_date) AS start,
+        toString(billed_start_date) AS billedFirst, toString(billed_end_date) AS billedLast,
+        toString(quantity_billed) AS quantity, unit, toString(cost_billed) AS total, lines
+      FROM bill_variance AS v
+      LEFT JOIN (SELECT account_number, meter_id, billing_start_date AS billed_start_date,
+          toNullable(toString(sumIf(amount, line_type != 'Energy'))) AS lines
+        FROM bill_line WHERE (account_number, meter_id) IN (SELECT account_number, meter_id FROM ${own})
+        GROUP BY account_number, meter_id, billing_start_date) AS l
+        USING (account_number, meter_id, billed_start_date)
+      WHERE (account_number, meter_id, start_date) IN ${own}`,
+  })
+  return computed.map((bill) => {
+    const found = billed.find(
+      ({ account, meter, start }) =>
+        account === bill.account && meter === bill.meter && start === bill.first,
+    )
+    if (found === undefined) return { ...bill, isBilled: false }
+    const { quantity, unit, total, lines, billedFirst, billedLast } = found
+    const days = { first: billedFirst, last: billedLast }
+    return { ...bill, ...days, quantity, unit, total, additional: lines, isBilled: true }
+  })
+}

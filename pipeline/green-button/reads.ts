@@ -1,0 +1,96 @@
+import type { Store } from '../store/clickhouse.js'
+import { type Sql, sql, typed } from '../store/sql.js'
+
+/** Whose usage is wanted, and of which local days; both are included. */
+export interface UsageWanted {
+  readonly clientId: string
+  readonly from: string
+  readonly to: string
+}
+
+/** Reads of one meter, unit and interval length. Instants are epoch seconds. */
+export interface Series {
+  readonly meter: string
+  readonly commodity: string
+  readonly unit: string
+  readonly seconds: number
+  /** Whether some interval is negative: what was delivered less what was generated. */
+  readonly isNet: boolean
+  /** The largest quantity without its sign. */
+  readonly largest: string
+  readonly first: number
+  readonly last: number
+}
+
+/** The reads of a series on one local day: start and quantity, in order of time. */
+export interface DayReads {
+  readonly day: string
+  readonly first: number
+  readonly last: number
+  readonly reads: readonly (readonly [number, string])[]
+}
+
+/** Meters of a client, and whether he holds each one now. Empty for an unknown client. */
+export async function readMeters(
+  store: Store,
+  clientId: string,
+): Promise<ReadonlyMap<string, boolean>> {
+  const rows = await store.rows<{ readonly meter: string; readonly isHeld: boolean }>({
+    sql: sql`SELECT meter_id AS meter, max(isNull(valid_to) OR valid_to > now()) = 1 AS isHeld
+      FROM registration WHERE client_id = ${clientId} GROUP BY meter_id`,
+  })
+  return new Map(rows.map(({ meter, isHeld }) => [meter, isHeld]))
+}
+
+/** The series that the client has reads of, meter by meter. */
+export function readSeries(store: Store, wanted: UsageWanted): Promise<readonly Series[]> {
+  const { clientId } = wanted
+  return store.rows<Series>({
+    sql: sql`SELECT meter_id AS meter, commodity, unit, seconds, min(quantity) < 0 AS isNet,
+        toString(max(abs(quantity))) AS largest, toUnixTimestamp(toDateTime(min(published_at))) AS first,
+        toUnixTimestamp(toDateTime(max(published_at))) AS last
+      FROM registered_usage
+      WHERE meter_id IN (SELECT meter_id FROM registration WHERE client_id = ${clientId})
+        AND ${ownReads(wanted)}
+      GROUP BY meter, commodity, unit, seconds ORDER BY meter, commodity, unit, seconds`,
+  })
+}
+
+/** The reads of a series day by day, streamed: neither side holds more than one meter's. */
+export async function* streamDays(
+  store: Store,
+  wanted: UsageWanted,
+  { meter, commodity, unit, seconds }: Series,
+): AsyncGenerator<DayReads> {
+  const rows = await store.stream(
+    {
+      sql: sql`SELECT toString(local_day) AS day, toUnixTimestamp(toDateTime(min(published_at))) AS first,
+          toUnixTimestamp(toDateTime(max(published_at))) AS last,
+          arraySort(groupArray((toUnixTimestamp(starts_at), toString(quantity)))) AS reads
+        FROM registered_usage
+        WHERE meter_id = ${meter} AND commodity = ${commodity} AND unit = ${unit}
+          AND seconds = ${typed('UInt32', seconds)} AND ${ownReads(wanted)}
+        GROUP BY day ORDER BY day`,
+    },
+    'JSONEachRow',
+  )
+  for await (const line of linesOf(rows)) yield JSON.parse(line) as DayReads
+}
+
+/** Reads whose file is not published yet have no number. */
+function ownReads({ clientId, from, to }: UsageWanted): Sql {
+  return sql`has(client_ids, ${clientId}) AND published_seq IS NOT NULL
+    AND local_day BETWEEN ${typed('Date', from)} AND ${typed('Date', to)}`
+}
+
+async function* linesOf(bytes: AsyncIterable<Buffer | string>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of bytes) {
+    rest += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
+    const lines = rest.split('\n')
+    rest = lines.pop() as string
+    yield* lines
+  }
+  if (rest !== '') yield rest
+}

@@ -1,0 +1,202 @@
+import { daySeconds, nextDay, type Zone } from '../../schemas/time/zone.js'
+import type { PeriodBill } from './bills.js'
+import type { ClockRules } from './clock-rules.js'
+import { entry, interval, resource, toUuid, type Visible } from './entry.js'
+import type { DayReads, Series } from './reads.js'
+import { measureOf, serviceOf, toAmount, toValue } from './units.js'
+import { element, type Xml } from './xml.js'
+
+const root = '/espi/1_1/resource'
+const usDollars = 840
+/** "Raw": the files say nothing about validation and estimation of a read. */
+const rawQuality = 14
+/** "Revenue quality": good enough that the utility billed it. */
+const revenueQuality = 19
+const derivedQuality = 11
+const [forwardFlow, netFlow] = [1, 4]
+
+/** Addresses of what belongs to one meter of one client. They are hashes: no number can be read from them. */
+export interface MeterPaths {
+  readonly up: string
+  readonly self: string
+  readonly readings: string
+  readonly summaries: string
+}
+
+/** The address of the time parameters of a zone. */
+export function timePath(zone: Zone): string {
+  return `${root}/LocalTimeParameters/${toUuid('time', zone.timeZone)}`
+}
+
+/** `owner` is the utility and the client. */
+export function pathsOf(
+  owner: readonly string[],
+  { meter, commodity }: Pick<Series, 'meter' | 'commodity'>,
+): MeterPaths {
+  const up = `${root}/RetailCustomer/${toUuid('customer', ...owner)}/UsagePoint`
+  const self = `${up}/${toUuid('meter', ...owner, meter, commodity)}`
+  return { up, self, readings: `${self}/MeterReading`, summaries: `${self}/UsageSummary` }
+}
+
+export function timeEntry(zone: Zone, rules: ClockRules, visible: Visible): Xml {
+  return entry({
+    self: timePath(zone),
+    up: `${root}/LocalTimeParameters`,
+    title: 'Local time parameters',
+    visible,
+    content: resource('LocalTimeParameters', [
+      element('dstEndRule', rules.dstEndRule),
+      element('dstOffset', rules.dstOffset),
+      element('dstStartRule', rules.dstStartRule),
+      element('tzOffset', rules.tzOffset),
+    ]),
+  })
+}
+
+export interface UsagePointOptions {
+  readonly paths: MeterPaths
+  readonly commodity: string
+  readonly isHeld: boolean
+  readonly hasBills: boolean
+  readonly zone: Zone
+  readonly visible: Visible
+}
+
+export function usagePointEntry(options: UsagePointOptions): Xml {
+  const { paths, commodity, isHeld, hasBills, zone, visible } = options
+  const { service, title } = serviceOf(commodity)
+  return entry({
+    self: paths.self,
+    up: paths.up,
+    related: [paths.readings, ...(hasBills ? [paths.summaries] : []), timePath(zone)],
+    title,
+    visible,
+    content: resource('UsagePoint', [
+      element('roleFlags', '0000'),
+      element('ServiceCategory', element('kind', service)),
+      element('status', isHeld ? 1 : 0),
+    ]),
+  })
+}
+
+/** A series as it is written: where, and by which power of ten. */
+export interface SeriesWritten {
+  readonly series: Series
+  readonly self: string
+  readonly multiplier: number
+}
+
+/** The entries of a series without its blocks, and what these need. */
+export function openSeries(
+  paths: MeterPaths,
+  series: Series,
+): SeriesWritten & { readonly entries: readonly Xml[] } {
+  const { commodity, unit, seconds, isNet, largest } = series
+  const { uom, multiplier } = measureOf(unit, largest)
+  const self = `${paths.readings}/${toUuid('series', paths.self, unit, seconds, isNet ? 'net' : 'forward', multiplier)}`
+  const types = `${root}/ReadingType`
+  const type = `${types}/${toUuid('type', self)}`
+  const { commodity: commodityCode, kind } = serviceOf(commodity)
+  const title = `${isNet ? 'Net usage' : 'Usage'} in intervals of ${seconds} seconds`
+  const codes: readonly (readonly [string, number])[] = [
+    // Delta data: what was used in the interval.
+    ['accumulationBehaviour', 4],
+    ['commodity', commodityCode],
+    ['consumptionTier', 0],
+    ['currency', usDollars],
+    // Normal: neither an average nor an extreme.
+    ['dataQualifier', 12],
+    ['defaultQuality', rawQuality],
+    ['flowDirection', isNet ? netFlow : forwardFlow],
+    ['intervalLength', seconds],
+    ['kind', kind],
+    ['phase', 0],
+    ['powerOfTenMultiplier', multiplier],
+    ['timeAttribute', 0],
+    ['tou', 0],
+    ['uom', uom],
+  ]
+  const entries = [
+    entry({
+      self,
+      up: paths.readings,
+      related: [`${self}/IntervalBlock`, type],
+      title,
+      visible: series,
+      content: resource('MeterReading', []),
+    }),
+    entry({
+      self: type,
+      up: types,
+      title,
+      visible: series,
+      content: resource(
+        'ReadingType',
+        codes.map(([name, code]) => element(name, code)),
+      ),
+    }),
+  ]
+  return { series, self, multiplier, entries }
+}
+
+/** The reads of one local day. The block is as long as its reads: from the first start to the last end. */
+export function blockEntry(
+  { series, self, multiplier }: SeriesWritten,
+  day: DayReads,
+  zone: Zone,
+): Xml {
+  const { seconds, unit } = series
+  // A daily read has 23 or 25 hours where the clock changes.
+  const isDaily = seconds === daySeconds
+  const lengthOf = (start: number) =>
+    isDaily && start === zone.dayStart(day.day) ? zone.daySeconds(day.day) : seconds
+  const quality = element('ReadingQuality', element('quality', rawQuality))
+  const readings = day.reads.map(([start, quantity]) =>
+    element('IntervalReading', [
+      quality,
+      interval('timePeriod', start, lengthOf(start)),
+      element('value', toValue(quantity, { unit, multiplier })),
+    ]),
+  )
+  const start = day.reads[0]?.[0] ?? zone.dayStart(day.day)
+  const last = day.reads.at(-1)?.[0] ?? start
+  return entry({
+    self: `${self}/IntervalBlock/${toUuid('block', self, day.day)}`,
+    up: `${self}/IntervalBlock`,
+    title: `Usage of ${day.day}`,
+    visible: day,
+    content: resource('IntervalBlock', [
+      interval('interval', start, last + lengthOf(last) - start),
+      ...readings,
+    ]),
+  })
+}
+
+/** The bill of a period. */
+export function summaryEntry(paths: MeterPaths, bill: PeriodBill, zone: Zone): Xml {
+  const { first, last, quantity, unit, total, additional, publishedAt } = bill
+  const { uom, multiplier } = measureOf(unit, quantity)
+  const start = zone.dayStart(first)
+  const end = zone.dayStart(nextDay(last))
+  return entry({
+    self: `${paths.summaries}/${toUuid('bill', paths.self, bill.account, first, last)}`,
+    up: paths.summaries,
+    title: `${bill.isBilled ? 'Bill' : 'Computed bill'} of ${first} to ${last}`,
+    visible: { first: publishedAt, last: publishedAt },
+    content: resource('UsageSummary', [
+      interval('billingPeriod', start, end - start),
+      ...(total === null ? [] : [element('billLastPeriod', toAmount(total))]),
+      ...(additional === null ? [] : [element('costAdditionalLastPeriod', toAmount(additional))]),
+      element('currency', usDollars),
+      element('overallConsumptionLastPeriod', [
+        element('powerOfTenMultiplier', multiplier),
+        element('timeStamp', end),
+        element('uom', uom),
+        element('value', toValue(quantity, { unit, multiplier })),
+      ]),
+      element('qualityOfReading', bill.isBilled ? revenueQuality : derivedQuality),
+      element('statusTimeStamp', publishedAt),
+      element('commodity', serviceOf(bill.commodity).commodity),
+    ]),
+  })
+}

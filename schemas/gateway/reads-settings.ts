@@ -1,0 +1,22 @@
+import { z } from 'zod'
+import { serviceUsers } from '../settings/gateway-bind.js'
+import { strict } from '../strict.js'
+
+/** What customers and the platform may read through the gateway; without the section nothing. */
+export const readsSettings = strict({
+  /** The service accounts that may pull changes of all customers; without them there is no such route. */
+  users: serviceUsers.optional(),
+  /** Statements in the store at the same time. */
+  lanes: z.int().min(1).max(64).default(4),
+  /** How long a request waits for a lane; beyond it 503. */
+  waitMsMax: z.int().min(10).max(60_000).default(2_000),
+  /** Of one statement; beyond it 503. */
+  secondsMax: z.int().min(1).max(60).default(5),
+  /** Requests of one customer at the same time; beyond it 429. */
+  perCustomerMax: z.int().min(1).max(100).default(4),
+  /** Points, bills or changes of one answer; the rest follows by its cursor. */
+  pageMax: z.int().min(10).max(10_000).default(3_000),
+  /** Days from the first to the last of a request; beyond it 400. */
+  daysMax: z.int().min(1).max(36_500).default(1_100),
+})
+export type ReadsSettings = z.output<typeof readsSettings>

@@ -1,0 +1,111 @@
+import { t } from 'tap'
+import { readOwnBills } from '../../../api/reads/bills.js'
+import { type ChangesContext, readChanges } from '../../../api/reads/changes.js'
+import type { Reading } from '../../../api/reads/reading.js'
+import { endClients } from '../../../pipeline/customers/registrations.js'
+import { sql } from '../../../pipeline/store/sql.js'
+import { customerAt, registeringAt } from '../../pipeline/customers/registering.js'
+import { createCustomer } from '../../pipeline/green-button/rig.js'
+import { readingOf } from './rig.js'
+
+const rig = await createCustomer(t)
+const { store } = rig
+const context = readingOf(t, store)
+const january = { from: '2026-01-01', to: '2026-01-31' }
+
+function parsed<T>(reading: Reading): T {
+  if (reading.kind !== 'found') throw new Error(JSON.stringify(reading))
+  return JSON.parse(reading.body) as T
+}
+
+interface BillsAnswer {
+  readonly cursor: string | null
+  readonly bills: readonly Readonly<Record<string, unknown>>[]
+}
+
+t.test('a customer sees what was computed, what was billed, and the difference', async (t) => {
+  const { bills, cursor } = parsed<BillsAnswer>(await readOwnBills(context, 'anna', january))
+  t.equal(cursor, null)
+  t.match(
+    bills.map((bill) => bill['meterId']),
+    ['GAS', 'HOUSE', 'SOLAR'],
+  )
+  t.match(bills[1], {
+    ...{ accountNumber: 'ACCOUNT-1', firstDay: '2026-01-01', lastDay: '2026-01-31' },
+    ...{ status: 'computed', projected: null, computed: 82.9, billed: 82.9, variance: 0 },
+    ...{ varianceStatus: 'match', quantityBilled: 744 },
+  })
+  t.match(bills[2], { meterId: 'SOLAR', billed: null, variance: null, varianceStatus: null })
+  const none = { bills: [], cursor: null }
+  t.same(parsed(await readOwnBills(context, 'bert', january)), none, 'nobody else sees them')
+  const later = { from: '2026-02-01', to: '2026-02-28' }
+  t.same(parsed(await readOwnBills(context, 'anna', later)), none)
+})
+
+t.test('bills come in pages', async (t) => {
+  const small = { ...context, pageMax: 2 }
+  const first = parsed<BillsAnswer>(await readOwnBills(small, 'anna', january))
+  const cursor = first.cursor ?? ''
+  const second = parsed<BillsAnswer>(await readOwnBills(small, 'anna', { ...january, cursor }))
+  t.equal(second.cursor, null)
+  t.same(
+    [...first.bills, ...second.bills],
+    parsed<BillsAnswer>(await readOwnBills(context, 'anna', january)).bills,
+  )
+  const wrong = { ...january, to: '2026-01-30', cursor }
+  t.match(await readOwnBills(small, 'anna', wrong), { kind: 'wrong', detail: /^cursor/ })
+})
+
+interface ChangesAnswer {
+  readonly publishedSeq: number
+  readonly cursor: string | null
+  readonly changes: readonly Readonly<Record<string, unknown>>[]
+}
+
+async function pull(from: ChangesContext, since: number): Promise<ChangesAnswer> {
+  const pages = [parsed<ChangesAnswer>(await readChanges(from, { since: String(since) }))]
+  for (let last = pages[0]; last?.cursor != null; last = pages.at(-1)) {
+    pages.push(parsed<ChangesAnswer>(await readChanges(from, { cursor: last.cursor })))
+    t.ok((pages.at(-1)?.publishedSeq ?? 0) >= last.publishedSeq, 'the number only grows')
+  }
+  const changes = pages.flatMap((page) => page.changes)
+  return { ...(pages.at(-1) as ChangesAnswer), changes }
+}
+
+t.test('the platform learns of reads, owners and ends, whatever the pages', async (t) => {
+  const { publishedSeq, changes } = parsed<ChangesAnswer>(await readChanges(context, {}))
+  t.same(changes, [], 'without a number only the newest number is answered')
+  t.same(await pull(context, publishedSeq), { publishedSeq, cursor: null, changes: [] })
+  const meterId = 'MOVED'
+  const customer = customerAt({ clientId: 'old', accountNumber: 'A1', meterId })
+  await rig.registerAt('2026-01-01', customer)
+  await rig.read({ meter: meterId, account: 'A1', from: '2026-02-01T05:00:00Z', quantities: ['1'] })
+  await endClients(
+    registeringAt(store, () => new Date('2026-02-02T05:00:00Z')),
+    ['old'],
+    'closed',
+  )
+  const all = await pull(context, publishedSeq)
+  const read = all.changes.find(({ cause }) => cause === 'read')
+  t.match(read, { meterId, firstDay: '2026-02-01', lastDay: '2026-02-01', clientIds: ['old'] })
+  t.match(all.changes[0], { cause: 'ownership', clientIdsBefore: [], clientIds: ['old'] })
+  t.match(all.changes.at(-1), {
+    ...{ cause: 'ownership', clientIdsBefore: ['old'], clientIds: [] },
+    ...{ firstDay: '2026-02-02', lastDay: '2106-02-07' },
+  })
+  t.notOk('hash' in (all.changes[0] ?? {}))
+  t.same(await pull({ ...context, pageMax: 1 }, publishedSeq), all)
+})
+
+t.test('wrong cursors, and numbers that are too old, are refused', async (t) => {
+  t.match(await readChanges(context, { cursor: 'x' }), { kind: 'wrong', detail: /^cursor/ })
+  const tooLarge = Buffer.from(`1.${'9'.repeat(20)}`).toString('base64url')
+  t.match(await readChanges(context, { cursor: tooLarge }), { kind: 'wrong' })
+  await store.command({
+    sql: sql`INSERT INTO publication (published_seq, published_at, kind)
+      SELECT max(published_seq) + 1, now() - INTERVAL 401 DAY, 'change' FROM publication`,
+  })
+  t.same(await readChanges(context, { since: '0' }), { kind: 'gone' })
+  const { publishedSeq } = parsed<ChangesAnswer>(await readChanges(context, {}))
+  t.match(await readChanges(context, { since: String(publishedSeq) }), { kind: 'found' })
+})

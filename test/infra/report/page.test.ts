@@ -1,0 +1,161 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Page } from 'playwright-core'
+import { t } from 'tap'
+import type { ReportFacts, ShapeFact } from '../../../infra/report/facts.js'
+import { renderReport } from '../../../infra/report/page.js'
+import { createBrowser } from '../../rig/chromium.js'
+import { createFolder } from '../../rig/folder.js'
+import { until } from '../../story/rig/stack.js'
+
+const hostile = '"><script>document.title = "ran"</script><img src=x onerror="document.title=1">'
+const folder = createFolder(t)
+const browser = await createBrowser(t)
+
+/** One kW in each hour, but none from 10:00 to 14:00 and at 20:00. */
+const gaps = new Set([10, 11, 12, 13, 14, 20])
+const shapeOf = (rateCode: string): readonly ShapeFact[] =>
+  Array.from({ length: 24 }, (_, hour) => hour)
+    .filter((hour) => !gaps.has(hour))
+    .map((hour) => ({ commodity: 'Electric', rateCode, unit: 'kWh', hour, meters: 2, perHour: 1 }))
+
+const facts: ReportFacts = {
+  run: {
+    run: 'r1',
+    cycleId: hostile,
+    first: '2026-01-01',
+    last: '2026-01-03',
+    computedAt: '2026-02-01 00:00:00.000',
+    knownAt: '2026-02-01 00:00:00.000',
+    timeZone: 'America/Detroit',
+  },
+  totals: [],
+  compared: [
+    {
+      costStatus: hostile,
+      unit: 'kWh',
+      bills: 1,
+      quantityBilled: '10',
+      quantityComputed: '12.5',
+      costBilled: '1234.5',
+      costComputed: null,
+      costDifference: null,
+    },
+  ],
+  costCauses: [
+    { cause: hostile, unit: '', bills: 1, net: '-2', moved: '2' },
+    { cause: 'rounding', unit: '', bills: 1, net: '1', moved: '1' },
+  ],
+  quantityCauses: [],
+  outliers: [],
+  days: [
+    { day: '2026-01-01', meters: 2, known: 2, expected: 48, present: 40, silent: 0, partial: 1 },
+    { day: '2026-01-02', meters: 2, known: 0, expected: 0, present: 0, silent: 0, partial: 0 },
+    { day: '2026-01-03', meters: 2, known: 1, expected: 24, present: 24, silent: 0, partial: 0 },
+  ],
+  shape: shapeOf(hostile),
+}
+
+/** The report in a browser, which collects requests and errors. */
+async function openReport(width: number, colorScheme: 'light' | 'dark' = 'light') {
+  const path = join(folder, 'report.html')
+  writeFileSync(path, renderReport(facts))
+  const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme })
+  const seen: string[] = []
+  page.on('request', (request) => seen.push(request.url()))
+  page.on('console', (message) => seen.push(message.text()))
+  page.on('pageerror', (error) => seen.push(String(error)))
+  await page.goto(pathToFileURL(path).href)
+  await page.locator('canvas').nth(1).waitFor()
+  return { page, seen, address: pathToFileURL(path).href }
+}
+
+/** Painted pixels of a chart in the colour of a line, by column. */
+function paintedColumns(page: Page, chart: number, color: string): Promise<readonly number[]> {
+  return page.evaluate(
+    `(() => {
+      const canvas = document.querySelectorAll('canvas')[${chart}]
+      const wanted = getComputedStyle(document.documentElement).getPropertyValue('${color}').trim()
+      const parts = [1, 3, 5].map((at) => parseInt(wanted.slice(at, at + 2), 16))
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+      const columns = new Array(canvas.width).fill(0)
+      for (let at = 0; at < data.length; at += 4) {
+        const isLine = data[at + 3] > 200 && parts.every((part, i) => Math.abs(data[at + i] - part) < 6)
+        if (isLine) columns[(at / 4) % canvas.width]++
+      }
+      return columns
+    })()`,
+  )
+}
+
+t.test('a value cannot run a script, and no request leaves the page', async (t) => {
+  const { page, seen, address } = await openReport(1_000)
+  t.same(seen, [address], 'no request, no message of the console')
+  t.match(await page.title(), /^Billing cycle "><script>/)
+  t.equal(await page.locator('img').count(), 0)
+  t.equal(
+    await page.locator('.u-legend').last().textContent(),
+    hostile,
+    'the legend has it as text',
+  )
+})
+
+t.test('a missing value is a gap', async (t) => {
+  const { page } = await openReport(1_000)
+  const columns = await paintedColumns(page, 1, '--line-1')
+  const painted = columns.flatMap((count, at) => (count > 0 ? [at] : []))
+  const [from = 0, to = 0] = [painted[0], painted.at(-1)]
+  const widthOf = (hours: number) => ((to - from) * hours) / 23
+  const holes = painted.flatMap((at, index) => {
+    const before = painted[index - 1] ?? at
+    return at - before > widthOf(0.5) ? [Math.round((23 * (before - from)) / (to - from))] : []
+  })
+  t.same(holes, [9, 19], 'nothing is drawn from 9:00 to 15:00 and from 19:00 to 21:00')
+  const hours = page.locator('details').last().locator('tbody tr')
+  const cellsOf = (hour: number) => hours.nth(hour).locator('td').allTextContents()
+  t.same(await cellsOf(9), ['09:00', '1.000'])
+  t.same(await cellsOf(12), ['12:00', '–'])
+  const day = page.locator('details').first().locator('tbody tr').nth(1)
+  t.same(await day.locator('td').allTextContents(), [
+    ...['2026-01-02', '2', '–', '–', '–', '–', '–', '2'],
+  ])
+  t.match(await page.textContent('figcaption'), /64 of 72 expected reads are present \(88\.8 %\)/)
+})
+
+t.test('charts follow the colours of the system and of paper', async (t) => {
+  const { page } = await openReport(1_000, 'dark')
+  const isDrawn = async () => {
+    const columns = await paintedColumns(page, 0, '--line-1')
+    return columns.reduce((a, b) => a + b, 0) > 1_000
+  }
+  await until(isDrawn)
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.waitForFunction("getComputedStyle(document.body).color === 'rgb(27, 33, 31)'")
+  await until(isDrawn)
+  t.equal(await page.locator('details[open]').count(), 0)
+  await page.emulateMedia({ media: 'print' })
+  await page.locator('details[open]').nth(1).waitFor()
+  const { width } = (await page.locator('canvas').first().boundingBox()) ?? {}
+  t.equal(width, 640, 'as wide as paper')
+  await page.emulateMedia({ media: 'screen' })
+  await page.locator('details:not([open])').nth(1).waitFor()
+})
+
+t.test('the page fits a telephone', async (t) => {
+  const { page } = await openReport(390)
+  for (const summary of await page.locator('summary').all()) await summary.click()
+  const inside =
+    "[...document.querySelectorAll('.scroll')].every((o) => o.scrollWidth <= o.clientWidth)"
+  t.equal(await page.evaluate('document.documentElement.scrollWidth'), 390)
+  t.ok(await page.evaluate(inside), 'no table has to be scrolled sideways')
+  t.match(await page.locator('.tiles').textContent(), /Billed\s*\$1,234\.50\s*1 bill/)
+})
+
+t.test('bars go to both sides of zero on one scale', async (t) => {
+  const { page } = await openReport(1_000)
+  const boxes = await page.locator('rect.less, rect.more').all()
+  const [less, more] = await Promise.all(boxes.map((box) => box.boundingBox()))
+  t.ok(less && more && Math.abs(less.width - 2 * more.width) < 2)
+  t.ok(less && more && Math.abs(less.x + less.width - more.x) < 2)
+})

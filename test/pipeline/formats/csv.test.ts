@@ -1,0 +1,122 @@
+import t from 'tap'
+import { convert, profileWith } from './convert.js'
+
+const columns = { meter: 'Meter', time: 'Time', quantity: 'Value' }
+const format = { name: 'csv', columns }
+const rowsOf = (plain: string) => plain.split('\n').filter((row) => row !== '')
+const text = (...rows: readonly string[]) => ['Meter,Time,Value', ...rows, ''].join('\n')
+
+t.test(
+  'a mapping that does not fit the file is refused with the setting and the columns',
+  async (t) => {
+    const cases: readonly (readonly [mapped: object, header: string, reason: RegExp])[] = [
+      [{}, 'Meter,When,Value', /columns\.time: no column "Time"; line 1 has Meter, When, Value/],
+      [{}, 'Meter;Time;Value', /columns\.meter: no column "Meter"; line 1 has Meter;Time;Value/],
+      [{}, 'Meter,Time,Value,value', /columns\.quantity: more than one column "Value"/],
+      [{ quantity: 9 }, 'Meter,Time,Value', /columns\.quantity: no column at position 9/],
+      [{}, '55000001,2026-01-01,3', /line 1 has #, #-#-#, #/],
+    ]
+    for (const [mapped, header, reason] of cases) {
+      const own = { ...format, columns: { ...columns, ...mapped } }
+      await t.rejects(convert(`${header}\n`, { format: own }), { message: reason })
+    }
+    const wide = { meter: 'Meter', time: 'Time', values: { from: 'Value', count: 24 } }
+    await t.rejects(convert(text(), { format: { ...format, columns: wide, interval: 3_600 } }), {
+      message: /columns\.values\.count: 24 columns from "Value" on are too many/,
+    })
+    await t.rejects(convert('', { format }), { message: /EMPTY_FILE/ })
+  },
+)
+
+t.test('settings that contradict each other are refused in the profile', async (t) => {
+  const cases: readonly (readonly [more: object, reason: RegExp])[] = [
+    [{ columns: { meter: 'M', time: 'T' } }, /either quantity, or values/],
+    [{ columns: { ...columns, values: { from: 'h1', count: 24 } } }, /either quantity, or values/],
+    [
+      { columns: { meter: 'M', time: 'T', values: { from: 'h1', count: 24 } }, interval: 900 },
+      /values\.count of them fill a day/,
+    ],
+    [{ header: false }, /use positions/],
+    [{ multiplier: 1e-9 }, /a decimal number above 0/],
+    [{ clock: 'EST' }, /wall, standard, or an offset/],
+  ]
+  for (const [more, reason] of cases) {
+    t.throws(() => profileWith({ format: { ...format, ...more } }), { message: reason })
+  }
+  await t.rejects(convert(text(), { format: { ...format, unit: 'cm' } }), {
+    message: /cm cannot be converted to usage\.unit\.Electric, kWh/,
+  })
+})
+
+t.test(
+  'a row that does not have the columns of the header is refused, never shifted',
+  async (t) => {
+    const { records } = await convert(
+      text('M,2026-01-01 00:00,1,5', 'M,2026-01-01 01:00', 'M,"x,1'),
+      {
+        format: { ...format, decimal: ',' },
+      },
+    )
+    t.same(
+      records.slice(1).map(({ line, refused }) => [line, refused?.code]),
+      [
+        [2, 'TOO_MANY_COLUMNS'],
+        [3, 'TOO_FEW_COLUMNS'],
+        [4, 'BAD_QUOTES'],
+      ],
+    )
+  },
+)
+
+t.test('times, numbers and quotes are those of the plain layout', async (t) => {
+  const cases: readonly (readonly [time: string, more: object, expected: string])[] = [
+    ['20260102', {}, '2026-01-02'],
+    ['202601020315', {}, '2026-01-02 03:15'],
+    ['20260102T031530', {}, '2026-01-02 03:15:30'],
+    ['02.01.2026 3:15', {}, '02/01/2026 3:15'],
+    ['2026-01-02 03:15', { clock: '-05:00' }, '2026-01-02T08:15:00Z'],
+    ['02-01-2026 03:15', { clock: '+05:30', dateOrder: 'DMY' }, '2026-01-01T21:45:00Z'],
+    ['2026-01-02T03:15+02:00', { clock: '+05:30' }, '2026-01-02T03:15+02:00'],
+    ['soon', { clock: '+05:30' }, 'soon'],
+  ]
+  for (const [time, more, expected] of cases) {
+    const { plain } = await convert(text(`M,${time},1`), { format: { ...format, ...more } })
+    t.equal(rowsOf(plain)[0], `M,M,M,${expected},1,0`, time)
+  }
+  const odd = await convert(text('"M ""1"", a",2026-01-02 03:15,"2.5"', 'M,2026-01-02 03:15,1e3'), {
+    format: { ...format, multiplier: 0.001 },
+  })
+  t.same(rowsOf(odd.plain), [
+    '"M ""1"", a","M ""1"", a","M ""1"", a",2026-01-02 03:15,0.0025,0',
+    'M,M,M,2026-01-02 03:15,?,0',
+  ])
+})
+
+t.test(
+  'a decimal point where commas are decimal is refused, not a thousand times less',
+  async (t) => {
+    const own = { ...format, delimiter: ';', decimal: ',' }
+    const lines = ['Meter;Time;Value', 'M;2026-01-02 03:15;1.234', 'M;2026-01-02 03:30;1,5', '']
+    const { plain } = await convert(lines.join('\n'), { format: own })
+    t.same(
+      rowsOf(plain).map((row) => row.split(',')[4]),
+      ['?', '1.5'],
+    )
+  },
+)
+
+t.test('lines keep their numbers, and a file without its last line end shows it', async (t) => {
+  const file = `\uFEFFtitle\n\n${text('M,2026-01-01 00:00,1', '', 'M,2026-01-01 01:00,2')}`
+  const setting = { format: { ...format, skipLines: 2 } }
+  const { plain } = await convert(file, setting)
+  t.same(
+    plain.split('\n').map((row) => row.split(',')[3] ?? ''),
+    ['', '', '', '2026-01-01 00:00', '', '2026-01-01 01:00', ''],
+  )
+  const unended = await convert(file.trimEnd(), setting)
+  t.equal(unended.ending.isUnended, true)
+  t.notOk(unended.plain.endsWith('\n'))
+  t.equal(unended.ending.cut, undefined, 'its last row may be whole')
+  const cut = await convert(file.slice(0, file.lastIndexOf(',')), setting)
+  t.match(cut.ending.cut, /last line is incomplete/)
+})

@@ -1,0 +1,158 @@
+import t from 'tap'
+import { createFolder } from '../../rig/folder.js'
+import { steady } from '../bills/rig.js'
+import { customerAt } from '../customers/registering.js'
+import { isThere, schemaErrors } from './judge.js'
+import { createCustomer, feedOf, january } from './rig.js'
+
+t.comment(isThere ? 'with the published schema' : 'without the published schema')
+
+const rig = await createCustomer(t)
+const folder = createFolder(t)
+const { store } = rig
+const errorsOf = (feed: string) => (isThere ? schemaErrors(folder, feed) : '')
+const entriesOf = (feed: string, resource: string) =>
+  feed.match(new RegExp(`<entry>(?:(?!</entry>).)*<${resource}[ /](?:(?!</entry>).)*`, 'g')) ?? []
+const count = (text: string, pattern: RegExp) => text.match(pattern)?.length ?? 0
+
+const feed = await feedOf(store, january)
+
+t.test('a feed has every meter of the customer, each read once, day by day', async (t) => {
+  t.equal(errorsOf(feed), '')
+  t.equal(entriesOf(feed, 'UsagePoint').length, 3)
+  t.equal(entriesOf(feed, 'LocalTimeParameters').length, 1)
+  t.equal(entriesOf(feed, 'IntervalBlock').length, 3 * 31)
+  t.equal(count(feed, /<IntervalReading>/g), 2 * 2_976 + 31)
+  t.match(feed, '<interval><duration>86400</duration><start>1767243600</start></interval>')
+  t.notOk(/ACCOUNT-1|anna|HOUSE|SOLAR/.test(feed), 'no number of a person, an account or a meter')
+})
+
+t.test('the type of each reading has its unit, its length and its direction', async (t) => {
+  const types = entriesOf(feed, 'ReadingType').join('\n')
+  for (const [direction, length, uom, multiplier] of [
+    [1, 86_400, 119, -6],
+    [1, 900, 72, -3],
+    [4, 900, 72, -3],
+  ]) {
+    t.match(
+      types,
+      new RegExp(
+        `<flowDirection>${direction}<.*<intervalLength>${length}<.*<powerOfTenMultiplier>${multiplier}<.*<uom>${uom}<`,
+      ),
+    )
+  }
+  t.match(feed, '<value>250000</value>', 'a quarter of a kWh in thousandths of a Wh')
+  t.match(feed, '<value>-1250000</value>', 'what was generated')
+  t.match(feed, '<value>200000100</value>', '2.000001 ccf in millionths of a cubic foot')
+})
+
+t.test('a summary has what was billed, or else what was computed', async (t) => {
+  const summaries = entriesOf(feed, 'UsageSummary')
+  t.equal(summaries.length, 3)
+  const of = (code: string) => summaries.filter((one) => one.includes(code)).join()
+  const billed = of('<qualityOfReading>19<')
+  t.match(billed, '<billLastPeriod>8290000</billLastPeriod>')
+  t.match(billed, '<costAdditionalLastPeriod>850000</costAdditionalLastPeriod>')
+  t.match(billed, '<duration>2678400</duration><start>1767243600</start>', '31 days')
+  t.match(billed, '<value>744000000</value>')
+  const gas = of('<commodity>7<')
+  t.match(gas, '<billLastPeriod>5580000</billLastPeriod>', '62 ccf at 90 cents')
+  t.match(gas, '<value>6200003100</value>')
+  t.match(gas, '<qualityOfReading>11<')
+})
+
+t.test('the same feed has the same ids, another customer has others', async (t) => {
+  const ids = (text: string) => [...text.matchAll(/<id>([^<]*)/g)].map(([, id]) => id)
+  t.equal(await feedOf(store, january), feed)
+  t.equal(new Set(ids(feed)).size, ids(feed).length, 'each id is there once')
+  await rig.register(customerAt({ clientId: 'ben', accountNumber: 'AB', meterId: 'B' }))
+  await rig.read({ meter: 'B', account: 'AB', from: '2026-01-01T05:00:00Z', quantities: ['1'] })
+  const other = ids(await feedOf(store, { ...january, clientId: 'ben' }))
+  const shared = other.filter((id) => ids(feed).includes(id))
+  t.equal(shared.length, 1, 'only the clock is shared')
+})
+
+t.test('reads of nobody and of another customer are not in the feed', async (t) => {
+  const [from, account] = ['2026-01-02T05:00:00Z', 'STRANGER']
+  await rig.read({ meter: 'B', account, from, quantities: ['77'] })
+  await rig.register(customerAt({ clientId: 'cara', accountNumber: 'CARA', meterId: 'B' }))
+  const later = '2026-01-03T05:00:00Z'
+  await rig.read({ meter: 'B', account: 'CARA', from: later, quantities: ['88'] })
+  const next = await feedOf(store, { ...january, clientId: 'cara' })
+  t.match(next, '<value>88000000</value>')
+  const found = await feedOf(store, { ...january, clientId: 'ben' })
+  t.equal(count(found, /<IntervalReading>/g), 1)
+  t.notMatch(found, '<value>77000000</value>')
+})
+
+t.test(
+  'both hours of a clock change are there, and a daily read has the hours of its day',
+  async (t) => {
+    const customer = { clientId: 'clock', accountNumber: 'AC' }
+    const quarters = customerAt({ ...customer, meterId: 'QUARTERS' })
+    const days = customerAt({ ...customer, meterId: 'DAYS' })
+    await rig.register({ ...quarters, meters: [...quarters.meters, ...days.meters] })
+    const account = 'AC'
+    // 100 quarter hours of 25 hours, 92 of 23.
+    const autumn = '2025-11-02T04:00:00Z'
+    const spring = '2026-03-08T05:00:00Z'
+    await rig.read({ meter: 'QUARTERS', account, from: autumn, quantities: steady('1', 100) })
+    await rig.read({ meter: 'QUARTERS', account, from: spring, quantities: steady('1', 92) })
+    await rig.read({ meter: 'DAYS', account, from: autumn, seconds: 86_400, quantities: ['25'] })
+    await rig.read({ meter: 'DAYS', account, from: spring, seconds: 86_400, quantities: ['23'] })
+    for (const [day, seconds, reads] of [
+      ['2025-11-02', 90_000, 100],
+      ['2026-03-08', 82_800, 92],
+    ] as const) {
+      const found = await feedOf(store, { clientId: 'clock', from: day, to: day })
+      t.equal(errorsOf(found), '')
+      t.equal(count(found, /<IntervalReading>/g), reads + 1)
+      const starts = [...found.matchAll(/<duration>900<\/duration><start>(\d+)</g)].map(
+        ([, at]) => at,
+      )
+      t.equal(new Set(starts).size, reads, 'each start is there once')
+      t.equal(
+        count(found, new RegExp(`<duration>${seconds}</duration>`, 'g')),
+        3,
+        'both blocks and the daily read have the length of the day',
+      )
+    }
+  },
+)
+
+t.test('a gap is left out, and a block begins with its first read', async (t) => {
+  await rig.register(customerAt({ clientId: 'gap', accountNumber: 'AG', meterId: 'G' }))
+  const account = 'AG'
+  const first = Date.parse('2026-01-05T06:00:00Z') / 1_000
+  for (const at of [0, 7_200]) {
+    const from = new Date((first + at) * 1_000).toISOString()
+    await rig.read({ meter: 'G', account, from, quantities: ['1', '1'] })
+  }
+  const found = await feedOf(store, { ...january, clientId: 'gap' })
+  t.equal(errorsOf(found), '')
+  t.equal(count(found, /<IntervalReading>/g), 4)
+  t.match(found, `<interval><duration>9000</duration><start>${first}</start></interval>`)
+})
+
+t.test('only days of the range are in the feed', async (t) => {
+  const found = await feedOf(store, { clientId: 'anna', from: '2026-01-10', to: '2026-01-11' })
+  t.equal(entriesOf(found, 'IntervalBlock').length, 3 * 2)
+  t.equal(entriesOf(found, 'UsageSummary').length, 3, 'with the bills that have a day in it')
+  const century = await feedOf(store, { clientId: 'anna', from: '1971-01-01', to: '2071-01-01' })
+  t.equal(entriesOf(century, 'IntervalBlock').length, 3 * 31)
+})
+
+t.test('what cannot be written is refused with the reason', async (t) => {
+  const refuses = (wanted: object, reason: RegExp) =>
+    t.rejects(feedOf(store, { ...january, ...wanted }), { message: reason })
+  await refuses({ from: '2026-02-01' }, /--from 2026-02-01 is after --to 2026-01-31/)
+  await refuses({ from: '2026-02-30' }, /--from 2026-02-30 is not a day .*; write YYYY-MM-DD/)
+  await refuses({ to: '01/31/2026' }, /--to 01\/31\/2026 is not a day/)
+  await refuses(
+    { from: '1900-01-01' },
+    /--from 1900-01-01 is not a day between 1970-01-02 and 2105-12-31/,
+  )
+  await refuses({ clientId: 'nobody' }, /client nobody is not registered/)
+  const march = { from: '2026-03-01', to: '2026-03-31' }
+  await refuses(march, /client anna has no reads from 2026-03-01 to 2026-03-31/)
+})
