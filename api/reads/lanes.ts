@@ -1,5 +1,6 @@
 import { Fault } from '../../schemas/fault.js'
 import type { ReadsSettings } from '../../schemas/gateway/reads-settings.js'
+import { createSemaphore } from '../semaphore.js'
 
 /** Requests that wait, for each lane. */
 const waitingPerLane = 25
@@ -13,38 +14,25 @@ export type InLane = <T>(run: () => Promise<T>) => Promise<T>
  * for a request that waits too long, or at once if too many wait.
  */
 export function createReadLanes({ lanes, waitMsMax }: Pick<ReadsSettings, 'lanes' | 'waitMsMax'>) {
-  const waiting = new Set<() => void>()
-  let free = lanes
-  const leave = () => {
-    const [next] = waiting
-    if (next === undefined) free++
-    else next()
-  }
-  const enter = (): Promise<void> | undefined => {
-    if (free > 0) {
-      free--
-      return undefined
-    }
-    if (waiting.size >= lanes * waitingPerLane) {
-      throw new Fault('OVERLOAD', `${waiting.size} reads are waiting for a lane; raise reads.lanes`)
-    }
-    return new Promise((resolve, reject) => {
-      const late = setTimeout(() => {
-        waiting.delete(go)
-        const detail = `no lane was free for ${waitMsMax} ms; raise reads.lanes`
-        reject(new Fault('OVERLOAD', detail))
-      }, waitMsMax)
-      const go = () => {
-        clearTimeout(late)
-        waiting.delete(go)
-        resolve()
-      }
-      waiting.add(go)
-    })
-  }
+  const semaphore = createSemaphore(lanes)
+  let inside = 0
   const inLane: InLane = async (run) => {
-    await enter()
-    return run().finally(leave)
+    if (inside >= lanes * (1 + waitingPerLane)) {
+      throw new Fault(
+        'OVERLOAD',
+        `${inside - lanes} reads are waiting for a lane; raise reads.lanes`,
+      )
+    }
+    inside++
+    try {
+      const leave = await semaphore.acquire(waitMsMax)
+      if (leave === undefined) {
+        throw new Fault('OVERLOAD', `no lane was free for ${waitMsMax} ms; raise reads.lanes`)
+      }
+      return await run().finally(leave)
+    } finally {
+      inside--
+    }
   }
   return inLane
 }

@@ -1,7 +1,7 @@
+import { createSemaphore, type Semaphore } from '../../api/semaphore.js'
 import type { StoreUser } from './http/auth.js'
 import { exceptionOf } from './http/exception.js'
 import type { ReaderLimits } from './reader-limits.js'
-import { createSemaphore, type Semaphore } from './semaphore.js'
 
 /** Concurrent statements of all clients; the rest of libuv's 64 threads serve files and KILL. */
 export const statementsMax = 56
