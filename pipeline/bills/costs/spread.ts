@@ -1,3 +1,4 @@
+import type { EnergyLine } from '../../../schemas/rating/kind.js'
 import {
   createPriceBuckets,
   maskOf,
@@ -21,7 +22,7 @@ interface Span {
   readonly isAhead: boolean
   readonly from: number
   /** Exclusive. */
-  readonly to: number
+  to: number
 }
 
 /** The local days of a plan in their order, then what is projected as one. */
@@ -32,12 +33,15 @@ function spansOf(slots: Slots, days: NumberedPlan, lastActual: number): readonly
     if (periodDay < days.from || periodDay > days.to) continue
     const isAhead = periodDay > lastActual
     const last = spans.at(-1)
-    const isSame = last?.isAhead === isAhead && (isAhead || last.day === day)
-    const span = isSame ? { ...last, to: slot + 1 } : { day, isAhead, from: slot, to: slot + 1 }
-    spans.splice(isSame ? -1 : spans.length, isSame ? 1 : 0, span)
+    if (last?.isAhead === isAhead && (isAhead || last.day === day)) last.to = slot + 1
+    else spans.push({ day, isAhead, from: slot, to: slot + 1 })
   }
   return spans
 }
+
+/** Segments whose usage is only this line's: those of a tier without the tiers below it. */
+const ownSegments = ({ through, before }: EnergyLine): readonly number[] =>
+  through.filter((segment) => !before.includes(segment))
 
 /**
  * Buckets of a single local day each, the earlier day first, that distinguish what the plans of a pass
@@ -70,12 +74,7 @@ export function toDayMasks(compilation: Compilation, one: CompiledPlan, buckets:
   return {
     day_masks: [
       mask(daysLabelling(compilation, one.days), [1]),
-      ...linesOf(one.plan).map(({ segmentOf, line: { through, before } }) =>
-        mask(
-          segmentOf,
-          through.filter((segment) => !before.includes(segment)),
-        ),
-      ),
+      ...linesOf(one.plan).map(({ segmentOf, line }) => mask(segmentOf, ownSegments(line))),
     ],
     day_ends: ends,
   }
@@ -99,12 +98,8 @@ export function toDayColumns(compilation: Compilation, { days, plan }: CompiledP
     day_classes: spans.map(({ isAhead, from, to }) =>
       isAhead ? [] : Array.from(classes.bucketOf.subarray(from, to), (one) => one + 1),
     ),
-    line_classes: lines.map(({ segmentOf, line: { through, before } }) => [
-      ...maskOf(
-        classes,
-        segmentOf,
-        through.filter((segment) => !before.includes(segment)),
-      ),
+    line_classes: lines.map(({ segmentOf, line }) => [
+      ...maskOf(classes, segmentOf, ownSegments(line)),
     ]),
     lowers: lower,
     uppers: upper,
