@@ -5,7 +5,7 @@ import type { Statement, Store } from '../store/clickhouse.js'
 import { id, literal, type Sql, sql, typed } from '../store/sql.js'
 import { onceSettings } from '../store/staging.js'
 import { markAnnounced } from '../usage/days/stale.js'
-import { noteRows, usageTable } from '../verify/entries.js'
+import { arrivalOf, noteRows, usageTable } from '../verify/entries.js'
 import { namedIn, recordAccounts } from './account-meters.js'
 import { clientsReads, erasedRows, holds, isHeld } from './registered.js'
 
@@ -37,8 +37,7 @@ export async function askForHeld(store: Store, meterIds: readonly string[]): Pro
   // As text: a thousand meters are too long for the parameters of a statement that writes.
   const near = sql`external_site_id IN (
       SELECT external_site_id FROM tenancy WHERE meter_id IN ${literal(meterIds)})
-    AND bitShiftRight(version, 32) IN (
-      SELECT toUInt64(arrival) FROM publication WHERE arrival != 0)
+    AND ${arrivalOf} IN (SELECT arrival FROM publication WHERE arrival != 0)
     AND NOT ${isErased}`
   const found = await store.rows({ sql: sql`SELECT 1 FROM held_read WHERE ${near} LIMIT 1` })
   if (found.length === 0) return
@@ -51,7 +50,7 @@ export async function askForHeld(store: Store, meterIds: readonly string[]): Pro
 /** The arrival of a read that was asked for and is not stored yet. */
 export async function findAsked(store: Store): Promise<number | undefined> {
   const [asked] = await store.rows<{ arrival: number }>({
-    sql: sql`SELECT toUInt32(bitShiftRight(version, 32)) AS arrival FROM held_claim LIMIT 1`,
+    sql: sql`SELECT ${arrivalOf} AS arrival FROM held_claim LIMIT 1`,
   })
   return asked?.arrival
 }

@@ -5,6 +5,7 @@ import { readLast } from '../../ledger/publication.js'
 import { batchesOf } from '../../store/batches.js'
 import type { Statement, Store } from '../../store/clickhouse.js'
 import { literal, type Sql, sql, typed } from '../../store/sql.js'
+import { arrivalOf } from '../../verify/entries.js'
 import { markBuilt, markDays, readStale, type StaleChange, staleOf } from './stale.js'
 import { daySteps } from './steps.js'
 
@@ -75,7 +76,7 @@ async function scopesOf(store: Store, changes: readonly string[]): Promise<reado
  */
 async function wholeDays(store: Store, stale: Sql): Promise<readonly Sql[]> {
   const days = sql`local_day IN (SELECT local_day FROM ${stale} WHERE meter_id = '')`
-  const isOwn = sql`toUInt32(bitShiftRight(version, 32)) IN (
+  const isOwn = sql`${arrivalOf} IN (
     SELECT arrival FROM ${stale} WHERE meter_id = '')`
   const isAll = sql`(SELECT count() FROM ${stale} WHERE meter_id = '' AND arrival = 0) > 0`
   const steps = await daySteps(store, { days, isOwn: sql`${isAll} OR ${isOwn}` })
@@ -125,7 +126,7 @@ export function dailySums(scope: Sql): Sql {
       toUInt32(count()) AS intervals, -sumIf(r.quantity, r.quantity < 0) AS exported,
       -sumIf(r.quantity / 1000, r.quantity < 0) AS exported_of_wh, max(r.quantity) AS peak,
       argMax(r.starts_at, r.quantity) AS peak_at, ${latest('at')} AS at, ${latest('seq')} AS seq
-    FROM (SELECT *, toUInt32(bitShiftRight(version, 32)) AS arrival FROM usage_read FINAL WHERE ${scope}) AS r
+    FROM (SELECT *, ${arrivalOf} AS arrival FROM usage_read FINAL WHERE ${scope}) AS r
     ANY LEFT JOIN (SELECT arrival, published_seq, published_at FROM publication WHERE arrival != 0) AS f
       ON f.arrival = r.arrival
     GROUP BY local_day, meter_id, commodity, series`

@@ -1,6 +1,7 @@
 import { isGroup } from '../../ledger/file-state.js'
 import type { Statement, Store } from '../../store/clickhouse.js'
 import { id, literal, type Sql, sql, typed } from '../../store/sql.js'
+import { arrivalOf } from '../../verify/entries.js'
 
 /** Days of meters that are listed one by one; a file with more makes its days stale for all meters. */
 const meterDaysMax = 1_000
@@ -18,13 +19,12 @@ export interface StagedReads {
  * view `usage_day` adds up the reads of these days. Repeating it changes nothing.
  */
 export function markStaged({ number, table, repairs }: StagedReads): Statement {
-  const ofRow = sql`toUInt32(bitShiftRight(version, 32))`
   const ofReads = typed('UInt32', repairs ?? number)
-  const change = isGroup(number) ? ofRow : typed('UInt32', number)
+  const change = isGroup(number) ? arrivalOf : typed('UInt32', number)
   const few = sql`(SELECT count() FROM (
       SELECT DISTINCT local_day, meter_id FROM ${id(table)} LIMIT ${literal(meterDaysMax + 1)}
     )) <= ${literal(meterDaysMax)}`
-  return mark(sql`SELECT DISTINCT ${change}, ${isGroup(number) ? ofRow : ofReads},
+  return mark(sql`SELECT DISTINCT ${change}, ${isGroup(number) ? arrivalOf : ofReads},
       if(${few}, meter_id, ''), local_day, local_day, 'file', false
     FROM ${id(table)}`)
 }
