@@ -2,11 +2,10 @@ import t from 'tap'
 import { forgetRuns } from '../../../pipeline/bills/forget.js'
 import { bill } from '../../../pipeline/bills/run.js'
 import { publishSubjects } from '../../../pipeline/ledger/publication.js'
-import type { Store } from '../../../pipeline/store/clickhouse.js'
 import { sql } from '../../../pipeline/store/sql.js'
 import type { Registration } from '../../../schemas/gateway/registration.js'
-import { statementText } from '../../rig/statement-text.js'
 import { customerAt } from '../customers/registering.js'
+import { aroundWrites } from '../dying.js'
 import { billRig, steady } from './rig.js'
 
 const rig = await billRig(t)
@@ -220,21 +219,16 @@ t.test('the meters of an account fill their tiers together if the profile says s
 })
 
 /** A store whose process is killed when it comes to a write: nothing is heard of it again. */
-function dyingStore(aim: RegExp) {
+function deadBefore(aim: RegExp) {
   let die: (end: 'dead') => void = () => undefined
   const dead = new Promise<'dead'>((resolve) => {
     die = resolve
   })
-  const last = async <T>(text: string, write: () => Promise<T>): Promise<T> => {
+  const store = aroundWrites(rig.store, (write, text) => {
     if (!aim.test(text)) return write()
     die('dead')
-    return new Promise<T>(() => undefined)
-  }
-  const store: Store = {
-    ...rig.store,
-    command: (statement) => last(statementText(statement), () => rig.store.command(statement)),
-    insert: (table, values) => last(`INSERT INTO ${table}`, () => rig.store.insert(table, values)),
-  }
+    return new Promise(() => undefined)
+  })
   return { store, dead }
 }
 
@@ -259,7 +253,7 @@ t.test('a run that is killed at any step shows nothing, and the next one ends it
   const before = await seen()
   await rig.read({ meter: 'typo', from: january, quantities: ['100.25'] })
   for (const write of writes) {
-    const { store, dead } = dyingStore(new RegExp(`INTO .?${write}`))
+    const { store, dead } = deadBefore(new RegExp(`INTO .?${write}`))
     const running = bill({ ...rig.context(), store }, { cycleId: '7', start: '2026-01-01' })
     t.equal(await Promise.race([dead, running]), 'dead')
     t.same(await seen(), before, `killed ahead of ${write}`)

@@ -14,8 +14,8 @@ import { settle } from '../../../pipeline/steps/settle.js'
 import type { Store } from '../../../pipeline/store/clickhouse.js'
 import { sample } from '../../rig/sample.js'
 import { createLineByHand } from '../by-hand.js'
+import { repeatUntilDone } from '../dying.js'
 import { createConsumer } from './consumer.js'
-import { repeatUntilDone } from './dying.js'
 import {
   anyHistory,
   firstDay,

@@ -9,33 +9,14 @@ import { arrivalOf } from '../../../pipeline/verify/entries.js'
 import { createFolder } from '../../rig/folder.js'
 import { sample } from '../../rig/sample.js'
 import { createLineByHand, createLineOn, type LineByHand } from '../by-hand.js'
+import { dyingStore } from '../dying.js'
 import { rememberJobs, runAll } from './rig.js'
 
-const killed = new Error('killed')
-
-/** The same line in a process that dies before a statement that writes, or behind it. */
-function dying(
-  line: LineByHand,
-  at: number,
-  when: 'before' | 'behind',
-): { readonly line: LineByHand; readonly died: () => boolean } {
-  const { store } = line.context
-  let written = 0
-  const around = async <T>(write: () => Promise<T>): Promise<T> => {
-    written++
-    if (written > at || (written === at && when === 'before')) throw killed
-    const result = await write()
-    if (written === at) throw killed
-    return result
-  }
-  const mortal: Store = {
-    ...store,
-    rows: (statement) => (written >= at ? Promise.reject(killed) : store.rows(statement)),
-    command: (statement, body) => around(() => store.command(statement, body)),
-    insert: (...insert) => around(() => store.insert(...insert)),
-  }
-  const context = { ...line.context, store: mortal, ledger: createLedger(mortal, line.context.now) }
-  return { line: { ...line, context }, died: () => written >= at }
+/** The same line in a process that dies at a write. */
+function dying(line: LineByHand, death: Parameters<typeof dyingStore>[1]) {
+  const { mortal: store, died } = dyingStore(line.context.store, death)
+  const context = { ...line.context, store, ledger: createLedger(store, line.context.now) }
+  return { line: { ...line, context }, died }
 }
 
 const hours = Array.from({ length: 24 }, (_, hour) => hour)
@@ -106,7 +87,7 @@ const expected = await readEnds(store, first)
 async function cutShort(t: Test, at: number, when: 'before' | 'behind'): Promise<boolean> {
   const line = createLineOn(store, createFolder(t))
   const arrivals = await arriveAll(line, `${at}${when === 'before' ? 1 : 2}0`)
-  const mortal = dying(line, at, when)
+  const mortal = dying(line, { at, when })
   const queued = rememberJobs(mortal.line)
   const run = async () => {
     await gather(mortal.line.context, arrivals)

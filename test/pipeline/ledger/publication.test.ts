@@ -6,6 +6,7 @@ import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import type { Store } from '../../../pipeline/store/clickhouse.js'
 import { createLineByHand } from '../by-hand.js'
 import { randomFrom } from '../customers/histories.js'
+import { aroundWrites } from '../dying.js'
 
 const line = await createLineByHand(t)
 const { store } = line.context
@@ -67,14 +68,11 @@ const rows = (quantity: string) => [`A,S,M1,1/5/2026 1:00,${quantity}`, 'A,S,M1,
 
 /** A line whose store dies at a write: before it is carried out, or after. */
 function dyingAt(table: string, moment: 'before' | 'after') {
-  const dying: Store = {
-    ...store,
-    insert: async (into, ...rest) => {
-      if (into === table && moment === 'before') throw new Error('killed')
-      await store.insert(into, ...rest)
-      if (into === table) throw new Error('killed')
-    },
-  }
+  const dying = aroundWrites(store, async (write, text) => {
+    if (text !== `INSERT INTO ${table}`) return write()
+    if (moment === 'after') await write()
+    throw new Error('killed')
+  })
   const { context } = line
   return { ...context, store: dying, ledger: createLedger(dying, context.now) }
 }

@@ -3,6 +3,7 @@ import t from 'tap'
 import { eraseDue } from '../../../pipeline/steps/erase.js'
 import { createLineByHand } from '../by-hand.js'
 import { createConsumer } from '../customers/consumer.js'
+import { dyingStore } from '../dying.js'
 import { createErasing } from './erasing.js'
 
 const line = await createLineByHand(t)
@@ -57,17 +58,8 @@ t.test('no crash leaves a client of an erased account', async (t) => {
   let writes = Number.POSITIVE_INFINITY
   for (let left = 0; left < writes; left++) {
     await storeAgain()
-    let done = 0
-    const dies = async <T>(write: () => Promise<T>): Promise<T> => {
-      if (done++ === left) throw new Error('killed')
-      return write()
-    }
-    const dying = {
-      ...store,
-      insert: (...of: Parameters<typeof store.insert>) => dies(() => store.insert(...of)),
-      command: (...of: Parameters<typeof store.command>) => dies(() => store.command(...of)),
-    }
-    const outcome = await eraseDue({ ...context, store: dying }).catch(String)
+    const { mortal } = dyingStore(store, { at: left + 1, when: 'before' })
+    const outcome = await eraseDue({ ...context, store: mortal }).catch(String)
     if (outcome === undefined) writes = left
     await eraseDue(context)
     t.same(await holding('DIES'), [], `killed before write ${left}: ${outcome}`)

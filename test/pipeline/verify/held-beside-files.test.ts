@@ -3,11 +3,11 @@ import type { PipelineContext } from '../../../pipeline/context.js'
 import { register } from '../../../pipeline/customers/registrations.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
-import type { Store } from '../../../pipeline/store/clickhouse.js'
 import { verify } from '../../../pipeline/verify/verify.js'
 import { sample } from '../../rig/sample.js'
 import { createLineByHand } from '../by-hand.js'
 import { customerAt, registeringAt } from '../customers/registering.js'
+import { aroundWrites } from '../dying.js'
 
 const line = await createLineByHand(t)
 const { store } = line.context
@@ -16,17 +16,10 @@ const profile = { ...line.context.profile, ingestion: 'registered' as const }
 /** A line that is called back before each write of its store. */
 function interrupted(before: (write: number) => Promise<void>): PipelineContext {
   let writes = 0
-  const own: Store = {
-    ...store,
-    command: async (...of) => {
-      await before(writes++)
-      return store.command(...of)
-    },
-    insert: async (...of) => {
-      await before(writes++)
-      return store.insert(...of)
-    },
-  }
+  const own = aroundWrites(store, async (write) => {
+    await before(writes++)
+    return write()
+  })
   return { ...line.context, profile, store: own }
 }
 

@@ -11,6 +11,7 @@ import { orderRepair } from '../../../pipeline/verify/repair.js'
 import { verify } from '../../../pipeline/verify/verify.js'
 import { createLineByHand } from '../by-hand.js'
 import { customerAt, registeringAt } from '../customers/registering.js'
+import { dyingStore } from '../dying.js'
 import { createErasing } from '../steps/erasing.js'
 
 const line = await createLineByHand(t)
@@ -233,28 +234,14 @@ t.test('a repair that dies at any statement is finished by another', async (t) =
   const first = await load('12062024_Electric', hours('F', 'M9', 1))
   const lose = `ALTER TABLE usage_read DELETE WHERE bitShiftRight(version, 32) = ${first}`
   const before = await reads()
-  for (let dies = 0, isOver = false; !isOver; dies++) {
+  for (let dies = 1, isOver = false; !isOver; dies++) {
     await store.command({ sql: lose, settings: { mutations_sync: 1 } })
     const found = await orderRepair(context, actor, first)
     if ('obstacle' in found) throw new Error(found.obstacle)
-    let left = dies
-    const die = () => {
-      if (left-- === 0) throw new Error('killed')
-    }
-    const dying = {
-      ...store,
-      command: (statement: Parameters<typeof store.command>[0], body?: NodeJS.ReadableStream) => {
-        die()
-        return store.command(statement, body)
-      },
-      insert: (...args: Parameters<typeof store.insert>) => {
-        die()
-        return store.insert(...args)
-      },
-    }
+    const { mortal, died } = dyingStore(store, { at: dies, when: 'before' })
     await receive(context, found.arrival)
-    await reconcile({ ...context, store: dying }, found.arrival).catch(() => undefined)
-    isOver = left > 0
+    await reconcile({ ...context, store: mortal }, found.arrival).catch(() => undefined)
+    isOver = !died()
     const again = await orderRepair(context, actor, first)
     t.match(again, { arrival: found.arrival }, 'the same repair goes on')
     await complete(found.arrival)

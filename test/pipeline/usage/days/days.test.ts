@@ -9,6 +9,7 @@ import { buildDays, buildDaysAgain } from '../../../../pipeline/usage/days/build
 import { verify } from '../../../../pipeline/verify/verify.js'
 import { createLineByHand } from '../../by-hand.js'
 import { type At, customerAt, registeringAt } from '../../customers/registering.js'
+import { dyingStore } from '../../dying.js'
 import { createErasing } from '../../steps/erasing.js'
 import { sameAsReads, sameDays } from './same-days.js'
 
@@ -141,34 +142,14 @@ t.test('days of an erased account are gone from the disk', async (t) => {
   ])
 })
 
-const killed = new Error('killed')
-
-/** The store of a process that dies behind a statement that writes. */
-function dying(at: number) {
-  let written = 0
-  const around = async <T>(write: () => Promise<T>): Promise<T> => {
-    if (++written > at) throw killed
-    const result = await write()
-    if (written === at) throw killed
-    return result
-  }
-  const mortal: Store = {
-    ...store,
-    rows: (statement) => (written >= at ? Promise.reject(killed) : store.rows(statement)),
-    command: (statement, body) => around(() => store.command(statement, body)),
-    insert: (...insert) => around(() => store.insert(...insert)),
-  }
-  return { mortal, isDead: () => written >= at }
-}
-
 /** Runs a step that dies behind its first write, then its second and so on, until it lives. */
 async function dieAtEach(step: (own: Store, at: number) => Promise<unknown>): Promise<number> {
   for (let at = 1; ; at++) {
-    const { mortal, isDead } = dying(at)
+    const { mortal, died } = dyingStore(store, { at, when: 'behind' })
     await step(mortal, at).catch((error: unknown) => {
-      if (!isDead()) throw error
+      if (!died()) throw error
     })
-    if (!isDead()) return at - 1
+    if (!died()) return at - 1
   }
 }
 

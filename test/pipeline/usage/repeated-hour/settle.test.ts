@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { PipelineContext } from '../../../../pipeline/context.js'
 import { reconcile } from '../../../../pipeline/steps/reconcile.js'
-import { statementText } from '../../../rig/statement-text.js'
+import { aroundWrites } from '../../dying.js'
 import { createDeliveries } from './deliveries.js'
 
 const deliveries = await createDeliveries(t)
@@ -169,23 +169,12 @@ t.test('the length of a meter is known before its neighbours are asked for', asy
 
 /** The line of which the worker dies behind a statement or an insert. */
 function dying(behind: string): PipelineContext {
-  const die = (text: string) => {
+  const mortal = aroundWrites(store, async (write, text) => {
+    const result = await write()
     if (text.includes(behind)) throw new Error('the worker died')
-  }
-  return {
-    ...detroit,
-    store: {
-      ...store,
-      command: async (statement, body) => {
-        await store.command(statement, body)
-        die(statementText(statement))
-      },
-      insert: async (table, ...rest) => {
-        await store.insert(table, ...rest)
-        die(table)
-      },
-    },
-  }
+    return result
+  })
+  return { ...detroit, store: mortal }
 }
 
 t.test('a step that dies and runs again ends the same', async (t) => {
