@@ -13,7 +13,14 @@ import { type DataAge, readDataAges } from './output/freshness.js'
 import { type HealedShown, healedColumns, showHealed } from './output/healed-shown.js'
 import { type SourceShown, showSources } from './output/sources-shown.js'
 import { type SystemShown, showSystems, systemColumns } from './output/systems-shown.js'
-import { bytesText, grouped, printable, renderTable, type TableColumn } from './output/table.js'
+import {
+  bytesText,
+  grouped,
+  printable,
+  renderTable,
+  type TableColumn,
+  utcText,
+} from './output/table.js'
 import { type InUse, useData } from './use-stack.js'
 
 interface FileState {
@@ -74,7 +81,7 @@ const freshnessColumns: readonly TableColumn<DataAge>[] = [
 const alertColumns: readonly TableColumn<OpenNotification>[] = [
   { title: 'alert', cell: (row) => row.key },
   { title: 'state', cell: (row) => row.state },
-  { title: 'notified', cell: (row) => row.notifiedAt.slice(0, 19).replace('T', ' ') },
+  { title: 'notified', cell: (row) => utcText(row.notifiedAt) },
   { title: 'outcome', cell: (row) => row.outcome },
   { title: 'attempts', right: true, cell: (row) => grouped(row.attempts) },
   { title: 'status', right: true, cell: (row) => (row.status === 0 ? '' : String(row.status)) },

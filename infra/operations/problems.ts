@@ -5,7 +5,7 @@ import type { Store } from '../../pipeline/store/clickhouse.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { type OpenDamage, readDamage } from '../../pipeline/verify/damage.js'
 import { type Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
-import { printable } from '../commands/output/table.js'
+import { printable, utcText } from '../commands/output/table.js'
 import type { InUse } from '../commands/use-stack.js'
 import { withQueues, withStore } from '../stack/connections.js'
 
@@ -200,7 +200,7 @@ export function todoOf(code: string): string {
 export function renderStuck(title: string, files: readonly StuckFile[]): readonly string[] {
   if (files.length === 0) return []
   const lines = files.flatMap(({ file, since, code, reason, todo }) => [
-    `  ${file}  since ${since.slice(0, 19).replace('T', ' ')} UTC`,
+    `  ${file}  since ${utcText(since)} UTC`,
     `    ${code}: ${reason}`,
     `    → ${todo}`,
   ])
@@ -217,7 +217,7 @@ export const missingTodo =
 export function renderMissing(missing: readonly Missing[]): readonly string[] {
   if (missing.length === 0) return []
   const lines = missing.slice(0, missingShown).map(({ detail, since }) => {
-    return `  ${detail}  since ${since.slice(0, 19).replace('T', ' ')} UTC`
+    return `  ${detail}  since ${utcText(since)} UTC`
   })
   const more = missing.length - lines.length
   const rest = more > 0 ? [`  and ${more} more; see tieline verify --json`] : []

@@ -1,6 +1,6 @@
 import type { Healed } from '../../../pipeline/ledger/healed.js'
 import { showSystems } from './systems-shown.js'
-import type { TableColumn } from './table.js'
+import { type TableColumn, utcText } from './table.js'
 
 /** What healed, for display. */
 export interface HealedShown {
@@ -22,12 +22,11 @@ const events: Readonly<Record<Healed['kind'], string>> = {
 }
 
 export function showHealed(healed: readonly Healed[]): readonly HealedShown[] {
-  const text = (at: Date) => at.toISOString().slice(0, 19).replace('T', ' ')
   return healed.map((one) => ({
     name: nameOf(one),
     event: events[one.kind],
-    began: text(one.beganAt),
-    healed: text(one.healedAt),
+    began: utcText(one.beganAt),
+    healed: utcText(one.healedAt),
     times: one.times,
     code: one.code,
     detail: one.detail,

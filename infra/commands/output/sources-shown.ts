@@ -1,5 +1,6 @@
 import type { SourceState } from '../../../pipeline/sources/state.js'
 import type { Profile } from '../../../schemas/settings/profile.js'
+import { utcText } from './table.js'
 
 /** A source of the profile and its state. */
 export interface SourceShown {
@@ -20,7 +21,7 @@ export function showSources(
   { sources }: Profile,
   states: ReadonlyMap<string, SourceState>,
 ): readonly SourceShown[] {
-  const text = (at: Date | undefined) => at?.toISOString().slice(0, 19).replace('T', ' ') ?? ''
+  const text = (at: Date | undefined) => (at === undefined ? '' : utcText(at))
   return sources.map(({ name, kind }) => {
     const { pausedAt, failure, others = '' } = states.get(name) ?? {}
     const failing = failure === undefined ? 'polled' : 'failing'

@@ -1,5 +1,5 @@
 import { type SystemFailure, systemKind } from '../../../pipeline/ledger/systems.js'
-import type { TableColumn } from './table.js'
+import { type TableColumn, utcText } from './table.js'
 
 /** A system that fails, for display. */
 export interface SystemShown extends Omit<SystemFailure, 'since'> {
@@ -19,7 +19,7 @@ export function showSystems(failing: readonly SystemFailure[]): readonly SystemS
   return failing.map((one) => ({
     ...one,
     name: one.system.replace(/^\S+/, names[systemKind(one)] ?? systemKind(one)),
-    since: one.since.toISOString().slice(0, 19).replace('T', ' '),
+    since: utcText(one.since),
   }))
 }
 

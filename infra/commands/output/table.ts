@@ -39,6 +39,12 @@ export function bytesText(bytes: number): string {
   return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`
 }
 
+/** An instant in UTC, to the second: `2026-03-01 05:00:00`. */
+export function utcText(at: Date | string): string {
+  const iso = typeof at === 'string' ? at : at.toISOString()
+  return iso.slice(0, 19).replace('T', ' ')
+}
+
 /** Replaces control characters: a sender's text could control the terminal or break a line. */
 export function printable(text: string): string {
   return text.replace(/\p{C}/gu, '?')
