@@ -3,6 +3,7 @@ import type { PriceBuckets } from '../../schemas/rating/price-buckets.js'
 import type { Projection } from '../../schemas/rating/projection.js'
 import { slotsOf } from '../../schemas/rating/slots.js'
 import type { Statement, Store } from '../store/clickhouse.js'
+import { toClickHouseTime } from '../store/columns.js'
 import {
   bucketsOf,
   type Compilation,
@@ -82,9 +83,4 @@ export async function sumReads(
 async function metersOf(store: Store, count: Statement): Promise<number> {
   const [found] = await store.rows<{ meters: string }>(count)
   return Number(found?.meters)
-}
-
-/** An instant as the store reads it in a statement, UTC. */
-export function toClickHouseTime(at: Date): string {
-  return at.toISOString().replace('T', ' ').replace('Z', '')
 }

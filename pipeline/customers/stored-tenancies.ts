@@ -1,4 +1,5 @@
 import type { Store } from '../store/clickhouse.js'
+import { toClickHouseTime } from '../store/columns.js'
 import { sql } from '../store/sql.js'
 import { ever, type Hold } from './holds.js'
 import type { Tenancy } from './tenancies.js'
@@ -116,10 +117,10 @@ export function toTenancyRow(
     holds: tenancy.holds.map((hold) => toHoldRow(hold, change, before ?? [])),
     previous_account_number: tenancy.previous?.accountNumber ?? '',
     previous_client_ids: tenancy.previous?.clientIds ?? [],
-    shared_at: tenancy.sharedAt === undefined ? null : clickHouseTime(tenancy.sharedAt),
-    known_at: clickHouseTime(tenancy.knownAt),
+    shared_at: tenancy.sharedAt === undefined ? null : toClickHouseTime(tenancy.sharedAt),
+    known_at: toClickHouseTime(tenancy.knownAt),
     change,
-    changed_at: clickHouseTime(at.getTime()),
+    changed_at: toClickHouseTime(at),
   }
 }
 
@@ -141,10 +142,5 @@ function toHoldRow(hold: Hold, change: string, before: readonly HoldRow[]): Hold
 
 /** To the second, within what the store's type holds. */
 function secondOf(at: number): string {
-  return clickHouseTime(Math.min(Math.max(at, ever.from), ever.to)).slice(0, 19)
-}
-
-/** `2026-03-01 05:00:00.000`, as the store itself writes an instant. */
-function clickHouseTime(at: number): string {
-  return new Date(at).toISOString().replace('T', ' ').replace('Z', '')
+  return toClickHouseTime(Math.min(Math.max(at, ever.from), ever.to)).slice(0, 19)
 }

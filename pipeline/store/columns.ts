@@ -87,3 +87,8 @@ export function optional<V>({ write, read }: Cell<V>): Cell<V | undefined> {
 export function toInstant(text: string): Date {
   return new Date(`${text.replace(' ', 'T')}Z`)
 }
+
+/** An instant as the engine writes it: `2026-03-01 05:00:00.000`, UTC. */
+export function toClickHouseTime(at: Date | number): string {
+  return new Date(at).toISOString().replace('T', ' ').replace('Z', '')
+}
