@@ -1,6 +1,7 @@
 import { trimBlanks } from '../../schemas/field.js'
 import type { RowFormat } from '../../schemas/manifest.js'
 import type { TimestampRules } from '../../schemas/time/read-timestamp.js'
+import { groupFilesMax } from '../queues/jobs.js'
 import { versionOf } from '../store/staging.js'
 import { explainTimestamp, type TimestampMeaning } from '../usage/timestamps.js'
 
@@ -50,7 +51,6 @@ export interface Groupable {
   readonly bytes: number
 }
 
-export const groupFilesMax = 200
 const groupBytesMax = 16 * 1_048_576
 
 /**

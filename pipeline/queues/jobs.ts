@@ -10,8 +10,8 @@ import { timestampFormatNames } from '../../schemas/time/timestamp.js'
 const version = { v: z.literal(1) }
 const arrival = z.int().positive()
 const count = z.int().nonnegative()
-/** Files of one `gather` job, at most. */
-export const gatheredMax = 200
+/** Files of one `gather` job, and of a group, at most. */
+export const groupFilesMax = 200
 /** Customers of one `register` job, at most. */
 export const registrationsMax = 100
 
@@ -24,7 +24,7 @@ export const jobSchemas = {
   fetch: z.strictObject({ ...version, arrival }),
   receive: z.strictObject({ ...version, arrival }),
   /** Small files that came together. */
-  gather: z.strictObject({ ...version, arrivals: z.array(arrival).min(1).max(gatheredMax) }),
+  gather: z.strictObject({ ...version, arrivals: z.array(arrival).min(1).max(groupFilesMax) }),
   load: z.strictObject({
     ...version,
     arrival,

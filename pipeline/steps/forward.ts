@@ -6,7 +6,7 @@ import { findAsked } from '../customers/held.js'
 import type { LoadTask } from '../kind.js'
 import { type FileState, numberOf } from '../ledger/file-state.js'
 import type { Arrival } from '../ledger/ledger.js'
-import { gatheredMax } from '../queues/jobs.js'
+import { groupFilesMax } from '../queues/jobs.js'
 import { submitted } from '../sources/folder.js'
 import { batchesOf } from '../store/batches.js'
 
@@ -30,7 +30,7 @@ export async function beginAll(
   const small = arrivals.filter((one) => isSmall(context, one))
   const gathered = small.length > 1 ? small : []
   for (const one of arrivals) if (!gathered.includes(one)) await begin(context, one)
-  for (const batch of batchesOf(gathered, gatheredMax)) {
+  for (const batch of batchesOf(gathered, groupFilesMax)) {
     await context.queues.add('gather', { v: 1, arrivals: batch.map(({ arrival }) => arrival) })
   }
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Arrival } from '../../../pipeline/ledger/ledger.js'
-import { gatheredMax, type JobName } from '../../../pipeline/queues/jobs.js'
+import { groupFilesMax, type JobName } from '../../../pipeline/queues/jobs.js'
 import { beginAll, smallBytesMax } from '../../../pipeline/steps/forward.js'
 import { createLineByHand } from '../by-hand.js'
 
@@ -36,7 +36,7 @@ t.test('a small file that comes alone is received', async (t) => {
 })
 
 t.test('so many files are gathered at once', async (t) => {
-  const many = Array.from({ length: gatheredMax + 1 }, () => small('01'))
+  const many = Array.from({ length: groupFilesMax + 1 }, () => small('01'))
   t.equal((await jobsOf(many)).length, 2)
 })
 

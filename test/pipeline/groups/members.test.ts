@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { groupFilesMax, readMember, toGroups } from '../../../pipeline/groups/members.js'
+import { readMember, toGroups } from '../../../pipeline/groups/members.js'
+import { groupFilesMax } from '../../../pipeline/queues/jobs.js'
 import { createZone } from '../../../schemas/time/zone.js'
 import { runs } from '../../rig/sample.js'
 
