@@ -1,15 +1,12 @@
 import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { Fault } from '../../schemas/fault.js'
-import { unzip } from './zip.js'
+import { type UnzipOptions, unzip } from './zip.js'
 
-export interface InflateOptions {
+export interface InflateOptions extends UnzipOptions {
   readonly compression: 'none' | 'gzip' | 'zip'
-  readonly bytesMax: number
   /** Maximum of bytes out for each byte in. */
   readonly ratioMax: number
-  /** Where a zip is stored while it is read. */
-  readonly folder: string
 }
 
 /** Smaller output is not a bomb, whatever its ratio. */
@@ -86,10 +83,10 @@ async function* limited(
   let bytesOut = 0
   for await (const bytes of input) {
     bytesOut += bytes.length
-    if (bytesOut > limits.bytesMax) {
+    if (bytesOut > limits.fileBytesMax) {
       throw new Fault(
         'FILE_TOO_LARGE',
-        `more than ${limits.bytesMax} bytes (limits.fileBytesMax); split it, or raise the limit`,
+        `more than ${limits.fileBytesMax} bytes (limits.fileBytesMax); split it, or raise the limit`,
       )
     }
     const ratio = bytesOut / Math.max(1, limits.bytesIn())

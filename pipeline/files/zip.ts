@@ -10,7 +10,7 @@ export interface UnzipOptions {
   /** Where the archive is stored while it is read: its directory is at its end. */
   readonly folder: string
   /** Maximum of unpacked bytes. */
-  readonly bytesMax: number
+  readonly fileBytesMax: number
 }
 
 /**
@@ -27,10 +27,10 @@ export async function* unzip(
   try {
     for await (const bytes of input) await attempt(folder, () => file.writeFile(bytes))
     const packed = await findEntry(file)
-    if (packed.entry.uncompressedSize > options.bytesMax) {
+    if (packed.entry.uncompressedSize > options.fileBytesMax) {
       throw new Fault(
         'FILE_TOO_LARGE',
-        `the zip unpacks to ${packed.entry.uncompressedSize} bytes, limits.fileBytesMax is ${options.bytesMax}; split it, or raise the limit`,
+        `the zip unpacks to ${packed.entry.uncompressedSize} bytes, limits.fileBytesMax is ${options.fileBytesMax}; split it, or raise the limit`,
       )
     }
     yield* unpack(file, packed)

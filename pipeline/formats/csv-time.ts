@@ -2,10 +2,10 @@ import {
   type DateOrder,
   detectFormat,
   isDayFormat,
+  offsetSeconds,
   parseTimestamp,
 } from '../../schemas/time/timestamp.js'
 import { toDay, wallSeconds, type Zone } from '../../schemas/time/zone.js'
-import { offsetSeconds } from './nem.js'
 import { toInstantText } from './plain-row.js'
 
 const compact = /^(\d{4})(\d\d)(\d\d)(?:[T ]?(\d\d):?(\d\d)(?::?(\d\d))?)?$/

@@ -5,9 +5,8 @@ import { daySeconds } from '../../schemas/time/zone.js'
 import type { RejectCode } from '../../schemas/usage-row.js'
 import { type MappedColumns, mapColumns, splitFields } from './csv-columns.js'
 import { atOffset, normalTime, readDay } from './csv-time.js'
-import type { Conversion, FormatContext, SentRecord } from './format.js'
+import { type Conversion, type FormatContext, type SentRecord, tallyWarnings } from './format.js'
 import { readLines, type SentLine } from './lines.js'
-import { tallyWarnings } from './nem.js'
 import {
   createInstants,
   emptyRecord,

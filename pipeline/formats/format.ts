@@ -35,6 +35,15 @@ export interface Ending {
   readonly warnings: readonly string[]
 }
 
+const warningsMax = 20
+
+/** What was counted while a file was read, for its receipt. */
+export function tallyWarnings(counted: ReadonlyMap<string, number>): readonly string[] {
+  const all = [...counted].map(([what, intervals]) => `intervals ${what}: ${intervals}`)
+  const more = all.length - warningsMax
+  return more > 0 ? [...all.slice(0, warningsMax), `and ${more} other kinds of intervals`] : all
+}
+
 /** Turns one file into rows of the plain layout. Reading the same bytes again gives the same rows. */
 export interface Conversion {
   /** How the rows are to be read. */

@@ -1,9 +1,9 @@
 import { Fault } from '../../schemas/fault.js'
 import type { Nem12Settings } from '../../schemas/settings/formats/nem12.js'
+import { isCalendarDay, offsetSeconds } from '../../schemas/time/timestamp.js'
 import { daySeconds } from '../../schemas/time/zone.js'
-import type { Conversion, FormatContext, SentRecord } from './format.js'
+import { type Conversion, type FormatContext, type SentRecord, tallyWarnings } from './format.js'
 import { readLines, type SentLine } from './lines.js'
-import { offsetSeconds, readAemoDay, tallyWarnings } from './nem.js'
 import { type QualityRange, qualitiesOf, readQualityRange } from './nem12-quality.js'
 import {
   createInstants,
@@ -218,7 +218,7 @@ function toReads(
     count(`${channel.left}: not loaded`, intervals)
     return emptyRecord(at)
   }
-  const start = readAemoDay(fields[1] ?? '', offset)
+  const start = readDate(fields[1] ?? '', offset)
   if (start === undefined) return refuse('NOT_A_TIME', 'IntervalDate is not a day YYYYMMDD')
   const method = fields[2 + intervals]?.trim() ?? ''
   const qualities = qualitiesOf(method, ranges, intervals)
@@ -247,4 +247,13 @@ function toReads(
 function firstQuality(fields: readonly string[]): number {
   const at = fields.findIndex((field, index) => index > 1 && /^[A-Z]/i.test(field.trim()))
   return at === -1 ? -1 : at - 2
+}
+
+/** When a day `YYYYMMDD` starts at an offset in seconds, epoch seconds; undefined for any other text. */
+function readDate(text: string, offset: number): number | undefined {
+  const found = /^(\d{4})(\d\d)(\d\d)$/.exec(text.trim())
+  if (found === null) return undefined
+  const [year, month, day] = found.slice(1).map(Number) as [number, number, number]
+  if (!isCalendarDay(year, month, day)) return undefined
+  return Date.UTC(year, month - 1, day) / 1_000 - offset
 }

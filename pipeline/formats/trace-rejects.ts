@@ -41,9 +41,8 @@ export async function traceRejects(context: PipelineContext, state: FileState): 
   let page = await untraced(context, state.arrival, 0)
   if (page.length === 0) return
   const unpacked = inflate(source.read(arrival), {
+    ...context.profile.limits,
     compression: name.compression,
-    bytesMax: context.profile.limits.fileBytesMax,
-    ratioMax: context.profile.limits.ratioMax,
     folder: landedFolder(context.folders.landing, state.arrival),
   })
   const { conversion, input } = await openFile(context, name.feed, unpacked)

@@ -66,12 +66,7 @@ export async function readRows(
   let matched: MatchedHeader = { columns: feed.columns, extra: [] }
   const unpacked = inflate(
     tap(source.read(arrival), (bytes) => hash.update(bytes)),
-    {
-      compression: name.compression,
-      bytesMax: limits.fileBytesMax,
-      ratioMax: limits.ratioMax,
-      folder,
-    },
+    { ...limits, compression: name.compression, folder },
   )
   const { conversion, input, warnings } = await openFile(context, name.feed, unpacked)
   const known = { conversion, warnings, header: () => matched, fileId: () => hash.digest('hex') }

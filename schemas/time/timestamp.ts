@@ -109,6 +109,13 @@ function readOffset(groups: Groups): number | undefined {
   return groups['sign'] === '-' ? 0 - size : size
 }
 
+/** Seconds east of Greenwich of an offset such as `+10:00`. */
+export function offsetSeconds(offset: string): number {
+  const [hours, minutes] = offset.slice(1).split(':').map(Number) as [number, number]
+  const size = hours * 3_600 + minutes * 60
+  return offset.startsWith('-') ? -size : size
+}
+
 function pattern(source: string): RegExp {
   return new RegExp(`^${source}$`)
 }

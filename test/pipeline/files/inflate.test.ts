@@ -4,7 +4,7 @@ import { type InflateOptions, inflate } from '../../../pipeline/files/inflate.js
 
 const limits: InflateOptions = {
   compression: 'gzip',
-  bytesMax: 100_000_000,
+  fileBytesMax: 100_000_000,
   ratioMax: 200,
   folder: t.testdir(),
 }
@@ -57,11 +57,11 @@ t.test(
 )
 
 t.test('too much is refused: in all, or for each byte of the archive', async (t) => {
-  await t.rejects(collect(inPieces(text), { compression: 'none', bytesMax: 10 }), {
+  await t.rejects(collect(inPieces(text), { compression: 'none', fileBytesMax: 10 }), {
     code: 'FILE_TOO_LARGE',
     detail: /more than 10 bytes \(limits\.fileBytesMax\)/,
   })
-  await t.rejects(collect(inPieces(packed), { bytesMax: 10 }), { code: 'FILE_TOO_LARGE' })
+  await t.rejects(collect(inPieces(packed), { fileBytesMax: 10 }), { code: 'FILE_TOO_LARGE' })
   const bomb = gzipSync(Buffer.alloc(40_000_000))
   await t.rejects(collect(inPieces(bomb, 4_096)), { code: 'RATIO', detail: /limits\.ratioMax/ })
   const harmless = gzipSync(Buffer.alloc(1_000_000))

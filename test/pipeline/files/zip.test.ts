@@ -7,7 +7,7 @@ import { type ZipPart, zipOf } from './zip-file.js'
 const folder = t.testdir()
 const bytes = Buffer.from('AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit\n'.repeat(50))
 const name = 'DEMO_05032024_Electric.csv'
-const limits = { compression: 'zip', bytesMax: 1e9, ratioMax: 200, folder } as const
+const limits = { compression: 'zip', fileBytesMax: 1e9, ratioMax: 200, folder } as const
 
 async function* pieces(whole: Buffer, size = 1_000): AsyncGenerator<Buffer> {
   for (let at = 0; at < whole.length; at += size) yield whole.subarray(at, at + size)
@@ -84,7 +84,7 @@ t.test('anything but one plain file is refused, and says what was found', async 
 t.test('a zip is cut off at its limits', async (t) => {
   const noughts = Buffer.alloc(40 * 1_048_576)
   await t.rejects(unpack(one({ bytes: noughts })), { code: 'RATIO' })
-  await t.rejects(unpack(one(), { bytesMax: 100 }), { code: 'FILE_TOO_LARGE' })
+  await t.rejects(unpack(one(), { fileBytesMax: 100 }), { code: 'FILE_TOO_LARGE' })
   const lying = one({ bytes: noughts, size: 10 })
   await t.rejects(unpack(lying), { code: 'ARCHIVE', detail: /declares 10 bytes/ })
 })
