@@ -1,8 +1,8 @@
 import { sql, typed } from '../../pipeline/store/sql.js'
 import type { BillsQuery } from '../../schemas/gateway/reads.js'
 import { fromCursor, toCursor } from './cursor.js'
-import { countDays } from './range.js'
-import type { Reading } from './reading.js'
+import { refuseDays } from './range.js'
+import { badCursor, badQuery, type Reading } from './reading.js'
 import type { ReadSource } from './source.js'
 
 export interface BillsContext {
@@ -20,14 +20,10 @@ export async function readOwnBills(
   clientId: string,
   { from, to, cursor }: BillsQuery,
 ): Promise<Reading> {
-  if (from > to) return { kind: 'wrong', detail: 'from: use a day that is not after to' }
-  if (countDays({ from, to }) > daysMax) {
-    return { kind: 'wrong', detail: `to: use at most ${daysMax} days from from on` }
-  }
+  const refusal = refuseDays({ from, to }, daysMax)
+  if (refusal !== undefined) return badQuery(refusal)
   const page = cursor === undefined ? { at: 0 } : fromCursor(cursor, [from, to])
-  if (page === undefined) {
-    return { kind: 'wrong', detail: 'cursor: use the cursor of the answer before, and its query' }
-  }
+  if (page === undefined) return badCursor
   const lines = await source.lines({ sql: billsSql({ clientId, from, to, at: page.at, pageMax }) })
   const hasMore = lines.length > pageMax
   const next = hasMore ? toCursor({ at: page.at + pageMax, publishedSeq: 0 }, [from, to]) : null

@@ -1,6 +1,6 @@
 import { literal, type Sql, sql, typed } from '../../pipeline/store/sql.js'
 import type { ChangesQuery } from '../../schemas/gateway/reads.js'
-import type { Reading } from './reading.js'
+import { badQuery, type Reading } from './reading.js'
 import type { ReadSource } from './source.js'
 
 export interface ChangesContext {
@@ -32,7 +32,7 @@ export async function readChanges(
   { since, cursor }: ChangesQuery,
 ): Promise<Reading> {
   const place = placeOf({ since, cursor })
-  if (place === undefined) return { kind: 'wrong', detail: 'cursor: use the cursor of an answer' }
+  if (place === undefined) return badQuery('cursor: use the cursor of an answer')
   const window = await readWindow(source, place)
   if (since === undefined && cursor === undefined) return toReading(window.newest, null, [])
   if (!window.isKept) return { kind: 'gone' }

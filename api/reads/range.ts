@@ -33,8 +33,14 @@ function localDay(zone: Zone, at: number): string {
 }
 
 /** Days from the first to the last, both counted. */
-export function countDays({ from, to }: DayRange): number {
+function countDays({ from, to }: DayRange): number {
   return (Date.parse(to) - Date.parse(from)) / (daySeconds * 1_000) + 1
+}
+
+/** Why days cannot be asked for together; undefined if they can. */
+export function refuseDays(days: DayRange, daysMax: number): string | undefined {
+  if (days.from > days.to) return 'from: use a day that is not after to'
+  return countDays(days) > daysMax ? `to: use at most ${daysMax} days from from on` : undefined
 }
 
 /** The part of a span that one page covers: an answer is bounded in what it reads, not only in what it has. */

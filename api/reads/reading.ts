@@ -13,6 +13,10 @@ export type Reading =
   | { readonly kind: 'gone' }
   | { readonly kind: 'wrong'; readonly detail: string }
 
+export const badQuery = (detail: string): Reading => ({ kind: 'wrong', detail })
+
+export const badCursor = badQuery('cursor: use the cursor of the answer before, and its query')
+
 /** Answers with what is read for someone by the query of a request, or with what is wrong with it. */
 export function withQuery<S extends z.ZodObject>(
   schema: S,

@@ -6,17 +6,17 @@ import { type OwnMeter, readOwnMeter } from './meter.js'
 import { readOwnPeriods } from './periods.js'
 import { readPoints } from './points.js'
 import {
-  countDays,
   divide,
   intersect,
   isPaged,
   localDaysOf,
   merge,
   pageOf,
+  refuseDays,
   type Span,
   spanOf,
 } from './range.js'
-import type { Reading } from './reading.js'
+import { badCursor, badQuery, type Reading } from './reading.js'
 import type { ReadSource } from './source.js'
 
 export interface UsageContext {
@@ -26,8 +26,6 @@ export interface UsageContext {
   readonly pageMax: number
   readonly now: () => Date
 }
-
-const wrong = (detail: string): Reading => ({ kind: 'wrong', detail })
 
 /**
  * A page of the usage of a customer's meter, `missing` if he never had it. Each page shows one state of
@@ -40,15 +38,15 @@ export async function readUsage(
 ): Promise<Reading> {
   const { source, zone, daysMax, pageMax } = context
   const { meterId, granularity } = query
-  if (query.from > query.to) return wrong('from: use a day that is not after to')
-  if (countDays(query) > daysMax) return wrong(`to: use at most ${daysMax} days from from on`)
+  const refusal = refuseDays(query, daysMax)
+  if (refusal !== undefined) return badQuery(refusal)
   const page = pageStartOf(query)
-  if (page === undefined) return wrong('cursor: use the cursor of the answer before, and its query')
+  if (page === undefined) return badCursor
   const meter = await readOwnMeter(source, { clientId, meterId })
   if (meter === undefined) return { kind: 'missing' }
   const [start, end] = spanOf(zone, query)
   const at = Math.max(start, page.at)
-  if (at >= end) return wrong('cursor: use the cursor of the answer before, and its query')
+  if (at >= end) return badCursor
   const { changed, covered, buckets } = await scopeOf(context, clientId, {
     query,
     meter,
