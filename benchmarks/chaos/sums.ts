@@ -1,4 +1,5 @@
-import { hasQuantity, sentRows } from './compare/sent-rows.js'
+import { hasQuantity } from '../../infra/demo/usage-file.js'
+import { sentRows } from './compare/sent-rows.js'
 import type { PlannedFile } from './plan.js'
 
 /** Rows and their quantity in millionths of a unit. */

@@ -10,8 +10,8 @@ import {
   signXml,
 } from '../../test/api/identity/saml-provider.js'
 import { median } from '../usage/figures.js'
-import { createGatewayRig, type GatewayRig } from './rig.js'
-import { type WrkFigures, wrk } from './wrk.js'
+import { createGatewayRig, type GatewayRig, pacedLogins } from './rig.js'
+import type { WrkFigures } from './wrk.js'
 
 export interface HostileBenchmark {
   readonly rounds: number
@@ -41,10 +41,10 @@ export async function measureHostile(options: HostileBenchmark): Promise<void> {
     const alone: WrkFigures[] = []
     const beside: WrkFigures[] = []
     for (let round = 0; round <= rounds; round++) {
-      const quiet = await login(rig, options)
+      const quiet = await pacedLogins(rig, options)
       const flood = createFlood(rig, kinds)
       await sleep(1_000)
-      const loud = await login(rig, options)
+      const loud = await pacedLogins(rig, options)
       const sent = flood.stop()
       if (quiet.errors + loud.errors > 0) throw new Error('a good login failed')
       if (round > 0) {
@@ -60,11 +60,6 @@ export async function measureHostile(options: HostileBenchmark): Promise<void> {
   } finally {
     await rig.close()
   }
-}
-
-function login(rig: GatewayRig, { connections, seconds }: HostileBenchmark): Promise<WrkFigures> {
-  const { token } = rig
-  return wrk({ url: rig.urls.warm, script: rig.scripts.paced, token, connections, seconds })
 }
 
 /** Makes the value of a hostile `Authorization`, other each time. */

@@ -1,7 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,9 +15,11 @@ import { startStack } from '../../infra/stack/stack.js'
 import { createLog } from '../../infra/telemetry/log.js'
 import { createQueues } from '../../pipeline/queues/bullmq.js'
 import { parseProfile } from '../../schemas/settings/profile.js'
+import { freePort } from '../../test/api/identity/provider.js'
 import { acsUrl, entityId } from '../../test/api/identity/saml-provider.js'
 import type { BenchServer } from './server-process.js'
 import { people, signTokens } from './tokens.js'
+import { type WrkFigures, type WrkOptions, wrk } from './wrk.js'
 
 export type ServerName =
   | 'bare'
@@ -233,10 +234,10 @@ end
   }
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
+/** Logins of one customer, from each connection every 20 ms. */
+export function pacedLogins(
+  { urls, scripts, token }: GatewayRig,
+  { connections, seconds }: Pick<WrkOptions, 'connections' | 'seconds'>,
+): Promise<WrkFigures> {
+  return wrk({ url: urls.warm, script: scripts.paced, token, connections, seconds })
 }

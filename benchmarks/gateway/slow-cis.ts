@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { grouped } from '../../infra/commands/output/table.js'
 import { median } from '../usage/figures.js'
-import { burstCount, createGatewayRig, type GatewayRig } from './rig.js'
+import { burstCount, createGatewayRig, type GatewayRig, pacedLogins } from './rig.js'
 import { type WrkFigures, wrk } from './wrk.js'
 
 export interface SlowCisBenchmark {
@@ -63,7 +63,7 @@ export async function measureSlowCis(options: SlowCisBenchmark): Promise<SlowCis
 /** In turn: logins alone, beside a burst while the CIS is quick, and beside one while it is slow. */
 async function measure(rig: GatewayRig, options: SlowCisBenchmark): Promise<Round> {
   await setFault(rig, { kind: 'none' })
-  const alone = await login(rig, options)
+  const alone = await pacedLogins(rig, options)
   const [quick] = await beside(rig, options)
   await rig.settled()
   await setFault(rig, { kind: 'slow', ms: slowMs })
@@ -82,17 +82,7 @@ async function beside(
     connections: burstCount,
     seconds: options.seconds,
   })
-  return Promise.all([login(rig, options), burst])
-}
-
-function login(rig: GatewayRig, { connections, seconds }: SlowCisBenchmark): Promise<WrkFigures> {
-  return wrk({
-    url: rig.urls.warm,
-    script: rig.scripts.paced,
-    token: rig.token,
-    connections,
-    seconds,
-  })
+  return Promise.all([pacedLogins(rig, options), burst])
 }
 
 async function setFault(rig: GatewayRig, fault: object): Promise<void> {

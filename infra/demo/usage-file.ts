@@ -92,6 +92,7 @@ function quantityText(milli: number): string {
   return quantityTexts[milli]
 }
 
-function hasQuantity(flaw: Flaw): boolean {
+/** Whether the fifth and last column of a spoilt row reads as a number. */
+export function hasQuantity(flaw: Flaw): boolean {
   return flaw !== 'quantityUnreadable' && flaw !== 'columnsTooMany' && flaw !== 'columnsTooFew'
 }

@@ -1,5 +1,5 @@
 import { draw } from '../../../infra/demo/draw.js'
-import { type Flaw, lineOf, type UsageRow, usageRows } from '../../../infra/demo/usage-rows.js'
+import { lineOf, type UsageRow, usageRows } from '../../../infra/demo/usage-rows.js'
 import type { PlannedFile } from '../plan.js'
 
 /** A row of a file as it is written; quantities are thousandths of a unit. */
@@ -64,9 +64,4 @@ function accountAt(account: string, { meter, position }: At, rowsEach: number): 
 
 function withMilli(row: UsageRow, milli: number): SentRow {
   return { ...row, milli, quantityMicro: BigInt(milli) * 1_000n, line: lineOf(row, milli) }
-}
-
-/** Whether the fifth and last column of a spoilt row reads as a number. */
-export function hasQuantity(flaw: Flaw): boolean {
-  return flaw !== 'quantityUnreadable' && flaw !== 'columnsTooMany' && flaw !== 'columnsTooFew'
 }
