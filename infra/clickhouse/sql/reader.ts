@@ -1,7 +1,7 @@
 import { exceptionOf } from '../http/exception.js'
 import type { ReaderLimits } from '../reader-limits.js'
 import { type ParsedStatement, severalStatements, unquoted } from './statement.js'
-import type { Token } from './tokens.js'
+import { isName } from './tokens.js'
 
 /** First words of the statements that a reader may run. */
 const verbs = new Set([
@@ -73,10 +73,6 @@ export function refuseForReader(
 /** What shows the statements that run. */
 function isProcesses(name: string): boolean {
   return /^process(list|es)$/i.test(name)
-}
-
-function isName(token: Token): boolean {
-  return token.kind === 'word' || token.kind === 'quoted'
 }
 
 function textAt({ sql, tokens }: ParsedStatement, index: number): string {

@@ -1,6 +1,6 @@
 import { exceptionOf } from '../http/exception.js'
 import { type ParsedStatement, unquoted } from './statement.js'
-import type { Token } from './tokens.js'
+import { isName, type Token } from './tokens.js'
 
 /** A SETTINGS clause of a statement. */
 export interface SettingsClause {
@@ -73,8 +73,4 @@ function readClause({ sql, tokens, format }: ParsedStatement, index: number): Se
   const [first, next] = [tokens[index] as Token, tokens[at + 1]]
   const isLast = first.depth === 0 && (next === undefined || next.start === format?.at)
   return { settings, start: first.start, end: (tokens[at] as Token).end, isLast }
-}
-
-function isName(token: Token | undefined): boolean {
-  return token?.kind === 'word' || token?.kind === 'quoted'
 }

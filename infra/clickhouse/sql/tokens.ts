@@ -8,6 +8,11 @@ export interface Token {
   readonly depth: number
 }
 
+/** Whether a token can be a name, quoted or not. */
+export function isName(token: Token | undefined): boolean {
+  return token?.kind === 'word' || token?.kind === 'quoted'
+}
+
 type Match = readonly [TokenKind | 'space', number]
 
 const patterns: readonly (readonly [TokenKind | 'space', RegExp])[] = [
