@@ -1,12 +1,12 @@
 import type { PipelineContext } from './context.js'
 import { toRefusal } from './failure.js'
-import { type FileState, isGroup } from './ledger/file-state.js'
+import { type FileState, isGroup, isOpen } from './ledger/file-state.js'
 import { hold } from './ledger/verdict.js'
 import type { JobName } from './queues/jobs.js'
 import { membersOf } from './records/set.js'
 import { forward } from './steps/forward.js'
 import { blankState } from './steps/receive.js'
-import { isOpen, isPublishing, isVisible, release, rollForward } from './steps/reconcile.js'
+import { isPublishing, isVisible, release, rollForward } from './steps/reconcile.js'
 
 /**
  * Quarantines a file that could not be read, loaded or attached after all attempts. Once it has a

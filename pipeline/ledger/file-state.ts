@@ -92,6 +92,11 @@ export function numberOf({ arrival, groupId }: Pick<FileState, 'arrival' | 'grou
   return groupId === 0 ? arrival : groupId
 }
 
+/** Whether it has no verdict yet. */
+export function isOpen({ status }: Pick<FileState, 'status'>): boolean {
+  return status === 'received' || status === 'waiting'
+}
+
 /** Groups have numbers that no arrival has. */
 const firstGroup = 2 ** 31
 

@@ -1,7 +1,7 @@
 import { rateSetOf, setOfName } from '../../schemas/file-name.js'
 import type { PipelineContext } from '../context.js'
 import { uploadSource } from '../intake/arrive.js'
-import type { FileState } from '../ledger/file-state.js'
+import { type FileState, isOpen } from '../ledger/file-state.js'
 
 /**
  * The files that are judged and published as one with a file: those of its set, company and day
@@ -44,8 +44,4 @@ export function mayGrow({ profile, now }: PipelineContext, members: readonly Fil
 
 function isUpload({ source }: FileState): boolean {
   return source === uploadSource
-}
-
-function isOpen({ status }: FileState): boolean {
-  return status === 'received' || status === 'waiting'
 }

@@ -8,7 +8,7 @@ import { logFailure, toRefusal } from '../failure.js'
 import { decideGroup } from '../groups/decide.js'
 import type { LoadedFile } from '../kind.js'
 import { kindOf } from '../kinds.js'
-import { type FileState, isGroup, numberOf } from '../ledger/file-state.js'
+import { type FileState, isGroup, isOpen, numberOf } from '../ledger/file-state.js'
 import { hold, type Refusal, toDuplicate } from '../ledger/verdict.js'
 import { mayGrow, membersOf } from '../records/set.js'
 import { type Decision, dropDerived } from '../store/staging.js'
@@ -247,10 +247,6 @@ async function decideOnce(
     const refusal = toLasting(error)
     return [...ended, ...proved.map(({ state }) => hold(state, refusal))]
   }
-}
-
-export function isOpen({ status }: FileState): boolean {
-  return status === 'received' || status === 'waiting'
 }
 
 /** A file with its verdict if it has one by itself, otherwise with its sums, which agree. */
