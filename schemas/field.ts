@@ -11,6 +11,11 @@ export function trimBlanks(field: string): string {
   return field.slice(start, end)
 }
 
+/** A field of a CSV row: in quotes where it must be. */
+export function csvField(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
 function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x09
 }

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 import { type Checked, check, toEntries } from '../../pipeline/check.js'
 import { parseRow } from '../../pipeline/files/csv.js'
 import { type Feed, type FeedName, feedNames, feeds, recordFeedOf } from '../../schemas/feed.js'
+import { csvField } from '../../schemas/field.js'
 import { packageRoot } from '../package-root.js'
 import { demoProfilePath, readProfile } from '../stack/profile-file.js'
 import { type TemporaryStore, withTemporaryStore } from '../stack/temporary-store.js'
@@ -119,8 +120,7 @@ function withMistake(text: string, { line, column, value }: Mistake): string {
   const at = (parseRow(lines[0] ?? '') ?? []).indexOf(column)
   const row = [...(parseRow(lines[line - 1] ?? '') ?? [])]
   row[at] = value
-  const quoted = row.map((one) => (/[",]/.test(one) ? `"${one.replaceAll('"', '""')}"` : one))
-  return lines.with(line - 1, quoted.join(',')).join('\n')
+  return lines.with(line - 1, row.map(csvField).join(',')).join('\n')
 }
 
 /** Checks a file together with the other files of its set. */

@@ -1,4 +1,5 @@
 import { Fault } from '../../schemas/fault.js'
+import { csvField } from '../../schemas/field.js'
 import type { FileTimes } from '../../schemas/manifest.js'
 import type { CsvSettings } from '../../schemas/settings/formats/csv.js'
 import { daySeconds } from '../../schemas/time/zone.js'
@@ -11,7 +12,6 @@ import {
   createInstants,
   emptyRecord,
   negated,
-  plainField,
   plainIdentifiers,
   plainQuantity,
   refusedRecord,
@@ -67,7 +67,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
       fields[mapped.time] as string,
       mapped.timeOfDay === undefined ? '' : fields[mapped.timeOfDay],
     )
-    const timestamp = plainField(isOffset ? atOffset(time, clock, dateOrder) : time)
+    const timestamp = csvField(isOffset ? atOffset(time, clock, dateOrder) : time)
     const rows = `${identify(mapped, fields)}${timestamp},${quantities[0]},0\n`
     return { line: at.line, raw: at.text, rows, count: 1 }
   }

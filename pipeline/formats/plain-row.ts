@@ -1,3 +1,4 @@
+import { csvField } from '../../schemas/field.js'
 import type { RecordRefusal, SentRecord } from './format.js'
 import type { SentLine } from './lines.js'
 
@@ -8,14 +9,9 @@ export interface Identifiers {
   readonly meter: string
 }
 
-/** A field of a plain row: in quotes where it must be. */
-export function plainField(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
-
 /** The first three fields of plain rows, with a comma behind each. */
 export function plainIdentifiers({ account, site, meter }: Identifiers): string {
-  return `${plainField(account)},${plainField(site)},${plainField(meter)},`
+  return `${csvField(account)},${csvField(site)},${csvField(meter)},`
 }
 
 /** A timestamp that means one instant, epoch seconds. */

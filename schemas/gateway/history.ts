@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Fault } from '../fault.js'
+import { csvField } from '../field.js'
 import { parseSent, sentNumber } from '../json.js'
 import { byteSize } from '../settings/byte-size.js'
 import { utilityServer } from './utility-server.js'
@@ -76,9 +77,5 @@ function toRow(line: string, at: number): string {
 export function readUsageRow(line: string): { readonly row: string } | { readonly field: string } {
   const parsed = row.safeParse(parseSent(line))
   if (!parsed.success) return { field: parsed.error.issues[0]?.path.join('.') || 'JSON' }
-  return { row: columns.map((column) => toField(parsed.data[column])).join(',') }
-}
-
-function toField(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return { row: columns.map((column) => csvField(parsed.data[column])).join(',') }
 }

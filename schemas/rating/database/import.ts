@@ -1,6 +1,6 @@
 import { Fault } from '../../fault.js'
 import { recordFeedOf } from '../../feed.js'
-import { judgeIdentifier } from '../../field.js'
+import { csvField, judgeIdentifier } from '../../field.js'
 import type { Linted, PlacedRow } from '../../lint/finding.js'
 import { lintSet } from '../../lint/lint.js'
 import { judgeRecord, type RecordFeed } from '../../record-feed.js'
@@ -61,7 +61,9 @@ export function importRates(value: unknown, options: ImportOptions): Import {
     const feed = recordFeedOf(name) as RecordFeed
     const rows = found.flatMap(({ rows }) => rows[name] ?? [])
     if (rows.length === 0) return []
-    const lines = rows.map((row) => feed.columns.map((column) => field(row[column] ?? '')).join())
+    const lines = rows.map((row) =>
+      feed.columns.map((column) => csvField(row[column] ?? '')).join(),
+    )
     return [{ feed, rows, name: fileNameOf(name, options), lines: [feed.columns.join(), ...lines] }]
   })
   const rows = Object.fromEntries(
@@ -177,10 +179,6 @@ const lastYear = 2105
 function fileNameOf(feed: string, { company, fileDate }: ImportOptions): string {
   const [year, month, day] = fileDate.split('-')
   return `${company}_${day}${month}${year}_${feed}.csv`
-}
-
-function field(text: string): string {
-  return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
 /** The row as it would be loaded. Throws `CONFIG` for a value that no column takes. */
