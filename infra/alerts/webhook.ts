@@ -11,7 +11,7 @@ export interface Webhook {
   close(): void
 }
 
-export const signatureHeader = 'Tieline-Signature'
+const signatureHeader = 'Tieline-Signature'
 const secretCharactersMin = 16
 
 /** Throws `CONFIG` for a short secret, `PROFILE` for an unusable caFile. */

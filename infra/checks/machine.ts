@@ -25,7 +25,7 @@ export const machineChecks: readonly Check[] = [
 ]
 
 /** Checks a Node version such as `20.20.2`. */
-export function nodeVersion(version: string): CheckResult {
+function nodeVersion(version: string): CheckResult {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const [majorMin, minorMin] = nodeVersionMin
   if (major > majorMin || (major === majorMin && minor >= minorMin)) return good(version)

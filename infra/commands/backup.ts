@@ -30,7 +30,7 @@ export async function backupCommand(
     copyParts(from.path, resolve(folder), [...backedUp, ...(secrets ? [secretsFile] : [])]),
   )
   const bytes = files.reduce((sum, [, size]) => sum + size, 0)
-  const copied = `${grouped(String(files.length))} files, ${bytesText(bytes)}`
+  const copied = `${grouped(files.length)} files, ${bytesText(bytes)}`
   context.print(`✓ ${copied} of ${takenAt} in ${resolve(folder)}`)
   return exitCodes.good
 }
@@ -50,9 +50,7 @@ export async function restoreCommand(
   const old = erasuresOf === undefined ? undefined : openExisting(erasuresOf)
   const restored = await fillNew(path, (part) => restoreInto(context, part, { folder, old }))
   const { takenAt, found, replayed, numbered } = restored
-  context.print(
-    `✓ backup of ${takenAt} is restored in ${path}, ${grouped(String(found.rows))} rows`,
-  )
+  context.print(`✓ backup of ${takenAt} is restored in ${path}, ${grouped(found.rows)} rows`)
   context.print(
     old === undefined
       ? '! accounts that were erased since the backup may be in it again; restore with --erasures-of DIR where the old data folder exists'

@@ -35,8 +35,8 @@ export function verifyData(
 }
 
 function render({ arrivals, rows, files, absent, damage }: Verification): string {
-  const kept = files === undefined ? '' : `, ${grouped(String(files))} kept files`
-  const compared = `compared ${grouped(String(rows))} rows of ${grouped(String(arrivals))} files${kept} with the ledger`
+  const kept = files === undefined ? '' : `, ${grouped(files)} kept files`
+  const compared = `compared ${grouped(rows)} rows of ${grouped(arrivals)} files${kept} with the ledger`
   const lines = damage.slice(0, shownMax).map(({ detail }) => `✗ ${printable(detail)}`)
   const more = damage.length - lines.length
   const gone =

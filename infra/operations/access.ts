@@ -27,7 +27,7 @@ export function createPeople(
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i
 
 /** The user name of everyone who can use the machine itself. */
-export const localWho = 'loopback'
+const localWho = 'loopback'
 
 /**
  * Access to the page. On loopback everyone on the machine has access, unless the profile names users.

@@ -194,7 +194,7 @@ export interface Reject {
 }
 
 /** Rejected rows per page. */
-export const rejectsMax = 50
+const rejectsMax = 50
 
 /** The rejected rows of a file after a place, and whether they are the last. */
 export async function readRejects(

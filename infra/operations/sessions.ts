@@ -19,7 +19,7 @@ export interface PageSessionLimits {
 }
 
 /** A pause, a shift, and the devices of a person. */
-export const sessionLimits: PageSessionLimits = {
+const sessionLimits: PageSessionLimits = {
   idleMs: 3_600_000,
   ageMs: 12 * 3_600_000,
   perUser: 10,

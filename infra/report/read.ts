@@ -10,7 +10,7 @@ export interface ReportWanted {
 }
 
 /** Bills in the table of the largest variances. */
-export const outliersMax = 20
+const outliersMax = 20
 /** A run that is replaced while it is read is read again, this many times. */
 const readingsMax = 3
 

@@ -10,7 +10,7 @@ const blank = 32
 const tab = 9
 
 /** A row of several lines must end within this many bytes. */
-export const spanBytesMax = 65_536
+const spanBytesMax = 65_536
 
 /** One row of a file as text. */
 export interface RawRow {

@@ -24,7 +24,7 @@ export interface MeterPaths {
 }
 
 /** The address of the time parameters of a zone. */
-export function timePath(zone: Zone): string {
+function timePath(zone: Zone): string {
   return `${root}/LocalTimeParameters/${toUuid('time', zone.timeZone)}`
 }
 

@@ -5,7 +5,7 @@ import type { Arrival } from '../ledger/ledger.js'
 import { pushSource, uploadSource } from './arrive.js'
 
 /** Identifies a sender in the names of its files on the disk; names of accounts may have any character. */
-export function senderKey(sender: string): string {
+function senderKey(sender: string): string {
   return createHash('sha256').update(sender).digest('hex').slice(0, 16)
 }
 

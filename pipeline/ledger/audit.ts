@@ -81,7 +81,7 @@ export async function recordAct(store: Store, actor: Actor, act: Act): Promise<A
 type Page = { readonly newest: number } | { readonly after: number; readonly max: number }
 
 /** The newest entries, newest first, or those after a number in their order; all of one number come together. */
-export function readEntries(store: Store, page: Page): Promise<readonly AuditEntry[]> {
+function readEntries(store: Store, page: Page): Promise<readonly AuditEntry[]> {
   return select(
     store,
     'newest' in page

@@ -18,7 +18,7 @@ export interface Healed {
 export type Outage = Omit<Healed, 'times'>
 
 /** Days for which the table keeps what healed. */
-export const healedDays = 7
+const healedDays = 7
 
 const dayMs = 86_400_000
 /** A subject that fails again within this time has one row, so that one that flaps has not thousands. */

@@ -142,7 +142,7 @@ function recordSystem(store: Store, system: string, failure: SystemFailure | und
 }
 
 /** The recorded systems that fail. */
-export async function readSystems(store: Store): Promise<readonly SystemFailure[]> {
+async function readSystems(store: Store): Promise<readonly SystemFailure[]> {
   const rows = await store.rows<Row>({
     sql: sql`SELECT * FROM system_state FINAL WHERE active ORDER BY system`,
   })

@@ -19,7 +19,7 @@ export const registrationsMax = 100
  * What the data of each queue's jobs may hold: ids, offsets and codes, never any part of a row.
  * `v` is the version of the format: a job of another release's format is recognised by it.
  */
-export const jobSchemas = {
+const jobSchemas = {
   poll: z.strictObject({ ...version, source: z.string() }),
   fetch: z.strictObject({ ...version, arrival }),
   receive: z.strictObject({ ...version, arrival }),

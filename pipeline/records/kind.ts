@@ -66,6 +66,6 @@ async function attachOne(store: Store, state: FileState): Promise<void> {
   await attachRecords(store, feed, table)
 }
 
-export function recordOf(feed: string): RecordFeed {
+function recordOf(feed: string): RecordFeed {
   return recordFeedOf(feed) as RecordFeed
 }

@@ -109,7 +109,7 @@ function currentOf(
 }
 
 /** What becomes of the staged rows of a file, beside those that are accepted as new. */
-export const recordKinds = [
+const recordKinds = [
   'unregistered',
   'repeated',
   'replaced',

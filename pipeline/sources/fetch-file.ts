@@ -47,7 +47,7 @@ export async function fetchFile(
 }
 
 /** Removes a copy and its parts. */
-export async function dropCopies(path: string): Promise<void> {
+async function dropCopies(path: string): Promise<void> {
   for (const name of await readdir(dirname(path))) {
     if (name !== basename(path) && !name.startsWith(`${basename(path)}.`)) continue
     await rm(join(dirname(path), name), { force: true })

@@ -11,7 +11,7 @@ import {
 } from '../record-value.js'
 
 /** Which days a row of a time-of-use rate is for. */
-export const dayTypes = ['Weekday', 'Weekend', 'Holiday', 'WeekendHoliday', 'All'] as const
+const dayTypes = ['Weekday', 'Weekend', 'Holiday', 'WeekendHoliday', 'All'] as const
 
 /** Prices by season, kind of day and time of day; start inclusive, end exclusive. */
 export const rateTou = recordFeed({

@@ -11,7 +11,7 @@ const day = z
 const seq = z.string().regex(/^\d{1,15}$/, 'use the publishedSeq of an earlier answer')
 const cursor = z.string().max(200, 'use the cursor of the answer before')
 
-export const granularities = ['interval', 'hour', 'day', 'month', 'billingPeriod'] as const
+const granularities = ['interval', 'hour', 'day', 'month', 'billingPeriod'] as const
 export type Granularity = (typeof granularities)[number]
 
 const days = {

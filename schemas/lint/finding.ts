@@ -16,7 +16,7 @@ export interface Finding {
 }
 
 /** What keeps a schedule from being published, in addition to rejected rows. */
-export const lintCodes = [
+const lintCodes = [
   'KEY_TWICE',
   'NO_RATE_CODE',
   'PERIOD_GAP',

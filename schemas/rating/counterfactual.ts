@@ -17,7 +17,7 @@ export const shifts = [
 ] as const
 
 /** Prices as they hold day by day; those of the day before the bill, or of its last, all the time. */
-export const pricings = ['daily', 'before', 'last'] as const
+const pricings = ['daily', 'before', 'last'] as const
 
 /** The days by which a tier's limit may have been longer or shorter than the bill. */
 export const tierDays = [0, 1, -1] as const

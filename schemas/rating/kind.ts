@@ -51,7 +51,7 @@ export interface RateInterval {
 }
 
 /** What became of a bill. Those that could not be computed have no amounts. */
-export const billStatuses = [
+const billStatuses = [
   'computed',
   'projected',
   'incomplete',

@@ -18,7 +18,7 @@ export const yearDays = 364
 
 /** Working days, and weekends with holidays; each hour of the clock for itself. */
 const hours = 24
-export const hourTypeCount = 2 * hours
+const hourTypeCount = 2 * hours
 
 /** The rest of an open period: what it is projected from, and which slots of both are alike. */
 export interface Projection {

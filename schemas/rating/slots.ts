@@ -47,7 +47,7 @@ export function createSlots(
 }
 
 /** The instant at which a day begins for billing, epoch seconds. */
-export function periodStart(zone: Zone, day: number, periodClock: PeriodClock): number {
+function periodStart(zone: Zone, day: number, periodClock: PeriodClock): number {
   const text = fromDays(day)
   if (periodClock === 'wall') return zone.dayStart(text)
   return day * 86_400 - zone.standardOffsetSeconds(Number(text.slice(0, 4)))

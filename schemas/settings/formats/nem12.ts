@@ -4,7 +4,7 @@ import { strict } from '../../strict.js'
 const marks = ['{nmi}', '{register}', '{serial}'] as const
 
 /** How an identifier is made of the fields of a record. */
-export const nemTemplate = z
+const nemTemplate = z
   .string()
   .max(100)
   .refine((text) => marks.some((mark) => text.includes(mark)), {
@@ -15,7 +15,7 @@ export const nemTemplate = z
   })
 
 /** An offset from UTC; that of the market is the same all year. */
-export const marketOffset = z
+const marketOffset = z
   .string()
   .regex(/^[+-](0\d|1[0-4]):[0-5]\d$/, 'use an offset from UTC such as +10:00')
   .default('+10:00')
