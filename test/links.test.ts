@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../infra/package-root.js'
+import { sourceFiles } from './tidy/source-files.js'
 
 const root = packageRoot(import.meta.url)
 const pages = readdirSync(root, { withFileTypes: true })
@@ -57,4 +58,25 @@ t.test('every link of every page leads to a file and a heading that are there', 
   })
   t.same(wrong, [])
   t.ok(pages.length > 10, 'the pages were found')
+})
+
+/** Names that only other packages have. */
+const foreign = new Set(['getX509Certificate'])
+
+t.test('every source file and name that a page for developers mentions is there', async (t) => {
+  const words = new Set(sourceFiles.flatMap(({ text }) => text.match(/\b[a-z]\w*/g) ?? []))
+  const isThere = (code: string) => {
+    if (code.endsWith('.ts')) return sourceFiles.some(({ path }) => `/${path}`.endsWith(`/${code}`))
+    const names = code.match(/^[a-z]+[A-Z]\w*$/) ?? []
+    return names.every((name) => words.has(name) || foreign.has(name))
+  }
+  const wrong = pages
+    .filter((page) => /(README|ARCHITECTURE)\.md$/.test(page))
+    .flatMap((page) => {
+      const codes = [...prose(page).matchAll(/`([\w./-]+)`/g)].map(([, code = '']) => code)
+      return codes
+        .filter((code) => !isThere(code))
+        .map((code) => `${relative(root, page)}: ${code}`)
+    })
+  t.same(wrong, [])
 })
