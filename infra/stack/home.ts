@@ -11,21 +11,10 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { Fault } from '../../schemas/fault.js'
+import { ownFolders } from '../../schemas/settings/source-folders.js'
 
 /** The parts of a data folder. */
-export const homeFolders = [
-  'inbox',
-  'outbox',
-  'landing',
-  'archive',
-  'quarantine',
-  'backfill',
-  'uploads',
-  'pushed',
-  'clickhouse',
-  'redis',
-  'logs',
-] as const
+export const homeFolders = ['inbox', ...ownFolders] as const
 
 const secretsName = 'secrets.json'
 const secretsSchema = z.object({ writer: z.string(), reader: z.string(), redis: z.string() })

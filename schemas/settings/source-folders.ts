@@ -1,5 +1,5 @@
 /** Subfolders of the data folder other than the inbox: a source must not read them. */
-const ownFolders = [
+export const ownFolders = [
   'outbox',
   'landing',
   'archive',
@@ -10,7 +10,7 @@ const ownFolders = [
   'clickhouse',
   'redis',
   'logs',
-]
+] as const
 
 interface Placed {
   readonly kind: string
@@ -46,7 +46,7 @@ export function findSharedFolders(sources: readonly Placed[]): readonly FolderPr
 function refuseOwn(folder: string): string | undefined {
   const [first = ''] = folder.split('/')
   if (folder === '') return 'is the data folder itself; name a folder in it, such as inbox'
-  if (!ownFolders.includes(first)) return undefined
+  if (!ownFolders.some((name) => name === first)) return undefined
   return `lies in ${first}, where Tieline keeps files of its own; name another, such as inbox`
 }
 
