@@ -16,15 +16,22 @@ import { createSessions, freshLease } from './sessions.js'
 
 /** First message of the parent; secrets are sent this way, never by argv. */
 export interface EngineOptions extends Readable {
+  /** Data folder of the engine; created with mode 0700 if missing. */
   readonly dataPath: string
+  /** Wanted port on 127.0.0.1; 0 is any free one. */
   readonly port: number
   readonly writer: Credentials
   readonly reader: Credentials
+  /** The engine's memory limit over all queries (max_server_memory_usage). */
   readonly memoryBytesMax: number
   /** For tests: other limits of readers. */
   readonly readerLimits?: Partial<ReaderLimits> | undefined
-  /** Removed with all data when the engine is closed or its parent ends. */
+  /**
+   * Removed with all data when the engine is closed, which then ends running statements, or when its
+   * parent ends in any way.
+   */
   readonly temporaryPath?: string | undefined
+  /** For tests: behave as a server behind a proxy does. */
   readonly asServer?: AsServer | undefined
 }
 

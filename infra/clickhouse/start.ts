@@ -9,30 +9,10 @@ import { endLeftover, rememberServer } from '../stack/processes/leftover.js'
 import { type Supervised, type SupervisedOptions, supervise } from '../stack/processes/supervise.js'
 import type { Readable } from './access.js'
 import { findEngine } from './engine.js'
-import type { AsServer } from './http/answer.js'
-import type { Credentials } from './http/auth.js'
-import type { ReaderLimits } from './reader-limits.js'
 import type { EngineOptions, EngineReport } from './server.js'
 import { defaultPace, type WatchdogPace, watch } from './watchdog.js'
 
-export interface ClickHouseOptions extends Partial<Readable> {
-  /** Data folder of the engine; created with mode 0700 if missing. */
-  readonly dataPath: string
-  /** Wanted port on 127.0.0.1; 0 is any free one. */
-  readonly port: number
-  readonly writer: Credentials
-  readonly reader: Credentials
-  /** The engine's memory limit over all queries (max_server_memory_usage). */
-  readonly memoryBytesMax: number
-  /** For tests: other limits of readers. */
-  readonly readerLimits?: Partial<ReaderLimits> | undefined
-  /**
-   * Removed with all data when the engine is closed, which then ends running statements, or when
-   * this process ends in any way.
-   */
-  readonly temporaryPath?: string
-  /** For tests: behave as a server behind a proxy does. */
-  readonly asServer?: AsServer | undefined
+export interface ClickHouseOptions extends Partial<Readable>, Omit<EngineOptions, keyof Readable> {
   /** Called with a log message when the engine ends, restarts or hangs, and with its output. */
   readonly onEvent?: (event: string) => void
   readonly onRestart?: SupervisedOptions['onRestart']
