@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { linkSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bytesText, grouped } from '../infra/commands/output/table.js'
@@ -9,7 +9,7 @@ import type { Receipt } from '../schemas/receipt.js'
 import { billingFiles, type FeedFile } from './bills/billing-files.js'
 import { peakMb, resetPeak } from './memory.js'
 import type { ParserAnswer } from './parser-process.js'
-import { createRig, type Rig } from './rig.js'
+import { measureOnRig, type Rig } from './rig.js'
 import { median, verdict } from './usage/figures.js'
 
 export interface FeedsOptions {
@@ -47,10 +47,8 @@ const rowsPerSecond = 180_000
  * the same files with `fast-csv` alone, in turn.
  */
 export async function measureFeeds(options: FeedsOptions): Promise<FeedsFigures> {
-  const { print, json } = options
-  const profile = { companyCodes: ['BENCH'], timeZone: 'America/Detroit' }
-  const rig = await createRig({ name: 'bench', profile, say: print })
-  try {
+  const { print } = options
+  return measureOnRig(options, {}, async (rig) => {
     const figures = await measure(rig, options)
     const { tielineOverParser, rssNodeMb, rssNodeTenthMb } = figures
     const ratio = tielineOverParser.toFixed(2)
@@ -58,11 +56,8 @@ export async function measureFeeds(options: FeedsOptions): Promise<FeedsFigures>
     const growthMb = Math.round(rssNodeMb - rssNodeTenthMb)
     const growth = `memory ${Math.round(rssNodeMb)} MB, ${growthMb} MB above that of a tenth`
     print(verdict(growth, growthMb < growthMbMax, growthMbMax))
-    if (json) writeFileSync(json, `${JSON.stringify(figures, undefined, 2)}\n`)
     return figures
-  } finally {
-    await rig.close()
-  }
+  })
 }
 
 async function measure(rig: Rig, options: FeedsOptions): Promise<FeedsFigures> {

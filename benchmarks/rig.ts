@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AsServer } from '../infra/clickhouse/http/answer.js'
@@ -76,5 +76,28 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       if (keep) options.say(`kept: ${home.path}`)
       else remove()
     },
+  }
+}
+
+interface Measuring {
+  readonly print: (line: string) => void
+  /** A file for the figures. */
+  readonly json?: string | undefined
+}
+
+/** Measures on a rig that is closed afterwards, with more sections of its profile. */
+export async function measureOnRig<T>(
+  { print, json }: Measuring,
+  sections: object,
+  measure: (rig: Rig) => Promise<T>,
+): Promise<T> {
+  const profile = { companyCodes: ['BENCH'], timeZone: 'America/Detroit', ...sections }
+  const rig = await createRig({ name: 'bench', profile, say: print })
+  try {
+    const figures = await measure(rig)
+    if (json) writeFileSync(json, `${JSON.stringify(figures, undefined, 2)}\n`)
+    return figures
+  } finally {
+    await rig.close()
   }
 }

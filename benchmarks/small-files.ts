@@ -5,7 +5,7 @@ import { grouped } from '../infra/commands/output/table.js'
 import { usageHeader } from '../infra/demo/usage-rows.js'
 import { sql } from '../pipeline/store/sql.js'
 import { processorSeconds } from './processor.js'
-import { createRig, type Rig } from './rig.js'
+import { measureOnRig, type Rig } from './rig.js'
 import { median } from './usage/figures.js'
 
 export interface SmallFilesOptions {
@@ -44,11 +44,9 @@ const fileSeconds = 0.009
 
 /** Files of as many collectors that wait together, each an hour of its own meters. */
 export async function measureSmallFiles(options: SmallFilesOptions): Promise<SmallFilesFigures> {
-  const { print, json, files, rows } = options
+  const { print, files, rows } = options
   const sources = [{ kind: 'folder', name: 'inbox', path: 'inbox', pollSeconds: 1 }]
-  const profile = { companyCodes: ['BENCH'], timeZone: 'America/Detroit', sources }
-  const rig = await createRig({ name: 'bench', profile, say: print })
-  try {
+  return measureOnRig(options, { sources }, async (rig) => {
     print(`${grouped(files)} files of ${grouped(rows)} rows`)
     print(`estimate: ${grouped(Math.round(60 / fileSeconds))} files a minute`)
     const rounds: Round[] = []
@@ -74,11 +72,8 @@ export async function measureSmallFiles(options: SmallFilesOptions): Promise<Sma
     print(`${figures.processorMsPerFile.toFixed(0)} ms of processor time a file`)
     print(`first visible after ${figures.firstVisibleSeconds.toFixed(1)} s`)
     print(`last visible after ${figures.lastVisibleSeconds.toFixed(1)} s`)
-    if (json) writeFileSync(json, `${JSON.stringify(figures, undefined, 2)}\n`)
     return figures
-  } finally {
-    await rig.close()
-  }
+  })
 }
 
 async function measureRound(

@@ -1,9 +1,8 @@
-import { writeFileSync } from 'node:fs'
 import { grouped } from '../../infra/commands/output/table.js'
 import { bill } from '../../pipeline/bills/run.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { peakMb, resetPeak } from '../memory.js'
-import { createRig, type Rig } from '../rig.js'
+import { measureOnRig, type Rig } from '../rig.js'
 import { median, verdict } from '../usage/figures.js'
 import { billedInputs, billInputs, period, rowsEach } from './inputs.js'
 
@@ -34,10 +33,8 @@ const ratioExpected = 2
 
 /** Bills a cycle of customers with 30 days of quarter hours, and sums the same rows, in turn. */
 export async function measureBills(options: BillsOptions): Promise<BillsFigures> {
-  const { print, json } = options
-  const profile = { companyCodes: ['BENCH'], timeZone: 'America/Detroit' }
-  const rig = await createRig({ name: 'bench', profile, say: print })
-  try {
+  const { print } = options
+  return measureOnRig(options, {}, async (rig) => {
     const figures = await measure(rig, options)
     const { billOverScan, billSeconds, reconcileSeconds, rssEngineMb } = figures
     const ratio = `bills over scan ${billOverScan.toFixed(2)}`
@@ -46,11 +43,8 @@ export async function measureBills(options: BillsOptions): Promise<BillsFigures>
     print(verdict(more, reconcileSeconds <= billSeconds, billSeconds))
     const memory = `engine ${Math.round(rssEngineMb)} MB`
     print(verdict(memory, rssEngineMb <= engineMbMax, engineMbMax))
-    if (json) writeFileSync(json, `${JSON.stringify(figures, undefined, 2)}\n`)
     return figures
-  } finally {
-    await rig.close()
-  }
+  })
 }
 
 async function measure(rig: Rig, options: BillsOptions): Promise<BillsFigures> {

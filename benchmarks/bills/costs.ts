@@ -1,7 +1,6 @@
-import { writeFileSync } from 'node:fs'
 import { bill } from '../../pipeline/bills/run.js'
 import { createZone } from '../../schemas/time/zone.js'
-import { createRig, type Rig } from '../rig.js'
+import { measureOnRig, type Rig } from '../rig.js'
 import { median, verdict } from '../usage/figures.js'
 import type { BillsOptions } from './bills.js'
 import { billInputs, period, rowsEach } from './inputs.js'
@@ -24,19 +23,14 @@ const ratioExpected = 1
 
 /** Bills a cycle, then reads what each day and each interval of it cost, in turn. */
 export async function measureCosts(options: BillsOptions): Promise<CostsFigures> {
-  const { print, json } = options
-  const profile = { companyCodes: ['BENCH'], timeZone: 'America/Detroit' }
-  const rig = await createRig({ name: 'bench', profile, say: print })
-  try {
+  const { print } = options
+  return measureOnRig(options, {}, async (rig) => {
     const figures = await measure(rig, options)
     const { costsOverBills } = figures
     const ratio = `costs over bills ${costsOverBills.toFixed(2)}`
     print(verdict(ratio, costsOverBills <= ratioMax, ratioMax))
-    if (json) writeFileSync(json, `${JSON.stringify(figures, undefined, 2)}\n`)
     return figures
-  } finally {
-    await rig.close()
-  }
+  })
 }
 
 async function measure(

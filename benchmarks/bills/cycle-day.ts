@@ -8,7 +8,7 @@ import { bill } from '../../pipeline/bills/run.js'
 import { receiptSchema } from '../../schemas/receipt.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { peakMb, resetPeak } from '../memory.js'
-import { createRig, type Rig } from '../rig.js'
+import { measureOnRig, type Rig } from '../rig.js'
 import { verdict } from '../usage/figures.js'
 import { billingFiles, type FeedFile } from './billing-files.js'
 import { billInputs, period } from './inputs.js'
@@ -47,20 +47,15 @@ const pollMs = 50
  * days before, customers and rates are there already.
  */
 export async function measureCycleDay(options: CycleDayOptions): Promise<CycleDayFigures> {
-  const { print, json } = options
+  const { print } = options
   const sources = [{ kind: 'folder', name: 'inbox', path: 'inbox', pollSeconds: 1 }]
-  const profile = { companyCodes: ['BENCH'], timeZone: 'America/Detroit', sources }
-  const rig = await createRig({ name: 'bench', profile, say: print })
-  try {
+  return measureOnRig(options, { sources }, async (rig) => {
     const figures = await measure(rig, options)
     const whole = `the whole day ${figures.seconds.toFixed(1)} s`
     print(verdict(whole, figures.seconds <= secondsMax, secondsMax))
     print(`Node ${Math.round(figures.rssNodeMb)} MB, engine ${Math.round(figures.rssEngineMb)} MB`)
-    if (json) writeFileSync(json, `${JSON.stringify(figures, undefined, 2)}\n`)
     return figures
-  } finally {
-    await rig.close()
-  }
+  })
 }
 
 async function measure(rig: Rig, { print, customers }: CycleDayOptions): Promise<CycleDayFigures> {

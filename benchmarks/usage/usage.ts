@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { bytesText, grouped } from '../../infra/commands/output/table.js'
 import { numberedMeters } from '../../infra/demo/customers.js'
 import { type UsageTally, usageFile } from '../../infra/demo/usage-file.js'
-import { createRig, type Rig } from '../rig.js'
+import { measureOnRig, type Rig } from '../rig.js'
 import { createEngineAlone } from './engine-alone.js'
 import { estimate, median, type UsageFigures, verdicts, type WatchingFigures } from './figures.js'
 import { runNaively } from './run-naively.js'
@@ -46,16 +46,11 @@ const restMs = 1_000
 export async function measureUsage(options: UsageBenchmark): Promise<UsageFigures> {
   const { print } = options
   const usage = { intervals: { Electric: [900, 'day'] } }
-  const profile = { companyCodes: ['BENCH'], timeZone, usage }
-  const rig = await createRig({ name: 'bench', profile, say: print })
-  try {
+  return measureOnRig(options, { timeZone, usage }, async (rig) => {
     const figures = await measure(rig, options)
     for (const line of verdicts(figures)) print(line)
-    if (options.json) writeFileSync(options.json, `${JSON.stringify(figures, undefined, 2)}\n`)
     return figures
-  } finally {
-    await rig.close()
-  }
+  })
 }
 
 async function measure(rig: Rig, options: UsageBenchmark): Promise<UsageFigures> {
