@@ -19,12 +19,13 @@ export interface StagedReads {
  * view `usage_day` adds up the reads of these days. Repeating it changes nothing.
  */
 export function markStaged({ number, table, repairs }: StagedReads): Statement {
-  const ofReads = typed('UInt32', repairs ?? number)
-  const change = isGroup(number) ? arrivalOf : typed('UInt32', number)
+  const [change, arrival] = isGroup(number)
+    ? [arrivalOf, arrivalOf]
+    : [typed('UInt32', number), typed('UInt32', repairs ?? number)]
   const few = sql`(SELECT count() FROM (
       SELECT DISTINCT local_day, meter_id FROM ${id(table)} LIMIT ${literal(meterDaysMax + 1)}
     )) <= ${literal(meterDaysMax)}`
-  return mark(sql`SELECT DISTINCT ${change}, ${isGroup(number) ? arrivalOf : ofReads},
+  return mark(sql`SELECT DISTINCT ${change}, ${arrival},
       if(${few}, meter_id, ''), local_day, local_day, 'file', false
     FROM ${id(table)}`)
 }
