@@ -1,6 +1,6 @@
 import type { Store } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql, typed } from '../store/sql.js'
-import { arrivalOf } from '../verify/entries.js'
+import { arrivalOf } from '../store/versions.js'
 import type { MeterPlace } from './facts.js'
 import { isOfFile, type PlaceRow, placeKey, toPlace } from './stored-facts.js'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
-import { versionOf } from '../store/staging.js'
+import { versionOf } from '../store/versions.js'
 import type {
   BillFact,
   EndFact,

@@ -9,6 +9,7 @@ import { isStagingLost } from '../steps/load.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, literal, sql } from '../store/sql.js'
 import { createReads, derivedOf, stagingOf } from '../store/staging.js'
+import { arrivalOf } from '../store/versions.js'
 import { keepRegistered, moveOf } from '../usage/classify.js'
 import { takenByArrival } from '../usage/from-store.js'
 import { gridOf, type StagingTotals, totalShapes } from '../usage/irregular-meters.js'
@@ -16,7 +17,6 @@ import { countChanged } from '../usage/lengths/changed.js'
 import { repairMeters, unusableArrivals } from '../usage/lengths/repairs.js'
 import { findLengths } from '../usage/lengths/settle.js'
 import { findDays, overlappingArrivals } from '../usage/overlap.js'
-import { arrivalOf } from '../verify/entries.js'
 
 /**
  * Decides the files of a group together, in statements about all of them. A meter is in one file only,

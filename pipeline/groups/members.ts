@@ -2,7 +2,7 @@ import { trimBlanks } from '../../schemas/field.js'
 import type { RowFormat } from '../../schemas/manifest.js'
 import type { TimestampRules } from '../../schemas/time/read-timestamp.js'
 import { groupFilesMax } from '../queues/jobs.js'
-import { versionOf } from '../store/staging.js'
+import { versionOf } from '../store/versions.js'
 import { explainTimestamp, type TimestampMeaning } from '../usage/timestamps.js'
 
 /** What the rows of a small file show, one by one. */

@@ -3,7 +3,8 @@ import type { RegisteredMeters } from '../../schemas/lint/finding.js'
 import { type RecordFeed, type RecordRow, storeColumn } from '../../schemas/record-feed.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, join, type Sql, sql, typed } from '../store/sql.js'
-import { stagingOf, versionOf } from '../store/staging.js'
+import { stagingOf } from '../store/staging.js'
+import { versionOf } from '../store/versions.js'
 import { rowsTable } from './store.js'
 
 /** Columns as text under the names of the file, so that they read like rows of it. */

@@ -9,11 +9,9 @@ import {
   type Decision,
   derivedOf,
   type IfThere,
-  lineBounds,
   stagingOf,
-  versionOf,
-  within,
 } from '../store/staging.js'
+import { type ChunkLines, lineBounds, versionOf, within } from '../store/versions.js'
 import { type CountedTable, countedTable, noteRows } from '../verify/entries.js'
 import { repairedVersion } from '../verify/repaired.js'
 
@@ -69,19 +67,13 @@ export function insertRecords(feed: RecordFeed, arrival: number): Sql {
   return sql`INSERT INTO ${id(stagingOf(arrival).reads)} (${columns}) FORMAT TabSeparated`
 }
 
-export interface ChunkLines {
-  readonly arrival: number
-  readonly line: number
-  readonly lines: number
-}
-
 /** Rows and control total of a chunk in staging, or of all chunks if none is named. */
 export async function countRecords(
   store: Store,
   feed: RecordFeed,
   chunk: ChunkLines | { readonly arrival: number },
 ): Promise<Counted> {
-  const bounds = 'line' in chunk && lineBounds(chunk.arrival, chunk.line, chunk.lines)
+  const bounds = 'line' in chunk && lineBounds(chunk)
   const [row] = await store.rows<{ rows: string; quantity: string }>({
     sql: sql`SELECT toString(count()) AS rows, ${sumOf(feed)} AS quantity
       FROM ${id(stagingOf(chunk.arrival).reads)}

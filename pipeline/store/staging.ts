@@ -1,5 +1,5 @@
 import type { Statement, Store } from './clickhouse.js'
-import { id, join, literal, type Sql, sql, typed } from './sql.js'
+import { id, join, literal, type Sql, sql } from './sql.js'
 
 /**
  * The staging tables of one file. `reads` and `timestamps` are always there, the others once a row needs
@@ -215,11 +215,6 @@ export async function stagedArrivals(store: Store): Promise<readonly number[]> {
   return rows.map((row) => row.arrival)
 }
 
-/** The order of arrival down to the row: `arrival * 2^32 + line`. */
-export function versionOf(arrival: number, line: number): bigint {
-  return (BigInt(arrival) << 32n) + BigInt(line)
-}
-
 /** Settings of an insert that must be one part and take effect once, even if repeated. */
 export function onceSettings(token: string): Record<string, string | number> {
   return {
@@ -232,48 +227,6 @@ export function onceSettings(token: string): Record<string, string | number> {
     min_insert_block_size_rows: 100_000_000,
     min_insert_block_size_bytes: 0,
     optimize_on_insert: 0,
-  }
-}
-
-/** The versions that `lines` physical lines from `line` on have, as bounds that the server binds. */
-export function lineBounds(arrival: number, line: number, lines: number) {
-  return {
-    from: versionOf(arrival, line).toString(),
-    to: versionOf(arrival, line + lines).toString(),
-  }
-}
-
-/** The condition that a version lies within bounds. */
-export function within(column: Sql, { from, to }: ReturnType<typeof lineBounds>): Sql {
-  return sql`${column} >= ${typed('UInt64', from)} AND ${column} < ${typed('UInt64', to)}`
-}
-
-interface Lines {
-  readonly arrival: number
-  readonly line: number
-  readonly lines: number
-}
-
-function storedLines({ arrival, line, lines }: Lines, column: Sql): Sql {
-  const bounds = lineBounds(arrival, line, lines)
-  const both = stagedIn(arrival, ['reads', 'repeats'])
-  return sql`(SELECT ${column} FROM ${both} WHERE ${within(sql`version`, bounds)})`
-}
-
-/** Rows in staging of `lines` physical lines from `line` on. */
-export function countLines(arrival: number, line: number, lines: number): Statement {
-  const stored = storedLines({ arrival, line, lines }, sql`version`)
-  return { sql: sql`SELECT count() AS rows FROM ${stored}` }
-}
-
-/** Those of the physical lines of which no row is in staging, ascending, one UInt32 each. */
-export function missingLines(arrival: number, line: number, lines: number): Statement {
-  const stored = storedLines({ arrival, line, lines }, sql`bitAnd(version, 4294967295) AS line`)
-  return {
-    sql: sql`SELECT toUInt32(number) AS line
-      FROM numbers(${typed('UInt64', line)}, ${typed('UInt64', lines)})
-      WHERE number NOT IN ${stored}
-      ORDER BY line`,
   }
 }
 

@@ -2,7 +2,7 @@ import type { FileState } from '../ledger/file-state.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, type Sql, sql } from '../store/sql.js'
 import { derivedOf, stagingOf } from '../store/staging.js'
-import { arrivalOf } from '../verify/entries.js'
+import { arrivalOf } from '../store/versions.js'
 
 /** Which tables of a file have what its verdict took from the stored reads. */
 export interface TakenFromStore {

@@ -2,7 +2,8 @@ import type { Chunk } from '../../schemas/manifest.js'
 import { isGroup } from '../ledger/file-state.js'
 import type { Statement } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql, typed } from '../store/sql.js'
-import { lineBounds, stagingOf, versionOf, within } from '../store/staging.js'
+import { stagingOf } from '../store/staging.js'
+import { lineBounds, versionOf, within } from '../store/versions.js'
 import { timestampsMax } from './timestamps.js'
 
 /**
@@ -134,7 +135,7 @@ function secondsSql({ seconds, stated = false }: JudgeOptions): Sql {
 /** Without the rows of the chunk that are in a table already. */
 function left(table: string, options: JudgeOptions): Sql {
   const { arrival, chunk } = options
-  const bounds = lineBounds(arrival, chunk.line, chunk.lines)
+  const bounds = lineBounds({ arrival, ...chunk })
   return sql`
     AND ${versionSql(options)} NOT IN (
       SELECT version FROM ${id(table)} WHERE ${within(sql`version`, bounds)})`

@@ -10,14 +10,8 @@ import type { ChunkReceipt } from '../ledger/ledger.js'
 import { isPublished } from '../ledger/publication.js'
 import { addCounted } from '../ledger/sums.js'
 import { sql } from '../store/sql.js'
-import {
-  attach,
-  countLines,
-  createStaging,
-  emptyStaging,
-  putBack,
-  stagingOf,
-} from '../store/staging.js'
+import { attach, createStaging, emptyStaging, putBack, stagingOf } from '../store/staging.js'
+import { countLines } from '../store/versions.js'
 import { notePublished, usageTable } from '../verify/entries.js'
 import { noteRepaired } from '../verify/repaired.js'
 import { loadInBulk, loadUnseenInBulk, storeTimestamps } from './bulk-path.js'
@@ -136,7 +130,7 @@ async function loadUsage(context: PipelineContext, task: LoadTask): Promise<Chun
 }
 
 async function count(context: PipelineContext, { arrival, chunk }: LoadTask): Promise<number> {
-  const statement = countLines(arrival, chunk.line, chunk.lines)
+  const statement = countLines({ arrival, ...chunk })
   const [counted] = await context.store.rows<{ rows: string }>(statement)
   return Number(counted?.rows ?? 0)
 }

@@ -5,7 +5,8 @@ import type { Counted } from '../ledger/sums.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
 import { createReads, type Decision, derivedOf, onceSettings } from '../store/staging.js'
-import { arrivalOf, noteRows, usageTable } from '../verify/entries.js'
+import { arrivalOf } from '../store/versions.js'
+import { noteRows, usageTable } from '../verify/entries.js'
 import { noteReplacedAgain } from '../verify/repaired.js'
 
 /** The staging table of a file from which it is to be published, and the local days it covers. */

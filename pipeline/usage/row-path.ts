@@ -23,14 +23,8 @@ import { chunkPath } from '../files/landing.js'
 import { lastQuantity, linePicker, type RawRow, splitRows } from '../files/rows.js'
 import type { LoadTask } from '../kind.js'
 import { id, sql } from '../store/sql.js'
-import {
-  createRepeats,
-  createTexts,
-  missingLines,
-  onceSettings,
-  stagingOf,
-  versionOf,
-} from '../store/staging.js'
+import { createRepeats, createTexts, onceSettings, stagingOf } from '../store/staging.js'
+import { missingLines, versionOf } from '../store/versions.js'
 import { storeTimestamps } from './bulk-path.js'
 import type { Reader } from './judge.js'
 import { rulesOf } from './sample.js'
@@ -138,7 +132,7 @@ async function* missingRows(
   const end = chunk.line + chunk.lines
   for (let from = chunk.line; from < end; from += linesAtOnce) {
     const lines = Math.min(linesAtOnce, end - from)
-    const statement = missingLines(arrival, from, lines)
+    const statement = missingLines({ arrival, line: from, lines })
     yield pick(lineNumbers(await buffer(await context.store.stream(statement, 'RowBinary'))))
   }
 }

@@ -1,14 +1,9 @@
 import { addCounted, type Counted, noneCounted, toMicros } from '../ledger/sums.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql } from '../store/sql.js'
+import { arrivalOf } from '../store/versions.js'
 import { daySteps } from '../usage/days/steps.js'
-import {
-  arrivalOf,
-  type CountedTable,
-  countedTables,
-  usageTable,
-  visibleEntries,
-} from './entries.js'
+import { type CountedTable, countedTables, usageTable, visibleEntries } from './entries.js'
 
 /** An arrival of which other rows are stored than its entries say. */
 export interface Difference {

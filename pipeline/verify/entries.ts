@@ -3,6 +3,7 @@ import { storeColumn } from '../../schemas/record-feed.js'
 import type { FileState } from '../ledger/file-state.js'
 import type { Statement } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql, typed } from '../store/sql.js'
+import { arrivalOf } from '../store/versions.js'
 
 /**
  * Why the stored rows of an arrival change. Rows are recorded as added after they are visible, and as
@@ -42,9 +43,6 @@ const decided = sql`SELECT toUInt64(arrival) FROM file_state FINAL WHERE status 
 /** The condition of the entries `e` that count. */
 export const visibleEntries = sql`e.arrival IN (SELECT arrival FROM publication WHERE arrival != 0)
     AND (e.kind != 'replaced' OR e.cause IN (${decided}))`
-
-/** The arrival of a row. */
-export const arrivalOf = sql`toUInt32(bitShiftRight(version, 32))`
 
 interface Noted {
   readonly kind: EntryKind

@@ -4,8 +4,9 @@ import type { Ledger } from '../ledger/ledger.js'
 import type { Refusal } from '../ledger/verdict.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
-import { stagingOf, versionOf } from '../store/staging.js'
-import { arrivalOf, type CountedTable, latestRank, usageTable, visibleEntries } from './entries.js'
+import { stagingOf } from '../store/staging.js'
+import { arrivalOf, versionOf } from '../store/versions.js'
+import { type CountedTable, latestRank, usageTable, visibleEntries } from './entries.js'
 
 /** A file that brings rows of an earlier arrival back has the rows under the versions of that one. */
 export function repairedVersion({ arrival, notes }: Pick<FileState, 'arrival' | 'notes'>): Sql {

@@ -5,7 +5,7 @@ import { readLast } from '../../ledger/publication.js'
 import { batchesOf } from '../../store/batches.js'
 import type { Statement, Store } from '../../store/clickhouse.js'
 import { literal, type Sql, sql, typed } from '../../store/sql.js'
-import { arrivalOf } from '../../verify/entries.js'
+import { arrivalOf } from '../../store/versions.js'
 import { markBuilt, markDays, readStale, type StaleChange, staleOf } from './stale.js'
 import { daySteps } from './steps.js'
 

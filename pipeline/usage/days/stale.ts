@@ -1,7 +1,7 @@
 import { isGroup } from '../../ledger/file-state.js'
 import type { Statement, Store } from '../../store/clickhouse.js'
 import { id, literal, type Sql, sql, typed } from '../../store/sql.js'
-import { arrivalOf } from '../../verify/entries.js'
+import { arrivalOf } from '../../store/versions.js'
 
 /** Days of meters that are listed one by one; a file with more makes its days stale for all meters. */
 const meterDaysMax = 1_000

@@ -1,6 +1,6 @@
 import type { Store } from '../../store/clickhouse.js'
 import { id, sql, typed } from '../../store/sql.js'
-import { arrivalOf } from '../../verify/entries.js'
+import { arrivalOf } from '../../store/versions.js'
 
 /** Usable rows of a file in a staging table, and the local days that they cover. */
 export interface UsableRows {

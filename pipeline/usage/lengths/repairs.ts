@@ -1,15 +1,8 @@
 import type { Counted } from '../../ledger/sums.js'
 import type { Statement, Store } from '../../store/clickhouse.js'
 import { id, sql } from '../../store/sql.js'
-import {
-  createReads,
-  type Decision,
-  derivedOf,
-  lineBounds,
-  stagingOf,
-  within,
-} from '../../store/staging.js'
-import { arrivalOf } from '../../verify/entries.js'
+import { createReads, type Decision, derivedOf, stagingOf } from '../../store/staging.js'
+import { arrivalOf, lineBounds, within } from '../../store/versions.js'
 import type { Grid } from '../irregular-meters.js'
 import type { LocalStart } from '../timestamps.js'
 
@@ -217,7 +210,7 @@ export function meterDayKey(meterId: string, day: string): string {
 
 /** Their lines and quantities among `lines` physical lines from `line` on, in no order. */
 export function unusableLines(staged: StagedFile, line: number, lines: number): Statement {
-  const bounds = lineBounds(staged.arrival, line, lines)
+  const bounds = lineBounds({ arrival: staged.arrival, line, lines })
   return {
     sql: sql`SELECT toUInt32(bitAnd(version, 4294967295)) AS line, meter_id,
         toString(${staged.grid.day}) AS place, toString(quantity) AS quantity

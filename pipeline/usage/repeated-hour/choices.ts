@@ -4,7 +4,8 @@ import type { RepeatedHour } from '../../kind.js'
 import type { FileState } from '../../ledger/file-state.js'
 import type { Statement } from '../../store/clickhouse.js'
 import { id, sql } from '../../store/sql.js'
-import { lineBounds, onceSettings, stagingOf, within } from '../../store/staging.js'
+import { onceSettings, stagingOf } from '../../store/staging.js'
+import { lineBounds, within } from '../../store/versions.js'
 import { rejectLines } from '../reject-lines.js'
 
 /** The hours of rows as `chooseHours` has them; the first insert under a token holds. */
@@ -71,7 +72,7 @@ export async function rejectAmbiguous(context: PipelineContext, state: FileState
   const { repeats, choices } = stagingOf(arrival)
   const { detail } = rejectCodes.AMBIGUOUS_TIME
   await rejectLines(context, state, async (line, lines) => {
-    const bounds = lineBounds(arrival, line, lines)
+    const bounds = lineBounds({ arrival, line, lines })
     const rows = await context.store.rows<{ line: number; quantity: string }>({
       sql: sql`SELECT toUInt32(bitAnd(version, 4294967295)) AS line, toString(quantity) AS quantity
         FROM ${id(repeats)}
