@@ -65,7 +65,7 @@ function pointsSql(wanted: PointsWanted): Sql {
     ORDER BY p.1, p.4 LIMIT ${pageMax + 1}`
 }
 
-const noQuantity = sql`CAST(NULL, 'Nullable(Decimal(38, 6))')`
+const noQuantity = sql`CAST(NULL, 'Nullable(Decimal(38, 9))')`
 const noUnit = sql`CAST(NULL, 'Nullable(String)')`
 
 function spansSql(spans: readonly Span[]): Sql {

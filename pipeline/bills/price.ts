@@ -196,13 +196,14 @@ export const blocks = { max_block_size: rowsAtOnce, max_joined_block_size_rows: 
 
 /**
  * What has filled each line by the end of each local day, ahead of them what did before the first: all
- * usage as the first line, then those of energy; millionths of a unit. Projected days are one.
+ * usage as the first line, then those of energy; millionths of a unit, rounded as the bill is. Projected
+ * days are one.
  */
 function usedByDay({ rules }: Pricing, source: Sql): Sql {
   const bases = rules.tierScope === 'account' ? sql`sums_before` : masked('before')
   const totals = rules.tierScope === 'account' ? sql`sums_through` : masked('through')
-  return sql`SELECT *, arrayMap((sums, base, total) -> arrayConcat([intDiv(base, scale)],
-            arrayMap(sum -> intDiv(base + sum, scale), sums), if(last_day > actual_day, [intDiv(total, scale)], [])),
+  return sql`SELECT *, arrayMap((sums, base, total) -> arrayMap(fill -> intDiv(fill + sign(fill) * intDiv(scale, 2), scale),
+            arrayConcat([base], arrayMap(sum -> base + sum, sums), if(last_day > actual_day, [total], []))),
           day_sums, day_bases, day_totals) AS used_by_day
       FROM (
         SELECT *, if(is_empty OR is_beyond, [], day_masks) AS spread_masks,

@@ -16,6 +16,8 @@ export interface Series {
   readonly seconds: number
   /** Whether some interval is negative: what was delivered less what was generated. */
   readonly isNet: boolean
+  /** Whether some interval has more than six decimals. */
+  readonly isFine: boolean
   /** The largest quantity without its sign. */
   readonly largest: string
   readonly first: number
@@ -47,6 +49,7 @@ export function readSeries(store: Store, wanted: UsageWanted): Promise<readonly 
   const { clientId } = wanted
   return store.rows<Series>({
     sql: sql`SELECT meter_id AS meter, commodity, unit, seconds, min(quantity) < 0 AS isNet,
+        max(quantity != round(quantity, 6)) = 1 AS isFine,
         toString(max(abs(quantity))) AS largest, toUnixTimestamp(toDateTime(min(published_at))) AS first,
         toUnixTimestamp(toDateTime(max(published_at))) AS last
       FROM registered_usage

@@ -91,8 +91,8 @@ export function openSeries(
   paths: MeterPaths,
   series: Series,
 ): SeriesWritten & { readonly entries: readonly Xml[] } {
-  const { commodity, unit, seconds, isNet, largest } = series
-  const { uom, multiplier } = measureOf(unit, largest)
+  const { commodity, unit, seconds, isNet, largest, isFine } = series
+  const { uom, multiplier } = measureOf(unit, largest, isFine)
   const self = `${paths.readings}/${toUuid('series', paths.self, unit, seconds, isNet ? 'net' : 'forward', multiplier)}`
   const types = `${root}/ReadingType`
   const type = `${types}/${toUuid('type', self)}`

@@ -1,4 +1,4 @@
-import { parseQuantity } from '../../schemas/quantity.js'
+import { parseScaled } from '../../schemas/quantity.js'
 
 /** How ESPI names a commodity: codes of ServiceKind, CommodityKind and MeasurementKind. */
 export interface ServiceCodes {
@@ -43,10 +43,13 @@ export function serviceOf(commodity: string): ServiceCodes {
   return found
 }
 
-/** The finest measure of a unit in which the largest quantity fits into 48 bits. */
-export function measureOf(unit: string, largest: string): EspiMeasure {
+/**
+ * The finest measure of a unit in which the largest quantity fits into 48 bits: of millionths, or of
+ * billionths where reads have them (`isFine`).
+ */
+export function measureOf(unit: string, largest: string, isFine = false): EspiMeasure {
   const { uom, finest } = unitOf(unit)
-  for (let multiplier = finest; ; multiplier += 3) {
+  for (let multiplier = isFine ? finest - 3 : finest; ; multiplier += 3) {
     const size = toValue(largest, { unit, multiplier })
     if (size <= int48Max && size >= -int48Max) return { uom, multiplier }
   }
@@ -58,12 +61,12 @@ export function toValue(
   { unit, multiplier }: { readonly unit: string; readonly multiplier: number },
 ): bigint {
   const { factor, finest } = unitOf(unit)
-  return divide(microsOf(quantity) * factor, 10n ** BigInt(multiplier - finest))
+  return divide(nanosOf(quantity) * factor, 10n ** BigInt(multiplier - finest + 3))
 }
 
 /** Dollars in hundred-thousandths, as ESPI has amounts. */
 export function toAmount(dollars: string): bigint {
-  return divide(microsOf(dollars), 10n)
+  return divide(nanosOf(dollars), 10_000n)
 }
 
 function unitOf(unit: string): UnitCodes {
@@ -72,10 +75,10 @@ function unitOf(unit: string): UnitCodes {
   return found
 }
 
-function microsOf(decimal: string): bigint {
-  const found = parseQuantity(decimal)
+function nanosOf(decimal: string): bigint {
+  const found = parseScaled(decimal, 9)
   if (found === undefined) throw new RangeError(`${decimal} is not a decimal of the store`)
-  return found.micros
+  return found.value
 }
 
 function divide(value: bigint, by: bigint): bigint {

@@ -82,10 +82,8 @@ CREATE TABLE IF NOT EXISTS {database}.usage_day_row{onCluster} (
     commodity Enum8('Electric' = 1, 'Gas' = 2) COMMENT 'what the meter measures',
     seconds UInt32 COMMENT 'interval length of the finest series that the meter has on the day',
     quantity Decimal(38, 6) COMMENT 'sum over the intervals of that series, as sent',
-    quantity_of_wh Decimal(38, 6) COMMENT 'the same in kWh, if it was sent in Wh',
     intervals UInt32 COMMENT 'intervals present; 0 if the reads of the day are gone',
     exported Decimal(38, 6) COMMENT 'the sum of those below 0, without its sign, as sent',
-    exported_of_wh Decimal(38, 6) COMMENT 'the same in kWh, if it was sent in Wh',
     peak_quantity Decimal(18, 6) COMMENT 'highest quantity of an interval, as sent',
     peak_starts_at DateTime('UTC') COMMENT 'start of an interval with that quantity, UTC',
     published_at DateTime64(3, 'UTC') COMMENT 'when the latest of its reads was published',
@@ -125,7 +123,7 @@ CREATE OR REPLACE VIEW {database}.usage{onCluster} (
     local_hour UInt8 COMMENT 'local hour of the clock in which the interval starts, 0 to 23',
     local_start DateTime('{timeZone}') COMMENT 'starts_at as the clock of the utility shows it, in its time zone',
     time_zone String COMMENT 'time zone of the utility, of local_day, local_hour and local_start',
-    quantity Decimal(18, 6) COMMENT 'quantity of the interval, in unit',
+    quantity Decimal(38, 9) COMMENT 'quantity of the interval, in unit; exact, also where Wh were sent',
     unit String COMMENT 'kWh, ccf or cm',
     account_number String COMMENT 'contract account as sent with the read',
     external_site_id String COMMENT 'premise as sent with the read',
@@ -145,8 +143,8 @@ CREATE OR REPLACE VIEW {database}.usage{onCluster} (
 SELECT
     u.meter_id AS meter_id, toString(u.commodity) AS commodity, u.starts_at AS starts_at, u.seconds AS seconds,
     u.local_day AS local_day, u.local_hour AS local_hour, toTimeZone(u.starts_at, '{timeZone}') AS local_start, '{timeZone}' AS time_zone,
-    if(deviating.1 = 0 AND '{electricUnit}' = 'kWh', u.quantity,
-        if(u.commodity = 'Electric' AND if(registered_unit IN ('kWh', 'Wh'), registered_unit, '{electricUnit}') = 'Wh', u.quantity / 1000, u.quantity)) AS quantity,
+    if(deviating.1 = 0 AND '{electricUnit}' = 'kWh', toDecimal128(u.quantity, 9), toDecimal128(u.quantity, 9) /
+        if(u.commodity = 'Electric' AND if(registered_unit IN ('kWh', 'Wh'), registered_unit, '{electricUnit}') = 'Wh', 1000, 1)) AS quantity,
     if(deviating.1 = 0, if(u.commodity = 'Gas', '{gasUnit}', 'kWh'),
         if(u.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm'), registered_unit, '{gasUnit}'), 'kWh')) AS unit,
     u.account_number AS account_number, u.external_site_id AS external_site_id,
@@ -192,14 +190,14 @@ CREATE OR REPLACE VIEW {database}.usage_day{onCluster} (
     local_day Date COMMENT 'local calendar day',
     seconds UInt32 COMMENT 'interval length of the finest series that the meter has on that day; on a day without reads the usual length of the profile',
     unit String COMMENT 'kWh, ccf or cm',
-    quantity Nullable(Decimal(38, 6)) COMMENT 'sum over the intervals of that series; NULL on a day without reads',
+    quantity Nullable(Decimal(38, 9)) COMMENT 'sum over the intervals of that series; NULL on a day without reads',
     intervals_expected UInt32 COMMENT 'intervals of that length in a local day of 23, 24 or 25 hours; 1 for daily reads',
     intervals_present UInt32 COMMENT 'intervals present; 0 on a day without reads',
     published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when the latest of their files was published; NULL on a day without reads',
     published_seq Nullable(UInt64) COMMENT 'the highest number of theirs; pull increments by it. NULL on a day without reads',
     time_zone String COMMENT 'time zone of the utility, of local_day and peak_start',
-    exported Nullable(Decimal(38, 6)) COMMENT 'sum of the intervals below 0, without its sign: energy that was delivered to the grid. NULL on a day without reads',
-    peak_quantity Nullable(Decimal(18, 6)) COMMENT 'highest quantity of an interval of that series; NULL on a day without reads',
+    exported Nullable(Decimal(38, 9)) COMMENT 'sum of the intervals below 0, without its sign: energy that was delivered to the grid. NULL on a day without reads',
+    peak_quantity Nullable(Decimal(38, 9)) COMMENT 'highest quantity of an interval of that series; NULL on a day without reads',
     peak_start Nullable(DateTime('{timeZone}')) COMMENT 'start of an interval with that quantity, in the time zone of the utility; NULL on a day without reads'
 ) AS WITH
     (SELECT (groupUniqArrayIf(local_day, meter_id = ''), groupUniqArrayIf((local_day, meter_id), meter_id != '' AND local_day = last_local_day),
@@ -219,15 +217,15 @@ FROM
         argMin((seconds, unit, quantity, present, exported, peak_quantity, peak_start, published_at, published_seq), seconds) AS finest
     FROM
     (
-        WITH d.commodity = 'Electric' AND ('{electricUnit}' = 'Wh') !=
-            (d.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{electricUnit}' = 'Wh', 'kWh', 'Wh'))) AS is_divided
+        WITH if(d.commodity = 'Electric' AND ('{electricUnit}' = 'Wh') !=
+            (d.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{electricUnit}' = 'Wh', 'kWh', 'Wh'))), 1000, 1) AS per_unit
         SELECT d.meter_id AS meter_id, toString(d.commodity) AS commodity, d.local_day AS local_day, d.seconds AS seconds,
             multiIf(d.commodity = 'Electric', 'kWh',
                 d.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{gasUnit}' = 'cm', 'ccf', 'cm')), if('{gasUnit}' = 'cm', 'ccf', 'cm'),
                 '{gasUnit}') AS unit,
-            toNullable(if(is_divided, d.quantity_of_wh, d.quantity)) AS quantity, d.intervals AS present,
-            toNullable(if(is_divided, d.exported_of_wh, d.exported)) AS exported,
-            toNullable(if(is_divided, d.peak_quantity / 1000, d.peak_quantity)) AS peak_quantity,
+            toNullable(toDecimal128(d.quantity, 9) / per_unit) AS quantity, d.intervals AS present,
+            toNullable(toDecimal128(d.exported, 9) / per_unit) AS exported,
+            toNullable(toDecimal128(d.peak_quantity, 9) / per_unit) AS peak_quantity,
             toNullable(toTimeZone(d.peak_starts_at, '{timeZone}')) AS peak_start,
             nullIf(d.published_at, toDateTime64(0, 3, 'UTC')) AS published_at, nullIf(d.published_seq, 0) AS published_seq
         FROM {database}.usage_day_row AS d FINAL
@@ -244,8 +242,8 @@ FROM
         GROUP BY meter_id, commodity, local_day, seconds
         UNION ALL
         SELECT m.meter_id AS meter_id, m.commodity AS commodity, c.local_day AS local_day, toUInt32(4294967295) AS seconds, '' AS unit,
-            CAST(NULL, 'Nullable(Decimal(38, 6))') AS quantity, toUInt32(0) AS present,
-            CAST(NULL, 'Nullable(Decimal(38, 6))') AS exported, CAST(NULL, 'Nullable(Decimal(18, 6))') AS peak_quantity,
+            CAST(NULL, 'Nullable(Decimal(38, 9))') AS quantity, toUInt32(0) AS present,
+            CAST(NULL, 'Nullable(Decimal(38, 9))') AS exported, CAST(NULL, 'Nullable(Decimal(38, 9))') AS peak_quantity,
             CAST(NULL, 'Nullable(DateTime(''{timeZone}''))') AS peak_start,
             CAST(NULL, 'Nullable(DateTime64(3, ''UTC''))') AS published_at, CAST(NULL, 'Nullable(UInt64)') AS published_seq
         FROM
@@ -269,7 +267,7 @@ CREATE OR REPLACE VIEW {database}.registered_usage{onCluster} (
     local_hour UInt8 COMMENT 'local hour of the clock in which the interval starts, 0 to 23',
     local_start DateTime('{timeZone}') COMMENT 'starts_at as the clock of the utility shows it, in its time zone',
     time_zone String COMMENT 'time zone of the utility, of local_day, local_hour and local_start',
-    quantity Decimal(18, 6) COMMENT 'quantity of the interval, in unit',
+    quantity Decimal(38, 9) COMMENT 'quantity of the interval, in unit; exact, also where Wh were sent',
     unit String COMMENT 'kWh, ccf or cm',
     account_number String COMMENT 'contract account as sent with the read',
     external_site_id String COMMENT 'premise as sent with the read',
@@ -353,8 +351,8 @@ WITH
 SELECT
     u.meter_id AS meter_id, toString(u.commodity) AS commodity, u.starts_at AS starts_at, u.seconds AS seconds,
     u.local_day AS local_day, u.local_hour AS local_hour, toTimeZone(u.starts_at, '{timeZone}') AS local_start, '{timeZone}' AS time_zone,
-    if(deviating.1 = 0 AND '{electricUnit}' = 'kWh', u.quantity,
-        if(u.commodity = 'Electric' AND if(registered_unit IN ('kWh', 'Wh'), registered_unit, '{electricUnit}') = 'Wh', u.quantity / 1000, u.quantity)) AS quantity,
+    if(deviating.1 = 0 AND '{electricUnit}' = 'kWh', toDecimal128(u.quantity, 9), toDecimal128(u.quantity, 9) /
+        if(u.commodity = 'Electric' AND if(registered_unit IN ('kWh', 'Wh'), registered_unit, '{electricUnit}') = 'Wh', 1000, 1)) AS quantity,
     if(deviating.1 = 0, if(u.commodity = 'Gas', '{gasUnit}', 'kWh'),
         if(u.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm'), registered_unit, '{gasUnit}'), 'kWh')) AS unit,
     u.account_number AS account_number, u.external_site_id AS external_site_id,

@@ -199,7 +199,7 @@ CREATE OR REPLACE VIEW {database}.interval_cost{onCluster} (
     local_start DateTime('{timeZone}') COMMENT 'starts_at as the clock of the utility shows it, in its time zone',
     seconds UInt32 COMMENT 'length of the interval in seconds; of a row without a read the days of day_cost',
     is_projected Bool COMMENT 'whether the row is the projected rest of an open period',
-    quantity Nullable(Decimal(18, 6)) COMMENT 'quantity of the interval, in unit; NULL for days without reads',
+    quantity Nullable(Decimal(38, 9)) COMMENT 'quantity of the interval, in unit, exact; NULL for days without reads',
     unit String COMMENT 'unit of the quantity',
     cost Nullable(Decimal(18, 6)) COMMENT 'dollars; the costs of a bill add up to its total. NULL if there is no bill',
     line_costs Array(Decimal(18, 6)) COMMENT 'of each line of the bill, by line_number of projected_bill_line, then of rounding of the total: dollars; they add up to cost',
@@ -211,7 +211,7 @@ CREATE OR REPLACE VIEW {database}.interval_cost{onCluster} (
 ) AS SELECT
     account_number, external_site_id, meter_id, client_ids, billing_cycle_id, start_date, local_day,
     starts_at, toTimeZone(starts_at, '{timeZone}') AS local_start, if(is_read, read_seconds, toUInt32(ends_at - starts_at)) AS seconds, is_projected,
-    if(is_read, reinterpret(micro, 'Decimal(18, 6)'), NULL) AS quantity, unit,
+    if(is_read, toDecimal128(reinterpret(sent_micro, 'Decimal(18, 6)'), 9) / per_unit, NULL) AS quantity, unit,
     if(empty(day_costs), NULL, reinterpret(own_cost, 'Decimal(18, 6)')) AS cost,
     arrayMap(line -> reinterpret(line[at] - line[at - 1], 'Decimal(18, 6)'), costs) AS line_costs,
     status, reason, run, published_at, published_seq
@@ -251,7 +251,7 @@ FROM
                                 SELECT *, line_costs AS day_costs, if(empty(line_costs), [], filled) AS filled_before,
                                     notEmpty(reads) AS is_read,
                                     if(is_read, reads.1, [begins_at]) AS instants,
-                                    if(is_read, arrayMap(micro -> intDiv(micro, per_unit), reads.2), [toInt64(0)]) AS micros,
+                                    if(is_read, reads.2, [toInt64(0)]) AS sent_micros, arrayMap(micro -> intDiv(micro, per_unit), sent_micros) AS micros,
                                     multiIf(NOT is_read, [toUInt16(0)], length(reads) = length(classes), classes, arrayMap(place -> classes[place], reads.3)) AS interval_classes
                                 FROM
                                 (
@@ -302,7 +302,7 @@ FROM
         )
     )
 )
-ARRAY JOIN instants AS starts_at, micros AS micro, own_costs AS own_cost, arrayEnumerate(micros) AS at
+ARRAY JOIN instants AS starts_at, sent_micros AS sent_micro, own_costs AS own_cost, arrayEnumerate(micros) AS at
 COMMENT 'What each interval of registered meters cost. Days without reads, days that are projected and bills without reads have one row';
 
 CREATE OR REPLACE VIEW {database}.hour_cost{onCluster} (
@@ -316,7 +316,7 @@ CREATE OR REPLACE VIEW {database}.hour_cost{onCluster} (
     local_start DateTime('{timeZone}') COMMENT 'starts_at as the clock of the utility shows it, in its time zone',
     seconds UInt64 COMMENT 'length of the intervals that start in the hour; longer than an hour for daily reads and for days without reads',
     is_projected Bool COMMENT 'whether the row is the projected rest of an open period',
-    quantity Nullable(Decimal(38, 6)) COMMENT 'quantity of the intervals, in unit; NULL for days without reads',
+    quantity Nullable(Decimal(38, 9)) COMMENT 'quantity of the intervals, in unit, exact; NULL for days without reads',
     unit String COMMENT 'unit of the quantity',
     cost Nullable(Decimal(38, 6)) COMMENT 'dollars; NULL if there is no bill',
     status String COMMENT 'status of the bill as in projected_bill; says why there is no cost',

@@ -93,14 +93,13 @@ function buildScope(scope: Sql, version: number): Statement {
     sql: sql`INSERT INTO usage_day_row
       SELECT local_day, meter_id, commodity, min(series) AS seconds,
         untuple(argMin(
-          (quantity, of_wh, intervals, exported, exported_of_wh, peak, peak_at, at, seq), series)),
+          (quantity, intervals, exported, peak, peak_at, at, seq), series)),
         ${typed('UInt64', version)}
       FROM (
         ${dailySums(scope)}
         UNION ALL
-        SELECT local_day, meter_id, commodity, 4294967295, toDecimal128(0, 6), toDecimal128(0, 6), 0,
-          toDecimal128(0, 6), toDecimal128(0, 6), toDecimal64(0, 6), toDateTime(0, 'UTC'),
-          toDateTime64(0, 3, 'UTC'), 0
+        SELECT local_day, meter_id, commodity, 4294967295, toDecimal128(0, 6), 0, toDecimal128(0, 6),
+          toDecimal64(0, 6), toDateTime(0, 'UTC'), toDateTime64(0, 3, 'UTC'), 0
         FROM usage_day_row FINAL WHERE ${scope}
       )
       GROUP BY local_day, meter_id, commodity`,
@@ -122,9 +121,8 @@ export function dailySums(scope: Sql): Sql {
   return sql`WITH (SELECT (groupArray(change), groupArray(published_seq), groupArray(published_at))
       FROM publication WHERE kind = 'claim') AS claims
     SELECT r.local_day AS local_day, r.meter_id AS meter_id, r.commodity AS commodity,
-      r.seconds AS series, sum(r.quantity) AS quantity, sum(r.quantity / 1000) AS of_wh,
-      toUInt32(count()) AS intervals, -sumIf(r.quantity, r.quantity < 0) AS exported,
-      -sumIf(r.quantity / 1000, r.quantity < 0) AS exported_of_wh, max(r.quantity) AS peak,
+      r.seconds AS series, sum(r.quantity) AS quantity, toUInt32(count()) AS intervals,
+      -sumIf(r.quantity, r.quantity < 0) AS exported, max(r.quantity) AS peak,
       argMax(r.starts_at, r.quantity) AS peak_at, ${latest('at')} AS at, ${latest('seq')} AS seq
     FROM (SELECT *, ${arrivalOf} AS arrival FROM usage_read FINAL WHERE ${scope}) AS r
     ANY LEFT JOIN (SELECT arrival, published_seq, published_at FROM publication WHERE arrival != 0) AS f

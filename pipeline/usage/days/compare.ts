@@ -34,12 +34,12 @@ function differences(scope: Sql): Sql {
       SELECT local_day, meter_id, commodity
       FROM (
         SELECT local_day, meter_id, commodity, argMin(
-            (series, quantity, of_wh, intervals, exported, exported_of_wh, peak, seq), series) AS sums
+            (series, quantity, intervals, exported, peak, seq), series) AS sums
         FROM (${dailySums(own)})
         GROUP BY local_day, meter_id, commodity
         UNION ALL
-        SELECT local_day, meter_id, commodity, (seconds, quantity, quantity_of_wh, intervals, exported,
-          exported_of_wh, peak_quantity, published_seq)
+        SELECT local_day, meter_id, commodity, (seconds, quantity, intervals, exported,
+          peak_quantity, published_seq)
         FROM usage_day_row FINAL WHERE intervals > 0 AND ${own}
       )
       GROUP BY local_day, meter_id, commodity

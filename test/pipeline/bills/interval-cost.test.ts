@@ -20,10 +20,12 @@ await rig.publish({
     'TIER,Credit,Credit,PerPeriod,3.1,false,2025-01-01,',
     'TIER,Least,Minimum,PerPeriod,60,false,2025-01-01,',
   ],
-  BillingCycles: ['7,2026-01-01,2026-01-31', '8,2025-10-20,2025-11-18'],
+  BillingCycles: ['7,2026-01-01,2026-01-31', '8,2025-10-20,2025-11-18', '9,2026-01-01,2026-01-31'],
 })
 const customer = (meterId: string, rateCode: string, billingCycleId = '7') => {
-  const one = customerAt({ clientId: meterId, accountNumber: `A${meterId}`, meterId, rateCode })
+  const unitOfMeasure = meterId === 'fine' ? 'Wh' : 'kWh'
+  const at = { clientId: meterId, accountNumber: `A${meterId}`, meterId, rateCode, unitOfMeasure }
+  const one = customerAt(at)
   return { ...one, meters: one.meters.map((meter) => ({ ...meter, billingCycleId })) }
 }
 await rig.register(
@@ -34,6 +36,7 @@ await rig.register(
   customer('none', 'TOU'),
   customer('unknown', 'NOWHERE'),
   customer('autumn', 'TOU', '8'),
+  customer('fine', 'TOU', '9'),
 )
 const whole = steady('0.25', 2_976)
 await rig.read({ meter: 'tou', from: january, quantities: whole })
@@ -44,6 +47,7 @@ await rig.read({ meter: 'some', from: january, quantities: steady('0.25', 20 * 9
 // A kWh is taken at noon of each day and fed in an hour later.
 const sunny = Array.from({ length: 744 }, (_, hour) => ['1', '-1'][(hour % 24) - 12] ?? '0')
 await rig.read({ meter: 'nem', from: january, seconds: 3_600, quantities: sunny })
+await rig.read({ meter: 'fine', from: january, quantities: steady('0.250999', 2_976) })
 await rig.read({ meter: 'autumn', from: '2025-10-20T04:00:00Z', quantities: steady('1', 2_884) })
 await rig.bill({ start: '2026-01-01' }, { presentShareMin: 0.6 })
 
@@ -110,6 +114,16 @@ t.test(
     await costsAddUp(t, rig.store)
   },
 )
+
+t.test('intervals in Wh lose nothing that was sent', async (t) => {
+  await rig.bill({ cycleId: '9', start: '2026-01-01' })
+  for (const view of ['interval_cost', 'hour_cost']) {
+    const [found] = await rig.store.rows({
+      sql: `SELECT toString(sum(quantity)) AS quantity FROM ${view} WHERE meter_id = 'fine'`,
+    })
+    t.same(found, { quantity: '0.746973024' }, view)
+  }
+})
 
 t.test('both hours of a clock change have their own costs', async (t) => {
   await rig.bill({ cycleId: '8', start: '2025-10-20' })

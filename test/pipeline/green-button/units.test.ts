@@ -10,6 +10,16 @@ t.test('six decimals of each unit are written exactly', async (t) => {
   t.equal(toValue('-2.5', { unit: 'cm', multiplier: -6 }), -2_500_000n)
 })
 
+t.test('reads sent in Wh with more decimals are written exactly, too', async (t) => {
+  t.same(measureOf('kWh', '0.000250999', true), { uom: 72, multiplier: -6 })
+  t.equal(toValue('0.000250999', { unit: 'kWh', multiplier: -6 }), 250_999n)
+  t.same(
+    measureOf('kWh', '140737.488355328', true),
+    { uom: 72, multiplier: -3 },
+    'too large for 48 bits',
+  )
+})
+
 t.test('a quantity beyond 48 bits is written in larger steps, rounded', async (t) => {
   t.same(measureOf('kWh', '140737488.355327'), { uom: 72, multiplier: -3 })
   t.same(measureOf('kWh', '140737488.355328'), { uom: 72, multiplier: 0 })

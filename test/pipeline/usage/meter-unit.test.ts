@@ -1,5 +1,6 @@
 import t from 'tap'
 import { learnAccounts, register } from '../../../pipeline/customers/registrations.js'
+import { buildAllDays } from '../../../pipeline/usage/days/build.js'
 import {
   type At,
   customerAt,
@@ -85,6 +86,31 @@ t.test('another unit holds from the day of its record on', async (t) => {
   await register(before, [customerAt({ ...who, unitOfMeasure: 'Wh' })])
   await register(after, [customerAt(who)])
   t.same(await found('unit-changes'), [kWh(1, '1.5'), kWh(3, '1500')])
+})
+
+t.test('a sum of reads in Wh is exactly what was sent', async (t) => {
+  const who = { accountNumber: 'F', meterId: 'fine', externalSiteId: 'S' }
+  const quantities = ['0.000001', '0.000999', '-0.0005', '1234.567891', '999999999.999999']
+  await publishReads(
+    store,
+    3,
+    quantities.map((quantity, hour) => at('fine', hour, { ...who, quantity })),
+  )
+  await known({ clientId: 'f', ...who, unitOfMeasure: 'Wh' })
+  const sums = (view: string, total = 'sum(quantity)') =>
+    store.rows({
+      sql: `SELECT toString(${total}) AS total, any(unit) AS unit FROM ${view} WHERE meter_id = 'fine'`,
+    })
+  const exact = [{ total: '1000001.23456839', unit: 'kWh' }]
+  for (const view of ['usage', asOf, 'registered_usage']) t.same(await sums(view), exact, view)
+  const day = async (what: string) => {
+    t.same(await sums('usage_day'), exact, what)
+    t.same(await sums('usage_day', 'sum(exported)'), [{ total: '0.0000005', unit: 'kWh' }], what)
+    t.match(await sums('usage_day', 'max(peak_quantity)'), [{ total: '999999.999999999' }], what)
+  }
+  await day('stale')
+  await buildAllDays({ store })
+  await day('stored')
 })
 
 t.test('as long as no registration deviates, a sum reads no meter and no account', async (t) => {
