@@ -1,5 +1,7 @@
+import { type BillsOf, ownAccounts, ownBills } from '../../pipeline/store/own-bills.js'
 import { sql, typed } from '../../pipeline/store/sql.js'
 import type { BillsQuery } from '../../schemas/gateway/reads.js'
+import type { Zone } from '../../schemas/time/zone.js'
 import { fromCursor, toCursor } from './cursor.js'
 import { refuseDays } from './range.js'
 import { badCursor, badQuery, type Reading } from './reading.js'
@@ -7,16 +9,17 @@ import type { ReadSource } from './source.js'
 
 export interface BillsContext {
   readonly source: ReadSource
+  readonly zone: Zone
   readonly daysMax: number
   readonly pageMax: number
 }
 
 /**
  * A page of the bills of a customer whose periods touch the days: what was computed or projected, and
- * what the utility billed. A bill belongs to the clients that its run found to own it.
+ * what the utility billed.
  */
 export async function readOwnBills(
-  { source, daysMax, pageMax }: BillsContext,
+  { source, zone, daysMax, pageMax }: BillsContext,
   clientId: string,
   { from, to, cursor }: BillsQuery,
 ): Promise<Reading> {
@@ -24,15 +27,16 @@ export async function readOwnBills(
   if (refusal !== undefined) return badQuery(refusal)
   const page = cursor === undefined ? { at: 0 } : fromCursor(cursor, [from, to])
   if (page === undefined) return badCursor
-  const lines = await source.lines({ sql: billsSql({ clientId, from, to, at: page.at, pageMax }) })
+  const lines = await source.lines({
+    sql: billsSql({ clientId, timeZone: zone.timeZone, from, to, at: page.at, pageMax }),
+  })
   const hasMore = lines.length > pageMax
   const next = hasMore ? toCursor({ at: page.at + pageMax, publishedSeq: 0 }, [from, to]) : null
   const bills = lines.slice(0, pageMax).join(',')
   return { kind: 'found', body: `{"cursor":${JSON.stringify(next)},"bills":[${bills}]}` }
 }
 
-interface PageWanted {
-  readonly clientId: string
+interface PageWanted extends BillsOf {
   readonly from: string
   readonly to: string
   /** Bills before the page. */
@@ -40,10 +44,7 @@ interface PageWanted {
   readonly pageMax: number
 }
 
-/** The accounts come first: bills are stored in their order. */
-function billsSql({ clientId, from, to, at, pageMax }: PageWanted) {
-  const accounts = sql`(SELECT account_number FROM tenancy FINAL
-    WHERE has(client_ids, ${clientId}) OR arrayExists(h -> has(h.4, ${clientId}), holds))`
+function billsSql({ from, to, at, pageMax, ...of }: PageWanted) {
   return sql`SELECT b.account_number AS accountNumber, b.external_site_id AS externalSiteId, b.meter_id AS meterId,
       b.commodity AS commodity, toString(b.start_date) AS firstDay, toString(b.last_date) AS lastDay,
       b.status AS status, b.reason AS reason, b.quantity AS quantity, b.unit AS unit,
@@ -52,11 +53,10 @@ function billsSql({ clientId, from, to, at, pageMax }: PageWanted) {
       if(v.run = '', NULL, v.cost_difference) AS variance, nullIf(v.cost_status, '') AS varianceStatus
     FROM
     (
-      SELECT * FROM projected_bill
-      WHERE account_number IN ${accounts} AND has(client_ids, ${clientId})
-        AND start_date <= ${typed('Date', to)} AND last_date >= ${typed('Date', from)}
+      SELECT * FROM (${ownBills(of)})
+      WHERE start_date <= ${typed('Date', to)} AND last_date >= ${typed('Date', from)}
     ) AS b
-    ANY LEFT JOIN (SELECT * FROM bill_variance WHERE account_number IN ${accounts}) AS v
+    ANY LEFT JOIN (SELECT * FROM bill_variance WHERE account_number IN ${ownAccounts(of)}) AS v
       ON v.account_number = b.account_number AND v.meter_id = b.meter_id AND v.start_date = b.start_date
     ORDER BY b.start_date, b.account_number, b.meter_id LIMIT ${pageMax + 1} OFFSET ${at}`
 }

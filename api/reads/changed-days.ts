@@ -13,7 +13,8 @@ export interface ChangesOfMeter {
 
 /**
  * The local days of a meter on which something has become visible, or has gone, after a number: in
- * order, days that follow each other as one span. A read without a number has just become visible.
+ * order, days that follow each other as one span. A read without a number has just become visible. An
+ * erasure names no clients; other changes count only if they are the client's.
  */
 export async function readChangedDays(
   source: ReadSource,
@@ -33,6 +34,7 @@ export async function readChangedDays(
         SELECT toDate(arrayJoin(range(toUInt32(greatest(local_day, ${from})), toUInt32(least(last_local_day, ${to})) + 1))) AS day
         FROM usage_change
         WHERE meter_id = ${meterId} AND published_seq > ${after} AND local_day <= ${to} AND last_local_day >= ${from}
+          AND (has(client_ids_before, ${clientId}) OR has(client_ids_after, ${clientId}) OR cause = 'erasure')
       )
       ORDER BY day`,
   })

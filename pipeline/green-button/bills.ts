@@ -1,4 +1,5 @@
 import type { Store } from '../store/clickhouse.js'
+import { type BillsOf, ownBills } from '../store/own-bills.js'
 import { sql, typed } from '../store/sql.js'
 import type { UsageWanted } from './reads.js'
 
@@ -33,22 +34,22 @@ type BilledPart = Pick<PeriodBill, 'account' | 'meter' | 'quantity' | 'unit' | '
  */
 export async function readPeriodBills(
   store: Store,
-  { clientId, from, to }: UsageWanted,
+  { clientId, from, to, timeZone }: UsageWanted & BillsOf,
 ): Promise<readonly PeriodBill[]> {
-  const where = sql`has(client_ids, ${clientId}) AND days_projected = 0
-    AND status IN ('computed', 'incomplete') AND start_date <= ${typed('Date', to)}
-    AND last_date >= ${typed('Date', from)}`
-  const own = sql`(SELECT account_number, meter_id, start_date FROM projected_bill WHERE ${where})`
+  const bills = sql`(SELECT * FROM (${ownBills({ clientId, timeZone })})
+    WHERE days_projected = 0 AND status IN ('computed', 'incomplete')
+      AND start_date <= ${typed('Date', to)} AND last_date >= ${typed('Date', from)})`
+  const own = sql`(SELECT account_number, meter_id, start_date FROM ${bills})`
   const computed = await store.rows<ComputedBill>({
     sql: sql`SELECT account_number AS account, meter_id AS meter, commodity, toString(start_date) AS first,
         toString(last_date) AS last, toString(b.quantity) AS quantity, unit, toString(b.total) AS total,
         if(isNull(b.total), NULL, toString(l.additional)) AS additional,
         toUnixTimestamp(toDateTime(published_at)) AS publishedAt
-      FROM projected_bill AS b
+      FROM ${bills} AS b
       LEFT JOIN (SELECT account_number, meter_id, start_date, sumIf(amount, kind != 'Energy') AS additional
         FROM projected_bill_line WHERE (account_number, meter_id, start_date) IN ${own}
         GROUP BY account_number, meter_id, start_date) AS l USING (account_number, meter_id, start_date)
-      WHERE ${where} ORDER BY meter, first, account`,
+      ORDER BY meter, first, account`,
   })
   if (computed.length === 0) return []
   const billed = await store.rows<BilledPart>({

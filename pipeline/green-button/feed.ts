@@ -53,7 +53,7 @@ export async function greenButton(
       `client ${clientId} has no reads from ${from} to ${to}; choose other days, or load their files first`,
     )
   }
-  const bills = await readPeriodBills(store, wanted)
+  const bills = await readPeriodBills(store, { ...wanted, timeZone: context.zone.timeZone })
   return write(context, { wanted, meters, series, bills })
 }
 

@@ -4,8 +4,9 @@ import { type ChangesContext, readChanges } from '../../../api/reads/changes.js'
 import type { Reading } from '../../../api/reads/reading.js'
 import { endClients } from '../../../pipeline/customers/registrations.js'
 import { sql } from '../../../pipeline/store/sql.js'
+import { steady } from '../../pipeline/bills/rig.js'
 import { customerAt, registeringAt } from '../../pipeline/customers/registering.js'
-import { createCustomer } from '../../pipeline/green-button/rig.js'
+import { createCustomer, feedOf } from '../../pipeline/green-button/rig.js'
 import { readingOf } from './rig.js'
 
 const rig = await createCustomer(t)
@@ -41,6 +42,29 @@ t.test('a customer sees what was computed, what was billed, and the difference',
   const later = { from: '2026-02-01', to: '2026-02-28' }
   t.same(parsed(await readOwnBills(context, 'anna', later)), none)
 })
+
+t.test(
+  'a bill with days that were another tenant’s waits until it is computed again',
+  async (t) => {
+    const meter = { meter: 'FLAT', account: '', from: '2026-01-01T05:00:00Z' }
+    const at = (clientId: string, accountNumber: string) =>
+      customerAt({ clientId, accountNumber, meterId: 'FLAT', rateCode: 'TAXED' })
+    await rig.registerAt('2026-01-01', at('left', 'LEFT'))
+    await rig.read({ ...meter, quantities: steady('0.25', 2_976) })
+    const quantities = async (clientId: string) => {
+      const { bills } = parsed<BillsAnswer>(await readOwnBills(context, clientId, january))
+      const feed = await feedOf(store, { ...january, clientId })
+      return { bills: bills.map(({ quantity }) => quantity), feed: feed.includes('UsageSummary') }
+    }
+    await rig.bill({ start: '2026-01-01' })
+    t.same(await quantities('left'), { bills: [744], feed: true })
+    await rig.registerAt('2026-01-16T05:00:00Z', at('came', 'CAME'))
+    t.same(await quantities('left'), { bills: [], feed: false }, 'half of it is of the next tenant')
+    await rig.bill({ start: '2026-01-01' })
+    t.same(await quantities('left'), { bills: [360], feed: true })
+    t.same(await quantities('came'), { bills: [384], feed: true })
+  },
+)
 
 t.test('bills come in pages', async (t) => {
   const small = { ...context, pageMax: 2 }

@@ -189,6 +189,15 @@ t.test('nobody sees the reads of another tenant, before or after a move', async 
     (await usagePage(at, clientId, february)).points.map(({ start, quantity }) => [start, quantity])
   t.same(await seen('old'), [['2026-02-01T05:00:00Z', 96]])
   t.same(await seen('new'), [['2026-02-02T05:00:00Z', 192]])
+  const since = String((await usagePage(at, 'old', february)).publishedSeq)
+  const rated = customerAt({
+    ...{ clientId: 'new', accountNumber: 'A2', meterId: 'MOVED', rateCode: 'OTHER' },
+  })
+  await rig.registerAt('2026-02-03', rated)
+  const changedFor = async (clientId: string) =>
+    (await usagePage(at, clientId, { ...february, since })).changed
+  t.same(await changedFor('new'), [{ start: '2026-02-02T05:00:00Z', end: '2026-02-04T05:00:00Z' }])
+  t.same(await changedFor('old'), [], 'nor what changes for the other one')
   const query = usageQuerySchema.parse(february)
   const other = await readUsage(at, 'anna', query)
   t.same(other, await readUsage(at, 'anna', { ...query, meterId: 'NONE' }))
