@@ -42,6 +42,7 @@ export function tablesOf(run: string): RunTables {
  * rate codes. A day belongs to the cycle that held on it, so that none is billed twice. Members with the same days and codes share the number of a plan.
  * Members are irregular if several tenancies have held their meter, if their days are not those of the
  * period, or if some account's reads are theirs for a part of it: their reads are assigned one by one.
+ * A bill is of the clients to whom all of its reads belong.
  * `holds_none` says whether reads without an account are the member's for the whole period.
  */
 export async function gatherMembers(
@@ -63,7 +64,9 @@ export async function gatherMembers(
             toInt32(greatest(if(i = 1, first_day, day_of(c.1)), first_day)),
             toInt32(least(if(i = length(changes), last_day, day_of(changes[i + 1].1) - 1), last_day))),
           changes, arrayEnumerate(changes))) AS rates
-      SELECT meter_id, external_site_id, account_number, client_id, client_ids, holds,
+      SELECT meter_id, external_site_id, account_number, client_id, holds,
+        arrayFilter(h -> h.2 < ${midnight(sql`toDate(t.last_day) + 1`)} AND h.3 > ${midnight(sql`toDate(t.first_day)`)}, holds) AS counted,
+        if(empty(counted), t.client_ids, arrayFilter(c -> arrayAll(h -> has(h.4, c), counted), counted[1].4)) AS client_ids,
         arrayExists(h -> h.1 = '' AND h.2 <= starts AND h.3 >= ends, holds) AS holds_none,
         multiIf(held.4 != '', held.4, meter_type = 'Gas', ${Gas}, ${Electric}) AS unit,
         first_day, last_day, rates,

@@ -28,6 +28,6 @@ export function ownBills({ clientId, timeZone }: BillsOf): Sql {
       WHERE b.account_number IN ${ownAccounts({ clientId })} AND has(b.client_ids, ${clientId})
         AND (t.valid_from IS NULL OR ${day(sql`assumeNotNull(t.valid_from)`)} <= b.start_date)
         AND (t.valid_to IS NULL OR ${day(sql`assumeNotNull(t.valid_to) - 1`)} >= b.last_date)
-        AND arrayExists(h -> h.5 AND has(h.4, ${clientId}) AND ${day(sql`h.2`)} <= b.last_date
-          AND ${day(sql`h.3 - 1`)} >= b.start_date, t.holds)`
+        AND arrayAll(h -> NOT h.5 OR has(h.4, ${clientId}) OR ${day(sql`h.2`)} > b.last_date
+          OR ${day(sql`h.3 - 1`)} < b.start_date, t.holds)`
 }

@@ -284,7 +284,7 @@ FROM
     FROM {database}.bill_row AS b
     INNER JOIN (SELECT * FROM {database}.bill_run WHERE as_of IS NULL AND toDate(computed_at, '{timeZone}') > last_date) AS r ON r.run = b.run
     WHERE b.status != 'projected'
-    WINDOW one AS (PARTITION BY b.account_number, b.external_site_id, b.meter_id, b.client_ids, b.start_date ORDER BY b.run ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
+    WINDOW one AS (PARTITION BY b.account_number, b.external_site_id, b.meter_id, if(b.account_number = '', b.client_ids, []), b.start_date ORDER BY b.run ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
 )
 WHERE number > 1 AND (old_status != new_status OR old_quantity != new_quantity OR ifNull(old_total != new_total, isNull(old_total) != isNull(new_total)))
 COMMENT 'Computed bills of ended periods that a later run replaced with different values; shows the effect of corrected reads and rates';

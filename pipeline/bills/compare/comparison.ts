@@ -61,7 +61,7 @@ export function sumPeriods({ run, compared, cycleId, last }: Sum): Statement {
     sql: sql`INSERT INTO rate_comparison_row (run, account_number, external_site_id, meter_id, client_ids, billing_cycle_id,
         rate_code, is_own, start_date, last_date, periods, periods_priced, status, reason,
         intervals_expected, intervals_present, quantity, unit, total)
-      SELECT ${run}, account_number, external_site_id, meter_id, argMax(client_ids, first_day), ${cycleId},
+      SELECT ${run}, account_number, external_site_id, meter_id, arraySort(groupArrayIntersect(client_ids)), ${cycleId},
         rate_code, rate_code = argMax(own_rate_code, first_day), toDate(min(first_day)), toDate(max(last_day)),
         count() AS periods, countIf(total IS NOT NULL) AS priced,
         multiIf(

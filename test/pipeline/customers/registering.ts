@@ -90,6 +90,8 @@ export interface ReadAt {
   readonly externalSiteId?: string
   /** ISO 8601, UTC. */
   readonly startsAt: string
+  /** `YYYY-MM-DD`; that of `startsAt` where it does not matter. */
+  readonly localDay?: string
   readonly commodity?: 'Electric' | 'Gas'
   /** As sent; 1 where it does not matter. */
   readonly quantity?: string
@@ -102,7 +104,7 @@ export function toReadRows(arrival: number, reads: readonly ReadAt[]): readonly 
     commodity: read.commodity ?? 'Electric',
     starts_at: read.startsAt,
     seconds: 900,
-    local_day: read.startsAt.slice(0, 10),
+    local_day: read.localDay ?? read.startsAt.slice(0, 10),
     local_hour: 0,
     quantity: read.quantity ?? '1',
     account_number: read.accountNumber,
