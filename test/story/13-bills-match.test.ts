@@ -221,7 +221,7 @@ t.test('a command computes bills and reports invalid options', async (t) => {
     ],
     [
       () => explainCommand(context, { account: 'Z', period: '2026-01-01', json }),
-      /Z does not have a bill .*none at all/,
+      /account Z is not known: .*; use an account_number of the view registration$/,
     ],
   ]
   for (const [command, message] of wrong) await t.rejects(command(), { message })

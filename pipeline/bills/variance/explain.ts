@@ -104,6 +104,14 @@ async function noBill(store: Store, { account, start }: BillWanted): Promise<Fau
     sql: sql`SELECT DISTINCT toString(start_date) AS first FROM projected_bill
       WHERE account_number = ${account} ORDER BY first DESC LIMIT 12`,
   })
+  const [registered] = await store.rows({
+    sql: sql`SELECT 1 FROM registration WHERE account_number = ${account} LIMIT 1`,
+  })
+  if (days.length === 0 && registered === undefined) {
+    const remedy = 'use an account_number of the view registration'
+    const detail = `account ${account} is not known: it is not registered and has no bill; ${remedy}`
+    return new Fault('CONFIG', detail)
+  }
   const known =
     days.length === 0
       ? 'it has none at all: run tieline bill --cycle'
