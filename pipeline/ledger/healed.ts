@@ -34,8 +34,13 @@ const codec = createCodec<Healed>({
   detail: plain(),
 })
 
-/** Records what healed; it continues the row of the same subject if that healed minutes before. */
-export async function recordHealed(store: Store, outage: Outage): Promise<void> {
+/**
+ * Records what healed; it continues the row of the same subject if that healed minutes before. Where a
+ * clock was set back during the outage, it began when it ended.
+ */
+export async function recordHealed(store: Store, ended: Outage): Promise<void> {
+  const beganAt = new Date(Math.min(ended.beganAt.getTime(), ended.healedAt.getTime()))
+  const outage = { ...ended, beganAt }
   const before = await readBefore(store, outage)
   const row =
     before === undefined

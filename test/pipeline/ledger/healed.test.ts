@@ -48,6 +48,12 @@ t.test('what is recorded twice, or seen by two processes, counts once', async (t
   ])
 })
 
+t.test('a clock that is set back during an outage does not end it before it began', async (t) => {
+  await recordHealed(store, ago('jumps', 10, 20))
+  await recordHealed(store, ago('jumps', 10, 20))
+  t.same(await of('jumps'), [{ ...ago('jumps', 20, 20), times: 1 }])
+})
+
 t.test('it is shown for a week and deleted afterwards', async (t) => {
   const day = 24 * 60
   await recordHealed(store, ago('kept', 7 * day, 7 * day - 1))
