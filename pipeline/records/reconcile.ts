@@ -5,6 +5,7 @@ import { type RecordFeed, storeColumn } from '../../schemas/record-feed.js'
 import type { PipelineContext } from '../context.js'
 import { foreignRows } from '../customers/registered.js'
 import type { LoadedFile } from '../kind.js'
+import { withCommonestReject } from '../ledger/commonest-reject.js'
 import type { FileState } from '../ledger/file-state.js'
 import { addCounted, subtractQuantities } from '../ledger/sums.js'
 import { hold, refuseShare, rejectedIn, withOutcomes, withRejected } from '../ledger/verdict.js'
@@ -43,7 +44,9 @@ async function reconcileFile(
   const feed = recordFeedOf(state.feed) as RecordFeed
   const counted = withRejected(state, rejectedIn(receipts))
   const tooMany = refuseShare(counted.rows, profile.usage.rejectedShareMax)
-  if (tooMany !== undefined && origin?.acceptRejects !== true) return hold(counted, tooMany)
+  if (tooMany !== undefined && origin?.acceptRejects !== true) {
+    return withCommonestReject(store, hold(counted, tooMany))
+  }
   // The rows of a schedule are of no customer.
   const isForeign =
     feed.schedule === undefined

@@ -4,6 +4,7 @@ import { timesOf } from '../../schemas/settings/profile.js'
 import type { PipelineContext } from '../context.js'
 import { traceRejects } from '../formats/trace-rejects.js'
 import type { LoadedFile, StagedSums } from '../kind.js'
+import { withCommonestReject } from '../ledger/commonest-reject.js'
 import type { FileState, Notes } from '../ledger/file-state.js'
 import { addCounted, type Counted } from '../ledger/sums.js'
 import {
@@ -33,7 +34,7 @@ export async function reconcileUsage(
 ): Promise<FileState> {
   const decided = await judgeFile(context, proved)
   await traceRejects(context, decided)
-  return decided
+  return withCommonestReject(context.store, decided)
 }
 
 async function judgeFile(context: PipelineContext, proved: LoadedFile): Promise<FileState> {
