@@ -6,7 +6,7 @@ import { addMaintenance } from './commands/add-maintenance.js'
 import { addReading } from './commands/add-reading.js'
 import { addSetup } from './commands/add-setup.js'
 import { type Context, exitCodes } from './commands/context.js'
-import { untilTaken } from './commands/output/drain.js'
+import { untilTaken, watchOutput } from './commands/output/drain.js'
 import { packageVersion } from './package-root.js'
 import { createSecretReader } from './stack/secrets.js'
 import { readTracing } from './telemetry/tracing.js'
@@ -26,8 +26,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   })
 }
 
-// A closed pipe (`| head`) ends a command in the same way as Ctrl-C.
-process.stdout.on('error', (error) => ending.abort(error))
+const outputFailure = watchOutput(ending)
 
 const program = new Command('tieline')
   .description("Load a utility's files into ClickHouse and serve login, customer and bind.")
@@ -214,9 +213,13 @@ function run<A extends readonly unknown[]>(
       const command = await load()
       const code = await command(contextOf(options), ...args)
       const isTaken = await untilTaken(ending.signal)
+      const failure = outputFailure()
+      if (failure !== undefined) throw failure
       process.exit(isTaken ? code : exitCodes.interrupted)
-    } catch (error) {
-      if (ending.signal.aborted) process.exit(exitCodes.interrupted)
+    } catch (caught) {
+      const error = outputFailure() ?? caught
+      if (ending.signal.aborted && outputFailure() === undefined)
+        process.exit(exitCodes.interrupted)
       const text = error instanceof Fault ? error.message : `unexpected: ${String(error)}`
       process.stderr.write(`tieline: ${text.replaceAll('\n', '\n  ')}\n`)
       if (options.debug && error instanceof Error) process.stderr.write(`${error.stack}\n`)

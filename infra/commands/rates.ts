@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import {
@@ -11,6 +11,7 @@ import {
 import { labelsOf } from '../../schemas/rating/database/tariff.js'
 import { isDay } from '../../schemas/record-value.js'
 import { type Context, exitCodes } from './context.js'
+import { writeInto } from './output/out-file.js'
 import { grouped, printable, renderTable, type TableColumn } from './output/table.js'
 
 export interface RatesImportOptions {
@@ -176,13 +177,19 @@ async function writeAll(out: string, files: readonly ImportedFile[]): Promise<vo
     const remedy = 'name another folder with --out, or another --date'
     throw new Fault('CONFIG', `${join(out, there.name)} exists; ${remedy}`)
   }
-  try {
-    await mkdir(out, { recursive: true })
-    const unfinished = (name: string) => join(out, `.${name}.part`)
-    for (const { name, lines } of files) await writeFile(unfinished(name), `${lines.join('\n')}\n`)
-    for (const { name } of files) await rename(unfinished(name), join(out, name))
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    throw new Fault('PERMISSION', `${out} cannot be written: ${code}`, { cause })
-  }
+  const unfinished = files.map(({ name }) => join(out, `.${name}.part`))
+  await writeInto(
+    out,
+    async () => {
+      for (const [at, { lines }] of files.entries()) {
+        await writeFile(unfinished[at] ?? '', `${lines.join('\n')}\n`)
+      }
+      for (const [at, { name }] of files.entries()) {
+        await rename(unfinished[at] ?? '', join(out, name))
+      }
+    },
+    async () => {
+      for (const path of unfinished) await rm(path, { force: true })
+    },
+  )
 }

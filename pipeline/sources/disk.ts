@@ -63,15 +63,23 @@ export async function moveFile(from: string, to: string): Promise<void> {
   )
 }
 
-/** Makes a file atomically: `write` writes it under a temporary name in the same folder. */
+/**
+ * Makes a file atomically: `write` writes it under a temporary name in the same folder, which is free
+ * again if that fails.
+ */
 export function writeWhole(
   path: string,
   write: (part: string) => Promise<void>,
   part = `${path}.part`,
 ): Promise<void> {
   return attempt(path, async () => {
-    await write(part)
-    await rename(part, path)
+    try {
+      await write(part)
+      await rename(part, path)
+    } catch (error) {
+      await rm(part, { force: true })
+      throw error
+    }
   })
 }
 

@@ -1,4 +1,22 @@
 import { once } from 'node:events'
+import { Fault } from '../../../schemas/fault.js'
+import { reasonOf } from './out-file.js'
+
+/**
+ * Ends the command when standard output fails: a closed pipe (`| head`) as Ctrl-C does. Returns a
+ * function for any other failure, such as a full disk. What standard error does not take is lost.
+ */
+export function watchOutput(ending: AbortController): () => Fault | undefined {
+  let failure: Fault | undefined
+  process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
+    const { code = cause.message } = cause
+    const detail = `standard output cannot be written: ${reasonOf(code)}; write it to another disk`
+    if (code !== 'EPIPE') failure ??= new Fault('CONFIG', detail, { cause })
+    ending.abort(cause)
+  })
+  process.stderr.on('error', () => undefined)
+  return () => failure
+}
 
 /**
  * Resolves when everything that was written to standard output and standard error has been taken: a pipe

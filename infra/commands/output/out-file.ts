@@ -1,5 +1,5 @@
 import { constants, rmSync } from 'node:fs'
-import { access, open, rename, stat } from 'node:fs/promises'
+import { access, mkdir, open, rename, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -38,13 +38,35 @@ export async function writeOut(
     await rename(part, out)
   } catch (error) {
     const { code, name, syscall } = error as NodeJS.ErrnoException
-    if (code !== 'EEXIST') rmSync(part, { force: true })
+    if (code === 'EEXIST') throw partExists(part, error)
+    rmSync(part, { force: true })
     if (syscall === undefined || name === 'AbortError') throw error
     throw unwritable(out, error)
   }
 }
 
+/**
+ * Writes files into a folder, which is made if it is missing. `undo` removes them if that fails. Throws
+ * `CONFIG` if they cannot be written.
+ */
+export async function writeInto(
+  folder: string,
+  write: () => Promise<void>,
+  undo: () => Promise<void>,
+): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true })
+    await write()
+  } catch (error) {
+    await undo()
+    throw (error as NodeJS.ErrnoException).syscall === undefined
+      ? error
+      : unwritable(folder, error, 'free some or name another folder, then run the command again')
+  }
+}
+
 const reasons: Readonly<Record<string, string>> = {
+  EEXIST: 'it is not a folder',
   EISDIR: 'it is not a file',
   ENOENT: 'its folder does not exist',
   ENOTDIR: 'its folder is a file',
@@ -52,14 +74,23 @@ const reasons: Readonly<Record<string, string>> = {
   EPERM: 'access denied',
   EROFS: 'the file system is read-only',
   ENOSPC: 'no space left',
+  EDQUOT: 'no space left',
 }
 
-function unwritable(out: string, cause: unknown): Fault {
+const nameFile = 'name a file in a writable folder with --out'
+
+function unwritable(out: string, cause: unknown, remedy = nameFile): Fault {
   const path = resolve(out)
   const { code = String(cause) } = cause as NodeJS.ErrnoException
-  const detail =
-    code === 'EEXIST'
-      ? `${path}.part exists; remove it unless another command is writing it`
-      : `${path} cannot be written: ${reasons[code] ?? code}; name a file in a writable folder with --out`
-  return new Fault('CONFIG', detail, { cause })
+  return new Fault('CONFIG', `${path} cannot be written: ${reasonOf(code)}; ${remedy}`, { cause })
+}
+
+function partExists(part: string, cause: unknown): Fault {
+  const remedy = 'remove it unless another command is writing it'
+  return new Fault('CONFIG', `${resolve(part)} exists; ${remedy}`, { cause })
+}
+
+/** Why something cannot be written, from the code of the operating system. */
+export function reasonOf(code: string): string {
+  return reasons[code] ?? code
 }

@@ -1,0 +1,12 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { putBeside } from '../../../pipeline/sources/disk.js'
+import { createSmallDisk } from '../../rig/small-disk.js'
+
+t.test('a file that fills its disk gives the space back', async (t) => {
+  const { path } = createSmallDisk(t, 1)
+  const putting = putBeside(join(path, 'one.csv'), ' '.repeat(2_000_000))
+  await t.rejects(putting, { code: 'DISK_FULL' })
+  t.same(readdirSync(path), [])
+})
