@@ -38,9 +38,12 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
 
   const read = (at: SentLine): SentRecord => {
     if (at.line <= skipLines || at.text.trim() === '') return emptyRecord(at)
-    if (at.isCut) return refuse(at, 'ROW_TOO_LONG', 'the line is longer than limits.rowBytesMax')
-    const fields = splitFields(at.text, delimiter)
-    if (fields === undefined) return refuse(at, 'BAD_QUOTES', 'quotes do not match')
+    const fields = at.isCut ? undefined : splitFields(at.text, delimiter)
+    if (fields === undefined) {
+      const detail = at.isCut ? 'the line is longer than limits.rowBytesMax' : 'quotes do not match'
+      if (header && mapped === undefined) throw wrongHeader(at, detail)
+      return refuse(at, at.isCut ? 'ROW_TOO_LONG' : 'BAD_QUOTES', detail)
+    }
     if (mapped === undefined) {
       mapped = mapColumns(settings, fields, at.line)
       width = fields.length
@@ -139,6 +142,13 @@ interface MappedRow {
   readonly fields: readonly string[]
   readonly quantities: readonly string[]
   readonly mapped: MappedColumns
+}
+
+function wrongHeader({ line }: SentLine, detail: string): Fault {
+  return new Fault(
+    'HEADER',
+    `line ${line} is not a usable header: ${detail}; fix skipLines or the export`,
+  )
 }
 
 function refuse(at: SentLine, code: RejectCode, detail: string): SentRecord {

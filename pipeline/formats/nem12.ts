@@ -130,6 +130,7 @@ export function createNem12(settings: Nem12Settings, context: FormatContext): Co
     })
     for await (const batch of lines) yield batch.flatMap(read)
     yield flush()
+    if (place === 'start') throw new Fault('EMPTY_FILE', 'the file has no record; export it again')
   }
   return {
     rowFormat: { stated: true, extraColumns: 1, times: { stamp: 'start' } },

@@ -28,6 +28,17 @@ t.test(
   },
 )
 
+t.test('a header that cannot be split is refused; no row takes its place', async (t) => {
+  const own = { format: { ...format, columns: { meter: 1, time: 2, quantity: 3 } } }
+  const rows = ['M,2026-01-01 00:00,1', 'M,2026-01-01 01:00,2', '']
+  for (const [header, reason] of [
+    ['Meter,Time,"Value', /^HEADER: line 1 .* quotes do not match/],
+    [`Meter,Time,${'x'.repeat(5_000)}`, /^HEADER: line 1 .* longer than limits.rowBytesMax/],
+  ] as const) {
+    await t.rejects(convert([header, ...rows].join('\n'), own), { message: reason })
+  }
+})
+
 t.test('settings that contradict each other are refused in the profile', async (t) => {
   const cases: readonly (readonly [more: object, reason: RegExp])[] = [
     [{ columns: { meter: 'M', time: 'T' } }, /either quantity, or values/],

@@ -76,6 +76,8 @@ t.test('a file that is not NEM12 is refused as a whole', async (t) => {
     [block().replace(/^100.*\n/, '')]: /HEADER: line 1: expected a 100 record/,
     'meter;value\n1;2\n': /HEADER: line 1: expected a 100 record/,
     '': /EMPTY_FILE/,
+    '\uFEFF': /EMPTY_FILE/,
+    '\n \n': /EMPTY_FILE/,
     [block().replace('900\n', block())]: /TRUNCATED: line 3 begins another file/,
   }
   for (const [text, reason] of Object.entries(files)) {
