@@ -7,9 +7,12 @@ import { Fault } from '../../schemas/fault.js'
 import { parseJson } from '../../schemas/json.js'
 import { claimHome } from '../stack/run-state.js'
 
+/** Its links are made by the engine, which makes them again. */
+const storeFolder = 'clickhouse/store'
+
 /** The parts of a data folder that a backup has; Redis, landing and logs are made again. */
 export const backedUp = [
-  'clickhouse/store',
+  storeFolder,
   'archive',
   'quarantine',
   'outbox',
@@ -66,15 +69,17 @@ function tooSmall(to: string, cause: Fault): Fault {
   return new Fault('DISK_FULL', detail, { cause })
 }
 
+export interface Copied extends BackupManifest {
+  /** Links and special files, which are not copied: a link may lead out of the folder. */
+  readonly others: readonly string[]
+}
+
 /** Copies parts of a folder into a new one, flushed, and writes a manifest with their sha256 last. */
-export function copyParts(
-  from: string,
-  to: string,
-  parts: readonly string[],
-): Promise<BackupManifest> {
+export function copyParts(from: string, to: string, parts: readonly string[]): Promise<Copied> {
   return fillNew(to, async (part) => {
     const files: BackupManifest['files'] = []
-    for (const path of await listFiles(from, parts)) {
+    const found = await listFiles(from, parts)
+    for (const path of found.files) {
       const { bytes, sha256 } = await copyFlushed(join(from, path), join(part, path))
       files.push([path, bytes, sha256])
     }
@@ -82,7 +87,7 @@ export function copyParts(
     const options = { mode: 0o600, flush: true }
     const path = join(part, manifestFile)
     await attempt(path, () => writeFile(path, JSON.stringify(manifest), options))
-    return manifest
+    return { ...manifest, others: found.others }
   })
 }
 
@@ -114,8 +119,9 @@ async function refuseFull(folder: string): Promise<void> {
   if (names.length > 0) throw new Fault('CONFIG', `${folder} is not empty; name a new folder`)
 }
 
-async function listFiles(folder: string, parts: readonly string[]): Promise<readonly string[]> {
+async function listFiles(folder: string, parts: readonly string[]) {
   const files: string[] = []
+  const others: string[] = []
   for (const part of parts) {
     const path = join(folder, part)
     const found = await attempt(path, () => ifThere(stat(path)))
@@ -124,10 +130,13 @@ async function listFiles(folder: string, parts: readonly string[]): Promise<read
     const entries = await attempt(path, () =>
       readdir(path, { recursive: true, withFileTypes: true }),
     )
-    const own = entries.filter((one) => one.isFile())
-    files.push(...own.map((one) => relative(folder, join(one.parentPath, one.name))))
+    for (const one of entries) {
+      const own = relative(folder, join(one.parentPath, one.name))
+      if (one.isFile()) files.push(own)
+      else if (!one.isDirectory() && part !== storeFolder) others.push(own)
+    }
   }
-  return files.sort()
+  return { files: files.sort(), others: others.sort() }
 }
 
 async function copyFlushed(from: string, to: string) {

@@ -5,17 +5,19 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { sampleUsage } from '../../../infra/demo/sample/usage.js'
 import { openHome } from '../../../infra/stack/home.js'
 import { withOwnStore } from '../../../infra/stack/own-store.js'
 import { demoProfilePath, readProfile } from '../../../infra/stack/profile-file.js'
 import { createFolder } from '../../rig/folder.js'
 import { createSmallDisk } from '../../rig/small-disk.js'
 import { header } from '../../story/rig/stack.js'
-import { createHome, interrupt, startUntil, tieline } from '../command-line.js'
+import { createHome, interrupt, readStopped, startUntil, tieline } from '../command-line.js'
 
 const folder = createFolder(t)
 const home = await createHome(folder)
@@ -34,11 +36,23 @@ const accounts = async (path: string) => {
   return found.stdout.trim().split('\n')
 }
 
+const [leaver = '', stayer = ''] = sampleUsage().customers.map(({ clientId }) => clientId)
+
+const clients = async (path: string) => {
+  const text = await readStopped(path, 'SELECT DISTINCT client_id FROM registration ORDER BY 1')
+  return text.split('\n')
+}
+
 t.before(async () => {
   const path = join(folder, name)
   writeFileSync(path, [header, ...hours('A'), ...hours('B')].join('\n').concat('\n'))
   const loaded = await tieline('load', path, '--home', home)
   if (loaded.code !== 0) throw new Error(loaded.stderr)
+  const customers = join(folder, 'customers.jsonl')
+  const [first, second] = sampleUsage().customers
+  writeFileSync(customers, [first, second].map((one) => JSON.stringify(one)).join('\n'))
+  const registered = await tieline('register', customers, '--home', home)
+  if (registered.code !== 0) throw new Error(registered.stderr)
 })
 
 t.test('a backup is not taken while Tieline runs', async (t) => {
@@ -51,8 +65,12 @@ t.test('a backup is not taken while Tieline runs', async (t) => {
 })
 
 t.test('a restored copy is verified, and lacks accounts that were erased since', async (t) => {
+  symlinkSync('/etc/hostname', join(home, 'archive', 'DEMO_01072025_Electric.csv'))
   const taken = await tieline('backup', backup, '--home', home)
   t.match(taken, { code: 0, stdout: /files, .* in / }, taken.stderr)
+  t.match(taken.stdout, /! not copied, for they are not files: 1, such as archive\/DEMO_01072025_/)
+  const left = await tieline('unregister', leaver, '--home', home)
+  t.match(left, { code: 0 }, left.stderr)
   const erasure = {
     account_number: 'B',
     terminated_on: '2025-07-05',
@@ -70,7 +88,9 @@ t.test('a restored copy is verified, and lacks accounts that were erased since',
     { code: 0, stdout: /1 erasures since the backup are replayed/ },
     restored.stderr,
   )
-  t.match(restored.stdout, /published_seq of the backup ends at 1;/)
+  t.match(restored.stdout, /1 clients who left since the backup are unregistered/)
+  t.same(await clients(second), [stayer])
+  t.match(restored.stdout, /published_seq of the backup ends at 2;/)
   t.same(await accounts(second), ['"A",24'])
   const verified = await tieline('verify', '--home', second)
   t.match(verified, { code: 0, stdout: /compared 24 rows/ }, verified.stdout)
@@ -83,7 +103,7 @@ t.test('a restore without the old folder says what it cannot know', async (t) =>
   const restored = await tieline('restore', backup, '--home', third)
   t.match(
     restored,
-    { code: 0, stdout: /erased since the backup may be in it again/ },
+    { code: 0, stdout: /erased since the backup, and clients who left, may be in it again/ },
     restored.stderr,
   )
   t.same(await accounts(third), ['"A",24', '"B",24'])
