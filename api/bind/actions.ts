@@ -89,12 +89,19 @@ export function createActions({ store, key, now }: ActionsOptions): Actions {
       return own.length > 0 ? action : undefined
     },
     record: async (action, { state, reason }) => {
-      const recorded = { ...action, state, reason, version: action.version + 1 }
+      const version = action.version + (state === 'success' ? successVersions : 1)
+      const recorded = { ...action, state, reason, version }
       await store.insert('bind_action', [codec.toRow(recorded)])
       return recorded
     },
   }
 }
+
+/**
+ * Above all other versions of an action: a gateway that was held up may record an older outcome after
+ * another one has seen that the action succeeded.
+ */
+const successVersions = 1_000_000
 
 const codec = createCodec<Action>({
   macAddress: plain(),

@@ -15,6 +15,8 @@ interface HeadEnd {
   answer: AmiOutcome | Fault
   /** What happens while it is asked for the meter. */
   meanwhile(): Promise<unknown>
+  /** Resolves when it answers an action. */
+  held(): Promise<unknown>
 }
 
 /** A gateway before a head-end with one meter; `sent` has the ids of what it was sent. */
@@ -23,7 +25,12 @@ function createGateway() {
   const now = () => new Date(clock)
   const sent: string[] = []
   const meter = { meterId: 'M-1', isAMI: true, boundTo: undefined, pendingFor: undefined }
-  const headEnd: HeadEnd = { meter, answer: 'success', meanwhile: async () => undefined }
+  const headEnd: HeadEnd = {
+    meter,
+    answer: 'success',
+    meanwhile: async () => undefined,
+    held: async () => undefined,
+  }
   const ami: Ami = {
     locate: async () => 'M-1',
     meter: async () => {
@@ -32,6 +39,7 @@ function createGateway() {
     },
     act: async ({ actionId }) => {
       sent.push(actionId)
+      await headEnd.held()
       if (headEnd.answer instanceof Fault) throw headEnd.answer
       return headEnd.answer
     },
@@ -96,6 +104,39 @@ t.test('a meter that another hub has taken meanwhile is left to it', async (t) =
   t.match(await ask(), { detail: 'the meter is bound to another hub' })
   t.match(await look(), { state: 'failed', reason: 'METER_TAKEN' })
   t.same(sent, [])
+})
+
+t.test('a gateway that was held up does not undo the success of another', async (t) => {
+  const late: readonly (readonly [AmiOutcome | Fault, object])[] = [
+    ['refused', { state: 'failed' }],
+    ['pending', { state: 'pending' }],
+    [new Fault('AMI_UNREACHABLE', 'no answer'), { code: 'AMI_UNREACHABLE' }],
+  ]
+  for (const [answer, outcome] of late) {
+    const { ask, look, pass, sent, headEnd } = createGateway()
+    let answers: () => void = () => undefined
+    let arrives: () => void = () => undefined
+    const arrived = new Promise<void>((resolve) => {
+      arrives = resolve
+    })
+    headEnd.held = () => {
+      arrives()
+      return new Promise<void>((resolve) => {
+        answers = resolve
+      })
+    }
+    const first = ask().catch((error: unknown) => error)
+    await arrived
+    pass(inFlightMs)
+    headEnd.held = async () => undefined
+    t.match(await ask(), { state: 'success' })
+    headEnd.answer = answer
+    answers()
+    t.match(await first, outcome)
+    t.match(await look(), { state: 'success' })
+    t.match(await ask(), { state: 'success' })
+    t.equal(new Set(sent).size, 1)
+  }
 })
 
 t.test('a head-end without an answer leaves the action open, under one id', async (t) => {
