@@ -155,8 +155,13 @@ export function refuseChanged(found: RemoteFile | undefined, arrival: Arrival): 
     throw new Fault('SOURCE_CHANGED', `${arrival.name} is gone from its source; send it again`)
   }
   if (isSameFile(found, arrival)) return found
+  const change =
+    found.bytes === arrival.bytes
+      ? 'it has another time'
+      : `${arrival.bytes} bytes when listed, ${found.bytes} now`
+  const remedy = 'if it is not read again by itself, send it again'
   throw new Fault(
     'SOURCE_CHANGED',
-    `${arrival.name} changed while it was read: ${arrival.bytes} bytes when listed, ${found.bytes} now`,
+    `${arrival.name} changed while it was read: ${change}; ${remedy}`,
   )
 }

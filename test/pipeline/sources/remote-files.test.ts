@@ -1,5 +1,6 @@
 import t from 'tap'
-import { toListed } from '../../../pipeline/sources/remote-files.js'
+import type { Arrival } from '../../../pipeline/ledger/ledger.js'
+import { refuseChanged, toListed } from '../../../pipeline/sources/remote-files.js'
 import { storyProfile } from '../../story/rig/stack.js'
 
 const naming = storyProfile({ profile: { fileNames: [{ like: 'u<DD><MM><YYYY>', feed: 'Gas' }] } })
@@ -22,4 +23,16 @@ t.test('of files that came in one second that of the earlier day comes first', a
 
 t.test('a file that is shown twice is there once', async (t) => {
   t.same(order(fileAt('a.csv', 1), fileAt('a.csv', 1)), ['a.csv'])
+})
+
+t.test('a file that changed is refused with what shows the change', (t) => {
+  const found = fileAt('DEMO_01032024_Gas.csv', 1)
+  const refusedAs = (more: Partial<Arrival>, message: RegExp) =>
+    t.throws(() => refuseChanged(found, { ...found, ...more } as Arrival), { message })
+  refusedAs(
+    { bytes: 2 },
+    /changed while it was read: 2 bytes when listed, 1 now; .* send it again$/,
+  )
+  refusedAs({ modifiedMs: 0 }, /changed while it was read: it has another time; .* send it again$/)
+  t.end()
 })
