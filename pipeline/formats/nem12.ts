@@ -158,6 +158,9 @@ function readChannel(
   if (!/^\d{1,2}$/.test(length) || minutes === 0 || minutesMax % minutes !== 0) {
     return `IntervalLength must be minutes that divide an hour, found ${JSON.stringify(length.slice(0, 20))}`
   }
+  if (`${nmi}${suffix}${serial}`.includes('"')) {
+    return 'NMI, suffix and serial number must not have quotes'
+  }
   const register = suffix.toUpperCase()
   const fill = (template: string) =>
     template

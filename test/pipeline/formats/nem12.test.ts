@@ -45,6 +45,11 @@ t.test('a record that does not fit is refused with its line and the reason', asy
       3,
       /UOM of register E1 .* found "litre"/,
     ],
+    'identifiers in quotes, which NEM12 does not have': [
+      block('200,"NMI1",E1,"E1",E1,N1,M1,kWh,30,', `300,20260301,${day(48)},A`),
+      3,
+      /NMI, suffix and serial number must not have quotes/,
+    ],
     'a length that does not divide an hour': [
       block('200,NMI1,E1,E1,E1,N1,M1,kWh,7,'),
       3,
