@@ -204,6 +204,45 @@ t.test('nobody sees the reads of another tenant, before or after a move', async 
   t.same(other, { kind: 'missing' })
 })
 
+t.test('a meter that changes hands between two pages shows each tenant his own', async (t) => {
+  const own = { account: 'A5', meter: 'PAGED' }
+  await rig.registerAt(
+    '2026-02-01',
+    customerAt({ clientId: 'first', accountNumber: 'A5', meterId: 'PAGED' }),
+  )
+  await rig.read({ ...own, from: '2026-02-01T05:00:00Z', quantities: steady('1', 192) })
+  const small = { ...context, pageMax: 10, now: () => new Date('2026-02-03T12:00:00Z') }
+  const asked = {
+    meterId: 'PAGED',
+    from: '2026-02-01',
+    to: '2026-02-02',
+    granularity: 'hour',
+  } as const
+  const page = await usagePage(small, 'first', asked)
+  t.equal(page.points.length, 10)
+  await endClients(
+    registeringAt(store, () => new Date('2026-02-02T05:00:00Z')),
+    ['first'],
+    'closed',
+  )
+  await rig.registerAt(
+    '2026-02-02',
+    customerAt({ clientId: 'second', accountNumber: 'A6', meterId: 'PAGED' }),
+  )
+  const correction = { account: 'A6', meter: 'PAGED', from: '2026-02-02T05:00:00Z' }
+  await rig.read({ ...correction, quantities: steady('7', 96) })
+  const rest = await usagePages(small, 'first', { ...asked, cursor: page.cursor ?? '' })
+  const seen = [page, ...rest].flatMap(({ points }) => points)
+  t.equal(sumOf(seen), 96, 'the rest of the first day')
+  t.ok(seen.every(({ quantity }) => quantity === null || quantity === 4))
+  t.ok((rest.at(-1)?.publishedSeq ?? 0) === page.publishedSeq, 'a pull after it has the rest')
+  const theirs = await usagePages(small, 'second', asked)
+  t.same(
+    new Set(theirs.flatMap(({ points }) => points.map(({ quantity }) => quantity))),
+    new Set([28]),
+  )
+})
+
 t.test('bad ranges and cursors are refused', async (t) => {
   const refused = (more: object) =>
     readUsage(context, 'anna', usageQuerySchema.parse({ ...house, ...more }))
