@@ -8,6 +8,9 @@ const readerRole = 'reader'
 /** The role of readers who may also see running statements, login attempts and the audit log. */
 const auditorRole = 'auditor'
 
+/** As on a server, where a single word is not a SELECT, and an INSERT ends when its rows are stored. */
+const settings = '<implicit_select>0</implicit_select><async_insert>0</async_insert>'
+
 /** What an engine lets readers SELECT from, `database.name` each. */
 export interface Readable {
   readonly readable: readonly string[]
@@ -32,7 +35,7 @@ export function writeAccess(folder: string, rights: Readable): string {
   const usersPath = join(folder, 'users.xml')
   const configPath = join(folder, 'config.xml')
   const users = `<clickhouse>
-  <profiles><default/></profiles>
+  <profiles><default>${settings}</default></profiles>
   <quotas><default/></quotas>
   <roles>
     <${writerRole}><grants><query>GRANT ALL ON *.* WITH GRANT OPTION</query></grants></${writerRole}>

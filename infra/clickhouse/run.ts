@@ -59,7 +59,8 @@ async function runSelect(
       })
       .finally(pipe.finish)
     outcome.catch(() => undefined)
-    const held = await forward(pipe.readable as AsyncIterable<Buffer>, work)
+    const source = pipe.readable as AsyncIterable<Buffer>
+    const held = await forward(source, work, heldBytesMaxOf(work, format))
     const done = await outcome
     if (!reply.isStarted)
       reply.set(
@@ -92,13 +93,22 @@ async function ownError(
   return exceptionOf('SYNTAX_ERROR', detail)
 }
 
+/** A format with progress is read while the statement runs. */
+function heldBytesMaxOf({ call, role }: Execution, format: string): number {
+  if (call.isWaiting) return heldBytesMaxWaiting[role]
+  const wanted = call.bufferBytes ?? (/WithProgress$/.test(format) ? 0 : heldBytesMax)
+  return Math.min(wanted, heldBytesMaxWaiting[role])
+}
+
 /**
  * Sends the bytes of the pipe; returns the bytes still held back when the pipe ends. A statement with a
  * longer result than allowed is killed, and the rest of its bytes dropped.
  */
-async function forward(source: AsyncIterable<Buffer>, work: Execution): Promise<Rest> {
-  const { call, reply, role, resultBytesMax } = work
-  const heldMax = call.isWaiting ? heldBytesMaxWaiting[role] : heldBytesMax
+async function forward(
+  source: AsyncIterable<Buffer>,
+  { reply, resultBytesMax, stop }: Execution,
+  heldMax: number,
+): Promise<Rest> {
   let held: Buffer[] = []
   let heldBytes = 0
   let bytes = 0
@@ -106,7 +116,7 @@ async function forward(source: AsyncIterable<Buffer>, work: Execution): Promise<
     const isTooLong = bytes > resultBytesMax
     bytes += chunk.length
     if (bytes > resultBytesMax) {
-      if (!isTooLong) work.stop()
+      if (!isTooLong) stop()
       continue
     }
     if (reply.isStarted || reply.isGone) {
@@ -191,6 +201,15 @@ function inlineData(insert: Insert, body: Body, inPlace: Buffer): Buffer | undef
   return (data[0] ?? 0) > 0x20 ? data : undefined
 }
 
+const readingVerbs = /^(SHOW|DESCRIBE|DESC|EXPLAIN|EXISTS|CHECK|SET|USE|)$/
+
+/** Anyone can make a browser send a GET, so it changes no data, as on a server. */
+function refuseByGet(sql: string): void {
+  const { verb, kind } = readStatement(sql)
+  if (kind === 'select' || readingVerbs.test(verb)) return
+  throw exceptionOf('READONLY', `Cannot execute ${verb} by GET: use POST for what changes data`)
+}
+
 async function refuseSeveral(connection: Connection, sql: string): Promise<void> {
   if ((await connection.statementCount(sql)) > 1) throw severalStatements()
 }
@@ -201,6 +220,7 @@ async function refuseSeveral(connection: Connection, sql: string): Promise<void>
  */
 export async function run(context: RunContext, work: Execution, body: Body): Promise<Rest> {
   const { call, connection, role } = work
+  if (call.isByGet) refuseByGet(call.query)
   if (isInsert(call.query) && role === 'writer') return runInsert(context, work, body)
   const statement = readStatement(call.query)
   if (statement.verb === '') throw exceptionOf('SYNTAX_ERROR', 'Syntax error: Empty query')

@@ -63,8 +63,6 @@ async function serve(options: EngineOptions): Promise<void> {
   process.chdir(emptyPath)
   const engine = openEngine(storePath, [
     `--config-file=${writeAccess(options.dataPath, options)}`,
-    '--implicit_select=0',
-    '--async_insert=0',
     `--max_server_memory_usage=${options.memoryBytesMax}`,
   ])
   const limits = limitsOf(options)

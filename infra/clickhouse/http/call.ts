@@ -7,6 +7,7 @@ import { exceptionOf } from './exception.js'
 export interface Call {
   readonly query: string
   readonly queryId: string
+  readonly isByGet: boolean
   readonly database: string | undefined
   readonly format: string
   readonly settings: readonly Pair[]
@@ -16,6 +17,8 @@ export interface Call {
   readonly session: SessionRequest | undefined
   /** Whether the result is completed before the first byte of the response. */
   readonly isWaiting: boolean
+  /** Bytes of the result that the client wants held back, for the status of an early error. */
+  readonly bufferBytes: number | undefined
   readonly isCompressing: boolean
   /** Whether the result is sent in ClickHouse's own compressed blocks. */
   readonly isInBlocks: boolean
@@ -63,6 +66,9 @@ export function readCall(request: IncomingMessage, fields: URLSearchParams): Cal
   if (isOn(one('decompress'))) {
     throw exceptionOf('NOT_IMPLEMENTED', 'decompress=1: send the body with Content-Encoding: gzip')
   }
+  if (one('role')) {
+    throw exceptionOf('UNKNOWN_ROLE', `Role ${one('role')}: roles follow from the user's name here`)
+  }
   const settings: Pair[] = []
   const params: Pair[] = []
   for (const [name, value] of fields) {
@@ -79,6 +85,7 @@ export function readCall(request: IncomingMessage, fields: URLSearchParams): Cal
   const sessionId = one('session_id')
   return {
     query: one('query') ?? '',
+    isByGet: request.method === 'GET' || request.method === 'HEAD',
     queryId: one('query_id') || headerOf(request, 'x-clickhouse-query-id') || randomUUID(),
     database: one('database') || headerOf(request, 'x-clickhouse-database'),
     format,
@@ -89,14 +96,17 @@ export function readCall(request: IncomingMessage, fields: URLSearchParams): Cal
     params,
     session: sessionId ? sessionWish(sessionId, one) : undefined,
     isWaiting: isOn(one('wait_end_of_query')),
+    bufferBytes: bufferBytesOf(one('http_response_buffer_size') ?? one('buffer_size')),
     isCompressing: isOn(one('enable_http_compression')) && acceptsGzip(request),
     isInBlocks: isOn(one('compress')),
   }
 }
 
+/** The value of a header, in UTF-8 as ClickHouse reads it. */
 export function headerOf(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name]
-  return (Array.isArray(value) ? value[0] : value) || undefined
+  const bytes = Buffer.from((Array.isArray(value) ? value[0] : value) ?? '', 'latin1')
+  return bytes.toString('utf8') || undefined
 }
 
 function sessionWish(id: string, one: (name: string) => string | undefined): SessionRequest {
@@ -108,6 +118,12 @@ function sessionWish(id: string, one: (name: string) => string | undefined): Ses
     )
   }
   return { id, mustExist: isOn(one('session_check')), timeoutMs: timeoutS * 1000 }
+}
+
+function bufferBytesOf(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined
+  if (/^\d+$/.test(value)) return Number(value)
+  throw exceptionOf('BAD_ARGUMENTS', `A response buffer of '${value}' bytes: send a number`)
 }
 
 function acceptsGzip(request: IncomingMessage): boolean {

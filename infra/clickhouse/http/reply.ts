@@ -18,8 +18,6 @@ export interface Reply {
   fail(exception: Exception): Promise<void>
 }
 
-/** Below this size compression costs more than it saves. */
-const packedBytesMin = 1024
 const breakMs = 500
 /** A complete result is sent in parts, so that the time of the client counts for each of them. */
 const partBytes = 256 * 1024
@@ -46,6 +44,7 @@ export function createReply(
     response.setHeader('Content-Encoding', 'gzip')
     packer.pipe(response)
   }
+  const wishesOfEnd = { isPacked: packer !== undefined, sendMs: wishes.sendMs }
   const isGone = (): boolean => response.destroyed || response.writableEnded
   return {
     get isStarted() {
@@ -69,24 +68,20 @@ export function createReply(
         endIn(response, wishes.sendMs)
         return void out.end(body === undefined ? undefined : framed(body))
       }
-      await endWhole(response, framed(body ?? Buffer.alloc(0)), {
-        isPacked: packer !== undefined,
-        sendMs: wishes.sendMs,
-      })
+      await endWhole(response, framed(body ?? Buffer.alloc(0)), wishesOfEnd)
     },
     fail: async (exception) => {
       if (isGone()) return
-      endIn(response, wishes.sendMs)
       if (!response.headersSent) {
         const text = Buffer.from(`${exception.text}\n`)
         const status = statusOf(exception)
         // Clients that ask for blocks expect the text of a refusal without them.
-        return failWhole(
-          response,
-          { status, code: exception.code },
-          status === 403 ? text : framed(text),
-        )
+        response.statusCode = status
+        response.setHeader('Content-Type', 'text/plain; charset=UTF-8')
+        response.setHeader('X-ClickHouse-Exception-Code', String(exception.code))
+        return endWhole(response, status === 403 ? text : framed(text), wishesOfEnd)
       }
+      endIn(response, wishes.sendMs)
       const trailer = framed(Buffer.from(lateTrailer(exception, tag)))
       if (packer !== undefined) {
         packer.write(trailer)
@@ -123,7 +118,7 @@ async function endWhole(
   body: Buffer,
   { isPacked, sendMs }: { readonly isPacked: boolean; readonly sendMs: number | undefined },
 ): Promise<void> {
-  const packs = isPacked && body.length >= packedBytesMin
+  const packs = isPacked && body.length > 0
   if (packs) response.setHeader('Content-Encoding', 'gzip')
   const bytes = packs ? await promisify(gzip)(body, { level: 3 }) : body
   response.setHeader('Content-Length', bytes.length)
@@ -135,20 +130,6 @@ async function endWhole(
   if (response.destroyed) return
   endIn(response, sendMs)
   response.end(bytes.subarray(at))
-}
-
-function failWhole(
-  response: ServerResponse,
-  { status, code }: { readonly status: number; readonly code: number },
-  text: Buffer,
-): void {
-  response.removeHeader('Content-Encoding')
-  response.writeHead(status, {
-    'Content-Type': 'text/plain; charset=UTF-8',
-    'X-ClickHouse-Exception-Code': String(code),
-    'Content-Length': text.length,
-  })
-  response.end(text)
 }
 
 /** The trailer that ClickHouse sends since 25.11 if a query fails after the first byte. */
@@ -202,7 +183,8 @@ const mediaTypes: readonly (readonly [RegExp, string])[] = [
     'application/json; charset=UTF-8',
   ],
   [/^(JSON\w*EachRow\w*|NDJSON|JSONLines)$/, 'application/x-ndjson; charset=UTF-8'],
-  [/^CSV/, 'text/csv; charset=UTF-8'],
+  [/^CSV$/, 'text/csv; charset=UTF-8; header=absent'],
+  [/^CSV/, 'text/csv; charset=UTF-8; header=present'],
   [/^(TSV|TabSeparated)/, 'text/tab-separated-values; charset=UTF-8'],
   [/^(RowBinary|Native|Parquet|Arrow|ORC|Avro|Protobuf|MsgPack)/, 'application/octet-stream'],
 ]

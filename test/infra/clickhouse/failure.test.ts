@@ -9,7 +9,7 @@ await client.command({ query: 'CREATE TABLE kept (a UInt64) ENGINE = MergeTree O
 t.test('errors carry code, name and status of ClickHouse', async (t) => {
   const cases: [query: string, code: string, type: string, status: number][] = [
     ['SELECT nope', '47', 'UNKNOWN_IDENTIFIER', 404],
-    ['SELEC 1', '62', 'SYNTAX_ERROR', 400],
+    ['selec 1', '62', 'SYNTAX_ERROR', 400],
     ['SELECT * FROM missing', '60', 'UNKNOWN_TABLE', 404],
     ['SELECT throwIf(1)', '395', 'FUNCTION_THROW_IF_VALUE_IS_NON_ZERO', 500],
     ['SELECT 1; DROP TABLE kept', '62', 'SYNTAX_ERROR', 400],
