@@ -203,11 +203,14 @@ function inlineData(insert: Insert, body: Body, inPlace: Buffer): Buffer | undef
 
 const readingVerbs = /^(SHOW|DESCRIBE|DESC|EXPLAIN|EXISTS|CHECK|SET|USE|)$/
 
-/** Anyone can make a browser send a GET, so it changes no data, as on a server. */
-function refuseByGet(sql: string): void {
+/** Any page can make a browser send a GET, so only a POST changes data, as on a server. */
+function refuseChange(sql: string): void {
   const { verb, kind } = readStatement(sql)
   if (kind === 'select' || readingVerbs.test(verb)) return
-  throw exceptionOf('READONLY', `Cannot execute ${verb} by GET: use POST for what changes data`)
+  throw exceptionOf(
+    'READONLY',
+    `Cannot execute ${verb} by this method: use POST for what changes data`,
+  )
 }
 
 async function refuseSeveral(connection: Connection, sql: string): Promise<void> {
@@ -220,7 +223,7 @@ async function refuseSeveral(connection: Connection, sql: string): Promise<void>
  */
 export async function run(context: RunContext, work: Execution, body: Body): Promise<Rest> {
   const { call, connection, role } = work
-  if (call.isByGet) refuseByGet(call.query)
+  if (!call.isPosted) refuseChange(call.query)
   if (isInsert(call.query) && role === 'writer') return runInsert(context, work, body)
   const statement = readStatement(call.query)
   if (statement.verb === '') throw exceptionOf('SYNTAX_ERROR', 'Syntax error: Empty query')

@@ -42,7 +42,7 @@ export function createFront(front: FrontContext): Server {
 
 async function route(front: FrontContext, request: IncomingMessage, response: ServerResponse) {
   const url = new URL(request.url ?? '/', 'http://localhost')
-  const isBare = url.pathname === '/' && request.method === 'GET' && url.search === ''
+  const isBare = url.pathname === '/' && /^(GET|HEAD)$/.test(request.method ?? '') && !url.search
   if (isBare || url.pathname === '/ping' || url.pathname === '/replicas_status') {
     response.setHeader('Content-Type', 'text/html; charset=UTF-8')
     return void response.end('Ok.\n')

@@ -7,7 +7,8 @@ import { exceptionOf } from './exception.js'
 export interface Call {
   readonly query: string
   readonly queryId: string
-  readonly isByGet: boolean
+  /** Whether it came by POST: nothing else may change data. */
+  readonly isPosted: boolean
   readonly database: string | undefined
   readonly format: string
   readonly settings: readonly Pair[]
@@ -85,7 +86,7 @@ export function readCall(request: IncomingMessage, fields: URLSearchParams): Cal
   const sessionId = one('session_id')
   return {
     query: one('query') ?? '',
-    isByGet: request.method === 'GET' || request.method === 'HEAD',
+    isPosted: request.method === 'POST',
     queryId: one('query_id') || headerOf(request, 'x-clickhouse-query-id') || randomUUID(),
     database: one('database') || headerOf(request, 'x-clickhouse-database'),
     format,

@@ -52,7 +52,7 @@ export function judgeForReader(
  * every statement. Others read files, hide filters with functions in them, or change the dialect.
  */
 const readerSettings =
-  /^(max_(threads|block_size|execution_time|memory_usage|(result|rows_to|bytes_to)_\w+)|(read|result|timeout)_overflow_mode|output_format_(?!schema)\w+|date_time_output_format|session_timezone|join_use_nulls|join_algorithm|extremes|limit|offset|final|readonly|optimize_\w+|compile_\w+|async_insert|insert_quorum(_timeout)?|alter_sync|log_comment|send_progress_in_http_headers|http_headers_progress_interval_ms|cancel_http_readonly_queries_on_client_close)$/
+  /^(max_(threads|block_size|execution_time|memory_usage|(result|rows_to|bytes_to)_\w+)|(read|result|timeout)_overflow_mode|output_format_(?!schema)\w+|date_time_output_format|session_timezone|join_use_nulls|join_algorithm|extremes|limit|offset|final|readonly|optimize_\w+|compile_\w+|(wait_for_)?async_insert|select_sequential_consistency|date_time_input_format|insert_quorum(_timeout)?|alter_sync|log_comment|send_progress_in_http_headers|http_headers_progress_interval_ms|http_write_exception_in_output_format|cancel_http_readonly_queries_on_client_close)$/
 
 function judge(
   { name, value }: { readonly name: string; readonly value: string },

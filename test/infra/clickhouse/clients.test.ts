@@ -164,6 +164,14 @@ t.test('what drivers ask when they connect is answered', async (t) => {
     'SELECT name, value, readonly AS readonly FROM system.settings LIMIT 10000',
     "SELECT name, type, numeric_precision, character_octet_length FROM system.columns WHERE table LIKE '%'",
     'SELECT name FROM system.functions',
+    'SELECT name FROM system.table_engines',
+    "SELECT dt.name, attrs.c2 FROM system.data_type_families AS dt LEFT JOIN (SELECT * FROM VALUES (('Int8', 3), ('String', 0))) AS attrs ON (dt.name = attrs.c1) WHERE alias_to == ''",
+    "SELECT name AS TABLE_NAME, engine AS TABLE_TYPE, * FROM system.tables WHERE database = 'default'",
+    "SELECT 'tables' AS kind, name FROM system.tables UNION ALL SELECT 'functions', name FROM system.functions",
+    'SELECT 1 AS check\n FORMAT Native',
+    'SELECT * FROM shown LIMIT 0\n FORMAT JSON',
+    'EXISTS TABLE `default`.`shown`',
+    'DESCRIBE TABLE `default`.`shown` FORMAT Native',
     'SHOW FULL COLUMNS FROM shown',
     'SELECT * FROM INFORMATION_SCHEMA.SCHEMATA',
     'SELECT count() FROM shown SETTINGS max_threads = 1, result_overflow_mode = {m:String}'.replace(
@@ -178,6 +186,16 @@ t.test('what drivers ask when they connect is answered', async (t) => {
     const response = await askAs(query, search)
     t.equal(response.status, 200, query)
     await response.arrayBuffer()
+  }
+  for (const [setting, value] of [
+    ['date_time_input_format', 'best_effort'],
+    ['http_write_exception_in_output_format', '0'],
+    ['select_sequential_consistency', '1'],
+    ['wait_for_async_insert', '1'],
+    ['default_format', 'ODBCDriver2'],
+    ['default_format', 'RowBinaryWithNamesAndTypes'],
+  ] as const) {
+    t.equal((await askAs('SELECT 1', `?${setting}=${value}`)).status, 200, setting)
   }
   const readonly = await textOf('SELECT DISTINCT readonly FROM system.settings')
   t.equal(readonly, '1\n', 'so that a driver changes no setting of its own accord')

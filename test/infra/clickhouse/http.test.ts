@@ -33,7 +33,7 @@ t.test('a word that is not a statement is a syntax error, as on a server', async
   t.equal(await textOf("SELECT getSetting('async_insert')"), 'false\n')
 })
 
-t.test('GET changes nothing', async (t) => {
+t.test('only POST changes something', async (t) => {
   const get = async (query: string) => {
     const response = await ask(`${store.url}/?query=${encodeURIComponent(query)}`)
     return response.text()
@@ -46,6 +46,11 @@ t.test('GET changes nothing', async (t) => {
   ]) {
     t.match(await get(query), /^Code: 164\..*POST/, query)
   }
+  for (const method of ['HEAD', 'PUT', 'OPTIONS', 'DELETE']) {
+    const response = await ask(`${store.url}/?query=DROP+TABLE+kept`, { method })
+    t.equal(response.headers.get('x-clickhouse-exception-code'), '164', method)
+  }
+  t.equal((await fetch(store.url, { method: 'HEAD' })).status, 200, 'without a query')
   t.equal(await get('SELECT count() FROM kept'), '0\n')
   t.equal(await get('EXISTS TABLE kept'), '1\n')
   t.match(await get('SHOW TABLES'), /^kept/m)
