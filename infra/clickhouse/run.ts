@@ -1,8 +1,11 @@
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import type { Connection, StatementOutcome } from './engine.js'
 import type { Role } from './http/auth.js'
 import { type Body, spooled } from './http/body.js'
 import type { Call } from './http/call.js'
 import { exceptionOf } from './http/exception.js'
+import { withBlockInfo } from './http/native.js'
 import { mediaTypeOf, type Reply, summaryOf } from './http/reply.js'
 import type { Pipes } from './pipes.js'
 import { fromSpool, type Insert, readInsert } from './sql/insert.js'
@@ -59,7 +62,7 @@ async function runSelect(
       })
       .finally(pipe.finish)
     outcome.catch(() => undefined)
-    const source = pipe.readable as AsyncIterable<Buffer>
+    const source = asSent(pipe.readable as AsyncIterable<Buffer>, work, format)
     const held = await forward(source, work, heldBytesMaxOf(work, format))
     const done = await outcome
     if (!reply.isStarted)
@@ -91,6 +94,16 @@ async function ownError(
   }
   const detail = 'Syntax error at the end of the statement; quote its last name with backticks'
   return exceptionOf('SYNTAX_ERROR', detail)
+}
+
+/** A result as the client reads it. */
+function asSent(
+  source: AsyncIterable<Buffer>,
+  { call: { protocolVersion }, stop }: Execution,
+  format: string,
+): AsyncIterable<Buffer> {
+  const isVersioned = protocolVersion > 0 && /^native$/i.test(format)
+  return isVersioned ? withBlockInfo(source, protocolVersion, stop) : source
 }
 
 /** A format with progress is read while the statement runs. */
@@ -141,9 +154,10 @@ async function runOther(work: Execution, statement: ParsedStatement): Promise<Re
   const { call, connection, reply } = work
   const sql = statement.sql.slice(0, statement.end)
   const outcome = await connection.query(killable(sql, statement.verb), call.format)
-  setFormat(reply, statement.format?.name ?? call.format)
+  const format = statement.format?.name ?? call.format
+  setFormat(reply, format)
   reply.set('X-ClickHouse-Summary', summaryOf(outcome, undefined))
-  return outcome.bytes
+  return buffer(asSent(Readable.from([outcome.bytes]), work, format))
 }
 
 /** The engine generates its own query ids: a KILL by query_id means the client's id. */

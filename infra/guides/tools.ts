@@ -169,8 +169,7 @@ Install the Altinity plugin for ClickHouse and save this as a file of \`provisio
 
 ${fence(yaml, 'yaml')}
 
-The embedded ClickHouse does not send the version of Native blocks that the plugin
-\`grafana-clickhouse-datasource\` asks for. With a ClickHouse server of your own, both plugins work.`
+The plugin \`grafana-clickhouse-datasource\` reads the same address with the protocol HTTP.`
 }
 
 function excel({ url, database, user }: ReadAccess): string {

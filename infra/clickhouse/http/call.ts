@@ -11,6 +11,8 @@ export interface Call {
   readonly isPosted: boolean
   readonly database: string | undefined
   readonly format: string
+  /** Of ClickHouse's protocol, which decides how blocks of the Native format look; 0 if not given. */
+  readonly protocolVersion: number
   readonly settings: readonly Pair[]
   /** The settings as items of a SET statement. */
   readonly set: readonly string[]
@@ -90,6 +92,7 @@ export function readCall(request: IncomingMessage, fields: URLSearchParams): Cal
     queryId: one('query_id') || headerOf(request, 'x-clickhouse-query-id') || randomUUID(),
     database: one('database') || headerOf(request, 'x-clickhouse-database'),
     format,
+    protocolVersion: Number(one('client_protocol_version')) || 0,
     settings,
     set: settings
       .filter(([name]) => name !== 'log_comment')
