@@ -4,7 +4,7 @@ import type { Connection, StatementOutcome } from './engine.js'
 import type { Role } from './http/auth.js'
 import { type Body, spooled } from './http/body.js'
 import type { Call } from './http/call.js'
-import { exceptionOf } from './http/exception.js'
+import { type Exception, exceptionOf } from './http/exception.js'
 import { withBlockInfo } from './http/native.js'
 import { mediaTypeOf, type Reply, summaryOf } from './http/reply.js'
 import type { Pipes } from './pipes.js'
@@ -218,13 +218,9 @@ function inlineData(insert: Insert, body: Body, inPlace: Buffer): Buffer | undef
 const readingVerbs = /^(SHOW|DESCRIBE|DESC|EXPLAIN|EXISTS|CHECK|SET|USE|)$/
 
 /** Any page can make a browser send a GET, so only a POST changes data, as on a server. */
-function refuseChange(sql: string): void {
-  const { verb, kind } = readStatement(sql)
-  if (kind === 'select' || readingVerbs.test(verb)) return
-  throw exceptionOf(
-    'READONLY',
-    `Cannot execute ${verb} by this method: use POST for what changes data`,
-  )
+function notPosted(verb: string): Exception {
+  const detail = `Cannot execute ${verb} by this method: use POST for what changes data`
+  return exceptionOf('READONLY', detail)
 }
 
 async function refuseSeveral(connection: Connection, sql: string): Promise<void> {
@@ -237,9 +233,13 @@ async function refuseSeveral(connection: Connection, sql: string): Promise<void>
  */
 export async function run(context: RunContext, work: Execution, body: Body): Promise<Rest> {
   const { call, connection, role } = work
-  if (!call.isPosted) refuseChange(call.query)
-  if (isInsert(call.query) && role === 'writer') return runInsert(context, work, body)
+  if (isInsert(call.query) && role === 'writer') {
+    if (!call.isPosted) throw notPosted('INSERT')
+    return runInsert(context, work, body)
+  }
   const statement = readStatement(call.query)
+  const isReading = statement.kind === 'select' || readingVerbs.test(statement.verb)
+  if (!call.isPosted && !isReading) throw notPosted(statement.verb)
   if (statement.verb === '') throw exceptionOf('SYNTAX_ERROR', 'Syntax error: Empty query')
   if (statement.isSeveral) throw severalStatements()
   if (!statement.isPlaced) await refuseSeveral(connection, call.query)

@@ -44,8 +44,7 @@ export async function backupCommand(
 /**
  * Copies a backup into the data folder, which must be new. Accounts that were erased since the backup
  * are erased, and clients who left are unregistered, before the folder gets its name; the old data
- * folder says which. Then the store is
- * verified: the exit code is 1 if something is missing.
+ * folder says which. Then the store is verified: the exit code is 1 if something is missing.
  */
 export async function restoreCommand(
   context: Context,
