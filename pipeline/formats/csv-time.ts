@@ -5,7 +5,7 @@ import {
   offsetSeconds,
   parseTimestamp,
 } from '../../schemas/time/timestamp.js'
-import { toDay, wallSeconds, type Zone } from '../../schemas/time/zone.js'
+import { daySeconds, toDay, wallSeconds, type Zone } from '../../schemas/time/zone.js'
 import { toInstantText } from './plain-row.js'
 
 const compact = /^(\d{4})(\d\d)(\d\d)(?:[T ]?(\d\d):?(\d\d)(?::?(\d\d))?)?$/
@@ -60,5 +60,5 @@ export function readDay(
     return { start: zone.dayStart(day), seconds: zone.daySeconds(day) }
   }
   const offset = clock === 'standard' ? zone.standardOffsetSeconds(wall.year) : offsetSeconds(clock)
-  return { start: wallSeconds(wall) - offset, seconds: 86_400 }
+  return { start: wallSeconds(wall) - offset, seconds: daySeconds }
 }

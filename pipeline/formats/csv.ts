@@ -27,7 +27,8 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
   const { usage } = context
   const delimiter = settings.delimiter === 'tab' ? '\t' : settings.delimiter
   const { dateOrder = usage.dateOrder, clock = usage.clock, stamp = usage.stamp } = settings
-  const isOffset = clock !== 'wall' && clock !== 'standard'
+  /** The clock that the timestamps follow; those at an offset become instants. */
+  const ownClock = clock === 'wall' || clock === 'standard' ? clock : undefined
   const scale = scaleOf(settings, context)
   const instants = createInstants()
   let mapped: MappedColumns | undefined
@@ -70,7 +71,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
       fields[mapped.time] as string,
       mapped.timeOfDay === undefined ? '' : fields[mapped.timeOfDay],
     )
-    const timestamp = csvField(isOffset ? atOffset(time, clock, dateOrder) : time)
+    const timestamp = csvField(ownClock === undefined ? atOffset(time, clock, dateOrder) : time)
     const rows = `${identify(mapped, fields)}${timestamp},${quantities[0]},0\n`
     return { line: at.line, raw: at.text, rows, count: 1 }
   }
@@ -115,7 +116,12 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
   const isWide = columns.values !== undefined
   const times: FileTimes = isWide
     ? { dateOrder, stamp: 'start' }
-    : { dateOrder, stamp, ...clockOf(clock), ...(interval && { length: interval }) }
+    : {
+        dateOrder,
+        stamp,
+        ...(ownClock && { clock: ownClock }),
+        ...(interval && { length: interval }),
+      }
   return {
     rowFormat: { stated: isWide, extraColumns: 1, times },
     records,
@@ -130,11 +136,6 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
       ),
     }),
   }
-}
-
-/** The clock that the timestamps follow; those at an offset have become instants. */
-function clockOf(clock: string): Pick<FileTimes, 'clock'> {
-  return clock === 'wall' || clock === 'standard' ? { clock } : {}
 }
 
 interface MappedRow {

@@ -76,8 +76,7 @@ async function scopesOf(store: Store, changes: readonly string[]): Promise<reado
  */
 async function wholeDays(store: Store, stale: Sql): Promise<readonly Sql[]> {
   const days = sql`local_day IN (SELECT local_day FROM ${stale} WHERE meter_id = '')`
-  const isOwn = sql`${arrivalOf} IN (
-    SELECT arrival FROM ${stale} WHERE meter_id = '')`
+  const isOwn = sql`${arrivalOf} IN (SELECT arrival FROM ${stale} WHERE meter_id = '')`
   const isAll = sql`(SELECT count() FROM ${stale} WHERE meter_id = '' AND arrival = 0) > 0`
   const steps = await daySteps(store, { days, isOwn: sql`${isAll} OR ${isOwn}` })
   return steps.map(({ within, rows, own }) => {
