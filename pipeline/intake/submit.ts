@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { Fault } from '../../schemas/fault.js'
 import { sentName } from '../../schemas/file-name.js'
 import type { Naming } from '../../schemas/name-pattern.js'
@@ -58,6 +59,7 @@ export async function createSubmission(options: SubmissionOptions): Promise<Subm
   const ledger = createLedger(store, () => new Date())
   const queues = createQueues({ redisUrl, prefix: profile.database })
   const settled = new Map<string, () => void>()
+  const look = createLooks({ ledger, queues })
   const completions = createCompletions(
     { redisUrl, prefix: profile.database, name: 'settle' },
     (id) => settled.get(id)?.(),
@@ -78,10 +80,10 @@ export async function createSubmission(options: SubmissionOptions): Promise<Subm
       let progress = unseen
       for (;;) {
         const woken = new Promise<void>((wake) => settled.set(id, wake))
-        progress = await look({ ledger, queues }, arrival, progress)
+        progress = await look(arrival, progress)
         yield progress
         if (progress.receipt !== undefined) break
-        await withDeadline(woken, pollMs, () => undefined)
+        await withDeadline(woken, pollMs - (Date.now() % pollMs), () => undefined)
       }
       settled.delete(id)
     },
@@ -119,29 +121,64 @@ interface Servers {
   readonly queues: Queues
 }
 
-/** What the servers report; the file waits for a server that does not respond. */
-async function look(servers: Servers, arrival: number, before: Progress): Promise<Progress> {
-  try {
-    const seen = await lookUp(servers.ledger, arrival)
-    if (seen.receipt !== undefined) return seen
-    const wait = (await servers.queues.waits()).find((one) => one.arrival === arrival)
-    return { ...seen, wait }
-  } catch (error) {
-    const fault = passingFault(error)
-    if (fault === undefined) throw error
-    return { ...before, wait: holdUp(fault, before.wait) }
+/** What the servers report of one file; the file waits for a server that does not respond. */
+type Look = (arrival: number, before: Progress) => Promise<Progress>
+
+/** Looks that are due together ask once for all of their files: each follower looks once a second. */
+function createLooks(servers: Servers): Look {
+  let due: number[] = []
+  let next: Promise<ReadonlyMap<number, Progress>> | undefined
+  const join = (arrival: number) => {
+    due.push(arrival)
+    next ??= turn().then(() => {
+      const arrivals = due
+      due = []
+      next = undefined
+      return lookUp(servers, arrivals)
+    })
+    return next
+  }
+  return async (arrival, before) => {
+    try {
+      return (await join(arrival)).get(arrival) ?? unseen
+    } catch (error) {
+      const fault = passingFault(error)
+      if (fault === undefined) throw error
+      return { ...before, wait: holdUp(fault, before.wait) }
+    }
   }
 }
 
-async function lookUp(ledger: Ledger, arrival: number): Promise<Progress> {
-  const [state, receipts] = await Promise.all([ledger.state(arrival), ledger.receipts(arrival)])
-  const first =
-    state?.duplicateOf && state.settledAt ? await ledger.state(state.duplicateOf) : undefined
-  return {
-    status: state?.status ?? 'arrived',
-    rowsLoaded: receipts.reduce((sum, receipt) => sum + receipt.rowsRead, 0),
-    rowsTotal: state && state.rows.read + state.held.rows,
-    wait: undefined,
-    receipt: state?.settledAt === undefined ? undefined : toReceipt(state, first),
+async function lookUp(
+  { ledger, queues }: Servers,
+  arrivals: readonly number[],
+): Promise<ReadonlyMap<number, Progress>> {
+  const states = await ledger.states(arrivals)
+  const ended = states.filter(({ settledAt }) => settledAt !== undefined)
+  const firsts = ended.map(({ duplicateOf }) => duplicateOf).filter((first) => first !== 0)
+  const [originals, loaded, waits] = await Promise.all([
+    firsts.length === 0 ? [] : ledger.states(firsts),
+    ended.length === states.length ? new Map<number, number>() : ledger.rowsLoaded(arrivals),
+    ended.length === arrivals.length ? [] : queues.waits(),
+  ])
+  const stateOf = new Map([...originals, ...states].map((state) => [state.arrival, state]))
+  const toProgress = (arrival: number): Progress => {
+    const state = stateOf.get(arrival)
+    const wait = waits.find((one) => one.arrival === arrival)
+    if (state === undefined) return { ...unseen, wait }
+    const { settledAt, duplicateOf, rows, held } = state
+    const rowsTotal = rows.read + held.rows
+    if (settledAt === undefined) {
+      return {
+        ...unseen,
+        status: state.status,
+        rowsTotal,
+        rowsLoaded: loaded.get(arrival) ?? 0,
+        wait,
+      }
+    }
+    const receipt = toReceipt(state, stateOf.get(duplicateOf))
+    return { status: state.status, rowsTotal, rowsLoaded: rowsTotal, wait: undefined, receipt }
   }
+  return new Map(arrivals.map((arrival) => [arrival, toProgress(arrival)]))
 }

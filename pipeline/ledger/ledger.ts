@@ -102,6 +102,8 @@ export interface Ledger {
     last: { readonly feed: string; readonly files: number },
   ): Promise<boolean>
   receipts(arrival: number): Promise<readonly ChunkReceipt[]>
+  /** Rows that have been loaded, by arrival. */
+  rowsLoaded(arrivals: readonly number[]): Promise<ReadonlyMap<number, number>>
   recordReceipt(arrival: number, receipt: ChunkReceipt): Promise<void>
   forgetReceipts(arrival: number): Promise<void>
 }
@@ -200,6 +202,13 @@ export function createLedger(store: Store, now: () => Date): Ledger {
         sql: sql`SELECT * FROM chunk_receipt FINAL WHERE arrival = ${arrival} ORDER BY chunk`,
       })
       return rows.map(receiptCodec.fromRow)
+    },
+    rowsLoaded: async (numbers) => {
+      const rows = await store.rows<{ arrival: number; loaded: number }>({
+        sql: sql`SELECT arrival, toFloat64(sum(rows_read)) AS loaded FROM chunk_receipt FINAL
+          WHERE arrival IN ${literal(numbers)} GROUP BY arrival`,
+      })
+      return new Map(rows.map(({ arrival, loaded }) => [arrival, loaded]))
     },
     recordReceipt: (arrival, receipt) =>
       store.insert('chunk_receipt', [{ arrival, ...receiptCodec.toRow(receipt) }]),
