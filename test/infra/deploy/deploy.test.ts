@@ -8,6 +8,7 @@ import { parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { packageRoot } from '../../../infra/package-root.js'
 import { findProgram } from '../../../infra/redis/install.js'
+import type { ReportFacts } from '../../../infra/report/facts.js'
 import { homeFolders } from '../../../infra/stack/home.js'
 import { readProfile } from '../../../infra/stack/profile-file.js'
 import { createFolder } from '../../rig/folder.js'
@@ -179,6 +180,26 @@ t.test('the image runs as nobody, compose too, each with a root that is read onl
   t.same(Object.keys(document.services), ['tieline', 'clickhouse', 'redis'])
 })
 
+/** A run without bills and reads. */
+const noFacts: ReportFacts = {
+  run: {
+    run: 'r1',
+    cycleId: '7',
+    first: '2026-01-01',
+    last: '2026-01-31',
+    computedAt: '2026-02-01 00:00:00.000',
+    knownAt: '2026-02-01 00:00:00.000',
+    timeZone: 'America/Detroit',
+  },
+  totals: [],
+  compared: [],
+  costCauses: [],
+  quantityCauses: [],
+  outliers: [],
+  days: [],
+  shape: [],
+}
+
 t.test('the image has what the program reads while it runs', async (t) => {
   const image = createFolder(t)
   const dockerfile = readFileSync(join(folder, 'Dockerfile'), 'utf8')
@@ -188,12 +209,18 @@ t.test('the image has what the program reads while it runs', async (t) => {
   }
   const read = `import { readStatements } from './dist/infra/schema/migrate.js'
     import { readAssets } from './dist/infra/operations/assets.js'
+    import { renderReport } from './dist/infra/report/page.js'
     import { demoProfilePath, readProfile } from './dist/infra/stack/profile-file.js'
-    console.log(readAssets().size, (await readStatements(readProfile(demoProfilePath))).length)`
+    const report = renderReport(${JSON.stringify(noFacts)})
+    console.log(
+      readAssets().size,
+      (await readStatements(readProfile(demoProfilePath))).length,
+      report.length,
+    )`
   const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', read], {
     cwd: image,
   })
-  t.match(stdout, /^[1-9]\d* [1-9]\d*$/m)
+  t.match(stdout, /^[1-9]\d* [1-9]\d* [1-9]\d{4,}$/m)
 })
 
 t.test('the scripts that build and try the image are valid shell', async (t) => {
