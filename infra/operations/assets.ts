@@ -22,6 +22,7 @@ const scripts = [
   'gateway',
   'healed',
   'bills',
+  'board',
   'charts',
   'elements',
   'session',

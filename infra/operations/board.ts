@@ -32,9 +32,23 @@ export function createBoard({
   createBullBoard({ queues, serverAdapter, options: { uiConfig } })
   // The path of its first page has no trailing slash.
   const app = new Hono({ strict: false }).route(path, serverAdapter.registerPlugin())
+  const answer = async (...[request, env]: Parameters<typeof app.fetch>) =>
+    withRelativeBase(await app.fetch(request, env), new URL(request.url).pathname)
   return getRequestListener((request, env) =>
-    queryQueues(Promise.resolve(app.fetch(request, env)), boardMsMax).catch(toAnswer),
+    queryQueues(answer(request, env), boardMsMax).catch(toAnswer),
   )
+}
+
+/**
+ * Makes the base of a page of the board relative to its own path: a proxy may serve it below another.
+ * `board.js` then makes it absolute in the browser.
+ */
+async function withRelativeBase(answer: Response, pathname: string): Promise<Response> {
+  if (!answer.headers.get('Content-Type')?.startsWith('text/html')) return answer
+  const base = `${'../'.repeat(pathname.split('/').length - 2)}${path.slice(1)}/`
+  const relative = `<base href="${base}" /><script type="module" src="../board.js"></script>`
+  const text = (await answer.text()).replace(`<base href="${path}/" />`, relative)
+  return new Response(text, { status: answer.status, headers: answer.headers })
 }
 
 /** The response when Redis does not answer. */

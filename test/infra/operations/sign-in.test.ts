@@ -1,8 +1,7 @@
 import { once } from 'node:events'
-import { request as ask, createServer, type IncomingMessage } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { request as ask, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { pipeline } from 'node:stream/promises'
 import t, { type Test } from 'tap'
 import { hashPassword } from '../../../api/access/password.js'
 import { createAdmit, createPeople } from '../../../infra/operations/access.js'
@@ -11,7 +10,7 @@ import { createSignIn } from '../../../infra/operations/sign-in.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createBrowser } from '../../rig/chromium.js'
 import { until } from '../../story/rig/stack.js'
-import { createStand } from './stand.js'
+import { createProxy, createStand } from './stand.js'
 
 const password = 'a long password & more'
 const users = [{ name: 'ann', passwordHash: await hashPassword(password) }]
@@ -215,29 +214,6 @@ t.test('a button needs the session and the page', async (t) => {
     'the page itself gets to the file, which is not here',
   )
 })
-
-/** A proxy that serves the page below a prefix, which it removes. */
-async function createProxy(t: Test, port: number, prefix: string) {
-  const server = createServer((request, response) => {
-    const { method = '', headers, url = '' } = request
-    if (!url.startsWith(`${prefix}/`)) return void response.writeHead(404).end()
-    const path = url.slice(prefix.length)
-    const onward = ask({ host: '127.0.0.1', port, path, method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 500, answer.headers)
-      pipeline(answer, response).catch(() => undefined)
-    })
-    onward.on('error', () => response.destroy())
-    response.once('close', () => onward.destroy())
-    request.pipe(onward)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}${prefix}`
-}
 
 t.test('a person signs in and out behind a proxy with a prefix', async (t) => {
   const { port, faults, people, server } = await createDoor(t)
