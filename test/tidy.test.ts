@@ -98,7 +98,7 @@ t.test('no file imports itself by way of others, types included', async (t) => {
 t.test('every file is imported by another, unless a process starts with it', async (t) => {
   const starts = [
     /^infra\/(main|clickhouse\/server|stack\/processes\/(gateway|worker|back-office))\.ts$/,
-    /^infra\/(operations\/browser\/(overview|file)|report\/browser\/draw)\.ts$/,
+    /^infra\/(operations\/browser\/(overview|file|board)|report\/browser\/draw)\.ts$/,
     /^benchmarks\/((chaos|cluster)\/)?main\.ts$/,
     /^test\/(run|.*\.test|.*-process|rig\/(spawn-files|no-processes)|story\/rig\/print-contents)\.ts$/,
   ]

@@ -4,7 +4,7 @@ import { readCompleteness } from './panels/completeness.js'
 import { readCycleDays } from './panels/cycles.js'
 import { readToday } from './panels/files.js'
 import { readFreshness } from './panels/freshness.js'
-import { createGatewayPanel } from './panels/gateway.js'
+import { createGatewayPanel, scrapeSeconds } from './panels/gateway.js'
 import { readHealedShown } from './panels/healed.js'
 import { readMinutes } from './panels/minutes.js'
 import type { PanelSource } from './panels/query.js'
@@ -32,6 +32,6 @@ export function createPanels(source: PanelSource): readonly Panel[] {
     panel('sources', 15, readSourceHealth),
     panel('healed', 30, readHealedShown),
     panel('queues', 5, readQueuesAndDisk),
-    panel('gateway', 5, createGatewayPanel(source.profile)),
+    panel('gateway', scrapeSeconds, createGatewayPanel(source)),
   ]
 }

@@ -6,7 +6,9 @@ export interface Line {
   readonly label: string
   /** A colour of the style sheet, `--line-1` and on. */
   readonly color: string
+  /** Null is a gap. */
   readonly values: readonly (number | null)[]
+  /** A value of its own time; without it, of the time since the one before. */
   readonly bars?: boolean
 }
 
@@ -54,7 +56,15 @@ function clocks(_: unknown, ticks: number[]): string[] {
   return ticks.map((at) => clockText(at, second - first < 60))
 }
 
-/** uPlot needs an explicit width: it is resized with its container and destroyed after removal. */
+/** The first step begins at the time before it, where nothing is drawn. */
+function withFirstStep({ values, bars }: Line): readonly (number | null)[] {
+  const first = values.findIndex((value) => value !== null)
+  return bars || first < 1 ? values : values.with(first - 1, values[first] ?? null)
+}
+
+/**
+ * Nothing is drawn between values: bars, or steps that end at their time, with gaps.
+ * uPlot needs an explicit width: it is resized with its container and destroyed after removal. */
 function draw(at: Chart['at'], lines: Chart['lines']): HTMLElement {
   const place = document.createElement('div')
   const style = getComputedStyle(document.documentElement)
@@ -66,6 +76,7 @@ function draw(at: Chart['at'], lines: Chart['lines']): HTMLElement {
     font: '12px system-ui, sans-serif',
   }
   const bars = uPlot.paths.bars?.({ size: [0.8, 24] })
+  const steps = uPlot.paths.stepped?.({ align: -1, alignGaps: -1 })
   let drawn: InstanceType<typeof uPlot> | undefined
   const watcher = new ResizeObserver(() => {
     const width = Math.floor(place.clientWidth)
@@ -100,11 +111,13 @@ function draw(at: Chart['at'], lines: Chart['lines']): HTMLElement {
           stroke: color(line.color),
           width: 2,
           points: { show: false },
-          ...(line.bars && bars && { paths: bars, fill: color(line.color) }),
+          ...(line.bars
+            ? bars && { paths: bars, fill: color(line.color) }
+            : steps && { paths: steps }),
         })),
       ],
     }
-    const data = [[...at], ...lines.map(({ values }) => [...values])]
+    const data = [[...at], ...lines.map((line) => [...withFirstStep(line)])]
     drawn = new uPlot(options, data as never, place)
   })
   watcher.observe(place)

@@ -10,8 +10,8 @@ export function gateway({ address, moments, answers }: GatewayShown): Content {
   const total = answers.reduce((sum, { requests }) => sum + requests, 0)
   const latest = moments.at(-1)
   const rate =
-    latest === undefined
-      ? 'The rate is shown after the second scrape.'
+    latest === undefined || latest.perSecond === null
+      ? 'The rate is shown after the next scrape.'
       : `${rough(latest.perSecond)} requests per second now.`
   const bad = answers.filter(({ status }) => !status.startsWith('2'))
   const failed = table(
@@ -51,6 +51,6 @@ function drawn(moments: GatewayShown['moments']): readonly Content[] {
       { label: 'p50', color: '--line-1', values: median },
     ],
   }
-  const answered = slow.filter((value) => value !== null).length
-  return [...(moments.length < 2 ? [] : [chart(rate)]), ...(answered < 2 ? [] : [chart(latency)])]
+  const isKnown = (values: readonly (number | null)[]) => values.some((value) => value !== null)
+  return [...(isKnown(rates) ? [chart(rate)] : []), ...(isKnown(slow) ? [chart(latency)] : [])]
 }

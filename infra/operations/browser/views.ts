@@ -78,9 +78,6 @@ function minutes({ minutes, rows, quantity, units }: Minutes): Content {
   const all = rows.reduce((sum, one) => sum + one, 0)
   const most = Math.max(...rows)
   const kinds = Object.entries(quantity).filter(([, values]) => values.some((value) => value !== 0))
-  const sums = kinds.map(([name, values]) => {
-    return `${rough(values.reduce((sum, one) => sum + one, 0))} ${unitOf(name)} of ${name}`
-  })
   const summary =
     all === 0
       ? 'No rows were processed in the last hour.'
@@ -91,16 +88,18 @@ function minutes({ minutes, rows, quantity, units }: Minutes): Content {
     at: minutes,
     lines: [{ label: 'rows/min', color: '--line-1', values: rows, bars: true }],
   }
-  const measured = {
-    title: 'Quantity per minute in the last hour',
-    summary: `Quantity as sent, in the unit of the profile: ${sums.join(', ')}.`,
-    at: minutes,
-    lines: kinds.map(([label, values], index) => {
-      const unit = `${label}, ${unitOf(label)}/min`
-      return { label: unit, color: `--line-${index + 1}`, values, bars: index === 0 }
-    }),
-  }
-  return html`${chart(arrived)}${kinds.length === 0 ? nothing : chart(measured)}`
+  // One chart for each: they have different units, and bars would hide each other.
+  const measured = kinds.map(([name, values], index) => {
+    const unit = unitOf(name)
+    const sum = rough(values.reduce((all, one) => all + one, 0))
+    return chart({
+      title: `${name} per minute in the last hour`,
+      summary: `${sum} ${unit} of ${name} as sent, in the unit of the profile.`,
+      at: minutes,
+      lines: [{ label: `${unit}/min`, color: `--line-${index + 1}`, values, bars: true }],
+    })
+  })
+  return html`${chart(arrived)}${measured}`
 }
 
 function freshness({ lateAfterHours, ages }: Freshness): Content {

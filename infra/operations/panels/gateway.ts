@@ -1,19 +1,11 @@
 import { Fault } from '../../../schemas/fault.js'
-import type { Profile } from '../../../schemas/settings/profile.js'
-import { parseGatewayScrape, rateBetween, type Scraped } from './scraped.js'
+import type { PanelSource } from './query.js'
+import { type Moment, parseGatewayScrape, rateBetween, type Scraped, unknownAt } from './scraped.js'
 
 const askMsMax = 2_000
 const samplesMax = 720
-
-/** The gateway between two scrapes. */
-export interface Moment {
-  /** Seconds since 1970. */
-  readonly at: number
-  readonly perSecond: number
-  /** 50th and 95th percentile of the latency in seconds; null without requests. */
-  readonly median: number | null
-  readonly slow: number | null
-}
+/** Between two scrapes while the page is open. */
+export const scrapeSeconds = 5
 
 export interface GatewayShown {
   /** Address of the scrape; empty if the profile has no gateway. */
@@ -25,11 +17,12 @@ export interface GatewayShown {
 
 /**
  * The gateway is a separate process that counts since its start: it is scraped while the page is open,
- * and rates are differences between two scrapes.
+ * and rates are differences between two scrapes. A restart and a time without scrapes have no rate.
  */
 export function createGatewayPanel({
-  gateway,
-}: Pick<Profile, 'gateway'>): () => Promise<GatewayShown> {
+  profile: { gateway },
+  now: clock,
+}: Pick<PanelSource, 'profile' | 'now'>): () => Promise<GatewayShown> {
   if (gateway === undefined) return async () => ({ address: '', moments: [], answers: [] })
   const { host, port } = gateway.operations
   const reached = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
@@ -37,9 +30,12 @@ export function createGatewayPanel({
   const moments: Moment[] = []
   let before: Scraped | undefined
   return async () => {
-    const now = parseGatewayScrape(await scrape(address), Date.now())
-    const moment = before && rateBetween(before, now)
-    if (moment !== undefined) moments.push(moment)
+    const now = parseGatewayScrape(await scrape(address), clock().getTime())
+    const isWatched = before !== undefined && now.at - before.at <= 2_000 * scrapeSeconds
+    const moment = before && isWatched ? rateBetween(before, now) : unknownAt(now)
+    // One gap, not two: the time between them is not known either.
+    if (moment.perSecond === null && moments.at(-1)?.perSecond === null) moments.pop()
+    moments.push(moment)
     if (moments.length > samplesMax) moments.shift()
     before = now
     return { address, moments, answers: now.answers }

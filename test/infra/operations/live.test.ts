@@ -107,7 +107,43 @@ t.test('a rate of the gateway is the difference between two scrapes', async (t) 
     { route: 'login', status: '401', errorCode: '1', requests: 10 },
   ])
   t.same(rateBetween(before, now), { at: 1_005, perSecond: 20, median: 0.001, slow: 0.01 })
-  t.equal(rateBetween(now, before), undefined, 'a restarted process has no rate yet')
+})
+
+const sourceAt = (port: number, now = () => new Date()) => {
+  const profile = { gateway: { operations: { host: '127.0.0.1', port } } } as Profile
+  return { profile, now }
+}
+
+t.test('a restart and a time without scrapes have no rate', async (t) => {
+  const seconds = [0, 5, 11, 60, 65, 70, 75, 90, 110, 115]
+  const requests = [10, 30, 60, 900, 905, 950, 953, 954, 955, 957]
+  // The restarted process has more requests than the one before, and a count that began at 0.
+  const starts = [1, 1, 1, 1, 1, 2, 2, 2, 2, 2]
+  let at = 0
+  const server = createServer((_, response) => {
+    response.end(`${scraped(requests[at] ?? 0, 0, 0)}process_start_time_seconds ${starts[at]}\n`)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const read = createGatewayPanel(sourceAt(port, () => new Date((seconds[at] ?? 0) * 1_000)))
+  for (; at < seconds.length - 1; at++) await read()
+  const { moments } = await read()
+  t.same(
+    moments.map((one) => [one.at, one.perSecond]),
+    [
+      [0, null],
+      [5, 4],
+      [11, 5],
+      [60, null],
+      [65, 1],
+      [70, null],
+      [75, 0.6],
+      [110, null],
+      [115, 0.4],
+    ],
+  )
 })
 
 t.test('another server at the address of the gateway is not an idle gateway', async (t) => {
@@ -116,6 +152,5 @@ t.test('another server at the address of the gateway is not an idle gateway', as
   await once(server, 'listening')
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
-  const gateway = { operations: { host: '127.0.0.1', port } } as NonNullable<Profile['gateway']>
-  await t.rejects(createGatewayPanel({ gateway })(), { code: 'SOURCE_UNREACHABLE' })
+  await t.rejects(createGatewayPanel(sourceAt(port))(), { code: 'SOURCE_UNREACHABLE' })
 })

@@ -1,11 +1,12 @@
 import { EventEmitter, once } from 'node:events'
 import { connect } from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { Admit } from '../../../infra/operations/access.js'
 import type { Live, PanelUpdate } from '../../../infra/operations/live.js'
 import type { Attention } from '../../../infra/operations/panels/attention.js'
+import type { GatewayShown } from '../../../infra/operations/panels/gateway.js'
 import type { Minutes } from '../../../infra/operations/panels/minutes.js'
-import { createBrowser } from '../../rig/chromium.js'
+import { createBrowser, paintedColumns } from '../../rig/chromium.js'
 import { until } from '../../story/rig/stack.js'
 import { createStand } from './stand.js'
 
@@ -134,3 +135,74 @@ t.test(
     t.same(await cells.allInnerTexts(), ['1970-01-01 00:02 UTC', '4'])
   },
 )
+
+/** The page with figures of one panel, and what its charts have painted in the colour of a line. */
+async function openCharts(t: Test, name: string, figures: unknown) {
+  const update = { name, at: new Date().toISOString(), figures }
+  const { address } = await createStand(t, createWatch([update]))
+  const page = await (await createBrowser(t)).newPage({ viewport: { width: 1_000, height: 800 } })
+  await page.goto(address)
+  await page.locator('canvas').first().waitFor()
+  const paint = (chart: number, color: string) => paintedColumns(page, chart, color)
+  await until(async () => (await paint(0, '--line-1')).flat().length > 100)
+  return { page, paint }
+}
+
+t.test('rates of the gateway are steps, with a gap where none is known', async (t) => {
+  const rates = [null, 4, 8, null, 2, 6, 6, 1, null, 3]
+  const moments = rates.map((perSecond, index) => ({
+    at: 1_000 + 5 * index,
+    perSecond,
+    median: null,
+    slow: perSecond && perSecond / 100,
+  }))
+  const figures: GatewayShown = { address: 'http://gateway', moments, answers: [] }
+  const { paint } = await openCharts(t, 'gateway', figures)
+  for (const [chart, color] of [
+    [0, '--line-1'],
+    [1, '--line-2'],
+  ] as const) {
+    await until(async () => (await paint(chart, color)).flat().length > 100)
+    const columns = await paint(chart, color)
+    const painted = columns.flatMap((rows, at) => (rows.length > 0 ? [at] : []))
+    const [from = 0, to = 0] = [painted[0], painted.at(-1)]
+    const moment = (at: number) => Math.round((9 * (at - from)) / (to - from))
+    const holes = painted.flatMap((at, index) => {
+      const before = painted[index - 1] ?? at
+      return at - before > 5 ? [[moment(before), moment(at)]] : []
+    })
+    t.same(
+      holes,
+      [
+        [2, 3],
+        [7, 8],
+      ],
+      'nothing is drawn from the last known moment until the next scrape',
+    )
+    const heights = new Set(
+      columns.filter((rows) => rows.length > 0 && rows.length < 5).map((rows) => rows[0]),
+    )
+    t.equal(heights.size, new Set(rates.filter((rate) => rate !== null)).size, 'no line slopes')
+  }
+})
+
+t.test('each commodity has bars of its own, in its unit', async (t) => {
+  const figures: Minutes = {
+    minutes: [60, 120, 180, 240],
+    rows: [4, 0, 0, 2],
+    quantity: { Electric: [10, 0, 0, 4], Gas: [7, 0, 0, 1] },
+    units: { Electric: 'kWh', Gas: 'ccf' },
+  }
+  const { page, paint } = await openCharts(t, 'minutes', figures)
+  t.same(await page.locator('[role="img"]').evaluateAll((all) => all.map((one) => one.ariaLabel)), [
+    'Rows per minute in the last hour. 6 rows in the last hour, 4 in the busiest minute.',
+    'Electric per minute in the last hour. 14 kWh of Electric as sent, in the unit of the profile.',
+    'Gas per minute in the last hour. 8 ccf of Gas as sent, in the unit of the profile.',
+  ])
+  for (const [chart, color] of ['--line-1', '--line-1', '--line-2'].entries()) {
+    await until(async () => (await paint(chart, color)).flat().length > 100)
+    const painted = (await paint(chart, color)).map((rows) => rows.length > 2)
+    const bars = painted.filter((is, at) => is && !painted[at - 1]).length
+    t.equal(bars, 2, 'nothing is drawn between two minutes with reads')
+  }
+})

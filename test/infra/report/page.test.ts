@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Page } from 'playwright-core'
 import { t } from 'tap'
 import type { ReportFacts, ShapeFact } from '../../../infra/report/facts.js'
 import { renderReport } from '../../../infra/report/page.js'
-import { createBrowser } from '../../rig/chromium.js'
+import { createBrowser, paintedColumns } from '../../rig/chromium.js'
 import { createFolder } from '../../rig/folder.js'
 import { until } from '../../story/rig/stack.js'
 
@@ -71,24 +70,6 @@ async function openReport(width: number, colorScheme: 'light' | 'dark' = 'light'
   return { page, seen, address: pathToFileURL(path).href }
 }
 
-/** Painted pixels of a chart in the colour of a line, by column. */
-function paintedColumns(page: Page, chart: number, color: string): Promise<readonly number[]> {
-  return page.evaluate(
-    `(() => {
-      const canvas = document.querySelectorAll('canvas')[${chart}]
-      const wanted = getComputedStyle(document.documentElement).getPropertyValue('${color}').trim()
-      const parts = [1, 3, 5].map((at) => parseInt(wanted.slice(at, at + 2), 16))
-      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
-      const columns = new Array(canvas.width).fill(0)
-      for (let at = 0; at < data.length; at += 4) {
-        const isLine = data[at + 3] > 200 && parts.every((part, i) => Math.abs(data[at + i] - part) < 6)
-        if (isLine) columns[(at / 4) % canvas.width]++
-      }
-      return columns
-    })()`,
-  )
-}
-
 t.test('a value cannot run a script, and no request leaves the page', async (t) => {
   const { page, seen, address } = await openReport(1_000)
   t.same(seen, [address], 'no request, no message of the console')
@@ -104,7 +85,7 @@ t.test('a value cannot run a script, and no request leaves the page', async (t) 
 t.test('a missing value is a gap', async (t) => {
   const { page } = await openReport(1_000)
   const columns = await paintedColumns(page, 1, '--line-1')
-  const painted = columns.flatMap((count, at) => (count > 0 ? [at] : []))
+  const painted = columns.flatMap((rows, at) => (rows.length > 0 ? [at] : []))
   const [from = 0, to = 0] = [painted[0], painted.at(-1)]
   const widthOf = (hours: number) => ((to - from) * hours) / 23
   const holes = painted.flatMap((at, index) => {
@@ -127,7 +108,7 @@ t.test('charts follow the colours of the system and of paper', async (t) => {
   const { page } = await openReport(1_000, 'dark')
   const isDrawn = async () => {
     const columns = await paintedColumns(page, 0, '--line-1')
-    return columns.reduce((a, b) => a + b, 0) > 1_000
+    return columns.flat().length > 1_000
   }
   await until(isDrawn)
   await page.emulateMedia({ colorScheme: 'light' })
