@@ -90,8 +90,11 @@ async function land(context: PipelineContext, arrival: Arrival, named: Named): P
       `the profile has no source ${arrival.source}, which ${arrival.name} came from`,
     )
   }
-  await kindOf(state).createStaging(context.store, state)
-  const hold = !arrival.force && (await context.ledger.resembles(arrival.name, arrival.bytes))
+  const [resembles] = await Promise.all([
+    context.ledger.resembles(arrival.name, arrival.bytes),
+    kindOf(state).createStaging(context.store, state),
+  ])
+  const hold = resembles && !arrival.force
   const { fileId, cut, notes, ...manifest } = await landFrom(context, {
     arrival,
     source,

@@ -54,12 +54,11 @@ export const usageKind: Kind = {
       await noteRepaired(store, state, usageTable)
     }
     const first = states.filter((state) => !repairs.includes(state))
-    if (first.length > 0) await store.command(notePublished(first))
+    if (first.length === 0) return
     const tables = new Map(first.map((state) => [state.attaches, numberOf(state)]))
-    for (const [table, number] of tables) {
-      await store.command(markStaged({ number, table }))
-      await attach(store, usageTable.table, table)
-    }
+    const marks = [...tables].map(([table, number]) => markStaged({ number, table }))
+    await Promise.all([notePublished(first), ...marks].map((write) => store.command(write)))
+    for (const table of tables.keys()) await attach(store, usageTable.table, table)
   },
   isVisible: async (store, { arrival }) => {
     const found = { sql: sql`SELECT 1 FROM usage_read WHERE ${isOfFile(arrival)} LIMIT 1` }
