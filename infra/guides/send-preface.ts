@@ -103,6 +103,9 @@ a section \`intake\` with a user.
   once the file is on disk.
 - Senders are apart. Each sees receipts of its own files and rows only, and replaces its own files only.
   With \`companyCodes\` and \`feeds\`, a user may send nothing else.
+- Of two senders that upload a new name at the same time, the first complete file gets the name.
+- A user that is removed from the profile is refused from the next start on. Its complete files and
+  acknowledged rows are loaded; the start of an upload is removed after \`retention.stagingDays\`.
 - An interrupted upload continues from \`Upload-Offset\` with \`Content-Range: bytes <from>-<to>/<all>\`. To
   get the offset, send \`bytes */<all>\` without a body.
 - A \`POST\` sends rows. The response comes after the rows are flushed to disk. Every \`gatherSeconds\` they

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { isSchedule } from '../../schemas/feed.js'
-import type { Ledger } from '../ledger/ledger.js'
+import type { Arrival, FileEntry, Ledger } from '../ledger/ledger.js'
 import type { Queues } from '../queues/bullmq.js'
 import { letPass } from '../queues/wait.js'
 import { attempt } from '../sources/disk.js'
@@ -16,11 +16,22 @@ export interface Arrive {
    * may have been replaced since, so it may arrive again.
    */
   find(path: string): Promise<number | undefined>
-  claim(source: string, file: { readonly name: string; readonly path: string }): Promise<number>
+  claim(source: string, file: LocalFile): Promise<number>
+  /** The same, unless the name is another's by then. */
+  claimUnless(file: LocalFile, isOfOthers: () => Promise<boolean>): Promise<number | undefined>
+}
+
+interface LocalFile {
+  readonly name: string
+  readonly path: string
 }
 
 /** Claims and queues; without Redis the claim is enough, because the sweep queues it later. */
 export function createArrive(ledger: Ledger, queues: Pick<Queues, 'add'>): Arrive {
+  const receive = async ({ arrival }: Arrival) => {
+    await queues.add('receive', { v: 1, arrival }).catch(letPass)
+    return arrival
+  }
   return {
     find: async (path) => {
       const found = await ledger.latest({ path })
@@ -30,19 +41,23 @@ export function createArrive(ledger: Ledger, queues: Pick<Queues, 'add'>): Arriv
       const isRefused = state.status === 'quarantined' || state.status === 'replaced'
       return isRefused || isSchedule(state.feed) ? undefined : found.arrival
     },
-    claim: async (source, { name, path }) => {
-      const { size, mtimeMs } = await attempt(path, () => stat(path))
-      const { arrival } = await ledger.claim({
-        source,
-        name,
-        path,
-        bytes: size,
-        modifiedMs: Math.trunc(mtimeMs),
-        wholeBy: source === uploadSource ? 'digest' : '',
-        force: false,
-      })
-      await queues.add('receive', { v: 1, arrival }).catch(letPass)
-      return arrival
+    claim: async (source, file) => receive(await ledger.claim(await toEntry(source, file))),
+    claimUnless: async (file, isOfOthers) => {
+      const claimed = await ledger.claimUnless(await toEntry(uploadSource, file), isOfOthers)
+      return claimed && receive(claimed)
     },
+  }
+}
+
+async function toEntry(source: string, { name, path }: LocalFile): Promise<FileEntry> {
+  const { size, mtimeMs } = await attempt(path, () => stat(path))
+  return {
+    source,
+    name,
+    path,
+    bytes: size,
+    modifiedMs: Math.trunc(mtimeMs),
+    wholeBy: source === uploadSource ? 'digest' : '',
+    force: false,
   }
 }

@@ -51,8 +51,9 @@ export async function createIntake(options: IntakeOptions): Promise<Intake | und
     const user = settings.users.find(({ name }) => name === sender)
     return (user?.companyCodes ?? companyCodes)[0] ?? ''
   }
+  // In this order: what the sender itself claims in between is not of others.
   const isOfOthers = async ({ sender, name }: Upload) =>
-    !(await isOwn(ledger, { sender, name })) && (await ledger.latest({ name })) !== undefined
+    (await ledger.latest({ name })) !== undefined && !(await isOwn(ledger, { sender, name }))
   const pushes = await createPushes({
     folder: folders.pushed,
     companyCodeOf,

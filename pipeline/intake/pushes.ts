@@ -17,7 +17,7 @@ export interface PushOptions {
   readonly zone: Zone
   readonly gatherSeconds: number
   readonly freeDiskBytesMin: number
-  readonly arrive: Arrive
+  readonly arrive: Pick<Arrive, 'find' | 'claim'>
   readonly now: () => Date
   readonly onFailure: (error: unknown) => void
   /** Finds why the rows of a call cannot be right, whatever is stored. */

@@ -7,14 +7,14 @@ import type { Naming } from '../../schemas/name-pattern.js'
 import type { Intake, Taken, Upload } from '../../schemas/settings/intake.js'
 import { createDiskWatch } from '../files/disk.js'
 import { attempt, ifThere, readLocal, syncFolder, writeAll } from '../sources/disk.js'
-import { type Arrive, uploadSource } from './arrive.js'
+import type { Arrive } from './arrive.js'
 import { uploadedAs } from './sender.js'
 
 export interface UploadOptions {
   readonly folder: string
   readonly naming: Naming
   readonly limits: { readonly fileBytesMax: number; readonly freeDiskBytesMin: number }
-  readonly arrive: Arrive
+  readonly arrive: Pick<Arrive, 'find' | 'claimUnless'>
   /** Why a sender may not send files of a company and feed; undefined if it may. */
   readonly findBound: (
     sender: string,
@@ -71,8 +71,10 @@ async function takeOne(
     const taken = await fill({ upload, path }, watched(bytes, upload, watch))
     if (taken !== undefined) return taken
   }
-  if (await isOfOthers(upload)) return foreign(upload)
-  return { kind: 'arrived', arrival: await arrive.claim(uploadSource, { name: upload.name, path }) }
+  const arrival = await arrive.claimUnless({ name: upload.name, path }, () => isOfOthers(upload))
+  if (arrival !== undefined) return { kind: 'arrived', arrival }
+  await attempt(path, () => rm(path, { force: true }))
+  return foreign(upload)
 }
 
 /** The same bytes, read only while there is room for the rest. */

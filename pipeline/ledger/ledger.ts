@@ -48,6 +48,11 @@ export interface ChunkReceipt {
 export interface Ledger {
   /** Claims the next number for a file under an id. No number is given out twice. */
   claim(entry: FileEntry, id?: string): Promise<Arrival>
+  /**
+   * Claims the next number unless something else holds, which is asked after each number that another
+   * has claimed: so of two that exclude each other, one is claimed. Undefined for the other.
+   */
+  claimUnless(entry: FileEntry, isRefused: () => Promise<boolean>): Promise<Arrival | undefined>
   /** The arrival that was claimed under an id. */
   claimedAs(id: string): Promise<Arrival | undefined>
   /** Claims consecutive numbers for files that arrived together, all or none. */
@@ -131,6 +136,8 @@ export function createLedger(store: Store, now: () => Date): Ledger {
   return {
     claim: async (entry, id) => (await claim(store, { entries: [entry], id, now }))[0] as Arrival,
     claimAll: (entries) => claim(store, { entries, now }),
+    claimUnless: async (entry, isRefused) =>
+      (await claim(store, { entries: [entry], now, isRefused }))[0],
     claimedAs: async (id) => (await arrivals(sql`claim = ${id}`))[0],
     claimedWith: (arrival) =>
       split(sql`arrival IN (SELECT arrival FROM arrival WHERE claim =
@@ -245,7 +252,7 @@ const receiptCodec = createCodec<ChunkReceipt>({
 /** Claims consecutive numbers in one insert, so that nobody sees only some of them. */
 async function claim(
   store: Store,
-  { entries, id = randomUUID(), now }: Claim,
+  { entries, id = randomUUID(), now, isRefused }: Claim,
 ): Promise<readonly Arrival[]> {
   const rows = await claimNext<Row>(store, 'arrival', async () => {
     const arrivedAt = now()
@@ -253,6 +260,7 @@ async function claim(
       sql: sql`SELECT toUInt32(max(arrival) + 1) AS next FROM arrival`,
     })
     const first = last?.next ?? 1
+    if (await isRefused?.()) return undefined
     const claimed = entries.map((entry, at) => {
       const { acceptRejects = false, repairs = 0, wholeBy = '' } = entry
       return { ...entry, acceptRejects, repairs, wholeBy, arrival: first + at, arrivedAt }
@@ -270,4 +278,6 @@ interface Claim {
   readonly entries: readonly FileEntry[]
   readonly id?: string | undefined
   readonly now: () => Date
+  /** Asked between reading a number and claiming it, so that nothing is claimed in between. */
+  readonly isRefused?: () => Promise<boolean>
 }

@@ -29,16 +29,18 @@ export async function claimOnce<T>(
 }
 
 /**
- * Claims the next number of a table, which `next` derives again after each loss. A replica that lags may
- * show a number that we have only afterwards: whoever sees it as taken also sees that it is ours.
+ * Claims the next number of a table, which `next` derives again after each loss; nothing where it finds
+ * that there is nothing to claim. A replica that lags may show a number that we have only afterwards:
+ * whoever sees it as taken also sees that it is ours.
  */
 export async function claimNext<T>(
   store: Store,
   table: string,
-  next: () => Promise<Bid>,
+  next: () => Promise<Bid | undefined>,
 ): Promise<readonly T[]> {
   let bid = await next()
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    if (bid === undefined) return []
     const rows = await claimOnce<T>(store, table, bid)
     if (rows.length > 0) return rows
     await sleep(Math.random() * Math.min(2 ** attempt, pauseMsMax))

@@ -37,7 +37,7 @@ function createRig(
     isOfOthers: async () => false,
     arrive: {
       find: async (path) => (claimed.includes(path) ? claimed.indexOf(path) + 1 : undefined),
-      claim: async (_, { path }) => {
+      claimUnless: async ({ path }) => {
         t.ok(readdirSync(folder).length > 0, 'nothing is claimed that is not on the disk')
         return claimed.push(path)
       },
