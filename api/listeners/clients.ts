@@ -8,6 +8,8 @@ export type Accept = (socket: TLSSocket) => boolean
 export interface AcceptOptions {
   /** Accepted common or alternative names; empty accepts every name. */
   readonly clients: readonly string[]
+  /** The setting of these names, for messages. */
+  readonly setting: string
   readonly isRequired: boolean
   readonly onRefused: (fault: Fault) => void
 }
@@ -18,7 +20,8 @@ const reportMs = 60_000
  * Accepts the certificates of some names. Refusals are reported once a minute at most, with the names
  * of the latest certificate, which are those of a system and not of a person.
  */
-export function createAccept({ clients, isRequired, onRefused }: AcceptOptions): Accept {
+export function createAccept(options: AcceptOptions): Accept {
+  const { clients, setting, isRequired, onRefused } = options
   let refused = 0
   let reportedAt = Number.NEGATIVE_INFINITY
   return (socket) => {
@@ -28,7 +31,7 @@ export function createAccept({ clients, isRequired, onRefused }: AcceptOptions):
     if (socket.authorized && isNamed(names, clients)) return true
     refused++
     if (performance.now() - reportedAt >= reportMs) {
-      const why = socket.authorized ? 'not in gateway.mutual.clients' : socket.authorizationError
+      const why = socket.authorized ? `not in ${setting}` : socket.authorizationError
       const shown = names.join(', ').slice(0, 200)
       const detail = `client certificates refused: ${refused}; the latest is of ${shown} (${why})`
       onRefused(new Fault('PERMISSION', detail))

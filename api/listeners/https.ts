@@ -36,6 +36,7 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
   const allow = createAllow(settings.allow)
   const accept = createAccept({
     clients: settings.clients,
+    setting: 'gateway.mutual.clients',
     isRequired: wanted === 'required',
     onRefused: (fault) => options.onFailure(fault, ''),
   })

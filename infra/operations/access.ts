@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
+import { type Accept, createAccept } from '../../api/listeners/clients.js'
 import type { Fault } from '../../schemas/fault.js'
 import type { OperationsSettings } from '../../schemas/settings/worker.js'
 import { type Admission, createPasswordCheck, type Login, signInText } from './logins.js'
@@ -31,14 +32,20 @@ const localWho = 'loopback'
 
 /**
  * Access to the page. On loopback everyone on the machine has access, unless the profile names users.
- * Any other address requires a client certificate of `tls.clientCaFile` or one of `users`, by a session
- * or by basic authentication. A request to loopback under another host name comes from a foreign page in a
+ * Any other address requires a client certificate of `tls.clientCaFile`, of one of `clients` if there are
+ * any, or one of `users`, by a session or by basic authentication. A request to loopback under another host name comes from a foreign page in a
  * browser (DNS rebinding).
  */
-export function createAdmit({ host, tls }: OperationsSettings, people?: People): Admit {
+export function createAdmit(
+  { host, tls, clients }: OperationsSettings,
+  onFailure: (fault: Fault) => void,
+  people?: People,
+): Admit {
+  const setting = 'worker.operations.clients'
+  const accept = createAccept({ clients, setting, isRequired: true, onRefused: onFailure })
   const takesCertificates = tls?.clientCaFile !== undefined
   return async (request) => {
-    const holder = takesCertificates ? holderOf(request.socket as TLSSocket) : undefined
+    const holder = takesCertificates ? holderOf(request.socket as TLSSocket, accept) : undefined
     if (holder !== undefined) return { who: holder }
     if (people !== undefined) {
       const { authorization } = request.headers
@@ -78,9 +85,9 @@ export function sessionIds(request: IncomingMessage): readonly string[] {
   return cookies.filter((one) => one.startsWith(name)).map((one) => one.slice(name.length))
 }
 
-/** The common name of a certificate that its authority signed. */
-function holderOf(socket: TLSSocket): string | undefined {
-  if (!socket.authorized) return undefined
+/** The common name of an accepted certificate. */
+function holderOf(socket: TLSSocket, accept: Accept): string | undefined {
+  if (!socket.encrypted || !accept(socket)) return undefined
   const name = socket.getPeerCertificate().subject?.CN
   return Array.isArray(name) ? name[0] : name
 }

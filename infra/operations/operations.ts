@@ -45,7 +45,7 @@ export function createOperationsPage(options: OperationsOptions): {
   const people = createPeople(operations, onFailure)
   return {
     page: createPage({
-      admit: createAdmit(operations, people),
+      admit: createAdmit(operations, onFailure, people),
       signIn: people && createSignIn(people, { policy, isTls: operations.tls !== undefined }),
       live,
       context: { store, ledger: createLedger(store, now), queues, folders, profile, zone },

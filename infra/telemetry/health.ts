@@ -108,7 +108,8 @@ const minVersion = 'TLSv1.2'
 
 /**
  * The server of the port. Client certificates are optional here: only the page requires one, health
- * probes do not. Renewed files are loaded without a restart, and open connections stay open.
+ * probes do not. Renewed files are loaded without a restart. Open connections stay open, unless there
+ * is a list of revoked certificates, which may have opened them.
  */
 function createServing(
   { tls, setting }: Pick<HealthOptions, 'tls' | 'setting'>,
@@ -121,7 +122,10 @@ function createServing(
   const read = () => ({ ...readCertificates(files, `${setting}.tls`), minVersion }) as const
   const asks = files.clientCaFile !== undefined && { requestCert: true, rejectUnauthorized: false }
   const server = createTlsServer({ ...read(), ...asks, requireHostHeader }, strict)
-  const renew = async () => server.setSecureContext(read())
+  const renew = async () => {
+    server.setSecureContext(read())
+    if (files.crlFile !== undefined) server.closeAllConnections()
+  }
   const looked = Object.values(files).filter((file) => file !== undefined)
   const renewal = createRenewal({ renew, files: looked, everyMs, onFailure })
   return { server, renewal }

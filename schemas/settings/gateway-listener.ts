@@ -33,6 +33,14 @@ const listen = z
   })
   .readonly()
 
+/** What else a client certificate of the authority must fulfil, wherever one is asked for. */
+export const clientCertificates = {
+  /** Revoked certificates (PEM), of every authority in `clientCaFile`. */
+  crlFile: file.optional(),
+  /** Common or alternative names of the certificates that are accepted; empty accepts every name. */
+  clients: z.array(file).max(1_000).readonly().default([]),
+} as const
+
 /**
  * One address for login, customer and bind. A client certificate is required for bind, or for
  * everything with `mutualTls: all`.
@@ -43,11 +51,9 @@ const mutual = strict({
   tls: strict({
     ...certificate,
     clientCaFile: file,
-    /** Revoked certificates (PEM), of every authority in `clientCaFile`. */
-    crlFile: file.optional(),
+    crlFile: clientCertificates.crlFile,
   }),
-  /** Common or alternative names of the certificates that are accepted; empty accepts every name. */
-  clients: z.array(file).max(1_000).readonly().default([]),
+  clients: clientCertificates.clients,
   allow,
 })
 

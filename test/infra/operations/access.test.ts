@@ -27,7 +27,7 @@ function operations(settings: object) {
 
 function admitOf(settings: object, onFailure: (fault: Fault) => void = () => undefined) {
   const all = operations(settings)
-  return createAdmit(all, createPeople(all, onFailure))
+  return createAdmit(all, onFailure, createPeople(all, onFailure))
 }
 
 /** A server with `admit`; returns a function that resolves to the admission of a request. */
@@ -128,7 +128,7 @@ const noHealth = {
 async function createTlsDoor(t: Test) {
   const files = demoCertificates(createFolder(t))
   const tls = { certFile: files.certFile, keyFile: files.keyFile, clientCaFile: files.caFile }
-  const admit = createAdmit(operations({ host: '0.0.0.0', tls }))
+  const admit = createAdmit(operations({ host: '0.0.0.0', tls }), () => undefined)
   const faults: Fault[] = []
   const health = await createHealth({
     ...noHealth,

@@ -26,7 +26,10 @@ async function createDoor(t: Test, isTls = false) {
   const people = createPeople(operations, ({ detail }) => void faults.push(detail))
   if (people === undefined) throw new Error('the profile has users')
   const signIn = createSignIn(people, { policy, isTls })
-  const stand = await createStand(t, { admit: createAdmit(operations, people), signIn })
+  const stand = await createStand(t, {
+    admit: createAdmit(operations, () => undefined, people),
+    signIn,
+  })
   return { ...stand, faults, people }
 }
 
