@@ -159,6 +159,7 @@ function createContext(options: CheckOptions): PipelineContext {
     profile,
     zone: createZone(profile.timeZone),
     folders,
+    machine: '',
     store,
     ledger: createLedger(store, now),
     queues: queues as Queues,

@@ -26,6 +26,8 @@ export interface PipelineContext {
   readonly profile: Profile
   readonly zone: Zone
   readonly folders: Folders
+  /** The id of the data folder that the folders are in. */
+  readonly machine: string
   readonly store: Store
   readonly ledger: Ledger
   readonly queues: Queues

@@ -11,6 +11,8 @@ import type { StagingTotals } from './usage/irregular-meters.js'
 export interface LoadTask extends RowFormat {
   readonly arrival: number
   readonly feed: FeedName
+  /** The id of the data folder that the chunk landed in. */
+  readonly machine?: string | undefined
   readonly chunk: Chunk
 }
 

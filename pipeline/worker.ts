@@ -14,6 +14,7 @@ import { logFailure } from './failure.js'
 import { beginEach, gather } from './groups/gather.js'
 import { pushSource, uploadSource } from './intake/arrive.js'
 import { createLedger } from './ledger/ledger.js'
+import { runsElsewhere } from './machine.js'
 import { createConsumer, createQueues } from './queues/bullmq.js'
 import { idsOf, type JobData, type JobName, jobId } from './queues/jobs.js'
 import { alone, keepRepeating } from './queues/repeat.js'
@@ -27,9 +28,9 @@ import { pollWhenDue } from './steps/poll-when-due.js'
 import { receive } from './steps/receive.js'
 import { reconcile } from './steps/reconcile.js'
 import { quarantineSource, reprocess } from './steps/reprocess.js'
-import { retain } from './steps/retain.js'
+import { retain, retainMachine } from './steps/retain.js'
 import { settle } from './steps/settle.js'
-import { sweep } from './steps/sweep.js'
+import { sweep, sweepMachine } from './steps/sweep.js'
 import { createStore, type StoreAddress } from './store/clickhouse.js'
 import { createCatchUp } from './store/replicas.js'
 import { buildAllDays } from './usage/days/build.js'
@@ -38,6 +39,8 @@ import { verifyAndReport } from './verify/verify.js'
 export interface WorkerOptions {
   readonly profile: Profile
   readonly folders: Folders
+  /** The id of their data folder. */
+  readonly machine: string
   readonly store: StoreAddress
   /** The landing folder as the store sees it; chunks travel in request bodies without it. */
   readonly storeLandingPath?: string
@@ -100,25 +103,34 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     bill: ({ v: _, ...period }) => billWhenDue(context, period),
     compare: ({ cycleId }) => compareWhenDue(context, cycleId),
   }
+  const ownSteps = { sweep: () => sweepMachine(context), retain: () => retainMachine(context) }
   const catchUp = createCatchUp(context.store)
-  const consume = <N extends JobName>(name: N, concurrency: number) =>
+  const shared = profile.database
+  /** Queues of the jobs that each machine runs for its own disk. */
+  const own = `${shared}:${context.machine}`
+  const consume = <N extends JobName>(name: N, concurrency: number, prefix = shared) =>
     createConsumer<N>({
       name,
       redisUrl,
-      prefix: profile.database,
+      prefix,
       telemetry: options.tracing?.telemetry,
       concurrency,
       attemptsMax: profile.limits.attemptsMax,
       run: async (data) => {
         // The run of a night and those of the hours write the same.
-        const task = name === 'retain' || name === 'verify' ? name : jobId(name, data)
+        const one = name === 'retain' || name === 'verify' ? name : jobId(name, data)
+        const task = prefix === shared ? one : `${one}-${context.machine}`
+        const step: (data: JobData<N>) => Promise<void> =
+          prefix === shared ? steps[name] : ownSteps[name as keyof typeof ownSteps]
         const run = async () => {
           await catchUp()
-          await steps[name](data)
+          await step(data)
         }
         // A poll runs as a task where it finds something.
         await (name === 'poll' ? run() : context.store.runTask(task, run))
       },
+      isForOthers: async (data) =>
+        'machine' in data && (await runsElsewhere(context, data.machine)),
       fail: async (data, error) => {
         if ('arrivals' in data) await beginEach(context, data.arrivals)
         if ('arrival' in data && name !== 'reprocess')
@@ -135,6 +147,9 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       },
     })
   for (const name of alone) await context.queues.runAlone(name)
+  const ownQueues = createQueues({ redisUrl, prefix: own })
+  // Known before it settles its first file: an erasure asks all known machines.
+  await sweepMachine(context)
   const consumers = [
     consume('fetch', fetchesAtOnce),
     consume('receive', 1),
@@ -154,9 +169,11 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('due', 1),
     consume('bill', 1),
     consume('compare', 1),
+    consume('sweep', 1, own),
+    consume('retain', 1, own),
   ]
   await sweep(context)
-  const repeating = await keepRepeating(context)
+  const repeating = await keepRepeating(context, ownQueues)
   // In the background: a start does not wait for it.
   await context.queues.add('verify', { v: 1 })
   return {
@@ -165,6 +182,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       await Promise.all(consumers.map((consumer) => consumer.close()))
       await Promise.all([...context.sources.values()].map((source) => source.close()))
       await context.mdm?.close()
+      await ownQueues.close()
       await context.queues.close()
       await context.store.close()
     },
@@ -189,6 +207,7 @@ function createContext(options: WorkerOptions): PipelineContext {
     profile,
     zone: createZone(profile.timeZone),
     folders,
+    machine: options.machine,
     store,
     ledger: createLedger(store, now),
     queues: createQueues({ redisUrl, prefix: profile.database, telemetry: tracing?.telemetry }),

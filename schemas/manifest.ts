@@ -65,6 +65,8 @@ export interface Manifest extends RowFormat {
   readonly chunks: readonly LandedChunk[]
   /** Whether the last row has its line end. */
   readonly ended: boolean
+  /** The id of the data folder that its chunks landed in; none where it was not landed by itself. */
+  readonly machine?: string | undefined
 }
 
 /** How the numbers in the last column of a file are written. */

@@ -51,6 +51,7 @@ export async function replayErasures(
     profile,
     zone: createZone(profile.timeZone),
     folders: home,
+    machine: home.machine,
     store,
     ledger: createLedger(store, now),
     queues: { add: async () => undefined } as unknown as Queues,

@@ -1,11 +1,35 @@
+import { machinesBehind } from '../../pipeline/machine.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { sql } from '../../pipeline/store/sql.js'
 import type { Context } from '../commands/context.js'
 import { withStore } from '../stack/connections.js'
 import { attachedTo, type Check, type CheckResult, good, notAttached, warning } from './check.js'
 
-/** Checks that erased accounts are gone on every replica. */
-export const erasureChecks: readonly Check[] = [{ name: 'erasures', look: erasures }]
+/** Checks that erased accounts are gone on every replica and every disk. */
+export const erasureChecks: readonly Check[] = [
+  { name: 'erasures', look: erasures },
+  { name: 'machines', look: machines },
+]
+
+async function machines(context: Context): Promise<CheckResult> {
+  const attached = attachedTo(context)
+  return attached === undefined ? notAttached : withStore(attached.store, judgeMachines)
+}
+
+/** A machine that is away keeps on its disk what was erased or removed by age since. */
+export async function judgeMachines(store: Store): Promise<CheckResult> {
+  const behind = await machinesBehind(store)
+  if (behind.length === 0) return good('each has reported in the last minute')
+  const lines = behind.map(({ machine, host, seenAt, rejectsFiles }) => {
+    const files =
+      Number(rejectsFiles) > 0 ? `; rejects files with erased rows: ${rejectsFiles}` : ''
+    return `${machine} (${host}) was last seen at ${seenAt} UTC${files}`
+  })
+  return warning(
+    lines.join('\n'),
+    'start its worker, which cleans its data folder; if the disk is destroyed, run tieline forget-machine ID',
+  )
+}
 
 async function erasures(context: Context): Promise<CheckResult> {
   const attached = attachedTo(context)

@@ -15,6 +15,11 @@ export function addMaintenance(program: Command, run: Run): void {
     .requiredOption('--because <reason>', 'why; recorded in the audit log')
     .action(run(async () => (await import('./dismiss.js')).dismissCommand))
   program
+    .command('forget-machine')
+    .description('forget a machine whose disk is destroyed, so that nothing waits for it')
+    .argument('<id>', 'id of its data folder, as doctor names it')
+    .action(run(async () => (await import('./forget-machine.js')).forgetMachineCommand))
+  program
     .command('verify')
     .description('compare stored rows and kept files with the ledger, and report what is missing')
     .option('--skip-files', 'do not hash the files in archive and quarantine', false)

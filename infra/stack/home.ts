@@ -1,11 +1,13 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import {
   chmodSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readFileSync,
   realpathSync,
   renameSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -25,6 +27,8 @@ export type ServerPasswords = z.infer<typeof secretsSchema>
 /** The data folder with the absolute paths of its parts. */
 export interface Home extends Readonly<Record<(typeof homeFolders)[number], string>> {
   readonly path: string
+  /** Names the folder wherever it is mounted: workers of several machines that share it are one. */
+  readonly machine: string
   readonly secrets: ServerPasswords
 }
 
@@ -40,7 +44,8 @@ export function openHome(path: string): Home {
     const real = realpathSync(wanted)
     const paths = homeFolders.map((name) => [name, makeFolder(join(real, name))] as const)
     const named = Object.fromEntries(paths) as Record<(typeof homeFolders)[number], string>
-    return { path: real, ...named, secrets: openSecrets(secretsPathOf(real)) }
+    const machine = openMachine(join(real, 'machine'))
+    return { path: real, machine, ...named, secrets: openSecrets(secretsPathOf(real)) }
   } catch (cause) {
     throw toFault(wanted, cause)
   }
@@ -62,6 +67,22 @@ function makeFolder(path: string): string {
   makeFolder(dirname(path))
   mkdirSync(path, { mode: 0o700 })
   return path
+}
+
+/** The first of several processes that open a new folder at once gives it its id. */
+function openMachine(path: string): string {
+  if (!existsSync(path)) {
+    const unfinished = `${path}.${process.pid}.part`
+    writeFileSync(unfinished, `${randomUUID()}\n`, { mode: 0o600 })
+    try {
+      linkSync(unfinished, path)
+    } catch (error) {
+      // Some shared file systems have no links; there two first starts at once are two machines.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') renameSync(unfinished, path)
+    }
+    rmSync(unfinished, { force: true })
+  }
+  return readFileSync(path, 'utf8').trim()
 }
 
 function openSecrets(path: string): ServerPasswords {

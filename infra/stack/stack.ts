@@ -56,7 +56,7 @@ export interface Stack extends Addresses {
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { home, profile } = options
-  const { inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed } = home
+  const { machine, inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed } = home
   const placed = placeSources(placeFiles(profile, home.path), home)
   const claim = await claimHome(home)
   const closers: Closer[] = [claim.release]
@@ -77,8 +77,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         options: {
           profile: placed,
           folders: { inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed },
-          store: store.store,
-          isWatched: stays,
+          ...{ machine, store: store.store, isWatched: stays },
           ...(isEmbedded && { storeLandingPath: landing }),
           redisUrl: redis.redisUrl,
           tracing: options.tracing,

@@ -17,6 +17,7 @@ export const acts = [
   'profile',
   'reader',
   'dismiss',
+  'forget',
 ] as const
 
 /** Who acts: an authenticated name, and the way in. */

@@ -3,7 +3,8 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { stat, utimes } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import type { PipelineContext } from '../context.js'
-import { erasedRejects, isErasedReject } from '../customers/erasure/erasure.js'
+import { erasedRejects, everErased, isErasedReject } from '../customers/erasure/erasure.js'
+import { knownMachines } from '../machine.js'
 import { ifThere, writeWhole } from '../sources/disk.js'
 import type { Store } from '../store/clickhouse.js'
 import { type Sql, sql } from '../store/sql.js'
@@ -53,21 +54,43 @@ export async function writeRejects(
 }
 
 /**
- * Rewrites the rejects files of the outbox without the rows of `erasures` (decision 30), and records
- * before how many rows there are. It goes by the stored rejected rows, which are deleted after it: a
- * repeated call after a crash finds the same files.
+ * Has the rejects files rewritten without the rows of `erasures` (decision 30), and records before how
+ * many rows there are. It goes by the stored rejected rows, which are deleted after it. Any machine may
+ * have settled the file once, so each is asked: this one rewrites its files at once, the others with
+ * their next sweep.
  */
 export async function eraseRejectsFiles(context: PipelineContext, erasures: Sql): Promise<void> {
   const { store, now } = context
   const found = await erasedRejects(store, erasures)
   if (found.length === 0) return
   const rows = found.reduce((sum, one) => sum + one.rows, 0)
+  const asked_at = now().toISOString()
   await recordAct(store, tieline, {
     act: 'erase',
-    subject: now().toISOString(),
+    subject: asked_at,
     detail: `rows of erased accounts in rejects files: ${rows}, of arrivals: ${found.length}`,
   })
-  for (const { arrival } of found) await rewriteRejects(context, arrival, erasures)
+  const machines = await knownMachines(context)
+  const asked = machines.flatMap((machine) =>
+    found.map(({ arrival }) => ({ machine, arrival, asked_at })),
+  )
+  await store.insert('rejects_erasure', asked)
+  await rewriteRejectsFiles(context)
+}
+
+/**
+ * Rewrites the rejects files that this machine was asked for. Without the rows of all erasures: those of
+ * one that is going on may still be stored.
+ */
+export async function rewriteRejectsFiles(context: PipelineContext): Promise<void> {
+  const { store, machine } = context
+  const asked = await store.rows<{ arrival: number; asked_at: string }>({
+    sql: sql`SELECT arrival, toString(asked_at) AS asked_at FROM rejects_erasure FINAL
+      WHERE machine = ${machine} AND NOT done ORDER BY asked_at, arrival`,
+  })
+  for (const { arrival } of asked) await rewriteRejects(context, arrival)
+  const done = asked.map((one) => ({ ...one, machine, done: true }))
+  if (done.length > 0) await store.insert('rejects_erasure', done)
 }
 
 /**
@@ -77,7 +100,6 @@ export async function eraseRejectsFiles(context: PipelineContext, erasures: Sql)
 async function rewriteRejects(
   { store, ledger, folders }: PipelineContext,
   arrival: number,
-  erasures: Sql,
 ): Promise<void> {
   const state = await ledger.state(arrival)
   if (state === undefined) return
@@ -88,7 +110,7 @@ async function rewriteRejects(
   const isLatest = (await ifThere(stat(latest))) !== undefined && (await areEqual(own, latest))
   for (const path of isLatest ? [latest, own] : [own]) {
     const write = async (part: string) => {
-      await writeRejects(store, { arrival, without: isErasedReject(erasures) }, part)
+      await writeRejects(store, { arrival, without: isErasedReject(everErased) }, part)
       await utimes(part, written.atime, written.mtime)
     }
     await writeWhole(path, write, `${path}.${arrival}.part`)

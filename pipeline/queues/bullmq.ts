@@ -1,5 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
-import { FlowProducer, type Job, Queue, QueueEvents, UnrecoverableError, Worker } from 'bullmq'
+import {
+  DelayedError,
+  FlowProducer,
+  type Job,
+  Queue,
+  QueueEvents,
+  UnrecoverableError,
+  Worker,
+} from 'bullmq'
 import { Fault } from '../../schemas/fault.js'
 import { withDeadline } from '../deadline.js'
 import {
@@ -18,7 +26,7 @@ import {
 } from './jobs.js'
 import { createProducerConnection, createWorkerConnection } from './redis.js'
 import { type Tracing, telemetryOf } from './tracing.js'
-import { fromProgress, holdUp, passingFault, type Wait } from './wait.js'
+import { fromProgress, isTriedAgain, type Wait } from './wait.js'
 
 export interface QueueOptions {
   readonly redisUrl: string
@@ -71,6 +79,8 @@ const waitsMax = 200
  * of 64 MB, a second at most; no lock expired with ten times more work than the machine has cores.
  */
 const lockMs = 10_000
+/** A job for another machine is taken by any worker again after this time. */
+const handOnMs = 100
 const stalledMs = 3_000
 
 const jobOptions = {
@@ -192,6 +202,8 @@ export interface ConsumerOptions<N extends JobName> extends QueueOptions {
   /** Failures other than passing faults that a job may have before `fail` is called. */
   readonly attemptsMax: number
   readonly run: (data: JobData<N>) => Promise<void>
+  /** Whether a worker of another machine must run a job, which is handed on then. */
+  readonly isForOthers?: (data: JobData<N>) => Promise<boolean>
   /** Called once for a job that will not be retried. */
   readonly fail: (data: JobData<N>, error: unknown) => Promise<void>
   readonly onFailure: (ids: JobIds, error: unknown, attempts: number) => void
@@ -211,14 +223,19 @@ export function createConsumer<N extends JobName>(
   const connection = createWorkerConnection(options.redisUrl)
   const worker = new Worker(
     options.name,
-    async (job) => {
+    async (job, token) => {
       const startedAt = performance.now()
       let data: JobData<N> | undefined
       try {
         data = parseJob(options.name, job.data)
+        if (await options.isForOthers?.(data)) {
+          await job.moveToDelayed(Date.now() + handOnMs, token)
+          throw new DelayedError()
+        }
         await options.run(data)
         options.onDone(data, performance.now() - startedAt)
       } catch (error) {
+        if (error instanceof DelayedError) throw error
         options.onFailure(idsOf(job.data), error, job.attemptsMade + 1)
         if (data !== undefined) {
           if (await isTriedAgain(job, error, options.attemptsMax)) throw new Error(codeOf(error))
@@ -250,22 +267,6 @@ export function createConsumer<N extends JobName>(
 /** What BullMQ stores of a failure in Redis: no data of the job. */
 function codeOf(error: unknown): string {
   return error instanceof Fault ? error.code : 'unexpected failure'
-}
-
-/**
- * Counts the failures of a job in its progress, because BullMQ counts passing faults as attempts: an
- * outage must not use up the attempts of a job.
- */
-async function isTriedAgain(job: Job, error: unknown, attemptsMax: number): Promise<boolean> {
-  const before = fromProgress(job.progress)
-  const passing = passingFault(error)
-  if (passing !== undefined) {
-    await job.updateProgress({ ...before, wait: holdUp(passing, before.wait) })
-    return true
-  }
-  const failures = before.failures + 1
-  await job.updateProgress({ failures })
-  return failures < attemptsMax
 }
 
 function toWait(job: Job): readonly Wait[] {

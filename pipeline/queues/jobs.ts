@@ -29,6 +29,7 @@ const jobSchemas = {
     ...version,
     arrival,
     feed: z.enum(feedNames as readonly [FeedName, ...FeedName[]]),
+    machine: z.string().optional(),
     seconds: count,
     format: z.enum(timestampFormatNames).nullable(),
     startsMax: z.int().optional(),

@@ -1,5 +1,6 @@
 import { Fault } from '../../schemas/fault.js'
 import type { PipelineContext } from '../context.js'
+import type { Queues } from './bullmq.js'
 import type { JobName } from './jobs.js'
 
 /**
@@ -34,11 +35,18 @@ const lookMs = 5_000
  * Repeats the sweep, what retention asks for, the verification at night, the looks for bills and comparisons that are due and
  * for alerts, and the poll of each source, and again reports to the queues every few seconds which of
  * them have one job run at a time: a Redis that was emptied forgets that too, and nothing would be
- * found any more.
+ * found any more. The queues of the machine repeat what each machine does for its own disk.
  */
-export async function keepRepeating(context: PipelineContext): Promise<{ close(): Promise<void> }> {
+export async function keepRepeating(
+  context: PipelineContext,
+  own: Queues,
+): Promise<{ close(): Promise<void> }> {
   const repeat = async () => {
     for (const name of alone) await context.queues.runAlone(name)
+    await own.runAlone('sweep')
+    await own.repeat('sweep', { v: 1 }, { every: sweepMs })
+    await own.runAlone('retain')
+    await own.repeat('retain', { v: 1 }, { every: retainMs })
     await context.queues.repeat('sweep', { v: 1 }, { every: sweepMs })
     await context.queues.repeat('retain', { v: 1 }, { every: retainMs })
     const nightly = { pattern: nightPattern, tz: context.profile.timeZone }
@@ -59,7 +67,7 @@ export async function keepRepeating(context: PipelineContext): Promise<{ close()
   const look = async () => {
     const before = clockMs
     clockMs = clockAhead()
-    if (clockMs < before - lookMs) await context.queues.promote()
+    if (clockMs < before - lookMs) await Promise.all([context.queues.promote(), own.promote()])
     await repeat()
   }
   await repeat()

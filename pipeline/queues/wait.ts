@@ -1,3 +1,4 @@
+import type { Job } from 'bullmq'
 import { z } from 'zod'
 import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import type { JobName } from './jobs.js'
@@ -50,4 +51,24 @@ export function letPass(error: unknown): void {
 /** A fault that may pass; undefined for any other error. */
 export function passingFault(error: unknown): Fault | undefined {
   return error instanceof Fault && error.retry ? error : undefined
+}
+
+/**
+ * Counts the failures of a job in its progress, because BullMQ counts passing faults as attempts: an
+ * outage must not use up the attempts of a job.
+ */
+export async function isTriedAgain(
+  job: Job,
+  error: unknown,
+  attemptsMax: number,
+): Promise<boolean> {
+  const before = fromProgress(job.progress)
+  const passing = passingFault(error)
+  if (passing !== undefined) {
+    await job.updateProgress({ ...before, wait: holdUp(passing, before.wait) })
+    return true
+  }
+  const failures = before.failures + 1
+  await job.updateProgress({ failures })
+  return failures < attemptsMax
 }

@@ -1,6 +1,6 @@
 import { type FeedName, feeds, recordFeedOf } from '../../schemas/feed.js'
 import { skimFileName } from '../../schemas/file-name.js'
-import type { LandedChunk, RowFormat } from '../../schemas/manifest.js'
+import type { LandedChunk, Manifest } from '../../schemas/manifest.js'
 import type { PipelineContext } from '../context.js'
 import { findAsked } from '../customers/held.js'
 import type { LoadTask } from '../kind.js'
@@ -42,10 +42,12 @@ function isSmall({ profile }: PipelineContext, one: Arrival): boolean {
   return feed !== undefined && Object.hasOwn(feeds, feed) && recordFeedOf(feed) === undefined
 }
 
+type LandedRows = Omit<Manifest, 'chunks' | 'ended'>
+
 /** The load of a chunk; a job does not need its control total. */
 export function toLoadTask(
   file: { readonly arrival: number; readonly feed: string },
-  { seconds, format, startsMax, columns, extraColumns, stated, times }: RowFormat,
+  { seconds, format, startsMax, columns, extraColumns, stated, times, machine }: LandedRows,
   { micros: _, ...chunk }: LandedChunk,
 ): LoadTask {
   const feed = file.feed as FeedName
@@ -55,6 +57,7 @@ export function toLoadTask(
     ...(extraColumns && { extraColumns }),
     ...(stated && { stated }),
     ...(times && { times }),
+    ...(machine && { machine }),
   }
   return { arrival: file.arrival, feed, seconds, format, ...optional, chunk }
 }

@@ -121,7 +121,7 @@ export async function landFrom(
       if (hold) return
       await context.queues.add('load', {
         v: 1,
-        ...toLoadTask(state, receiver().rowFormat(), chunk),
+        ...toLoadTask(state, { ...receiver().rowFormat(), machine: context.machine }, chunk),
       })
     },
   })
@@ -136,7 +136,8 @@ export async function landFrom(
     const short = conversion === undefined && isCutShort(unendedRow, read.header())
     const warnings = [...read.warnings, ...extraWarnings(read.header()), ...counted]
     const notes = { roundedRows, ...(warnings.length > 0 && { warnings }) }
-    const found = { ...receiver().rowFormat(), ended, notes, fileId: read.fileId() }
+    const { machine } = context
+    const found = { ...receiver().rowFormat(), machine, ended, notes, fileId: read.fileId() }
     return { chunks, ...found, cut: short ? truncatedRefusal.reason : cut }
   } catch (error) {
     if (error instanceof Fault && error.code === 'DISK_FULL') await dropLanded(landing, folder)

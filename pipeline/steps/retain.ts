@@ -15,37 +15,49 @@ import { eraseDue, eraseStarted } from './erase.js'
 const dayMs = 86_400_000
 
 /**
- * Deletes what the profile's `retention` no longer keeps (decision 32): files in the archive and the
- * quarantine, receipts and rejects in the outbox, rejected rows in the store, abandoned staging and
- * parts of uploads, replaced bills, and what healed more than a week ago. Terminated accounts are erased by its run at night, which
- * rewrites whole tables and reads others (decision 30); every other run only continues what that left.
+ * Deletes what the profile's `retention` no longer keeps in the store (decision 32): rejected rows,
+ * abandoned staging, replaced bills, and what healed more than a week ago. Terminated accounts are
+ * erased by its run at night, which rewrites whole tables and reads others (decision 30); every other
+ * run only continues what that left.
  */
 export async function retain(
   context: PipelineContext,
   { night = false }: { readonly night?: boolean | undefined } = {},
 ): Promise<void> {
-  const { archive, quarantine, outbox, uploads } = context.folders
-  const { archiveDays, rejectsDays, stagingDays } = context.profile.retention
-  const before = (days: number) => new Date(context.now().getTime() - days * dayMs)
-  for (const folder of [archive, quarantine])
-    await removeEnded(context, folder, before(archiveDays))
-  for (const folder of [outbox, join(outbox, arrivalsFolder)]) {
-    await removeWritten(
-      folder,
-      before(rejectsDays),
-      /\.(receipt\.json|rejects\.csv)(\.\d+\.part)?$/,
-    )
-  }
-  await removeWritten(uploads, before(stagingDays), /\.part$/)
-  await forgetRejects(context, before(rejectsDays))
-  await dropDeadStaging(context, before(stagingDays))
+  const { rejectsDays, stagingDays } = context.profile.retention
+  await forgetRejects(context, daysBefore(context, rejectsDays))
+  await dropDeadStaging(context, daysBefore(context, stagingDays))
   await forgetRuns(context.store, {
     runsKept: context.profile.retention.billRuns,
     now: context.now(),
   })
-  await forgetHeld(context.store, before(context.profile.usage.holdDays).getTime())
+  const { holdDays } = context.profile.usage
+  await forgetHeld(context.store, daysBefore(context, holdDays).getTime())
   if (night) await forgetHealed(context.store, context.now())
   await (night ? eraseDue(context) : eraseStarted(context))
+}
+
+/**
+ * The same on the disk of one machine: files in the archive and the quarantine, receipts and rejects in
+ * the outbox, and parts of uploads.
+ */
+export async function retainMachine(context: PipelineContext): Promise<void> {
+  const { archive, quarantine, outbox, uploads } = context.folders
+  const { archiveDays, rejectsDays, stagingDays } = context.profile.retention
+  for (const folder of [archive, quarantine])
+    await removeEnded(context, folder, daysBefore(context, archiveDays))
+  for (const folder of [outbox, join(outbox, arrivalsFolder)]) {
+    await removeWritten(
+      folder,
+      daysBefore(context, rejectsDays),
+      /\.(receipt\.json|rejects\.csv)(\.\d+\.part)?$/,
+    )
+  }
+  await removeWritten(uploads, daysBefore(context, stagingDays), /\.part$/)
+}
+
+function daysBefore({ now }: PipelineContext, days: number): Date {
+  return new Date(now().getTime() - days * dayMs)
 }
 
 /** Arrivals of one statement; the engine reads 262,144 characters at most. */

@@ -4,6 +4,8 @@ import type { PipelineContext } from '../context.js'
 import { queueOpenHistory } from '../customers/backfill.js'
 import { publishAnnounced } from '../ledger/announced.js'
 import { isGroup } from '../ledger/file-state.js'
+import { rewriteRejectsFiles } from '../ledger/rejects-files.js'
+import { reportMachine } from '../machine.js'
 import { attempt, ifThere } from '../sources/disk.js'
 import { sql } from '../store/sql.js'
 import { dropStaging, stagedArrivals } from '../store/staging.js'
@@ -30,6 +32,12 @@ export async function sweep(context: PipelineContext): Promise<void> {
   await queueReprocessing(context)
   if ((await readStale(context.store, 1)).length > 0) await context.queues.add('days', { v: 1 })
   await dropDeadStaging(context)
+}
+
+/** What each machine does for its own disk: reports itself, and removes what nobody needs any more. */
+export async function sweepMachine(context: PipelineContext): Promise<void> {
+  await reportMachine(context)
+  await rewriteRejectsFiles(context)
   await dropDeadLandings(context)
 }
 

@@ -91,6 +91,7 @@ export function createLineOn(
       uploads: at('uploads'),
       pushed: at('pushed'),
     },
+    machine: folder,
     store,
     ledger: createLedger(store, now),
     queues,

@@ -60,6 +60,7 @@ export async function createReplicatedRig(
       options: {
         profile: { ...profile, sources },
         folders: { inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed },
+        machine: home.machine,
         store: address,
         isWatched: false,
         redisUrl: redis.url,

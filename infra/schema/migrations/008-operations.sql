@@ -18,8 +18,8 @@ CREATE TABLE IF NOT EXISTS {database}.audit_log{onCluster} (
     at DateTime64(3, 'UTC') COMMENT 'when it was recorded, before the action was carried out',
     who String COMMENT 'the authenticated user; the user of the machine for commands; loopback for requests from the machine itself; tieline for what the service does by itself',
     via LowCardinality(String) COMMENT 'page, command, gateway or worker',
-    act LowCardinality(String) COMMENT 'retry, accept, repair, register, unregister, reader, unlock, bind, erase, profile or dismiss',
-    subject String COMMENT 'object of the action: arrival of a file, name of a customer file, client, id of a bind action, hash of a profile, key of a dismissed problem; for an erasure the instant that identifies its tombstones',
+    act LowCardinality(String) COMMENT 'retry, accept, repair, register, unregister, reader, unlock, bind, erase, profile, dismiss or forget',
+    subject String COMMENT 'object of the action: arrival of a file, name of a customer file, client, id of a bind action, hash of a profile, key of a dismissed problem, id of a forgotten machine; for an erasure the instant that identifies its tombstones',
     detail String COMMENT 'the same as a sentence',
     claim String COMMENT 'id of the writer, random',
     before String COMMENT 'hash of the previous entry, empty for the first',
@@ -150,3 +150,22 @@ CREATE TABLE IF NOT EXISTS {database}.healed{onCluster} (
 ORDER BY (kind, subject, began_at)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'What failed and works again without an operator; kept for a week';
+
+CREATE TABLE IF NOT EXISTS {database}.machine{onCluster} (
+    machine String COMMENT 'id of a data folder, which it has in its file "machine"',
+    host String COMMENT 'name of the host whose worker reported last',
+    seen_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'when a worker on it last reported'
+) ENGINE = {engine:ReplacingMergeTree(seen_at)}
+ORDER BY machine
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Data folders that workers run on; those that share one are one machine';
+
+CREATE TABLE IF NOT EXISTS {database}.rejects_erasure{onCluster} (
+    machine String COMMENT 'id of the data folder that is asked',
+    arrival UInt32 COMMENT 'arrival whose rejects file may have rows of erased accounts',
+    asked_at DateTime64(3, 'UTC') COMMENT 'when it was asked, before the rows were deleted from the store',
+    done Bool COMMENT 'whether the file was rewritten there, or is not there'
+) ENGINE = {engine:ReplacingMergeTree(done)}
+ORDER BY (machine, arrival, asked_at)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Rejects files that each machine rewrites on its own disk because of an erasure';

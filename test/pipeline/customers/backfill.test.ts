@@ -80,6 +80,7 @@ function createLine(t: Test, outside: Outside = {}) {
     profile,
     zone: createZone(profile.timeZone),
     folders: { ...noFolders, backfill: folder },
+    machine: folder,
     store,
     ledger: createLedger(store, () => new Date()),
     queues: queues as unknown as Queues,

@@ -34,7 +34,8 @@ t.test('two workers repeat one cleaning each hour and one each night of the util
   const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })
   const workers = [newQueues(t, 'two'), newQueues(t, 'two')]
   for (const queues of [...workers, ...workers]) {
-    const repeating = await keepRepeating({ profile, queues } as unknown as PipelineContext)
+    const context = { profile, queues } as unknown as PipelineContext
+    const repeating = await keepRepeating(context, newQueues(t, 'two:machine'))
     t.teardown(() => repeating.close())
   }
   const [queues] = workers as [Queues]

@@ -64,6 +64,7 @@ const context: PipelineContext = {
   profile,
   zone: createZone(profile.timeZone),
   folders: home,
+  machine: home.machine,
   store,
   ledger,
   queues,

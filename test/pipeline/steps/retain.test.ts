@@ -4,7 +4,7 @@ import t from 'tap'
 import { recordHealed } from '../../../pipeline/ledger/healed.js'
 import { createLedger } from '../../../pipeline/ledger/ledger.js'
 import { blankState } from '../../../pipeline/steps/receive.js'
-import { retain } from '../../../pipeline/steps/retain.js'
+import { retain, retainMachine } from '../../../pipeline/steps/retain.js'
 import { createZone } from '../../../schemas/time/zone.js'
 import { createFolder } from '../../rig/folder.js'
 import { storyProfile } from '../../story/rig/stack.js'
@@ -71,6 +71,7 @@ t.test('what has been kept long enough is removed, and nothing else', async (t) 
 
   for (const _ of ['once', 'again']) {
     await retain(line)
+    await retainMachine(line)
     t.same(readdirSync(folders.archive).sort(), ['3-a.csv', '4-a.csv', 'note.txt'])
     t.same(readdirSync(folders.outbox).sort(), ['arrivals', 'new.csv.receipt.json'])
     t.notOk(existsSync(at('outbox/arrivals/1-old.csv.rejects.csv')))

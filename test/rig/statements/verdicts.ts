@@ -25,6 +25,8 @@ const byKey = [
     'source_state',
     'system_state',
     'healed',
+    'machine',
+    'rejects_erasure',
     'schema_migration',
   ],
   ...['published_rows', 'verification'],

@@ -1,0 +1,72 @@
+import { hostname } from 'node:os'
+import type { PipelineContext } from './context.js'
+import type { Store } from './store/clickhouse.js'
+import { sql } from './store/sql.js'
+
+/** A machine that has not reported for so long is away; each reports with its sweep. */
+const awaySeconds = 60
+
+/** A data folder whose workers have not reported for a while, and what it is known to hold. */
+export interface AwayMachine {
+  readonly machine: string
+  readonly host: string
+  readonly seenAt: string
+  /** Rejects files with rows of erased accounts. */
+  readonly rejectsFiles: string
+}
+
+/** Reports that a worker runs on the data folder; the clock is the store's. */
+export async function reportMachine({
+  store,
+  machine,
+}: Pick<PipelineContext, 'store' | 'machine'>): Promise<void> {
+  await store.insert('machine', [{ machine, host: hostname() }])
+}
+
+/** All data folders that workers have run on, the own one too. */
+export async function knownMachines({
+  store,
+  machine,
+}: Pick<PipelineContext, 'store' | 'machine'>): Promise<readonly string[]> {
+  const rows = await store.rows<{ machine: string }>({
+    sql: sql`SELECT DISTINCT machine FROM machine`,
+  })
+  return [...new Set([machine, ...rows.map((row) => row.machine)])]
+}
+
+/** Whether workers run on another data folder, which then loads the chunks that landed there. */
+export async function runsElsewhere(
+  context: Pick<PipelineContext, 'store' | 'machine'>,
+  machine: string | undefined,
+): Promise<boolean> {
+  if (machine === undefined || machine === context.machine) return false
+  const found = await context.store.rows({
+    sql: sql`SELECT 1 FROM machine WHERE machine = ${machine}
+      AND seen_at > now64(3) - toIntervalSecond(${awaySeconds}) LIMIT 1`,
+  })
+  return found.length > 0
+}
+
+/** Machines that are away, or that have rejects files to rewrite. */
+export async function machinesBehind(store: Store): Promise<readonly AwayMachine[]> {
+  return store.rows<AwayMachine>({
+    sql: sql`SELECT machine, m.host AS host, toString(toDateTime(m.seen_at, 'UTC')) AS seenAt,
+        toString(r.files) AS rejectsFiles
+      FROM (SELECT machine, host, seen_at FROM machine FINAL) AS m
+      LEFT JOIN (SELECT machine, uniqExact(arrival) AS files FROM rejects_erasure FINAL
+        WHERE NOT done GROUP BY machine) AS r USING (machine)
+      WHERE m.seen_at < now64(3) - toIntervalSecond(${awaySeconds}) OR r.files > 0
+      ORDER BY machine`,
+  })
+}
+
+/** Forgets a machine whose disk is destroyed, and what it was to do. */
+export async function forgetMachine(store: Store, machine: string): Promise<boolean> {
+  const found = await store.rows({
+    sql: sql`SELECT 1 FROM machine WHERE machine = ${machine} LIMIT 1`,
+  })
+  if (found.length === 0) return false
+  await store.command({ sql: sql`DELETE FROM rejects_erasure WHERE machine = ${machine}` })
+  await store.command({ sql: sql`DELETE FROM machine WHERE machine = ${machine}` })
+  return true
+}
