@@ -91,11 +91,17 @@ export interface Kind {
   /** Whether readers may have seen rows of a file, which is then never refused. */
   isVisible(store: Store, state: FileState): Promise<boolean>
   /**
-   * Derives from published files, one or those of a group, what they say about meters. Returns a warning
-   * for some, by arrival; repeating it changes nothing.
+   * Derives from published files, one or those of a group, what they say about meters. Repeating it
+   * changes nothing.
    */
-  learn(
-    context: PipelineContext,
-    states: readonly FileState[],
-  ): Promise<ReadonlyMap<number, string>>
+  learn(context: PipelineContext, states: readonly FileState[]): Promise<Learned>
+  /** Queues what else is derived from published files, once they are settled; the sweep does it too. */
+  derive(context: PipelineContext): Promise<void>
+}
+
+export interface Learned {
+  /** A warning for some of the files, by arrival. */
+  readonly warnings: ReadonlyMap<number, string>
+  /** Whether tenancies were derived again, which may have asked for held reads. */
+  readonly hasRenewed: boolean
 }

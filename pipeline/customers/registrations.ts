@@ -93,14 +93,16 @@ export async function endClients(
 
 /**
  * Takes notice of the accounts in published usage files, one or those of a group: a first read, an exchanged meter, reads
- * behind an end. Repeating it finishes what was begun.
+ * behind an end. Repeating it finishes what was begun. Returns whether tenancies were renewed.
  */
 export async function learnAccounts(
   context: RegisterContext,
   ...arrivals: readonly number[]
-): Promise<void> {
+): Promise<boolean> {
   await recordAccounts(context.store, await namedInFiles(context.store, arrivals))
-  await renewAll(context, await metersNamedIn(context.store, arrivals))
+  const meters = await metersNamedIn(context.store, arrivals)
+  await renewAll(context, meters)
+  return meters.length > 0
 }
 
 /** Renews the tenancies of any number of meters as their facts have them now. */
@@ -158,12 +160,8 @@ async function registerBatch(
   const meterIds = [...new Set([...listed, ...known.map(({ meterId }) => meterId)])]
   if (meterIds.length === 0) return 0
   const stored = await readTenancies(store, meterIds)
-  const news = findNews(customers, {
-    known,
-    stored,
-    now: context.now().getTime(),
-    zone: context.zone,
-  })
+  const now = context.now().getTime()
+  const news = findNews(customers, { known, stored, now, zone: context.zone })
   await addNews(context, news, known.length)
   await finish(context, known)
   return new Set(news.map(({ clientId }) => clientId)).size

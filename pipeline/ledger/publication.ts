@@ -32,9 +32,10 @@ export interface Publisher {
 export async function publishSubjects(
   publisher: Publisher,
   subjects: readonly Subject[],
+  seen?: Seen,
 ): Promise<readonly Publication[]> {
   const before = turns.get(publisher.store)
-  const own = (before ?? Promise.resolve()).then(() => publishNow(publisher, subjects))
+  const own = (before ?? Promise.resolve()).then(() => publishNow(publisher, subjects, seen))
   turns.set(
     publisher.store,
     own.catch(() => undefined),
@@ -45,16 +46,33 @@ export async function publishSubjects(
 /** Within a process callers take turns, since of those who bid for one number all but one are in vain. */
 const turns = new WeakMap<Store, Promise<unknown>>()
 
+/** What a bid for a number rests on. */
+export interface Seen {
+  readonly last: { readonly seq: number; readonly at: number }
+  /** Whether the files have a number already. */
+  readonly hasNumber: boolean
+}
+
+/**
+ * Looks before a bid: the last number first. Whoever publishes one of the files after the second look takes
+ * the next number, for which a bid then comes too late: so a look may be as old as it likes.
+ */
+export async function lookForNumber(store: Store, arrivals: readonly number[]): Promise<Seen> {
+  const last = await readLast(store)
+  return { last, hasNumber: arrivals.length > 0 && (await arePublished(store, arrivals)) }
+}
+
 async function publishNow(
   { store, now }: Publisher,
   subjects: readonly Subject[],
+  seen: Seen | undefined,
 ): Promise<readonly Publication[]> {
   const arrivals = subjects.flatMap((one) => (one.kind === 'file' ? [one.arrival] : []))
   const claim = randomUUID()
+  let early = seen
   const rows = await claimNext<PublicationRow>(store, 'publication', async () => {
-    // In this order: whoever publishes one of the files after the second look takes the number first.
-    const last = await readLast(store)
-    const hasNumber = arrivals.length > 0 && (await arePublished(store, arrivals))
+    const { last, hasNumber } = early ?? (await lookForNumber(store, arrivals))
+    early = undefined
     if (hasNumber) return { token: '', rows: [], own: published(arrivals) }
     const own = sql`SELECT ${columns} FROM publication
       WHERE published_seq > ${last.seq} AND claim = ${claim} ORDER BY published_seq`

@@ -45,13 +45,17 @@ export const recordKind: Kind = {
   },
   isVisible: (store, { arrival }) => isPublished(store, arrival),
   learn: async (line, states) => {
+    let hasRenewed = false
     for (const { feed: name, arrival, notes } of states) {
       const feed = recordOf(name)
       if (notes.repairs !== undefined || feed.shows === undefined) continue
-      await renewAll(line, await metersInRecords(line.store, { table: rowsTable(feed), arrival }))
+      const meters = await metersInRecords(line.store, { table: rowsTable(feed), arrival })
+      await renewAll(line, meters)
+      hasRenewed ||= meters.length > 0
     }
-    return new Map()
+    return { warnings: new Map(), hasRenewed }
   },
+  derive: async () => undefined,
 }
 
 async function attachOne(store: Store, state: FileState): Promise<void> {

@@ -2,7 +2,7 @@ import type { PipelineContext } from '../context.js'
 import { toRefusal } from '../failure.js'
 import { kindOf } from '../kinds.js'
 import { type FileState, numberOf } from '../ledger/file-state.js'
-import { publishSubjects } from '../ledger/publication.js'
+import { lookForNumber, publishSubjects, type Seen } from '../ledger/publication.js'
 import { forward } from './forward.js'
 
 /**
@@ -14,8 +14,13 @@ export async function publish(
   context: PipelineContext,
   states: readonly FileState[],
 ): Promise<void> {
-  await attachAll(context, states)
-  await completeAll(context, states)
+  const arrivals = states.map(({ arrival }) => arrival)
+  const [seen] = await Promise.all([
+    // Only the first bid needs it, and looks again without.
+    lookForNumber(context.store, arrivals).catch(() => undefined),
+    attachAll(context, states),
+  ])
+  await completeAll(context, states, seen)
 }
 
 /** Attaches files; why one could not be is recorded with all of them. */
@@ -39,9 +44,10 @@ export async function attachAll(
 export async function completeAll(
   context: PipelineContext,
   states: readonly FileState[],
+  seen?: Seen,
 ): Promise<void> {
   const subjects = states.map(({ arrival, fileId }) => ({ kind: 'file', arrival, fileId }) as const)
-  const publications = await publishSubjects(context, subjects)
+  const publications = await publishSubjects(context, subjects, seen)
   const published = states.map((state): FileState => {
     const publishedAt = publications.find(({ arrival }) => arrival === state.arrival)?.at
     return { ...state, status: 'published', publishedAt, ...noFault }

@@ -10,7 +10,7 @@ import { writeRejects } from '../ledger/rejects-files.js'
 import { withWarnings } from '../ledger/verdict.js'
 import { letPass } from '../queues/wait.js'
 import { attempt, makeFolderOf, writeWhole } from '../sources/disk.js'
-import { dropStaging } from '../store/staging.js'
+import { dropStagingOf } from '../store/staging.js'
 import { queueClaim } from './forward.js'
 
 /**
@@ -19,12 +19,12 @@ import { queueClaim } from './forward.js'
  * a group are settled one after the other; one that fails holds none of the others up.
  */
 export async function settle(context: PipelineContext, number: number): Promise<void> {
-  const { ledger } = context
-  const found = isGroup(number) ? await ledger.grouped(number) : await ledger.states([number])
+  const { ledger, store } = context
+  const [found, origins] = await lookUp(context, number)
   const open = found.filter(({ settledAt }) => settledAt === undefined)
-  if (open.length === 0) return
-  const numbers = open.map(({ arrival }) => arrival)
-  const [learned, origins] = await Promise.all([learn(context, open), ledger.arrivals(numbers)])
+  const [first] = open
+  if (first === undefined) return
+  const learned = await learn(context, open)
   const settled: FileState[] = []
   const failures: unknown[] = []
   for (const state of learned) {
@@ -35,10 +35,26 @@ export async function settle(context: PipelineContext, number: number): Promise<
       failures.push(error)
     }
   }
-  if (settled.length > 0) await ledger.record(...settled)
+  await Promise.all([
+    settled.length > 0 && ledger.record(...settled),
+    failures.length === 0 && dropStagingOf(store, { arrival: number, decision: first.decision }),
+  ])
   for (const state of settled) notifyPerson(context, state)
+  if (settled.some(isPublished)) await kindOf(first).derive(context).catch(letPass)
   if (failures.length > 0) throw failures[0]
-  await dropStaging(context.store, number)
+}
+
+function isPublished({ status }: FileState): boolean {
+  return status === 'published'
+}
+
+async function lookUp(
+  { ledger }: PipelineContext,
+  number: number,
+): Promise<readonly [readonly FileState[], readonly Arrival[]]> {
+  if (!isGroup(number)) return Promise.all([ledger.states([number]), ledger.arrivals([number])])
+  const states = await ledger.grouped(number)
+  return [states, await ledger.arrivals(states.map(({ arrival }) => arrival))]
 }
 
 async function putAway(
@@ -64,11 +80,11 @@ async function learn(
   context: PipelineContext,
   states: readonly FileState[],
 ): Promise<readonly FileState[]> {
-  const published = states.filter(({ status }) => status === 'published')
+  const published = states.filter(isPublished)
   const [first] = published
   if (first === undefined) return states
-  const learned = await kindOf(first).learn(context, published)
-  await queueClaim(context).catch(letPass)
+  const { warnings: learned, hasRenewed } = await kindOf(first).learn(context, published)
+  if (hasRenewed) await queueClaim(context).catch(letPass)
   return states.map((state) => {
     const warning = learned.get(state.arrival)
     if (warning === undefined) return state

@@ -188,6 +188,15 @@ export async function dropStaging(store: Store, arrival: number): Promise<void> 
   )
 }
 
+/**
+ * Drops the tables that the steps of a file or group name. Those of decisions that a kill cut short are
+ * left to the sweep.
+ */
+export function dropStagingOf(store: Store, decision: Decision): Promise<void> {
+  const tables = [stagingOf(decision.arrival), derivedOf(decision)]
+  return dropTables(store, tables.flatMap(Object.values))
+}
+
 /** Drops tables in one statement, where they are there. */
 export async function dropTables(store: Store, tables: readonly string[]): Promise<void> {
   if (tables.length === 0) return

@@ -68,11 +68,11 @@ export const usageKind: Kind = {
     const arrivals = states
       .filter(({ notes }) => notes.repairs === undefined)
       .map(({ arrival }) => arrival)
-    await line.queues.add('days', { v: 1 })
-    if (arrivals.length === 0) return new Map()
-    await learnAccounts(line, ...arrivals)
-    return warnOfRenumbering(line.store, arrivals)
+    if (arrivals.length === 0) return { warnings: new Map(), hasRenewed: false }
+    const hasRenewed = await learnAccounts(line, ...arrivals)
+    return { warnings: await warnOfRenumbering(line.store, arrivals), hasRenewed }
   },
+  derive: ({ queues }) => queues.add('days', { v: 1 }),
 }
 
 function open(context: PipelineContext, file: Opened): Receiver {
