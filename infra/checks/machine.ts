@@ -2,12 +2,14 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { freemem, totalmem } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { faultCodes } from '../../schemas/fault.js'
 import type { Context } from '../commands/context.js'
-import { bytesText } from '../commands/output/table.js'
+import { bytesText, printable } from '../commands/output/table.js'
 import { homeFolders } from '../stack/home.js'
 import { isPortFree } from '../stack/port.js'
+import { preflight } from '../stack/preflight.js'
 import { readRun } from '../stack/run-state.js'
-import { bad, type Check, type CheckResult, good, warning } from './check.js'
+import { bad, type Check, type CheckResult, good, readIfValid, skipped, warning } from './check.js'
 
 const nodeVersionMin = [20, 19] as const
 const diskBytesMin = 2e9
@@ -21,6 +23,7 @@ export const machineChecks: readonly Check[] = [
   { name: 'disk', look: async (context) => disk(context) },
   { name: 'ports', look: ports },
   { name: 'stack', look: async (context) => stack(context) },
+  { name: 'start', look: start },
   { name: 'clock', look: async () => clock() },
 ]
 
@@ -63,6 +66,17 @@ async function ports(): Promise<CheckResult> {
   for (const port of [8123, 6379]) if (!(await isPortFree(port))) taken.push(port)
   if (taken.length === 0) return good('8123 and 6379 are free')
   return good(`${taken.join(' and ')} in use; Tieline uses the next free port and reports it`)
+}
+
+/** What tieline up would fail of with this profile. */
+async function start(context: Context): Promise<CheckResult> {
+  const profile = readIfValid(context)
+  if (profile === undefined) return skipped('the profile is not valid')
+  if (readRun({ path: resolve(context.homePath) })) return skipped('the stack is running')
+  const faults = await preflight(profile, context)
+  if (faults.length === 0) return good('secrets, certificates and ports of the profile are ready')
+  const todo = new Set(faults.map(({ code }) => faultCodes[code].meaning))
+  return bad(faults.map(({ message }) => printable(message)).join('\n'), [...todo].join(' '))
 }
 
 /** Reports the stack on the data folder; both states are good. */

@@ -4,8 +4,6 @@ import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { shownRedisUrl } from '../../pipeline/queues/redis-url.js'
 import { sql } from '../../pipeline/store/sql.js'
-import { Fault } from '../../schemas/fault.js'
-import type { Profile } from '../../schemas/settings/profile.js'
 import { findEngine } from '../clickhouse/engine.js'
 import type { Context } from '../commands/context.js'
 import { packageRoot } from '../package-root.js'
@@ -15,7 +13,6 @@ import { versionsKnownGood } from '../schema/self-test.js'
 import { externalRedis, externalStore } from '../stack/addresses.js'
 import { withStore } from '../stack/connections.js'
 import { profilePathOf, readProfile } from '../stack/profile-file.js'
-import { collectSecrets } from '../stack/secrets.js'
 import { bad, type Check, type CheckResult, good, warning } from './check.js'
 
 const run = promisify(execFile)
@@ -102,25 +99,8 @@ function profile(context: Context): CheckResult {
       'if the meters do, use a name such as America/New_York; if not, set usage.clock to standard',
     )
   }
-  return secrets(context, { found, detail })
+  return good(detail)
 }
 
 /** IANA names of one offset, which are often taken for the zone of a place. */
 const isFixedZone = /^(EST|MST|HST|GMT[+-]?\d*|Etc\/GMT[+-]\d+)$/
-
-/** A secret may be set where Tieline is started and not in this shell: hence a warning. */
-function secrets(
-  context: Context,
-  { found, detail }: { found: Profile; detail: string },
-): CheckResult {
-  try {
-    collectSecrets(found, context.secret)
-    return good(detail)
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error
-    return warning(
-      `${detail}\n${error.detail}`,
-      'set it in this shell and where Tieline is started',
-    )
-  }
-}

@@ -4,13 +4,19 @@ import { Fault } from '../../schemas/fault.js'
 const portsTriedMax = 200
 
 /** Whether a loopback port is free at this moment; another program may still take it first. */
-export function isPortFree(port: number): Promise<boolean> {
+export async function isPortFree(port: number): Promise<boolean> {
+  return (await whyTaken({ host: '127.0.0.1', port })) === undefined
+}
+
+/** The system's code of why nothing can listen there; undefined if a program can. */
+export function whyTaken(at: {
+  readonly host: string
+  readonly port: number
+}): Promise<string | undefined> {
   return new Promise((resolve) => {
     const probe = createServer()
-    probe.once('error', () => resolve(false))
-    probe.listen({ port, host: '127.0.0.1', exclusive: true }, () =>
-      probe.close(() => resolve(true)),
-    )
+    probe.once('error', ({ code = 'UNKNOWN' }: NodeJS.ErrnoException) => resolve(code))
+    probe.listen({ ...at, exclusive: true }, () => probe.close(() => resolve(undefined)))
   })
 }
 

@@ -16,6 +16,7 @@ import { type Addresses, addressesOf, type External } from './addresses.js'
 import { withStore } from './connections.js'
 import { createHealing, openHealing } from './healing.js'
 import type { Home } from './home.js'
+import { preflight, throwFaults } from './preflight.js'
 import {
   createGatewayProcess,
   createWorkerProcess,
@@ -62,7 +63,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const closers: Closer[] = [claim.release]
   const healing = createHealing((fault) => options.log.warn({ code: fault.code }, fault.detail))
   const onRestart = healing.restarted
+  const { external = {}, secret = noSecret, stays = true } = options
   try {
+    throwFaults(await preflight(placed, { external, secret, stays }))
     const [store, redis] = await startServers({ ...options, onRestart }, closers)
     const migrations = {
       name: 'migrations',
@@ -71,7 +74,6 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const isEmbedded = store.part !== undefined
     await timed(options, migrations, () => migrateStore(store.store, profile, { isEmbedded }))
     closers.unshift(openHealing(healing, { ...store, redis }))
-    const stays = options.stays ?? true
     const worker = await timed(options, { name: 'worker', detail: () => '' }, () =>
       createWorkerProcess({
         options: {
@@ -81,10 +83,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           ...(isEmbedded && { storeLandingPath: landing }),
           redisUrl: redis.redisUrl,
           tracing: options.tracing,
-          secrets: collectSecrets(
-            [profile.sources, profile.backfill, profile.alerts],
-            options.secret ?? noSecret,
-          ),
+          secrets: collectSecrets([profile.sources, profile.backfill, profile.alerts], secret),
         },
         logsPath: home.logs,
         onEvent: (event) => options.log.warn(event),
@@ -151,10 +150,6 @@ function migrateStore(
 async function startGateway(options: StackOptions, at: Addresses) {
   const { home, profile } = options
   if (profile.gateway === undefined || options.stays === false) return undefined
-  if (profile.reads !== undefined && at.reader === at.store) {
-    const remedy = 'set CLICKHOUSE_READER_URL to a user with the role of readers'
-    throw new Fault('CONFIG', `the section reads needs a user who can only read: ${remedy}`)
-  }
   const step = {
     name: 'gateway',
     detail: (child: { readonly detail: () => GatewayDetail }) =>

@@ -1,0 +1,100 @@
+import { readCertificates } from '../../api/listeners/certificates.js'
+import { Fault } from '../../schemas/fault.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import type { SecretReference } from '../../schemas/settings/secret.js'
+import { type External, externalRedis, externalStore } from './addresses.js'
+import { whyTaken } from './port.js'
+import { collectSecrets } from './secrets.js'
+
+export interface PreflightContext {
+  readonly external?: External
+  readonly secret: (reference: SecretReference) => string
+  /** Whether the stack outlives its command; only then it has listeners. */
+  readonly stays?: boolean
+}
+
+/**
+ * What a start with this profile would fail of: secrets, certificates, ports and the user of readers.
+ * Nothing is started for it. Paths in the profile are absolute.
+ */
+export async function preflight(
+  profile: Profile,
+  { external = {}, secret, stays = true }: PreflightContext,
+): Promise<readonly Fault[]> {
+  const { sources, backfill, alerts } = profile
+  const secrets = stays ? Object.values(profile) : [sources, backfill, alerts]
+  const found = [
+    ...secrets.map((part) => () => collectSecrets(part, secret)),
+    () => externalRedis(external),
+    () => checkReader(profile, external, stays),
+    ...(stays ? certificateChecks(profile) : []),
+  ].flatMap(faultOf)
+  const taken = stays ? await Promise.all(listeners(profile).map(checkPort)) : []
+  return [...found, ...taken.flat()]
+}
+
+/** Throws the faults that were found as one. */
+export function throwFaults([first, ...more]: readonly Fault[]): void {
+  if (first === undefined) return
+  if (more.length === 0) throw first
+  const details = [first, ...more].map(({ detail }) => detail)
+  throw new Fault(first.code, details.join('\n'), { cause: first })
+}
+
+function faultOf(check: () => unknown): readonly Fault[] {
+  try {
+    check()
+    return []
+  } catch (error) {
+    if (error instanceof Fault) return [error]
+    throw error
+  }
+}
+
+/** The gateway reads for customers as a user who can only read. */
+function checkReader(profile: Profile, external: External, stays: boolean): void {
+  const addresses = externalStore(external, profile.database)
+  const isRead = stays && profile.gateway !== undefined && profile.reads !== undefined
+  if (!isRead || addresses === undefined || addresses.reader !== addresses.store) return
+  const remedy = 'set CLICKHOUSE_READER_URL to a user with the role of readers'
+  throw new Fault('CONFIG', `the section reads needs a user who can only read: ${remedy}`)
+}
+
+function certificateChecks({ gateway, worker }: Profile): readonly (() => unknown)[] {
+  const of = [
+    [gateway?.listen?.tls, 'gateway.listen.tls'],
+    [gateway?.mutual?.tls, 'gateway.mutual.tls'],
+    [worker.operations.tls, 'worker.operations.tls'],
+  ] as const
+  return of.flatMap(([files, setting]) =>
+    files === undefined ? [] : [() => readCertificates(files, setting)],
+  )
+}
+
+interface Listener {
+  readonly setting: string
+  readonly host: string
+  readonly port: number
+}
+
+/** Ports that the profile names. A Unix socket and port 0 cannot be taken. */
+function listeners({ gateway, worker }: Profile): readonly Listener[] {
+  const of = [
+    [gateway?.listen?.socket === undefined ? gateway?.listen : undefined, 'gateway.listen'],
+    [gateway?.mutual, 'gateway.mutual'],
+    [gateway?.operations, 'gateway.operations'],
+    [worker.operations, 'worker.operations'],
+  ] as const
+  return of.flatMap(([at, setting]) => {
+    const { host = '', port = 0 } = at ?? {}
+    return port === 0 ? [] : [{ setting, host, port }]
+  })
+}
+
+async function checkPort({ setting, host, port }: Listener): Promise<readonly Fault[]> {
+  const code = await whyTaken({ host, port })
+  if (code === undefined) return []
+  const detail = `${setting}: cannot listen on ${host}:${port} (${code})`
+  const remedy = 'choose another port in the profile, or stop the program that uses it'
+  return [new Fault('PORT_TAKEN', `${detail}; ${remedy}`)]
+}

@@ -1,0 +1,70 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { t } from 'tap'
+import { preflight } from '../../../infra/stack/preflight.js'
+import { parseProfile } from '../../../schemas/settings/profile.js'
+import { createFolder } from '../../rig/folder.js'
+import { tieline } from '../command-line.js'
+
+const least = { companyCodes: ['DEMO'], timeZone: 'America/Detroit' }
+const pem = { certFile: 'cert.pem', keyFile: 'key.pem' }
+
+t.test('a start that would fail starts nothing, and doctor finds the same', async (t) => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : undefined
+  const folder = createFolder(t)
+  const profile = join(folder, 'profile.yaml')
+  const home = join(folder, 'data')
+  const sections = {
+    ...least,
+    worker: { operations: { port, tls: pem } },
+    alerts: { url: 'http://127.0.0.1:1', secret: { env: 'TIELINE_TEST_NO_SUCH_SECRET' } },
+  }
+  writeFileSync(profile, JSON.stringify(sections))
+  const at = ['--home', home, '--profile', profile]
+  const started = await tieline('up', ...at)
+  const doctor = await tieline('doctor', ...at)
+  t.match([started.code, doctor.code], [1, 1])
+  for (const text of [started.stderr, doctor.stdout]) {
+    t.match(text, /secret env:TIELINE_TEST_NO_SUCH_SECRET, referenced in the profile, is not set/)
+    t.match(text, /the certificate files of worker\.operations\.tls are not usable: ENOENT/)
+    t.match(text, `worker.operations: cannot listen on 127.0.0.1:${port} (EADDRINUSE)`)
+  }
+  t.match(doctor.stdout, /✗ start +/)
+  t.notMatch(started.stdout, /✓/, 'no server was started')
+  const made = ['clickhouse', 'redis'].flatMap((name) => {
+    return existsSync(join(home, name)) ? readdirSync(join(home, name)) : []
+  })
+  t.same(made, [])
+})
+
+t.test('a command without listeners needs neither their ports nor their secrets', async (t) => {
+  const profile = parseProfile({
+    ...least,
+    worker: { operations: { port: 1, tls: pem } },
+    cis: { kind: 'rest', url: 'https://127.0.0.1:1', headers: {} },
+  })
+  const secret = () => 'known'
+  t.same(await preflight(profile, { secret, stays: false }), [])
+  t.match(await preflight(profile, { secret }), [{ code: 'LISTENER' }])
+})
+
+t.test('customers read with a user who can only read', async (t) => {
+  const profile = {
+    ...parseProfile(least),
+    gateway: { operations: { host: '127.0.0.1', port: 0 } },
+    reads: {},
+  } as Parameters<typeof preflight>[0]
+  const secret = () => 'known'
+  const external = { clickhouseUrl: 'http://u:p@127.0.0.1:1' }
+  t.match(await preflight(profile, { secret, external }), [
+    { code: 'CONFIG', detail: /CLICKHOUSE_READER_URL/ },
+  ])
+  const both = { ...external, clickhouseReaderUrl: 'http://r:p@127.0.0.1:1' }
+  t.same(await preflight(profile, { secret, external: both }), [])
+  t.same(await preflight(profile, { secret }), [], 'the embedded engine has one')
+})
