@@ -1,6 +1,14 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,6 +21,8 @@ export interface Postgres {
   readonly port: number
   readonly user: string
   run(sql: string): Promise<void>
+  /** From now on this user needs its password. */
+  askPassword(user: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -45,6 +55,12 @@ export async function createPostgres(): Promise<Postgres> {
     port,
     user: 'cis',
     run: (sql) => run(port, sql),
+    askPassword: async (user) => {
+      const rules = join(path, 'data', 'pg_hba.conf')
+      const line = `host all ${user} 127.0.0.1/32 scram-sha-256\n`
+      writeFileSync(rules, `${line}${readFileSync(rules, 'utf8')}`)
+      await run(port, 'SELECT pg_reload_conf()')
+    },
     close: async () => {
       const ended = once(child, 'exit')
       child.kill('SIGINT')

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers'
 import { t } from 'tap'
 import { createDemoMdm } from '../../../infra/demo/back-office/mdm.js'
 import { demoCustomers } from '../../../infra/demo/customers.js'
+import { createPostgres } from '../../api/cis/postgres.js'
 import { post } from '../../api/rig.js'
 import { createSshd } from '../../pipeline/sources/servers/sshd.js'
 import { createFolder } from '../../rig/folder.js'
@@ -128,6 +129,48 @@ t.test(
     t.match(wrong.stdout, /3 problems found/)
   },
 )
+
+t.test('a wrong password of the MDM is a problem', async (t) => {
+  const server = createServer(({ headers }, response) => {
+    response.writeHead(headers.authorization === 'Basic right' ? 404 : 401).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const folder = createFolder(t)
+  const doctor = (password: string) => {
+    const headers = { Authorization: `Basic ${password}` }
+    const least = { companyCodes: ['DEMO'], timeZone: 'America/Detroit', ingestion: 'backfill' }
+    const profile = join(folder, 'profile.yaml')
+    writeFileSync(profile, JSON.stringify({ ...least, backfill: { url, headers } }))
+    return tieline('doctor', '--home', join(folder, 'data'), '--profile', profile)
+  }
+  t.match(await doctor('right'), { code: 0, stdout: /✓ MDM +http:\S+ OK/ })
+  t.match(await doctor('wrong'), { code: 1, stdout: /✗ MDM +MDM_\w+: .*status 401/ })
+})
+
+t.test('a wrong password of a CIS that is a database is a problem', async (t) => {
+  const server = await createPostgres()
+  t.teardown(server.close)
+  const folder = createFolder(t)
+  const password = join(folder, 'secret')
+  const columns = ['client_id', 'first_name', 'last_name', 'acct_status']
+  const customer = `SELECT ${columns.map((name) => `'' AS ${name}`).join(', ')} WHERE $1 = 'nobody'`
+  const queries = { customer, sites: customer, meters: customer }
+  const cis = { kind: 'sql', host: '127.0.0.1', port: server.port, database: 'postgres' }
+  const login = { user: 'gateway', password: { file: password }, tls: 'off' }
+  const least = { companyCodes: ['DEMO'], timeZone: 'America/Detroit' }
+  const profile = join(folder, 'profile.yaml')
+  writeFileSync(profile, JSON.stringify({ ...least, cis: { ...cis, ...login, queries } }))
+  await server.run(`CREATE ROLE gateway LOGIN PASSWORD 'right'`)
+  await server.askPassword('gateway')
+  const doctor = (secret: string) => {
+    writeFileSync(password, secret)
+    return tieline('doctor', '--home', join(folder, 'data'), '--profile', profile)
+  }
+  t.match(await doctor('right'), { code: 0, stdout: /✓ CIS +sql OK/ })
+  t.match(await doctor('wrong'), { code: 1, stdout: /✗ CIS +CIS_\w+: .*SQLSTATE 28P01/ })
+})
 
 t.test('probe alert sends a signed test to the receiver and says what it answers', async (t) => {
   const receiver = await createReceiver()
