@@ -93,6 +93,17 @@ t.test('a system that fails is shown on the page, in status, health and alerts',
   })
 })
 
+t.test('a system and its alert are dismissed, until it fails again', async (t) => {
+  const at = ['--home', story.home.path]
+  const done = await tieline('dismiss', 'ami', '--because', 'replaced this week', ...at)
+  t.match(done, { code: 0, stdout: /1 problem of ami dismissed/ })
+  await until(() =>
+    receiver.messages.some(({ key, state }) => key === 'system:ami' && state === 'resolved'),
+  )
+  await until(async () => !/head-end/.test(await panelText(page, 'attention')))
+  t.match(await panelText(page, 'attention'), /CIS_UNREACHABLE/, 'another system stays')
+})
+
 t.test('an outage keeps its beginning when the gateway starts again', async (t) => {
   const before = await readStatus()
   await story.stack.gateway?.kill()
