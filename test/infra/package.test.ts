@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -70,6 +71,32 @@ t.test('the package runs without the embedded engine, and says what is missing',
   const looked = await tieline(['doctor'], external)
   t.match(looked, { stdout: /[✓!] ClickHouse +CLICKHOUSE_URL http:\S+ OK, version / })
   t.match(await tieline(['migrate'], external), { code: 0 })
+})
+
+/** Bytes of the files of a folder, without the packages that are nested in it. */
+function bytesOf(folder: string): number {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter(({ name }) => name !== 'node_modules')
+    .map((entry) => {
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) return bytesOf(path)
+      return entry.isFile() ? statSync(path).size : 0
+    })
+    .reduce((sum, bytes) => sum + bytes, 0)
+}
+
+t.test('an install without the engine and the development tools is below 150 MB', async (t) => {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean; optional?: boolean }>
+  }
+  const installed = Object.entries(packages).flatMap(([path, { dev, optional }]) => {
+    const folder = join(root, path)
+    return path === '' || dev || optional || !existsSync(folder) ? [] : [folder]
+  })
+  t.ok(installed.length > 100, `${installed.length} packages`)
+  const bytes = installed.reduce((sum, folder) => sum + bytesOf(folder), 0)
+  t.comment(`${Math.round(bytes / 1e6)} MB in ${installed.length} packages`)
+  t.ok(bytes < 150e6, `${bytes} bytes`)
 })
 
 /** A package of uWebSockets.js with the names of all binaries and the content of this machine's. */
