@@ -7,6 +7,7 @@ export interface Exception {
 
 /** Codes of errors that this HTTP interface raises itself, by their ClickHouse names. */
 const codes = {
+  UNKNOWN_FUNCTION: 46,
   SYNTAX_ERROR: 62,
   NOT_ENOUGH_SPACE: 243,
   NOT_IMPLEMENTED: 48,

@@ -2,6 +2,7 @@ import type { Call } from '../http/call.js'
 import { exceptionOf } from '../http/exception.js'
 import { limitSettings, type ReaderLimits } from '../reader-limits.js'
 import { refuseForReader } from './reader.js'
+import { readerNames } from './reader-names.js'
 import { readSettings, withoutClauses } from './settings-clause.js'
 import { readStatement, stringLiteral } from './statement.js'
 
@@ -48,17 +49,14 @@ export function judgeForReader(
 }
 
 /**
- * Settings that a reader may choose: limits and how an answer looks, and those that clients send with
- * every statement. Others read files, hide filters with functions in them, or change the dialect.
+ * A reader may choose limits, how an answer looks, and what clients send with every statement. Other
+ * settings read files, hide filters with functions in them, or change the dialect.
  */
-const readerSettings =
-  /^(max_(threads|block_size|execution_time|memory_usage|(result|rows_to|bytes_to)_\w+)|(read|result|timeout)_overflow_mode|output_format_(?!schema)\w+|date_time_output_format|session_timezone|join_use_nulls|join_algorithm|extremes|limit|offset|final|readonly|optimize_\w+|compile_\w+|(wait_for_)?async_insert|select_sequential_consistency|date_time_input_format|insert_quorum(_timeout)?|alter_sync|log_comment|send_progress_in_http_headers|http_headers_progress_interval_ms|http_write_exception_in_output_format|cancel_http_readonly_queries_on_client_close)$/
-
 function judge(
   { name, value }: { readonly name: string; readonly value: string },
   limits: ReadonlyMap<string, number>,
 ): void {
-  if (!readerSettings.test(name) || (name === 'readonly' && !/^[12]$/.test(value))) {
+  if (!readerNames().isSetting(name) || (name === 'readonly' && !/^[12]$/.test(value))) {
     throw readonlyOf(name)
   }
   const max = limits.get(name)

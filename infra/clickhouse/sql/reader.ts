@@ -1,5 +1,6 @@
 import { exceptionOf } from '../http/exception.js'
 import type { ReaderLimits } from '../reader-limits.js'
+import { readerNames } from './reader-names.js'
 import { type ParsedStatement, severalStatements, unquoted } from './statement.js'
 import { isName } from './tokens.js'
 
@@ -20,12 +21,12 @@ const verbs = new Set([
 const closedVerbs =
   /^(ALTER|ATTACH|BACKUP|BEGIN|CHECK|COMMIT|COPY|CREATE|DELETE|DETACH|DROP|EXCHANGE|EXECUTE|GRANT|INSERT|KILL|MOVE|OPTIMIZE|PARALLEL|RENAME|REPLACE|RESTORE|REVOKE|ROLLBACK|SET|START|SYSTEM|TRUNCATE|UNDROP|UPDATE|USE|VALUES|WATCH)$/
 
-/**
- * What the engine lets any role do: `file` reads a file wherever its name takes the place of a function,
- * `sqlite` makes one before rights are looked at, `merge` reads tables of the database system, OUTFILE
- * writes, and a list of processes shows statements.
- */
-const closedNames = /^(file|merge|sqlite|outfile|infile|processlist)$/i
+/** What writes or reads a file at the end of a statement, and what shows the statements of others. */
+const closedWords = /^(outfile|infile|processlist)$/i
+
+/** What a reader may have shown: others list statements, roles or what belongs to the machine. */
+const shown =
+  /^(tables?|full|extended|temporary|databases?|columns|fields|create|views?|functions|settings?|changed|dictionar(y|ies)|index(es)?|indices|keys|engines|processlist)$/i
 
 /** Tables of the database system that describe what a reader may see anyway. */
 const openTables =
@@ -55,12 +56,16 @@ export function refuseForReader(
     if (closedVerbs.test(statement.verb)) throw denied(statement.verb)
     throw exceptionOf('SYNTAX_ERROR', `Syntax error: failed at position 1 (${statement.verb})`)
   }
+  if (statement.verb === 'SHOW' && !shown.test(nameAt(statement, 1))) {
+    throw denied(`SHOW ${nameAt(statement, 1)}`)
+  }
   for (const [index, token] of tokens.entries()) {
     const name = nameAt(statement, index)
-    if (isName(token) && closedNames.test(name) && !(seesStatements && isProcesses(name))) {
-      throw denied(name)
-    }
     if (token.kind === 'quoted' && /[\\“”]/.test(textAt(statement, index))) throw denied(name)
+    if (isName(token)) {
+      if (closedWords.test(name) && !(seesStatements && isProcesses(name))) throw denied(name)
+      refuseCall(statement, index)
+    }
     const isParameter = textAt(statement, index - 1) === ':' && /^identifier$/i.test(name)
     if (isParameter) throw denied('a name as a parameter')
     const isOfSystem =
@@ -68,6 +73,52 @@ export function refuseForReader(
     if (!isOfSystem || openTables.test(name) || (seesStatements && isProcesses(name))) continue
     throw denied(`system.${name}`)
   }
+}
+
+/**
+ * Refuses a name that may call a function which is not in the reviewed lists. Closed functions are refused
+ * wherever their name is, since `arrayMap(file, ...)` and `* APPLY file` call one without brackets.
+ */
+function refuseCall(statement: ParsedStatement, index: number): void {
+  const name = nameAt(statement, index)
+  const lower = name.toLowerCase()
+  const names = readerNames()
+  const reason = names.closedBecause(lower)
+  if (reason !== undefined) throw denied(`${name}: ${reason}. ${asWriter}`)
+  if (!isCall(statement, index)) return
+  if (lower === 'values' && isRowList(statement, index + 2)) return
+  const isTable = /^(from|join|table|describe|desc)$/i.test(textAt(statement, index - 1))
+  if (isTable && names.isClosedTable(lower)) throw denied(`${name}: ${tableReason}. ${asWriter}`)
+  if (names.isCallable(lower, statement.tokens[index]?.kind === 'quoted')) return
+  if (names.isClosedTable(lower)) throw denied(`${name}: ${tableReason}. ${asWriter}`)
+  const remedy = 'SHOW FUNCTIONS lists them; lambdas and lists of columns cannot have a name'
+  throw exceptionOf('UNKNOWN_FUNCTION', `A reader has no function ${name.slice(0, 100)}: ${remedy}`)
+}
+
+/**
+ * Whether the first argument of `values` is a row of at least two values: a text in its place is a list of
+ * columns, whose expressions the engine evaluates.
+ */
+function isRowList(statement: ParsedStatement, index: number): boolean {
+  const { tokens } = statement
+  const depth = tokens[index]?.depth ?? 0
+  if (textAt(statement, index) !== '(') return false
+  const end = tokens.findIndex((token, at) => at > index && token.depth === depth)
+  const inside = tokens.slice(index, Math.max(index, end))
+  const hasComma = inside.some(
+    (token, at) => token.depth === depth + 1 && textAt(statement, index + at) === ',',
+  )
+  return hasComma && /^[,)]$/.test(textAt(statement, end + 1))
+}
+
+const tableReason = 'it reaches files or other machines, or evaluates SQL in a text'
+const asWriter = 'Run it with tieline sql'
+
+/** Whether a name is called: by a bracket or by APPLY, whose own lambda has a name before an arrow. */
+function isCall(statement: ParsedStatement, index: number): boolean {
+  if (textAt(statement, index + 1) === '(') return true
+  const before = textAt(statement, index - 1) === '(' ? index - 2 : index - 1
+  return /^apply$/i.test(textAt(statement, before)) && textAt(statement, index + 1) !== '-'
 }
 
 /** What shows the statements that run. */
