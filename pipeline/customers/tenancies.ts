@@ -179,7 +179,7 @@ function nextOf(
 function toTenure(tenant: Tenant, next: readonly End[]): Tenure {
   const { clients, usage, terminated } = tenant
   const last = usage?.last ?? Number.NEGATIVE_INFINITY
-  const withdrawn: Withdrawn[] = []
+  const withdrawn: Withdrawn[] = [...takenBack(clients)]
   const ends: End[] = []
   for (const end of next) {
     const because = last >= end.at ? 'usage' : isSeenAgain(tenant, end.at) ? 'seen' : undefined
@@ -208,6 +208,23 @@ function toTenure(tenant: Tenant, next: readonly End[]): Tenure {
     since: undefined,
     group: [tenant],
   }
+}
+
+/** Ends of all clients of an account that a later record of one of them took back. */
+function takenBack(clients: readonly Client[]): readonly Withdrawn[] {
+  const never = Number.POSITIVE_INFINITY
+  const absences = clients.map(({ end, returned }) => {
+    return [...returned, ...(end === undefined ? [] : [{ ...end, back: never }])]
+  })
+  const ends = absences.flat().flatMap(({ by, at }): readonly Withdrawn[] => {
+    const backs = clients.map(({ seenAt }, index) => {
+      if (seenAt > at) return seenAt
+      return absences[index]?.find((away) => away.at <= at && at < away.back)?.back ?? at
+    })
+    const back = Math.min(...backs)
+    return back > at && back < never ? [{ by, at, because: 'seen' }] : []
+  })
+  return [...new Map(ends.map((end) => [end.at, end])).values()]
 }
 
 /** Clients who left within a day of each other left together. */

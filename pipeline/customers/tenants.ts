@@ -41,6 +41,8 @@ export interface Client {
   readonly seenAt: number
   readonly left: boolean
   readonly end: End | undefined
+  /** Ends that a later record took back, each with the instant of that record. */
+  readonly returned: readonly (End & { readonly back: number })[]
   readonly last: SeenFact
 }
 
@@ -226,18 +228,22 @@ function stateOf(facts: readonly (SeenFact | LeaveFact)[], { isClosed }: Tenancy
   let left = false
   let seenAt: number | undefined
   let last: SeenFact | undefined
+  const returned: State['returned'][number][] = []
   for (const fact of [...facts].sort(inTime)) {
     if (fact.kind === 'left') left = true
     if (fact.kind === 'seen') {
       seenAt ??= fact.at
       last = fact
       left = false
-      if (!isClosed(fact.acctStatus)) end = undefined
+      if (!isClosed(fact.acctStatus)) {
+        if (end !== undefined && end.at < fact.at) returned.push({ ...end, back: fact.at })
+        end = undefined
+      }
     }
     const isEnd = fact.kind === 'seen' ? isClosed(fact.acctStatus) : fact.kind !== 'left'
     if (isEnd) end ??= { at: fact.at, by: fact.kind === 'gone' ? 'gone' : 'closed', next: '' }
   }
-  return { seenAt: seenAt ?? 0, left, end, last: last as SeenFact }
+  return { seenAt: seenAt ?? 0, left, end, returned, last: last as SeenFact }
 }
 
 function inTime(a: SeenFact | LeaveFact, b: SeenFact | LeaveFact): number {
