@@ -37,6 +37,8 @@ export interface Notes {
   readonly roundedRows?: number
   /** Of usage files: what the verdict took from the stored reads, as `takenFromStore` has it. */
   readonly fromStore?: string
+  /** Meters whose interval length nothing proves yet. */
+  readonly provisionalMeters?: number
 }
 
 /** Rows or quantities by outcome; the five others add up to `read`. */

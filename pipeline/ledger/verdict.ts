@@ -131,7 +131,8 @@ export function noteLengths(notes: Notes, { rejected, changed, provisional }: No
     provisional > 0 &&
       `meters with a provisional interval length: ${provisional}; no reads in succession prove it yet`,
   ].filter((note) => note !== false)
-  return withWarnings(notes, found)
+  const noted = withWarnings(notes, found)
+  return provisional > 0 ? { ...noted, provisionalMeters: provisional } : noted
 }
 
 /** Notes the rows of the repeated hour whose hour nothing proves; the rejected ones are among them. */

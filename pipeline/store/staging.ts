@@ -14,7 +14,7 @@ export type Staging = Readonly<Record<keyof typeof loaded, string>>
  * The tables that one decision builds: `series` sums up what is to be published, one row for each series. The
  * others are there only where not all of `reads` is published as it stands: `fixed` from the
  * meters and days in `repairs` and, where their starts move, `moves`, after what is stored of the meters
- * in `sparse` was looked up; `registered` without the meters that
+ * in `sparse` was looked up; `provisional` has lengths that nothing proves; `registered` without the meters that
  * no customer has; `final` from what `days` and `overlaps` say of the reads that the store has
  * already.
  */
@@ -36,6 +36,7 @@ const derived = {
   moves: 'move',
   fixed: 'fixed',
   registered: 'registered',
+  provisional: 'provisional',
   days: 'day',
   overlaps: 'overlap',
   final: 'final',

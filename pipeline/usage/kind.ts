@@ -17,6 +17,7 @@ import { noteRepaired } from '../verify/repaired.js'
 import { loadInBulk, loadUnseenInBulk, storeTimestamps } from './bulk-path.js'
 import { markStaged } from './days/stale.js'
 import { gridOf, totalShapes } from './irregular-meters.js'
+import { recordProvisional } from './lengths/provisional.js'
 import { measure } from './measure.js'
 import { noteReplaced, recordMoves, recordRestatements } from './overlap.js'
 import { reconcileUsage } from './reconcile.js'
@@ -55,6 +56,11 @@ export const usageKind: Kind = {
     }
     const first = states.filter((state) => !repairs.includes(state))
     if (first.length === 0) return
+    const guessed = first.filter(({ notes }) => notes.provisionalMeters !== undefined)
+    for (const state of new Map(guessed.map((one) => [one.attaches, one])).values()) {
+      const decision = { ...state, arrival: numberOf(state) }
+      await store.command(recordProvisional(decision, state.attaches))
+    }
     const tables = new Map(first.map((state) => [state.attaches, numberOf(state)]))
     const marks = [...tables].map(([table, number]) => markStaged({ number, table }))
     await Promise.all([notePublished(first), ...marks].map((write) => store.command(write)))

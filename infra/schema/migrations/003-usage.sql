@@ -76,6 +76,18 @@ TTL recorded_at + INTERVAL 30 DAY
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'Reads that a file repeated unchanged while an earlier arrival of its feed was pending; reads of that earlier arrival cannot replace them';
 
+CREATE TABLE IF NOT EXISTS {database}.provisional_length{onCluster} (
+    meter_id String COMMENT 'permanent and unique meter identifier',
+    local_day Date COMMENT 'local calendar day on which the intervals start',
+    seconds UInt32 COMMENT 'length under which the reads of the arrival are stored on that day',
+    arrival UInt32 COMMENT 'arrival whose rows did not prove the length',
+    recorded_at DateTime('UTC') DEFAULT now() COMMENT 'when it was recorded'
+) ENGINE = {engine:ReplacingMergeTree}
+ORDER BY (meter_id, local_day, seconds, arrival)
+TTL recorded_at + INTERVAL 400 DAY
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+COMMENT 'Interval lengths that were guessed, because neither stored reads nor rows of the file proved them; recorded before the reads are stored';
+
 CREATE TABLE IF NOT EXISTS {database}.usage_day_row{onCluster} (
     local_day Date COMMENT 'local calendar day',
     meter_id String COMMENT 'permanent and unique meter identifier',

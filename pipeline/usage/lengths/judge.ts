@@ -11,10 +11,11 @@ export interface MeterDay {
   readonly starts: readonly number[]
 }
 
-/** The finest length that is stored for a meter on a local day, seconds. */
+/** The finest length that is stored for a meter on a local day, seconds; of provisional ones apart. */
 export interface StoredLength {
   readonly day: string
   readonly seconds: number
+  readonly isProvisional: boolean
 }
 
 /** The length of a meter's rows on one day (decision 16). */
@@ -22,7 +23,7 @@ export interface DayLength {
   readonly day: string
   /** 0 where the rows are not usable. */
   readonly seconds: number
-  /** Whether nothing proves the length: neither stored reads nor rows in succession. */
+  /** Whether nothing proves the length: neither rows in succession nor stored reads of a proved length. */
   readonly isProvisional: boolean
   /** Where rows in succession contradict the stored reads: the lengths of both, else 0. */
   readonly apart: number
@@ -39,8 +40,17 @@ export function judgeMeter(
   allowed: readonly number[],
 ): readonly DayLength[] {
   const filled = days.filter(({ full }) => full !== 0)
-  const known = [...stored, ...filled.map(({ day, full }) => ({ day, seconds: full }))]
+  const known = [
+    ...stored.filter(({ isProvisional }) => !isProvisional),
+    ...filled.map(({ day, full }) => ({ day, seconds: full })),
+  ]
   const runs = findRuns(days, allowed)
+  const proved = new Set(filled.map(({ full }) => full))
+  for (const [day, run] of runs) {
+    const length = nearest(known, day)
+    for (const one of run) if (length === undefined || length === one) proved.add(one)
+  }
+  const guessed = proved.size === 0 ? stored.filter(({ isProvisional }) => isProvisional) : []
   const smallest = Math.min(
     ...gapsOf(days.flatMap(({ starts }) => starts)),
     ...filled.map(({ full }) => full),
@@ -63,8 +73,10 @@ export function judgeMeter(
       return { ...found(0), apart: other, stored: length }
     }
     if (length !== undefined && fits(starts, length)) return found(length)
+    const before = nearest(guessed, day)
+    if (before !== undefined && fits(starts, before)) return found(before, true)
     const seconds = guess(starts, smallest, allowed)
-    return found(seconds, seconds !== length && !run.includes(seconds))
+    return found(seconds, seconds !== length && !proved.has(seconds))
   })
 }
 
@@ -91,9 +103,11 @@ function findRuns(
   return runs
 }
 
+type KnownLength = Pick<StoredLength, 'day' | 'seconds'>
+
 /** The length on a day, or on the nearest day before it; the finest where one day has two. */
-function nearest(known: readonly StoredLength[], day: string): number | undefined {
-  let best: StoredLength | undefined
+function nearest(known: readonly KnownLength[], day: string): number | undefined {
+  let best: KnownLength | undefined
   for (const one of known) {
     if (one.day > day || (best !== undefined && one.day < best.day)) continue
     if (best?.day !== one.day || one.seconds < best.seconds) best = one

@@ -10,6 +10,7 @@ import { gridOf, type StagingTotals } from '../irregular-meters.js'
 import { rejectLines } from '../reject-lines.js'
 import { toLength } from '../sample.js'
 import { judgeMeter } from './judge.js'
+import { noteProvisional, type Provisional } from './provisional.js'
 import {
   type Closest,
   closestOfUnusable,
@@ -69,24 +70,26 @@ export async function findLengths(
   const rows = byShape ? totals.irregularRows : totals.rows
   const batches = Math.ceil(rows / batchRowsMax)
   let repairs = 0
-  let provisional = 0
+  const provisional: Provisional[] = []
   for (let batch = 0; batch < batches; batch++) {
     const of = byShape ? ('irregular' as const) : ('all' as const)
     const search = { grid, allowed, of, batch, batches }
     const found = await judgeBatch(store, state, search)
     await recordRepairs(store, state, found.repairs)
     repairs += found.repairs.length
-    provisional += found.provisional.length
-    for (const meterId of found.provisional) onProvisional?.(meterId)
+    provisional.push(...found.provisional)
   }
-  return { repairs, provisional }
+  await noteProvisional(store, state, provisional)
+  const meters = new Set(provisional.map(({ meterId }) => meterId))
+  for (const meterId of meters) onProvisional?.(meterId)
+  return { repairs, provisional: meters.size }
 }
 
 async function judgeBatch(
   store: Store,
   decision: Decision,
   search: Search,
-): Promise<{ readonly repairs: readonly Repair[]; readonly provisional: readonly string[] }> {
+): Promise<{ readonly repairs: readonly Repair[]; readonly provisional: readonly Provisional[] }> {
   const suspects = await findSuspects(store, decision, search)
   const stored = await storedLengths(store, decision, suspects)
   const judged = suspects.map(({ meterId, days }: Suspect) => ({
@@ -98,8 +101,14 @@ async function judgeBatch(
       .filter(({ seconds }) => seconds !== search.grid.seconds)
       .map(({ day, seconds, apart, stored }) => ({ meterId, day, seconds, apart, stored })),
   )
-  const provisional = judged.filter(({ lengths }) => lengths.some((one) => one.isProvisional))
-  return { repairs, provisional: provisional.map(({ meterId }) => meterId) }
+  const provisional = judged.flatMap(({ meterId, lengths }) => {
+    const found = lengths.filter(({ isProvisional }) => isProvisional)
+    return [...new Set(found.map(({ seconds }) => seconds))].map((seconds) => ({
+      meterId,
+      seconds,
+    }))
+  })
+  return { repairs, provisional }
 }
 
 /** Writes down the rows whose length is not usable, and counts them. */

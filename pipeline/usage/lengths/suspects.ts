@@ -4,6 +4,7 @@ import { id, literal, type Sql, sql, typed } from '../../store/sql.js'
 import { type Decision, derivedOf, stagingOf } from '../../store/staging.js'
 import { daySecondsOf, type Grid, irregularMeters } from '../irregular-meters.js'
 import type { MeterDay, StoredLength } from './judge.js'
+import { isProvisional } from './provisional.js'
 
 /** A meter of a file that its shape alone does not settle. */
 export interface Suspect {
@@ -143,14 +144,23 @@ async function lengthsWithin(
   { from, to, step }: Days,
 ): Promise<readonly (StoredLength & { readonly meterId: string })[]> {
   const { sparse } = derivedOf(decision)
-  const rows = await store.rows<{ meter_id: string; at: string; length: number }>({
-    sql: sql`SELECT meter_id, toString(local_day) AS at, min(seconds) AS length
+  const named = sql`meter_id IN (SELECT meter_id FROM ${id(sparse)})`
+  const rows = await store.rows<{
+    meter_id: string
+    at: string
+    length: number
+    isProvisional: boolean
+  }>({
+    sql: sql`SELECT meter_id, toString(local_day) AS at, min(seconds) AS length,
+        ${isProvisional(named)} AS isProvisional
       FROM usage_read
       WHERE local_day BETWEEN ${typed('Date', from)} AND ${typed('Date', to)}
-        AND meter_id IN (SELECT meter_id FROM ${id(sparse)})
+        AND ${named}
         AND bitShiftRight(version, 32) != ${decision.arrival}
-      GROUP BY meter_id, local_day
-      ${step === 0 ? sql`` : sql`ORDER BY local_day DESC LIMIT 1 BY meter_id`}`,
+      GROUP BY meter_id, local_day, isProvisional
+      ${step === 0 ? sql`` : sql`ORDER BY local_day DESC LIMIT 1 BY meter_id, isProvisional`}`,
   })
-  return rows.map((row) => ({ meterId: row.meter_id, day: row.at, seconds: row.length }))
+  return rows.map(({ meter_id: meterId, at: day, length: seconds, isProvisional }) => {
+    return { meterId, day, seconds, isProvisional }
+  })
 }

@@ -19,6 +19,7 @@ const byKey = [
     'held_claim',
     'restatement',
     'confirmation',
+    'provisional_length',
     'usage_read',
     'usage_day_row',
     'stale_day',
