@@ -9,9 +9,12 @@ export interface BillsOf {
 const ownTenancies = (clientId: string) =>
   sql`tenancy FINAL WHERE arrayExists(h -> has(h.4, ${clientId}), holds)`
 
-/** The accounts of a client: bills are stored in their order. */
+/**
+ * The accounts in a client's own records, in whose order bills are stored. A landlord may see the reads of
+ * other accounts, never their bills.
+ */
 export function ownAccounts({ clientId }: Pick<BillsOf, 'clientId'>): Sql {
-  return sql`(SELECT account_number FROM ${ownTenancies(clientId)})`
+  return sql`(SELECT account_number FROM registration_fact WHERE client_id = ${clientId})`
 }
 
 /**

@@ -66,6 +66,30 @@ t.test(
   },
 )
 
+t.test('a landlord who sees the reads of a sub-account does not see its bill', async (t) => {
+  const meterId = 'ROOM'
+  const at = (clientId: string, accountNumber: string) =>
+    customerAt({ clientId, accountNumber, meterId, rateCode: 'TAXED' })
+  const landlord = at('landlord', 'LANDLORD')
+  const readUnder = [{ accountNumber: 'TENANT' }]
+  const seen = { ...landlord, meters: landlord.meters.map((one) => ({ ...one, readUnder })) }
+  await rig.registerAt('2025-12-01', at('tenant', 'TENANT'))
+  await rig.registerAt('2025-12-15', seen)
+  const january1st = { meter: meterId, account: 'TENANT', from: '2026-01-01T05:00:00Z' }
+  await rig.read({ ...january1st, quantities: steady('0.25', 2_976) })
+  await rig.registerAt('2026-02-01', seen)
+  await rig.bill({ start: '2026-01-01' })
+  const shared = sql`SELECT 1 FROM registered_usage
+    WHERE meter_id = ${meterId} AND hasAll(client_ids, ['landlord', 'tenant'])`
+  t.equal((await store.rows({ sql: shared })).length, 2_976, 'both see the reads')
+  const quantities = async (clientId: string) => {
+    const { bills } = parsed<BillsAnswer>(await readOwnBills(context, clientId, january))
+    return bills.map(({ quantity }) => quantity)
+  }
+  t.same(await quantities('tenant'), [744])
+  t.notOk((await quantities('landlord')).includes(744))
+})
+
 t.test('bills come in pages', async (t) => {
   const small = { ...context, pageMax: 2 }
   const first = parsed<BillsAnswer>(await readOwnBills(small, 'anna', january))
