@@ -17,7 +17,7 @@ const zeros = [
 
 const places = [
   { place: 'on one server', isReplicated: false, kills: sample({ short: 3, long: 200 }) },
-  { place: 'on two replicas that lag', isReplicated: true, kills: sample({ short: 2, long: 200 }) },
+  { place: 'on two replicas that lag', isReplicated: true, kills: sample({ short: 3, long: 200 }) },
 ]
 
 for (const { place, isReplicated, kills } of places) {
