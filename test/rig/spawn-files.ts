@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { isUnit, needsProcess } from './files.js'
 
-const timeoutSeconds = 900
+const timeoutSeconds = 1_800
 const guard = fileURLToPath(new URL('no-processes.js', import.meta.url))
 const unitProcess = fileURLToPath(new URL('unit-process.js', import.meta.url))
 
