@@ -32,9 +32,9 @@ const localWho = 'loopback'
 
 /**
  * Access to the page. On loopback everyone on the machine has access, unless the profile names users.
- * Any other address requires a client certificate of `tls.clientCaFile`, of one of `clients` if there are
- * any, or one of `users`, by a session or by basic authentication. A request to loopback under another host name comes from a foreign page in a
- * browser (DNS rebinding).
+ * Any other address requires a client certificate of `tls.clientCaFile`, of one of `clients` if there
+ * are any, or one of `users`, by a session or by basic authentication. A request to loopback under
+ * another host name comes from a foreign page in a browser (DNS rebinding).
  */
 export function createAdmit(
   { host, tls, clients }: OperationsSettings,

@@ -57,7 +57,6 @@ export interface Stack extends Addresses {
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { home, profile } = options
-  const { machine, inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed } = home
   const placed = placeSources(placeFiles(profile, home.path), home)
   const claim = await claimHome(home)
   const closers: Closer[] = [claim.release]
@@ -78,9 +77,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       createWorkerProcess({
         options: {
           profile: placed,
-          folders: { inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed },
-          ...{ machine, store: store.store, isWatched: stays },
-          ...(isEmbedded && { storeLandingPath: landing }),
+          folders: foldersOf(home),
+          machine: home.machine,
+          store: store.store,
+          isWatched: stays,
+          ...(isEmbedded && { storeLandingPath: home.landing }),
           redisUrl: redis.redisUrl,
           tracing: options.tracing,
           secrets: collectSecrets([profile.sources, profile.backfill, profile.alerts], secret),
@@ -218,4 +219,9 @@ async function recordProfile(store: Store, actor: Actor, profile: Profile): Prom
 
 function hashOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex')
+}
+
+function foldersOf(home: Home) {
+  const { inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed } = home
+  return { inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed }
 }

@@ -64,7 +64,8 @@ function withFirstStep({ values, bars }: Line): readonly (number | null)[] {
 
 /**
  * Nothing is drawn between values: bars, or steps that end at their time, with gaps.
- * uPlot needs an explicit width: it is resized with its container and destroyed after removal. */
+ * uPlot needs an explicit width: it is resized with its container and destroyed after removal.
+ */
 function draw(at: Chart['at'], lines: Chart['lines']): HTMLElement {
   const place = document.createElement('div')
   const style = getComputedStyle(document.documentElement)
