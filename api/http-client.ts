@@ -32,6 +32,8 @@ export interface HttpRequest {
   readonly body?: string
   /** Content type of the body; JSON by default. */
   readonly type?: string
+  /** Whether sending it twice has the effect of sending it once; GET has. */
+  readonly isIdempotent?: boolean
 }
 
 export interface HttpResponse {
@@ -60,11 +62,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   return {
     send: async (call) => {
       const url = new URL(call.url)
+      const agent = url.protocol === 'https:' ? agents['https:'] : agents['http:']
       try {
-        return await exchange(url, call, {
-          ...options,
-          agent: url.protocol === 'https:' ? agents['https:'] : agents['http:'],
-        })
+        return await exchange(url, call, { ...options, agent })
       } catch (cause) {
         const reason = cause instanceof Error ? cause.message : String(cause)
         const detail = `no response from ${options.name} at ${url.origin} (${reason})`
@@ -138,6 +138,11 @@ function readPair({ certFile, keyFile }: CertificateFiles): CertifiedKey {
 
 type Exchange = HttpClientOptions & { readonly agent: PlainAgent | SecureAgent }
 
+/**
+ * Sends an idempotent request again when its connection of the pool turns out to be closed: the server
+ * may close an idle one at the moment at which it is used. Each attempt takes one such connection out of
+ * the pool, so that the last one has a new connection.
+ */
 function exchange(url: URL, call: HttpRequest, options: Exchange): Promise<HttpResponse> {
   const send = url.protocol === 'https:' ? secureRequest : plainRequest
   const body = call.body === undefined ? undefined : Buffer.from(call.body)
@@ -167,7 +172,11 @@ function exchange(url: URL, call: HttpRequest, options: Exchange): Promise<HttpR
       clearTimeout(late)
       settle()
     }
-    request.once('error', (error) => end(() => reject(error)))
+    request.once('error', (error: NodeJS.ErrnoException) => {
+      const isStale = request.reusedSocket && /^(ECONNRESET|EPIPE)$/.test(error.code ?? '')
+      const again = isStale && (call.method === 'GET' || call.isIdempotent)
+      end(() => (again ? resolve(exchange(url, call, options)) : reject(error)))
+    })
     request.once('response', (response) => {
       readBody(response, options.answerBytesMax).then(
         (text) => {

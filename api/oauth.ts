@@ -78,7 +78,13 @@ async function request({ settings, secret, client, fault, name }: AccessTokenOpt
       [allowInsecureRequests]: true,
       [customFetch]: async (url, { headers, body }) => {
         const form = { type: 'application/x-www-form-urlencoded', body: String(body) }
-        const answer = await client.send({ method: 'POST', url, headers, ...form })
+        const answer = await client.send({
+          method: 'POST',
+          isIdempotent: true,
+          url,
+          headers,
+          ...form,
+        })
         return new Response(answer.text, {
           status: answer.status,
           headers: { 'Content-Type': answer.type },

@@ -88,6 +88,7 @@ async function introspect(options: AskOptions, token: string): Promise<Claims> {
   const account = `${encodeURIComponent(settings.clientId)}:${encodeURIComponent(clientSecret)}`
   const { status, text } = await send({
     method: 'POST',
+    isIdempotent: true,
     url: settings.url,
     type: 'application/x-www-form-urlencoded',
     headers: { Authorization: `Basic ${Buffer.from(account).toString('base64')}` },

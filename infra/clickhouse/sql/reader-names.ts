@@ -53,6 +53,7 @@ function parseNames(text: string): ReaderNames {
       ((!isQuoted && isIn('word', name)) ||
         isIn('table', name) ||
         isIn('type', name) ||
+        isIn('view', name) ||
         isCall(name)),
     closedBecause: (name) => closed.get(name),
     isClosedTable: (name) => isIn('closed table', name),

@@ -64,7 +64,9 @@ t.test('60 clients that read nothing hold up neither the writer nor another read
   t.equal(await askAs(ben, 'SELECT 1'), '1\n')
   await client.insert({ table: 'shown', values: [{ a: 1 }], format: 'JSONEachRow' })
   t.equal(await askAs(ben, 'SELECT count() FROM shown'), '1\n')
-  t.equal(await runningOf('ada'), lanes, 'and no more than its lanes')
+  for (let looks = 0; looks < 20; looks++) {
+    t.ok((await runningOf('ada')) <= lanes, 'and no more than its lanes')
+  }
   t.equal(await askAs(ada, 'SELECT 2'), '2\n', 'its own turn comes when idle clients are cut off')
   t.equal(await askAs(ben, 'SELECT 3'), '3\n')
 })

@@ -62,7 +62,7 @@ test('companies and zone are enough: everything else has the documented default'
     files: { lastLineEnd: 'auto', extraColumns: 'refuse', ignore: [] },
     rates: { quietMinutes: 10 },
     termination: { graceDays: 30 },
-    worker: { operations: { host: '127.0.0.1', certificateSeconds: 10 } },
+    worker: { operations: { host: '127.0.0.1', certificateSeconds: 10, clients: [] } },
     sources: [{ kind: 'folder', name: 'inbox', path: 'inbox', ...folderDefaults }],
     limits: {
       fileBytesMax: 107_374_182_400,
