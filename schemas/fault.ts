@@ -44,7 +44,7 @@ export const faultCodes = {
     'A complete schedule, or another file of its set, has errors. Fix them and send all files of the set again.',
   ),
   DATE_ORDER: final(
-    'The dates are written in another order than usage.dateOrder. Fix the export or the setting.',
+    'The dates are written in another order than dateOrder of the profile. Fix the export or the setting.',
   ),
   UNBALANCED: final(
     'Row counts or control totals do not add up to what was read. Keep the file and report its receipt.',

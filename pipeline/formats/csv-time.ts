@@ -1,3 +1,4 @@
+import { datesMax, orderedDate } from '../../schemas/time/date-order.js'
 import {
   type DateOrder,
   detectFormat,
@@ -13,7 +14,7 @@ const otherDate = /^(\d{1,2})[.-](\d{1,2})[.-](\d{4})(.*)$/
 const otherClock = /^(\d{1,2})[:.]?(\d\d)(?:[:.]?(\d\d))?$/
 
 /** A timestamp as the plain layout has it, of what systems write; other texts stay as they are. */
-export function normalTime(time: string, timeOfDay = ''): string {
+function normalTime(time: string, timeOfDay = ''): string {
   const [, hour = '', minute, second = ''] = otherClock.exec(timeOfDay.trim()) ?? []
   const clock =
     minute === undefined
@@ -28,28 +29,85 @@ export function normalTime(time: string, timeOfDay = ''): string {
   return text.replace(otherDate, '$1/$2/$3$4')
 }
 
+/** How a file writes its times. */
+interface TimesOptions {
+  /** `wall`, `standard`, or an offset from UTC that holds all year. */
+  readonly clock: Clock
+  readonly dateOrder: DateOrder
+  readonly zone: Zone
+}
+
+type Clock = 'wall' | 'standard' | (string & {})
+
+/** Whether timestamps are at an offset, so that each means one instant. */
+export function isOffset(clock: Clock): clock is string & {} {
+  return clock !== 'wall' && clock !== 'standard'
+}
+
+/** When a day of a wide file starts and how long it is, in seconds. */
+export interface SentDay {
+  readonly start: number
+  readonly seconds: number
+}
+
+/** Reads the times of one file. */
+export interface CsvTimes {
+  /** The timestamp of a plain row; a text that says no time stays as it is. */
+  timestamp(time: string, timeOfDay?: string): string
+  /** Undefined for what is not a day. */
+  day(time: string): SentDay | undefined
+  /** The different dates that it has read whose order of day and month must be proved. */
+  readonly dates: ReadonlySet<string>
+}
+
+export function createTimes(options: TimesOptions): CsvTimes {
+  const { clock, dateOrder } = options
+  const dates = new Set<string>()
+  const see = (text: string): string => {
+    const date = orderedDate(text)
+    if (date !== undefined && dates.size < datesMax) dates.add(date)
+    return text
+  }
+  const timestamps = remember((text) => {
+    const [time = '', timeOfDay] = text.split('\n')
+    const own = see(normalTime(time, timeOfDay))
+    return isOffset(clock) ? atOffset(own, clock, dateOrder) : own
+  })
+  const days = remember((text) => readDay(see(normalTime(text)), options))
+  return {
+    timestamp: (time, timeOfDay = '') => timestamps(timeOfDay ? `${time}\n${timeOfDay}` : time),
+    day: days,
+    dates,
+  }
+}
+
+const rememberedMax = 10_000
+/** A longer text cannot be a time, and is not kept. */
+const timeCharactersMax = 100
+
+/** Of the times of a file few differ. */
+function remember<T>(read: (text: string) => T): (text: string) => T {
+  const known = new Map<string, { readonly found: T }>()
+  return (text) => {
+    const seen = known.get(text)
+    if (seen !== undefined) return seen.found
+    const found = read(text)
+    if (text.length > timeCharactersMax) return found
+    if (known.size === rememberedMax) known.clear()
+    known.set(text, { found })
+    return found
+  }
+}
+
 /** A timestamp without offset as an instant at this one; texts that say no time stay as they are. */
-export function atOffset(text: string, offset: string, dateOrder: DateOrder): string {
+function atOffset(text: string, offset: string, dateOrder: DateOrder): string {
   const format = detectFormat(text)
   if (format === undefined || isDayFormat(format) || format === 'isoOffset') return text
   const parsed = parseTimestamp(text, format, dateOrder)
   return parsed ? toInstantText(wallSeconds(parsed.wall) - offsetSeconds(offset)) : text
 }
 
-/** When a day of a wide file starts and how long it is, in seconds; undefined for what is not a day. */
-export interface SentDay {
-  readonly start: number
-  readonly seconds: number
-}
-
-export function readDay(
-  text: string,
-  {
-    clock,
-    dateOrder,
-    zone,
-  }: { readonly clock: string; readonly dateOrder: DateOrder; readonly zone: Zone },
-): SentDay | undefined {
+function readDay(text: string, { clock, dateOrder, zone }: TimesOptions): SentDay | undefined {
   const format = detectFormat(text)
   if (format === undefined || !isDayFormat(format)) return undefined
   const parsed = parseTimestamp(text, format, dateOrder)

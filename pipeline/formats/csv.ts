@@ -5,7 +5,7 @@ import type { CsvSettings } from '../../schemas/settings/formats/csv.js'
 import { daySeconds } from '../../schemas/time/zone.js'
 import type { RejectCode } from '../../schemas/usage-row.js'
 import { type MappedColumns, mapColumns, splitFields } from './csv-columns.js'
-import { atOffset, normalTime, readDay } from './csv-time.js'
+import { createTimes, isOffset } from './csv-time.js'
 import { type Conversion, type FormatContext, type SentRecord, tallyWarnings } from './format.js'
 import { readLines, type SentLine } from './lines.js'
 import {
@@ -27,8 +27,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
   const { usage } = context
   const delimiter = settings.delimiter === 'tab' ? '\t' : settings.delimiter
   const { dateOrder = usage.dateOrder, clock = usage.clock, stamp = usage.stamp } = settings
-  /** The clock that the timestamps follow; those at an offset become instants. */
-  const ownClock = clock === 'wall' || clock === 'standard' ? clock : undefined
+  const reader = createTimes({ clock, dateOrder, zone: context.zone })
   const scale = scaleOf(settings, context)
   const instants = createInstants()
   let mapped: MappedColumns | undefined
@@ -67,11 +66,8 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
     return columns.values === undefined ? toRead(row) : toReadsOfDay(row)
   }
   const toRead = ({ at, fields, quantities, mapped }: MappedRow): SentRecord => {
-    const time = normalTime(
-      fields[mapped.time] as string,
-      mapped.timeOfDay === undefined ? '' : fields[mapped.timeOfDay],
-    )
-    const timestamp = csvField(ownClock === undefined ? atOffset(time, clock, dateOrder) : time)
+    const timeOfDay = mapped.timeOfDay === undefined ? '' : fields[mapped.timeOfDay]
+    const timestamp = csvField(reader.timestamp(fields[mapped.time] as string, timeOfDay))
     const rows = `${identify(mapped, fields)}${timestamp},${quantities[0]},0\n`
     return { line: at.line, raw: at.text, rows, count: 1 }
   }
@@ -79,8 +75,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
     const identifiers = identify(mapped, fields)
     const refuseDay = (code: RejectCode, detail: string) =>
       refusedRecord(at, { code, column: '', detail, identifiers, total: sumTexts(quantities) })
-    const date = normalTime(fields[mapped.time] as string)
-    const day = readDay(date, { clock, dateOrder, zone: context.zone })
+    const day = reader.day(fields[mapped.time] as string)
     if (day === undefined) return refuseDay('NOT_A_TIME', 'the column of columns.time has no day')
     const intervals = day.seconds / interval
     const last = quantities.findLastIndex((quantity) => quantity !== '') + 1
@@ -119,7 +114,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
     : {
         dateOrder,
         stamp,
-        ...(ownClock && { clock: ownClock }),
+        ...(!isOffset(clock) && { clock }),
         ...(interval && { length: interval }),
       }
   return {
@@ -131,6 +126,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
           ? 'its last line is incomplete; send the complete file again'
           : undefined,
       isUnended,
+      dates: reader.dates,
       warnings: tallyWarnings(
         new Map(missing === 0 ? [] : [['without a value: not loaded', missing]]),
       ),

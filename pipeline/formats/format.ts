@@ -31,6 +31,8 @@ export interface Ending {
   readonly cut?: string | undefined
   /** Whether the last line has no line end, so that its last field may be cut. */
   readonly isUnended: boolean
+  /** The different dates as the file writes them, where their order of day and month must be proved. */
+  readonly dates: Iterable<string>
   /** What was left out, and why, for the receipt. */
   readonly warnings: readonly string[]
 }

@@ -141,6 +141,7 @@ export function createNem12(settings: Nem12Settings, context: FormatContext): Co
           ? 'no 900 record ends the file; send the complete file again'
           : undefined,
       isUnended: false,
+      dates: [],
       warnings: tallyWarnings(left),
     }),
   }

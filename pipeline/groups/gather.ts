@@ -185,11 +185,11 @@ function judge(
   const found = readMember(rows, { arrival: arrival.arrival, line }, rules)
   if (found === undefined) return undefined
   const { dateOrder } = timesOf(context.profile, rowFormat)
-  const { warnings = [] } = conversion?.ending() ?? {}
+  const { warnings = [], dates = found.timestamps.keys() } = conversion?.ending() ?? {}
   const notes: Notes = {
     ...(warnings.length > 0 && { warnings }),
     roundedRows: 0,
-    ...dateNotes(found.timestamps.keys(), {
+    ...dateNotes(dates, {
       fileDate: state.fileDate,
       format: rowFormat.format,
       dateOrder,

@@ -166,7 +166,7 @@ export function dateNotes(texts: Iterable<string>, dated: Dated): Notes {
   return {
     ...(format && { timestampFormat: timestampNames[format] }),
     dateOrder: proved ?? dated.dateOrder,
-    dateOrderProof: proved === undefined ? `${proof}; usage.dateOrder holds` : proof,
+    dateOrderProof: proved === undefined ? `${proof}; dateOrder of the profile holds` : proof,
   }
 }
 
@@ -177,7 +177,7 @@ export function refuseDates(notes: Notes, dateOrder: DateOrder): Refusal | undef
     const reason = `the file has dates of both orders: ${notes.dateOrderProof}; export it in one order`
     return { fault: 'DATE_ORDER', reason }
   }
-  const reason = `the file is written ${notes.dateOrder}, usage.dateOrder says ${dateOrder}: ${notes.dateOrderProof}`
+  const reason = `the file is written ${notes.dateOrder}, dateOrder of the profile is ${dateOrder}: ${notes.dateOrderProof}`
   return { fault: 'DATE_ORDER', reason }
 }
 

@@ -5,6 +5,7 @@ import { feeds } from '../../schemas/feed.js'
 import type { FileName } from '../../schemas/file-name.js'
 import type { Manifest } from '../../schemas/manifest.js'
 import type { MatchedHeader } from '../../schemas/record-feed.js'
+import { timesOf } from '../../schemas/settings/profile.js'
 import type { PipelineContext } from '../context.js'
 import { refuseFullDisk } from '../files/disk.js'
 import { afterHeader } from '../files/header.js'
@@ -18,7 +19,7 @@ import type { Receiver } from '../kind.js'
 import { kindOf } from '../kinds.js'
 import type { Notes } from '../ledger/file-state.js'
 import type { Arrival } from '../ledger/ledger.js'
-import { truncatedRefusal } from '../ledger/verdict.js'
+import { dateNotes, truncatedRefusal } from '../ledger/verdict.js'
 import type { Source } from '../sources/source.js'
 import { sampleBytes } from '../usage/sample.js'
 import { toLoadTask } from './forward.js'
@@ -132,12 +133,19 @@ export async function landFrom(
     }
     const { chunks, roundedRows, unendedRow } = await landing.end()
     const ended = unendedRow === undefined
-    const { cut = undefined, warnings: counted = [] } = conversion?.ending() ?? {}
+    const { cut = undefined, warnings: counted = [], dates } = conversion?.ending() ?? {}
     const short = conversion === undefined && isCutShort(unendedRow, read.header())
     const warnings = [...read.warnings, ...extraWarnings(read.header()), ...counted]
-    const notes = { roundedRows, ...(warnings.length > 0 && { warnings }) }
     const { machine } = context
-    const found = { ...receiver().rowFormat(), machine, ended, notes, fileId: read.fileId() }
+    const rowFormat = receiver().rowFormat()
+    const { dateOrder } = timesOf(context.profile, rowFormat)
+    const dated = { fileDate: name.fileDate, format: rowFormat.format, dateOrder }
+    const notes = {
+      roundedRows,
+      ...(dates && dateNotes(dates, dated)),
+      ...(warnings.length > 0 && { warnings }),
+    }
+    const found = { ...rowFormat, machine, ended, notes, fileId: read.fileId() }
     return { chunks, ...found, cut: short ? truncatedRefusal.reason : cut }
   } catch (error) {
     if (error instanceof Fault && error.code === 'DISK_FULL') await dropLanded(landing, folder)

@@ -1,6 +1,7 @@
 import { Fault } from '../../schemas/fault.js'
 import { balance } from '../../schemas/receipt.js'
 import { timesOf } from '../../schemas/settings/profile.js'
+import { datesMax } from '../../schemas/time/date-order.js'
 import type { PipelineContext } from '../context.js'
 import { traceRejects } from '../formats/trace-rejects.js'
 import type { LoadedFile, StagedSums } from '../kind.js'
@@ -109,9 +110,11 @@ async function proveOutcomes({ store }: PipelineContext, state: FileState): Prom
 
 /**
  * The order of day and month from all timestamps of the file, which are those that are looked up
- * and those of every chunk that held others; the profile's where nothing proves it.
+ * and those of every chunk that held others; the profile's where nothing proves it. Dates of a converted
+ * file were judged as they were sent, when it was read: its rows may have instants only.
  */
 async function proveDates(context: PipelineContext, state: FileState): Promise<Notes> {
+  if (state.notes.dateOrderProof !== undefined) return {}
   const rows = await context.store.rows<{ date: string }>({
     sql: sql`SELECT DISTINCT extract(text, '^[ \\t]*(\\d{1,2}/\\d{1,2}/\\d{4})(?:\\D|$)') AS date
       FROM ${stagedIn(state.arrival, ['texts', 'timestamps'])}
@@ -126,6 +129,3 @@ async function proveDates(context: PipelineContext, state: FileState): Promise<N
     },
   )
 }
-
-/** Different dates that are looked at: more than a hundred years of them. */
-const datesMax = 40_000

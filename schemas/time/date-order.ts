@@ -18,6 +18,8 @@ interface SlashDate {
 
 const orders = ['MDY', 'DMY'] as const
 const slashes = /^[ \t]*((\d{1,2})\/(\d{1,2})\/(\d{4}))(?!\d)/
+/** Different dates of a file that are looked at: more than a hundred years of them. */
+export const datesMax = 40_000
 const monthMax = 12
 
 /**
@@ -37,6 +39,11 @@ export function proveDateOrder(texts: Iterable<string>, fileDate: string): DateO
   if (proved.length === 1) return { proved: proved[0], proof }
   if (proved.length === 2) return { proved: undefined, proof: `contradictory: ${proof}` }
   return { proved: undefined, proof: 'every date can be read both ways' }
+}
+
+/** The date of a timestamp whose order of day and month must be known; undefined where it has none. */
+export function orderedDate(text: string): string | undefined {
+  return slashes.exec(text)?.[1]
 }
 
 interface Evidence {

@@ -54,7 +54,7 @@ t.test('without proof the profile holds, and the receipt says so', async (t) => 
     text(daily('G4', ['1/4/2017', '4/1/2017'])),
   )
   t.match(receipt, { status: 'published', dateOrder: 'MDY', timestampFormat: 'M/D/YYYY' })
-  t.match(receipt.dateOrderProof, /both ways; usage.dateOrder holds/)
+  t.match(receipt.dateOrderProof, /both ways; dateOrder of the profile holds/)
 })
 
 t.test('evidence counts wherever in the file it stands', async (t) => {
