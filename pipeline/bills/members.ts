@@ -66,7 +66,7 @@ export async function gatherMembers(
           changes, arrayEnumerate(changes))) AS rates
       SELECT meter_id, external_site_id, account_number, client_id, holds,
         arrayFilter(h -> h.2 < ${midnight(sql`toDate(t.last_day) + 1`)} AND h.3 > ${midnight(sql`toDate(t.first_day)`)}, holds) AS counted,
-        if(empty(counted), t.client_ids, arrayFilter(c -> arrayAll(h -> has(h.4, c), counted), counted[1].4)) AS client_ids,
+        if(empty(counted), t.client_ids, arrayFilter(c -> arrayAll(h -> has(h.5, c), counted), counted[1].5)) AS client_ids,
         arrayExists(h -> h.1 = '' AND h.2 <= starts AND h.3 >= ends, holds) AS holds_none,
         multiIf(held.4 != '', held.4, meter_type = 'Gas', ${Gas}, ${Electric}) AS unit,
         first_day, last_day, rates,
@@ -74,7 +74,7 @@ export async function gatherMembers(
           OR arrayExists(h -> (h.2 > starts AND h.2 < ends) OR (h.3 > starts AND h.3 < ends), holds) AS is_odd,
         toUInt32(dense_rank() OVER (ORDER BY first_day, last_day, rates)) AS plan
       FROM (
-        SELECT * REPLACE (arrayFilter(h -> h.5, holds) AS holds, toInt32(own.2) AS first_day, toInt32(own.3) AS last_day),
+        SELECT * REPLACE (arrayFilter(h -> notEmpty(h.5), holds) AS holds, toInt32(own.2) AS first_day, toInt32(own.3) AS last_day),
           arrayLast(c -> day_of(c.1) <= last_day, codes) AS held
         FROM (
           SELECT *,

@@ -7,9 +7,10 @@ export interface Hold {
   readonly accountNumber: string
   readonly from: number
   readonly to: number
+  /** Who may see them. */
   readonly clientIds: readonly string[]
-  /** Whether bills of the tenancy count them. */
-  readonly isBilled: boolean
+  /** Those of them whose bills count the reads, none where no bill does: a landlord has no tenant's bill. */
+  readonly billedTo: readonly string[]
 }
 
 /** The account number of holds for all accounts without a client; no account number has that character. */
@@ -149,26 +150,30 @@ function underOthers({ tenant, since, end }: Tenure, tenure: number): readonly C
   )
 }
 
-/** Cuts the claims to one account where they overlap: whom bills count comes first, all clients share. */
+/** Cuts the claims to one account where they overlap: whom bills count comes first, all clients may see them. */
 function merge(claims: readonly Claim[]): readonly (Hold & { readonly tenure: number })[] {
   const cuts = [...new Set(claims.flatMap(({ from, to }) => [from, to]))].sort((a, b) => a - b)
   const holds: (Hold & { readonly tenure: number })[] = []
   for (const [at, from] of cuts.entries()) {
     const to = cuts[at + 1]
     const here = claims.filter((claim) => to !== undefined && claim.from <= from && claim.to >= to)
-    const first = here.find(({ isBilled }) => isBilled) ?? here[0]
+    const billed = here.filter(({ isBilled }) => isBilled)
+    const first = billed[0] ?? here[0]
     if (first === undefined || to === undefined) continue
-    const { accountNumber, tenure, isBilled } = first
-    const clientIds = [...new Set(here.flatMap((claim) => claim.clientIds))].sort(compareTexts)
+    const { accountNumber, tenure } = first
+    const [clientIds, billedTo] = [clientsOf(here), clientsOf(billed)]
     const before = holds.at(-1)
     const isSame =
       before?.to === from &&
       before.tenure === tenure &&
-      before.isBilled === isBilled &&
-      JSON.stringify(before.clientIds) === JSON.stringify(clientIds)
+      JSON.stringify([before.clientIds, before.billedTo]) === JSON.stringify([clientIds, billedTo])
     if (isSame) holds.pop()
     const since = isSame && before !== undefined ? before.from : from
-    holds.push({ accountNumber, tenure, isBilled, clientIds, from: since, to })
+    holds.push({ accountNumber, tenure, clientIds, billedTo, from: since, to })
   }
   return holds
+}
+
+function clientsOf(claims: readonly Claim[]): readonly string[] {
+  return [...new Set(claims.flatMap(({ clientIds }) => clientIds))].sort(compareTexts)
 }

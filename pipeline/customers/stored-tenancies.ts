@@ -80,7 +80,7 @@ export interface HoldRow {
   readonly held_from: string
   readonly held_to: string
   readonly client_ids: readonly string[]
-  readonly is_billed: boolean
+  readonly billed_to: readonly string[]
   readonly change: string
 }
 
@@ -130,12 +130,13 @@ function toHoldRow(hold: Hold, change: string, before: readonly HoldRow[]): Hold
     held_from: secondOf(hold.from),
     held_to: secondOf(hold.to),
     client_ids: hold.clientIds,
-    is_billed: hold.isBilled,
+    billed_to: hold.billedTo,
   }
+  const sameOf = (one: Omit<HoldRow, 'change'>) =>
+    JSON.stringify([one.account_number, one.client_ids, one.billed_to])
   const known = before.find((one) => {
     const isLonger = one.held_from <= row.held_from && one.held_to >= row.held_to
-    const isSame = one.account_number === row.account_number && one.is_billed === row.is_billed
-    return isLonger && isSame && one.client_ids.join('\n') === row.client_ids.join('\n')
+    return isLonger && sameOf(one) === sameOf(row)
   })
   return { ...row, change: known?.change ?? change }
 }

@@ -7,14 +7,11 @@ export interface BillsOf {
 }
 
 const ownTenancies = (clientId: string) =>
-  sql`tenancy FINAL WHERE arrayExists(h -> has(h.4, ${clientId}), holds)`
+  sql`tenancy FINAL WHERE arrayExists(h -> has(h.5, ${clientId}), holds)`
 
-/**
- * The accounts in a client's own records, in whose order bills are stored. A landlord may see the reads of
- * other accounts, never their bills.
- */
+/** The accounts of a client's bills, in whose order they are stored. */
 export function ownAccounts({ clientId }: Pick<BillsOf, 'clientId'>): Sql {
-  return sql`(SELECT account_number FROM registration_fact WHERE client_id = ${clientId})`
+  return sql`(SELECT account_number FROM ${ownTenancies(clientId)})`
 }
 
 /**
@@ -31,6 +28,6 @@ export function ownBills({ clientId, timeZone }: BillsOf): Sql {
       WHERE b.account_number IN ${ownAccounts({ clientId })} AND has(b.client_ids, ${clientId})
         AND (t.valid_from IS NULL OR ${day(sql`assumeNotNull(t.valid_from)`)} <= b.start_date)
         AND (t.valid_to IS NULL OR ${day(sql`assumeNotNull(t.valid_to) - 1`)} >= b.last_date)
-        AND arrayAll(h -> NOT h.5 OR has(h.4, ${clientId}) OR ${day(sql`h.2`)} > b.last_date
+        AND arrayAll(h -> empty(h.5) OR has(h.5, ${clientId}) OR ${day(sql`h.2`)} > b.last_date
           OR ${day(sql`h.3 - 1`)} < b.start_date, t.holds)`
 }

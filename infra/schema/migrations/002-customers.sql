@@ -52,7 +52,7 @@ CREATE TABLE IF NOT EXISTS {database}.tenancy{onCluster} (
     ended_by LowCardinality(String) COMMENT 'evidence of valid_to: bill, usage, seen, terminated, gone, closed or renumbered; empty while it lasts',
     withdrawn Array(Tuple(ended_by String, at DateTime('UTC'), withdrawn_by String)) COMMENT 'ends that were taken back: evidence, instant, and whether reads or a record took it back',
     next_account_number String COMMENT 'account that took the meter over at valid_to, empty if none is known',
-    holds Array(Tuple(account_number String, held_from DateTime('UTC'), held_to DateTime('UTC'), client_ids Array(String), is_billed Bool, change UInt64)) COMMENT 'whose reads they are: account sent with the read (empty: none, \\0: any that no client has), first instant, end (exclusive), clients, whether bills of this tenancy count them, and the change that made it so',
+    holds Array(Tuple(account_number String, held_from DateTime('UTC'), held_to DateTime('UTC'), client_ids Array(String), billed_to Array(String), change UInt64)) COMMENT 'whose reads they are: account sent with the read (empty: none, \\0: any that no client has), first instant, end (exclusive), clients, clients whose bills count them, and the change that made it so',
     previous_account_number String COMMENT 'account of the tenancy before, empty if none is known',
     previous_client_ids Array(String) COMMENT 'clients of the tenancy before',
     shared_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when a second client was seen with the account',

@@ -267,7 +267,7 @@ FROM
                                         d.prices AS prices, d.percents AS percents, d.constants AS constants, d.taxable AS taxable, d.published_at AS published_at, d.published_seq AS published_seq,
                                         u.finest AS read_seconds,
                                         arrayFlatten(arrayMap(s -> arrayFilter(read -> arrayExists(span -> span.1 <= read.1 AND read.1 < span.2, s.1), s.2),
-                                            arrayMap(s -> (arrayMap(h -> (h.2, h.3), arrayFilter(h -> h.5 AND (h.1 = s.2 OR (h.1 = '\0' AND s.3)), t.holds)), s.4),
+                                            arrayMap(s -> (arrayMap(h -> (h.2, h.3), arrayFilter(h -> notEmpty(h.5) AND (h.1 = s.2 OR (h.1 = '\0' AND s.3)), t.holds)), s.4),
                                                 arrayFilter(s -> s.1 = d.external_site_id, u.series)))) AS held
                                     FROM {database}.bill_day AS d
                                     LEFT JOIN

@@ -20,7 +20,7 @@ export async function forgetErased(store: Store): Promise<void> {
     sql: sql`SELECT DISTINCT ${nameAt(sql`named`)} AS name
       FROM (SELECT meter_id, external_site_id, arrayJoin(arrayConcat(
           [previous_account_number, next_account_number],
-          arrayFilter(hold -> hold.5, holds).1)) AS named
+          arrayFilter(hold -> notEmpty(hold.5), holds).1)) AS named
         FROM tenancy)
       WHERE named != '' AND ${erasedRows(gone, { columns: ['meter_id', 'external_site_id'], account: sql`named` })}`,
   })
@@ -34,7 +34,7 @@ export async function forgetErased(store: Store): Promise<void> {
 
 async function forgetNames(store: Store, names: readonly string[]): Promise<void> {
   const isOne = (of: Sql) => sql`has(${literal(names)}, ${nameAt(of)})`
-  const isBilled = sql`hold.5 AND ${isOne(sql`hold.1`)}`
+  const isBilled = sql`notEmpty(hold.5) AND ${isOne(sql`hold.1`)}`
   const [previous, next] = [sql`previous_account_number`, sql`next_account_number`]
   await store.command({
     sql: sql`ALTER TABLE tenancy UPDATE ${previous} = if(${isOne(previous)}, '', ${previous}),

@@ -3,7 +3,7 @@ import { readOwnBills } from '../../../api/reads/bills.js'
 import { type ChangesContext, readChanges } from '../../../api/reads/changes.js'
 import type { Reading } from '../../../api/reads/reading.js'
 import { endClients } from '../../../pipeline/customers/registrations.js'
-import { sql } from '../../../pipeline/store/sql.js'
+import { id, sql } from '../../../pipeline/store/sql.js'
 import { steady } from '../../pipeline/bills/rig.js'
 import { customerAt, registeringAt } from '../../pipeline/customers/registering.js'
 import { createCustomer, feedOf } from '../../pipeline/green-button/rig.js'
@@ -88,6 +88,14 @@ t.test('a landlord who sees the reads of a sub-account does not see its bill', a
   }
   t.same(await quantities('tenant'), [744])
   t.notOk((await quantities('landlord')).includes(744))
+  for (const view of ['projected_bill', 'day_cost', 'interval_cost']) {
+    const clients = await store.rows({
+      sql: sql`SELECT DISTINCT account_number AS account, client_ids AS clients FROM ${id(view)}
+        WHERE meter_id = ${meterId} ORDER BY account`,
+    })
+    const tenants = { account: 'TENANT', clients: ['tenant'] }
+    t.same(clients, [{ account: 'LANDLORD', clients: ['landlord'] }, tenants], view)
+  }
 })
 
 t.test('bills come in pages', async (t) => {

@@ -113,8 +113,10 @@ t.test(
           }
         }
         return derive(all).every(({ holds }) =>
-          holds.every(({ accountNumber, to, clientIds, isBilled }) => {
-            return !clientIds.includes('1') && !(accountNumber === 'A' && isBilled && to > 5)
+          holds.every(({ accountNumber, to, clientIds, billedTo }) => {
+            return (
+              !clientIds.includes('1') && !(accountNumber === 'A' && billedTo.length > 0 && to > 5)
+            )
           }),
         )
       }),

@@ -233,7 +233,7 @@ async function compareReads({ batch, from }: Batch): Promise<readonly object[]> 
 /** Meters whose costs are read at once: days of meters need memory. */
 const metersAtOnce = 150
 
-/** Bills that count a read which one of their clients must not see, or count one twice. */
+/** Bills that count a read which is not of all of their clients, or count one twice. */
 async function compareBills({ batch, from }: Batch): Promise<readonly object[]> {
   await rig.bill({ start: '2026-01-01' })
   const wrong: object[] = []
@@ -250,13 +250,13 @@ async function compareBills({ batch, from }: Batch): Promise<readonly object[]> 
       const history = batch[Number(prefix.slice(1)) - from] as History
       const hour = (at * 1_000 - firstDay) / 3_600_000
       const read = history.usage.flat().findLast((one) => one.meter === name && one.hour === hour)
-      const { must, may } = ownersOf(history, read as HistoryRead)
-      const isForeign = clients.some((one) => ![...must, ...may].includes(one.split('-')[1] ?? ''))
+      const { must } = ownersOf(history, read as HistoryRead)
+      const isForeign = clients.some((one) => !must.includes(one.split('-')[1] ?? ''))
       for (const key of [`${meter} ${at}`, `${meter} ${account}`]) {
         counted.set(key, (counted.get(key) ?? 0) + 1)
       }
       if (isForeign || counted.get(`${meter} ${at}`) !== 1) {
-        wrong.push({ meter, read, clients, must, may, history: JSON.stringify(history) })
+        wrong.push({ meter, read, clients, must, history: JSON.stringify(history) })
       }
     }
     const bills = await store.rows<Record<'meter' | 'account', string> & { quantity: number }>({
