@@ -1,5 +1,11 @@
+import { join } from 'node:path'
 import { t } from 'tap'
+import { endClients, register } from '../../../pipeline/customers/registrations.js'
 import type { JobData } from '../../../pipeline/queues/jobs.js'
+import { tieline } from '../../infra/command-line.js'
+import { registeringAt } from '../../pipeline/customers/registering.js'
+import { createProxy } from '../../pipeline/sources/servers/proxy.js'
+import { createPostgres } from '../cis/postgres.js'
 import { createRig, people, post, type Rig } from '../rig.js'
 
 t.test('2,000 customer calls at once are answered though the CIS takes its time', async (t) => {
@@ -120,4 +126,62 @@ t.test('with `normalise: false` a record is taken as it is', async (t) => {
   t.match(failure, 'customerSites[0].postalCode')
   t.match(failure, '99999-9999', 'the shape of the value')
   t.notMatch(failure, '48201')
+})
+
+/** Every client has a site and a meter of his own. */
+const queries = {
+  customer: `SELECT $1::text AS client_id, 'Ada' AS first_name, 'Haas' AS last_name, 'A' AS acct_status`,
+  sites: `SELECT 'S-' || $1::text AS external_site_id, true AS is_primary, 'Ada' AS first_name,
+    'Haas' AS last_name, '1 Oak Street' AS address1, 'Detroit' AS city, 'MI' AS state, '48201' AS postal_code`,
+  meters: `SELECT 'S-' || $1::text AS external_site_id, 'A-' || $1 AS account_number, 'M-' || $1 AS meter_id,
+    'Electric' AS meter_type, 'kWh' AS unit_of_measure, true AS is_primary, true AS is_ami,
+    'RES' AS rate_code, 7 AS billing_cycle_id`,
+}
+
+t.test('a CIS database that refuses the login or is away ends no tenancy', async (t) => {
+  const server = await createPostgres()
+  t.teardown(server.close)
+  await server.run('CREATE ROLE gate LOGIN')
+  const between = await createProxy({ target: { host: '127.0.0.1', port: server.port } })
+  t.teardown(between.close)
+  const place = { host: '127.0.0.1', port: between.port, database: 'postgres', user: 'gate' }
+  const cis = { kind: 'sql', ...place, tls: 'off', statusSeconds: 0, timeoutMs: 60_000, queries }
+  const rig = await createRig(t, { profile: { cis } })
+  const text = JSON.stringify({ companyCodes: ['DEMO'], timeZone: 'America/Detroit', cis })
+  const profile = join(t.testdir({ 'sql.yaml': text }), 'sql.yaml')
+  const token = await rig.token(people.active)
+  t.match(await rig.ask('customer', token), { status: 200 })
+  const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'gate'`
+  const failures = [
+    [/configuration: .*\(SQLSTATE 28000\)/, () => server.run(`ALTER ROLE gate NOLOGIN; ${cut}`)],
+    [/CIS_UNREACHABLE/, async () => between.down()],
+  ] as const
+  for (const [failure, fail] of failures) {
+    await fail()
+    for (const path of ['login', 'customer']) {
+      t.match(await rig.ask(path, token), { status: 503, text: '' }, path)
+      t.match(String(rig.failures.at(-1)), failure)
+    }
+    const probed = await tieline('probe', 'customer', people.active, '--profile', profile)
+    t.match(probed, { code: 1, stdout: failure })
+  }
+  await server.run('ALTER ROLE gate LOGIN')
+  between.pass()
+  const other = '7000000002'
+  t.match(await rig.ask('customer', await rig.token(other)), { status: 200 })
+  const queue = rig.queues.each.find(({ name }) => name === 'register')
+  let jobs: readonly { data: JobData<'register'> }[] = []
+  while (!JSON.stringify(jobs).includes(other)) jobs = (await queue?.getJobs()) ?? []
+  const context = registeringAt(rig.store)
+  for (const { data } of [...jobs].reverse()) {
+    await register(context, data.customers)
+    await endClients(context, data.closed ?? [], 'closed')
+  }
+  const tenancies = await rig.store.rows({
+    sql: 'SELECT client_ids, ended_by FROM tenancy FINAL ORDER BY client_ids',
+  })
+  t.same(tenancies, [
+    { client_ids: [people.active], ended_by: '' },
+    { client_ids: [other], ended_by: '' },
+  ])
 })

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import type { Admit } from '../../../infra/operations/access.js'
 import type { Live, PanelUpdate } from '../../../infra/operations/live.js'
 import type { Attention } from '../../../infra/operations/panels/attention.js'
+import type { Today } from '../../../infra/operations/panels/files.js'
 import type { GatewayShown } from '../../../infra/operations/panels/gateway.js'
 import type { Minutes } from '../../../infra/operations/panels/minutes.js'
 import { createBrowser, paintedColumns } from '../../rig/chromium.js'
@@ -97,6 +98,37 @@ t.test('a failing source needs attention, with a remedy', async (t) => {
     await panel.textContent(),
     /failing source mdm\s*SOURCE_UNREACHABLE: no <b>route<\/b>\s*Check its address\. Since 2026-03-04.*31 more files are waiting/,
   )
+})
+
+t.test('a published file with rejected rows is listed as one with rejects', async (t) => {
+  const file = (arrival: number, more: object) => ({
+    ...{ arrival, name: `${arrival}.csv`, source: 'inbox', feed: 'Electric', status: 'published' },
+    ...{ fault: '', arrivedAt: '2026-03-04T05:06:07Z', bytes: 1, read: 2, accepted: 2 },
+    ...{ rejected: 0, held: 0, loaded: 2, ...more },
+  })
+  const figures: Today = {
+    day: '2026-03-04',
+    counts: [{ feed: 'Electric', status: 'published', files: 2 }],
+    files: [
+      file(3, { status: 'quarantined', fault: 'TOO_MANY_REJECTS', accepted: 0, rejected: 2 }),
+      file(2, { accepted: 1, rejected: 1 }),
+      file(1, {}),
+    ],
+  }
+  const update = { name: 'files', at: new Date().toISOString(), figures }
+  const { address } = await createStand(t, createWatch([update]))
+  const tab = await (await createBrowser(t)).newPage()
+  await tab.goto(address)
+  const rows = tab.locator('[data-panel="files"] table').last().locator('tbody tr')
+  await rows.first().waitFor()
+  const cells = await Promise.all(
+    (await rows.all()).map(async (row) => (await row.locator('td').allInnerTexts()).slice(0, 3)),
+  )
+  t.same(cells, [
+    ['3.csv', 'quarantined', 'TOO_MANY_REJECTS'],
+    ['2.csv', 'published', 'with rejects'],
+    ['1.csv', 'published', ''],
+  ])
 })
 
 t.test(

@@ -97,6 +97,36 @@ t.test('a day is billed in the cycle that held on it, and in no other', async (t
   ])
 })
 
+t.test('reads and bills of a past period keep the rate and cycle of their time', async (t) => {
+  await rig.registerAt('2025-12-01T15:00:00Z', customer('past', 'FLAT', '7'))
+  await rig.read({ meter: 'past', from: january, quantities: steady('0.25', 41 * 96) })
+  const codes = () =>
+    rig.store.rows({
+      sql: `SELECT rate_code AS rate, billing_cycle_id AS cycle, toString(min(local_day)) AS first,
+          toString(max(local_day)) AS last
+        FROM registered_usage WHERE meter_id = 'past' GROUP BY rate, cycle ORDER BY first`,
+    })
+  const bills = async () =>
+    (await rig.bills('meter_id AS meter, billing_cycle_id AS cycle, rate_codes AS rates, total'))
+      .filter(({ meter }) => meter === 'past')
+      .map(({ cycle, rates, total }) => [cycle, rates, String(total)])
+  await rig.bill({ start: '2026-01-01' })
+  t.same(await codes(), [{ rate: 'FLAT', cycle: '7', first: '2026-01-01', last: '2026-02-10' }])
+  t.same(await bills(), [['7', ['FLAT'], '74.4']])
+  await rig.registerAt('2026-02-01T15:00:00Z', customer('past', 'TOU', '8'))
+  t.same(await codes(), [
+    { rate: 'FLAT', cycle: '7', first: '2026-01-01', last: '2026-01-31' },
+    { rate: 'TOU', cycle: '8', first: '2026-02-01', last: '2026-02-10' },
+  ])
+  await rig.bill({ start: '2026-01-01' })
+  await rig.bill({ cycleId: '8', start: '2026-01-11' })
+  // Of 24 kWh a day in the new cycle, 5 are at peak.
+  t.same(await bills(), [
+    ['7', ['FLAT'], '74.4'],
+    ['8', ['TOU'], '69'],
+  ])
+})
+
 t.test(
   'last year counts by the clock on the wall, where the clocks changed otherwise',
   async (t) => {

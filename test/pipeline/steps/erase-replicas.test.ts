@@ -6,7 +6,7 @@ import { createFolder } from '../../rig/folder.js'
 import { lag, synchronize } from '../../rig/replicas/lag.js'
 import { createReplicas } from '../../rig/replicas/start.js'
 import { createLineOn } from '../by-hand.js'
-import { profile } from '../customers/registering.js'
+import { profile, toReadRows } from '../customers/registering.js'
 import { createErasing } from './erasing.js'
 
 const { stores, close } = await createReplicas({ ...profile, store: { durability: 'one' } })
@@ -20,12 +20,14 @@ const erase = () => eraseDue(line.context, { replicaSeconds: 2 })
 async function accountAt(account: string): Promise<void> {
   const place = { accountNumber: account, externalSiteId: account, meterId: account }
   await known({ ...place, clientId: account })
-  await load('DEMO_07062024', { ...place, startsAt: '2024-06-01T05:00:00Z' })
+  const read = { ...place, startsAt: '2024-06-01T05:00:00Z' }
+  await load('DEMO_07062024', read)
+  await r1.insert('held_read', toReadRows(1, [{ ...read, meterId: 'EXCHANGED' }]))
   await terminate({ account_number: account })
   await synchronize(r2)
 }
 
-const tables = ['usage_read', 'account_meter', 'registration_fact', 'tenancy']
+const tables = ['usage_read', 'held_read', 'account_meter', 'registration_fact', 'tenancy']
 
 /** Tables of a replica that still have a row of an account. */
 async function holding(replica: Store, account: string): Promise<readonly string[]> {
