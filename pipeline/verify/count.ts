@@ -37,11 +37,11 @@ export async function countRowsByArrival(
   const stored = new Map<number, Counted>()
   const ofOnly = only === undefined ? sql`1` : sql`${arrivalOf} IN ${literal(only)}`
   for (const { within } of await daySteps(store)) {
-    await addStored(store, { ...usageTable, where: sql`${within} AND ${ofOnly}` }, stored)
+    const where = sql`${within} AND ${ofOnly}`
+    await addStored(store, { tables: [usageTable], where }, stored)
   }
-  for (const counted of countedTables) {
-    if (counted !== usageTable) await addStored(store, { ...counted, where: ofOnly }, stored)
-  }
+  const tables = countedTables.filter((counted) => counted !== usageTable)
+  await addStored(store, { tables, where: ofOnly }, stored)
   const after = await readExpected(store, only)
   const differences = [...before].flatMap(([arrival, then]): readonly Difference[] => {
     const now = after.get(arrival) ?? then
@@ -74,15 +74,19 @@ async function readExpected(
   return new Map(found.map(({ of, rows, ...one }) => [of, { ...one, rows: Number(rows) }]))
 }
 
+/** Adds what the rows of some tables sum up to, by arrival: of all tables in one statement. */
 async function addStored(
   store: Store,
-  { table, total, where }: CountedTable & { readonly where: Sql },
+  { tables, where }: { readonly tables: readonly CountedTable[]; readonly where: Sql },
   stored: Map<number, Counted>,
 ): Promise<void> {
-  const found = await store.rows<{ of: number; rows: string; quantity: string }>({
-    sql: sql`SELECT ${arrivalOf} AS of, toString(count()) AS rows,
+  const sums = tables.map(({ table, total }) => {
+    return sql`SELECT ${arrivalOf} AS of, toString(count()) AS rows,
         toString(sum(toDecimal128(${total}, 6))) AS quantity
-      FROM ${id(table)} FINAL WHERE ${where} GROUP BY of`,
+      FROM ${id(table)} FINAL WHERE ${where} GROUP BY of`
+  })
+  const found = await store.rows<{ of: number; rows: string; quantity: string }>({
+    sql: join(sums, sql` UNION ALL `),
   })
   for (const { of, rows, quantity } of found) {
     const counted = { rows: Number(rows), quantity }
