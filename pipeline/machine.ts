@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import type { PipelineContext } from './context.js'
 import type { Store } from './store/clickhouse.js'
+import { deleteFrom } from './store/replicas.js'
 import { sql } from './store/sql.js'
 
 /** A machine that has not reported for so long is away; each reports with its sweep. */
@@ -66,7 +67,7 @@ export async function forgetMachine(store: Store, machine: string): Promise<bool
     sql: sql`SELECT 1 FROM machine WHERE machine = ${machine} LIMIT 1`,
   })
   if (found.length === 0) return false
-  await store.command({ sql: sql`DELETE FROM rejects_erasure WHERE machine = ${machine}` })
-  await store.command({ sql: sql`DELETE FROM machine WHERE machine = ${machine}` })
+  for (const table of ['rejects_erasure', 'machine'])
+    await deleteFrom(store, table, sql`machine = ${machine}`)
   return true
 }

@@ -76,6 +76,9 @@ export const faultCodes = {
   STORE_BUSY: passing(
     'ClickHouse answers, but not this query in time. The figures follow when it is free; system.processes lists what it runs.',
   ),
+  REPLICA_AWAY: passing(
+    'Too few replicas of ClickHouse are up for a change. Start the server that is away; the change is repeated automatically.',
+  ),
   STAGING_LOST: passing(
     'Another ClickHouse server answers than the one that had the rows in progress. The work starts again automatically.',
   ),

@@ -10,9 +10,9 @@ const runsMax = 100
 
 /**
  * Deletes the bills of replaced runs except for the latest few, and what crashed runs left. Parts are
- * rewritten, so that nothing of an account stays hidden on the disk. The row of a run is deleted last,
- * so that an interrupted deletion is resumed. Publications are never deleted: the next number follows
- * them.
+ * rewritten, so that nothing of an account stays hidden on the disk; a replica that is away does it when
+ * it is back. The row of a run is deleted last, so that an interrupted deletion is resumed. Publications
+ * are never deleted: the next number follows them.
  */
 export async function forgetRuns(
   store: Store,
@@ -39,7 +39,7 @@ async function forget(store: Store, runs: readonly string[]): Promise<void> {
   for (const table of ['bill_variance_row', 'bill_row', 'bill_plan', 'bill_run_row']) {
     await store.command({
       sql: sql`ALTER TABLE ${id(table)} DELETE WHERE run IN ${runs}`,
-      settings: { mutations_sync: 2 },
+      settings: { mutations_sync: 1 },
     })
   }
 }

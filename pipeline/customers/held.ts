@@ -2,6 +2,7 @@ import { nameChange, publishChanges } from '../ledger/announced.js'
 import type { Publisher } from '../ledger/publication.js'
 import { batchesOf } from '../store/batches.js'
 import type { Statement, Store } from '../store/clickhouse.js'
+import { deleteFrom } from '../store/replicas.js'
 import { id, literal, type Sql, sql, typed } from '../store/sql.js'
 import { onceSettings } from '../store/staging.js'
 import { arrivalOf } from '../store/versions.js'
@@ -126,8 +127,8 @@ export async function endClaim(store: Store, claim: string): Promise<void> {
   })
   for (const batch of batchesOf(rows, versionsMax)) {
     const versions = literal(batch.map(({ version }) => BigInt(version)))
-    await store.command({ sql: sql`DELETE FROM held_read WHERE version IN ${versions}` })
-    await store.command({ sql: sql`DELETE FROM held_claim WHERE version IN ${versions}` })
+    for (const table of ['held_read', 'held_claim'])
+      await deleteFrom(store, table, sql`version IN ${versions}`)
   }
 }
 
@@ -159,5 +160,5 @@ export async function forgetHeld(store: Store, before: number): Promise<void> {
   if ((await findAsked(store)) !== undefined) return
   const old = sql`held_at < toDateTime(${typed('UInt32', Math.floor(before / 1_000))})`
   const found = await store.rows({ sql: sql`SELECT 1 FROM held_read WHERE ${old} LIMIT 1` })
-  if (found.length > 0) await store.command({ sql: sql`DELETE FROM held_read WHERE ${old}` })
+  if (found.length > 0) await deleteFrom(store, 'held_read', old)
 }

@@ -1,5 +1,6 @@
 import type { Store } from '../store/clickhouse.js'
 import { createCodec, dateTime, plain, type Row } from '../store/columns.js'
+import { deleteFrom } from '../store/replicas.js'
 import { sql } from '../store/sql.js'
 
 /** Something that failed and works again without an operator. */
@@ -84,7 +85,7 @@ const shownMax = 50
 export async function forgetHealed(store: Store, now: Date): Promise<void> {
   const old = sql`healed_at < fromUnixTimestamp64Milli(${oldest(now)})`
   const [found] = await store.rows({ sql: sql`SELECT 1 FROM healed WHERE ${old} LIMIT 1` })
-  if (found !== undefined) await store.command({ sql: sql`DELETE FROM healed WHERE ${old}` })
+  if (found !== undefined) await deleteFrom(store, 'healed', old)
 }
 
 function oldest(now: Date): number {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { claimNext } from '../store/claim.js'
 import type { Store } from '../store/clickhouse.js'
 import { createCodec, dateTime, integer, plain, type Row } from '../store/columns.js'
+import { deleteFrom } from '../store/replicas.js'
 import { literal, type Sql, sql } from '../store/sql.js'
 import { type FileState, fromStateRow, toStateRow } from './file-state.js'
 
@@ -219,9 +220,7 @@ export function createLedger(store: Store, now: () => Date): Ledger {
     },
     recordReceipt: (arrival, receipt) =>
       store.insert('chunk_receipt', [{ arrival, ...receiptCodec.toRow(receipt) }]),
-    forgetReceipts: async (arrival) => {
-      await store.command({ sql: sql`DELETE FROM chunk_receipt WHERE arrival = ${arrival}` })
-    },
+    forgetReceipts: (arrival) => deleteFrom(store, 'chunk_receipt', sql`arrival = ${arrival}`),
   }
 }
 

@@ -8,6 +8,7 @@ import { forgetHealed } from '../ledger/healed.js'
 import { arrivalsFolder } from '../ledger/outbox.js'
 import { attempt, ifThere, listNames } from '../sources/disk.js'
 import { batchesOf } from '../store/batches.js'
+import { deleteFrom } from '../store/replicas.js'
 import { literal, sql } from '../store/sql.js'
 import { dropStaging, stagedArrivals } from '../store/staging.js'
 import { eraseDue, eraseStarted } from './erase.js'
@@ -71,7 +72,7 @@ async function forgetRejects({ store }: PipelineContext, before: Date): Promise<
   })
   for (const batch of batchesOf(found, arrivalsMax)) {
     const arrivals = literal(batch.map(({ arrival }) => arrival))
-    await store.command({ sql: sql`DELETE FROM reject WHERE arrival IN ${arrivals}` })
+    await deleteFrom(store, 'reject', sql`arrival IN ${arrivals}`)
   }
 }
 

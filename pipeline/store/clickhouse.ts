@@ -4,6 +4,7 @@ import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/c
 import { Fault, type FaultCode } from '../../schemas/fault.js'
 import type { Tracer } from '../../schemas/tracer.js'
 import type { TlsFiles } from '../tls-files.js'
+import { type Durability, durabilitySettings } from './durability.js'
 import { passingErrors } from './passing.js'
 import { type BoundStatement, bind, type Sql } from './sql.js'
 import { toStatementSpan } from './statement-span.js'
@@ -35,7 +36,7 @@ export interface Statement {
  * A connection pool to ClickHouse over HTTP, the only way in which the pipeline and the gateway
  * reach the store. Every failure is a Fault: `STORE_UNREACHABLE` (worth a retry) where the server
  * did not answer or said that it cannot now, `DISK_FULL` (likewise) where it has no space left,
- * `STAGING_LOST` (likewise) where a staging table is gone, `STORE_REFUSED` where it refused the
+ * `REPLICA_AWAY` (likewise) where a change waits for another replica, `STAGING_LOST` (likewise) where a staging table is gone, `STORE_REFUSED` where it refused the
  * statement.
  */
 export interface Store {
@@ -86,6 +87,9 @@ const rowSettings = {
 const notEnoughSpace = '243'
 const fullDisk = /no space left on device|ENOSPC/i
 
+/** UNFINISHED: here it is done, and a replica that is away has not carried it out yet. */
+const unfinished = '341'
+
 /** UNKNOWN_TABLE, or none for `merge`; staging and tables of a run of bills are on one server, another may answer. */
 const [unknownTable, noTables] = ['60', '636']
 const onOneServer = /\b(staging_\d+_|bill_[a-z]+_\d)/
@@ -99,21 +103,6 @@ export type Wording = 'verbatim' | 'discreet'
 
 /** In characters as JSON; as much as leaves room in the request line of any proxy. */
 const urlParametersMax = 4_096
-
-/**
- * When rows count as stored: on the server that took them, or on a majority of the replicas of their
- * table. Without replicas both are the same.
- */
-export type Durability = 'one' | 'majority'
-
-/** An insert waits this long for a majority, then it has failed and is repeated. */
-const quorumMsMax = 60_000
-
-/** An attach waits for the replicas that are up, and for a majority by the ledger's insert after it. */
-const settingsOf = {
-  one: {},
-  majority: { insert_quorum: 'auto', insert_quorum_timeout: quorumMsMax, alter_sync: '3' },
-} as const satisfies Record<Durability, Settings>
 
 export interface StoreOptions {
   /** Default: majority. */
@@ -149,7 +138,7 @@ export function createStore(
     keep_alive: { enabled: true, idle_socket_ttl: 2_000 },
     ...tlsOptionsOf(address, connectionsMax),
   })
-  const always = { ...settingsAlways, ...settingsOf[durability] }
+  const always = { ...settingsAlways, ...durabilitySettings[durability] }
   const request = ({ text, parameters }: BoundStatement, settings?: Settings) => ({
     query: text,
     query_params: { ...parameters },
@@ -281,6 +270,7 @@ function shownOf(text: string): string {
 
 function codeOf({ code, message }: ClickHouseError): FaultCode {
   if (code === notEnoughSpace || fullDisk.test(message)) return 'DISK_FULL'
+  if (code === unfinished) return 'REPLICA_AWAY'
   if (code === noTables) return 'STAGING_LOST'
   if (code === unknownTable && onOneServer.test(message)) return 'STAGING_LOST'
   return passingErrors.has(code) ? 'STORE_UNREACHABLE' : 'STORE_REFUSED'

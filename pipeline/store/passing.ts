@@ -19,7 +19,6 @@ export const passingErrors: ReadonlyMap<string, string> = new Map([
   ['286', 'UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE: an earlier insert waits for a majority'],
   ['289', 'REPLICA_IS_NOT_IN_QUORUM: the replica lags'],
   ['319', 'UNKNOWN_STATUS_OF_INSERT: Keeper was lost while rows were committed'],
-  ['341', 'UNFINISHED: a replica has not carried the statement out yet'],
   ['394', 'QUERY_WAS_CANCELLED: by a person, or because the server shuts down'],
   ['999', 'KEEPER_EXCEPTION: Keeper was lost'],
 ])

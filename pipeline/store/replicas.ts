@@ -1,6 +1,6 @@
 import { Fault } from '../../schemas/fault.js'
 import type { Store } from './clickhouse.js'
-import { id, sql } from './sql.js'
+import { id, type Sql, sql } from './sql.js'
 
 /**
  * Waits until the server that answers has all that was written at other replicas, so that a step never
@@ -31,6 +31,32 @@ async function catchUp(store: Store): Promise<void> {
   for (const { table } of lagging) {
     await store.command({ sql: sql`SYSTEM SYNC REPLICA ${id(table)} LIGHTWEIGHT` })
   }
+}
+
+/**
+ * Runs a change of a table that each replica carries out for itself, and waits for the replicas that are up.
+ * One that is away follows the log when it is back. Throws `REPLICA_AWAY` while no majority is up.
+ */
+export async function onReplicas(store: Store, table: string, change: Sql): Promise<void> {
+  try {
+    await store.command({ sql: change })
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== 'REPLICA_AWAY') throw error
+    if (!(await isMajorityUp(store, table))) throw error
+  }
+}
+
+async function isMajorityUp(store: Store, table: string): Promise<boolean> {
+  const found = await store.rows({
+    sql: sql`SELECT 1 FROM system.replicas WHERE database = currentDatabase()
+      AND table = ${table} AND active_replicas * 2 > total_replicas`,
+  })
+  return found.length > 0
+}
+
+/** Deletes rows: at once for readers, from the disk by later merges. */
+export function deleteFrom(store: Store, table: string, where: Sql): Promise<void> {
+  return onReplicas(store, table, sql`DELETE FROM ${id(table)} WHERE ${where}`)
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Statement, Store } from './clickhouse.js'
+import { deleteFrom, onReplicas } from './replicas.js'
 import { id, join, literal, type Sql, sql } from './sql.js'
 
 /**
@@ -158,7 +159,7 @@ export async function emptyStaging(store: Store, arrival: number): Promise<void>
 
 /** Forgets the rejected rows of a file that is loaded again. */
 export async function forgetRejects(store: Store, arrival: number): Promise<void> {
-  await store.command({ sql: sql`DELETE FROM reject WHERE arrival = ${arrival}` })
+  await deleteFrom(store, 'reject', sql`arrival = ${arrival}`)
 }
 
 /** Rows of a table, from the counts of its parts. */
@@ -246,7 +247,7 @@ export function onceSettings(token: string): Record<string, string | number> {
  */
 export async function attach(store: Store, target: string, table: string): Promise<void> {
   const all = sql`ATTACH PARTITION tuple() FROM ${id(table)}`
-  await store.command({ sql: sql`ALTER TABLE ${id(target)} ${all}` })
+  await onReplicas(store, target, sql`ALTER TABLE ${id(target)} ${all}`)
 }
 
 /**

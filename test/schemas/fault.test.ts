@@ -29,6 +29,7 @@ test('only what may pass without a change is worth a retry', async (t) => {
     'OVERLOAD',
     'PERMISSION',
     'QUEUE_UNREACHABLE',
+    'REPLICA_AWAY',
     'SOURCE_CHANGED',
     'SOURCE_IDENTITY',
     'SOURCE_LOGIN',

@@ -3,6 +3,7 @@ import { toDays } from '../../../schemas/lint/finding.js'
 import type { PlanContext } from '../../../schemas/rating/plan.js'
 import { publishSubjects } from '../../ledger/publication.js'
 import type { Store } from '../../store/clickhouse.js'
+import { onReplicas } from '../../store/replicas.js'
 import { literal, sql } from '../../store/sql.js'
 import { dropTables } from '../../store/staging.js'
 import { type Compilation, compilePlans, toPlanRow } from '../compile.js'
@@ -115,9 +116,8 @@ async function dropReplaced(store: Store): Promise<void> {
       HAVING min(c.run < r.run OR c.billing_cycle_id NOT IN (SELECT toString(billing_cycle_id) FROM tenancy FINAL))`,
   })
   for (const { run } of replaced) {
-    await store.command({
-      sql: sql`ALTER TABLE rate_comparison_row DROP PARTITION ${literal(run)}`,
-    })
+    const drop = sql`ALTER TABLE rate_comparison_row DROP PARTITION ${literal(run)}`
+    await onReplicas(store, 'rate_comparison_row', drop)
   }
 }
 

@@ -1,5 +1,7 @@
 import t from 'tap'
 import { retain } from '../../../pipeline/steps/retain.js'
+import { createStore } from '../../../pipeline/store/clickhouse.js'
+import { tableBehind } from '../../../pipeline/store/replicas.js'
 import { createFolder } from '../../rig/folder.js'
 import { createReplicas } from '../../rig/replicas/start.js'
 import { createLineOn } from '../by-hand.js'
@@ -51,4 +53,21 @@ t.test('held reads are forgotten on all replicas, but none that a claim asks for
   await r1.command({ sql: 'TRUNCATE TABLE held_claim' })
   await retain(context)
   t.same(await held(), [[recent], [recent]])
+})
+
+t.test('a replica that is away does not hold up a server that does not wait for it', async (t) => {
+  const alone = createStore(r1.address, 'verbatim', { durability: 'one' })
+  t.teardown(alone.close)
+  const { context } = createLineOn(alone, createFolder(t))
+  const settled = { settled_at: '2025-01-01 00:00:00' }
+  await publishFile(r1, { arrival: 2, feed: 'Electric', more: settled })
+  await r1.insert('reject', [{ arrival: 2, line: 2, code: 'X' }])
+  await r1.insert('bill_row', [{ run: '1', account_number: 'A', status: 'computed' }])
+  const tables = ['reject', 'bill_row']
+  for (const table of tables) await r2.command({ sql: `DETACH TABLE ${table}` })
+  await retain(context)
+  for (const table of tables) await r2.command({ sql: `ATTACH TABLE ${table}` })
+  t.equal(await tableBehind(r1, tables, 60), undefined)
+  for (const table of tables)
+    for (const store of [r1, r2]) t.same(await store.rows({ sql: `SELECT 1 FROM ${table}` }), [])
 })

@@ -82,14 +82,14 @@ export const verdicts: readonly Verdict[] = [
     oneServer:
       'all reads of a file are visible, or none; a repeat attaches rows that change nothing',
     replicas:
-      'one entry of the log, on each replica at once; waits for the replicas that are up (`alter_sync = 3`)',
+      'one entry of the log, on each replica at once; waits for the replicas that are up (`alter_sync = 2`), and for a majority to be up',
     holds: matches(`ALTER TABLE (usage_read|\\w+_row|self_test) ATTACH PARTITION FROM ${local}`),
   },
   {
     title: 'Deletions and changes of rows',
     oneServer: 'waits until no part holds the rows; a repeat finds none',
     replicas:
-      'conditions are constants, since each replica would evaluate a query by what it has; rows are counted afterwards, and an erasure stays open while a replica lags',
+      'conditions are constants, since each replica would evaluate a query by what it has; a replica that is away carries them out when it is back; rows are counted afterwards, and an erasure stays open until all replicas are done',
     holds: matches(`ALTER TABLE \\w+ (DELETE|UPDATE|DROP PARTITION)|DELETE FROM \\w+`),
   },
   {
