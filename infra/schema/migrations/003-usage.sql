@@ -314,6 +314,8 @@ CREATE OR REPLACE VIEW {database}.usage_restatement{onCluster} (
     starts_at DateTime('UTC') COMMENT 'start of the interval, UTC',
     seconds UInt32 COMMENT 'length of the interval in seconds',
     local_day Date COMMENT 'local calendar day on which the interval starts',
+    local_start DateTime('{timeZone}') COMMENT 'starts_at as the clock of the utility shows it, in its time zone',
+    time_zone String COMMENT 'time zone of the utility, of local_day and local_start',
     old_quantity Decimal(18, 6) COMMENT 'quantity before, as sent',
     new_quantity Decimal(18, 6) COMMENT 'quantity after, as sent',
     unit String COMMENT 'unit of both quantities: kWh, Wh, ccf or cm',
@@ -332,6 +334,7 @@ CREATE OR REPLACE VIEW {database}.usage_restatement{onCluster} (
     ), '') AS registered_unit
 SELECT
     r.meter_id AS meter_id, r.starts_at AS starts_at, r.seconds AS seconds, r.local_day AS local_day,
+    toTimeZone(r.starts_at, '{timeZone}') AS local_start, '{timeZone}' AS time_zone,
     r.old_quantity AS old_quantity, r.new_quantity AS new_quantity,
     if(r.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm'), registered_unit, '{gasUnit}'),
         if(registered_unit IN ('kWh', 'Wh'), registered_unit, '{electricUnit}')) AS unit,
