@@ -24,7 +24,7 @@ const lastHash = '18446744073709551615'
 
 /**
  * A page of what has changed for customers after a number, in the order of publication: days of meters
- * whose reads came with a file, and days that `usage_change` lists. Without `since` it has only the
+ * whose reads came with a file, days that `usage_change` lists, and days whose bills were computed. Without `since` it has only the
  * number from which to pull. `gone` if changes after `since` are no longer kept.
  */
 export async function readChanges(
@@ -126,6 +126,13 @@ function changesSql({ place: { seq, hash }, window, upto, pageMax }: PageWanted)
       INNER JOIN (SELECT * FROM publication WHERE arrival != 0 AND published_seq BETWEEN ${from} AND ${to}) AS p
         ON p.arrival = bitShiftRight(u.version, 32)
       GROUP BY p.published_seq, p.published_at, u.meter_id
+      UNION ALL
+      SELECT r.published_seq, r.published_at, b.meter_id, min(b.start_date), max(b.last_date),
+        arraySort(groupUniqArrayArray(b.client_ids)) AS owners, owners, 'cost'
+      FROM bill_row AS b
+      INNER JOIN (SELECT * FROM bill_run_current WHERE published_seq BETWEEN ${from} AND ${to}) AS r ON r.run = b.run
+      WHERE b.run IN (SELECT run FROM publication WHERE run != '' AND published_seq BETWEEN ${from} AND ${to})
+      GROUP BY r.published_seq, r.published_at, b.meter_id
     )
     WHERE (published_seq, cityHash64(meter_id)) > (${from}, ${typed('UInt64', hash)})
     ORDER BY published_seq, cityHash64(meter_id) LIMIT ${pageMax} WITH TIES`

@@ -15,7 +15,7 @@ import { type ChangesContext, readChanges } from './changes.js'
 import { createForCustomer, type ForCustomerOptions } from './for-customer.js'
 import { withQuery } from './reading.js'
 import { createReadSource } from './source.js'
-import { readUsage } from './usage.js'
+import { readUsage } from './usage/usage.js'
 
 export interface ReadsOptions {
   readonly profile: Profile

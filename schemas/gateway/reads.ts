@@ -68,6 +68,18 @@ const instant = z.string().describe('ISO 8601')
 
 const nextPage = z.string().nullable().describe('For the next page; null on the last one')
 
+const dollars = z.number().nullable()
+
+const pointCost = z
+  .object({
+    kind: z.string().describe('Energy, the kind of a charge, or Rounding'),
+    component: z.string().describe('Of the energy price; empty for other charges'),
+    name: z.string().describe('Of the rate window, tier or charge'),
+    tier: z.int().describe('0 if none'),
+    cost: z.number().describe('Dollars, up to 6 decimals'),
+  })
+  .meta({ id: 'PointCost' })
+
 const point = z
   .object({
     start: instant.describe('ISO 8601, UTC'),
@@ -76,10 +88,19 @@ const point = z
     quantity: z.number().nullable().describe('null if no read is there; up to 9 decimals'),
     unit: z.enum(['kWh', 'ccf', 'cm']).nullable(),
     quality: z
-      .enum(['asSent', 'corrected', 'partial', 'missing'])
-      .describe('corrected: a later file changed a value; partial: some reads are missing'),
+      .enum(['asSent', 'corrected', 'partial', 'missing', 'projected'])
+      .describe(
+        'corrected: a later file changed a value; partial: some reads are missing; projected: the rest of an open billing period, as its bill estimates it',
+      ),
     reads: z.int().describe('Number of reads in it'),
     secondsMissing: z.int().describe('Time without a read in which one was expected'),
+    cost: dollars.describe('Dollars; the costs of the points of a bill add up to its total'),
+    costStatus: z
+      .string()
+      .describe(
+        'computed; projected or incomplete: of such a bill; why the bill of a part has no cost: sparse, noUsage, noRate, noPrice, unit, notProjectable; noBill: a part is in no bill yet',
+      ),
+    costs: z.array(pointCost).describe('By rate window, tier and charge; they add up to cost'),
   })
   .meta({ id: 'UsagePoint' })
 
@@ -101,7 +122,6 @@ export const usageSchema = z
   })
   .meta({ id: 'Usage' })
 
-const dollars = z.number().nullable()
 const localDay = z.string().describe('YYYY-MM-DD')
 
 const bill = z

@@ -207,14 +207,20 @@ CREATE OR REPLACE VIEW {database}.interval_cost{onCluster} (
     reason String COMMENT 'the same as a sentence, empty if there is no problem',
     run String COMMENT 'the run that computed the bill',
     published_at DateTime64(3, 'UTC') COMMENT 'when the bill became visible',
-    published_seq UInt64 COMMENT 'number of the publication of the bill; pull increments by it'
+    published_seq UInt64 COMMENT 'number of the publication of the bill; pull increments by it',
+    line_kinds Array(String) COMMENT 'of each of line_costs: Energy, the kind of a charge, or Rounding; empty if there is no bill',
+    line_components Array(String) COMMENT 'of each of line_costs: the component of the energy price, empty for other charges',
+    line_names Array(String) COMMENT 'of each of line_costs: the name of the window, tier or charge',
+    line_tiers Array(UInt16) COMMENT 'of each of line_costs: the tier, 0 if none'
 ) AS SELECT
     account_number, external_site_id, meter_id, client_ids, billing_cycle_id, start_date, local_day,
     starts_at, toTimeZone(starts_at, '{timeZone}') AS local_start, if(is_read, read_seconds, toUInt32(ends_at - starts_at)) AS seconds, is_projected,
     if(is_read, toDecimal128(reinterpret(sent_micro, 'Decimal(18, 6)'), 9) / per_unit, NULL) AS quantity, unit,
     if(empty(day_costs), NULL, reinterpret(own_cost, 'Decimal(18, 6)')) AS cost,
     arrayMap(line -> reinterpret(line[at] - line[at - 1], 'Decimal(18, 6)'), costs) AS line_costs,
-    status, reason, run, published_at, published_seq
+    status, reason, run, published_at, published_seq,
+    if(empty(day_costs), [], arrayPushBack(kinds, 'Rounding')) AS line_kinds, if(empty(day_costs), [], arrayPushBack(components, '')) AS line_components,
+    if(empty(day_costs), [], arrayPushBack(names, 'Rounding')) AS line_names, if(empty(day_costs), [], arrayPushBack(tiers, 0)) AS line_tiers
 FROM
 (
     SELECT *, if(empty(costs), arrayMap(micro -> toInt64(0), micros), arrayReduce('sumForEach', arrayMap(line -> arrayPopFront(arrayDifference(arrayPushFront(line, toInt64(0)))), costs))) AS own_costs
@@ -264,7 +270,7 @@ FROM
                                         d.billing_cycle_id AS billing_cycle_id, d.start_date AS start_date, d.status AS status, d.reason AS reason, d.local_day AS local_day,
                                         d.is_projected AS is_projected, d.starts_at AS begins_at, d.ends_at AS ends_at, d.unit AS unit, d.per_unit AS per_unit, d.filled AS filled,
                                         d.line_costs AS line_costs, d.classes AS classes, length(d.classes) AS quarters, d.line_classes AS line_classes, d.lowers AS lowers, d.uppers AS uppers,
-                                        d.prices AS prices, d.percents AS percents, d.constants AS constants, d.taxable AS taxable, d.published_at AS published_at, d.published_seq AS published_seq,
+                                        d.prices AS prices, d.percents AS percents, d.constants AS constants, d.taxable AS taxable, d.kinds AS kinds, d.components AS components, d.names AS names, d.tiers AS tiers, d.published_at AS published_at, d.published_seq AS published_seq,
                                         u.finest AS read_seconds,
                                         arrayFlatten(arrayMap(s -> arrayFilter(read -> arrayExists(span -> span.1 <= read.1 AND read.1 < span.2, s.1), s.2),
                                             arrayMap(s -> (arrayMap(h -> (h.2, h.3), arrayFilter(h -> notEmpty(h.5) AND (h.1 = s.2 OR (h.1 = '\0' AND s.3)), t.holds)), s.4),

@@ -153,6 +153,18 @@ t.test('the platform learns of reads, owners and ends, whatever the pages', asyn
   t.same(await pull({ ...context, pageMax: 1 }, publishedSeq), all)
 })
 
+t.test('a bill that is computed again is a change of costs of its days', async (t) => {
+  const { publishedSeq } = parsed<ChangesAnswer>(await readChanges(context, {}))
+  await rig.bill({ start: '2026-01-01' })
+  const { changes } = await pull(context, publishedSeq)
+  const house = changes.find(({ meterId }) => meterId === 'HOUSE')
+  t.match(house, {
+    ...{ cause: 'cost', clientIds: ['anna'], clientIdsBefore: ['anna'] },
+    ...{ firstDay: '2026-01-01', lastDay: '2026-01-31', publishedSeq: publishedSeq + 1 },
+  })
+  t.same(await pull({ ...context, pageMax: 1 }, publishedSeq), await pull(context, publishedSeq))
+})
+
 t.test('wrong cursors, and numbers that are too old, are refused', async (t) => {
   t.match(await readChanges(context, { cursor: 'x' }), { kind: 'wrong', detail: /^cursor/ })
   const tooLarge = Buffer.from(`1.${'9'.repeat(20)}`).toString('base64url')

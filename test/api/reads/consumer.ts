@@ -1,5 +1,5 @@
 import { readChanges } from '../../../api/reads/changes.js'
-import { readUsage, type UsageContext } from '../../../api/reads/usage.js'
+import { readUsage, type UsageContext } from '../../../api/reads/usage/usage.js'
 import { usageQuerySchema } from '../../../schemas/gateway/reads.js'
 import type { UsageAnswer } from './rig.js'
 

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { createReadSource } from '../../../api/reads/source.js'
-import { readUsage, type UsageContext } from '../../../api/reads/usage.js'
+import { readUsage, type UsageContext } from '../../../api/reads/usage/usage.js'
 import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
 import { type UsageQuery, usageQuerySchema } from '../../../schemas/gateway/reads.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
@@ -18,6 +18,15 @@ export interface Point {
   readonly quality: string
   readonly reads: number
   readonly secondsMissing: number
+  readonly cost: number | null
+  readonly costStatus: string
+  readonly costs: readonly {
+    readonly kind: string
+    readonly component: string
+    readonly name: string
+    readonly tier: number
+    readonly cost: number
+  }[]
 }
 
 export interface UsageAnswer {

@@ -70,6 +70,7 @@ t.test('it says what the schemas say', async (t) => {
     'ErrorModel',
     'LoginResult',
     'Meter',
+    'PointCost',
     'ProjectedBill',
     'Usage',
     'UsagePoint',

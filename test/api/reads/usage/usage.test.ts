@@ -1,11 +1,11 @@
 import { t } from 'tap'
-import { readUsage } from '../../../api/reads/usage.js'
-import { endClients } from '../../../pipeline/customers/registrations.js'
-import { usageQuerySchema } from '../../../schemas/gateway/reads.js'
-import { steady } from '../../pipeline/bills/rig.js'
-import { customerAt, registeringAt } from '../../pipeline/customers/registering.js'
-import { createCustomer } from '../../pipeline/green-button/rig.js'
-import { readingOf, usagePage, usagePages } from './rig.js'
+import { readUsage } from '../../../../api/reads/usage/usage.js'
+import { endClients } from '../../../../pipeline/customers/registrations.js'
+import { usageQuerySchema } from '../../../../schemas/gateway/reads.js'
+import { steady } from '../../../pipeline/bills/rig.js'
+import { customerAt, registeringAt } from '../../../pipeline/customers/registering.js'
+import { createCustomer } from '../../../pipeline/green-button/rig.js'
+import { readingOf, usagePage, usagePages } from '../rig.js'
 
 const rig = await createCustomer(t)
 const { store } = rig
@@ -28,6 +28,13 @@ t.test('a day has the sum of its reads and its local time', async (t) => {
     quality: 'asSent',
     reads: 96,
     secondsMissing: 0,
+    // 2.40 of energy, and a 31st of the service charge of 8.50.
+    cost: 2.674193,
+    costStatus: 'computed',
+    costs: [
+      { kind: 'Energy', component: 'Energy', name: 'Flat', tier: 0, cost: 2.4 },
+      { kind: 'Service', component: '', name: 'Service charge', tier: 0, cost: 0.274193 },
+    ],
   })
   t.equal(cursor, null)
   t.ok(publishedSeq > 3)

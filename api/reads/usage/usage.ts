@@ -1,10 +1,6 @@
-import type { UsageQuery } from '../../schemas/gateway/reads.js'
-import type { Zone } from '../../schemas/time/zone.js'
-import { readChangedDays } from './changed-days.js'
-import { fromCursor, type PageStart, toCursor } from './cursor.js'
-import { type OwnMeter, readOwnMeter } from './meter.js'
-import { readOwnPeriods } from './periods.js'
-import { readPoints } from './points.js'
+import type { UsageQuery } from '../../../schemas/gateway/reads.js'
+import type { Zone } from '../../../schemas/time/zone.js'
+import { fromCursor, type PageStart, toCursor } from '../cursor.js'
 import {
   divide,
   intersect,
@@ -15,9 +11,14 @@ import {
   refuseDays,
   type Span,
   spanOf,
-} from './range.js'
-import { badCursor, badQuery, type Reading } from './reading.js'
-import type { ReadSource } from './source.js'
+} from '../range.js'
+import { badCursor, badQuery, type Reading } from '../reading.js'
+import type { ReadSource } from '../source.js'
+import { readChangedDays } from './changed-days.js'
+import { readMeterBills } from './costs.js'
+import { type OwnMeter, readOwnMeter } from './meter.js'
+import { readOwnPeriods } from './periods.js'
+import { readPoints } from './points.js'
 
 export interface UsageContext {
   readonly source: ReadSource
@@ -53,17 +54,19 @@ export async function readUsage(
     span: [at, end],
   })
   const scope = merge(buckets)
+  const wanted = { clientId, meterId, timeZone: zone.timeZone, days: localDaysOf(zone, covered) }
   const lines = await readPoints(source, {
-    clientId,
-    meterId,
+    ...wanted,
     granularity,
-    timeZone: zone.timeZone,
-    days: localDaysOf(zone, covered),
     buckets,
+    bills: buckets.length === 0 ? [] : await readMeterBills(source, wanted),
     expected: intersect(intersect(meter.expected, scope), [[0, todayOf(context)]]),
     pageMax,
   })
   const beyond = lines.length > pageMax ? startOf(lines[pageMax]) : undefined
+  const shown = lines.slice(0, pageMax)
+  // Points of one start are not divided by a page.
+  while (beyond !== undefined && startOf(shown.at(-1)) === beyond) shown.pop()
   const later = changed.find(([, to]) => to > covered[1])
   const next = beyond ?? (later && Math.max(later[0], covered[1]))
   const publishedSeq = page.publishedSeq || meter.publishedSeq
@@ -72,7 +75,7 @@ export async function readUsage(
     changed: intersect(scope, [[at, beyond ?? end]]).map(toInstants),
   }
   const head = { meterId, granularity, timeZone: zone.timeZone, publishedSeq, cursor, ...spans }
-  const points = lines.slice(0, pageMax).join(',')
+  const points = shown.join(',')
   return { kind: 'found', body: `${JSON.stringify(head).slice(0, -1)},"points":[${points}]}` }
 }
 

@@ -1,6 +1,6 @@
-import { sql } from '../../pipeline/store/sql.js'
-import { merge, type Span } from './range.js'
-import type { ReadSource } from './source.js'
+import { sql } from '../../../pipeline/store/sql.js'
+import { merge, type Span } from '../range.js'
+import type { ReadSource } from '../source.js'
 
 /** A meter as one customer has it. */
 export interface OwnMeter {

@@ -1,7 +1,7 @@
-import { sql, typed } from '../../pipeline/store/sql.js'
-import { nextDay, type Zone } from '../../schemas/time/zone.js'
-import { localDaysOf, type Span } from './range.js'
-import type { ReadSource } from './source.js'
+import { sql, typed } from '../../../pipeline/store/sql.js'
+import { nextDay, type Zone } from '../../../schemas/time/zone.js'
+import { localDaysOf, type Span } from '../range.js'
+import type { ReadSource } from '../source.js'
 
 /**
  * The billing periods of a meter that touch a span, in order: those of its cycles as the schedule in
