@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from '../../pipeline/store/clickhouse.js'
+import { createCatchUp } from '../../pipeline/store/replicas.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 
 export interface LocksOptions {
   readonly store: Store
-  /** How often the store is read; locks and unlocks elsewhere take effect after that. */
+  /** How often the store is read; locks and unlocks elsewhere take effect after that, whichever replica answers. */
   readonly everyMs: number
   readonly onFailure: (fault: Fault) => void
 }
@@ -25,8 +26,10 @@ export function createLocks({ store, everyMs, onFailure }: LocksOptions): Locks 
   const closing = new AbortController()
   let locked: ReadonlySet<string> | undefined
   const added = new Set<string>()
+  const catchUp = createCatchUp(store, ['login_attempt', 'login_unlock'])
   const read = async (): Promise<void> => {
     const addedBefore = [...added]
+    await catchUp()
     const rows = await store.rows<{ client_id: string }>({
       sql: sql`SELECT client_id FROM login_lock`,
     })

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from './clickhouse.js'
+import { catchUp } from './replicas.js'
 import type { Sql } from './sql.js'
 
 /** An attempt to claim a number of a table. */
@@ -17,7 +18,8 @@ const pauseMsMax = 64
 
 /**
  * Claims a number without a lock: inserts rows under a token, then reads back whether they were kept.
- * Returns our rows as stored, or none where another was first. Rows of one insert appear together.
+ * Returns our rows as stored, or none where another was first. Rows of one insert appear together. Whoever has
+ * lost sees afterwards who was first, also on a replica that lags.
  */
 export async function claimOnce<T>(
   store: Store,
@@ -25,6 +27,8 @@ export async function claimOnce<T>(
   { token, rows, own }: Bid,
 ): Promise<readonly T[]> {
   await store.insert(table, rows, { insert_deduplicate: 1, insert_deduplication_token: token })
+  const found = await store.rows<T>({ sql: own })
+  if (found.length > 0 || !(await catchUp(store, [table]))) return found
   return store.rows<T>({ sql: own })
 }
 

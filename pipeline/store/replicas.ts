@@ -1,17 +1,17 @@
 import { Fault } from '../../schemas/fault.js'
 import type { Store } from './clickhouse.js'
-import { id, type Sql, sql } from './sql.js'
+import { id, literal, type Sql, sql } from './sql.js'
 
 /**
- * Waits until the server that answers has all that was written at other replicas, so that a step never
- * decides by what a replica that lags shows. Whether there are replicas is asked once: they come with a
- * migration, for which workers stop.
+ * Waits until the server that answers has all that was written at other replicas, into all tables or some, so
+ * that a step never decides by what a replica that lags shows. Whether there are replicas is asked once: they
+ * come with a migration, for which workers stop.
  */
-export function createCatchUp(store: Store): () => Promise<void> {
+export function createCatchUp(store: Store, tables?: readonly string[]): () => Promise<void> {
   let isReplicated: boolean | undefined
   return async () => {
     isReplicated ??= await hasReplicas(store)
-    if (isReplicated) await catchUp(store)
+    if (isReplicated) await catchUp(store, tables)
   }
 }
 
@@ -23,14 +23,17 @@ async function hasReplicas(store: Store): Promise<boolean> {
   return found.length > 0
 }
 
-async function catchUp(store: Store): Promise<void> {
+/** Returns whether a table was behind. */
+export async function catchUp(store: Store, tables?: readonly string[]): Promise<boolean> {
+  const some = tables === undefined ? sql`1` : sql`table IN ${literal(tables)}`
   const lagging = await store.rows<{ table: string }>({
-    sql: sql`SELECT table FROM system.replicas WHERE database = currentDatabase()
+    sql: sql`SELECT table FROM system.replicas WHERE database = currentDatabase() AND ${some}
       AND (is_readonly OR queue_size > 0 OR log_pointer <= log_max_index)`,
   })
   for (const { table } of lagging) {
     await store.command({ sql: sql`SYSTEM SYNC REPLICA ${id(table)} LIGHTWEIGHT` })
   }
+  return lagging.length > 0
 }
 
 /**
