@@ -61,13 +61,15 @@ export async function machinesBehind(store: Store): Promise<readonly AwayMachine
   })
 }
 
-/** Forgets a machine whose disk is destroyed, and what it was to do. */
-export async function forgetMachine(store: Store, machine: string): Promise<boolean> {
+export async function hasReported(store: Store, machine: string): Promise<boolean> {
   const found = await store.rows({
     sql: sql`SELECT 1 FROM machine WHERE machine = ${machine} LIMIT 1`,
   })
-  if (found.length === 0) return false
+  return found.length > 0
+}
+
+/** Forgets a machine whose disk is destroyed, and what it was to do. */
+export async function forgetMachine(store: Store, machine: string): Promise<void> {
   for (const table of ['rejects_erasure', 'machine'])
     await deleteFrom(store, table, sql`machine = ${machine}`)
-  return true
 }

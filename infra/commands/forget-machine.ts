@@ -1,5 +1,5 @@
 import { recordAct } from '../../pipeline/ledger/audit.js'
-import { forgetMachine } from '../../pipeline/machine.js'
+import { forgetMachine, hasReported } from '../../pipeline/machine.js'
 import { Fault } from '../../schemas/fault.js'
 import { commandActor } from '../stack/actor.js'
 import { type Context, exitCodes } from './context.js'
@@ -8,9 +8,14 @@ import { useStore } from './use-stack.js'
 /** Forgets a machine whose disk is destroyed: its files are landed again, and nothing is asked of it. */
 export async function forgetMachineCommand(context: Context, machine: string): Promise<number> {
   await useStore(context, 'forget-machine', async (store) => {
+    if (!(await hasReported(store, machine))) {
+      throw new Fault(
+        'CONFIG',
+        `no machine ${machine} has reported; tieline doctor lists their ids`,
+      )
+    }
     await recordAct(store, commandActor(), { act: 'forget', subject: machine, detail: '' })
-    if (await forgetMachine(store, machine)) return
-    throw new Fault('CONFIG', `no machine ${machine} has reported; tieline doctor lists their ids`)
+    await forgetMachine(store, machine)
   })
   context.print(`${machine} is forgotten`)
   return exitCodes.good

@@ -7,7 +7,7 @@ import t from 'tap'
 import { judgeMachines } from '../../../infra/checks/erasures.js'
 import { createRedis } from '../../../infra/redis/start.js'
 import { onFreePort } from '../../../infra/stack/port.js'
-import { forgetMachine } from '../../../pipeline/machine.js'
+import { forgetMachine, hasReported } from '../../../pipeline/machine.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createFolder } from '../../rig/folder.js'
 import { header, until } from '../../story/rig/stack.js'
@@ -120,6 +120,7 @@ t.test('a file goes on when the machine that it landed on is gone', async (t) =>
 })
 
 t.test('a machine that is forgotten is waited for no longer', async (t) => {
-  t.ok(await forgetMachine(store, machines.b))
-  t.notOk(await forgetMachine(store, 'nobody'))
+  t.ok(await hasReported(store, machines.b))
+  await forgetMachine(store, machines.b)
+  t.notOk(await hasReported(store, machines.b))
 })
