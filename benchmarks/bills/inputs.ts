@@ -35,7 +35,7 @@ export function* billInputs(customers: number, days: number = period.days): Gene
       WITH concat('R', toString(number % ${rateCodes})) AS rate, [toString(number)] AS clients,
         toDateTime('1970-01-01', 'UTC') AS ever, toDateTime('2106-01-01', 'UTC') AS never
       SELECT ${meter}, ${site}, ${account}, clients, 'Electric', 'kWh', rate, '${period.cycleId}',
-        [(ever, rate, '${period.cycleId}', 'kWh')], [(${account}, ever, never, clients, true, 4294967296)],
+        [(ever, rate, '${period.cycleId}', 'kWh')], [(${account}, ever, never, clients, clients, 4294967296)],
         'first', 1, 4294967296
       FROM numbers(${customers})`,
   }

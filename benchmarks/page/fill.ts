@@ -52,7 +52,7 @@ async function fillReads(rig: Rig, { files, meters }: Filling): Promise<void> {
         toDateTime('1970-01-01', 'UTC') AS ever, toDateTime('2106-01-01', 'UTC') AS never
       SELECT toString(55000000 + number), toString(5113000000 + number), account,
         [toString(number)], ${commodity('number')}, 'R', cycle, [(ever, 'R', cycle, 'kWh')],
-        [(account, ever, never, [toString(number)], true, 4294967296)], 'first',
+        [(account, ever, never, [toString(number)], [toString(number)], 4294967296)], 'first',
         {version:UInt8}, 4294967296
       FROM numbers({meters:UInt32}) WHERE {version:UInt8} = 1 OR number % 10 = 0`
     await command(rig, sql, { meters, version })

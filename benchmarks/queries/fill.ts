@@ -74,7 +74,7 @@ const cycle = 'toString(number % 20 + 1)'
 
 function* tenancies({ customers, months }: QuestionFilling): Generator<Statement> {
   const holds = (by: readonly [string, string], start: string, stop: string) =>
-    `[(${by[0]}, ${start}, ${stop}, [${by[1]}], true, toUInt64(4294967296))]`
+    `[(${by[0]}, ${start}, ${stop}, [${by[1]}], [${by[1]}], toUInt64(4294967296))]`
   const owner = [account, client] as const
   const follower = [next, nextClient] as const
   const spans = [
