@@ -5,6 +5,7 @@ import type { PipelineContext } from '../context.js'
 import { parseRow } from '../files/csv.js'
 import { createCsv } from './csv.js'
 import type { Conversion, Format } from './format.js'
+import { createGreenButton } from './green-button.js'
 import { createNem12 } from './nem12.js'
 
 type Named<N> = Extract<UsageFormat, { readonly name: N }>
@@ -13,6 +14,7 @@ type Named<N> = Extract<UsageFormat, { readonly name: N }>
 const formats: { readonly [N in Exclude<UsageFormat['name'], 'tieline'>]: Format<Named<N>> } = {
   csv: createCsv,
   nem12: createNem12,
+  'green-button': createGreenButton,
 }
 
 export const convertedFormats = Object.keys(formats)

@@ -8,8 +8,25 @@ export interface SentLine {
   readonly isCut: boolean
 }
 
+export type Encoding = 'utf-8' | 'windows-1252' | 'utf-16le' | 'utf-16be'
+
+/** Turns the bytes of a file into text, its end without an argument. Throws `ENCODING` with the line. */
+export function createDecoder(encoding: Encoding, lineOf: () => number) {
+  const decoder = new TextDecoder(encoding, { fatal: true })
+  return (bytes?: Buffer): string => {
+    const detail = `the bytes from line ${lineOf()} on are not ${encoding}; export the file in that encoding`
+    try {
+      const text = bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })
+      if (!text.includes('\0')) return text
+    } catch (error) {
+      throw new Fault('ENCODING', detail, { cause: error })
+    }
+    throw new Fault('ENCODING', detail)
+  }
+}
+
 export interface LinesOptions {
-  readonly encoding: 'utf-8' | 'windows-1252' | 'utf-16le' | 'utf-16be'
+  readonly encoding: Encoding
   readonly lineBytesMax: number
   /** Called at the end with whether the last line lacks its line end. */
   readonly onEnd: (isUnended: boolean) => void
@@ -23,20 +40,10 @@ export async function* readLines(
   input: AsyncIterable<Buffer>,
   { encoding, lineBytesMax, onEnd }: LinesOptions,
 ): AsyncGenerator<readonly SentLine[]> {
-  const decoder = new TextDecoder(encoding, { fatal: true })
   let line = 1
   let rest = ''
   let isCut = false
-  const decode = (bytes?: Buffer): string => {
-    const detail = `the bytes from line ${line} on are not ${encoding}; export the file in that encoding`
-    try {
-      const text = bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })
-      if (!text.includes('\0')) return text
-    } catch (error) {
-      throw new Fault('ENCODING', detail, { cause: error })
-    }
-    throw new Fault('ENCODING', detail)
-  }
+  const decode = createDecoder(encoding, () => line)
   const take = (text: string): SentLine => {
     const kept = isCut ? rest : rest + text
     const tooLong = isCut || kept.length > lineBytesMax

@@ -2,6 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../../infra/package-root.js'
+import { createZone, toDay } from '../../../schemas/time/zone.js'
+import type { Setting } from './convert.js'
 import { createLoader, type LoadedMeter } from './loading.js'
 
 /**
@@ -180,6 +182,79 @@ t.test('each valid file loads with exactly its own totals', async (t) => {
     t.match(checked, {
       verdict: { status: 'published', rows: verdict.rows, quantity: verdict.quantity },
     })
+  }
+})
+
+interface FeedSample {
+  readonly from: number
+  /** 0 for billing periods, of which there are `days`. */
+  readonly seconds: number
+  readonly days: number
+  readonly sum: string
+  readonly feed?: 'Gas'
+}
+
+/** The Green Button samples: reads of days and hours, and files of billing periods alone. */
+const feeds: Readonly<Record<string, FeedSample>> = {
+  '1dayLP_45Days': { from: 1_330_578_000, seconds: 86_400, days: 45, sum: '2958.004' },
+  '1hrLP_32Days': { from: 1_333_252_800, seconds: 3_600, days: 32, sum: '2354.843' },
+  Electric: { from: 1_333_252_800, seconds: 0, days: 2, sum: '5965.053' },
+  MonthlyOnlyElectricData: { from: 1_333_252_800, seconds: 0, days: 14, sum: '9567' },
+  Gas: { from: 1_301_630_400, seconds: 0, days: 13, sum: '1074.821', feed: 'Gas' },
+}
+
+const zone = createZone('America/New_York')
+
+function standInFeed({ from, seconds, days, sum, feed }: FeedSample): string {
+  const each = seconds === 3_600 ? 24 : 1
+  let start = from
+  const lengthAt = (at: number) => (each > 1 ? seconds : zone.daySeconds(toDay(zone.toWall(at))))
+  const readings = Array.from({ length: days * each }, (_, at) => {
+    const length = seconds === 0 ? 2_592_000 : lengthAt(start)
+    const value = at === 0 ? Math.round(Number(sum) * 1_000) : 0
+    const text = `<IntervalReading><timePeriod><duration>${length}</duration><start>${start}</start></timePeriod><value>${value}</value></IntervalReading>`
+    start += length
+    return text
+  })
+  const entry = (links: string, content: string) =>
+    `<entry>${links}<content>${content}</content></entry>`
+  const link = (rel: string, href: string) => `<link rel="${rel}" href="${href}"/>`
+  const address = 'RetailCustomer/1/UsagePoint/01/MeterReading/01'
+  const codes = `<flowDirection>1</flowDirection><uom>${feed ? 169 : 72}</uom>`
+  return [
+    '<feed xmlns="http://www.w3.org/2005/Atom">',
+    entry(link('self', address) + link('related', 'ReadingType/1'), '<MeterReading/>'),
+    entry(
+      link('up', `${address}/IntervalBlock`),
+      `<IntervalBlock>${readings.join('\n')}</IntervalBlock>`,
+    ),
+    entry(link('self', 'ReadingType/1'), `<ReadingType>${codes}</ReadingType>`),
+    '</feed>',
+  ].join('\n')
+}
+
+t.test('each Green Button file loads with its own totals, or says why not', async (t) => {
+  for (const [index, [name, sample]] of Object.entries(feeds).entries()) {
+    const path = join(shared, 'green-button', 'samples', `${name}.xml`)
+    const file = isShared ? readFileSync(path) : Buffer.from(standInFeed(sample))
+    const { from, seconds, days, sum, feed = 'Electric' } = sample
+    const format = { name: 'green-button', meter: `G${index}-{usagePoint}` }
+    const setting: Setting = { format, timeZone: 'America/New_York', feed }
+    const checked = await loader.check(file, setting)
+    const { verdict, badRows, meters } = await loader.load(file, setting)
+    t.same(badRows, [], name)
+    const { fileName: _, ...expected } = verdict
+    t.match(checked.verdict, expected, name)
+    if (seconds === 0) {
+      t.match(verdict, { status: 'quarantined', reason: /^NO_ROWS/ }, name)
+      const note = `intervals longer than a day (billed periods): not loaded: ${days}`
+      t.ok(verdict.notes?.includes(note), `${name}: ${verdict.notes?.join()}`)
+      continue
+    }
+    t.equal(verdict.status, 'published', name)
+    const reads = days * (86_400 / seconds)
+    const firstDay = toDay(zone.toWall(from))
+    t.match(meters, [{ meter: `G${index}-01`, seconds, reads, sum, firstDay }], name)
   }
 })
 

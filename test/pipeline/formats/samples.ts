@@ -36,5 +36,6 @@ export const samples: Readonly<Record<string, Setting>> = {
       interval: 3_600,
     },
   },
+  'green-button.xml': { timeZone: 'America/Detroit', format: { name: 'green-button' } },
   'nem12.csv': { format: { name: 'nem12' } },
 }

@@ -1,7 +1,9 @@
 import t from 'tap'
+import { sql } from '../../../pipeline/store/sql.js'
 import { createFolder } from '../../rig/folder.js'
-import { steady } from '../bills/rig.js'
+import { steady, timeZone } from '../bills/rig.js'
 import { customerAt } from '../customers/registering.js'
+import { convert } from '../formats/convert.js'
 import { isThere, schemaErrors } from './judge.js'
 import { createCustomer, feedOf, january } from './rig.js'
 
@@ -25,6 +27,21 @@ t.test('a feed has every meter of the customer, each read once, day by day', asy
   t.equal(count(feed, /<IntervalReading>/g), 2 * 2_976 + 31)
   t.match(feed, '<interval><duration>86400</duration><start>1767243600</start></interval>')
   t.notOk(/ACCOUNT-1|anna|HOUSE|SOLAR/.test(feed), 'no number of a person, an account or a meter')
+})
+
+t.test('a feed that is read back has the same reads', async (t) => {
+  for (const commodity of ['Electric', 'Gas'] as const) {
+    const setting = { format: { name: 'green-button' }, timeZone, feed: commodity }
+    const { plain, ending } = await convert(feed, setting)
+    const found = plain.split('\n').filter((row) => row !== '')
+    const stored = await store.rows<{ readonly read: string }>({
+      sql: sql`SELECT concat(formatDateTime(starts_at, '%FT%TZ', 'UTC'), ',', toString(quantity), ',',
+          toString(seconds)) AS read FROM usage WHERE commodity = ${commodity}`,
+    })
+    const reads = found.map((row) => row.split(',').slice(3).join())
+    t.same(reads.sort(), stored.map(({ read }) => read).sort(), commodity)
+    t.equal(ending.cut, undefined)
+  }
 })
 
 t.test('the type of each reading has its unit, its length and its direction', async (t) => {

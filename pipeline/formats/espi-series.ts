@@ -1,0 +1,146 @@
+import { Fault } from '../../schemas/fault.js'
+import type { GreenButtonSettings } from '../../schemas/settings/formats/green-button.js'
+import type { FormatContext } from './format.js'
+import { plainIdentifiers } from './plain-row.js'
+import { multiplier, type Scale, unitScale } from './scale.js'
+
+/** The addresses of an entry of a feed. */
+export interface EspiEntry {
+  readonly self: string
+  readonly up: string
+  readonly related: readonly string[]
+}
+
+/** What a ReadingType says, by the names of its elements. */
+export type ReadingType = ReadonlyMap<string, string>
+
+/** The reads of one MeterReading: whose they are, and how their values are read. */
+export interface SentSeries {
+  readonly meter: string
+  readonly identifiers: string
+  readonly scale: Scale
+  readonly isGeneration: boolean
+  /** Where an interval does not state it, seconds. */
+  readonly seconds: number
+  /** Why its reads are not loaded, and counted only. */
+  readonly left?: string
+  /** Why its reads cannot be used. */
+  readonly refused?: string
+}
+
+/** The MeterReadings of one file, each known once its ReadingType is. */
+export interface EspiSeries {
+  addReading(entry: EspiEntry): void
+  addType(entry: EspiEntry, type: ReadingType): void
+  /** By the address of the MeterReading; undefined where it is not known yet. */
+  find(address: string): SentSeries | undefined
+}
+
+/** MeterReadings and ReadingTypes of a file that are kept in memory. */
+const entriesMax = 100_000
+const powerMax = 12
+
+/** What UnitSymbolKind 72, 42, 119 and 169 measure; Wh and volumes of gas. */
+const units: Readonly<Record<string, { readonly unit: string; readonly commodity: string }>> = {
+  72: { unit: 'Wh', commodity: 'Electric' },
+  42: { unit: 'cm', commodity: 'Gas' },
+  119: { unit: 'cubic feet', commodity: 'Gas' },
+  169: { unit: 'therm', commodity: 'Gas' },
+}
+/** FlowDirectionKind; a series that states none is taken for delivered energy. */
+const flows: Readonly<Record<string, string>> = {
+  '': 'forward',
+  1: 'forward',
+  4: 'net',
+  19: 'reverse',
+}
+/** AccumulationKind 4: what was used in the interval. */
+const deltaData = '4'
+
+export function createSeries(settings: GreenButtonSettings, context: FormatContext): EspiSeries {
+  const readings = new Map<string, EspiEntry>()
+  const types = new Map<string, ReadingType>()
+  const known = new Map<string, SentSeries>()
+  const refuseMany = () => {
+    if (readings.size + types.size < entriesMax) return
+    const detail = `more than ${entriesMax} entries MeterReading and ReadingType; split the file`
+    throw new Fault('HEADER', detail)
+  }
+  return {
+    addReading: (entry) => {
+      refuseMany()
+      readings.set(entry.self, entry)
+    },
+    addType: (entry, type) => {
+      refuseMany()
+      types.set(entry.self, type)
+    },
+    find: (address) => {
+      const found = known.get(address)
+      if (found !== undefined) return found
+      const type = readings
+        .get(address)
+        ?.related.map((href) => types.get(href))
+        .find(Boolean)
+      if (type === undefined) return undefined
+      const series = toSeries(address, type, { settings, context })
+      known.set(address, series)
+      return series
+    },
+  }
+}
+
+interface Reading {
+  readonly settings: GreenButtonSettings
+  readonly context: FormatContext
+}
+
+function toSeries(address: string, type: ReadingType, { settings, context }: Reading): SentSeries {
+  const [, usagePoint, meterReading = ''] =
+    /(?:^|\/)UsagePoint\/([^/]+)\/MeterReading\/([^/]+)$/.exec(address) ?? []
+  const code = (name: string) => type.get(name) ?? ''
+  const flow = flows[code('flowDirection')]
+  const fill = (template: string) =>
+    template
+      .replaceAll('{usagePoint}', usagePoint ?? '')
+      .replaceAll('{meterReading}', meterReading)
+      .replaceAll('{flow}', flow ?? '')
+  const meter = fill(settings.meter)
+  const { account, site, generation } = settings
+  const series = {
+    meter,
+    identifiers: plainIdentifiers({ account: fill(account), site: fill(site), meter }),
+    scale: (text: string) => text,
+    isGeneration: flow === 'reverse' && generation === 'negative',
+    seconds: Number(/^\d{1,9}$/.exec(code('intervalLength'))?.[0] ?? 0),
+  }
+  const shown = (name: string) => `${name} ${code(name).slice(0, 20) || 'missing'}`
+  const measured = units[code('uom')]
+  const accumulation = code('accumulationBehaviour')
+  if (measured?.commodity !== context.commodity) return { ...series, left: `of ${shown('uom')}` }
+  if (accumulation !== '' && accumulation !== deltaData) {
+    return { ...series, left: `of ${shown('accumulationBehaviour')}` }
+  }
+  if (flow === undefined) return { ...series, left: `of ${shown('flowDirection')}` }
+  if (usagePoint === undefined) {
+    return { ...series, refused: 'the address of its MeterReading names no UsagePoint' }
+  }
+  const scale = scaleOf(measured.unit, code('powerOfTenMultiplier'), context)
+  return typeof scale === 'string' ? { ...series, refused: scale } : { ...series, scale }
+}
+
+/** Turns values into the stored unit, or says why they cannot be turned. */
+function scaleOf(unit: string, power: string, { usage, commodity }: FormatContext): Scale | string {
+  const stored = usage.unit[commodity]
+  const ten = Number(power)
+  if (!/^[+-]?\d{0,2}$/.test(power) || Math.abs(ten) > powerMax) {
+    return `powerOfTenMultiplier ${power.slice(0, 20)} is not a number from -${powerMax} to ${powerMax}`
+  }
+  const byPower = multiplier(ten < 0 ? `.${'1'.padStart(-ten, '0')}` : `1${'0'.repeat(ten)}`)
+  const isFeet = unit === 'cubic feet'
+  const toStored = unitScale(isFeet ? 'ccf' : unit, stored)
+  if (toStored === undefined)
+    return `${unit} cannot be converted to ${stored}, the unit of ${commodity}`
+  const toUnit = multiplier(isFeet ? '0.01' : '1')
+  return (text) => toStored(toUnit(byPower(text)))
+}

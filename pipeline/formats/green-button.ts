@@ -1,0 +1,209 @@
+import { Fault } from '../../schemas/fault.js'
+import type { GreenButtonSettings } from '../../schemas/settings/formats/green-button.js'
+import { daySeconds, toDay } from '../../schemas/time/zone.js'
+import { createSeries, type EspiEntry, type SentSeries } from './espi-series.js'
+import { type Conversion, type FormatContext, type SentRecord, tallyWarnings } from './format.js'
+import { createDecoder } from './lines.js'
+import { emptyRecord, negated, plainQuantity, refusedRecord, toInstantText } from './plain-row.js'
+import { attribute, createTagReader, type XmlTag } from './xml-tags.js'
+
+/** An IntervalReading as it is written. */
+interface SentReading {
+  readonly line: number
+  readonly start: string
+  readonly duration: string
+  readonly value: string
+  readonly quality: string
+}
+
+/** Readings that wait for their ReadingType, which may come behind them. */
+const heldMax = 100_000
+const heldSeriesMax = 1_000
+const longestSeconds = 3_600
+/** Elements that are looked at: of a ReadingType, and in one entry. */
+const partsMax = 100
+const readingParts: readonly string[] = ['start', 'duration', 'value', 'quality']
+const valueCharactersMax = 40
+/** QualityOfReading: estimated in one of two ways, and a forecast. */
+const estimated: readonly string[] = ['8', '9']
+const forecast = '12'
+
+/**
+ * Green Button files (ESPI, in an Atom feed): the intervals of a day at most of each MeterReading, at
+ * instants, each with the length that it states. Longer periods are counted, and not loaded.
+ */
+export function createGreenButton(
+  settings: GreenButtonSettings,
+  context: FormatContext,
+): Conversion {
+  const reader = createTagReader(context.lineBytesMax)
+  const series = createSeries(settings, context)
+  const counted = new Map<string, number>()
+  const count = (what: string) => counted.set(what, (counted.get(what) ?? 0) + 1)
+  const toRecord = createToRecord(context, count)
+  const held = new Map<string, SentReading[]>()
+  let heldCount = 0
+  const records: SentRecord[] = []
+  let entry = blankEntry()
+  /** The names of what is in its content. */
+  let parts = new Set<string>()
+  let type = new Map<string, string>()
+  let reading: Record<string, string> = {}
+  let line = 0
+  const path: string[] = []
+  const hold = (address: string, one: SentReading) => {
+    const waiting = held.get(address) ?? []
+    if (++heldCount > heldMax || (waiting.length === 0 && held.size >= heldSeriesMax)) {
+      const detail = `line ${one.line}: too many readings before the ReadingType of their MeterReading; put it before them`
+      throw new Fault('HEADER', detail)
+    }
+    waiting.push(one)
+    held.set(address, waiting)
+  }
+  const addReading = (one: SentReading) => {
+    const address = meterReadingOf(entry)
+    const known = series.find(address)
+    if (known === undefined) hold(address, one)
+    else records.push(toRecord(one, known))
+  }
+  const release = (address: string, each: (one: SentReading) => void) => {
+    const waiting = held.get(address) ?? []
+    held.delete(address)
+    heldCount -= waiting.length
+    waiting.forEach(each)
+  }
+  /** Its links may be behind its content. */
+  const endEntry = () => {
+    if (parts.has('MeterReading')) series.addReading(entry)
+    if (parts.has('ReadingType')) series.addType(entry, type)
+    if (meterReadingOf(entry) !== '') release('', addReading)
+    if (!parts.has('MeterReading') && !parts.has('ReadingType')) return
+    for (const address of [...held.keys()]) {
+      const known = series.find(address)
+      if (known !== undefined) release(address, (one) => records.push(toRecord(one, known)))
+    }
+  }
+  const start = ({ name, attributes, line: at }: XmlTag) => {
+    path.push(name)
+    if (name === 'entry') [entry, parts] = [blankEntry(), new Set()]
+    if (name === 'ReadingType') type = new Map()
+    if (name === 'IntervalReading') [reading, line] = [{}, at]
+    if (name !== 'link') return
+    const href = (attribute(attributes, 'href') ?? '').replace(/\/$/, '')
+    const rel = attribute(attributes, 'rel')
+    if (rel === 'self' || rel === 'up') entry = { ...entry, [rel]: href }
+    if (rel === 'related') entry = { ...entry, related: [...entry.related, href].slice(-100) }
+  }
+  const end = ({ name, text }: XmlTag) => {
+    path.pop()
+    const parent = path.at(-1)
+    if (parent === 'ReadingType' && type.size < partsMax) type.set(name, text.trim())
+    if (readingParts.includes(name) && path.includes('IntervalReading')) {
+      const before = name === 'quality' ? reading[name] : undefined
+      const all = [before, text.trim()].filter(Boolean).join(' ')
+      reading[name] = all.slice(0, valueCharactersMax)
+    }
+    if (name === 'IntervalReading') {
+      const { start: from = '', duration = '', value = '', quality = '' } = reading
+      addReading({ line, start: from, duration, value, quality })
+    }
+    if (parent === 'content' && parts.size < partsMax) parts.add(name)
+    if (name === 'entry') endEntry()
+  }
+  async function* read(input: AsyncIterable<Buffer>) {
+    const decode = createDecoder('utf-8', reader.line)
+    let hasText = false
+    const take = (bytes?: Buffer) => {
+      const text = decode(bytes)
+      hasText ||= text.trim() !== ''
+      for (const tag of reader.read(text)) {
+        if (tag.kind === 'start') start(tag)
+        else end(tag)
+      }
+      return records.splice(0)
+    }
+    for await (const bytes of input) yield take(bytes)
+    yield take()
+    if (!hasText) throw new Fault('EMPTY_FILE', 'the file has no element; export it again')
+    if (!reader.hasRoot()) {
+      const detail = 'the file has no element; set usage.format to the format of the file'
+      throw new Fault('HEADER', detail)
+    }
+    for (const address of [...held.keys()]) {
+      release(address, (one) => records.push(toRecord(one, undefined)))
+    }
+    yield records.splice(0)
+  }
+  return {
+    rowFormat: { stated: true, extraColumns: 1, times: { stamp: 'start' } },
+    records: read,
+    ending: () => ({
+      cut: reader.isCut()
+        ? 'the file ends inside of an element; send the complete file again'
+        : undefined,
+      isUnended: false,
+      dates: [],
+      warnings: tallyWarnings(counted),
+    }),
+  }
+}
+
+function blankEntry(): EspiEntry {
+  return { self: '', up: '', related: [] }
+}
+
+/** The address of the MeterReading that an entry with IntervalBlocks belongs to. */
+function meterReadingOf({ self, up }: EspiEntry): string {
+  return (up || self).replace(/\/IntervalBlock(\/[^/]*)?$/, '')
+}
+
+/** Makes plain rows of readings; a meter has one series of a length. */
+function createToRecord(context: FormatContext, count: (what: string) => void) {
+  const { zone } = context
+  const owners = new Map<string, SentSeries>()
+  return (sent: SentReading, series: SentSeries | undefined): SentRecord => {
+    const { line, start, duration, value, quality } = sent
+    const text = `<value>${value}</value><start>${start}</start><duration>${duration}</duration>`
+    const at = { line, text, isCut: false }
+    const qualities = quality.split(' ')
+    const isNumber = /^-?\d{1,18}$/.test(value)
+    const refuse = (detail: string) => {
+      const total = isNumber && series ? series.scale(value) : '0'
+      const { identifiers } = series ?? {}
+      return refusedRecord(at, { code: 'BAD_RECORD', column: '', detail, identifiers, total })
+    }
+    const leave = (what: string) => {
+      count(`${what}: not loaded`)
+      return emptyRecord(at)
+    }
+    if (series === undefined) return refuse('no ReadingType of its MeterReading is in the file')
+    if (series.left !== undefined) return leave(series.left)
+    if (!/^\d{1,10}$/.test(start)) return refuse('its timePeriod has no start in seconds')
+    const seconds = duration === '' ? series.seconds : Number(/^\d{1,9}$/.exec(duration)?.[0] ?? 0)
+    const from = Number(start)
+    const length = lengthOf(from, seconds, zone)
+    if (length === 'period') return leave('longer than a day (billed periods)')
+    if (typeof length === 'string') return refuse(length)
+    if (series.refused !== undefined) return refuse(series.refused)
+    if (qualities.includes(forecast)) return leave('of quality 12 (projected)')
+    const key = `${series.meter} ${length}`
+    const owner = owners.get(key) ?? series
+    if (owner !== series)
+      return refuse('two series would be one meter: use {flow} or {meterReading} in it')
+    owners.set(key, series)
+    if (qualities.some((one) => estimated.includes(one))) count('estimated by the sender: loaded')
+    if (series.isGeneration) count('of reverse flow (generation): loaded as negative')
+    const found = plainQuantity(isNumber ? series.scale(value) : '?')
+    const row = `${series.identifiers}${toInstantText(from)},${series.isGeneration ? negated(found) : found},${length}\n`
+    return { line, raw: text, rows: row, count: 1 }
+  }
+}
+
+/** The length of a read, seconds; a local day is one of 86,400. Else why there is none. */
+function lengthOf(start: number, seconds: number, zone: FormatContext['zone']): number | string {
+  if (seconds >= 60 && longestSeconds % seconds === 0) return seconds
+  const day = toDay(zone.toWall(start))
+  if (zone.dayStart(day) === start && zone.daySeconds(day) === seconds) return daySeconds
+  if (seconds > daySeconds + longestSeconds) return 'period'
+  return `a duration of ${seconds} seconds is not one that divides an hour, nor a day from midnight to midnight of timeZone`
+}

@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import { strict } from '../../strict.js'
+
+const marks = ['{usagePoint}', '{meterReading}', '{flow}'] as const
+
+/** How an identifier is made of the address of a series and the direction of its energy. */
+const espiTemplate = z
+  .string()
+  .max(100)
+  .refine((text) => marks.some((mark) => text.includes(mark)), {
+    error: `use one of ${marks.join(', ')}`,
+  })
+  .refine((text) => !/[{}]/.test(text.replaceAll(/\{(usagePoint|meterReading|flow)\}/g, '')), {
+    error: `the marks are ${marks.join(', ')}`,
+  })
+
+export const greenButtonSettings = strict({
+  name: z.literal('green-button'),
+  account: espiTemplate.default('{usagePoint}'),
+  site: espiTemplate.default('{usagePoint}'),
+  meter: espiTemplate.default('{usagePoint}-{flow}'),
+  /** The sign of series whose flow is reverse. */
+  generation: z.enum(['negative', 'positive']).default('negative'),
+})
+
+export type GreenButtonSettings = z.output<typeof greenButtonSettings>

@@ -1,0 +1,147 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { convert, profileWith, type Setting } from './convert.js'
+import { goldenFolder } from './samples.js'
+
+const own: Setting = { format: { name: 'green-button' }, timeZone: 'America/Detroit' }
+const gas: Setting = {
+  ...own,
+  format: { name: 'green-button', meter: '{usagePoint}' },
+  feed: 'Gas',
+}
+
+const reading = (value: string, start = '1772949600', duration = '3600') =>
+  `<IntervalReading><timePeriod><duration>${duration}</duration><start>${start}</start></timePeriod><value>${value}</value></IntervalReading>`
+const entry = (self: string, content: string, related = '') =>
+  `<entry><link rel="self" href="${self}"/>${related}<content>${content}</content></entry>`
+const type = (codes: Readonly<Record<string, string | number>>) =>
+  entry(
+    'ReadingType/1',
+    `<ReadingType>${Object.entries(codes)
+      .map(([name, code]) => `<${name}>${code}</${name}>`)
+      .join('')}</ReadingType>`,
+  )
+const address = 'UsagePoint/P/MeterReading/1'
+const meterReading = entry(address, '<MeterReading/>', '<link rel="related" href="ReadingType/1"/>')
+const blockOf = (...readings: readonly string[]) =>
+  entry(`${address}/IntervalBlock/1`, `<IntervalBlock>${readings.join('\n')}</IntervalBlock>`)
+const feed = (...entries: readonly string[]) => `<feed>\n${entries.join('\n')}\n</feed>\n`
+const wattHours = { uom: 72, powerOfTenMultiplier: 0, flowDirection: 1 }
+const rowsOf = (plain: string) => plain.split('\n').filter((row) => row !== '')
+
+t.test('a file that is not a feed is refused as a whole', async (t) => {
+  const files: Readonly<Record<string, RegExp>> = {
+    '': /^EMPTY_FILE/,
+    '\uFEFF \n': /^EMPTY_FILE/,
+    'meter;value\n1;2\n': /^HEADER: the file has no element/,
+    '<feed></entry>': /^HEADER: line 1: <\/entry> ends no open element/,
+    '<feed>\n</feed>\n<feed/>': /^HEADER: line 3: a second element behind the root/,
+    '<!DOCTYPE feed [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n<feed>&b;</feed>':
+      /^HEADER: line 1: a document type/,
+    [`<feed ${'a'.repeat(5_000)}`]: /^HEADER: line 1: a tag is too long/,
+    ['<a>'.repeat(65)]: /^HEADER: line 1: more than 64 elements inside each other/,
+    '<feed>\n<\n>': /^HEADER: line 2: a tag without a name/,
+  }
+  for (const [text, reason] of Object.entries(files)) {
+    for (const size of [65_536, 1]) {
+      await t.rejects(convert(text, own, size), { message: reason }, text.slice(0, 40))
+    }
+  }
+  const bytes = Buffer.concat([Buffer.from('<feed>\n'), Buffer.from([0xff])])
+  await t.rejects(convert(bytes, own), { message: /ENCODING: the bytes from line 1 on/ })
+})
+
+t.test('a feed that is cut anywhere is not complete', async (t) => {
+  const whole = readFileSync(join(goldenFolder, 'green-button.xml'), 'utf8')
+  const end = whole.lastIndexOf('>') + 1
+  for (let at = 1; at < end; at += 97) {
+    const found = await convert(whole.slice(0, at), own).catch((error: Error) => error)
+    t.ok(found instanceof Error ? found.message : found.ending.cut, `${at} characters`)
+  }
+  t.equal((await convert(whole.slice(0, end), own)).ending.cut, undefined)
+})
+
+t.test('units and powers of ten become the stored unit exactly', async (t) => {
+  const cases: readonly (readonly [setting: Setting, codes: object, expected: string])[] = [
+    [own, { uom: 72, powerOfTenMultiplier: 3 }, '123'],
+    [own, { uom: 72, powerOfTenMultiplier: '-6' }, '0.000000123'],
+    [own, { uom: 72 }, '0.123'],
+    [{ ...own, usage: { unit: { Electric: 'Wh' } } }, { uom: 72 }, '123'],
+    [gas, { uom: 119, powerOfTenMultiplier: '-6' }, '0.00000123'],
+    [{ ...gas, usage: { unit: { Gas: 'cm' } } }, { uom: 42 }, '123'],
+  ]
+  for (const [setting, codes, expected] of cases) {
+    const text = feed(meterReading, type({ ...codes, flowDirection: 1 }), blockOf(reading('123')))
+    t.equal(rowsOf((await convert(text, setting)).plain)[0]?.split(',')[4], expected)
+  }
+})
+
+t.test('what cannot be converted is refused, what is of another kind is counted', async (t) => {
+  const of = async (setting: Setting, codes: object) => {
+    const text = feed(meterReading, type({ ...wattHours, ...codes }), blockOf(reading('123')))
+    const { records, ending } = await convert(text, setting)
+    return records.find(({ refused }) => refused)?.refused?.detail ?? ending.warnings.join()
+  }
+  t.match(await of(gas, { uom: 169 }), /therm cannot be converted to ccf/)
+  t.match(await of(gas, { uom: 42 }), /cm cannot be converted to ccf/)
+  t.match(await of(own, { powerOfTenMultiplier: 40 }), /powerOfTenMultiplier 40 is not a number/)
+  t.equal(await of(own, { uom: 42 }), 'intervals of uom 42: not loaded: 1')
+  t.equal(await of(gas, {}), 'intervals of uom 72: not loaded: 1')
+  t.equal(
+    await of(own, { accumulationBehaviour: 3 }),
+    'intervals of accumulationBehaviour 3: not loaded: 1',
+  )
+  t.equal(await of(own, { flowDirection: 20 }), 'intervals of flowDirection 20: not loaded: 1')
+})
+
+t.test('types may be behind the readings, as far as those fit into memory', async (t) => {
+  const one = feed(blockOf(reading('5')), meterReading, type(wattHours))
+  t.same(rowsOf((await convert(one, own)).plain), ['P,P,P-forward,2026-03-08T06:00:00Z,0.005,3600'])
+  const many = Array.from({ length: 100_001 }, (_, at) => reading('5', String(1_772_949_600 + at)))
+  await t.rejects(convert(feed(blockOf(...many), meterReading, type(wattHours)), own), {
+    message: /^HEADER: line 100002: too many readings before the ReadingType/,
+  })
+})
+
+t.test('a long text or comment is passed over, not kept', async (t) => {
+  const long = 'x'.repeat(3_000_000)
+  const text = feed(
+    `<!--${long}-->`,
+    entry('x', `<other>${long}</other>`),
+    meterReading,
+    type(wattHours),
+    blockOf(reading(long), reading('5')),
+  )
+  const { plain, records } = await convert(text, own, 1_000)
+  t.same(
+    rowsOf(plain).map((row) => row.split(',')[4]),
+    ['?', '0.005'],
+  )
+  t.ok(records.every(({ raw }) => raw.length < 200))
+})
+
+t.test('series of one meter need different names', async (t) => {
+  const text = feed(
+    meterReading.replaceAll('MeterReading/1', 'MeterReading/2'),
+    meterReading,
+    type(wattHours),
+    blockOf(reading('5')),
+    blockOf(reading('6')).replaceAll('MeterReading/1', 'MeterReading/2'),
+  )
+  const both = await convert(text, {
+    ...own,
+    format: { name: 'green-button', meter: '{usagePoint}-{meterReading}' },
+  })
+  t.same(
+    rowsOf(both.plain).map((row) => row.split(',')[2]),
+    ['P-1', 'P-2'],
+  )
+  const { records } = await convert(text, own)
+  t.match(records[1]?.refused?.detail, /two series would be one meter/)
+  for (const meter of ['P', '{usage}', '{usagePoint}-{title}']) {
+    t.throws(() => profileWith({ format: { name: 'green-button', meter } }), {
+      message: /the marks are|use one of/,
+    })
+  }
+})
