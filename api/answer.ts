@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { FaultCode } from '../schemas/fault.js'
 import type { ErrorStyle } from '../schemas/settings/gateway.js'
 import type { GatewayResponse } from './request.js'
@@ -17,6 +18,20 @@ export const denials = {
 } as const
 
 export type Denial = keyof typeof denials
+
+const cutCode = 'DOWNLOAD_CUT'
+
+/** Thrown within a download to end it before its end; the reason is for the log. */
+export function cutDownload(reason: string): Error {
+  return Object.assign(new Error(reason), { code: cutCode })
+}
+
+/** Why a download ended before its end, without anything having failed; undefined if something has. */
+export function readCut(error: unknown): string | undefined {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === cutCode) return message
+  return code === 'ERR_STREAM_PREMATURE_CLOSE' ? 'client left' : undefined
+}
 
 interface Logged {
   /** Keyed hash of the customer or hub, for the log. */
@@ -42,6 +57,8 @@ export type Answer = Logged &
         readonly body: string | Buffer
         readonly headers: Headers
       }
+    /** What a customer downloads, in pieces; 200 unless it fails before the first one. */
+    | { readonly kind: 'download'; readonly stream: Readable; readonly headers: Headers }
     | { readonly kind: 'page'; readonly body: string; readonly type: string }
     /** 503 without a body. */
     | { readonly kind: 'outage'; readonly reason: FaultCode; readonly retrySeconds?: number }
@@ -59,6 +76,7 @@ export interface ErrorStyleOf {
 export interface Rendered {
   readonly status: number
   readonly body: string | Buffer
+  readonly stream?: Readable
   readonly headers: Headers
   readonly errorCode: number | undefined
 }
@@ -89,6 +107,10 @@ export function render(answer: Answer, { style, unknownStatus }: ErrorStyleOf): 
     case 'read': {
       const { status, body, headers } = answer
       return { status, body, headers, errorCode: undefined }
+    }
+    case 'download': {
+      const { stream, headers } = answer
+      return { status: 200, body: '', stream, headers, errorCode: undefined }
     }
     case 'page':
       return {

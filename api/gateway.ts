@@ -26,6 +26,7 @@ import { createHttpsListener } from './listeners/https.js'
 import type { Listener } from './listeners/listener.js'
 import { createRenewal } from './listeners/renewal.js'
 import { createUwsListener } from './listeners/uws.js'
+import type { OpenFeed } from './reads/feed.js'
 import { createReadRoutes } from './reads/reads.js'
 import { createRequestIds } from './request.js'
 import type { Route } from './route.js'
@@ -47,6 +48,7 @@ export interface GatewayOptions {
   readonly secret: (reference: SecretReference) => string
   /** Receives files and rows; undefined if the profile does not accept any. */
   readonly intake?: Intake | undefined
+  readonly openFeed: OpenFeed
   readonly tracing?: Tracing | undefined
   readonly onRequest: (entry: RequestEntry) => void
   /** Reports an external fault or a program error; `requestId` is empty outside of requests. */

@@ -1,8 +1,9 @@
+import { finished } from 'node:stream'
 import { withDeadline } from '../pipeline/deadline.js'
 import { Fault } from '../schemas/fault.js'
 import type { ErrorStyle, GatewayVersion } from '../schemas/settings/gateway.js'
 import type { Tracer } from '../schemas/tracer.js'
-import { type Answer, type ErrorStyleOf, type Rendered, render } from './answer.js'
+import { type Answer, type ErrorStyleOf, type Rendered, readCut, render } from './answer.js'
 import type {
   GatewayRequest,
   GatewayResponse,
@@ -62,21 +63,29 @@ export function createHandling(options: HandleOptions): Handling {
     const passing = error.retry ? { retrySeconds: breakerRetrySeconds } : {}
     return { kind: 'outage', reason: error.code, ...passing }
   }
+  /** Why a download ended before its end: the client left, or what failed. */
+  const reasonOf = (error: unknown, id: string): string | undefined => {
+    if (error === null || error === undefined) return undefined
+    return readCut(error) ?? fail(error, id).reason
+  }
   const respond = (
     request: Begun,
     { route, version }: Reached,
     answer: Answer,
   ): GatewayResponse => {
     const rendered = render(answer, route.keepsCode ? styles.kept : styles.chosen)
-    options.log({
-      route: route.name,
-      status: rendered.status,
-      errorCode: rendered.errorCode,
-      ms: performance.now() - request.startedAt,
-      requestId: request.id,
-      pseudonym: answer.pseudonym,
-      reason: answer.reason,
-    })
+    const log = (reason = answer.reason) =>
+      options.log({
+        route: route.name,
+        status: rendered.status,
+        errorCode: rendered.errorCode,
+        ms: performance.now() - request.startedAt,
+        requestId: request.id,
+        pseudonym: answer.pseudonym,
+        reason,
+      })
+    if (rendered.stream === undefined) log()
+    else finished(rendered.stream, (error) => log(reasonOf(error, request.id)))
     return toResponse(rendered, notices.get(version) ?? none, request.id)
   }
   const handle: Handle = (request) => {
@@ -134,11 +143,12 @@ function toAnswer(found: { kind: 'unknownPath' } | { kind: 'wrongMethod'; allow:
 }
 
 function toResponse(
-  { status, body, headers }: Rendered,
+  { status, body, stream, headers }: Rendered,
   notices: GatewayResponse['headers'],
   id: string,
 ): GatewayResponse {
-  return { status, body, id, headers: notices.length === 0 ? headers : [...headers, ...notices] }
+  const own = notices.length === 0 ? headers : [...headers, ...notices]
+  return { status, body, ...(stream && { stream }), id, headers: own }
 }
 
 function overload({ requestsInFlightMax }: HandleOptions): Fault {
@@ -148,6 +158,8 @@ function overload({ requestsInFlightMax }: HandleOptions): Fault {
 /** The answer, or a fault after the time-out; a later answer is dropped. */
 function within(answer: Promise<Answer>, answerMsMax: number): Promise<Answer> {
   return withDeadline(answer, answerMsMax, () => {
+    const drop = (late: Answer) => late.kind === 'download' && late.stream.destroy()
+    answer.then(drop, () => undefined)
     throw new Fault('OVERLOAD', `no answer within ${answerMsMax} ms`)
   })
 }

@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream'
+
 /** A request as captured by any listener: the only view that handlers have of HTTP. */
 export interface GatewayRequest {
   /** Upper case. */
@@ -34,6 +36,8 @@ export interface GatewayResponse {
   readonly headers: readonly (readonly [name: string, value: string])[]
   /** Empty if there is none; bytes if it is compressed. */
   readonly body: string | Buffer
+  /** Follows instead of `body`. A listener reads it to its end, or destroys it. */
+  readonly stream?: Readable | undefined
   /** For `X-Request-Id`. */
   readonly id: string
 }

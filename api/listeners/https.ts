@@ -3,6 +3,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import { createServer, type Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import type { TLSSocket } from 'node:tls'
 import { Fault } from '../../schemas/fault.js'
 import type { GatewayLimits, MutualSettings } from '../../schemas/settings/gateway-listener.js'
@@ -136,16 +137,21 @@ function createServe(options: HttpsOptions): Serve {
   return async (request, response, isClosing) => {
     // What follows a refused request may be a part of its body.
     if (refused.has(request.socket)) return
-    const { status, headers, body, id } = await answer(request)
-    if (response.destroyed || response.socket?.destroyed) return
+    const { status, headers, body, stream, id } = await answer(request)
+    if (response.destroyed || response.socket?.destroyed) {
+      stream?.destroy()
+      return
+    }
     const isCut = !request.complete
     if (isCut || isClosing() || refused.has(request.socket))
       response.setHeader('Connection', 'close')
     response.statusCode = status
     for (const [name, value] of headers) response.setHeader(name, value)
     response.setHeader('X-Request-Id', id)
-    response.setHeader('Content-Length', Buffer.byteLength(body))
     response.setTimeout(stalledMsMax, () => request.socket.destroy())
+    // A stream that fails destroys the response, so that nobody takes a part of the body for the whole.
+    if (stream !== undefined) return pipeline(stream, response).catch(() => undefined)
+    response.setHeader('Content-Length', Buffer.byteLength(body))
     response.end(body)
     if (isCut) response.once('finish', () => request.socket.destroySoon())
   }

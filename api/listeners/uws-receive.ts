@@ -6,6 +6,7 @@ import { createFieldReader, type FieldReader } from './fields.js'
 import { framingOf } from './framing.js'
 import type { ListenerOptions } from './listener.js'
 import { createRateLimit, type RateLimit } from './pace.js'
+import { type Writing, writeStream } from './uws-stream.js'
 import type { UwsRequest, UwsResponse } from './uws-types.js'
 
 export type UwsOptions = ListenerOptions<ListenSettings>
@@ -20,7 +21,7 @@ export interface ReceiveState {
   lastAt: number
 }
 
-interface Exchange {
+interface Exchange extends Writing {
   isAborted: boolean
 }
 
@@ -69,6 +70,23 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
       if (!exchange.isAborted) response.cork(() => finish(response, answer, true))
     })
   }
+  const download = (
+    { response, exchange, isLast }: Pick<Open, 'response' | 'exchange' | 'isLast'>,
+    settled: GatewayResponse,
+  ) => {
+    const { stream } = settled
+    const done = () => {
+      state.inFlight--
+      if (state.isClosing) state.lastAt = performance.now()
+    }
+    if (stream === undefined || exchange.isAborted) {
+      stream?.destroy()
+      return done()
+    }
+    const closes = isLast || state.isClosing
+    response.cork(() => writeHead(response, settled, closes))
+    void writeStream(response, exchange, { stream, closes }).finally(done)
+  }
   const turnAway = (response: UwsResponse, answer: GatewayResponse) => {
     state.inFlight++
     finishLast(
@@ -82,6 +100,7 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
     answer: GatewayResponse | Promise<GatewayResponse>,
   ) => {
     const end = (settled: GatewayResponse) => {
+      if (settled.stream !== undefined) return download({ response, exchange, isLast }, settled)
       if (isLast) return finishLast(response, exchange, settled)
       state.inFlight--
       if (!exchange.isAborted) response.cork(() => finish(response, settled))
@@ -150,6 +169,7 @@ function watch(response: UwsResponse, onLeave: () => void): Exchange {
   const exchange: Exchange = { isAborted: false }
   response.onAborted(() => {
     exchange.isAborted = true
+    exchange.onLeave?.()
     onLeave()
   })
   return exchange
@@ -211,12 +231,16 @@ function fieldOf({ acceptEncoding, ifNoneMatch }: FieldReader['fields']) {
  * Writes all header fields in one native call: each call costs as much as computing the response.
  * Names and values are ours and ids are plain characters, so none can inject a header line.
  */
-function write(response: UwsResponse, answer: GatewayResponse, closes: boolean): void {
-  const { status, headers, body, id } = answer
+function writeHead(response: UwsResponse, answer: GatewayResponse, closes: boolean): void {
+  const { status, headers, id } = answer
   let fields = id
   for (const field of headers) fields += `\r\n${field[0]}: ${field[1]}`
   if (closes) fields += '\r\nConnection: close'
   if (status !== 200) response.writeStatus(`${status} ${STATUS_CODES[status] ?? ''}`)
   response.writeHeader('X-Request-Id', fields)
-  response.end(body, closes)
+}
+
+function write(response: UwsResponse, answer: GatewayResponse, closes: boolean): void {
+  writeHead(response, answer, closes)
+  response.end(answer.body, closes)
 }

@@ -37,17 +37,20 @@ export function createReadLanes({ lanes, waitMsMax }: Pick<ReadsSettings, 'lanes
   return inLane
 }
 
-/** Limits the requests of one customer at the same time; undefined if there are too many. */
+/**
+ * Limits the requests of one customer at the same time. Returns what ends a turn, to be called once;
+ * undefined if there are too many.
+ */
 export function createTurns(perCustomerMax: number) {
   const counts = new Map<string, number>()
-  return <T>(clientId: string, run: () => Promise<T>): Promise<T> | undefined => {
+  return (clientId: string): (() => void) | undefined => {
     const count = counts.get(clientId) ?? 0
     if (count >= perCustomerMax) return undefined
     counts.set(clientId, count + 1)
-    return run().finally(() => {
+    return () => {
       const left = (counts.get(clientId) ?? 1) - 1
       if (left === 0) counts.delete(clientId)
       else counts.set(clientId, left)
-    })
+    }
   }
 }

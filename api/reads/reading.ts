@@ -29,7 +29,7 @@ export function withQuery<S extends z.ZodObject>(
   }
 }
 
-async function toAnswer(request: GatewayRequest, reading: Reading): Promise<Answer> {
+export async function toAnswer(request: GatewayRequest, reading: Reading): Promise<Answer> {
   switch (reading.kind) {
     case 'found':
       return toDocument(request, reading.body)

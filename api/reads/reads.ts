@@ -12,6 +12,7 @@ import { createAccounts } from '../access/basic-auth.js'
 import type { Route } from '../route.js'
 import { readOwnBills } from './bills.js'
 import { type ChangesContext, readChanges } from './changes.js'
+import { createFeedRoute, type OpenFeed } from './feed.js'
 import { createForCustomer, type ForCustomerOptions } from './for-customer.js'
 import { withQuery } from './reading.js'
 import { createReadSource } from './source.js'
@@ -21,11 +22,12 @@ export interface ReadsOptions {
   readonly profile: Profile
   readonly reader: StoreAddress
   readonly tracer: Tracer | undefined
+  readonly openFeed: OpenFeed
 }
 
 /** The routes that read, with a connection of their own as the store's reader. */
 export function createReadRoutes(
-  { profile, reader, tracer }: ReadsOptions,
+  { profile, reader, tracer, openFeed }: ReadsOptions,
   authorization: Omit<ForCustomerOptions, 'perCustomerMax'>,
 ): { readonly routes: readonly Route[]; close(): Promise<void> } {
   const { reads } = profile
@@ -41,6 +43,7 @@ export function createReadRoutes(
   const usage = withQuery(usageQuerySchema, (clientId, query) =>
     readUsage(context, clientId, query),
   )
+  const feed = createFeedRoute({ ...context, openFeed })
   const bills = withQuery(billsQuerySchema, (clientId, query) =>
     readOwnBills(context, clientId, query),
   )
@@ -48,6 +51,7 @@ export function createReadRoutes(
     routes: [
       { ...get, name: 'usage', path: '/gateway/usage', run: forCustomer(usage) },
       { ...get, name: 'bills', path: '/gateway/bills', run: forCustomer(bills) },
+      { ...get, name: 'green-button', path: '/gateway/green-button', run: forCustomer(feed) },
       ...(reads.users === undefined ? [] : [changesRoute(context, reads.users)]),
     ],
     close: () => store.close(),

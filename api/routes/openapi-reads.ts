@@ -4,6 +4,7 @@ import {
   billsSchema,
   changesQuerySchema,
   changesSchema,
+  feedQuerySchema,
   usageQuerySchema,
   usageSchema,
 } from '../../schemas/gateway/reads.js'
@@ -53,6 +54,24 @@ export function toReadPaths({ isDeprecated, refused }: ReadPathsOptions): Json {
         summary: "Get the customer's own bills: projected, computed and billed",
         parameters: toParameters(billsQuerySchema),
         responses: { ...found('Bills', 'A page of bills by their first day'), ...refused, ...busy },
+      },
+    },
+    '/gateway/green-button': {
+      get: {
+        ...bearer,
+        operationId: 'greenButton',
+        summary: "Download the customer's own usage and bills as a Green Button feed",
+        parameters: toParameters(feedQuerySchema),
+        responses: {
+          200: {
+            description:
+              'An Atom feed with ESPI 4.0 resources. It is streamed: a connection that closes before the end of the body means that the feed is incomplete',
+            content: { 'application/atom+xml': { schema: { type: 'string' } } },
+          },
+          ...refused,
+          404: { description: 'The customer has no reads in these days, or no account; no body' },
+          429: busy[429],
+        },
       },
     },
   }

@@ -33,7 +33,7 @@ type BilledPart = Pick<PeriodBill, 'account' | 'meter' | 'quantity' | 'unit' | '
  * it is known, else what was computed.
  */
 export async function readPeriodBills(
-  store: Store,
+  store: Pick<Store, 'rows'>,
   { clientId, from, to, timeZone }: UsageWanted & BillsOf,
 ): Promise<readonly PeriodBill[]> {
   const bills = sql`(SELECT * FROM (${ownBills({ clientId, timeZone })})

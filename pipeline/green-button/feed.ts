@@ -1,12 +1,18 @@
 import { Fault } from '../../schemas/fault.js'
 import { isDay } from '../../schemas/record-value.js'
 import type { Profile } from '../../schemas/settings/profile.js'
-import type { Zone } from '../../schemas/time/zone.js'
-import type { Store } from '../store/clickhouse.js'
+import { addDays, type Zone } from '../../schemas/time/zone.js'
 import { type PeriodBill, readPeriodBills } from './bills.js'
 import { readClockRules } from './clock-rules.js'
 import { atomNamespace, isoOf, toUuid } from './entry.js'
-import { readMeters, readSeries, type Series, streamDays, type UsageWanted } from './reads.js'
+import {
+  type FeedStore,
+  readMeters,
+  readSeries,
+  type Series,
+  streamDays,
+  type UsageWanted,
+} from './reads.js'
 import {
   blockEntry,
   openSeries,
@@ -18,7 +24,9 @@ import {
 import { element, startTag, type Xml } from './xml.js'
 
 export interface GreenButtonContext {
-  readonly store: Store
+  readonly store: FeedStore
+  /** Days of one meter that a statement reads; all of them if it is not given. */
+  readonly daysAtOnce?: number
   readonly profile: Pick<Profile, 'database'>
   readonly zone: Zone
   readonly now: () => Date
@@ -37,22 +45,44 @@ export async function greenButton(
   wanted: UsageWanted,
 ): Promise<AsyncIterable<string>> {
   expectDays(wanted)
-  const { store } = context
   const { clientId, from, to } = wanted
-  const meters = await readMeters(store, clientId)
-  if (meters.size === 0) {
+  const feed = await openFeed(context, wanted)
+  if (feed === 'unregistered') {
     throw new Fault(
       'CONFIG',
       `client ${clientId} is not registered; use a client_id of the view registration`,
     )
   }
-  const series = await readSeries(store, wanted)
-  if (series.length === 0) {
+  if (feed === 'empty') {
     throw new Fault(
       'CONFIG',
       `client ${clientId} has no reads from ${from} to ${to}; choose other days, or load their files first`,
     )
   }
+  return feed
+}
+
+/** Days of a series that a download reads at once: some 300 kB, with reads of 15 minutes. */
+const daysAtOnce = 32
+
+/** Opens feeds as downloads of customers; undefined where a client has no reads in the days. */
+export function createOpenFeed(context: Omit<GreenButtonContext, 'store' | 'daysAtOnce'>) {
+  return async (store: FeedStore, wanted: UsageWanted) => {
+    const feed = await openFeed({ ...context, store, daysAtOnce }, wanted)
+    return typeof feed === 'string' ? undefined : feed
+  }
+}
+
+/** The feed, or why there is none, for days that are valid. */
+async function openFeed(
+  context: GreenButtonContext,
+  wanted: UsageWanted,
+): Promise<AsyncIterable<string> | 'unregistered' | 'empty'> {
+  const { store } = context
+  const meters = await readMeters(store, wanted.clientId)
+  if (meters.size === 0) return 'unregistered'
+  const series = await readSeries(store, wanted)
+  if (series.length === 0) return 'empty'
   const bills = await readPeriodBills(store, { ...wanted, timeZone: context.zone.timeZone })
   return write(context, { wanted, meters, series, bills })
 }
@@ -86,7 +116,7 @@ async function* write(context: GreenButtonContext, found: Found): AsyncGenerator
 
 /** One usage point: its series, their blocks, its bills. */
 async function* writeMeter(
-  { store, profile, zone }: GreenButtonContext,
+  { store, profile, zone, daysAtOnce }: GreenButtonContext,
   { wanted, meters, bills }: Found,
   series: readonly [Series, ...Series[]],
 ): AsyncGenerator<string> {
@@ -98,14 +128,27 @@ async function* writeMeter(
   for (const one of series) {
     const written = openSeries(paths, one)
     yield lines(written.entries)
-    for await (const day of streamDays(store, wanted, one)) {
-      yield lines([blockEntry(written, day, zone)])
+    for (const days of partsOf(one, daysAtOnce)) {
+      for await (const day of streamDays(store, { ...wanted, ...days }, one)) {
+        yield lines([blockEntry(written, day, zone)])
+      }
     }
   }
   yield lines(own.map((bill) => summaryEntry(paths, bill, zone)))
 }
 
 const lines = (entries: readonly Xml[]) => entries.map(({ xml }) => `${xml}\n`).join('')
+
+/** The days of a series, so many at once. */
+function partsOf({ from, to }: Series, daysAtOnce: number | undefined) {
+  if (daysAtOnce === undefined) return [{ from, to }]
+  const parts: { readonly from: string; readonly to: string }[] = []
+  for (let at = from; at <= to; at = addDays(at, daysAtOnce)) {
+    const last = addDays(at, daysAtOnce - 1)
+    parts.push({ from: at, to: last < to ? last : to })
+  }
+  return parts
+}
 
 /** Series come ordered by meter and commodity. */
 function byMeter(series: readonly Series[]): readonly (readonly Series[])[] {

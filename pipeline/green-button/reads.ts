@@ -8,12 +8,18 @@ export interface UsageWanted {
   readonly to: string
 }
 
+/** What a feed needs of the store. */
+export type FeedStore = Pick<Store, 'rows' | 'stream'>
+
 /** Reads of one meter, unit and interval length. Instants are epoch seconds. */
 export interface Series {
   readonly meter: string
   readonly commodity: string
   readonly unit: string
   readonly seconds: number
+  /** Its first and last local day. */
+  readonly from: string
+  readonly to: string
   /** Whether some interval is negative: what was delivered less what was generated. */
   readonly isNet: boolean
   /** Whether some interval has more than six decimals. */
@@ -34,7 +40,7 @@ export interface DayReads {
 
 /** Meters of a client, and whether he holds each one now. Empty for an unknown client. */
 export async function readMeters(
-  store: Store,
+  store: FeedStore,
   clientId: string,
 ): Promise<ReadonlyMap<string, boolean>> {
   const rows = await store.rows<{ readonly meter: string; readonly isHeld: boolean }>({
@@ -45,10 +51,10 @@ export async function readMeters(
 }
 
 /** The series that the client has reads of, meter by meter. */
-export function readSeries(store: Store, wanted: UsageWanted): Promise<readonly Series[]> {
+export function readSeries(store: FeedStore, wanted: UsageWanted): Promise<readonly Series[]> {
   const { clientId } = wanted
   return store.rows<Series>({
-    sql: sql`SELECT meter_id AS meter, commodity, unit, seconds, min(quantity) < 0 AS isNet,
+    sql: sql`SELECT meter_id AS meter, commodity, unit, seconds, toString(min(local_day)) AS from, toString(max(local_day)) AS to, min(quantity) < 0 AS isNet,
         max(quantity != round(quantity, 6)) = 1 AS isFine,
         toString(max(abs(quantity))) AS largest, toUnixTimestamp(toDateTime(min(published_at))) AS first,
         toUnixTimestamp(toDateTime(max(published_at))) AS last
@@ -61,7 +67,7 @@ export function readSeries(store: Store, wanted: UsageWanted): Promise<readonly 
 
 /** The reads of a series day by day, streamed: neither side holds more than one meter's. */
 export async function* streamDays(
-  store: Store,
+  store: FeedStore,
   wanted: UsageWanted,
   { meter, commodity, unit, seconds }: Series,
 ): AsyncGenerator<DayReads> {

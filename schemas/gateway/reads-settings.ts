@@ -14,6 +14,8 @@ export const readsSettings = strict({
   secondsMax: z.int().min(1).max(60).default(5),
   /** Requests of one customer at the same time; beyond it 429. */
   perCustomerMax: z.int().min(1).max(100).default(4),
+  /** Green Button downloads at the same time; beyond it 503. */
+  feedsMax: z.int().min(1).max(1_000).default(20),
   /** Points, bills or changes of one answer; the rest follows by its cursor. */
   pageMax: z.int().min(10).max(10_000).default(3_000),
   /** Days from the first to the last of a request; beyond it 400. */

@@ -34,6 +34,9 @@ export type UsageQuery = z.output<typeof usageQuerySchema>
 export const billsQuerySchema = z.strictObject({ ...days, ...paged })
 export type BillsQuery = z.output<typeof billsQuerySchema>
 
+export const feedQuerySchema = z.strictObject(days)
+export type FeedQuery = z.output<typeof feedQuerySchema>
+
 export const changesQuerySchema = z.strictObject({
   since: seq
     .describe('publishedSeq of the answer before; without it only the newest number is returned')

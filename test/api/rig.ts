@@ -11,9 +11,11 @@ import { type Certificates, demoCertificates } from '../../infra/demo/certificat
 import { createRedis } from '../../infra/redis/start.js'
 import { onFreePort } from '../../infra/stack/port.js'
 import { createGatewayProcess, type GatewayDetail } from '../../infra/stack/processes/programs.js'
+import { createOpenFeed } from '../../pipeline/green-button/feed.js'
 import { createQueues, type Queues } from '../../pipeline/queues/bullmq.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { parseProfile } from '../../schemas/settings/profile.js'
+import { createZone } from '../../schemas/time/zone.js'
 import { migratedStore, readerOf } from '../pipeline/customers/registering.js'
 import { createFolder } from '../rig/folder.js'
 import { createRevoker } from './identity/revoker.js'
@@ -125,6 +127,11 @@ export async function createRig(t: Test, options: RigOptions = {}): Promise<Rig>
     profile,
     store: store.address,
     reader: readerOf(store),
+    openFeed: createOpenFeed({
+      profile,
+      zone: createZone(profile.timeZone),
+      now: () => new Date(),
+    }),
     redisUrl: redis.url,
     key,
     secret: () => 'secret',

@@ -1,7 +1,9 @@
 import { renameSync } from 'node:fs'
 import { createGateway } from '../../../api/gateway.js'
+import { createOpenFeed } from '../../../pipeline/green-button/feed.js'
 import { createIntake } from '../../../pipeline/intake/intake.js'
 import { Fault } from '../../../schemas/fault.js'
+import { createZone } from '../../../schemas/time/zone.js'
 import { createGatewayMetrics } from '../../metrics/gateway.js'
 import { createHealth } from '../../telemetry/health.js'
 import type { Log } from '../../telemetry/log.js'
@@ -22,6 +24,11 @@ serveParent<GatewayProcessOptions>('gateway', async (options, { log }) => {
   const gateway = await createGateway({
     ...options,
     intake,
+    openFeed: createOpenFeed({
+      profile,
+      zone: createZone(profile.timeZone),
+      now: () => new Date(),
+    }),
     tracing,
     secret: secretFrom(secrets),
     onRequest: (entry) => {

@@ -1,14 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import type { Listener } from '../../../api/listeners/listener.js'
 import type { GatewayRequest, GatewayResponse, Handle, Refuse } from '../../../api/request.js'
-import { createRaw, type RawClient, type RawServer } from './raw.js'
+import { giveDownloads } from './downloads.js'
+import { createRaw, type RawClient } from './raw.js'
+import type { Served } from './served.js'
 import { resistSmuggling } from './smuggling.js'
-
-export interface Served {
-  readonly listener: Listener
-  readonly tls: RawServer['tls']
-}
 
 export const limits = {
   headerBytesMax: 16_384,
@@ -238,6 +234,8 @@ export async function conform(
     t.equal(statusOf((await inside.answers())[0]), 200)
     inside.destroy()
   })
+
+  giveDownloads(t, serve)
 
   t.test('a stop answers what has come in and closes what is idle', async (t) => {
     let came = 0

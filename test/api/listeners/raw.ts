@@ -8,6 +8,10 @@ export interface RawClient {
   answers(count?: number): Promise<readonly string[]>
   /** Resolves when the other side has closed. */
   closed(): Promise<void>
+  /** Everything that has come, once it has a text so often, or the connection has ended. */
+  textWith(part: string, count?: number): Promise<string>
+  /** Reads nothing any more. */
+  pause(): void
   destroy(): void
 }
 
@@ -59,6 +63,11 @@ export async function createRaw({ port, tls }: RawServer): Promise<RawClient> {
       return split(text)
     },
     closed: () => until(() => false),
+    textWith: async (part, count = 1) => {
+      await until(() => text.split(part).length > count)
+      return text
+    },
+    pause: () => void socket.pause(),
     destroy: () => socket.destroy(),
   }
 }

@@ -149,6 +149,26 @@ t.test('the platform pulls what has changed, with a certificate and its own acco
   t.equal(alone.status, 404, 'without a certificate there is no such path')
 })
 
+t.test('a customer downloads his own reads as a Green Button feed', async (t) => {
+  const headers = { Authorization: `Bearer ${token}` }
+  const url = `${bearerUrl}/v1/gateway/green-button?from=2026-03-01&to=2026-03-31`
+  const answer = await fetch(url, { headers })
+  t.equal(answer.status, 200)
+  t.match(answer.headers.get('content-type'), 'application/atom+xml')
+  const feed = await answer.text()
+  t.match(feed, /<\/feed>\n$/)
+  const values = [...feed.matchAll(/<value>(\d+)<\/value>/g)].map(([, value]) => Number(value))
+  t.equal(values.length, 48)
+  t.equal(
+    values.reduce((sum, one) => sum + one, 0),
+    72_500_000,
+    'milliwatt hours',
+  )
+  t.notMatch(feed, meterId)
+  t.notMatch(feed, accountNumber)
+  t.match(await fetch(url, { headers: { Authorization: 'Bearer nonsense' } }), { status: 401 })
+})
+
 t.test('a customer without bills has an empty list', async (t) => {
   const headers = { Authorization: `Bearer ${token}` }
   const url = `${bearerUrl}/v1/gateway/bills?from=2026-03-01&to=2026-03-31`

@@ -1,0 +1,107 @@
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { t } from 'tap'
+import type { Answer } from '../../../api/answer.js'
+import { cutDownload } from '../../../api/answer.js'
+import { createFeedRoute } from '../../../api/reads/feed.js'
+import { createReadLanes } from '../../../api/reads/lanes.js'
+import type { GatewayRequest } from '../../../api/request.js'
+import { createOpenFeed } from '../../../pipeline/green-button/feed.js'
+import { createZone } from '../../../schemas/time/zone.js'
+import { timeZone } from '../../pipeline/bills/rig.js'
+import { createCustomer, feedOf, january } from '../../pipeline/green-button/rig.js'
+import { readingOf, usagePage } from './rig.js'
+
+const rig = await createCustomer(t)
+const now = () => new Date('2026-04-01T00:00:00Z')
+const reading = readingOf(t, rig.store, { now })
+const profile = { database: 'tieline' }
+const openFeed = createOpenFeed({ profile, zone: createZone(timeZone), now })
+const context = { ...reading, openFeed }
+const limits = { daysMax: 1_100, feedsMax: 1, waitMsMax: 10 }
+
+const requestOf = (query: string): GatewayRequest => ({
+  ...{ method: 'GET', path: '/v1/gateway/green-button', query, authorization: undefined },
+  ...{ body: '', id: 'a', isMutual: false, startedAt: 0 },
+})
+const days = 'from=2026-01-01&to=2026-01-31'
+const allowed = async () => undefined
+
+function streamOf(answer: Answer): Readable {
+  if (answer.kind !== 'download') throw new Error(JSON.stringify(answer))
+  return answer.stream
+}
+
+t.test('the download is the feed of the command, to the byte', async (t) => {
+  const route = createFeedRoute({ ...context, ...limits })
+  const answer = await route('anna', requestOf(days), allowed)
+  t.match(answer, {
+    headers: [
+      ['Content-Type', /atom/],
+      ['Content-Disposition', /attachment/],
+    ],
+  })
+  t.equal(await text(streamOf(answer)), await feedOf(rig.store, january))
+})
+
+t.test('several parts of a series are one series', async (t) => {
+  const reads = { meter: 'HOUSE', account: 'ACCOUNT-1', from: '2026-03-20T04:00:00Z' }
+  await rig.read({ ...reads, quantities: new Array(96).fill('1') })
+  const route = createFeedRoute({ ...context, ...limits })
+  const until = 'from=2026-01-01&to=2026-03-31'
+  const feed = await text(streamOf(await route('anna', requestOf(until), allowed)))
+  t.equal(feed, await feedOf(rig.store, { ...january, to: '2026-03-31' }))
+})
+
+t.test('a client that does not read holds no lane, and others have their answers', async (t) => {
+  const lanes = createReadLanes({ lanes: 1, waitMsMax: 60_000 })
+  const { source } = context
+  const narrow = {
+    rows: <T>(statement: Parameters<typeof source.rows>[0]) =>
+      lanes(() => source.rows<T>(statement)),
+    lines: (statement: Parameters<typeof source.lines>[0]) => lanes(() => source.lines(statement)),
+  }
+  const route = createFeedRoute({ ...context, ...limits, source: narrow })
+  const stream = streamOf(await route('anna', requestOf(days), allowed))
+  const iterator = stream[Symbol.asyncIterator]()
+  await iterator.next()
+  const query = { from: '2026-01-01', to: '2026-01-31', meterId: 'GAS' }
+  const { points } = await usagePage({ ...context, source: narrow }, 'anna', query)
+  t.equal(points.length, 31)
+  await t.rejects(route('anna', requestOf(days), allowed), { code: 'OVERLOAD' }, 'one at a time')
+  await iterator.return?.()
+  const again = await route('anna', requestOf(days), allowed)
+  t.equal(again.kind, 'download', 'who has left makes room')
+  streamOf(again).destroy()
+})
+
+t.test('a token that ends cuts the download', async (t) => {
+  let judged = 0
+  const route = createFeedRoute({ ...context, ...limits })
+  const answer = await route('anna', requestOf(days), async () => {
+    judged++
+    if (judged === 2) throw cutDownload('token or account ended')
+  })
+  let feed = ''
+  const read = async () => {
+    for await (const piece of streamOf(answer)) feed += piece
+  }
+  await t.rejects(read(), { message: 'token or account ended' })
+  t.match(feed, '<IntervalBlock')
+  t.notMatch(feed, '</feed>')
+})
+
+t.test('who has no reads has no feed, and wrong days are refused', async (t) => {
+  const route = createFeedRoute({ ...context, ...limits })
+  const none = { kind: 'bare', status: 404 }
+  t.match(await route('nobody', requestOf(days), allowed), none)
+  t.match(await route('anna', requestOf('from=2025-01-01&to=2025-01-31'), allowed), none)
+  for (const [query, detail] of [
+    ['from=2026-01-31&to=2026-01-01', /^from: use a day that is not after/],
+    ['from=1971-01-01&to=2070-12-31', /at most 1100 days/],
+    ['from=2026-01-01', /^to: /],
+    [`${days}&meterId=HOUSE`, /unknown parameter/],
+  ] as const) {
+    t.match(await route('anna', requestOf(query), allowed), { kind: 'wrong', detail })
+  }
+})
