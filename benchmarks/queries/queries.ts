@@ -114,7 +114,7 @@ async function measure(options: QueriesOptions) {
 /** Readers pull what is new: the number before the publication of the last day's file replaces 0. */
 function ofLastDay(query: GuideQuery, days: number): GuideQuery {
   if (query.number !== '1') return query
-  return { ...query, sql: query.sql.replace('published_seq > 0', `published_seq > ${days}`) }
+  return { ...query, sql: query.sql.replaceAll('published_seq > 0', `published_seq > ${days}`) }
 }
 
 async function medianOf(reader: Store, query: GuideQuery, rounds: number): Promise<Measured> {

@@ -217,16 +217,16 @@ CREATE OR REPLACE VIEW {database}.usage_day{onCluster} (
         FROM {database}.stale_day FINAL WHERE NOT is_built) AS stale,
     (SELECT tuple(groupArray(meter_id)) FROM {database}.meter_unit WHERE unit = '') AS mixed
 SELECT
-    meter_id, commodity, local_day, if(finest.1 = 4294967295, if(commodity = 'Gas', {gasSeconds}, {electricSeconds}), finest.1) AS seconds,
-    if(finest.2 = '', if(commodity = 'Gas', '{gasUnit}', 'kWh'), finest.2) AS unit, finest.3 AS quantity,
+    meter_id, commodity, local_day, if(length = 4294967295, if(commodity = 'Gas', {gasSeconds}, {electricSeconds}), length) AS seconds,
+    if(own_unit = '', if(commodity = 'Gas', '{gasUnit}', 'kWh'), own_unit) AS unit, quantity,
     if(seconds >= 86400, 1, intDiv(dateDiff('second',
         toDateTime(local_day, '{timeZone}'), toDateTime(local_day + 1, '{timeZone}')), seconds)) AS intervals_expected,
-    finest.4 AS intervals_present, finest.8 AS published_at, finest.9 AS published_seq, '{timeZone}' AS time_zone,
-    finest.5 AS exported, finest.6 AS peak_quantity, finest.7 AS peak_start
+    intervals_present, published_at, published_seq, '{timeZone}' AS time_zone, exported, peak_quantity, peak_start
 FROM
 (
-    SELECT meter_id, commodity, local_day,
-        argMin((seconds, unit, quantity, present, exported, peak_quantity, peak_start, published_at, published_seq), seconds) AS finest
+    SELECT meter_id, commodity, local_day, min(m.seconds) AS length, max(m.unit) AS own_unit, any(m.quantity) AS quantity,
+        max(m.present) AS intervals_present, any(m.published_at) AS published_at, any(m.published_seq) AS published_seq,
+        any(m.exported) AS exported, any(m.peak_quantity) AS peak_quantity, any(m.peak_start) AS peak_start
     FROM
     (
         WITH if(d.commodity = 'Electric' AND ('{electricUnit}' = 'Wh') !=
@@ -244,16 +244,27 @@ FROM
         WHERE d.intervals > 0 AND NOT (d.local_day IN stale.1 OR (d.local_day, d.meter_id) IN stale.2
             OR d.meter_id IN stale.3 AND d.local_day BETWEEN stale.4 AND stale.5 OR d.meter_id IN mixed.1)
         UNION ALL
-        SELECT u.meter_id AS meter_id, u.commodity AS commodity, u.local_day AS local_day, u.seconds AS seconds, any(u.unit) AS unit,
-            toNullable(sum(u.quantity)) AS quantity, toUInt32(count()) AS present, toNullable(-sumIf(u.quantity, u.quantity < 0)) AS exported,
-            toNullable(max(u.quantity)) AS peak_quantity, toNullable(argMax(u.local_start, u.quantity)) AS peak_start,
-            max(u.published_at) AS published_at, max(u.published_seq) AS published_seq
-        FROM {database}.usage AS u
-        WHERE u.local_day IN stale.1 OR (u.local_day, u.meter_id) IN stale.2
-            OR u.meter_id IN stale.3 AND u.local_day BETWEEN stale.4 AND stale.5 OR u.meter_id IN mixed.1
-        GROUP BY meter_id, commodity, local_day, seconds
+        SELECT meter_id, commodity, local_day, finest.1 AS seconds, finest.2 AS unit, finest.3 AS quantity, finest.4 AS present,
+            finest.5 AS exported, finest.6 AS peak_quantity, finest.7 AS peak_start, finest.8 AS published_at, finest.9 AS published_seq
+        FROM
+        (
+            SELECT meter_id, commodity, local_day,
+                argMin((seconds, unit, quantity, present, exported, peak_quantity, peak_start, published_at, published_seq), seconds) AS finest
+            FROM
+            (
+                SELECT u.meter_id AS meter_id, u.commodity AS commodity, u.local_day AS local_day, u.seconds AS seconds, any(u.unit) AS unit,
+                    toNullable(sum(u.quantity)) AS quantity, toUInt32(count()) AS present, toNullable(-sumIf(u.quantity, u.quantity < 0)) AS exported,
+                    toNullable(max(u.quantity)) AS peak_quantity, toNullable(argMax(u.local_start, u.quantity)) AS peak_start,
+                    max(u.published_at) AS published_at, max(u.published_seq) AS published_seq
+                FROM {database}.usage AS u
+                WHERE u.local_day IN stale.1 OR (u.local_day, u.meter_id) IN stale.2
+                    OR u.meter_id IN stale.3 AND u.local_day BETWEEN stale.4 AND stale.5 OR u.meter_id IN mixed.1
+                GROUP BY meter_id, commodity, local_day, seconds
+            )
+            GROUP BY meter_id, commodity, local_day
+        )
         UNION ALL
-        SELECT m.meter_id AS meter_id, m.commodity AS commodity, c.local_day AS local_day, toUInt32(4294967295) AS seconds, '' AS unit,
+        SELECT d.meter_id AS meter_id, d.commodity AS commodity, c.local_day AS local_day, toUInt32(4294967295) AS seconds, '' AS unit,
             CAST(NULL, 'Nullable(Decimal(38, 9))') AS quantity, toUInt32(0) AS present,
             CAST(NULL, 'Nullable(Decimal(38, 9))') AS exported, CAST(NULL, 'Nullable(Decimal(38, 9))') AS peak_quantity,
             CAST(NULL, 'Nullable(DateTime(''{timeZone}''))') AS peak_start,
@@ -263,9 +274,9 @@ FROM
             SELECT toDate(arrayJoin(range(first_day, last_day + 1))) AS local_day
             FROM (SELECT toUInt32(min(local_day)) AS first_day, toUInt32(least(max(local_day), toDate(now(), '{timeZone}'))) AS last_day FROM {database}.usage_read)
         ) AS c
-        CROSS JOIN {database}.meter_days AS m
-        WHERE c.local_day BETWEEN m.first_day AND m.last_day
-    )
+        CROSS JOIN {database}.meter_days AS d
+        WHERE c.local_day BETWEEN d.first_day AND d.last_day
+    ) AS m
     GROUP BY meter_id, commodity, local_day
 )
 COMMENT 'The finest series of each meter and day with its completeness, stored and always equal to the reads. Gaps are never filled; a meter without reads on a day has a row from its first read until its last tenancy ends';

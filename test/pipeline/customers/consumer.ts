@@ -41,7 +41,10 @@ export function createConsumer(store: Store) {
           return row['meter_id'] === meter && day >= first && day <= last
         })
       put(again.filter(isListed))
-      const fresh = await select(sql`published_seq > ${typed('UInt64', cursors.rows)}`)
+      const isNew = sql`published_seq > ${typed('UInt64', cursors.rows)}`
+      const fresh = await select(
+        sql`${isNew} AND version >= (SELECT minOrNull(arrival) * 4294967296 FROM file_load WHERE ${isNew})`,
+      )
       put(fresh)
       for (const { published_seq: seq } of fresh) {
         if (BigInt(seq) > BigInt(cursors.rows)) cursors.rows = seq
