@@ -4,6 +4,7 @@ import { type ChangesContext, readChanges } from '../../../api/reads/changes.js'
 import type { Reading } from '../../../api/reads/reading.js'
 import { endClients } from '../../../pipeline/customers/registrations.js'
 import { id, sql } from '../../../pipeline/store/sql.js'
+import { billsSchema } from '../../../schemas/gateway/reads.js'
 import { steady } from '../../pipeline/bills/rig.js'
 import { customerAt, registeringAt } from '../../pipeline/customers/registering.js'
 import { createCustomer, feedOf } from '../../pipeline/green-button/rig.js'
@@ -25,7 +26,9 @@ interface BillsAnswer {
 }
 
 t.test('a customer sees what was computed, what was billed, and the difference', async (t) => {
-  const { bills, cursor } = parsed<BillsAnswer>(await readOwnBills(context, 'anna', january))
+  const answer = parsed<BillsAnswer>(await readOwnBills(context, 'anna', january))
+  const { bills, cursor } = answer
+  t.same(billsSchema.parse(answer), answer, 'it has the fields of its schema and no others')
   t.equal(cursor, null)
   t.match(
     bills.map((bill) => bill['meterId']),
