@@ -54,13 +54,19 @@ export function holdsOf(
   tenures: readonly Tenure[],
   bills: readonly BillFact[],
 ): readonly (readonly Hold[])[] {
+  const known = new Set(tenures.map(({ tenant }) => tenant.accountNumber))
+  const unnamed = underNone(tenures, bills)
+  const ofAny = unnamed.filter(({ accountNumber }) => accountNumber === anyAccount)
   const claims = [
     ...tenures.flatMap((tenure, at) => underAccounts(tenure, at)),
-    ...underNone(tenures, bills),
+    ...unnamed,
     ...tenures.flatMap(({ tenant, ownEnd: end }, at) => {
       return underAccounts({ tenant, end, since: undefined, group: [tenant] }, at)
     }),
-    ...tenures.flatMap((tenure, at) => underOthers(tenure, at)),
+    ...tenures
+      .flatMap((tenure, at) => underOthers(tenure, at))
+      // No read is held twice: by its account, and as one that no client has.
+      .flatMap((claim) => (known.has(claim.accountNumber) ? [claim] : without(claim, ofAny))),
   ]
   const holds = [...new Set(claims.map(({ accountNumber }) => accountNumber))]
     .sort(compareTexts)
@@ -105,23 +111,24 @@ function clientSpans(
 }
 
 /**
- * Reads without an account are of the tenancy that is known to hold the meter then: since a bill or
- * its first read, else since its first record, until another one begins or it ends. A client whose record
- * gives no account has in his time the reads of accounts that nobody has, too.
+ * Reads without an account are of the tenancy that is known to hold the meter then, until another one
+ * begins or it ends. A client whose record gives no account has in his time the reads of accounts that
+ * nobody has, too, and those from before if nobody is known to have had the meter earlier.
  */
 function underNone(tenures: readonly Tenure[], bills: readonly BillFact[]): readonly Claim[] {
   const known = new Set(tenures.map(({ tenant }) => tenant.accountNumber))
-  const starts = [
-    ...tenures.flatMap(({ tenant: { bill, usage, seenAt, clients }, end }, tenure) => {
-      if (clients.length === 0) return []
-      const instants =
-        bill === undefined ? [Math.min(usage?.at ?? seenAt, seenAt)] : [bill.at, bill.last]
-      return instants.filter((at) => end === undefined || at < end.at).map((at) => ({ at, tenure }))
-    }),
-    ...bills
-      .filter(({ accountNumber }) => !known.has(accountNumber))
-      .flatMap(({ at, last }) => [at, last].map((instant) => ({ at: instant, tenure: -1 }))),
-  ].sort((a, b) => a.at - b.at || b.tenure - a.tenure)
+  const strangers = bills
+    .filter(({ accountNumber }) => !known.has(accountNumber))
+    .flatMap(({ at, last }) => [at, last].map((instant) => ({ at: instant, tenure: -1 })))
+  const within = (start: Start) => start.at < (tenures[start.tenure]?.end?.at ?? ever.to)
+  const [all, early] = [[...tenures.flatMap(startsOf), ...strangers], tenures.flatMap(earlyOf)]
+  const proved = all.filter(within).sort(inOrder)
+  const isFree = ({ at }: Start) => {
+    const before = proved.findLast((one) => one.at <= at)
+    return before === undefined || (tenures[before.tenure]?.end?.at ?? ever.to) <= at
+  }
+  const starts = [...proved, ...early.filter(within).filter(isFree)].sort(inOrder)
+  const firstAt = Math.min(...[...all, ...early].map(({ at }) => at))
   return starts.flatMap(({ at, tenure }, index) => {
     const held = tenures[tenure]
     if (held === undefined) return []
@@ -133,9 +140,30 @@ function underNone(tenures: readonly Tenure[], bills: readonly BillFact[]): read
     const isUnnamed = held.tenant.accountNumber === ''
     return [
       ...toClaims('', at),
-      ...(isUnnamed ? toClaims(anyAccount, index === 0 ? ever.from : at) : []),
+      ...(isUnnamed ? toClaims(anyAccount, at === firstAt ? ever.from : at) : []),
     ]
   })
+}
+
+/** An instant from which a tenure is known to have the meter; -1 is that of an account without a client. */
+interface Start {
+  readonly at: number
+  readonly tenure: number
+}
+
+const inOrder = (a: Start, b: Start) => a.at - b.at || b.tenure - a.tenure
+
+/** Bills, else the first read under the account, else the first record. */
+function startsOf({ tenant, start }: Tenure, tenure: number): readonly Start[] {
+  if (tenant.clients.length === 0) return []
+  const { bill } = tenant
+  return [start, ...(bill === undefined ? [] : [bill.last])].map((at) => ({ at, tenure }))
+}
+
+/** A first record before the first read: it counts where nobody else has the meter. */
+function earlyOf({ tenant, start, startedBy }: Tenure, tenure: number): readonly Start[] {
+  const isEarly = startedBy === 'usage' && tenant.seenAt < start && tenant.clients.length > 0
+  return isEarly ? [{ at: tenant.seenAt, tenure }] : []
 }
 
 /** What a record lists under `readUnder`, within the tenancy (decision 11). */
@@ -148,6 +176,18 @@ function underOthers({ tenant, since, end }: Tenure, tenure: number): readonly C
       return [{ accountNumber, from, to, clientIds: [clientId], tenure, isBilled: false }]
     }),
   )
+}
+
+/** What is left of a claim outside some times. */
+function without(claim: Claim, spans: readonly Span[]): readonly Claim[] {
+  const cut = (parts: readonly Claim[], { from, to }: Span) =>
+    parts
+      .flatMap((one) => [
+        { ...one, to: Math.min(one.to, from) },
+        { ...one, from: Math.max(one.from, to) },
+      ])
+      .filter((one) => one.from < one.to)
+  return spans.reduce(cut, [claim])
 }
 
 /** Cuts the claims to one account where they overlap: whom bills count comes first, all clients may see them. */

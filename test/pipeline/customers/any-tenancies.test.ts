@@ -2,8 +2,18 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Fact } from '../../../pipeline/customers/facts.js'
 import { anyAccount, ever } from '../../../pipeline/customers/holds.js'
+import { runs } from '../../rig/sample.js'
 import { sampled } from '../../schemas/sampled.js'
-import { codes, derive, ended, leave } from './tenancy-facts.js'
+import {
+  anyHistory,
+  type History,
+  type HistoryRead,
+  instantOfHour,
+  metersOf,
+  randomFrom,
+} from './histories.js'
+import { ownersOf } from './owners.js'
+import { codes, derive, ended, factsOf, leave } from './tenancy-facts.js'
 
 const anyPlace = { externalSiteId: fc.constantFrom('S', 'T'), meterId: fc.constantFrom('M', 'N') }
 const anyAccountNumber = fc.constantFrom('A', 'B', 'C', '')
@@ -123,3 +133,47 @@ t.test(
     )
   },
 )
+
+const hours = Array.from({ length: 50 }, (_, day) => day * 24 + 12)
+/** Under no account, or under one that no client has: they say nothing of tenancies. */
+const silentReads = Object.entries(metersOf).flatMap(([site, meters]) =>
+  meters.flatMap((meter) =>
+    hours.flatMap((hour) =>
+      ['X', ''].map((account): HistoryRead => ({ account, site, meter, hour })),
+    ),
+  ),
+)
+
+/** Reads whose clients are not those of the model, or that are in two tenancies. */
+function differences(history: History): readonly object[] {
+  const tenancies = derive(factsOf(history))
+  const known = new Set(tenancies.map(({ accountNumber }) => accountNumber))
+  return [...silentReads, ...history.usage.flat()].flatMap((read) => {
+    const at = instantOfHour(read.hour)
+    const found = tenancies
+      .filter((one) => one.meterId === read.meter && one.externalSiteId === read.site)
+      .flatMap(({ holds }) => holds)
+      .filter(({ accountNumber, from, to }) => {
+        const isAny = accountNumber === anyAccount && !known.has(read.account)
+        return (accountNumber === read.account || isAny) && from <= at && at < to
+      })
+    const clients = found.flatMap(({ clientIds }) => clientIds)
+    const { must, may, readers } = ownersOf(history, read)
+    const isMissed = must.some((client) => !clients.includes(client))
+    const isForeign = clients.some((client) => ![...may, ...readers].includes(client))
+    return isMissed || isForeign || found.length > 1 ? [{ read, clients, must, may }] : []
+  })
+}
+
+t.test('in any history each read is of those whom an independent model names', async (t) => {
+  const first = Date.now() & 0x7fffffff
+  const count = runs(1_000)
+  t.comment(`seeds from ${first}, ${count} histories`)
+  for (let seed = first; seed < first + count; seed++) {
+    const history = anyHistory(randomFrom(seed))
+    const [wrong] = differences(history)
+    if (wrong === undefined) continue
+    t.fail(`seed ${seed}`, { ...wrong, history: JSON.stringify(history) })
+    break
+  }
+})

@@ -13,16 +13,18 @@ import { sample } from '../../rig/sample.js'
 import { billRig } from '../bills/rig.js'
 import {
   anyHistory,
+  dayOf,
   firstDay,
   type History,
   type HistoryRead,
   instantOfHour,
   instantOfRound,
-  ownersOf,
+  named,
   randomFrom,
   roundCount,
   toRecord,
 } from './histories.js'
+import { currentReads, ownersOf } from './owners.js'
 import { publishFile, publishReads, registeringAt } from './registering.js'
 
 const rig = await billRig(t)
@@ -108,11 +110,9 @@ async function take(step: Step, { batch, order, first, from }: Taking): Promise<
   await renewAll(context, await metersInRecords(store, { table, arrival }))
 }
 
-const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
-
 function toRead({ account, site, meter, hour }: HistoryRead, prefix: string) {
   return {
-    accountNumber: `${prefix}${account}`,
+    accountNumber: named(account, prefix),
     externalSiteId: `${prefix}${site}`,
     meterId: `${prefix}${meter}`,
     startsAt: new Date(instantOfHour(hour)).toISOString(),
@@ -180,18 +180,16 @@ async function compare({ batch, from }: Batch): Promise<readonly object[]> {
   }
   const wrong: object[] = []
   for (const [at, history] of batch.entries()) {
-    const current = new Map<string, HistoryRead>()
-    for (const read of history.usage.flat()) current.set(`${read.meter} ${read.hour}`, read)
     for (const order of Object.keys(orders)) {
-      for (const [place, read] of current) {
-        const rows = found.get(`${order}${from + at} ${place}`) ?? []
-        const { must, may } = ownersOf(history, read)
+      for (const read of currentReads(history)) {
+        const rows = found.get(`${order}${from + at} ${read.meter} ${read.hour}`) ?? []
+        const { must, may, readers } = ownersOf(history, read)
         const clients = rows.flatMap((row) => row.clients)
         const isMissed = must.some((client) => !clients.includes(client))
-        const isForeign = clients.some((client) => ![...must, ...may].includes(client))
+        const isForeign = clients.some((client) => ![...may, ...readers].includes(client))
         const isDouble = rows.length > 1
         if (isMissed || isForeign || isDouble) {
-          wrong.push({ order, read, clients, must, may, history: JSON.stringify(history) })
+          wrong.push({ order, read, clients, must, may, readers, history: JSON.stringify(history) })
         }
       }
     }
@@ -233,15 +231,22 @@ async function compareReads({ batch, from }: Batch): Promise<readonly object[]> 
 /** Meters whose costs are read at once: days of meters need memory. */
 const metersAtOnce = 150
 
+interface Billed extends Pick<Found, 'meter' | 'clients'> {
+  readonly account: string
+}
+
+/** Clients whose records name no account have bills of their own. */
+function billKey({ meter, account, clients }: Billed): string {
+  return `${meter} ${account || clients.join()}`
+}
+
 /** Bills that count a read which is not of all of their clients, or count one twice. */
 async function compareBills({ batch, from }: Batch): Promise<readonly object[]> {
   await rig.bill({ start: '2026-01-01' })
   const wrong: object[] = []
   for (const meters of batchesOf(metersOf({ batch, from }), metersAtOnce)) {
     const counted = new Map<string, number>()
-    const rows = await store.rows<
-      Record<'meter' | 'account', string> & Pick<Found, 'clients'> & { at: number }
-    >({
+    const rows = await store.rows<Billed & { at: number }>({
       sql: sql`SELECT meter_id AS meter, account_number AS account, toUnixTimestamp(starts_at) AS at, client_ids AS clients
         FROM interval_cost WHERE meter_id IN ${meters} AND quantity IS NOT NULL`,
     })
@@ -250,24 +255,20 @@ async function compareBills({ batch, from }: Batch): Promise<readonly object[]> 
       const history = batch[Number(prefix.slice(1)) - from] as History
       const hour = (at * 1_000 - firstDay) / 3_600_000
       const read = history.usage.flat().findLast((one) => one.meter === name && one.hour === hour)
-      const { must } = ownersOf(history, read as HistoryRead)
-      const isForeign = clients.some((one) => !must.includes(one.split('-')[1] ?? ''))
-      for (const key of [`${meter} ${at}`, `${meter} ${account}`]) {
+      const { may } = ownersOf(history, read as HistoryRead)
+      const isForeign = clients.some((one) => !may.includes(one.split('-')[1] ?? ''))
+      for (const key of [`${meter} ${at}`, billKey({ meter, account, clients })]) {
         counted.set(key, (counted.get(key) ?? 0) + 1)
       }
       if (isForeign || counted.get(`${meter} ${at}`) !== 1) {
-        wrong.push({ meter, read, clients, must, history: JSON.stringify(history) })
+        wrong.push({ meter, read, clients, may, history: JSON.stringify(history) })
       }
     }
-    const bills = await store.rows<Record<'meter' | 'account', string> & { quantity: number }>({
-      sql: sql`SELECT meter_id AS meter, account_number AS account, toFloat64(quantity) AS quantity
+    const bills = await store.rows<Billed & { quantity: number }>({
+      sql: sql`SELECT meter_id AS meter, account_number AS account, client_ids AS clients, toFloat64(quantity) AS quantity
         FROM projected_bill WHERE meter_id IN ${meters}`,
     })
-    wrong.push(
-      ...bills.filter(
-        ({ meter, account, quantity }) => (counted.get(`${meter} ${account}`) ?? 0) !== quantity,
-      ),
-    )
+    wrong.push(...bills.filter((bill) => (counted.get(billKey(bill)) ?? 0) !== bill.quantity))
   }
   return wrong
 }

@@ -12,7 +12,8 @@ export function randomFrom(seed: number): () => number {
   }
 }
 
-interface Place {
+export interface Place {
+  /** Empty where the record or the read names none. */
   readonly account: string
   readonly site: string
 }
@@ -23,8 +24,14 @@ export interface Sight {
   readonly kind: 'record' | 'closed' | 'left'
   readonly status: string
   readonly places: readonly Place[]
-  /** Another account that the record lists under `readUnder`, for all time. */
-  readonly under: string | undefined
+  readonly under: Under | undefined
+}
+
+/** Another account that a record lists under `readUnder`: days since the first one, both inclusive. */
+export interface Under {
+  readonly account: string
+  readonly from: number | undefined
+  readonly to: number | undefined
 }
 
 export interface HistoryRead extends Place {
@@ -47,14 +54,25 @@ export const firstDay = Date.parse('2026-01-01T05:00:00Z')
 const hourMs = 3_600_000
 export const roundCount = 5
 const daysOfRound = 10
-const metersOf: Readonly<Record<string, readonly string[]>> = { S: ['M', 'N'], T: ['O'] }
+const dayMs = 24 * hourMs
+export const metersOf: Readonly<Record<string, readonly string[]>> = { S: ['M', 'N'], T: ['O'] }
 
 export function instantOfRound(round: number): number {
-  return firstDay + (round * daysOfRound + 3) * 24 * hourMs + 1_234
+  return firstDay + (round * daysOfRound + 3) * dayMs + 1_234
 }
 
 export function instantOfHour(hour: number): number {
   return firstDay + hour * hourMs
+}
+
+/** The local midnight at which the effective date of a bill begins. */
+export function instantOfBill({ hour }: HistoryRead): number {
+  return Date.parse(`${dayOf(instantOfHour(hour))}T05:00:00Z`)
+}
+
+/** The local midnight at which a termination, or a day of `readUnder`, is over. */
+export function endOfDay(day: number): number {
+  return firstDay + (day + 1) * dayMs
 }
 
 /** A random history: few accounts, clients and meters, so that they meet often. */
@@ -63,104 +81,87 @@ export function anyHistory(random: () => number): History {
   const some = <T>(max: number, one: () => T) =>
     Array.from({ length: Math.floor(random() * (max + 1)) }, one)
   const account = () => oneOf(['A', 'B', 'C', 'D'])
+  const day = () => Math.floor(random() * roundCount * daysOfRound)
   const site = () => oneOf(['S', 'S', 'T'])
-  const place = () => ({ account: account(), site: site() })
+  const place = (unnamed = 0) => ({ account: random() < unnamed ? '' : account(), site: site() })
+  const under = (): Under => ({
+    account: account(),
+    from: random() < 0.5 ? day() : undefined,
+    to: random() < 0.5 ? day() : undefined,
+  })
   const sight = (client: string): Sight => ({
     client,
     kind: oneOf(['record', 'record', 'record', 'record', 'closed', 'left']),
     status: oneOf(['A', 'A', 'A', 'F']),
-    places: unique(some(3, place)),
-    under: random() < 0.15 ? account() : undefined,
+    places: unique(some(3, () => place(0.08))),
+    under: random() < 0.15 ? under() : undefined,
   })
   const read = (): HistoryRead => {
     const where = place()
     const meter = oneOf(metersOf[where.site] ?? [])
     const hour = Math.floor(random() * roundCount * daysOfRound * 24)
-    return { ...where, account: random() < 0.1 ? 'X' : where.account, meter, hour }
+    const named = oneOf(['X', '', '', ...Array<string>(7).fill(where.account)])
+    return { ...where, account: named, meter, hour }
   }
+  const files = Array.from({ length: 3 }, () => some(8, read))
+  const corrected = (earlier: readonly HistoryRead[]) =>
+    earlier
+      .filter(() => random() < 0.15)
+      .map((one) => (random() < 0.5 ? one : { ...one, account: oneOf(['', account()]) }))
   return {
     rounds: Array.from({ length: roundCount }, () =>
       ['1', '2', '3'].filter(() => random() < 0.5).map(sight),
     ),
-    usage: Array.from({ length: 3 }, () => some(8, read)),
-    bills: some(2, read),
+    usage: files.map((own, at) => [...own, ...corrected(files.slice(0, at).flat())]),
+    bills: some(2, () => ({ ...read(), account: oneOf([account(), account(), 'X']) })),
     terminations:
       random() < 0.4
         ? [
             {
               account: account(),
               site: oneOf(['', 'S']),
-              day: Math.floor(random() * roundCount * daysOfRound),
+              day: day(),
             },
           ]
         : [],
   }
 }
 
+function dayText(day: number | undefined): string | undefined {
+  return day === undefined ? undefined : dayOf(firstDay + day * dayMs)
+}
+
+export const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+
 function unique(places: readonly Place[]): readonly Place[] {
   return [...new Map(places.map((one) => [JSON.stringify(one), one])).values()]
 }
 
+/** An account number with the prefix of its history; none stays none. */
+export const named = (account: string, prefix: string) => (account === '' ? '' : prefix + account)
+
 /** The record as the gateway registers it; identifiers begin with `prefix`. */
 export function toRecord(sight: Sight, prefix: string): Registration {
   const { client, status, places, under } = sight
-  const readUnder = under === undefined ? [] : [{ accountNumber: `${prefix}${under}` }]
+  const readUnder =
+    under === undefined
+      ? []
+      : [
+          {
+            accountNumber: named(under.account, prefix),
+            from: dayText(under.from),
+            to: dayText(under.to),
+          },
+        ]
   const meters = places.flatMap(({ account, site }) =>
     (metersOf[site] ?? []).flatMap((meter) =>
       customerAt({
         clientId: `${prefix}${client}`,
-        accountNumber: `${prefix}${account}`,
+        accountNumber: named(account, prefix),
         externalSiteId: `${prefix}${site}`,
         meterId: `${prefix}${meter}`,
       }).meters.map((one) => ({ ...one, readUnder })),
     ),
   )
   return { clientId: `${prefix}${client}`, acctStatus: status, meters }
-}
-
-/**
- * Whose a read is by decision 11, from the history alone: clients who must see it, and those who may by
- * `readUnder`.
- */
-export function ownersOf(history: History, read: HistoryRead) {
-  const at = instantOfHour(read.hour)
-  const ended = history.terminations.filter((one) => {
-    return one.account === read.account && (one.site === '' || one.site === read.site)
-  })
-  const isEnded = ended.some(({ day }) => at >= firstDay + (day + 1) * 24 * hourMs)
-  const clients = ['1', '2', '3'].map((client) => ({ client, ...stateOf(history, client, read) }))
-  const present = clients.filter(({ known, left }) => known && !left)
-  const ends = present.map(({ end }) => end ?? Number.POSITIVE_INFINITY)
-  const last = Math.max(...ends)
-  const own = present.filter(({ end }) => end === undefined || end === last || at < end)
-  const may = history.rounds.flat().filter(({ kind, under, places }) => {
-    const isHere = places.some(({ site }) => site === read.site)
-    return kind === 'record' && under === read.account && isHere
-  })
-  return {
-    must: isEnded ? [] : own.map(({ client }) => client),
-    may: may.map(({ client }) => client),
-  }
-}
-
-/** What the sights of a client say of an account at a site, in the end. */
-function stateOf({ rounds }: History, client: string, { account, site }: Place) {
-  let [known, left] = [false, false]
-  let end: number | undefined
-  for (const [round, sights] of rounds.entries()) {
-    for (const sight of sights.filter((one) => one.client === client)) {
-      const at = instantOfRound(round)
-      const isListed = sight.places.some((one) => one.account === account && one.site === site)
-      if (sight.kind === 'left') left = left || known
-      else if (sight.kind === 'closed' || !isListed) {
-        if (known && !left) end ??= at
-      } else {
-        const isOpen = sight.status !== 'F'
-        end = isOpen ? undefined : (end ?? at)
-        known = true
-        left = false
-      }
-    }
-  }
-  return { known, left, end }
 }
