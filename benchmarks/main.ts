@@ -3,6 +3,7 @@ import { measureBills } from './bills/bills.js'
 import { measureCosts } from './bills/costs.js'
 import { measureCycleDay } from './bills/cycle-day.js'
 import { measureFeeds } from './feeds.js'
+import { measureFormats } from './formats.js'
 import { measureHostile } from './gateway/hostile.js'
 import { measureGateway } from './gateway/main.js'
 import { measureMemory } from './gateway/memory.js'
@@ -57,6 +58,16 @@ program
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
     await measureFeeds({ ...options, print })
+  })
+
+program
+  .command('formats')
+  .description('the same reads in each format of usage files, beside the plain layout')
+  .option('--customers <n>', 'meters, each with 96 rows', toCount, 20_000)
+  .option('--rounds <n>', 'rounds measured', toCount, 3)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await measureFormats({ ...options, print })
   })
 
 program

@@ -1,0 +1,188 @@
+import { createWriteStream, statSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { grouped } from '../infra/commands/output/table.js'
+import { usageHeader } from '../infra/demo/usage-rows.js'
+import { measureOnRig, type Rig } from './rig.js'
+import { median, verdict } from './usage/figures.js'
+import { createThroughTieline } from './usage/through-tieline.js'
+
+export interface FormatsOptions {
+  readonly customers: number
+  readonly rounds: number
+  readonly json?: string
+  readonly print: (line: string) => void
+}
+
+/** Medians in seconds of the same reads in a format and in the plain layout, loaded in turn. */
+interface FormatFigures {
+  readonly bytes: number
+  readonly plainSeconds: number
+  readonly seconds: number
+  readonly rowsPerSecond: number
+  /** Speed of the format over that of the plain layout. */
+  readonly speedOverPlain: number
+  readonly rounds: Readonly<Record<'plain' | 'format', readonly number[]>>
+}
+
+/** What `--json` writes. */
+export interface FormatsFigures {
+  readonly rows: number
+  readonly formats: Readonly<Record<string, FormatFigures>>
+}
+
+const speedMin = 0.5
+const perDay = 96
+const day = '2026-03-04'
+/** Local midnight in Detroit, epoch seconds. */
+const midnight = Date.UTC(2026, 2, 4, 5) / 1_000
+const quarter = 900
+
+interface Layout {
+  readonly format: object
+  readonly head: string
+  /** A day of a meter. */
+  readonly meter: (meter: string, values: readonly string[]) => string
+  readonly foot?: string
+}
+
+const times = Array.from({ length: perDay }, (_, at) => {
+  const minutes = String((at % 4) * 15).padStart(2, '0')
+  return `${String(Math.floor(at / 4)).padStart(2, '0')}:${minutes}`
+})
+const plain: Pick<Layout, 'head' | 'meter'> = {
+  head: `${usageHeader}\n`,
+  meter: (meter, values) =>
+    values
+      .map((value, at) => `A${meter},S${meter},${meter},3/4/2026 ${times[at]},${value}\n`)
+      .join(''),
+}
+const columns = Array.from({ length: perDay }, (_, at) => `Q${at + 1}`)
+const wide = { meter: 'Meter', time: 'Day', values: { from: 'Q1', count: perDay } }
+const espiEntry = (links: Readonly<Record<string, string>>, content: string) => {
+  const written = Object.entries(links).map(([rel, href]) => `<link rel="${rel}" href="${href}"/>`)
+  return `<entry>${written.join('')}<content>${content}</content></entry>\n`
+}
+
+/** The same reads in each, one file of one day. */
+const layouts: Readonly<Record<string, Layout>> = {
+  'csv, a read in each row': {
+    format: { name: 'csv', columns: { meter: 'Meter', time: 'Time', quantity: 'Value' } },
+    head: 'Meter,Time,Value\n',
+    meter: (meter, values) =>
+      values.map((value, at) => `${meter},${day} ${times[at]},${value}\n`).join(''),
+  },
+  'csv, a day in each row': {
+    format: { name: 'csv', columns: wide, interval: quarter, clock: 'standard' },
+    head: `Meter,Day,${columns.join(',')}\n`,
+    meter: (meter, values) => `${meter},${day},${values.join(',')}\n`,
+  },
+  nem12: {
+    format: { name: 'nem12', offset: '-05:00' },
+    head: '100,NEM12,202603050930,A,B\n',
+    meter: (meter, values) =>
+      `200,${meter},E1,E1,E1,N1,M1,kWh,15,\n300,20260304,${values.join(',')},A,,,,\n`,
+    foot: '900\n',
+  },
+  'green-button': {
+    format: { name: 'green-button' },
+    head: `<feed xmlns="http://www.w3.org/2005/Atom">\n${espiEntry(
+      { self: 'ReadingType/1' },
+      '<ReadingType><flowDirection>1</flowDirection><powerOfTenMultiplier>0</powerOfTenMultiplier><uom>72</uom></ReadingType>',
+    )}`,
+    meter: (meter, values) => {
+      const readings = `UsagePoint/${meter}/MeterReading`
+      const links = { self: `${readings}/1`, related: 'ReadingType/1' }
+      const reads = values.map((value, at) => {
+        const period = `<duration>${quarter}</duration><start>${midnight + at * quarter}</start>`
+        return `<IntervalReading><timePeriod>${period}</timePeriod><value>${Math.round(Number(value) * 1_000)}</value></IntervalReading>`
+      })
+      return (
+        espiEntry(links, '<MeterReading/>') +
+        espiEntry(
+          { up: `${readings}/1/IntervalBlock` },
+          `<IntervalBlock>${reads.join('\n')}</IntervalBlock>`,
+        )
+      )
+    },
+    foot: '</feed>\n',
+  },
+}
+
+/**
+ * Loads one day of 15-minute reads in each format and in the plain layout, from submit to receipt, in turn
+ * on one stack for each format.
+ */
+export async function measureFormats(options: FormatsOptions): Promise<FormatsFigures> {
+  const { print, customers, json } = options
+  const rows = customers * perDay
+  print(
+    `${grouped(rows)} rows; estimate: each format at half the speed of the plain layout or more`,
+  )
+  const formats: Record<string, FormatFigures> = {}
+  for (const [name, layout] of Object.entries(layouts)) {
+    const usage = { format: { Electric: layout.format }, futureHours: 87_600 }
+    const own = { print: () => undefined }
+    const found = await measureOnRig(own, { usage }, (rig) => measure(rig, layout, options))
+    formats[name] = found
+    const speed = `${name}: ${grouped(Math.round(found.rowsPerSecond))} rows/s, ${found.speedOverPlain.toFixed(2)} of plain`
+    print(verdict(speed, found.speedOverPlain >= speedMin, speedMin))
+  }
+  const figures = { rows, formats }
+  const text = JSON.stringify(figures, undefined, 2)
+  if (json === undefined) print(text)
+  else await writeFile(json, `${text}\n`)
+  return figures
+}
+
+async function measure(
+  rig: Rig,
+  layout: Layout,
+  { customers, rounds }: FormatsOptions,
+): Promise<FormatFigures> {
+  const files = { plain: join(rig.files, 'plain'), format: join(rig.files, 'format') }
+  await write(files.plain, plain, customers)
+  await write(files.format, layout, customers)
+  const through = await createThroughTieline(rig)
+  const seconds = { plain: [] as number[], format: [] as number[] }
+  try {
+    for (let round = 0; round <= rounds; round++) {
+      for (const kind of ['plain', 'format'] as const) {
+        const passage = await through.measure(files[kind])
+        const { accepted } = passage.receipt.rows
+        if (accepted !== customers * perDay) throw new Error(`${kind}: ${accepted} rows accepted`)
+        // The first round warms up.
+        if (round > 0) seconds[kind].push(passage.seconds)
+      }
+    }
+  } finally {
+    await through.close()
+  }
+  const [plainSeconds, formatSeconds] = [median(seconds.plain), median(seconds.format)]
+  return {
+    bytes: statSync(files.format).size,
+    plainSeconds,
+    seconds: formatSeconds,
+    rowsPerSecond: (customers * perDay) / formatSeconds,
+    speedOverPlain: plainSeconds / formatSeconds,
+    rounds: seconds,
+  }
+}
+
+async function write(
+  path: string,
+  { head, meter, foot = '' }: Pick<Layout, 'head' | 'meter' | 'foot'>,
+  customers: number,
+): Promise<void> {
+  function* texts(): Generator<string> {
+    yield head
+    for (let at = 0; at < customers; at++) {
+      const values = Array.from({ length: perDay }, (_, read) => `0.${((at + read) % 89) + 110}`)
+      yield meter(String(10_000_000 + at), values)
+    }
+    yield foot
+  }
+  await pipeline(Readable.from(texts()), createWriteStream(path))
+}
