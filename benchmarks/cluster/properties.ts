@@ -6,6 +6,7 @@ import { type Replica, type Replicas, replicas } from '../../test/rig/replicas/s
 export const properties = [
   'published reads vanished',
   'unpublished reads seen',
+  'settled files on one replica',
   'numbers given twice',
   'erased rows seen',
   'erased accounts stored',
@@ -23,6 +24,8 @@ export interface Violation {
 export interface Watch {
   /** Looks at both replicas and returns what is wrong now for the first time. */
   look(): Promise<readonly Violation[]>
+  /** Looks whether both replicas have a file whose source may be taken away. */
+  lookAtSettled(arrival: number): Promise<readonly Violation[]>
   /** Looks for bills that a run has published and that are not there. */
   lookAtBills(): Promise<readonly Violation[]>
   /**
@@ -89,6 +92,7 @@ export function createWatch({ stores }: Replicas, prefix: string): Watch {
       const seen = await readUsage(stores.r1, 'usage_current', prefix)
       return news(replicas.flatMap((one) => lookAt(one, seen)))
     },
+    lookAtSettled: async (arrival) => news(await storedOnce(stores.r1, arrival)),
     lookAtBills: async () => news(await missingBills(stores.r1)),
     lookAtEnd: async () => {
       const seen = await readUsage(stores.r1, 'usage', prefix)
@@ -131,6 +135,21 @@ function readUsage(
         arrival IN (${join(decided, union)}) AS is_published
       FROM (${join(shown, union)}) AS s`,
   })
+}
+
+/** What both replicas have of a file, in one statement; without replicas away both have the same. */
+async function storedOnce(store: Store, arrival: number): Promise<readonly Violation[]> {
+  const each = replicas.map(
+    (replica) => sql`SELECT
+        (SELECT count() FROM ${id(replica, 'publication')} WHERE arrival = ${literal(arrival)}) AS numbers,
+        (SELECT uniqExact(version) FROM ${id(replica, 'usage_read')}
+          WHERE bitShiftRight(version, 32) = ${literal(arrival)}) AS reads`,
+  )
+  const found = await store.rows({
+    sql: sql`SELECT DISTINCT numbers, reads FROM (${join(each, sql` UNION ALL `)})`,
+  })
+  if (found.length === 1) return []
+  return [{ property: 'settled files on one replica', what: `arrival ${arrival}` }]
 }
 
 async function twiceGiven(store: Store, replica: Replica): Promise<readonly Violation[]> {

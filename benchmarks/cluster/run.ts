@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createCatchUp } from '../../pipeline/store/replicas.js'
 import { createLineOn } from '../../test/pipeline/by-hand.js'
 import { profile } from '../../test/pipeline/customers/registering.js'
 import { createReplicas, type Replicas, replicas } from '../../test/rig/replicas/start.js'
 import { createClient } from './client.js'
 import { createWatch, type Property, properties, type Violation } from './properties.js'
-import { cleanUp, play } from './schedule.js'
-import { createWeather } from './weather.js'
+import { eraseAtNight, play, sweepServer } from './schedule.js'
+import { behindTables, createWeather } from './weather.js'
 
 export interface ClusterOptions {
   readonly seed: number
@@ -15,6 +16,18 @@ export interface ClusterOptions {
   readonly from: number
   readonly to: number
   readonly say: (line: string) => void
+  /** Schedules that were played before: they count and are not played again. */
+  readonly played?: readonly Played[]
+  readonly onPlayed?: (played: Played) => void
+}
+
+/** What became of a schedule. */
+export interface Played {
+  readonly seed: number
+  readonly schedule: number
+  readonly statements: number
+  readonly seconds: number
+  readonly violations: readonly Violation[]
 }
 
 export interface ClusterResult {
@@ -37,26 +50,24 @@ const schedulesAStoreMax = 100
  * seed and its number alone. After a violation the next schedule has a new store.
  */
 export async function runSchedules(options: ClusterOptions): Promise<ClusterResult> {
-  const { seed, from, to, say } = options
-  const start = performance.now()
-  const violations = Object.fromEntries(properties.map((one) => [one, 0])) as Record<
-    Property,
-    number
-  >
-  const first: Partial<Record<Property, { schedule: number; what: string }>> = {}
-  let statements = 0
+  const { seed, from, to, say, played: before = [], onPlayed } = options
+  const known = new Map(before.map((one) => [one.seed === seed ? one.schedule : -1, one]))
+  const all: Played[] = []
   let world: Replicas | undefined
   let used = 0
   try {
     for (let schedule = from; schedule <= to; schedule++) {
+      const earlier = known.get(schedule)
+      if (earlier !== undefined) {
+        all.push(earlier)
+        continue
+      }
       world ??= await createWorld()
-      const played = await playOn(world, { seed: seed * 1_000_003 + schedule, schedule })
-      statements += played.statements
+      const played = await playOn(world, { seed, schedule })
+      all.push(played)
+      onPlayed?.(played)
       used++
       for (const { property, what } of played.violations) {
-        violations[property]++
-        if (first[property] !== undefined) continue
-        first[property] = { schedule, what }
         say(`schedule ${schedule}: ${property}: ${what}`)
       }
       if (played.violations.length > 0 || used === schedulesAStoreMax) {
@@ -69,9 +80,30 @@ export async function runSchedules(options: ClusterOptions): Promise<ClusterResu
   } finally {
     await world?.close()
   }
-  const isGood = properties.every((one) => violations[one] === 0)
-  const seconds = (performance.now() - start) / 1_000
-  return { seed, schedules: to - from + 1, statements, seconds, violations, first, isGood }
+  return toResult(seed, all)
+}
+
+function toResult(seed: number, all: readonly Played[]): ClusterResult {
+  const found = all.flatMap(({ schedule, violations }) =>
+    violations.map((one) => ({ ...one, schedule })),
+  )
+  const counts = properties.map((one) => [
+    one,
+    found.filter(({ property }) => property === one).length,
+  ])
+  const first = properties.flatMap((one) => {
+    const shown = found.find(({ property }) => property === one)
+    return shown === undefined ? [] : [[one, { schedule: shown.schedule, what: shown.what }]]
+  })
+  return {
+    seed,
+    schedules: all.length,
+    statements: all.reduce((sum, { statements }) => sum + statements, 0),
+    seconds: all.reduce((sum, { seconds }) => sum + seconds, 0),
+    violations: Object.fromEntries(counts) as Record<Property, number>,
+    first: Object.fromEntries(first) as ClusterResult['first'],
+    isGood: found.length === 0,
+  }
 }
 
 /**
@@ -96,13 +128,20 @@ async function createWorld(): Promise<Replicas> {
   return world
 }
 
+/** The attach names staging too. */
+function changesWhatIsSeen(text: string): boolean {
+  return /ATTACH PARTITION/.test(text) || !/staging_|TEMPORARY|^SYSTEM/.test(text)
+}
+
 async function playOn(
   world: Replicas,
   { seed, schedule }: { readonly seed: number; readonly schedule: number },
-): Promise<{ statements: number; violations: readonly Violation[] }> {
+): Promise<Played> {
+  const start = performance.now()
+  const drawn = seed * 1_000_003 + schedule
   const prefix = `S${schedule}-`
   const folder = mkdtempSync(join(tmpdir(), 'tieline-cluster-'))
-  const weather = createWeather(world, seed)
+  const weather = createWeather(world, drawn)
   const watch = createWatch(world, prefix)
   const violations: Violation[] = []
   let statements = 0
@@ -110,13 +149,13 @@ async function playOn(
   const client = createClient(world, {
     before: async (text) => {
       statements++
-      if (!isClear) await weather.before(text, () => client.failOver())
+      if (!isClear) await weather.before(text, client)
     },
     after: async (text) => {
       if (!isClear) weather.after(text)
     },
     look: async (text) => {
-      if (!/staging_|TEMPORARY/.test(text)) violations.push(...(await watch.look()))
+      if (changesWhatIsSeen(text)) violations.push(...(await watch.look()))
     },
     slow: weather.lift,
     patienceMs: weather.patienceMs,
@@ -126,17 +165,25 @@ async function playOn(
     // However few reads a meter has, it has a bill.
     const billing = { ...profile.billing, presentShareMin: 0 }
     const line = createLineOn(client.store, folder, { termination, billing })
-    const stage = { line, watch, prefix, seed }
+    const stage = {
+      line,
+      watch,
+      catchUp: createCatchUp(client.store, behindTables),
+      prefix,
+      seed: drawn,
+    }
     violations.push(...(await play(stage)))
     await weather.clear()
     isClear = true
     for (const _ of replicas) {
-      violations.push(...(await cleanUp(stage)))
+      violations.push(...(await sweepServer(stage)))
       client.failOver()
     }
+    violations.push(...(await eraseAtNight(stage)))
     await weather.clear()
     violations.push(...(await watch.look()), ...(await watch.lookAtEnd()))
-    return { statements, violations }
+    const seconds = (performance.now() - start) / 1_000
+    return { seed, schedule, statements, seconds, violations }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -5,18 +5,9 @@ import { recordAct, tieline } from '../../pipeline/ledger/audit.js'
 import { eraseDue } from '../../pipeline/steps/erase.js'
 import { sweep } from '../../pipeline/steps/sweep.js'
 import { sql } from '../../pipeline/store/sql.js'
-import type { LineByHand } from '../../test/pipeline/by-hand.js'
 import { customerAt } from '../../test/pipeline/customers/registering.js'
-import type { Violation, Watch } from './properties.js'
-import { retried, takeGoodFile, tryOut } from './take-in.js'
-
-export interface Stage {
-  readonly line: LineByHand
-  readonly watch: Watch
-  /** What the names of the schedule's meters, accounts and clients begin with. */
-  readonly prefix: string
-  readonly seed: number
-}
+import type { Violation } from './properties.js'
+import { retried, type Stage, takeGoodFile, tryOut } from './take-in.js'
 
 /** A step of a schedule: its place in it, and what names files of no other step. */
 interface Step {
@@ -35,9 +26,9 @@ const actions = {
   load: (stage, step) => sendReads(stage, step, step.index),
   correct: (stage, step) => sendReads(stage, step, 0),
   register: (stage) => registerFirst(stage),
-  audit: ({ line, prefix }, { index }) => {
-    const act = { act: 'retry', subject: prefix, detail: `${index}` } as const
-    return tryOut('audit', () => recordAct(line.context.store, tieline, act))
+  audit: (stage, { index }) => {
+    const act = { act: 'retry', subject: stage.prefix, detail: `${index}` } as const
+    return tryOut(stage, 'audit', () => recordAct(stage.line.context.store, tieline, act))
   },
   bills: runBills,
   erase: eraseSecond,
@@ -74,7 +65,7 @@ function sendReads(stage: Stage, { index, number, pick }: Step, first: number) {
       return `${names},3/4/2026 ${time},${index}.${quarter}`
     }),
   )
-  return takeGoodFile(stage.line, { name: `DEMO_05032026_Electric_${number}.csv`, rows })
+  return takeGoodFile(stage, { name: `DEMO_05032026_Electric_${number}.csv`, rows })
 }
 
 /** Schedules of one store have a billing cycle each. */
@@ -85,7 +76,7 @@ function registerFirst(stage: Stage): Promise<readonly Violation[]> {
   const names = { accountNumber: accountOf(stage, 0), meterId: meterOf(stage, 0) }
   const customer = customerAt({ clientId: `${prefix}C`, ...names })
   const meters = customer.meters.map((one) => ({ ...one, billingCycleId: cycleOf(stage) }))
-  return tryOut('register', () => register(line.context, [{ ...customer, meters }]))
+  return tryOut(stage, 'register', () => register(line.context, [{ ...customer, meters }]))
 }
 
 /** A customer, rates, a cycle of a day, and its bills. */
@@ -100,10 +91,10 @@ async function runBills(stage: Stage, { index, number }: Step): Promise<readonly
   const violations = [...(await registerFirst(stage))]
   for (const [feed, [header = '', ...rows]] of Object.entries(files)) {
     const name = `DEMO_0303202${index}_${feed}_${number}.csv`
-    violations.push(...(await takeGoodFile(line, { name, rows, header })))
+    violations.push(...(await takeGoodFile(stage, { name, rows, header })))
   }
   const request = { cycleId: cycleOf(stage), start: day }
-  violations.push(...(await tryOut('bills', () => bill(line.context, request))))
+  violations.push(...(await tryOut(stage, 'bills', () => bill(line.context, request))))
   return [...violations, ...(await watch.lookAtBills())]
 }
 
@@ -111,24 +102,25 @@ async function runBills(stage: Stage, { index, number }: Step): Promise<readonly
 async function eraseSecond(stage: Stage, { number }: Step): Promise<readonly Violation[]> {
   const { line, watch } = stage
   const account = accountOf(stage, 1)
-  const violations = await takeGoodFile(line, {
+  const violations = await takeGoodFile(stage, {
     name: `DEMO_06062024_Terminations_${number}.csv`,
     rows: [`${account},,,2024-06-05,moved`],
     header: 'ContractAccount,ExternalSiteID,MeterID,TerminationDate,Reason',
   })
   watch.erasing(account)
-  const refused = await tryOut('erase', () => eraseDue(line.context))
+  const refused = await tryOut(stage, 'erase', () => eraseDue(line.context))
   if (await isErased(stage, account)) watch.erased(account)
   return [...violations, ...refused]
 }
 
-/**
- * What a worker does from time to time: drops the staging that was left on the server on which it works, and
- * erases what files have brought of erased accounts since.
- */
-export async function cleanUp({ line }: Stage): Promise<readonly Violation[]> {
-  const refused = await tryOut('sweep', () => sweep(line.context))
-  return [...refused, ...(await tryOut('erase', () => eraseDue(line.context)))]
+/** What a worker does from time to time: drops the staging that was left on the server on which it works. */
+export function sweepServer(stage: Stage): Promise<readonly Violation[]> {
+  return tryOut(stage, 'sweep', () => sweep(stage.line.context))
+}
+
+/** What a worker does at night: erases what files have brought of erased accounts since. */
+export function eraseAtNight(stage: Stage): Promise<readonly Violation[]> {
+  return tryOut(stage, 'erase', () => eraseDue(stage.line.context))
 }
 
 async function isErased({ line }: Stage, account: string): Promise<boolean> {

@@ -5,9 +5,18 @@ import { reconcile } from '../../pipeline/steps/reconcile.js'
 import { settle } from '../../pipeline/steps/settle.js'
 import { Fault } from '../../schemas/fault.js'
 import type { LineByHand } from '../../test/pipeline/by-hand.js'
-import type { Violation } from './properties.js'
+import type { Violation, Watch } from './properties.js'
 
 const attemptsMax = 50
+
+export interface Stage {
+  readonly line: LineByHand
+  readonly watch: Watch
+  readonly catchUp: () => Promise<void>
+  /** What the names of the schedule's meters, accounts and clients begin with. */
+  readonly prefix: string
+  readonly seed: number
+}
 
 export interface GoodFile {
   readonly name: string
@@ -17,20 +26,21 @@ export interface GoodFile {
 
 /** Takes a good file in. It must be published in the end, whatever fails in between. */
 export async function takeGoodFile(
-  line: LineByHand,
+  stage: Stage,
   { name, rows, header }: GoodFile,
 ): Promise<readonly Violation[]> {
+  const { line, watch } = stage
   const { context } = line
   try {
     const { arrival } = await retried(() => line.arrive(name, rows, header))
-    await stepped(line, { job: 'receive', arrival }, () => receive(context, arrival))
+    await stepped(stage, { job: 'receive', arrival }, () => receive(context, arrival))
     for (const task of line.loads.splice(0)) {
-      await stepped(line, { job: 'load', arrival }, () => load(context, task))
+      await stepped(stage, { job: 'load', arrival }, () => load(context, task))
     }
-    await stepped(line, { job: 'reconcile', arrival }, () => reconcile(context, arrival))
-    await retried(() => settle(context, arrival))
+    await stepped(stage, { job: 'reconcile', arrival }, () => reconcile(context, arrival))
+    await asJob(stage, `settle-${arrival}`, () => settle(context, arrival))
     const state = await retried(() => context.ledger.state(arrival))
-    if (state?.status !== 'quarantined') return []
+    if (state?.status !== 'quarantined') return watch.lookAtSettled(arrival)
     return [{ property: 'good files quarantined', what: `${name}: ${state.reason}` }]
   } catch (error) {
     return refused(name, error)
@@ -39,24 +49,36 @@ export async function takeGoodFile(
 
 /** As the worker: after the last attempt the file is failed. */
 async function stepped(
-  { context }: LineByHand,
+  stage: Stage,
   step: Parameters<typeof failFile>[1],
   run: () => Promise<void>,
 ): Promise<void> {
   try {
-    await retried(run)
+    await asJob(stage, `${step.job}-${step.arrival}`, run)
   } catch (error) {
-    await retried(() => failFile(context, step, error))
+    await retried(() => failFile(stage.line.context, step, error))
   }
+}
+
+/** As the worker runs a job: its statements bear its name, and each attempt first catches up. */
+function asJob<T>({ line, catchUp }: Stage, name: string, run: () => Promise<T>): Promise<T> {
+  const { store } = line.context
+  return retried(() =>
+    store.runTask(name, async () => {
+      await catchUp()
+      return run()
+    }),
+  )
 }
 
 /** Runs what is not a file's step. */
 export async function tryOut(
+  stage: Stage,
   what: string,
   run: () => Promise<unknown>,
 ): Promise<readonly Violation[]> {
   try {
-    await retried(run)
+    await asJob(stage, what, run)
     return []
   } catch (error) {
     return refused(what, error)

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ClickHouseError } from '@clickhouse/client'
 import { draw } from '../../infra/demo/draw.js'
-import { toStoreFault } from '../../pipeline/store/clickhouse.js'
+import { type Store, toStoreFault } from '../../pipeline/store/clickhouse.js'
 import type { Fault } from '../../schemas/fault.js'
 import { type Lagging, lag, synchronize } from '../../test/rig/replicas/lag.js'
 import { type Replica, type Replicas, replicas } from '../../test/rig/replicas/start.js'
+import type { MovableClient } from './client.js'
 
 /** Before these statements something happens far more often than before others. */
 const named =
@@ -13,6 +14,17 @@ const lagging = [
   ...['file_state', 'publication', 'arrival', 'usage_read', 'audit_log', 'chunk_receipt'],
   ...['registration_fact', 'tenancy', 'erasure', 'bill_row', 'bill_run_row', 'schedule_version'],
 ] as const
+/** What may be away at a replica: no look of the watch reads it. */
+const leaving = [
+  'audit_log',
+  'chunk_receipt',
+  'registration_fact',
+  'reject',
+  'account_meter',
+] as const
+
+/** Tables of which a replica may not have everything. */
+export const behindTables = [...new Set([...lagging, ...leaving])]
 
 /** Claims ask again until a replica has what another client wrote. */
 const laggingStatementsMax = 40
@@ -23,8 +35,10 @@ const slowMs = 150
 
 /** How a server refuses a statement when Keeper or the other replica is away. */
 const refusals = {
+  '203': 'NO_FREE_CONNECTION',
   '225': 'NO_ZOOKEEPER',
   '242': 'TABLE_IS_READ_ONLY',
+  '279': 'ALL_CONNECTION_TRIES_FAILED',
   '285': 'TOO_FEW_LIVE_REPLICAS',
   '999': 'KEEPER_EXCEPTION',
 } as const
@@ -32,12 +46,16 @@ const refusals = {
 const lostAnswers = {
   '209': 'SOCKET_TIMEOUT',
   '319': 'UNKNOWN_STATUS_OF_INSERT',
+  '341': 'UNFINISHED',
   '999': 'KEEPER_EXCEPTION',
 } as const
 
+/** The client of the schedule. */
+export type Moved = Pick<MovableClient, 'current' | 'failOver'>
+
 export interface Weather {
   /** What is drawn for the moment before a statement. */
-  before(text: string, failOver: () => void): Promise<void>
+  before(text: string, client: Moved): Promise<void>
   after(text: string): void
   /** Milliseconds after which a statement waits for a replica that lags. */
   patienceMs(text: string): number
@@ -52,12 +70,13 @@ const kinds = [
   ['stop', 'stop', 'lift', 'merge', 'merge'],
   ['fail over', 'fail over', 'stop', 'lift', 'merge'],
   ['refuse', 'refuse', 'stop', 'lift', 'merge'],
+  ['leave', 'leave', 'refuse', 'lift', 'merge'],
   ['fail over', 'refuse', 'stop', 'stop', 'lift', 'merge'],
 ] as const
 
 interface Stopped {
   readonly replica: Replica
-  readonly what: Lagging
+  readonly what: Lagging | 'away'
   readonly tables: readonly string[]
 }
 
@@ -78,7 +97,8 @@ export function createWeather({ stores }: Replicas, seed: number): Weather {
   const lift = () =>
     inTurn(async () => {
       for (const { replica, what, tables } of stopped.splice(0)) {
-        await lag(stores[replica], what, { to: 'START', tables })
+        if (what === 'away') await attach(stores[replica], tables)
+        else await lag(stores[replica], what, { to: 'START', tables })
       }
     })
   const stop = () => {
@@ -91,16 +111,23 @@ export function createWeather({ stores }: Replicas, seed: number): Weather {
       await lag(stores[replica], what, { to: 'STOP', tables })
     })
   }
-  /** A merge that waits for a queue that was stopped ends the lag. */
+  /** The replica with which the client does not work leaves with some tables. */
+  const leave = (replica: Replica) => {
+    stoppedAt = count
+    return inTurn(async () => {
+      if (stopped.some(({ what }) => what === 'away')) return
+      stopped.push({ replica, what: 'away', tables: leaving })
+      for (const table of leaving) await stores[replica].command({ sql: `DETACH TABLE ${table}` })
+    })
+  }
+  /** A merge that waits for a queue that was stopped ends the lag, whatever is stopped meanwhile. */
   const merge = async () => {
     const store = stores[replicas[pick(5, 2)] as Replica]
     const merging = store.command({
       sql: 'OPTIMIZE TABLE usage_read',
       settings: { alter_sync: 0, lock_acquire_timeout: 1 },
     })
-    const isLate = await Promise.race([merging.then(() => false), sleep(mergeMsMax, true)])
-    if (isLate) await lift()
-    await merging
+    while (await Promise.race([merging.then(() => false), sleep(mergeMsMax, true)])) await lift()
   }
   const fault = (text: string, errors: Readonly<Record<string, string>>): Fault => {
     const [code, type] = Object.entries(errors)[pick(7, Object.keys(errors).length)] as [
@@ -111,12 +138,13 @@ export function createWeather({ stores }: Replicas, seed: number): Weather {
     return toStoreFault(text, { error, wording: 'verbatim' })
   }
   return {
-    before: async (text, failOver) => {
+    before: async (text, client) => {
       count++
       if (stopped.length > 0 && count - stoppedAt > laggingStatementsMax) await lift()
       if (pick(1, 100) >= (named.test(text) ? 50 : 4)) return
       const what = kind[pick(2, kind.length)]
-      if (what === 'fail over') failOver()
+      if (what === 'fail over') client.failOver()
+      else if (what === 'leave') await leave(client.current() === 'r1' ? 'r2' : 'r1')
       else if (what === 'stop') await stop()
       else if (what === 'lift') await lift()
       else if (what === 'merge') await merge()
@@ -137,4 +165,8 @@ export function createWeather({ stores }: Replicas, seed: number): Weather {
       await Promise.all(replicas.map((replica) => synchronize(stores[replica])))
     },
   }
+}
+
+async function attach(replica: Store, tables: readonly string[]): Promise<void> {
+  for (const table of tables) await replica.command({ sql: `ATTACH TABLE ${table}` })
 }

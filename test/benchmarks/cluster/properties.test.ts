@@ -1,6 +1,8 @@
 import t from 'tap'
 import { createWatch, type Property } from '../../../benchmarks/cluster/properties.js'
+import { createStore } from '../../../pipeline/store/clickhouse.js'
 import { profile, publishFile, toReadRows } from '../../pipeline/customers/registering.js'
+import { lag, synchronize } from '../../rig/replicas/lag.js'
 import { createReplicas } from '../../rig/replicas/start.js'
 
 /** The watch of the cluster's schedules reports each thing that must never happen. */
@@ -68,4 +70,18 @@ t.test('a run with fewer bills than it has published is reported', async (t) => 
   t.same(await watch.lookAtBills(), [], 'it is not published yet')
   await r1.insert('publication', [{ published_seq: 5, kind: 'bills', run: '5' }])
   t.same(await watch.lookAtBills(), each('bills partly visible', 'run 5'))
+})
+
+t.test('a settled file that one replica does not have is reported', async (t) => {
+  const watch = createWatch(world, 'S6-')
+  const alone = createStore(r1.address, 'verbatim', { durability: 'one' })
+  t.teardown(alone.close)
+  const tables = ['usage_read']
+  await lag(r2, 'fetches', { to: 'STOP', tables })
+  await alone.insert('usage_read', reads(6, 'A'))
+  const once = { property: 'settled files on one replica', what: 'arrival 6' }
+  t.same(await watch.lookAtSettled(6), [once])
+  await lag(r2, 'fetches', { to: 'START', tables })
+  await synchronize(r2)
+  t.same(await createWatch(world, 'S6-').lookAtSettled(6), [])
 })

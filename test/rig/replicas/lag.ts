@@ -23,9 +23,20 @@ export async function lag(
 
 const waitSecondsMax = 60
 
-/** Waits until the tables of a replica have all that was written to any. */
+/** Waits until a replica, or some tables of it, have all that was written to any. */
 export async function synchronize(replica: Store, tables?: readonly string[]): Promise<void> {
-  for (const table of tables ?? (await replicatedTables(replica))) {
+  if (tables !== undefined) return waitFor(replica, tables)
+  const deadline = Date.now() + waitSecondsMax * 1_000
+  for (;;) {
+    const behind = await tablesBehind(replica)
+    if (behind.length === 0) return
+    if (Date.now() > deadline) throw new Error(`${behind} are still behind`)
+    await waitFor(replica, behind)
+  }
+}
+
+async function waitFor(replica: Store, tables: readonly string[]): Promise<void> {
+  for (const table of tables) {
     await replica.command({
       sql: sql`SYSTEM SYNC REPLICA ${id(table)}`,
       settings: { receive_timeout: waitSecondsMax },
@@ -33,9 +44,14 @@ export async function synchronize(replica: Store, tables?: readonly string[]): P
   }
 }
 
-async function replicatedTables(replica: Store): Promise<readonly string[]> {
+/** Tables that have not carried out all that was written to any replica. An empty log looks like one unread entry. */
+async function tablesBehind(replica: Store): Promise<readonly string[]> {
   const rows = await replica.rows<{ table: string }>({
-    sql: 'SELECT table FROM system.replicas WHERE database = currentDatabase() ORDER BY table',
+    sql: `SELECT table FROM system.replicas WHERE database = currentDatabase()
+        AND (is_readonly OR queue_size > 0 OR log_pointer <= log_max_index)
+        AND (log_max_index > 0 OR table IN (SELECT table FROM system.parts WHERE active))
+      UNION DISTINCT
+      SELECT table FROM system.mutations WHERE database = currentDatabase() AND NOT is_done`,
   })
   return rows.map(({ table }) => table)
 }
