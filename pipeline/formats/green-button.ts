@@ -5,7 +5,7 @@ import { createSeries, type EspiEntry, type SentSeries } from './espi-series.js'
 import { type Conversion, type FormatContext, type SentRecord, tallyWarnings } from './format.js'
 import { createDecoder } from './lines.js'
 import { emptyRecord, negated, plainQuantity, refusedRecord, toInstantText } from './plain-row.js'
-import { attribute, createTagReader, type XmlTag } from './xml-tags.js'
+import { createTagReader, type XmlTag } from './xml-tags.js'
 
 /** An IntervalReading as it is written. */
 interface SentReading {
@@ -89,8 +89,8 @@ export function createGreenButton(
     if (name === 'ReadingType') type = new Map()
     if (name === 'IntervalReading') [reading, line] = [{}, at]
     if (name !== 'link') return
-    const href = (attribute(attributes, 'href') ?? '').replace(/\/$/, '')
-    const rel = attribute(attributes, 'rel')
+    const href = (attributes['href'] ?? '').replace(/\/$/, '')
+    const { rel } = attributes
     if (rel === 'self' || rel === 'up') entry = { ...entry, [rel]: href }
     if (rel === 'related') entry = { ...entry, related: [...entry.related, href].slice(-100) }
   }
