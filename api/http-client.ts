@@ -78,7 +78,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 }
 
 /** Checks the file at start: without a certificate every server would be rejected silently. */
-function readAuthorities(path: string): string {
+export function readAuthorities(path: string): string {
   try {
     const pem = readFileSync(path, 'utf8')
     new X509Certificate(pem)
@@ -124,7 +124,8 @@ interface CertifiedKey {
   readonly key: Buffer
 }
 
-function readPair({ certFile, keyFile }: CertificateFiles): CertifiedKey {
+/** Throws `PROFILE` unless the files hold a certificate and its key. */
+export function readPair({ certFile, keyFile }: CertificateFiles): CertifiedKey {
   try {
     const pair = { cert: readFileSync(certFile), key: readFileSync(keyFile) }
     createSecureContext(pair)

@@ -33,7 +33,8 @@ export function createSigningKeys({ files, everyMs, onFailure }: SigningKeysOpti
 
 const pem = /-----BEGIN (CERTIFICATE|PUBLIC KEY)-----[^-]+-----END \1-----/g
 
-function readKeyFile(path: string): readonly KeyObject[] {
+/** Throws `PROFILE` for a file without a strong key. */
+export function readKeyFile(path: string): readonly KeyObject[] {
   const place = `identity.certFiles: ${path}`
   let keys: readonly KeyObject[]
   try {

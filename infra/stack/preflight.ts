@@ -1,3 +1,5 @@
+import { readAuthorities, readPair } from '../../api/http-client.js'
+import { readKeyFile } from '../../api/identity/signing-keys.js'
 import { readCertificates } from '../../api/listeners/certificates.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
@@ -22,12 +24,13 @@ export async function preflight(
   { external = {}, secret, stays = true }: PreflightContext,
 ): Promise<readonly Fault[]> {
   const { sources, backfill, alerts } = profile
-  const secrets = stays ? Object.values(profile) : [sources, backfill, alerts]
+  const parts = stays ? Object.values(profile) : [sources, backfill, alerts]
   const found = [
-    ...secrets.map((part) => () => collectSecrets(part, secret)),
+    ...parts.map((part) => () => collectSecrets(part, secret)),
+    ...parts.flatMap(trustChecks),
     () => externalRedis(external),
     () => checkReader(profile, external, stays),
-    ...(stays ? certificateChecks(profile) : []),
+    ...(stays ? [...certificateChecks(profile), () => checkPortsDiffer(profile)] : []),
   ].flatMap(faultOf)
   const taken = stays ? await Promise.all(listeners(profile).map(checkPort)) : []
   return [...found, ...taken.flat()]
@@ -71,6 +74,23 @@ function certificateChecks({ gateway, worker }: Profile): readonly (() => unknow
   )
 }
 
+/** How the files are read that settings of these names, in any section, refer to. */
+const trustReaders: Readonly<Record<string, (value: never) => unknown>> = {
+  caFile: readAuthorities,
+  clientCertificate: readPair,
+  certFiles: (paths: readonly string[]) => paths.map(readKeyFile),
+}
+
+/** Of the certificates by which a part of the profile trusts servers, or shows itself to them. */
+function trustChecks(part: unknown): readonly (() => unknown)[] {
+  if (typeof part !== 'object' || part === null) return []
+  return Object.entries(part).flatMap(([name, value]) => {
+    const read = trustReaders[name]
+    if (read === undefined || value === undefined) return trustChecks(value)
+    return [() => read(value as never)]
+  })
+}
+
 interface Listener {
   readonly setting: string
   readonly host: string
@@ -89,6 +109,20 @@ function listeners({ gateway, worker }: Profile): readonly Listener[] {
     const { host = '', port = 0 } = at ?? {}
     return port === 0 ? [] : [{ setting, host, port }]
   })
+}
+
+const anyHost = /^(0\.0\.0\.0|::)?$/
+
+function checkPortsDiffer(profile: Profile): void {
+  const all = listeners(profile)
+  for (const [at, one] of all.entries()) {
+    const isSame = ({ host, port }: Listener) =>
+      port === one.port && (host === one.host || anyHost.test(host) || anyHost.test(one.host))
+    const other = all.slice(0, at).find(isSame)
+    if (other === undefined) continue
+    const detail = `${other.setting} and ${one.setting} both listen on port ${one.port}; give each its own`
+    throw new Fault('PROFILE', detail)
+  }
 }
 
 async function checkPort({ setting, host, port }: Listener): Promise<readonly Fault[]> {

@@ -36,8 +36,8 @@ export interface Statement {
  * A connection pool to ClickHouse over HTTP, the only way in which the pipeline and the gateway
  * reach the store. Every failure is a Fault: `STORE_UNREACHABLE` (worth a retry) where the server
  * did not answer or said that it cannot now, `DISK_FULL` (likewise) where it has no space left,
- * `REPLICA_AWAY` (likewise) where a change waits for another replica, `STAGING_LOST` (likewise) where a staging table is gone, `STORE_REFUSED` where it refused the
- * statement.
+ * `REPLICA_AWAY` (likewise) where a change waits for another replica, `STAGING_LOST` (likewise) where
+ * a staging table is gone, `STORE_REFUSED` where it refused the statement.
  */
 export interface Store {
   readonly address: StoreAddress

@@ -68,3 +68,37 @@ t.test('customers read with a user who can only read', async (t) => {
   t.same(await preflight(profile, { secret, external: both }), [])
   t.same(await preflight(profile, { secret }), [], 'the embedded engine has one')
 })
+
+t.test('certificates that the profile trusts or shows are read before a start', async (t) => {
+  const folder = createFolder(t)
+  const empty = join(folder, 'empty.pem')
+  writeFileSync(empty, '')
+  const absent = { certFile: join(folder, 'own.pem'), keyFile: join(folder, 'own.key') }
+  const profile = {
+    ...parseProfile(least),
+    cis: { kind: 'rest', url: 'https://cis', caFile: empty, clientCertificate: absent },
+    identity: [{ kind: 'saml', certFiles: [empty] }],
+  } as unknown as Parameters<typeof preflight>[0]
+  const found = await preflight(profile, { secret: () => 'known' })
+  t.match(
+    found.map(({ message }) => message),
+    [
+      /^PROFILE: caFile: .*empty\.pem does not contain a certificate/,
+      /^PROFILE: clientCertificate: .*own\.pem and .*own\.key are not usable: ENOENT/,
+      /^PROFILE: identity\.certFiles: .*empty\.pem holds no certificate/,
+    ],
+  )
+})
+
+t.test('two listeners of one profile need two ports', async (t) => {
+  const of = (host: string) =>
+    parseProfile({ ...least, worker: { operations: { host, port: 18_443 } } })
+  const gateway = { operations: { host: '127.0.0.1', port: 18_443 } }
+  const profile = { ...of('127.0.0.1'), gateway } as Parameters<typeof preflight>[0]
+  t.match(await preflight(profile, { secret: () => 'known' }), [
+    {
+      code: 'PROFILE',
+      detail: /gateway\.operations and worker\.operations both listen on port 18443/,
+    },
+  ])
+})
