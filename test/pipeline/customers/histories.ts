@@ -75,15 +75,18 @@ export function endOfDay(day: number): number {
   return firstDay + (day + 1) * dayMs
 }
 
-/** A random history: few accounts, clients and meters, so that they meet often. */
-export function anyHistory(random: () => number): History {
+/**
+ * A random history: few accounts, clients and meters, so that they meet often. `unnamed` is the share of
+ * sites whose record gives no account number.
+ */
+export function anyHistory(random: () => number, { unnamed = 0.08 } = {}): History {
   const oneOf = <T>(values: readonly T[]) => values[Math.floor(random() * values.length)] as T
   const some = <T>(max: number, one: () => T) =>
     Array.from({ length: Math.floor(random() * (max + 1)) }, one)
   const account = () => oneOf(['A', 'B', 'C', 'D'])
   const day = () => Math.floor(random() * roundCount * daysOfRound)
   const site = () => oneOf(['S', 'S', 'T'])
-  const place = (unnamed = 0) => ({ account: random() < unnamed ? '' : account(), site: site() })
+  const place = (none = 0) => ({ account: random() < none ? '' : account(), site: site() })
   const under = (): Under => ({
     account: account(),
     from: random() < 0.5 ? day() : undefined,
@@ -93,7 +96,7 @@ export function anyHistory(random: () => number): History {
     client,
     kind: oneOf(['record', 'record', 'record', 'record', 'closed', 'left']),
     status: oneOf(['A', 'A', 'A', 'F']),
-    places: unique(some(3, () => place(0.08))),
+    places: unique(some(3, () => place(unnamed))),
     under: random() < 0.15 ? under() : undefined,
   })
   const read = (): HistoryRead => {
