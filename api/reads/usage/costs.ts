@@ -52,8 +52,6 @@ export function costRows(
       local_day, is_projected, ${granularity === 'day' ? sql`is_projected OR days > 1` : sql`is_projected`} AS is_whole,
       toDecimal128(reinterpret(micros, 'Decimal(18, 6)'), 9) AS quantity, toNullable(unit) AS cost_unit,
       if(empty(costs), NULL, reinterpret(arraySum(costs), 'Decimal(18, 6)')) AS cost,
-      if(empty(costs), [], arrayPushBack(kinds, 'Rounding')) AS line_kinds, if(empty(costs), [], arrayPushBack(components, '')) AS line_components,
-      if(empty(costs), [], arrayPushBack(names, 'Rounding')) AS line_names, if(empty(costs), [], arrayPushBack(tiers, 0)) AS line_tiers,
       ${lines}, arrayMap(line -> reinterpret(line, 'Decimal(18, 6)'), costs) AS line_costs, status
     FROM (SELECT *, line_costs AS costs FROM bill_day) WHERE ${own}`
 }

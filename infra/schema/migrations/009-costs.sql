@@ -28,10 +28,10 @@ CREATE OR REPLACE VIEW {database}.bill_day{onCluster} (
     prices Array(Decimal(38, 9)) COMMENT 'price of each energy line',
     percents Array(Decimal(38, 9)) COMMENT 'percent of each percentage line',
     taxable Array(UInt8) COMMENT 'of each line: whether percentage charges apply to it',
-    components Array(String) COMMENT 'of each line: the component, empty for charges other than energy',
-    names Array(String) COMMENT 'of each line: its name',
-    kinds Array(String) COMMENT 'of each line: its kind',
-    tiers Array(UInt16) COMMENT 'of each line: the tier, 0 if none',
+    line_kinds Array(String) COMMENT 'of each of line_costs: its kind',
+    line_components Array(String) COMMENT 'of each of line_costs: the component, empty for charges other than energy',
+    line_names Array(String) COMMENT 'of each of line_costs: its name',
+    line_tiers Array(UInt16) COMMENT 'of each of line_costs: the tier, 0 if none',
     published_at DateTime64(3, 'UTC') COMMENT 'when the bill became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible'
 ) AS SELECT
@@ -42,7 +42,10 @@ CREATE OR REPLACE VIEW {database}.bill_day{onCluster} (
     if(empty(used), [], arrayMap(line -> line[at], arrayPopFront(used))) AS filled,
     arrayMap(line -> line[at] - line[at - 1], energies) AS line_quantities,
     arrayMap(line -> line[at] - line[at - 1], costs) AS line_costs,
-    classes_of[at] AS classes, line_classes, lowers, uppers, constants, prices, percents, taxable, components, names, kinds, tiers, published_at, published_seq
+    classes_of[at] AS classes, line_classes, lowers, uppers, constants, prices, percents, taxable,
+    if(empty(costs), [], arrayPushBack(kinds, 'Rounding')) AS line_kinds, if(empty(costs), [], arrayPushBack(components, '')) AS line_components,
+    if(empty(costs), [], arrayPushBack(names, 'Rounding')) AS line_names, if(empty(costs), [], arrayPushBack(tiers, 0)) AS line_tiers,
+    published_at, published_seq
 FROM
 (
     SELECT *, if(dollars IS NULL, [], arrayConcat(taxed_costs, percent_costs, minimum_costs,
@@ -157,8 +160,8 @@ CREATE OR REPLACE VIEW {database}.day_cost_line{onCluster} (
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     account_number, external_site_id, meter_id, billing_cycle_id, start_date, local_day, days, is_projected, line_number,
-    if(line_number > length(kinds), 'Rounding', kinds[line_number]) AS kind, components[line_number] AS component,
-    if(line_number > length(kinds), 'Rounding', names[line_number]) AS name, tiers[line_number] AS tier,
+    line_kinds[line_number] AS kind, line_components[line_number] AS component,
+    line_names[line_number] AS name, line_tiers[line_number] AS tier,
     if(line_number > length(line_quantities), NULL, reinterpret(line_quantities[line_number], 'Decimal(18, 6)')) AS quantity,
     unit, reinterpret(line_cost, 'Decimal(18, 6)') AS cost, run, published_at, published_seq
 FROM {database}.bill_day
@@ -218,9 +221,7 @@ CREATE OR REPLACE VIEW {database}.interval_cost{onCluster} (
     if(is_read, toDecimal128(reinterpret(sent_micro, 'Decimal(18, 6)'), 9) / per_unit, NULL) AS quantity, unit,
     if(empty(day_costs), NULL, reinterpret(own_cost, 'Decimal(18, 6)')) AS cost,
     arrayMap(line -> reinterpret(line[at] - line[at - 1], 'Decimal(18, 6)'), costs) AS line_costs,
-    status, reason, run, published_at, published_seq,
-    if(empty(day_costs), [], arrayPushBack(kinds, 'Rounding')) AS line_kinds, if(empty(day_costs), [], arrayPushBack(components, '')) AS line_components,
-    if(empty(day_costs), [], arrayPushBack(names, 'Rounding')) AS line_names, if(empty(day_costs), [], arrayPushBack(tiers, 0)) AS line_tiers
+    status, reason, run, published_at, published_seq, line_kinds, line_components, line_names, line_tiers
 FROM
 (
     SELECT *, if(empty(costs), arrayMap(micro -> toInt64(0), micros), arrayReduce('sumForEach', arrayMap(line -> arrayPopFront(arrayDifference(arrayPushFront(line, toInt64(0)))), costs))) AS own_costs
@@ -270,7 +271,7 @@ FROM
                                         d.billing_cycle_id AS billing_cycle_id, d.start_date AS start_date, d.status AS status, d.reason AS reason, d.local_day AS local_day,
                                         d.is_projected AS is_projected, d.starts_at AS begins_at, d.ends_at AS ends_at, d.unit AS unit, d.per_unit AS per_unit, d.filled AS filled,
                                         d.line_costs AS line_costs, d.classes AS classes, length(d.classes) AS quarters, d.line_classes AS line_classes, d.lowers AS lowers, d.uppers AS uppers,
-                                        d.prices AS prices, d.percents AS percents, d.constants AS constants, d.taxable AS taxable, d.kinds AS kinds, d.components AS components, d.names AS names, d.tiers AS tiers, d.published_at AS published_at, d.published_seq AS published_seq,
+                                        d.prices AS prices, d.percents AS percents, d.constants AS constants, d.taxable AS taxable, d.line_kinds AS line_kinds, d.line_components AS line_components, d.line_names AS line_names, d.line_tiers AS line_tiers, d.published_at AS published_at, d.published_seq AS published_seq,
                                         u.finest AS read_seconds,
                                         arrayFlatten(arrayMap(s -> arrayFilter(read -> arrayExists(span -> span.1 <= read.1 AND read.1 < span.2, s.1), s.2),
                                             arrayMap(s -> (arrayMap(h -> (h.2, h.3), arrayFilter(h -> notEmpty(h.5) AND (h.1 = s.2 OR (h.1 = '\0' AND s.3)), t.holds)), s.4),
