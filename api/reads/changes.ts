@@ -24,8 +24,8 @@ const lastHash = '18446744073709551615'
 
 /**
  * A page of what has changed for customers after a number, in the order of publication: days of meters
- * whose reads came with a file, days that `usage_change` lists, and days whose bills were computed. Without `since` it has only the
- * number from which to pull. `gone` if changes after `since` are no longer kept.
+ * whose reads came with a file, days that `usage_change` lists, and days whose bills were computed. Without
+ * `since` it has only the number from which to pull. `gone` if changes after `since` are no longer kept.
  */
 export async function readChanges(
   { source, pageMax }: ChangesContext,

@@ -1,17 +1,21 @@
 import { finished, Readable } from 'node:stream'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
-import { type FeedQuery, feedQuerySchema, readQuery } from '../../schemas/gateway/reads.js'
+import { type FeedQuery, feedQuerySchema } from '../../schemas/gateway/reads.js'
 import { createSemaphore } from '../semaphore.js'
-import type { ReadForCustomer } from './for-customer.js'
+import type { ExpectAccess, ReadForCustomer } from './for-customer.js'
 import { refuseDays } from './range.js'
-import { badQuery, toAnswer } from './reading.js'
+import { badQuery, withQuery } from './reading.js'
 import type { ReadSource } from './source.js'
 
-/** Opens the Green Button feed of a client, in pieces; undefined if the client has no reads in the days. */
+/**
+ * Opens the Green Button feed of a client, in pieces; undefined if the client has no reads in the days.
+ * `beforePart` is called before each further statement; what it throws ends the feed.
+ */
 export type OpenFeed = (
-  store: Pick<Store, 'rows' | 'stream'>,
+  store: Pick<Store, 'rows'>,
   wanted: FeedQuery & { readonly clientId: string },
+  beforePart: () => Promise<void>,
 ) => Promise<AsyncIterable<string> | undefined>
 
 export interface FeedRouteContext {
@@ -37,22 +41,18 @@ const headers = [
 export function createFeedRoute(context: FeedRouteContext): ReadForCustomer {
   const { source, openFeed, daysMax, feedsMax, waitMsMax } = context
   const semaphore = createSemaphore(feedsMax)
-  return async (clientId, request, expectAccess) => {
-    const asked = readQuery(feedQuerySchema, request.query)
-    const refusal = asked.detail ?? refuseDays(asked.query, daysMax)
-    if (asked.query === undefined || refusal !== undefined) {
-      return toAnswer(request, badQuery(refusal ?? ''))
-    }
+  return withQuery(feedQuerySchema, async (clientId, query, expectAccess: ExpectAccess) => {
+    const refusal = refuseDays(query, daysMax)
+    if (refusal !== undefined) return badQuery(refusal)
     const leave = await semaphore.acquire(waitMsMax)
     if (leave === undefined) {
       throw new Fault('OVERLOAD', `${feedsMax} downloads are under way; raise reads.feedsMax`)
     }
     try {
-      const wanted = { ...asked.query, clientId }
-      const feed = await openFeed(storeOf(source, expectAccess), wanted)
+      const feed = await openFeed(source, { ...query, clientId }, expectAccess)
       if (feed === undefined) {
         leave()
-        return { kind: 'bare', status: 404, reason: 'no reads in these days' }
+        return { kind: 'missing', reason: 'no reads in these days' }
       }
       const stream = Readable.from(feed)
       finished(stream, leave)
@@ -61,19 +61,5 @@ export function createFeedRoute(context: FeedRouteContext): ReadForCustomer {
       leave()
       throw error
     }
-  }
-}
-
-/** The source as a feed reads it: what is streamed is read completely before it is passed on. */
-function storeOf(
-  source: ReadSource,
-  expectAccess: () => Promise<void>,
-): Pick<Store, 'rows' | 'stream'> {
-  return {
-    rows: source.rows,
-    stream: async (statement) => {
-      await expectAccess()
-      return Readable.from((await source.lines(statement)).map((line) => `${line}\n`))
-    },
-  }
+  })
 }

@@ -52,9 +52,11 @@ export function createForCustomer(options: ForCustomerOptions) {
     }
 }
 
-/** `expectAccess` judges the request once more, and throws if it would be refused now. */
+/** Judges a request once more, and throws if it would be refused now. */
+export type ExpectAccess = () => Promise<void>
+
 export type ReadForCustomer = (
   clientId: string,
   request: GatewayRequest,
-  expectAccess: () => Promise<void>,
+  expectAccess: ExpectAccess,
 ) => Promise<Answer>

@@ -4,11 +4,12 @@ import type { Answer } from '../answer.js'
 import type { GatewayRequest } from '../request.js'
 import { toDocument } from './document.js'
 
-/** A JSON document as text, or why there is none. */
+/** A JSON document as text or a download, or why there is none. */
 export type Reading =
   | { readonly kind: 'found'; readonly body: string }
-  /** The customer has no such thing, or it does not exist. */
-  | { readonly kind: 'missing' }
+  | Extract<Answer, { readonly kind: 'download' }>
+  /** The customer has no such thing, or it does not exist; the reason is for the log. */
+  | { readonly kind: 'missing'; readonly reason?: string }
   /** The data that the answer would need are no longer kept. */
   | { readonly kind: 'gone' }
   | { readonly kind: 'wrong'; readonly detail: string }
@@ -18,23 +19,25 @@ export const badQuery = (detail: string): Reading => ({ kind: 'wrong', detail })
 export const badCursor = badQuery('cursor: use the cursor of the answer before, and its query')
 
 /** Answers with what is read for someone by the query of a request, or with what is wrong with it. */
-export function withQuery<S extends z.ZodObject>(
+export function withQuery<S extends z.ZodObject, More extends readonly unknown[]>(
   schema: S,
-  read: (who: string, query: z.output<S>) => Promise<Reading>,
+  read: (who: string, query: z.output<S>, ...more: More) => Promise<Reading>,
 ) {
-  return async (who: string, request: GatewayRequest): Promise<Answer> => {
+  return async (who: string, request: GatewayRequest, ...more: More): Promise<Answer> => {
     const asked = readQuery(schema, request.query)
     if (asked.detail !== undefined) return toAnswer(request, { kind: 'wrong', ...asked })
-    return toAnswer(request, await read(who, asked.query))
+    return toAnswer(request, await read(who, asked.query, ...more))
   }
 }
 
-export async function toAnswer(request: GatewayRequest, reading: Reading): Promise<Answer> {
+async function toAnswer(request: GatewayRequest, reading: Reading): Promise<Answer> {
   switch (reading.kind) {
     case 'found':
       return toDocument(request, reading.body)
+    case 'download':
+      return reading
     case 'missing':
-      return { kind: 'bare', status: 404, reason: 'not of the customer' }
+      return { kind: 'bare', status: 404, reason: reading.reason ?? 'not of the customer' }
     case 'gone':
       return { kind: 'bare', status: 410, reason: 'older than what is kept' }
     case 'wrong':

@@ -1,7 +1,6 @@
-import type { Store } from '../store/clickhouse.js'
 import { type BillsOf, ownBills } from '../store/own-bills.js'
 import { sql, typed } from '../store/sql.js'
-import type { UsageWanted } from './reads.js'
+import type { FeedStore, UsageWanted } from './reads.js'
 
 /** A bill of an ended period. Decimals are texts, days are local, `publishedAt` is epoch seconds. */
 export interface PeriodBill {
@@ -33,7 +32,7 @@ type BilledPart = Pick<PeriodBill, 'account' | 'meter' | 'quantity' | 'unit' | '
  * it is known, else what was computed.
  */
 export async function readPeriodBills(
-  store: Pick<Store, 'rows'>,
+  store: FeedStore,
   { clientId, from, to, timeZone }: UsageWanted & BillsOf,
 ): Promise<readonly PeriodBill[]> {
   const bills = sql`(SELECT * FROM (${ownBills({ clientId, timeZone })})

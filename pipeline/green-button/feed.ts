@@ -7,10 +7,10 @@ import { readClockRules } from './clock-rules.js'
 import { atomNamespace, isoOf, toUuid } from './entry.js'
 import {
   type FeedStore,
+  readDays,
   readMeters,
   readSeries,
   type Series,
-  streamDays,
   type UsageWanted,
 } from './reads.js'
 import {
@@ -25,8 +25,8 @@ import { element, startTag, type Xml } from './xml.js'
 
 export interface GreenButtonContext {
   readonly store: FeedStore
-  /** Days of one meter that a statement reads; all of them if it is not given. */
-  readonly daysAtOnce?: number
+  /** Called before each statement that reads for the next pieces; what it throws ends the feed. */
+  readonly beforePart?: () => Promise<void>
   readonly profile: Pick<Profile, 'database'>
   readonly zone: Zone
   readonly now: () => Date
@@ -62,13 +62,10 @@ export async function greenButton(
   return feed
 }
 
-/** Days of a series that a download reads at once: some 300 kB, with reads of 15 minutes. */
-const daysAtOnce = 32
-
 /** Opens feeds as downloads of customers; undefined where a client has no reads in the days. */
-export function createOpenFeed(context: Omit<GreenButtonContext, 'store' | 'daysAtOnce'>) {
-  return async (store: FeedStore, wanted: UsageWanted) => {
-    const feed = await openFeed({ ...context, store, daysAtOnce }, wanted)
+export function createOpenFeed(context: Omit<GreenButtonContext, 'store' | 'beforePart'>) {
+  return async (store: FeedStore, wanted: UsageWanted, beforePart: () => Promise<void>) => {
+    const feed = await openFeed({ ...context, store, beforePart }, wanted)
     return typeof feed === 'string' ? undefined : feed
   }
 }
@@ -116,7 +113,7 @@ async function* write(context: GreenButtonContext, found: Found): AsyncGenerator
 
 /** One usage point: its series, their blocks, its bills. */
 async function* writeMeter(
-  { store, profile, zone, daysAtOnce }: GreenButtonContext,
+  { store, profile, zone, beforePart }: GreenButtonContext,
   { wanted, meters, bills }: Found,
   series: readonly [Series, ...Series[]],
 ): AsyncGenerator<string> {
@@ -128,8 +125,9 @@ async function* writeMeter(
   for (const one of series) {
     const written = openSeries(paths, one)
     yield lines(written.entries)
-    for (const days of partsOf(one, daysAtOnce)) {
-      for await (const day of streamDays(store, { ...wanted, ...days }, one)) {
+    for (const days of partsOf(one)) {
+      await beforePart?.()
+      for (const day of await readDays(store, { ...wanted, ...days }, one)) {
         yield lines([blockEntry(written, day, zone)])
       }
     }
@@ -139,9 +137,11 @@ async function* writeMeter(
 
 const lines = (entries: readonly Xml[]) => entries.map(({ xml }) => `${xml}\n`).join('')
 
-/** The days of a series, so many at once. */
-function partsOf({ from, to }: Series, daysAtOnce: number | undefined) {
-  if (daysAtOnce === undefined) return [{ from, to }]
+/** Days of a series that are read at once: some 300 kB, with reads of 15 minutes. */
+const daysAtOnce = 32
+
+/** The days of a series, so many at once: what is kept while a reader is slow does not grow with them. */
+function partsOf({ from, to }: Series) {
   const parts: { readonly from: string; readonly to: string }[] = []
   for (let at = from; at <= to; at = addDays(at, daysAtOnce)) {
     const last = addDays(at, daysAtOnce - 1)

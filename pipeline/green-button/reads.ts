@@ -9,7 +9,7 @@ export interface UsageWanted {
 }
 
 /** What a feed needs of the store. */
-export type FeedStore = Pick<Store, 'rows' | 'stream'>
+export type FeedStore = Pick<Store, 'rows'>
 
 /** Reads of one meter, unit and interval length. Instants are epoch seconds. */
 export interface Series {
@@ -54,7 +54,8 @@ export async function readMeters(
 export function readSeries(store: FeedStore, wanted: UsageWanted): Promise<readonly Series[]> {
   const { clientId } = wanted
   return store.rows<Series>({
-    sql: sql`SELECT meter_id AS meter, commodity, unit, seconds, toString(min(local_day)) AS from, toString(max(local_day)) AS to, min(quantity) < 0 AS isNet,
+    sql: sql`SELECT meter_id AS meter, commodity, unit, seconds, toString(min(local_day)) AS from,
+        toString(max(local_day)) AS to, min(quantity) < 0 AS isNet,
         max(quantity != round(quantity, 6)) = 1 AS isFine,
         toString(max(abs(quantity))) AS largest, toUnixTimestamp(toDateTime(min(published_at))) AS first,
         toUnixTimestamp(toDateTime(max(published_at))) AS last
@@ -65,41 +66,25 @@ export function readSeries(store: FeedStore, wanted: UsageWanted): Promise<reado
   })
 }
 
-/** The reads of a series day by day, streamed: neither side holds more than one meter's. */
-export async function* streamDays(
+/** The reads of a series, day by day. */
+export function readDays(
   store: FeedStore,
   wanted: UsageWanted,
   { meter, commodity, unit, seconds }: Series,
-): AsyncGenerator<DayReads> {
-  const rows = await store.stream(
-    {
-      sql: sql`SELECT toString(local_day) AS day, toUnixTimestamp(toDateTime(min(published_at))) AS first,
-          toUnixTimestamp(toDateTime(max(published_at))) AS last,
-          arraySort(groupArray((toUnixTimestamp(starts_at), toString(quantity)))) AS reads
-        FROM registered_usage
-        WHERE meter_id = ${meter} AND commodity = ${commodity} AND unit = ${unit}
-          AND seconds = ${typed('UInt32', seconds)} AND ${ownReads(wanted)}
-        GROUP BY day ORDER BY day`,
-    },
-    'JSONEachRow',
-  )
-  for await (const line of linesOf(rows)) yield JSON.parse(line) as DayReads
+): Promise<readonly DayReads[]> {
+  return store.rows<DayReads>({
+    sql: sql`SELECT toString(local_day) AS day, toUnixTimestamp(toDateTime(min(published_at))) AS first,
+        toUnixTimestamp(toDateTime(max(published_at))) AS last,
+        arraySort(groupArray((toUnixTimestamp(starts_at), toString(quantity)))) AS reads
+      FROM registered_usage
+      WHERE meter_id = ${meter} AND commodity = ${commodity} AND unit = ${unit}
+        AND seconds = ${typed('UInt32', seconds)} AND ${ownReads(wanted)}
+      GROUP BY day ORDER BY day`,
+  })
 }
 
 /** Reads whose file is not published yet have no number. */
 function ownReads({ clientId, from, to }: UsageWanted): Sql {
   return sql`has(client_ids, ${clientId}) AND published_seq IS NOT NULL
     AND local_day BETWEEN ${typed('Date', from)} AND ${typed('Date', to)}`
-}
-
-async function* linesOf(bytes: AsyncIterable<Buffer | string>): AsyncGenerator<string> {
-  const decoder = new TextDecoder()
-  let rest = ''
-  for await (const chunk of bytes) {
-    rest += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
-    const lines = rest.split('\n')
-    rest = lines.pop() as string
-    yield* lines
-  }
-  if (rest !== '') yield rest
 }
