@@ -6,7 +6,7 @@ import { Fault } from '../../schemas/fault.js'
 
 export interface LocksOptions {
   readonly store: Store
-  /** How often the store is read; locks and unlocks elsewhere take effect after that, whichever replica answers. */
+  /** How often the store is read; locks and unlocks elsewhere take effect after that, on any replica. */
   readonly everyMs: number
   readonly onFailure: (fault: Fault) => void
 }

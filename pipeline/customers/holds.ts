@@ -55,7 +55,7 @@ export function holdsOf(
   bills: readonly BillFact[],
 ): readonly (readonly Hold[])[] {
   const known = new Set(tenures.map(({ tenant }) => tenant.accountNumber))
-  const unnamed = underNone(tenures, bills)
+  const unnamed = underNone(tenures, bills, known)
   const ofAny = unnamed.filter(({ accountNumber }) => accountNumber === anyAccount)
   const claims = [
     ...tenures.flatMap((tenure, at) => underAccounts(tenure, at)),
@@ -113,10 +113,14 @@ function clientSpans(
 /**
  * Reads without an account are of the tenancy that is known to hold the meter then, until another one
  * begins or it ends. A client whose record gives no account has in his time the reads of accounts that
- * nobody has, too, and those from before if nobody is known to have had the meter earlier.
+ * nobody has, too, and those from before if nobody is known to have had the meter earlier. `known` are the
+ * accounts that clients have.
  */
-function underNone(tenures: readonly Tenure[], bills: readonly BillFact[]): readonly Claim[] {
-  const known = new Set(tenures.map(({ tenant }) => tenant.accountNumber))
+function underNone(
+  tenures: readonly Tenure[],
+  bills: readonly BillFact[],
+  known: ReadonlySet<string>,
+): readonly Claim[] {
   const strangers = bills
     .filter(({ accountNumber }) => !known.has(accountNumber))
     .flatMap(({ at, last }) => [at, last].map((instant) => ({ at: instant, tenure: -1 })))

@@ -1,4 +1,5 @@
 import { datesMax, orderedDate } from '../../schemas/time/date-order.js'
+import { rememberTimes } from '../../schemas/time/remember.js'
 import {
   type DateOrder,
   detectFormat,
@@ -60,6 +61,8 @@ export interface CsvTimes {
   readonly dates: ReadonlySet<string>
 }
 
+const timesMax = 10_000
+
 export function createTimes(options: TimesOptions): CsvTimes {
   const { clock, dateOrder } = options
   const dates = new Set<string>()
@@ -68,34 +71,19 @@ export function createTimes(options: TimesOptions): CsvTimes {
     if (date !== undefined && dates.size < datesMax) dates.add(date)
     return text
   }
-  const timestamps = remember((text) => {
-    const [time = '', timeOfDay] = text.split('\n')
-    const own = see(normalTime(time, timeOfDay))
-    return isOffset(clock) ? atOffset(own, clock, dateOrder) : own
-  })
-  const days = remember((text) => readDay(see(normalTime(text)), options))
+  const timestamps = rememberTimes(
+    (text) => {
+      const [time = '', timeOfDay] = text.split('\n')
+      const own = see(normalTime(time, timeOfDay))
+      return isOffset(clock) ? atOffset(own, clock, dateOrder) : own
+    },
+    { timesMax },
+  )
+  const days = rememberTimes((text) => readDay(see(normalTime(text)), options), { timesMax })
   return {
     timestamp: (time, timeOfDay = '') => timestamps(timeOfDay ? `${time}\n${timeOfDay}` : time),
     day: days,
     dates,
-  }
-}
-
-const rememberedMax = 10_000
-/** A longer text cannot be a time, and is not kept. */
-const timeCharactersMax = 100
-
-/** Of the times of a file few differ. */
-function remember<T>(read: (text: string) => T): (text: string) => T {
-  const known = new Map<string, { readonly found: T }>()
-  return (text) => {
-    const seen = known.get(text)
-    if (seen !== undefined) return seen.found
-    const found = read(text)
-    if (text.length > timeCharactersMax) return found
-    if (known.size === rememberedMax) known.clear()
-    known.set(text, { found })
-    return found
   }
 }
 

@@ -3,6 +3,7 @@ import {
   type TimestampReader,
   type TimestampRules,
 } from '../../schemas/time/read-timestamp.js'
+import { rememberTimes } from '../../schemas/time/remember.js'
 import { toDay } from '../../schemas/time/zone.js'
 
 /** An instant on the local clock: the day and hour in which an interval starts. */
@@ -37,19 +38,9 @@ export function toLocalStart(startsAt: number, { zone }: Pick<TimestampRules, 'z
   return { startsAt, localDay: toDay(wall), localHour: wall.hour }
 }
 
-const rememberedMax = 100_000
-
-/** Reads timestamps and remembers the different ones, of which a file has few. */
+/** Reads timestamps by the rules, each different one once. */
 export function rememberTimestamps(rules: TimestampRules): TimestampReader {
-  const known = new Map<string, ReturnType<TimestampReader>>()
-  return (text) => {
-    const found = known.get(text)
-    if (found !== undefined) return found
-    const meaning = readTimestamp(text, rules)
-    if (known.size === rememberedMax) known.clear()
-    known.set(text, meaning)
-    return meaning
-  }
+  return rememberTimes((text) => readTimestamp(text, rules), { timesMax: timestampsMax })
 }
 
 /** The different timestamps of a file, as far as they were seen while its bytes passed. */

@@ -4,7 +4,7 @@ import type { Settings, Statement, Store } from '../../../pipeline/store/clickho
 import { sql } from '../../../pipeline/store/sql.js'
 import { statementText } from '../../rig/statement-text.js'
 
-/** There are no replicas. */
+/** The store has one server. */
 const isOfServer = (statement: Statement) => statementText(statement).includes('system.')
 
 /** Keeps the first insert of a token, as the engine does; a SELECT returns what `own` filters. */
