@@ -13,7 +13,7 @@ import { openStory, until } from './rig/stack.js'
 
 const story = await openStory(t, {
   profile: {
-    rates: { quietMinutes: 0.05 },
+    rates: { quietMinutes: 0.25 },
     fileNames: [{ like: '<Feed>-<YYYY>-<MM>-<DD>' }],
   },
 })
@@ -24,6 +24,13 @@ const codes = (...rows: readonly string[]) => lines('RateCode,Description,RateTy
 const tou = (...rows: readonly string[]) =>
   lines('RateCode,Name,Amount,StartHour,EndHour,RateStartDate,RateEndDate,DayType', ...rows)
 const find = (sql: string) => story.reader.rows<Record<string, string>>({ sql })
+/** Hands over the rate files of a day as one set, and waits for their receipts. */
+const loadSet = async (day: string, files: Readonly<Record<string, string>>) => {
+  const names = Object.keys(files).map((feed) => [feed, `DEMO_${day}_${feed}.csv`] as const)
+  for (const [feed, name] of names) await story.send(name, files[feed] ?? '')
+  await story.send(`DEMO_${day}_Rates.done`, '')
+  return Promise.all(names.map(([, name]) => story.receiptOf(name)))
+}
 const statuses = (receipts: readonly Receipt[]) => receipts.map(({ status }) => status)
 
 t.test('a schedule replaces the one before as a whole, older periods stay', async (t) => {
@@ -91,10 +98,10 @@ t.test('a hole from 19 to 23 on working days is named, and its set refused', asy
     'RES,Night,0.1,23,7,2026-01-01,,Weekday',
     'RES,Weekend,0.1,0,24,2026-01-01,,WeekendHoliday',
   )
-  const receipts = await story.loadAll({
-    'DEMO_05012026_RateCodes.csv': goodCodes,
-    'DEMO_05012026_RateTou.csv': hole,
-    'DEMO_05012026_RateFlat.csv': flat,
+  const receipts = await loadSet('05012026', {
+    RateCodes: goodCodes,
+    RateTou: hole,
+    RateFlat: flat,
   })
   t.same(statuses(receipts), ['quarantined', 'quarantined', 'quarantined'])
   for (const { reason } of receipts) {
@@ -107,9 +114,9 @@ t.test('a hole from 19 to 23 on working days is named, and its set refused', asy
 })
 
 t.test('a rate row without its rate code names both files', async (t) => {
-  const [, other] = await story.loadAll({
-    'DEMO_06012026_RateCodes.csv': codes('FLAT,Flat,Flat'),
-    'DEMO_06012026_RateTou.csv': goodTou,
+  const [, other] = await loadSet('06012026', {
+    RateCodes: codes('FLAT,Flat,Flat'),
+    RateTou: goodTou,
   })
   t.match(
     other?.reason,

@@ -108,7 +108,7 @@ t.test('a file goes on when the machine that it landed on is gone', async (t) =>
   })
   const [other = ''] = Object.values(machines).filter((id) => id !== machine)
   await store.insert('machine', [seen(120_000, machine), seen(0, other)])
-  await until(() => settled(name), 120)
+  await until(() => settled(name))
   t.same(await readsOf(4), whole)
   t.match(await judgeMachines(store), { state: 'warning', detail: new RegExp(`^${machine} `) })
 

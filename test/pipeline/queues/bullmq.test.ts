@@ -178,7 +178,7 @@ t.test('a reconcile and a registration can be queued again as soon as they are d
   for (const turn of [1, 2]) {
     await queues.add('reconcile', { v: 1, arrival: 7 })
     await queues.add('register', { v: 1, customers: [customer] })
-    await until(async () => done.length >= 2 * turn && (await idle()), 5)
+    await until(async () => done.length >= 2 * turn && (await idle()))
   }
   t.equal(done.length, 4)
 })
@@ -191,7 +191,7 @@ t.test('a flow whose loads have all been done already goes on to its reconcile',
   consume(t, { ...options, name: 'reconcile', run: async () => void reconciled++ })
   for (const turn of [1, 2]) {
     await queues.addFlow({ v: 1, arrival: 7 }, [loadOf(0), loadOf(1)])
-    await until(() => reconciled === turn, 10)
+    await until(() => reconciled === turn)
   }
   t.equal(loaded, 2)
 })

@@ -21,7 +21,7 @@ export async function lag(
   }
 }
 
-const waitSecondsMax = 60
+const waitSecondsMax = 600
 
 /** Waits until a replica, or some tables of it, have all that was written to any. */
 export async function synchronize(replica: Store, tables?: readonly string[]): Promise<void> {

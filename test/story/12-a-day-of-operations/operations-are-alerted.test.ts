@@ -55,7 +55,7 @@ const quarantine = async (number: number) => {
 }
 const of = (key: string) => receiver.messages.filter((message) => message.key === key)
 /** Each failed attempt doubles the pause before the next. */
-const hasCome = (key: string, times = 1) => until(() => of(key).length >= times, 120)
+const hasCome = (key: string, times = 1) => until(() => of(key).length >= times)
 const outcomeOf = async (key: string) =>
   (await readOpenNotifications(story.store)).find((one) => one.key === key)
 

@@ -55,6 +55,8 @@ const pollMs = 50
 /** A look at a store costs what the awaited work needs: looks get a fifth of the time, or two a second. */
 const restPerLook = 4
 const pollMsMax = 500
+/** Ends a wait for what never comes: no measure of how fast it is to come. */
+const waitSecondsMax = 600
 
 /** A profile of the demo utility with small chunks and quick polls. */
 export function storyProfile(options: StoryOptions = {}) {
@@ -159,16 +161,14 @@ async function sendTo(folder: string, name: string, bytes: string | Buffer): Pro
   renameSync(join(folder, `${name}.part`), join(folder, name))
 }
 
-/** Waits until something has come true, a minute at most. */
-export async function until(
-  reached: () => Promise<boolean> | boolean,
-  secondsMax = 60,
-): Promise<void> {
-  const end = performance.now() + secondsMax * 1_000
+/** Waits until something has come true. */
+export async function until(reached: () => Promise<boolean> | boolean): Promise<void> {
+  const end = performance.now() + waitSecondsMax * 1_000
   for (;;) {
     const from = performance.now()
     if (await reached()) return
-    if (performance.now() > end) throw new Error(`not so after ${secondsMax} seconds: ${reached}`)
+    if (performance.now() > end)
+      throw new Error(`not so after ${waitSecondsMax} seconds: ${reached}`)
     const lookMs = performance.now() - from
     await sleep(Math.min(pollMsMax, Math.max(pollMs, restPerLook * lookMs)))
   }
