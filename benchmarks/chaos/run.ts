@@ -120,9 +120,9 @@ async function openRig(
   return { ...rig, each: [rig] }
 }
 
-/** Keeps a few files on their way for as long as there are kills to come. */
+/** Keeps a few files on their way for as long as there are kills to come, and until there were more files. */
 async function feed(feeder: Feeder, killer: Killer, options: ChaosOptions): Promise<void> {
-  while (killer.kills.length < options.kills) {
+  while (killer.kills.length < options.kills || feeder.files.length <= options.kills) {
     const inFlight = feeder.files.filter((file) => !file.isAcknowledged).length
     const allowed = filesInFlightMax + killer.kills.length * filesForEachKill
     if (inFlight < filesInFlightMax && feeder.files.length < allowed) await feeder.sendNext()

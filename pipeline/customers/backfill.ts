@@ -17,7 +17,7 @@ import {
   readHistoryRequests,
   writeHistoryRequests,
 } from './history-requests.js'
-import type { RegisterContext } from './registrations.js'
+import type { RegisterContext } from './renewal.js'
 
 /** The source of files that were made from answers. */
 export const backfillSource = 'backfill'

@@ -1,40 +1,14 @@
 import type { Registration } from '../../schemas/gateway/registration.js'
-import type { Profile } from '../../schemas/settings/profile.js'
-import { dayAt, type Zone } from '../../schemas/time/zone.js'
-import { announce, announcedSince, nameChange, publishChanges } from '../ledger/announced.js'
-import { readLast } from '../ledger/publication.js'
-import { changesBetween } from '../ledger/usage-changes.js'
 import { batchesOf } from '../store/batches.js'
 import type { Store } from '../store/clickhouse.js'
-import { metersNamedIn, namedInFiles, recordAccounts, recordLateReads } from './account-meters.js'
+import { metersNamedIn, namedInFiles, recordAccounts } from './account-meters.js'
 import { erasedPlaces } from './erasure/erasure.js'
 import { groupBy } from './facts.js'
 import { askForHeld, endClaim, nextClaim, storeClaimed } from './held.js'
 import { findNews, latestOf } from './news.js'
-import {
-  addRecords,
-  placeKey,
-  type RecordFact,
-  readRecords,
-  readSites,
-  toPlace,
-} from './stored-facts.js'
-import {
-  readTenancies,
-  type StoredTenancy,
-  toTenancyRow,
-  writeTenancies,
-} from './stored-tenancies.js'
-import { toTenancies } from './tenancies.js'
-import type { TenancyRules } from './tenants.js'
-
-/** What registering works with; a `PipelineContext` is one. */
-export interface RegisterContext {
-  readonly store: Store
-  readonly profile: Pick<Profile, 'closedStatuses' | 'ingestion'>
-  readonly zone: Zone
-  readonly now: () => Date
-}
+import { type RegisterContext, renewTenancies } from './renewal.js'
+import { addRecords, type RecordFact, readRecords } from './stored-facts.js'
+import { readTenancies, type StoredTenancy } from './stored-tenancies.js'
 
 export interface Registered {
   readonly customers: number
@@ -212,86 +186,4 @@ function findBehind(
       return own.length === 0 || own.some(({ row }) => Date.parse(`${row.known_at}Z`) < latest)
     })
     .map((facts) => facts[0]?.meterId ?? '')
-}
-
-/**
- * Writes the tenancies of some meters, and of those that share their accounts, as their facts have
- * them now. Every row that rests on fewer facts is written again, changed or not, so that a slower
- * writer with less knowledge loses.
- */
-async function renewTenancies(context: RegisterContext, wanted: readonly string[]): Promise<void> {
-  const { store } = context
-  const rules = rulesOf(context)
-  let { facts, meterIds } = await readSites(store, wanted)
-  let tenancies = toTenancies(facts, rules)
-  const ends = tenancies.flatMap(({ validTo, endedBy, ...place }) => {
-    const isInferred = validTo !== undefined && endedBy !== 'terminated'
-    return isInferred && place.accountNumber !== '' ? [{ ...place, at: validTo }] : []
-  })
-  if ((await recordLateReads(store, ends)) > 0) {
-    ;({ facts, meterIds } = await readSites(store, wanted))
-    tenancies = toTenancies(facts, rules)
-  }
-  const { seq } = await readLast(store)
-  const before = await readTenancies(store, meterIds)
-  const stored = new Map(before.map((tenancy) => [tenancyKey(tenancy), tenancy]))
-  const change = nameChange()
-  const made = { change, at: context.now() }
-  const writes = tenancies.flatMap((tenancy) => {
-    const version = tenancy.factCount
-    const known = stored.get(JSON.stringify([placeKey(tenancy), tenancy.clientId]))
-    const fresh = toTenancyRow(tenancy, made, known?.row.holds)
-    if (known === undefined) return [{ row: fresh, version }]
-    const kept = { ...fresh, change: known.row.change, changed_at: known.row.changed_at }
-    const same = tenancyText(kept) === tenancyText(known.row)
-    if (same && known.version >= version) return []
-    return [{ row: same ? kept : fresh, version }]
-  })
-  if (writes.length > 0) await writeChange(context, { seq, before, writes, change })
-}
-
-interface Renewal {
-  /** The latest publication when `before` was read. */
-  readonly seq: number
-  readonly before: readonly StoredTenancy[]
-  readonly writes: readonly StoredTenancy[]
-  readonly change: string
-}
-
-/**
- * Writes tenancies: what clients will see differently is announced before, all days in one insert,
- * and gets its number of publication when the tenancies are stored.
- */
-async function writeChange(
-  context: RegisterContext,
-  { seq, before, writes, change }: Renewal,
-): Promise<void> {
-  const { store, zone } = context
-  const isNew = writes.some(({ row }) => row.change === change)
-  if (isNew) {
-    const written = new Set(writes.map(tenancyKey))
-    const after = [...before.filter((one) => !written.has(tenancyKey(one))), ...writes]
-    const rowsOf = (tenancies: readonly StoredTenancy[]) => tenancies.map(({ row }) => row)
-    await announce(store, change, changesBetween(rowsOf(before), rowsOf(after), zone))
-  }
-  await writeTenancies(store, writes)
-  const meterIds = [...new Set(writes.map(({ row }) => row.meter_id))]
-  const others = await announcedSince(store, { meterIds, seq, own: change })
-  if (others.length > 0) await announce(store, change, others)
-  if (isNew || others.length > 0) await publishChanges(context, [change])
-}
-
-function rulesOf({ profile, zone }: RegisterContext): TenancyRules {
-  return {
-    isClosed: (acctStatus) => profile.closedStatuses.some((letter) => letter === acctStatus),
-    dayStart: (at) => zone.dayStart(dayAt(zone, new Date(at))) * 1_000,
-  }
-}
-
-function tenancyKey({ row }: Pick<StoredTenancy, 'row'>): string {
-  return JSON.stringify([placeKey(toPlace(row)), row.client_id])
-}
-
-function tenancyText(row: StoredTenancy['row']): string {
-  return JSON.stringify(Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -61,16 +61,52 @@ export function announceReads(change: ErasureChange, where: Sql): Statement {
   )
 }
 
-/** The same of all reads that some tenancies hold, under whatever account. */
+/**
+ * The same of all reads that some tenancies hold, under whatever account; and of reads under their
+ * accounts that a client without an account number has from then on.
+ */
 export function announceHolds(change: ErasureChange, where: Sql): Statement {
   const dayOf = (at: Sql) =>
     sql`if(${at} < toDateTime(86400, 'UTC'), toDate('1970-01-01'), toDate(${at}, ${literal(change.timeZone)}))`
+  const named = sql`account_number IN (SELECT account_number FROM tenancy WHERE ${where})`
   return announceLost(
     change,
     sql`SELECT DISTINCT meter_id, ${dayOf(sql`hold.2`)}, ${dayOf(sql`hold.3 - 1`)}
-      FROM (SELECT * FROM tenancy FINAL) ARRAY JOIN holds AS hold WHERE ${where}`,
+      FROM (SELECT * FROM tenancy FINAL) ARRAY JOIN holds AS hold WHERE ${where}
+      UNION ALL
+      SELECT meter_id, first_day, last_day FROM (${underUnknown(named)})`,
   )
 }
+
+/**
+ * Announces reads under accounts that have become a client's, at meters of clients without an account
+ * number: these have the reads of accounts that nobody has, and no others (decision 11).
+ */
+export async function announceKnown(
+  store: Store,
+  change: string,
+  { accounts, meterIds }: { accounts: readonly string[]; meterIds: readonly string[] },
+): Promise<void> {
+  const known = sql`account_number IN ${literal(accounts)}
+    OR (meter_id IN ${literal(meterIds)} AND account_number IN (SELECT account_number FROM tenancy))`
+  await store.command({
+    sql: sql`INSERT INTO usage_change_row
+        (meter_id, local_day, last_local_day, client_ids_before, cause, change)
+      SELECT meter_id, first_day, last_day, clients, 'ownership', ${typed('UInt64', change)}
+      FROM (${underUnknown(known)}) AS r
+      INNER JOIN (
+        SELECT meter_id, groupUniqArrayArray(client_ids) AS clients FROM tenancy FINAL
+        WHERE account_number = '' GROUP BY meter_id
+      ) AS t USING (meter_id)`,
+  })
+}
+
+/** Days with reads under some accounts at meters of clients without an account number; a day more at both ends. */
+const underUnknown = (where: Sql) => sql`SELECT meter_id,
+    toDate(min(first_read)) - 1 AS first_day, toDate('2106-02-07') AS last_day
+  FROM account_meter
+  WHERE meter_id IN (SELECT meter_id FROM tenancy WHERE account_number = '') AND (${where})
+  GROUP BY meter_id`
 
 function announceLost({ id }: ErasureChange, days: Sql): Statement {
   return {
