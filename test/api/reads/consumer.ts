@@ -19,10 +19,12 @@ interface Changes {
 
 /**
  * A platform that keeps a copy as the guide says, and dies before some of its requests: it loses where
- * it was in a page, and keeps what it has written and the number of the last complete page.
+ * it was in a page, and keeps what it has written and the number of the last complete page. It knows
+ * whose reads of a meter it ever had, also when it died between deleting them and reading them again.
  */
 export function createPlatform(context: UsageContext, diesNow: () => boolean) {
   const rows = new Map<string, number>()
+  const readersOf = new Map<string, Set<string>>()
   let since = 0
   let deaths = 0
   const live = () => {
@@ -45,10 +47,10 @@ export function createPlatform(context: UsageContext, diesNow: () => boolean) {
       to: lastDay < horizon.to ? lastDay : horizon.to,
     } as typeof horizon
     if (days.from > days.to) return
-    const readers = new Set(clientIds)
+    const readers = new Set([...(readersOf.get(meterId) ?? []), ...clientIds])
+    readersOf.set(meterId, readers)
     for (const key of rows.keys()) {
-      const [clientId = '', meter, start = ''] = key.split(' ')
-      if (meter === meterId) readers.add(clientId)
+      const [, meter, start = ''] = key.split(' ')
       const day = new Date(Date.parse(start) - 5 * 3_600_000).toISOString().slice(0, 10)
       if (meter === meterId && day >= days.from && day <= days.to) rows.delete(key)
     }
