@@ -13,8 +13,8 @@ const unitProcess = fileURLToPath(new URL('unit-process.js', import.meta.url))
  * most files; compiled files need none.
  */
 t.setTimeout(0)
-// Many files wait for most of their time: for polls, browsers and processes that start.
-t.jobs = availableParallelism() + 2
+// More at once take more processor time for the same work, and end no sooner.
+t.jobs = availableParallelism()
 const files = process.argv.slice(2)
 const together = files.filter((file) => isUnit(file) && !needsProcess(file))
 for (const file of files.filter((one) => !together.includes(one))) {
