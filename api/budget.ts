@@ -3,6 +3,11 @@ import { Fault } from '../schemas/fault.js'
 export interface BudgetOptions {
   /** Milliseconds of this process's only thread that refused tokens may cost in a second. */
   readonly msPerSecond: number
+  /**
+   * Milliseconds of it that one refused token costs at most. The first ones after a start are slow, as
+   * their code is compiled then, and a displaced thread is slow too: neither may lock out good tokens.
+   */
+  readonly msEachMax: number
   /** For tests: milliseconds, of both clocks. */
   readonly now?: (() => number) | undefined
 }
@@ -12,7 +17,7 @@ export interface BudgetOptions {
  * While it is spent, `run` throws `OVERLOAD` without running anything: an outage, not a refusal, and
  * a client whose token is good may try again. A second's budget can be spent at once.
  */
-export function createBudget({ msPerSecond, now: given }: BudgetOptions) {
+export function createBudget({ msPerSecond, msEachMax, now: given }: BudgetOptions) {
   const now = given ?? (() => performance.now())
   const used = given ?? processorMs
   let left = msPerSecond
@@ -28,7 +33,7 @@ export function createBudget({ msPerSecond, now: given }: BudgetOptions) {
     const usedBefore = used()
     const outcome = run()
     // A thread that others have displaced has used less than the time that passed.
-    if (isRefused(outcome)) left -= Math.min(now() - from, used() - usedBefore)
+    if (isRefused(outcome)) left -= Math.min(now() - from, used() - usedBefore, msEachMax)
     return outcome
   }
 }

@@ -26,7 +26,11 @@ const drivers: Drivers = {
   saml: (settings, options) => createSaml({ settings, ...options }),
   several: ({ providers }, options) =>
     combineIdentities(
-      providers.map((one) => ({ kind: one.kind, identity: createIdentity(one, options) })),
+      providers.map((one) => ({
+        kind: one.kind,
+        issuer: one.kind === 'saml' ? one.issuer : undefined,
+        identity: createIdentity(one, options),
+      })),
       options,
     ),
 }

@@ -7,6 +7,8 @@ type Kind = ProviderSettings['kind']
 
 export interface Provider {
   readonly kind: Kind
+  /** Of a SAML provider. */
+  readonly issuer: string | undefined
   readonly identity: Identity
 }
 
@@ -14,7 +16,7 @@ export interface Provider {
  * Several identity providers as one. The form of a token selects them: a response in XML is for SAML,
  * a JWT for OpenID providers, by its issuer. What none of those knows is introspected, so that a
  * token is never sent to a provider for which it is not meant. Who accepted a token is asked first
- * when it comes again: refusing it would cost the others their budgets.
+ * when it comes again, and whom a response names: refusing it would cost the others their budgets.
  */
 export function combineIdentities(
   providers: readonly Provider[],
@@ -23,15 +25,23 @@ export function combineIdentities(
   const accepted = createTokenCache<Identity>(tokensCachedMax)
   const of = (kind: Kind) =>
     providers.filter((one) => one.kind === kind).map(({ identity }) => identity)
-  const byKind = { saml: of('saml'), oidc: of('oidc'), introspection: of('introspection') }
+  const jwt = [...of('oidc'), ...of('introspection')]
+  const opaque = of('introspection')
+  const saml = providers.filter(({ kind }) => kind === 'saml')
+  const askedFor = (token: string): readonly Identity[] => {
+    if (readJwt(token) !== undefined) return jwt
+    const text = isCanonical(token) ? Buffer.from(token, 'base64url').toString() : ''
+    if (!/^\s*</.test(text)) return opaque
+    const named = readIssuer(text)
+    const rank = ({ issuer }: Provider) => (issuer === named ? 0 : 1)
+    return saml.toSorted((a, b) => rank(a) - rank(b)).map(({ identity }) => identity)
+  }
   const identities = providers.map(({ identity }) => identity)
   return {
     identify: (token) => {
       const known = accepted.get(token)
       if (known !== undefined) return known.identify(token)
-      const kind = kindOf(token)
-      const asked = kind === 'oidc' ? [...byKind.oidc, ...byKind.introspection] : byKind[kind]
-      return identifyBy(asked, token, (identity) => accepted.set(token, identity))
+      return identifyBy(askedFor(token), token, (identity) => accepted.set(token, identity))
     },
     ready: async () => {
       await Promise.all(identities.map((one) => one.ready()))
@@ -48,10 +58,9 @@ export function combineIdentities(
   }
 }
 
-function kindOf(token: string): Kind {
-  if (readJwt(token) !== undefined) return 'oidc'
-  const isXml = isCanonical(token) && /^\s*</.test(Buffer.from(token, 'base64url').toString())
-  return isXml ? 'saml' : 'introspection'
+/** The issuer that an XML text seems to name. It only says who is asked first; nothing is believed. */
+function readIssuer(text: string): string | undefined {
+  return /<(?:[\w.-]+:)?Issuer\b[^<>]*>([^<]*)</.exec(text)?.[1]?.replaceAll('&amp;', '&')
 }
 
 /** A token of another issuer is for the next provider. */

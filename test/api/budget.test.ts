@@ -4,7 +4,7 @@ import { createBudget } from '../../api/budget.js'
 t.test('refused tokens cost processor time up to the budget, accepted ones none', (t) => {
   let clock = 0
   let runs = 0
-  const spend = createBudget({ msPerSecond: 100, now: () => clock })
+  const spend = createBudget({ msPerSecond: 100, msEachMax: 60, now: () => clock })
   const work = (ms: number) => () => {
     runs++
     clock += ms
@@ -25,5 +25,23 @@ t.test('refused tokens cost processor time up to the budget, accepted ones none'
   bad()
   bad()
   t.throws(bad, { code: 'OVERLOAD' }, 'an hour without refusals saves no more than a second')
+  t.end()
+})
+
+t.test('a slow first refusal after a start or a quiet time costs others nothing', (t) => {
+  let clock = 0
+  const spend = createBudget({ msPerSecond: 100, msEachMax: 10, now: () => clock })
+  const judge = (ms: number, isBad: boolean) =>
+    spend(
+      () => (clock += ms),
+      () => isBad,
+    )
+  for (let quiet = 0; quiet < 3; quiet++) {
+    t.doesNotThrow(() => judge(400, false), 'the first one')
+    for (let count = 0; count < 10; count++) judge(count === 0 ? 900 : 1, true)
+    t.doesNotThrow(() => judge(400, false), 'behind refused ones, of which the first was slow')
+    clock += 60_000
+  }
+  for (let count = 0; count < 200; count++) judge(40, false)
   t.end()
 })

@@ -227,3 +227,20 @@ t.test(
     t.equal(outcomes.filter((one) => one === 'OVERLOAD').length, 200 - refused)
   },
 )
+
+t.test(
+  'honest responses are accepted right after a start, whatever the first ones cost',
+  async (t) => {
+    let [elapsed, cost] = [0, 150]
+    const { identity } = open(t, {}, () => (elapsed += cost))
+    const forged = encode(signed().replace('C-1', 'C-2'))
+    t.match(await identity.identify(encode(signed())), good)
+    t.match(await identity.identify(forged), { kind: 'refused' })
+    cost = 0
+    const ids = Array.from({ length: 20 }, (_, at) =>
+      encode(signed({ assertion: { id: `_n${at}` } })),
+    )
+    const judged = await Promise.all(ids.map(async (token) => identity.identify(token)))
+    t.equal(judged.filter(({ kind }) => kind === 'customer').length, ids.length)
+  },
+)

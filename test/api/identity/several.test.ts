@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { t } from 'tap'
+import { type Test, t } from 'tap'
 import { createPseudonymizer } from '../../../api/access/pseudonym.js'
 import { createIdentity } from '../../../api/identity/drivers.js'
 import { createDemoIdp } from '../../../infra/demo/back-office/idp.js'
@@ -72,8 +72,10 @@ t.test('each token goes to the provider that it is made for', async (t) => {
   await identity.ready()
 })
 
-t.test('two SAML providers have recipients, keys and budgets of their own', async (t) => {
-  const first = 'https://first.example'
+const first = 'https://first.example'
+
+/** Two SAML providers, `first` and `entityId`; each look at the clock of the budget is `step` later. */
+const openTwo = (t: Test, step: () => number) => {
   const folder = createFolder(t)
   const providers = [first, entityId].map((issuer, at) => {
     const certFile = join(folder, `${at}.pem`)
@@ -81,7 +83,7 @@ t.test('two SAML providers have recipients, keys and budgets of their own', asyn
     const recipient = at === 0 ? `${first}/acs` : acsUrl
     return { kind: 'saml', issuer, audience: 'tieline', recipient, certFiles: [certFile] }
   })
-  let [ms, step] = [0, 5]
+  let ms = 0
   const options = {
     pseudonymize: createPseudonymizer('key'),
     tokensCachedMax: 10,
@@ -90,14 +92,21 @@ t.test('two SAML providers have recipients, keys and budgets of their own', asyn
     onFailure: (fault: Fault) => t.fail(fault.message),
     report: () => undefined,
     elapsed: () => {
-      ms += step
+      ms += step()
       return ms
     },
   }
   const settings = identitySettings.parse({ kind: 'several', providers })
   const identity = createIdentity(settings, options)
   t.teardown(() => identity.close())
-  const customer = { kind: 'customer', clientId: 'C-1' }
+  return identity
+}
+
+const customer = { kind: 'customer', clientId: 'C-1' }
+
+t.test('two SAML providers have recipients, keys and budgets of their own', async (t) => {
+  let step = 5
+  const identity = openTwo(t, () => step)
   const unnamed = signed({ response: { issuer: '' } })
   t.match(await identity.identify(encode(unnamed)), customer, 'without an issuer of the response')
   const again = encode(signed())
@@ -111,6 +120,16 @@ t.test('two SAML providers have recipients, keys and budgets of their own', asyn
   step = 0
   await t.rejects(async () => identity.identify(refused), { code: 'OVERLOAD' })
   t.match(await identity.identify(again), customer, 'remembered, whatever others send')
+})
+
+t.test('honest responses of one SAML provider cost no other provider its budget', async (t) => {
+  const identity = openTwo(t, () => 10)
+  for (let count = 0; count < 60; count++) {
+    const issuer = count % 2 ? '' : undefined
+    const response = issuer === undefined ? {} : { issuer }
+    const token = encode(signed({ assertion: { id: `_n${count}` }, response }))
+    t.match(await identity.identify(token), customer)
+  }
 })
 
 t.test('one provider of opaque tokens is enough', async (t) => {
