@@ -24,7 +24,7 @@ usage:
   dateOrder: MDY # 1/4/2017 is 4 January; DMY makes it 1 April
   clock: wall # times follow daylight saving time; standard: they ignore it
   stamp: start # the time of a row is the start of its interval; or end
-  unit: { Electric: kWh, Gas: ccf } # or Wh, cm
+  unit: { Electric: kWh, Gas: ccf } # or Wh, cm, therm
   intervals: { Electric: [900, 3600], Gas: [day, 3600] } # allowed lengths, in seconds
 
 ${sourcesText(answers)}${answers.issuer ? gatewayText(answers) : noGateway}`

@@ -23,6 +23,8 @@ const dimensions = {
   MWh: ['energy', 3],
   ccf: ['ccf', 0],
   cm: ['cm', 0],
+  // The heat of a volume depends on its gas: therms are never made of it.
+  therm: ['heat', 0],
 } as const satisfies Record<string, readonly [dimension: string, power: number]>
 
 type Unit = keyof typeof dimensions

@@ -26,6 +26,7 @@ const units: Readonly<Record<string, UnitCodes>> = {
   // A hundred cubic feet: a millionth is 100 millionths of a cubic foot.
   ccf: { uom: 119, factor: 100n, finest: -6 },
   cm: { uom: 42, factor: 1n, finest: -6 },
+  therm: { uom: 169, factor: 1n, finest: -6 },
 }
 
 /** A quantity as ESPI writes it: `value` times 10 to the power of `multiplier`, in `uom`. */

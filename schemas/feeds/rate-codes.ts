@@ -11,7 +11,7 @@ export const rateCodes = recordFeed({
     Description: words,
     RateType: oneOf(['TOU', 'Tiered', 'Flat']),
     Commodity: maybe(oneOf(['Electric', 'Gas']), 'Electric'),
-    UnitOfMeasure: maybe(oneOf(['kWh', 'Wh', 'ccf', 'cm']), ''),
+    UnitOfMeasure: maybe(oneOf(['kWh', 'Wh', 'ccf', 'cm', 'therm']), ''),
   },
   bracketed: ['Commodity', 'UnitOfMeasure'],
   fill: fillUnit,

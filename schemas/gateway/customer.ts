@@ -30,7 +30,7 @@ export type ReadUnderDays = z.output<typeof readUnderSchema>[number]
 const text = z.string().max(1_000, 'use at most 1000 characters')
 const present = text.regex(/\S/, 'is empty')
 
-const unitsOf = { Electric: ['kWh', 'Wh'], Gas: ['ccf', 'cm'] } as const
+const unitsOf = { Electric: ['kWh', 'Wh'], Gas: ['ccf', 'cm', 'therm'] } as const
 
 const meter = z
   .object({
@@ -40,8 +40,8 @@ const meter = z
     meterId: identifierSchema.describe('Permanent unique meter; used in hub binding requests'),
     meterType: z.enum(['Electric', 'Gas']),
     unitOfMeasure: z
-      .enum(['kWh', 'Wh', 'ccf', 'cm'])
-      .describe('Electric: kWh or Wh. Gas: ccf or cm')
+      .enum(['kWh', 'Wh', 'ccf', 'cm', 'therm'])
+      .describe('Electric: kWh or Wh. Gas: ccf, cm or therm')
       .optional(),
     isPrimary: z.boolean().describe('The main meter of its site'),
     isAMI: z.boolean().describe('A smart meter that sends its data by radio mesh'),

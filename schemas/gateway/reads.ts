@@ -89,7 +89,7 @@ const point = z
     end: instant.describe('ISO 8601, UTC, exclusive'),
     localStart: instant.describe("start by the utility's clock, with its offset from UTC"),
     quantity: z.number().nullable().describe('null if no read is there; up to 9 decimals'),
-    unit: z.enum(['kWh', 'ccf', 'cm']).nullable(),
+    unit: z.enum(['kWh', 'ccf', 'cm', 'therm']).nullable(),
     quality: z
       .enum(['asSent', 'corrected', 'partial', 'missing', 'projected'])
       .describe(

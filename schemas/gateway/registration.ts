@@ -10,7 +10,7 @@ const registeredMeter = strict({
   externalSiteId: identifierSchema,
   meterId: identifierSchema,
   meterType: z.enum(['Electric', 'Gas']),
-  /** kWh, Wh, ccf or cm; empty where the utility gives none. */
+  /** kWh, Wh, ccf, cm or therm; empty where the utility gives none. */
   unitOfMeasure: code,
   rateCode: code,
   /** As a text, compared exactly. */

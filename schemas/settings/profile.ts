@@ -60,7 +60,7 @@ const usage = section({
   }),
   unit: section({
     Electric: z.enum(['kWh', 'Wh']).default('kWh'),
-    Gas: z.enum(['ccf', 'cm']).default('ccf'),
+    Gas: z.enum(['ccf', 'cm', 'therm']).default('ccf'),
   }),
   negative: section({ Electric: z.boolean().default(true), Gas: z.boolean().default(false) }),
   quantityMax: z.int().min(1).max(999_999_999_999).default(999_999_999),

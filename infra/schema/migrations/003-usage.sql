@@ -136,7 +136,7 @@ CREATE OR REPLACE VIEW {database}.usage{onCluster} (
     local_start DateTime('{timeZone}') COMMENT 'starts_at as the clock of the utility shows it, in its time zone',
     time_zone String COMMENT 'time zone of the utility, of local_day, local_hour and local_start',
     quantity Decimal(38, 9) COMMENT 'quantity of the interval, in unit; exact, also where Wh were sent',
-    unit String COMMENT 'kWh, ccf or cm',
+    unit String COMMENT 'kWh, ccf, cm or therm',
     account_number String COMMENT 'contract account as sent with the read',
     external_site_id String COMMENT 'premise as sent with the read',
     file_id String COMMENT 'sha256 of the file that the read came in',
@@ -148,7 +148,8 @@ CREATE OR REPLACE VIEW {database}.usage{onCluster} (
     (SELECT (count(), groupArrayIf(meter_id, unit = ''), groupArrayIf(stretches, unit = '')) FROM {database}.meter_unit) AS deviating,
     if(u.meter_id IN (SELECT meter_id FROM {database}.meter_unit), multiIf(
         u.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{electricUnit}' = 'Wh', 'kWh', 'Wh')), if('{electricUnit}' = 'Wh', 'kWh', 'Wh'),
-        u.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{gasUnit}' = 'cm', 'ccf', 'cm')), if('{gasUnit}' = 'cm', 'ccf', 'cm'),
+        u.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{gasUnit}' = 'ccf', 'cm', 'ccf')), if('{gasUnit}' = 'ccf', 'cm', 'ccf'),
+        u.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{gasUnit}' = 'therm', 'cm', 'therm')), if('{gasUnit}' = 'therm', 'cm', 'therm'),
         arrayFirst(s -> s.1 = u.external_site_id AND s.2 <= u.starts_at AND u.starts_at < s.3,
             deviating.3[transform(u.meter_id, deviating.2, arrayEnumerate(deviating.2), 0)]).4
     ), '') AS registered_unit
@@ -158,7 +159,7 @@ SELECT
     if(deviating.1 = 0 AND '{electricUnit}' = 'kWh', toDecimal128(u.quantity, 9), toDecimal128(u.quantity, 9) /
         if(u.commodity = 'Electric' AND if(registered_unit IN ('kWh', 'Wh'), registered_unit, '{electricUnit}') = 'Wh', 1000, 1)) AS quantity,
     if(deviating.1 = 0, if(u.commodity = 'Gas', '{gasUnit}', 'kWh'),
-        if(u.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm'), registered_unit, '{gasUnit}'), 'kWh')) AS unit,
+        if(u.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm', 'therm'), registered_unit, '{gasUnit}'), 'kWh')) AS unit,
     u.account_number AS account_number, u.external_site_id AS external_site_id,
     f.file_id AS file_id, u.version AS version,
     if(f.published_seq = 0, NULL, if(empty(claims.1), f.published_at, greatest(f.published_at, transform(u.change, claims.1, claims.3, toDateTime64(0, 3, 'UTC'))))) AS published_at,
@@ -201,7 +202,7 @@ CREATE OR REPLACE VIEW {database}.usage_day{onCluster} (
     commodity String COMMENT 'Electric or Gas',
     local_day Date COMMENT 'local calendar day',
     seconds UInt32 COMMENT 'interval length of the finest series that the meter has on that day; on a day without reads the usual length of the profile',
-    unit String COMMENT 'kWh, ccf or cm',
+    unit String COMMENT 'kWh, ccf, cm or therm',
     quantity Nullable(Decimal(38, 9)) COMMENT 'sum over the intervals of that series; NULL on a day without reads',
     intervals_expected UInt32 COMMENT 'intervals of that length in a local day of 23, 24 or 25 hours; 1 for daily reads',
     intervals_present UInt32 COMMENT 'intervals present; 0 on a day without reads',
@@ -233,7 +234,8 @@ FROM
             (d.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{electricUnit}' = 'Wh', 'kWh', 'Wh'))), 1000, 1) AS per_unit
         SELECT d.meter_id AS meter_id, toString(d.commodity) AS commodity, d.local_day AS local_day, d.seconds AS seconds,
             multiIf(d.commodity = 'Electric', 'kWh',
-                d.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{gasUnit}' = 'cm', 'ccf', 'cm')), if('{gasUnit}' = 'cm', 'ccf', 'cm'),
+                d.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{gasUnit}' = 'ccf', 'cm', 'ccf')), if('{gasUnit}' = 'ccf', 'cm', 'ccf'),
+                d.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{gasUnit}' = 'therm', 'cm', 'therm')), if('{gasUnit}' = 'therm', 'cm', 'therm'),
                 '{gasUnit}') AS unit,
             toNullable(toDecimal128(d.quantity, 9) / per_unit) AS quantity, d.intervals AS present,
             toNullable(toDecimal128(d.exported, 9) / per_unit) AS exported,
@@ -291,7 +293,7 @@ CREATE OR REPLACE VIEW {database}.registered_usage{onCluster} (
     local_start DateTime('{timeZone}') COMMENT 'starts_at as the clock of the utility shows it, in its time zone',
     time_zone String COMMENT 'time zone of the utility, of local_day, local_hour and local_start',
     quantity Decimal(38, 9) COMMENT 'quantity of the interval, in unit; exact, also where Wh were sent',
-    unit String COMMENT 'kWh, ccf or cm',
+    unit String COMMENT 'kWh, ccf, cm or therm',
     account_number String COMMENT 'contract account as sent with the read',
     external_site_id String COMMENT 'premise as sent with the read',
     file_id String COMMENT 'sha256 of the file that the read came in',
@@ -329,7 +331,7 @@ CREATE OR REPLACE VIEW {database}.usage_restatement{onCluster} (
     time_zone String COMMENT 'time zone of the utility, of local_day and local_start',
     old_quantity Decimal(18, 6) COMMENT 'quantity before, as sent',
     new_quantity Decimal(18, 6) COMMENT 'quantity after, as sent',
-    unit String COMMENT 'unit of both quantities: kWh, Wh, ccf or cm',
+    unit String COMMENT 'unit of both quantities: kWh, Wh, ccf, cm or therm',
     old_file_id String COMMENT 'sha256 of the file that the old read came in',
     new_file_id String COMMENT 'sha256 of the file that replaced it',
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new read became visible',
@@ -339,7 +341,8 @@ CREATE OR REPLACE VIEW {database}.usage_restatement{onCluster} (
     (SELECT (count(), groupArrayIf(meter_id, unit = ''), groupArrayIf(stretches, unit = '')) FROM {database}.meter_unit) AS deviating,
     if(r.meter_id IN (SELECT meter_id FROM {database}.meter_unit), multiIf(
         r.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{electricUnit}' = 'Wh', 'kWh', 'Wh')), if('{electricUnit}' = 'Wh', 'kWh', 'Wh'),
-        r.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{gasUnit}' = 'cm', 'ccf', 'cm')), if('{gasUnit}' = 'cm', 'ccf', 'cm'),
+        r.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{gasUnit}' = 'ccf', 'cm', 'ccf')), if('{gasUnit}' = 'ccf', 'cm', 'ccf'),
+        r.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{gasUnit}' = 'therm', 'cm', 'therm')), if('{gasUnit}' = 'therm', 'cm', 'therm'),
         arrayFirst(s -> s.1 = r.old_external_site_id AND s.2 <= r.starts_at AND r.starts_at < s.3,
             deviating.3[transform(r.meter_id, deviating.2, arrayEnumerate(deviating.2), 0)]).4
     ), '') AS registered_unit
@@ -347,7 +350,7 @@ SELECT
     r.meter_id AS meter_id, r.starts_at AS starts_at, r.seconds AS seconds, r.local_day AS local_day,
     toTimeZone(r.starts_at, '{timeZone}') AS local_start, '{timeZone}' AS time_zone,
     r.old_quantity AS old_quantity, r.new_quantity AS new_quantity,
-    if(r.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm'), registered_unit, '{gasUnit}'),
+    if(r.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm', 'therm'), registered_unit, '{gasUnit}'),
         if(registered_unit IN ('kWh', 'Wh'), registered_unit, '{electricUnit}')) AS unit,
     o.file_id AS old_file_id, n.file_id AS new_file_id,
     n.published_at AS restated_at, n.published_at AS published_at, n.published_seq AS published_seq
@@ -370,7 +373,8 @@ WITH
     (SELECT (count(), groupArrayIf(meter_id, unit = ''), groupArrayIf(stretches, unit = '')) FROM {database}.meter_unit) AS deviating,
     if(u.meter_id IN (SELECT meter_id FROM {database}.meter_unit), multiIf(
         u.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{electricUnit}' = 'Wh', 'kWh', 'Wh')), if('{electricUnit}' = 'Wh', 'kWh', 'Wh'),
-        u.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{gasUnit}' = 'cm', 'ccf', 'cm')), if('{gasUnit}' = 'cm', 'ccf', 'cm'),
+        u.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{gasUnit}' = 'ccf', 'cm', 'ccf')), if('{gasUnit}' = 'ccf', 'cm', 'ccf'),
+        u.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{gasUnit}' = 'therm', 'cm', 'therm')), if('{gasUnit}' = 'therm', 'cm', 'therm'),
         arrayFirst(s -> s.1 = u.external_site_id AND s.2 <= u.starts_at AND u.starts_at < s.3,
             deviating.3[transform(u.meter_id, deviating.2, arrayEnumerate(deviating.2), 0)]).4
     ), '') AS registered_unit
@@ -380,7 +384,7 @@ SELECT
     if(deviating.1 = 0 AND '{electricUnit}' = 'kWh', toDecimal128(u.quantity, 9), toDecimal128(u.quantity, 9) /
         if(u.commodity = 'Electric' AND if(registered_unit IN ('kWh', 'Wh'), registered_unit, '{electricUnit}') = 'Wh', 1000, 1)) AS quantity,
     if(deviating.1 = 0, if(u.commodity = 'Gas', '{gasUnit}', 'kWh'),
-        if(u.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm'), registered_unit, '{gasUnit}'), 'kWh')) AS unit,
+        if(u.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm', 'therm'), registered_unit, '{gasUnit}'), 'kWh')) AS unit,
     u.account_number AS account_number, u.external_site_id AS external_site_id,
     f.file_id AS file_id, u.version AS version, toNullable(f.published_at) AS published_at, toNullable(f.published_seq) AS published_seq
 FROM

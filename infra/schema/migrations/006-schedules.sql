@@ -69,7 +69,7 @@ CREATE TABLE IF NOT EXISTS {database}.rate_code_row{onCluster} (
     description String COMMENT 'description of the rate',
     rate_type LowCardinality(String) COMMENT 'TOU, Tiered or Flat',
     commodity LowCardinality(String) COMMENT 'Electric or Gas',
-    unit_of_measure LowCardinality(String) COMMENT 'kWh, Wh, ccf or cm',
+    unit_of_measure LowCardinality(String) COMMENT 'kWh, Wh, ccf, cm or therm',
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4)
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (rate_code, version)
@@ -81,7 +81,7 @@ CREATE OR REPLACE VIEW {database}.rate_code{onCluster} (
     description String COMMENT 'description of the rate',
     rate_type LowCardinality(String) COMMENT 'TOU, Tiered or Flat',
     commodity LowCardinality(String) COMMENT 'Electric or Gas',
-    unit_of_measure LowCardinality(String) COMMENT 'kWh, Wh, ccf or cm',
+    unit_of_measure LowCardinality(String) COMMENT 'kWh, Wh, ccf, cm or therm',
     company_code String COMMENT 'company of the schedule',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',

@@ -380,7 +380,7 @@ CREATE TABLE IF NOT EXISTS {database}.rate_comparison_row{onCluster} (
     intervals_expected UInt32 COMMENT 'intervals expected in periods with reads',
     intervals_present UInt32 COMMENT 'intervals present',
     quantity Decimal(18, 6) COMMENT 'quantity of the days, in unit',
-    unit LowCardinality(String) COMMENT 'kWh, ccf or cm',
+    unit LowCardinality(String) COMMENT 'kWh, ccf, cm or therm',
     total Nullable(Decimal(18, 6)) COMMENT 'dollars; NULL if there is no total'
 ) ENGINE = {engine:MergeTree}
 PARTITION BY run
@@ -434,7 +434,7 @@ CREATE OR REPLACE VIEW {database}.rate_comparison{onCluster} (
     intervals_expected UInt32 COMMENT 'intervals expected in periods with reads',
     intervals_present UInt32 COMMENT 'intervals present',
     quantity Decimal(18, 6) COMMENT 'quantity of the days, in unit',
-    unit String COMMENT 'kWh, ccf or cm',
+    unit String COMMENT 'kWh, ccf, cm or therm',
     total Nullable(Decimal(18, 6)) COMMENT 'dollars: sum of the bills of the periods under this rate; NULL if there is no total',
     run String COMMENT 'the run that computed it; comparison_run has its inputs',
     published_at DateTime64(3, 'UTC') COMMENT 'when it became visible',

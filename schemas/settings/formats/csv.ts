@@ -61,7 +61,7 @@ export const csvFormat = strict({
     .optional(),
   /** Length of every interval, seconds; without it, the rows show it. */
   interval: seconds.optional(),
-  unit: z.enum(['kWh', 'Wh', 'MWh', 'ccf', 'cm']).optional(),
+  unit: z.enum(['kWh', 'Wh', 'MWh', 'ccf', 'cm', 'therm']).optional(),
   /** Every quantity times this. */
   multiplier: z
     .number()

@@ -16,11 +16,17 @@ await rig.publish({
     'TOU,Time of use,TOU,,',
     'TIER,Tiered,Tiered,,',
     'GAS,Gas,Flat,Gas,ccf',
+    'HEAT,Gas in therms,Flat,Gas,therm',
     'EMPTY,Nothing,TOU,,',
     'ENDED,Ended,Flat,,',
     'HOLE,An hour without a price,TOU,,',
   ],
-  RateFlat: ['FLAT,0.1,2025-01-01,,', 'GAS,0.9,2025-01-01,,', 'ENDED,0.1,2025-01-01,2026-01-10,'],
+  RateFlat: [
+    'FLAT,0.1,2025-01-01,,',
+    'GAS,0.9,2025-01-01,,',
+    'HEAT,1.1,2025-01-01,,',
+    'ENDED,0.1,2025-01-01,2026-01-10,',
+  ],
   RateTou: [
     'TOU,Peak,0.2,14,19,--01-01,--12-31,,',
     'TOU,Off-Peak,0.08,19,14,--01-01,--12-31,,',
@@ -43,15 +49,17 @@ t.test('a whole cycle is billed at once, each customer by the rate of the meter'
     customer('tier', 'TIER'),
     customer('wh', 'FLAT', { unitOfMeasure: 'Wh' }),
     customer('gas', 'GAS', { meterType: 'Gas', unitOfMeasure: 'ccf' }),
+    customer('heat', 'HEAT', { meterType: 'Gas', unitOfMeasure: 'therm' }),
   )
   for (const meter of ['flat', 'tou', 'tier']) {
     await rig.read({ meter, ...january, quantities: steady('0.25', january.quarters) })
   }
   await rig.read({ meter: 'wh', ...january, quantities: steady('250', january.quarters) })
-  const days = { meter: 'gas', seconds: 86_400, commodity: 'Gas' as const, from: january.from }
-  await rig.read({ ...days, quantities: steady('2', 31) })
+  const days = { seconds: 86_400, commodity: 'Gas' as const, from: january.from }
+  await rig.read({ ...days, meter: 'gas', quantities: steady('2', 31) })
+  await rig.read({ ...days, meter: 'heat', quantities: steady('2', 31) })
   const summary = await rig.bill({ start: '2026-01-01' })
-  t.match(summary, { first: '2026-01-01', last: '2026-01-31', bills: { computed: 5 }, reasons: [] })
+  t.match(summary, { first: '2026-01-01', last: '2026-01-31', bills: { computed: 6 }, reasons: [] })
   t.same(
     await rig.bills(
       'meter_id AS meter, toString(total) AS total, toString(quantity) AS quantity, unit',
@@ -59,6 +67,7 @@ t.test('a whole cycle is billed at once, each customer by the rate of the meter'
     [
       { meter: 'flat', total: '74.4', quantity: '744', unit: 'kWh' },
       { meter: 'gas', total: '55.8', quantity: '62', unit: 'ccf' },
+      { meter: 'heat', total: '68.2', quantity: '62', unit: 'therm' },
       { meter: 'tier', total: '117.8', quantity: '744', unit: 'kWh' },
       { meter: 'tou', total: '100', quantity: '744', unit: 'kWh' },
       { meter: 'wh', total: '74.4', quantity: '744', unit: 'kWh' },
@@ -100,7 +109,7 @@ t.test('a bill that cannot be computed says why, and harms no other', async (t) 
   await rig.read({ meter: 'daily', ...days, quantities: steady('24', 31) })
   const summary = await rig.bill({ start: '2026-01-01' })
   t.same(summary.bills, {
-    computed: 5,
+    computed: 6,
     incomplete: 1,
     sparse: 1,
     noRate: 2,
@@ -109,7 +118,7 @@ t.test('a bill that cannot be computed says why, and harms no other', async (t) 
     unit: 1,
     notProjectable: 1,
   })
-  const whole = ['flat', 'tou', 'tier', 'wh', 'gas']
+  const whole = ['flat', 'tou', 'tier', 'wh', 'gas', 'heat']
   t.match(
     summary.reasons.map(({ status, bills }) => [status, bills]),
     [
@@ -182,7 +191,7 @@ t.test('a bill that cannot be computed says why, and harms no other', async (t) 
   )
   t.same(
     found.filter(({ meter }) => whole.includes(meter as string)).map(({ total }) => total),
-    ['74.4', '55.8', '117.8', '100', '74.4'],
+    ['74.4', '55.8', '68.2', '117.8', '100', '74.4'],
   )
 })
 
@@ -207,7 +216,7 @@ t.test('a run is repeated to the byte, and says what it was made from', async (t
   const before = await bills()
   const summary = await rig.bill({ start: '2026-01-01' })
   t.same(await bills(), before)
-  t.equal(before.length, 15)
+  t.equal(before.length, 16)
   const rowsOf = (run: string) =>
     rig.store.rows({ sql: `SELECT * EXCEPT run FROM bill_row WHERE run = '${run}'` })
   const known = await rig.bill({ start: '2026-01-01', asOf: new Date(Date.now() + 1_000) })
@@ -216,13 +225,13 @@ t.test('a run is repeated to the byte, and says what it was made from', async (t
     sql: `SELECT toString(total) AS total, length(rate_file_ids) AS files, cycle_file_id != '' AS cycle,
         usage_version > 0 AS usage FROM bill_run WHERE run = '${summary.run}'`,
   })
-  t.match(run, { total: '482.4', cycle: 1, usage: 1 })
+  t.match(run, { total: '550.6', cycle: 1, usage: 1 })
   const [sums] = await rig.store.rows({
     sql: `SELECT countIf(b.total != l.amount) AS wrong, count() AS bills FROM projected_bill AS b
       INNER JOIN (SELECT meter_id, sum(amount) AS amount FROM projected_bill_line GROUP BY meter_id) AS l
         ON l.meter_id = b.meter_id`,
   })
-  t.same(sums, { wrong: '0', bills: '6' }, 'lines add up to the total')
+  t.same(sums, { wrong: '0', bills: '7' }, 'lines add up to the total')
   t.same(
     await rig.store.rows({ sql: `SELECT name FROM system.tables WHERE match(name, '^bill_.*_2')` }),
     [],

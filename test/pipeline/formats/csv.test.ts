@@ -59,6 +59,24 @@ t.test('settings that contradict each other are refused in the profile', async (
   })
 })
 
+t.test('therms stay therms, and no volume becomes a therm', async (t) => {
+  const own = { format: { ...format, unit: 'therm' }, feed: 'Gas' } as const
+  const usage = { unit: { Gas: 'therm' } }
+  const { plain } = await convert(text('M,2026-01-02,1.085'), { ...own, usage })
+  t.same(rowsOf(plain), ['M,M,M,2026-01-02,1.085,0'])
+  for (const [unit, stored] of [
+    ['therm', 'ccf'],
+    ['therm', 'cm'],
+    ['ccf', 'therm'],
+    ['cm', 'therm'],
+  ] as const) {
+    const setting = { ...own, format: { ...format, unit }, usage: { unit: { Gas: stored } } }
+    await t.rejects(convert(text(), setting), {
+      message: `CONFIG: usage.format.Gas.unit: ${unit} cannot be converted to usage.unit.Gas, ${stored}`,
+    })
+  }
+})
+
 t.test(
   'a row that does not have the columns of the header is refused, never shifted',
   async (t) => {

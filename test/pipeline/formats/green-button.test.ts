@@ -70,6 +70,11 @@ t.test('units and powers of ten become the stored unit exactly', async (t) => {
     [{ ...own, usage: { unit: { Electric: 'Wh' } } }, { uom: 72 }, '123'],
     [gas, { uom: 119, powerOfTenMultiplier: '-6' }, '0.00000123'],
     [{ ...gas, usage: { unit: { Gas: 'cm' } } }, { uom: 42 }, '123'],
+    [
+      { ...gas, usage: { unit: { Gas: 'therm' } } },
+      { uom: 169, powerOfTenMultiplier: -3 },
+      '0.123',
+    ],
   ]
   for (const [setting, codes, expected] of cases) {
     const text = feed(meterReading, type({ ...codes, flowDirection: 1 }), blockOf(reading('123')))
@@ -85,6 +90,9 @@ t.test('what cannot be converted is refused, what is of another kind is counted'
   }
   t.match(await of(gas, { uom: 169 }), /therm cannot be converted to ccf/)
   t.match(await of(gas, { uom: 42 }), /cm cannot be converted to ccf/)
+  const therms = { ...gas, usage: { unit: { Gas: 'therm' } } }
+  t.match(await of(therms, { uom: 119 }), /cubic feet cannot be converted to therm/)
+  t.match(await of(therms, { uom: 42 }), /cm cannot be converted to therm/)
   t.match(await of(own, { powerOfTenMultiplier: 40 }), /powerOfTenMultiplier 40 is not a number/)
   t.equal(await of(own, { uom: 42 }), 'intervals of uom 42: not loaded: 1')
   t.equal(await of(gas, {}), 'intervals of uom 72: not loaded: 1')

@@ -147,6 +147,15 @@ t.test('market time is an offset, and units become the one that is stored', asyn
   t.equal(total(plain), '48000000')
 })
 
+t.test('a register in therms is loaded where therms are stored, else refused', async (t) => {
+  const text = block('200,NMI1,E1,E1,E1,N1,M1,Therm,30,', `300,20260301,${day(48)},A`)
+  const gas = { format, feed: 'Gas' } as const
+  const { plain } = await convert(text, { ...gas, usage: { unit: { Gas: 'therm' } } })
+  t.equal(total(plain), '48')
+  const { records } = await convert(text, gas)
+  t.match(records.find(({ refused }) => refused)?.refused?.detail, /that ccf can be made of/)
+})
+
 t.test('values that are not decimals are left to the row judge', async (t) => {
   const values = day(48, (at) => ['1e3', '=1', '', '"'][at] ?? '1')
   const { plain } = await convert(block(`300,20260301,${values},A`), { format })

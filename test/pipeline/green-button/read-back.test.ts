@@ -1,11 +1,13 @@
 import { t } from 'tap'
 import { pathsOf } from '../../../pipeline/green-button/resources.js'
 import { sql } from '../../../pipeline/store/sql.js'
-import { timeZone } from '../bills/rig.js'
+import { steady, timeZone } from '../bills/rig.js'
+import { customerAt } from '../customers/registering.js'
 import { convert } from '../formats/convert.js'
 import { createCustomer, feedOf, january } from './rig.js'
 
-const { store } = await createCustomer(t)
+const rig = await createCustomer(t)
+const { store } = rig
 const feed = await feedOf(store, january)
 
 /** The name that a reader gives a meter: the last segment of its address. */
@@ -31,3 +33,23 @@ for (const commodity of ['Electric', 'Gas'] as const) {
     t.equal(found.length, wanted.length)
   })
 }
+
+t.test('therms are exported as therms, and only a file of therms takes them', async (t) => {
+  const who = { accountNumber: 'ACCOUNT-2', meterId: 'HEAT' }
+  const gas = { meterType: 'Gas', unitOfMeasure: 'therm' } as const
+  await rig.register(customerAt({ clientId: 'ben', ...who, ...gas }))
+  const read = { meter: 'HEAT', account: 'ACCOUNT-2', commodity: 'Gas', seconds: 86_400 } as const
+  await rig.read({ ...read, from: '2026-01-01T05:00:00Z', quantities: steady('1.085001', 31) })
+  const heat = await feedOf(store, { ...january, clientId: 'ben' })
+  t.match(heat, /<uom>169</)
+  const setting = { format: { name: 'green-button' }, timeZone, feed: 'Gas' } as const
+  const stored = await convert(heat, { ...setting, usage: { unit: { Gas: 'therm' } } })
+  const rows = stored.plain.trimEnd().split('\n')
+  t.same([...new Set(rows.map((row) => row.split(',')[4]))], ['1.085001'])
+  t.equal(rows.length, 31)
+  const { records } = await convert(heat, setting)
+  t.match(
+    records.flatMap(({ refused }) => refused?.detail ?? [])[0],
+    'therm cannot be converted to ccf, the unit of Gas',
+  )
+})

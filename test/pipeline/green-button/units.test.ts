@@ -8,6 +8,8 @@ t.test('six decimals of each unit are written exactly', async (t) => {
   t.equal(toValue('0.000001', { unit: 'ccf', multiplier: -6 }), 100n)
   t.same(measureOf('cm', '1'), { uom: 42, multiplier: -6 })
   t.equal(toValue('-2.5', { unit: 'cm', multiplier: -6 }), -2_500_000n)
+  t.same(measureOf('therm', '1'), { uom: 169, multiplier: -6 })
+  t.equal(toValue('1.000001', { unit: 'therm', multiplier: -6 }), 1_000_001n)
 })
 
 t.test('reads sent in Wh with more decimals are written exactly, too', async (t) => {

@@ -1,10 +1,12 @@
 import t from 'tap'
+import { migrate } from '../../../infra/schema/migrate.js'
 import { learnAccounts, register } from '../../../pipeline/customers/registrations.js'
 import { buildAllDays } from '../../../pipeline/usage/days/build.js'
 import {
   type At,
   customerAt,
   migratedStore,
+  profile,
   publishReads,
   type ReadAt,
   registeringAt,
@@ -38,6 +40,7 @@ await publishReads(store, 1, [
   at('moved', 3, { externalSiteId: 'another' }),
   at('gas', 1, { accountNumber: 'G', commodity: 'Gas' }),
   at('gas-plain', 1, { accountNumber: 'G', commodity: 'Gas' }),
+  at('therms', 1, { accountNumber: 'G', commodity: 'Gas' }),
 ])
 await learnAccounts(context, 1)
 
@@ -52,17 +55,58 @@ t.test('a registration says in which unit its meter counts', async (t) => {
   await known({ clientId: 'b', accountNumber: 'B', meterId: 'wh', unitOfMeasure: 'Wh' })
   await known({ clientId: 'c', ...gas, meterId: 'gas', unitOfMeasure: 'cm' })
   await known({ clientId: 'd', ...gas, meterId: 'gas-plain', unitOfMeasure: '' })
+  await known({ clientId: 'e', ...gas, meterId: 'therms', unitOfMeasure: 'therm' })
   for (const view of ['usage', asOf]) {
     t.same(await found('plain', view), [kWh(1, '1500')])
     t.same(await found('wh', view), [kWh(1, '1.5'), kWh(2, '1.5')], 'of the meter, wherever it is')
     t.same(await found('gas', view), [{ hour: 1, quantity: '1500', unit: 'cm' }])
     t.same(await found('gas-plain', view), [{ hour: 1, quantity: '1500', unit: 'ccf' }])
+    t.same(await found('therms', view), [{ hour: 1, quantity: '1500', unit: 'therm' }])
   }
   t.same(await found('wh', 'registered_usage'), [kWh(1, '1.5')])
   const days = await store.rows({
     sql: `SELECT toString(quantity) AS quantity, unit FROM usage_day WHERE meter_id = 'wh'`,
   })
   t.same(days, [{ quantity: '3', unit: 'kWh' }])
+})
+
+t.test('each unit of gas is shown as registered, whichever the profile has', async (t) => {
+  const units = ['ccf', 'cm', 'therm'] as const
+  const gas = { accountNumber: 'U', meterType: 'Gas' } as const
+  const read = { accountNumber: 'U', commodity: 'Gas' } as const
+  const reads = [...units, 'own'].map((meter) => at(meter, 1, read))
+  await publishReads(store, 4, reads)
+  await store.insert(
+    'restatement',
+    reads.map(({ meterId, startsAt }) => ({
+      meter_id: meterId,
+      commodity: 'Gas',
+      starts_at: startsAt,
+      new_quantity: '1500',
+      new_version: String(4n * 2n ** 32n),
+    })),
+  )
+  for (const unit of units) {
+    await known({ clientId: unit, ...gas, meterId: unit, unitOfMeasure: unit })
+  }
+  await known({ clientId: 'own', ...gas, meterId: 'own', unitOfMeasure: '' })
+  await buildAllDays({ store })
+  const shown = async (view: string) => {
+    const rows = await store.rows<{ meter: string; unit: string }>({
+      sql: `SELECT meter_id AS meter, unit FROM ${view} WHERE meter_id IN {meters:Array(String)}`,
+      parameters: { meters: [...units, 'own'] },
+    })
+    return Object.fromEntries(rows.map(({ meter, unit }) => [meter, unit]))
+  }
+  for (const Gas of units) {
+    const unit = { Electric: 'kWh', Gas } as const
+    await migrate(store, { ...profile, usage: { ...profile.usage, unit } })
+    const expected = { ccf: 'ccf', cm: 'cm', therm: 'therm', own: Gas }
+    for (const view of ['usage', asOf, 'registered_usage', 'usage_restatement', 'usage_day']) {
+      t.same(await shown(view), expected, `${view}, ${Gas}`)
+    }
+  }
+  await migrate(store, profile)
 })
 
 t.test('where registrations differ, the one in force at the instant counts', async (t) => {

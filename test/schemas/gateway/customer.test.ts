@@ -109,6 +109,7 @@ test('values that cannot be are refused by field, without being shown', async (t
     ['meter', 'billingCycleId', 1.5],
     ['meter', 'billingCycleId', true],
     ['meter', 'unitOfMeasure', 'ccf'],
+    ['meter', 'unitOfMeasure', 'therm'],
   ]
   for (const [of, name, value] of bad) {
     const aside = of === 'site' && name === 'isPrimary'
@@ -121,6 +122,10 @@ test('values that cannot be are refused by field, without being shown', async (t
   }
   for (const postalCode of ['48201', 'K1A 0B6']) {
     t.ok(judgeCustomer(sampleCustomer({ site: { postalCode } }), full).customer, postalCode)
+  }
+  for (const unitOfMeasure of ['ccf', 'cm', 'therm']) {
+    const meter = { meterType: 'Gas', unitOfMeasure }
+    t.ok(judgeCustomer(sampleCustomer({ meter }), full).customer, unitOfMeasure)
   }
 })
 

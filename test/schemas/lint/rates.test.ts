@@ -122,12 +122,16 @@ t.test('what registrations say is held against the codes', async (t) => {
       { rateCode: 'RES', unit: 'Wh', meters: 3 },
       { rateCode: 'RES', unit: 'ccf', meters: 2 },
       { rateCode: '07', unit: 'kWh', meters: 5 },
+      { rateCode: 'HEAT', unit: 'therm', meters: 4 },
+      { rateCode: 'HEAT', unit: 'ccf', meters: 1 },
     ],
   }
-  const rows = { RateCodes: [...codes, ...placed('RateCodes', '7,Seven,Flat')], Holidays: holidays }
+  const more = placed('RateCodes', '7,Seven,Flat,,', 'HEAT,Heat,Flat,Gas,therm')
+  const rows = { RateCodes: [...codes, ...more], Holidays: holidays }
   const { errors, warnings } = lint(rows, { registered })
   t.match(errors, [
     [2, 'UNIT', 'RES is priced in kWh, but 2 registered meters with it are read in ccf'],
+    [3, 'UNIT', 'HEAT is priced in therm, but 1 registered meters with it are read in ccf'],
   ])
   t.ok(warnings.includes('5 registered meters have the unknown rate code 07'))
   t.ok(warnings.includes('the rate codes 7 and 07 look alike; write them in one way'))

@@ -108,7 +108,7 @@ test('every problem is reported at once, each with its path and remedy', async (
     timeZone: 'America/Detriot',
     database: 'system',
     ingestion: 'some',
-    usage: { intervals: { Electric: [7, 86_400], Gas: [] }, unit: { Gas: 'therm' }, negative: 1 },
+    usage: { intervals: { Electric: [7, 86_400], Gas: [] }, unit: { Gas: 'Dth' }, negative: 1 },
     sources: [
       { kind: 'pigeon' },
       { ...folder, pollSeconds: 0 },
@@ -129,7 +129,7 @@ test('every problem is reported at once, each with its path and remedy', async (
     'usage.intervals.Electric[0]: use day, or seconds that divide an hour: 60 to 3600',
     'usage.intervals.Electric[1]: use day, or seconds that divide an hour: 60 to 3600',
     'usage.intervals.Gas: name at least one interval',
-    'usage.unit.Gas: use ccf or cm',
+    'usage.unit.Gas: use ccf or cm or therm',
     'usage.negative: write a section of settings',
     'sources[0].kind: use folder or sftp or ftp or s3',
     'sources[1].pollSeconds: use at least 1',
