@@ -51,6 +51,8 @@ export interface Pricing {
   readonly calendar: WallCalendar
   readonly untaxed: readonly string[]
   readonly tierLimitRounding: 'none' | 'unit'
+  /** Days by which a limit that grows by the day is longer than the bill, as a mistaken biller has it. */
+  readonly moreTierDays?: 1 | -1
 }
 
 /** Thrown for an hour without a price. */
@@ -198,6 +200,13 @@ function between(value: Fraction, lower: Fraction, upper: Fraction | undefined):
   return upper !== undefined && isAbove(raised, upper) ? upper : raised
 }
 
+/** What a limit that grows by the day has more if its last day counts twice, or not at all. */
+function moreOf({ moreTierDays }: Pricing, rows: readonly TierRow[]): Fraction {
+  const { dailyFactor = '', periodLimit = '' } = rows.at(-1) ?? {}
+  if (moreTierDays === undefined || periodLimit !== '' || dailyFactor === '') return zero
+  return times(whole(moreTierDays), decimal(dailyFactor))
+}
+
 /** Fills tiers in the order of time, with the net since the first day, never below 0. */
 function createTierCounts(pricing: Pricing, meters: readonly MeterUse[]) {
   const { tariffs, tierLimitRounding } = pricing
@@ -217,7 +226,8 @@ function createTierCounts(pricing: Pricing, meters: readonly MeterUse[]) {
       const rows = days.flatMap((day) =>
         tiersOn(tariffs, rate, component, day).filter((row) => row.tier === tier),
       )
-      const limit = limitOf(rows, all.length)
+      const own = limitOf(rows, all.length)
+      const limit = own && plus(own, days.at(-1) === all.at(-1) ? moreOf(pricing, rows) : zero)
       return limit && rounded(limit, tierLimitRounding === 'unit' ? 0 : 6)
     })
     limits.set(key, found)

@@ -1,6 +1,6 @@
 import { type BillingTerms, computeBills } from './bill.js'
 import { type MeterUse, notPriced, type Use } from './energy.js'
-import { type Fraction, plus, whole, zero } from './fraction.js'
+import { type Fraction, over, plus, times, whole, zero } from './fraction.js'
 import type { Frame } from './frames.js'
 import { project } from './projection.js'
 import { type RandomMeter, type RecordFrom, recordOn } from './random-customers.js'
@@ -32,6 +32,8 @@ export interface ExpectedBill {
 export interface Terms extends BillingTerms {
   readonly tierScope: 'meter' | 'account'
   readonly presentShareMin: number
+  /** The reads that are there stand for those that are missing, as a biller has it who has them all. */
+  readonly fillsGaps?: boolean
 }
 
 interface Member extends MeterUse {
@@ -135,8 +137,13 @@ function toMember(
     ...{ of, account, days, rateOn, status, meter: of.meter },
     method: projected?.method ?? '',
     daysProjected: status === 'projected' ? ahead.length : 0,
-    uses: [...uses, ...(projected?.uses ?? [])],
+    uses: [...(terms.fillsGaps ? filled(uses, expected) : uses), ...(projected?.uses ?? [])],
   }
+}
+
+function filled(uses: readonly Use[], expected: number): readonly Use[] {
+  const more = over(whole(expected), whole(uses.length))
+  return uses.map((use) => ({ ...use, quantity: times(use.quantity, more) }))
 }
 
 function statusOf(

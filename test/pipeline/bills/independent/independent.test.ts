@@ -207,6 +207,23 @@ for (const frame of frames) {
     }
   })
 }
+
+interface FoundCauses {
+  readonly meter: string
+  readonly first: string
+  readonly quantityCauses: Causes
+  readonly costCauses: Causes
+}
+type Causes = Readonly<Record<string, string>>
+
+/** The same but for so little; a cause that is worth no more may be missing. */
+function areNear(found: Causes = {}, wanted: Causes, most: number): boolean {
+  const names = [...new Set([...Object.keys(found), ...Object.keys(wanted)])]
+  return names.every(
+    (name) => Math.abs(Number(found[name] ?? 0) - Number(wanted[name] ?? 0)) < most,
+  )
+}
+
 /** Costs are sent in cents, as utilities bill; quantities as they were used. */
 t.test('the causes of variances are those by which bills were made to differ', async (t) => {
   const planted = frames
@@ -225,17 +242,26 @@ t.test('the causes of variances are those by which bills were made to differ', a
     )
   }
   for (const frame of new Set(planted.map(({ frame }) => frame))) await computeFrame(frame)
-  const found = await story.reader.rows<{ meter: string; first: string }>({
+  const found = await story.reader.rows<FoundCauses>({
     sql: sql`SELECT meter_id AS meter, toString(start_date) AS first,
         mapApply((k, v) -> (k, toString(v)), quantity_causes) AS quantityCauses,
         mapApply((k, v) -> (k, toString(v)), cost_causes) AS costCauses
       FROM bill_variance`,
   })
   t.equal(found.length, planted.length)
-  for (const { bill, quantityCauses, costCauses, plan } of planted) {
+  const named = planted.flatMap((one) => Object.keys({ ...one.quantityCauses, ...one.costCauses }))
+  t.comment(
+    Object.fromEntries(named.map((name) => [name, named.filter((one) => one === name).length])),
+  )
+  for (const { bill, quantityCauses, costCauses, plan, isNearlySo } of planted) {
     const { meter, first } = bill
     const own = found.find((one) => one.meter === meter.meter && one.first === first)
     const what = `${meter.what} ${meter.meter} ${first} ${bill.account} ${plan}`
-    t.same(own, { meter: meter.meter, first, quantityCauses, costCauses }, what)
+    const wanted = { meter: meter.meter, first, quantityCauses, costCauses }
+    const isSame =
+      isNearlySo &&
+      areNear(own?.quantityCauses, quantityCauses, 0.0005) &&
+      areNear(own?.costCauses, costCauses, 0.0205)
+    t.same(isSame ? wanted : own, wanted, what)
   }
 })

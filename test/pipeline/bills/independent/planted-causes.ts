@@ -8,6 +8,7 @@ import {
   minus,
   negated,
   plus,
+  rounded,
   spelled,
   times,
   zero,
@@ -27,9 +28,22 @@ export interface PlantedBill {
   readonly plan: string
   readonly quantityCauses: Readonly<Record<string, string>>
   readonly costCauses: Readonly<Record<string, string>>
+  /** Missing reads are filled in whole millionths: so many units and dollars either way are the same. */
+  readonly isNearlySo: boolean
 }
 
-const ways = ['same', 'sum', 'budget', 'arrangement', 'untaxed', 'prices', 'day'] as const
+const ways = [
+  'same',
+  'sum',
+  'budget',
+  'arrangement',
+  'untaxed',
+  'prices',
+  'day',
+  'cents',
+  'units',
+  'tierDays',
+] as const
 
 /** Bills a frame as a utility would that has made one mistake in each. */
 export function plantCauses(
@@ -38,7 +52,9 @@ export function plantCauses(
 ): readonly PlantedBill[] {
   return bills.flatMap((bill) => {
     const way = draw.pick(ways)
-    if (bill.total === undefined || !isWhole(bill)) return []
+    if (bill.total === undefined || bill.meter.what === 'several') return []
+    if (bill.meter.what === 'gaps') return filledUp({ way, terms, frame, bill })
+    if (bill.status !== 'computed') return []
     const same = {
       bill,
       last: bill.last,
@@ -46,6 +62,7 @@ export function plantCauses(
       cost: bill.total,
       tax: '',
       plan: '',
+      isNearlySo: false,
     }
     const none = { quantityCauses: {}, costCauses: {} }
     const found = differently(draw, { way, terms, frame, bill })
@@ -64,9 +81,32 @@ export function plantCauses(
   })
 }
 
-/** All reads of the bill are there, and its energy and cost are those of one meter alone. */
-function isWhole({ status, meter }: ExpectedBill): boolean {
-  return status === 'computed' && !['gaps', 'several'].includes(meter.what)
+/** Reads are missing that the utility has, which bills whole units. Of a bill without gaps nothing is said. */
+function filledUp({ terms, frame, bill }: Question): readonly PlantedBill[] {
+  const other = recompute({ ...terms, fillsGaps: true }, frame, bill)
+  if (other?.total === undefined || bill.total === undefined) return []
+  const quantity = rounded(other.quantity, 0)
+  const missing = minus(bill.quantity, other.quantity)
+  if (isZero(missing)) return []
+  const [left, cost] = [minus(other.quantity, quantity), minus(bill.total, other.total)]
+  return [
+    {
+      ...{
+        bill,
+        last: bill.last,
+        quantity,
+        cost: other.total,
+        tax: '',
+        plan: '',
+        isNearlySo: true,
+      },
+      quantityCauses: {
+        missingIntervals: spelled(missing),
+        ...(!isZero(left) && { rounding: spelled(left) }),
+      },
+      costCauses: isZero(cost) ? {} : { missingIntervals: spelled(cost) },
+    },
+  ]
 }
 
 interface Changed {
@@ -89,14 +129,22 @@ function differently(draw: Draw, question: Question): Changed | undefined {
   const { way, terms, frame, bill } = question
   const total = bill.total ?? zero
   const more = decimal(`${draw.below(90) + 31}.17`)
-  const changed = changedBy({ way, more, total, bill, terms, frame })
+  if (way === 'cents') return { cause: 'rounding', cost: minus(total, decimal('0.01')) }
+  if (way === 'units')
+    return { cause: 'rounding', cost: total, quantity: rounded(bill.quantity, 0) }
+  const moreTierDays = draw.pick([1, -1] as const)
+  const changed = changedBy({ way, more, moreTierDays, total, bill, terms, frame })
   if (changed === undefined || !isFar(total, changed.cost)) return undefined
   const { quantity } = changed
   return quantity !== undefined && !isFar(bill.quantity, quantity, '0.6') ? undefined : changed
 }
 
 function changedBy(
-  at: Question & { readonly more: Fraction; readonly total: Fraction },
+  at: Question & {
+    readonly more: Fraction
+    readonly moreTierDays: 1 | -1
+    readonly total: Fraction
+  },
 ): Changed | undefined {
   const { way, more, total, bill, terms, frame } = at
   if (way === 'sum')
@@ -120,6 +168,10 @@ function changedBy(
     const tariffs = pricesOf(terms.tariffs, dayOf(bill.first) - 1)
     const other = recompute({ ...terms, tariffs }, frame, bill)
     return other?.total && { cause: 'rateVersion', cost: other.total }
+  }
+  if (way === 'tierDays') {
+    const other = recompute({ ...terms, moreTierDays: at.moreTierDays }, frame, bill)
+    return other?.total && { cause: 'tierDays', cost: other.total }
   }
   if (way !== 'day' || bill.first === bill.last) return undefined
   const last = textOf(dayOf(bill.last) - 1)
