@@ -6,6 +6,7 @@ import {
   isDayFormat,
   offsetSeconds,
   parseTimestamp,
+  type TimestampFormat,
 } from '../../schemas/time/timestamp.js'
 import { daySeconds, toDay, wallSeconds, type Zone } from '../../schemas/time/zone.js'
 import { toInstantText } from './plain-row.js'
@@ -59,6 +60,8 @@ export interface CsvTimes {
   day(time: string): SentDay | undefined
   /** The different dates that it has read whose order of day and month must be proved. */
   readonly dates: ReadonlySet<string>
+  /** How it has seen all timestamps written; undefined where several ways, or none of the plain layout. */
+  timestampFormat(): TimestampFormat | undefined
 }
 
 const timesMax = 10_000
@@ -66,24 +69,29 @@ const timesMax = 10_000
 export function createTimes(options: TimesOptions): CsvTimes {
   const { clock, dateOrder } = options
   const dates = new Set<string>()
-  const see = (text: string): string => {
+  const written = new Set<TimestampFormat | undefined>()
+  const see = (time: string, timeOfDay?: string): string => {
+    const text = normalTime(time, timeOfDay)
     const date = orderedDate(text)
     if (date !== undefined && dates.size < datesMax) dates.add(date)
+    if (detectFormat(text) !== undefined)
+      written.add(detectFormat(`${time.trim()} ${timeOfDay?.trim() ?? ''}`.trim()))
     return text
   }
   const timestamps = rememberTimes(
     (text) => {
       const [time = '', timeOfDay] = text.split('\n')
-      const own = see(normalTime(time, timeOfDay))
+      const own = see(time, timeOfDay)
       return isOffset(clock) ? atOffset(own, clock, dateOrder) : own
     },
     { timesMax },
   )
-  const days = rememberTimes((text) => readDay(see(normalTime(text)), options), { timesMax })
+  const days = rememberTimes((text) => readDay(see(text), options), { timesMax })
   return {
     timestamp: (time, timeOfDay = '') => timestamps(timeOfDay ? `${time}\n${timeOfDay}` : time),
     day: days,
     dates,
+    timestampFormat: () => (written.size === 1 ? [...written][0] : undefined),
   }
 }
 

@@ -127,6 +127,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
           : undefined,
       isUnended,
       dates: reader.dates,
+      timestampFormat: reader.timestampFormat(),
       warnings: tallyWarnings(
         new Map(missing === 0 ? [] : [['without a value: not loaded', missing]]),
       ),

@@ -1,5 +1,6 @@
 import type { RowFormat } from '../../schemas/manifest.js'
 import type { Profile } from '../../schemas/settings/profile.js'
+import type { TimestampFormat } from '../../schemas/time/timestamp.js'
 import type { Zone } from '../../schemas/time/zone.js'
 import type { RejectCode } from '../../schemas/usage-row.js'
 
@@ -33,6 +34,8 @@ export interface Ending {
   readonly isUnended: boolean
   /** The different dates as the file writes them, where their order of day and month must be proved. */
   readonly dates: Iterable<string>
+  /** How all its timestamps are written, where that is a way of the plain layout. */
+  readonly timestampFormat?: TimestampFormat | undefined
   /** What was left out, and why, for the receipt. */
   readonly warnings: readonly string[]
 }

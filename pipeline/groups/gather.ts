@@ -185,13 +185,14 @@ function judge(
   const found = readMember(rows, { arrival: arrival.arrival, line }, rules)
   if (found === undefined) return undefined
   const { dateOrder } = timesOf(context.profile, rowFormat)
-  const { warnings = [], dates = found.timestamps.keys() } = conversion?.ending() ?? {}
+  const ending = conversion?.ending()
+  const { warnings = [], dates = found.timestamps.keys() } = ending ?? {}
   const notes: Notes = {
     ...(warnings.length > 0 && { warnings }),
     roundedRows: 0,
     ...dateNotes(dates, {
       fileDate: state.fileDate,
-      format: rowFormat.format,
+      format: ending === undefined ? rowFormat.format : ending.timestampFormat,
       dateOrder,
     }),
     repeatedHourRows: 0,

@@ -154,7 +154,8 @@ export function withWarnings(notes: Notes, warnings: readonly string[]): Notes {
 
 export interface Dated {
   readonly fileDate: string | undefined
-  readonly format: TimestampFormat | null
+  /** None where the file writes its timestamps in a way of its own. */
+  readonly format: TimestampFormat | null | undefined
   /** The profile's, which holds where nothing proves another. */
   readonly dateOrder: DateOrder
 }

@@ -133,13 +133,14 @@ export async function landFrom(
     }
     const { chunks, roundedRows, unendedRow } = await landing.end()
     const ended = unendedRow === undefined
-    const { cut = undefined, warnings: counted = [], dates } = conversion?.ending() ?? {}
+    const ending = conversion?.ending()
+    const { cut = undefined, warnings: counted = [], dates } = ending ?? {}
     const short = conversion === undefined && isCutShort(unendedRow, read.header())
     const warnings = [...read.warnings, ...extraWarnings(read.header()), ...counted]
     const { machine } = context
     const rowFormat = receiver().rowFormat()
     const { dateOrder } = timesOf(context.profile, rowFormat)
-    const dated = { fileDate: name.fileDate, format: rowFormat.format, dateOrder }
+    const dated = { fileDate: name.fileDate, format: ending?.timestampFormat, dateOrder }
     const notes = {
       roundedRows,
       ...(dates && dateNotes(dates, dated)),

@@ -107,7 +107,7 @@ export function noteReplacedAgain(
 /** Why a file cannot be repaired: other rules or other stored reads judge it than when it was published. */
 export async function refuseRepair(
   ledger: Ledger,
-  { notes, rows, quantity }: FileState,
+  { manifest, notes, rows, quantity }: FileState,
 ): Promise<Refusal | undefined> {
   const first = notes.repairs === undefined ? undefined : await ledger.state(notes.repairs)
   if (first === undefined) return undefined
@@ -115,7 +115,7 @@ export async function refuseRepair(
     rows.read === first.rows.read &&
     rows.rejected === first.rows.rejected &&
     quantity.read === first.quantity.read &&
-    notes.timestampFormat === first.notes.timestampFormat &&
+    manifest.format === first.manifest.format &&
     notes.dateOrder === first.notes.dateOrder
   const { fromStore } = first.notes
   if (isSame && (fromStore === undefined || notes.fromStore === fromStore)) return undefined

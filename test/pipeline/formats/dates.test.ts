@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { check, toEntries } from '../../../pipeline/check.js'
@@ -8,6 +8,7 @@ import { createZone } from '../../../schemas/time/zone.js'
 import { createLineByHand } from '../by-hand.js'
 import { rememberJobs, runAll } from '../groups/rig.js'
 import { profileWith, type Setting } from './convert.js'
+import { goldenFolder, samples } from './samples.js'
 
 const byHand = await createLineByHand(t)
 const { store, folders, log } = byHand.context
@@ -85,12 +86,17 @@ const cases: Readonly<Record<string, readonly [dates: readonly string[], proof: 
 let files = 0
 const nextName = () => `DEMO_04032026_Electric_${++files}.csv`
 
-async function judge({ format, header, rows }: Layout, dates: readonly string[]) {
+async function receiptOf(file: Buffer | string, setting: Setting) {
   const path = join(folders.inbox, nextName())
-  writeFileSync(path, `${[header, ...dates.flatMap(rows)].join('\n')}\n`)
-  const profile = profileWith({ format })
+  writeFileSync(path, file)
+  const profile = profileWith(setting)
   const [found] = await check(await toEntries([path]), { profile, store, folders, log })
-  const { status, reason, dateOrder, dateOrderProof } = found?.receipt ?? {}
+  return found?.receipt
+}
+
+async function judge({ format, header, rows }: Layout, dates: readonly string[]) {
+  const text = `${[header, ...dates.flatMap(rows)].join('\n')}\n`
+  const { status, reason, dateOrder, dateOrderProof } = (await receiptOf(text, { format })) ?? {}
   return { status, reason, dateOrder, dateOrderProof }
 }
 
@@ -125,6 +131,40 @@ t.test('dates that need no order prove none, and say so', async (t) => {
   t.match(found, { status: 'published', dateOrderProof: /^dates are written year first/ })
 })
 
+t.test('the receipt names the timestamps of the file, not of the rows made of it', async (t) => {
+  const csv = (more: object = {}) => ({ name: 'csv', columns: narrow, interval: 3_600, ...more })
+  const apart = { columns: { ...narrow, time: 'Date', timeOfDay: 'Time' } }
+  const rows = (...times: readonly string[]) =>
+    ['Meter,Time,Value', ...times.map((time) => `M,${time},1`), ''].join('\n')
+  const split = (date: string, time: string) => `Meter,Date,Time,Value\nM,${date},${time},1\n`
+  const wideText = [wideHeader, ...ofDay('1/13/2026'), ''].join('\n')
+  const wideFormat = (layouts['a day in each row'] as Layout).format
+  const minutes = 'M/D/YYYY H:MM'
+  const cases: readonly (readonly [text: string, format: object, expected: string | null])[] = [
+    [rows('1/13/2026 1:00', '1/13/2026 2:00'), csv(), minutes],
+    [rows('1/13/2026 1:00', 'Total', '1/13/2026 2:00'), csv(), minutes],
+    [rows('1/13/2026 1:00'), csv({ clock: '+10:00' }), minutes],
+    [rows('2026-01-13T01:00:00Z'), csv({ clock: '+10:00' }), 'YYYY-MM-DD HH:MM:SS with offset'],
+    [split('1/13/2026', '1:00'), csv(apart), minutes],
+    [split('1/13/2026', '0100'), csv(apart), null],
+    [rows('20260113T0100'), csv(), null],
+    [rows('13.01.2026 1:00'), csv({ dateOrder: 'DMY' }), null],
+    [rows('2026-01-13 01:00', '20260113T0200'), csv(), null],
+    [wideText, wideFormat, 'M/D/YYYY'],
+    [wideText, { ...wideFormat, clock: '+10:00' }, 'M/D/YYYY'],
+    [wideText.replace('1/13/2026', '20260113'), wideFormat, null],
+  ]
+  for (const [text, format, expected] of cases) {
+    const receipt = await receiptOf(text, { format })
+    t.match(receipt, { status: 'published', timestampFormat: expected }, text.slice(-80))
+  }
+  for (const file of ['nem12.csv', 'green-button.xml']) {
+    const own = { ...(samples[file] as Setting), usage: { futureHours: 87_600 } }
+    const receipt = await receiptOf(readFileSync(join(goldenFolder, file)), own)
+    t.match(receipt, { status: 'published', timestampFormat: null }, file)
+  }
+})
+
 t.test('small files that wait together are refused as each by itself', async (t) => {
   const { format, header, rows } = layouts['a day in each row'] as Layout
   const setting: Setting = { format }
@@ -154,4 +194,5 @@ t.test('small files that wait together are refused as each by itself', async (t)
     { status: 'published', notes: { dateOrderProof: /^every date can be read both ways/ } },
     { status: 'published', notes: { dateOrderProof: /^every date can be read both ways/ } },
   ])
+  for (const state of states) t.equal(state?.notes.timestampFormat, 'M/D/YYYY')
 })
