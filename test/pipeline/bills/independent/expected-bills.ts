@@ -32,7 +32,7 @@ export interface ExpectedBill {
 export interface Terms extends BillingTerms {
   readonly tierScope: 'meter' | 'account'
   readonly presentShareMin: number
-  /** The reads that are there stand for those that are missing, as a biller has it who has them all. */
+  /** Whether missing reads are taken to be like those that are there, as a biller who has all sees them. */
   readonly fillsGaps?: boolean
 }
 
